@@ -1,0 +1,127 @@
+"""The base class of layers, cells and networks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import torch
+
+from .observation import Observation
+from .random_source import GLOBAL_RANDOM, RandomSource
+
+Term = Callable[[], torch.Tensor]
+
+
+class _InitializeWhenComplete(type):
+    """Calls `reset_parameters` once, when the outermost module under construction is complete.
+
+    A layer built on its own is ready to use; inside a network the network's order of
+    initialisation decides which weight gets which random numbers.
+    """
+
+    _depth = 0
+
+    def __call__(cls, *args, **kwargs):
+        _InitializeWhenComplete._depth += 1
+        try:
+            module = super().__call__(*args, **kwargs)
+        finally:
+            _InitializeWhenComplete._depth -= 1
+        if _InitializeWhenComplete._depth == 0:
+            module.reset_parameters()
+        return module
+
+
+class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
+    """A module with regularisers, range constraints, a post-step hook and observed values.
+
+    It is written over leading run dimensions: `(*runs, batch, features)`, parameters
+    `(*runs, …)`; a single run is `runs == ()`. A subclass overrides, as needed:
+
+    `reset_parameters`      initial values; called once when construction is complete
+    `regualizer_terms`      penalties, lazily: nobody pays for a term with weight zero
+    `parameter_bounds`      ranges that parameters are clamped to after an optimiser step
+    `after_step`            other state changes after a step
+    `observations`          what is worth logging about the last forward pass
+    """
+
+    def __init__(self, default_name: str, name: str | None = None):
+        super().__init__()
+        self.namespace = name or default_name
+        self.allow_random = True
+        self.random: RandomSource = GLOBAL_RANDOM
+        self.iteration = 0
+        self.trace: dict[str, torch.Tensor] | None = None
+        """Intermediate values of a forward pass, filled by layers when it is not None."""
+
+    def reset_parameters(self) -> None:
+        """Initialise all parameters, in the order that decides their random numbers."""
+        for child in extended_children(self):
+            child.reset_parameters()
+
+    def regualizer_terms(self) -> dict[str, Term | None]:
+        """Own penalties by key; None is a term that these options switch off."""
+        return {}
+
+    def parameter_bounds(self) -> dict[str, tuple[float, float]]:
+        """Own parameters that are clamped after every optimiser step."""
+        return {}
+
+    def after_step(self, loss: torch.Tensor) -> None:
+        """State changes after an optimiser step, given the detached criterion (shape `runs`)."""
+
+    def observations(self) -> list[Observation]:
+        """What to log of this module itself; children are asked by the caller."""
+        return []
+
+    def regualizer(self, keys: set[str] | None = None) -> dict[str, torch.Tensor]:
+        """Penalties of this module and its children, summed by key; `keys` limits the work."""
+        total: dict[str, torch.Tensor] = {}
+        for module in self.extended_modules():
+            for key, term in module.regualizer_terms().items():
+                if term is not None and (keys is None or key in keys):
+                    value = term()
+                    total[key] = total[key] + value if key in total else value
+        return total
+
+    def optimize(self, loss: torch.Tensor) -> None:
+        """Clamp bounded parameters and run the post-step hooks, through all children."""
+        with torch.no_grad():
+            for module in self.extended_modules():
+                for name, (low, high) in module.parameter_bounds().items():
+                    module.get_parameter(name).clamp_(low, high)
+                module.after_step(loss)
+
+    def set_parameter(self, name: str, value: float) -> None:
+        """Fill the parameter `name` of every module that has one, in place."""
+        with torch.no_grad():
+            for module in self.extended_modules():
+                parameter = module._parameters.get(name)
+                if parameter is not None:
+                    parameter.fill_(value)
+
+    def extended_modules(self) -> Iterator[ExtendedTorchModule]:
+        """This module and all descendants of the same kind, through plain containers."""
+        return (m for m in self.modules() if isinstance(m, ExtendedTorchModule))
+
+    @contextmanager
+    def no_random(self):
+        """Switch sampling and the recording of inputs off, here and in all children."""
+        modules = list(self.extended_modules())
+        for module in modules:
+            module.allow_random = False
+        try:
+            yield
+        finally:
+            for module in modules:
+                module.allow_random = True
+
+
+def extended_children(module: torch.nn.Module) -> Iterator[ExtendedTorchModule]:
+    """Nearest descendants of the base class, looking through plain torch containers."""
+    for child in module.children():
+        if isinstance(child, ExtendedTorchModule):
+            yield child
+        else:
+            yield from extended_children(child)

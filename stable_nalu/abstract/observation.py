@@ -1,0 +1,44 @@
+"""What a module can tell about its last forward pass, free of any logging format."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+
+from stable_nalu.functional.sparsity_error import sparsity_error
+
+Kind = Literal["scalar", "summary", "tensor", "histogram"]
+
+
+@dataclass(frozen=True)
+class Observation:
+    """A named value of one module; `value()` has leading run dimensions, then those of one run.
+
+    A scalar has shape `runs`. A summary becomes mean, variance and norm; a tensor, text.
+    `verbose_only` observations are evaluated and written only for `--verbose` runs.
+    """
+
+    kind: Kind
+    name: str
+    value: Callable[[], torch.Tensor]
+    verbose_only: bool = True
+
+
+def weight_observations(
+    name: str, W: Callable[[], torch.Tensor], *, ndim: int = 2, text_always: bool = False
+) -> list[Observation]:
+    """Histogram, text and sparsity error of one weight matrix (or vector, `ndim=1`).
+
+    `text_always` swaps the two gates: the text is always written, the sparsity error when verbose.
+    """
+    return [
+        Observation("histogram", name, W),
+        Observation("tensor", name, W, verbose_only=not text_always),
+        Observation(
+            "scalar",
+            f"{name}/sparsity_error",
+            lambda: sparsity_error(W(), ndim),
+            verbose_only=text_always,
+        ),
+    ]

@@ -1,0 +1,20 @@
+"""Golden-ratio versions of sigmoid and tanh (G-NALU; Schlör et al. 2020 use them for NALU)."""
+
+import math
+
+import torch
+
+GOLDEN_RATIO = (1.0 + math.sqrt(5.0)) / 2.0
+LOG_GOLDEN_RATIO = math.log(GOLDEN_RATIO)
+
+
+def golden_sigmoid(v: torch.Tensor) -> torch.Tensor:
+    """1 / (1 + phi^-v)."""
+    return 1.0 / (1.0 + torch.pow(GOLDEN_RATIO, -v))
+
+
+def golden_tanh(v: torch.Tensor) -> torch.Tensor:
+    """(phi^2v - 1) / (phi^2v + 1), saturating at 1 instead of inf/inf for large v."""
+    # float32 phi^2v overflows above v = 92; tanh is 1 to the last bit long before that.
+    power = torch.pow(GOLDEN_RATIO, 2.0 * v.clamp(max=40.0))
+    return (power - 1.0) / (power + 1.0)

@@ -1,0 +1,54 @@
+"""Penalties that pull weights to their discrete values or back into range.
+
+The spelling `regualizer` is the public one of flags, tags and run names.
+"""
+
+from collections.abc import Callable
+
+import torch
+
+from .reductions import mean_over
+
+
+def _distance_to_zero_or_one(W):
+    return torch.minimum(W.abs(), (1 - W).abs())
+
+
+def _distance_to_zero_or_unit(W):
+    magnitude = W.abs()
+    return torch.minimum(magnitude, (1 - magnitude).abs())
+
+
+_ELEMENTWISE: dict[tuple[str, str, str], Callable[[torch.Tensor], torch.Tensor]] = {
+    ("mnac", "bias", "linear"): _distance_to_zero_or_one,
+    ("mnac", "bias", "squared"): lambda W: W**2 * (1 - W) ** 2,
+    ("mnac", "oob", "linear"): lambda W: torch.relu((W - 0.5).abs() - 0.5),
+    ("mnac", "oob", "squared"): lambda W: torch.relu((W - 0.5).abs() - 0.5) ** 2,
+    ("nac", "bias", "linear"): _distance_to_zero_or_unit,
+    ("nac", "bias", "squared"): lambda W: W**2 * (1 - W.abs()) ** 2,
+    ("nac", "oob", "linear"): lambda W: torch.relu(W.abs() - 1),
+    ("nac", "oob", "squared"): lambda W: torch.relu(W.abs() - 1) ** 2,
+    ("npu", "W", "linear"): lambda W: (1 - W.abs()).abs(),
+    ("inalu", "bias", "linear"): lambda p: torch.relu(20 - p.abs()),
+}
+SHAPES = ("linear", "squared", "none")
+
+
+class Regualizer:
+    """Mean penalty of a parameter, looked up by (support, type, shape); shape `none` is zero.
+
+    `ndim` is the number of dimensions that the parameter of one run has.
+    """
+
+    def __init__(self, support: str, type: str, shape: str, zero: bool = False, ndim: int = 2):
+        self.is_zero = zero or shape == "none"
+        self.ndim = ndim
+        key = (support, type, shape)
+        if not self.is_zero and key not in _ELEMENTWISE:
+            raise ValueError(f"no regualizer for support, type, shape = {', '.join(key)}")
+        self._elementwise = _ELEMENTWISE.get(key)
+
+    def __call__(self, W: torch.Tensor) -> torch.Tensor:
+        if self._elementwise is None or self.is_zero:
+            return W.new_zeros(W.shape[: W.ndim - self.ndim])
+        return mean_over(self._elementwise(W), self.ndim)

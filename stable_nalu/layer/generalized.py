@@ -1,0 +1,92 @@
+"""Lookup: build a layer or a recurrent cell from its public key and a bag of options."""
+
+from __future__ import annotations
+
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule
+
+from .registry import LayerEntry, entries
+
+_FREE_OPTIONS = frozenset({"eps"})
+
+
+def select_options(entry: LayerEntry, options: dict[str, object]) -> dict[str, object]:
+    """Those of `options` that the layer of `entry` reads; a name that no layer reads is an error."""
+    known = frozenset().union(*(e.options for e in entries().values()))
+    unknown = set(options) - known - _FREE_OPTIONS
+    if unknown:
+        raise TypeError(f"no layer reads the option(s) {', '.join(sorted(unknown))}")
+    return {k: v for k, v in options.items() if k in entry.options} | entry.fixed_options
+
+
+def lookup(unit_name: str, *, cell: bool = False) -> LayerEntry:
+    """The entry of a key; ValueError names the near misses."""
+    entry = entries().get(unit_name)
+    if entry is None or (entry.cell if cell else entry.layer) is None:
+        kind = "recurrent cell" if cell else "layer"
+        raise ValueError(f"{unit_name!r} is not a {kind}; see the table of layers in the README")
+    return entry
+
+
+class GeneralizedLayer(ExtendedTorchModule):
+    """The registered layer `unit_name`, given those options that it reads."""
+
+    @staticmethod
+    def unit_names() -> list[str]:
+        """All layer keys."""
+        return [key for key, entry in entries().items() if entry.layer is not None]
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        unit_name: str,
+        name: str | None = None,
+        **options,
+    ):
+        super().__init__("layer", name)
+        self.unit_name = unit_name
+        entry = lookup(unit_name)
+        self.layer = entry.layer(in_features, out_features, **select_options(entry, options))
+
+    def reset_parameters(self) -> None:
+        self.layer.reset_parameters()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layer(x)
+
+    def extra_repr(self) -> str:
+        return f"unit_name={self.unit_name}"
+
+
+class GeneralizedCell(ExtendedTorchModule):
+    """The registered recurrent cell `unit_name`, given those options that it reads."""
+
+    @staticmethod
+    def unit_names() -> list[str]:
+        """All cell keys."""
+        return [key for key, entry in entries().items() if entry.cell is not None]
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        unit_name: str,
+        name: str | None = None,
+        **options,
+    ):
+        super().__init__("cell", name)
+        self.unit_name = unit_name
+        entry = lookup(unit_name, cell=True)
+        selected = select_options(entry, options)
+        self.cell = entry.cell(input_size, hidden_size, name=name, **selected)
+
+    def reset_parameters(self) -> None:
+        self.cell.reset_parameters()
+
+    def forward(self, x_t: torch.Tensor, h_tm1):
+        return self.cell(x_t, h_tm1)
+
+    def extra_repr(self) -> str:
+        return f"unit_name={self.unit_name}"

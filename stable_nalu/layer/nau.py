@@ -1,0 +1,103 @@
+r"""NAU — Neural Addition Unit (Madsen & Johansen 2020, arXiv:2001.05016).
+
+    y_o = sum_i W'_oi x_i,    W' = clamp(W, -1, 1)
+
+Shapes: x (*runs, batch, in), W (*runs, out, in), y (*runs, batch, out).
+
+`nau_noise` adds U(-a, a), a = 1 / var(x), to the input in training and takes its image from the
+output again: value and gradients are those of the plain layer up to rounding.
+
+Departs from the paper: no. Departs from the published code: W' is clamped with `nac_oob` "clip"
+too, as there; the noise does not change the caller's tensor in place.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from stable_nalu.functional import RegualizerNAUZ, var_over
+from stable_nalu.functional.initialization import nau_bound
+
+from .recurrent_cell import RecurrentCell
+from .registry import MADSEN_2020, register
+from .ranged_weight import RangedWeightLayer
+
+
+class NAULayer(RangedWeightLayer):
+    """Addition and subtraction with weights in {-1, 0, 1}."""
+
+    follows_robustness_logging = True
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        *,
+        nac_oob: str = "regualized",
+        regualizer_shape: str = "squared",
+        regualizer_z: float = 0,
+        nau_noise: bool = False,
+        beta_nau: bool = False,
+        name: str | None = None,
+    ):
+        super().__init__(
+            "nac",
+            name,
+            in_features,
+            out_features,
+            support="nac",
+            weight_range=(-1.0, 1.0),
+            regualizer_z_class=RegualizerNAUZ,
+            nac_oob=nac_oob,
+            regualizer_shape=regualizer_shape,
+            regualizer_z=regualizer_z,
+        )
+        self.nau_noise = nau_noise
+        self.beta_nau = beta_nau
+        self.W = torch.nn.Parameter(torch.empty(out_features, in_features))
+
+    def reset_parameters(self) -> None:
+        nau_init_(self.W, self.beta_nau)
+        self._z.reset()
+
+    def weights(self) -> torch.Tensor:
+        return self.W.clamp(*self.weight_range)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        W = self.weights()
+        if not (self.nau_noise and self.training):
+            self.record_input(x)
+            return x @ W.mT
+        amplitude = 1 / var_over(x.detach(), 2)
+        noise = self.random.uniform(x.shape[-2:], -amplitude, amplitude, like=x)
+        x = x + noise
+        self.record_input(x)
+        return x @ W.mT - noise @ W.mT
+
+
+def nau_init_(W: torch.Tensor, beta_nau: bool) -> None:
+    """NAU initialisation: uniform within the bound, or 2 Beta(7, 7) - 1."""
+    if beta_nau:
+        seven = torch.tensor([7.0], dtype=W.dtype)
+        sample = torch.distributions.Beta(seven, seven).sample(W.shape[-2:]).squeeze(-1)
+        with torch.no_grad():
+            W.copy_(2 * sample - 1)
+    else:
+        bound = nau_bound(W.shape[-1], W.shape[-2])
+        torch.nn.init.uniform_(W, -bound, bound)
+
+
+class NAUCell(RecurrentCell):
+    """Recurrent NAU."""
+
+    Op = NAULayer
+
+
+ENTRY = register(
+    key="ReRegualizedLinearNAC",
+    paper_name="NAU",
+    latex=r"\mathrm{NAU}",
+    cites=MADSEN_2020,
+    layer=NAULayer,
+    cell=NAUCell,
+)

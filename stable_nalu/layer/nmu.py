@@ -1,0 +1,137 @@
+r"""NMU — Neural Multiplication Unit (Madsen & Johansen 2020, arXiv:2001.05016),
+and sNMU, its stochastic version (Mistry et al. 2022, arXiv:2211.05624).
+
+    y_o = prod_i (W_oi x_i + 1 - W_oi),    W_oi in [0, 1]
+
+    sNMU, in training:  y_o = prod_i (W_oi n_i x_i + 1 - W_oi) / prod_i (W_oi n_i + 1 - W_oi)
+
+with one n_i ~ U(noise_range) per element, or n_i ~ U(1, 1 + 1 / std(x)) for noise_range [1, 0].
+
+Shapes: x (*runs, batch, in), W (*runs, out, in), y (*runs, batch, out).
+
+Departs from the paper: no. Departs from the published code: the noise does not change the
+caller's tensor in place.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from stable_nalu.abstract import Observation
+from stable_nalu.functional import RegualizerNMUZ, mnac, std_over
+from stable_nalu.functional.initialization import NMU_BOUND
+from stable_nalu.functional.reductions import per_run
+
+from .ranged_weight import RangedWeightLayer
+from .recurrent_cell import RecurrentCell
+from .registry import MADSEN_2020, MISTRY_2022_ROBUST, Variant, register
+
+BATCH_NOISE = [1, 0]
+
+
+class NMULayer(RangedWeightLayer):
+    """Multiplication with weights in {0, 1}."""
+
+    follows_robustness_logging = True
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        *,
+        nac_oob: str = "regualized",
+        regualizer_shape: str = "squared",
+        regualizer_z: float = 0,
+        mnac_epsilon: float = 0,
+        mnac_normalized: bool = False,
+        nmu_noise: bool = False,
+        noise_range: tuple[float, float] | list[float] = (1, 5),
+        name: str | None = None,
+    ):
+        super().__init__(
+            "nac",
+            name,
+            in_features,
+            out_features,
+            support="mnac",
+            weight_range=(mnac_epsilon, 1.0),
+            regualizer_z_class=RegualizerNMUZ,
+            nac_oob=nac_oob,
+            regualizer_shape=regualizer_shape,
+            regualizer_z=regualizer_z,
+        )
+        self.mnac_normalized = mnac_normalized
+        self.nmu_noise = nmu_noise
+        self.noise_range = noise_range
+        self.W = torch.nn.Parameter(torch.empty(out_features, in_features))
+
+    def reset_parameters(self) -> None:
+        nmu_init_(self.W)
+        self._z.reset()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        W = self.weights()
+        if not (self.nmu_noise and self.training):
+            self.record_input(x)
+            return self._product(x, W)
+        low, high = self._noise_bounds(x)
+        noise = self.random.uniform(x.shape[-2:], low, high, like=x)
+        x = x * noise
+        self.record_input(x)
+        return self._product(x, W) / mnac(noise, W)
+
+    def _product(self, x, W):
+        return normalized_mnac(x, W) if self.mnac_normalized else mnac(x, W)
+
+    def _noise_bounds(self, x):
+        if self.noise_range != BATCH_NOISE:
+            return self.noise_range
+        upper = 1 + 1 / std_over(x.detach(), 2)
+        if self.trace is not None:
+            self.trace["snmu_noise/upper"] = upper
+        return 1.0, upper
+
+    def observations(self) -> list[Observation]:
+        observed = super().observations()
+        if self.trace and "snmu_noise/upper" in self.trace:
+            upper = self.trace["snmu_noise/upper"]
+            observed.append(
+                Observation("scalar", "snmu_noise/upper", lambda: upper, verbose_only=False)
+            )
+        return observed
+
+
+def nmu_init_(W: torch.Tensor) -> None:
+    """NMU initialisation: uniform around 0.5."""
+    torch.nn.init.uniform_(W, 0.5 - NMU_BOUND, 0.5 + NMU_BOUND)
+
+
+def normalized_mnac(x: torch.Tensor, W: torch.Tensor) -> torch.Tensor:
+    """The product of x / c, scaled back by c^(sum W), c the standard deviation of a run's x."""
+    c = per_run(std_over(x, 2), 2)
+    return mnac(x / c, W) * c ** W.sum(-1).unsqueeze(-2)
+
+
+class NMUCell(RecurrentCell):
+    """Recurrent NMU."""
+
+    Op = NMULayer
+
+
+ENTRY = register(
+    key="ReRegualizedLinearMNAC",
+    paper_name="NMU",
+    latex=r"\mathrm{NMU}",
+    cites=MADSEN_2020,
+    layer=NMULayer,
+    cell=NMUCell,
+    variants=(
+        Variant("sNMU", r"\mathrm{sNMU}", {"nmu_noise": True}, MISTRY_2022_ROBUST),
+        Variant(
+            "batch sNMU",
+            r"\mathrm{sNMU}_\mathrm{batch}",
+            {"nmu_noise": True, "noise_range": BATCH_NOISE},
+            MISTRY_2022_ROBUST,
+        ),
+    ),
+)

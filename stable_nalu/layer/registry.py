@@ -1,0 +1,74 @@
+"""The one table of layers: public key, paper name, LaTeX, citation, class and recurrent cell.
+
+Each layer file registers itself; command-line choices, tables, legends and tests read this table.
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, field
+
+from stable_nalu.abstract import ExtendedTorchModule
+
+TRASK_2018 = "Trask et al. 2018, Neural Arithmetic Logic Units, arXiv:1808.00508"
+MADSEN_2019 = "Madsen & Johansen 2019, Measuring Arithmetic Extrapolation, arXiv:1910.01888"
+MADSEN_2020 = "Madsen & Johansen 2020, Neural Arithmetic Units, arXiv:2001.05016"
+HEIM_2020 = "Heim et al. 2020, Neural Power Units, arXiv:2006.01681"
+SCHLOER_2020 = "Schlör et al. 2020, iNALU, arXiv:2003.07629"
+MISTRY_2022_PRIMER = "Mistry et al. 2022, A Primer for NALMs, arXiv:2101.09530"
+MISTRY_2022_ROBUST = "Mistry et al. 2022, Robustness of NMUs, arXiv:2211.05624"
+MISTRY_2023_DIVISION = "Mistry et al. 2023, Learning Division with NALMs, arXiv:2110.05177"
+HOEDT_2021 = "Hoedt et al. 2021, MC-LSTM, arXiv:2101.05186"
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A paper name that depends on options, such as sNMU = NMU with noise."""
+
+    paper_name: str
+    latex: str
+    options: dict[str, object]
+    cites: str
+
+
+@dataclass(frozen=True)
+class LayerEntry:
+    """What the project knows about one layer key."""
+
+    key: str
+    layer: type[ExtendedTorchModule]
+    paper_name: str
+    latex: str
+    cites: str
+    cell: type[ExtendedTorchModule] | None = None
+    tier: str = "core"
+    fixed_options: dict[str, object] = field(default_factory=dict)
+    variants: tuple[Variant, ...] = ()
+
+    @property
+    def options(self) -> frozenset[str]:
+        """Names of the keyword-only options that the layer reads."""
+        return option_names(self.layer) - set(self.fixed_options)
+
+
+_ENTRIES: dict[str, LayerEntry] = {}
+
+
+def register(**fields) -> LayerEntry:
+    """Add an entry; a second entry under the same key is an error."""
+    entry = LayerEntry(**fields)
+    if entry.key in _ENTRIES:
+        raise ValueError(f"layer key {entry.key!r} is registered twice")
+    _ENTRIES[entry.key] = entry
+    return entry
+
+
+def entries() -> dict[str, LayerEntry]:
+    """All entries by key, in order of registration."""
+    return dict(_ENTRIES)
+
+
+def option_names(layer: type[ExtendedTorchModule]) -> frozenset[str]:
+    """Keyword-only parameters of a layer's constructor, its `name` aside."""
+    parameters = inspect.signature(layer.__init__).parameters.values()
+    return frozenset(p.name for p in parameters if p.kind is p.KEYWORD_ONLY) - {"name"}
