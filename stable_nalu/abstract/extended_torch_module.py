@@ -46,6 +46,18 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
     `observations`          what is worth logging about the last forward pass
     """
 
+    evaluates_rows_independently = True
+    """False for a module that samples, or mixes rows of a batch, in evaluation mode."""
+
+    reads_iteration = False
+    """True for a module whose forward pass reads `self.iteration`."""
+
+    passes_per_forward = 1
+    """How often its parent runs it in one forward pass; its values are logged as often."""
+
+    namespace_is_sibling = False
+    """True for a child whose tags stand beside those of its parent instead of below."""
+
     def __init__(self, default_name: str, name: str | None = None):
         super().__init__()
         self.namespace = name or default_name

@@ -1,0 +1,13 @@
+"""Layers wired for a task; a network knows nothing of flags, data or training."""
+
+from .number_translation import NumberTranslationNetwork
+from .simple_function_recurrent import SimpleFunctionRecurrentNetwork
+from .simple_function_static import SimpleFunctionStaticNetwork
+from .single_layer import SingleLayerNetwork
+
+__all__ = [
+    "NumberTranslationNetwork",
+    "SimpleFunctionRecurrentNetwork",
+    "SimpleFunctionStaticNetwork",
+    "SingleLayerNetwork",
+]

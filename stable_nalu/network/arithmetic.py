@@ -1,0 +1,51 @@
+"""What the arithmetic networks share: summaries of activations and multiplying in log space."""
+
+from __future__ import annotations
+
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule, Observation
+from stable_nalu.functional import mean_over
+
+NAC_MUL_MODES = ("none", "normal", "safe", "max-safe", "mnac", "npu", "real-npu")
+
+
+class ArithmeticNetwork(ExtendedTorchModule):
+    """A network of namespace `network` whose activations `x`, `z_1`, `z_2` can be summarised.
+
+    With `nac_mul="max-safe"` it penalises first-layer outputs z_1 below 1, under the key `z`.
+    """
+
+    def __init__(self, nac_mul: str, eps: float):
+        super().__init__("network")
+        if nac_mul not in NAC_MUL_MODES:
+            raise ValueError(f"nac_mul {nac_mul!r} is not one of {', '.join(NAC_MUL_MODES)}")
+        self.nac_mul = nac_mul
+        self.eps = eps
+        self._z_1: torch.Tensor | None = None
+
+    def keep(self, **activations: torch.Tensor) -> None:
+        """Remember activations: z_1 for its penalty, all of them when traced."""
+        if self.nac_mul == "max-safe" and "z_1" in activations:
+            self._z_1 = activations["z_1"]
+        if self.trace is not None:
+            self.trace.update({name: z.detach() for name, z in activations.items()})
+
+    def regualizer_terms(self):
+        if self.nac_mul != "max-safe":
+            return {}
+        return {"z": lambda: mean_over(torch.relu(1 - self._z_1), 2)}
+
+    def observations(self) -> list[Observation]:
+        return [
+            Observation("summary", name, lambda z=z: z) for name, z in (self.trace or {}).items()
+        ]
+
+
+def in_log_space(layer, z: torch.Tensor, nac_mul: str, eps: float) -> torch.Tensor:
+    """exp(layer(log z)): an additive layer multiplies; `nac_mul` says how zeros are avoided."""
+    if nac_mul == "normal":
+        return torch.exp(layer(torch.log(z.abs() + eps)))
+    if nac_mul == "safe":
+        return torch.exp(layer(torch.log((z - 1).abs() + 1)))
+    return torch.exp(layer(torch.log(torch.relu(z - 1) + 1)))

@@ -1,0 +1,257 @@
+"""The fields of a run name: what each prints and which flags it stands for.
+
+The order of fields in a script's list is their order in the name, which readers address by
+position. Optional fields stand at the end and vanish while their flags are at the default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from string import Formatter
+
+from .config import Config
+
+_COLLIDING = "nalu_mul safe and max-safe print the same letter"
+_RANGE = "only the first two parts are printed"
+
+
+@dataclass(frozen=True)
+class NameField:
+    """One `_`-separated field.
+
+    text: what it prints for a configuration, or None for nothing.
+    flags: dests of the flags whose value it shows.
+    partial: those of them that two values can share a text for, and why.
+    optional: the field vanishes while all its flags are at their default.
+    """
+
+    text: Callable[[Config], str | None]
+    flags: tuple[str, ...]
+    partial: Mapping[str, str] = field(default_factory=dict[str, str])
+    optional: bool = False
+
+    def prints(self, config: Config, defaults: Mapping[str, object]) -> str | None:
+        """The field's text; None when the name lacks it."""
+        if self.optional and all(getattr(config, f) == defaults[f] for f in self.flags):
+            return None
+        return self.text(config)
+
+
+def template(pattern: str, **partial: str) -> NameField:
+    """A field written as a format string over flags, such as `b{batch_size}`."""
+    names = [name for _, name, _, _ in Formatter().parse(pattern) if name]
+    flags = tuple(dict.fromkeys(name.split("[")[0] for name in names))
+    return NameField(lambda c: pattern.format_map(vars(c)), flags, partial)
+
+
+def either(flag: str, when_true: str, when_false: str) -> NameField:
+    """A field of a switch."""
+    return NameField(lambda c: when_true if getattr(c, flag) else when_false, (flag,))
+
+
+def trailing(inner: NameField) -> NameField:
+    """A field that vanishes at the default: for options younger than the script's run names."""
+    return NameField(inner.text, inner.flags, inner.partial, optional=True)
+
+
+_NALU_FLAGS = ("nalu_bias", "nalu_two_nac", "nalu_two_gate", "nalu_mul", "nalu_gate")
+_NALU_MUL = {"safe": "s", "max-safe": "s", "trig": "t", "mnac": "m"}
+_NALU_GATE = {"regualized": "r", "gumbel": "u", "obs-gumbel": "uu"}
+_NAC_MUL = {"normal": "n", "safe": "s", "max-safe": "s", "mnac": "m", "npu": "npu"}
+_NAC_MUL |= {"real-npu": "npur"}
+
+
+def _nalu_codes(c: Config) -> list[str]:
+    codes = [
+        "b" if c.nalu_bias else "",
+        "2n" if c.nalu_two_nac else "",
+        "2g" if c.nalu_two_gate else "",
+        _NALU_MUL.get(c.nalu_mul, ""),
+        _NALU_GATE.get(c.nalu_gate, ""),
+    ]
+    return [code for code in codes if code]
+
+
+def _two_layer_model(c: Config) -> str:
+    name = c.layer_type.lower()
+    if c.nac_mul != "none":
+        name += "-nac-"
+    if c.first_layer == "MultiWeightNAU":
+        name += "-mwnac"
+    name += _NAC_MUL.get(c.nac_mul, "")
+    codes = _nalu_codes(c)
+    return name + ("-nalu-" + "".join(codes) if codes else "")
+
+
+def _single_layer_model(c: Config) -> str:
+    pieces = [c.layer_type.lower()]
+    if c.nac_weight == "golden-ratio" and c.layer_type in ("NALU", "NAC"):
+        pieces.append("gr")
+    if c.layer_type == "NALU":
+        pieces += _nalu_codes(c)
+    if c.nru_div_mode == "div-sepSign" and c.layer_type == "NRU":
+        pieces.append("sS")
+    return "-".join(pieces)
+
+
+def _range_ends(letter: str, flag: str) -> NameField:
+    pattern = f"{letter}-{{{flag}[0]}}-{{{flag}[1]}}"
+    return template(pattern, **{flag: _RANGE})
+
+
+def _data(c: Config) -> str:
+    return "z-simple" if c.simple else f"z-{c.input_size}-{c.subset_ratio}-{c.overlap_ratio}"
+
+
+TWO_LAYER_MODEL = NameField(
+    _two_layer_model,
+    ("layer_type", "nac_mul", "first_layer", *_NALU_FLAGS),
+    {
+        "nac_mul": "safe and max-safe print the same letter",
+        "first_layer": "only MultiWeightNAU is printed",
+        "nalu_mul": _COLLIDING,
+    },
+)
+_ONLY_NALU = dict.fromkeys(_NALU_FLAGS, "printed for layer NALU only")
+CURRICULUM_MODEL = NameField(_single_layer_model, ("layer_type", *_NALU_FLAGS), _ONLY_NALU)
+SINGLE_LAYER_MODEL = NameField(
+    _single_layer_model, ("layer_type", *_NALU_FLAGS, "nru_div_mode"), _ONLY_NALU
+)
+BENCHMARK_MODEL = NameField(
+    _single_layer_model,
+    ("layer_type", *_NALU_FLAGS, "nac_weight", "nru_div_mode"),
+    _ONLY_NALU | {"nac_weight": "printed for layers NALU and NAC only"},
+)
+
+COMMON = (
+    template("op-{operation}"),
+    NameField(lambda c: "oob-r" if c.oob_mode == "regualized" else "oob-c", ("oob_mode",)),
+    template("rs-{regualizer_scaling}-{regualizer_shape}"),
+    template("eps-{mnac_epsilon}"),
+    template("rl-{regualizer_scaling_start}-{regualizer_scaling_end}"),
+    template("r-{regualizer}-{regualizer_z}-{regualizer_oob}"),
+    _range_ends("i", "interpolation_range"),
+    _range_ends("e", "extrapolation_range"),
+    NameField(_data, ("input_size", "subset_ratio", "overlap_ratio", "simple")),
+    template("b{batch_size}"),
+    template("s{seed}"),
+    template("h{hidden_size}"),
+    template("z{num_subsets}"),
+    template("lr-{optimizer}-{learning_rate:.5f}-{momentum}", learning_rate="five decimals"),
+)
+
+L1 = either("regualizer_l1", "L1T", "L1F")
+BETA = template(
+    "rb-{regualizer_beta_start}-{regualizer_beta_end}"
+    "-{regualizer_beta_step}-{regualizer_beta_growth}"
+)
+NPU_W = template("rWnpu-{regualizer_npu_w}")
+NPU_W_SWITCH = either("regualizer_npu_w", "rWnpuT", "rWnpuF")
+NPU_W_TYPED = NameField(
+    lambda c: f"rWnpu-{c.regualizer_npu_w}-{c.realnpu_reg_type[0]}",
+    ("regualizer_npu_w", "realnpu_reg_type"),
+)
+GATE = template("rg-{regualizer_gate}")
+SCALE_TYPE = NameField(
+    lambda c: "rH" if c.reg_scale_type == "heim" else "rM", ("reg_scale_type",)
+)
+NPU_CLIP = NameField(
+    lambda c: f"clip-{'n' if c.npu_clip == 'none' else c.npu_clip}", ("npu_clip",)
+)
+NPU_INIT = NameField(
+    lambda c: "WrI-xu" if c.npu_Wr_init == "xavier-uniform" else "WrI-xuc", ("npu_Wr_init",)
+)
+PRECISION = template("p-{pytorch_precision}")
+NMU_NOISE = either("nmu_noise", "nMT", "nMF")
+NAU_NOISE = either("nau_noise", "nAT", "nAF")
+BETA_NAU = either("beta_nau", "BnauT", "BnauF")
+NOISE_RANGE = template("n-{noise_range[0]}-{noise_range[1]}")
+REALNPU_TYPE = NameField(lambda c: f"rt-{c.realnpu_reg_type}", ("realnpu_reg_type",))
+DIV_MODE = NameField(lambda c: f"div-{c.nru_div_mode.removeprefix('div-')}", ("nru_div_mode",))
+TRASH_CELL = either("trash_cell", "TC", "")
+W_SET_COUNT = template("ws-{W_set_count}")
+LOG_INTERVAL = template("TB-{log_interval}")
+REINIT = NameField(
+    lambda c: f"r{'T' if c.reinit else 'F'}-{c.reinit_epoch_interval}-{c.reinit_max_stored_losses}",
+    ("reinit", "reinit_epoch_interval", "reinit_max_stored_losses"),
+)
+ID = template("id{id}")
+
+
+def _or_false(prefix: str, flag: str) -> NameField:
+    def text(c: Config) -> str:
+        value = getattr(c, flag)
+        return f"{prefix}-{'F' if value is None else value}"
+
+    return NameField(text, (flag,))
+
+
+GRAD_NORM = _or_false("gn", "clip_grad_norm")
+GRAD_VALUE = _or_false("gv", "clip_grad_value")
+
+
+def _criterion(c: Config) -> str:
+    if c.train_criterion == "pcc-mse":
+        return f"pcc-mse-{c.pcc2mse_iteration}"
+    return c.train_criterion
+
+
+_SWITCH_POINT = {"pcc2mse_iteration": "printed with criterion pcc-mse only"}
+_CRITERION_FLAGS = ("train_criterion", "pcc2mse_iteration")
+CRITERION = NameField(_criterion, _CRITERION_FLAGS, _SWITCH_POINT)
+CRITERION_TRASH = NameField(
+    lambda c: _criterion(c) + ("-TC" if c.trash_cell else ""),
+    (*_CRITERION_FLAGS, "trash_cell"),
+    _SWITCH_POINT,
+)
+
+# Published names of these layers come from a script without criteria, hence without the field.
+_NO_CRITERION_FIELD = ("MCFC", "MulMCFC", "MulMCFCSignINALU", "MulMCFCSignRealNPU")
+BENCHMARK_CRITERION = NameField(
+    lambda c: None if c.layer_type in _NO_CRITERION_FIELD else _criterion(c),
+    _CRITERION_FLAGS,
+    _SWITCH_POINT | {"train_criterion": "not printed for the MCFC layers"},
+)
+
+_FAMILY_CODES = {"uniform": "u", "exponential": "e", "benford": "b", "truncated-normal": "tn"}
+
+
+def _distribution(c: Config) -> str:
+    family, *numbers = c.sample_distribution
+    if family == "truncated-normal":
+        numbers = [int(number) for number in numbers]
+    return "-".join(["D", _FAMILY_CODES[family], *map(str, numbers)])
+
+
+def _robust_distribution(c: Config) -> str:
+    family, *numbers = c.sample_distribution
+    return "-".join(["D", _FAMILY_CODES[family], *map(str, numbers[:2])])
+
+
+DISTRIBUTION = NameField(
+    _distribution,
+    ("sample_distribution",),
+    {"sample_distribution": "the numbers of truncated-normal are cut to whole ones"},
+)
+ROBUST_DISTRIBUTION = NameField(
+    _robust_distribution,
+    ("sample_distribution",),
+    {"sample_distribution": "the test mean and deviation of truncated-normal are not printed"},
+)
+
+_RECURRENT_NALU = NameField(lambda c: "nalu-" + "".join(_nalu_codes(c)), _NALU_FLAGS)
+LAYER_OPTIONS_TRAILING = tuple(
+    trailing(inner)
+    for inner in (
+        NameField(lambda c: f"oob-{c.oob_mode[0]}", ("oob_mode",)),
+        template("rs-{regualizer_shape}"),
+        template("eps-{mnac_epsilon}"),
+        NameField(_RECURRENT_NALU.text, _NALU_FLAGS, {"nalu_mul": _COLLIDING}),
+        NOISE_RANGE,
+        NMU_NOISE,
+        NAU_NOISE,
+        BETA_NAU,
+        PRECISION,
+    )
+)

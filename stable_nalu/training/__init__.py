@@ -1,0 +1,1 @@
+"""The one training loop behind every arithmetic script, for one run or many at once."""

@@ -1,0 +1,80 @@
+"""Files of one run: checkpoints to resume from, the best model; written atomically."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from stable_nalu.errors import UsageError
+
+
+def save_root() -> Path:
+    """Where models are saved: `SAVE_DIR`, else `save` in the working tree."""
+    return Path(os.environ.get("SAVE_DIR") or Path(__file__).resolve().parents[2] / "save")
+
+
+def tensorboard_root() -> Path:
+    """Where runs are logged: `TENSORBOARD_DIR`, else `tensorboard` in the working tree."""
+    default = Path(__file__).resolve().parents[2] / "tensorboard"
+    return Path(os.environ.get("TENSORBOARD_DIR") or default)
+
+
+def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
+    """Let `write` fill a temporary file beside `path`, then rename it over `path`."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[-40:]}.")
+        os.close(handle)
+        temporary = Path(name)
+        try:
+            write(temporary)
+            with temporary.open("rb") as file:
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}; set SAVE_DIR elsewhere") from None
+
+
+def save_torch(path: Path, content: dict) -> None:
+    """`torch.save`, atomically."""
+    write_atomically(path, lambda temporary: torch.save(content, temporary))
+
+
+def load_torch(path: Path) -> dict:
+    """Load a file of tensors and plain values; anything else in it is refused."""
+    if not path.exists():
+        raise UsageError(f"argument --load-checkpoint: there is no checkpoint {path}")
+    try:
+        return torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:
+        first_line = str(error).splitlines()[0]
+        raise UsageError(
+            f"argument --load-checkpoint: cannot read the checkpoint {path}: {first_line}"
+        ) from None
+
+
+def numpy_rng_state() -> dict:
+    """State of numpy's global generator as plain values (kept for the published file layout)."""
+    name, keys, position, has_gauss, gauss = np.random.get_state()
+    return {
+        "name": name,
+        "keys": torch.from_numpy(keys.astype(np.int64)),
+        "position": position,
+        "has_gauss": has_gauss,
+        "gauss": gauss,
+    }
+
+
+def set_numpy_rng_state(state: dict) -> None:
+    """Put the state of numpy's global generator back."""
+    keys = state["keys"].numpy().astype(np.uint32)
+    np.random.set_state(
+        (state["name"], keys, state["position"], state["has_gauss"], state["gauss"])
+    )

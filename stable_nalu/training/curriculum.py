@@ -1,0 +1,49 @@
+"""Training in stages: each run moves to a wider range when its loss is small enough."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+
+class CurriculumFeed:
+    """Batches from the stream of each run's current stage; streams keep their own positions."""
+
+    def __init__(
+        self,
+        stages: Sequence[Sequence],
+        batch_size: int,
+        input_size: int,
+        *,
+        stacked: bool,
+        device: torch.device,
+        threshold: float,
+    ):
+        self.stages = stages
+        self.batch_size = batch_size
+        self.current = [0] * len(stages)
+        self.thresholds = [threshold] * len(stages)
+        self._stacked = stacked
+        self._device = device
+        dtype = torch.get_default_dtype()
+        self._x = torch.empty(len(stages), batch_size, input_size, dtype=dtype)
+        self._t = torch.empty(len(stages), batch_size, 1, dtype=dtype)
+
+    def next(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """The next batch of every run."""
+        for run, stage in enumerate(self.current):
+            x, t = self._x[run : run + 1].numpy(), self._t[run : run + 1].numpy()
+            self.stages[run][stage].draw_into(x, t)
+        x, t = (self._x, self._t) if self._stacked else (self._x[0], self._t[0])
+        return x.to(self._device), t.to(self._device)
+
+    def advance(self, losses: Sequence[float]) -> list[int]:
+        """Move runs whose total loss is below their threshold to the next stage; returns them."""
+        moved = []
+        for run, loss in enumerate(losses):
+            if loss < self.thresholds[run] and self.current[run] < len(self.stages[run]) - 1:
+                self.current[run] += 1
+                self.thresholds[run] *= 0.1
+                moved.append(run)
+        return moved

@@ -1,0 +1,168 @@
+"""The training loss: criterion plus weighted penalties, each of shape `runs`.
+
+    L = criterion + lambda_W s R[W] + R[g] + lambda_z R[z] + lambda_oob R[W-OOB]
+        + beta L1 + lambda_npuW v R[W-NPU] + lambda_gate v R[g-NPU] + c R[inalu]
+
+with s the penalty ramp and v = beta (`heim`) or s (`madsen`). A term whose weight is zero in all
+runs at an iteration is not computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+
+import numpy as np
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.functional import lp_norm
+
+from .schedules import BetaGrowth, PenaltyRamp
+
+Weight = float | torch.Tensor
+INALU_WEIGHT = 0.05
+INALU_START = 10_000
+
+
+class Penalties:
+    """All penalties of a model, weighted for a list of configurations."""
+
+    def __init__(
+        self,
+        configs: Sequence[SimpleNamespace],
+        model: ExtendedTorchModule,
+        *,
+        stacked: bool,
+        beta_only_grows: bool = False,
+    ):
+        self._configs = configs
+        self._model = model
+        self._run_dims = 1 if stacked else 0
+        self._terms = _collect_terms(model)
+        self._ramp = PenaltyRamp(
+            configs[0].regualizer_scaling,
+            [c.regualizer_scaling_start for c in configs],
+            [c.regualizer_scaling_end for c in configs],
+        )
+        self.uses_l1 = bool(getattr(configs[0], "regualizer_l1", False))
+        self._lp_order = getattr(configs[0], "lp_norm", 1)
+        self._heim = getattr(configs[0], "reg_scale_type", "heim") == "heim"
+        self.betas = self._build_betas(beta_only_grows)
+        self.inalu_active = np.zeros(len(configs))
+        self._factors = self._build_factors()
+        self._weights: list[tuple[str, Weight]] = []
+        self._stale = True
+
+    def _column(self, name: str, default: float = 0.0) -> np.ndarray:
+        return np.array([float(getattr(c, name, default)) for c in self._configs])
+
+    def _build_betas(self, only_grows: bool) -> list[BetaGrowth]:
+        npu = self._column("regualizer_npu_w") + self._column("regualizer_gate")
+        if not (self.uses_l1 or (self._heim and npu.any())):
+            return []
+        betas = [
+            BetaGrowth(
+                c.regualizer_beta_start,
+                c.regualizer_beta_end,
+                c.regualizer_beta_step,
+                c.regualizer_beta_growth,
+            )
+            for c in self._configs
+        ]
+        for beta in betas:
+            beta.only_grows = only_grows
+        return betas
+
+    def _build_factors(self) -> list[tuple[str, Callable[[np.ndarray], np.ndarray]]]:
+        """(key, weight of each run given the ramp s), in the order of the published sum."""
+        w, z, oob = (self._column(f"regualizer{x}") for x in ("", "_z", "_oob"))
+        npu, gate = self._column("regualizer_npu_w"), self._column("regualizer_gate")
+        one = np.ones(len(self._configs))
+
+        def scale(s: np.ndarray) -> np.ndarray:
+            return self.beta_values() if self._heim else s
+
+        factors = {
+            "W": lambda s: w * s,
+            "g": lambda s: one,
+            "z": lambda s: z,
+            "W-OOB": lambda s: oob,
+            "W-NPU": lambda s: npu * scale(s),
+            "g-NPU": lambda s: gate * scale(s),
+            "inalu": lambda s: INALU_WEIGHT * self.inalu_active,
+        }
+        present = [(key, factor) for key, factor in factors.items() if key in self._terms]
+        if self.uses_l1:
+            before_npu = [k for k, _ in present if k in ("W", "g", "z", "W-OOB")]
+            present.insert(len(before_npu), ("L1", lambda s: self.beta_values()))
+            self._terms["L1"] = [self.l1]
+        return present
+
+    def beta_values(self) -> np.ndarray:
+        """Current beta of each run (zero when nothing uses it)."""
+        if not self.betas:
+            return np.zeros(len(self._configs))
+        return np.array([float(beta) for beta in self.betas])
+
+    def weights(self, iteration: int) -> list[tuple[str, Weight]]:
+        """The penalties in force at `iteration` and their weights; moves the beta schedule.
+
+        Call it once an iteration. A weight is a number, or a tensor of shape `runs` where runs
+        differ; the list is computed anew only when a schedule moved.
+        """
+        for beta in self.betas:
+            self._stale |= beta.advance(iteration)
+        if self._stale or self._ramp.moves(iteration):
+            ramp = self._ramp.at(iteration)
+            weighted = [(key, factor(ramp)) for key, factor in self._factors]
+            self._weights = [(key, self._compact(w)) for key, w in weighted if w.any()]
+            self._stale = False
+        return self._weights
+
+    def _compact(self, weight: np.ndarray) -> Weight:
+        if (weight == weight[0]).all():
+            return float(weight[0])
+        reference = next(self._model.parameters())
+        return torch.from_numpy(weight).to(reference.device, reference.dtype)
+
+    def value(self, key: str) -> torch.Tensor:
+        """Unweighted penalty, shape `runs`."""
+        terms = self._terms[key]
+        total = terms[0]()
+        for term in terms[1:]:
+            total = total + term()
+        return total
+
+    def l1(self) -> torch.Tensor:
+        """Sum over all parameters, trainable or not, of their norm."""
+        norms = [
+            lp_norm(p, self._lp_order, p.ndim - self._run_dims) for p in self._model.parameters()
+        ]
+        return sum(norms[1:], norms[0])
+
+    def total(self, weights: Sequence[tuple[str, Weight]]) -> torch.Tensor | None:
+        """Weighted sum of the penalties in force; None when there is none."""
+        total = None
+        for key, weight in weights:
+            value = weight * self.value(key)
+            total = value if total is None else total + value
+        return total
+
+    def activate_inalu(self, iteration: int, interpolation_error: np.ndarray) -> None:
+        """iNALU's penalty acts once a run's last validation error is below 1."""
+        if "inalu" not in self._terms:
+            return
+        active = (interpolation_error < 1) & (iteration > INALU_START)
+        if (active != self.inalu_active).any():
+            self.inalu_active = active.astype(np.float64)
+            self._stale = True
+
+
+def _collect_terms(model: ExtendedTorchModule) -> dict[str, list[Callable[[], torch.Tensor]]]:
+    terms: dict[str, list[Callable[[], torch.Tensor]]] = {}
+    for module in model.extended_modules():
+        for key, term in module.regualizer_terms().items():
+            if term is not None:
+                terms.setdefault(key, []).append(term)
+    return terms

@@ -1,0 +1,53 @@
+"""Writes what a log point observes into the event file of every run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import torch
+
+from .observe import TaggedValue
+
+
+class Recorder:
+    """One writer a run; a run that is no longer `live` gets nothing."""
+
+    def __init__(self, writers: Sequence, *, stacked: bool):
+        self.writers = list(writers)
+        self.live = [True] * len(self.writers)
+        self._stacked = stacked
+
+    def write(self, step: int, tagged: Iterable[TaggedValue]) -> None:
+        """Collect values of all live runs at `step`, in order."""
+        for item in tagged:
+            value = item.value.detach().cpu()
+            runs = value if self._stacked else value.unsqueeze(0)
+            parts = runs.tolist() if item.kind == "scalar" else runs.numpy()
+            for writer, live, part in zip(self.writers, self.live, parts, strict=True):
+                if live:
+                    getattr(writer, item.kind)(item.tag, part)
+
+    def text(self, run: int, tag: str, text: str) -> None:
+        """A text of one run, stored under its plain tag."""
+        self.writers[run].text(tag, text)
+
+    def commit(self, step: int) -> None:
+        """End the step: what was collected becomes part of the event files' buffers."""
+        for writer, live in zip(self.writers, self.live, strict=True):
+            if live:
+                writer.commit(step)
+
+    def flush(self) -> None:
+        """Put everything on disk."""
+        for writer in self.writers:
+            writer.flush()
+
+    def close(self) -> None:
+        """Flush and release all files."""
+        for writer in self.writers:
+            writer.close()
+
+
+def scalar(tag: str, value: torch.Tensor) -> TaggedValue:
+    """A scalar of shape `runs`."""
+    return TaggedValue("scalar", tag, value)

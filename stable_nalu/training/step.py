@@ -1,0 +1,119 @@
+"""One training iteration of all runs: forward, loss, gradients, clipping, update, constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.functional import get_train_criterion
+
+from .clipping import clip_norm, clip_value
+from .loss import Penalties
+from .optimizer import SGD, Adam, LearningRate
+from .schedules import temperature
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """Losses of one iteration, shape `runs`, and the gradients as the optimiser saw them."""
+
+    criterion: torch.Tensor
+    penalty: torch.Tensor | None
+    total: torch.Tensor
+    gradients: Sequence[torch.Tensor | None]
+
+
+def per_run_value(configs: Sequence[SimpleNamespace], name: str, default=None):
+    """A flag's value: a number when runs agree, else a float64 tensor of shape `runs`."""
+    values = [getattr(config, name, default) for config in configs]
+    if all(value == values[0] for value in values):
+        return values[0]
+    return torch.tensor([float(value) for value in values], dtype=torch.float64)
+
+
+class TrainingStep:
+    """Model, penalties and optimiser of one run (`stacked=False`) or of stacked runs."""
+
+    def __init__(
+        self,
+        configs: Sequence[SimpleNamespace],
+        model: ExtendedTorchModule,
+        *,
+        stacked: bool,
+        beta_only_grows: bool = False,
+    ):
+        first = configs[0]
+        self.model = model
+        self.run_dims = 1 if stacked else 0
+        self.penalties = Penalties(configs, model, stacked=stacked, beta_only_grows=beta_only_grows)
+        self.parameters = [p for p in model.parameters() if p.requires_grad]
+        self.optimizer = self._build_optimizer(configs)
+        self._criterion_name = getattr(first, "train_criterion", "mse")
+        self._pcc2mse = getattr(first, "pcc2mse_iteration", 0)
+        self._clip_norm = self._limit(per_run_value(configs, "clip_grad_norm"))
+        self._clip_value = self._limit(per_run_value(configs, "clip_grad_value"))
+        modules = list(model.extended_modules())
+        self._bounded = [m for m in modules if _overrides(m, "parameter_bounds")]
+        self._stateful = [m for m in modules if _overrides(m, "after_step")]
+        self._clocked = [m for m in modules if m.reads_iteration]
+        self._tempered = [m for m in modules if "tau" in m._parameters]
+
+    def _build_optimizer(self, configs: Sequence[SimpleNamespace]) -> Adam | SGD:
+        rate: LearningRate = per_run_value(configs, "learning_rate", 1e-3)
+        if getattr(configs[0], "optimizer", "adam") == "adam":
+            return Adam(self.parameters, rate)
+        return SGD(self.parameters, rate, per_run_value(configs, "momentum", 0.0))
+
+    def _limit(self, limit):
+        if isinstance(limit, torch.Tensor):
+            return limit.to(self.parameters[0].device, self.parameters[0].dtype)
+        return limit
+
+    def loss(self, iteration: int, x: torch.Tensor, t: torch.Tensor):
+        """(criterion, weighted penalties or None, total) on one batch, each of shape `runs`."""
+        for module in self._tempered:
+            module.set_parameter("tau", temperature(iteration))
+        for module in self._clocked:
+            module.iteration = iteration
+        weights = self.penalties.weights(iteration)
+        y = self.model(x)
+        criterion = get_train_criterion(self._criterion_name, iteration, self._pcc2mse)(y, t)
+        penalty = self.penalties.total(weights)
+        return criterion, penalty, criterion if penalty is None else criterion + penalty
+
+    def gradients(self, total: torch.Tensor) -> Sequence[torch.Tensor | None]:
+        """Clipped gradients of every trainable parameter."""
+        # Runs are independent: the gradient of the sum is the gradient of each.
+        objective = total.sum() if self.run_dims else total
+        gradients = torch.autograd.grad(objective, self.parameters, allow_unused=True)
+        if self._clip_norm is not None:
+            gradients = clip_norm(gradients, self._clip_norm, self.run_dims)
+        if self._clip_value is not None:
+            gradients = clip_value(gradients, self._clip_value, self.run_dims)
+        return gradients
+
+    def update(self, gradients: Sequence[torch.Tensor | None], criterion: torch.Tensor) -> None:
+        """Optimiser step, then clamping and the layers' own post-step actions."""
+        if gradients:
+            self.optimizer.step(gradients)
+        with torch.no_grad():
+            for module in self._bounded:
+                for name, (low, high) in module.parameter_bounds().items():
+                    module._parameters[name].clamp_(low, high)
+            for module in self._stateful:
+                module.after_step(criterion.detach())
+
+    def run(self, iteration: int, x: torch.Tensor, t: torch.Tensor) -> StepResult:
+        """One whole iteration."""
+        criterion, penalty, total = self.loss(iteration, x, t)
+        gradients = self.gradients(total) if total.requires_grad else ()
+        self.update(gradients, criterion)
+        return StepResult(criterion, penalty, total, gradients)
+
+
+def _overrides(module: ExtendedTorchModule, method: str) -> bool:
+    return getattr(type(module), method) is not getattr(ExtendedTorchModule, method)

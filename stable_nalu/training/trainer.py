@@ -1,0 +1,238 @@
+"""The loop behind every arithmetic script, for one run or many stacked ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+
+import numpy as np
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule
+
+from .curriculum import CurriculumFeed
+from .data import Data
+from .evaluation import evaluate
+from .observe import (
+    observe_gradients,
+    observe_modules,
+    observe_regualizers,
+    start_trace,
+    stop_trace,
+)
+from .recorder import Recorder, scalar
+from .reinit import RestartRule
+from .step import StepResult, TrainingStep
+from .task import Task
+
+
+@dataclass
+class Errors:
+    """Last validation and test error of each run; infinite before the first evaluation."""
+
+    interpolation: np.ndarray
+    extrapolation: np.ndarray
+
+
+@dataclass
+class LogPoint:
+    """What the console gets to see of a log point; arrays hold one number a run."""
+
+    iteration: int
+    criterion: np.ndarray
+    penalty: np.ndarray
+    total: np.ndarray
+    errors: Errors
+
+
+@dataclass
+class Outcome:
+    """How training ended; arrays hold one number a run."""
+
+    total: np.ndarray
+    criterion: np.ndarray
+    errors: Errors
+    diverged_at: dict[int, int] = field(default_factory=dict)
+
+
+class Trainer:
+    """Trains iterations `start` to `--max-iterations`, inclusive.
+
+    `on_log(point)` runs at log points before the update; `on_progress(iterations)` after each
+    stretch of iterations; `reset_run(run)` initialises one run again.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        configs: Sequence[SimpleNamespace],
+        model: ExtendedTorchModule,
+        step: TrainingStep,
+        data: Data,
+        recorder: Recorder,
+        *,
+        stacked: bool,
+        reset_run: Callable[[int], None],
+        on_log: Callable[[LogPoint], None],
+        on_message: Callable[[str], None],
+    ):
+        self.task = task
+        self.config = configs[0]
+        self.runs = len(configs)
+        self.model = model
+        self.step = step
+        self.data = data
+        self.recorder = recorder
+        self.stacked = stacked
+        self.log_interval = getattr(self.config, "log_interval", 1000)
+        self.verbose = self.config.verbose
+        infinite = np.full(self.runs, np.inf)
+        self.errors = Errors(infinite, infinite.copy())
+        self.diverged_at: dict[int, int] = {}
+        self.restarts = self._build_restarts()
+        self._reset_run = reset_run
+        self._on_log = on_log
+        self._on_message = on_message
+        self._last: StepResult | None = None
+
+    def _build_restarts(self) -> RestartRule | None:
+        if not getattr(self.config, "reinit", False):
+            return None
+        return RestartRule(
+            self.runs,
+            self.config.reinit_epoch_interval,
+            self.config.reinit_max_stored_losses,
+            self.config.reinit_loss_thr,
+        )
+
+    def iterate(self, iteration: int) -> None:
+        """Train one iteration of all runs, logging where due."""
+        if iteration % self.log_interval == 0:
+            self._log_point(iteration)
+        else:
+            self._plain(iteration)
+        if self.restarts is not None:
+            self._restart(iteration)
+        if isinstance(self.data.feed, CurriculumFeed):
+            for run in self.data.feed.advance(self._numbers(self._last.total)):
+                self._on_message(self._named(run, f"cl update to ds {self.data.feed.current[run]}"))
+
+    @property
+    def all_diverged(self) -> bool:
+        """Whether no run is left to train."""
+        return len(self.diverged_at) == self.runs
+
+    def outcome(self) -> Outcome:
+        """Evaluate once more, after the last update."""
+        self._evaluate()
+        last = self._last
+        nothing = np.full(self.runs, np.nan)
+        return Outcome(
+            nothing if last is None else self._numbers(last.total),
+            nothing if last is None else self._numbers(last.criterion),
+            self.errors,
+            dict(self.diverged_at),
+        )
+
+    def evaluate_now(self) -> Errors:
+        """Validation and test errors of the current weights."""
+        self._evaluate()
+        return self.errors
+
+    def _plain(self, iteration: int) -> None:
+        self.step.penalties.activate_inalu(iteration, self.errors.interpolation)
+        self._last = self.step.run(iteration, *self.data.feed.next())
+        if self.verbose:
+            self._write_losses(iteration, self._last)
+            self.recorder.commit(iteration)
+
+    def _log_point(self, iteration: int) -> None:
+        self._freeze_diverged(iteration)
+        errors = self._evaluate()
+        if errors:
+            tags = ("metric/valid/interpolation", "metric/test/extrapolation")
+            self.recorder.write(iteration, map(scalar, tags, errors))
+        self.step.penalties.activate_inalu(iteration, self.errors.interpolation)
+        start_trace(self.model)
+        criterion, penalty, total = self.step.loss(iteration, *self.data.feed.next())
+        self.recorder.write(iteration, observe_modules(self.model, verbose=self.verbose))
+        if self.verbose:
+            zeros = torch.zeros_like(total.detach())
+            self.recorder.write(iteration, observe_regualizers(self.model, zeros))
+        stop_trace(self.model)
+        gradients = self.step.gradients(total) if total.requires_grad else ()
+        result = self._last = StepResult(criterion, penalty, total, gradients)
+        self._write_losses(iteration, result)
+        self._on_log(self._log_values(iteration, result))
+        self.step.update(gradients, criterion)
+        if self.verbose:
+            by_parameter = dict(zip(map(id, self.step.parameters), gradients, strict=False))
+            observed = observe_gradients(self.model, by_parameter, self.step.run_dims)
+            self.recorder.write(iteration, observed)
+        self.recorder.commit(iteration)
+        self.recorder.flush()
+
+    def _log_values(self, iteration: int, result: StepResult) -> LogPoint:
+        total, criterion = self._numbers(result.total), self._numbers(result.criterion)
+        penalty = np.zeros(self.runs) if result.penalty is None else self._numbers(result.penalty)
+        return LogPoint(iteration, criterion, penalty, total, self.errors)
+
+    def _write_losses(self, iteration: int, result: StepResult) -> None:
+        criterion = result.criterion.detach()
+        penalty = torch.zeros_like(criterion) if result.penalty is None else result.penalty
+        tagged = []
+        penalties = self.step.penalties
+        if penalties.uses_l1 and self.verbose:
+            tagged.append(scalar("L1/train/L1-loss", penalties.l1()))
+        at_log_point = iteration % self.log_interval == 0
+        if penalties.betas and at_log_point and not self._hides_beta():
+            betas = torch.from_numpy(penalties.beta_values())
+            tagged.append(scalar("L1/train/beta", betas if self.stacked else betas[0]))
+        tagged += [
+            scalar("loss/train/critation", criterion),
+            scalar("loss/train/regualizer", penalty),
+            scalar("loss/train/total", result.total),
+        ]
+        self.recorder.write(iteration, tagged)
+
+    def _hides_beta(self) -> bool:
+        return self.task.beta_tag_verbose_only and not self.verbose
+
+    def _evaluate(self) -> list[torch.Tensor]:
+        if not self.data.evaluation:
+            return []
+        errors = evaluate(
+            self.model, self.data.evaluation, eval_mode=self.task.evaluates_in_eval_mode
+        )
+        self.errors = Errors(*map(self._numbers, errors))
+        return errors
+
+    def _freeze_diverged(self, iteration: int) -> None:
+        """Runs with a weight that is not a number are reported and no longer logged."""
+        broken = torch.zeros(self.runs, dtype=torch.bool)
+        for parameter in self.model.parameters():
+            broken |= parameter.detach().isnan().reshape(self.runs, -1).any(-1).cpu()
+        for run in broken.nonzero().flatten().tolist():
+            if run not in self.diverged_at:
+                self.diverged_at[run] = iteration
+                message = f"diverged: a weight is not a number at iteration {iteration}"
+                self.recorder.text(run, "diverged", message)
+                self.recorder.writers[run].commit(iteration)
+                self.recorder.live[run] = False
+                self._on_message(self._named(run, message))
+
+    def _restart(self, iteration: int) -> None:
+        self.restarts.record(self.errors.interpolation)
+        for run in self.restarts.due(iteration):
+            count = self.restarts.counts[run] - 1
+            self._on_message(self._named(run, f"reinit number {count}"))
+            self.recorder.text(run, "reinit", f"{count}")
+            self.recorder.writers[run].commit(iteration)
+            self._reset_run(run)
+
+    def _named(self, run: int, message: str) -> str:
+        return f"run {run}: {message}" if self.stacked else message
+
+    def _numbers(self, value: torch.Tensor) -> np.ndarray:
+        return value.detach().cpu().reshape(-1).to(torch.float64).numpy()
