@@ -26,19 +26,29 @@ class Observation:
 
 
 def weight_observations(
-    name: str, W: Callable[[], torch.Tensor], *, ndim: int = 2, text_always: bool = False
+    name: str,
+    W: Callable[[], torch.Tensor],
+    *,
+    ndim: int = 2,
+    text_always: bool = False,
+    sparsity: bool = True,
 ) -> list[Observation]:
     """Histogram, text and sparsity error of one weight matrix (or vector, `ndim=1`).
 
     `text_always` swaps the two gates: the text is always written, the sparsity error when verbose.
+    `sparsity=False` leaves the sparsity error out.
     """
-    return [
+    observed = [
         Observation("histogram", name, W),
         Observation("tensor", name, W, verbose_only=not text_always),
-        Observation(
-            "scalar",
-            f"{name}/sparsity_error",
-            lambda: sparsity_error(W(), ndim),
-            verbose_only=text_always,
-        ),
     ]
+    if sparsity:
+        observed.append(
+            Observation(
+                "scalar",
+                f"{name}/sparsity_error",
+                lambda: sparsity_error(W(), ndim),
+                verbose_only=text_always,
+            )
+        )
+    return observed

@@ -35,11 +35,16 @@ class RandomSource:
         """Exp(1)."""
         return self.fill(shape, like, lambda buffer, g, _: buffer.exponential_(generator=g))
 
-    def multinomial(self, probabilities: torch.Tensor) -> torch.Tensor:
-        """One category index per row: probabilities `(*runs, rows…, K)` -> `(*runs, rows…)`."""
-        rows = probabilities.shape[:-1]
-        flat = probabilities.reshape(-1, probabilities.shape[-1])
-        return torch.multinomial(flat.cpu(), 1).reshape(rows).to(probabilities.device)
+    def normal(self, shape: tuple[int, ...], like: torch.Tensor) -> torch.Tensor:
+        """N(0, 1)."""
+        return self.fill(shape, like, lambda buffer, g, _: buffer.normal_(generator=g))
+
+    def multinomial(self, shape: tuple[int, ...], probabilities: torch.Tensor) -> torch.Tensor:
+        """One category a row: probabilities `(*runs, *rows, K)`, `shape` = `(*rows, K)`."""
+        # torch.multinomial of one sample is this race of exponentials: equal numbers, but here
+        # every run can draw from its own generator.
+        race = probabilities.detach() / self.exponential(shape, like=probabilities)
+        return race.argmax(-1)
 
 
 def _bound(bound: Bound, run: int | None) -> float:

@@ -8,6 +8,7 @@ from .batch_linear import batch_linear
 from .criterion import get_train_criterion, mape, mse, pcc
 from .gated_choice import gated_choice
 from .golden_ratio import GOLDEN_RATIO, golden_sigmoid, golden_tanh
+from .log_space import LOG_SPACE_MODES, in_log_space
 from .mnac import mnac
 from .nac_weight import nac_weight
 from .norm import lp_norm
@@ -18,6 +19,7 @@ from .sparsity_error import sparsity_error
 
 __all__ = [
     "GOLDEN_RATIO",
+    "LOG_SPACE_MODES",
     "Regualizer",
     "RegualizerNAUZ",
     "RegualizerNMUZ",
@@ -26,6 +28,7 @@ __all__ = [
     "get_train_criterion",
     "golden_sigmoid",
     "golden_tanh",
+    "in_log_space",
     "lp_norm",
     "mape",
     "mean_over",

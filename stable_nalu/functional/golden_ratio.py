@@ -1,4 +1,4 @@
-"""Golden-ratio versions of sigmoid and tanh (G-NALU; Schlör et al. 2020 use them for NALU)."""
+"""Golden-ratio versions of sigmoid and tanh (G-NALU)."""
 
 import math
 

@@ -2,6 +2,8 @@
 
 import torch
 
+from .product import product
+
 
 def mnac(
     x: torch.Tensor, W: torch.Tensor, mode: str = "prod", is_training: bool | None = None
@@ -20,18 +22,18 @@ def mnac(
     w = W.mT.unsqueeze(-3)
     x = x.unsqueeze(-1)
     if mode == "prod":
-        return (x * w + 1 - w).prod(-2)
+        return product(x * w + 1 - w)
     if mode == "exp-log":
         return (x * w + 1 - w).log().sum(-2).exp()
     if mode == "no-idendity":
-        return (x * w).prod(-2)
+        return product(x * w)
     if mode in ("div", "div-sepSign"):
         active = torch.tanh(1000 * w) ** 2 if is_training else w.abs()
         magnitude = x.abs() ** w
         if mode == "div":
-            return (active * (torch.sign(x) * magnitude) + (1 - active)).prod(-2)
-        sign = torch.sign(x) ** torch.round(w)
-        return (active * magnitude + (1 - active)).prod(-2) * sign.prod(-2)
+            return product(active * (torch.sign(x) * magnitude) + (1 - active))
+        sign = torch.sign(x.detach()) ** torch.round(w.detach())
+        return product(active * magnitude + (1 - active)) * product(sign)
     raise ValueError(f"mnac mode {mode!r} is not one of {', '.join(MNAC_MODES)}")
 
 

@@ -1,26 +1,154 @@
 """The layer zoo: one file a layer, all of them registered in `registry`."""
 
+from .abstract_nalu import AbstractNALULayer
+from .basic import BasicCell, BasicLayer
+from .ensemble_gumbel_nau import EnsembleGumbelNAULayer
+from .feature_selector import FeatureSelector
+from .gated_nau_nmu import GatedNAUNMUCell, GatedNAUNMULayer
 from .generalized import GeneralizedCell, GeneralizedLayer
+from .gradient_bandit_nac import GradientBanditNACCell, GradientBanditNACLayer
+from .gradient_bandit_nalu import GradientBanditNALUCell, GradientBanditNALULayer
+from .gumbel_mnac import GumbelMNACCell, GumbelMNACLayer
+from .gumbel_nac import GumbelNACCell, GumbelNACLayer
+from .gumbel_nalu import GumbelNALUCell, GumbelNALULayer
+from .hard_softmax_nac import HardSoftmaxNACCell, HardSoftmaxNACLayer
+from .hard_softmax_nalu import HardSoftmaxNALUCell, HardSoftmaxNALULayer
+from .inalu import INALULayer
+from .independent_nac import IndependentNACCell, IndependentNACLayer
+from .independent_nalu import IndependentNALUCell, IndependentNALULayer
+from .linear_nac import LinearNACCell, LinearNACLayer
+from .linear_nalu import LinearNALUCell, LinearNALULayer
+from .mcfc import MCFullyConnected
+from .mnac import MNACCell, MNACLayer
+from .mul_mcfc import MulMCFC
+from .mul_mcfc_sign_inalu import MulMCFCSignINALU
+from .mul_mcfc_sign_real_npu import MulMCFCSignRealNPU
+from .multi_weight_nau import MultiWeightNAUCell, MultiWeightNAULayer
 from .nac import NACCell, NACLayer
+from .nalu import NALUCell, NALULayer
 from .nau import NAUCell, NAULayer
+from .nmru import ConcatReciprocalNMULayer
+from .nmru_gated_sign import ConcatReciprocalNMUGatedSignRetrievalLayer
+from .nmru_sign import ConcatReciprocalNMUSignRetrievalLayer
 from .nmu import NMUCell, NMULayer
+from .nnu import NNULayer
+from .npu import NPULayer
+from .npu_real import RealNPULayer
+from .nru import ReciprocalNMULayer
+from .pos_nac import PosNACCell, PosNACLayer
+from .pos_nalu import PosNALUCell, PosNALULayer
+from .pos_nau import PosNAUCell, PosNAULayer
 from .registry import entries
+from .regualized_linear_mnac import RegualizedLinearMNACCell, RegualizedLinearMNACLayer
+from .regualized_linear_nac import RegualizedLinearNACCell, RegualizedLinearNACLayer
+from .regualized_linear_nalu import RegualizedLinearNALUCell, RegualizedLinearNALULayer
+from .scaled_sigmoid_nau import ScaledSigmoidNAULayer
+from .sigmoid_nau import SigmoidNAULayer
+from .silly_mnac import SillyReRegualizedLinearMNACCell, SillyReRegualizedLinearMNACLayer
+from .softmax_nac import SoftmaxNACCell, SoftmaxNACLayer
+from .softmax_nalu import SoftmaxNALUCell, SoftmaxNALULayer
+from .torch_cell import GRUCell, LSTMCell, RNNReLUCell, RNNTanhCell
 
 ReRegualizedLinearNACLayer, ReRegualizedLinearNACCell = NAULayer, NAUCell
 ReRegualizedLinearMNACLayer, ReRegualizedLinearMNACCell = NMULayer, NMUCell
+ReRegualizedLinearPosNACLayer, ReRegualizedLinearPosNACCell = PosNAULayer, PosNAUCell
+ReRegualizedLinearNALULayer, ReRegualizedLinearNALUCell = GatedNAUNMULayer, GatedNAUNMUCell
+EnsembleGumbelSoftmaxNAU, SigmoidNAU, ScaledSigmoidNAU = (
+    EnsembleGumbelNAULayer,
+    SigmoidNAULayer,
+    ScaledSigmoidNAULayer,
+)
 
 __all__ = [
+    "AbstractNALULayer",
+    "BasicCell",
+    "BasicLayer",
+    "ConcatReciprocalNMUGatedSignRetrievalLayer",
+    "ConcatReciprocalNMULayer",
+    "ConcatReciprocalNMUSignRetrievalLayer",
+    "EnsembleGumbelNAULayer",
+    "EnsembleGumbelSoftmaxNAU",
+    "FeatureSelector",
+    "GRUCell",
+    "GatedNAUNMUCell",
+    "GatedNAUNMULayer",
     "GeneralizedCell",
     "GeneralizedLayer",
+    "GradientBanditNACCell",
+    "GradientBanditNACLayer",
+    "GradientBanditNALUCell",
+    "GradientBanditNALULayer",
+    "GumbelMNACCell",
+    "GumbelMNACLayer",
+    "GumbelNACCell",
+    "GumbelNACLayer",
+    "GumbelNALUCell",
+    "GumbelNALULayer",
+    "HardSoftmaxNACCell",
+    "HardSoftmaxNACLayer",
+    "HardSoftmaxNALUCell",
+    "HardSoftmaxNALULayer",
+    "INALULayer",
+    "IndependentNACCell",
+    "IndependentNACLayer",
+    "IndependentNALUCell",
+    "IndependentNALULayer",
+    "LSTMCell",
+    "LinearNACCell",
+    "LinearNACLayer",
+    "LinearNALUCell",
+    "LinearNALULayer",
+    "MCFullyConnected",
+    "MNACCell",
+    "MNACLayer",
+    "MulMCFC",
+    "MulMCFCSignINALU",
+    "MulMCFCSignRealNPU",
+    "MultiWeightNAUCell",
+    "MultiWeightNAULayer",
     "NACCell",
     "NACLayer",
+    "NALUCell",
+    "NALULayer",
     "NAUCell",
     "NAULayer",
     "NMUCell",
     "NMULayer",
+    "NNULayer",
+    "NPULayer",
+    "PosNACCell",
+    "PosNACLayer",
+    "PosNALUCell",
+    "PosNALULayer",
+    "PosNAUCell",
+    "PosNAULayer",
+    "RNNReLUCell",
+    "RNNTanhCell",
     "ReRegualizedLinearMNACCell",
     "ReRegualizedLinearMNACLayer",
     "ReRegualizedLinearNACCell",
     "ReRegualizedLinearNACLayer",
+    "ReRegualizedLinearNALUCell",
+    "ReRegualizedLinearNALULayer",
+    "ReRegualizedLinearPosNACCell",
+    "ReRegualizedLinearPosNACLayer",
+    "RealNPULayer",
+    "ReciprocalNMULayer",
+    "RegualizedLinearMNACCell",
+    "RegualizedLinearMNACLayer",
+    "RegualizedLinearNACCell",
+    "RegualizedLinearNACLayer",
+    "RegualizedLinearNALUCell",
+    "RegualizedLinearNALULayer",
+    "ScaledSigmoidNAU",
+    "ScaledSigmoidNAULayer",
+    "SigmoidNAU",
+    "SigmoidNAULayer",
+    "SillyReRegualizedLinearMNACCell",
+    "SillyReRegualizedLinearMNACLayer",
+    "SoftmaxNACCell",
+    "SoftmaxNACLayer",
+    "SoftmaxNALUCell",
+    "SoftmaxNALULayer",
     "entries",
 ]

@@ -18,12 +18,55 @@ import torch
 from stable_nalu.functional import RegualizerNAUZ, var_over
 from stable_nalu.functional.initialization import nau_bound
 
+from .ranged_weight import RangedWeightLayer
 from .recurrent_cell import RecurrentCell
 from .registry import MADSEN_2020, register
-from .ranged_weight import RangedWeightLayer
 
 
-class NAULayer(RangedWeightLayer):
+class NAUBase(RangedWeightLayer):
+    """The sum over a clamped weight `W`, which subclasses own."""
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        *,
+        nac_oob: str,
+        regualizer_shape: str,
+        regualizer_z: float,
+        nau_noise: bool,
+        name: str | None,
+    ):
+        super().__init__(
+            "nac",
+            name,
+            in_features,
+            out_features,
+            support="nac",
+            weight_range=(-1.0, 1.0),
+            regualizer_z_class=RegualizerNAUZ,
+            nac_oob=nac_oob,
+            regualizer_shape=regualizer_shape,
+            regualizer_z=regualizer_z,
+        )
+        self.nau_noise = nau_noise
+
+    def weights(self) -> torch.Tensor:
+        return self.W.clamp(*self.weight_range)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        W = self.weights()
+        if not (self.nau_noise and self.training):
+            self.record_input(x)
+            return x @ W.mT
+        amplitude = 1 / var_over(x.detach(), 2)
+        noise = self.random.uniform(x.shape[-2:], -amplitude, amplitude, like=x)
+        x = x + noise
+        self.record_input(x)
+        return x @ W.mT - noise @ W.mT
+
+
+class NAULayer(NAUBase):
     """Addition and subtraction with weights in {-1, 0, 1}."""
 
     follows_robustness_logging = True
@@ -41,38 +84,20 @@ class NAULayer(RangedWeightLayer):
         name: str | None = None,
     ):
         super().__init__(
-            "nac",
-            name,
             in_features,
             out_features,
-            support="nac",
-            weight_range=(-1.0, 1.0),
-            regualizer_z_class=RegualizerNAUZ,
             nac_oob=nac_oob,
             regualizer_shape=regualizer_shape,
             regualizer_z=regualizer_z,
+            nau_noise=nau_noise,
+            name=name,
         )
-        self.nau_noise = nau_noise
         self.beta_nau = beta_nau
         self.W = torch.nn.Parameter(torch.empty(out_features, in_features))
 
     def reset_parameters(self) -> None:
         nau_init_(self.W, self.beta_nau)
         self._z.reset()
-
-    def weights(self) -> torch.Tensor:
-        return self.W.clamp(*self.weight_range)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        W = self.weights()
-        if not (self.nau_noise and self.training):
-            self.record_input(x)
-            return x @ W.mT
-        amplitude = 1 / var_over(x.detach(), 2)
-        noise = self.random.uniform(x.shape[-2:], -amplitude, amplitude, like=x)
-        x = x + noise
-        self.record_input(x)
-        return x @ W.mT - noise @ W.mT
 
 
 def nau_init_(W: torch.Tensor, beta_nau: bool) -> None:

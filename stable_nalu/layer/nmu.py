@@ -18,6 +18,7 @@ from __future__ import annotations
 import torch
 
 from stable_nalu.abstract import Observation
+from stable_nalu.abstract.random_source import Bound
 from stable_nalu.functional import RegualizerNMUZ, mnac, std_over
 from stable_nalu.functional.initialization import NMU_BOUND
 from stable_nalu.functional.reductions import per_run
@@ -29,7 +30,68 @@ from .registry import MADSEN_2020, MISTRY_2022_ROBUST, Variant, register
 BATCH_NOISE = [1, 0]
 
 
-class NMULayer(RangedWeightLayer):
+class NMUBase(RangedWeightLayer):
+    """The product over a weight `W` of `columns` inputs, and the noise that it undoes."""
+
+    def __init__(
+        self,
+        default_name: str,
+        name: str | None,
+        in_features: int,
+        out_features: int,
+        *,
+        columns: int,
+        nac_oob: str,
+        regualizer_shape: str,
+        regualizer_z: float,
+        mnac_epsilon: float,
+        mnac_normalized: bool,
+        nmu_noise: bool,
+        noise_range: tuple[float, float] | list[float],
+    ):
+        super().__init__(
+            default_name,
+            name,
+            in_features,
+            out_features,
+            support="mnac",
+            weight_range=(mnac_epsilon, 1.0),
+            regualizer_z_class=RegualizerNMUZ,
+            nac_oob=nac_oob,
+            regualizer_shape=regualizer_shape,
+            regualizer_z=regualizer_z,
+        )
+        self.mnac_normalized = mnac_normalized
+        self.nmu_noise = nmu_noise
+        self.noise_range = noise_range
+        self.W = torch.nn.Parameter(torch.empty(out_features, columns))
+
+    def reset_parameters(self) -> None:
+        nmu_init_(self.W)
+        self._z.reset()
+
+    def product(self, x: torch.Tensor) -> torch.Tensor:
+        """Map x `(*runs, batch, columns)` to `(*runs, batch, out)`, with the noise if asked for."""
+        W = self.weights()
+        if not (self.nmu_noise and self.training):
+            self.record_input(x)
+            return self._product(x, W)
+        low, high = self.noise_bounds(x)
+        noise = self.random.uniform(x.shape[-2:], low, high, like=x)
+        x = x * noise
+        self.record_input(x)
+        return self._product(x, W) / mnac(noise, W)
+
+    def _product(self, x, W):
+        return normalized_mnac(x, W) if self.mnac_normalized else mnac(x, W)
+
+    def noise_bounds(self, x: torch.Tensor) -> tuple[Bound, Bound]:
+        """Lowest and highest noise for the input x."""
+        low, high = self.noise_range
+        return low, high
+
+
+class NMULayer(NMUBase):
     """Multiplication with weights in {0, 1}."""
 
     follows_robustness_logging = True
@@ -53,39 +115,22 @@ class NMULayer(RangedWeightLayer):
             name,
             in_features,
             out_features,
-            support="mnac",
-            weight_range=(mnac_epsilon, 1.0),
-            regualizer_z_class=RegualizerNMUZ,
+            columns=in_features,
             nac_oob=nac_oob,
             regualizer_shape=regualizer_shape,
             regualizer_z=regualizer_z,
+            mnac_epsilon=mnac_epsilon,
+            mnac_normalized=mnac_normalized,
+            nmu_noise=nmu_noise,
+            noise_range=noise_range,
         )
-        self.mnac_normalized = mnac_normalized
-        self.nmu_noise = nmu_noise
-        self.noise_range = noise_range
-        self.W = torch.nn.Parameter(torch.empty(out_features, in_features))
-
-    def reset_parameters(self) -> None:
-        nmu_init_(self.W)
-        self._z.reset()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        W = self.weights()
-        if not (self.nmu_noise and self.training):
-            self.record_input(x)
-            return self._product(x, W)
-        low, high = self._noise_bounds(x)
-        noise = self.random.uniform(x.shape[-2:], low, high, like=x)
-        x = x * noise
-        self.record_input(x)
-        return self._product(x, W) / mnac(noise, W)
+        return self.product(x)
 
-    def _product(self, x, W):
-        return normalized_mnac(x, W) if self.mnac_normalized else mnac(x, W)
-
-    def _noise_bounds(self, x):
+    def noise_bounds(self, x: torch.Tensor) -> tuple[Bound, Bound]:
         if self.noise_range != BATCH_NOISE:
-            return self.noise_range
+            return super().noise_bounds(x)
         upper = 1 + 1 / std_over(x.detach(), 2)
         if self.trace is not None:
             self.trace["snmu_noise/upper"] = upper
@@ -106,10 +151,10 @@ def nmu_init_(W: torch.Tensor) -> None:
     torch.nn.init.uniform_(W, 0.5 - NMU_BOUND, 0.5 + NMU_BOUND)
 
 
-def normalized_mnac(x: torch.Tensor, W: torch.Tensor) -> torch.Tensor:
+def normalized_mnac(x: torch.Tensor, W: torch.Tensor, mode: str = "prod") -> torch.Tensor:
     """The product of x / c, scaled back by c^(sum W), c the standard deviation of a run's x."""
     c = per_run(std_over(x, 2), 2)
-    return mnac(x / c, W) * c ** W.sum(-1).unsqueeze(-2)
+    return mnac(x / c, W, mode) * c ** W.sum(-1).unsqueeze(-2)
 
 
 class NMUCell(RecurrentCell):

@@ -16,7 +16,6 @@ class RangedWeightLayer(ExtendedTorchModule):
     (out of bounds, only with `nac_oob="regualized"`).
     """
 
-    robustness_logging = False
     follows_robustness_logging = False
 
     def __init__(
@@ -45,7 +44,7 @@ class RangedWeightLayer(ExtendedTorchModule):
         self._z = regualizer_z_class(zero=regualizer_z == 0)
 
     def weights(self) -> torch.Tensor:
-        """Effective weight: clamped here when the range is regularised, after steps when clipped."""
+        """Effective weight: clamped here if the range is regularised, after steps if clipped."""
         return self.W.clamp(*self.weight_range) if self.nac_oob == "regualized" else self.W
 
     def record_input(self, x: torch.Tensor) -> None:

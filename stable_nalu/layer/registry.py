@@ -14,6 +14,7 @@ TRASK_2018 = "Trask et al. 2018, Neural Arithmetic Logic Units, arXiv:1808.00508
 MADSEN_2019 = "Madsen & Johansen 2019, Measuring Arithmetic Extrapolation, arXiv:1910.01888"
 MADSEN_2020 = "Madsen & Johansen 2020, Neural Arithmetic Units, arXiv:2001.05016"
 HEIM_2020 = "Heim et al. 2020, Neural Power Units, arXiv:2006.01681"
+RANA_2020 = "Rana et al. 2020, Systematically Designing Instance Counting Models, arXiv:2004.06674"
 SCHLOER_2020 = "Schlör et al. 2020, iNALU, arXiv:2003.07629"
 MISTRY_2022_PRIMER = "Mistry et al. 2022, A Primer for NALMs, arXiv:2101.09530"
 MISTRY_2022_ROBUST = "Mistry et al. 2022, Robustness of NMUs, arXiv:2211.05624"
@@ -33,10 +34,14 @@ class Variant:
 
 @dataclass(frozen=True)
 class LayerEntry:
-    """What the project knows about one layer key."""
+    """What the project knows about one layer key.
+
+    An entry without a layer is a recurrent cell only; one without either is the first half of a
+    pair of names (`X` + `mnac` asks for the layer `X[:-3] + "MNAC"`) and cannot be built.
+    """
 
     key: str
-    layer: type[ExtendedTorchModule]
+    layer: type[ExtendedTorchModule] | None
     paper_name: str
     latex: str
     cites: str
@@ -47,8 +52,9 @@ class LayerEntry:
 
     @property
     def options(self) -> frozenset[str]:
-        """Names of the keyword-only options that the layer reads."""
-        return option_names(self.layer) - set(self.fixed_options)
+        """Names of the keyword-only options that the layer, or that of the cell, reads."""
+        built = self.layer or getattr(self.cell, "Op", self.cell)
+        return frozenset() if built is None else option_names(built) - set(self.fixed_options)
 
 
 _ENTRIES: dict[str, LayerEntry] = {}
@@ -69,6 +75,11 @@ def entries() -> dict[str, LayerEntry]:
 
 
 def option_names(layer: type[ExtendedTorchModule]) -> frozenset[str]:
-    """Keyword-only parameters of a layer's constructor, its `name` aside."""
+    """Keyword-only parameters of a layer's constructor, its `name` aside.
+
+    A layer made of other layers names them by `child_ops()`: it hands on the options they read.
+    """
     parameters = inspect.signature(layer.__init__).parameters.values()
-    return frozenset(p.name for p in parameters if p.kind is p.KEYWORD_ONLY) - {"name"}
+    own = frozenset(p.name for p in parameters if p.kind is p.KEYWORD_ONLY) - {"name"}
+    child_ops = getattr(layer, "child_ops", tuple)()
+    return own.union(*map(option_names, child_ops))

@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Config:
-    """The values of one run's flags as attributes: `config.layer_type`, `config.seed`, …
+    """The values of one run's flags as attributes: `config.layer_type`, `config.seed`.
 
     A flag that the script does not take reads as what the script does instead, usually the flag's
     default; `as_dict` lists the script's own flags only.

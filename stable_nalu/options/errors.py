@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from stable_nalu.errors import UsageError
 
-class OptionError(ValueError):
+
+class OptionError(UsageError):
     """A command line that cannot be run; its text fits on one line."""
 
     def __init__(self, flag: str | None, problem: str, remedy: str):

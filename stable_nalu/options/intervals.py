@@ -1,4 +1,4 @@
-"""Ranges and distributions of the data as flags: `[1,2]`, `[[-6,-2],[2,6]]`, `benford` …"""
+"""Ranges and distributions of the data as flags: `[1,2]`, `[[-6,-2],[2,6]]`, `benford`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,6 @@ from .kinds import each_word, finite
 
 BATCH_NOISE = [1, 0]
 _FORMS = "write [1,2], [[-6,-2],[2,6]] or [[-6,-2],[2,6],[]]"
-_PARAMETERS = {
-    "uniform": (0, "nothing"),
-    "truncated-normal": (4, "mean and deviation in training, then mean and deviation in the test"),
-    "exponential": (1, "the scale"),
-    "benford": (0, "nothing"),
-}
 
 
 def data_range() -> Kind:
@@ -66,65 +60,47 @@ def _literal(word: str) -> list[Any]:
 
 
 def _check_data_range(word: str, value: list[Any]) -> list[Any]:
+    # The generators import torch, which a mere look at --help should not wait for.
+    from stable_nalu.dataset.sample_range import SampleRange
+
     if any(isinstance(part, tuple) for part in value):
         raise ValueError(f"{word} holds tuples; {_FORMS}, in square brackets")
-    if not any(isinstance(part, list) for part in value):
-        _check_pair(word, value)
-        return value
-    if len(value) not in (2, 3) or not all(isinstance(part, list) for part in value):
-        raise ValueError(f"{word} has {len(value)} parts where two or three make sense; {_FORMS}")
-    if len(value) == 3 and value[2] != []:
-        raise ValueError(f"the third part of {word} is only a marker; it must be []")
-    first, second = value[:2]
-    _check_pair(word, first)
-    _check_pair(word, second)
-    # The same exact float comparison as the sampler of two ranges makes.
-    if first[0] - first[1] != second[0] - second[1]:
-        raise ValueError(
-            f"the parts of {word} have different widths, {first[1] - first[0]:g} and "
-            f"{second[1] - second[0]:g}; both must be equally wide"
-        )
+    if any(isinstance(part, list) for part in value) and not isinstance(value[0], list):
+        raise ValueError(f"{word} mixes numbers and lists; {_FORMS}")
+    try:
+        SampleRange.parse(value)
+    except ValueError as error:
+        raise ValueError(f"{as_clause(error)}; {_FORMS}") from None
     return value
 
 
-def _check_pair(word: str, pair: list[Any]) -> None:
-    _check_numbers(word, pair)
-    if pair[0] > pair[1]:
-        raise ValueError(f"{word} has a low end above its high end; the low end comes first")
-
-
-def _check_numbers(word: str, pair: list[Any]) -> None:
-    if len(pair) != 2:
-        raise ValueError(f"{word} is not a pair of numbers; write one such as [1,2]")
-    for end in pair:
-        if isinstance(end, bool) or not isinstance(end, int | float):
-            raise ValueError(f"{end!r} in {word} is not a number; write one such as [1,2]")
-        if not math.isfinite(end):
-            raise ValueError(f"{word} is not finite; write two finite numbers")
-
-
 def _check_noise_range(word: str, value: list[Any]) -> list[Any]:
-    _check_numbers(word, value)
+    numbers = [end for end in value if isinstance(end, int | float) and not isinstance(end, bool)]
+    if len(numbers) != 2 or len(value) != 2 or not all(map(math.isfinite, numbers)):
+        raise ValueError(f"{word} is not a pair of numbers; write one such as [1,5]")
     if value[0] > value[1] and value != BATCH_NOISE:
         raise ValueError(
-            f"{word} has a low end above its high end; the low end comes first, or write [1,0] "
+            f"{word} has its low end above its high end; the low end comes first, or write [1,0] "
             "for noise from 1 to 1 + 1/std of the batch"
         )
     return value
 
 
-def _read_distribution(words: list[str]) -> tuple[str | float, ...]:
+def _read_distribution(words: list[str]) -> tuple[Any, ...]:
+    from stable_nalu.dataset.distribution import PARAMETER_NAMES, check_dist_params
+
     family, *parameters = words
-    if family not in _PARAMETERS:
-        known = ", ".join(_PARAMETERS)
+    if family not in PARAMETER_NAMES:
+        known = ", ".join(PARAMETER_NAMES)
         raise ValueError(f"{family!r} is not a distribution; choose one of {known}")
-    numbers = [finite(word) for word in parameters]
-    count, what = _PARAMETERS[family]
-    if len(numbers) != count:
-        raise ValueError(
-            f"{family} takes {count} numbers, not {len(numbers)}; behind the name belongs {what}"
-        )
-    positive = numbers[1::2] if family == "truncated-normal" else numbers
-    if any(value <= 0 for value in positive):
-        raise ValueError(f"{' '.join(words)} has a scale that is not positive; write one above 0")
-    return (family, *numbers)
+    try:
+        return check_dist_params((family, *map(finite, parameters)))
+    except ValueError as error:
+        names = " ".join(name.replace(" ", "_").upper() for name in PARAMETER_NAMES[family])
+        raise ValueError(f"{as_clause(error)}; write {family} {names}") from None
+
+
+def as_clause(error: Exception) -> str:
+    """An error's sentence as a part of another: no capital, no full stop, no semicolon."""
+    text = str(error).rstrip(".").replace("; ", ", ")
+    return text[:1].lower() + text[1:]

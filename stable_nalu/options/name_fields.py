@@ -12,7 +12,7 @@ from string import Formatter
 
 from .config import Config
 
-_COLLIDING = "nalu_mul safe and max-safe print the same letter"
+_COLLIDING = "safe and max-safe print the same letter"
 _RANGE = "only the first two parts are printed"
 
 
@@ -55,11 +55,17 @@ def trailing(inner: NameField) -> NameField:
     return NameField(inner.text, inner.flags, inner.partial, optional=True)
 
 
-_NALU_FLAGS = ("nalu_bias", "nalu_two_nac", "nalu_two_gate", "nalu_mul", "nalu_gate")
+_NALU_FLAGS: tuple[str, ...] = (
+    "nalu_bias",
+    "nalu_two_nac",
+    "nalu_two_gate",
+    "nalu_mul",
+    "nalu_gate",
+)
 _NALU_MUL = {"safe": "s", "max-safe": "s", "trig": "t", "mnac": "m"}
 _NALU_GATE = {"regualized": "r", "gumbel": "u", "obs-gumbel": "uu"}
-_NAC_MUL = {"normal": "n", "safe": "s", "max-safe": "s", "mnac": "m", "npu": "npu"}
-_NAC_MUL |= {"real-npu": "npur"}
+_NAC_MUL = {"normal": "n", "safe": "s", "max-safe": "s", "mnac": "m"}
+_NAC_MUL_NPU = {"npu": "npu", "real-npu": "npur"}
 
 
 def _nalu_codes(c: Config) -> list[str]:
@@ -79,7 +85,7 @@ def _two_layer_model(c: Config) -> str:
         name += "-nac-"
     if c.first_layer == "MultiWeightNAU":
         name += "-mwnac"
-    name += _NAC_MUL.get(c.nac_mul, "")
+    name += (_NAC_MUL | _NAC_MUL_NPU).get(c.nac_mul, "")
     codes = _nalu_codes(c)
     return name + ("-nalu-" + "".join(codes) if codes else "")
 
@@ -108,13 +114,12 @@ TWO_LAYER_MODEL = NameField(
     _two_layer_model,
     ("layer_type", "nac_mul", "first_layer", *_NALU_FLAGS),
     {
-        "nac_mul": "safe and max-safe print the same letter",
+        "nac_mul": _COLLIDING,
         "first_layer": "only MultiWeightNAU is printed",
         "nalu_mul": _COLLIDING,
     },
 )
-_ONLY_NALU = dict.fromkeys(_NALU_FLAGS, "printed for layer NALU only")
-CURRICULUM_MODEL = NameField(_single_layer_model, ("layer_type", *_NALU_FLAGS), _ONLY_NALU)
+_ONLY_NALU: dict[str, str] = dict.fromkeys(_NALU_FLAGS, "printed for layer NALU only")
 SINGLE_LAYER_MODEL = NameField(
     _single_layer_model, ("layer_type", *_NALU_FLAGS, "nru_div_mode"), _ONLY_NALU
 )
@@ -138,7 +143,9 @@ COMMON = (
     template("s{seed}"),
     template("h{hidden_size}"),
     template("z{num_subsets}"),
-    template("lr-{optimizer}-{learning_rate:.5f}-{momentum}", learning_rate="five decimals"),
+    template(
+        "lr-{optimizer}-{learning_rate:.5f}-{momentum}", learning_rate="printed with five decimals"
+    ),
 )
 
 L1 = either("regualizer_l1", "L1T", "L1F")
@@ -153,12 +160,8 @@ NPU_W_TYPED = NameField(
     ("regualizer_npu_w", "realnpu_reg_type"),
 )
 GATE = template("rg-{regualizer_gate}")
-SCALE_TYPE = NameField(
-    lambda c: "rH" if c.reg_scale_type == "heim" else "rM", ("reg_scale_type",)
-)
-NPU_CLIP = NameField(
-    lambda c: f"clip-{'n' if c.npu_clip == 'none' else c.npu_clip}", ("npu_clip",)
-)
+SCALE_TYPE = NameField(lambda c: "rH" if c.reg_scale_type == "heim" else "rM", ("reg_scale_type",))
+NPU_CLIP = NameField(lambda c: f"clip-{'n' if c.npu_clip == 'none' else c.npu_clip}", ("npu_clip",))
 NPU_INIT = NameField(
     lambda c: "WrI-xu" if c.npu_Wr_init == "xavier-uniform" else "WrI-xuc", ("npu_Wr_init",)
 )
@@ -168,7 +171,6 @@ NAU_NOISE = either("nau_noise", "nAT", "nAF")
 BETA_NAU = either("beta_nau", "BnauT", "BnauF")
 NOISE_RANGE = template("n-{noise_range[0]}-{noise_range[1]}")
 REALNPU_TYPE = NameField(lambda c: f"rt-{c.realnpu_reg_type}", ("realnpu_reg_type",))
-DIV_MODE = NameField(lambda c: f"div-{c.nru_div_mode.removeprefix('div-')}", ("nru_div_mode",))
 TRASH_CELL = either("trash_cell", "TC", "")
 W_SET_COUNT = template("ws-{W_set_count}")
 LOG_INTERVAL = template("TB-{log_interval}")
@@ -240,14 +242,15 @@ ROBUST_DISTRIBUTION = NameField(
     {"sample_distribution": "the test mean and deviation of truncated-normal are not printed"},
 )
 
-_RECURRENT_NALU = NameField(lambda c: "nalu-" + "".join(_nalu_codes(c)), _NALU_FLAGS)
 LAYER_OPTIONS_TRAILING = tuple(
     trailing(inner)
     for inner in (
         NameField(lambda c: f"oob-{c.oob_mode[0]}", ("oob_mode",)),
         template("rs-{regualizer_shape}"),
         template("eps-{mnac_epsilon}"),
-        NameField(_RECURRENT_NALU.text, _NALU_FLAGS, {"nalu_mul": _COLLIDING}),
+        NameField(
+            lambda c: "nalu-" + "".join(_nalu_codes(c)), _NALU_FLAGS, {"nalu_mul": _COLLIDING}
+        ),
         NOISE_RANGE,
         NMU_NOISE,
         NAU_NOISE,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from types import SimpleNamespace
 
 import numpy as np
 import torch
@@ -13,7 +12,6 @@ from tqdm import tqdm
 from .task import Task
 from .trainer import LogPoint, Outcome
 
-SUCCESS_THRESHOLD = 1e-7
 SOLVED_THRESHOLD = 1e-5
 SHOWN_INPUTS = 10
 
@@ -28,7 +26,7 @@ class Console:
             total=last + 1,
             initial=first,
             unit="it",
-            disable=None if sys.stderr is not None and sys.stderr.isatty() else True,
+            disable=None,
             dynamic_ncols=True,
             mininterval=0.5,
         )
@@ -76,11 +74,11 @@ class Console:
         self.bar.close()
 
 
-def print_configuration(console: Console, configs: Sequence[SimpleNamespace]) -> None:
+def print_configuration(console: Console, configs: Sequence[dict[str, object]]) -> None:
     """All flags; one that differs between runs is shown as a count of values."""
     console.line("running")
-    for name in vars(configs[0]):
-        values = [getattr(config, name) for config in configs]
+    for name in configs[0]:
+        values = [config[name] for config in configs]
         distinct = {repr(value) for value in values}
         shown = values[0] if len(distinct) == 1 else f"{len(distinct)} values"
         console.line(f"  - {name}: {shown}")

@@ -47,3 +47,21 @@ class CurriculumFeed:
                 self.thresholds[run] *= 0.1
                 moved.append(run)
         return moved
+
+    def skip(self, batches: int) -> None:
+        """Nothing to do: the streams' states are part of `get_state`."""
+
+    def get_state(self, run: int) -> dict:
+        """Stage, threshold and stream positions of one run, as plain values and tensors."""
+        return {
+            "stage": self.current[run],
+            "threshold": self.thresholds[run],
+            "streams": [stream.get_state() for stream in self.stages[run]],
+        }
+
+    def set_state(self, run: int, state: dict) -> None:
+        """Put the state of one run back."""
+        self.current[run] = state["stage"]
+        self.thresholds[run] = state["threshold"]
+        for stream, saved in zip(self.stages[run], state["streams"], strict=True):
+            stream.set_state(saved)

@@ -17,8 +17,8 @@ class Recorder:
         self.live = [True] * len(self.writers)
         self._stacked = stacked
 
-    def write(self, step: int, tagged: Iterable[TaggedValue]) -> None:
-        """Collect values of all live runs at `step`, in order."""
+    def write(self, tagged: Iterable[TaggedValue]) -> None:
+        """Collect values of all live runs, in order."""
         for item in tagged:
             value = item.value.detach().cpu()
             runs = value if self._stacked else value.unsqueeze(0)
@@ -27,9 +27,9 @@ class Recorder:
                 if live:
                     getattr(writer, item.kind)(item.tag, part)
 
-    def text(self, run: int, tag: str, text: str) -> None:
-        """A text of one run, stored under its plain tag."""
-        self.writers[run].text(tag, text)
+    def text(self, run: int, tag: str, text: str, *, rooted: bool = True) -> None:
+        """Collect a text of one run."""
+        self.writers[run].text(tag, text, rooted=rooted)
 
     def commit(self, step: int) -> None:
         """End the step: what was collected becomes part of the event files' buffers."""

@@ -65,11 +65,11 @@ class RestartRule:
                 return False
         return False
 
-    def get_state(self) -> dict:
-        """Plain values that `set_state` understands, for checkpoints."""
-        return {"counts": list(self.counts), "segments": [list(s) for s in self._segments]}
+    def get_state(self, run: int) -> dict:
+        """Plain values of one run that `set_state` understands, for checkpoints."""
+        return {"count": self.counts[run], "segments": list(self._segments[run])}
 
-    def set_state(self, state: dict) -> None:
-        """Put a state back."""
-        self.counts = list(state["counts"])
-        self._segments = [[(v, n) for v, n in segments] for segments in state["segments"]]
+    def set_state(self, run: int, state: dict) -> None:
+        """Put the state of one run back."""
+        self.counts[run] = state["count"]
+        self._segments[run] = [(value, times) for value, times in state["segments"]]

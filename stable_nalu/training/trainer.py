@@ -10,6 +10,17 @@ import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.tags import (
+    DIVERGED,
+    L1_BETA,
+    L1_LOSS,
+    LOSS_CRITERION,
+    LOSS_REGULARIZER,
+    LOSS_TOTAL,
+    METRIC_TEST,
+    METRIC_VALID,
+    REINIT,
+)
 
 from .curriculum import CurriculumFeed
 from .data import Data
@@ -25,6 +36,9 @@ from .recorder import Recorder, scalar
 from .reinit import RestartRule
 from .step import StepResult, TrainingStep
 from .task import Task
+
+
+SUCCESS_THRESHOLD = 1e-7
 
 
 @dataclass
@@ -54,6 +68,11 @@ class Outcome:
     criterion: np.ndarray
     errors: Errors
     diverged_at: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def succeeded(self) -> np.ndarray:
+        """Whether each run's test error is at most 1e-7."""
+        return self.errors.extrapolation <= SUCCESS_THRESHOLD
 
 
 class Trainer:
@@ -140,6 +159,38 @@ class Trainer:
         self._evaluate()
         return self.errors
 
+    def get_state(self) -> list[dict]:
+        """What a resumed trainer needs besides model and optimiser: plain values, one dict a run."""
+        self.recorder.flush()
+        states = []
+        for run, writer in enumerate(self.recorder.writers):
+            state = {
+                "interpolation": float(self.errors.interpolation[run]),
+                "extrapolation": float(self.errors.extrapolation[run]),
+                "event_file": writer.events.path.name,
+                "event_position": writer.events.position,
+                "diverged_at": self.diverged_at.get(run),
+            }
+            if self.restarts is not None:
+                state["restarts"] = self.restarts.get_state(run)
+            if isinstance(self.data.feed, CurriculumFeed):
+                state["curriculum"] = self.data.feed.get_state(run)
+            states.append(state)
+        return states
+
+    def set_state(self, states: Sequence[dict]) -> None:
+        """Put the states of all runs back."""
+        for run, state in enumerate(states):
+            self.errors.interpolation[run] = state["interpolation"]
+            self.errors.extrapolation[run] = state["extrapolation"]
+            if state["diverged_at"] is not None:
+                self.diverged_at[run] = state["diverged_at"]
+                self.recorder.live[run] = False
+            if self.restarts is not None and "restarts" in state:
+                self.restarts.set_state(run, state["restarts"])
+            if isinstance(self.data.feed, CurriculumFeed) and "curriculum" in state:
+                self.data.feed.set_state(run, state["curriculum"])
+
     def _plain(self, iteration: int) -> None:
         self.step.penalties.activate_inalu(iteration, self.errors.interpolation)
         self._last = self.step.run(iteration, *self.data.feed.next())
@@ -151,15 +202,14 @@ class Trainer:
         self._freeze_diverged(iteration)
         errors = self._evaluate()
         if errors:
-            tags = ("metric/valid/interpolation", "metric/test/extrapolation")
-            self.recorder.write(iteration, map(scalar, tags, errors))
+            self.recorder.write(map(scalar, (METRIC_VALID, METRIC_TEST), errors))
         self.step.penalties.activate_inalu(iteration, self.errors.interpolation)
         start_trace(self.model)
         criterion, penalty, total = self.step.loss(iteration, *self.data.feed.next())
-        self.recorder.write(iteration, observe_modules(self.model, verbose=self.verbose))
+        self.recorder.write(observe_modules(self.model, verbose=self.verbose))
         if self.verbose:
             zeros = torch.zeros_like(total.detach())
-            self.recorder.write(iteration, observe_regualizers(self.model, zeros))
+            self.recorder.write(observe_regualizers(self.model, zeros))
         stop_trace(self.model)
         gradients = self.step.gradients(total) if total.requires_grad else ()
         result = self._last = StepResult(criterion, penalty, total, gradients)
@@ -169,7 +219,7 @@ class Trainer:
         if self.verbose:
             by_parameter = dict(zip(map(id, self.step.parameters), gradients, strict=False))
             observed = observe_gradients(self.model, by_parameter, self.step.run_dims)
-            self.recorder.write(iteration, observed)
+            self.recorder.write(observed)
         self.recorder.commit(iteration)
         self.recorder.flush()
 
@@ -184,17 +234,17 @@ class Trainer:
         tagged = []
         penalties = self.step.penalties
         if penalties.uses_l1 and self.verbose:
-            tagged.append(scalar("L1/train/L1-loss", penalties.l1()))
+            tagged.append(scalar(L1_LOSS, penalties.l1()))
         at_log_point = iteration % self.log_interval == 0
         if penalties.betas and at_log_point and not self._hides_beta():
             betas = torch.from_numpy(penalties.beta_values())
-            tagged.append(scalar("L1/train/beta", betas if self.stacked else betas[0]))
+            tagged.append(scalar(L1_BETA, betas if self.stacked else betas[0]))
         tagged += [
-            scalar("loss/train/critation", criterion),
-            scalar("loss/train/regualizer", penalty),
-            scalar("loss/train/total", result.total),
+            scalar(LOSS_CRITERION, criterion),
+            scalar(LOSS_REGULARIZER, penalty),
+            scalar(LOSS_TOTAL, result.total),
         ]
-        self.recorder.write(iteration, tagged)
+        self.recorder.write(tagged)
 
     def _hides_beta(self) -> bool:
         return self.task.beta_tag_verbose_only and not self.verbose
@@ -205,7 +255,7 @@ class Trainer:
         errors = evaluate(
             self.model, self.data.evaluation, eval_mode=self.task.evaluates_in_eval_mode
         )
-        self.errors = Errors(*map(self._numbers, errors))
+        self.errors = Errors(*(self._numbers(e).copy() for e in errors))
         return errors
 
     def _freeze_diverged(self, iteration: int) -> None:
@@ -217,7 +267,7 @@ class Trainer:
             if run not in self.diverged_at:
                 self.diverged_at[run] = iteration
                 message = f"diverged: a weight is not a number at iteration {iteration}"
-                self.recorder.text(run, "diverged", message)
+                self.recorder.text(run, DIVERGED, message)
                 self.recorder.writers[run].commit(iteration)
                 self.recorder.live[run] = False
                 self._on_message(self._named(run, message))
@@ -227,7 +277,7 @@ class Trainer:
         for run in self.restarts.due(iteration):
             count = self.restarts.counts[run] - 1
             self._on_message(self._named(run, f"reinit number {count}"))
-            self.recorder.text(run, "reinit", f"{count}")
+            self.recorder.text(run, REINIT, f"{count}", rooted=False)
             self.recorder.writers[run].commit(iteration)
             self._reset_run(run)
 

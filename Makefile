@@ -1,0 +1,78 @@
+# Every target that needs Python packages makes the environment first, once.
+# Another interpreter or folder: make test PYTHON=python3.12 VENV=.venv-3.12
+PYTHON ?= python3
+VENV ?= .venv
+RUN := $(VENV)/bin/python
+INSTALLED := $(VENV)/.installed
+
+DEMO_ROOTS := TENSORBOARD_DIR='$(CURDIR)/tensorboard' SAVE_DIR='$(CURDIR)/save'
+PYTEST := $(RUN) -m pytest -n auto --maxprocesses 8
+
+.PHONY: help demo test test-fast test-slow lint format types bench generated check clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo 'make demo       set up, train an NMU to multiply, export its figures, say whether it did'
+	@echo 'make test       set up, run all tests'
+	@echo 'make test-fast  the tests for while you work, under three minutes'
+	@echo 'make test-slow  only the slow ones: trains every stored reference run'
+	@echo 'make lint       ruff: rules and format, changes nothing'
+	@echo 'make format     ruff: rewrite'
+	@echo 'make types      pyright'
+	@echo 'make bench      speed ratios against a hand-written loop'
+	@echo 'make generated  rewrite generated tables and files'
+	@echo 'make check      lint, types, stale generated files, fast tests; changes nothing'
+	@echo 'make clean      remove the environment and caches (runs and results stay)'
+
+# Touched last, so that an installation that failed is tried again.
+$(INSTALLED): setup.py constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else \
+	  "stable-nalu needs Python 3.11 or newer; name one: make PYTHON=python3.12 ...")'
+	@rm -f '$@'
+	$(PYTHON) -m venv '$(VENV)'
+	$(RUN) -m pip install --quiet --disable-pip-version-check \
+	  --constraint constraints.txt --editable '.[dev]'
+	@touch '$@'
+
+demo: $(INSTALLED)
+	$(DEMO_ROOTS) $(RUN) experiments/single_layer.py \
+	  --operation mul --layer-type ReRegualizedLinearMNAC --max-iterations 5000 \
+	  --regualizer-scaling-start 1000 --regualizer-scaling-end 2000 \
+	  --log-interval 500 --name-prefix demo --remove-existing-data --no-cuda
+	$(RUN) export/simple_function_static.py \
+	  --tensorboard-dir tensorboard/demo --csv-out results/demo.csv
+	@$(RUN) export/verdict.py --csv results/demo.csv
+
+test: $(INSTALLED)
+	$(PYTEST) -m ''
+
+test-fast: $(INSTALLED)
+	$(PYTEST)
+
+test-slow: $(INSTALLED)
+	$(PYTEST) -m slow
+
+lint: $(INSTALLED)
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+
+format: $(INSTALLED)
+	$(RUN) -m ruff check --fix .
+	$(RUN) -m ruff format .
+
+types: $(INSTALLED)
+	$(RUN) -m pyright
+
+bench: $(INSTALLED)
+	$(RUN) -m benchmarks
+
+generated: $(INSTALLED)
+	$(RUN) -m stable_nalu.generated
+
+check: lint types
+	$(RUN) -m stable_nalu.generated --check
+	$(PYTEST)
+
+clean:
+	rm -rf '$(VENV)' build dist stable_nalu.egg-info .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -not -path './$(VENV)/*' -exec rm -rf {} +

@@ -1,0 +1,18 @@
+"""Train a two-layer network on the arithmetic data set."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from stable_nalu.training.run import run_script  # noqa: E402
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Parse the command line, train, return the exit code."""
+    return run_script("simple_function_static", argv)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,18 @@
+"""Train one module on ranges that widen as its loss falls."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from stable_nalu.training.run import run_script  # noqa: E402
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Parse the command line, train, return the exit code."""
+    return run_script("single_layer_curriculum", argv)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

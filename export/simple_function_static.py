@@ -1,0 +1,65 @@
+"""Export the runs of the arithmetic tasks to a CSV file: one row per run and logged step."""
+
+import argparse
+import sys
+from functools import partial
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from stable_nalu.errors import UsageError  # noqa: E402
+from stable_nalu.reader import TensorboardMetricReader  # noqa: E402
+from stable_nalu.reader.export import (  # noqa: E402
+    ArithmeticMatcher,
+    conclude,
+    export_csv,
+    open_reader,
+    worker_processes,
+)
+
+
+def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tensorboard-dir", metavar="PATH", help="parent folder of the runs")
+    parser.add_argument("--csv-out", metavar="PATH", help="file to write")
+    parser.add_argument(
+        "--export-gate", action="store_true", help="add the mean gate of every NALU layer"
+    )
+    parser.add_argument(
+        "--verbose",
+        action="store_true",
+        help="add the first two weights and gates, which runs log under --verbose",
+    )
+    parser.add_argument(
+        "--weights-only",
+        action="store_true",
+        help="write every logged weight, and no metrics, of single-layer networks",
+    )
+    parser.add_argument(
+        "--strict", action="store_true", help="exit code 1 when a run is skipped or incomplete"
+    )
+    return parser.parse_args(argv)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the export; the result is the exit code."""
+    args = parse_arguments(argv)
+    try:
+        build = partial(
+            TensorboardMetricReader,
+            metric_matcher=ArithmeticMatcher(gates=args.export_gate),
+            recursive_weight=args.verbose,
+            processes=worker_processes(),
+            weights_only=args.weights_only,
+        )
+        reader = open_reader(args.tensorboard_dir, build)
+        export_csv(reader, args.csv_out)
+        return conclude(reader, args.strict)
+    except UsageError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

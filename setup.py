@@ -1,0 +1,50 @@
+"""Installation. Ranges are loose; constraints.txt pins one environment that is known to work."""
+
+import re
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+ROOT = Path(__file__).resolve().parent
+
+
+def read_version() -> str:
+    """The version that the package states."""
+    text = (ROOT / "stable_nalu" / "__init__.py").read_text(encoding="utf-8")
+    match = re.search(r'^__version__ = "(.+)"$', text, re.MULTILINE)
+    if match is None:
+        raise RuntimeError("stable_nalu/__init__.py states no __version__")
+    return match[1]
+
+
+PLOTS = ["matplotlib>=3.8"]
+DIGITS = ["torchvision>=0.21", "scikit-learn>=1.4"]
+DEV = [
+    "pytest>=8",
+    "pytest-xdist>=3.5",
+    "ruff>=0.9",
+    "pyright>=1.1.390",
+    "scikit-learn>=1.4",
+    "tensorboard>=2.16",
+    "tensorboardX>=2.6",
+]
+
+setup(
+    name="stable-nalu",
+    version=read_version(),
+    description="Neural Arithmetic Logic Modules, and the experiments that study them",
+    long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    author="stable-nalu contributors",
+    license="MIT",
+    packages=find_packages(include=["stable_nalu", "stable_nalu.*"]),
+    python_requires=">=3.11",
+    install_requires=[
+        "torch>=2.6",
+        "numpy>=1.26",
+        "scipy>=1.11",
+        "pandas>=2.1",
+        "tqdm>=4.66",
+    ],
+    extras_require={"plots": PLOTS, "digits": DIGITS, "dev": [*DEV, *PLOTS]},
+)

@@ -1,0 +1,22 @@
+"""Generators of samples: (generator, range, size) -> (x, t).
+
+A dataset owns its random generators; numpy's global one is never touched, and nothing is loaded or
+drawn at import.
+"""
+
+from .loader import StreamLoader, TensorLoader
+from .number_translation import NumberTranslationDataset
+from .simple_function_recurrent import SimpleFunctionRecurrentDataset
+from .simple_function_static import SimpleFunctionStaticDataset
+from .single_layer_static import SingleLayerStaticDataset
+from .stream import SampleStream
+
+__all__ = [
+    "NumberTranslationDataset",
+    "SampleStream",
+    "SimpleFunctionRecurrentDataset",
+    "SimpleFunctionStaticDataset",
+    "SingleLayerStaticDataset",
+    "StreamLoader",
+    "TensorLoader",
+]

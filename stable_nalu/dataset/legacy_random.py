@@ -1,0 +1,91 @@
+"""A private MT19937 generator: the numbers of `numpy.random.RandomState`, with cheaper calls.
+
+One bit generator is read through two front ends. `Generator.random` gives the same doubles as
+`RandomState.random_sample` and can fill a buffer; the integer routines differ between the two, so
+those are the legacy ones.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+STATE_WORDS = 624
+"""Length of the MT19937 state vector."""
+
+
+class LegacyRandom:
+    """The stream of 32-bit words of `RandomState(seed)`.
+
+    A double takes two words: ((w1 >> 5) * 2**26 + (w2 >> 6)) / 2**53.
+    """
+
+    def __init__(self, seed: int | None):
+        self._bits = np.random.MT19937(0)
+        self._legacy = np.random.RandomState(self._bits)
+        self._legacy.seed(seed)
+        self._random = np.random.Generator(self._bits).random
+
+    def doubles(self, shape: tuple[int, ...]) -> np.ndarray:
+        """Uniform doubles in [0, 1), two words each."""
+        return self._random(shape)
+
+    def doubles_into(self, out: np.ndarray) -> None:
+        """Fill a contiguous float64 array with uniform doubles."""
+        self._random(out=out)
+
+    def words(self, count: int) -> np.ndarray:
+        """The next raw 32-bit words, as uint64."""
+        return self._bits.random_raw(count)
+
+    def exponential(self, scale: float, shape: tuple[int, ...]) -> np.ndarray:
+        """-scale * ln(1 - D), two words each; numpy's vectorised log differs in the last bit."""
+        return self._legacy.exponential(scale, shape)
+
+    def integers(self, low: int, high: int, shape: tuple[int, ...] | None = None):
+        """Integers in [low, high) by masked rejection: how many words it takes depends on them."""
+        return self._legacy.randint(low, high, size=shape, dtype=np.int64)
+
+    def permutation(self, count: int) -> np.ndarray:
+        """A random order of 0 .. count - 1."""
+        return self._legacy.permutation(count)
+
+    def skip_words(self, count: int) -> None:
+        """Advance by `count` words without keeping them."""
+        self._bits.random_raw(count, output=False)
+
+    def position(self) -> tuple[bytes, int]:
+        """A hashable that two generators share exactly when they continue alike."""
+        state = self._bits.state["state"]
+        return state["key"].tobytes(), int(state["pos"])
+
+    def get_state(self) -> dict[str, torch.Tensor | int]:
+        """The state vector as an int64 tensor (624,), and the position in it."""
+        state = self._bits.state["state"]
+        return {
+            "key": torch.from_numpy(state["key"].astype(np.int64)),
+            "position": int(state["pos"]),
+        }
+
+    def set_state(self, state: dict[str, torch.Tensor | int]) -> None:
+        """Continue from a state that `get_state` returned."""
+        key = torch.as_tensor(state["key"])
+        position = int(state["position"])
+        if key.shape != (STATE_WORDS,) or not 0 <= position <= STATE_WORDS:
+            raise ValueError(
+                f"A generator state holds {STATE_WORDS} words and a position among them, got shape "
+                f"{tuple(key.shape)} and position {position}."
+            )
+        words = key.cpu().numpy().astype(np.uint32)
+        self._bits.state = {
+            "bit_generator": "MT19937",
+            "state": {"key": words, "pos": position},
+        }
+
+    def __getstate__(self) -> dict[str, torch.Tensor | int]:
+        # Copying the two front ends one by one could leave each with a bit generator of its own.
+        return self.get_state()
+
+    def __setstate__(self, state: dict[str, torch.Tensor | int]) -> None:
+        self.__init__(0)
+        self.set_state(state)

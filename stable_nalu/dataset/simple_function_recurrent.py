@@ -1,0 +1,89 @@
+"""The arithmetic task on a sequence of vectors: slices are summed over time and features.
+
+Departs from the published code: its dataset cannot be constructed, so this is what it intended,
+and there are no published numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .legacy_random import LegacyRandom
+from .operation import Subset
+from .simple_function import (
+    MAX_SIZE,
+    SIMPLE_INPUT_SIZE,
+    SIMPLE_SUBSETS,
+    SimpleFunctionDataset,
+    draw_offset,
+)
+from .stream import SampleStream
+
+
+class SimpleFunctionRecurrentDataset(SimpleFunctionDataset):
+    """x (B, T, vector_size) and t (B, 1) = operation(sum of slice 0, sum of slice 1).
+
+    The overlap and the two slice lengths are drawn from their closed intervals, then the position.
+    The overlap is at most the shorter slice. `simple` fixes four inputs and the slices [0:4] and
+    [0:2], without any draw.
+    """
+
+    def __init__(
+        self,
+        operation: str,
+        vector_size: int = 10,
+        *,
+        min_subset_length: int = 1,
+        max_subset_length: int = 5,
+        min_subset_overlap: int = 1,
+        max_subset_overlap: int = 2,
+        simple: bool = False,
+        seed: int | None = None,
+        max_size: int = MAX_SIZE,
+    ):
+        parent = LegacyRandom(seed)
+        if simple:
+            vector_size, subsets = SIMPLE_INPUT_SIZE, list(SIMPLE_SUBSETS)
+        else:
+            subsets = _draw_subsets(
+                parent,
+                vector_size,
+                (min_subset_length, max_subset_length),
+                (min_subset_overlap, max_subset_overlap),
+            )
+        super().__init__(operation, parent, vector_size, subsets, max_size=max_size)
+
+    def fork(
+        self,
+        seq_length: int = 10,
+        sample_range: Sequence = (1, 2),
+        seed: int | None = None,
+    ) -> SampleStream:
+        """A stream of sequences; without a seed, the parent draws one at the call."""
+        if seq_length < 1:
+            raise ValueError(f"A sequence needs at least one step, got {seq_length}.")
+        shape = (seq_length, self.get_input_size())
+        return self._stream(self._targets, shape, sample_range, seed)
+
+
+def _draw_subsets(
+    parent: LegacyRandom, input_size: int, lengths: tuple[int, int], overlaps: tuple[int, int]
+) -> list[Subset]:
+    """Four draws: overlap, length of slice 0, length of slice 1, position."""
+    if not (1 <= lengths[0] <= lengths[1] and 0 <= overlaps[0] <= overlaps[1]):
+        raise ValueError(
+            "Subset lengths and overlaps are given as minimum and maximum, with lengths of at "
+            f"least 1, got {lengths} and {overlaps}."
+        )
+    # The largest span that can be drawn: two longest slices that overlap least.
+    largest = 2 * lengths[1] - min(overlaps[0], lengths[1])
+    if largest > input_size:
+        raise ValueError(
+            f"Two subsets of up to {lengths[1]} elements with an overlap of {overlaps[0]} can "
+            f"take {largest} inputs, but there are {input_size}."
+        )
+    overlap = int(parent.integers(overlaps[0], overlaps[1] + 1))
+    first = int(parent.integers(lengths[0], lengths[1] + 1))
+    second = int(parent.integers(lengths[0], lengths[1] + 1))
+    start = first - min(overlap, first, second)
+    return draw_offset(parent, [(0, first), (start, start + second)], input_size)

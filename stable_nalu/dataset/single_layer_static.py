@@ -1,0 +1,100 @@
+"""The single-layer task with one output a slice: the sum or the product of its elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .legacy_random import LegacyRandom
+from .operation import Subset
+from .sample_range import SampleRange
+from .simple_function import (
+    MAX_SIZE,
+    SIMPLE_INPUT_SIZE,
+    SIMPLE_SUBSETS,
+    SubsetDataset,
+    draw_offset,
+    subsets_from_ratios,
+)
+from .stream import SampleStream
+
+REDUCTIONS = {"add": np.add, "mul": np.multiply}
+
+
+class ElementTargets:
+    """x `(batches, B, I)` -> t `(batches, B, O)`, one reduction of the elements of each slice.
+
+    The published code folds the (O, B) results of a batch into (B, O) rows without transposing, so
+    for O > 1 a row holds targets of other rows. `corrected` transposes instead.
+    """
+
+    def __init__(self, operation: str, subset_ranges: Sequence[Subset], corrected: bool):
+        if operation not in REDUCTIONS:
+            raise ValueError(f"operation {operation!r} is not one of {', '.join(REDUCTIONS)}.")
+        self.operation = operation
+        self.subset_ranges = tuple(subset_ranges)
+        self.corrected = corrected
+
+    @property
+    def width(self) -> int:
+        """One target a slice."""
+        return len(self.subset_ranges)
+
+    @property
+    def key(self) -> tuple:
+        """What the targets depend on, besides the inputs."""
+        return "elements", self.operation, self.subset_ranges, self.corrected
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        """Targets in float64."""
+        reduce = REDUCTIONS[self.operation].reduce
+        results = [reduce(x[..., start:end], axis=-1) for start, end in self.subset_ranges]
+        by_subset = np.stack(results, axis=1)
+        if self.corrected:
+            return by_subset.swapaxes(1, 2)
+        return by_subset.reshape(*x.shape[:2], self.width)
+
+
+class SingleLayerStaticDataset(SubsetDataset):
+    """x (B, input_size) and t (B, num_subsets); no published experiment uses it.
+
+    `corrected` gives every sample its own targets; the default keeps the published order.
+    """
+
+    def __init__(
+        self,
+        operation: str,
+        input_size: int = 2,
+        *,
+        subset_ratio: float = 1,
+        overlap_ratio: float = 0,
+        num_subsets: int = 1,
+        simple: bool = False,
+        corrected: bool = False,
+        seed: int | None = None,
+        max_size: int = MAX_SIZE,
+    ):
+        parent = LegacyRandom(seed)
+        if simple:
+            input_size, subsets = SIMPLE_INPUT_SIZE, list(SIMPLE_SUBSETS)
+        else:
+            subsets = subsets_from_ratios(input_size, subset_ratio, overlap_ratio, num_subsets)
+            subsets = draw_offset(parent, subsets, input_size)
+        super().__init__(parent, input_size, subsets, max_size=max_size)
+        self._targets = ElementTargets(operation, subsets, corrected)
+
+    def get_output_size(self) -> int:
+        """Number of targets a sample; the published code says 1 for the two of `simple`."""
+        return self._targets.width
+
+    def print_operation(self) -> str:
+        """The targets as text, with the published closing bracket: `mul(v[0:2)), mul(v[2:4))`."""
+        operation = self._targets.operation
+        return ", ".join(f"{operation}(v[{start}:{end}))" for start, end in self.subset_ranges)
+
+    def fork(self, sample_range: Sequence = (1, 2), seed: int | None = None) -> SampleStream:
+        """A stream of samples; without a seed, the parent draws one at the call."""
+        if SampleRange.parse(sample_range).form == "halves":
+            raise ValueError(f"This dataset has no halves form of a range, got {sample_range!r}.")
+        return self._stream(self._targets, (self.get_input_size(),), sample_range, seed)

@@ -1,0 +1,118 @@
+"""An endless stream of (x, t) samples with a generator of its own."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Protocol
+
+import numpy as np
+import torch
+
+from .legacy_random import LegacyRandom
+from .loader import StreamLoader, check_batch_size
+from .sampling import Sampler
+
+BLOCK_ELEMENTS = 2**16
+"""Input elements drawn at once: half a MiB in float64, so that a block stays in the cache."""
+
+State = dict[str, torch.Tensor | int]
+
+
+class Targets(Protocol):
+    """Targets of a block of batches."""
+
+    @property
+    def width(self) -> int:
+        """Targets a sample."""
+        ...
+
+    @property
+    def key(self) -> tuple:
+        """What the targets depend on, besides the inputs."""
+        ...
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        """Targets `(batches, batch, width)` of inputs `(batches, batch, *sample)`."""
+        ...
+
+
+class SampleStream:
+    """Inputs from a sampler and their targets; every access draws new samples.
+
+    Targets come from the float64 inputs before rounding; both are then cast on their own, to
+    torch's default dtype. The value of an index is ignored, only the length of a slice counts.
+    """
+
+    def __init__(self, seed: int, sampler: Sampler, targets: Targets, max_size: int):
+        self.seed = seed
+        self.sampler = sampler
+        self.targets = targets
+        self._max_size = max_size
+        self._random = LegacyRandom(seed)
+
+    def __len__(self) -> int:
+        """The nominal size."""
+        return self._max_size
+
+    def __getitem__(self, index: int | slice) -> tuple[torch.Tensor, torch.Tensor]:
+        """A batch x (B, *sample), t (B, width) for a slice; one sample, without B, for a number."""
+        if not isinstance(index, slice):
+            x, t = self.draw(1, 1)
+            return x[0, 0], t[0, 0]
+        size = operator.index(index.stop) - operator.index(index.start)
+        if size < 1 or index.step not in (None, 1):
+            raise ValueError(f"A slice of a stream is start:stop with start < stop, got {index}.")
+        x, t = self.draw(1, size)
+        return x[0], t[0]
+
+    def dataloader(self, batch_size: int = 128) -> StreamLoader:
+        """Successive batches of this stream."""
+        return StreamLoader(self, batch_size)
+
+    def draw(self, batches: int, batch_size: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """The next batches at once: x (batches, B, *sample) and t (batches, B, width)."""
+        x = torch.empty(batches, batch_size, *self.sampler.sample_shape, device="cpu")
+        t = torch.empty(batches, batch_size, self.targets.width, device="cpu")
+        self.draw_into(x.numpy(), t.numpy())
+        return x, t
+
+    def draw_into(self, x: np.ndarray, t: np.ndarray) -> None:
+        """Fill x (batches, B, *sample) and t (batches, B, width), which may be strided views."""
+        batches, batch_size = x.shape[:2]
+        sample_shape = self.sampler.sample_shape
+        if x.shape[2:] != sample_shape or t.shape != (batches, batch_size, self.targets.width):
+            raise ValueError(
+                f"Buffers {x.shape} and {t.shape} do not fit samples {sample_shape} "
+                f"with {self.targets.width} targets."
+            )
+        step = max(1, BLOCK_ELEMENTS // max(1, batch_size * math.prod(sample_shape)))
+        for start in range(0, batches, step):
+            part = slice(start, min(start + step, batches))
+            block = self.sampler.sample(self._random, part.stop - start, batch_size)
+            # Infinite and undefined targets are data here, not accidents.
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                np.copyto(x[part], block, casting="same_kind")
+                np.copyto(t[part], self.targets(block), casting="same_kind")
+
+    def skip(self, batches: int, batch_size: int) -> None:
+        """Advance as if that many batches had been drawn."""
+        if batches < 0:
+            raise ValueError(f"A stream only moves forward, got {batches} batches.")
+        self.sampler.skip(self._random, batches, check_batch_size(batch_size))
+
+    def get_state(self) -> State:
+        """Where the stream stands, as a tensor and a number."""
+        return self._random.get_state()
+
+    def set_state(self, state: State) -> None:
+        """Continue where a stream of the same kind stood."""
+        self._random.set_state(state)
+
+    def inputs_key(self) -> tuple:
+        """Equal for two streams whose next draws of equal size have identical inputs."""
+        return self._random.position(), self.sampler.key
+
+    def targets_key(self) -> tuple:
+        """Equal for two streams whose next draws of equal size have identical targets too."""
+        return self.inputs_key(), self.targets.key

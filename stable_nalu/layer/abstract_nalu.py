@@ -1,0 +1,188 @@
+r"""What all NALUs share: a gate between an additive and a multiplicative path.
+
+    y = g * a + (1 - g) * m,    a = nac_add(x),    m = in log space: exp(nac_mul(log(|x| + eps)))
+    g = sigmoid(G x + b)
+
+Shapes: x (*runs, batch, in), G (*runs, out, in), b (*runs, out), y (*runs, batch, out).
+
+`nalu_two_nac`   the paths have a NAC each instead of sharing one
+`nalu_two_gate`  m has a gate of its own in place of 1 - g
+`nalu_bias`      the gates have the bias b
+`nalu_mul`       how m is computed: a mode of `in_log_space`, or `mnac`: nac_mul multiplies itself
+`nalu_gate`      `normal`; `golden-ratio`: the golden-ratio sigmoid; `regualized`: the penalty `g`
+                 pulls gates to 0 and 1; `gumbel`, `obs-gumbel`: Gumbel noise on the gate, one
+                 number an output, or one an output and row
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule, Observation
+from stable_nalu.functional import LOG_SPACE_MODES, golden_sigmoid, in_log_space, mean_over
+from stable_nalu.functional.initialization import xavier_bound
+
+from .registry import option_names
+
+NALU_GATES = ("normal", "regualized", "golden-ratio", "gumbel", "obs-gumbel")
+
+
+class AbstractNALULayer(ExtendedTorchModule):
+    """Subclasses name the layers of the two paths; options they read are options of the NALU."""
+
+    NACOp: ClassVar[type[ExtendedTorchModule]]
+    MNACOp: ClassVar[type[ExtendedTorchModule] | None] = None
+    """The multiplying layer of `nalu_mul="mnac"`; None if there is none of this kind."""
+
+    @classmethod
+    def child_ops(cls) -> tuple[type[ExtendedTorchModule], ...]:
+        """Layer classes whose options this layer hands on."""
+        return tuple(op for op in (cls.NACOp, cls.MNACOp) if op is not None)
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        *,
+        eps: float = 1e-7,
+        nalu_two_nac: bool = False,
+        nalu_two_gate: bool = False,
+        nalu_bias: bool = False,
+        nalu_mul: str = "normal",
+        nalu_gate: str = "normal",
+        name: str | None = None,
+        **child_options,
+    ):
+        super().__init__("nalu", name)
+        self._check_options(nalu_two_nac, nalu_mul, nalu_gate, child_options)
+        self.in_features = in_features
+        self.out_features = out_features
+        self.eps = eps
+        self.nalu_two_nac = nalu_two_nac
+        self.nalu_two_gate = nalu_two_gate
+        self.nalu_bias = nalu_bias
+        self.nalu_mul = nalu_mul
+        self.nalu_gate = nalu_gate
+        self._gates: tuple[torch.Tensor, ...] = ()
+        self._build_gate("add", present=True)
+        self._build_gate("mul", present=nalu_two_gate)
+        if nalu_two_nac:
+            mul_op = self.MNACOp if nalu_mul == "mnac" else self.NACOp
+            self.nac_add = self._build_child(self.NACOp, child_options, "nac_add")
+            self.nac_mul = self._build_child(mul_op, child_options, "nac_mul")
+        else:
+            self.nac_add = self._build_child(self.NACOp, child_options, None)
+            self.nac_add.passes_per_forward = 2
+
+    def _check_options(self, nalu_two_nac, nalu_mul, nalu_gate, child_options):
+        kind = type(self).__name__
+        if nalu_mul not in (*LOG_SPACE_MODES, "mnac"):
+            modes = ", ".join((*LOG_SPACE_MODES, "mnac"))
+            raise ValueError(f"nalu_mul {nalu_mul!r} is not one of {modes}")
+        if nalu_mul == "mnac" and self.MNACOp is None:
+            raise ValueError(f"nalu_mul 'mnac': {kind} has no multiplying layer")
+        if nalu_mul == "mnac" and not nalu_two_nac:
+            raise ValueError("nalu_mul 'mnac' needs a layer for each path (--nalu-two-nac)")
+        if nalu_gate not in NALU_GATES:
+            raise ValueError(f"nalu_gate {nalu_gate!r} is not one of {', '.join(NALU_GATES)}")
+        unknown = set(child_options).difference(*map(option_names, self.child_ops()))
+        if unknown:
+            raise TypeError(f"{kind} reads no option {', '.join(sorted(unknown))}")
+
+    def _build_gate(self, path: str, *, present: bool):
+        shape = (self.out_features, self.in_features)
+        G = torch.nn.Parameter(torch.empty(shape)) if present else None
+        b = torch.nn.Parameter(torch.empty(shape[0])) if present and self.nalu_bias else None
+        self.register_parameter(f"G_{path}", G)
+        self.register_parameter(f"bias_{path}", b)
+
+    def _build_child(self, op, child_options, name):
+        options = {k: v for k, v in child_options.items() if k in option_names(op)}
+        return op(self.in_features, self.out_features, name=name, **options)
+
+    def reset_parameters(self) -> None:
+        self.nac_add.reset_parameters()
+        if self.nalu_two_nac:
+            self.nac_mul.reset_parameters()
+        bound = xavier_bound(self.in_features, self.out_features)
+        for G in (self.G_add, self.G_mul):
+            if G is not None:
+                torch.nn.init.uniform_(G, -bound, bound)
+        for b in (self.bias_add, self.bias_mul):
+            if b is not None:
+                torch.nn.init.zeros_(b)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        g_add = self.gate(x, self.G_add, self.bias_add)
+        g_mul = self.gate(x, self.G_mul, self.bias_mul) if self.nalu_two_gate else 1 - g_add
+        a = self.nac_add(x)
+        m = self.multiply(x)
+        self._keep(g_add, g_mul, a, m)
+        return g_add * a + g_mul * m
+
+    def gate(
+        self, x: torch.Tensor, G: torch.Tensor, bias: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """Gate values `(*runs, batch, out)`."""
+        z = x @ G.mT
+        if bias is not None:
+            z = z + bias.unsqueeze(-2)
+        if self.nalu_gate == "golden-ratio":
+            return golden_sigmoid(z)
+        if self.allow_random and self.nalu_gate in ("gumbel", "obs-gumbel"):
+            z = z + self._gumbel(z)
+        return torch.sigmoid(z)
+
+    def _gumbel(self, z):
+        # Its temperature is fixed at 1: `--tau` schedules do not reach the gates of a NALU.
+        shape = z.shape[-1:] if self.nalu_gate == "gumbel" else z.shape[-2:]
+        u = self.random.uniform(shape, 0.0, 1.0, like=z)
+        noise = -torch.log(1e-8 - torch.log(u + 1e-8))
+        return noise.unsqueeze(-2) if self.nalu_gate == "gumbel" else noise
+
+    def multiply(self, x: torch.Tensor) -> torch.Tensor:
+        """The multiplicative path m."""
+        nac_mul = self.nac_mul if self.nalu_two_nac else self.shared_nac
+        if self.nalu_mul == "mnac":
+            return nac_mul(x)
+        return in_log_space(nac_mul, x, self.nalu_mul, self.eps)
+
+    def shared_nac(self, x: torch.Tensor) -> torch.Tensor:
+        """Second pass of the NAC that both paths share; a sampling NAC repeats its sample here."""
+        return self.nac_add(x)
+
+    def _keep(self, g_add, g_mul, a, m):
+        gates = (g_add, g_mul) if self.nalu_two_gate else (g_add,)
+        if self.nalu_gate == "regualized":
+            self._gates = gates
+        if self.trace is not None:
+            names = ("gate/add", "gate/mul") if self.nalu_two_gate else ("gate",)
+            values = zip((*names, "add", "mul"), (*gates, a, m), strict=True)
+            self.trace.update({name: value.detach() for name, value in values})
+
+    def regualizer_terms(self):
+        return {"g": self._gate_penalty} if self.nalu_gate == "regualized" else {}
+
+    def _gate_penalty(self):
+        """Sum, over batch and outputs, of g^2 (1 - g)^2 in the last forward pass."""
+        zero = self.G_add.new_zeros(self.G_add.shape[:-2])
+        return sum(((g**2 * (1 - g) ** 2).sum((-2, -1)) for g in self._gates), start=zero)
+
+    def after_step(self, loss: torch.Tensor) -> None:
+        self._gates = ()
+
+    def observations(self) -> list[Observation]:
+        trace = self.trace or {}
+        observed = [Observation("histogram", n, lambda v=v: v) for n, v in trace.items()]
+        if "gate" in trace:
+            mean = mean_over(trace["gate"], 2)
+            observed.append(Observation("scalar", "gate/mean", lambda: mean, verbose_only=False))
+        return observed
+
+    def extra_repr(self) -> str:
+        return (
+            f"in_features={self.in_features}, out_features={self.out_features}, eps={self.eps}, "
+            f"nalu_two_nac={self.nalu_two_nac}, nalu_bias={self.nalu_bias}"
+        )

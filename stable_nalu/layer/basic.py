@@ -1,0 +1,132 @@
+r"""A dense layer with an activation: the layer of the MLP baselines.
+
+    y_o = activation(sum_i W_oi x_i + bias_o)
+
+Shapes: x (*runs, batch, in), W (*runs, out, in), bias (*runs, out), y (*runs, batch, out).
+
+Departs from the published code: no.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch.nn import functional
+
+from stable_nalu.abstract import ExtendedTorchModule, Observation
+from stable_nalu.abstract.observation import weight_observations
+from stable_nalu.functional.initialization import kaiming_bound, xavier_bound
+
+from .recurrent_cell import RecurrentCell
+from .registry import MADSEN_2020, TRASK_2018, register
+
+RUMELHART_1986 = "Rumelhart et al. 1986, Learning representations by back-propagating errors"
+NAIR_2010 = "Nair & Hinton 2010, Rectified Linear Units Improve Restricted Boltzmann Machines"
+KRIZHEVSKY_2010 = "Krizhevsky 2010, Convolutional Deep Belief Networks on CIFAR-10"
+GLOROT_2010 = "Glorot & Bengio 2010, Understanding the difficulty of training deep networks"
+CLEVERT_2016 = "Clevert et al. 2016, Exponential Linear Units, arXiv:1511.07289"
+KLAMBAUER_2017 = "Klambauer et al. 2017, Self-Normalizing Neural Networks, arXiv:1706.02515"
+
+
+@dataclass(frozen=True)
+class Activation:
+    """A function, and the bound of the uniform initial weights that goes with it."""
+
+    function: Callable[[torch.Tensor], torch.Tensor]
+    bound: Callable[[int, int], float]
+    cites: str
+
+
+ACTIVATIONS = {
+    "Tanh": Activation(
+        torch.tanh,
+        lambda fan_in, fan_out: xavier_bound(fan_in, fan_out, gain=5.0 / 3.0),
+        RUMELHART_1986,
+    ),
+    "Sigmoid": Activation(torch.sigmoid, xavier_bound, RUMELHART_1986),
+    "ReLU6": Activation(functional.relu6, kaiming_bound, KRIZHEVSKY_2010),
+    "Softsign": Activation(functional.softsign, xavier_bound, GLOROT_2010),
+    "SELU": Activation(
+        torch.selu, lambda fan_in, _: math.sqrt(3.0 / fan_in), KLAMBAUER_2017
+    ),
+    "ELU": Activation(functional.elu, kaiming_bound, CLEVERT_2016),
+    "ReLU": Activation(torch.relu, kaiming_bound, NAIR_2010),
+    "linear": Activation(lambda x: x, xavier_bound, TRASK_2018),
+}
+
+
+class BasicLayer(ExtendedTorchModule):
+    """A dense layer."""
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        *,
+        activation: str = "linear",
+        bias: bool = True,
+        name: str | None = None,
+    ):
+        super().__init__("basic", name)
+        if activation not in ACTIVATIONS:
+            raise ValueError(f"activation {activation!r} is not one of {', '.join(ACTIVATIONS)}")
+        self.in_features = in_features
+        self.out_features = out_features
+        self.activation = activation
+        self.W = torch.nn.Parameter(torch.empty(out_features, in_features))
+        self.register_parameter(
+            "bias", torch.nn.Parameter(torch.empty(out_features)) if bias else None
+        )
+
+    def reset_parameters(self) -> None:
+        bound = ACTIVATIONS[self.activation].bound(self.in_features, self.out_features)
+        torch.nn.init.uniform_(self.W, -bound, bound)
+        if self.bias is not None:
+            torch.nn.init.zeros_(self.bias)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        z = x @ self.W.mT
+        if self.bias is not None:
+            z = z + self.bias.unsqueeze(-2)
+        return ACTIVATIONS[self.activation].function(z)
+
+    def observations(self) -> list[Observation]:
+        return weight_observations("W", lambda: self.W)
+
+    def extra_repr(self) -> str:
+        return (
+            f"in_features={self.in_features}, out_features={self.out_features}, "
+            f"activation={self.activation}"
+        )
+
+
+class BasicCell(RecurrentCell):
+    """Recurrent dense layer."""
+
+    Op = BasicLayer
+
+
+ENTRIES = tuple(
+    register(
+        key=key,
+        paper_name=key,
+        latex=rf"\mathrm{{{key}}}",
+        cites=activation.cites,
+        layer=BasicLayer,
+        fixed_options={"activation": key},
+    )
+    for key, activation in ACTIVATIONS.items()
+)
+
+RNN_ENTRY = register(
+    key="RNN-linear",
+    paper_name="RNN-linear",
+    latex=r"\mathrm{RNN}\text{-}\mathrm{linear}",
+    cites=MADSEN_2020,
+    layer=None,
+    cell=BasicCell,
+    fixed_options={"activation": "linear"},
+)

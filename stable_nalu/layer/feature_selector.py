@@ -1,0 +1,59 @@
+r"""FeatureSelector — stochastic gates (Yamada et al. 2020, arXiv:1810.04247).
+
+    y_o = sum_i x_i gate_io,    gate = clamp(mu + sigma n + 0.5, 0, 1)
+
+with n ~ N(0, 1) in training and n = 0 in evaluation.
+Shapes: x (*runs, batch, in), mu (*runs, in, out), y (*runs, batch, out).
+
+It has no registry key: no task selects it by name.
+
+Departs from the paper: one gate for every pair of input and output instead of one an input.
+Departs from the published code: no numbers are drawn in evaluation.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule
+
+_INITIAL_SCALE = 0.01
+
+
+class FeatureSelector(ExtendedTorchModule):
+    """Addition of inputs that pass noisy gates."""
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        *,
+        sigma: float = 0.5,
+        name: str | None = None,
+    ):
+        super().__init__("feature_selector", name)
+        self.in_features = in_features
+        self.out_features = out_features
+        self.sigma = sigma
+        self.mu = torch.nn.Parameter(torch.empty(in_features, out_features))
+
+    def reset_parameters(self) -> None:
+        with torch.no_grad():
+            self.mu.normal_().mul_(_INITIAL_SCALE)
+
+    def gate(self) -> torch.Tensor:
+        """Gates without noise."""
+        return _hard_sigmoid(self.mu)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if not self.training:
+            return x @ self.gate()
+        noise = self.random.normal(self.mu.shape[-2:], like=self.mu)
+        return x @ _hard_sigmoid(self.mu + self.sigma * noise)
+
+    def extra_repr(self) -> str:
+        return f"in_features={self.in_features}, out_features={self.out_features}"
+
+
+def _hard_sigmoid(v):
+    return (v + 0.5).clamp(0.0, 1.0)

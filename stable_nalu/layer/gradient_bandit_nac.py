@@ -1,0 +1,97 @@
+r"""GradientBanditNAC — a NAC whose weights are the arms of gradient bandits (Madsen & Johansen 2020,
+published code; gradient bandits: Sutton & Barto, Reinforcement Learning, section 2.8).
+
+    y_o = sum_i W_oi x_i,    W_oi in {1, -1, 0} sampled from p = softmax(W_hat)
+
+    after step t, with loss L:    m <- beta m + (1 - beta) L
+                                  W_hat <- W_hat + lr (m / (1 - beta^t) - L) (onehot(sample) - p)
+
+Without randomness, the most probable weight is used. Nothing is trained by gradients: `W_hat` is a
+buffer; `lr` and `running_mean_beta` can be changed with `set_parameter`. The first update is zero.
+Shapes: x (*runs, batch, in), W_hat (*runs, out, in, 3), L, m, t, lr, beta (*runs).
+
+Departs from the paper: it is not in the paper. Departs from the published code: L is detached (the
+same numbers, without a growing graph); works in float64 and on a GPU.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule, Observation
+from stable_nalu.abstract.observation import weight_observations
+from stable_nalu.functional.reductions import per_run
+from stable_nalu.functional.three_way import chosen_sign
+
+from .recurrent_cell import RecurrentCell
+from .registry import MADSEN_2020, register
+
+CHOICES = 3
+
+
+class GradientBanditNACLayer(ExtendedTorchModule):
+    """Addition and subtraction, learned from the loss alone."""
+
+    def __init__(self, in_features: int, out_features: int, *, name: str | None = None):
+        super().__init__("nac", name)
+        self.in_features = in_features
+        self.out_features = out_features
+        self.lr = torch.nn.Parameter(torch.full((), 1e-3), requires_grad=False)
+        self.running_mean_beta = torch.nn.Parameter(torch.full((), 0.9), requires_grad=False)
+        self.register_buffer("W_hat", torch.zeros(out_features, in_features, CHOICES))
+        self.register_buffer("running_mean_iter", torch.zeros((), dtype=torch.int64))
+        self.register_buffer("running_mean_loss", torch.zeros(()))
+        sample = torch.zeros(out_features, in_features, dtype=torch.int64)
+        self.register_buffer("sample", sample, persistent=False)
+
+    def reset_parameters(self) -> None:
+        for state in (self.W_hat, self.running_mean_iter, self.running_mean_loss):
+            state.zero_()
+
+    def probabilities(self) -> torch.Tensor:
+        """Probabilities of the weights 1, -1 and 0: `(*runs, out, in, 3)`."""
+        return torch.softmax(self.W_hat, dim=-1)
+
+    def weights(self) -> torch.Tensor:
+        """The weight of the last sample or, without randomness, the most probable one."""
+        category = self.sample if self.allow_random else self.W_hat.argmax(-1)
+        return chosen_sign(category, self.W_hat.dtype)
+
+    def forward(self, x: torch.Tensor, reuse: bool = False) -> torch.Tensor:
+        """y; `reuse` keeps the weights of the last forward pass."""
+        if self.allow_random and not reuse:
+            p = self.probabilities()
+            self.sample = self.random.multinomial(p.shape[-3:], p)
+        return x @ self.weights().mT
+
+    def after_step(self, loss: torch.Tensor) -> None:
+        beta = self.running_mean_beta
+        self.running_mean_iter = self.running_mean_iter + 1
+        self.running_mean_loss = beta * self.running_mean_loss + (1 - beta) * loss
+        mean_loss = self.running_mean_loss / (1 - beta**self.running_mean_iter)
+        chosen = torch.nn.functional.one_hot(self.sample, CHOICES)
+        advantage = per_run(self.lr * (mean_loss - loss), 3)
+        self.W_hat = self.W_hat + advantage * (chosen - self.probabilities())
+
+    def observations(self) -> list[Observation]:
+        return weight_observations("W", self.weights)
+
+    def extra_repr(self) -> str:
+        return f"in_features={self.in_features}, out_features={self.out_features}"
+
+
+class GradientBanditNACCell(RecurrentCell):
+    """Recurrent GradientBanditNAC; the sample of the last time step is the one that learns."""
+
+    Op = GradientBanditNACLayer
+
+
+ENTRY = register(
+    key="GradientBanditNAC",
+    paper_name="Gradient bandit NAC",
+    latex=r"\mathrm{NAC}_\mathrm{bandit}",
+    cites=MADSEN_2020,
+    layer=GradientBanditNACLayer,
+    cell=GradientBanditNACCell,
+    tier="extra",
+)

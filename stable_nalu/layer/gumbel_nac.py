@@ -1,0 +1,85 @@
+r"""GumbelNAC — SoftmaxNAC with Gumbel-softmax noise in training (Madsen & Johansen 2020, published
+code; Gumbel-softmax: Jang et al. 2017, arXiv:1611.01144).
+
+    y_o = sum_i W_oi x_i,    W = q_+ - q_-
+
+    q = softmax((log p - log(-log U)) / tau),    p = softmax([W_hat, 0]),    U ~ U(1e-10, 1)
+
+Without randomness, q = p. `set_parameter("tau", v)` cools the noise down during training.
+Shapes: x (*runs, batch, in), W_hat (*runs, out, in, 2), tau (*runs), y (*runs, batch, out).
+
+Departs from the paper: it is not in the paper. Departs from the published code: works in float64
+and on a GPU.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule, Observation
+from stable_nalu.abstract.observation import weight_observations
+from stable_nalu.functional.reductions import per_run
+from stable_nalu.functional.three_way import expected_sign
+
+from .recurrent_cell import RecurrentCell
+from .registry import MADSEN_2020, register
+
+_SMALLEST_UNIFORM = 1e-10
+
+
+class GumbelNACLayer(ExtendedTorchModule):
+    """Addition and subtraction with noisy weights in (-1, 1)."""
+
+    def __init__(self, in_features: int, out_features: int, *, name: str | None = None):
+        super().__init__("nac", name)
+        self.in_features = in_features
+        self.out_features = out_features
+        self.W_hat = torch.nn.Parameter(torch.empty(out_features, in_features, 2))
+        self.register_buffer("W_hat_k", torch.zeros(out_features, in_features, 1))
+        self.tau = torch.nn.Parameter(torch.ones(()), requires_grad=False)
+        self._gumbel: torch.Tensor | None = None
+
+    def reset_parameters(self) -> None:
+        torch.nn.init.zeros_(self.W_hat)
+
+    def log_probabilities(self) -> torch.Tensor:
+        """Logarithms of the probabilities of 1, -1 and 0: `(*runs, out, in, 3)`."""
+        return torch.log_softmax(torch.cat((self.W_hat, self.W_hat_k), dim=-1), dim=-1)
+
+    def weights(self) -> torch.Tensor:
+        """Expected weight, free of noise."""
+        return expected_sign(self.log_probabilities().exp())
+
+    def forward(self, x: torch.Tensor, reuse: bool = False) -> torch.Tensor:
+        """y; `reuse` keeps the noise of the last forward pass."""
+        if not self.allow_random:
+            return x @ self.weights().mT
+        logits = self.log_probabilities()
+        if not reuse:
+            u = self.random.uniform(logits.shape[-3:], _SMALLEST_UNIFORM, 1, like=logits)
+            self._gumbel = -torch.log(-torch.log(u))
+        q = torch.softmax((logits + self._gumbel) / per_run(self.tau, 3), dim=-1)
+        return x @ expected_sign(q).mT
+
+    def observations(self) -> list[Observation]:
+        return weight_observations("W", self.weights, text_always=True, sparsity=False)
+
+    def extra_repr(self) -> str:
+        return f"in_features={self.in_features}, out_features={self.out_features}"
+
+
+class GumbelNACCell(RecurrentCell):
+    """Recurrent GumbelNAC."""
+
+    Op = GumbelNACLayer
+
+
+ENTRY = register(
+    key="GumbelNAC",
+    paper_name="Gumbel NAC",
+    latex=r"\mathrm{NAC}_\mathrm{Gumbel}",
+    cites=MADSEN_2020,
+    layer=GumbelNACLayer,
+    cell=GumbelNACCell,
+    tier="extra",
+)

@@ -1,0 +1,124 @@
+r"""MCFC — mass-conserving fully connected layer (Hoedt et al. 2021, arXiv:2101.05186; as an
+arithmetic module: Mistry et al. 2022, arXiv:2101.09530).
+
+    y_o = c_o sum_i J_io x_i,    c = sigmoid(w + b),    J = softmax of r over outputs
+
+Shapes: x (*runs, batch, in), junction.r (*runs, in, out), out_gate.fc.weight = w (*runs, out, 1),
+out_gate.fc.bias = b (*runs, out), y (*runs, batch, out).
+
+Each input is shared out completely by J; the gate lets part of it go. With one output J is 1
+whatever r is. The penalty `W` = -mean r^2 - mean w^2 - mean b^2 is negative: it rewards large
+parameters.
+
+Departs from the paper: the gate has no input. Departs from the published code: no; the
+constructor draws random numbers, as there.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule, Observation
+from stable_nalu.functional import mean_over, sparsity_error
+
+from .registry import HOEDT_2021, register
+
+
+class OutGate(torch.nn.Module):
+    """A gate on each output, by the weights of a linear map of the constant 1."""
+
+    def __init__(self, out_features: int):
+        super().__init__()
+        self.fc = torch.nn.Linear(1, out_features)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        torch.nn.init.orthogonal_(self.fc.weight)
+        torch.nn.init.zeros_(self.fc.bias)
+
+    def forward(self) -> torch.Tensor:
+        # Not `self.fc(1)`: weight and bias may lead with run dimensions.
+        return torch.sigmoid(self.fc.weight.squeeze(-1) + self.fc.bias)
+
+
+class Junction(torch.nn.Module):
+    """Shares of every input among the outputs; the rows of J sum to 1."""
+
+    def __init__(self, in_features: int, out_features: int):
+        super().__init__()
+        self.r = torch.nn.Parameter(torch.empty(in_features, out_features))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        if self.r.shape[-2] == self.r.shape[-1]:
+            torch.nn.init.eye_(self.r)
+        else:
+            torch.nn.init.orthogonal_(self.r)
+
+    def forward(self) -> torch.Tensor:
+        return torch.softmax(self.r, dim=-1)
+
+
+class MCFullyConnected(ExtendedTorchModule):
+    """Addition that conserves, up to a gate, the sum of its inputs."""
+
+    def __init__(self, in_features: int, out_features: int, *, name: str | None = None):
+        super().__init__("MCFC", name)
+        self.in_features = in_features
+        self.out_features = out_features
+        self.out_gate = OutGate(out_features)
+        self.junction = Junction(in_features, out_features)
+
+    def reset_parameters(self) -> None:
+        self.out_gate.reset_parameters()
+        self.junction.reset_parameters()
+
+    def redistribute(self, x: torch.Tensor, J: torch.Tensor) -> torch.Tensor:
+        """The layer's output, given J = `self.junction()`."""
+        return self.out_gate().unsqueeze(-2) * (x @ J)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.redistribute(x, self.junction())
+
+    def regualizer_terms(self):
+        return {"W": self._unsaturation}
+
+    def _unsaturation(self) -> torch.Tensor:
+        fc = self.out_gate.fc
+        return (
+            -mean_over(self.junction.r**2, 2)
+            - mean_over(fc.weight**2, 2)
+            - mean_over(fc.bias**2, 1)
+        )
+
+    def observations(self) -> list[Observation]:
+        def shown_junction():
+            return self.junction().unsqueeze(-3)
+
+        shown = text_and_sparsity("mcfc_junction", shown_junction, 3, self.robustness_logging)
+        return shown + text_and_sparsity("mcfc_out_gate", self.out_gate, 1, self.robustness_logging)
+
+    def extra_repr(self) -> str:
+        return f"in_features={self.in_features}, out_features={self.out_features}"
+
+
+def text_and_sparsity(name: str, value, ndim: int, text_always: bool) -> list[Observation]:
+    """Text and sparsity error of a value; `text_always` swaps their two gates."""
+    return [
+        Observation("tensor", name, value, verbose_only=not text_always),
+        Observation(
+            "scalar",
+            f"{name}/sparsity_error",
+            lambda: sparsity_error(value(), ndim),
+            verbose_only=text_always,
+        ),
+    ]
+
+
+ENTRY = register(
+    key="MCFC",
+    paper_name="MCFC",
+    latex=r"\mathrm{MCFC}",
+    cites=HOEDT_2021,
+    layer=MCFullyConnected,
+)

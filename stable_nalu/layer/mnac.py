@@ -1,0 +1,64 @@
+r"""MNAC — a multiplying NAC with sigmoid weights (published code of Madsen & Johansen 2020).
+
+    y_o = prod_i (W_oi x_i + 1 - W_oi),    W = sigmoid(W_hat)
+
+Shapes: x (*runs, batch, in), W_hat (*runs, out, in), y (*runs, batch, out).
+
+The single-module network gives the name `MNAC` another meaning: the NAC in log space.
+
+Departs from the published code: no.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule, Observation
+from stable_nalu.abstract.observation import weight_observations
+from stable_nalu.functional import mnac
+from stable_nalu.functional.initialization import MNAC_BOUND
+
+from .recurrent_cell import RecurrentCell
+from .registry import MADSEN_2020, register
+
+
+class MNACLayer(ExtendedTorchModule):
+    """Multiplication with weights in (0, 1)."""
+
+    def __init__(self, in_features: int, out_features: int, *, name: str | None = None):
+        super().__init__("nac", name)
+        self.in_features = in_features
+        self.out_features = out_features
+        self.W_hat = torch.nn.Parameter(torch.empty(out_features, in_features))
+
+    def reset_parameters(self) -> None:
+        torch.nn.init.uniform_(self.W_hat, -MNAC_BOUND, MNAC_BOUND)
+
+    def weights(self) -> torch.Tensor:
+        """Effective weight W."""
+        return torch.sigmoid(self.W_hat)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return mnac(x, self.weights())
+
+    def observations(self) -> list[Observation]:
+        return weight_observations("W", self.weights)
+
+    def extra_repr(self) -> str:
+        return f"in_features={self.in_features}, out_features={self.out_features}"
+
+
+class MNACCell(RecurrentCell):
+    """Recurrent MNAC."""
+
+    Op = MNACLayer
+
+
+ENTRY = register(
+    key="MNAC",
+    paper_name="MNAC",
+    latex=r"\mathrm{MNAC}",
+    cites=MADSEN_2020,
+    layer=MNACLayer,
+    cell=MNACCell,
+)

@@ -1,0 +1,60 @@
+r"""MulMCFC — the mass-conserving fully connected layer in log space
+(Mistry et al. 2022, arXiv:2101.09530).
+
+    y_o = exp(bias_o + c_o sum_i J_io log x_i)
+
+with gate c and junction J of the MCFC.
+Shapes: x (*runs, batch, in), bias (*runs, out), J (*runs, in, out), y (*runs, batch, out).
+
+A negative input gives NaN, an input of zero gives zero. Tags of the inner MCFC stand beside
+those of this layer, not below them.
+
+Departs from the published code: no.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule, Observation
+
+from .mcfc import MCFullyConnected, text_and_sparsity
+from .registry import HOEDT_2021, register
+
+
+class MulMCFC(ExtendedTorchModule):
+    """Multiplication of positive inputs; base of the versions that treat signs."""
+
+    def __init__(self, in_features: int, out_features: int, *, name: str | None = None):
+        super().__init__("MulMCFC", name)
+        self.in_features = in_features
+        self.out_features = out_features
+        self.mcfc = MCFullyConnected(in_features, out_features)
+        self.mcfc.namespace_is_sibling = True
+        self.bias = torch.nn.Parameter(torch.empty(out_features))
+
+    def reset_parameters(self) -> None:
+        self.mcfc.reset_parameters()
+        torch.nn.init.zeros_(self.bias)
+
+    def magnitude(self, x: torch.Tensor, J: torch.Tensor) -> torch.Tensor:
+        """exp(MCFC(log x) + bias) for positive x, given J."""
+        return torch.exp(self.mcfc.redistribute(x.log(), J) + self.bias.unsqueeze(-2))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.magnitude(x, self.mcfc.junction())
+
+    def observations(self) -> list[Observation]:
+        return text_and_sparsity("mulmcfc_bias", lambda: self.bias, 1, self.robustness_logging)
+
+    def extra_repr(self) -> str:
+        return f"in_features={self.in_features}, out_features={self.out_features}"
+
+
+ENTRY = register(
+    key="MulMCFC",
+    paper_name="MulMCFC",
+    latex=r"\mathrm{MulMCFC}",
+    cites=HOEDT_2021,
+    layer=MulMCFC,
+)

@@ -1,0 +1,106 @@
+r"""MultiWeightNAU — K NAU weights that take turns (Mistry et al. 2023, published code).
+
+    y_o = sum_i clamp(W_k,oi, -1, 1) x_i,    k = iteration mod K
+
+Shapes: x (*runs, batch, in), W_0 ... W_{K-1} (*runs, out, in), y (*runs, batch, out).
+
+`W_set_count` is K. All penalties and the range are those of the active weight; the key `W-set`
+holds the spread of all of them, mean (W_k - mean_k W_k)^2, which no script adds to its loss.
+Weights that are not active get no gradient.
+
+Departs from the paper: it is not in the paper. Departs from the published code: no.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from stable_nalu.abstract import Observation
+from stable_nalu.abstract.observation import weight_observations
+from stable_nalu.functional import mean_over
+
+from .nau import NAUBase, nau_init_
+from .recurrent_cell import RecurrentCell
+from .registry import MISTRY_2023_DIVISION, register
+
+
+class MultiWeightNAULayer(NAUBase):
+    """Addition and subtraction; the iteration decides which of K weights is used and trained."""
+
+    reads_iteration = True
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        *,
+        nac_oob: str = "regualized",
+        regualizer_shape: str = "squared",
+        regualizer_z: float = 0,
+        nau_noise: bool = False,
+        W_set_count: int = 5,
+        name: str | None = None,
+    ):
+        super().__init__(
+            in_features,
+            out_features,
+            nac_oob=nac_oob,
+            regualizer_shape=regualizer_shape,
+            regualizer_z=regualizer_z,
+            nau_noise=nau_noise,
+            name=name,
+        )
+        self.W_set_count = W_set_count
+        for k in range(W_set_count):
+            weight = torch.nn.Parameter(torch.empty(out_features, in_features))
+            self.register_parameter(f"W_{k}", weight)
+
+    def reset_parameters(self) -> None:
+        for W in self.weight_set():
+            nau_init_(W, beta_nau=False)
+        self._z.reset()
+
+    @property
+    def active_name(self) -> str:
+        """Name of the weight in use at this iteration."""
+        return f"W_{self.iteration % self.W_set_count}"
+
+    @property
+    def W(self) -> torch.Tensor:
+        """The weight in use at this iteration."""
+        return self.get_parameter(self.active_name)
+
+    def weight_set(self) -> list[torch.Tensor]:
+        """All K weights."""
+        return [self.get_parameter(f"W_{k}") for k in range(self.W_set_count)]
+
+    def spread(self) -> torch.Tensor:
+        """Mean squared distance of the K weights from their mean; shape `runs`."""
+        stacked = torch.stack(self.weight_set(), dim=-3)
+        return mean_over((stacked - stacked.mean(-3, keepdim=True)) ** 2, 3)
+
+    def regualizer_terms(self):
+        return super().regualizer_terms() | {"W-set": self.spread}
+
+    def parameter_bounds(self):
+        return {self.active_name: self.weight_range} if self.nac_oob == "clip" else {}
+
+    def observations(self) -> list[Observation]:
+        # The raw weight is logged here, unlike the clamped one of the NAU.
+        return weight_observations("W", lambda: self.W)
+
+
+class MultiWeightNAUCell(RecurrentCell):
+    """Recurrent MultiWeightNAU."""
+
+    Op = MultiWeightNAULayer
+
+
+ENTRY = register(
+    key="MultiWeightNAU",
+    paper_name="Multi-weight NAU",
+    latex=r"\mathrm{NAU}_\mathrm{multi}",
+    cites=MISTRY_2023_DIVISION,
+    layer=MultiWeightNAULayer,
+    tier="extra",
+)

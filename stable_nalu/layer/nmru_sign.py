@@ -1,0 +1,82 @@
+r"""SignNMRU — Neural Multiplicative Reciprocal Unit with sign retrieval: the paper's NMRU
+(Mistry et al. 2023, arXiv:2110.05177).
+
+    y_o = prod_j (W_oj |z_j| + 1 - W_oj) * cos(sum_j W_oj pi [z_j < 0]),    z = [x, 1 / (x + eps)]
+
+with W in [0, 1], and eps = 2^-23 in training and 0 in evaluation. The sign takes the raw W, even
+where the magnitude takes a clamped one. With `nmu_noise`, in training, |z| is multiplied by
+n ~ U(noise_range), one value per element, and undone as in the NMRU without sign retrieval.
+
+Shapes: x (*runs, batch, in), z (*runs, batch, 2 in), W (*runs, out, 2 in), y (*runs, batch, out).
+
+Departs from the paper: no. Departs from the published code: `mnac_normalized`, which has no
+effect there, is no option.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from stable_nalu.functional.sign_phase import sign_phase
+
+from .nmru import NOISE_RANGE, NMRUBase
+from .registry import MISTRY_2023_DIVISION, register
+
+
+class SignNMRUBase(NMRUBase):
+    """Magnitude and sign of the product of `z`, apart."""
+
+    def signed_product(self, z: torch.Tensor) -> torch.Tensor:
+        """Map z `(*runs, batch, 2 in)` to `(*runs, batch, out)`."""
+        # Magnitude first: the order in which gradients of W are summed is part of the figures.
+        magnitude = self.product(z.abs())
+        return magnitude * torch.cos(sign_phase(z) @ self.W.mT)
+
+
+class ConcatReciprocalNMUSignRetrievalLayer(SignNMRUBase):
+    """Multiplication and division of signed inputs with weights in {0, 1}."""
+
+    follows_robustness_logging = True
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        *,
+        nac_oob: str = "regualized",
+        regualizer_shape: str = "squared",
+        regualizer_z: float = 0,
+        mnac_epsilon: float = 0,
+        nmu_noise: bool = False,
+        noise_range: tuple[float, float] | list[float] = NOISE_RANGE,
+        name: str | None = None,
+    ):
+        super().__init__(
+            "nmru-sign",
+            name,
+            in_features,
+            out_features,
+            nac_oob=nac_oob,
+            regualizer_shape=regualizer_shape,
+            regualizer_z=regualizer_z,
+            mnac_epsilon=mnac_epsilon,
+            nmu_noise=nmu_noise,
+            noise_range=noise_range,
+        )
+        if nmu_noise and noise_range[0] > noise_range[1]:
+            raise ValueError(
+                f"SignNMRU draws noise from U(low, high); noise_range {list(noise_range)} is empty "
+                "([1, 0] has its special meaning for the NMU only)"
+            )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.signed_product(self.with_reciprocal(x))
+
+
+ENTRY = register(
+    key="SignNMRU",
+    paper_name="NMRU",
+    latex=r"\mathrm{NMRU}",
+    cites=MISTRY_2023_DIVISION,
+    layer=ConcatReciprocalNMUSignRetrievalLayer,
+)

@@ -1,0 +1,61 @@
+r"""ScaledSigmoidNAU — a sum over inputs selected by a folded sigmoid mask (Mistry et al. 2023,
+published code).
+
+    y_o = sum_i x_i mask_io,    mask = 2 sigmoid(-|W_logits l1.weight^T + l1.bias| / 2)
+
+In evaluation the mask is rounded to {0, 1}.
+Shapes: x (*runs, batch, in), W_logits (*runs, in, out), l1.weight (*runs, out, out),
+l1.bias (*runs, out), y (*runs, batch, out).
+
+The constructor draws l1 (it belongs to no later initialisation); `reset_parameters` draws W_logits.
+
+Departs from the paper: it is not in the paper. Departs from the published code: no. Its `z`
+penalty, taken of constant ones there, is always zero.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule
+
+from .registry import MISTRY_2023_DIVISION, register
+from .sigmoid_nau import linear
+
+
+class ScaledSigmoidNAULayer(ExtendedTorchModule):
+    """Addition of selected inputs."""
+
+    def __init__(self, in_features: int, out_features: int, *, name: str | None = None):
+        super().__init__("nac", name)
+        self.in_features = in_features
+        self.out_features = out_features
+        self.l1 = torch.nn.Linear(out_features, out_features)
+        self.W_logits = torch.nn.Parameter(torch.empty(in_features, out_features))
+
+    def reset_parameters(self) -> None:
+        torch.nn.init.uniform_(self.W_logits, 0.25, 0.75)
+
+    def mask(self) -> torch.Tensor:
+        """Soft mask."""
+        return 2 * torch.sigmoid(-0.5 * linear(self.l1, self.W_logits).abs())
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        mask = self.mask()
+        return x @ (mask if self.training else mask.round())
+
+    def regualizer_terms(self):
+        return {"z": None}
+
+    def extra_repr(self) -> str:
+        return f"in_features={self.in_features}, out_features={self.out_features}"
+
+
+ENTRY = register(
+    key="ScaledSigmoidNAU",
+    paper_name="Scaled sigmoid NAU",
+    latex=r"\mathrm{NAU}_{2\sigma}",
+    cites=MISTRY_2023_DIVISION,
+    layer=ScaledSigmoidNAULayer,
+    tier="extra",
+)

@@ -1,0 +1,123 @@
+r"""GRU (Cho et al. 2014, arXiv:1406.1078), LSTM (Hochreiter & Schmidhuber 1997) and plain recurrent
+cells: torch's GRUCell, LSTMCell and RNNCell, over run dimensions.
+
+    GRU   r, z = sigmoid(a_r + b_r), sigmoid(a_z + b_z);   n = tanh(a_n + r b_n)
+          h_t = (1 - z) n + z h
+    LSTM  i, f, g, o = sigmoid, sigmoid, tanh, sigmoid of a + b
+          c_t = f c + i g;   h_t = o tanh(c_t)
+    RNN   h_t = tanh(a + b) or relu(a + b)
+
+    a = weight_ih x + bias_ih,    b = weight_hh h + bias_hh
+
+Shapes: x (*runs, batch, in), h, c (*runs, batch, hidden), weight_ih (*runs, k hidden, in),
+weight_hh (*runs, k hidden, hidden), biases (*runs, k hidden); k = 3 (GRU), 4 (LSTM), 1 (RNN).
+
+Parameters have torch's names, order and initial range U(+-1 / sqrt(hidden)). As torch's cells do,
+these draw in the constructor and once more at every `reset_parameters`.
+
+Departs from the paper: as torch. Departs from the published code: no.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule
+
+from .registry import register
+
+CHO_2014 = "Cho et al. 2014, Learning Phrase Representations, arXiv:1406.1078"
+HOCHREITER_1997 = "Hochreiter & Schmidhuber 1997, Long Short-Term Memory, Neural Computation 9(8)"
+ELMAN_1990 = "Elman 1990, Finding Structure in Time, Cognitive Science 14(2)"
+
+
+class TorchCell(ExtendedTorchModule):
+    """Parameters of a cell with `gates` stacked linear maps."""
+
+    gates: ClassVar[int]
+
+    def __init__(self, input_size: int, hidden_size: int, *, name: str | None = None):
+        super().__init__("recurrent", name)
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        rows = self.gates * hidden_size
+        self.weight_ih = torch.nn.Parameter(torch.empty(rows, input_size))
+        self.weight_hh = torch.nn.Parameter(torch.empty(rows, hidden_size))
+        self.bias_ih = torch.nn.Parameter(torch.empty(rows))
+        self.bias_hh = torch.nn.Parameter(torch.empty(rows))
+        # Published runs drew here too: the numbers of later layers depend on it.
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        bound = 1 / math.sqrt(self.hidden_size)
+        for parameter in self.parameters():
+            torch.nn.init.uniform_(parameter, -bound, bound)
+
+    def _maps(self, x, h):
+        from_input = x @ self.weight_ih.mT + self.bias_ih.unsqueeze(-2)
+        from_hidden = h @ self.weight_hh.mT + self.bias_hh.unsqueeze(-2)
+        return from_input, from_hidden
+
+    def extra_repr(self) -> str:
+        return f"input_size={self.input_size}, hidden_size={self.hidden_size}"
+
+
+class GRUCell(TorchCell):
+    """Gated recurrent unit: (x_t, h) -> h_t."""
+
+    gates = 3
+
+    def forward(self, x_t: torch.Tensor, h_tm1: torch.Tensor) -> torch.Tensor:
+        from_input, from_hidden = self._maps(x_t, h_tm1)
+        a_r, a_z, a_n = from_input.chunk(3, dim=-1)
+        b_r, b_z, b_n = from_hidden.chunk(3, dim=-1)
+        reset, update = torch.sigmoid(a_r + b_r), torch.sigmoid(a_z + b_z)
+        new = torch.tanh(a_n + reset * b_n)
+        return new + update * (h_tm1 - new)
+
+
+class LSTMCell(TorchCell):
+    """Long short-term memory: (x_t, (h, c)) -> (h_t, c_t)."""
+
+    gates = 4
+
+    def forward(
+        self, x_t: torch.Tensor, state: tuple[torch.Tensor, torch.Tensor]
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        h_tm1, c_tm1 = state
+        from_input, from_hidden = self._maps(x_t, h_tm1)
+        write, keep, new, show = (from_input + from_hidden).chunk(4, dim=-1)
+        c_t = torch.sigmoid(keep) * c_tm1 + torch.sigmoid(write) * torch.tanh(new)
+        return torch.sigmoid(show) * torch.tanh(c_t), c_t
+
+
+class RNNTanhCell(TorchCell):
+    """Plain recurrent cell with tanh: (x_t, h) -> h_t."""
+
+    gates = 1
+
+    def forward(self, x_t: torch.Tensor, h_tm1: torch.Tensor) -> torch.Tensor:
+        return torch.tanh(torch.add(*self._maps(x_t, h_tm1)))
+
+
+class RNNReLUCell(TorchCell):
+    """Plain recurrent cell with ReLU: (x_t, h) -> h_t."""
+
+    gates = 1
+
+    def forward(self, x_t: torch.Tensor, h_tm1: torch.Tensor) -> torch.Tensor:
+        return torch.relu(torch.add(*self._maps(x_t, h_tm1)))
+
+
+ENTRIES = tuple(
+    register(key=key, paper_name=key, latex=latex, cites=cites, layer=None, cell=cell)
+    for key, latex, cites, cell in (
+        ("GRU", r"\mathrm{GRU}", CHO_2014, GRUCell),
+        ("LSTM", r"\mathrm{LSTM}", HOCHREITER_1997, LSTMCell),
+        ("RNN-tanh", r"\mathrm{RNN}_{\tanh}", ELMAN_1990, RNNTanhCell),
+        ("RNN-ReLU", r"\mathrm{RNN}_\mathrm{ReLU}", ELMAN_1990, RNNReLUCell),
+    )
+)

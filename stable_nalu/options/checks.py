@@ -1,0 +1,162 @@
+"""What a single configuration must fulfil beyond the limits of each flag."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .config import Config
+from .errors import OptionError
+from .flags_training import NPU_PENALTIES
+from .intervals import BATCH_NOISE, as_clause
+from .unit_names import activation_names, buildable_layers
+
+Check = Callable[[Config], None]
+
+
+def check_slices(c: Config) -> None:
+    """The slices must have a length and fit the input, and suffice for the operation."""
+    from stable_nalu.dataset.operation import get_operation
+    from stable_nalu.dataset.simple_function import subsets_from_ratios
+
+    if c.simple:
+        return
+    try:
+        subsets_from_ratios(c.input_size, c.subset_ratio, c.overlap_ratio, c.num_subsets)
+    except ValueError as error:
+        remedy = "change --subset-ratio, --overlap-ratio, --num-subsets or --input-size"
+        raise OptionError("--subset-ratio", as_clause(error), remedy) from None
+    try:
+        get_operation(c.operation).check(c.num_subsets)
+    except ValueError as error:
+        raise OptionError("--num-subsets", as_clause(error), "use 2") from None
+
+
+def check_distribution(c: Config) -> None:
+    """The ranges must suit the distribution."""
+    from stable_nalu.dataset.distribution import make_distribution
+    from stable_nalu.dataset.sample_range import SampleRange
+
+    for flag, value, in_test in (
+        ("--interpolation-range", c.interpolation_range, False),
+        ("--extrapolation-range", c.extrapolation_range, True),
+    ):
+        distribution = make_distribution(c.sample_distribution, in_test)
+        for interval in SampleRange.parse(value).intervals:
+            try:
+                distribution.check(interval)
+            except ValueError as error:
+                remedy = "choose a range that suits --sample-distribution"
+                raise OptionError(flag, as_clause(error), remedy) from None
+
+
+def check_schedule(c: Config) -> None:
+    """A linear ramp needs a length."""
+    start, end = c.regualizer_scaling_start, c.regualizer_scaling_end
+    if c.regualizer_scaling == "linear" and start == end:
+        raise OptionError(
+            "--regualizer-scaling-end",
+            f"the ramp starts and ends at iteration {end}",
+            "start and end must differ",
+        )
+
+
+def check_optimizer(c: Config) -> None:
+    """Adam takes no momentum."""
+    if c.optimizer == "adam" and c.momentum != 0:
+        raise OptionError(
+            "--momentum", f"{c.momentum} has no effect with adam", "add --optimizer sgd"
+        )
+
+
+def check_nalu(c: Config) -> None:
+    """The NALU that multiplies by an NMU needs weights of its own for that."""
+    if c.nalu_mul == "mnac" and not c.nalu_two_nac:
+        raise OptionError("--nalu-mul", "mnac shares no weights with adding", "add --nalu-two-nac")
+
+
+def check_files(c: Config) -> None:
+    """Contradicting wishes about files."""
+    if c.load_checkpoint and c.remove_existing_data:
+        raise OptionError(
+            "--remove-existing-data",
+            "would delete the log of the run that --load-checkpoint resumes",
+            "give only one of the two",
+        )
+    if c.no_save and c.checkpoint_interval:
+        raise OptionError(
+            "--checkpoint-interval", "saves nothing with --no-save", "give only one of the two"
+        )
+
+
+def check_units(c: Config) -> None:
+    """Options that only some units can follow."""
+    units = {c.layer_type, c.first_layer} - {None}
+    if c.trash_cell and "NRU" not in units:
+        raise OptionError(
+            "--trash-cell",
+            f"{c.layer_type} has no trash cell, only the NRU has one",
+            "use --layer-type NRU or leave the flag out",
+        )
+    if c.noise_range == BATCH_NOISE and "SignNMRU" in units:
+        raise OptionError(
+            "--noise-range",
+            "SignNMRU reads it as plain bounds and cannot draw from [1,0]",
+            "write the low end first; only the NMU knows [1,0]",
+        )
+
+
+def check_single_layer(c: Config) -> None:
+    """One unit, or an MLP of a plain activation."""
+    _check_buildable("--layer-type", c.layer_type)
+    if c.mlp_depth > 0 and c.layer_type not in activation_names():
+        raise OptionError(
+            "--mlp-depth",
+            f"{c.layer_type} is not a plain activation and has no hidden layers",
+            f"choose --layer-type from {', '.join(activation_names())}",
+        )
+
+
+def check_two_layers(c: Config) -> None:
+    """Both layers must exist."""
+    _check_buildable("--first-layer" if c.first_layer else "--layer-type", _first_unit(c))
+    if c.nac_mul == "mnac":
+        form = c.layer_type[:-3] + "MNAC"
+        if not c.layer_type.endswith("NAC") or form not in buildable_layers():
+            multiplying = (n[:-4] + "NAC" for n in buildable_layers() if n.endswith("MNAC"))
+            raise OptionError(
+                "--nac-mul",
+                f"{c.layer_type} has no multiplying form for mnac",
+                f"layers that have one: {', '.join(multiplying)}",
+            )
+    elif c.nac_mul not in ("npu", "real-npu"):
+        _check_buildable("--layer-type", c.layer_type)
+
+
+def _first_unit(c: Config) -> str:
+    return c.first_layer or c.layer_type
+
+
+def _check_buildable(flag: str, unit: str) -> None:
+    if unit not in buildable_layers():
+        raise OptionError(
+            flag,
+            f"{unit} only names a second layer and cannot be built itself",
+            "combine it with --nac-mul mnac and a --first-layer",
+        )
+
+
+def check_no_npu_terms(c: Config) -> None:
+    """Refuse penalties that the plain two-layer script does not have."""
+    for flag in NPU_PENALTIES.flags:
+        if getattr(c, flag.dest) != flag.default:
+            raise OptionError(
+                flag.name,
+                "the loss of simple_function_static has no such term",
+                "use simple_function_static_npu",
+            )
+
+
+def check_device(c: Config) -> None:
+    """`--cuda` and `--no-cuda` must not contradict each other."""
+    if c.cuda and c.no_cuda:
+        raise OptionError("--cuda", "contradicts --no-cuda", "give only one of the two")

@@ -1,0 +1,158 @@
+"""The tables of docs/flags.md, rendered from the scripts' specifications."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .flag import Flag
+from .help_text import format_default
+from .script_spec import ScriptSpec
+from .scripts import SCRIPTS
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "flags.md"
+BEGIN = "<!-- Generated from stable_nalu/options; rewrite with `make generated`. -->"
+END = "<!-- End of the generated tables. -->"
+_SHORT = {
+    "simple_function_static": "S",
+    "simple_function_static_npu": "SN",
+    "single_layer": "L",
+    "single_layer_robust": "R",
+    "single_layer_curriculum": "C",
+    "single_layer_benchmark": "B",
+    "simple_function_recurrent": "SR",
+    "number_translation": "NT",
+}
+
+
+def render_flag_tables() -> str:
+    """Scripts, flags by group, and the flags that a script does not use as their help says."""
+    return "\n".join([*_scripts(), *_flags(), *_compatibility()])
+
+
+def refreshed(document: str) -> str:
+    """The document with its generated part rendered anew."""
+    head, rest = document.split(BEGIN, 1)
+    tail = rest.split(END, 1)[1]
+    return f"{head}{BEGIN}\n\n{render_flag_tables()}\n{END}{tail}"
+
+
+def _scripts() -> list[str]:
+    lines = ["## Scripts", "", "| short | script | what it does |", "|---|---|---|"]
+    lines += [f"| {_SHORT[s.name]} | `{s.name}` | {s.summary} |" for s in SCRIPTS.values()]
+    return [*lines, ""]
+
+
+def _titles() -> list[str]:
+    return list(dict.fromkeys(g.title for s in SCRIPTS.values() for g in s.groups))
+
+
+def _uses() -> dict[str, dict[str, list[tuple[ScriptSpec, Flag]]]]:
+    """Title -> flag name -> the scripts that have it; a flag keeps its first title."""
+    uses: dict[str, dict[str, list[tuple[ScriptSpec, Flag]]]] = {t: {} for t in _titles()}
+    home: dict[str, str] = {}
+    for spec in SCRIPTS.values():
+        for group in spec.groups:
+            for flag in group.flags:
+                title = home.setdefault(flag.name, group.title)
+                uses[title].setdefault(flag.name, []).append((spec, flag))
+    return {title: flags for title, flags in uses.items() if flags}
+
+
+def _flags() -> list[str]:
+    lines: list[str] = []
+    for title, flags in _uses().items():
+        lines += [f"## {title}", "", "| flag | default | scripts | in the run name of | meaning |"]
+        lines += ["|---|---|---|---|---|"]
+        lines += [_row(name, uses) for name, uses in flags.items()]
+        lines.append("")
+    return lines
+
+
+def _row(name: str, uses: list[tuple[ScriptSpec, Flag]]) -> str:
+    flag = uses[0][1]
+    metavar = "" if flag.kind is None else f" {flag.kind.metavar}"
+    choices = _by_script([(spec, _choices(f)) for spec, f in uses])
+    cells = [
+        f"`{name}{metavar}`",
+        _by_script([(spec, f"`{format_default(f)}`") for spec, f in uses]),
+        _shorts([spec for spec, _ in uses]),
+        _named(uses),
+        " ".join(filter(None, [flag.help, choices and f"{choices}.", _sweep(flag)])),
+    ]
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _choices(flag: Flag) -> str:
+    if flag.choices is None:
+        return ""
+    if callable(flag.choices):
+        return "See the table of layers in the README"
+    return "One of " + ", ".join(f"`{choice}`" for choice in flag.choices)
+
+
+def _sweep(flag: Flag) -> str:
+    return "*Sweep*." if flag.sweep else ""
+
+
+def _by_script(values: list[tuple[ScriptSpec, str]]) -> str:
+    """One value, or each with the scripts that have it."""
+    by_value: dict[str, list[ScriptSpec]] = {}
+    for spec, value in values:
+        by_value.setdefault(value, []).append(spec)
+    if len(by_value) == 1:
+        return next(iter(by_value))
+    return "; ".join(f"{value} ({_shorts(specs)})" for value, specs in by_value.items())
+
+
+def _named(uses: list[tuple[ScriptSpec, Flag]]) -> str:
+    fully = [(spec, "") for spec, flag in uses if flag.dest in spec.fully_named]
+    partly = [(s, s.partly_named[f.dest]) for s, f in uses if f.dest in s.partly_named]
+    if not fully and not partly:
+        return f"none: {uses[0][1].unnamed}"
+    by_reason: dict[str, list[ScriptSpec]] = {}
+    for spec, reason in (*fully, *partly):
+        by_reason.setdefault(reason, []).append(spec)
+    return "; ".join(
+        f"{_shorts(specs)} ({reason})" if reason else _shorts(specs)
+        for reason, specs in by_reason.items()
+    )
+
+
+def _shorts(specs: list[ScriptSpec]) -> str:
+    arithmetic = [name for name in SCRIPTS if _SHORT[name] not in ("SR", "NT")]
+    names = [spec.name for spec in specs]
+    if names == list(SCRIPTS):
+        return "all"
+    if names == arithmetic:
+        return "all but SR, NT"
+    return " ".join(_SHORT[name] for name in names)
+
+
+def _compatibility() -> list[str]:
+    by_note: dict[tuple[str, str], list[ScriptSpec]] = {}
+    for spec in SCRIPTS.values():
+        for flag in spec.flags:
+            if flag.note:
+                by_note.setdefault((flag.name, flag.note), []).append(spec)
+    refused = {name: why for spec in SCRIPTS.values() for name, why in spec.refused.items()}
+    return [
+        "## Accepted for compatibility",
+        "",
+        "Published commands pass these flags to scripts that make less of them than the help says.",
+        "",
+        "| flag | scripts | what they do with it |",
+        "|---|---|---|",
+        *(f"| `{name}` | {_shorts(specs)} | {note} |" for (name, note), specs in by_note.items()),
+        "",
+        "## Refused flags of the published scripts",
+        "",
+        "| flag | why |",
+        "|---|---|",
+        *(f"| `{name}` | {why} |" for name, why in refused.items()),
+        "",
+    ]
+
+
+def write_document() -> None:
+    """Rewrite docs/flags.md; fails where the file lacks the markers."""
+    DOCUMENT.write_text(refreshed(DOCUMENT.read_text()))

@@ -1,0 +1,219 @@
+"""Flags of the model: units, sizes, and the options that layers read."""
+
+from __future__ import annotations
+
+from .flag import INHERITED, Flag, FlagGroup
+from .intervals import noise_range
+from .kinds import integer, number, text
+from .unit_names import layer_names
+
+NAC_MUL = ("none", "normal", "safe", "max-safe", "mnac", "npu", "real-npu")
+NALU_MUL = ("normal", "safe", "trig", "max-safe", "mnac")
+NALU_GATE = ("normal", "regualized", "obs-gumbel", "gumbel")
+
+LAYER_TYPE = Flag(
+    "--layer-type", text(), "NALU", "Unit of every layer, by its key.", choices=layer_names
+)
+
+NETWORK = FlagGroup(
+    "Network",
+    (
+        LAYER_TYPE,
+        Flag(
+            "--first-layer",
+            text(),
+            None,
+            "Unit of the first layer where it differs from the layer type.",
+            choices=layer_names,
+            unnamed=INHERITED,
+        ),
+        Flag("--hidden-size", integer(1), 2, "Width between the layers."),
+        Flag(
+            "--output-size",
+            integer(1),
+            1,
+            "Number of model outputs, all trained on the one target.",
+            unnamed=INHERITED,
+        ),
+        Flag(
+            "--nac-mul",
+            text(),
+            "none",
+            "How the second layer multiplies: in log space (normal, safe, max-safe), or as the "
+            "multiplicative form of the unit (mnac), an NPU or a RealNPU.",
+            choices=NAC_MUL,
+            unnamed=INHERITED,
+        ),
+        Flag(
+            "--mlp-bias",
+            None,
+            False,
+            "Give plain activation layers and the linear layer behind them a bias.",
+            layer_option="bias",
+            unnamed=INHERITED,
+        ),
+        Flag(
+            "--mlp-depth",
+            integer(0),
+            0,
+            "Additional hidden layers of a plain activation network.",
+            unnamed=INHERITED,
+        ),
+    ),
+)
+
+WEIGHTS = FlagGroup(
+    "Weights of NAU, NMU, NRU and NMRU units",
+    (
+        Flag(
+            "--oob-mode",
+            text(),
+            "clip",
+            "Keep weights in range by clamping them after each update (clip) or by a penalty "
+            "(regualized).",
+            choices=("regualized", "clip"),
+            layer_option="nac_oob",
+        ),
+        Flag(
+            "--mnac-epsilon",
+            number(0, maximum=1),
+            0,
+            "Lower limit of the weights of multiplying units.",
+            layer_option="mnac_epsilon",
+            sweep=True,
+        ),
+        Flag(
+            "--nmu-noise",
+            None,
+            False,
+            "In training, multiply the inputs of NMU-type units by noise that the output undoes.",
+            layer_option="nmu_noise",
+            unnamed=INHERITED,
+        ),
+        Flag(
+            "--nau-noise",
+            None,
+            False,
+            "In training, add noise to the inputs of NAU units that the output undoes.",
+            layer_option="nau_noise",
+            unnamed=INHERITED,
+        ),
+        Flag(
+            "--noise-range",
+            noise_range(),
+            [1, 5],
+            "Bounds of the noise of NMU and SignNMRU; [1,0] means from 1 to 1 + 1/std of the batch "
+            "(NMU).",
+            layer_option="noise_range",
+            sweep=True,
+            unnamed=INHERITED,
+        ),
+        Flag(
+            "--beta-nau",
+            None,
+            False,
+            "Start NAU and NRU weights from 2 Beta(7,7) - 1.",
+            layer_option="beta_nau",
+            unnamed=INHERITED,
+        ),
+        Flag(
+            "--nru-div-mode",
+            text(),
+            "div",
+            "Forward pass of the NRU: as a whole, or magnitude and sign apart.",
+            choices=("div", "div-sepSign"),
+            layer_option="nru_div_mode",
+        ),
+        Flag(
+            "--trash-cell",
+            None,
+            False,
+            "Give the NRU an additive scalar that acts in training only.",
+            layer_option="trash_cell",
+        ),
+        Flag(
+            "--W-set-count",
+            integer(1),
+            5,
+            "Number of weight matrices that MultiWeightNAU rotates through.",
+            layer_option="W_set_count",
+            unnamed=INHERITED,
+        ),
+    ),
+)
+
+NALU = FlagGroup(
+    "NALU units",
+    (
+        Flag("--nalu-bias", None, False, "Add a bias to the gate.", layer_option="nalu_bias"),
+        Flag(
+            "--nalu-two-nac",
+            None,
+            False,
+            "Use separate weights for adding and multiplying.",
+            layer_option="nalu_two_nac",
+        ),
+        Flag(
+            "--nalu-two-gate",
+            None,
+            False,
+            "Use separate gates for adding and multiplying.",
+            layer_option="nalu_two_gate",
+        ),
+        Flag(
+            "--nalu-mul",
+            text(),
+            "normal",
+            "How the multiplying path multiplies; mnac needs --nalu-two-nac.",
+            choices=NALU_MUL,
+            layer_option="nalu_mul",
+        ),
+        Flag(
+            "--nalu-gate",
+            text(),
+            "normal",
+            "Gate between adding and multiplying: plain, with a penalty, or sampled.",
+            choices=NALU_GATE,
+            layer_option="nalu_gate",
+        ),
+        Flag(
+            "--nac-weight",
+            text(),
+            "normal",
+            "Base of the functions that squash NAC weights.",
+            choices=("normal", "golden-ratio"),
+            layer_option="nac_weight",
+        ),
+    ),
+)
+
+NPU = FlagGroup(
+    "NPU and RealNPU units",
+    (
+        Flag(
+            "--npu-clip",
+            text(),
+            "none",
+            "Clamp after each update: real weights (w), gates (g), both (wg), or imaginary weights "
+            "as well (wig, NPU only).",
+            choices=("none", "w", "g", "wg", "wig"),
+            layer_option="npu_clip",
+        ),
+        Flag(
+            "--npu-Wr-init",
+            text(),
+            "xavier-uniform",
+            "Start values of the real weights; constrained is the start of the NAU.",
+            choices=("xavier-uniform", "xavier-uniform-constrained"),
+            layer_option="npu_Wr_init",
+        ),
+        Flag(
+            "--realnpu-reg-type",
+            text(),
+            "W",
+            "Weight penalty of the RealNPU: zero at -1 and 1 (W), or at -1, 0 and 1 (bias).",
+            choices=("W", "bias"),
+            layer_option="realnpu_reg_type",
+        ),
+    ),
+)

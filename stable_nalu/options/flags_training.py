@@ -1,0 +1,244 @@
+"""Flags of the penalties, of logging, files and devices."""
+
+from __future__ import annotations
+
+from .flag import INHERITED, Flag, FlagGroup
+from .kinds import integer, name_prefix, number, text, truth
+
+REGUALIZER_SHAPE = Flag(
+    "--regualizer-shape",
+    text(),
+    "linear",
+    "Shape of the sparsity and out-of-bounds penalties; none switches them off.",
+    choices=("squared", "linear", "none"),
+    layer_option="regualizer_shape",
+)
+
+PENALTIES = FlagGroup(
+    "Penalties",
+    (
+        Flag(
+            "--regualizer",
+            number(),
+            10,
+            "Weight of the sparsity penalty, the pull of W towards its discrete values.",
+            sweep=True,
+        ),
+        Flag(
+            "--regualizer-z",
+            number(),
+            0,
+            "Weight of the penalty on what the inputs pass through unset weights.",
+            layer_option="regualizer_z",
+            sweep=True,
+        ),
+        Flag("--regualizer-oob", number(), 1, "Weight of the out-of-bounds penalty.", sweep=True),
+        Flag(
+            "--regualizer-scaling",
+            text(),
+            "linear",
+            "How the sparsity penalty grows: a linear ramp, or 1 - exp(-1e-5 iteration).",
+            choices=("exp", "linear"),
+        ),
+        Flag(
+            "--regualizer-scaling-start",
+            integer(),
+            1000000,
+            "Iteration at which the linear ramp leaves 0.",
+            sweep=True,
+        ),
+        Flag(
+            "--regualizer-scaling-end",
+            integer(),
+            2000000,
+            "Iteration at which the linear ramp reaches 1.",
+            sweep=True,
+        ),
+        REGUALIZER_SHAPE,
+    ),
+)
+
+NPU_PENALTIES = FlagGroup(
+    "Penalties of the NPU papers",
+    (
+        Flag(
+            "--reg-scale-type",
+            text(),
+            "heim",
+            "Scale of the NPU penalties: the growing factor beta (heim) or the ramp of the "
+            "sparsity penalty (madsen).",
+            choices=("heim", "madsen"),
+        ),
+        Flag("--regualizer-beta-start", number(0), 1e-5, "First value of beta.", sweep=True),
+        Flag("--regualizer-beta-end", number(0), 1e-4, "Last value of beta.", sweep=True),
+        Flag(
+            "--regualizer-beta-step",
+            integer(1),
+            10000,
+            "Iterations between two changes of beta.",
+            sweep=True,
+        ),
+        Flag("--regualizer-beta-growth", integer(1), 10, "Factor of beta's changes.", sweep=True),
+        Flag(
+            "--regualizer-l1",
+            None,
+            False,
+            "Add beta times the norm of all parameters to the loss.",
+        ),
+        Flag(
+            "--lp-norm",
+            integer(),
+            1,
+            "Order of the norm of --regualizer-l1.",
+            choices=(1, 2),
+            unnamed=INHERITED,
+        ),
+        Flag(
+            "--regualizer-npu-w",
+            integer(),
+            0,
+            "Weight of the penalty on undecided NPU weights.",
+            layer_option="regualizer_npu_w",
+            sweep=True,
+        ),
+        Flag(
+            "--regualizer-gate",
+            integer(),
+            0,
+            "Weight of the penalty on undecided gates.",
+            layer_option="regualizer_gate",
+            sweep=True,
+        ),
+    ),
+)
+
+NAME_PREFIX = Flag(
+    "--name-prefix",
+    name_prefix(),
+    "simple_function_static",
+    "Folder (or a/b/c) below the log root that holds the run.",
+)
+_HOW_IT_RUNS = "it changes how a run is carried out, not what it computes"
+REMOVE_EXISTING_DATA = Flag(
+    "--remove-existing-data",
+    None,
+    False,
+    "Delete the run's log folder before writing; its saved model stays.",
+    unnamed=_HOW_IT_RUNS,
+    result=False,
+)
+VERBOSE = Flag(
+    "--verbose",
+    None,
+    False,
+    "Also log weights, histograms, gradients and every single penalty.",
+    unnamed=_HOW_IT_RUNS,
+    result=False,
+)
+NO_CUDA = Flag("--no-cuda", None, False, "Stay on the CPU.", unnamed=_HOW_IT_RUNS, result=False)
+CUDA = Flag(
+    "--cuda",
+    truth(),
+    None,
+    "Run on the GPU (true) or the CPU (false); by default the GPU where there is one.",
+    unnamed=_HOW_IT_RUNS,
+    result=False,
+)
+PRECISION = Flag(
+    "--pytorch-precision",
+    integer(),
+    32,
+    "Bits of the floating-point numbers.",
+    choices=(32, 64),
+    unnamed=INHERITED,
+)
+DRY_RUN = Flag(
+    "--dry-run",
+    None,
+    False,
+    "Print the planned runs and their names, train nothing.",
+    unnamed=_HOW_IT_RUNS,
+    result=False,
+)
+
+LOGGING = FlagGroup(
+    "Names, logs and files",
+    (
+        Flag("--id", integer(), -1, "Number that tells equal runs apart.", unnamed=INHERITED),
+        NAME_PREFIX,
+        REMOVE_EXISTING_DATA,
+        VERBOSE,
+        Flag(
+            "--log-interval",
+            integer(1),
+            1000,
+            "Iterations between two points of the log.",
+            unnamed=INHERITED,
+        ),
+        Flag(
+            "--no-save",
+            None,
+            False,
+            "Do not save the trained model.",
+            unnamed=_HOW_IT_RUNS,
+            result=False,
+        ),
+        Flag(
+            "--load-checkpoint",
+            None,
+            False,
+            "Resume the run from its saved state.",
+            unnamed=_HOW_IT_RUNS,
+            result=False,
+        ),
+        Flag(
+            "--save-best-model",
+            None,
+            False,
+            "Also save the model of the lowest validation error.",
+            unnamed=_HOW_IT_RUNS,
+            result=False,
+        ),
+    ),
+)
+
+RUN_CONTROL = FlagGroup(
+    "Run control",
+    (
+        NO_CUDA,
+        PRECISION,
+        Flag(
+            "--checkpoint-interval",
+            integer(0),
+            0,
+            "Iterations between two saved states to resume from; 0 saves at the end only.",
+            unnamed=_HOW_IT_RUNS,
+            result=False,
+        ),
+        Flag(
+            "--ensemble-size",
+            integer(1),
+            None,
+            "Largest number of runs trained together in one stack; by default chosen by size.",
+            unnamed=_HOW_IT_RUNS,
+            result=False,
+        ),
+        Flag(
+            "--workers",
+            integer(1),
+            None,
+            "Number of processes that share the planned runs; by default one a CPU core.",
+            unnamed=_HOW_IT_RUNS,
+            result=False,
+        ),
+        Flag(
+            "--no-compile",
+            None,
+            False,
+            "Do not compile the training step.",
+            unnamed=_HOW_IT_RUNS,
+            result=False,
+        ),
+        DRY_RUN,
+    ),
+)

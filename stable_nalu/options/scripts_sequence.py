@@ -1,0 +1,118 @@
+"""The two recurrent scripts: sums over time, and numbers written in words."""
+
+from __future__ import annotations
+
+from . import checks
+from . import name_fields as nf
+from .flag import INHERITED, Flag, FlagGroup
+from .flags_model import LAYER_TYPE, NALU, WEIGHTS
+from .flags_task import MAX_ITERATIONS, OPERATION, SEED, SIMPLE, STATIC_OPERATIONS
+from .flags_training import (
+    CUDA,
+    DRY_RUN,
+    NAME_PREFIX,
+    NO_CUDA,
+    PRECISION,
+    REGUALIZER_SHAPE,
+    REMOVE_EXISTING_DATA,
+    VERBOSE,
+)
+from .kinds import integer
+from .script_spec import ScriptSpec
+from .unit_names import cell_names
+
+_CELL = LAYER_TYPE.but(help="Unit of the recurrent cell, by its key.", choices=cell_names)
+
+# The published scripts passed no layer options: their defaults are those of the layers.
+_LAYER_OPTIONS = (
+    FlagGroup(
+        WEIGHTS.title,
+        (
+            *WEIGHTS.only(
+                "--oob-mode",
+                "--mnac-epsilon",
+                "--nmu-noise",
+                "--nau-noise",
+                "--noise-range",
+                "--beta-nau",
+            )
+            .but(oob_mode={"default": "regualized"})
+            .flags,
+            REGUALIZER_SHAPE.but(default="squared"),
+        ),
+    ),
+    NALU.without("--nac-weight"),
+)
+
+
+def _run_group(script: str) -> FlagGroup:
+    return FlagGroup(
+        "Names, logs and devices",
+        (
+            NAME_PREFIX.but(default=script),
+            REMOVE_EXISTING_DATA,
+            VERBOSE,
+            CUDA,
+            NO_CUDA,
+            PRECISION,
+            DRY_RUN,
+        ),
+    )
+
+
+def _lower(flag: str) -> nf.NameField:
+    return nf.NameField(lambda c: getattr(c, flag).lower(), (flag,))
+
+
+SIMPLE_FUNCTION_RECURRENT = ScriptSpec(
+    name="simple_function_recurrent",
+    summary="Train a recurrent cell on sums over time and slices, joined by an operation.",
+    example="--operation add --layer-type NAC --seed 0-9",
+    groups=(
+        FlagGroup(
+            "Task",
+            (
+                _CELL,
+                OPERATION.but(choices=STATIC_OPERATIONS),
+                SEED,
+                MAX_ITERATIONS,
+                SIMPLE.but(unnamed=INHERITED),
+            ),
+        ),
+        *_LAYER_OPTIONS,
+        _run_group("simple_function_recurrent"),
+    ),
+    name_fields=(
+        _lower("layer_type"),
+        _lower("operation"),
+        nf.template("{seed}"),
+        *nf.LAYER_OPTIONS_TRAILING,
+    ),
+    checks=(checks.check_nalu, checks.check_device),
+)
+
+NUMBER_TRANSLATION = ScriptSpec(
+    name="number_translation",
+    summary="Train a network that reads a number in words and accumulates its value.",
+    example="--layer-type NAC --max-epochs 1000",
+    groups=(
+        FlagGroup(
+            "Task",
+            (
+                _CELL.but(help="Unit of the output accumulator's cell, by its key."),
+                SEED,
+                Flag(
+                    "--max-epochs",
+                    integer(0),
+                    10000,
+                    "Number of passes over the training sentences.",
+                    unnamed=INHERITED,
+                ),
+            ),
+        ),
+        *_LAYER_OPTIONS,
+        _run_group("number_translation"),
+    ),
+    name_fields=(_lower("layer_type"), nf.template("{seed}"), *nf.LAYER_OPTIONS_TRAILING),
+    checks=(checks.check_nalu, checks.check_device),
+)

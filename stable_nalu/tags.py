@@ -1,0 +1,28 @@
+"""Names of what event files hold, as every exporter of the published results expects them.
+
+`regualizer` and `critation` are public spellings.
+"""
+
+METRIC_VALID = "metric/valid/interpolation"
+METRIC_TEST = "metric/test/extrapolation"
+LOSS_CRITERION = "loss/train/critation"
+LOSS_REGULARIZER = "loss/train/regualizer"
+LOSS_TOTAL = "loss/train/total"
+L1_LOSS = "L1/train/L1-loss"
+L1_BETA = "L1/train/beta"
+EPOCH = "epoch"
+REINIT = "reinit"
+DIVERGED = "diverged"
+
+TEXT_SUFFIX = "/text_summary"
+GATE_MEAN_SUFFIX = "nalu/gate/mean"
+
+
+def scalar_tag(tag: str) -> str:
+    """Scalars and histograms are stored without a leading slash."""
+    return tag.lstrip("/")
+
+
+def text_tag(tag: str, *, rooted: bool = True) -> str:
+    """Texts carry a suffix and, unless a script writes them directly, a leading slash."""
+    return f"{'/' if rooted else ''}{tag.lstrip('/')}{TEXT_SUFFIX}"

@@ -1,0 +1,40 @@
+"""`--save-best-model`: the weights with the lowest validation error of a run."""
+
+from __future__ import annotations
+
+import torch
+
+from stable_nalu.ensemble import run_state
+
+from .checkpoint import save_root, save_torch, write_atomically
+from .console import Console
+from .session import Session
+from .trainer import LogPoint
+
+
+class BestModel:
+    """Saves a run's weights at each log point that has a lower validation error than before."""
+
+    def __init__(self, session: Session):
+        self.session = session
+
+    def update(self, point: LogPoint, console: Console) -> None:
+        """Call at a log point, before the update."""
+        session = self.session
+        for run, error in enumerate(point.errors.interpolation.tolist()):
+            if not error < session.best[run]:
+                continue
+            session.best[run] = error
+            state = run_state(session.model.state_dict(), run if session.stacked else None)
+            name = session.names[run]
+            save_torch(save_root() / "lowest_interp_model" / f"{name}.pth", state)
+            write_atomically(
+                save_root() / "lowest_interp_params" / f"{name}.txt",
+                lambda path, state=state: path.write_text(self._text(point.iteration, state)),
+            )
+
+    def _text(self, iteration: int, state: dict[str, torch.Tensor]) -> str:
+        trainable = [n for n, p in self.session.model.named_parameters() if p.requires_grad]
+        rows = [f"epoch: {iteration}\n"]
+        rows += [f"{name}\n{state[name]}\n" for name in trainable]
+        return "".join(rows) + "\n"

@@ -1,0 +1,184 @@
+"""The folder of one run: who may write into it, and what becomes of data that is there.
+
+A run folder holds one visible file, the event file, and hidden ones: the record of the
+configuration and a lock that keeps a second process away.
+"""
+
+import errno
+import fcntl
+import os
+import resource
+import socket
+import warnings
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from stable_nalu.errors import UsageError
+
+from .event_file import FILE_PREFIX, EventFile
+from .run_record import RunRecord
+
+LOCK_NAME = ".lock"
+_NO_LOCKS_HERE = {errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK}
+
+
+@dataclass(frozen=True)
+class ResumePoint:
+    """Where a checkpoint was taken: the event file and the bytes in it at that moment."""
+
+    event_file: str
+    position: int
+
+
+class RunFolder:
+    """A claimed run folder; use `RunFolder.claim`. Also a context manager that releases it."""
+
+    def __init__(self, path: Path, events: EventFile, lock: int):
+        self.path = path
+        self.events = events
+        self._lock: int | None = lock
+
+    @classmethod
+    def claim(
+        cls,
+        path: Path,
+        record: RunRecord,
+        *,
+        run_control: Collection[str] = (),
+        remove_existing_data: bool = False,
+        resume: ResumePoint | None = None,
+    ) -> "RunFolder":
+        """Take the folder for this process and open its event file.
+
+        Existing data is continued (`resume`, which wins over removal), removed, or a reason to
+        refuse. It is never continued or removed when it was recorded under another configuration:
+        one that differs in a name that is not in `run_control`.
+        """
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            lock = _lock(path)
+            try:
+                if resume is not None:
+                    events = _continue(path, record, run_control, resume)
+                else:
+                    events = _start(path, record, run_control, remove_existing_data)
+            except BaseException:
+                os.close(lock)
+                raise
+        except OSError as error:
+            raise UsageError(_unwritable(path, error)) from error
+        return cls(path, events, lock)
+
+    def resume_point(self) -> ResumePoint:
+        """Flush, and tell where a later process may continue."""
+        self.events.flush()
+        return ResumePoint(self.events.path.name, self.events.position)
+
+    def release(self) -> None:
+        """Close the event file and let other processes have the folder."""
+        if self._lock is not None:
+            self.events.close()
+            os.close(self._lock)
+            self._lock = None
+
+    def __enter__(self) -> "RunFolder":
+        return self
+
+    def __exit__(self, *exception) -> None:
+        self.release()
+
+
+def visible_entries(folder: Path) -> list[Path]:
+    """What a folder holds apart from hidden files, sorted by name."""
+    return sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+
+
+def _start(
+    path: Path, record: RunRecord, run_control: Collection[str], remove_existing_data: bool
+) -> EventFile:
+    existing = visible_entries(path)
+    if existing and not remove_existing_data:
+        raise UsageError(
+            f"{path} already holds data of a run: use --remove-existing-data to start anew, "
+            "--load-checkpoint to continue it, or another --name-prefix or --id"
+        )
+    if existing:
+        _refuse_other_configuration("remove", path, record, run_control)
+        foreign = [entry.name for entry in existing if not _is_event_file(entry)]
+        if foreign:
+            raise UsageError(
+                f"will not remove {path}: besides event files it holds {', '.join(foreign)}"
+            )
+        for entry in existing:
+            entry.unlink()
+    record.write(path)
+    return EventFile.create_in(path)
+
+
+def _continue(
+    path: Path, record: RunRecord, run_control: Collection[str], resume: ResumePoint
+) -> EventFile:
+    _refuse_other_configuration("continue", path, record, run_control)
+    names = [entry.name for entry in visible_entries(path)]
+    if names != [resume.event_file]:
+        raise UsageError(
+            f"cannot continue {path}: the checkpoint belongs to {resume.event_file}, "
+            f"the folder holds {', '.join(names) or 'no event file'}; "
+            "start anew without --load-checkpoint"
+        )
+    events = EventFile(path / resume.event_file, position=resume.position)
+    record.resumed(RunRecord.read(path)).write(path)
+    return events
+
+
+def _is_event_file(entry: Path) -> bool:
+    return entry.name.startswith(FILE_PREFIX) and entry.is_file()
+
+
+def _refuse_other_configuration(
+    verb: str, path: Path, record: RunRecord, run_control: Collection[str]
+) -> None:
+    earlier = RunRecord.read(path)
+    differences = earlier.differences(record, run_control) if earlier else []
+    if differences:
+        raise UsageError(
+            f"will not {verb} {path}: it holds a run of another configuration (recorded / asked "
+            f"for: {'; '.join(differences)}); use another --name-prefix or --id"
+        )
+
+
+def _lock(path: Path) -> int:
+    """Take the folder's lock; the result is the descriptor that holds it."""
+    descriptor = _open_lock(path / LOCK_NAME)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.truncate(descriptor, 0)
+        os.write(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
+    except OSError as error:
+        if error.errno in _NO_LOCKS_HERE:
+            warnings.warn(f"no file locks on {path}: do not start a run twice", stacklevel=2)
+            return descriptor
+        holder = os.pread(descriptor, 200, 0).decode(errors="replace").strip()
+        os.close(descriptor)
+        if isinstance(error, BlockingIOError):
+            raise UsageError(f"{path} is in use by {holder or 'another process'}") from error
+        raise
+    return descriptor
+
+
+def _open_lock(path: Path) -> int:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    # An ensemble holds one lock per run. The soft limit of open files is often 1024, far below
+    # the hard one; raise it while there is still room for all else that opens files.
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if descriptor > soft // 2 > 0:
+        raised = 4 * soft if hard == resource.RLIM_INFINITY else min(4 * soft, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (raised, hard))
+    return descriptor
+
+
+def _unwritable(path: Path, error: OSError) -> str:
+    root = os.environ.get("TENSORBOARD_DIR")
+    hint = f"TENSORBOARD_DIR is {root}" if root else "set TENSORBOARD_DIR to a writable folder"
+    return f"cannot write the run folder {path}: {error.strerror or error}; {hint}"

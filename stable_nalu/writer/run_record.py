@@ -1,0 +1,119 @@
+"""What a run folder remembers about how its run was made: `.run.json`."""
+
+import functools
+import json
+import platform
+import subprocess
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, fields, replace
+from importlib import metadata
+from pathlib import Path
+
+import stable_nalu
+from stable_nalu.atomic_file import atomic_text_file
+
+RECORD_NAME = ".run.json"
+NOT_RECORDED = "(not recorded)"
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """Script, configuration, versions and the command that repeats the run.
+
+    `config` maps the name of each flag to its effective value, however it was given; values are
+    what JSON knows (a tuple equals a list). `resumed_with` are the commands of later resumes.
+    """
+
+    script: str
+    config: Mapping[str, object]
+    command: str
+    versions: Mapping[str, str | None]
+    git_revision: str | None
+    resumed_with: tuple[str, ...] = ()
+
+    @classmethod
+    def create(cls, script: str, config: Mapping[str, object], command: str) -> "RunRecord":
+        """The record of a run that starts now, with the installed versions."""
+        return cls(script, dict(config), command, _versions(), _git_revision())
+
+    @classmethod
+    def read(cls, folder: Path) -> "RunRecord | None":
+        """The record in `folder`; None where there is none or it is not readable as one."""
+        try:
+            content = json.loads((folder / RECORD_NAME).read_text(encoding="utf-8"))
+            known = {field.name: content[field.name] for field in fields(cls)}
+            return cls(**{**known, "resumed_with": tuple(known["resumed_with"])})
+        except (FileNotFoundError, ValueError, TypeError, KeyError):
+            return None
+
+    def write(self, folder: Path) -> None:
+        """Put the record into `folder`, in one step."""
+        with atomic_text_file(folder / RECORD_NAME) as file:
+            json.dump(vars(self), file, indent=1)
+            file.write("\n")
+
+    def resumed(self, earlier: "RunRecord | None") -> "RunRecord":
+        """This record as that of a run resumed from `earlier`, whose command comes first."""
+        if earlier is None:
+            return self
+        return replace(
+            self,
+            command=earlier.command,
+            resumed_with=(*earlier.resumed_with, self.command),
+        )
+
+    def differences(self, other: "RunRecord", ignored: Collection[str] = ()) -> list[str]:
+        """`flag: own value / other value` for whatever tells two configurations apart.
+
+        `ignored` are names in `config` that control a run without being part of what it computes.
+        """
+        mine = {"script": self.script, **self.config}
+        theirs = {"script": other.script, **other.config}
+        return [
+            f"{name}: {_shown(mine, name)} / {_shown(theirs, name)}"
+            for name in {**mine, **theirs}
+            if name not in ignored and not _same(mine, theirs, name)
+        ]
+
+
+def _same(one: Mapping[str, object], other: Mapping[str, object], name: str) -> bool:
+    # By value, as 10 and 10.0 are one setting; by text too, as NaN does not equal itself.
+    texts = _shown(one, name), _shown(other, name)
+    if NOT_RECORDED in texts or texts[0] == texts[1]:
+        return texts[0] == texts[1]
+    return json.loads(texts[0]) == json.loads(texts[1])
+
+
+def _shown(config: Mapping[str, object], name: str) -> str:
+    return json.dumps(config[name], sort_keys=True) if name in config else NOT_RECORDED
+
+
+@functools.cache
+def _versions() -> dict[str, str | None]:
+    def version(package: str) -> str | None:
+        try:
+            return metadata.version(package)
+        except metadata.PackageNotFoundError:
+            return None
+
+    return {
+        "python": platform.python_version(),
+        "torch": version("torch"),
+        "numpy": version("numpy"),
+        "stable_nalu": stable_nalu.__version__,
+    }
+
+
+@functools.cache
+def _git_revision() -> str | None:
+    """Commit of the checkout that holds the package, with `-dirty` for local changes."""
+    root = Path(__file__).resolve().parents[2]
+    if not (root / ".git").exists():
+        return None
+    command = ["git", "-C", str(root), "describe", "--always", "--abbrev=40", "--dirty"]
+    try:
+        return subprocess.run(
+            [*command, "--match="], capture_output=True, text=True, check=True, timeout=10
+        ).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return None

@@ -1,0 +1,249 @@
+"""Promises that every registered layer keeps."""
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+
+from stable_nalu.ensemble import PerRunRandomSource, stack_models
+from stable_nalu.layer import GeneralizedLayer, entries
+
+LAYER_TESTS = Path(__file__).parents[1] / "layer"
+IN, OUT, BATCH = 3, 2, 5
+KEYS = [key for key, entry in entries().items() if entry.layer is not None]
+CELL_KEYS = [key for key, entry in entries().items() if hasattr(entry.cell, "Op")]
+PENALTIES_ON = {
+    "regualizer_z": 1,
+    "regualizer_gate": 1,
+    "regualizer_npu_w": 1,
+    "nalu_gate": "regualized",
+}
+TAKES_PAIRS = {"NNU"}
+"""Layers applied to (current, initial) states; the others take one tensor."""
+
+LOGARITHM_OF_SIGNED_INPUT = {"MulMCFC"}
+"""Layers that take log(x): a negative input is not a number by their formula."""
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def _float64():
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+def build(key, seed=0, **options):
+    entry = entries()[key]
+    torch.manual_seed(seed)
+    return entry.layer(IN, OUT, **entry.fixed_options, **options)
+
+
+def stack(key, runs, **options):
+    """Separately initialised layers, stacked; the seed of a layer is its position."""
+    if not runs:
+        return build(key, **options)
+    layers = [build(key, seed, **options) for seed in range(torch.Size(runs).numel())]
+    for width in reversed(runs):
+        layers = [stack_models(layers[i : i + width]) for i in range(0, len(layers), width)]
+    return layers[0]
+
+
+def all_penalties(key):
+    return {k: v for k, v in PENALTIES_ON.items() if k in entries()[key].options}
+
+
+def make_input(key, runs=(), seed=1):
+    """Mixed signs, away from 0; positive where the formula asks for it."""
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.rand(*runs, BATCH, IN, generator=generator) + 0.5
+    if key in LOGARITHM_OF_SIGNED_INPUT:
+        return x
+    return x * torch.sign(torch.rand(x.shape, generator=generator) - 0.5)
+
+
+def apply(key, layer, x):
+    """The layer on x; layers of pairs see x as the initial state as well."""
+    return layer((x[..., : OUT // 2], x)) if key in TAKES_PAIRS else layer(x)
+
+
+def differentiate(key, layer, x):
+    """Output, loss of every run and gradients of input and parameters."""
+    x = x.clone().requires_grad_()
+    y = apply(key, layer, x)
+    loss = ((y - 1) ** 2).mean((-2, -1))
+    parameters = {n: p for n, p in layer.named_parameters() if p.requires_grad}
+    gradients = torch.autograd.grad(loss.sum(), [x, *parameters.values()], allow_unused=True)
+    return {"y": y.detach(), "loss": loss.detach()} | dict(
+        zip(["x", *parameters], gradients, strict=True)
+    )
+
+
+def run_under(training, layer, function):
+    layer.train(training)
+    if training:
+        return function()
+    with layer.no_random():
+        return function()
+
+
+def draws_numbers(key, training):
+    layer, x = build(key), make_input(key)
+    state = torch.get_rng_state()
+    run_under(training, layer, lambda: apply(key, layer, x))
+    return not torch.equal(state, torch.get_rng_state())
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_builds_alone_with_finite_parameters(key):
+    layer = build(key)
+    assert all(torch.isfinite(p).all() for p in layer.parameters())
+    assert apply(key, layer, make_input(key)).shape[-2] == BATCH
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_generalized_layer_initialises_once_with_the_same_numbers(key):
+    expected = build(key).state_dict()
+    torch.manual_seed(0)
+    actual = GeneralizedLayer(IN, OUT, key).layer.state_dict()
+    assert actual.keys() == expected.keys()
+    assert all(torch.equal(actual[name], expected[name]) for name in expected)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_unknown_option_is_an_error(key):
+    with pytest.raises(TypeError):
+        build(key, no_such_option=1)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_options_of_the_entry_are_accepted_by_the_layer(key):
+    for name in entries()[key].options & PENALTIES_ON.keys():
+        build(key, **{name: PENALTIES_ON[name]})
+
+
+@pytest.mark.usefixtures("_float64")
+@pytest.mark.parametrize("training", [True, False], ids=["train", "eval"])
+@pytest.mark.parametrize("runs", [(3,), (2, 3)], ids=str)
+@pytest.mark.parametrize("key", KEYS)
+def test_stacked_runs_equal_single_layers(key, runs, training):
+    """In float64: what is left is the order of sums in batched matrix products."""
+    draws = draws_numbers(key, training)
+    if draws and len(runs) > 1:
+        pytest.skip("a random source serves one run dimension")
+    count, x = torch.Size(runs).numel(), make_input(key, runs)
+    stacked = stack(key, runs)
+    if draws:
+        source = PerRunRandomSource([torch.Generator().manual_seed(100 + r) for r in range(count)])
+        for module in stacked.extended_modules():
+            module.random = source
+    actual = run_under(training, stacked, lambda: differentiate(key, stacked, x))
+    singles = []
+    for run, x_of_run in enumerate(x.reshape(count, BATCH, IN)):
+        layer = build(key, seed=run)
+        torch.manual_seed(100 + run)
+        function = partial(differentiate, key, layer, x_of_run)
+        singles.append(run_under(training, layer, function))
+    assert actual["loss"].shape == runs
+    for name, value in actual.items():
+        expected = [single[name] for single in singles]
+        if value is None:
+            assert expected == [None] * count
+        else:
+            expected = torch.stack(expected).reshape(value.shape)
+            torch.testing.assert_close(value, expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("training", [True, False], ids=["train", "eval"])
+@pytest.mark.parametrize("key", KEYS)
+def test_input_is_untouched(key, training):
+    layer, x = build(key), make_input(key)
+    before = x.clone()
+    run_under(training, layer, lambda: apply(key, layer, x))
+    assert torch.equal(x, before)
+    assert x._version == 0
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_same_seed_gives_the_same_weights(key):
+    first, second = build(key, seed=7).state_dict(), build(key, seed=7).state_dict()
+    assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_gradients_are_finite_on_mixed_signs(key):
+    values = differentiate(key, build(key), make_input(key))
+    assert all(torch.isfinite(v).all() for v in values.values() if v is not None)
+
+
+@pytest.mark.parametrize("runs", [(), (3,)], ids=str)
+@pytest.mark.parametrize("key", KEYS)
+def test_regualizer_values_have_the_shape_of_runs(key, runs):
+    layer = stack(key, runs, **all_penalties(key))
+    apply(key, layer, make_input(key, runs))
+    for value in layer.regualizer().values():
+        assert value.shape == runs
+        assert torch.isfinite(value).all()
+    layer.optimize(torch.ones(runs))
+
+
+@pytest.mark.parametrize("runs", [(), (3,)], ids=str)
+@pytest.mark.parametrize("key", KEYS)
+def test_observations_lead_with_runs(key, runs):
+    layer = stack(key, runs)
+    for module in layer.extended_modules():
+        module.trace = {}
+    apply(key, layer, make_input(key, runs))
+    for module in layer.extended_modules():
+        for observation in module.observations():
+            value = observation.value()
+            assert value.shape[: len(runs)] == runs
+            assert value.dim() == len(runs) or observation.kind != "scalar"
+            assert torch.isfinite(value).all()
+
+
+@pytest.mark.parametrize("key", CELL_KEYS)
+def test_cell_applies_its_layer_to_input_and_state(key):
+    entry = entries()[key]
+    torch.manual_seed(0)
+    cell = entry.cell(IN - OUT, OUT, **entry.fixed_options)
+    torch.manual_seed(0)
+    layer = cell.Op(IN, OUT, **entry.fixed_options)
+    x = make_input(key)
+    torch.manual_seed(1)
+    h = cell(x[..., : IN - OUT], x[..., IN - OUT :])
+    torch.manual_seed(1)
+    assert torch.equal(h, layer(x))
+
+
+@pytest.mark.parametrize("key", entries())
+def test_entry_is_labelled_and_cited(key):
+    entry = entries()[key]
+    assert entry.key == key
+    assert entry.tier in ("core", "extra")
+    for labelled in (entry, *entry.variants):
+        assert labelled.paper_name
+        assert labelled.latex
+        assert any(year.isdigit() for year in labelled.cites.replace(",", " ").split())
+
+
+@pytest.mark.parametrize("key", entries())
+def test_variants_use_options_that_the_layer_reads(key):
+    for variant in entries()[key].variants:
+        assert variant.options.keys() <= entries()[key].options
+        build(key, **variant.options)
+
+
+@pytest.mark.parametrize("key", [k for k, e in entries().items() if e.layer or e.cell])
+def test_module_has_its_own_test_file(key):
+    entry = entries()[key]
+    module = (entry.layer or entry.cell).__module__.rpartition(".")[2]
+    assert (LAYER_TESTS / f"test_{module}.py").is_file()

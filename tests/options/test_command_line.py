@@ -1,0 +1,179 @@
+"""Errors of a command line: exit code 2, one line that names the flag and helps; aliases; files."""
+
+import pytest
+
+from stable_nalu.errors import UsageError
+from stable_nalu.options import SCRIPTS, OptionError
+
+
+def plan(script: str, command: str):
+    return SCRIPTS[script].plan(command.split())
+
+
+WRONG = [
+    ("single_layer", "--interpolation-range [2,1]", "--interpolation-range", "[1,2]"),
+    ("single_layer", "--interpolation-range [[1,2],[3,5]]", "--interpolation-range", "same width"),
+    ("single_layer", "--interpolation-range [[1,2]]", "--interpolation-range", "two intervals"),
+    ("single_layer", "--extrapolation-range [[1,2],[2,3],[],[]]", "--extrapolation-range", "third"),
+    ("single_layer", "--extrapolation-range [[1,2],[2,3],[4,5]]", "--extrapolation-range", "third"),
+    ("single_layer", "--extrapolation-range [(1,2),(2,3)]", "--extrapolation-range", "tuples"),
+    ("single_layer", "--extrapolation-range [1,[2,3]]", "--extrapolation-range", "mixes"),
+    ("single_layer", "--extrapolation-range [1,1e999]", "--extrapolation-range", "finite"),
+    ("single_layer", "--extrapolation-range [1,2,3]", "--extrapolation-range", "two numbers"),
+    ("single_layer", "--extrapolation-range []", "--extrapolation-range", "[1,2]"),
+    ("single_layer", "--extrapolation-range one", "--extrapolation-range", "not a range"),
+    ("single_layer", "--extrapolation-range 3", "--extrapolation-range", "not a range"),
+    ("single_layer", "--extrapolation-range [1, 2]", "--extrapolation-range", "write [1,2]"),
+    ("single_layer", "--layer-type NAW", "--layer-type", "did you mean NA"),
+    ("single_layer", "--layer-type nac", "--layer-type", "did you mean NAC?"),
+    ("single_layer", "--operation mull", "--operation", "did you mean mul?"),
+    ("simple_function_static", "--operation reciprocal", "--operation", "add, sub, mul"),
+    ("single_layer", "--first-layer NAW", "--first-layer", "did you mean NA"),
+    ("single_layer", "--input-size 2 --subset-ratio 0.3", "--subset-ratio", "no element"),
+    ("single_layer", "--num-subsets 3", "--subset-ratio", "take 3 inputs"),
+    (
+        "single_layer",
+        "--operation div --input-size 1 --subset-ratio 1 --num-subsets 1",
+        "--num",
+        "2",
+    ),
+    ("single_layer", "--subset-ratio 1.5", "--subset-ratio", "largest value is 1"),
+    ("single_layer", "--overlap-ratio -0.5", "--overlap-ratio", "smallest value is 0"),
+    ("single_layer", "--input-size 0", "--input-size", "smallest value is 1"),
+    ("single_layer", "--max-iterations -1", "--max-iterations", "smallest value is 0"),
+    ("single_layer", "--max-iterations 1e5", "--max-iterations", "whole number"),
+    ("single_layer", "--batch-size 0", "--batch-size", "smallest value is 1"),
+    ("single_layer", "--log-interval 0", "--log-interval", "smallest value is 1"),
+    ("single_layer", "--pytorch-precision 16", "--pytorch-precision", "32, 64"),
+    ("single_layer", "--learning-rate nan", "--learning-rate", "finite"),
+    ("single_layer", "--learning-rate fast", "--learning-rate", "not a number"),
+    ("single_layer", "--learning-rate -1e-3", "--learning-rate", "smallest value is 0"),
+    ("single_layer", "--clip-grad-norm 0", "--clip-grad-norm", "greater than 0"),
+    ("single_layer", "--lp-norm 3", "--lp-norm", "1, 2"),
+    ("single_layer", "--seed -1", "--seed", "0-24"),
+    ("single_layer", "--seed 9-3", "--seed", "write 3-9"),
+    ("single_layer", "--seed 4294967296", "--seed", "largest seed"),
+    ("single_layer", "--sample-distribution normal", "--sample-distribution", "truncated-normal"),
+    ("single_layer", "--sample-distribution truncated-normal 0 1", "--sample-distribution", "STD"),
+    ("single_layer", "--sample-distribution uniform 1", "--sample-distribution", "no numbers"),
+    ("single_layer", "--sample-distribution exponential 0", "--sample-distribution", "scale"),
+    ("single_layer", "--sample-distribution benford", "--interpolation-range", "10 <= low"),
+    (
+        "single_layer",
+        "--sample-distribution truncated-normal 0 1 0 1 --extrapolation-range [2,2]",
+        "--extrapolation-range",
+        "low < high",
+    ),
+    ("single_layer", "--noise-range [5,1]", "--noise-range", "[1,0]"),
+    ("single_layer", "--noise-range 3", "--noise-range", "not a range"),
+    ("single_layer", "--nalu-mul mnac", "--nalu-mul", "--nalu-two-nac"),
+    ("single_layer", "--momentum 0.9", "--momentum", "--optimizer sgd"),
+    ("single_layer", "--trash-cell", "--trash-cell", "NRU"),
+    ("single_layer", "--layer-type SignNMRU --noise-range [1,0]", "--noise-range", "NMU"),
+    ("single_layer", "--layer-type SillyReRegualizedLinearNAC", "--layer-type", "--first-layer"),
+    ("single_layer_benchmark", "--layer-type NAC --mlp-depth 1", "--mlp-depth", "ReLU"),
+    (
+        "single_layer",
+        "--regualizer-scaling-start 5 --regualizer-scaling-end 5",
+        "--regualizer-scaling-end",
+        "must differ",
+    ),
+    ("simple_function_static", "--layer-type NALU --nac-mul mnac", "--nac-mul", "GumbelNAC"),
+    ("simple_function_static", "--layer-type PosNAC --nac-mul mnac", "--nac-mul", "no multiplying"),
+    ("simple_function_static", "--regualizer-l1", "--regualizer-l1", "simple_function_static_npu"),
+    ("simple_function_static", "--regualizer-npu-w 1", "--regualizer-npu-w", "_npu"),
+    ("simple_function_static", "--regualizer-gate 1", "--regualizer-gate", "_npu"),
+    ("simple_function_static", "--reg-scale-type madsen", "--reg-scale-type", "_npu"),
+    ("simple_function_static", "--weight-pull-start 1", "--weight-pull-start", "no effect"),
+    ("simple_function_recurrent", "--layer-type NPU", "--layer-type", "not a choice"),
+    ("number_translation", "--cuda maybe", "--cuda", "true or false"),
+    ("number_translation", "--cuda true --no-cuda", "--cuda", "only one"),
+    ("single_layer", "--load-checkpoint --remove-existing-data", "--remove-existing-data", "log"),
+    ("single_layer", "--no-save --checkpoint-interval 5", "--checkpoint-interval", "--no-save"),
+    ("single_layer", "--name-prefix ../up", "--name-prefix", "relative path"),
+    ("single_layer", "--name-prefix /abs", "--name-prefix", "relative path"),
+    ("single_layer", "--learning-rte 1", "--learning-rte", "did you mean --learning-rate?"),
+    ("single_layer", "--frobnicate", "--frobnicate", "--help"),
+    ("single_layer", "--nmu-noise True", "--nmu-noise", "takes no value"),
+    ("single_layer", "--batch-size", "--batch-size", "has no value"),
+    ("single_layer", "--seed 1 --seed 2", "--seed", "given twice"),
+    ("single_layer", "--simple --simple", "--simple", "given twice"),
+    ("single_layer", "7", "'7'", "--flag"),
+]
+
+
+@pytest.mark.parametrize(("script", "command", "flag", "hint"), WRONG)
+def test_error_is_one_line_with_exit_code_2(capsys, script, command, flag, hint):
+    with pytest.raises(SystemExit) as leaving:
+        SCRIPTS[script].parse(command.split())
+    assert leaving.value.code == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert err.startswith(f"{script}.py: error: ")
+    assert flag in err
+    assert hint in err.split(": error: ")[1]
+
+
+def test_error_names_the_flag_and_is_a_usage_error():
+    with pytest.raises(OptionError) as raised:
+        plan("single_layer", "--batch-size 0")
+    assert raised.value.flag == "--batch-size"
+    assert isinstance(raised.value, UsageError)
+    assert str(raised.value) == ("argument --batch-size: 0 is too small; the smallest value is 1")
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_regularizer_is_understood_for_regualizer(script):
+    spec = SCRIPTS[script]
+    flags = [f for f in spec.flags if "regualizer" in f.name and f.kind is not None]
+    for flag in flags:
+        value = "1" if flag.choices is None else flag.allowed()[0]
+        if script == "simple_function_static" and flag.note:
+            continue
+        alias = flag.name.replace("regualizer", "regularizer")
+        (typed,) = spec.plan([flag.name, value]).configs
+        (respelled,) = spec.plan([alias, value]).configs
+        assert typed == respelled
+        assert respelled.is_typed(flag.dest)
+
+
+def test_equals_sign_and_negative_numbers():
+    (config,) = plan(
+        "single_layer",
+        "--id=-5 --regualizer -1e-3 --interpolation-range=[-2,-1] --extrapolation-range (-6,-2)",
+    ).configs
+    assert config.id == -5
+    assert config.regualizer == -0.001
+    assert config.interpolation_range == [-2, -1]
+    assert config.extrapolation_range == [-6, -2]
+
+
+def test_accepted_edges():
+    plan("single_layer", "--max-iterations 0")
+    plan("single_layer", "--layer-type ReRegualizedLinearMNAC --nmu-noise --noise-range [1,0]")
+    plan("single_layer", "--interpolation-range [[-2,-0.1],[0.1,2],[]]")
+    plan("single_layer", "--regualizer-scaling exp --regualizer-scaling-start 2000000")
+    plan("single_layer", "--simple --num-subsets 3 --operation div")
+    plan("single_layer", "--hidden-size 5 --nac-mul real-npu --first-layer NAC")
+    plan(
+        "simple_function_static",
+        "--layer-type SillyReRegualizedLinearNAC --nac-mul mnac --first-layer NAC",
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "no_cuda"),
+    [("", False), ("--cuda", False), ("--cuda True", False), ("--cuda False", True)],
+)
+def test_cuda_reads_a_truth_value(command, no_cuda):
+    (config,) = plan("number_translation", command).configs
+    assert config.no_cuda is no_cuda
+
+
+def test_too_long_run_name_is_refused():
+    digits = "1" * 60
+    with pytest.raises(OptionError, match="characters"):
+        plan(
+            "single_layer", f"--interpolation-range [0,{digits}] --extrapolation-range [0,{digits}]"
+        )

@@ -1,0 +1,186 @@
+"""Configurations, layer options, help text and the flag tables of the documentation."""
+
+import copy
+import pickle
+import subprocess
+import sys
+
+import pytest
+
+from stable_nalu.options import SCRIPTS, render_flag_tables
+from stable_nalu.options.flag_tables import DOCUMENT, refreshed
+from stable_nalu.options.repeat import argv_of
+
+ARITHMETIC = [s for s in SCRIPTS if s not in ("simple_function_recurrent", "number_translation")]
+FLAG_COUNTS = {
+    "simple_function_static": 60,
+    "single_layer": 64,
+    "single_layer_robust": 62,
+    "single_layer_benchmark": 69,
+}
+
+
+def config_of(script: str, command: str = ""):
+    (config,) = SCRIPTS[script].plan(command.split()).configs
+    return config
+
+
+@pytest.mark.parametrize("script", FLAG_COUNTS)
+def test_every_published_flag_is_there(script):
+    """The published count (less two refused flags of the static script), and run control."""
+    new = {"checkpoint_interval", "ensemble_size", "workers", "no_compile", "dry_run"}
+    dests = [flag.dest for flag in SCRIPTS[script].flags]
+    assert len(dests) == len(set(dests))
+    assert len(set(dests) - new) == FLAG_COUNTS[script]
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_every_flag_has_help_and_a_place(script):
+    spec = SCRIPTS[script]
+    for flag in spec.flags:
+        assert flag.help.endswith("."), flag.name
+        assert len(flag.help) > 8
+        named = flag.dest in spec.fully_named or flag.dest in spec.partly_named
+        assert named or flag.unnamed, flag.name
+
+
+def test_config_is_read_only_and_complete():
+    config = config_of("simple_function_static", "--seed 3")
+    assert config.seed == 3
+    assert config.W_set_count == 5
+    assert config.npu_Wr_init == "xavier-uniform"
+    assert config.sample_distribution == ("uniform",)
+    assert config.clip_grad_norm is None
+    assert "clip_grad_norm" not in config.as_dict()
+    assert config.is_typed("seed")
+    assert not config.is_typed("id")
+    with pytest.raises(AttributeError, match="read-only"):
+        config.seed = 4
+    with pytest.raises(AttributeError, match="read-only"):
+        del config.seed
+    with pytest.raises(AttributeError, match="no option 'nothing'"):
+        _ = config.nothing
+    with pytest.raises(AttributeError, match="no option clip_grad_norm"):
+        config.replace(clip_grad_norm=1.0)
+
+
+def test_configs_copy_pickle_compare():
+    config = config_of("single_layer", "--seed 3")
+    assert pickle.loads(pickle.dumps(config)) == config
+    assert copy.deepcopy(config) == config
+    changed = config.replace(seed=4)
+    assert (changed.seed, config.seed) == (4, 3)
+    assert changed != config
+
+
+def test_defaults_are_not_converted():
+    untouched, typed = config_of("single_layer"), config_of("single_layer", "--regualizer 10")
+    assert (repr(untouched.regualizer), repr(typed.regualizer)) == ("10", "10.0")
+    assert untouched == typed
+
+
+def test_argv_asks_for_the_same_run():
+    spec = SCRIPTS["single_layer"]
+    command = (
+        "--regularizer 10 --seed 3-4 --nmu-noise --interpolation-range [[-2,-1],[1,2],[]] "
+        "--sample-distribution truncated-normal 0 1 10 1 --learning-rate 1e-3"
+    )
+    for config in spec.plan(command.split()).configs:
+        (again,) = spec.plan(argv_of(spec, config)).configs
+        assert again == config
+        assert spec.run_name(again) == spec.run_name(config)
+    assert argv_of(spec, config_of("single_layer")) == []
+
+
+def test_layer_options_of_a_script():
+    options = SCRIPTS["single_layer"].layer_options(
+        config_of("single_layer", "--oob-mode regualized --nmu-noise --regualizer-gate 2")
+    )
+    assert options == {
+        "nac_oob": "regualized",
+        "mnac_epsilon": 0,
+        "nmu_noise": True,
+        "nau_noise": False,
+        "noise_range": [1, 5],
+        "beta_nau": False,
+        "nru_div_mode": "div",
+        "trash_cell": False,
+        "nalu_bias": False,
+        "nalu_two_nac": False,
+        "nalu_two_gate": False,
+        "nalu_mul": "normal",
+        "nalu_gate": "normal",
+        "npu_clip": "none",
+        "npu_Wr_init": "xavier-uniform",
+        "realnpu_reg_type": "W",
+        "regualizer_z": 0,
+        "regualizer_shape": "linear",
+        "regualizer_npu_w": 0,
+        "regualizer_gate": 2,
+    }
+    benchmark = SCRIPTS["single_layer_benchmark"].layer_options(config_of("single_layer_benchmark"))
+    assert benchmark["bias"] is False
+    assert benchmark["nac_weight"] == "normal"
+    assert "bias" not in options
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_layer_options_are_known_to_the_registry(script):
+    from stable_nalu.layer import entries
+
+    known = frozenset().union(*(e.options for e in entries().values() if e.layer is not None))
+    assert set(SCRIPTS[script].layer_options(config_of(script))) <= known
+
+
+def test_sequence_scripts_default_to_the_defaults_of_the_layers():
+    options = SCRIPTS["number_translation"].layer_options(config_of("number_translation"))
+    assert (options["nac_oob"], options["regualizer_shape"]) == ("regualized", "squared")
+
+
+def test_what_cannot_change_a_result_is_not_compared():
+    unnamed = SCRIPTS["single_layer"].unnamed(config_of("single_layer"))
+    assert unnamed["max_iterations"] == 100000
+    assert unnamed["interpolation_range"] == [1, 2]
+    assert not {"verbose", "no_cuda", "workers", "load_checkpoint", "regualizer"} & set(unnamed)
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_help(script, capsys):
+    with pytest.raises(SystemExit) as leaving:
+        SCRIPTS[script].parse(["--seed", "1", "--help"])
+    assert leaving.value.code == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert all(len(line) <= 100 for line in out.splitlines())
+    for group in SCRIPTS[script].groups:
+        assert f"\n{group.title}:\n" in out
+    for flag in SCRIPTS[script].flags:
+        assert f"\n  {flag.name}" in out
+    assert " ".join(out.split()).count(" Default: ") == len(SCRIPTS[script].flags)
+    example = out.split("example:\n")[1].split("\n\n")[0].replace("\\", " ")
+    assert example.split()[1] == f"experiments/{script}.py"
+    assert SCRIPTS[script].plan(example.split()[2:]).configs
+
+
+def test_help_says_what_a_script_does_with_a_flag():
+    text = SCRIPTS["single_layer_robust"].format_help()
+    assert "Here: part of the run name only, nothing is evaluated." in " ".join(text.split())
+
+
+def test_documented_tables_are_fresh():
+    document = DOCUMENT.read_text()
+    assert refreshed(document) == document, "rewrite docs/flags.md: make generated"
+    assert "| `--weight-pull-start` |" in render_flag_tables()
+
+
+def test_import_is_light():
+    """Looking at the options loads neither torch nor what figures need."""
+    program = (
+        "import sys, stable_nalu.options; "
+        "print([m for m in ('torch', 'scipy', 'pandas', 'tensorboardX', 'torchvision') "
+        "if m in sys.modules])"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert run.stdout.strip() == "[]"

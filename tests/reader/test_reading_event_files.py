@@ -1,0 +1,211 @@
+"""Decoding of event files, whole and damaged."""
+
+import math
+import struct
+
+import numpy as np
+import pytest
+
+from stable_nalu.crc32c import crc32c, mask
+from stable_nalu.reader.event_file import Event, EventFileReader
+from stable_nalu.reader.wire import WireError, fields, read_varint
+from stable_nalu.writer import EventFile, RunWriter, encoding
+from stable_nalu.writer.event_file import record
+
+
+def read(path):
+    reader = EventFileReader(path)
+    return list(reader), reader.problem
+
+
+@pytest.fixture
+def small(tmp_path):
+    """A file of five events with one, two and three values, and the byte after each record."""
+    events = EventFile.create_in(tmp_path)
+    ends = [events.position]
+    for step, tags in enumerate((("a",), ("a", "b"), ("a",), ("a", "/W/text_summary", "b"), ("c",))):
+        values = [
+            encoding.text(tag, "<pre>[1.]</pre>") if "W" in tag else encoding.scalar(tag, step)
+            for tag in tags
+        ]
+        events.add(encoding.summary_event(step + 0.25, step * 1000, values))
+        events.flush()
+        ends.append(events.position)
+    return events.path, ends
+
+
+def test_events_in_order(small):
+    path, _ = small
+    assert read(path) == (
+        [
+            Event(0.25, 0, ("a",), (0.0,)),
+            Event(1.25, 1000, ("a", "b"), (1.0, 1.0)),
+            Event(2.25, 2000, ("a",), (2.0,)),
+            Event(3.25, 3000, ("a", "/W/text_summary", "b"), (3.0, b"<pre>[1.]</pre>", 3.0)),
+            Event(4.25, 4000, ("c",), (4.0,)),
+        ],
+        None,
+    )
+
+
+def test_truncation_at_every_byte_keeps_the_whole_records(small):
+    path, ends = small
+    data = path.read_bytes()
+    whole, _ = read(path)
+    for size in range(len(data)):
+        path.write_bytes(data[:size])
+        events, problem = read(path)
+        complete = sum(end <= size for end in ends)
+        assert events == whole[: max(complete - 1, 0)], size
+        if size == 0:
+            assert problem == "empty file"
+        elif size in ends:
+            assert problem is None
+        else:
+            assert problem == f"partial record at byte {max([0, *(e for e in ends if e < size)])}"
+
+
+def test_a_flipped_bit_anywhere_ends_the_reading_there(small):
+    path, ends = small
+    data = bytearray(path.read_bytes())
+    whole, _ = read(path)
+    for position in range(len(data)):
+        data[position] ^= 0x10
+        path.write_bytes(data)
+        data[position] ^= 0x10
+        events, problem = read(path)
+        intact = sum(end <= position for end in ends)
+        assert events == whole[: max(intact - 1, 0)], position
+        assert problem is not None, position
+
+
+def test_a_record_without_content_ends_the_reading(small):
+    path, _ = small
+    with path.open("ab") as file:
+        file.write(record(b"") + record(encoding.summary_event(1.0, 1, [])))
+    events, problem = read(path)
+    assert len(events) == 5
+    assert problem.startswith("bad record")
+
+
+@pytest.mark.parametrize("payload", [b"\x09short", b"\x2a\xff", b"\xff" * 20, b"\x0c" * 30])
+def test_an_intact_record_that_is_no_event_ends_the_reading(small, payload):
+    path, ends = small
+    with path.open("ab") as file:
+        file.write(record(payload))
+    events, problem = read(path)
+    assert len(events) == 5
+    assert problem.startswith(f"bad event at byte {ends[-1]}")
+
+
+def test_files_larger_than_one_block_of_checks(tmp_path):
+    writer = RunWriter(tmp_path)
+    for step in range(3000):
+        writer.scalar("metric/valid/interpolation", step)
+        writer.tensor("W", np.full((10, 10), float(step)))
+        writer.commit(step)
+    writer.close()
+    assert writer.events.path.stat().st_size > 2 << 20
+    events, problem = read(writer.events.path)
+    assert problem is None
+    assert [event.values[0] for event in events] == list(range(3000))
+
+
+@pytest.mark.parametrize("value", [0.1, math.inf, -0.0, 1e-45])
+@pytest.mark.parametrize("step", [0, 1, 300, 5_000_000, -1])
+def test_numbers_survive(tmp_path, step, value):
+    events = EventFile.create_in(tmp_path)
+    for values in (["a"], ["a", "bb"]):
+        encoded = [encoding.scalar(tag, value) for tag in values]
+        events.add(encoding.summary_event(1e9 + 0.125, step, encoded))
+    events.close()
+    one, two = read(events.path)[0]
+    expected = float(np.float32(value))
+    assert one == (1e9 + 0.125, step, ("a",), (expected,))
+    assert two == (1e9 + 0.125, step, ("a", "bb"), (expected, expected))
+
+
+def test_fields_in_another_order_and_unknown_ones(tmp_path):
+    tag = b"\x0a\x01a"
+    simple = b"\x15" + struct.pack("<f", 2.5)
+    unknown = b"\x98\x06\x05" + b"\xa2\x06\x03xyz" + b"\xa9\x06" + bytes(8) + b"\xb5\x06" + bytes(4)
+    value = unknown + simple + tag
+    summary = b"\x0a" + bytes([len(value)]) + value
+    payload = unknown + b"\x2a" + bytes([len(summary)]) + summary + b"\x10\x07"
+    payload += b"\x09" + struct.pack("<d", 1.5)
+    events = EventFile.create_in(tmp_path)
+    events.add(payload)
+    events.add(payload)
+    events.close()
+    assert read(events.path) == ([Event(1.5, 7, ("a",), (2.5,))] * 2, None)
+
+
+def test_tensorboardx_files(tmp_path):
+    tensorboardx = pytest.importorskip("tensorboardX")
+    writer = tensorboardx.SummaryWriter(str(tmp_path))
+    for step in (0, 1000):
+        writer.add_scalar("/metric/valid/interpolation", 0.1 + step, step, walltime=5.5)
+        writer.add_text("/network/layer_1/nac/W", "<pre>[[1. 2.]]</pre>", step, walltime=6.5)
+        writer.add_histogram("/network/layer_1/nac/W", np.arange(5.0), step)
+        writer.add_image("image", np.zeros((3, 4, 4)), step)
+    writer.close()
+    (path,) = tmp_path.iterdir()
+    text = ("/network/layer_1/nac/W/text_summary",), (b"<pre>[[1. 2.]]</pre>",)
+    assert read(path) == (
+        [
+            event
+            for step in (0, 1000)
+            for event in (
+                Event(
+                    5.5, step, ("metric/valid/interpolation",), (float(np.float32(0.1 + step)),)
+                ),
+                Event(6.5, step, *text),
+            )
+        ],
+        None,
+    )
+
+
+def test_same_bytes_as_protobuf_for_random_events(tmp_path):
+    event_pb2 = pytest.importorskip("tensorboardX.proto.event_pb2")
+    random = np.random.default_rng(0)
+    events = EventFile.create_in(tmp_path)
+    expected = []
+    for _ in range(300):
+        event = event_pb2.Event(wall_time=random.random(), step=int(random.integers(0, 1 << 40)))
+        for _ in range(random.integers(1, 5)):
+            value = event.summary.value.add(tag="t" * int(random.integers(1, 200)))
+            value.simple_value = random.normal()
+        events.add(event.SerializeToString())
+        values = event.summary.value
+        expected.append(
+            (
+                event.wall_time,
+                event.step,
+                tuple(v.tag for v in values),
+                tuple(v.simple_value for v in values),
+            )
+        )
+    events.close()
+    assert read(events.path) == (expected, None)
+
+
+def test_varints_and_broken_messages():
+    assert read_varint(b"\x00\xac\x02", 1) == (300, 3)
+    for data in (b"\x80", b"\x80" * 11):
+        with pytest.raises(WireError):
+            read_varint(data, 0)
+    for data in (b"\x0a\x05ab", b"\x09\x00", b"\x0b"):
+        with pytest.raises(WireError):
+            list(fields(data))
+
+
+def test_checksum_of_the_length_is_checked(small):
+    path, ends = small
+    data = bytearray(path.read_bytes())
+    head = struct.pack("<Q", 3)
+    data[ends[1] : ends[1] + 12] = head + struct.pack("<I", mask(crc32c(head)) ^ 1)
+    path.write_bytes(data)
+    events, problem = read(path)
+    assert len(events) == 1
+    assert problem == f"bad record at byte {ends[1]}"

@@ -1,0 +1,144 @@
+"""Files as other readers see them, and continuing a file."""
+
+import math
+import struct
+
+import numpy as np
+import pytest
+
+from stable_nalu.crc32c import crc32c, mask
+from stable_nalu.errors import UsageError
+from stable_nalu.reader.event_file import EventFileReader
+from stable_nalu.writer import EventFile, RunWriter, encoding
+
+
+def write_run(folder):
+    writer = RunWriter(folder)
+    for step in (0, 1000, 200_000):
+        writer.scalar("/metric/valid/interpolation", step + 0.5)
+        writer.scalar("/metric/test/extrapolation", math.inf)
+        writer.tensor("/network/layer_1/nac/W", np.full((1, 2), step))
+        writer.histogram("/network/layer_1/nac/W", np.arange(3.0))
+        writer.commit(step)
+    writer.close()
+    return next(folder.iterdir())
+
+
+def payloads(data):
+    """An independent walk over the records."""
+    position = 0
+    while position < len(data):
+        length, length_check = struct.unpack_from("<QI", data, position)
+        payload = data[position + 12 : position + 12 + length]
+        assert length_check == mask(crc32c(data[position : position + 8]))
+        assert struct.unpack_from("<I", data, position + 12 + length) == (mask(crc32c(payload)),)
+        yield payload
+        position += length + 16
+
+
+def test_protobuf_classes_read_what_was_written(tmp_path):
+    Event = pytest.importorskip("tensorboardX.proto.event_pb2").Event
+    events = [Event.FromString(p) for p in payloads(write_run(tmp_path).read_bytes())]
+    assert events[0].file_version == "brain.Event:2"
+    assert [event.step for event in events[1:]] == [0, 1000, 200_000]
+    valid, test, text, histogram = events[2].summary.value
+    assert (valid.tag, valid.simple_value) == ("metric/valid/interpolation", 1000.5)
+    assert (test.tag, test.simple_value) == ("metric/test/extrapolation", math.inf)
+    assert text.tag == "/network/layer_1/nac/W/text_summary"
+    assert text.tensor.string_val[0] == b"<pre>[[1000 1000]]</pre>"
+    assert text.metadata.plugin_data.plugin_name == "text"
+    assert (histogram.tag, histogram.histo.num) == ("network/layer_1/nac/W", 3)
+
+
+def test_tensorboard_reads_what_was_written(tmp_path):
+    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    write_run(tmp_path)
+    log = accumulator.EventAccumulator(str(tmp_path)).Reload()
+    tags = log.Tags()
+    assert tags["scalars"] == ["metric/valid/interpolation", "metric/test/extrapolation"]
+    assert tags["histograms"] == ["network/layer_1/nac/W"]
+    assert tags["tensors"] == ["/network/layer_1/nac/W/text_summary"]
+    points = log.Scalars("metric/valid/interpolation")
+    assert [(p.step, p.value) for p in points] == [(0, 0.5), (1000, 1000.5), (200_000, 200_000.5)]
+    (text,) = log.Tensors("/network/layer_1/nac/W/text_summary")[1].tensor_proto.string_val
+    assert text == b"<pre>[[1000 1000]]</pre>"
+    assert log.Histograms("network/layer_1/nac/W")[0].histogram_value.sum == 3
+
+
+def test_own_reader_reads_what_was_written(tmp_path):
+    reader = EventFileReader(write_run(tmp_path))
+    events = list(reader)
+    assert reader.problem is None
+    assert [event.step for event in events] == [0, 1000, 200_000]
+    assert events[1].values == (1000.5, math.inf, b"<pre>[[1000 1000]]</pre>")
+
+
+def scalar_event(step):
+    return encoding.summary_event(1.0, step, [encoding.scalar("a", step)])
+
+
+def steps(path):
+    return [event.step for event in EventFileReader(path)]
+
+
+def test_a_new_file_holds_its_version_at_once(tmp_path):
+    events = EventFile.create_in(tmp_path)
+    assert events.path.name.startswith("events.out.tfevents.")
+    assert len(list(payloads(events.path.read_bytes()))) == 1
+    assert events.position == events.path.stat().st_size
+
+
+def test_events_reach_the_file_at_flush_or_when_many(tmp_path):
+    events = EventFile.create_in(tmp_path)
+    events.add(scalar_event(1))
+    assert steps(events.path) == []
+    events.flush()
+    assert steps(events.path) == [1]
+    for step in range(5000):
+        events.add(scalar_event(step))
+    assert len(steps(events.path)) > 1000
+    events.close()
+    assert steps(events.path) == [1, *range(5000)]
+    with pytest.raises(ValueError, match="closed"):
+        events.add(scalar_event(0))
+
+
+def test_continuing_at_a_position_drops_what_came_later(tmp_path):
+    events = EventFile.create_in(tmp_path)
+    for step in (0, 1, 2):
+        events.add(scalar_event(step))
+    events.flush()
+    position = events.position
+    for step in (3, 4):
+        events.add(scalar_event(step))
+    events.flush()
+    continued = EventFile(events.path, position=position)
+    assert continued.position == position
+    for step in (3, 4, 5):
+        continued.add(scalar_event(step))
+    continued.close()
+    assert steps(events.path) == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_file_shorter_than_the_checkpoint_is_refused(tmp_path):
+    events = EventFile.create_in(tmp_path)
+    with pytest.raises(UsageError, match="fewer than the 10000 at the checkpoint"):
+        EventFile(events.path, position=10_000)
+    assert events.path.stat().st_size == events.position
+
+
+def test_a_flush_that_failed_half_way_is_written_again(tmp_path):
+    events = EventFile.create_in(tmp_path)
+    events.add(scalar_event(1))
+    with events.path.open("ab") as file:
+        file.write(b"half a record that a full disk left behind, then an error" * 3)
+    for step in range(2, 20):
+        events.add(scalar_event(step))
+    events.close()
+    assert steps(events.path) == list(range(1, 20))
+
+
+def test_existing_files_are_never_overwritten(tmp_path):
+    events = EventFile.create_in(tmp_path)
+    with pytest.raises(FileExistsError):
+        EventFile(events.path)
