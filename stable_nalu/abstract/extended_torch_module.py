@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -60,6 +61,10 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
 
     namespace_is_sibling = False
     """True for a child whose tags stand beside those of its parent instead of below."""
+
+    if TYPE_CHECKING:
+        # Parameters and children are attributes that torch registers at run time.
+        def __getattr__(self, name: str) -> Any: ...
 
     def __init__(self, default_name: str, name: str | None = None):
         super().__init__()

@@ -8,6 +8,7 @@ from .batch_linear import batch_linear
 from .criterion import get_train_criterion, mape, mse, pcc
 from .gated_choice import gated_choice
 from .golden_ratio import GOLDEN_RATIO, golden_sigmoid, golden_tanh
+from .linear import linear
 from .log_space import LOG_SPACE_MODES, in_log_space
 from .mnac import mnac
 from .nac_weight import nac_weight
@@ -29,6 +30,7 @@ __all__ = [
     "golden_sigmoid",
     "golden_tanh",
     "in_log_space",
+    "linear",
     "lp_norm",
     "mape",
     "mean_over",

@@ -2,7 +2,7 @@
 
 import torch
 
-from .reductions import mean_over, per_run
+from .reductions import mean_over, per_run, trailing
 
 
 def mse(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
@@ -11,15 +11,19 @@ def mse(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
 
 
 def pcc(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
-    """1 - Pearson correlation, with the deviations bounded below by the machine epsilon."""
+    """1 - Pearson correlation, with the deviations bounded below by the machine epsilon.
+
+    Sums are divided by the batch size, also when there are several outputs.
+    """
     epsilon = torch.finfo(y.dtype).eps
+    n = y.shape[-2]
 
     def standardized(v: torch.Tensor) -> torch.Tensor:
         centred = v - per_run(mean_over(v, 2), 2)
-        deviation = mean_over(centred**2, 2).clamp(min=epsilon).sqrt()
+        deviation = ((centred**2).sum(trailing(2)) / n).clamp(min=epsilon).sqrt()
         return centred / per_run(deviation + epsilon, 2)
 
-    return 1 - mean_over(standardized(y) * standardized(t), 2)
+    return 1 - (standardized(y) * standardized(t)).sum(trailing(2)) / n
 
 
 def mape(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:

@@ -2,11 +2,10 @@
 
 import torch
 
-from .reductions import trailing
-
 
 def lp_norm(parameter: torch.Tensor, order: int, ndim: int) -> torch.Tensor:
     """Norm of order 1 or 2 (unsquared) over the last `ndim` dimensions; shape `runs`."""
     if ndim == 0:
         return parameter.abs()
-    return torch.linalg.vector_norm(parameter, order, dim=trailing(ndim))
+    # Flattened first: the order of summation is that of the norm of one run's whole parameter.
+    return torch.linalg.vector_norm(parameter.flatten(-ndim), order, dim=-1)

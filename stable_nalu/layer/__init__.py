@@ -23,7 +23,7 @@ from .mnac import MNACCell, MNACLayer
 from .mul_mcfc import MulMCFC
 from .mul_mcfc_sign_inalu import MulMCFCSignINALU
 from .mul_mcfc_sign_real_npu import MulMCFCSignRealNPU
-from .multi_weight_nau import MultiWeightNAUCell, MultiWeightNAULayer
+from .multi_weight_nau import MultiWeightNAULayer
 from .nac import NACCell, NACLayer
 from .nalu import NALUCell, NALULayer
 from .nau import NAUCell, NAULayer
@@ -104,7 +104,6 @@ __all__ = [
     "MulMCFC",
     "MulMCFCSignINALU",
     "MulMCFCSignRealNPU",
-    "MultiWeightNAUCell",
     "MultiWeightNAULayer",
     "NACCell",
     "NACLayer",

@@ -21,7 +21,7 @@ from typing import ClassVar
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule, Observation
-from stable_nalu.functional import LOG_SPACE_MODES, golden_sigmoid, in_log_space, mean_over
+from stable_nalu.functional import LOG_SPACE_MODES, golden_sigmoid, in_log_space, linear, mean_over
 from stable_nalu.functional.initialization import xavier_bound
 
 from .registry import option_names
@@ -126,9 +126,7 @@ class AbstractNALULayer(ExtendedTorchModule):
         self, x: torch.Tensor, G: torch.Tensor, bias: torch.Tensor | None = None
     ) -> torch.Tensor:
         """Gate values `(*runs, batch, out)`."""
-        z = x @ G.mT
-        if bias is not None:
-            z = z + bias.unsqueeze(-2)
+        z = linear(x, G, bias)
         if self.nalu_gate == "golden-ratio":
             return golden_sigmoid(z)
         if self.allow_random and self.nalu_gate in ("gumbel", "obs-gumbel"):

@@ -18,6 +18,7 @@ from torch.nn import functional
 
 from stable_nalu.abstract import ExtendedTorchModule, Observation
 from stable_nalu.abstract.observation import weight_observations
+from stable_nalu.functional import linear
 from stable_nalu.functional.initialization import kaiming_bound, xavier_bound
 
 from .recurrent_cell import RecurrentCell
@@ -49,9 +50,7 @@ ACTIVATIONS = {
     "Sigmoid": Activation(torch.sigmoid, xavier_bound, RUMELHART_1986),
     "ReLU6": Activation(functional.relu6, kaiming_bound, KRIZHEVSKY_2010),
     "Softsign": Activation(functional.softsign, xavier_bound, GLOROT_2010),
-    "SELU": Activation(
-        torch.selu, lambda fan_in, _: math.sqrt(3.0 / fan_in), KLAMBAUER_2017
-    ),
+    "SELU": Activation(torch.selu, lambda fan_in, _: math.sqrt(3.0 / fan_in), KLAMBAUER_2017),
     "ELU": Activation(functional.elu, kaiming_bound, CLEVERT_2016),
     "ReLU": Activation(torch.relu, kaiming_bound, NAIR_2010),
     "linear": Activation(lambda x: x, xavier_bound, TRASK_2018),
@@ -88,10 +87,7 @@ class BasicLayer(ExtendedTorchModule):
             torch.nn.init.zeros_(self.bias)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        z = x @ self.W.mT
-        if self.bias is not None:
-            z = z + self.bias.unsqueeze(-2)
-        return ACTIVATIONS[self.activation].function(z)
+        return ACTIVATIONS[self.activation].function(linear(x, self.W, self.bias))
 
     def observations(self) -> list[Observation]:
         return weight_observations("W", lambda: self.W)

@@ -1,5 +1,5 @@
-r"""GradientBanditNAC — a NAC whose weights are the arms of gradient bandits (Madsen & Johansen 2020,
-published code; gradient bandits: Sutton & Barto, Reinforcement Learning, section 2.8).
+r"""GradientBanditNAC — a NAC whose weights are the arms of gradient bandits (Madsen & Johansen
+2020, published code; gradient bandits: Sutton & Barto, Reinforcement Learning, section 2.8).
 
     y_o = sum_i W_oi x_i,    W_oi in {1, -1, 0} sampled from p = softmax(W_hat)
 
@@ -7,7 +7,8 @@ published code; gradient bandits: Sutton & Barto, Reinforcement Learning, sectio
                                   W_hat <- W_hat + lr (m / (1 - beta^t) - L) (onehot(sample) - p)
 
 Without randomness, the most probable weight is used. Nothing is trained by gradients: `W_hat` is a
-buffer; `lr` and `running_mean_beta` can be changed with `set_parameter`. The first update is zero.
+buffer; `lr` and `running_mean_beta` can be changed with `set_parameter`. The first update is zero
+(up to rounding).
 Shapes: x (*runs, batch, in), W_hat (*runs, out, in, 3), L, m, t, lr, beta (*runs).
 
 Departs from the paper: it is not in the paper. Departs from the published code: L is detached (the

@@ -2,7 +2,8 @@ r"""GradientBanditNALU — a NALU over GradientBanditNAC (Madsen & Johansen 2020
 
     y = g * NAC(x) + (1 - g) * exp(NAC(log(|x| + eps))),    g = sigmoid(G x)
 
-Shapes: x (*runs, batch, in), G (*runs, out, in), y (*runs, batch, out); options: see `abstract_nalu`.
+Shapes: x (*runs, batch, in), G (*runs, out, in), y (*runs, batch, out).
+Options: see `abstract_nalu`.
 
 A shared NAC multiplies with the weights that it sampled for adding. Only the gate is trained by
 gradients.

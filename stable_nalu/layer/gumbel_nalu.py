@@ -2,7 +2,8 @@ r"""GumbelNALU — a NALU over GumbelNAC (Madsen & Johansen 2020, published code
 
     y = g * NAC(x) + (1 - g) * exp(NAC(log(|x| + eps))),    g = sigmoid(G x)
 
-Shapes: x (*runs, batch, in), G (*runs, out, in), y (*runs, batch, out); options: see `abstract_nalu`.
+Shapes: x (*runs, batch, in), G (*runs, out, in), y (*runs, batch, out).
+Options: see `abstract_nalu`.
 
 A shared NAC multiplies with the noise that it drew for adding; with `nalu_two_nac=True,
 nalu_mul="mnac"` a GumbelMNAC multiplies. `set_parameter("tau", v)` reaches the NACs, not the gate.

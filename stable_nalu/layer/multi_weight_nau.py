@@ -20,7 +20,6 @@ from stable_nalu.abstract.observation import weight_observations
 from stable_nalu.functional import mean_over
 
 from .nau import NAUBase, nau_init_
-from .recurrent_cell import RecurrentCell
 from .registry import MISTRY_2023_DIVISION, register
 
 
@@ -88,12 +87,6 @@ class MultiWeightNAULayer(NAUBase):
     def observations(self) -> list[Observation]:
         # The raw weight is logged here, unlike the clamped one of the NAU.
         return weight_observations("W", lambda: self.W)
-
-
-class MultiWeightNAUCell(RecurrentCell):
-    """Recurrent MultiWeightNAU."""
-
-    Op = MultiWeightNAULayer
 
 
 ENTRY = register(

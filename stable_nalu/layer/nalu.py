@@ -20,7 +20,7 @@ from .nac import NACLayer
 from .recurrent_cell import RecurrentCell
 from .registry import RANA_2020, TRASK_2018, Variant, register
 
-GOLDEN_RATIO_OPTIONS = {
+GOLDEN_RATIO_OPTIONS: dict[str, object] = {
     "nalu_gate": "golden-ratio",
     "nalu_mul": "golden-ratio",
     "nac_weight": "golden-ratio",

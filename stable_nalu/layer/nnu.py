@@ -1,5 +1,5 @@
-r"""NNU — adds to and multiplies a current value, as a linear map of an initial value says (Mistry et
-al. 2022, published code).
+r"""NNU — adds to and multiplies a current value, as a linear map of an initial value says (Mistry
+et al. 2022, published code).
 
     y = (current + c[:half]) * c[half:],    c = fc.weight initial,    half = out / 2
 

@@ -2,7 +2,8 @@ r"""RegualizedLinearNALU — a NALU over RegualizedLinearNAC (Madsen & Johansen 
 
     y = g * NAC(x) + (1 - g) * exp(NAC(log(|x| + eps))),    g = sigmoid(G x)
 
-Shapes: x (*runs, batch, in), G (*runs, out, in), y (*runs, batch, out); options: see `abstract_nalu`.
+Shapes: x (*runs, batch, in), G (*runs, out, in), y (*runs, batch, out).
+Options: see `abstract_nalu`.
 
 Departs from the paper: it is not in the paper. Departs from the published code: that one cannot
 be built (a missing import); this is what it was meant to be.

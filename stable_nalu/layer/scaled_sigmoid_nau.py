@@ -18,9 +18,9 @@ from __future__ import annotations
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.functional.linear import linear
 
 from .registry import MISTRY_2023_DIVISION, register
-from .sigmoid_nau import linear
 
 
 class ScaledSigmoidNAULayer(ExtendedTorchModule):
@@ -38,7 +38,8 @@ class ScaledSigmoidNAULayer(ExtendedTorchModule):
 
     def mask(self) -> torch.Tensor:
         """Soft mask."""
-        return 2 * torch.sigmoid(-0.5 * linear(self.l1, self.W_logits).abs())
+        hidden = linear(self.W_logits, self.l1.weight, self.l1.bias)
+        return 2 * torch.sigmoid(-0.5 * hidden.abs())
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         mask = self.mask()

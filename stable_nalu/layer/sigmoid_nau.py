@@ -19,6 +19,7 @@ from __future__ import annotations
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.functional.linear import linear
 
 from .registry import MISTRY_2023_DIVISION, register
 
@@ -46,7 +47,8 @@ class SigmoidNAULayer(ExtendedTorchModule):
 
     def mask(self) -> torch.Tensor:
         """Soft mask; in training this moves the running statistics, as batch norm does."""
-        mean, variance = self._statistics(hidden := linear(self.l1, self.W_logits))
+        hidden = linear(self.W_logits, self.l1.weight, self.l1.bias)
+        mean, variance = self._statistics(hidden)
         deviation = torch.sqrt(variance + self.bn.eps).unsqueeze(-2)
         normal = (hidden - mean.unsqueeze(-2)) / deviation
         return torch.sigmoid(normal * self.bn.weight.unsqueeze(-2) + self.bn.bias.unsqueeze(-2))
@@ -71,11 +73,6 @@ class SigmoidNAULayer(ExtendedTorchModule):
 
     def extra_repr(self) -> str:
         return f"in_features={self.in_features}, out_features={self.out_features}"
-
-
-def linear(layer: torch.nn.Linear, x: torch.Tensor) -> torch.Tensor:
-    """The image of x under a linear layer whose parameters may have run dimensions."""
-    return x @ layer.weight.mT + layer.bias.unsqueeze(-2)
 
 
 ENTRY = register(

@@ -9,8 +9,8 @@ Shapes: x (*runs, batch, in), W (*runs, out, in), y (*runs, batch, out).
 Two more keys, SillyReRegualizedLinearNAC and -NALU, only name a layer type: a network with
 `nac_mul="mnac"` replaces the last three letters by "MNAC", and so finds this layer.
 
-Departs from the paper: it is not in the paper. Departs from the published code: that one cannot be built (a missing
-import); this is what it was meant to be.
+Departs from the paper: it is not in the paper. Departs from the published code: that one cannot
+be built (a missing import); this is what it was meant to be.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ from typing import ClassVar
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.functional.linear import linear
 
 from .registry import register
 
@@ -57,9 +58,7 @@ class TorchCell(ExtendedTorchModule):
             torch.nn.init.uniform_(parameter, -bound, bound)
 
     def _maps(self, x, h):
-        from_input = x @ self.weight_ih.mT + self.bias_ih.unsqueeze(-2)
-        from_hidden = h @ self.weight_hh.mT + self.bias_hh.unsqueeze(-2)
-        return from_input, from_hidden
+        return linear(x, self.weight_ih, self.bias_ih), linear(h, self.weight_hh, self.bias_hh)
 
     def extra_repr(self) -> str:
         return f"input_size={self.input_size}, hidden_size={self.hidden_size}"

@@ -1,4 +1,4 @@
-"""What the arithmetic networks share: summaries of activations and multiplying in log space."""
+"""What the arithmetic networks share: summaries of activations and the max-safe penalty."""
 
 from __future__ import annotations
 
@@ -41,11 +41,3 @@ class ArithmeticNetwork(ExtendedTorchModule):
             Observation("summary", name, lambda z=z: z) for name, z in (self.trace or {}).items()
         ]
 
-
-def in_log_space(layer, z: torch.Tensor, nac_mul: str, eps: float) -> torch.Tensor:
-    """exp(layer(log z)): an additive layer multiplies; `nac_mul` says how zeros are avoided."""
-    if nac_mul == "normal":
-        return torch.exp(layer(torch.log(z.abs() + eps)))
-    if nac_mul == "safe":
-        return torch.exp(layer(torch.log((z - 1).abs() + 1)))
-    return torch.exp(layer(torch.log(torch.relu(z - 1) + 1)))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import torch
 
+from stable_nalu.functional import in_log_space
 from stable_nalu.layer import GeneralizedLayer
 from stable_nalu.layer.basic import ACTIVATIONS
 
-from .arithmetic import ArithmeticNetwork, in_log_space
+from .arithmetic import ArithmeticNetwork
 
 _LOG_SPACE = ("normal", "safe", "max-safe")
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import torch
 
+from stable_nalu.functional import in_log_space
 from stable_nalu.layer import GeneralizedLayer
 from stable_nalu.layer.basic import ACTIVATIONS
 
-from .arithmetic import ArithmeticNetwork, in_log_space
+from .arithmetic import ArithmeticNetwork
 
 
 class SingleLayerNetwork(ArithmeticNetwork):
@@ -37,8 +38,8 @@ class SingleLayerNetwork(ArithmeticNetwork):
         self.is_mlp = unit_name in ACTIVATIONS
         if mlp_depth and not self.is_mlp:
             raise ValueError(f"mlp_depth needs a plain activation, not {unit_name!r}")
-        self.in_log_space = unit_name == "MNAC"
-        first = "NAC" if self.in_log_space else unit_name
+        self.multiplies_logs = unit_name == "MNAC"
+        first = "NAC" if self.multiplies_logs else unit_name
         width = hidden_size if self.is_mlp else output_size
         self.layer_1 = GeneralizedLayer(input_size, width, first, name="layer_1", **layer_options)
         self.hidden = [f"layer_{i}{i + 1}" for i in range(mlp_depth)]
@@ -51,7 +52,7 @@ class SingleLayerNetwork(ArithmeticNetwork):
             )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        if self.in_log_space:
+        if self.multiplies_logs:
             z_1 = in_log_space(self.layer_1, x, "normal", self.eps)
         else:
             z_1 = self.layer_1(x)

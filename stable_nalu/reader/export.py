@@ -23,6 +23,7 @@ class ArithmeticMatcher:
     gates: bool = False
 
     def __call__(self, tag: str) -> bool:
+        """Whether `tag` becomes a column."""
         return tag in (METRIC_VALID, METRIC_TEST) or (self.gates and tag.endswith(GATE_MEAN_SUFFIX))
 
 

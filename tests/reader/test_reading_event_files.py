@@ -23,7 +23,9 @@ def small(tmp_path):
     """A file of five events with one, two and three values, and the byte after each record."""
     events = EventFile.create_in(tmp_path)
     ends = [events.position]
-    for step, tags in enumerate((("a",), ("a", "b"), ("a",), ("a", "/W/text_summary", "b"), ("c",))):
+    for step, tags in enumerate(
+        (("a",), ("a", "b"), ("a",), ("a", "/W/text_summary", "b"), ("c",))
+    ):
         values = [
             encoding.text(tag, "<pre>[1.]</pre>") if "W" in tag else encoding.scalar(tag, step)
             for tag in tags
@@ -156,9 +158,7 @@ def test_tensorboardx_files(tmp_path):
             event
             for step in (0, 1000)
             for event in (
-                Event(
-                    5.5, step, ("metric/valid/interpolation",), (float(np.float32(0.1 + step)),)
-                ),
+                Event(5.5, step, ("metric/valid/interpolation",), (float(np.float32(0.1 + step)),)),
                 Event(6.5, step, *text),
             )
         ],

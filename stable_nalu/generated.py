@@ -1,0 +1,45 @@
+"""Files that are made from the code, whole or between markers: `python3 -m stable_nalu.generated`.
+
+`--check` changes nothing and fails when a file is stale.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from stable_nalu.atomic_file import atomic_text_file
+from stable_nalu.options import flag_tables, layer_table
+
+GENERATED: dict[Path, Callable[[str], str]] = {
+    flag_tables.DOCUMENT: flag_tables.refreshed,
+    layer_table.DOCUMENT: layer_table.refreshed,
+}
+"""Path -> function from the file's present text to what it should be."""
+
+
+def stale() -> dict[Path, str]:
+    """Files whose text is not what the code makes now, with the text that they should have."""
+    texts = {path: path.read_text(encoding="utf-8") for path in GENERATED}
+    fresh = {path: GENERATED[path](text) for path, text in texts.items()}
+    return {path: text for path, text in fresh.items() if text != texts[path]}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Rewrite stale files, or with --check name them; the result is the exit code."""
+    parser = argparse.ArgumentParser(prog="stable_nalu.generated", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="change nothing, fail when stale")
+    check = parser.parse_args(argv).check
+    found = stale()
+    for path, text in found.items():
+        sys.stdout.write(f"{'stale' if check else 'rewritten'}: {path}\n")
+        if not check:
+            with atomic_text_file(path) as file:
+                file.write(text)
+    return 1 if check and found else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

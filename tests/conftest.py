@@ -1,0 +1,48 @@
+"""What every test can rely on: one thread, fixed seeds, no trace left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+SEED = 20200401
+
+# Thread count is part of the figures: a second thread sums large means in another order.
+torch.set_num_threads(1)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests marked `gpu` skip themselves where there is none."""
+    if torch.cuda.is_available():
+        return
+    skip = pytest.mark.skip(reason="needs CUDA")
+    for item in items:
+        if item.get_closest_marker("gpu"):
+            item.add_marker(skip)
+
+
+@pytest.fixture(autouse=True)
+def _same_state_for_every_test() -> Iterator[None]:
+    """Global generators start from one seed; dtype, threads and generators are put back."""
+    dtype, threads = torch.get_default_dtype(), torch.get_num_threads()
+    torch_state, numpy_state = torch.get_rng_state(), np.random.get_state()
+    torch.manual_seed(SEED)
+    np.random.seed(SEED)
+    yield
+    torch.set_default_dtype(dtype)
+    torch.set_num_threads(threads)
+    torch.set_rng_state(torch_state)
+    np.random.set_state(numpy_state)
+
+
+@pytest.fixture(autouse=True)
+def _own_roots(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Runs and models of a test go to its own folder; no batch system grants it anything."""
+    monkeypatch.setenv("TENSORBOARD_DIR", str(tmp_path / "tensorboard"))
+    monkeypatch.setenv("SAVE_DIR", str(tmp_path / "save"))
+    for name in ("LSB_DJOB_NUMPROC", "SLURM_CPUS_PER_TASK"):
+        monkeypatch.delenv(name, raising=False)

@@ -1,0 +1,195 @@
+"""The exporter script, on runs with the recorded series of the reference code."""
+
+import csv
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stable_nalu.writer import RunWriter
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "export" / "simple_function_static.py"
+FIXTURES = ROOT / "tests" / "reader" / "fixtures"
+DEFAULT = (
+    "name,metric.valid.interpolation,step,wall.time,metric.test.extrapolation,sparse.error.max"
+)
+
+
+def load_main():
+    spec = importlib.util.spec_from_file_location("export_simple_function_static", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    path = list(sys.path)
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path[:] = path
+    return module.main
+
+
+main = load_main()
+
+
+def golden(name):
+    return json.loads((FIXTURES / f"{name}.json").read_text())
+
+
+def write_golden(folder, case):
+    """The run as a training loop logs it: by step, tags in the order of the reference."""
+    writer = RunWriter(folder / case["run_name"])
+    steps = sorted({step for points in case["series"].values() for step, _ in points})
+    for step in steps:
+        for tag, points in case["series"].items():
+            for _, value in (point for point in points if point[0] == step):
+                writer.scalar(tag, value)
+        writer.commit(step)
+    writer.close()
+    return writer.events.path
+
+
+def without_wall_time(row):
+    return [cell for index, cell in enumerate(row) if index != 3]
+
+
+@pytest.fixture
+def runs(tmp_path):
+    for name in ("fs_linear_s0", "fs_nalu_s0"):
+        write_golden(tmp_path / "runs", golden(name))
+    return tmp_path / "runs"
+
+
+def export(folder, out, *flags):
+    return main(["--tensorboard-dir", str(folder), "--csv-out", str(out), *flags])
+
+
+@pytest.mark.parametrize("name", ["fs_linear_s0", "fs_nalu_s0"])
+def test_csv_of_the_reference(tmp_path, name):
+    case = golden(name)
+    write_golden(tmp_path / "runs", case)
+    assert export(tmp_path / "runs", tmp_path / "out.csv") == 0
+    text = (tmp_path / "out.csv").read_text()
+    header, *rows = text.splitlines()
+    assert header == case["csv_header"] == DEFAULT
+    assert len(rows) == case["csv_n"]
+    for found, expected in zip((rows[0], rows[-1]), case["csv_rows"], strict=True):
+        assert without_wall_time(found.split(",")) == without_wall_time(expected.split(","))
+    assert text.endswith("\n")
+
+
+def test_several_runs_have_one_header(runs, tmp_path):
+    assert export(runs, tmp_path / "out.csv", "--strict") == 0
+    rows = list(csv.reader((tmp_path / "out.csv").read_text().splitlines()))
+    assert ",".join(rows[0]) == DEFAULT
+    assert [row[0].split("_")[0] for row in rows[1:]] == ["linear"] * 6 + ["nalu"] * 6
+
+
+def test_gates(tmp_path):
+    case = golden("fs_nalu_s0")
+    write_golden(tmp_path / "runs", case)
+    assert export(tmp_path / "runs", tmp_path / "out.csv", "--export-gate") == 0
+    header, first, *_ = (tmp_path / "out.csv").read_text().splitlines()
+    gates = [f"network.layer_{layer}.nalu.gate.mean" for layer in (1, 2)]
+    assert header == ",".join([DEFAULT, *gates])
+    values = [case["series"][f"network/layer_{layer}/nalu/gate/mean"][0][1] for layer in (1, 2)]
+    assert [float(cell) for cell in first.split(",")[-2:]] == pytest.approx(values, rel=1e-7)
+
+
+def test_verbose_and_weights_only(tmp_path):
+    writer = RunWriter(tmp_path / "runs" / "run")
+    writer.scalar("metric/valid/interpolation", 0.5)
+    writer.scalar("metric/test/extrapolation", 2.0)
+    writer.text("network/layer_1/nac/W", "<pre>[[0.25 1.  ]]</pre>")
+    writer.scalar("network/layer_1/nac/W/sparsity_error", 0.25)
+    writer.commit(0)
+    writer.close()
+    assert export(tmp_path / "runs", tmp_path / "v.csv", "--verbose") == 0
+    header, row = (tmp_path / "v.csv").read_text().splitlines()
+    assert header == (
+        "name,metric.valid.interpolation,step,wall.time,metric.test.extrapolation,"
+        "weights.w0,weights.w1,sparse.error.max,recursive.weight"
+    )
+    assert ",".join(without_wall_time(row.split(","))) == "run,0.5,0,2.0,0.25,1.0,0.25,"
+    assert export(tmp_path / "runs", tmp_path / "w.csv", "--weights-only") == 0
+    assert (tmp_path / "w.csv").read_text() == ("name,param.W.0,param.W.1,step\nrun,0.25,1.0,0\n")
+
+
+def test_strict_and_the_summary_of_problems(runs, tmp_path, capsys):
+    path = write_golden(runs, golden("fs_linear_s0") | {"run_name": "truncated"})
+    path.write_bytes(path.read_bytes()[:-1])
+    (runs / "empty").mkdir()
+    assert export(runs, tmp_path / "a.csv") == 0
+    assert capsys.readouterr().err.splitlines()[-1] == "4 runs: 1 skipped, 1 read in part"
+    assert export(runs, tmp_path / "b.csv", "--strict") == 1
+    assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()
+    assert (tmp_path / "a.csv").read_text().count("\ntruncated,") == 5
+
+
+@pytest.mark.parametrize("kind", ["absent", "a file", "no runs", "no data", "no flag"])
+def test_nothing_to_export_is_one_line_and_touches_nothing(tmp_path, capsys, kind):
+    folder = tmp_path / "runs"
+    if kind == "a file":
+        folder.touch()
+    elif kind == "no runs":
+        (folder / ".hidden").mkdir(parents=True)
+    elif kind == "no data":
+        (folder / "run").mkdir(parents=True)
+    (tmp_path / "out.csv").write_text("old")
+    argv = [] if kind == "no flag" else ["--tensorboard-dir", str(folder)]
+    assert main([*argv, "--csv-out", str(tmp_path / "out.csv")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert (tmp_path / "out.csv").read_text() == "old"
+    assert sorted(p.name for p in tmp_path.iterdir() if p.name.startswith(".")) == []
+
+
+def test_output_folders(runs, tmp_path, capsys):
+    assert export(runs, tmp_path / "new" / "sub" / "out.csv") == 0
+    assert (tmp_path / "new" / "sub" / "out.csv").exists()
+    (tmp_path / "file").touch()
+    assert export(runs, tmp_path / "file" / "out.csv") == 2
+    assert "cannot write --csv-out" in capsys.readouterr().err
+    assert main(["--tensorboard-dir", str(runs)]) == 2
+    assert "--csv-out is required" in capsys.readouterr().err
+
+
+def test_an_interrupted_export_leaves_the_old_file(runs, tmp_path, monkeypatch):
+    out = tmp_path / "out.csv"
+    out.write_text("old")
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("stable_nalu.reader.metric_reader._with_header", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        export(runs, out)
+    assert out.read_text() == "old"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out.csv", "runs"]
+
+
+@pytest.mark.parametrize("variable", ["LSB_DJOB_NUMPROC", "SLURM_CPUS_PER_TASK"])
+def test_granted_processes(runs, tmp_path, monkeypatch, capsys, variable):
+    monkeypatch.setenv(variable, "1")
+    assert export(runs, tmp_path / "out.csv") == 0
+    monkeypatch.setenv(variable, "many")
+    assert export(runs, tmp_path / "out.csv") == 2
+    assert f"{variable} is not a number of processes: 'many'" in capsys.readouterr().err
+
+
+def test_from_a_bare_checkout(runs, tmp_path):
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    command = [sys.executable, "-W", "error", str(SCRIPT), "--tensorboard-dir", str(runs)]
+    result = subprocess.run(
+        [*command, "--csv-out", "out.csv"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+    assert (tmp_path / "out.csv").read_text().startswith(DEFAULT)
+    missing = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert missing.returncode == 2
+    assert missing.stderr.count("\n") == 1

@@ -1,0 +1,255 @@
+"""Rows from events: one test per rule."""
+
+import math
+
+import pytest
+
+from stable_nalu.reader.event_file import Event
+from stable_nalu.reader.export import ArithmeticMatcher
+from stable_nalu.reader.matrix_text import matrix_elements
+from stable_nalu.reader.run_parser import MetricParser, WeightsParser
+
+VALID, TEST = "metric/valid/interpolation", "metric/test/extrapolation"
+W1, W2 = "network/layer_1/nac/W/sparsity_error", "network/layer_2/nac/W/sparsity_error"
+NAN = math.nan
+
+
+def events(*steps):
+    """One event per value: steps are (step, {tag: value} or [(tag, value), …])."""
+    result = []
+    for step, values in steps:
+        pairs = values.items() if isinstance(values, dict) else values
+        for tag, value in pairs:
+            result.append(Event(1000.0 + len(result), step, (tag,), (value,)))
+    return result
+
+
+def metrics(*steps, matcher=None, **options):
+    return MetricParser(matcher or ArithmeticMatcher(), **options).parse(events(*steps))
+
+
+def same(found, expected):
+    assert list(found) == list(expected)
+    for name, cells in expected.items():
+        assert found[name] == pytest.approx(cells, nan_ok=True), name
+
+
+def sparsity(*values):
+    """The sparsity error of one step with these (tag ending, value) in order."""
+    step = [(VALID, 1.0), *((f"network/layer_1/x/{ending}", value) for ending, value in values)]
+    return metrics((0, step))["sparse.error.max"][0]
+
+
+def test_one_row_per_logged_step():
+    found = metrics(
+        (0, {VALID: 1.0, TEST: 2.0, W1: 0.25, "loss/train/total": 9.0}),
+        (1000, {VALID: 3.0, TEST: 4.0, W1: 0.5}),
+    )
+    same(
+        found,
+        {
+            "metric.valid.interpolation": [1.0, 3.0],
+            "step": [0, 1000],
+            "wall.time": [1000.0, 1004.0],
+            "metric.test.extrapolation": [2.0, 4.0],
+            "sparse.error.max": [0.25, 0.5],
+        },
+    )
+    assert all(isinstance(step, int) for step in found["step"])
+
+
+def test_packed_and_single_events_make_the_same_rows():
+    step = {VALID: 1.0, TEST: 2.0, W1: 0.25, W2: 0.5, "loss/train/total": 9.0}
+    packed = [Event(1000.0, 0, tuple(step), tuple(step.values()))]
+    assert MetricParser(ArithmeticMatcher()).parse(packed) == metrics((0, step))
+
+
+def test_step_start_and_epoch():
+    found = metrics(
+        (1, {"epoch": 0.0, "metric/train/mse": 1.0, "metric/valid/mse": 2.0}),
+        (2, {"epoch": 1.0}),
+        (3, {"epoch": 2.0, "metric/train/mse": 3.0, "metric/valid/mse": 4.0}),
+        matcher=lambda tag: tag.endswith("/mse"),
+        step_start=1,
+        recursive_weight=True,
+    )
+    same(
+        found,
+        {
+            "metric.train.mse": [1.0, 3.0],
+            "step": [0, 2],
+            "wall.time": [1001.0, 1005.0],
+            "epoch": [0.0, 2.0],
+            "metric.valid.mse": [2.0, 4.0],
+            "sparse.error.max": [NAN, NAN],
+            "recursive.weight": [NAN, NAN],
+        },
+    )
+
+
+def test_only_values_of_the_logged_step_join():
+    found = metrics(
+        (0, {W1: 0.4}),
+        (0, {VALID: 1.0, W1: 0.1}),
+        (1, {W1: 0.3}),
+        (2, {VALID: 2.0}),
+        (3, {W1: 0.3}),
+    )
+    assert found["sparse.error.max"] == pytest.approx([0.1, NAN], nan_ok=True)
+
+
+def test_sparsity_is_the_maximum_over_layers():
+    assert sparsity(("W/sparsity_error", 0.25), ("W/sparsity_error", 0.5)) == 0.5
+    assert sparsity(("W/sparsity_error", 0.5), ("W_real/sparsity_error", 0.25)) == 0.5
+    assert math.isnan(sparsity(("W/sparsity_error", NAN), ("W/sparsity_error", 0.5)))
+    assert math.isnan(sparsity(("W/sparsity_error", 0.5), ("W/sparsity_error", NAN)))
+
+
+def test_imaginary_weights_are_averaged_in():
+    assert sparsity(("W_real/sparsity_error", 0.5), ("W_im/sparsity_error", 0.25)) == 0.375
+    assert math.isnan(sparsity(("W_im/sparsity_error", 0.25)))
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        (("mcfc_junction", "mcfc_out_gate"), 0.3),
+        (("mcfc_junction", "mcfc_out_gate", "mulmcfc_bias"), (2 * 0.3 + 0.3) / 3),
+        (
+            ("mcfc_junction", "mcfc_out_gate", "mulmcfc_bias", "mulmcfcsignrealnpu_g_hat"),
+            (3 * ((2 * 0.3 + 0.3) / 3) + 0.4) / 4,
+        ),
+        (("mcfc_out_gate",), NAN),
+        (("mulmcfc_bias",), NAN),
+        (("mulmcfcsignrealnpu_g_hat",), NAN),
+    ],
+)
+def test_mass_conserving_layers(parts, expected):
+    values = {
+        "mcfc_junction": 0.4,
+        "mcfc_out_gate": 0.2,
+        "mulmcfc_bias": 0.3,
+        "mulmcfcsignrealnpu_g_hat": 0.4,
+    }
+    found = sparsity(*((f"{part}/sparsity_error", values[part]) for part in parts))
+    assert found == pytest.approx(expected, nan_ok=True)
+
+
+def test_other_sparsity_errors_are_ignored():
+    ignored = ("gate", "W_a", "W_m")
+    assert math.isnan(sparsity(*((f"{part}/sparsity_error", 0.5) for part in ignored)))
+
+
+def test_first_weights_and_gates_of_a_verbose_run():
+    step = [
+        (VALID, 1.0),
+        (TEST, 2.0),
+        ("/network/layer_1/real_npu/W_real/text_summary", b"<pre>[[0.5 -1. ]\n [3. 4.]]</pre>"),
+        ("network/layer_1/real_npu/W_real/sparsity_error", 0.25),
+        ("/network/layer_1/real_npu/gate/text_summary", b"<pre>[0.75 1.  ]</pre>"),
+        ("/network/layer_2/real_npu/W_real/text_summary", b"<pre>[[9. 9.]]</pre>"),
+    ]
+    found = metrics((0, step), recursive_weight=True)
+    same(
+        found,
+        {
+            "metric.valid.interpolation": [1.0],
+            "step": [0],
+            "wall.time": [1000.0],
+            "metric.test.extrapolation": [2.0],
+            "weights.w0": [0.5],
+            "weights.w1": [-1.0],
+            "sparse.error.max": [0.25],
+            "gate.g0": [0.75],
+            "gate.g1": [1.0],
+            "recursive.weight": [NAN],
+        },
+    )
+    assert "weights.w0" not in metrics((0, step))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (b"<pre>[[0.5]]</pre>", (0.5, NAN)),
+        (b"<pre>[[nan inf]]</pre>", (NAN, math.inf)),
+        (b"<pre>[[1. -2.e-05]]</pre>", (1.0, -2e-5)),
+        (b"unreadable", (NAN, NAN)),
+    ],
+)
+def test_weights_that_are_few_or_not_finite(text, expected):
+    found = metrics(
+        (0, [(VALID, 1.0), ("/network/layer_1/nac/W/text_summary", text)]), recursive_weight=True
+    )
+    same(
+        {k: found[k] for k in ("weights.w0", "weights.w1")},
+        dict(zip(("weights.w0", "weights.w1"), ([v] for v in expected), strict=True)),
+    )
+
+
+def test_a_run_killed_within_a_step_has_missing_cells():
+    found = metrics((0, {VALID: 1.0, TEST: 2.0, W1: 0.25}), (1000, {VALID: 3.0}))
+    assert found["metric.test.extrapolation"] == pytest.approx([2.0, NAN], nan_ok=True)
+    assert found["sparse.error.max"] == pytest.approx([0.25, NAN], nan_ok=True)
+    assert found["step"] == [0, 1000]
+
+
+def test_a_value_missing_in_the_middle_does_not_move_later_ones():
+    found = metrics(*((k, {VALID: 1.0} | ({W1: k / 10} if k != 1 else {})) for k in range(4)))
+    assert found["sparse.error.max"] == pytest.approx([0.0, NAN, 0.2, 0.3], nan_ok=True)
+
+
+def test_a_step_logged_twice_has_two_rows():
+    found = metrics((0, {VALID: 1.0, TEST: 2.0}), (0, {VALID: 3.0, TEST: 4.0}))
+    assert found["metric.valid.interpolation"] == [1.0, 3.0]
+    assert found["metric.test.extrapolation"] == [2.0, 4.0]
+    assert found["step"] == [0, 0]
+
+
+@pytest.mark.parametrize("layer", [1, 2])
+def test_gates_follow_the_sparsity_error(layer):
+    gate = f"network/layer_{layer}/nalu/gate/mean"
+    step = {VALID: 1.0, TEST: 2.0, W1: 0.25}
+    ordered = {gate: 0.5} | step if layer == 1 else step | {gate: 0.5}
+    found = metrics((0, {VALID: 1.0} | ordered), matcher=ArithmeticMatcher(gates=True))
+    assert list(found)[-2:] == ["sparse.error.max", f"network.layer_{layer}.nalu.gate.mean"]
+    assert gate.replace("/", ".") not in metrics((0, step | {gate: 0.5}))
+
+
+def test_no_metrics_no_columns():
+    assert metrics((0, {W1: 0.5, "epoch": 1.0})) == {}
+
+
+def test_weights_only():
+    def matrix(name, text):
+        return f"/network/layer_1/real_npu/{name}/text_summary", text
+
+    found = WeightsParser().parse(
+        events(
+            (0, [matrix("W_real", b"<pre>[[1. 2.]]</pre>"), matrix("gate", b"<pre>[.5 1.]</pre>")]),
+            (0, [(VALID, 1.0), ("reinit/text_summary", b"restarted")]),
+            (100, [matrix("W_real", b"<pre>[[3. nan]]</pre>")]),
+            (
+                200,
+                [matrix("W_real", b"<pre>[[5. 6.]]</pre>"), matrix("W_real", b"<pre>[7.]</pre>")],
+            ),
+        )
+    )
+    same(
+        found,
+        {
+            "param.W_real.0": [1.0, 3.0, 5.0],
+            "param.W_real.1": [2.0, NAN, 6.0],
+            "step": [0, 100, 200],
+            "param.gate.0": [0.5, NAN, NAN],
+            "param.gate.1": [1.0, NAN, NAN],
+        },
+    )
+    assert WeightsParser().parse(events((0, {VALID: 1.0}))) == {}
+
+
+def test_matrix_text():
+    assert matrix_elements(b"<pre>[[1. 2.]\n [3. 4.]]</pre>") == [1, 2, 3, 4]
+    assert matrix_elements(b"<pre>0.5</pre>") == [0.5]
+    assert matrix_elements(b"<pre>[[1. two]]</pre>") is None
+    assert matrix_elements(b"[[1.]]") is None

@@ -1,0 +1,188 @@
+"""Readers of a folder of runs."""
+
+import csv
+import io
+import logging
+import math
+
+import pytest
+
+from stable_nalu.reader import RunProblem, TensorboardMetricReader, TensorboardReader
+from stable_nalu.reader import metric_reader as module
+from stable_nalu.reader.export import ArithmeticMatcher, write_tables
+from stable_nalu.writer import RunWriter
+
+VALID, TEST = "metric/valid/interpolation", "metric/test/extrapolation"
+MATCHER = ArithmeticMatcher(gates=True)
+
+
+def write_run(folder, steps=(0, 1000), tags=(VALID, TEST)):
+    writer = RunWriter(folder)
+    for step in steps:
+        for tag in tags:
+            writer.scalar(tag, step + 0.1)
+        writer.commit(step)
+    writer.close()
+    return writer.events.path
+
+
+def reader(folder, **options):
+    return TensorboardMetricReader(folder, MATCHER, progress_bar=False, **options)
+
+
+def names(tables):
+    return [table.name for table in tables]
+
+
+def test_runs_come_by_name_without_hidden_entries(tmp_path):
+    for name in ("b", "a", ".hidden", "c"):
+        path = write_run(tmp_path / name)
+        (path.parent / ".run.json").write_text("{}")
+        (path.parent / ".lock").write_text("")
+    runs = TensorboardReader(tmp_path)
+    assert len(runs) == 3
+    assert [name for name, _, _ in runs] == ["a", "b", "c"]
+    for name, path, events in runs:
+        assert path.startswith(str(tmp_path / name / "events.out.tfevents."))
+        assert [event.step for event in events] == [0, 1000]
+    assert [events for _, _, events in TensorboardReader(tmp_path, auto_open=False)] == [None] * 3
+
+
+@pytest.mark.parametrize("files", [0, 2])
+def test_wrong_number_of_files(tmp_path, files):
+    (tmp_path / "run").mkdir()
+    for index in range(files):
+        (tmp_path / "run" / f"events.{index}").touch()
+    with pytest.raises(ValueError, match="wrong number of logfile was found in run"):
+        list(TensorboardReader(tmp_path))
+
+
+def test_missing_folder(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        TensorboardReader(tmp_path / "absent")
+
+
+def test_data_frames(tmp_path):
+    pytest.importorskip("pandas")
+    write_run(tmp_path / "b", steps=(0,))
+    write_run(tmp_path / "a")
+    first, second = reader(tmp_path)
+    assert first["name"].tolist() == ["a", "a"]
+    assert second["name"].tolist() == ["b"]
+    assert first["step"].tolist() == [0, 1000]
+    assert str(first["step"].dtype) == "int64"
+    assert set(map(str, first.dtypes.iloc[1:])) == {"int64", "float64"}
+    assert first["sparse.error.max"].isna().all()
+
+
+def test_problems_are_reported_and_the_other_runs_read(tmp_path, caplog):
+    write_run(tmp_path / "good")
+    truncated = write_run(tmp_path / "truncated", steps=(0, 1000, 2000))
+    truncated.write_bytes(truncated.read_bytes()[:-5])
+    write_run(tmp_path / "no_metrics", tags=("loss/train/total",))
+    write_run(tmp_path / "resumed")
+    (tmp_path / "resumed" / "events.out.tfevents.2").touch()
+    (tmp_path / "nothing").mkdir()
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / "events.out.tfevents.1").touch()
+    (tmp_path / "parent" / "run").mkdir(parents=True)
+    (tmp_path / "notes.txt").touch()
+    subject = reader(tmp_path)
+    with caplog.at_level(logging.WARNING):
+        tables = list(subject.tables())
+    assert names(tables) == ["good", "truncated"]
+    assert tables[1].columns["step"] == [0, 1000]
+    found = {problem.run: problem for problem in subject.problems}
+    assert list(found) == [
+        "empty",
+        "no_metrics",
+        "notes.txt",
+        "nothing",
+        "parent",
+        "resumed",
+        "truncated",
+    ]
+    assert found["truncated"].message.startswith("partial record at byte ")
+    assert [run for run, problem in found.items() if not problem.skipped] == ["truncated"]
+    assert found["empty"] == RunProblem("empty", "empty file", True)
+    assert found["nothing"].message == "no event file"
+    assert found["notes.txt"].message == "not a folder"
+    assert found["resumed"].message.startswith("2 files instead of one event file")
+    assert "Warning: No data for no_metrics" in caplog.messages
+    assert any("truncated" in message for message in caplog.messages)
+    list(subject.tables())
+    assert len(subject.problems) == 7
+
+
+def test_the_first_run_fixes_the_columns(tmp_path, caplog):
+    gate = "network/layer_2/nalu/gate/mean"
+    write_run(tmp_path / "a_no_metrics", tags=())
+    write_run(tmp_path / "b", tags=(VALID, TEST))
+    write_run(tmp_path / "c", tags=(TEST, gate, VALID))
+    write_run(tmp_path / "d", tags=(VALID,))
+    _, _, d = tables = list(reader(tmp_path).tables())
+    assert len({tuple(table.columns) for table in tables}) == 1
+    assert list(d.columns)[0] == "metric.valid.interpolation"
+    assert all(map(math.isnan, d.columns["metric.test.extrapolation"]))
+    assert [m for m in caplog.messages if "network.layer_2.nalu.gate.mean" in m and " c," in m]
+
+
+def test_worker_processes_give_the_same_in_the_same_order(tmp_path, monkeypatch):
+    for index in range(7):
+        write_run(tmp_path / f"run_{index}", steps=range(index + 1))
+    alone = list(reader(tmp_path, processes=1).tables())
+    monkeypatch.setattr(module, "_BYTES_PER_WORKER", 1)
+    monkeypatch.setattr(module, "ProcessPoolExecutor", started := Recorder())
+    together = list(reader(tmp_path, processes=2).tables())
+    assert started.workers == [2]
+    assert csv_text(together) == csv_text(alone)
+
+
+class Recorder:
+    """Starts the real pool and remembers its size."""
+
+    def __init__(self):
+        self.workers = []
+        self.pool = module.ProcessPoolExecutor
+
+    def __call__(self, workers, **options):
+        self.workers.append(workers)
+        return self.pool(workers, **options)
+
+
+def test_a_matcher_that_cannot_travel_is_used_here(tmp_path, monkeypatch):
+    write_run(tmp_path / "a")
+    write_run(tmp_path / "b")
+    monkeypatch.setattr(module, "_BYTES_PER_WORKER", 1)
+    subject = TensorboardMetricReader(tmp_path, lambda tag: tag == TEST, processes=2)
+    assert names(subject.tables()) == ["a", "b"]
+
+
+def csv_text(tables):
+    file = io.StringIO()
+    assert write_tables(tables, csv.writer(file, lineterminator="\n"))
+    return file.getvalue()
+
+
+def test_every_tag_is_a_metric_by_default(tmp_path):
+    writer = RunWriter(tmp_path / "run")
+    writer.scalar("loss", 1.0)
+    writer.text("note", "text", rooted=False)
+    writer.commit(3)
+    writer.close()
+    (table,) = TensorboardMetricReader(tmp_path).tables()
+    assert table.columns["loss"] == [1.0]
+    assert table.columns["note.text_summary"] == ["text"]
+
+
+def test_csv_text_is_that_of_pandas(tmp_path):
+    pd = pytest.importorskip("pandas")
+    values = (0.1, 1e-7, 1.0, 123456.789, math.inf, -math.inf, math.nan, 3e38, 1e16, 1e-5)
+    for name in ("plain", "u_i-[-2, -1]-[1, 2]", 'quote"d'):
+        writer = RunWriter(tmp_path / name)
+        for step, value in enumerate(values):
+            writer.scalar(VALID, value)
+            writer.commit(step)
+        writer.close()
+    frames = pd.concat(list(reader(tmp_path)))
+    assert csv_text(reader(tmp_path).tables()) == frames.to_csv(index=False)
