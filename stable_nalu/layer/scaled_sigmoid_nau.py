@@ -18,7 +18,7 @@ from __future__ import annotations
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.functional.linear import linear
+from stable_nalu.functional import linear
 
 from .registry import MISTRY_2023_DIVISION, register
 

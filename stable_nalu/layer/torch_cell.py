@@ -26,7 +26,7 @@ from typing import ClassVar
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.functional.linear import linear
+from stable_nalu.functional import linear
 
 from .registry import register
 

@@ -1,98 +1,117 @@
 """Adam and SGD over leading run dimensions, with the numbers of `torch.optim`.
 
 Elementwise updates do not care how many runs are stacked; the learning rate may differ per run.
-Written out here because a bare `torch.optim` step costs more than the whole forward pass.
+Written out here because a bare `torch.optim` step costs more than the whole forward pass, and so
+that a compiler can fuse the update with the rest of an iteration.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import torch
 
 from stable_nalu.functional.reductions import per_run
 
-LearningRate = float | torch.Tensor
+Number = float | torch.Tensor
 Gradients = Sequence[torch.Tensor | None]
+Slots = dict[str, list[torch.Tensor]]
 
 
-class Adam:
-    """Adam with torch's defaults (betas 0.9 and 0.999, epsilon 1e-8, no decay).
+class Optimizer:
+    """Parameters and, per parameter, a step count and the tensors named in `slots`.
 
     `learning_rate` is a number, or one a run in a float64 tensor of shape `runs`.
     """
 
-    beta_1, beta_2, epsilon = 0.9, 0.999, 1e-8
-    slots = ("exp_avg", "exp_avg_sq")
+    slots: ClassVar[tuple[str, ...]]
 
-    def __init__(self, parameters: Sequence[torch.Tensor], learning_rate: LearningRate):
+    def __init__(self, parameters: Sequence[torch.Tensor], learning_rate: Number):
         self.parameters = list(parameters)
         self.learning_rate = learning_rate
         self.steps = [0] * len(self.parameters)
-        self.state = {slot: [torch.zeros_like(p) for p in self.parameters] for slot in self.slots}
+        self.state: Slots = {
+            slot: [torch.zeros_like(p) for p in self.parameters] for slot in self.slots
+        }
 
-    @torch.no_grad()
     def step(self, gradients: Gradients) -> None:
         """One update; a parameter without gradient is left alone."""
-        averages, squares = self.state["exp_avg"], self.state["exp_avg_sq"]
-        for k, (parameter, gradient) in enumerate(zip(self.parameters, gradients, strict=True)):
-            if gradient is None:
-                continue
-            self.steps[k] += 1
-            average, square = averages[k], squares[k]
-            average.lerp_(gradient, 1 - self.beta_1)
-            square.mul_(self.beta_2).addcmul_(gradient, gradient, value=1 - self.beta_2)
-            correction = (1 - self.beta_2 ** self.steps[k]) ** 0.5
-            denominator = (square.sqrt() / correction).add_(self.epsilon)
-            size = self.learning_rate / (1 - self.beta_1 ** self.steps[k])
-            if isinstance(size, torch.Tensor):
-                size = per_run(size.to(parameter.dtype), parameter.ndim - size.ndim)
-                parameter.add_((average * -size).div_(denominator))
-            else:
-                parameter.addcdiv_(average, denominator, value=-size)
+        with torch.no_grad():
+            for k, gradient in enumerate(gradients):
+                if gradient is not None:
+                    self.steps[k] += 1
+                    slots = [self.state[slot][k] for slot in self.slots]
+                    self.apply(self.parameters[k], slots, gradient, self.scalars(self.steps[k]))
+
+    def scalars(self, step: int) -> tuple[Number, ...]:
+        """Numbers that `apply` needs and that change with the step."""
+        raise NotImplementedError
+
+    def apply(
+        self,
+        parameter: torch.Tensor,
+        slots: Sequence[torch.Tensor],
+        gradient: torch.Tensor,
+        scalars: Sequence[Number],
+    ) -> None:
+        """Update one parameter and its slots in place."""
+        raise NotImplementedError
 
 
-class SGD:
+class Adam(Optimizer):
+    """Adam with torch's defaults: betas 0.9 and 0.999, epsilon 1e-8, no decay."""
+
+    slots = ("exp_avg", "exp_avg_sq")
+    beta_1, beta_2, epsilon = 0.9, 0.999, 1e-8
+
+    def scalars(self, step: int) -> tuple[Number, ...]:
+        correction = (1 - self.beta_2**step) ** 0.5
+        return correction, self.learning_rate / (1 - self.beta_1**step)
+
+    def apply(self, parameter, slots, gradient, scalars):
+        average, square = slots
+        correction, size = scalars
+        average.lerp_(gradient, 1 - self.beta_1)
+        square.mul_(self.beta_2).addcmul_(gradient, gradient, value=1 - self.beta_2)
+        denominator = (square.sqrt() / correction).add_(self.epsilon)
+        if isinstance(size, torch.Tensor):
+            parameter.add_((average * -_shaped(size, parameter)).div_(denominator))
+        else:
+            parameter.addcdiv_(average, denominator, value=-size)
+
+
+class SGD(Optimizer):
     """Plain gradient descent with momentum (not Nesterov's)."""
 
     slots = ("momentum_buffer",)
 
     def __init__(
-        self, parameters: Sequence[torch.Tensor], learning_rate: LearningRate, momentum: LearningRate
+        self, parameters: Sequence[torch.Tensor], learning_rate: Number, momentum: Number
     ):
-        self.parameters = list(parameters)
-        self.learning_rate = learning_rate
+        super().__init__(parameters, learning_rate)
         self.momentum = momentum
-        self.steps = [0] * len(self.parameters)
-        self.state = {slot: [torch.zeros_like(p) for p in self.parameters] for slot in self.slots}
 
-    @torch.no_grad()
-    def step(self, gradients: Gradients) -> None:
-        """One update; a parameter without gradient is left alone."""
-        buffers = self.state["momentum_buffer"]
-        for k, (parameter, gradient) in enumerate(zip(self.parameters, gradients, strict=True)):
-            if gradient is None:
-                continue
-            self.steps[k] += 1
-            if isinstance(self.momentum, torch.Tensor) or self.momentum != 0:
-                if self.steps[k] == 1:
-                    buffers[k].copy_(gradient)
-                else:
-                    buffers[k].mul_(_shaped(self.momentum, parameter)).add_(gradient)
-                gradient = buffers[k]
-            if isinstance(self.learning_rate, torch.Tensor):
-                parameter.sub_(gradient * _shaped(self.learning_rate, parameter))
-            else:
-                parameter.add_(gradient, alpha=-self.learning_rate)
+    def scalars(self, step: int) -> tuple[Number, ...]:
+        return (self.learning_rate,)
+
+    def apply(self, parameter, slots, gradient, scalars):
+        (rate,) = scalars
+        if isinstance(self.momentum, torch.Tensor) or self.momentum != 0:
+            (buffer,) = slots
+            buffer.mul_(_shaped(self.momentum, parameter)).add_(gradient)
+            gradient = buffer
+        if isinstance(rate, torch.Tensor):
+            parameter.sub_(gradient * _shaped(rate, parameter))
+        else:
+            parameter.add_(gradient, alpha=-rate)
 
 
-def _shaped(value: LearningRate, parameter: torch.Tensor) -> LearningRate:
+def _shaped(value: Number, parameter: torch.Tensor) -> Number:
     if not isinstance(value, torch.Tensor):
         return value
-    return per_run(value.to(parameter.dtype), parameter.ndim - value.ndim)
-
-
-Optimizer = Adam | SGD
+    value = value.to(parameter.device, parameter.dtype)
+    return per_run(value, parameter.ndim - value.ndim) if value.ndim else value
 
 
 def optimizer_state(optimizer: Optimizer, run: int | None) -> dict:

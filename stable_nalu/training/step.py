@@ -13,7 +13,7 @@ from stable_nalu.functional import get_train_criterion
 
 from .clipping import clip_norm, clip_value
 from .loss import Penalties
-from .optimizer import SGD, Adam, LearningRate
+from .optimizer import SGD, Adam, Number, Optimizer
 from .schedules import temperature
 
 
@@ -62,8 +62,8 @@ class TrainingStep:
         self._clocked = [m for m in modules if m.reads_iteration]
         self._tempered = [m for m in modules if "tau" in m._parameters]
 
-    def _build_optimizer(self, configs: Sequence[SimpleNamespace]) -> Adam | SGD:
-        rate: LearningRate = per_run_value(configs, "learning_rate", 1e-3)
+    def _build_optimizer(self, configs: Sequence[SimpleNamespace]) -> Optimizer:
+        rate: Number = per_run_value(configs, "learning_rate", 1e-3)
         if getattr(configs[0], "optimizer", "adam") == "adam":
             return Adam(self.parameters, rate)
         return SGD(self.parameters, rate, per_run_value(configs, "momentum", 0.0))
@@ -73,33 +73,40 @@ class TrainingStep:
             return limit.to(self.parameters[0].device, self.parameters[0].dtype)
         return limit
 
-    def loss(self, iteration: int, x: torch.Tensor, t: torch.Tensor):
-        """(criterion, weighted penalties or None, total) on one batch, each of shape `runs`."""
+    def prepare(self, iteration: int):
+        """Move schedules to `iteration`: (criterion function, weights of the penalties in force)."""
         for module in self._tempered:
             module.set_parameter("tau", temperature(iteration))
         for module in self._clocked:
             module.iteration = iteration
-        weights = self.penalties.weights(iteration)
-        y = self.model(x)
-        criterion = get_train_criterion(self._criterion_name, iteration, self._pcc2mse)(y, t)
-        penalty = self.penalties.total(weights)
-        return criterion, penalty, criterion if penalty is None else criterion + penalty
+        criterion = get_train_criterion(self._criterion_name, iteration, self._pcc2mse)
+        return criterion, self.penalties.weights(iteration)
 
-    def gradients(self, total: torch.Tensor) -> Sequence[torch.Tensor | None]:
-        """Clipped gradients of every trainable parameter."""
+    def loss(self, x: torch.Tensor, t: torch.Tensor, criterion, weights):
+        """(criterion, weighted penalties or None, total) on one batch, each of shape `runs`."""
+        error = criterion(self.model(x), t)
+        penalty = self.penalties.total(weights)
+        return error, penalty, error if penalty is None else error + penalty
+
+    def gradients(
+        self, total: torch.Tensor, parameters: Sequence[torch.Tensor] | None = None
+    ) -> Sequence[torch.Tensor | None]:
+        """Clipped gradients of every trainable parameter; none when nothing is trainable."""
+        if not total.requires_grad:
+            return ()
         # Runs are independent: the gradient of the sum is the gradient of each.
         objective = total.sum() if self.run_dims else total
-        gradients = torch.autograd.grad(objective, self.parameters, allow_unused=True)
+        gradients = torch.autograd.grad(
+            objective, self.parameters if parameters is None else parameters, allow_unused=True
+        )
         if self._clip_norm is not None:
             gradients = clip_norm(gradients, self._clip_norm, self.run_dims)
         if self._clip_value is not None:
             gradients = clip_value(gradients, self._clip_value, self.run_dims)
         return gradients
 
-    def update(self, gradients: Sequence[torch.Tensor | None], criterion: torch.Tensor) -> None:
-        """Optimiser step, then clamping and the layers' own post-step actions."""
-        if gradients:
-            self.optimizer.step(gradients)
+    def finish(self, criterion: torch.Tensor) -> None:
+        """After the optimiser: clamp bounded parameters, run the layers' own actions."""
         with torch.no_grad():
             for module in self._bounded:
                 for name, (low, high) in module.parameter_bounds().items():
@@ -107,10 +114,15 @@ class TrainingStep:
             for module in self._stateful:
                 module.after_step(criterion.detach())
 
+    def update(self, gradients: Sequence[torch.Tensor | None], criterion: torch.Tensor) -> None:
+        """Optimiser step and what follows it."""
+        self.optimizer.step(gradients)
+        self.finish(criterion)
+
     def run(self, iteration: int, x: torch.Tensor, t: torch.Tensor) -> StepResult:
         """One whole iteration."""
-        criterion, penalty, total = self.loss(iteration, x, t)
-        gradients = self.gradients(total) if total.requires_grad else ()
+        criterion, penalty, total = self.loss(x, t, *self.prepare(iteration))
+        gradients = self.gradients(total)
         self.update(gradients, criterion)
         return StepResult(criterion, penalty, total, gradients)
 

@@ -1,0 +1,165 @@
+import pytest
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule, extended_children
+from tests.runs import normal
+
+
+class Leaf(ExtendedTorchModule):
+    """One weight, one constant, one penalty; counts what is asked of it."""
+
+    def __init__(self, *, bounded=False, penalty=True):
+        super().__init__("leaf")
+        self.W = torch.nn.Parameter(torch.empty(2, 2))
+        self.tau = torch.nn.Parameter(torch.ones(()), requires_grad=False)
+        self.bounded, self.penalty = bounded, penalty
+        self.resets = self.terms_computed = 0
+        self.losses = []
+
+    def reset_parameters(self):
+        self.resets += 1
+        torch.nn.init.uniform_(self.W, -1, 1)
+
+    def regualizer_terms(self):
+        return {"W": self._penalty if self.penalty else None}
+
+    def _penalty(self):
+        self.terms_computed += 1
+        return self.W.abs().sum()
+
+    def parameter_bounds(self):
+        return {"W": (-0.5, 0.5)} if self.bounded else {}
+
+    def after_step(self, loss):
+        self.losses.append(loss)
+
+
+class Tree(ExtendedTorchModule):
+    """Leaves as a child, in a list and in a sequence of sequences."""
+
+    def __init__(self):
+        super().__init__("tree", name="named")
+        self.first = Leaf(bounded=True)
+        self.many = torch.nn.ModuleList([Leaf(), torch.nn.Linear(2, 2)])
+        self.nested = torch.nn.Sequential(torch.nn.Sequential(Leaf(bounded=True)))
+        self.resets = 0
+
+    @property
+    def leaves(self):
+        return [self.first, self.many[0], self.nested[0][0]]
+
+    def reset_parameters(self):
+        self.resets += 1
+        super().reset_parameters()
+
+
+class Broken(ExtendedTorchModule):
+    def __init__(self):
+        super().__init__("broken")
+        self.child = Leaf()
+        raise RuntimeError("half-way")
+
+
+def test_a_module_alone_is_initialised_once():
+    assert Leaf().resets == 1
+
+
+def test_only_the_outermost_module_starts_the_initialisation():
+    tree = Tree()
+    assert tree.resets == 1
+    assert [leaf.resets for leaf in tree.leaves] == [1, 1, 1]
+
+
+def test_children_draw_in_the_order_of_construction():
+    torch.manual_seed(3)
+    tree = Tree()
+    torch.manual_seed(3)
+    # The plain layer draws when it is constructed, before anything is initialised.
+    torch.nn.Linear(2, 2)
+    for leaf in tree.leaves:
+        assert torch.equal(leaf.W, torch.empty(2, 2).uniform_(-1, 1))
+
+
+def test_a_failed_construction_leaves_later_ones_intact():
+    with pytest.raises(RuntimeError, match="half-way"):
+        Broken()
+    assert Leaf().resets == 1
+
+
+def test_layers_of_a_plain_module_are_initialised_too():
+    assert [leaf.resets for leaf in torch.nn.Sequential(Leaf(), Leaf())] == [1, 1]
+
+
+def test_children_through_plain_containers():
+    tree = Tree()
+    assert list(extended_children(tree)) == tree.leaves
+    assert list(tree.extended_modules()) == [tree, *tree.leaves]
+
+
+def test_namespace():
+    assert (Leaf().namespace, Tree().namespace) == ("leaf", "named")
+
+
+def test_regualizer_sums_by_key():
+    tree = Tree()
+    expected = sum(leaf.W.abs().sum() for leaf in tree.leaves)
+    total = tree.regualizer()
+    assert set(total) == {"W"}
+    torch.testing.assert_close(total["W"], expected)
+
+
+def test_regualizer_computes_only_what_is_asked_for():
+    tree = Tree()
+    assert tree.regualizer(keys={"z"}) == {}
+    assert [leaf.terms_computed for leaf in tree.leaves] == [0, 0, 0]
+    assert Leaf(penalty=False).regualizer() == {}
+
+
+def test_optimize_clamps_and_runs_the_hooks():
+    tree, loss = Tree(), torch.tensor(2.0)
+    for leaf in tree.leaves:
+        leaf.W.data.fill_(3.0)
+    tree.optimize(loss)
+    assert [leaf.W.max().item() for leaf in tree.leaves] == [0.5, 3.0, 0.5]
+    assert [leaf.losses for leaf in tree.leaves] == [[loss]] * 3
+
+
+def test_optimize_leaves_weights_within_bounds_alone():
+    leaf = Leaf(bounded=True)
+    leaf.W.data = 0.1 * normal(2, 2).float()
+    before = leaf.W.clone()
+    leaf.optimize(torch.tensor(0.0))
+    assert torch.equal(leaf.W, before)
+
+
+def test_set_parameter_reaches_every_module_that_has_it():
+    tree = Tree()
+    tree.set_parameter("tau", 0.25)
+    assert [leaf.tau.item() for leaf in tree.leaves] == [0.25] * 3
+    tree.set_parameter("absent", 1.0)
+
+
+def test_set_parameter_fills_all_runs():
+    leaf = Leaf()
+    leaf.tau = torch.nn.Parameter(torch.ones(3), requires_grad=False)
+    leaf.set_parameter("tau", 0.5)
+    assert leaf.tau.tolist() == [0.5] * 3
+
+
+def random_switches(tree):
+    return {module.allow_random for module in tree.extended_modules()}
+
+
+def leave_by_an_error(tree):
+    with tree.no_random():
+        raise KeyError
+
+
+def test_no_random_switches_all_modules_and_back():
+    tree = Tree()
+    with tree.no_random():
+        assert random_switches(tree) == {False}
+    assert random_switches(tree) == {True}
+    with pytest.raises(KeyError):
+        leave_by_an_error(tree)
+    assert random_switches(tree) == {True}

@@ -1,0 +1,114 @@
+import math
+
+import pytest
+import torch
+
+from stable_nalu.functional import mnac
+from stable_nalu.functional.mnac import MNAC_MODES
+from tests.runs import RUNS, assert_runs_are_independent, indices, normal
+
+
+def sign(v):
+    return float(v > 0) - float(v < 0)
+
+
+def loop(x, w, mode, is_training):
+    """One output of one sample, by the formula."""
+    total = 1.0
+    for a, b in zip(x, w, strict=True):
+        active = math.tanh(1000 * b) ** 2 if is_training else abs(b)
+        total *= {
+            "prod": lambda: a * b + 1 - b,
+            "exp-log": lambda: a * b + 1 - b,
+            "no-idendity": lambda: a * b,
+            "div": lambda: active * (sign(a) * abs(a) ** b) + (1 - active),
+            "div-sepSign": lambda: (active * abs(a) ** b + (1 - active)) * sign(a) ** round(b),
+        }[mode]()
+    return total
+
+
+CASES = [(mode, training) for mode in MNAC_MODES for training in (False, True)]
+
+
+def inputs_for(mode, runs):
+    x, W = normal(*runs, 4, 3), normal(*runs, 2, 3, seed=1)
+    return (x.abs() + 0.1, W.sigmoid()) if mode == "exp-log" else (x, W)
+
+
+@pytest.mark.parametrize("runs", RUNS)
+@pytest.mark.parametrize(("mode", "training"), CASES)
+def test_against_loops(mode, training, runs):
+    x, W = inputs_for(mode, runs)
+    y = mnac(x, W, mode, training)
+    assert y.shape == (*runs, 4, 2)
+    for index in indices(runs):
+        for b, row in enumerate(x[index].tolist()):
+            for o, weights in enumerate(W[index].tolist()):
+                expected = loop(row, weights, mode, training)
+                assert y[index][b, o].item() == pytest.approx(expected, rel=1e-11)
+
+
+@pytest.mark.parametrize(("mode", "training"), CASES)
+def test_gradient(mode, training):
+    """Away from w = 0, where A changes faster than a finite difference can follow."""
+    x, W = inputs_for(mode, (2,))
+    W = (W.sign() * (W.abs() + 0.05)).requires_grad_()
+    if mode == "div-sepSign":
+        W = W.detach().clamp(-1.4, 1.4).requires_grad_()
+    assert torch.autograd.gradcheck(lambda x, W: mnac(x, W, mode, training), (x.requires_grad_(), W))
+
+
+@pytest.mark.parametrize(("mode", "training"), CASES)
+def test_runs_are_independent(mode, training):
+    x, W = (v.float() for v in inputs_for(mode, (2, 3)))
+    assert_runs_are_independent(lambda x, W: mnac(x, W, mode, training), (2, 3), x, W)
+
+
+def gradients(function, x, W, upstream):
+    x, W = x.clone().requires_grad_(), W.clone().requires_grad_()
+    y = function(x, W)
+    return y.detach(), *torch.autograd.grad(y, (x, W), upstream)
+
+
+def spelled_prod(x, W):
+    w = W.t().unsqueeze(0)
+    return torch.prod((x.unsqueeze(2) * w + 1) - w, 1)
+
+
+def spelled_div(x, W):
+    w, x = W.t().unsqueeze(0), x.unsqueeze(2)
+    active = torch.tanh(1000 * w) ** 2
+    return torch.prod(active * (torch.sign(x) * torch.abs(x) ** w) + (1 - active), 1)
+
+
+@pytest.mark.parametrize(("mode", "spelled"), [("prod", spelled_prod), ("div", spelled_div)])
+def test_rounding_order(mode, spelled):
+    """Bit for bit the explicit expression, left to right, over one broadcast view of W."""
+    x, W, upstream = normal(128, 5).float(), normal(3, 5, seed=1).float(), normal(128, 3).float()
+    ours = gradients(lambda x, W: mnac(x, W, mode, True), x, W, upstream)
+    for own, expected in zip(ours, gradients(spelled, x, W, upstream), strict=True):
+        assert torch.equal(own, expected)
+
+
+def test_rounding_order_matters():
+    """The order is a choice: x w + (1 - w) rounds otherwise."""
+    x, W = normal(128, 5).float(), normal(3, 5, seed=1).float()
+    w = W.t().unsqueeze(0)
+    assert not torch.equal(mnac(x, W), torch.prod(x.unsqueeze(2) * w + (1 - w), 1))
+
+
+@pytest.mark.parametrize("mode", ["div", "div-sepSign"])
+def test_a_zero_weight_ignores_its_input(mode):
+    x = torch.tensor([[0.0, 4.0]])
+    assert mnac(x, torch.tensor([[0.0, -1.0]]), mode, True).item() == 0.25
+
+
+def test_a_zero_input_with_a_negative_weight():
+    x, W = torch.zeros(1, 1), torch.tensor([[-1.0]])
+    assert mnac(x, W, "div", True).isnan().item()
+    assert mnac(x, W, "div-sepSign", True).item() == math.inf
+
+
+def test_unknown_mode():
+    with pytest.raises(ValueError, match="mnac mode 'product' is not one of prod, exp-log"):
+        mnac(normal(1, 1), normal(1, 1), "product")

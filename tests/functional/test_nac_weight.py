@@ -1,0 +1,66 @@
+import pytest
+import torch
+
+from stable_nalu.functional import golden_sigmoid, golden_tanh, nac_weight
+from stable_nalu.functional.nac_weight import NAC_WEIGHT_MODES
+from tests.runs import RUNS, indices, normal
+
+
+@pytest.mark.parametrize("runs", RUNS)
+@pytest.mark.parametrize("mode", NAC_WEIGHT_MODES)
+def test_value(mode, runs):
+    w_hat, m_hat = normal(*runs, 2, 3), normal(*runs, 2, 3, seed=1)
+    if mode == "golden-ratio":
+        expected = golden_tanh(w_hat) * golden_sigmoid(m_hat)
+    else:
+        expected = torch.tanh(w_hat) * torch.sigmoid(m_hat)
+    assert torch.equal(nac_weight(w_hat, m_hat, mode), expected)
+
+
+@pytest.mark.parametrize("mode", ["normal", "golden-ratio"])
+def test_true_gradients(mode):
+    inputs = [normal(2, 3, seed=s).requires_grad_() for s in (0, 1)]
+    assert torch.autograd.gradcheck(lambda w, m: nac_weight(w, m, mode), inputs)
+
+
+def backward(mode, dtype=torch.float64):
+    w_hat = normal(4, 50).to(dtype).requires_grad_()
+    m_hat = normal(4, 50, seed=1).to(dtype).requires_grad_()
+    upstream = normal(4, 50, seed=2).to(dtype)
+    ours = torch.autograd.grad(nac_weight(w_hat, m_hat, mode), (w_hat, m_hat), upstream)
+    t, s = torch.tanh(w_hat.detach()), torch.sigmoid(m_hat.detach())
+    return ours, upstream, t, s, w_hat.detach()
+
+
+def test_rounding_order_of_the_normal_gradient():
+    """Strictly left to right; NALU amplifies another last bit to a visible difference."""
+    (dw, dm), G, t, s, _ = backward("normal", torch.float32)
+    assert torch.equal(dw, (G * (1 - t * t)) * s)
+    assert torch.equal(dm, ((G * t) * s) * (1 - s))
+    assert not torch.equal(dm, G * (t * (s * (1 - s))))
+
+
+def test_sign_gradient():
+    (dw, dm), G, t, s, w_hat = backward("sign")
+    torch.testing.assert_close(dw, G * (1 - t**2) * s)
+    torch.testing.assert_close(dm, 0.1 * G * torch.sign(w_hat) * s * (1 - s))
+
+
+def test_independent_gradient():
+    (dw, dm), G, t, s, _ = backward("independent")
+    torch.testing.assert_close(dw, G * (1 - t**2))
+    torch.testing.assert_close(dm, G * s * (1 - s))
+
+
+def test_runs_are_independent():
+    """Up to the last bit: tanh and sigmoid round otherwise at the end of a vector register."""
+    w_hat, m_hat = normal(2, 3, 4, 5).float(), normal(2, 3, 4, 5, seed=1).float()
+    together = nac_weight(w_hat, m_hat)
+    for index in indices((2, 3)):
+        alone = nac_weight(w_hat[index], m_hat[index])
+        torch.testing.assert_close(together[index], alone, rtol=2e-7, atol=0)
+
+
+def test_unknown_mode():
+    with pytest.raises(ValueError, match="nac_weight mode 'hard' is not one of normal, sign"):
+        nac_weight(normal(1, 1), normal(1, 1), "hard")
