@@ -1,4 +1,4 @@
-"""Say of every run in an exported CSV file whether it solved its task: one line a run."""
+"""Say of every run in an exported CSV file whether it solved its task: one line each."""
 
 import argparse
 import csv
@@ -20,7 +20,7 @@ def number(row: Row, column: str) -> float:
     return float(row[column] or "nan")
 
 
-def verdict(name: str, rows: list[Row], threshold: float) -> str:
+def verdict(rows: list[Row], threshold: float) -> str:
     """What became of one run, given its rows in step order."""
     last = [row for row in rows[-BEST_RANGE:] if not math.isnan(number(row, VALIDATION))]
     best = min(last, key=lambda row: number(row, VALIDATION), default=rows[-1])
@@ -31,8 +31,8 @@ def verdict(name: str, rows: list[Row], threshold: float) -> str:
     )
     if error < threshold:
         solved = next(row[STEP] for row in rows if number(row, TEST) < threshold)
-        return f"success: solved at step {solved} ({facts}): {name}"
-    return f"not solved in {rows[-1][STEP]} steps ({facts}): {name}"
+        return f"success: solved at step {solved} ({facts})"
+    return f"not solved in {rows[-1][STEP]} steps ({facts})"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with Path(args.csv).open(encoding="utf-8", newline="") as file:
             for row in csv.DictReader(file):
                 runs.setdefault(row["name"], []).append(row)
-        lines = [verdict(name, rows, args.threshold) for name, rows in runs.items()]
+        verdicts = {name: verdict(rows, args.threshold) for name, rows in runs.items()}
     except OSError as error:
         sys.stderr.write(f"verdict.py: error: argument --csv: {error}\n")
         return 2
@@ -62,7 +62,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             f"export/simple_function_static.py ({error})\n"
         )
         return 2
-    sys.stdout.writelines(f"{line}\n" for line in lines)
+    for name, line in verdicts.items():
+        sys.stdout.write(f"{line}: {name}\n" if len(verdicts) > 1 else f"{line}\n")
     return 0
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
@@ -12,7 +14,7 @@ _FREE_OPTIONS = frozenset({"eps"})
 
 
 def select_options(entry: LayerEntry, options: dict[str, object]) -> dict[str, object]:
-    """Those of `options` that the layer of `entry` reads; a name that no layer reads is an error."""
+    """Those of `options` that the layer of `entry` reads; a name unknown to all is an error."""
     known = frozenset().union(*(e.options for e in entries().values()))
     unknown = set(options) - known - _FREE_OPTIONS
     if unknown:
@@ -20,13 +22,16 @@ def select_options(entry: LayerEntry, options: dict[str, object]) -> dict[str, o
     return {k: v for k, v in options.items() if k in entry.options} | entry.fixed_options
 
 
-def lookup(unit_name: str, *, cell: bool = False) -> LayerEntry:
-    """The entry of a key; ValueError names the near misses."""
+def lookup(
+    unit_name: str, *, cell: bool = False
+) -> tuple[LayerEntry, Callable[..., ExtendedTorchModule]]:
+    """The entry of a key, and its layer or cell class."""
     entry = entries().get(unit_name)
-    if entry is None or (entry.cell if cell else entry.layer) is None:
+    build = entry and (entry.cell if cell else entry.layer)
+    if entry is None or build is None:
         kind = "recurrent cell" if cell else "layer"
         raise ValueError(f"{unit_name!r} is not a {kind}; see the table of layers in the README")
-    return entry
+    return entry, build
 
 
 class GeneralizedLayer(ExtendedTorchModule):
@@ -47,8 +52,8 @@ class GeneralizedLayer(ExtendedTorchModule):
     ):
         super().__init__("layer", name)
         self.unit_name = unit_name
-        entry = lookup(unit_name)
-        self.layer = entry.layer(in_features, out_features, **select_options(entry, options))
+        entry, build = lookup(unit_name)
+        self.layer = build(in_features, out_features, **select_options(entry, options))
 
     def reset_parameters(self) -> None:
         self.layer.reset_parameters()
@@ -78,9 +83,9 @@ class GeneralizedCell(ExtendedTorchModule):
     ):
         super().__init__("cell", name)
         self.unit_name = unit_name
-        entry = lookup(unit_name, cell=True)
+        entry, build = lookup(unit_name, cell=True)
         selected = select_options(entry, options)
-        self.cell = entry.cell(input_size, hidden_size, name=name, **selected)
+        self.cell = build(input_size, hidden_size, name=name, **selected)
 
     def reset_parameters(self) -> None:
         self.cell.reset_parameters()

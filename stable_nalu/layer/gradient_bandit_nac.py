@@ -33,6 +33,11 @@ CHOICES = 3
 class GradientBanditNACLayer(ExtendedTorchModule):
     """Addition and subtraction, learned from the loss alone."""
 
+    W_hat: torch.Tensor
+    running_mean_iter: torch.Tensor
+    running_mean_loss: torch.Tensor
+    sample: torch.Tensor
+
     def __init__(self, in_features: int, out_features: int, *, name: str | None = None):
         super().__init__("nac", name)
         self.in_features = in_features

@@ -55,10 +55,11 @@ class GumbelNACLayer(ExtendedTorchModule):
         if not self.allow_random:
             return x @ self.weights().mT
         logits = self.log_probabilities()
-        if not reuse:
+        gumbel = self._gumbel
+        if gumbel is None or not reuse:
             u = self.random.uniform(logits.shape[-3:], _SMALLEST_UNIFORM, 1, like=logits)
-            self._gumbel = -torch.log(-torch.log(u))
-        q = torch.softmax((logits + self._gumbel) / per_run(self.tau, 3), dim=-1)
+            gumbel = self._gumbel = -torch.log(-torch.log(u))
+        q = torch.softmax((logits + gumbel) / per_run(self.tau, 3), dim=-1)
         return x @ expected_sign(q).mT
 
     def observations(self) -> list[Observation]:

@@ -24,6 +24,39 @@ from stable_nalu.functional import linear
 from .registry import MISTRY_2023_DIVISION, register
 
 
+class RowNorm(torch.nn.Module):
+    """torch's BatchNorm1d, with its names, for the rows of x `(*runs, rows, features)`."""
+
+    eps = 1e-5
+    momentum = 0.1
+    running_mean: torch.Tensor
+    running_var: torch.Tensor
+    num_batches_tracked: torch.Tensor
+
+    def __init__(self, features: int):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(features))
+        self.bias = torch.nn.Parameter(torch.zeros(features))
+        self.register_buffer("running_mean", torch.zeros(features))
+        self.register_buffer("running_var", torch.ones(features))
+        self.register_buffer("num_batches_tracked", torch.zeros((), dtype=torch.int64))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """x normalised by its own statistics in training, else by the running ones."""
+        if self.training:
+            mean, variance = x.mean(-2), x.var(-2, correction=0)
+            self._track(x.detach())
+        else:
+            mean, variance = self.running_mean, self.running_var
+        normal = (x - mean.unsqueeze(-2)) / torch.sqrt(variance + self.eps).unsqueeze(-2)
+        return normal * self.weight.unsqueeze(-2) + self.bias.unsqueeze(-2)
+
+    def _track(self, x: torch.Tensor) -> None:
+        self.running_mean.lerp_(x.mean(-2), self.momentum)
+        self.running_var.lerp_(x.var(-2), self.momentum)
+        self.num_batches_tracked += 1
+
+
 class SigmoidNAULayer(ExtendedTorchModule):
     """Addition of selected inputs."""
 
@@ -36,9 +69,8 @@ class SigmoidNAULayer(ExtendedTorchModule):
             raise ValueError("SigmoidNAU normalises over its inputs and needs at least 2")
         self.in_features = in_features
         self.out_features = out_features
-        # Used as holders of parameters, initial values and names; their own forward passes know
-        # no run dimensions.
-        self.bn = torch.nn.BatchNorm1d(out_features)
+        self.bn = RowNorm(out_features)
+        # Holds parameters and draws them; its own forward pass knows no run dimensions.
         self.l1 = torch.nn.Linear(out_features, out_features)
         self.W_logits = torch.nn.Parameter(torch.empty(in_features, out_features))
 
@@ -48,21 +80,7 @@ class SigmoidNAULayer(ExtendedTorchModule):
     def mask(self) -> torch.Tensor:
         """Soft mask; in training this moves the running statistics, as batch norm does."""
         hidden = linear(self.W_logits, self.l1.weight, self.l1.bias)
-        mean, variance = self._statistics(hidden)
-        deviation = torch.sqrt(variance + self.bn.eps).unsqueeze(-2)
-        normal = (hidden - mean.unsqueeze(-2)) / deviation
-        return torch.sigmoid(normal * self.bn.weight.unsqueeze(-2) + self.bn.bias.unsqueeze(-2))
-
-    def _statistics(self, hidden):
-        bn = self.bn
-        if not self.training:
-            return bn.running_mean, bn.running_var
-        mean, variance = hidden.mean(-2), hidden.var(-2, correction=0)
-        with torch.no_grad():
-            bn.num_batches_tracked += 1
-            bn.running_mean.lerp_(mean, bn.momentum)
-            bn.running_var.lerp_(hidden.var(-2), bn.momentum)
-        return mean, variance
+        return torch.sigmoid(self.bn(hidden))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         mask = self.mask()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,4 +56,5 @@ def _order(entry: LayerEntry) -> tuple[bool, int, str]:
 def _row(entry: LayerEntry, name: str, options: Mapping[str, Any], cites: str) -> str:
     words = " ".join([entry.key, *option_words(options)])
     marks = ["yes" if unit is not None else "–" for unit in (entry.layer, entry.cell)]
-    return f"| {name} | `{words}` | {' | '.join(marks)} | {cites} |"
+    reference = re.sub(r"arXiv:(\S+)", r"[arXiv:\1](https://arxiv.org/abs/\1)", cites)
+    return f"| {name} | `{words}` | {' | '.join(marks)} | {reference} |"

@@ -40,8 +40,9 @@ def test_without_randomness_the_most_probable_weight_is_used_and_the_sample_kept
         y = layer(X)
     assert torch.equal(state, torch.get_rng_state())
     assert torch.equal(layer.sample, sample)
-    W = torch.tensor([[SIGNS[max(range(3), key=v.__getitem__)] for v in row]
-                      for row in layer.W_hat.tolist()])
+    W = torch.tensor(
+        [[SIGNS[max(range(3), key=v.__getitem__)] for v in row] for row in layer.W_hat.tolist()]
+    )
     assert torch.equal(y, X @ W.mT)
 
 

@@ -1,4 +1,4 @@
-"""SillyReRegualizedLinearMNAC: a product without the identity, and the two names that lead to it."""
+"""SillyReRegualizedLinearMNAC: no identity in the product; two more names lead to it."""
 
 import math
 

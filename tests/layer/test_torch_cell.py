@@ -4,7 +4,14 @@ import pytest
 import torch
 
 from stable_nalu.ensemble import stack_models
-from stable_nalu.layer import GeneralizedCell, GRUCell, LSTMCell, RNNReLUCell, RNNTanhCell
+from stable_nalu.layer import (
+    GeneralizedCell,
+    GeneralizedLayer,
+    GRUCell,
+    LSTMCell,
+    RNNReLUCell,
+    RNNTanhCell,
+)
 
 IN, HIDDEN, BATCH = 3, 4, 5
 CELLS = {
@@ -99,8 +106,6 @@ def test_options_of_other_layers_are_not_read(key):
 
 @pytest.mark.parametrize("key", CELLS)
 def test_is_a_cell_and_not_a_layer(key):
-    from stable_nalu.layer import GeneralizedLayer
-
     assert key in GeneralizedCell.unit_names()
     assert key not in GeneralizedLayer.unit_names()
     with pytest.raises(ValueError, match=f"'{key}' is not a layer"):

@@ -1,0 +1,114 @@
+"""Training noise for compiled iterations: recorded as inputs, drawn ahead in blocks, per run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from stable_nalu.abstract.random_source import Bound, RandomSource
+from stable_nalu.functional.reductions import per_run
+
+BLOCK_ELEMENTS = 1 << 20
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One uniform draw of an iteration: the shape for one run, and its bounds.
+
+    Bounds that depend on the data are None: unit noise is drawn and scaled inside the iteration.
+    """
+
+    shape: tuple[int, ...]
+    bounds: tuple[float, float] | None
+
+
+class RecordingRandomSource(RandomSource):
+    """Notes which uniform draws an iteration makes, without drawing."""
+
+    def __init__(self, runs: int):
+        self.runs = runs
+        self.draws: list[Draw] = []
+
+    def uniform(
+        self, shape: tuple[int, ...], low: Bound, high: Bound, like: torch.Tensor
+    ) -> torch.Tensor:
+        fixed = not isinstance(low, torch.Tensor) and not isinstance(high, torch.Tensor)
+        self.draws.append(Draw(tuple(shape), (float(low), float(high)) if fixed else None))
+        return like.new_ones(self.runs, *shape)
+
+
+class ReplayingRandomSource(RandomSource):
+    """Hands out noise that was drawn before, scaling unit noise to bounds that are tensors."""
+
+    def __init__(self, noise: Sequence[torch.Tensor]):
+        self._noise = iter(noise)
+
+    def uniform(
+        self, shape: tuple[int, ...], low: Bound, high: Bound, like: torch.Tensor
+    ) -> torch.Tensor:
+        noise = next(self._noise)
+        tensors = [bound for bound in (low, high) if isinstance(bound, torch.Tensor)]
+        if not tensors:
+            return noise
+        low, high = (
+            per_run(b, len(shape)) if isinstance(b, torch.Tensor) else b for b in (low, high)
+        )
+        return noise * (high - low) + low
+
+
+class NoiseFeed:
+    """The noise of successive iterations, each run from its own generator.
+
+    All draws of an iteration come from one fill of a block: a run's generator advances exactly as
+    it would drawing one value after another.
+    """
+
+    def __init__(
+        self, generators: Sequence[torch.Generator], draws: Sequence[Draw], like: torch.Tensor
+    ):
+        self._generators = list(generators)
+        self._draws = list(draws)
+        self._sizes = [torch.Size(draw.shape).numel() for draw in draws]
+        self._like = like
+        per_iteration = len(self._generators) * sum(self._sizes)
+        self._block = max(1, min(512, BLOCK_ELEMENTS // per_iteration))
+        self._ready: list[tuple[torch.Tensor, ...]] = []
+        self._starts: list[torch.Tensor] = []
+
+    def example(self) -> list[torch.Tensor]:
+        """Tensors of the shapes that `next` returns."""
+        return [self._like.new_ones(len(self._generators), *draw.shape) for draw in self._draws]
+
+    def next(self) -> tuple[torch.Tensor, ...]:
+        """One tensor `(runs, *shape)` a draw."""
+        if not self._ready:
+            self._fill()
+        return self._ready.pop()
+
+    def rewind(self) -> None:
+        """Put the generators back to where the iterations handed out so far have left them."""
+        if not self._ready:
+            return
+        used = self._block - len(self._ready)
+        self._ready = []
+        for generator, start in zip(self._generators, self._starts, strict=True):
+            generator.set_state(start)
+            self._unit(generator, used)
+
+    def _unit(self, generator: torch.Generator, iterations: int) -> torch.Tensor:
+        unit = torch.empty(iterations, sum(self._sizes), dtype=self._like.dtype)
+        return unit.uniform_(generator=generator)
+
+    def _fill(self) -> None:
+        self._starts = [generator.get_state() for generator in self._generators]
+        unit = torch.stack([self._unit(g, self._block) for g in self._generators], dim=1)
+        parts = []
+        for draw, part in zip(self._draws, unit.split(self._sizes, dim=-1), strict=True):
+            part = part.unflatten(-1, draw.shape)
+            if draw.bounds is not None:
+                low, high = draw.bounds
+                part = part * (high - low) + low
+            parts.append(part.to(self._like.device).unbind(0))
+        self._ready = list(zip(*parts, strict=True))[::-1]

@@ -1,0 +1,91 @@
+"""Maximum-likelihood mean of a two-parameter density, with its profile-likelihood interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from scipy.optimize import brentq, minimize_scalar
+from scipy.stats import chi2
+
+from .box_minimizer import Objective
+from .published_fit import MeanFit
+
+_RISE = chi2.ppf(0.95, df=1) / 2
+_NUISANCE_DECADES = 8
+
+
+def exact_fit(
+    objective: Objective, start: tuple[float, float], lower: float, upper: float
+) -> MeanFit:
+    """Minimise a negative log-likelihood of (mean, nuisance) over lower < mean < upper.
+
+    The nuisance parameter, positive, is fitted on a log scale at every mean.
+    """
+
+    def nuisance(mean: float) -> tuple[float, float]:
+        center = math.log10(start[1])
+        found = minimize_scalar(
+            lambda power: objective(np.array([mean, 10.0**power])),
+            bounds=(center - _NUISANCE_DECADES, center + _NUISANCE_DECADES),
+            method="bounded",
+            options={"xatol": 1e-10},
+        )
+        return 10.0 ** float(found.x), float(found.fun)
+
+    return _around_minimum(nuisance, start[0], lower, upper)
+
+
+def fit_with_nuisance_known(
+    objective: Objective, start: tuple[float, float], lower: float, upper: float
+) -> MeanFit:
+    """The same with the nuisance parameter held at its start."""
+
+    def fixed(mean: float) -> tuple[float, float]:
+        return start[1], objective(np.array([mean, start[1]]))
+
+    return _around_minimum(fixed, start[0], lower, upper)
+
+
+def _around_minimum(
+    profile: Callable[[float], tuple[float, float]], start: float, lower: float, upper: float
+) -> MeanFit:
+    """Lowest point of a profile and where it has risen by 1.92, or the bound if it has not."""
+    most = 10 * start if math.isinf(upper) else min(10 * start, upper)
+    mean = float(
+        minimize_scalar(
+            lambda m: profile(m)[1],
+            bounds=(max(start / 10, lower), most),
+            method="bounded",
+            options={"xatol": 1e-10 * start},
+        ).x
+    )
+    nuisance, best = profile(mean)
+
+    def excess(m: float) -> float:
+        return profile(m)[1] - best - _RISE
+
+    return MeanFit(
+        mean,
+        _crossing(excess, mean, lower, 0.5),
+        _crossing(excess, mean, upper, 2.0),
+        nuisance,
+    )
+
+
+def _crossing(
+    excess: Callable[[float], float], mean: float, bound: float, factor: float
+) -> float:
+    """Root of `excess` between the mean and the bound, sought by growing steps from the mean."""
+    inner = mean
+    while True:
+        outer = inner * factor
+        passed = outer <= bound if factor < 1 else outer >= bound
+        if passed or outer < 1e-300:
+            outer = np.nextafter(bound, mean)
+            if excess(outer) < 0:
+                return bound
+        if excess(outer) >= 0:
+            return float(brentq(excess, inner, outer, xtol=1e-12 * mean, rtol=1e-12))
+        inner = outer

@@ -1,0 +1,86 @@
+import csv
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).resolve().parents[2] / "export" / "verdict.py"
+COLUMNS = (
+    "name,metric.valid.interpolation,step,wall.time,metric.test.extrapolation,sparse.error.max"
+).split(",")
+
+
+@pytest.fixture(scope="module")
+def script():
+    spec = importlib.util.spec_from_file_location("verdict_script", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def verdicts(script, tmp_path, capsys):
+    def run(rows, *arguments):
+        path = tmp_path / "runs.csv"
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(COLUMNS)
+            writer.writerows(rows)
+        assert script.main(["--csv", str(path), *arguments]) == 0
+        return capsys.readouterr().out.splitlines()
+
+    return run
+
+
+def row(step, validation, test, sparsity=0.0, name="a"):
+    return [name, validation, step, 0, test, sparsity]
+
+
+def test_solved(verdicts):
+    rows = [row(0, 1, 9), row(10, 0.1, 1e-6), row(20, 0.01, 1e-8, 0.25)]
+    assert verdicts(rows) == [
+        "success: solved at step 10 "
+        "(extrapolation error 1e-08, threshold 1e-05, sparsity error 0.25)"
+    ]
+
+
+def test_the_row_of_lowest_validation_error_decides(verdicts):
+    rows = [row(0, 1, 9), row(10, 0.1, 3), row(20, 0.2, 1e-8)]
+    assert verdicts(rows) == [
+        "not solved in 20 steps (extrapolation error 3, threshold 1e-05, sparsity error 0)"
+    ]
+
+
+def test_the_threshold_itself_is_not_enough(verdicts):
+    assert verdicts([row(0, 1, 0.5)], "--threshold", "0.5")[0].startswith("not solved")
+    assert verdicts([row(0, 1, 0.5)], "--threshold", "0.6")[0].startswith("success")
+
+
+def test_only_the_last_rows_are_considered(script, verdicts, monkeypatch):
+    monkeypatch.setattr(script, "BEST_RANGE", 2)
+    rows = [row(0, 0.0, 9), row(10, 1, 1e-8), row(20, 2, 9)]
+    assert verdicts(rows)[0].startswith("success: solved at step 10 ")
+
+
+def test_missing_values(verdicts):
+    assert verdicts([row(0, "", "", "")]) == [
+        "not solved in 0 steps (extrapolation error nan, threshold 1e-05, sparsity error nan)"
+    ]
+    assert verdicts([row(0, 1, 1e-8), row(10, "", 9)])[0].startswith("success: solved at step 0 ")
+
+
+def test_several_runs_are_named(verdicts):
+    lines = verdicts([row(0, 1, 1e-8, name="good"), row(0, 1, 1, name="bad")])
+    assert [line.split(": ")[-1] for line in lines] == ["good", "bad"]
+    assert [line.split(" ")[0] for line in lines] == ["success:", "not"]
+
+
+@pytest.mark.parametrize("content", [None, "other,columns\n1,2\n", ",".join(COLUMNS) + "\na,x,0,0,1,0\n"])
+def test_files_that_are_no_export(script, tmp_path, capsys, content):
+    path = tmp_path / "runs.csv"
+    if content is not None:
+        path.write_text(content, encoding="utf-8")
+    assert script.main(["--csv", str(path)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("verdict.py: error: argument --csv: ")
+    assert error.count("\n") == 1

@@ -1,0 +1,149 @@
+"""The files around the code: documents, set-up, and what they promise."""
+
+import re
+import shlex
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+from setuptools import find_packages
+
+from stable_nalu import __version__
+from stable_nalu.options import SCRIPTS
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+TEXT = {".py", ".md", ".toml", ".txt", ".cff", ".csv", ".json", ".sh", ""}
+
+
+def tracked_files() -> list[Path]:
+    """Files that belong to the project; without git, all that are no build product."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if listed.returncode == 0:
+        paths = [ROOT / name for name in listed.stdout.split("\0") if name]
+    else:
+        tops = ("stable_nalu", "experiments", "export", "tests", "docs", "lfs_batch_jobs")
+        paths = [path for top in tops for path in (ROOT / top).rglob("*")] + [*ROOT.iterdir()]
+    return [path for path in paths if path.is_file() and "__pycache__" not in path.parts]
+
+
+def linked(document: Path) -> list[str]:
+    """Targets of a document's links, outside of code."""
+    text = re.sub(r"```.*?```|`[^`\n]*`", "", document.read_text(encoding="utf-8"), flags=re.DOTALL)
+    return re.findall(r"\[[^]]*\]\(([^)\s]+)\)", text)
+
+
+def anchors(document: Path) -> set[str]:
+    """Names of the sections of a document, as links spell them."""
+    titles = re.findall(r"^#+ (.+)$", document.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def commands() -> list[list[str]]:
+    """Words of every indented command of the README that runs a script."""
+    text = README.replace("\\\n", " ")
+    lines = re.findall(r"^ {4}(python3 (?:experiments|export)/.+)$", text, re.MULTILINE)
+    return [shlex.split(line)[1:] for line in lines]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: d.name)
+def test_links_lead_somewhere(document):
+    for target in linked(document):
+        if re.match(r"https?://", target):
+            continue
+        name, _, anchor = target.partition("#")
+        path = (document.parent / name).resolve() if name else document
+        assert path.exists(), target
+        assert not anchor or anchor in anchors(path), target
+
+
+def test_the_readme_shows_every_training_script():
+    shown = {Path(words[0]).stem for words in commands() if words[0].startswith("experiments/")}
+    assert shown == set(SCRIPTS)
+
+
+@pytest.mark.parametrize("words", commands(), ids=lambda words: Path(words[0]).stem)
+def test_commands_of_the_readme_can_be_run(words):
+    script, *arguments = words
+    assert (ROOT / script).is_file()
+    if script.startswith("experiments/"):
+        assert len(SCRIPTS[Path(script).stem].plan(arguments)) == 1
+
+
+def test_python_of_the_readme_runs():
+    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    assert blocks
+    for block in blocks:
+        names = {}
+        exec(compile(block, "README.md", "exec"), names)
+        assert names["y"].shape == (128, 1)
+
+
+def test_the_readme_starts_with_two_commands():
+    targets = re.findall(r"^ {4}make ([\w-]+)$", README, re.MULTILINE)
+    assert targets == ["demo", "test"]
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in (*targets, "lint", "types", "bench", "generated", "check"):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+def test_every_package_is_installed():
+    folders = {path.parent for path in (ROOT / "stable_nalu").rglob("*.py")}
+    packages = {".".join(folder.relative_to(ROOT).parts) for folder in folders}
+    assert packages == set(find_packages(ROOT, include=["stable_nalu", "stable_nalu.*"]))
+
+
+def test_constraints_cover_what_is_installed():
+    pinned = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+    names = {line.split("==")[0].lower() for line in pinned.splitlines() if "==" in line}
+    required = re.findall(r'"([A-Za-z][\w-]*)>=', (ROOT / "setup.py").read_text(encoding="utf-8"))
+    assert {name.lower() for name in required} <= names
+
+
+def test_pyproject_holds_tools_only():
+    assert set(tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))) == {"tool"}
+
+
+def test_citation():
+    lines = (ROOT / "CITATION.cff").read_text(encoding="utf-8").splitlines()
+    top = dict(line.split(": ", 1) for line in lines if re.match(r"[\w-]+: ", line))
+    assert top["cff-version"] == "1.2.0"
+    assert top["version"] == __version__
+    assert sum(line.startswith("  - type: ") for line in lines) == 10
+    for line in lines:
+        assert "\t" not in line
+        assert line == "" or re.match(r"( *)(- )?([\w-]+:( .+)?|[^:]+)$", line), line
+    for number in re.findall(r"arXiv:([\d.]+)", "\n".join(lines)):
+        assert any(f"https://arxiv.org/abs/{number}" in line for line in lines), number
+
+
+def test_layers_cite_papers_that_the_citation_file_has():
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    registry = (ROOT / "stable_nalu/layer/registry.py").read_text(encoding="utf-8")
+    cited = re.findall(r"arXiv:([\d.]+)", registry)
+    assert len(cited) == 10
+    assert [number for number in cited if number not in citation] == []
+
+
+def test_changelog_has_its_headings():
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.findall(r"^## (.+)$", text, re.MULTILINE)[0] == "[Unreleased]"
+    assert "### Numbers" in text
+
+
+def test_no_file_names_a_machine():
+    # In two parts, so that this file does not find itself.
+    private = re.compile("|".join([r"/" + r"home/", r"/" + r"Users/", r"/" + r"work/", r"C:" + r"\\"]))
+    named = []
+    for path in tracked_files():
+        if path.suffix in TEXT and private.search(path.read_text(encoding="utf-8")):
+            named.append(path.relative_to(ROOT))
+    assert named == []
