@@ -15,7 +15,7 @@ def test_nothing_is_stale():
 @pytest.fixture
 def stale_file(tmp_path, monkeypatch):
     path = tmp_path / "README.md"
-    path.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n", encoding="utf-8")
+    path.write_text(f"before\n{BEGIN}\nyesterday\n{END}\nafter\n", encoding="utf-8")
     monkeypatch.setattr(generated, "GENERATED", {path: refreshed})
     return path
 
@@ -32,7 +32,7 @@ def test_rewriting_keeps_what_is_written_by_hand(stale_file, capsys):
     text = stale_file.read_text(encoding="utf-8")
     assert text.startswith(f"before\n{BEGIN}\n\n| name |")
     assert text.endswith(f"\n\n{END}\nafter\n")
-    assert "old" not in text
+    assert "yesterday" not in text
     assert capsys.readouterr().out == f"rewritten: {stale_file}\n"
     assert generated.main(["--check"]) == 0
 

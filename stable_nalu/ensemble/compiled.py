@@ -19,6 +19,9 @@ from stable_nalu.training.step import StepResult, TrainingStep
 
 from .noise import NoiseFeed, RecordingRandomSource, ReplayingRandomSource
 
+UNROLLED_ELEMENTS = 1 << 13
+"""Largest matrix product of one run, in multiplications, that is written as a sum."""
+
 
 class CompiledStep:
     """Runs iterations of a stacked `TrainingStep` through compiled code.
@@ -91,7 +94,8 @@ class CompiledStep:
         examples = [[value.clone() for value in group] for group in arguments]
         examples[0] = [p.requires_grad_() for p in examples[0]]
         recorded = make_fx(self._recordable(criterion, keys))(*examples)
-        examples = [[value.detach().clone() for value in group] for group in examples]
+        unroll_small_products(recorded)
+        examples = [[value.detach() for value in group] for group in examples]
         try:
             compiled = torch.compile(recorded)
             with torch.no_grad():
@@ -149,6 +153,29 @@ class CompiledStep:
 
     def _random(self, source: RandomSource):
         return _replaced_random(self.step.model, source)
+
+
+def unroll_small_products(recorded: torch.fx.GraphModule) -> None:
+    """Write small batched matrix products as sums, which the compiler can fuse with the rest."""
+    graph = recorded.graph
+    for node in list(graph.nodes):
+        if node.target is not torch.ops.aten.bmm.default:
+            continue
+        left, right = node.args
+        _, rows, inner = left.meta["val"].shape
+        columns = right.meta["val"].shape[-1]
+        if rows * inner * columns > UNROLLED_ELEMENTS:
+            continue
+        with graph.inserting_before(node):
+            spread = [
+                graph.call_function(torch.ops.aten.unsqueeze.default, (left, 3)),
+                graph.call_function(torch.ops.aten.unsqueeze.default, (right, 1)),
+            ]
+            terms = graph.call_function(torch.ops.aten.mul.Tensor, tuple(spread))
+            total = graph.call_function(torch.ops.aten.sum.dim_IntList, (terms, [2]))
+        node.replace_all_uses_with(total)
+        graph.erase_node(node)
+    recorded.recompile()
 
 
 class _replaced_random:

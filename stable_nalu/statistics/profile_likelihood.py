@@ -74,7 +74,7 @@ class ProfileWalk:
         if not flat and (math.isnan(z) or abs(z) < _FARTHEST):
             self._look_closer(side, step - 1)
         elif not flat and len(self.points) < _FEW_POINTS:
-            for between in range(1, step - 2):
+            for between in range(1, step - 1):
                 self._step(side, between + 0.5)
         bound = (self.lower if side < 0 else self.upper)[0]
         if not flat and math.isnan(z) and self._is_outside(side, step):

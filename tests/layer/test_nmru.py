@@ -31,9 +31,7 @@ def product(z, W):
 
 
 def test_published_values():
-    layer = build_published(
-        ConcatReciprocalNMULayer, nac_oob="clip", regualizer_shape="linear"
-    )
+    layer = build_published(ConcatReciprocalNMULayer, nac_oob="clip", regualizer_shape="linear")
     assert_published(
         layer,
         parameters={"W": [0.403711, 0.567039, 0.495047, 0.698222]},

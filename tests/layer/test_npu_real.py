@@ -58,7 +58,9 @@ def test_equals_an_npu_without_imaginary_weights():
     torch.testing.assert_close(real(x), npu(x))
 
 
-@pytest.mark.parametrize(("kind", "expected"), [("W", (0.3 + 0.75) / 2), ("bias", (0.3 + 0.25) / 2)])
+@pytest.mark.parametrize(
+    ("kind", "expected"), [("W", (0.3 + 0.75) / 2), ("bias", (0.3 + 0.25) / 2)]
+)
 def test_weight_penalty_has_two_forms(kind, expected):
     layer = with_parameters([-1.3, 0.25], [0.5, 0.5], regualizer_npu_w=1, realnpu_reg_type=kind)
     assert layer.regualizer().keys() == {"W-NPU"}
