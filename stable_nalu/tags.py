@@ -5,6 +5,9 @@
 
 METRIC_VALID = "metric/valid/interpolation"
 METRIC_TEST = "metric/test/extrapolation"
+LOSS_VALID = "loss/valid"
+LOSS_VALID_INTERPOLATION = "loss/valid/interpolation"
+LOSS_VALID_EXTRAPOLATION = "loss/valid/extrapolation"
 LOSS_CRITERION = "loss/train/critation"
 LOSS_REGULARIZER = "loss/train/regualizer"
 LOSS_TOTAL = "loss/train/total"

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 import torch
 
+import stable_nalu  # noqa: F401 — settles how matrix products round, before the first of them
+
 SEED = 20200401
 
 # Thread count is part of the figures: a second thread sums large means in another order.
@@ -44,5 +46,6 @@ def _own_roots(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Runs and models of a test go to its own folder; no batch system grants it anything."""
     monkeypatch.setenv("TENSORBOARD_DIR", str(tmp_path / "tensorboard"))
     monkeypatch.setenv("SAVE_DIR", str(tmp_path / "save"))
+    monkeypatch.setenv("RESULTS_DIR", str(tmp_path / "results"))
     for name in ("LSB_DJOB_NUMPROC", "SLURM_CPUS_PER_TASK"):
         monkeypatch.delenv(name, raising=False)

@@ -60,7 +60,7 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
     """How often its parent runs it in one forward pass; its values are logged as often."""
 
     robustness_logging = False
-    """True in the robustness experiments, where some layers log weights as text at any verbosity."""
+    """True in the robustness experiments: some layers then log weights as text at any verbosity."""
 
     namespace_is_sibling = False
     """True for a child whose tags stand beside those of its parent instead of below."""

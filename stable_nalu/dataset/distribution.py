@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -105,7 +106,7 @@ class Benford:
 
 Distribution = Uniform | TruncatedNormal | Exponential | Benford
 
-PARAMETER_NAMES = {
+PARAMETER_NAMES: dict[str, tuple[str, ...]] = {
     "uniform": (),
     "truncated-normal": ("mean", "std", "extrapolation mean", "extrapolation std"),
     "exponential": ("scale",),
@@ -114,7 +115,7 @@ PARAMETER_NAMES = {
 """The numbers that follow the name of a family in `dist_params`."""
 
 
-def check_dist_params(dist_params: Sequence) -> tuple:
+def check_dist_params(dist_params: Sequence[Any]) -> tuple[Any, ...]:
     """The tuple (family, number, …) when it is complete and its numbers make sense."""
     family, *numbers = dist_params
     if family not in PARAMETER_NAMES:
@@ -131,7 +132,9 @@ def check_dist_params(dist_params: Sequence) -> tuple:
     return tuple(dist_params)
 
 
-def make_distribution(dist_params: tuple, use_extrapolation: bool = False) -> Distribution:
+def make_distribution(
+    dist_params: tuple[Any, ...], use_extrapolation: bool = False
+) -> Distribution:
     """The family; the second (mean, std) of a truncated normal belongs to extrapolation forks."""
     family, *numbers = check_dist_params(dist_params)
     if family == "truncated-normal":

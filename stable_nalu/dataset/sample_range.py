@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Literal
+from typing import Any, Literal
 
 Interval = tuple[float, float]
 Form = Literal["single", "mixture", "halves"]
@@ -26,7 +26,7 @@ class SampleRange:
     intervals: tuple[Interval, ...]
 
     @classmethod
-    def parse(cls, sample_range: Sequence) -> SampleRange:
+    def parse(cls, sample_range: Sequence[Any]) -> SampleRange:
         """Read the list that a command line or an experiment gives; refuse what has no meaning."""
         if not isinstance(sample_range, list | tuple) or len(sample_range) == 0:
             raise ValueError(f"A sample range is a list, got {sample_range!r}.")
@@ -51,7 +51,7 @@ class SampleRange:
         return cls("mixture" if len(sample_range) == 2 else "halves", (first, second))
 
 
-def _interval(bounds: Sequence) -> Interval:
+def _interval(bounds: Sequence[Any]) -> Interval:
     """The bounds as given: whole numbers stay whole, so that widths compare exactly."""
     numbers = isinstance(bounds, list | tuple) and all(
         isinstance(bound, Real) and not isinstance(bound, bool) for bound in bounds

@@ -17,11 +17,8 @@ from stable_nalu.abstract.random_source import RandomSource
 from stable_nalu.functional.product import tracing
 from stable_nalu.training.step import StepResult, TrainingStep
 
+from .unroll import CannotUnroll, unrolled
 from .noise import NoiseFeed, RecordingRandomSource, ReplayingRandomSource
-
-UNROLLED_ELEMENTS = 1 << 13
-"""Largest matrix product of one run, in multiplications, that is written as a sum."""
-
 
 class CompiledStep:
     """Runs iterations of a stacked `TrainingStep` through compiled code.
@@ -62,10 +59,28 @@ class CompiledStep:
         optimizer = self.step.optimizer
         optimizer.steps = [count + 1 for count in optimizer.steps]
         noise = () if self._noise is None else self._noise.next()
+        x = self._laid_out(x)
         arguments = self._arguments(x, t, self._scalars(optimizer.steps[0]), noise)
         with torch.no_grad():
             error, penalty, total = compiled(*arguments)
         return StepResult(error, penalty if keys else None, total, ())
+
+    def _laid_out(self, x: torch.Tensor) -> torch.Tensor:
+        """x with the batch contiguous in memory, as unrolled code reads it."""
+        return x.mT.contiguous().mT
+
+    def _unrolled(self, recorded, examples):
+        from torch.fx.experimental.proxy_tensor import make_fx
+
+        x = examples[2][0]
+        try:
+            with torch.no_grad():
+                examples = [[v.detach().clone() for v in group] for group in examples]
+                return make_fx(unrolled(recorded, x.shape[0], x.shape[1]))(*examples)
+        except CannotUnroll as reason:
+            import os
+            if os.environ.get("UNROLL_DEBUG"): print("cannot unroll:", reason)
+            return recorded
 
     def _plain(self, criterion, weights, x, t) -> StepResult:
         error, penalty, total = self.step.loss(x, t, criterion, weights)
@@ -94,7 +109,8 @@ class CompiledStep:
         examples = [[value.clone() for value in group] for group in arguments]
         examples[0] = [p.requires_grad_() for p in examples[0]]
         recorded = make_fx(self._recordable(criterion, keys))(*examples)
-        unroll_small_products(recorded)
+        examples[2][0] = self._laid_out(examples[2][0])
+        recorded = self._unrolled(recorded, examples)
         examples = [[value.detach() for value in group] for group in examples]
         try:
             compiled = torch.compile(recorded)
@@ -153,29 +169,6 @@ class CompiledStep:
 
     def _random(self, source: RandomSource):
         return _replaced_random(self.step.model, source)
-
-
-def unroll_small_products(recorded: torch.fx.GraphModule) -> None:
-    """Write small batched matrix products as sums, which the compiler can fuse with the rest."""
-    graph = recorded.graph
-    for node in list(graph.nodes):
-        if node.target is not torch.ops.aten.bmm.default:
-            continue
-        left, right = node.args
-        _, rows, inner = left.meta["val"].shape
-        columns = right.meta["val"].shape[-1]
-        if rows * inner * columns > UNROLLED_ELEMENTS:
-            continue
-        with graph.inserting_before(node):
-            spread = [
-                graph.call_function(torch.ops.aten.unsqueeze.default, (left, 3)),
-                graph.call_function(torch.ops.aten.unsqueeze.default, (right, 1)),
-            ]
-            terms = graph.call_function(torch.ops.aten.mul.Tensor, tuple(spread))
-            total = graph.call_function(torch.ops.aten.sum.dim_IntList, (terms, [2]))
-        node.replace_all_uses_with(total)
-        graph.erase_node(node)
-    recorded.recompile()
 
 
 class _replaced_random:

@@ -13,9 +13,9 @@ from .log_space import LOG_SPACE_MODES, in_log_space
 from .mnac import mnac
 from .nac_weight import nac_weight
 from .norm import lp_norm
+from .reductions import mean_over, std_over, var_over
 from .regualizer import Regualizer
 from .regualizer_z import RegualizerNAUZ, RegualizerNMUZ
-from .reductions import mean_over, std_over, var_over
 from .sparsity_error import sparsity_error
 
 __all__ = [

@@ -5,9 +5,7 @@ from __future__ import annotations
 import torch
 
 
-def linear(
-    x: torch.Tensor, W: torch.Tensor, bias: torch.Tensor | None = None
-) -> torch.Tensor:
+def linear(x: torch.Tensor, W: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
     """x W^T + bias: x `(*runs, batch, in)`, W `(*runs, out, in)`, bias `(*runs, out)`.
 
     The bias takes part in the matrix product, which rounds once less than adding it afterwards.

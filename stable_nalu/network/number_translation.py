@@ -7,12 +7,18 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.layer import GeneralizedCell
 
+PADDING_ID = 0
+
 
 class NumberTranslationNetwork(ExtendedTorchModule):
     """Token ids `(*runs, batch, time)` -> value `(*runs, batch, 1)`.
 
     Each token is embedded and fed to an LSTM; the output cell `unit_name` accumulates over the
-    LSTM's outputs, and its last state is the answer. State starts at zero.
+    LSTM's outputs. All states start at zero and stay as they are at padding (id 0), so the answer
+    is the output cell's state after the last word (of an LSTM's pair, the first).
+
+    Departs from the published code: no. With its seed, the NALU cell and no penalty this network
+    gives the two losses that are known of the published one, to all printed digits.
     """
 
     def __init__(
@@ -25,11 +31,13 @@ class NumberTranslationNetwork(ExtendedTorchModule):
     ):
         super().__init__("network")
         self.unit_name = unit_name
-        self.hidden_size = hidden_size
+        self.outputs_pair = unit_name == "LSTM"
         self.register_buffer("lstm_zero_state_h", torch.zeros(hidden_size))
         self.register_buffer("lstm_zero_state_c", torch.zeros(hidden_size))
         self.register_buffer("output_zero_state", torch.zeros(1))
         self.embedding = torch.nn.Parameter(torch.empty(vocabulary_size, embedding_size))
+        # Published runs drew here too, as the LSTM does: later numbers depend on it.
+        torch.nn.init.normal_(self.embedding)
         self.lstm_cell = GeneralizedCell(embedding_size, hidden_size, "LSTM", name="lstm_layer")
         self.output_cell = GeneralizedCell(
             hidden_size, 1, unit_name, name="recurrent_output", **layer_options
@@ -46,13 +54,22 @@ class NumberTranslationNetwork(ExtendedTorchModule):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         h = self._initial(self.lstm_zero_state_h, x)
         c = self._initial(self.lstm_zero_state_c, x)
-        output = self._initial(self.output_zero_state, x)
+        zero = self._initial(self.output_zero_state, x)
+        output = (zero, zero) if self.outputs_pair else zero
         for t in range(x.shape[-1]):
-            one_hot = torch.nn.functional.one_hot(x[..., t], self.embedding.shape[-2])
-            token = one_hot.to(self.embedding.dtype) @ self.embedding
-            h, c = self.lstm_cell(token, (h, c))
-            output = self.output_cell(h, output)
-        return output
+            token = x[..., t].unsqueeze(-1)
+            is_word = token != PADDING_ID
+            embedded = self.embedding.take_along_dim(token, dim=-2)
+            h, c = _keep_at_padding(is_word, self.lstm_cell(embedded, (h, c)), (h, c))
+            output = _keep_at_padding(is_word, self.output_cell(h, output), output)
+        return output[0] if self.outputs_pair else output
 
     def extra_repr(self) -> str:
         return f"unit_name={self.unit_name}"
+
+
+def _keep_at_padding(is_word: torch.Tensor, new, old):
+    """The new state at words, the old one at padding; a state may be a tuple of tensors."""
+    if isinstance(old, tuple):
+        return tuple(_keep_at_padding(is_word, *pair) for pair in zip(new, old, strict=True))
+    return torch.where(is_word, new, old)

@@ -31,9 +31,12 @@ class NameField:
     partial: Mapping[str, str] = field(default_factory=dict[str, str])
     optional: bool = False
 
-    def prints(self, config: Config, defaults: Mapping[str, object]) -> str | None:
+    def prints(
+        self, config: Config, defaults: Mapping[str, object], *, may_vanish: bool = False
+    ) -> str | None:
         """The field's text; None when the name lacks it."""
-        if self.optional and all(getattr(config, f) == defaults[f] for f in self.flags):
+        vanishes = self.optional or may_vanish
+        if vanishes and all(getattr(config, f) == defaults.get(f) for f in self.flags):
             return None
         return self.text(config)
 

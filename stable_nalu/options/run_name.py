@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .config import Config
-from .name_fields import NameField
+from .name_fields import COMMON, NameField
 
 _NUMBER = r"-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
 _PAIR = re.compile(rf"({_NUMBER})-({_NUMBER})")
@@ -17,10 +17,21 @@ Columns = dict[str, Any]
 
 
 def format_leaf(
-    fields: Sequence[NameField], config: Config, defaults: Mapping[str, object], separator: str
+    fields: Sequence[NameField],
+    config: Config,
+    defaults: Mapping[str, object],
+    separator: str,
+    *,
+    short: bool = False,
 ) -> str:
-    """Join what the fields print."""
-    texts = (f.prints(config, defaults) for f in fields)
+    """Join what the fields print.
+
+    short: without those fields behind the common ones that are at their defaults.
+    """
+    texts = (
+        f.prints(config, defaults, may_vanish=short and place > len(COMMON))
+        for place, f in enumerate(fields)
+    )
     return separator.join(text for text in texts if text is not None)
 
 

@@ -17,7 +17,7 @@ from .name_fields import NameField
 from .run_name import format_leaf
 from .sweep import describe, expand
 
-_LONGEST_FOLDER = 255 - len(".pth")
+_LONGEST_FOLDER = 255
 
 
 @dataclass(frozen=True)
@@ -84,8 +84,15 @@ class ScriptSpec:
         return Plan(configs, describe(self.flags, typed, len(configs)))
 
     def leaf(self, config: Config) -> str:
-        """The run's own folder name."""
-        return format_leaf(self.name_fields, config, self.defaults, self.separator)
+        """The run's own folder name.
+
+        One that no file system holds leaves out those of its later fields that are at their
+        defaults; what is left is a name of the first published code, which had no such fields.
+        """
+        leaf = format_leaf(self.name_fields, config, self.defaults, self.separator)
+        if len(leaf.encode()) <= _LONGEST_FOLDER:
+            return leaf
+        return format_leaf(self.name_fields, config, self.defaults, self.separator, short=True)
 
     def run_name(self, config: Config) -> str:
         """The run's folder below the log root: prefix/leaf."""

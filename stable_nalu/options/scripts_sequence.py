@@ -44,6 +44,13 @@ _LAYER_OPTIONS = (
     NALU.without("--nac-weight"),
 )
 
+# 1 - exp(-1e-5 i); the ends belong to the linear ramp of other scripts.
+_PENALTY_RAMP = {
+    "regualizer_scaling": "exp",
+    "regualizer_scaling_start": 0,
+    "regualizer_scaling_end": 1,
+}
+
 
 def _run_group(script: str) -> FlagGroup:
     return FlagGroup(
@@ -89,6 +96,7 @@ SIMPLE_FUNCTION_RECURRENT = ScriptSpec(
         *nf.LAYER_OPTIONS_TRAILING,
     ),
     checks=(checks.check_nalu, checks.check_device),
+    fixed=_PENALTY_RAMP,
 )
 
 NUMBER_TRANSLATION = ScriptSpec(
@@ -115,4 +123,5 @@ NUMBER_TRANSLATION = ScriptSpec(
     ),
     name_fields=(_lower("layer_type"), nf.template("{seed}"), *nf.LAYER_OPTIONS_TRAILING),
     checks=(checks.check_nalu, checks.check_device),
+    fixed=_PENALTY_RAMP,
 )

@@ -122,7 +122,7 @@ def _parse_run(parser: RunParser, run: RunFiles) -> tuple[Columns, str | None]:
         return {}, run.problem
     events = EventFileReader(run.path)
     try:
-        return parser.parse(events), events.problem
+        return parser.of_run(run.name).parse(events), events.problem
     except OSError as error:
         return {}, str(error)
 

@@ -7,7 +7,7 @@ row and weights and sparsity errors join it.
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from stable_nalu.tags import EPOCH, TEXT_SUFFIX
@@ -32,6 +32,9 @@ _SPARSITY_RULES = (
 )
 """Tag ending, and k: 0 takes the maximum over layers; otherwise entry = (k entry + value)/(k+1)."""
 
+_SUMMED = "W_im/sparsity_error"
+"""In runs of the division study, entry = entry + value, as its exporter had it."""
+
 _MATRIX_RULES = (
     ("W/text_summary", ("weights.w0", "weights.w1")),
     ("W_real/text_summary", ("weights.w0", "weights.w1")),
@@ -43,6 +46,10 @@ _AFTER_METRICS = ("weights.w0", "weights.w1", SPARSITY, "gate.g0", "gate.g1", RE
 class RunParser(Protocol):
     """Makes the columns of one run; it travels to worker processes, so it can be pickled."""
 
+    def of_run(self, name: str) -> "RunParser":
+        """The parser for a run of that name."""
+        ...
+
     def parse(self, events: Iterable[Event]) -> Columns:
         """Columns of equal length in their order, without `name`; no columns when no rows."""
         ...
@@ -53,12 +60,22 @@ class MetricParser:
     """Rows from the tags that `matcher` accepts, with epoch, sparsity error and first weights.
 
     step = event step - `step_start`. `recursive_weight` adds the first two elements of the first
-    weight and gate matrix of a step. A run killed within a step has missing cells in its last row.
+    weight and gate matrix of a step. `sums_imaginary` adds sparsity errors of imaginary weights to
+    the row's, instead of averaging the two. A run killed within a step has missing cells in its
+    last row.
     """
 
     matcher: Callable[[str], bool]
     step_start: int = 0
     recursive_weight: bool = False
+    sums_imaginary: bool = False
+
+    def of_run(self, name: str) -> "MetricParser":
+        """The division study summed: its names, and no others, have a distribution (`D-`)."""
+        fields = name.split("_")
+        of_division = any(field.startswith("D-") for field in fields)
+        of_robustness = any(field.startswith("TB-") for field in fields)
+        return replace(self, sums_imaginary=of_division and not of_robustness)
 
     def parse(self, events: Iterable[Event]) -> Columns:
         """Columns: first metric, step, wall.time, epoch, metrics, weights, sparsity, gates."""
@@ -90,7 +107,7 @@ class MetricParser:
                 return _first_elements(names) if self.recursive_weight else None
         for ending, share in _SPARSITY_RULES:
             if tag.endswith(ending):
-                return _sparsity(share)
+                return _sparsity(share, summed=self.sums_imaginary and ending == _SUMMED)
         return None
 
     def _ordered(self, columns: Columns, count: int) -> Columns:
@@ -152,7 +169,7 @@ def _first_elements(names: tuple[str, ...]) -> Action:
     return action
 
 
-def _sparsity(share: int) -> Action:
+def _sparsity(share: int, *, summed: bool) -> Action:
     def action(walk: _Walk, value: float | bytes) -> None:
         if not walk.in_logged_step() or isinstance(value, bytes):
             return
@@ -161,7 +178,9 @@ def _sparsity(share: int) -> Action:
                 walk.rows.put(SPARSITY, value)
             return
         entry = walk.rows.get(SPARSITY)
-        if share:
+        if summed:
+            value = entry + value
+        elif share:
             value = (share * entry + value) / (share + 1)
         elif entry >= value or math.isnan(entry):
             return
@@ -179,6 +198,10 @@ class WeightsParser:
     """
 
     step_start: int = 0
+
+    def of_run(self, name: str) -> "WeightsParser":
+        """The same for every run."""
+        return self
 
     def parse(self, events: Iterable[Event]) -> Columns:
         """Columns: all of the first parameter, step, the further parameters."""

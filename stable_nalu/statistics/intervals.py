@@ -32,7 +32,9 @@ def wilson(successes: int, runs: int) -> Estimate:
     scale = 1 + z * z / runs
     center = (p + z * z / (2 * runs)) / scale
     half = z * math.sqrt(p * (1 - p) / runs + z * z / (4 * runs * runs)) / scale
-    return Estimate(p, max(0.0, center - half), min(1.0, center + half))
+    lower = 0.0 if successes == 0 else center - half
+    upper = 1.0 if successes == runs else center + half
+    return Estimate(p, lower, upper)
 
 
 def student(values: np.ndarray, lowest: float, highest: float) -> Estimate:

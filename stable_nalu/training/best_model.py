@@ -6,7 +6,7 @@ import torch
 
 from stable_nalu.ensemble import run_state
 
-from .checkpoint import save_root, save_torch, write_atomically
+from .checkpoint import model_file, save_root, save_torch, write_atomically
 from .console import Console
 from .session import Session
 from .trainer import LogPoint
@@ -27,9 +27,9 @@ class BestModel:
             session.best[run] = error
             state = run_state(session.model.state_dict(), run if session.stacked else None)
             name = session.names[run]
-            save_torch(save_root() / "lowest_interp_model" / f"{name}.pth", state)
+            save_torch(model_file(save_root() / "lowest_interp_model", name), state)
             write_atomically(
-                save_root() / "lowest_interp_params" / f"{name}.txt",
+                model_file(save_root() / "lowest_interp_params", name, ".txt"),
                 lambda path, state=state: path.write_text(self._text(point.iteration, state)),
             )
 

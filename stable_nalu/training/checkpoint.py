@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 from collections.abc import Callable
@@ -11,6 +12,8 @@ import numpy as np
 import torch
 
 from stable_nalu.errors import UsageError
+
+_LONGEST_NAME = 255
 
 
 def save_root() -> Path:
@@ -22,6 +25,15 @@ def tensorboard_root() -> Path:
     """Where runs are logged: `TENSORBOARD_DIR`, else `tensorboard` in the working tree."""
     default = Path(__file__).resolve().parents[2] / "tensorboard"
     return Path(os.environ.get("TENSORBOARD_DIR") or default)
+
+
+def model_file(root: Path, name: str, suffix: str = ".pth") -> Path:
+    """File of a run below `root`; of a name too long for a file, the end becomes a digest."""
+    path = root / f"{name}{suffix}"
+    if len(path.name.encode()) <= _LONGEST_NAME:
+        return path
+    digest = hashlib.sha256(path.name.encode()).hexdigest()[:16]
+    return path.with_name(f"{path.name[: _LONGEST_NAME - 32]}~{digest}{suffix}")
 
 
 def write_atomically(path: Path, write: Callable[[Path], None]) -> None:

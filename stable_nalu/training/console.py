@@ -16,16 +16,14 @@ SOLVED_THRESHOLD = 1e-5
 SHOWN_INPUTS = 10
 
 
-class Console:
+class ProgressConsole:
     """Prints to standard output; a progress bar on standard error when that is a terminal."""
 
-    def __init__(self, task: Task, *, runs: int, first: int, last: int):
-        self.task = task
-        self.runs = runs
+    def __init__(self, total: int, *, initial: int = 0, unit: str = "it"):
         self.bar = tqdm(
-            total=last + 1,
-            initial=first,
-            unit="it",
+            total=total,
+            initial=initial,
+            unit=unit,
             disable=None,
             dynamic_ncols=True,
             mininterval=0.5,
@@ -36,6 +34,19 @@ class Console:
         with self.bar.external_write_mode(file=sys.stdout):
             sys.stdout.write(text + "\n")
             sys.stdout.flush()
+
+    def close(self) -> None:
+        """Finish the progress bar."""
+        self.bar.close()
+
+
+class Console(ProgressConsole):
+    """What the arithmetic scripts say of a log point."""
+
+    def __init__(self, task: Task, *, runs: int, first: int, last: int):
+        super().__init__(last + 1, initial=first)
+        self.task = task
+        self.runs = runs
 
     def log_point(self, point: LogPoint) -> None:
         """One line a log point: exact values for a single run, medians for many."""
@@ -69,12 +80,8 @@ class Console:
             f"inter: {inter:.5g}, extra: {extra:.5g}"
         )
 
-    def close(self) -> None:
-        """Finish the progress bar."""
-        self.bar.close()
 
-
-def print_configuration(console: Console, configs: Sequence[dict[str, object]]) -> None:
+def print_configuration(console: ProgressConsole, configs: Sequence[dict[str, object]]) -> None:
     """All flags; one that differs between runs is shown as a count of values."""
     console.line("running")
     for name in configs[0]:
@@ -82,10 +89,9 @@ def print_configuration(console: Console, configs: Sequence[dict[str, object]]) 
         distinct = {repr(value) for value in values}
         shown = values[0] if len(distinct) == 1 else f"{len(distinct)} values"
         console.line(f"  - {name}: {shown}")
-    console.line("  -")
 
 
-def print_parameters(console: Console, model: torch.nn.Module) -> None:
+def print_parameters(console: ProgressConsole, model: torch.nn.Module) -> None:
     """Every trainable parameter, by name."""
     for name, parameter in model.named_parameters():
         if parameter.requires_grad:

@@ -23,6 +23,7 @@ from .schedules import BetaGrowth, PenaltyRamp
 Weight = float | torch.Tensor
 INALU_WEIGHT = 0.05
 INALU_START = 10_000
+SUM_WEIGHT = 0.1
 
 
 class Penalties:
@@ -157,6 +158,18 @@ class Penalties:
         if (active != self.inalu_active).any():
             self.inalu_active = active.astype(np.float64)
             self._stale = True
+
+
+class SummedPenalties(Penalties):
+    """The penalties of the recurrent scripts: 0.1 s (R[W] + R[g] + R[z] + R[W-OOB]).
+
+    The scale s is that of the ramp; published scripts added one number that a model returned for
+    all its penalties.
+    """
+
+    def _build_factors(self) -> list[tuple[str, Callable[[np.ndarray], np.ndarray]]]:
+        keys = ("W", "g", "z", "W-OOB")
+        return [(key, lambda s: SUM_WEIGHT * s) for key in keys if key in self._terms]
 
 
 def _collect_terms(model: ExtendedTorchModule) -> dict[str, list[Callable[[], torch.Tensor]]]:

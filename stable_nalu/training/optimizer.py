@@ -102,7 +102,8 @@ class SGD(Optimizer):
             buffer.mul_(_shaped(self.momentum, parameter)).add_(gradient)
             gradient = buffer
         if isinstance(rate, torch.Tensor):
-            parameter.sub_(gradient * _shaped(rate, parameter))
+            # Fused like `add_` with alpha below: one rounding, equal numbers.
+            parameter.addcmul_(gradient, -_shaped(rate, parameter))
         else:
             parameter.add_(gradient, alpha=-rate)
 

@@ -2,61 +2,37 @@
 
 from __future__ import annotations
 
-import os
-import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from itertools import groupby
 
-import torch
-
 from stable_nalu.errors import UsageError
-from stable_nalu.options import SCRIPTS
-from stable_nalu.options.repeat import argv_of
-from stable_nalu.writer import ResumePoint, RunFolder, RunRecord, RunWriter
+from stable_nalu.options import Config, ScriptSpec
+from stable_nalu.writer import ResumePoint
 
 from .best_model import BestModel
-from .checkpoint import load_torch, save_root, tensorboard_root
+from .checkpoint import load_torch, model_file, save_root
+from .command import EXIT_DIVERGED, device_of, open_writer, run_command
 from .console import Console, print_configuration, print_outcome, print_parameters
 from .recorder import Recorder
-from .session import Session, default_dtype, plain
+from .session import Session, default_dtype
 from .task import TASKS, Task
 from .trainer import Outcome, Trainer
-
-LENGTH_AND_LOGGING = frozenset(
-    {"max_iterations", "log_interval", "verbose", "save_best_model", "id", "name_prefix"}
-)
-"""Flags that change how long or how densely a run is recorded, not what it computes."""
-
-EXIT_USAGE = 2
-EXIT_DIVERGED = 3
 
 
 def run_script(script: str, argv: Sequence[str] | None = None) -> int:
     """Parse, train all runs, return the exit code."""
-    spec = SCRIPTS[script]
-    plan = spec.parse(argv)
-    set_threads()
-    try:
-        return train_plan(spec, TASKS[script], plan.configs)
-    except UsageError as error:
-        sys.stderr.write(f"{script}.py: error: {error}\n")
-        return EXIT_USAGE
 
+    def train(spec: ScriptSpec, configs: Sequence[Config]) -> int:
+        return train_plan(spec, TASKS[script], configs)
 
-def set_threads() -> None:
-    """Threads of torch: what the scheduler grants, else one: these models are too small for more."""
-    granted = os.environ.get("LSB_DJOB_NUMPROC") or os.environ.get("SLURM_CPUS_PER_TASK")
-    torch.set_num_threads(int(granted) if granted and granted.isdigit() else 1)
+    return run_command(script, argv, train)
 
 
 def train_plan(spec, task: Task, configs: Sequence) -> int:
     """Train runs that stand at the same iteration together; 3 if any of them diverged."""
     names = [spec.run_name(config) for config in configs]
-    if configs[0].dry_run:
-        sys.stdout.writelines(f"{name}\n" for name in names)
-        return 0
     checkpoints = [_find_checkpoint(config, name) for config, name in zip(configs, names, strict=True)]
     diverged = False
     items = sorted(
@@ -86,7 +62,7 @@ def _start(checkpoint: dict | None) -> int:
 def _find_checkpoint(config, name: str) -> dict | None:
     if not getattr(config, "load_checkpoint", False):
         return None
-    checkpoint = load_torch(save_root() / f"{name}.pth")
+    checkpoint = load_torch(model_file(save_root(), name))
     missing = {"epoch", "model_state_dict", "optimizer_state_dict", "progress"} - set(checkpoint)
     if missing:
         raise UsageError(
@@ -96,16 +72,10 @@ def _find_checkpoint(config, name: str) -> dict | None:
     return checkpoint
 
 
-def run_control(spec) -> set[str]:
-    """Flags in which two recordings of the same run may differ."""
-    return {flag.dest for flag in spec.flags if not flag.result} | LENGTH_AND_LOGGING
-
-
 def _train_group(spec, task: Task, items: list[tuple], start: int) -> Outcome:
     configs, names, checkpoints = map(list, zip(*items, strict=True))
     first = configs[0]
     stacked = len(configs) > 1
-    cuda = torch.cuda.is_available() and not first.no_cuda
     with default_dtype(first.pytorch_precision), ExitStack() as stack:
         session = Session(
             task,
@@ -113,36 +83,27 @@ def _train_group(spec, task: Task, items: list[tuple], start: int) -> Outcome:
             [spec.layer_options(config) for config in configs],
             names,
             stacked=stacked,
-            device=torch.device("cuda" if cuda else "cpu"),
+            device=device_of(first),
             start=start,
         )
         writers = [
-            _open_writer(stack, spec, config, name, checkpoint)
+            open_writer(stack, spec, config, name, _resume_point(checkpoint))
             for config, name, checkpoint in zip(configs, names, checkpoints, strict=True)
         ]
         console = Console(task, runs=len(configs), first=start, last=first.max_iterations)
         stack.callback(console.close)
         print_configuration(console, [config.as_dict() for config in configs])
+        console.line("  -")
         if not stacked:
             console.line(f"  - dataset: {session.data.datasets[0].print_operation()}")
         return _train(session, console, Recorder(writers, stacked=stacked), checkpoints)
 
 
-def _open_writer(stack: ExitStack, spec, config, name: str, checkpoint: dict | None) -> RunWriter:
-    resume = None
-    if checkpoint is not None and "event_file" in checkpoint["progress"]:
-        progress = checkpoint["progress"]
-        resume = ResumePoint(progress["event_file"], progress["event_position"])
-    command = f"python3 experiments/{spec.name}.py {shlex.join(argv_of(spec, config))}"
-    folder = RunFolder.claim(
-        tensorboard_root() / name,
-        RunRecord.create(spec.name, plain(config.as_dict()), command),
-        run_control=run_control(spec),
-        remove_existing_data=config.remove_existing_data,
-        resume=resume,
-    )
-    stack.callback(folder.release)
-    return RunWriter(folder, verbose=config.verbose)
+def _resume_point(checkpoint: dict | None) -> ResumePoint | None:
+    if checkpoint is None or "event_file" not in checkpoint["progress"]:
+        return None
+    progress = checkpoint["progress"]
+    return ResumePoint(progress["event_file"], progress["event_position"])
 
 
 def _train(

@@ -23,15 +23,16 @@ def saturation(iteration: int) -> float:
 class PenaltyRamp:
     """Scale of the discretisation penalty, one number a run.
 
-    `linear` rises from 0 at `start` to 1 at `end`; `exp` is 1 - exp(-1e-5 i).
+    `linear` rises from 0 at `start` to 1 at `end` (an end before the start makes it fall from 1 to
+    0); `exp` is 1 - exp(-1e-5 i).
     """
 
     def __init__(self, scaling: str, start: list[int], end: list[int]):
         self.scaling = scaling
         self.start = np.asarray(start, dtype=np.float64)
         self.length = np.asarray(end, dtype=np.float64) - self.start
-        self._first = float(self.start.min())
-        self._last = float((self.start + self.length).max())
+        ends = np.concatenate([self.start, self.start + self.length])
+        self._first, self._last = float(ends.min()), float(ends.max())
 
     def moves(self, iteration: int) -> bool:
         """Whether the scale can differ from that of the iteration before."""

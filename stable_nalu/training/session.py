@@ -12,7 +12,7 @@ import torch
 from stable_nalu.ensemble import PerRunRandomSource, run_state, stack_models
 from stable_nalu.errors import UsageError
 
-from .checkpoint import numpy_rng_state, save_root, save_torch, set_numpy_rng_state
+from .checkpoint import model_file, numpy_rng_state, save_root, save_torch, set_numpy_rng_state
 from .data import Data, build_data
 from .optimizer import load_optimizer_state, optimizer_state
 from .step import TrainingStep
@@ -112,7 +112,7 @@ class Session:
 
     def checkpoint_path(self, run: int) -> Path:
         """Where the checkpoint of a run is saved."""
-        return save_root() / f"{self.names[run]}.pth"
+        return model_file(save_root(), self.names[run])
 
     def save(self, iteration: int, progress: Sequence[dict]) -> None:
         """Checkpoint every run; `iteration` is the first one that a resumed run trains."""

@@ -45,11 +45,12 @@ class TrainingStep:
         *,
         stacked: bool,
         beta_only_grows: bool = False,
+        penalties: type[Penalties] = Penalties,
     ):
         first = configs[0]
         self.model = model
         self.run_dims = 1 if stacked else 0
-        self.penalties = Penalties(configs, model, stacked=stacked, beta_only_grows=beta_only_grows)
+        self.penalties = penalties(configs, model, stacked=stacked, beta_only_grows=beta_only_grows)
         self.parameters = [p for p in model.parameters() if p.requires_grad]
         self.optimizer = self._build_optimizer(configs)
         self._criterion_name = getattr(first, "train_criterion", "mse")

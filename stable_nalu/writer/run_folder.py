@@ -10,7 +10,7 @@ import os
 import resource
 import socket
 import warnings
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +20,11 @@ from .event_file import FILE_PREFIX, EventFile
 from .run_record import RunRecord
 
 LOCK_NAME = ".lock"
+WAYS_OUT = (
+    "--remove-existing-data to start anew",
+    "--load-checkpoint to continue it",
+    "another --name-prefix or --id",
+)
 _NO_LOCKS_HERE = {errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK}
 
 
@@ -48,21 +53,23 @@ class RunFolder:
         run_control: Collection[str] = (),
         remove_existing_data: bool = False,
         resume: ResumePoint | None = None,
+        ways_out: Sequence[str] = WAYS_OUT,
     ) -> "RunFolder":
         """Take the folder for this process and open its event file.
 
         Existing data is continued (`resume`, which wins over removal), removed, or a reason to
         refuse. It is never continued or removed when it was recorded under another configuration:
-        one that differs in a name that is not in `run_control`.
+        one that differs in a name that is not in `run_control`. `ways_out` are what a refusal
+        suggests to do instead, another folder last.
         """
         try:
             path.mkdir(parents=True, exist_ok=True)
             lock = _lock(path)
             try:
                 if resume is not None:
-                    events = _continue(path, record, run_control, resume)
+                    events = _continue(path, record, run_control, resume, ways_out)
                 else:
-                    events = _start(path, record, run_control, remove_existing_data)
+                    events = _start(path, record, run_control, remove_existing_data, ways_out)
             except BaseException:
                 os.close(lock)
                 raise
@@ -95,16 +102,20 @@ def visible_entries(folder: Path) -> list[Path]:
 
 
 def _start(
-    path: Path, record: RunRecord, run_control: Collection[str], remove_existing_data: bool
+    path: Path,
+    record: RunRecord,
+    run_control: Collection[str],
+    remove_existing_data: bool,
+    ways_out: Sequence[str],
 ) -> EventFile:
     existing = visible_entries(path)
     if existing and not remove_existing_data:
         raise UsageError(
-            f"{path} already holds data of a run: use --remove-existing-data to start anew, "
-            "--load-checkpoint to continue it, or another --name-prefix or --id"
+            f"{path} already holds data of a run: use {', '.join(ways_out[:-1])}, "
+            f"or {ways_out[-1]}"
         )
     if existing:
-        _refuse_other_configuration("remove", path, record, run_control)
+        _refuse_other_configuration("remove", path, record, run_control, ways_out)
         foreign = [entry.name for entry in existing if not _is_event_file(entry)]
         if foreign:
             raise UsageError(
@@ -117,9 +128,13 @@ def _start(
 
 
 def _continue(
-    path: Path, record: RunRecord, run_control: Collection[str], resume: ResumePoint
+    path: Path,
+    record: RunRecord,
+    run_control: Collection[str],
+    resume: ResumePoint,
+    ways_out: Sequence[str],
 ) -> EventFile:
-    _refuse_other_configuration("continue", path, record, run_control)
+    _refuse_other_configuration("continue", path, record, run_control, ways_out)
     names = [entry.name for entry in visible_entries(path)]
     if names != [resume.event_file]:
         raise UsageError(
@@ -137,14 +152,18 @@ def _is_event_file(entry: Path) -> bool:
 
 
 def _refuse_other_configuration(
-    verb: str, path: Path, record: RunRecord, run_control: Collection[str]
+    verb: str,
+    path: Path,
+    record: RunRecord,
+    run_control: Collection[str],
+    ways_out: Sequence[str],
 ) -> None:
     earlier = RunRecord.read(path)
     differences = earlier.differences(record, run_control) if earlier else []
     if differences:
         raise UsageError(
             f"will not {verb} {path}: it holds a run of another configuration (recorded / asked "
-            f"for: {'; '.join(differences)}); use another --name-prefix or --id"
+            f"for: {'; '.join(differences)}); use {ways_out[-1]}"
         )
 
 

@@ -5,9 +5,14 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(__file__).resolve().parents[2] / "export" / "verdict.py"
-COLUMNS = (
-    "name,metric.valid.interpolation,step,wall.time,metric.test.extrapolation,sparse.error.max"
-).split(",")
+COLUMNS = [
+    "name",
+    "metric.valid.interpolation",
+    "step",
+    "wall.time",
+    "metric.test.extrapolation",
+    "sparse.error.max",
+]
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +80,9 @@ def test_several_runs_are_named(verdicts):
     assert [line.split(" ")[0] for line in lines] == ["success:", "not"]
 
 
-@pytest.mark.parametrize("content", [None, "other,columns\n1,2\n", ",".join(COLUMNS) + "\na,x,0,0,1,0\n"])
+@pytest.mark.parametrize(
+    "content", [None, "other,columns\n1,2\n", ",".join(COLUMNS) + "\na,x,0,0,1,0\n"]
+)
 def test_files_that_are_no_export(script, tmp_path, capsys, content):
     path = tmp_path / "runs.csv"
     if content is not None:

@@ -45,7 +45,9 @@ def test_against_loops(mode, runs):
 @pytest.mark.parametrize("mode", LOG_SPACE_MODES)
 def test_gradient(mode):
     x, W = normal(4, 3).requires_grad_(), normal(2, 3, seed=1).requires_grad_()
-    assert torch.autograd.gradcheck(lambda x, W: in_log_space(weighted_sum(W), x, mode, EPS), (x, W))
+    assert torch.autograd.gradcheck(
+        lambda x, W: in_log_space(weighted_sum(W), x, mode, EPS), (x, W)
+    )
 
 
 @pytest.mark.parametrize("mode", ["normal", "golden-ratio"])

@@ -12,18 +12,21 @@ def sign(v):
     return float(v > 0) - float(v < 0)
 
 
+FACTORS = {
+    "prod": lambda x, w, A: x * w + 1 - w,
+    "exp-log": lambda x, w, A: x * w + 1 - w,
+    "no-idendity": lambda x, w, A: x * w,
+    "div": lambda x, w, A: A * (sign(x) * abs(x) ** w) + (1 - A),
+    "div-sepSign": lambda x, w, A: (A * abs(x) ** w + (1 - A)) * sign(x) ** round(w),
+}
+
+
 def loop(x, w, mode, is_training):
     """One output of one sample, by the formula."""
     total = 1.0
     for a, b in zip(x, w, strict=True):
         active = math.tanh(1000 * b) ** 2 if is_training else abs(b)
-        total *= {
-            "prod": lambda: a * b + 1 - b,
-            "exp-log": lambda: a * b + 1 - b,
-            "no-idendity": lambda: a * b,
-            "div": lambda: active * (sign(a) * abs(a) ** b) + (1 - active),
-            "div-sepSign": lambda: (active * abs(a) ** b + (1 - active)) * sign(a) ** round(b),
-        }[mode]()
+        total *= FACTORS[mode](a, b, active)
     return total
 
 
@@ -55,7 +58,9 @@ def test_gradient(mode, training):
     W = (W.sign() * (W.abs() + 0.05)).requires_grad_()
     if mode == "div-sepSign":
         W = W.detach().clamp(-1.4, 1.4).requires_grad_()
-    assert torch.autograd.gradcheck(lambda x, W: mnac(x, W, mode, training), (x.requires_grad_(), W))
+    assert torch.autograd.gradcheck(
+        lambda x, W: mnac(x, W, mode, training), (x.requires_grad_(), W)
+    )
 
 
 @pytest.mark.parametrize(("mode", "training"), CASES)

@@ -20,7 +20,9 @@ def test_against_loops(shape, order, runs):
 
 @pytest.mark.parametrize("order", [1, 2])
 def test_gradient(order):
-    assert torch.autograd.gradcheck(lambda p: lp_norm(p, order, 2), normal(3, 2, 4).requires_grad_())
+    assert torch.autograd.gradcheck(
+        lambda p: lp_norm(p, order, 2), normal(3, 2, 4).requires_grad_()
+    )
 
 
 def test_runs_are_independent():

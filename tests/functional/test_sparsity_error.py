@@ -17,5 +17,5 @@ def test_against_loops(shape, runs):
 
 def test_worked_values():
     assert sparsity_error(normal(1, 2) * 0).item() == 0
-    assert sparsity_error((normal(1, 2) * 0 - 1)).item() == 0
+    assert sparsity_error(normal(1, 2) * 0 - 1).item() == 0
     assert sparsity_error(normal(1, 2) * 0 + 2.5).item() == 1.5

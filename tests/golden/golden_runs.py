@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.util
 import json
 import math
@@ -18,6 +19,7 @@ FIXTURES = Path(__file__).parent / "fixtures"
 FILES = ("single_layer", "single_layer_benchmark", "simple_function_static")
 RELATIVE, ABSOLUTE = 1e-4, 1e-6
 SENSITIVE_UNTIL = 100
+PREFIX = "gold"
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ def load_script(path: str) -> ModuleType:
 
 def train(golden: Golden, extra: list[str] | None = None) -> int:
     """Run the script as the figures were made; roots come from the environment."""
-    fixed = ["--no-cuda", "--name-prefix", "gold", "--remove-existing-data", "--no-save"]
+    fixed = ["--no-cuda", "--name-prefix", PREFIX, "--remove-existing-data", "--no-save"]
     script = load_script(f"experiments/{golden.script}")
     return script.main([*golden.argv, *fixed, *(extra or [])])
 
@@ -102,3 +104,33 @@ def close(stored: float, own: float) -> bool:
     if math.isnan(stored) or math.isnan(own):
         return math.isnan(stored) and math.isnan(own)
     return math.isclose(stored, own, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
+
+
+def row_disagreements(golden: Golden, header: str, rows: list[str]) -> list[str]:
+    """Cells of the stored first and last CSV row that differ, the date of logging aside."""
+    columns = header.split(",")
+    found = []
+    for stored, own in zip(golden.csv_rows, (rows[0], rows[-1]), strict=True):
+        if golden.sensitive and int(_cells(columns, own)["step"]) >= SENSITIVE_UNTIL:
+            continue
+        ours = _cells(columns, own)
+        for column, value in _cells(columns, stored).items():
+            if column == "name" and golden.run_name is None:
+                continue
+            if not _same_cell(column, value, ours[column]):
+                found.append(f"{column}: {value} stored, {ours[column]} here")
+    return found
+
+
+def _cells(columns: list[str], row: str) -> dict[str, str]:
+    # Ranges put commas into quoted names, so a row is read as CSV.
+    (values,) = csv.reader([row])
+    return dict(zip(columns, values, strict=True))
+
+
+def _same_cell(column: str, stored: str, own: str) -> bool:
+    if column == "wall.time":
+        return True
+    if column in ("name", "step"):
+        return stored == own
+    return close(float(stored or "nan"), float(own or "nan"))

@@ -172,7 +172,7 @@ def test_cuda_reads_a_truth_value(command, no_cuda):
 
 
 def test_too_long_run_name_is_refused():
-    digits = "1" * 60
+    digits = "1" * 120
     with pytest.raises(OptionError, match="characters"):
         plan(
             "single_layer", f"--interpolation-range [0,{digits}] --extrapolation-range [0,{digits}]"

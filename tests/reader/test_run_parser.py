@@ -111,6 +111,23 @@ def test_imaginary_weights_are_averaged_in():
 
 
 @pytest.mark.parametrize(
+    ("tail", "expected"),
+    [
+        ("D-u_n-1-5_L1F", 0.75),
+        ("D-tn-1-3-10-3_n-1-5_L1F", 0.75),
+        ("D-u_n-1-5_L1F_TB-1000_mse", 0.375),
+        ("L1F_rb-1e-05-0.0001-10000-10", 0.375),
+    ],
+)
+def test_imaginary_weights_are_added_in_runs_of_the_division_study(tail, expected):
+    parser = MetricParser(ArithmeticMatcher()).of_run(f"npu_op-div_oob-c_{tail}")
+    unit = "network/layer_1/npu"
+    real, imaginary = f"{unit}/W_real/sparsity_error", f"{unit}/W_im/sparsity_error"
+    found = parser.parse(events((0, {VALID: 1.0, real: 0.5, imaginary: 0.25})))
+    assert found["sparse.error.max"] == [expected]
+
+
+@pytest.mark.parametrize(
     ("parts", "expected"),
     [
         (("mcfc_junction", "mcfc_out_gate"), 0.3),

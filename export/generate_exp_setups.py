@@ -1,0 +1,84 @@
+"""Write the thresholds below which an error counts as solved: one row a task and range."""
+
+import argparse
+import math
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from stable_nalu.errors import UsageError  # noqa: E402
+from stable_nalu.statistics.table_csv import write_table  # noqa: E402
+from stable_nalu.statistics.thresholds import tables  # noqa: E402
+
+
+def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
+    """Read the command line."""
+    kinds = "\n".join(f"  {name:<22}{table.text}" for name, table in tables.TABLES.items())
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        epilog=f"tables:\n{kinds}\n\nexample:\n"
+        "  python3 export/generate_exp_setups.py --csv-out exp_setups.csv",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    output = parser.add_argument_group("what to write")
+    output.add_argument("--csv-out", metavar="PATH", required=True, help="file to write")
+    output.add_argument(
+        "--tables",
+        nargs="+",
+        metavar="TABLE",
+        choices=tuple(tables.TABLES),
+        default=list(tables.DEFAULT_TABLES),
+        help=f"tables to put into it (default: {' '.join(tables.DEFAULT_TABLES)})",
+    )
+    arithmetic = parser.add_argument_group("arithmetic data set")
+    arithmetic.add_argument(
+        "--epsilon",
+        type=float,
+        default=tables.Settings.epsilon,
+        metavar="X",
+        help="how far every weight is from the solution (default: %(default)s)",
+    )
+    arithmetic.add_argument(
+        "--exact-subsets",
+        action="store_true",
+        help="take subsets as long as the data set's; the published thresholds, which are the "
+        "default, take them one longer",
+    )
+    simulated = parser.add_argument_group("simulated rows (division and root)")
+    simulated.add_argument(
+        "--samples", type=int, default=tables.Settings.samples, metavar="N", help="draws a row"
+    )
+    simulated.add_argument("--seed", type=int, default=tables.Settings.seed, metavar="N")
+    return parser.parse_args(argv)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Write the file; the result is the exit code."""
+    args = parse_arguments(argv)
+    try:
+        if "sequential" in args.tables and len(args.tables) > 1:
+            raise UsageError("argument --tables: sequential has columns of its own, write it alone")
+        if not 0 < args.epsilon < 1 or args.samples < 2:
+            raise UsageError("--epsilon lies between 0 and 1, and --samples is at least 2")
+        settings = tables.Settings(
+            args.epsilon, not args.exact_subsets, args.samples, args.seed
+        )
+        found = list(tables.collect(tuple(args.tables), settings))
+        columns = tables.COLUMNS if len(found[0][0]) > 3 else tables.SEQUENTIAL_COLUMNS
+        write_table(Path(args.csv_out), columns, (row for row, _ in found))
+    except UsageError as error:
+        sys.stderr.write(f"generate_exp_setups.py: error: {error}\n")
+        return 2
+    errors = [error for _, error in found if 0 < error < math.inf]
+    if errors:
+        sys.stderr.write(
+            f"simulated: {len(errors)} rows, relative standard error up to {max(errors):.1%}\n"
+        )
+    if any(math.isinf(error) for _, error in found):
+        sys.stderr.write("division over a mirrored range has no threshold: published value kept\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,133 @@
+"""Summarise finished runs: success rate, solved at, sparsity error, with 95 % intervals."""
+
+import argparse
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from stable_nalu.errors import UsageError  # noqa: E402
+
+
+def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    source = parser.add_argument_group("runs")
+    kind = source.add_mutually_exclusive_group(required=True)
+    kind.add_argument(
+        "--csv", metavar="PATH", nargs="+", help="files of export/simple_function_static.py"
+    )
+    kind.add_argument(
+        "--solved-csv",
+        metavar="PATH",
+        help="or a table of judged runs with the columns group, seed, solved, "
+        "extrapolation.step.solved and sparse.error.max",
+    )
+    source.add_argument(
+        "--models",
+        metavar="LABEL",
+        nargs="+",
+        help="a model label for each file of --csv (default: from the run names)",
+    )
+    judged = parser.add_argument_group("when a run of --csv is solved")
+    judged.add_argument(
+        "--exp-setups",
+        metavar="PATH",
+        nargs="+",
+        default=[str(ROOT / "exp_setups.csv")],
+        help="tables of thresholds (default: exp_setups.csv of the repository)",
+    )
+    judged.add_argument(
+        "--parameter",
+        metavar="NAME",
+        help="rows of the tables to use, such as zero.range.hard (default: all but zero.range.*)",
+    )
+    judged.add_argument(
+        "--threshold", metavar="MSE", type=float, help="one threshold for all runs instead"
+    )
+    judged.add_argument(
+        "--best-range",
+        metavar="N",
+        type=int,
+        default=5000,
+        help="judge at the lowest validation error of the last N rows (default: %(default)s)",
+    )
+    estimates = parser.add_argument_group("means and intervals (defaults: as published)")
+    estimates.add_argument(
+        "--by",
+        metavar="COLUMN",
+        nargs="+",
+        help="group by these options (default: model, operation, ranges and what else differs)",
+    )
+    estimates.add_argument(
+        "--gamma-fit",
+        choices=("published", "frozen", "profile"),
+        default="published",
+        help="solved at: as the papers, with the sample variance, or by maximum likelihood",
+    )
+    estimates.add_argument(
+        "--sparsity-fit",
+        choices=("compat", "scaled"),
+        default="compat",
+        help="compat, as the papers, halves all but tiny sparsity errors; scaled does not",
+    )
+    estimates.add_argument(
+        "--plain",
+        action="store_true",
+        help="add the plain mean and median with bootstrap intervals",
+    )
+    estimates.add_argument("--bootstrap-samples", metavar="N", type=int, default=10_000)
+    estimates.add_argument("--bootstrap-seed", metavar="N", type=int, default=0)
+    output = parser.add_argument_group("what to write")
+    output.add_argument("--csv-out", metavar="PATH", required=True, help="one row a group")
+    output.add_argument("--seeds-csv-out", metavar="PATH", help="also one row a run of --csv")
+    return parser.parse_args(argv)
+
+
+def summarize(args: argparse.Namespace) -> None:
+    """Read, judge, estimate, write."""
+    from stable_nalu.statistics import from_files
+    from stable_nalu.statistics.summary import Estimators
+    from stable_nalu.statistics.table_csv import write_frame
+
+    if args.best_range < 1 or args.bootstrap_samples < 1:
+        raise UsageError("--best-range and --bootstrap-samples are at least 1")
+    estimators = Estimators(
+        args.gamma_fit, args.sparsity_fit, args.plain, args.bootstrap_samples, args.bootstrap_seed
+    )
+    if args.solved_csv:
+        if args.seeds_csv_out or args.by or args.models:
+            raise UsageError("--models, --by and --seeds-csv-out go with --csv only")
+        write_frame(
+            Path(args.csv_out), from_files.summarize_solved(Path(args.solved_csv), estimators)
+        )
+        return
+    judgement = from_files.Judgement(
+        [Path(p) for p in args.exp_setups], args.threshold, args.parameter, args.best_range
+    )
+    runs = from_files.judge_runs(
+        [Path(p) for p in args.csv],
+        judgement,
+        lambda text: sys.stderr.write(f"{text}\n"),
+        args.models,
+    )
+    table = from_files.summarize_runs(runs, args.by, estimators)
+    if args.seeds_csv_out:
+        write_frame(Path(args.seeds_csv_out), runs)
+    write_frame(Path(args.csv_out), table)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Write the summary; the result is the exit code."""
+    args = parse_arguments(argv)
+    try:
+        summarize(args)
+    except UsageError as error:
+        sys.stderr.write(f"summarize.py: error: {error}\n")
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Published experiments as data: what was run, on which ranges."""

@@ -1,0 +1,69 @@
+"""The runs that an experiment is made of: their names, configurations and whether they can run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from stable_nalu.options import SCRIPTS, Config
+
+from .experiment import Command, Model, Variant
+from .flags import Flags
+
+
+def is_runnable(model: Model) -> bool:
+    """Whether the training script of a model is there."""
+    return model.script in SCRIPTS
+
+
+@dataclass(frozen=True)
+class ExpectedRun:
+    """One run: its place in the model and its folder below the log root."""
+
+    model: Model
+    variant: Variant
+    point: int
+    seed: int
+    name: str
+    config: Config
+
+
+def expected_runs(
+    model: Model, seeds: Iterable[int] | None = None, extra: Flags | None = None
+) -> list[ExpectedRun]:
+    """Every run of a model, in the order in which its commands plan them.
+
+    extra: flags laid over those of the model.
+    """
+    spec = SCRIPTS[model.script]
+    chosen = list(model.seeds if seeds is None else seeds)
+    found: list[ExpectedRun] = []
+    for variant in model.variants:
+        configs = spec.plan(model.command(variant, chosen, extra=extra).words).configs
+        for index, config in enumerate(configs):
+            point = index // len(chosen)
+            name = spec.run_name(config)
+            found.append(ExpectedRun(model, variant, point, config.seed, name, config))
+    return found
+
+
+def covering(runs: Sequence[ExpectedRun], extra: Flags | None = None) -> list[Command]:
+    """As few commands as plan these runs, all of one model, and no others.
+
+    Values that are to be trained with the same seeds go into one command.
+    """
+    seeds: dict[tuple[str, int], list[int]] = {}
+    variants = {run.variant.name: run.variant for run in runs}
+    for run in runs:
+        seeds.setdefault((run.variant.name, run.point), []).append(run.seed)
+    groups: dict[tuple[str, tuple[int, ...]], list[int]] = {}
+    for (variant, point), found in seeds.items():
+        groups.setdefault((variant, tuple(found)), []).append(point)
+    model = runs[0].model
+    return [
+        model.command(
+            variants[variant], group, [model.points[i] for i in points] if model.points else (),
+            extra,
+        )
+        for (variant, group), points in groups.items()
+    ]

@@ -1,0 +1,383 @@
+"""Write a recorded iteration of many runs as one flat loop over (run, sample).
+
+A compiler fuses and vectorises long, equal loops well, and badly those over two inputs or one
+output. Here every tensor `(runs, batch, in, …)` becomes an array of cells, one for each index of
+its small dimensions; a cell is a tensor `(runs, batch)`, or `(runs, 1)` for what does not depend on
+the sample. Operations on small dimensions happen while recording; what is left is elementwise,
+and sums over the batch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+aten = torch.ops.aten
+MAX_CELLS = 256
+
+
+class CannotUnroll(Exception):
+    """The recorded operations are not of the kind that can be unrolled."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A tensor of `shape`: `cells` has its dimensions, runs and batch shrunk to 1.
+
+    `batch` is the index of the batch dimension counted from the right (negative), or None.
+    """
+
+    cells: np.ndarray
+    shape: tuple[int, ...]
+    batch: int | None
+
+    def __post_init__(self):
+        if self.cells.size > MAX_CELLS:
+            raise CannotUnroll(f"{self.cells.size} cells")
+
+
+def unrolled(recorded: torch.fx.GraphModule, runs: int, batch: int) -> Callable:
+    """A function of the same arguments as `recorded`, with the same effects on them."""
+    recorded.graph.eliminate_dead_code()
+    return lambda *arguments: _Interpreter(recorded, runs, batch).run(*arguments)
+
+
+class _Interpreter:
+    def __init__(self, recorded: torch.fx.GraphModule, runs: int, batch: int):
+        self.graph = recorded.graph
+        self.runs = runs
+        self.batch = batch
+        self.values: dict[torch.fx.Node, object] = {}
+        self.alias: dict[torch.fx.Node, torch.fx.Node] = {}
+        self.changed: dict[torch.fx.Node, torch.Tensor] = {}
+
+    def run(self, *arguments):
+        flat = iter(torch.utils._pytree.tree_leaves(arguments))
+        inputs: dict[torch.fx.Node, torch.Tensor] = {}
+        for node in self.graph.nodes:
+            if node.op == "placeholder":
+                inputs[node] = next(flat)
+                self.values[node] = self._split(inputs[node])
+            elif node.op == "output":
+                for changed in self.changed:
+                    inputs[changed].copy_(self._join(self.values[changed]))
+                return tuple(self._join(self._value(v)) for v in node.args[0])
+            elif node.op == "get_attr":
+                raise CannotUnroll("a constant tensor")
+            else:
+                self.values[node] = self._call(node)
+        raise CannotUnroll("no output")
+
+    def _value(self, argument):
+        if isinstance(argument, torch.fx.Node):
+            return self.values[self._base(argument)]
+        if isinstance(argument, (list, tuple)):
+            return type(argument)(self._value(item) for item in argument)
+        return argument
+
+    def _base(self, node: torch.fx.Node) -> torch.fx.Node:
+        return self.alias.get(node, node)
+
+    def _split(self, tensor: torch.Tensor) -> Cells | torch.Tensor:
+        if tensor.ndim == 0:
+            return tensor
+        shape = tuple(tensor.shape)
+        if shape[0] != self.runs:
+            raise CannotUnroll(f"an input of shape {shape}")
+        has_batch = len(shape) == 3 and shape[1] == self.batch
+        small = (1, 1, *shape[2:]) if has_batch else (1, *shape[1:])
+        cells = np.empty(small, dtype=object)
+        for index in np.ndindex(*small):
+            if has_batch:
+                cells[index] = tensor[(slice(None), slice(None), *index[2:])]
+            else:
+                cells[index] = tensor[(slice(None), *index[1:])].unsqueeze(1)
+        return Cells(cells, shape, -2 if has_batch else None)
+
+    def _join(self, value: Cells | torch.Tensor) -> torch.Tensor:
+        if isinstance(value, torch.Tensor):
+            return value
+        if value.batch is not None:
+            raise CannotUnroll("an output with a batch")
+        parts = [cell.expand(self.runs, 1) for cell in value.cells.flat]
+        return torch.cat(parts, dim=1).reshape(value.shape)
+
+    def _call(self, node: torch.fx.Node):
+        target = node.target
+        name = target._schema.name.removeprefix("aten::")
+        arguments = [self._value(a) for a in node.args]
+        if name in ("detach", "alias"):
+            self.alias[node] = self._base(node.args[0])
+            return None
+        handler = getattr(self, f"_{name.strip('_')}", None)
+        if handler is not None:
+            return handler(node, *arguments, **node.kwargs)
+        if name.endswith("_"):
+            functional = getattr(getattr(aten, name[:-1]), target._overloadname)
+            result = self._pointwise(functional, arguments, node.kwargs)
+            base = self._base(node.args[0])
+            self.values[base] = result
+            self.alias[node] = base
+            if base.op == "placeholder":
+                self.changed[base] = None
+            return None
+        if torch.Tag.pointwise in target.tags:
+            return self._pointwise(target, arguments, node.kwargs)
+        raise CannotUnroll(f"operation {name}")
+
+    def _pointwise(self, target, arguments: Sequence, keywords: dict):
+        operands = [a for a in arguments if isinstance(a, Cells)]
+        if not operands:
+            return target(*arguments, **keywords)
+        small = np.broadcast_shapes(*(o.cells.shape for o in operands))
+        ndim = len(small)
+        if any(o.cells.ndim != ndim for o in operands):
+            raise CannotUnroll("operands of different rank")
+        batches = {o.batch for o in operands} - {None}
+        if len(batches) > 1:
+            raise CannotUnroll("two batch dimensions")
+        grids = [
+            np.broadcast_to(a.cells, small) if isinstance(a, Cells) else None for a in arguments
+        ]
+        cells = np.empty(small, dtype=object)
+        for index in np.ndindex(*small):
+            values = [
+                a if g is None else g[index] for a, g in zip(arguments, grids, strict=True)
+            ]
+            cells[index] = target(*values, **keywords)
+        shape = np.broadcast_shapes(*(o.shape for o in operands))
+        return Cells(cells, tuple(shape), batches.pop() if batches else None)
+
+    def _copy(self, node, target, source, *_):
+        base = self._base(node.args[0])
+        self.values[base] = self._pointwise(aten.add.Tensor, [source, 0.0], {})
+        self.alias[node] = base
+        if base.op == "placeholder":
+            self.changed[base] = None
+
+    def _clone(self, node, value, **_):
+        return value
+
+    def _to_copy(self, node, value, *, dtype=None, **_):
+        if dtype is None:
+            return value
+        return self._pointwise(aten._to_copy.default, [value], {"dtype": dtype})
+
+    def _filled(self, value, number: float, dtype):
+        if isinstance(value, torch.Tensor):
+            return torch.full_like(value, number, dtype=dtype)
+        one = torch.full((self.runs, 1), number, dtype=dtype or value.cells.flat[0].dtype)
+        cells = np.empty(value.cells.shape, dtype=object)
+        for index in np.ndindex(*cells.shape):
+            cells[index] = one if value.batch is None else one.expand(self.runs, self.batch)
+        return Cells(cells, value.shape, value.batch)
+
+    def _ones_like(self, node, value, *, dtype=None, **_):
+        return self._filled(value, 1.0, dtype)
+
+    def _zeros_like(self, node, value, *, dtype=None, **_):
+        return self._filled(value, 0.0, dtype)
+
+    def _full_like(self, node, value, number, *, dtype=None, **_):
+        return self._filled(value, number, dtype)
+
+    def _scalar_tensor(self, node, number, **keywords):
+        return torch.scalar_tensor(number, dtype=keywords.get("dtype"))
+
+    def _unsqueeze(self, node, value, dim):
+        axis = dim % (len(value.shape) + 1)
+        if axis == 0:
+            raise CannotUnroll("a dimension before the runs")
+        batch = value.batch
+        if batch is not None and axis > len(value.shape) + batch:
+            batch -= 1
+        shape = (*value.shape[:axis], 1, *value.shape[axis:])
+        return Cells(np.expand_dims(value.cells, axis), shape, batch)
+
+    def _squeeze(self, node, value, dims):
+        dims = [dims] if isinstance(dims, int) else dims
+        ndim = len(value.shape)
+        axes = sorted((d % ndim for d in dims if value.shape[d] == 1), reverse=True)
+        cells, shape, batch = value.cells, list(value.shape), value.batch
+        for axis in axes:
+            if batch is not None and axis > len(shape) + batch:
+                batch += 1
+            cells = np.squeeze(cells, axis)
+            del shape[axis]
+        return Cells(cells, tuple(shape), batch)
+
+    def _permute(self, node, value, dims):
+        ndim = len(value.shape)
+        dims = [d % ndim for d in dims]
+        if dims[0] != 0:
+            raise CannotUnroll("runs moved")
+        batch = None if value.batch is None else dims.index(ndim + value.batch) - ndim
+        shape = tuple(value.shape[d] for d in dims)
+        return Cells(value.cells.transpose(dims), shape, batch)
+
+    def _transpose(self, node, value, first, second):
+        dims = list(range(len(value.shape)))
+        dims[first], dims[second] = dims[second], dims[first]
+        return self._permute(node, value, dims)
+
+    def _expand(self, node, value, sizes, **_):
+        shape = tuple(node.meta["val"].shape)
+        if isinstance(value, torch.Tensor):
+            if shape[0] != self.runs or len(shape) != 1:
+                raise CannotUnroll(f"a number expanded to {shape}")
+            cells = np.empty((1,), dtype=object)
+            cells[0] = value.expand(self.runs, 1)
+            return Cells(cells, shape, None)
+        if len(shape) != len(value.shape):
+            raise CannotUnroll("new dimensions")
+        grown = [
+            axis
+            for axis, (old, new) in enumerate(zip(value.shape, shape, strict=True))
+            if old != new
+        ]
+        batch_axes = [axis for axis in grown if shape[axis] == self.batch]
+        if len(batch_axes) > 1 or (batch_axes and value.batch is not None):
+            raise CannotUnroll("an ambiguous batch dimension")
+        small = [
+            1 if axis == 0 or axis in batch_axes or axis - len(shape) == value.batch else size
+            for axis, size in enumerate(shape)
+        ]
+        cells = np.broadcast_to(value.cells, small)
+        if not batch_axes:
+            return Cells(cells, shape, value.batch)
+        spread = np.empty(cells.shape, dtype=object)
+        for index in np.ndindex(*cells.shape):
+            spread[index] = cells[index].expand(self.runs, self.batch)
+        return Cells(spread, shape, batch_axes[0] - len(shape))
+
+    def _view(self, node, value, sizes):
+        shape = tuple(node.meta["val"].shape)
+        if isinstance(value, torch.Tensor) or shape == value.shape:
+            return value
+        if not shape or shape[0] != self.runs:
+            raise CannotUnroll(f"a view of {value.shape} as {shape}")
+        batch_axis = None
+        if value.batch is not None:
+            after = math.prod(value.shape[len(value.shape) + value.batch + 1 :])
+            candidates = [
+                axis
+                for axis in range(1, len(shape))
+                if shape[axis] == self.batch and math.prod(shape[axis + 1 :]) == after
+            ]
+            if len(candidates) != 1:
+                raise CannotUnroll(f"a view of {value.shape} as {shape}")
+            batch_axis = candidates[0]
+        small = [1 if axis in (0, batch_axis) else size for axis, size in enumerate(shape)]
+        batch = None if batch_axis is None else batch_axis - len(shape)
+        return Cells(value.cells.reshape(small), shape, batch)
+
+    _reshape = _unsafe_view = _view
+
+    def _cat(self, node, values, dim=0):
+        ndim = len(values[0].shape)
+        axis = dim % ndim
+        if axis == 0 or any(v.batch != values[0].batch for v in values):
+            raise CannotUnroll("runs or batches joined")
+        cells = np.concatenate([v.cells for v in values], axis)
+        return Cells(cells, tuple(node.meta["val"].shape), values[0].batch)
+
+    def _slice(self, node, value, dim=0, start=None, end=None, step=1):
+        axis = dim % len(value.shape)
+        shape = tuple(node.meta["val"].shape)
+        if shape == value.shape:
+            return value
+        if axis == 0 or axis - len(shape) == value.batch:
+            raise CannotUnroll("part of the runs or of a batch")
+        index = [slice(None)] * len(shape)
+        index[axis] = slice(start, end, step)
+        return Cells(value.cells[tuple(index)], shape, value.batch)
+
+    def _reduce(self, node, value, dims, combine: Callable, over_batch: Callable | None):
+        """Combine cells along `dims`; the batch last, by `over_batch` on a cell."""
+        ndim = len(value.shape)
+        axes = {d % ndim for d in ([dims] if isinstance(dims, int) else dims)}
+        if 0 in axes:
+            raise CannotUnroll("a reduction over runs")
+        batch_axis = None if value.batch is None else ndim + value.batch
+        small_axes = sorted(axes - {batch_axis}, reverse=True)
+        cells = value.cells
+        for axis in small_axes:
+            parts = [cells.take([k], axis) for k in range(cells.shape[axis])]
+            total = parts[0]
+            for part in parts[1:]:
+                total = _zip_cells(combine, total, part)
+            cells = total
+        batch = value.batch
+        if batch_axis in axes:
+            cells = _map_cells(over_batch, cells)
+            batch = None
+        shape = tuple(node.meta["val"].shape)
+        if len(shape) == ndim:
+            return Cells(cells, shape, batch)
+        kept = [axis for axis in range(ndim) if axis not in axes]
+        if batch is not None:
+            batch = kept.index(batch_axis) - len(kept)
+        return Cells(cells.reshape([cells.shape[a] for a in kept]), shape, batch)
+
+    def _sum(self, node, value, dims=None, keepdim=False, **_):
+        if dims is None:
+            raise CannotUnroll("a sum over everything")
+        return self._reduce(node, value, dims, torch.add, lambda c: c.sum(1, keepdim=True))
+
+    def _mean(self, node, value, dims=None, keepdim=False, **_):
+        if dims is None:
+            raise CannotUnroll("a mean over everything")
+        dims = [dims] if isinstance(dims, int) else dims
+        count = math.prod(value.shape[d] for d in dims)
+        return self._pointwise(aten.div.Scalar, [self._sum(node, value, dims), count], {})
+
+    def _prod(self, node, value, dim=None, keepdim=False, **_):
+        if dim is None or dim % len(value.shape) - len(value.shape) == value.batch:
+            raise CannotUnroll("a product over a batch")
+        return self._reduce(node, value, dim, torch.mul, None)
+
+    def _linalg_vector_norm(self, node, value, order=2, dims=None, keepdim=False, **_):
+        if dims is None or value.batch is not None or order not in (1, 2):
+            raise CannotUnroll("a norm")
+        if order == 1:
+            magnitudes = self._pointwise(aten.abs.default, [value], {})
+            return self._reduce(node, magnitudes, dims, torch.add, None)
+        squares = self._pointwise(aten.mul.Tensor, [value, value], {})
+        total = self._reduce(node, squares, dims, torch.add, None)
+        return self._pointwise(aten.sqrt.default, [total], {})
+
+    def _bmm(self, node, left, right):
+        rows, inner = left.cells.shape[1:]
+        columns = right.cells.shape[2]
+        cells = np.empty((1, rows, columns), dtype=object)
+        over_batch = left.batch == -1
+        if over_batch != (right.batch == -2):
+            raise CannotUnroll("a matrix product over half a batch")
+        for i, j in np.ndindex(rows, columns):
+            terms = [left.cells[0, i, k] * right.cells[0, k, j] for k in range(inner)]
+            total = terms[0]
+            for term in terms[1:]:
+                total = total + term
+            cells[0, i, j] = total.sum(1, keepdim=True) if over_batch else total
+        batch = None
+        if not over_batch:
+            batch = -2 if left.batch == -2 else right.batch
+        return Cells(cells, tuple(node.meta["val"].shape), batch)
+
+
+def _map_cells(function: Callable, cells: np.ndarray) -> np.ndarray:
+    result = np.empty(cells.shape, dtype=object)
+    for index in np.ndindex(*cells.shape):
+        result[index] = function(cells[index])
+    return result
+
+
+def _zip_cells(function: Callable, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    result = np.empty(left.shape, dtype=object)
+    for index in np.ndindex(*left.shape):
+        result[index] = function(left[index], right[index])
+    return result

@@ -1,0 +1,162 @@
+"""The single-module benchmark: every module over the nine ranges, one operation a figure."""
+
+from __future__ import annotations
+
+from stable_nalu.statistics.display_names import MODELS
+
+from ..entry import PRIMER, ROBUST, Entry, Series
+from ..order import INTERPOLATION_RANGES
+from ..parts import Panels, Runs, Surface, Table, Threshold
+
+# Simulated thresholds, as in the primer, when their file is beside the exported ones.
+BENCHMARK = Threshold(
+    flat=1e-5,
+    table="benchmark",
+    file="eps_thrs_sltr",
+    join=("operation", "extrapolation.range", "input.size"),
+)
+RUNS = Runs(
+    x="interpolation.range", threshold=BENCHMARK, names="single", expected=INTERPOLATION_RANGES
+)
+_WORDS = {
+    "add": "addition",
+    "sub": "subtraction",
+    "mul": "multiplication",
+    "div": "division",
+}
+_FILES = {
+    "NAC": MODELS["nac"],
+    "MNAC": MODELS["mnac"],
+    "NALU": MODELS["nalu"],
+    "NAU": MODELS["reregualizedlinearnac"],
+    "NMU": MODELS["reregualizedlinearmnac"],
+    "NPU": MODELS["npu"],
+    "RealNPU": MODELS["realnpu"],
+    "iNALU": MODELS["inalu"],
+    "G-NALU": MODELS["nalu-gr"],
+    "MCFC": MODELS["mcfc"],
+    "MulMCFC": MODELS["mulmcfc"],
+    "MulMCFCSignINALU": MODELS["mulmcfcsigninalu"],
+    "MulMCFCSignRealNPU": MODELS["mulmcfcsignrealnpu"],
+}
+"""File -> label that its runs are parsed to."""
+
+
+def _panels(operation: str) -> Panels:
+    return Panels(
+        stem="{key}_op-" + operation,
+        runs=RUNS,
+        x_label="Interpolation range",
+        success="Extrapolation range success rate",
+    )
+
+
+def _table(operation: str) -> Table:
+    caption = (
+        f"Results for {_WORDS[operation]} of single modules on every range, 25 seeds, with 95\\% "
+        "confidence intervals. Bold: the best range of a module."
+    )
+    return Table(
+        stem="{key}_op-" + operation,
+        runs=RUNS,
+        label=f"benchmark-sltr-{operation}",
+        caption=caption,
+        show_operation=False,
+        show_range=True,
+        within=("operation", "model"),
+        long=True,
+    )
+
+
+def _benchmark(key: str, number: str, operation: str, *files: str) -> Entry:
+    series = tuple(Series((name, f"{operation}/{name}"), expects=(_FILES[name],)) for name in files)
+    folders = (f"benchmark/sltr-in2/{operation}", "benchmark/sltr-in2")
+    shows = f"Single modules: {_WORDS[operation]} ({', '.join(files)})"
+    parts = (_panels(operation), _table(operation))
+    return Entry(key, PRIMER, number, shows, parts, series, folders)
+
+
+_NALUS = ("NALU", "iNALU", "G-NALU")
+
+_SURFACES = {
+    "mul": {
+        "Gold (TT)": "mul_gold",
+        "NMU (TT)": "mul-nmu-s0",
+        "MLP (1) (FF)": "mul-ReLU-h1-s0",
+        "MLP (100) (TF)": "mul-ReLU-h100-s8",
+    },
+    "add": {
+        "Gold (TT)": "add_gold",
+        "NAU (TT)": "add-nau-s0",
+        "MLP (1) (TT)": "add-ReLU-h1-s9",
+        "MLP (1) (FF)": "add-ReLU-h1-s12",
+        "MLP (4) (TT)": "add-ReLU-h4-biasF-s4",
+        "MLP (4) (TF)": "add-ReLU-h4-biasF-s0",
+        "MLP (4) (FF)": "add-ReLU-h4-biasF-s17",
+        "MLP (100) (TF)": "add-ReLU-h100-s0",
+    },
+}
+
+
+def _surface(key: str, number: str) -> Entry:
+    series = tuple(Series((name,), label) for label, name in _SURFACES[key].items())
+    shows = f"Predictions of MLPs and modules over two inputs: {_WORDS[key]}"
+    folders = ("2d-surface-plots/csvs",)
+    return Entry(key, ROBUST, number, shows, (Surface(stem="2D-surface-{key}"),), series, folders)
+
+
+ENTRIES = (
+    _surface("mul", "Figure 1"),
+    _surface("add", ""),
+    _benchmark("benchmark_sltr_add", "Figure 14", "add", "NAC", "NAU", *_NALUS),
+    _benchmark("benchmark_sltr_sub", "Figure 15", "sub", "NAC", "NAU", *_NALUS),
+    _benchmark(
+        "benchmark_sltr_mul",
+        "Figure 16 (Robustness: Figure 2)",
+        "mul",
+        "MNAC",
+        "NMU",
+        "NPU",
+        "RealNPU",
+        *_NALUS,
+    ),
+    _benchmark("benchmark_sltr_div", "Figure 17", "div", "MNAC", "NPU", "RealNPU", *_NALUS),
+    Entry(
+        "in10-iNALU-add",
+        PRIMER,
+        "Figure 18",
+        "iNALU: addition with ten inputs",
+        (_panels("add"),),
+        (Series(("sltr-in10/add/iNALU",), expects=(_FILES["iNALU"],)),),
+        ("benchmark",),
+    ),
+    Entry(
+        "nau-failure",
+        PRIMER,
+        "Figure 19",
+        "NAU: where addition and subtraction with ten inputs fail",
+        (_panels("sub-add"),),
+        (Series(("add/NAU",), "NAU (add)"), Series(("sub/NAU",), "NAU (sub)")),
+        ("benchmark/sltr-in10", "sltr-in10"),
+    ),
+    Entry(
+        "in100-NAU-sub",
+        PRIMER,
+        "Figure 20",
+        "NAU: subtraction with a hundred inputs",
+        (_panels("sub"),),
+        (Series(("sltr-in100/sub/NAU",), expects=(_FILES["NAU"],)),),
+        ("benchmark",),
+    ),
+    _benchmark("nalu", "", "mul", *_NALUS),
+    _benchmark("benchmark_sltr_add_mcfc", "", "add", "NAU", "MCFC"),
+    _benchmark(
+        "benchmark_sltr_mul_mcfc",
+        "",
+        "mul",
+        "NMU",
+        "MulMCFC",
+        "MulMCFCSignINALU",
+        "MulMCFCSignRealNPU",
+    ),
+)

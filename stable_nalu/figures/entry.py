@@ -1,0 +1,65 @@
+"""What an entry is made of: a key, where it was published, the files it reads, what it draws."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .parts import Part
+
+ARITHMETIC = "Neural Arithmetic Units"
+EXTRAPOLATION = "Measuring Arithmetic Extrapolation Performance"
+DIVISION = "Learning Division"
+ROBUST = "Robustness of NMUs"
+PRIMER = "A Primer for NALMs"
+PAPERS = {
+    ARITHMETIC: "arXiv:2001.05016",
+    EXTRAPOLATION: "arXiv:1910.01888",
+    DIVISION: "arXiv:2110.05177",
+    ROBUST: "arXiv:2211.05624",
+    PRIMER: "arXiv:2101.09530",
+}
+
+
+@dataclass(frozen=True)
+class Series:
+    """One exported file.
+
+    files: paths below the CSV folder without `.csv`; the first that exists is read.
+    label: model that all its runs are shown as; None: as their names say.
+    expects: models to miss when the file is missing and `label` does not say.
+    parameter: row set of the thresholds, where every file has its own.
+    """
+
+    files: tuple[str, ...]
+    label: str | None = None
+    expects: tuple[str, ...] = ()
+    parameter: str | None = None
+
+    @property
+    def missed(self) -> tuple[str, ...]:
+        """What is missing from a figure without this file."""
+        return (self.label,) if self.label is not None else self.expects or (self.files[0],)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One lookup key.
+
+    number: the paper's number for it; empty where it is in none.
+    shows: one line.
+    series: files in the order of the legend.
+    folders: where the series may lie below the CSV folder, besides the CSV folder itself.
+    """
+
+    key: str
+    paper: str
+    number: str
+    shows: str
+    parts: tuple[Part, ...]
+    series: tuple[Series, ...] = ()
+    folders: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """Kind of its first part."""
+        return self.parts[0].kind

@@ -1,0 +1,36 @@
+"""From runs to plotted points: the published summary, and how many runs are behind each mean."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from stable_nalu.statistics.summary import MEASURES, Estimators, summarize
+
+TITLES = {
+    "success.rate": "Success rate",
+    "converged.at": "Solved at iteration step",
+    "sparse.error": "Sparsity error",
+}
+
+
+def estimate(runs: pd.DataFrame, by: list[str], estimators: Estimators) -> pd.DataFrame:
+    """One row a group: the summary columns, `n` runs and those of them that `failed`.
+
+    Success rates are of all n runs; the two other measures of the n - failed that solved the task.
+    """
+    summary = summarize(runs, by, estimators)
+    counts = runs.groupby(by, sort=False, dropna=False, observed=True)["solved"].agg(["size", "sum"])
+    counts["failed"] = counts["size"] - counts["sum"]
+    counts = counts.rename(columns={"size": "n"})[["n", "failed"]].reset_index()
+    return summary.merge(counts, on=by, how="left")
+
+
+def points(summary: pd.DataFrame, measure: str) -> pd.DataFrame:
+    """Columns mean, lower, upper and count of one measure."""
+    if measure not in MEASURES:
+        raise ValueError(measure)
+    table = summary[[f"{measure}.mean", f"{measure}.lower", f"{measure}.upper"]].copy()
+    table.columns = ["mean", "lower", "upper"]
+    solved = summary["n"] - summary["failed"]
+    table["count"] = summary["n"] if measure == "success.rate" else solved
+    return table

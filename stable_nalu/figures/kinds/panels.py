@@ -1,0 +1,259 @@
+"""Three panels over a range or a parameter: success rate, solved at, sparsity error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from stable_nalu.statistics.summary import MEASURES, long_form
+
+from ..estimate import TITLES, estimate, points
+from ..order import half_open
+from ..parts import Panels
+from ..product import Context, Product
+from ..runs import Reduced, reduce_series, x_values
+from ..style import CM, MISSING, Look, drawing, looks, new_figure
+from .decoration import counts, footnote, legend
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SPREAD = 0.7
+"""Width that the series of one category take together."""
+
+EXPLAINED = (
+    "Bars: 95 % intervals. Below the panels, by series: runs that failed, and solved runs behind "
+    "each mean. Hollow: no interval. ×, –: no run."
+)
+
+
+def render(part: Panels, context: Context) -> Product:
+    """Reduce, estimate, draw."""
+    reduced = reduce_series(context.series, part.runs, context.source, context.setups)
+    by = grouping(part)
+    summary = estimate(reduced.runs, by, context.estimators)
+    with drawing():
+        figure = draw(part, reduced, summary, context)
+    stem = context.stem(part.stem)
+    return Product(stem, figure, side=side_tables(stem, part, reduced, summary, by))
+
+
+def grouping(part: Panels) -> list[str]:
+    """Columns that make a plotted point."""
+    extra = [part.runs.extra] if part.runs.extra else []
+    return ["model", "operation", part.runs.x, *extra]
+
+
+def side_tables(
+    stem: str, part: Panels, reduced: Reduced, summary: pd.DataFrame, by: list[str]
+) -> dict[str, pd.DataFrame]:
+    """What the published scripts write beside the figure."""
+    x = part.runs.x
+    plotted = long_form(summary, by).rename(columns={x: "parameter"})
+    runs = reduced.runs.rename(columns={x: "parameter"})
+    failures = runs.loc[~runs["solved"], ["name", "parameter", "seed"]]
+    return {
+        f"{stem}_plot_data": plotted,
+        f"{stem}_seeds_best": runs,
+        f"{stem}_seeds_failure": failures.reset_index(drop=True),
+        f"{stem}_final_metrics": summary.rename(columns={x: "parameter"}),
+    }
+
+
+def draw(part: Panels, reduced: Reduced, summary: pd.DataFrame, context: Context) -> Figure:
+    """The whole figure."""
+    values = x_values(reduced, part.runs)
+    series = split(part, reduced, summary)
+    shown = looks(list(series), context.palette)
+    measures: Sequence[str] = MEASURES[:1] if part.alone else MEASURES
+    size = (part.size[0], part.size[1] + 0.24 * len(series) + 0.5)
+    figure = new_figure(size)
+    strip = 0.24 * len(series)
+    grid = figure.add_gridspec(2, len(measures), height_ratios=[part.size[1] - 3.2, strip])
+    figure.get_layout_engine().set(h_pad=0.02, w_pad=0.04, hspace=0.0, wspace=0.03)
+    for column, measure in enumerate(measures):
+        axes = figure.add_subplot(grid[0, column])
+        below = figure.add_subplot(grid[1, column], sharex=axes)
+        draw_measure(axes, measure, part, values, series, shown)
+        draw_counts(below, measure, part, values, series, shown)
+        draw_x_axis(axes, below, part, values)
+        axes.set_title(part.success if measure == "success.rate" else TITLES[measure])
+    texts = {label: run_text(table) for label, table in series.items()}
+    absent = [label for label, table in series.items() if table.empty]
+    legend(figure, shown, texts, absent, lines=part.style != "dodge")
+    footnote(figure, EXPLAINED, context.stamp)
+    return figure
+
+
+def split(part: Panels, reduced: Reduced, summary: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Series in the order of the legend; a model without runs has an empty one."""
+    extra = part.runs.extra
+    series = {}
+    for model in reduced.models:
+        of_model = summary[summary["model"] == model]
+        if extra is None or of_model.empty:
+            series[model] = of_model
+            continue
+        for value in sorted(of_model[extra].unique()):
+            series[f"{model}, {value}"] = of_model[of_model[extra] == value]
+    return series
+
+
+def run_text(table: pd.DataFrame) -> str:
+    """` (n = 25)`: runs a point, as a span where points differ."""
+    low, high = table["n"].min(), table["n"].max()
+    return f" (n = {low})" if low == high else f" (n = {low}–{high})"
+
+
+def offsets(number: int) -> np.ndarray:
+    """Places of the series of a category, around its middle."""
+    step = SPREAD / max(number, 1)
+    return (np.arange(number) - (number - 1) / 2) * step
+
+
+def positions(part: Panels, values: list, index: int, number: int) -> np.ndarray:
+    """x coordinates of one series at all values."""
+    if part.style == "line":
+        return np.asarray(values, dtype=float)
+    places = np.arange(len(values), dtype=float)
+    return places + offsets(number)[index] if part.style == "dodge" else places
+
+
+def aligned(table: pd.DataFrame, x: str, values: list, measure: str) -> pd.DataFrame:
+    """Points of a series at all values, missing where it has none."""
+    if table.empty:
+        return pd.DataFrame(np.nan, index=values, columns=["mean", "lower", "upper", "count"])
+    found = points(table, measure).set_axis(pd.Index(table[x]))
+    return found[~found.index.duplicated()].reindex(values)
+
+
+def draw_measure(
+    axes: Axes,
+    measure: str,
+    part: Panels,
+    values: list,
+    series: dict[str, pd.DataFrame],
+    shown: dict[str, Look],
+) -> None:
+    """One panel."""
+    any_point = False
+    for index, (label, table) in enumerate(series.items()):
+        x = positions(part, values, index, len(series))
+        found = aligned(table, part.runs.x, values, measure)
+        any_point |= bool(found["mean"].notna().any())
+        draw_series(axes, x, found, shown[label], label, line=part.style != "dodge")
+        if measure == "success.rate" and not table.empty:
+            gone = found["count"].isna().to_numpy()
+            mark_missing(axes, x[gone])
+    draw_y_axis(axes, measure)
+    if not any_point:
+        axes.text(0.5, 0.5, "no run solved", transform=axes.transAxes, ha="center", color="0.35")
+
+
+def draw_series(
+    axes: Axes, x: np.ndarray, found: pd.DataFrame, look: Look, label: str, *, line: bool
+) -> None:
+    """Means with their intervals; a mean without interval is hollow."""
+    mean = found["mean"].to_numpy(dtype=float)
+    lower, upper = found["lower"].to_numpy(dtype=float), found["upper"].to_numpy(dtype=float)
+    here, bounded = ~np.isnan(mean), ~(np.isnan(lower) | np.isnan(upper))
+    if line:
+        axes.plot(x[here], mean[here], color=look.color, linestyle=look.line, gid=f"{label} line")
+    for chosen, face in ((here & bounded, look.color), (here & ~bounded, "white")):
+        axes.plot(
+            x[chosen],
+            mean[chosen],
+            linestyle="none",
+            marker=look.marker,
+            color=look.color,
+            markerfacecolor=face,
+            gid=f"{label} mean",
+            label=label,
+            zorder=3,
+        )
+    bars = here & bounded
+    axes.vlines(
+        x[bars],
+        lower[bars],
+        upper[bars],
+        color=look.color,
+        linewidth=0.8,
+        alpha=0.75,
+        gid=f"{label} interval",
+    )
+
+
+def mark_missing(axes: Axes, x: np.ndarray) -> None:
+    """Crosses on the axis where a series has no runs."""
+    axes.plot(
+        x,
+        np.zeros(len(x)),
+        linestyle="none",
+        marker="x",
+        color=MISSING,
+        clip_on=False,
+        gid="missing",
+        zorder=4,
+    )
+
+
+def draw_y_axis(axes: Axes, measure: str) -> None:
+    """From 0; rates to 1."""
+    from matplotlib.ticker import EngFormatter, PercentFormatter
+
+    if measure == "success.rate":
+        axes.set_ylim(-0.02, 1.04)
+        axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+        return
+    top = axes.get_ylim()[1] if axes.has_data() else 1.0
+    axes.set_ylim(0.0, top if top > 0 else 1.0)
+    if measure == "converged.at":
+        axes.yaxis.set_major_formatter(EngFormatter(sep=""))
+    else:
+        axes.ticklabel_format(axis="y", style="sci", scilimits=(-2, 3), useMathText=True)
+        axes.yaxis.get_offset_text().set_fontsize(6)
+
+
+def draw_counts(
+    axes: Axes,
+    measure: str,
+    part: Panels,
+    values: list,
+    series: dict[str, pd.DataFrame],
+    shown: dict[str, Look],
+) -> None:
+    """Failed runs below the success rates, solved ones below the other means."""
+    rows = {}
+    for label, table in series.items():
+        found = aligned(table, part.runs.x, values, measure)["count"]
+        if measure == "success.rate" and not table.empty:
+            failed = table.set_index(part.runs.x)["failed"]
+            found = failed[~failed.index.duplicated()].reindex(values)
+        x = positions(part, values, 0, 1)
+        rows[label] = (x, found.to_numpy(dtype=float))
+    counts(axes, rows, shown, "failed" if measure == "success.rate" else "solved")
+
+
+def draw_x_axis(axes: Axes, below: Axes, part: Panels, values: list) -> None:
+    """Ticks and title below the counts."""
+    axes.tick_params(axis="x", labelbottom=False)
+    if part.style == "line":
+        if part.log_x:
+            axes.set_xscale("log")
+        if part.breaks:
+            axes.set_xticks(part.breaks)
+    else:
+        texts = [half_open(str(v)) if part.half_open else f"{v:g}" if not isinstance(v, str) else v
+                 for v in values]
+        axes.set_xticks(np.arange(len(values)), texts)
+        axes.set_xlim(-0.5, len(values) - 0.5)
+    rotated = part.style == "dodge"
+    below.tick_params(axis="x", labelbottom=True)
+    for text in below.get_xticklabels():
+        text.set(rotation=45 if rotated else 0, ha="right" if rotated else "center")
+        text.set_rotation_mode("anchor")
+    below.set_xlabel(part.x_label)

@@ -1,0 +1,165 @@
+"""Colours, markers and line styles, sizes, and how a figure is written to files.
+
+Every series differs from its neighbours in three ways, so that a figure reads in grey and for
+colour-blind readers. `published` gives the hues of the published figures instead.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from .order import OUR_MODELS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Palette = Literal["safe", "published"]
+PALETTES: tuple[Palette, ...] = ("safe", "published")
+
+CM = 1 / 2.54
+STANDARD = (13.968 * 1.4, 5.7 * 1.4)
+"""Width and height in cm of most published figures."""
+
+FORMATS = ("pdf", "png")
+MISSING = "0.55"
+"""Grey of what is absent."""
+
+_SAFE_COLORS = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#AA3377",
+    "#E69F00",
+    "#56B4E9",
+    "#000000",
+    "#882255",
+    "#999933",
+    "#777777",
+)
+_MARKERS = ("o", "^", "s", "D", "v", "P", "X", "<", "*", "h")
+_LINES: tuple[object, ...] = (
+    "-",
+    (0, (4, 1.5)),
+    (0, (1, 1.2)),
+    (0, (4, 1.2, 1, 1.2)),
+    (0, (6, 1, 1, 1, 1, 1)),
+)
+
+_SETTINGS = {
+    "pdf.fonttype": 42,
+    "ps.fonttype": 42,
+    "svg.fonttype": "none",
+    "font.family": "DejaVu Sans",
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "0.9",
+    "grid.linewidth": 0.6,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "legend.fontsize": 7.5,
+    "legend.frameon": False,
+    "lines.linewidth": 1.1,
+    "lines.markersize": 4,
+    "figure.dpi": 100,
+    "savefig.dpi": 200,
+    "mathtext.fontset": "dejavusans",
+}
+
+
+@dataclass(frozen=True)
+class Look:
+    """How one series is drawn."""
+
+    color: str
+    marker: str
+    line: object
+
+
+def looks(labels: Sequence[str], palette: Palette = "safe") -> dict[str, Look]:
+    """The look of every series, by its place in the legend."""
+    if palette == "published":
+        return {
+            label: Look(color, "^" if label in OUR_MODELS else "o", "-")
+            for label, color in zip(labels, hue_wheel(len(labels)), strict=True)
+        }
+    return {
+        label: Look(
+            _SAFE_COLORS[i % len(_SAFE_COLORS)],
+            _MARKERS[i % len(_MARKERS)],
+            _LINES[i % len(_LINES)],
+        )
+        for i, label in enumerate(labels)
+    }
+
+
+def hue_wheel(n: int) -> list[str]:
+    """`n` colours hcl(15 + 360 i/n, 100, 65), cut to what a screen can show."""
+    return [_hcl(15 + 360 * i / n, 100, 65) for i in range(n)]
+
+
+def _hcl(hue: float, chroma: float, luminance: float) -> str:
+    """Polar CIE-LUV under D65 as an sRGB hex code."""
+    white_y, white_u, white_v = 1.0, 0.19783, 0.46832
+    y = white_y * ((luminance + 16) / 116) ** 3
+    u = chroma * math.cos(math.radians(hue)) / (13 * luminance) + white_u
+    v = chroma * math.sin(math.radians(hue)) / (13 * luminance) + white_v
+    x = 9 * y * u / (4 * v)
+    z = -x / 3 - 5 * y + 3 * y / v
+    linear = (
+        3.240479 * x - 1.537150 * y - 0.498535 * z,
+        -0.969256 * x + 1.875992 * y + 0.041556 * z,
+        0.055648 * x - 0.204043 * y + 1.057311 * z,
+    )
+    return "#" + "".join(f"{round(255 * _gamma(c)):02X}" for c in linear)
+
+
+def _gamma(value: float) -> float:
+    encoded = 12.92 * value if value <= 0.00304 else 1.055 * value ** (1 / 2.4) - 0.055
+    return min(1.0, max(0.0, encoded))
+
+
+@contextmanager
+def drawing() -> Iterator[None]:
+    """Project settings, without a screen, for figures made in the block."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    with matplotlib.rc_context(_SETTINGS):
+        yield
+
+
+def new_figure(size: tuple[float, float]) -> Figure:
+    """An empty figure of a size in cm that no global state holds on to."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(size[0] * CM, size[1] * CM), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def save(
+    figure: Figure, folder: Path, stem: str, formats: Sequence[str], dpi: int = 200
+) -> list[Path]:
+    """Write the figure once per format; no date inside, so that equal figures are equal files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name in formats:
+        path = folder / f"{stem}.{name}"
+        metadata = {"CreationDate": None} if name == "pdf" else {"Software": None}
+        figure.savefig(path, format=name, dpi=dpi, metadata=metadata)
+        written.append(path)
+    return written

@@ -1,0 +1,96 @@
+"""Setup files read back, and the success threshold of each run looked up in them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+
+import pandas as pd
+
+from stable_nalu.catalogue.ranges import canonical
+
+from .run_table import is_single_module, read_table, require
+
+SMALL_DIVISORS = "zero.range"
+_KEYS = (
+    "operation",
+    "parameter",
+    "simple",
+    "input.size",
+    "subset.ratio",
+    "overlap.ratio",
+    "epsilon",
+    "extrapolation.range",
+)
+_SUFFIXES = {"realnpu": ".realnpu", "signnmru": ".nmru", "nmru": ".nmru", "gatedsignnmru": ".nmru"}
+
+
+def read_setups(paths: Iterable[Path]) -> pd.DataFrame:
+    """Rows of all files; `threshold` is `epsilon` where a file has no such column."""
+    parts = []
+    for path in paths:
+        part = read_table(path)
+        require(part, _KEYS, path, "a table of thresholds")
+        if "threshold" not in part:
+            part["threshold"] = part["epsilon"]
+        part["threshold"] = part["threshold"].fillna(part["epsilon"])
+        part["extrapolation.range"] = part["extrapolation.range"].map(canonical)
+        parts.append(part)
+    return pd.concat(parts, ignore_index=True)
+
+
+class Thresholds:
+    """Lookup of a run's threshold.
+
+    parameter: only rows of this parameter count. Without one, all do but those of division by
+        small numbers. `zero.range.easy`, `.medium` and `.hard` stand for the row of the run's
+        model, whose suffix may also be given.
+    """
+
+    def __init__(self, setups: pd.DataFrame, parameter: str | None = None):
+        self.parameter = parameter
+        self._found: dict[tuple, list[tuple[str, float]]] = {}
+        for row in setups.to_dict("records"):
+            key = (
+                row["operation"].removeprefix("op-"),
+                row["extrapolation.range"],
+                _task(row["input.size"], row["subset.ratio"], row["overlap.ratio"]),
+            )
+            self._found.setdefault(key, []).append((row["parameter"], float(row["threshold"])))
+
+    @property
+    def inclusive(self) -> bool:
+        """Whether an error equal to the threshold is solved: on division by small numbers."""
+        return self.parameter is not None and self.parameter.startswith(SMALL_DIVISORS)
+
+    def of(self, run: dict) -> float:
+        """The threshold of a run, given its options; NaN if the table has none."""
+        task = _task(run["input.size"], run["subset.ratio"], run["overlap.ratio"])
+        key = (run["operation"], canonical(run["extrapolation.range"]), task)
+        wanted = self._parameters(run["model_code"])
+        for parameter, threshold in self._found.get(key, []):
+            if parameter in wanted if wanted else not parameter.startswith(SMALL_DIVISORS):
+                return threshold
+        return math.nan
+
+    def _parameters(self, model_code: str) -> tuple[str, ...]:
+        if self.parameter is None:
+            return ()
+        if self.inclusive and self.parameter.count(".") == 2:
+            return (self.parameter + _SUFFIXES.get(model_code, ""),)
+        return (self.parameter,)
+
+
+def _task(
+    input_size: float, subset_ratio: float | None, overlap_ratio: float | None
+) -> tuple[object, ...]:
+    """What rows and runs must share besides operation and range.
+
+    All single modules share their rows, whatever the number of idle inputs.
+    """
+    if subset_ratio is None or math.isnan(subset_ratio):
+        return ("simple", input_size)
+    if is_single_module(input_size, subset_ratio):
+        return ("single module",)
+    return ("arithmetic", input_size, subset_ratio, overlap_ratio)

@@ -1,0 +1,113 @@
+"""Division by small numbers: the error that remains at the exact solution, in float32.
+
+Each module is given the weights of the solution; what is left is rounding and what its epsilon
+does. Inputs are 10,000 draws of a fixed generator, targets are computed in float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+MACHINE_EPSILON = torch.finfo(torch.float32).eps
+
+BOUNDS = tuple(10.0**power for power in range(-8, 1))
+_SAMPLES, _SEED = 10_000, 8689336
+
+Arrays = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Task:
+    """easy: 1/a; medium: 1/a beside an idle input; hard: a/b."""
+
+    name: str
+    inputs: int
+    dataset: str
+    target: Callable[[np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Module:
+    """A module and its weights at the solution of every task.
+
+    suffix: what its thresholds' parameter ends with in the tables; None if it has none there.
+    """
+
+    label: str
+    predict: Callable[[torch.Tensor, Arrays], torch.Tensor]
+    weights: dict[str, Arrays]
+    suffix: str | None
+
+
+def _nru(x: torch.Tensor, weights: Arrays) -> torch.Tensor:
+    return (x ** torch.tensor(weights)).prod(dim=-1)
+
+
+def _real_npu(x: torch.Tensor, weights: Arrays, epsilon: float) -> torch.Tensor:
+    """The gate is open where a weight is not 0; no input is negative, so the sign is 1."""
+    w = torch.tensor(weights)
+    gate = (w != 0).to(x)
+    return torch.exp(torch.log((x.abs() + epsilon) * gate + (1 - gate)) @ w)
+
+
+def _nmru(x: torch.Tensor, weights: Arrays) -> torch.Tensor:
+    w = torch.tensor(weights)
+    both = torch.cat([x, 1 / x], dim=-1)
+    return (both * w + 1 - w).prod(dim=-1)
+
+
+TASKS = (
+    Task("easy", 1, "1/a", lambda x: 1 / x[:, 0]),
+    Task("medium", 2, "1/a", lambda x: 1 / x[:, 0]),
+    Task("hard", 2, "a/b", lambda x: x[:, 0] / x[:, 1]),
+)
+_POWERS = {"easy": (-1.0,), "medium": (-1.0, 0.0), "hard": (1.0, -1.0)}
+_SELECTED = {"easy": (0.0, 1.0), "medium": (0.0, 0.0, 1.0, 0.0), "hard": (1.0, 0.0, 0.0, 1.0)}
+MODULES = (
+    Module("NRU", _nru, _POWERS, ""),
+    Module("RealNPU", lambda x, w: _real_npu(x, w, MACHINE_EPSILON), _POWERS, ".realnpu"),
+    Module("RealNPU (eps=0)", lambda x, w: _real_npu(x, w, 0.0), _POWERS, None),
+    Module("NMRU", _nmru, _SELECTED, ".nmru"),
+)
+
+
+@dataclass(frozen=True)
+class Residual:
+    """The mean squared error of a module on a task, inputs drawn from U[0, bound)."""
+
+    module: Module
+    task: Task
+    bound: float
+    error: float
+
+    @property
+    def threshold(self) -> float:
+        """The error and, on top, the machine epsilon, added in float32."""
+        return float(np.float32(self.error) + np.float32(MACHINE_EPSILON))
+
+    @property
+    def range_label(self) -> str:
+        """`U[0,1e-8)`."""
+        power = round(np.log10(self.bound))
+        return f"U[0,1e{power:+d})"
+
+
+def residual(module: Module, task: Task, bound: float) -> Residual:
+    """Evaluate the exact solution on the fixed sample."""
+    x = np.random.RandomState(_SEED).uniform(0, bound, size=(_SAMPLES, task.inputs))
+    target = torch.from_numpy(task.target(x)).float()
+    prediction = module.predict(torch.from_numpy(x).float(), module.weights[task.name])
+    error = torch.nn.functional.mse_loss(prediction, target)
+    return Residual(module, task, bound, float(error))
+
+
+def residuals() -> Iterator[Residual]:
+    """All 108, by module, task and bound."""
+    for module in MODULES:
+        for task in TASKS:
+            for bound in BOUNDS:
+                yield residual(module, task, bound)

@@ -1,0 +1,246 @@
+"""Rows of the setup files: which error counts as solved, for every task and range.
+
+    epsilon     single modules: the threshold itself; arithmetic data set: how far weights are off
+    threshold   the error below which a run counts as solved
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from stable_nalu.catalogue.ranges import (
+    DISTRIBUTION_RANGES,
+    EXTRA_DIVISION_RANGES,
+    EXTRAPOLATION_RANGES,
+    MULTIPLICATION_RANGES,
+    SMALL_DIVISOR_BOUNDS,
+    UNION,
+    ExtrapolationRange,
+)
+
+from . import arithmetic, sequential, single_module
+from .arithmetic import ArithmeticTask
+
+Row = dict[str, object]
+
+COLUMNS = (
+    "operation",
+    "parameter",
+    "simple",
+    "input.size",
+    "subset.ratio",
+    "overlap.ratio",
+    "range.a",
+    "range.b",
+    "range.mirror",
+    "epsilon",
+    "threshold",
+    "extrapolation.range",
+)
+SEQUENTIAL_COLUMNS = ("operation", "extrapolation.length", "threshold")
+
+UNRELIABLE = {1e-5: 4148238.52520315, 1e-3: 6108197.64101774}
+"""Published thresholds of quotients over the mirrored range, by epsilon: one draw of something
+whose variance is infinite."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How thresholds are computed.
+
+    epsilon: how far weights are off on the arithmetic data set.
+    published: take the papers' subset lengths, one longer than the data set's.
+    samples, seed: of what is simulated.
+    """
+
+    epsilon: float = arithmetic.EPSILON
+    published: bool = True
+    samples: int = 1_000_000
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of one kind, and for each its relative standard error, 0 where it is exact."""
+
+    rows: Callable[[Settings], Iterator[tuple[Row, float]]]
+    text: str
+
+
+def _row(
+    operation: str,
+    parameter: str,
+    tested_on: ExtrapolationRange,
+    threshold: float,
+    *,
+    sizes: tuple[int, float | None, float | None],
+    simple: bool = False,
+    epsilon: float | None = None,
+    sign: str = "&",
+) -> Row:
+    values = (
+        f"op-{operation}",
+        parameter,
+        simple,
+        *sizes,
+        tested_on.a,
+        tested_on.b,
+        tested_on.mirror,
+        threshold if epsilon is None else epsilon,
+        threshold,
+        tested_on.label(sign),
+    )
+    return dict(zip(COLUMNS, values, strict=True))
+
+
+def _flat(operation: str, tested_on: ExtrapolationRange) -> tuple[Row, float]:
+    sizes = (2, 0.5, 0.0)
+    return _row(
+        operation, "extrapolation.range", tested_on, single_module.FLAT, sizes=sizes
+    ), 0.0
+
+
+def _single_layer(_: Settings) -> Iterator[tuple[Row, float]]:
+    for operation in ("add", "div", "mul", "sub"):
+        extra = EXTRA_DIVISION_RANGES if operation == "div" else ()
+        for tested_on in EXTRAPOLATION_RANGES + extra:
+            yield _flat(operation, tested_on)
+
+
+def _distributions(_: Settings) -> Iterator[tuple[Row, float]]:
+    for tested_on in DISTRIBUTION_RANGES:
+        yield _flat("div", tested_on)
+
+
+def _division_by_zero(_: Settings) -> Iterator[tuple[Row, float]]:
+    from .small_divisors import MODULES, TASKS, residual
+
+    for task in reversed(TASKS):
+        operation = "div" if task.name == "hard" else "reciprocal"
+        sizes = (1, 1.0, 0.0) if task.inputs == 1 else (2, 0.5, 0.0)
+        for module in MODULES:
+            if module.suffix is None:
+                continue
+            parameter = f"zero.range.{task.name}{module.suffix}"
+            for bound in SMALL_DIVISOR_BOUNDS:
+                threshold = residual(module, task, bound).threshold
+                tested_on = ExtrapolationRange(0, bound)
+                yield _row(operation, parameter, tested_on, threshold, sizes=sizes), 0.0
+
+
+def _computed(
+    task: ArithmeticTask, parameter: str, settings: Settings
+) -> tuple[Row, float]:
+    threshold, error = _threshold(task, settings)
+    sizes = (task.input_size, task.subset_ratio, task.overlap_ratio)
+    row = _row(
+        task.operation,
+        parameter,
+        task.extrapolation_range,
+        threshold,
+        sizes=(task.input_size, None, None) if task.simple else sizes,
+        simple=task.simple,
+        epsilon=settings.epsilon,
+        sign=UNION,
+    )
+    return row, error
+
+
+def _threshold(task: ArithmeticTask, settings: Settings) -> tuple[float, float]:
+    """Threshold and its relative standard error."""
+    if task.operation not in arithmetic.SIMULATED:
+        return (
+            arithmetic.closed_form(task, settings.epsilon, published=settings.published),
+            0.0,
+        )
+    if task.operation == "div" and task.extrapolation_range.mirror:
+        return UNRELIABLE.get(settings.epsilon, float("nan")), float("inf")
+    found = arithmetic.simulate(
+        task,
+        settings.epsilon,
+        samples=settings.samples,
+        seed=settings.seed,
+        published=settings.published,
+    )
+    return found.threshold, found.error / found.threshold
+
+
+def _arithmetic(settings: Settings) -> Iterator[tuple[Row, float]]:
+    for tested_on in EXTRAPOLATION_RANGES:
+        yield _computed(ArithmeticTask("mul", tested_on), "extrapolation.range", settings)
+
+
+def _arithmetic_division(settings: Settings) -> Iterator[tuple[Row, float]]:
+    for tested_on in EXTRAPOLATION_RANGES:
+        yield _computed(ArithmeticTask("div", tested_on), "extrapolation.range", settings)
+
+
+def arithmetic_cases() -> Iterator[tuple[str, ArithmeticTask]]:
+    """What the first studies vary on the arithmetic data set: parameter and task."""
+    for operation in ("mul", "div", "add", "sub", "root", "squared"):
+        yield "default", ArithmeticTask(operation)
+    for operation in ("mul", "add", "sub"):
+        yield "simple", ArithmeticTask(operation, input_size=4, simple=True)
+    for size in (4, 10, *range(25, 301, 25)):
+        yield "input.size", ArithmeticTask("mul", input_size=size)
+    for ratio in (0.05, 0.1, 0.25, 0.5):
+        yield "subset.ratio", ArithmeticTask("mul", subset_ratio=ratio)
+    for ratio in (0.0, 0.1, 0.25, 0.5, 0.75, 1.0):
+        yield "overlap.ratio", ArithmeticTask("mul", overlap_ratio=ratio)
+    for tested_on in MULTIPLICATION_RANGES:
+        yield "extrapolation.range", ArithmeticTask("mul", tested_on)
+
+
+def _arithmetic_cases(settings: Settings) -> Iterator[tuple[Row, float]]:
+    for parameter, task in arithmetic_cases():
+        yield _computed(task, parameter, settings)
+
+
+def _benchmark(_: Settings) -> Iterator[tuple[Row, float]]:
+    cases = [(operation, 2, 0.5) for operation in ("add", "sub", "mul", "div")]
+    cases += [(o, n, 1 / n) for n in (10, 100) for o in ("add", "sub")]
+    for operation, inputs, ratio in cases:
+        for tested_on in EXTRAPOLATION_RANGES:
+            threshold = single_module.closed_form(operation, inputs, tested_on)
+            row = _row(
+                operation,
+                "extrapolation.range",
+                tested_on,
+                threshold,
+                sizes=(inputs, ratio, 0.0),
+                epsilon=single_module.EPSILON,
+            )
+            yield row, 0.0
+
+
+def _sequential(_: Settings) -> Iterator[tuple[Row, float]]:
+    for operation in ("cumprod", "cumsum"):
+        for length in range(1, 10):
+            threshold = sequential.closed_form(operation, length)
+            values = (f"op-{operation}", length, threshold)
+            yield dict(zip(SEQUENTIAL_COLUMNS, values, strict=True)), 0.0
+
+
+TABLES = {
+    "single-layer": Table(_single_layer, "single modules: every operation, nine ranges"),
+    "division-by-zero": Table(_division_by_zero, "single modules: division by small numbers"),
+    "distributions": Table(_distributions, "single modules: division, input distributions"),
+    "arithmetic": Table(_arithmetic, "arithmetic data set: multiplication, nine ranges"),
+    "arithmetic-division": Table(_arithmetic_division, "the same for division (simulated)"),
+    "arithmetic-cases": Table(_arithmetic_cases, "arithmetic data set: sizes, ratios, operations"),
+    "benchmark": Table(_benchmark, "single modules: thresholds of the first benchmark"),
+    "sequential": Table(_sequential, "sequential MNIST; columns of its own, so alone"),
+}
+DEFAULT_TABLES = ("single-layer", "division-by-zero", "distributions", "arithmetic")
+"""What `exp_setups.csv` holds."""
+
+
+def collect(names: tuple[str, ...], settings: Settings) -> Iterator[tuple[Row, float]]:
+    """Rows of several tables; a row that two of them share comes once."""
+    seen: list[Row] = []
+    for name in names:
+        for row, error in TABLES[name].rows(settings):
+            if row not in seen:
+                seen.append(row)
+                yield row, error

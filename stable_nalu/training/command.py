@@ -1,0 +1,100 @@
+"""What every training script does around its loop: parse, claim run folders, report errors."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+
+import torch
+
+from stable_nalu.errors import UsageError
+from stable_nalu.options import SCRIPTS, Config, ScriptSpec
+from stable_nalu.options.repeat import argv_of
+from stable_nalu.writer import ResumePoint, RunFolder, RunRecord, RunWriter
+from stable_nalu.writer.run_folder import WAYS_OUT
+
+from .checkpoint import tensorboard_root
+from .session import plain
+
+LENGTH_AND_LOGGING = frozenset(
+    {
+        "max_iterations",
+        "max_epochs",
+        "log_interval",
+        "verbose",
+        "save_best_model",
+        "id",
+        "name_prefix",
+    }
+)
+"""Flags that change how long or how densely a run is recorded, not what it computes."""
+
+EXIT_USAGE = 2
+EXIT_DIVERGED = 3
+
+TrainPlan = Callable[[ScriptSpec, Sequence[Config]], int]
+
+
+def run_command(script: str, argv: Sequence[str] | None, train_plan: TrainPlan) -> int:
+    """Parse, let `train_plan` train all runs, return the exit code."""
+    spec = SCRIPTS[script]
+    configs = spec.parse(argv).configs
+    set_threads()
+    try:
+        if configs[0].dry_run:
+            sys.stdout.writelines(f"{spec.run_name(config)}\n" for config in configs)
+            return 0
+        return train_plan(spec, configs)
+    except UsageError as error:
+        sys.stderr.write(f"{script}.py: error: {error}\n")
+        return EXIT_USAGE
+
+
+def set_threads() -> None:
+    """Threads of torch: what the scheduler grants, else one; small models gain from no more."""
+    granted = os.environ.get("LSB_DJOB_NUMPROC") or os.environ.get("SLURM_CPUS_PER_TASK")
+    torch.set_num_threads(int(granted) if granted and granted.isdigit() else 1)
+
+
+def device_of(config: Config) -> torch.device:
+    """The GPU where there is one, unless the configuration stays on the CPU."""
+    cuda = torch.cuda.is_available() and not config.no_cuda
+    return torch.device("cuda" if cuda else "cpu")
+
+
+def run_control(spec: ScriptSpec) -> set[str]:
+    """Flags in which two recordings of the same run may differ."""
+    return {flag.dest for flag in spec.flags if not flag.result} | LENGTH_AND_LOGGING
+
+
+def open_writer(
+    stack: ExitStack,
+    spec: ScriptSpec,
+    config: Config,
+    name: str,
+    resume: ResumePoint | None = None,
+) -> RunWriter:
+    """Claim the folder of a run until `stack` closes, and open its event file."""
+    command = f"python3 experiments/{spec.name}.py {shlex.join(argv_of(spec, config))}"
+    folder = RunFolder.claim(
+        tensorboard_root() / name,
+        RunRecord.create(spec.name, plain(config.as_dict()), command),
+        run_control=run_control(spec),
+        remove_existing_data=config.remove_existing_data,
+        resume=resume,
+        ways_out=_ways_out(spec),
+    )
+    stack.callback(folder.release)
+    return RunWriter(folder, verbose=config.verbose)
+
+
+def _ways_out(spec: ScriptSpec) -> list[str]:
+    """What to do about a run folder that is taken, with the flags that the script has."""
+    flags = {flag.name for flag in spec.flags}
+    anew, resume, elsewhere = WAYS_OUT
+    if "--id" not in flags:
+        elsewhere = elsewhere.removesuffix(" or --id")
+    return [anew, resume, elsewhere] if "--load-checkpoint" in flags else [anew, elsewhere]
