@@ -61,9 +61,7 @@ def main(argv: list[str] | None = None) -> int:
             raise UsageError("argument --tables: sequential has columns of its own, write it alone")
         if not 0 < args.epsilon < 1 or args.samples < 2:
             raise UsageError("--epsilon lies between 0 and 1, and --samples is at least 2")
-        settings = tables.Settings(
-            args.epsilon, not args.exact_subsets, args.samples, args.seed
-        )
+        settings = tables.Settings(args.epsilon, not args.exact_subsets, args.samples, args.seed)
         found = list(tables.collect(tuple(args.tables), settings))
         columns = tables.COLUMNS if len(found[0][0]) > 3 else tables.SEQUENTIAL_COLUMNS
         write_table(Path(args.csv_out), columns, (row for row, _ in found))

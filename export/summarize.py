@@ -9,6 +9,8 @@ sys.path.insert(0, str(ROOT))
 
 from stable_nalu.errors import UsageError  # noqa: E402
 
+SHIPPED = ("exp_setups.csv", "function_task_static_mse_expectation.csv")
+
 
 def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
     """Read the command line."""
@@ -35,8 +37,8 @@ def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
         "--exp-setups",
         metavar="PATH",
         nargs="+",
-        default=[str(ROOT / "exp_setups.csv")],
-        help="tables of thresholds (default: exp_setups.csv of the repository)",
+        default=[str(ROOT / name) for name in SHIPPED],
+        help=f"tables of thresholds (default: the repository's {' and '.join(SHIPPED)})",
     )
     judged.add_argument(
         "--parameter",

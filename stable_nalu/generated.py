@@ -11,18 +11,22 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from stable_nalu.atomic_file import atomic_text_file
+from stable_nalu.batch.generated_files import batch_files
 from stable_nalu.options import flag_tables, layer_table
 
 GENERATED: dict[Path, Callable[[str], str]] = {
     flag_tables.DOCUMENT: flag_tables.refreshed,
     layer_table.DOCUMENT: layer_table.refreshed,
+    **batch_files(),
 }
 """Path -> function from the file's present text to what it should be."""
 
 
 def stale() -> dict[Path, str]:
     """Files whose text is not what the code makes now, with the text that they should have."""
-    texts = {path: path.read_text(encoding="utf-8") for path in GENERATED}
+    texts = {
+        path: path.read_text(encoding="utf-8") if path.exists() else "" for path in GENERATED
+    }
     fresh = {path: GENERATED[path](text) for path, text in texts.items()}
     return {path: text for path, text in fresh.items() if text != texts[path]}
 
@@ -36,8 +40,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     for path, text in found.items():
         sys.stdout.write(f"{'stale' if check else 'rewritten'}: {path}\n")
         if not check:
+            path.parent.mkdir(parents=True, exist_ok=True)
             with atomic_text_file(path) as file:
                 file.write(text)
+            if path.suffix == ".sh":
+                path.chmod(0o755)
     return 1 if check and found else 0
 
 

@@ -53,9 +53,6 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
     reads_iteration = False
     """True for a module whose forward pass reads `self.iteration`."""
 
-    compiles = True
-    """False for a module with state, or with draws other than uniform noise, in training."""
-
     passes_per_forward = 1
     """How often its parent runs it in one forward pass; its values are logged as often."""
 

@@ -85,7 +85,7 @@ _LONGER = "--regualizer-scaling-start 50000 --regualizer-scaling-end 75000 --max
 def _larger(size: int, sizes: str, operation: str) -> Model:
     setting = replace(for_operation(operation), prefix=f"benchmark/sltr-in{size}/")
     return setting.model(
-        f"NAU-{operation}",
+        f"NAU-in{size}-{operation}",
         f"NAU ({operation})",
         f"{_NAU_FLAGS} {sizes} {_LONGER}",
         name=f"{operation}/NAU",
@@ -94,7 +94,7 @@ def _larger(size: int, sizes: str, operation: str) -> Model:
 
 
 _inalu_in10 = replace(for_operation("add"), prefix="benchmark/sltr-in10/").model(
-    "iNALU", "iNALU", f"{_ANY_OPERATION['iNALU'][1]} {_IN10}", name="add/iNALU"
+    "iNALU-in10", "iNALU", f"{_ANY_OPERATION['iNALU'][1]} {_IN10}", name="add/iNALU"
 )
 
 

@@ -47,23 +47,25 @@ def expected_runs(
     return found
 
 
-def covering(runs: Sequence[ExpectedRun], extra: Flags | None = None) -> list[Command]:
-    """As few commands as plan these runs, all of one model, and no others.
+def covering(
+    runs: Sequence[ExpectedRun], extra: Flags | None = None
+) -> list[tuple[Command, list[ExpectedRun]]]:
+    """As few commands as plan these runs, all of one model, and no others; each with its runs.
 
     Values that are to be trained with the same seeds go into one command.
     """
-    seeds: dict[tuple[str, int], list[int]] = {}
-    variants = {run.variant.name: run.variant for run in runs}
+    columns: dict[tuple[str, int], list[ExpectedRun]] = {}
     for run in runs:
-        seeds.setdefault((run.variant.name, run.point), []).append(run.seed)
-    groups: dict[tuple[str, tuple[int, ...]], list[int]] = {}
-    for (variant, point), found in seeds.items():
-        groups.setdefault((variant, tuple(found)), []).append(point)
-    model = runs[0].model
-    return [
-        model.command(
-            variants[variant], group, [model.points[i] for i in points] if model.points else (),
-            extra,
-        )
-        for (variant, group), points in groups.items()
-    ]
+        columns.setdefault((run.variant.name, run.point), []).append(run)
+    groups: dict[tuple[str, tuple[int, ...]], list[list[ExpectedRun]]] = {}
+    for (variant, _), column in columns.items():
+        seeds = tuple(run.seed for run in column)
+        groups.setdefault((variant, seeds), []).append(column)
+    found: list[tuple[Command, list[ExpectedRun]]] = []
+    for (_, seeds), group in groups.items():
+        first = group[0][0]
+        model = first.model
+        points = [model.points[column[0].point] for column in group] if model.points else ()
+        command = model.command(first.variant, seeds, points, extra)
+        found.append((command, [run for column in group for run in column]))
+    return found

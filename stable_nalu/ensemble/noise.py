@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from stable_nalu.abstract.random_source import Bound, RandomSource
+from stable_nalu.abstract.random_source import Bound, Fill, RandomSource
 from stable_nalu.functional.reductions import per_run
 
 BLOCK_ELEMENTS = 1 << 20
@@ -30,6 +30,9 @@ class RecordingRandomSource(RandomSource):
     def __init__(self, runs: int):
         self.runs = runs
         self.draws: list[Draw] = []
+
+    def fill(self, shape: tuple[int, ...], like: torch.Tensor, draw: Fill) -> torch.Tensor:
+        raise NotImplementedError("only uniform noise can be drawn ahead")
 
     def uniform(
         self, shape: tuple[int, ...], low: Bound, high: Bound, like: torch.Tensor

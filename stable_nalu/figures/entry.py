@@ -27,13 +27,11 @@ class Series:
     files: paths below the CSV folder without `.csv`; the first that exists is read.
     label: model that all its runs are shown as; None: as their names say.
     expects: models to miss when the file is missing and `label` does not say.
-    parameter: row set of the thresholds, where every file has its own.
     """
 
     files: tuple[str, ...]
     label: str | None = None
     expects: tuple[str, ...] = ()
-    parameter: str | None = None
 
     @property
     def missed(self) -> tuple[str, ...]:
@@ -49,6 +47,7 @@ class Entry:
     shows: one line.
     series: files in the order of the legend.
     folders: where the series may lie below the CSV folder, besides the CSV folder itself.
+    published: the key that the original scripts know it by, where two of them share one.
     """
 
     key: str
@@ -58,6 +57,7 @@ class Entry:
     parts: tuple[Part, ...]
     series: tuple[Series, ...] = ()
     folders: tuple[str, ...] = ()
+    published: str = ""
 
     @property
     def kind(self) -> str:

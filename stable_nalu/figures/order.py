@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 
+from stable_nalu.catalogue.ranges import INTERPOLATION_ORDER
 from stable_nalu.statistics.display_names import MODELS, OPERATIONS
 
 NAC_ADD = MODELS["nac"]
@@ -17,19 +18,6 @@ NALU_SHARED = "NALU (shared)"
 NALU_SEPARATE = MODELS["nalu-nalu-2n"]
 GATED = MODELS["reregualizedlinearnalu-nalu-2nm"]
 OUR_MODELS = ("NMU", "NAU")
-
-INTERPOLATION_RANGES = (
-    "U[-20,-10]",
-    "U[-2,-1]",
-    "U[-1.2,-1.1]",
-    "U[-0.2,-0.1]",
-    "U[-2,2]",
-    "U[0.1,0.2]",
-    "U[1,2]",
-    "U[1.1,1.2]",
-    "U[10,20]",
-)
-"""The nine training ranges, in the order of x axes."""
 
 _LATEX_ORDER = (NAC_MUL_NMU, NAC_MUL_SIGMA, NAC_MUL, NAC_ADD, NAC_ADD_Z)
 _NUMBER = re.compile(r"-?\d+\.?\d*(?:e[+-]?\d+)?")
@@ -50,10 +38,10 @@ def range_order(labels: Iterable[str]) -> list[str]:
 
     def rank(label: str) -> tuple[int, tuple[float, ...], str]:
         closed = label.replace(")", "]")
-        if closed in INTERPOLATION_RANGES:
-            return (INTERPOLATION_RANGES.index(closed), (), "")
+        if closed in INTERPOLATION_ORDER:
+            return (INTERPOLATION_ORDER.index(closed), (), "")
         numbers = tuple(float(number) for number in _NUMBER.findall(label))
-        return (len(INTERPOLATION_RANGES), numbers, label)
+        return (len(INTERPOLATION_ORDER), numbers, label)
 
     return sorted(dict.fromkeys(labels), key=rank)
 

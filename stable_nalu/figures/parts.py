@@ -7,8 +7,8 @@ for the lookup key.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 from .style import STANDARD
 
@@ -26,24 +26,17 @@ def standard(height: float = 5.7) -> Size:
 
 @dataclass(frozen=True)
 class Threshold:
-    """Errors below which runs count as solved: one number, or rows of a setups table.
+    """Errors below which runs count as solved: one number, or rows of setup files.
 
-    flat: for every run, unless a setups file is given or `file` is among the exported ones.
-    table: computed rows otherwise, by their name in `stable_nalu.statistics.thresholds.tables`.
-    parameter, simple: which rows of a table or file count.
-    join: columns of the parsed names by which a run finds its row.
+    flat: for every run, unless setup files are given or `file` is among the exported ones.
+    parameter: which rows count; None: all but those of division by small numbers.
+    by_input_size: runs only match rows of their own input size.
     """
 
     flat: float | None = None
-    table: str | None = None
     file: str | None = None
-    parameter: str = "extrapolation.range"
-    simple: bool = False
-    join: tuple[str, ...] = ("operation", "extrapolation.range")
-
-    def of(self, parameter: str) -> Threshold:
-        """The same with other rows."""
-        return replace(self, parameter=parameter)
+    parameter: str | None = None
+    by_input_size: bool = False
 
 
 @dataclass(frozen=True)
@@ -56,6 +49,14 @@ class Only:
 
 
 @dataclass(frozen=True)
+class Reference:
+    """Runs with a solved accumulator: the file that has them, and the seeds that count."""
+
+    files: tuple[str, ...]
+    seeds: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Runs:
     """How the rows of exported files become one row a run.
 
@@ -65,7 +66,8 @@ class Runs:
     expected: values of x that every model should have.
     relabel: new labels from parsed columns.
     extra: one more grouping column.
-    reference: file whose runs give the thresholds of sequence tasks, and the seeds that count.
+    reference: what gives the thresholds of sequence tasks.
+    derive: further columns from parsed ones.
     """
 
     x: str
@@ -79,21 +81,30 @@ class Runs:
     extra: str | None = None
     best_range: int = 5000
     inclusive: bool = False
-    reference: tuple[tuple[str, ...], tuple[int, ...]] | None = None
+    reference: Reference | None = None
+    derive: tuple[tuple[str, Callable[[pd.DataFrame], pd.Series]], ...] = ()
 
 
 @dataclass(frozen=True)
 class Part:
     """One drawing or table."""
 
-    kind: ClassVar[str]
+    @property
+    def kind(self) -> str:
+        """What `--list` calls it."""
+        return _KINDS[type(self).__name__]
 
 
 @dataclass(frozen=True)
 class Panels(Part):
-    """Success rate, solved at and sparsity error side by side, against a range or a parameter."""
+    """Success rate, solved at and sparsity error side by side, against a range or a parameter.
 
-    kind: ClassVar[str] = "range"
+    style: dodge: categories, series beside each other; line: numbers; category: lines over
+        categories.
+    success: title of the first panel; with `alone` it is the only one.
+    half_open: ranges are printed as `U[a,b)`.
+    """
+
     stem: str
     runs: Runs
     x_label: str
@@ -105,12 +116,18 @@ class Panels(Part):
     alone: bool = False
     size: Size = STANDARD
 
+    @property
+    def kind(self) -> str:
+        """By what is on the x axis."""
+        if self.runs.x == "distribution":
+            return "distribution"
+        return "range" if self.runs.x == "interpolation.range" else "sweep"
+
 
 @dataclass(frozen=True)
 class Successes(Part):
     """Success rates only, one panel a swept parameter. Panels are (title, file, runs)."""
 
-    kind: ClassVar[str] = "sweep"
     stem: str
     panels: tuple[tuple[str, str, Runs], ...]
     columns: int
@@ -125,7 +142,6 @@ class Table(Part):
     rows: operation -> models, where a table shows some only.
     """
 
-    kind: ClassVar[str] = "table"
     stem: str
     runs: Runs
     label: str
@@ -141,7 +157,6 @@ class Table(Part):
 class Histogram(Part):
     """Distribution of a gate over runs, by model and operation, split by success."""
 
-    kind: ClassVar[str] = "histogram"
     stem: str
     runs: Runs
     column: str
@@ -153,7 +168,6 @@ class Histogram(Part):
 class Curves(Part):
     """Errors of single runs against the iteration."""
 
-    kind: ClassVar[str] = "curve"
     stem: str
     runs: Runs
     seed: int
@@ -165,7 +179,6 @@ class Curves(Part):
 class EpochCurves(Part):
     """Mean of one column against the epoch, with its standard error."""
 
-    kind: ClassVar[str] = "curve"
     stem: str
     column: str
     y_label: str
@@ -180,7 +193,6 @@ class Scatter(Part):
     best: choose the row of the largest value of this column among the last ten; default: the last.
     """
 
-    kind: ClassVar[str] = "metrics"
     stem: str
     metrics: tuple[tuple[tuple[str, ...], str], ...]
     y_label: str
@@ -193,7 +205,6 @@ class Scatter(Part):
 class Violin(Part):
     """Distribution over runs of one column at the chosen row, by model."""
 
-    kind: ClassVar[str] = "violin"
     stem: str
     column: str
     y_label: str
@@ -206,7 +217,6 @@ class Violin(Part):
 class Distances(Part):
     """Distance of trained weights to the exact solution, by configuration or distribution."""
 
-    kind: ClassVar[str] = "distance"
     stem: str
     by: Literal["configuration", "distribution"]
     size: Size = (7 * INCH, 7 * INCH)
@@ -216,7 +226,6 @@ class Distances(Part):
 class GoldErrors(Part):
     """Error that is left with exact weights, against the sampled range, by module."""
 
-    kind: ClassVar[str] = "gold-errors"
     stem: str
     panels: tuple[tuple[str, str], ...]
     order: tuple[str, ...]
@@ -227,7 +236,6 @@ class GoldErrors(Part):
 class Bars(Part):
     """Accuracy per class, whole and zoomed."""
 
-    kind: ClassVar[str] = "bars"
     stem: str
     zoom: tuple[float, float] = (0.96, 1.0)
     size: Size = (13.968 * 2, 5.7 * 2)
@@ -237,7 +245,6 @@ class Bars(Part):
 class Matrix(Part):
     """Counts of true against predicted classes."""
 
-    kind: ClassVar[str] = "matrix"
     stem: str
     size: Size = (15 * INCH, 10 * INCH)
 
@@ -246,7 +253,6 @@ class Matrix(Part):
 class Surface(Part):
     """Predictions over two inputs, cut into bins, one facet a series."""
 
-    kind: ClassVar[str] = "surface"
     stem: str
     bins: int = 20
     size: Size = (16 * 1.4, 10 * 1.4)
@@ -256,10 +262,10 @@ class Surface(Part):
 class Landscape(Part):
     """Loss over two weights, computed: no file is read."""
 
-    kind: ClassVar[str] = "landscape"
     stem: str
     loss: str
     epsilon: float
+    title: str
     shape: Literal["rmse", "squared"] = "rmse"
     first_row: Literal["pair", "all"] = "pair"
     w1: tuple[float, float] = (-1.0, 1.0)
@@ -269,13 +275,31 @@ class Landscape(Part):
 
 @dataclass(frozen=True)
 class Path(Part):
-    """Two weights, and two gates, along training."""
+    """Two weights, and two gates, along training: one file of the entry."""
 
-    kind: ClassVar[str] = "path"
     stem: str
+    file: str
     columns: tuple[tuple[str, str], ...]
     time: str
     limits: tuple[float, float]
     every: int = 1
     distance: bool = False
-    size: Size = field(default=(16, 16))
+    size: Size = (16, 16)
+
+
+_KINDS = {
+    "Successes": "sweep",
+    "Table": "table",
+    "Histogram": "histogram",
+    "Curves": "curve",
+    "EpochCurves": "curve",
+    "Scatter": "metrics",
+    "Violin": "violin",
+    "Distances": "distance",
+    "GoldErrors": "gold-errors",
+    "Bars": "bars",
+    "Matrix": "matrix",
+    "Surface": "surface",
+    "Landscape": "landscape",
+    "Path": "path",
+}

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 class Context:
     """The files of an entry and how a user wants it.
 
-    setups: file of thresholds that takes the place of computed ones.
+    setups: files of thresholds; none: the usual ones.
     stamp: text below every drawing, such as that the data are made up.
     """
 
     key: str
     series: Sequence[Series]
     source: Source
-    setups: Path | None = None
+    setups: Sequence[Path] = ()
     estimators: Estimators = PUBLISHED
     palette: Palette = "safe"
     stamp: str = ""

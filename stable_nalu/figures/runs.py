@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pandas as pd
 from stable_nalu.errors import UsageError
 from stable_nalu.statistics.reduce import SPARSITY, TEST, VALIDATION, Criterion, reduce_runs
 
+from . import sequence
 from .entry import Series
 from .order import legend_order, plain, range_order
 from .parts import Only, Runs
@@ -34,27 +36,41 @@ class Reduced:
 
 
 def reduce_series(
-    series: Sequence[Series], spec: Runs, source: Source, setups: Path | None = None
+    series: Sequence[Series], spec: Runs, source: Source, setups: Sequence[Path] = ()
 ) -> Reduced:
     """Read, choose, name and judge the runs of a figure."""
-    criterion = Criterion(spec.best_range, spec.inclusive)
-    columns = (*LOGGED, *extra_columns(spec))
     tables, missed = [], []
+    judge = _judge_sequences(spec, source) if spec.reference else _judge(spec, source, setups)
+    logged = sequence.LOGGED if spec.reference else LOGGED
     for one in series:
-        rows = read_series(one, spec, source, LOGGED)
+        rows = read_series(one, spec, source, logged)
         if rows is None:
             missed += one.missed
             continue
-        rows = with_thresholds(rows, one, spec, source, setups)
-        if not rows.empty:
-            lacking = [column for column in columns if column not in rows]
-            if lacking:
-                raise UsageError(f"run names of {one.files[0]} hold no {', '.join(lacking)}")
-            tables.append(reduce_rows(rows, spec, criterion))
+        for judged in judge(rows, one):
+            if not judged.empty:
+                tables.append(reduce_rows(judged, one, spec))
     if not tables:
         raise UsageError(f"nothing to draw: {'; '.join(source.warnings) or 'no run is left'}")
     runs = pd.concat(tables, ignore_index=True)
     return gathered(runs, [one.label for one in series], missed, spec, source)
+
+
+Judge = Callable[[pd.DataFrame, Series], list[pd.DataFrame]]
+
+
+def _judge(spec: Runs, source: Source, setups: Sequence[Path]) -> Judge:
+    return lambda rows, one: [with_thresholds(rows, spec, source, setups)]
+
+
+def _judge_sequences(spec: Runs, source: Source) -> Judge:
+    reference, flat = spec.reference, spec.threshold.flat
+    if flat is not None or reference is None:
+        return lambda rows, one: sequence.judged_rows(
+            rows, dict.fromkeys(sequence.lengths(rows), flat or math.nan), spec, source
+        )
+    thresholds = sequence.reference_thresholds(reference, spec.best_range, source)
+    return lambda rows, one: sequence.judged_rows(rows, thresholds, spec, source)
 
 
 def extra_columns(spec: Runs) -> tuple[str, ...]:
@@ -77,9 +93,18 @@ def read_series(
     rows = with_names(table, spec.names, path)
     if one.label is not None:
         rows["model"] = one.label
-    if spec.relabel is not None:
-        rows["model"] = spec.relabel(rows)
-    return keep(rows, spec)
+    try:
+        if spec.relabel is not None:
+            rows["model"] = spec.relabel(rows)
+        for column, derive in spec.derive:
+            rows[column] = derive(rows)
+    except KeyError as error:
+        raise UsageError(f"{path}: run names hold no {error.args[0]}") from None
+    rows = keep(rows, spec)
+    if rows.empty:
+        source.warn(f"missing: {', '.join(map(plain, one.missed))} ({path} has no such runs)")
+        return None
+    return rows
 
 
 def keep(rows: pd.DataFrame, spec: Runs) -> pd.DataFrame:
@@ -100,21 +125,22 @@ def _chosen(rows: pd.DataFrame, only: Only) -> pd.Series:
 
 
 def with_thresholds(
-    rows: pd.DataFrame, one: Series, spec: Runs, source: Source, setups: Path | None
+    rows: pd.DataFrame, spec: Runs, source: Source, setups: Sequence[Path]
 ) -> pd.DataFrame:
     """Rows of the runs that have a threshold, and the threshold."""
-    rule = spec.threshold
-    if one.parameter is not None:
-        rule = rule.of(one.parameter)
     names = rows.drop_duplicates("name").set_index("name")
-    found = run_thresholds(names, rule, source, setups)
+    found = run_thresholds(names, spec.threshold, source, setups)
     rows = rows.assign(threshold=rows["name"].map(found))
     return rows[rows["threshold"].notna()]
 
 
-def reduce_rows(rows: pd.DataFrame, spec: Runs, criterion: Criterion) -> pd.DataFrame:
+def reduce_rows(rows: pd.DataFrame, one: Series, spec: Runs) -> pd.DataFrame:
     """One row a run, with the grouping columns."""
     needed = [*LOGGED, "model", "operation", "seed", "threshold", *extra_columns(spec)]
+    lacking = [column for column in needed if column not in rows]
+    if lacking:
+        raise UsageError(f"run names of {one.files[0]} hold no {', '.join(lacking)}")
+    criterion = Criterion(spec.best_range, spec.inclusive)
     runs = reduce_runs(rows[list(dict.fromkeys(needed))], spec.x, criterion)
     if spec.extra is not None:
         values = rows.drop_duplicates("name").set_index("name")[spec.extra]

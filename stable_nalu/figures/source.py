@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from stable_nalu.errors import UsageError
+from stable_nalu.statistics.run_table import read_table, require
 
 from .entry import Series
 from .names import GRAMMARS
@@ -70,19 +71,10 @@ class Source:
         return path
 
 
-def read_csv(path: Path, columns: Iterable[str]) -> pd.DataFrame:
+def read_csv(path: Path, columns: Iterable[str], kind: str = "an export of runs") -> pd.DataFrame:
     """A file with at least the given columns."""
-    try:
-        table = pd.read_csv(path, na_values=["NA"], low_memory=False)
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from None
-    except (ValueError, UnicodeDecodeError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise UsageError(f"cannot read {path}: not a CSV table ({reason})") from None
-    lacking = [column for column in columns if column not in table]
-    if lacking:
-        has = ", ".join(map(str, table.columns[:8]))
-        raise UsageError(f"{path} lacks the columns {', '.join(lacking)} (it has {has})")
+    table = read_table(path)
+    require(table, columns, path, kind)
     return table
 
 

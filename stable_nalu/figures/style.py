@@ -141,12 +141,14 @@ def drawing() -> Iterator[None]:
         yield
 
 
-def new_figure(size: tuple[float, float]) -> Figure:
+def new_figure(
+    size: tuple[float, float], layout: Literal["constrained"] | None = "constrained"
+) -> Figure:
     """An empty figure of a size in cm that no global state holds on to."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(size[0] * CM, size[1] * CM), layout="constrained")
+    figure = Figure(figsize=(size[0] * CM, size[1] * CM), layout=layout)
     FigureCanvasAgg(figure)
     return figure
 

@@ -48,5 +48,6 @@ ENTRY = register(
     latex=r"\mathrm{NNU}",
     cites=MISTRY_2022_ROBUST,
     layer=NNULayer,
+    takes_pair=True,
     tier="extra",
 )

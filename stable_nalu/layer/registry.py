@@ -36,7 +36,7 @@ class Variant:
 class LayerEntry:
     """What the project knows about one layer key.
 
-    An entry without a layer is a recurrent cell only; one without either is the first half of a
+    A layer that `takes_pair` maps two inputs, so no network is built of it. An entry without a layer is a recurrent cell only; one without either is the first half of a
     pair of names (`X` + `mnac` asks for the layer `X[:-3] + "MNAC"`) and cannot be built.
     """
 
@@ -48,6 +48,7 @@ class LayerEntry:
     cell: type[ExtendedTorchModule] | None = None
     tier: str = "core"
     fixed_options: dict[str, object] = field(default_factory=dict)
+    takes_pair: bool = False
     variants: tuple[Variant, ...] = ()
 
     @property

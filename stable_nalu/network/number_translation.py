@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
@@ -55,7 +57,7 @@ class NumberTranslationNetwork(ExtendedTorchModule):
         h = self._initial(self.lstm_zero_state_h, x)
         c = self._initial(self.lstm_zero_state_c, x)
         zero = self._initial(self.output_zero_state, x)
-        output = (zero, zero) if self.outputs_pair else zero
+        output: Any = (zero, zero) if self.outputs_pair else zero
         for t in range(x.shape[-1]):
             token = x[..., t].unsqueeze(-1)
             is_word = token != PADDING_ID
@@ -68,7 +70,7 @@ class NumberTranslationNetwork(ExtendedTorchModule):
         return f"unit_name={self.unit_name}"
 
 
-def _keep_at_padding(is_word: torch.Tensor, new, old):
+def _keep_at_padding(is_word: torch.Tensor, new: Any, old: Any) -> Any:
     """The new state at words, the old one at padding; a state may be a tuple of tensors."""
     if isinstance(old, tuple):
         return tuple(_keep_at_padding(is_word, *pair) for pair in zip(new, old, strict=True))

@@ -8,7 +8,7 @@ from .config import Config
 from .errors import OptionError
 from .flags_training import NPU_PENALTIES
 from .intervals import BATCH_NOISE, as_clause
-from .unit_names import activation_names, buildable_layers
+from .unit_names import activation_names, buildable_layers, layers_of_pairs
 
 Check = Callable[[Config], None]
 
@@ -142,6 +142,10 @@ def _check_buildable(flag: str, unit: str) -> None:
             flag,
             f"{unit} only names a second layer and cannot be built itself",
             "combine it with --nac-mul mnac and a --first-layer",
+        )
+    if unit in layers_of_pairs():
+        raise OptionError(
+            flag, f"{unit} maps two inputs, this task has one", "choose another --layer-type"
         )
 
 

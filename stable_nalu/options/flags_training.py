@@ -192,6 +192,14 @@ LOGGING = FlagGroup(
             result=False,
         ),
         Flag(
+            "--resume",
+            None,
+            False,
+            "Resume each run that has a saved state, start the others anew: safe to repeat.",
+            unnamed=_HOW_IT_RUNS,
+            result=False,
+        ),
+        Flag(
             "--save-best-model",
             None,
             False,

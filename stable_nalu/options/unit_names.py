@@ -20,6 +20,13 @@ def buildable_layers() -> tuple[str, ...]:
     return tuple(GeneralizedLayer.unit_names())
 
 
+def layers_of_pairs() -> tuple[str, ...]:
+    """Keys of layers that map two inputs, which no task has."""
+    from stable_nalu.layer import entries
+
+    return tuple(key for key, entry in entries().items() if entry.takes_pair)
+
+
 def cell_names() -> tuple[str, ...]:
     """Every key of a recurrent cell."""
     from stable_nalu.layer import GeneralizedCell

@@ -22,7 +22,10 @@ class NotFiniteError(Exception):
 
 
 def minimize_in_box(
-    objective: Objective, start: Sequence[float], lower: Sequence[float], upper: Sequence[float]
+    objective: Objective,
+    start: Sequence[float] | np.ndarray,
+    lower: Sequence[float],
+    upper: Sequence[float],
 ) -> tuple[np.ndarray, float]:
     """Parameters where the minimiser stops, and the objective there; converged or not."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
@@ -14,6 +15,7 @@ from .published_fit import MeanFit
 
 _RISE = chi2.ppf(0.95, df=1) / 2
 _NUISANCE_DECADES = 8
+_SMALLEST = 1e-300
 
 
 def exact_fit(
@@ -23,16 +25,14 @@ def exact_fit(
 
     The nuisance parameter, positive, is fitted on a log scale at every mean.
     """
+    center = math.log10(start[1])
 
     def nuisance(mean: float) -> tuple[float, float]:
-        center = math.log10(start[1])
-        found = minimize_scalar(
-            lambda power: objective(np.array([mean, 10.0**power])),
-            bounds=(center - _NUISANCE_DECADES, center + _NUISANCE_DECADES),
-            method="bounded",
-            options={"xatol": 1e-10},
-        )
-        return 10.0 ** float(found.x), float(found.fun)
+        def at(power: float) -> float:
+            return objective(np.array([mean, 10.0**power]))
+
+        power = _lowest(at, center - _NUISANCE_DECADES, center + _NUISANCE_DECADES, 1e-10)
+        return 10.0**power, at(power)
 
     return _around_minimum(nuisance, start[0], lower, upper)
 
@@ -53,14 +53,7 @@ def _around_minimum(
 ) -> MeanFit:
     """Lowest point of a profile and where it has risen by 1.92, or the bound if it has not."""
     most = 10 * start if math.isinf(upper) else min(10 * start, upper)
-    mean = float(
-        minimize_scalar(
-            lambda m: profile(m)[1],
-            bounds=(max(start / 10, lower), most),
-            method="bounded",
-            options={"xatol": 1e-10 * start},
-        ).x
-    )
+    mean = _lowest(lambda m: profile(m)[1], max(start / 10, lower), most, 1e-10 * start)
     nuisance, best = profile(mean)
 
     def excess(m: float) -> float:
@@ -74,18 +67,23 @@ def _around_minimum(
     )
 
 
-def _crossing(
-    excess: Callable[[float], float], mean: float, bound: float, factor: float
-) -> float:
+def _lowest(function: Callable[[float], float], low: float, high: float, tolerance: float) -> float:
+    options = {"xatol": tolerance}
+    found: Any = minimize_scalar(function, bounds=(low, high), method="bounded", options=options)
+    return float(found.x)
+
+
+def _crossing(excess: Callable[[float], float], mean: float, bound: float, factor: float) -> float:
     """Root of `excess` between the mean and the bound, sought by growing steps from the mean."""
     inner = mean
     while True:
         outer = inner * factor
         passed = outer <= bound if factor < 1 else outer >= bound
-        if passed or outer < 1e-300:
-            outer = np.nextafter(bound, mean)
+        if passed or outer < _SMALLEST:
+            outer = math.nextafter(bound, mean)
             if excess(outer) < 0:
                 return bound
         if excess(outer) >= 0:
-            return float(brentq(excess, inner, outer, xtol=1e-12 * mean, rtol=1e-12))
+            root: Any = brentq(excess, inner, outer, xtol=1e-12 * mean)
+            return float(root)
         inner = outer

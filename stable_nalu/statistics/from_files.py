@@ -12,6 +12,7 @@ from stable_nalu.catalogue.ranges import INTERPOLATION_ORDER
 from stable_nalu.errors import UsageError
 
 from .display_names import OPERATIONS, model_order
+from .grouping import groups
 from .reduce import BEST_RANGE, Criterion, reduce_run
 from .run_table import read_runs, read_table, require
 from .setups import Thresholds, read_setups
@@ -40,7 +41,7 @@ class Judgement:
 def judge_runs(
     paths: Sequence[Path],
     judgement: Judgement,
-    warn: Callable[[str], None],
+    warn: Callable[[str], object],
     models: Sequence[str] | None = None,
 ) -> pd.DataFrame:
     """One row a run: options, threshold, outcome. Runs without a threshold are left out.
@@ -55,15 +56,14 @@ def judge_runs(
         runs["threshold"] = [thresholds.of(run) for run in runs.to_dict("records")]
     else:
         runs["threshold"] = judgement.threshold
-    unknown = runs[runs["threshold"].isna()]
-    for (operation, tested_on), group in unknown.groupby(["operation", "extrapolation.range"]):
+    unknown = runs.loc[runs["threshold"].isna()]
+    for (operation, tested_on), group in groups(unknown, ["operation", "extrapolation.range"]):
         warn(f"no threshold for {operation} on {tested_on}: {len(group)} runs left out")
-    runs = runs[runs["threshold"].notna()]
+    runs = runs.loc[runs["threshold"].notna()]
     if runs.empty:
         raise UsageError("no run has a threshold; give --threshold, or other --exp-setups")
     criterion = Criterion(judgement.best_range, inclusive)
-    by_run = rows.sort_values("step", kind="stable").groupby(["model", "name"], sort=False)
-    logged = dict(iter(by_run))
+    logged = dict(groups(rows.sort_values("step", kind="stable"), ["model", "name"]))
     outcomes = []
     for run in runs.to_dict("records"):
         steps = logged[run["model"], run["name"]]
@@ -73,15 +73,15 @@ def judge_runs(
 
 
 def _sorted(runs: pd.DataFrame) -> pd.DataFrame:
-    operations, ranges = list(OPERATIONS), list(INTERPOLATION_ORDER)
+    operations = list(OPERATIONS)
 
-    def place(order: list[str], value: str) -> int:
+    def place(order: Sequence[str], value: str) -> int:
         return order.index(value) if value in order else len(order)
 
     keys = [
         (
             place(operations, run["operation"]),
-            place(ranges, run["interpolation.range"]),
+            place(INTERPOLATION_ORDER, run["interpolation.range"]),
             run["interpolation.range"],
             model_order(run["model"]),
             run["name"],
@@ -97,7 +97,7 @@ def grouping(runs: pd.DataFrame, options: Iterable[str]) -> list[str]:
     differing = [
         column
         for column in options
-        if column not in _NEVER and runs[column].nunique(dropna=False) > 1
+        if column not in _NEVER and len(runs[column].drop_duplicates()) > 1
     ]
     return [*ALWAYS, *differing]
 
@@ -119,8 +119,7 @@ def summarize_runs(
         raise UsageError(f"no option {', '.join(unknown)}; one of {known}")
     by = list(by or grouping(runs, options))
     table = summarize(runs, by, estimators)
-    sizes = runs.groupby(by, sort=False, dropna=False).size().to_numpy()
-    table.insert(len(by), "runs", sizes)
+    table.insert(len(by), "runs", [len(group) for _, group in groups(runs, by)])
     return table
 
 
@@ -128,15 +127,14 @@ def summarize_solved(path: Path, estimators: Estimators) -> pd.DataFrame:
     """One row a group of a plain table of runs, in order of appearance."""
     runs = read_table(path)
     require(runs, _SOLVED_COLUMNS, path, "a table of solved runs")
-    solved = runs[SOLVED].map(_TRUTH)
-    if solved.isna().any():
-        wrong = runs[SOLVED][solved.isna()].iloc[0]
-        raise UsageError(f"{path}: column {SOLVED} holds {wrong!r}, not 0, 1, TRUE or FALSE")
+    solved = runs[SOLVED].tolist()
+    if wrong := [value for value in solved if value not in _TRUTH]:
+        raise UsageError(f"{path}: column {SOLVED} holds {wrong[0]!r}, not 0, 1, TRUE or FALSE")
     for column in (STEP, SPARSITY):
         try:
             runs[column] = runs[column].astype(float)
         except ValueError as error:
             raise UsageError(f"{path}: column {column}: {error}") from None
-    runs[SOLVED] = solved.astype(bool)
+    runs[SOLVED] = [_TRUTH[value] for value in solved]
     runs["group"] = runs["group"].astype(str)
     return summarize(runs, ["group"], estimators)

@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t
 
+from .grouping import groups
+
 
 def mean_summary(
     runs: pd.DataFrame, by: Iterable[str], measures: Mapping[str, str]
@@ -20,7 +22,7 @@ def mean_summary(
     by = list(by)
     rows = []
     for column, text in measures.items():
-        for key, group in runs.groupby(by, sort=False, dropna=False, observed=True):
+        for key, group in groups(runs, by):
             values = group[column].to_numpy(dtype=float)
             identity = dict(zip(by, key, strict=True))
             rows.append(identity | _moments(values[~np.isnan(values)]) | {"metric.type": text})

@@ -57,8 +57,8 @@ class ProfileWalk:
         self.points = [(float(self.parameters[0]), 0.0)]
         for side in (-1, 1):
             self._walk(side)
-        places, levels = np.array(sorted(self.points)).T
-        return places, levels
+        table = np.array(sorted(self.points))
+        return table[:, 0], table[:, 1]
 
     def _walk(self, side: int) -> None:
         """Whole steps until z is far enough out, then what the end of the walk asks for."""
@@ -129,7 +129,6 @@ def interval(places: np.ndarray, levels: np.ndarray) -> tuple[float, float]:
         if np.all(np.diff(smooth) > 0):
             places, levels = fine, smooth
     order = np.argsort(levels, kind="stable")
-    lower, upper = np.interp(
-        [-_LEVEL, _LEVEL], levels[order], places[order], left=np.nan, right=np.nan
-    )
-    return float(lower), float(upper)
+    ends = np.array([-_LEVEL, _LEVEL])
+    found = np.interp(ends, levels[order], places[order], left=np.nan, right=np.nan)
+    return float(found[0]), float(found[1])

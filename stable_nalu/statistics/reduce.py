@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from .grouping import groups
+
 VALIDATION = "metric.valid.interpolation"
 TEST = "metric.test.extrapolation"
 SPARSITY = "sparse.error.max"
@@ -78,7 +80,7 @@ def reduce_runs(
     """
     rows = rows.sort_values(["model", "name", "step"], kind="stable")
     table = []
-    for (model, name), run in rows.groupby(["model", "name"], sort=False, observed=True):
+    for (model, name), run in groups(rows, ["model", "name"]):
         last = run.iloc[-1]
         outcome = reduce_run(run, float(last["threshold"]), criterion)
         identity = {"model": model, "operation": last["operation"], "seed": last["seed"]}

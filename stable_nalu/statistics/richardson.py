@@ -20,9 +20,7 @@ def hessian(objective: Objective, parameters: np.ndarray) -> np.ndarray:
     then NaN, and that is how published fits of tiny sparsity errors fail.
     """
     center = objective(parameters)
-    first = np.abs(_RELATIVE_STEP * parameters) + _ABSOLUTE_STEP * (
-        np.abs(parameters) < _NEAR_ZERO
-    )
+    first = np.abs(_RELATIVE_STEP * parameters) + _ABSOLUTE_STEP * (np.abs(parameters) < _NEAR_ZERO)
     steps = [first / 2**k for k in range(_ROUNDS)]
     size = len(parameters)
     matrix = np.empty((size, size))
@@ -32,9 +30,7 @@ def hessian(objective: Objective, parameters: np.ndarray) -> np.ndarray:
 
     unit = np.eye(size)
     for i in range(size):
-        matrix[i, i] = _extrapolate(
-            [second_difference(unit[i] * h[i]) / h[i] ** 2 for h in steps]
-        )
+        matrix[i, i] = _extrapolate([second_difference(unit[i] * h[i]) / h[i] ** 2 for h in steps])
     for i in range(size):
         for j in range(i):
             mixed = []

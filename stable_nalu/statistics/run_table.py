@@ -56,9 +56,9 @@ def read_runs(
     table = pd.concat(runs, ignore_index=True)
     if table.empty:
         raise UsageError("there is no run in the exported metrics")
-    twice = table[table.duplicated(["model", "name"])]
-    if len(twice):
-        raise UsageError(f"two files hold run {twice['name'].iloc[0]}; tell them apart by --models")
+    twice = table["name"][table.duplicated(["model", "name"])].tolist()
+    if twice:
+        raise UsageError(f"two files hold run {twice[0]}; tell them apart by --models")
     return pd.concat(rows, ignore_index=True), table
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from .bootstrap import RESAMPLES, STATISTICS, bootstrap
+from .grouping import groups
 from .intervals import wilson
 from .solved_at import GammaFit, solved_at
 from .sparsity import SparsityFit, mean_sparsity
@@ -79,9 +80,7 @@ def summarize_group(
 def _plain(measure: str, values: np.ndarray, estimators: Estimators) -> dict[str, float]:
     row = {}
     for statistic in STATISTICS:
-        found = bootstrap(
-            values, statistic, resamples=estimators.resamples, seed=estimators.seed
-        )
+        found = bootstrap(values, statistic, resamples=estimators.resamples, seed=estimators.seed)
         column = f"{measure}.plain.{statistic}"
         row |= {column: found.mean, f"{column}.lower": found.lower, f"{column}.upper": found.upper}
     return row
@@ -97,7 +96,7 @@ def summarize(
     """
     by = list(by)
     rows = []
-    for key, group in runs.groupby(by, sort=False, dropna=False, observed=True):
+    for key, group in groups(runs, by):
         columns = (
             group[SOLVED].to_numpy(dtype=bool),
             group[STEP].to_numpy(dtype=float),

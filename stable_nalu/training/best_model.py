@@ -7,7 +7,6 @@ import torch
 from stable_nalu.ensemble import run_state
 
 from .checkpoint import model_file, save_root, save_torch, write_atomically
-from .console import Console
 from .session import Session
 from .trainer import LogPoint
 
@@ -18,7 +17,7 @@ class BestModel:
     def __init__(self, session: Session):
         self.session = session
 
-    def update(self, point: LogPoint, console: Console) -> None:
+    def update(self, point: LogPoint) -> None:
         """Call at a log point, before the update."""
         session = self.session
         for run, error in enumerate(point.errors.interpolation.tolist()):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 
@@ -40,9 +40,7 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
     """Let `write` fill a temporary file beside `path`, then rename it over `path`."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[-40:]}.")
-        os.close(handle)
-        temporary = Path(name)
+        temporary = path.with_name(f".{path.name[-40:]}.{uuid.uuid4().hex}")
         try:
             write(temporary)
             with temporary.open("rb") as file:
@@ -54,9 +52,25 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
         raise UsageError(f"cannot write {path}: {error.strerror}; set SAVE_DIR elsewhere") from None
 
 
+def require_writable(path: Path) -> None:
+    """Refuse a file that could not be written later, before any work is done for it."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}; set SAVE_DIR elsewhere") from None
+    if path.is_dir() or not os.access(path.parent, os.W_OK | os.X_OK):
+        raise UsageError(f"cannot write {path}; set SAVE_DIR to a writable folder")
+
+
 def save_torch(path: Path, content: dict) -> None:
     """`torch.save`, atomically."""
-    write_atomically(path, lambda temporary: torch.save(content, temporary))
+
+    def write(temporary: Path) -> None:
+        # Through a file of ours: torch's own reports a full disk as an internal error.
+        with temporary.open("wb") as file:
+            torch.save(content, file)
+
+    write_atomically(path, write)
 
 
 def load_torch(path: Path) -> dict:
@@ -66,7 +80,7 @@ def load_torch(path: Path) -> dict:
     try:
         return torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:
-        first_line = str(error).splitlines()[0]
+        first_line = next(iter(str(error).splitlines()), type(error).__name__)
         raise UsageError(
             f"argument --load-checkpoint: cannot read the checkpoint {path}: {first_line}"
         ) from None

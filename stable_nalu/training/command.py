@@ -83,7 +83,8 @@ def open_writer(
         tensorboard_root() / name,
         RunRecord.create(spec.name, plain(config.as_dict()), command),
         run_control=run_control(spec),
-        remove_existing_data=config.remove_existing_data,
+        # A run that is to be resumed but was never saved starts anew.
+        remove_existing_data=config.remove_existing_data or getattr(config, "resume", False),
         resume=resume,
         ways_out=_ways_out(spec),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -13,7 +13,6 @@ from .task import Task
 from .trainer import LogPoint, Outcome
 
 SOLVED_THRESHOLD = 1e-5
-SHOWN_INPUTS = 10
 
 
 class ProgressConsole:
@@ -35,26 +34,27 @@ class ProgressConsole:
             sys.stdout.write(text + "\n")
             sys.stdout.flush()
 
+    def advance(self, steps: int) -> None:
+        """Move the progress bar."""
+        self.bar.update(steps)
+
     def close(self) -> None:
         """Finish the progress bar."""
         self.bar.close()
 
 
 class Console(ProgressConsole):
-    """What the arithmetic scripts say of a log point."""
+    """A single run: exact values at every log point."""
 
-    def __init__(self, task: Task, *, runs: int, first: int, last: int):
+    def __init__(self, task: Task, *, first: int, last: int):
         super().__init__(last + 1, initial=first)
         self.task = task
-        self.runs = runs
 
     def log_point(self, point: LogPoint) -> None:
-        """One line a log point: exact values for a single run, medians for many."""
+        """One line, where the script prints one."""
         if self.task.console_interval and point.iteration % self.task.console_interval:
             return
-        if self.runs > 1:
-            self._log_many(point)
-        elif self.task.evaluates:
+        if self.task.evaluates:
             self.line(
                 f"train {point.iteration}: {point.criterion[0]:.5f}, "
                 f"inter: {point.errors.interpolation[0]:.5f}, "
@@ -66,19 +66,64 @@ class Console(ProgressConsole):
                 f"reg loss: {point.penalty[0]:.5f}, total: {point.total[0]:.5f}"
             )
 
-    def _log_many(self, point: LogPoint) -> None:
-        if not self.task.evaluates:
-            self.line(f"train {point.iteration}: median {np.nanmedian(point.criterion):.5f}")
-            return
-        solved = int((point.errors.extrapolation < SOLVED_THRESHOLD).sum())
-        inter = np.nanmedian(point.errors.interpolation)
-        extra = np.nanmedian(point.errors.extrapolation)
-        self.bar.set_postfix_str(f"solved {solved}/{self.runs}, median extra {extra:.2g}")
-        self.line(
-            f"train {point.iteration}: solved {solved}/{self.runs}, "
-            f"median train {np.nanmedian(point.criterion):.5g}, "
-            f"inter: {inter:.5g}, extra: {extra:.5g}"
-        )
+
+class PlanConsole(ProgressConsole):
+    """Many runs in several stacks: medians and solved counts, one bar over all of them."""
+
+    def __init__(self, task: Task, *, runs: int, total: int, lines_every: int):
+        super().__init__(total, unit="run-it")
+        self.task = task
+        self.runs = runs
+        self._lines_every = lines_every
+        self._extrapolation: dict[int, np.ndarray] = {}
+
+    def log_point(self, stack: int, point: LogPoint) -> None:
+        """Take note of a stack's log point; a line now and then."""
+        values = point.errors.extrapolation if self.task.evaluates else point.criterion
+        self._extrapolation[stack] = values
+        known = np.concatenate(list(self._extrapolation.values()))
+        what = "extra" if self.task.evaluates else "train"
+        state = f"median {what} {np.median(known):.2g}"
+        if self.task.evaluates:
+            solved = int((known < SOLVED_THRESHOLD).sum())
+            state = f"solved {solved}/{self.runs}, {state}"
+        self.bar.set_postfix_str(state, refresh=False)
+        if point.iteration % self._lines_every == 0:
+            self.line(f"train {point.iteration}: {state}, stack {stack}")
+
+
+class StackView:
+    """What one stack of a plan shows, passed on through `send(method, *arguments)`."""
+
+    def __init__(self, send: Callable[..., None], stack: int, runs: int):
+        self._send = send
+        self._stack = stack
+        self._runs = runs
+        self._pending = 0
+
+    def line(self, text: str = "") -> None:
+        """A line on standard output."""
+        self._send("line", text)
+
+    def advance(self, iterations: int) -> None:
+        """Count iterations; the bar moves at log points."""
+        self._pending += iterations * self._runs
+
+    def log_point(self, point: LogPoint) -> None:
+        """A log point of this stack."""
+        self._flush()
+        self._send("log_point", self._stack, point)
+
+    def close(self) -> None:
+        """Show what has not been shown yet."""
+        self._flush()
+
+    def _flush(self) -> None:
+        self._send("advance", self._pending)
+        self._pending = 0
+
+
+View = Console | StackView
 
 
 def print_configuration(console: ProgressConsole, configs: Sequence[dict[str, object]]) -> None:
@@ -91,7 +136,7 @@ def print_configuration(console: ProgressConsole, configs: Sequence[dict[str, ob
         console.line(f"  - {name}: {shown}")
 
 
-def print_parameters(console: ProgressConsole, model: torch.nn.Module) -> None:
+def print_parameters(console: ProgressConsole | StackView, model: torch.nn.Module) -> None:
     """Every trainable parameter, by name."""
     for name, parameter in model.named_parameters():
         if parameter.requires_grad:
@@ -100,17 +145,11 @@ def print_parameters(console: ProgressConsole, model: torch.nn.Module) -> None:
     console.line()
 
 
-def print_outcome(console: Console, task: Task, outcome: Outcome, restarts: int | None) -> None:
-    """The closing lines of a single run, or a count of a stacked one."""
+def print_outcome(console: View, task: Task, outcome: Outcome, restarts: int | None) -> None:
+    """The closing lines of a single run."""
     console.line("finished:")
     if restarts is not None:
         console.line(f"Reinitialized {restarts} times")
-    if len(outcome.total) > 1:
-        if task.evaluates:
-            solved = int((outcome.errors.extrapolation < SOLVED_THRESHOLD).sum())
-            console.line(f"  - solved (extrapolation error < {SOLVED_THRESHOLD:g}): {solved}")
-        console.line(f"  - runs: {len(outcome.total)}, diverged: {len(outcome.diverged_at)}")
-        return
     console.line(f"  - loss_train: {outcome.total[0]}")
     if task.evaluates:
         console.line(f"  - loss_valid_inter: {outcome.errors.interpolation[0]}")

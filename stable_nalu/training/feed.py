@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
-BLOCK_BYTES = 4 << 20
+BLOCK_BYTES = 32 << 20
 MAX_BLOCK = 512
 
 

@@ -50,9 +50,9 @@ class RestartRule:
             [times for _, times in segments],
         )
         older, newer = values[: stored // 2], values[stored // 2 :]
-        return bool(
-            older.mean() <= newer.mean() + newer.std() and newer.mean() > self.threshold
-        )
+        with np.errstate(invalid="ignore", over="ignore"):  # infinite errors never restart
+            bound = newer.mean() + newer.std()
+            return bool(older.mean() <= bound and newer.mean() > self.threshold)
 
     def _newer_half_exceeds(self, segments: list[tuple[float, int]], stored: int) -> bool:
         """Cheap necessary condition: some value of the newer half is above the threshold."""

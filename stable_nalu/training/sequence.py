@@ -6,6 +6,8 @@ after another.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
@@ -30,7 +32,7 @@ def build_dataset(config: Config) -> SimpleFunctionRecurrentDataset:
     return SimpleFunctionRecurrentDataset(config.operation, simple=config.simple, seed=config.seed)
 
 
-def build_network(config: Config, layer_options: dict[str, object]) -> ExtendedTorchModule:
+def build_network(config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
     """The network of a configuration."""
     input_size = build_dataset(config).get_input_size()
     return SimpleFunctionRecurrentNetwork(config.layer_type, input_size, **layer_options)

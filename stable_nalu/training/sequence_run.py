@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -31,7 +32,7 @@ from .results import ResultFile
 from .session import default_dtype
 from .step import StepResult, TrainingStep
 
-BuildNetwork = Callable[[Config, dict[str, object]], ExtendedTorchModule]
+BuildNetwork = Callable[[Config, dict[str, Any]], ExtendedTorchModule]
 
 
 class SequenceRun:
@@ -45,7 +46,7 @@ class SequenceRun:
         self,
         config: Config,
         build: BuildNetwork,
-        layer_options: dict[str, object],
+        layer_options: dict[str, Any],
         writer: RunWriter,
         console: ProgressConsole,
     ):
@@ -57,7 +58,8 @@ class SequenceRun:
         # The constructor's values are not used: published runs train on the second draw.
         model.reset_parameters()
         self.model = model.to(device_of(config))
-        self.step = TrainingStep([config], self.model, stacked=False, penalties=SummedPenalties)
+        configs: list[Any] = [config]
+        self.step = TrainingStep(configs, self.model, stacked=False, penalties=SummedPenalties)
         self.iteration = 0
         self.diverged = False
         self._schedule: tuple = ()

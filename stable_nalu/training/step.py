@@ -71,15 +71,20 @@ class TrainingStep:
 
     def _limit(self, limit):
         if isinstance(limit, torch.Tensor):
-            return limit.to(self.parameters[0].device, self.parameters[0].dtype)
+            reference = next(self.model.parameters())
+            return limit.to(reference.device, reference.dtype)
         return limit
 
-    def prepare(self, iteration: int):
-        """Move schedules to `iteration`: (criterion function, weights of the penalties in force)."""
+    def set_clock(self, iteration: int) -> None:
+        """Tell `iteration` and its temperature to the modules that depend on them."""
         for module in self._tempered:
             module.set_parameter("tau", temperature(iteration))
         for module in self._clocked:
             module.iteration = iteration
+
+    def prepare(self, iteration: int):
+        """Move schedules to `iteration`: (criterion function, weights of the penalties in force)."""
+        self.set_clock(iteration)
         criterion = get_train_criterion(self._criterion_name, iteration, self._pcc2mse)
         return criterion, self.penalties.weights(iteration)
 

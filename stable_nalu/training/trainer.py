@@ -22,6 +22,7 @@ from stable_nalu.tags import (
     REINIT,
 )
 
+from .compiled import CompiledStep
 from .curriculum import CurriculumFeed
 from .data import Data
 from .evaluation import evaluate
@@ -92,6 +93,7 @@ class Trainer:
         recorder: Recorder,
         *,
         stacked: bool,
+        compiled: CompiledStep | None = None,
         reset_run: Callable[[int], None],
         on_log: Callable[[LogPoint], None],
         on_message: Callable[[str], None],
@@ -104,6 +106,7 @@ class Trainer:
         self.data = data
         self.recorder = recorder
         self.stacked = stacked
+        self.compiled = compiled
         self.log_interval = getattr(self.config, "log_interval", 1000)
         self.verbose = self.config.verbose
         infinite = np.full(self.runs, np.inf)
@@ -161,6 +164,8 @@ class Trainer:
 
     def get_state(self) -> list[dict]:
         """What a resumed trainer needs besides model and optimiser: plain values, one dict a run."""
+        if self.compiled is not None:
+            self.compiled.pause()
         self.recorder.flush()
         states = []
         for run, writer in enumerate(self.recorder.writers):
@@ -193,12 +198,16 @@ class Trainer:
 
     def _plain(self, iteration: int) -> None:
         self.step.penalties.activate_inalu(iteration, self.errors.interpolation)
-        self._last = self.step.run(iteration, *self.data.feed.next())
+        step = self.compiled or self.step
+        self._last = step.run(iteration, *self.data.feed.next())
         if self.verbose:
             self._write_losses(iteration, self._last)
             self.recorder.commit(iteration)
 
     def _log_point(self, iteration: int) -> None:
+        if self.compiled is not None:
+            self.compiled.pause()
+        self.step.set_clock(iteration)
         self._freeze_diverged(iteration)
         errors = self._evaluate()
         if errors:

@@ -11,6 +11,8 @@ Runs of one command train one after another.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
@@ -26,7 +28,7 @@ GRADIENT_EPOCHS = 10
 MODULE_STEPS = 150
 
 
-def build_network(config: Config, layer_options: dict[str, object]) -> ExtendedTorchModule:
+def build_network(config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
     """The network of a configuration."""
     return NumberTranslationNetwork(config.layer_type, **layer_options)
 

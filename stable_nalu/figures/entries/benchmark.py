@@ -5,18 +5,14 @@ from __future__ import annotations
 from stable_nalu.statistics.display_names import MODELS
 
 from ..entry import PRIMER, ROBUST, Entry, Series
-from ..order import INTERPOLATION_RANGES
+from stable_nalu.catalogue.ranges import INTERPOLATION_ORDER
+
 from ..parts import Panels, Runs, Surface, Table, Threshold
 
 # Simulated thresholds, as in the primer, when their file is beside the exported ones.
-BENCHMARK = Threshold(
-    flat=1e-5,
-    table="benchmark",
-    file="eps_thrs_sltr",
-    join=("operation", "extrapolation.range", "input.size"),
-)
+BENCHMARK = Threshold(flat=1e-5, file="eps_thrs_sltr", by_input_size=True)
 RUNS = Runs(
-    x="interpolation.range", threshold=BENCHMARK, names="single", expected=INTERPOLATION_RANGES
+    x="interpolation.range", threshold=BENCHMARK, names="single", expected=INTERPOLATION_ORDER
 )
 _WORDS = {
     "add": "addition",
@@ -102,7 +98,8 @@ def _surface(key: str, number: str) -> Entry:
     series = tuple(Series((name,), label) for label, name in _SURFACES[key].items())
     shows = f"Predictions of MLPs and modules over two inputs: {_WORDS[key]}"
     folders = ("2d-surface-plots/csvs",)
-    return Entry(key, ROBUST, number, shows, (Surface(stem="2D-surface-{key}"),), series, folders)
+    part = Surface(stem=f"2D-surface-{key}")
+    return Entry(f"2d-surface-{key}", ROBUST, number, shows, (part,), series, folders, key)
 
 
 ENTRIES = (

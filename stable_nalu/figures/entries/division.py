@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ..entry import DIVISION, Entry, Series
-from ..order import INTERPOLATION_RANGES
+from stable_nalu.catalogue.ranges import INTERPOLATION_ORDER
+
 from ..parts import GoldErrors, Panels, Runs, Threshold
 
-SINGLE = Threshold(flat=1e-5, table="single-layer")
-NEAR_ZERO = Threshold(table="division-by-zero")
+SINGLE = Threshold(flat=1e-5)
 MIXED_SIGNS = (
     "U[-2,2]",
     "U[-2,-0.1] & U[0.1,2]",
@@ -31,7 +31,7 @@ _RANGE = Panels(
         x="interpolation.range",
         threshold=SINGLE,
         names="single",
-        expected=INTERPOLATION_RANGES,
+        expected=INTERPOLATION_ORDER,
     ),
     x_label="Interpolation range",
 )
@@ -269,7 +269,7 @@ def _distributions(inputs: int, number: str) -> Entry:
         stem="{key}_op-div",
         runs=Runs(
             x="distribution",
-            threshold=Threshold(flat=1e-5, table="distributions"),
+            threshold=SINGLE,
             names="single",
             expected=SAMPLED,
         ),
@@ -292,18 +292,15 @@ def _near_zero(task: str, number: str, text: str) -> Entry:
         stem="{key}_op-" + operation,
         runs=Runs(
             x="interpolation.range",
-            threshold=NEAR_ZERO,
+            threshold=Threshold(parameter=f"zero.range.{task}"),
             names="single",
             expected=SMALL,
             inclusive=True,
         ),
         x_label="Interpolation range",
     )
-    names = {"Real NPU": ("realnpu", ".realnpu"), "NRU": ("nru", ""), "NMRU": ("signNMRU", ".nmru")}
-    series = tuple(
-        Series((name,), label, parameter=f"zero.range.{task}{suffix}")
-        for label, (name, suffix) in names.items()
-    )
+    names = {"Real NPU": "realnpu", "NRU": "nru", "NMRU": "signNMRU"}
+    series = tuple(Series((name,), label) for label, name in names.items())
     folders = (f"SLTR_divBy0/{task}", f"in2_divBy0/{task}")
     shows = f"Division by small numbers, {text}"
     return Entry(f"nips-divBy0-{task}", DIVISION, number, shows, (part,), series, folders)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from ..entry import ROBUST, Entry, Series
-from ..order import INTERPOLATION_RANGES
+from stable_nalu.catalogue.ranges import INTERPOLATION_ORDER
+
 from ..parts import Panels, Runs, Threshold
 
 RUNS = Runs(
     x="interpolation.range",
-    threshold=Threshold(table="arithmetic"),
+    threshold=Threshold(),
     names="data-set",
-    expected=INTERPOLATION_RANGES,
+    expected=INTERPOLATION_ORDER,
 )
 _FOLDER = "FTS_NAU_NMU_ranges"
 _NOISE = f"{_FOLDER}/sNMU-noise-ranges"

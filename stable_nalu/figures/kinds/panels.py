@@ -15,8 +15,8 @@ from ..order import half_open
 from ..parts import Panels
 from ..product import Context, Product
 from ..runs import Reduced, reduce_series, x_values
-from ..style import CM, MISSING, Look, drawing, looks, new_figure
-from .decoration import counts, footnote, legend
+from ..style import MISSING, Look, drawing, looks
+from .decoration import Bottom, counts, framed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,23 +70,19 @@ def draw(part: Panels, reduced: Reduced, summary: pd.DataFrame, context: Context
     series = split(part, reduced, summary)
     shown = looks(list(series), context.palette)
     measures: Sequence[str] = MEASURES[:1] if part.alone else MEASURES
-    size = (part.size[0], part.size[1] + 0.24 * len(series) + 0.5)
-    figure = new_figure(size)
-    strip = 0.24 * len(series)
-    grid = figure.add_gridspec(2, len(measures), height_ratios=[part.size[1] - 3.2, strip])
-    figure.get_layout_engine().set(h_pad=0.02, w_pad=0.04, hspace=0.0, wspace=0.03)
-    for column, measure in enumerate(measures):
-        axes = figure.add_subplot(grid[0, column])
-        below = figure.add_subplot(grid[1, column], sharex=axes)
+    runs, texts = run_texts(series)
+    absent = tuple(label for label, table in series.items() if table.empty)
+    note = " ".join(filter(None, (runs, EXPLAINED, context.stamp)))
+    bottom = Bottom(shown, texts, absent, note, part.x_label, part.style != "dodge")
+    longest = max((len(tick_text(part, value)) for value in values), default=1)
+    ticks = 0.3 + 0.095 * longest if part.style == "dodge" else 0.4
+    frame = framed(part.size, len(measures), ticks, bottom)
+    for measure, (axes, below) in zip(measures, frame.panels, strict=True):
+        draw_x_axis(axes, below, part, values)
         draw_measure(axes, measure, part, values, series, shown)
         draw_counts(below, measure, part, values, series, shown)
-        draw_x_axis(axes, below, part, values)
         axes.set_title(part.success if measure == "success.rate" else TITLES[measure])
-    texts = {label: run_text(table) for label, table in series.items()}
-    absent = [label for label, table in series.items() if table.empty]
-    legend(figure, shown, texts, absent, lines=part.style != "dodge")
-    footnote(figure, EXPLAINED, context.stamp)
-    return figure
+    return frame.figure
 
 
 def split(part: Panels, reduced: Reduced, summary: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -103,10 +99,17 @@ def split(part: Panels, reduced: Reduced, summary: pd.DataFrame) -> dict[str, pd
     return series
 
 
-def run_text(table: pd.DataFrame) -> str:
-    """` (n = 25)`: runs a point, as a span where points differ."""
+def run_texts(series: dict[str, pd.DataFrame]) -> tuple[str, dict[str, str]]:
+    """Runs a point: one sentence where all are alike, else a text for each legend entry."""
+    spans = {label: _span(table) for label, table in series.items() if not table.empty}
+    if len(set(spans.values())) == 1:
+        return f"n = {next(iter(spans.values()))} runs a point.", {}
+    return "", {label: f" (n = {span})" for label, span in spans.items()}
+
+
+def _span(table: pd.DataFrame) -> str:
     low, high = table["n"].min(), table["n"].max()
-    return f" (n = {low})" if low == high else f" (n = {low}–{high})"
+    return f"{low}" if low == high else f"{low}–{high}"
 
 
 def offsets(number: int) -> np.ndarray:
@@ -239,21 +242,24 @@ def draw_counts(
 
 
 def draw_x_axis(axes: Axes, below: Axes, part: Panels, values: list) -> None:
-    """Ticks and title below the counts."""
-    axes.tick_params(axis="x", labelbottom=False)
+    """Ticks below the counts."""
     if part.style == "line":
         if part.log_x:
             axes.set_xscale("log")
         if part.breaks:
             axes.set_xticks(part.breaks)
     else:
-        texts = [half_open(str(v)) if part.half_open else f"{v:g}" if not isinstance(v, str) else v
-                 for v in values]
-        axes.set_xticks(np.arange(len(values)), texts)
+        axes.set_xticks(np.arange(len(values)), [tick_text(part, value) for value in values])
         axes.set_xlim(-0.5, len(values) - 0.5)
-    rotated = part.style == "dodge"
+    axes.tick_params(axis="x", labelbottom=False, length=0)
     below.tick_params(axis="x", labelbottom=True)
-    for text in below.get_xticklabels():
-        text.set(rotation=45 if rotated else 0, ha="right" if rotated else "center")
-        text.set_rotation_mode("anchor")
-    below.set_xlabel(part.x_label)
+    if part.style == "dodge":
+        for text in below.get_xticklabels():
+            text.set(rotation=45, ha="right", va="center", rotation_mode="anchor")
+
+
+def tick_text(part: Panels, value: object) -> str:
+    """A value as the axis prints it."""
+    if isinstance(value, str):
+        return half_open(value) if part.half_open else value
+    return f"{value:g}"

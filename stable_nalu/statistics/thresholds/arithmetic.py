@@ -89,9 +89,7 @@ class Moments:
         return cls((x.a + x.b) / 2, width**2 / 12, 0.0, width**4 / 80)
 
 
-def closed_form(
-    task: ArithmeticTask, epsilon: float = EPSILON, *, published: bool = True
-) -> float:
+def closed_form(task: ArithmeticTask, epsilon: float = EPSILON, *, published: bool = True) -> float:
     """The threshold of an operation that is a polynomial: add, sub, mul, squared."""
     a, b = task.selections(published=published)
     a_near, b_near = _off_by(a, epsilon), _off_by(b, epsilon)

@@ -1,7 +1,7 @@
 """Rows of the setup files: which error counts as solved, for every task and range.
 
-    epsilon     single modules: the threshold itself; arithmetic data set: how far weights are off
-    threshold   the error below which a run counts as solved
+epsilon     single modules: the threshold itself; arithmetic data set: how far weights are off
+threshold   the error below which a run counts as solved
 """
 
 from __future__ import annotations
@@ -96,9 +96,7 @@ def _row(
 
 def _flat(operation: str, tested_on: ExtrapolationRange) -> tuple[Row, float]:
     sizes = (2, 0.5, 0.0)
-    return _row(
-        operation, "extrapolation.range", tested_on, single_module.FLAT, sizes=sizes
-    ), 0.0
+    return _row(operation, "extrapolation.range", tested_on, single_module.FLAT, sizes=sizes), 0.0
 
 
 def _single_layer(_: Settings) -> Iterator[tuple[Row, float]]:
@@ -129,9 +127,7 @@ def _division_by_zero(_: Settings) -> Iterator[tuple[Row, float]]:
                 yield _row(operation, parameter, tested_on, threshold, sizes=sizes), 0.0
 
 
-def _computed(
-    task: ArithmeticTask, parameter: str, settings: Settings
-) -> tuple[Row, float]:
+def _computed(task: ArithmeticTask, parameter: str, settings: Settings) -> tuple[Row, float]:
     threshold, error = _threshold(task, settings)
     sizes = (task.input_size, task.subset_ratio, task.overlap_ratio)
     row = _row(

@@ -15,10 +15,14 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.abstract.random_source import RandomSource
 from stable_nalu.functional.product import tracing
-from stable_nalu.training.step import StepResult, TrainingStep
+from stable_nalu.ensemble import PerRunRandomSource
+from stable_nalu.ensemble.noise import NoiseFeed, RecordingRandomSource, ReplayingRandomSource
 
+from .step import StepResult, TrainingStep
 from .unroll import CannotUnroll, unrolled
-from .noise import NoiseFeed, RecordingRandomSource, ReplayingRandomSource
+# Shapes never change between iterations, so the checks before every call have nothing to find.
+OPTIONS = {"guard_filter_fn": lambda guards: [False] * len(guards)}
+
 
 class CompiledStep:
     """Runs iterations of a stacked `TrainingStep` through compiled code.
@@ -37,8 +41,20 @@ class CompiledStep:
 
     @staticmethod
     def supports(model: ExtendedTorchModule) -> bool:
-        """Whether every module is a pure function of parameters, inputs and uniform noise."""
-        return all(m.compiles for m in model.extended_modules())
+        """Whether training is a pure function of trainable parameters, inputs and noise.
+
+        Other state (temperatures, running statistics, the iteration) would be frozen into the code.
+        """
+        return (
+            all(parameter.requires_grad for parameter in model.parameters())
+            and not list(model.buffers())
+            and not any(module.reads_iteration for module in model.extended_modules())
+        )
+
+    def pause(self) -> None:
+        """Before plain iterations or a checkpoint: generators stand where iterations left them."""
+        if self._noise is not None:
+            self._noise.rewind()
 
     def run(self, iteration: int, x: torch.Tensor, t: torch.Tensor) -> StepResult:
         """One whole iteration."""
@@ -77,9 +93,7 @@ class CompiledStep:
             with torch.no_grad():
                 examples = [[v.detach().clone() for v in group] for group in examples]
                 return make_fx(unrolled(recorded, x.shape[0], x.shape[1]))(*examples)
-        except CannotUnroll as reason:
-            import os
-            if os.environ.get("UNROLL_DEBUG"): print("cannot unroll:", reason)
+        except CannotUnroll:
             return recorded
 
     def _plain(self, criterion, weights, x, t) -> StepResult:
@@ -113,7 +127,7 @@ class CompiledStep:
         recorded = self._unrolled(recorded, examples)
         examples = [[value.detach() for value in group] for group in examples]
         try:
-            compiled = torch.compile(recorded)
+            compiled = torch.compile(recorded, options=OPTIONS)
             with torch.no_grad():
                 compiled(*examples)
         except Exception as error:  # whatever keeps torch from compiling here, plain steps work
@@ -137,9 +151,9 @@ class CompiledStep:
             self._noise = NoiseFeed(source.generators, recorder.draws, x)
         return tuple(torch.zeros_like(value) for value in self._noise.example())
 
-    def _random_source(self):
+    def _random_source(self) -> PerRunRandomSource | None:
         source = self.step.model.random
-        return source if hasattr(source, "generators") else None
+        return source if isinstance(source, PerRunRandomSource) else None
 
     def _recordable(self, criterion, keys):
         step = self.step

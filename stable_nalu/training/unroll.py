@@ -42,7 +42,6 @@ class Cells:
 
 def unrolled(recorded: torch.fx.GraphModule, runs: int, batch: int) -> Callable:
     """A function of the same arguments as `recorded`, with the same effects on them."""
-    recorded.graph.eliminate_dead_code()
     return lambda *arguments: _Interpreter(recorded, runs, batch).run(*arguments)
 
 
@@ -58,6 +57,7 @@ class _Interpreter:
     def run(self, *arguments):
         flat = iter(torch.utils._pytree.tree_leaves(arguments))
         inputs: dict[torch.fx.Node, torch.Tensor] = {}
+        needed = _needed(self.graph)
         for node in self.graph.nodes:
             if node.op == "placeholder":
                 inputs[node] = next(flat)
@@ -68,7 +68,7 @@ class _Interpreter:
                 return tuple(self._join(self._value(v)) for v in node.args[0])
             elif node.op == "get_attr":
                 raise CannotUnroll("a constant tensor")
-            else:
+            elif node in needed:
                 self.values[node] = self._call(node)
         raise CannotUnroll("no output")
 
@@ -285,6 +285,10 @@ class _Interpreter:
         cells = np.concatenate([v.cells for v in values], axis)
         return Cells(cells, tuple(node.meta["val"].shape), values[0].batch)
 
+    def _stack(self, node, values, dim=0):
+        axis = dim % (len(values[0].shape) + 1)
+        return self._cat(node, [self._unsqueeze(node, v, axis) for v in values], axis)
+
     def _slice(self, node, value, dim=0, start=None, end=None, step=1):
         axis = dim % len(value.shape)
         shape = tuple(node.meta["val"].shape)
@@ -325,7 +329,10 @@ class _Interpreter:
 
     def _sum(self, node, value, dims=None, keepdim=False, **_):
         if dims is None:
-            raise CannotUnroll("a sum over everything")
+            # The sum of all runs' losses: only the shape of its gradient, one, is of interest.
+            if any(user.target is not aten.ones_like.default for user in node.users):
+                raise CannotUnroll("a sum over everything")
+            return value.cells.flat[0].new_zeros(())
         return self._reduce(node, value, dims, torch.add, lambda c: c.sum(1, keepdim=True))
 
     def _mean(self, node, value, dims=None, keepdim=False, **_):
@@ -367,6 +374,17 @@ class _Interpreter:
         if not over_batch:
             batch = -2 if left.batch == -2 else right.batch
         return Cells(cells, tuple(node.meta["val"].shape), batch)
+
+
+def _needed(graph: torch.fx.Graph) -> set[torch.fx.Node]:
+    """Nodes that an output or a change in place depends on."""
+    needed: set[torch.fx.Node] = set()
+    for node in reversed(graph.nodes):
+        changes = node.op == "call_function" and node.target._schema.is_mutable
+        if node.op == "output" or changes or node in needed:
+            needed.add(node)
+            needed.update(node.all_input_nodes)
+    return needed
 
 
 def _map_cells(function: Callable, cells: np.ndarray) -> np.ndarray:

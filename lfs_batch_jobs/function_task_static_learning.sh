@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Generated from stable_nalu/catalogue; rewrite with `make generated`.
+#
+# Learning rates and optimizers: learning-rate figures (not in the final text) of arXiv:2001.05016 (function_task_static_learning)
+#
+#   bash lfs_batch_jobs/function_task_static_learning.sh [FIRST_SEED LAST_SEED] [--model NAME ...]
+#        [--scheduler local|slurm|lsf|print] [--resume] [--status] [--dry-run]
+#   sbatch lfs_batch_jobs/function_task_static_learning.sh
+#   bsub < lfs_batch_jobs/function_task_static_learning.sh
+#
+# Models, and runs of each:
+#   nac-add-adam: NAC+ (Adam), 500 runs
+#   nac-add-sgd: NAC+ (SGD), 500 runs
+#   nac-add-sgd-momentum: NAC+ (SGD-Nesterov), 500 runs
+#   nac-mul-adam: NAC• (Adam), 500 runs
+#   nac-mul-sgd: NAC• (SGD), 500 runs
+#   nac-mul-sgd-momentum: NAC• (SGD-Nesterov), 500 runs
+#   nalu-adam: NALU (Adam), 500 runs
+#   nalu-sgd: NALU (SGD), 500 runs
+#   nalu-sgd-momentum: NALU (SGD-Nesterov), 500 runs
+#
+#SBATCH --job-name=function_task_static_learning
+#SBATCH --array=0-107
+#SBATCH --nodes=1
+#SBATCH --ntasks=1
+#SBATCH --cpus-per-task=1
+#SBATCH --mem=2G
+#SBATCH --time=12:00:00
+#SBATCH --requeue
+#SBATCH --signal=B:TERM@120
+#SBATCH --open-mode=append
+#SBATCH --output=/dev/null
+#BSUB -J "function_task_static_learning[1-108]"
+#BSUB -n 1
+#BSUB -R "span[hosts=1]"
+#BSUB -R "rusage[mem=2GB]"
+#BSUB -W 12:00
+#BSUB -r
+#BSUB -Q "75"
+#BSUB -wa "TERM" -wt "2"
+#BSUB -o /dev/null
+
+set -eu
+root="${STABLE_NALU_ROOT:-${SLURM_SUBMIT_DIR:-${LS_SUBCWD:-}}}"
+if [ ! -e "$root/lfs_batch_jobs/run.sh" ]; then
+  root="$(cd "$(dirname "$0")/.." && pwd)"
+fi
+
+exec bash "$root/lfs_batch_jobs/run.sh" function_task_static_learning "$@"

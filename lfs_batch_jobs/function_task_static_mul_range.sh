@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Generated from stable_nalu/catalogue; rewrite with `make generated`.
+#
+# Multiplication against the training range: Figure 3 (bottom) of arXiv:2001.05016 (function_task_static_mul_range)
+#
+#   bash lfs_batch_jobs/function_task_static_mul_range.sh [FIRST_SEED LAST_SEED] [--model NAME ...]
+#        [--scheduler local|slurm|lsf|print] [--resume] [--status] [--dry-run]
+#   sbatch lfs_batch_jobs/function_task_static_mul_range.sh
+#   bsub < lfs_batch_jobs/function_task_static_mul_range.sh
+#
+# Models, and runs of each:
+#   nac-mul: NAC•, 350 runs
+#   nac-sigma: NAC•,σ, 350 runs
+#   nac-nmu: NAC•,NMU, 350 runs
+#   nalu: NALU, 350 runs
+#   nmu: NMU, 350 runs
+#   gated: Gated NAU/NMU, 350 runs
+#
+#SBATCH --job-name=function_task_static_mul_range
+#SBATCH --array=0-47
+#SBATCH --nodes=1
+#SBATCH --ntasks=1
+#SBATCH --cpus-per-task=1
+#SBATCH --mem=2G
+#SBATCH --time=14:00:00
+#SBATCH --requeue
+#SBATCH --signal=B:TERM@120
+#SBATCH --open-mode=append
+#SBATCH --output=/dev/null
+#BSUB -J "function_task_static_mul_range[1-48]"
+#BSUB -n 1
+#BSUB -R "span[hosts=1]"
+#BSUB -R "rusage[mem=2GB]"
+#BSUB -W 14:00
+#BSUB -r
+#BSUB -Q "75"
+#BSUB -wa "TERM" -wt "2"
+#BSUB -o /dev/null
+
+set -eu
+root="${STABLE_NALU_ROOT:-${SLURM_SUBMIT_DIR:-${LS_SUBCWD:-}}}"
+if [ ! -e "$root/lfs_batch_jobs/run.sh" ]; then
+  root="$(cd "$(dirname "$0")/.." && pwd)"
+fi
+
+exec bash "$root/lfs_batch_jobs/run.sh" function_task_static_mul_range "$@"

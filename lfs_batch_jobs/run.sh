@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# What every batch script ends with: run.sh NAME [FIRST_SEED LAST_SEED [GPU]] [options]
+#
+# In an element of an array job this trains one shard; elsewhere it hands over to
+# experiments/batch.py, which trains or submits all of them.
+#
+# PYTHON: interpreter; else that of .venv, else python3.
+# STABLE_NALU_ROOT: folder of the project, where jobs are submitted from another one.
+# STABLE_NALU_LOGS: folder of the output of jobs; else logs/ in the project.
+set -u
+
+root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+cd "$root" || exit 1
+python="${PYTHON:-}"
+if [ -z "$python" ]; then
+  python=python3
+  [ -x .venv/bin/python ] && python=.venv/bin/python
+fi
+
+job=""
+if [ -n "${SLURM_ARRAY_TASK_ID:-}" ]; then
+  index="$SLURM_ARRAY_TASK_ID"
+  job="${SLURM_ARRAY_JOB_ID}_${index}"
+elif [ "${LSB_JOBINDEX:-0}" -gt 0 ]; then
+  index="$((LSB_JOBINDEX - 1))"
+  job="${LSB_JOBID}_${index}"
+fi
+if [ -z "$job" ]; then
+  exec "$python" experiments/batch.py "$@"
+fi
+
+logs="${STABLE_NALU_LOGS:-$root/logs}/$1"
+mkdir -p "$logs" || exit 1
+exec >>"$logs/$job.out" 2>>"$logs/$job.err"
+
+# A signal interrupts `wait`: it is passed on, and the shard is waited for again.
+"$python" -u experiments/batch.py "$@" --task "$index" &
+shard=$!
+signalled=no
+trap 'signalled=yes; kill -TERM "$shard" 2>/dev/null' TERM INT USR2
+wait "$shard"
+code=$?
+while [ "$signalled" = yes ]; do
+  signalled=no
+  wait "$shard"
+  code=$?
+done
+
+# 75: it was told to stop, has saved its state and wants to go on. LSF requeues such jobs itself.
+if [ "$code" -eq 75 ] && [ -n "${SLURM_ARRAY_TASK_ID:-}" ]; then
+  scontrol requeue "$job"
+fi
+exit "$code"

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Generated from stable_nalu/catalogue; rewrite with `make generated`.
+#
+# Products against the training length: no figure (sequential_mnist_prod_interpolation)
+#
+#   bash lfs_batch_jobs/sequential_mnist_prod_interpolation.sh [FIRST_SEED LAST_SEED] [--model NAME ...]
+#        [--scheduler local|slurm|lsf|print] [--resume] [--status] [--dry-run]
+#   sbatch lfs_batch_jobs/sequential_mnist_prod_interpolation.sh
+#   bsub < lfs_batch_jobs/sequential_mnist_prod_interpolation.sh
+#
+# Models, and runs of each:
+#   nac-mul: NAC•, 20 runs
+#   nac-sigma: NAC•,σ, 20 runs
+#   nalu: NALU, 20 runs
+#   nmu: NMU, 20 runs
+#   lstm: LSTM, 20 runs
+#
+#SBATCH --job-name=sequential_mnist_prod_interpolation
+#SBATCH --array=0-99
+#SBATCH --nodes=1
+#SBATCH --ntasks=1
+#SBATCH --cpus-per-task=2
+#SBATCH --mem=2G
+#SBATCH --time=06:00:00
+#SBATCH --requeue
+#SBATCH --signal=B:TERM@120
+#SBATCH --open-mode=append
+#SBATCH --output=/dev/null
+#SBATCH --gres=gpu:1
+#BSUB -J "sequential_mnist_prod_interpolation[1-100]"
+#BSUB -n 2
+#BSUB -R "span[hosts=1]"
+#BSUB -R "rusage[mem=2GB]"
+#BSUB -W 6:00
+#BSUB -r
+#BSUB -Q "75"
+#BSUB -wa "TERM" -wt "2"
+#BSUB -o /dev/null
+#BSUB -gpu "num=1:mode=exclusive_process"
+
+set -eu
+root="${STABLE_NALU_ROOT:-${SLURM_SUBMIT_DIR:-${LS_SUBCWD:-}}}"
+if [ ! -e "$root/lfs_batch_jobs/run.sh" ]; then
+  root="$(cd "$(dirname "$0")/.." && pwd)"
+fi
+
+exec bash "$root/lfs_batch_jobs/run.sh" sequential_mnist_prod_interpolation "$@"

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Generated from stable_nalu/catalogue; rewrite with `make generated`.
+#
+# Products of digit sequences: Figure 4 of arXiv:2001.05016, Figure 13 of arXiv:2001.05016 (sequential_mnist_prod_long)
+#
+#   bash lfs_batch_jobs/sequential_mnist_prod_long.sh [FIRST_SEED LAST_SEED] [--model NAME ...]
+#        [--scheduler local|slurm|lsf|print] [--resume] [--status] [--dry-run]
+#   sbatch lfs_batch_jobs/sequential_mnist_prod_long.sh
+#   bsub < lfs_batch_jobs/sequential_mnist_prod_long.sh
+#
+# Models, and runs of each:
+#   nac-mul: NAC•, 10 runs
+#   nac-sigma: NAC•,σ, 10 runs
+#   nalu: NALU, 10 runs
+#   nmu-z0: NMU, no R_z, 10 runs
+#   nmu: NMU, 10 runs
+#   nac-nmu-z0: NAC•,NMU, no R_z, 10 runs
+#   nac-nmu: NAC•,NMU, 10 runs
+#   lstm: LSTM, 10 runs
+#
+#SBATCH --job-name=sequential_mnist_prod_long
+#SBATCH --array=0-79
+#SBATCH --nodes=1
+#SBATCH --ntasks=1
+#SBATCH --cpus-per-task=2
+#SBATCH --mem=2G
+#SBATCH --time=06:00:00
+#SBATCH --requeue
+#SBATCH --signal=B:TERM@120
+#SBATCH --open-mode=append
+#SBATCH --output=/dev/null
+#SBATCH --gres=gpu:1
+#BSUB -J "sequential_mnist_prod_long[1-80]"
+#BSUB -n 2
+#BSUB -R "span[hosts=1]"
+#BSUB -R "rusage[mem=2GB]"
+#BSUB -W 6:00
+#BSUB -r
+#BSUB -Q "75"
+#BSUB -wa "TERM" -wt "2"
+#BSUB -o /dev/null
+#BSUB -gpu "num=1:mode=exclusive_process"
+
+set -eu
+root="${STABLE_NALU_ROOT:-${SLURM_SUBMIT_DIR:-${LS_SUBCWD:-}}}"
+if [ ! -e "$root/lfs_batch_jobs/run.sh" ]; then
+  root="$(cd "$(dirname "$0")/.." && pwd)"
+fi
+
+exec bash "$root/lfs_batch_jobs/run.sh" sequential_mnist_prod_long "$@"

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Generated from stable_nalu/catalogue; rewrite with `make generated`.
+#
+# Products of street view digits: no figure (sequential_svhn_prod_long)
+#
+#   bash lfs_batch_jobs/sequential_svhn_prod_long.sh [FIRST_SEED LAST_SEED] [--model NAME ...]
+#        [--scheduler local|slurm|lsf|print] [--resume] [--status] [--dry-run]
+#   sbatch lfs_batch_jobs/sequential_svhn_prod_long.sh
+#   bsub < lfs_batch_jobs/sequential_svhn_prod_long.sh
+#
+# Models, and runs of each:
+#   nac-mul: NAC•, 15 runs
+#   nac-sigma: NAC•,σ, 15 runs
+#   nalu: NALU, 15 runs
+#   nmu: NMU, 15 runs
+#   nac-nmu: NAC•,NMU, 15 runs
+#   nmu-z0: NMU, no R_z, 15 runs
+#   nac-nmu-z0: NAC•,NMU, no R_z, 15 runs
+#   lstm: LSTM, 15 runs
+#
+#SBATCH --job-name=sequential_svhn_prod_long
+#SBATCH --array=0-119
+#SBATCH --nodes=1
+#SBATCH --ntasks=1
+#SBATCH --cpus-per-task=2
+#SBATCH --mem=2G
+#SBATCH --time=10:00:00
+#SBATCH --requeue
+#SBATCH --signal=B:TERM@120
+#SBATCH --open-mode=append
+#SBATCH --output=/dev/null
+#SBATCH --gres=gpu:1
+#BSUB -J "sequential_svhn_prod_long[1-120]"
+#BSUB -n 2
+#BSUB -R "span[hosts=1]"
+#BSUB -R "rusage[mem=2GB]"
+#BSUB -W 10:00
+#BSUB -r
+#BSUB -Q "75"
+#BSUB -wa "TERM" -wt "2"
+#BSUB -o /dev/null
+#BSUB -gpu "num=1:mode=exclusive_process"
+
+set -eu
+root="${STABLE_NALU_ROOT:-${SLURM_SUBMIT_DIR:-${LS_SUBCWD:-}}}"
+if [ ! -e "$root/lfs_batch_jobs/run.sh" ]; then
+  root="$(cd "$(dirname "$0")/.." && pwd)"
+fi
+
+exec bash "$root/lfs_batch_jobs/run.sh" sequential_svhn_prod_long "$@"

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Generated from stable_nalu/catalogue; rewrite with `make generated`.
+#
+# Division with redundancy, more distributions: Figure 7 of arXiv:2110.05177 (nips-in10-distributions)
+#
+#   bash lfs_batch_jobs/single_layer_task/neurips_2021/sltr-distributions-in10.sh [FIRST_SEED LAST_SEED] [--model NAME ...]
+#        [--scheduler local|slurm|lsf|print] [--resume] [--status] [--dry-run]
+#   sbatch lfs_batch_jobs/single_layer_task/neurips_2021/sltr-distributions-in10.sh
+#   bsub < lfs_batch_jobs/single_layer_task/neurips_2021/sltr-distributions-in10.sh
+#
+# Models, and runs of each:
+#   realnpu: Real NPU (modified), 150 runs
+#   nru: NRU, 150 runs
+#   sign-nmru: NMRU, 150 runs
+#
+#SBATCH --job-name=sltr-distributions-in10
+#SBATCH --array=0-17
+#SBATCH --nodes=1
+#SBATCH --ntasks=1
+#SBATCH --cpus-per-task=1
+#SBATCH --mem=2G
+#SBATCH --time=01:00:00
+#SBATCH --requeue
+#SBATCH --signal=B:TERM@120
+#SBATCH --open-mode=append
+#SBATCH --output=/dev/null
+#BSUB -J "sltr-distributions-in10[1-18]"
+#BSUB -n 1
+#BSUB -R "span[hosts=1]"
+#BSUB -R "rusage[mem=2GB]"
+#BSUB -W 1:00
+#BSUB -r
+#BSUB -Q "75"
+#BSUB -wa "TERM" -wt "2"
+#BSUB -o /dev/null
+
+set -eu
+root="${STABLE_NALU_ROOT:-${SLURM_SUBMIT_DIR:-${LS_SUBCWD:-}}}"
+if [ ! -e "$root/lfs_batch_jobs/run.sh" ]; then
+  root="$(cd "$(dirname "$0")/../../.." && pwd)"
+fi
+
+exec bash "$root/lfs_batch_jobs/run.sh" single_layer_task/neurips_2021/sltr-distributions-in10 "$@"

@@ -1,0 +1,100 @@
+"""Shards on this machine: a process each, as many at a time as there are cores for."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from stable_nalu.errors import UsageError
+
+from .job_script import ROOT
+from .work import EXIT_REQUEUE
+
+_PAUSE = 0.05
+
+
+class _Stopped(BaseException):
+    """A signal asked the whole of it to stop."""
+
+
+def usable_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def run_shards(
+    words: Sequence[str],
+    names: dict[int, str],
+    logs: Path,
+    *,
+    processes: int,
+    gpu: str | None = None,
+) -> int:
+    """Run `batch.py WORDS --task N` for every N of `names`; 0 when all succeed.
+
+    Output goes to `<logs>/task-<N>.out` and `.err`. A signal is passed on to all; what they save
+    is resumed by the same command with `--resume`.
+    """
+    try:
+        logs.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot write the log folder {logs}: {error.strerror}") from None
+    waiting = list(names)
+    running: dict[int, subprocess.Popen[bytes]] = {}
+    codes: dict[int, int] = {}
+    before = {n: signal.signal(n, _stop) for n in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        while waiting or running:
+            while waiting and len(running) < processes:
+                task = waiting.pop(0)
+                running[task] = _start(words, task, logs, gpu)
+            for task in [t for t, process in running.items() if process.poll() is not None]:
+                codes[task] = running.pop(task).returncode
+                _say(f"[{len(codes)}/{len(names)}] {names[task]}: {_outcome(codes[task], task, logs)}")
+            time.sleep(_PAUSE)
+    except _Stopped:
+        return _stop_all(running)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return 1 if any(codes.values()) else 0
+
+
+def _start(
+    words: Sequence[str], task: int, logs: Path, gpu: str | None
+) -> subprocess.Popen[bytes]:
+    environment = {"OMP_NUM_THREADS": "1", **os.environ}
+    if gpu is not None:
+        environment["CUDA_VISIBLE_DEVICES"] = gpu
+    command = [sys.executable, "-u", "experiments/batch.py", *words, "--task", str(task)]
+    with (logs / f"task-{task}.out").open("ab") as out, (logs / f"task-{task}.err").open("ab") as err:
+        return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=out, stderr=err)
+
+
+def _outcome(code: int, task: int, logs: Path) -> str:
+    return "done" if code == 0 else f"exit code {code}, see {logs / f'task-{task}.err'}"
+
+
+def _stop(_number: int, _frame: FrameType | None) -> NoReturn:
+    raise _Stopped
+
+
+def _stop_all(running: dict[int, subprocess.Popen[bytes]]) -> int:
+    for process in running.values():
+        process.terminate()
+    for process in running.values():
+        process.wait()
+    _say(f"stopped {len(running)} shards; go on with --resume")
+    return EXIT_REQUEUE
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()

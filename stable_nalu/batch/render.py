@@ -1,0 +1,177 @@
+"""Job files: from an experiment, a site and the words of a command to text; nothing else.
+
+One text serves both batch systems: each reads its own header lines.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+
+from stable_nalu.catalogue.experiment import Model, Resources
+from stable_nalu.catalogue.flags import seeds_text
+
+from .job_script import JobScript
+from .shard import shards
+from .site import Site
+from .work import EXIT_REQUEUE
+
+FIRST_LINES = "#!/usr/bin/env bash\n# Generated from stable_nalu/catalogue; rewrite with `make generated`."
+_WARNING_MINUTES = 2
+
+
+def render_published(script: JobScript) -> str:
+    """The file of a batch script: any site, all models, published seeds."""
+    count = len(shards(script.named_models(), None))
+    depth = "/".join([".."] * (script.name.count("/") + 1))
+    lines = [
+        FIRST_LINES,
+        "#",
+        *_about(script),
+        "#",
+        *headers(script.name, script.resources(), Site(), range(count)),
+        "",
+        "set -eu",
+        *_find_root(depth),
+        "",
+        f'exec bash "$root/lfs_batch_jobs/run.sh" {shlex.quote(script.name)} "$@"',
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def render_job(
+    name: str,
+    resources: Resources,
+    site: Site,
+    root: str,
+    words: Sequence[str],
+    indices: Sequence[int],
+) -> str:
+    """The job of a submission; words: what follows the name, as for the batch script."""
+    environment = [f"export STABLE_NALU_ROOT={shlex.quote(root)}"]
+    if site.log_dir:
+        environment.append(f"export STABLE_NALU_LOGS={shlex.quote(str(site.logs))}")
+    if site.python:
+        environment.append(f"export PYTHON={shlex.quote(site.python)}")
+    lines = [
+        "#!/usr/bin/env bash",
+        *headers(name, resources, site, indices),
+        "",
+        "set -e",
+        *environment,
+        *(["type module >/dev/null 2>&1 || source /etc/profile"] if site.modules else []),
+        *(f"module load {shlex.quote(module)}" for module in site.modules),
+        *site.setup,
+        "",
+        f'exec bash "$STABLE_NALU_ROOT/lfs_batch_jobs/run.sh" {shlex.join([name, *words])}',
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def headers(
+    name: str, resources: Resources, site: Site, indices: Sequence[int]
+) -> list[str]:
+    """Lines for SLURM, which counts array elements from 0, and for LSF, which does from 1."""
+    return [
+        *(f"#SBATCH {option}" for option in slurm_options(name, resources, site, indices)),
+        *(f"#BSUB {option}" for option in lsf_options(name, resources, site, indices)),
+    ]
+
+
+def slurm_options(
+    name: str, resources: Resources, site: Site, indices: Sequence[int]
+) -> list[str]:
+    """Options of `sbatch`; output goes where the wrapper sends it, which makes the folder."""
+    hours, minutes = divmod(resources.minutes, 60)
+    options = [
+        f"--job-name={job_name(name)}",
+        f"--array={seeds_text(list(indices))}",
+        "--nodes=1",
+        "--ntasks=1",
+        f"--cpus-per-task={resources.cores}",
+        f"--mem={resources.memory_gb}G",
+        f"--time={hours:02}:{minutes:02}:00",
+        "--requeue",
+        f"--signal=B:TERM@{60 * _WARNING_MINUTES}",
+        "--open-mode=append",
+        "--output=/dev/null",
+    ]
+    if resources.gpu:
+        options.append("--gres=gpu:1")
+    if site.partition:
+        options.append(f"--partition={_one_word(site.partition)}")
+    if site.account:
+        options.append(f"--account={_one_word(site.account)}")
+    return options + (list(site.options) if site.scheduler == "slurm" else [])
+
+
+def lsf_options(
+    name: str, resources: Resources, site: Site, indices: Sequence[int]
+) -> list[str]:
+    """Options of `bsub`."""
+    hours, minutes = divmod(resources.minutes, 60)
+    elements = seeds_text([index + 1 for index in indices])
+    options = [
+        f'-J "{job_name(name)}[{elements}]"',
+        f"-n {resources.cores}",
+        '-R "span[hosts=1]"',
+        f'-R "rusage[mem={resources.memory_gb}GB]"',
+        f"-W {hours}:{minutes:02}",
+        "-r",
+        f'-Q "{EXIT_REQUEUE}"',
+        f'-wa "TERM" -wt "{_WARNING_MINUTES}"',
+        "-o /dev/null",
+    ]
+    if resources.gpu:
+        options.append('-gpu "num=1:mode=exclusive_process"')
+    if site.queue:
+        options.append(f"-q {_one_word(site.queue)}")
+    if site.account:
+        options.append(f"-P {_one_word(site.account)}")
+    return options + (list(site.options) if site.scheduler == "lsf" else [])
+
+
+def job_name(name: str) -> str:
+    """The last part of a name, in characters that batch systems take."""
+    return re.sub(r"[^A-Za-z0-9._-]", "-", name.rsplit("/", 1)[-1])
+
+
+def _one_word(text: str) -> str:
+    """A value for a header line, where quotes would be part of it."""
+    if not re.fullmatch(r"[\w.,:/+@-]+", text):
+        raise ValueError(f"{text!r} is not the name of a queue or an account")
+    return text
+
+
+def _about(script: JobScript) -> list[str]:
+    file = f"lfs_batch_jobs/{script.name}.sh"
+    gpu = " [GPU]" if script.gpu_argument else ""
+    lines: list[str] = []
+    for experiment in script.shows():
+        places = ", ".join(f"{s.number} of {s.paper.reference}" for s in experiment.shown)
+        lines.append(f"# {experiment.title}: {places or 'no figure'} ({experiment.key})")
+    lines += [
+        "#",
+        f"#   bash {file} [FIRST_SEED LAST_SEED{gpu}] [--model NAME ...]",
+        "#        [--scheduler local|slurm|lsf|print] [--resume] [--status] [--dry-run]",
+        f"#   sbatch {file}",
+        f"#   bsub < {file}",
+        "#",
+        "# Models, and runs of each:",
+    ]
+    return lines + [f"#   {_model_line(name, model)}" for name, model in script.named_models().items()]
+
+
+def _model_line(name: str, model: Model) -> str:
+    return f"{name}: {model.label}, {model.runs} runs"
+
+
+def _find_root(depth: str) -> list[str]:
+    """A batch system runs a copy of the file: the folder is then where it was submitted."""
+    return [
+        'root="${STABLE_NALU_ROOT:-${SLURM_SUBMIT_DIR:-${LS_SUBCWD:-}}}"',
+        'if [ ! -e "$root/lfs_batch_jobs/run.sh" ]; then',
+        f'  root="$(cd "$(dirname "$0")/{depth}" && pwd)"',
+        "fi",
+    ]

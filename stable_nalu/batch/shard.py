@@ -1,0 +1,75 @@
+"""Shards: parts of an experiment that one job trains as one ensemble."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from stable_nalu.catalogue.expected import ExpectedRun, expected_runs
+from stable_nalu.catalogue.experiment import ITERATION_FLAG, Command, Model, Variant
+from stable_nalu.catalogue.flags import Flags, seeds_text
+from stable_nalu.options import SCRIPTS
+
+RUNS_PER_SHARD = 50
+_CHECKPOINTS_PER_RUN = 50
+_LEAST_INTERVAL = 1000
+_LOG_POINTS = 20
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Some seeds of a model's variant, over all its points."""
+
+    name: str
+    model: Model
+    variant: Variant
+    seeds: tuple[int, ...]
+
+    @property
+    def runs(self) -> int:
+        """Number of runs."""
+        return len(self.seeds) * max(1, len(self.model.points))
+
+    def command(self) -> Command:
+        """The command that trains all of it."""
+        return self.model.command(self.variant, self.seeds)
+
+    def expected(self, extra: Flags | None = None) -> list[ExpectedRun]:
+        """Its runs."""
+        return expected_runs(replace(self.model, variants=(self.variant,)), self.seeds, extra)
+
+
+def shards(
+    models: Mapping[str, Model], seeds: Iterable[int] | None, runs_per_shard: int | None = None
+) -> list[Shard]:
+    """All shards in a fixed order, so that a number stands for the same one every time.
+
+    seeds: the published ones when None. A shard holds at least one seed of every point.
+    """
+    wanted = None if seeds is None else list(seeds)
+    found: list[Shard] = []
+    for name, model in models.items():
+        size = runs_per_shard or (1 if model.resources.gpu else RUNS_PER_SHARD)
+        step = max(1, size // max(1, len(model.points)))
+        chosen = list(model.seeds) if wanted is None else wanted
+        for variant in model.variants:
+            for first in range(0, len(chosen), step):
+                part = tuple(chosen[first : first + step])
+                texts = (name, variant.name, f"seeds {seeds_text(list(part))}")
+                found.append(Shard(" ".join(t for t in texts if t), model, variant, part))
+    return found
+
+
+def how_to_run(model: Model, variant: Variant, max_iterations: int | None = None) -> Flags:
+    """Flags of how a run is carried out: its length if asked for, and where it can resume."""
+    flags = {flag.name for flag in SCRIPTS[model.script].flags}
+    length = model.length(variant) if max_iterations is None else max_iterations
+    extra: dict[str, tuple[str, ...]] = {}
+    if max_iterations is not None and ITERATION_FLAG in flags:
+        extra[ITERATION_FLAG] = (str(max_iterations),)
+        if "--log-interval" in flags and max_iterations < _LOG_POINTS * _LEAST_INTERVAL:
+            extra["--log-interval"] = (str(max(1, max_iterations // _LOG_POINTS)),)
+    if "--checkpoint-interval" in flags:
+        interval = max(_LEAST_INTERVAL, length // _CHECKPOINTS_PER_RUN)
+        extra["--checkpoint-interval"] = (str(interval),)
+    return extra

@@ -1,0 +1,131 @@
+"""Sequential MNIST: sums and products of sequences longer than those trained on."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from stable_nalu.statistics.thresholds.sequential import REFERENCE_SEEDS
+
+from ..entry import ARITHMETIC, ROBUST, Entry, Series
+from ..order import NAC_ADD, NAC_ADD_Z, NAC_MUL, NAC_MUL_NMU, NAC_MUL_SIGMA
+from ..parts import Only, Panels, Reference, Runs, Threshold, standard
+
+PRODUCT_LENGTHS = tuple(range(1, 21))
+SUM_LENGTHS = (1, 10, *range(100, 1001, 100))
+_FROM_REFERENCE = Threshold()
+_LENGTH = "Extrapolation length"
+_PRODUCT_BREAKS = (1, *range(2, 21, 2))
+
+
+def _runs(
+    operation: str,
+    models: tuple[str, ...],
+    only: tuple[Only, ...] = (),
+    relabel=None,
+) -> Runs:
+    lengths = PRODUCT_LENGTHS if operation == "cumprod" else SUM_LENGTHS
+    name = "prod" if operation == "cumprod" else "sum"
+    return Runs(
+        x="extrapolation.length",
+        threshold=_FROM_REFERENCE,
+        names="sequence",
+        models=models,
+        expected=lengths,
+        only=only,
+        relabel=relabel,
+        best_range=1000,
+        reference=Reference((f"sequential_mnist_{name}_reference",), REFERENCE_SEEDS[operation]),
+    )
+
+
+def with_z(rows: pd.DataFrame) -> pd.Series:
+    """NAC under the z penalty has a label of its own."""
+    penalised = (rows["model"] == NAC_ADD) & (rows["regualizer.z"] > 0)
+    return rows["model"].mask(penalised, NAC_ADD_Z)
+
+
+def _z(value: float, *models: str) -> tuple[Only, ...]:
+    return (Only("regualizer.z", (value,), models),)
+
+
+_PRODUCT_MODELS = (NAC_MUL_NMU, NAC_MUL_SIGMA, NAC_MUL, "LSTM", "NALU", "NMU")
+_SUM_MODELS = (NAC_ADD, NAC_ADD_Z, "LSTM", "NALU", "NAU")
+
+
+def _product(stem: str, z: float, height: float = 5.7) -> Panels:
+    runs = _runs("cumprod", _PRODUCT_MODELS, _z(z, "NMU", NAC_MUL_NMU))
+    return Panels(
+        stem=stem,
+        runs=runs,
+        x_label=_LENGTH,
+        style="line",
+        breaks=_PRODUCT_BREAKS,
+        size=standard(height),
+    )
+
+
+def _sum(stem: str, runs: Runs) -> Panels:
+    return Panels(stem=stem, runs=runs, x_label=_LENGTH, style="category", half_open=False)
+
+
+_PROD = "sequential_mnist_prod_long"
+_SUMS = "sequential_mnist_sum_long"
+
+ENTRIES = (
+    Entry(
+        _PROD,
+        ARITHMETIC,
+        "Figures 4 and 13",
+        "Products of digit sequences",
+        (
+            _product(_PROD, 1.0),
+            _product(f"{_PROD}_short", 1.0, 5.1),
+            _product(f"{_PROD}_ablation", 0.0),
+        ),
+        (Series((_PROD,)),),
+    ),
+    Entry(
+        _SUMS,
+        ARITHMETIC,
+        "Appendix",
+        "Sums of digit sequences",
+        (
+            _sum(_SUMS, _runs("cumsum", _SUM_MODELS, _z(1.0, "NAU"), with_z)),
+            _sum(f"{_SUMS}_ablation", _runs("cumsum", _SUM_MODELS, _z(0.0, "NAU"), with_z)),
+        ),
+        (Series((_SUMS,)),),
+    ),
+    Entry(
+        f"{_PROD}_icml2021",
+        ROBUST,
+        "Figure 10",
+        "Products of digit sequences: NMU and sNMU",
+        (
+            Panels(
+                stem=f"{_PROD}_icml2021",
+                runs=_runs("cumprod", ()),
+                x_label=_LENGTH,
+                style="line",
+                breaks=_PRODUCT_BREAKS,
+            ),
+        ),
+        (
+            Series((f"{_PROD}_nmu",), "NMU"),
+            Series((f"{_PROD}_snmu",), "sNMU [1,5]"),
+            Series((f"{_PROD}_batch-snmu",), "sNMU [1,1+1/sd(X)]"),
+        ),
+    ),
+    Entry(
+        f"{_SUMS}_FINAL",
+        ROBUST,
+        "",
+        "Sums of digit sequences: NAU, beta-initialised NAU and losses",
+        (_sum(f"{_SUMS}_FINAL", _runs("cumsum", (), _z(1.0, "NAU"))),),
+        (
+            Series((f"{_SUMS}_nau",), "NAU"),
+            Series((f"{_SUMS}_bnau",), "bNAU"),
+            Series((f"{_SUMS}_nau-pcc-7500-mse",), "NAU PCC-MSE"),
+            Series((f"{_SUMS}_bnau-pcc-7500-mse",), "bNAU PCC-MSE"),
+        ),
+    ),
+)

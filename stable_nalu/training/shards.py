@@ -1,0 +1,72 @@
+"""How a plan of many runs is cut into stacks that train together."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from stable_nalu.options import Config, ScriptSpec
+
+STACKED_INPUTS = 4096
+"""Runs in one stack, times their inputs: past that, more runs in a stack gain no speed."""
+
+WORK_OF_A_PROCESS = 1_000_000
+"""Iterations, summed over runs, below which another process costs more than it saves."""
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """A run, its name and the checkpoint that it continues from, if any."""
+
+    config: Config
+    name: str
+    start: int
+
+
+def granted_cores() -> int:
+    """Cores that the scheduler grants, else those this process may use."""
+    for variable in ("LSB_DJOB_NUMPROC", "SLURM_CPUS_PER_TASK"):
+        value = os.environ.get(variable, "")
+        if value.isdigit() and int(value) > 0:
+            return int(value)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def worker_count(runs: Sequence[PlannedRun]) -> int:
+    """Processes to use: `--workers`, else one a core as long as there is work for it."""
+    first = runs[0].config
+    if first.workers is not None:
+        return min(first.workers, len(runs))
+    work = sum(max(0, run.config.max_iterations + 1 - run.start) for run in runs)
+    return max(1, min(granted_cores(), len(runs), work // WORK_OF_A_PROCESS))
+
+
+def shards(spec: ScriptSpec, runs: Sequence[PlannedRun], workers: int) -> list[list[PlannedRun]]:
+    """Stacks of runs that differ only in what may differ within a stack.
+
+    Runs of a stack share their layers' options and the iteration they start from. A stack is no
+    larger than `--ensemble-size`, and there are enough stacks for all workers.
+    """
+    groups: dict[str, list[PlannedRun]] = {}
+    for run in runs:
+        key = repr((sorted(spec.layer_options(run.config).items()), run.start))
+        groups.setdefault(key, []).append(run)
+    return [
+        part for group in groups.values() for part in _parts(group, _largest(group, runs, workers))
+    ]
+
+
+def _largest(group: Sequence[PlannedRun], runs: Sequence[PlannedRun], workers: int) -> int:
+    first = group[0].config
+    if first.ensemble_size is not None:
+        return first.ensemble_size
+    fitting = max(1, STACKED_INPUTS // max(1, first.input_size))
+    return min(fitting, math.ceil(len(runs) / workers))
+
+
+def _parts(group: Sequence[PlannedRun], largest: int) -> list[list[PlannedRun]]:
+    count = math.ceil(len(group) / largest)
+    bounds = [round(k * len(group) / count) for k in range(count + 1)]
+    return [list(group[a:b]) for a, b in zip(bounds, bounds[1:], strict=False)]

@@ -1,0 +1,189 @@
+"""Training one stack of runs, from configurations to saved models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from stable_nalu.errors import UsageError
+from stable_nalu.options import ScriptSpec
+from stable_nalu.writer import ResumePoint
+
+from .best_model import BestModel
+from .checkpoint import load_torch, model_file, save_root
+from .command import device_of, open_writer
+from .compiled import CompiledStep
+from .console import Console, View, print_outcome, print_parameters
+from .interruption import Interruption
+from .recorder import Recorder
+from .session import Session, default_dtype
+from .shards import PlannedRun
+from .task import Task
+from .trainer import Outcome, Trainer
+
+WORK_WORTH_COMPILING = 3_000_000
+"""Iterations, summed over runs, from which compiled code saves more than compiling costs."""
+
+SHOWN_INPUTS = 10
+
+
+@dataclass(frozen=True)
+class StackResult:
+    """How the training of a stack ended; `interrupted_at` is the first iteration not trained."""
+
+    diverged: bool = False
+    interrupted_at: int | None = None
+
+
+def read_checkpoint(config, name: str) -> dict | None:
+    """The checkpoint that a run continues from: none, unless it is asked for or there is one."""
+    path = model_file(save_root(), name)
+    if not (config.load_checkpoint or (config.resume and path.exists())):
+        return None
+    checkpoint = load_torch(path)
+    missing = {"epoch", "model_state_dict", "optimizer_state_dict", "progress"} - set(checkpoint)
+    if missing:
+        raise UsageError(
+            f"argument --load-checkpoint: {path} lacks {', '.join(sorted(missing))}; "
+            "it is not a checkpoint of this script"
+        )
+    return checkpoint
+
+
+def train_stack(
+    spec: ScriptSpec,
+    task: Task,
+    runs: Sequence[PlannedRun],
+    view: View,
+    interruption: Interruption,
+) -> StackResult:
+    """Train the runs together, or the one run alone."""
+    configs = [run.config for run in runs]
+    names = [run.name for run in runs]
+    start = runs[0].start
+    checkpoints = [read_checkpoint(run.config, run.name) for run in runs] if start else []
+    with default_dtype(configs[0].pytorch_precision), ExitStack() as stack:
+        session = Session(
+            task,
+            configs,
+            [spec.layer_options(config) for config in configs],
+            names,
+            stacked=len(runs) > 1,
+            device=device_of(configs[0]),
+            start=start,
+        )
+        resume_points = [_resume_point(c) for c in checkpoints] or [None] * len(runs)
+        writers = [
+            open_writer(stack, spec, config, name, point)
+            for config, name, point in zip(configs, names, resume_points, strict=True)
+        ]
+        recorder = Recorder(writers, stacked=session.stacked)
+        trainer = _build_trainer(session, recorder, view)
+        if checkpoints:
+            session.restore(checkpoints)
+            trainer.set_state([checkpoint["progress"] for checkpoint in checkpoints])
+            view.line("Checkpoint loaded")
+        if isinstance(view, Console):
+            _introduce(session, view)
+        return _train(session, trainer, view, interruption)
+
+
+def _resume_point(checkpoint: dict) -> ResumePoint | None:
+    progress = checkpoint["progress"]
+    if "event_file" not in progress:
+        return None
+    return ResumePoint(progress["event_file"], progress["event_position"])
+
+
+def _build_trainer(session: Session, recorder: Recorder, view: View) -> Trainer:
+    first = session.configs[0]
+    best = BestModel(session) if first.save_best_model else None
+
+    def on_log(point) -> None:
+        view.log_point(point)
+        if best is not None:
+            best.update(point)
+
+    return Trainer(
+        session.task,
+        session.configs,
+        session.model,
+        session.step,
+        session.data,
+        recorder,
+        stacked=session.stacked,
+        compiled=CompiledStep(session.step) if _is_worth_compiling(session) else None,
+        reset_run=session.reset_run,
+        on_log=on_log,
+        on_message=view.line,
+    )
+
+
+def _is_worth_compiling(session: Session) -> bool:
+    first = session.configs[0]
+    work = len(session.configs) * (first.max_iterations + 1 - session.start)
+    return (
+        session.stacked
+        and not first.no_compile
+        and not first.verbose
+        and work >= WORK_WORTH_COMPILING
+        and CompiledStep.supports(session.model)
+    )
+
+
+def _train(
+    session: Session, trainer: Trainer, view: View, interruption: Interruption
+) -> StackResult:
+    first = session.configs[0]
+    interval = first.checkpoint_interval
+    for iteration in range(session.start, first.max_iterations + 1):
+        if interruption.signal_number is not None:
+            if not first.no_save:
+                session.save(iteration, trainer.get_state())
+            trainer.recorder.flush()
+            return StackResult(interrupted_at=iteration)
+        if interval and iteration % interval == 0 and iteration > session.start:
+            session.save(iteration, trainer.get_state())
+        trainer.iterate(iteration)
+        view.advance(1)
+        if trainer.all_diverged:
+            break
+    outcome = trainer.outcome()
+    trainer.recorder.flush()
+    _conclude(session, view, trainer, outcome)
+    return StackResult(diverged=bool(outcome.diverged_at) or not _finite(outcome.total))
+
+
+def _finite(values: Iterable[float]) -> bool:
+    return all(value - value == 0 for value in values)
+
+
+def _introduce(session: Session, view: View) -> None:
+    view.line(f"  - dataset: {session.data.datasets[0].print_operation()}")
+    view.line(f"{session.model}\n\n{session.names[0]}\n")
+    if _shows_parameters(session):
+        print_parameters(view, session.model)
+
+
+def _shows_parameters(session: Session) -> bool:
+    return session.task.prints_weights_always or session.configs[0].input_size <= SHOWN_INPUTS
+
+
+def _conclude(session: Session, view: View, trainer: Trainer, outcome: Outcome) -> None:
+    first = session.configs[0]
+    alone = isinstance(view, Console)
+    if alone:
+        restarts = None if trainer.restarts is None else sum(trainer.restarts.counts)
+        print_outcome(view, session.task, outcome, restarts)
+        if _shows_parameters(session):
+            view.line()
+            print_parameters(view, session.model)
+    for run, iteration in outcome.diverged_at.items():
+        view.line(f"diverged by iteration {iteration}: {session.names[run]}")
+    if alone and session.task.reports_success:
+        view.line(f"Success (last epoch): \t{outcome.succeeded[0]}")
+    if not first.no_save:
+        session.save(first.max_iterations + 1, trainer.get_state())
+        if alone:
+            view.line(f"Model (/checkpoint)  trained for {first.max_iterations} epochs has been saved")

@@ -1,0 +1,145 @@
+"""Setup files: what the generators write, and that the shipped files are what they write."""
+
+import csv
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FLOAT32_TOLERANCE = 1e-4
+SIMULATED_TOLERANCE = 0.03
+
+
+def load_main(name):
+    path = ROOT / "export" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    before = list(sys.path)
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path[:] = before
+    return module.main
+
+
+generate = load_main("generate_exp_setups")
+small_divisors = load_main("single_layer_task/generate_divBy0_extrap_thresholds")
+
+
+def rows(path):
+    with Path(path).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def assert_same_table(found, expected):
+    """Equal texts; thresholds within what float32 functions, or simulation, differ by."""
+    assert len(found) == len(expected)
+    for new, old in zip(found, expected, strict=True):
+        tolerance = 1e-12
+        if old["parameter"].startswith("zero.range"):
+            tolerance = FLOAT32_TOLERANCE
+        elif old["operation"] in ("op-div", "op-root") and old["input.size"] == "100":
+            tolerance = SIMULATED_TOLERANCE
+        for column in old:
+            if column in ("epsilon", "threshold"):
+                assert float(new[column]) == pytest.approx(float(old[column]), rel=tolerance)
+            else:
+                assert new[column] == old[column]
+
+
+def test_the_shipped_setups_are_what_the_generator_writes(tmp_path):
+    assert generate(["--csv-out", str(tmp_path / "new.csv")]) == 0
+    assert_same_table(rows(tmp_path / "new.csv"), rows(ROOT / "exp_setups.csv"))
+
+
+def test_the_shipped_arithmetic_cases_are_what_the_generator_writes(tmp_path):
+    argv = ["--tables", "arithmetic-cases", "--samples", "20000"]
+    assert generate([*argv, "--csv-out", str(tmp_path / "new.csv")]) == 0
+    shipped = rows(ROOT / "function_task_static_mse_expectation.csv")
+    assert_same_table(rows(tmp_path / "new.csv"), shipped)
+    simulated = {r["operation"]: float(r["threshold"]) for r in shipped[:6]}
+    assert simulated["op-div"] == pytest.approx(4.957e-12, rel=5e-3)
+    assert simulated["op-root"] == pytest.approx(8.951e-09, rel=1e-3)
+
+
+def test_the_shipped_setups_hold_the_published_rows():
+    table = rows(ROOT / "exp_setups.csv")
+    single = [r for r in table if r["input.size"] != "100"]
+    # 4 operations x 9 ranges, 2 more for division, 45 small divisors, 4 more distributions.
+    assert len(single) == 36 + 2 + 45 + 4
+    assert len(table) == len(single) + 9
+    assert {r["threshold"] for r in single if r["parameter"] == "extrapolation.range"} == {"1e-05"}
+    keys = [
+        (r["operation"], r["parameter"], r["input.size"], r["extrapolation.range"]) for r in table
+    ]
+    assert len(set(keys)) == len(keys)
+
+
+@pytest.mark.parametrize(
+    ("table", "count"),
+    [("single-layer", 38), ("division-by-zero", 45), ("distributions", 5), ("arithmetic", 9),
+     ("benchmark", 72), ("sequential", 18)],
+)  # fmt: skip
+def test_single_tables(tmp_path, table, count):
+    assert generate(["--tables", table, "--csv-out", str(tmp_path / "t.csv")]) == 0
+    assert len(rows(tmp_path / "t.csv")) == count
+
+
+def test_division_on_the_arithmetic_data_set(tmp_path, capsys):
+    argv = ["--tables", "arithmetic-division", "--epsilon", "1e-3", "--samples", "20000"]
+    assert generate([*argv, "--csv-out", str(tmp_path / "t.csv")]) == 0
+    found = {r["extrapolation.range"]: float(r["threshold"]) for r in rows(tmp_path / "t.csv")}
+    assert found["U[1.2,6]"] == pytest.approx(9.05876304995491e-08, rel=0.05)
+    assert found["U[-6,-2] ∪ U[2,6]"] == 6108197.64101774
+    assert "8 rows" in capsys.readouterr().err
+
+
+def test_exact_subsets_change_the_arithmetic_rows(tmp_path):
+    argv = ["--tables", "arithmetic", "--exact-subsets", "--csv-out", str(tmp_path / "t.csv")]
+    assert generate(argv) == 0
+    found = {r["extrapolation.range"]: float(r["threshold"]) for r in rows(tmp_path / "t.csv")}
+    assert found["U[2,6]"] == pytest.approx(0.1605, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["--csv-out", "t.csv", "--tables", "sequential", "arithmetic"],
+        ["--csv-out", "t.csv", "--epsilon", "2"],
+        ["--csv-out", "no/such/folder/t.csv", "--tables", "sequential"],
+    ],
+)
+def test_what_cannot_be_written_is_said_in_one_line(tmp_path, monkeypatch, capsys, argv):
+    monkeypatch.chdir(tmp_path)
+    assert generate(argv) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_small_divisors_with_and_without_epsilon(tmp_path, capsys):
+    plain, added = tmp_path / "plain.csv", tmp_path / "added.csv"
+    assert small_divisors(["--csv-out", str(plain)]) == 0
+    assert small_divisors(["--csv-out", str(added), "--add-eps"]) == 0
+    assert capsys.readouterr().out.count("\n") == 216
+    first, second = rows(plain), rows(added)
+    assert list(first[0]) == ["module", "parameter", "test.mse", "range"]
+    assert len(first) == len(second) == 108
+    hard = next(
+        i for i, r in enumerate(first)
+        if (r["module"], r["parameter"], r["range"]) == ("NRU", "hard", "U[0,1e-4)")
+    )  # fmt: skip
+    assert float(first[hard]["test.mse"]) < 1e-10
+    assert float(second[hard]["test.mse"]) == pytest.approx(1.1921875398002157e-07, rel=1e-4)
+
+
+def test_the_scripts_run_from_a_bare_checkout(tmp_path):
+    for name in ("generate_exp_setups", "single_layer_task/generate_divBy0_extrap_thresholds"):
+        script = str(ROOT / "export" / f"{name}.py")
+        done = subprocess.run(
+            [sys.executable, script, "--help"], cwd=tmp_path, capture_output=True, text=True
+        )
+        assert done.returncode == 0
+        assert "--csv-out" in done.stdout

@@ -1,0 +1,189 @@
+"""The summary script, from exported metrics and from a table of judged runs."""
+
+import csv
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "export" / "summarize.py"
+JUDGED = ROOT / "tests" / "statistics" / "fixtures" / "stats-in.csv"
+HEADER = [
+    "name",
+    "metric.valid.interpolation",
+    "step",
+    "wall.time",
+    "metric.test.extrapolation",
+    "sparse.error.max",
+]
+
+
+def load_main():
+    spec = importlib.util.spec_from_file_location("export_summarize", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    before = list(sys.path)
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path[:] = before
+    return module.main
+
+
+main = load_main()
+
+
+def rows(path):
+    with Path(path).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def leaf(model, seed, ranges="i-1-2_e-2-6", tail=""):
+    return (
+        f"{model}_op-mul_oob-c_rs-linear-linear_eps-0_rl-20000-35000_r-10-0-1_{ranges}"
+        f"_z-2-0.5-0.0_b128_s{seed}_h2_z2_lr-adam-0.00100-0.0{tail}"
+    )
+
+
+def write(path, runs):
+    """runs: name -> test error of each logged row; validation error is a tenth of it."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(HEADER)
+        for name, errors in runs.items():
+            for i, error in enumerate(errors):
+                writer.writerow([name, error / 10, 1000 * i, 1.5, error, 0.01 * (i + 1)])
+    return str(path)
+
+
+@pytest.fixture
+def exported(tmp_path):
+    runs = {leaf("reregualizedlinearmnac", s): [1, 1e-6, 1e-9] for s in range(3)}
+    runs[leaf("reregualizedlinearmnac", 3)] = [1, 0.5, 0.2]
+    runs |= {leaf("nalu", s): [1, 1, 1] for s in range(4)}
+    mirrored = "i--2-2_e-[-6, -2]-[2, 6]"
+    runs |= {leaf("nalu", s, mirrored): [1, 1e-6, 2] for s in range(2)}
+    return write(tmp_path / "x.csv", runs)
+
+
+def test_success_rates_of_exported_runs(exported, tmp_path):
+    out, seeds = str(tmp_path / "out.csv"), str(tmp_path / "seeds.csv")
+    assert main(["--csv", exported, "--csv-out", out, "--seeds-csv-out", seeds]) == 0
+    table = rows(out)
+    groups = [(r["model"], r["interpolation.range"], r["runs"]) for r in table]
+    assert groups == [("NALU", "U[-2,2]", "2"), ("NALU", "U[1,2]", "4"), ("NMU", "U[1,2]", "4")]
+    assert [r["success.rate.mean"] for r in table] == ["1", "0", "0.75"]
+    assert table[0]["extrapolation.range"] == "U[-6,-2] & U[2,6]"
+    assert table[2]["converged.at.mean"] == "1000"
+    assert float(table[2]["sparse.error.mean"]) == pytest.approx(0.03)
+    assert table[1]["converged.at.mean"] == "NA"
+    judged = rows(seeds)
+    assert len(judged) == 10
+    assert {r["threshold"] for r in judged} == {"1e-05"}
+    assert [r["solved"] for r in judged if r["model"] == "NMU"].count("TRUE") == 3
+
+
+def test_another_threshold_and_columns_to_group_by(exported, tmp_path):
+    out = str(tmp_path / "out.csv")
+    argv = ["--csv", exported, "--csv-out", out, "--threshold", "0.3", "--by", "model"]
+    assert main(argv) == 0
+    assert [(r["model"], r["success.rate.mean"]) for r in rows(out)] == [
+        ("NALU", repr(2 / 6)),
+        ("NMU", "1"),
+    ]
+
+
+def test_options_that_differ_are_kept_apart(tmp_path):
+    runs = {leaf("nalu", 0, tail=f"_L1F_rM_n{kind}"): [1e-9] for kind in ("MT", "MF")}
+    out = str(tmp_path / "out.csv")
+    assert main(["--csv", write(tmp_path / "x.csv", runs), "--csv-out", out]) == 0
+    assert [r["nmu.noise"] for r in rows(out)] == ["FALSE", "TRUE"]
+
+
+def test_runs_of_one_name_in_two_files_need_labels(tmp_path, capsys):
+    name = leaf("reregualizedlinearmnac", 0)
+    files = [write(tmp_path / f"{i}.csv", {name: [10.0**-i]}) for i in (1, 9)]
+    out = str(tmp_path / "out.csv")
+    assert main(["--csv", *files, "--csv-out", out]) == 2
+    assert "--models" in capsys.readouterr().err
+    assert main(["--csv", *files, "--csv-out", out, "--models", "NMU", "sNMU"]) == 0
+    assert [(r["model"], r["success.rate.mean"]) for r in rows(out)] == [
+        ("NMU", "0"),
+        ("sNMU", "1"),
+    ]
+
+
+def test_runs_without_a_threshold_are_named(tmp_path, capsys):
+    runs = {leaf("nalu", 0): [1e-9], leaf("nalu", 0, "i-1-2_e-3-9"): [1e-9]}
+    out = str(tmp_path / "out.csv")
+    assert main(["--csv", write(tmp_path / "x.csv", runs), "--csv-out", out]) == 0
+    assert "U[3,9]: 1 runs left out" in capsys.readouterr().err
+    assert len(rows(out)) == 1
+
+
+def test_a_table_of_judged_runs(tmp_path):
+    out = str(tmp_path / "out.csv")
+    assert main(["--solved-csv", str(JUDGED), "--csv-out", out]) == 0
+    expected = rows(JUDGED.with_name("stats-out.csv"))
+    found = rows(out)
+    assert list(found[0]) == list(expected[0])
+    assert [r["group"] for r in found] == list("abcdefg")
+    for new, old in zip(found, expected, strict=True):
+        assert [c for c in new if new[c] == "NA"] == [c for c in old if old[c] == "NA"]
+    assert found[5]["sparse.error.v"] == "Inf"
+
+
+def test_plain_figures_are_added_last(tmp_path):
+    out = str(tmp_path / "out.csv")
+    argv = ["--solved-csv", str(JUDGED), "--csv-out", out, "--plain", "--bootstrap-samples", "200"]
+    assert main(argv) == 0
+    first = rows(out)[0]
+    assert list(first)[-1] == "sparse.error.plain.median.upper"
+    assert float(first["converged.at.plain.mean"]) == pytest.approx(23760)
+    assert float(first["sparse.error.plain.mean"]) == pytest.approx(0.00126228, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("argv", "named"),
+    [
+        (["--csv", "none.csv"], "none.csv"),
+        (["--csv", str(JUDGED)], "not an export of metrics"),
+        (["--solved-csv", "{exported}"], "not a table of solved runs"),
+        (["--csv", "{exported}", "--exp-setups", str(JUDGED)], "not a table of thresholds"),
+        (["--csv", "{exported}", "--by", "colour"], "colour"),
+        (["--csv", "{exported}", "--parameter", "zero.range.hard"], "no run has a threshold"),
+        (["--csv", "{exported}", "--best-range", "0"], "--best-range"),
+        (["--solved-csv", str(JUDGED), "--by", "model"], "--csv only"),
+    ],
+)
+def test_what_cannot_be_summarised_is_said_in_one_line(exported, tmp_path, capsys, argv, named):
+    out = tmp_path / "out.csv"
+    argv = [word.format(exported=exported) for word in argv]
+    assert main([*argv, "--csv-out", str(out)]) == 2
+    assert named in capsys.readouterr().err.splitlines()[-1]
+    assert not out.exists()
+
+
+def test_a_value_that_is_no_verdict_is_refused(tmp_path, capsys):
+    path = tmp_path / "x.csv"
+    path.write_text(
+        "group,seed,solved,extrapolation.step.solved,sparse.error.max\na,0,maybe,NA,0\n"
+    )
+    assert main(["--solved-csv", str(path), "--csv-out", str(tmp_path / "o.csv")]) == 2
+    assert "maybe" in capsys.readouterr().err
+
+
+def test_the_script_shows_its_help_without_tables_or_networks(tmp_path):
+    code = (
+        "import runpy, sys; sys.argv = ['summarize.py', '--help']\n"
+        f"try: runpy.run_path({str(SCRIPT)!r}, run_name='__main__')\n"
+        "except SystemExit: pass\n"
+        "assert not {'pandas', 'torch', 'scipy'} & set(sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "--solved-csv" in done.stdout

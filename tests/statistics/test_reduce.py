@@ -1,0 +1,107 @@
+"""The success criterion on runs small enough to check by eye."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from stable_nalu.statistics.mean_summary import mean_summary
+from stable_nalu.statistics.reduce import Criterion, best_row, reduce_run, reduce_runs
+
+NAN = math.nan
+
+
+def rows(validation, test, sparsity=None, steps=None):
+    size = len(validation)
+    return pd.DataFrame(
+        {
+            "metric.valid.interpolation": validation,
+            "metric.test.extrapolation": test,
+            "sparse.error.max": sparsity or [0.1 * i for i in range(size)],
+            "step": steps or [1000 * i for i in range(size)],
+        }
+    )
+
+
+def test_a_run_is_judged_at_its_lowest_validation_error():
+    found = reduce_run(rows([3, 1, 2], [9.0, 0.4, 0.1]), threshold=0.5)
+    assert found == {
+        "threshold": 0.5,
+        "best.model.step": 2,
+        "interpolation.last": 1,
+        "extrapolation.last": 0.4,
+        "interpolation.step.solved": pytest.approx(NAN, nan_ok=True),
+        "extrapolation.step.solved": 1000,
+        "sparse.error.max": 0.1,
+        "solved": True,
+    }
+
+
+def test_a_low_error_at_another_row_does_not_solve():
+    found = reduce_run(rows([3, 1, 2], [0.1, 0.9, 0.1]), threshold=0.5)
+    assert not found["solved"]
+    assert found["extrapolation.step.solved"] == 0
+
+
+def test_the_first_of_equal_minima_counts_and_missing_values_do_not():
+    assert best_row(np.array([2.0, 1.0, 1.0])) == 1
+    assert best_row(np.array([NAN, 3.0, NAN])) == 1
+    assert best_row(np.array([NAN, NAN, NAN])) == 2
+
+
+def test_only_the_last_rows_are_candidates():
+    validation = np.array([0.0, 5.0, 4.0, 6.0])
+    assert best_row(validation, best_range=3) == 2
+    assert best_row(validation, best_range=4) == 0
+    assert best_row(np.array([0.0, NAN, NAN]), best_range=2) == 2
+
+
+def test_an_error_at_the_threshold_solves_only_where_it_may():
+    run = rows([1.0], [0.5])
+    assert not reduce_run(run, 0.5)["solved"]
+    inclusive = reduce_run(run, 0.5, Criterion(inclusive=True))
+    assert inclusive["solved"]
+    assert inclusive["extrapolation.step.solved"] == 0
+
+
+def test_a_missing_test_error_does_not_solve():
+    found = reduce_run(rows([1.0, 2.0], [NAN, 0.1]), 0.5)
+    assert not found["solved"]
+    assert found["extrapolation.step.solved"] == 1000
+
+
+def test_rows_are_put_in_step_order_and_runs_told_apart_by_model():
+    a = rows([1, 2], [0.1, 0.9], steps=[1000, 0]).assign(model="NAU", seed=0)
+    b = rows([1, 2], [0.1, 0.9], steps=[0, 1000]).assign(model="NMU", seed=0)
+    table = pd.concat([a, b]).assign(name="run", operation="mul", threshold=0.5, parameter=7)
+    found = reduce_runs(table, "parameter")
+    assert list(found.columns) == [
+        "name",
+        "parameter",
+        "threshold",
+        "best.model.step",
+        "interpolation.last",
+        "extrapolation.last",
+        "interpolation.step.solved",
+        "extrapolation.step.solved",
+        "sparse.error.max",
+        "solved",
+        "model",
+        "operation",
+        "seed",
+        "size",
+    ]
+    assert found["best.model.step"].tolist() == [2, 1]
+    assert found["extrapolation.step.solved"].tolist() == [1000, 0]
+    assert found["size"].tolist() == [2, 2]
+
+
+def test_mean_summary():
+    """1, 2, 3: sd 1, se 1/sqrt 3, ci t(0.975, 2) = 4.302653 times that."""
+    runs = pd.DataFrame({"model": ["a", "a", "a", "a"], "e": [1.0, 2, 3, NAN]})
+    found = mean_summary(runs, ["model"], {"e": "error"}).iloc[0]
+    assert (found["n"], found["mean"], found["sd"]) == (3, 2, 1)
+    assert found["se"] == pytest.approx(3**-0.5)
+    assert found["ci"] == pytest.approx(4.302653 * 3**-0.5, rel=1e-6)
+    assert found["metric.type"] == "error"

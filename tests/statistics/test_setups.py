@@ -1,0 +1,124 @@
+"""Run names expanded, thresholds looked up, names shown, cells printed."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from stable_nalu.errors import UsageError
+from stable_nalu.statistics import display_names
+from stable_nalu.statistics.run_table import expand_names
+from stable_nalu.statistics.setups import Thresholds, read_setups
+from stable_nalu.statistics.table_csv import format_table
+
+ROOT = Path(__file__).resolve().parents[2]
+SHIPPED = [ROOT / "exp_setups.csv", ROOT / "function_task_static_mse_expectation.csv"]
+
+
+def leaf(model, operation="mul", ranges="i-1-2_e-2-6", data="z-2-0.5-0.0", seed=0):
+    return (
+        f"{model}_op-{operation}_oob-c_rs-linear-linear_eps-0_rl-20000-35000_r-10-0-1_{ranges}"
+        f"_{data}_b128_s{seed}_h2_z2_lr-adam-0.00100-0.0"
+    )
+
+
+def threshold(name, parameter=None):
+    run = expand_names([name]).to_dict("records")[0]
+    return Thresholds(read_setups(SHIPPED), parameter).of(run)
+
+
+MIRRORED = "i--2-2_e-[-6, -2]-[2, 6]"
+ARITHMETIC = "z-100-0.25-0.5"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        (leaf("reregualizedlinearmnac"), 1e-5),
+        (leaf("reregualizedlinearmnac", ranges=MIRRORED), 1e-5),
+        (leaf("reregualizedlinearmnac", data="z-10-0.1-0.0"), 1e-5),
+        (leaf("nru", "div", "i--50-50_e-[-100, -50]-[50, 100]"), 1e-5),
+        (leaf("reregualizedlinearnac-nac-m", data=ARITHMETIC), 0.160026),
+        (leaf("reregualizedlinearnac-nac-m", ranges=MIRRORED, data=ARITHMETIC), 0.000230333),
+        (leaf("reregualizedlinearnac", "add", data=ARITHMETIC), 1.47851e-05),
+        (leaf("reregualizedlinearnac", "mul", data="z-simple"), 2.1568e-06),
+        (leaf("nac-nac-n", data="z-100-0.25-0.75"), 0.159771),
+        (leaf("nac-nac-n", data="z-300-0.25-0.5"), 12.9701),
+        (leaf("nac-nac-n", data="z-77-0.25-0.5"), math.nan),
+        (leaf("nac-nac-n", ranges="i-1-2_e-3-9", data=ARITHMETIC), math.nan),
+    ],
+)
+def test_a_run_finds_the_threshold_of_its_task(name, expected):
+    assert threshold(name) == pytest.approx(expected, rel=1e-5, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("model", "parameter", "expected"),
+    [
+        ("nru", "zero.range.hard", 1.1924171872124134e-07),
+        ("realnpu", "zero.range.hard", 401.33441162109375),
+        ("signnmru", "zero.range.hard", 8.967731992015615e-05),
+        ("nru", "zero.range.hard.realnpu", 401.33441162109375),
+        ("nru", None, math.nan),
+    ],
+)
+def test_division_by_small_numbers_has_a_threshold_a_module(model, parameter, expected):
+    name = leaf(model, "div", "i-0-0.001_e-0-0.001")
+    assert threshold(name, parameter) == pytest.approx(expected, rel=1e-4, nan_ok=True)
+
+
+def test_only_division_by_small_numbers_is_inclusive():
+    setups = read_setups(SHIPPED)
+    assert Thresholds(setups, "zero.range.easy").inclusive
+    assert not Thresholds(setups, "extrapolation.range").inclusive
+    assert not Thresholds(setups).inclusive
+
+
+def test_epsilon_stands_in_for_a_missing_threshold_column(tmp_path):
+    path = tmp_path / "exp_setups.csv"
+    path.write_text(
+        "operation,parameter,simple,input.size,subset.ratio,overlap.ratio,epsilon,"
+        "extrapolation.range\n"
+        'op-mul,extrapolation.range,FALSE,2,0.5,0,1e-05,"U[-6,-2] u U[2,6]"\n'
+    )
+    run = expand_names([leaf("nru", ranges=MIRRORED)]).to_dict("records")[0]
+    assert Thresholds(read_setups([path])).of(run) == 1e-5
+
+
+def test_names_are_expanded_with_labels_and_the_sign_of_their_task():
+    found = expand_names(
+        [leaf("reregualizedlinearmnac", ranges=MIRRORED, seed=7), leaf("nalu", data=ARITHMETIC)]
+    )
+    assert found["model"].tolist() == ["NMU", "NALU"]
+    assert found["seed"].tolist() == [7, 0]
+    assert found["extrapolation.range"].tolist() == ["U[-6,-2] & U[2,6]", "U[2,6]"]
+    arithmetic = expand_names([leaf("nalu", ranges=MIRRORED, data=ARITHMETIC)])
+    assert arithmetic["extrapolation.range"].tolist() == ["U[-6,-2] ∪ U[2,6]"]
+
+
+def test_a_name_that_is_none_is_refused():
+    with pytest.raises(UsageError, match="nau_what"):
+        expand_names(["nau_what"])
+
+
+def test_display_names():
+    assert display_names.model_label("posnac-nac-n") == r"$\mathrm{NAC}_{\bullet,\sigma}$"
+    assert display_names.model_label("nmru") == "nmru"
+    assert display_names.model_label("signnmru") == "signnmru"
+    assert display_names.model_label("signnmru", robustness=True) == "Sign NMRU"
+    assert display_names.operation_label("op-squared") == "z²"
+    assert display_names.operation_label("mul", latex=True) == r"$\bm{\times}$"
+    labels = ["NMU", "Linear", r"$\mathrm{NAC}_{+}$", "NAU"]
+    ordered = sorted(labels, key=display_names.model_order)
+    assert ordered == [r"$\mathrm{NAC}_{+}$", "Linear", "NAU", "NMU"]
+    assert display_names.ablation_suffix(0, 0) == r", no $\mathcal{R}_{sparse}$, no W-clamp"
+    assert display_names.ablation_suffix(10, 1) == ""
+
+
+def test_cells_are_printed_as_in_published_tables():
+    row = {"a": 'U["x"]', "b": True, "c": 1e-05, "d": math.inf, "e": -6.0, "f": np.float32(0.5)}
+    text = format_table([*row, "g"], [row])
+    assert text == '"a","b","c","d","e","f","g"\n"U[""x""]",TRUE,1e-05,Inf,-6,0.5,NA\n'
+    with pytest.raises(TypeError):
+        format_table(["a"], [{"a": []}])

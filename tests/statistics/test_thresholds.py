@@ -1,0 +1,171 @@
+"""Thresholds against the published values and against simulation written independently."""
+
+import math
+
+import numpy as np
+import pytest
+
+from stable_nalu.catalogue.ranges import EXTRAPOLATION_RANGES, MIRRORED, ExtrapolationRange
+from stable_nalu.statistics.thresholds import arithmetic, sequential, single_module
+from stable_nalu.statistics.thresholds.arithmetic import ArithmeticTask, closed_form, simulate
+
+STORED_MUL = (
+    505.38393446811,
+    0.160019427416592,
+    0.111273765936094,
+    0.000920366996935862,
+    0.000230715983456882,
+    0.000919984259479115,
+    0.160053064554457,
+    0.105269192983145,
+    505.342442052394,
+)
+STORED_DIV = {
+    ExtrapolationRange(-40, -20): 2.1472895311973e-12,
+    ExtrapolationRange(-2, -0.2): 1.43001898659735e-11,
+    ExtrapolationRange(1.2, 6): 9.08144244272903e-12,
+}
+
+
+@pytest.mark.parametrize(
+    ("tested_on", "stored"), list(zip(EXTRAPOLATION_RANGES, STORED_MUL, strict=True))
+)
+def test_multiplication_agrees_with_the_published_simulation(tested_on, stored):
+    found = closed_form(ArithmeticTask("mul", tested_on))
+    assert found == pytest.approx(stored, rel=2e-3 if tested_on.mirror else 5e-4)
+
+
+@pytest.mark.parametrize(("tested_on", "stored"), STORED_DIV.items())
+def test_division_is_simulated_within_its_error(tested_on, stored):
+    found = simulate(ArithmeticTask("div", tested_on), samples=100_000)
+    assert found.threshold == pytest.approx(stored, abs=4 * found.error + 6e-3 * stored)
+    assert found.error < 0.01 * stored
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        ArithmeticTask("add"),
+        ArithmeticTask("sub", MIRRORED),
+        ArithmeticTask("mul", MIRRORED, 10),
+        ArithmeticTask("mul", ExtrapolationRange(-2, -0.2), 4),
+        ArithmeticTask("squared", input_size=25),
+        ArithmeticTask("squared", MIRRORED, 8),
+        ArithmeticTask("mul", input_size=4, simple=True),
+    ],
+    ids=lambda task: f"{task.operation}-{task.input_size}-{task.extrapolation_range.label()}",
+)
+@pytest.mark.parametrize("published", [True, False])
+def test_closed_forms_agree_with_simulation(task, published):
+    found = simulate(task, 1e-2, samples=200_000, published=published)
+    exact = closed_form(task, 1e-2, published=published)
+    assert exact == pytest.approx(found.threshold, abs=5 * found.error)
+
+
+def test_a_threshold_by_hand():
+    """(x1 + x2 - eps(x1 + x2)) ... : two inputs, A = B = {x1, x2}, error 2 eps (x1 + x2)."""
+    task = ArithmeticTask("add", ExtrapolationRange(0, 1), 2, 1.0, 1.0)
+    np.testing.assert_array_equal(task.selections(published=False), [[1, 1], [1, 1]])
+    mean_square = 4 * 1e-4**2 * (2 / 12 + 1)
+    assert closed_form(task, 1e-4, published=False) == pytest.approx(mean_square, rel=1e-12)
+
+
+def test_published_subsets_are_one_longer_than_the_data_sets():
+    default = ArithmeticTask("mul")
+    a, b = default.selections()
+    assert (a.sum(), b.sum(), (a * b).sum()) == (26, 26, 13)
+    a, b = default.selections(published=False)
+    assert (a.sum(), b.sum(), (a * b).sum()) == (25, 25, 12)
+    assert np.flatnonzero(b)[0] == 13
+
+
+def test_the_data_sets_subsets_give_other_thresholds():
+    """Default sum: 12 inputs in both subsets are 2 eps low, 62 in none 2 eps high.
+
+    (4 * 100 eps)² + 16/12 * 74 * (2 eps)², where the inclusive end gives 1.4785e-5.
+    """
+    by_hand = (4 * 100e-5) ** 2 + 16 / 12 * 74 * 4e-10
+    found = closed_form(ArithmeticTask("add"), published=False)
+    assert found == pytest.approx(by_hand, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, 0.1605),
+        ({"subset_ratio": 0.05}, 0.0210),
+        ({"subset_ratio": 0.5}, 0.00107),
+        ({"input_size": 4}, 4.8e-7),
+    ],
+)
+def test_products_over_the_data_sets_subsets(options, expected):
+    """Simulated values, known to three digits."""
+    found = closed_form(ArithmeticTask("mul", **options), published=False)
+    assert found == pytest.approx(expected, rel=1e-3)
+
+
+def test_a_simulation_is_seeded_and_knows_its_error():
+    task = ArithmeticTask("root", input_size=10)
+    first = simulate(task, samples=30_000, seed=1)
+    assert first == simulate(task, samples=30_000, seed=1)
+    others = [simulate(task, samples=30_000, seed=seed).threshold for seed in range(2, 10)]
+    assert np.std(others, ddof=1) == pytest.approx(first.error, rel=0.8)
+
+
+def test_operations_without_a_closed_form_are_refused():
+    with pytest.raises(ValueError, match="div"):
+        closed_form(ArithmeticTask("div"))
+    with pytest.raises(ValueError, match="two inputs"):
+        single_module.closed_form("mul", 10, MIRRORED)
+    with pytest.raises(ValueError, match="root"):
+        single_module.closed_form("root", 2, MIRRORED)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "expected"),
+    [
+        ((-40, -20), (3.66667e-05, 9.03333e-04, 0.0900333, 0.0348410, 4.66573e-08)),
+        ((-6, -2), (6.66667e-07, 1.61333e-05, 1.60133e-03, 1.20166e-05, 5.77662e-08)),
+        ((-6.1, -1.2), (5.72917e-07, 1.35226e-05, 1.33425e-03, 9.39124e-06, 8.37173e-08)),
+        ((0.2, 2), (5.38e-08, 1.237e-06, 1.2127e-04, 8.76072e-08, 1.47970e-07)),
+        ((1.2, 6), (5.568e-07, 1.3152e-05, 1.29792e-03, 8.85569e-06, 8.26501e-08)),
+    ],
+)
+def test_single_modules(bounds, expected):
+    x = ExtrapolationRange(*bounds)
+    found = [single_module.closed_form("add", n, x) for n in (2, 10, 100)]
+    found += [single_module.closed_form(operation, 2, x) for operation in ("mul", "div")]
+    assert found == pytest.approx(expected, rel=1e-5)
+    assert found[0] == single_module.closed_form("sub", 2, x)
+
+
+def test_sequences():
+    expected = (
+        0.125,
+        4.02865,
+        128.528,
+        4089.29,
+        129963,
+        4.12814e6,
+        1.31085e8,
+        4.16169e9,
+        1.32108e11,
+    )
+    found = [sequential.closed_form("cumprod", length) for length in range(1, 10)]
+    assert found == pytest.approx(expected, rel=1e-5)
+    assert sequential.closed_form("cumsum", 3) == 0.25
+
+
+def test_a_reference_network_gives_an_upper_bound_on_its_mean_error():
+    """mean 2, sd 1, m = 3, t(0.99, 8) = 2.896459; seed 9 is not asked for."""
+    errors = {0: 1.0, 1: 2.0, 2: 3.0, 9: 50.0}
+    expected = 2 + 2.896459 / math.sqrt(3)
+    assert sequential.from_reference(errors, (0, 1, 2)) == pytest.approx(expected, rel=1e-6)
+
+
+def test_moments_of_a_mirrored_range():
+    """E x² = 52/3 and E x⁴ = (6⁵ - 2⁵)/20 on U[2,6] with a random sign."""
+    found = arithmetic.Moments.of(MIRRORED)
+    assert (found.mean, found.third) == (0, 0)
+    assert found.variance == pytest.approx(52 / 3)
+    assert found.fourth == pytest.approx((6**5 - 2**5) / 20)
