@@ -13,7 +13,7 @@ from scipy.stats import chi2
 from .box_minimizer import Objective
 from .published_fit import MeanFit
 
-_RISE = chi2.ppf(0.95, df=1) / 2
+_RISE = float(chi2.ppf(0.95, df=1)) / 2
 _NUISANCE_DECADES = 8
 _SMALLEST = 1e-300
 

@@ -52,6 +52,7 @@ class Task:
     robustness_logging: bool = False
     beta_tag_verbose_only: bool = False
     beta_only_grows: bool = False
+    penalizes_inalu: bool = False
     console_interval: int | None = None
     reports_success: bool = False
     prints_weights_always: bool = False
@@ -67,7 +68,7 @@ TASKS = {
         build_static, reports_success=True, prints_weights_always=True, beta_tag_verbose_only=True
     ),
     "single_layer": Task(build_single_layer, test_is_extrapolation=True),
-    "single_layer_benchmark": Task(build_single_layer),
+    "single_layer_benchmark": Task(build_single_layer, penalizes_inalu=True),
     "single_layer_robust": Task(
         build_single_layer,
         evaluates=False,

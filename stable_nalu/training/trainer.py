@@ -27,6 +27,7 @@ from .curriculum import CurriculumFeed
 from .data import Data
 from .evaluation import evaluate
 from .observe import (
+    TaggedValue,
     observe_gradients,
     observe_modules,
     observe_regualizers,
@@ -117,6 +118,7 @@ class Trainer:
         self._on_log = on_log
         self._on_message = on_message
         self._last: StepResult | None = None
+        self._iteration = 0
 
     def _build_restarts(self) -> RestartRule | None:
         if not getattr(self.config, "reinit", False):
@@ -130,6 +132,7 @@ class Trainer:
 
     def iterate(self, iteration: int) -> None:
         """Train one iteration of all runs, logging where due."""
+        self._iteration = iteration
         if iteration % self.log_interval == 0:
             self._log_point(iteration)
         else:
@@ -147,8 +150,12 @@ class Trainer:
 
     def outcome(self) -> Outcome:
         """Evaluate once more, after the last update."""
-        self._evaluate()
         last = self._last
+        self._freeze_diverged(self._iteration)
+        if last is not None:
+            infinite = ~np.isfinite(self._numbers(last.total))
+            self._freeze(infinite, self._iteration, "the loss is infinite")
+        self._evaluate()
         nothing = np.full(self.runs, np.nan)
         return Outcome(
             nothing if last is None else self._numbers(last.total),
@@ -197,12 +204,19 @@ class Trainer:
                 self.data.feed.set_state(run, state["curriculum"])
 
     def _plain(self, iteration: int) -> None:
-        self.step.penalties.activate_inalu(iteration, self.errors.interpolation)
+        self._activate_inalu(iteration)
         step = self.compiled or self.step
+        l1 = self._observed_l1()
         self._last = step.run(iteration, *self.data.feed.next())
         if self.verbose:
-            self._write_losses(iteration, self._last)
+            self._write_losses(iteration, self._last, l1)
             self.recorder.commit(iteration)
+        if self.task.console_interval and iteration % self.task.console_interval == 0:
+            self._on_log(self._log_values(iteration, self._last))
+
+    def _activate_inalu(self, iteration: int) -> None:
+        if self.task.penalizes_inalu:
+            self.step.penalties.activate_inalu(iteration, self.errors.interpolation)
 
     def _log_point(self, iteration: int) -> None:
         if self.compiled is not None:
@@ -212,7 +226,7 @@ class Trainer:
         errors = self._evaluate()
         if errors:
             self.recorder.write(map(scalar, (METRIC_VALID, METRIC_TEST), errors))
-        self.step.penalties.activate_inalu(iteration, self.errors.interpolation)
+        self._activate_inalu(iteration)
         start_trace(self.model)
         x, t = self.data.feed.next()
         criterion, penalty, total = self.step.loss(x, t, *self.step.prepare(iteration))
@@ -223,7 +237,7 @@ class Trainer:
         stop_trace(self.model)
         gradients = self.step.gradients(total)
         result = self._last = StepResult(criterion, penalty, total, gradients)
-        self._write_losses(iteration, result)
+        self._write_losses(iteration, result, self._observed_l1())
         self._on_log(self._log_values(iteration, result))
         self.step.update(gradients, criterion)
         if self.verbose:
@@ -238,13 +252,19 @@ class Trainer:
         penalty = np.zeros(self.runs) if result.penalty is None else self._numbers(result.penalty)
         return LogPoint(iteration, criterion, penalty, total, self.errors)
 
-    def _write_losses(self, iteration: int, result: StepResult) -> None:
+    def _observed_l1(self) -> list[TaggedValue]:
+        """The norm of all parameters, to be taken before the update."""
+        if not (self.verbose and self.step.penalties.uses_l1):
+            return []
+        return [scalar(L1_LOSS, self.step.penalties.l1().detach().clone())]
+
+    def _write_losses(
+        self, iteration: int, result: StepResult, l1: Sequence[TaggedValue]
+    ) -> None:
         criterion = result.criterion.detach()
         penalty = torch.zeros_like(criterion) if result.penalty is None else result.penalty
-        tagged = []
+        tagged = [*l1]
         penalties = self.step.penalties
-        if penalties.uses_l1 and self.verbose:
-            tagged.append(scalar(L1_LOSS, penalties.l1()))
         at_log_point = iteration % self.log_interval == 0
         if penalties.betas and at_log_point and not self._hides_beta():
             betas = torch.from_numpy(penalties.beta_values())
@@ -269,14 +289,20 @@ class Trainer:
         return errors
 
     def _freeze_diverged(self, iteration: int) -> None:
-        """Runs with a weight that is not a number are reported and no longer logged."""
+        """Runs with a weight or a loss that is not a number are reported and no longer logged."""
         broken = torch.zeros(self.runs, dtype=torch.bool)
         for parameter in self.model.parameters():
             broken |= parameter.detach().isnan().reshape(self.runs, -1).any(-1).cpu()
-        for run in broken.nonzero().flatten().tolist():
+        self._freeze(broken.numpy(), iteration, "a weight is not a number")
+        if self._last is not None:
+            undefined = np.isnan(self._numbers(self._last.total))
+            self._freeze(undefined, iteration, "the loss is not a number")
+
+    def _freeze(self, broken: np.ndarray, iteration: int, reason: str) -> None:
+        for run in broken.nonzero()[0].tolist():
             if run not in self.diverged_at:
                 self.diverged_at[run] = iteration
-                message = f"diverged: a weight is not a number at iteration {iteration}"
+                message = f"diverged: {reason} at iteration {iteration}"
                 self.recorder.text(run, DIVERGED, message)
                 self.recorder.writers[run].commit(iteration)
                 self.recorder.live[run] = False

@@ -28,7 +28,7 @@ def config_of(script: str, command: str = ""):
 @pytest.mark.parametrize("script", FLAG_COUNTS)
 def test_every_published_flag_is_there(script):
     """The published count (less two refused flags of the static script), and run control."""
-    new = {"checkpoint_interval", "ensemble_size", "workers", "no_compile", "dry_run"}
+    new = {"checkpoint_interval", "ensemble_size", "workers", "no_compile", "dry_run", "resume"}
     dests = [flag.dest for flag in SCRIPTS[script].flags]
     assert len(dests) == len(set(dests))
     assert len(set(dests) - new) == FLAG_COUNTS[script]
