@@ -8,7 +8,7 @@ INSTALLED := $(VENV)/.installed
 DEMO_ROOTS := TENSORBOARD_DIR='$(CURDIR)/tensorboard' SAVE_DIR='$(CURDIR)/save'
 PYTEST := $(RUN) -m pytest -n auto --maxprocesses 8
 
-.PHONY: help demo test test-fast test-slow lint format types bench generated check clean
+.PHONY: help demo test test-fast test-slow lint format types bench generated gallery check clean
 .DEFAULT_GOAL := help
 
 help:
@@ -21,6 +21,7 @@ help:
 	@echo 'make types      pyright'
 	@echo 'make bench      speed ratios against a hand-written loop'
 	@echo 'make generated  rewrite generated tables and files'
+	@echo 'make gallery    draw all figures into docs/gallery, from made-up data'
 	@echo 'make check      lint, types, stale generated files, fast tests; changes nothing'
 	@echo 'make clean      remove the environment and caches (runs and results stay)'
 
@@ -68,6 +69,9 @@ bench: $(INSTALLED)
 
 generated: $(INSTALLED)
 	$(RUN) -m stable_nalu.generated
+
+gallery: $(INSTALLED)
+	$(RUN) -m stable_nalu.figures.gallery
 
 check: lint types
 	$(RUN) -m stable_nalu.generated --check

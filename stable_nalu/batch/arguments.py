@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from stable_nalu.errors import UsageError
+from stable_nalu.options.kinds import seeds
+
 from .site import Site, read_site
 
 SCHEDULERS = ("local", "slurm", "lsf", "print")
@@ -22,8 +25,12 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("name", nargs="?", help="batch script, or key of an experiment")
     parser.add_argument("first", nargs="?", type=int, metavar="FIRST_SEED", help="first seed")
     parser.add_argument("last", nargs="?", type=int, metavar="LAST_SEED", help="last seed")
-    parser.add_argument("gpu", nargs="?", metavar="GPU", help="GPU that this machine's processes see")
-    parser.add_argument("--list", action="store_true", help="name all batch scripts and their models")
+    parser.add_argument(
+        "gpu", nargs="?", metavar="GPU", help="GPU that this machine's processes see"
+    )
+    parser.add_argument(
+        "--list", action="store_true", help="name all batch scripts and their models"
+    )
     _add_choice(parser)
     _add_site(parser)
     arguments = parser.parse_args(argv)
@@ -39,6 +46,7 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
 def _add_choice(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what to do")
     group.add_argument("--model", action="append", default=[], help="one of the models; repeatable")
+    group.add_argument("--seeds", metavar="SEEDS", help="seeds in place of first and last: 0-4,7")
     group.add_argument("--scheduler", choices=SCHEDULERS, help="who runs the shards (local)")
     group.add_argument("--resume", action="store_true", help="only shards with runs left to train")
     group.add_argument("--status", action="store_true", help="count runs by state, train nothing")
@@ -77,9 +85,22 @@ def site_of(arguments: argparse.Namespace) -> Site:
     return replace(site, **given, **lists)
 
 
+def seeds_of(arguments: argparse.Namespace) -> list[int] | None:
+    """The seeds asked for; None means the published ones."""
+    if arguments.seeds is not None:
+        try:
+            return seeds().read_all([arguments.seeds])
+        except ValueError as error:
+            raise UsageError(f"argument --seeds: {error}") from None
+    if arguments.first is None:
+        return None
+    return list(range(arguments.first, arguments.last + 1))
+
+
 def passed_on(arguments: argparse.Namespace) -> list[str]:
     """The words that a job of this submission is told, to number its shards alike."""
     words = [str(v) for v in (arguments.first, arguments.last) if v is not None]
+    words += ["--seeds", arguments.seeds] if arguments.seeds else []
     for model in arguments.model:
         words += ["--model", model]
     for flag, value in (

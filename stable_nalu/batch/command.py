@@ -6,20 +6,19 @@ import argparse
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from stable_nalu.catalogue.expected import is_runnable
 from stable_nalu.catalogue.experiment import Model
 from stable_nalu.errors import UsageError
 from stable_nalu.training.checkpoint import tensorboard_root
 
-from .arguments import parse, passed_on, site_of
+from .arguments import parse, passed_on, seeds_of, site_of
 from .job_script import JOB_SCRIPTS, ROOT, JobScript, find_job
 from .local import run_shards, usable_cores
 from .progress import State, count
 from .render import render_job
 from .shard import Shard, how_to_run, shards
-from .site import Site
 from .submit import submit
 from .work import pending, train_shard
 
@@ -43,7 +42,7 @@ def _list() -> int:
 def _run(arguments: argparse.Namespace) -> int:
     script = find_job(arguments.name)
     models = script.chosen(arguments.model)
-    seeds = None if arguments.first is None else range(arguments.first, arguments.last + 1)
+    seeds = seeds_of(arguments)
     everything = shards(models, seeds, arguments.runs_per_task)
     if arguments.task is not None:
         return _train(everything, arguments)
@@ -76,7 +75,7 @@ def _has_work(shard: Shard, max_iterations: int | None) -> bool:
 def _status(
     script: JobScript,
     models: Mapping[str, Model],
-    seeds: range | None,
+    seeds: list[int] | None,
     max_iterations: int | None,
 ) -> int:
     total: Counter[State] = Counter()
@@ -117,15 +116,14 @@ def _hand_over(
 ) -> int:
     site = site_of(arguments)
     words = passed_on(arguments)
+    logs = site.logs / script.name
     runs = sum(everything[i].runs for i in chosen)
     if site.scheduler == "local":
         _refuse_missing(everything[i].model for i in chosen)
         at_once = arguments.jobs or max(1, usable_cores() // script.resources().cores)
-        _say(f"{runs} runs in {len(chosen)} shards, {at_once} at a time; output in {_logs(site, script)}")
+        _say(f"{runs} runs in {len(chosen)} shards, {at_once} at a time; output in {logs}")
         names = {i: everything[i].name for i in chosen}
-        return run_shards(
-            [script.name, *words], names, _logs(site, script), processes=at_once, gpu=arguments.gpu
-        )
+        return run_shards([script.name, *words], names, logs, processes=at_once, gpu=arguments.gpu)
     try:
         text = render_job(script.name, script.resources(), site, str(ROOT), words, chosen)
     except ValueError as error:
@@ -136,16 +134,12 @@ def _hand_over(
             _say(f"# shard {i}: python3 {shlex.join(everything[i].command().line)}")
         return 0
     _refuse_missing(everything[i].model for i in chosen)
-    _say(f"{runs} runs in {len(chosen)} shards; output in {_logs(site, script)}")
-    _say(submit(site.scheduler, text, _logs(site, script) / f"{site.scheduler}.sh"))
+    _say(f"{runs} runs in {len(chosen)} shards; output in {logs}")
+    _say(submit(site.scheduler, text, logs / f"{site.scheduler}.sh"))
     return 0
 
 
-def _logs(site: Site, script: JobScript):
-    return site.logs / script.name
-
-
-def _refuse_missing(models) -> None:
+def _refuse_missing(models: Iterable[Model]) -> None:
     for model in models:
         if not is_runnable(model):
             raise UsageError(f"{model.key} needs experiments/{model.script}.py, which is not there")

@@ -160,10 +160,16 @@ _ALL = (
         f"{_ROBUST}single_module",
         ("robust-benchmark_sltr_mul", "surface-mul", "robust-batch-snmu"),
     ),
-    JobScript(f"{_ROBUST}arithmetic_dataset", ("fts-2021-final", "fts-snmu-noise-ranges"),
-              only=("nau-nmu", "nau-Nnmu", "batch_sNMU")),
-    JobScript(f"{_ROBUST}arithmetic_dataset_noise_ranges", ("fts-snmu-noise-ranges",),
-              only=("0.01-0.05", "0.1-0.5", "1-2", "5-10", "10-20")),
+    JobScript(
+        f"{_ROBUST}arithmetic_dataset",
+        ("fts-2021-final", "fts-snmu-noise-ranges"),
+        only=("nau-nmu", "nau-Nnmu", "batch_sNMU"),
+    ),
+    JobScript(
+        f"{_ROBUST}arithmetic_dataset_noise_ranges",
+        ("fts-snmu-noise-ranges",),
+        only=("0.01-0.05", "0.1-0.5", "1-2", "5-10", "10-20"),
+    ),
     JobScript(f"{_ROBUST}static_mnist_prod_isolated", ("static-mnist-mul-isolated",), True),
     JobScript(
         f"{_ROBUST}static_mnist_prod_colour_concat", ("static-mnist-mul-colour-concat",), True

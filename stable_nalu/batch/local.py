@@ -57,7 +57,8 @@ def run_shards(
                 running[task] = _start(words, task, logs, gpu)
             for task in [t for t, process in running.items() if process.poll() is not None]:
                 codes[task] = running.pop(task).returncode
-                _say(f"[{len(codes)}/{len(names)}] {names[task]}: {_outcome(codes[task], task, logs)}")
+                outcome = _outcome(codes[task], task, logs)
+                _say(f"[{len(codes)}/{len(names)}] {names[task]}: {outcome}")
             time.sleep(_PAUSE)
     except _Stopped:
         return _stop_all(running)
@@ -67,14 +68,15 @@ def run_shards(
     return 1 if any(codes.values()) else 0
 
 
-def _start(
-    words: Sequence[str], task: int, logs: Path, gpu: str | None
-) -> subprocess.Popen[bytes]:
+def _start(words: Sequence[str], task: int, logs: Path, gpu: str | None) -> subprocess.Popen[bytes]:
     environment = {"OMP_NUM_THREADS": "1", **os.environ}
     if gpu is not None:
         environment["CUDA_VISIBLE_DEVICES"] = gpu
     command = [sys.executable, "-u", "experiments/batch.py", *words, "--task", str(task)]
-    with (logs / f"task-{task}.out").open("ab") as out, (logs / f"task-{task}.err").open("ab") as err:
+    with (
+        (logs / f"task-{task}.out").open("ab") as out,
+        (logs / f"task-{task}.err").open("ab") as err,
+    ):
         return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=out, stderr=err)
 
 

@@ -64,13 +64,14 @@ def saved_state(run: ExpectedRun) -> tuple[str, int] | None:
         return None
 
 
-def can_resume(run: ExpectedRun, root: Path) -> bool:
-    """Whether a run's checkpoint belongs to what is in its folder."""
+def has_stale_checkpoint(run: ExpectedRun, root: Path) -> bool:
+    """Whether a run's checkpoint belongs to other events than those in its folder."""
     saved = saved_state(run)
-    folder = root / run.name
-    if saved is None or not folder.is_dir():
+    if saved is None:
         return False
-    return [entry.name for entry in visible_entries(folder)] == [saved[0]]
+    folder = root / run.name
+    files = [entry.name for entry in visible_entries(folder)] if folder.is_dir() else []
+    return files != [saved[0]]
 
 
 def _length(run: ExpectedRun) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from stable_nalu.catalogue.experiment import Model, Resources
 from stable_nalu.catalogue.flags import seeds_text
@@ -17,7 +17,9 @@ from .shard import shards
 from .site import Site
 from .work import EXIT_REQUEUE
 
-FIRST_LINES = "#!/usr/bin/env bash\n# Generated from stable_nalu/catalogue; rewrite with `make generated`."
+FIRST_LINES = (
+    "#!/usr/bin/env bash\n# Generated from stable_nalu/catalogue; rewrite with `make generated`."
+)
 _WARNING_MINUTES = 2
 
 
@@ -69,9 +71,7 @@ def render_job(
     return "\n".join(lines) + "\n"
 
 
-def headers(
-    name: str, resources: Resources, site: Site, indices: Sequence[int]
-) -> list[str]:
+def headers(name: str, resources: Resources, site: Site, indices: Sequence[int]) -> list[str]:
     """Lines for SLURM, which counts array elements from 0, and for LSF, which does from 1."""
     return [
         *(f"#SBATCH {option}" for option in slurm_options(name, resources, site, indices)),
@@ -79,9 +79,7 @@ def headers(
     ]
 
 
-def slurm_options(
-    name: str, resources: Resources, site: Site, indices: Sequence[int]
-) -> list[str]:
+def slurm_options(name: str, resources: Resources, site: Site, indices: Sequence[int]) -> list[str]:
     """Options of `sbatch`; output goes where the wrapper sends it, which makes the folder."""
     hours, minutes = divmod(resources.minutes, 60)
     options = [
@@ -106,9 +104,7 @@ def slurm_options(
     return options + (list(site.options) if site.scheduler == "slurm" else [])
 
 
-def lsf_options(
-    name: str, resources: Resources, site: Site, indices: Sequence[int]
-) -> list[str]:
+def lsf_options(name: str, resources: Resources, site: Site, indices: Sequence[int]) -> list[str]:
     """Options of `bsub`."""
     hours, minutes = divmod(resources.minutes, 60)
     elements = seeds_text([index + 1 for index in indices])
@@ -160,7 +156,9 @@ def _about(script: JobScript) -> list[str]:
         "#",
         "# Models, and runs of each:",
     ]
-    return lines + [f"#   {_model_line(name, model)}" for name, model in script.named_models().items()]
+    return lines + [
+        f"#   {_model_line(name, model)}" for name, model in script.named_models().items()
+    ]
 
 
 def _model_line(name: str, model: Model) -> str:

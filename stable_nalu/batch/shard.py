@@ -72,4 +72,7 @@ def how_to_run(model: Model, variant: Variant, max_iterations: int | None = None
     if "--checkpoint-interval" in flags:
         interval = max(_LEAST_INTERVAL, length // _CHECKPOINTS_PER_RUN)
         extra["--checkpoint-interval"] = (str(interval),)
+    if "--workers" in flags:
+        # A shard is one job's ensemble: its processes would compete with those of other shards.
+        extra["--workers"] = ("1",)
     return extra

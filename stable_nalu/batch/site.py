@@ -43,7 +43,9 @@ class Site:
 
 def read_site(path: Path | None) -> Site:
     """The site of a file; of `lfs_batch_jobs/site.toml`, if it is there, when None."""
-    named = path or (Path(os.environ["STABLE_NALU_SITE"]) if "STABLE_NALU_SITE" in os.environ else None)
+    named = path or (
+        Path(os.environ["STABLE_NALU_SITE"]) if "STABLE_NALU_SITE" in os.environ else None
+    )
     if named is None and not SITE_FILE.exists():
         return Site()
     chosen = named or SITE_FILE

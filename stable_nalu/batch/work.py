@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
+from importlib.util import module_from_spec, spec_from_file_location
 
 from stable_nalu.catalogue.expected import ExpectedRun, covering, is_runnable
 from stable_nalu.catalogue.experiment import Command
 from stable_nalu.catalogue.flags import merged
 from stable_nalu.errors import UsageError
+from stable_nalu.options import SCRIPTS
 from stable_nalu.training.checkpoint import tensorboard_root
 from stable_nalu.training.command import EXIT_DIVERGED
+from stable_nalu.training.run import EXIT_REQUEUE
 
 from .job_script import ROOT
-from .progress import State, can_resume, mark_finished, state_of
+from .progress import State, has_stale_checkpoint, mark_finished, state_of
 from .shard import Shard, how_to_run
 
-EXIT_REQUEUE = 75
-"""Of a command that was told to stop, has saved its state and wants to go on later."""
+__all__ = ["EXIT_REQUEUE", "pending", "run_command", "train_shard"]
 
 
 def pending(shard: Shard, max_iterations: int | None = None) -> list[tuple[Command, list[str]]]:
@@ -40,10 +36,14 @@ def train_shard(shard: Shard, max_iterations: int | None = None) -> int:
 
 
 def run_command(command: Command) -> int:
-    """Run a training script; SIGTERM and its like are passed on to it."""
-    process = subprocess.Popen([sys.executable, *command.line], cwd=ROOT)
-    with _passing_on(process):
-        return process.wait()
+    """Run a training script in this process, which signals then reach; its exit code."""
+    path = ROOT / "experiments" / f"{command.script}.py"
+    spec = spec_from_file_location(f"experiments_{command.script}", path)
+    if spec is None or spec.loader is None or not path.exists():
+        raise UsageError(f"there is no {path}")
+    script = module_from_spec(spec)
+    spec.loader.exec_module(script)
+    return script.main(list(command.words))
 
 
 def _plan(shard: Shard, max_iterations: int | None) -> list[tuple[Command, list[ExpectedRun]]]:
@@ -52,26 +52,12 @@ def _plan(shard: Shard, max_iterations: int | None) -> list[tuple[Command, list[
     root = tensorboard_root()
     extra = how_to_run(shard.model, shard.variant, max_iterations)
     left = [
-        run
-        for run in shard.expected(extra)
-        if state_of(run, root) in (State.MISSING, State.FAILED)
+        run for run in shard.expected(extra) if state_of(run, root) in (State.MISSING, State.FAILED)
     ]
-    resumable = [run for run in left if can_resume(run, root)]
-    fresh = [run for run in left if run not in resumable]
+    names = {flag.name for flag in SCRIPTS[shard.model.script].flags}
+    stale = [run for run in left if "--resume" not in names or has_stale_checkpoint(run, root)]
+    others = [run for run in left if run not in stale]
     return [
-        *covering(resumable, merged(extra, {"--load-checkpoint": ()})),
-        *covering(fresh, merged(extra, {"--remove-existing-data": ()})),
+        *covering(others, merged(extra, {"--resume": ()})),
+        *covering(stale, merged(extra, {"--remove-existing-data": ()})),
     ]
-
-
-@contextmanager
-def _passing_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    def pass_on(number: int, _frame: FrameType | None) -> None:
-        process.send_signal(number)
-
-    before = {number: signal.signal(number, pass_on) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

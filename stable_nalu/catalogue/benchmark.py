@@ -65,9 +65,7 @@ MULTIPLYING = (*_mul[:2], NMU, *_mul[4:], *_mul[2:4])
 """NAC•, NALU, NMU, NPU, Real NPU, iNALU, G-NALU."""
 
 _div = _models("div", {**_MNAC, **_ANY_OPERATION, **_npus("1e-9 1e-7")})
-_add, _sub = (
-    _models(operation, {**_ADDING, **_ANY_OPERATION}) for operation in ("add", "sub")
-)
+_add, _sub = (_models(operation, {**_ADDING, **_ANY_OPERATION}) for operation in ("add", "sub"))
 
 
 def _like_figure(models: tuple[Model, ...], order: str) -> tuple[Model, ...]:
@@ -150,7 +148,7 @@ EXPERIMENTS = (
         _shown(18),
         (_inalu_in10,),
         criterion="benchmark",
-        figure="plot_results",
+        figures=("in10-iNALU-add",),
     ),
     Experiment(
         "nau-failure",
@@ -166,7 +164,7 @@ EXPERIMENTS = (
         _shown(20),
         (_larger(100, _IN100, "add"), _larger(100, _IN100, "sub")),
         criterion="benchmark",
-        figure="plot_results",
+        figures=("in100-NAU-sub",),
         note="The published scripts hold addition, the published figure is of subtraction.",
     ),
     Experiment(

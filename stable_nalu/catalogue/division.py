@@ -48,9 +48,7 @@ def nru(start: int, end: int, rate: str) -> str:
 
 def nmru(start: int, end: int) -> str:
     """The NMRU with sign retrieval and clipped gradients."""
-    return (
-        f"--layer-type SignNMRU {window(start, end)} --clip-grad-norm 1 --learning-rate 1e-2"
-    )
+    return f"--layer-type SignNMRU {window(start, end)} --clip-grad-norm 1 --learning-rate 1e-2"
 
 
 MODIFIED, NRU, NMRU = modified(40000, 50000), nru(20000, 35000, "1"), nmru(20000, 35000)
@@ -81,9 +79,7 @@ _gate = _CHANGES.model("G1", "G", _PENALISED_GATE, name="discretisation/G1")
 _gate_and_weight = _CHANGES.model(
     "G1-W1", "GW", f"{_PENALISED_GATE} --regualizer-npu-w 1", name="discretisation/G1-W1"
 )
-_constrained = _CHANGES.model(
-    "XUC", "Xavier-Uniform Constrained", MODIFIED, name="init/XUC"
-)
+_constrained = _CHANGES.model("XUC", "Xavier-Uniform Constrained", MODIFIED, name="init/XUC")
 
 
 def _beta_model(start: str, end: str) -> Model:
@@ -142,9 +138,7 @@ def _small_divisors(task: str, text: str, real_npu: str, nru_text: str) -> tuple
         IN2, flags=f"{text} --no-cuda", points=NEAR_ZERO, prefix=f"in2_divBy0/{task}/"
     )
     return tuple(
-        setting.model(
-            f"{task}-{name}", label, model, name=name, csv=f"SLTR_divBy0/{task}/{name}"
-        )
+        setting.model(f"{task}-{name}", label, model, name=name, csv=f"SLTR_divBy0/{task}/{name}")
         for name, label, model in (
             ("realnpu", "Real NPU", real_npu),
             ("nru", "NRU", nru_text),
@@ -159,9 +153,7 @@ _easy = _small_divisors(
     f"{UNREGULARISED} --npu-clip wg --npu-Wr-init xavier-uniform-constrained",
     nru(15000, 20000, "1"),
 )
-_medium = _small_divisors(
-    "medium", "--operation reciprocal --max-iterations 50000", MODIFIED, NRU
-)
+_medium = _small_divisors("medium", "--operation reciprocal --max-iterations 50000", MODIFIED, NRU)
 _hard = _small_divisors("hard", "--operation div --max-iterations 50000", MODIFIED, NRU)
 
 
@@ -208,7 +200,7 @@ EXPERIMENTS = (
         "mixed-sign-ds_realnpu-modified",
         "Mixed signs, modified Real NPU",
         shown("4"),
-        (_mixed_signs[0],),
+        (replace(_mixed_signs[0], csv="sltr-in2/mixed-sign-ds_realnpu-modified"),),
     ),
     Experiment("in2-mixedSigns", "Mixed signs", _LATER, _mixed_signs),
     Experiment(
@@ -227,9 +219,13 @@ EXPERIMENTS = (
         criterion="distributions",
     ),
     Experiment(
-        "loss_landscape", "Loss landscapes of multiplication", shown("9"), (),
+        "loss_landscape",
+        "Loss landscapes of multiplication",
+        shown("9"),
+        (),
+        figures=("singularity_issue",),
         note="Needs no training.",
-    ),  # fmt: skip
+    ),
     Experiment(
         "nips-in2-nru-lr",
         "NRU: learning rates",

@@ -199,9 +199,7 @@ EXPERIMENTS = (
         note="The last published code trains on MSE whatever the criterion; this honours it.",
     ),
     Experiment("nips-sltr-in10-losses-nru", "Losses: NRU", shown("22"), _losses(_nru, _NRU)),
-    Experiment(
-        "nips-sltr-in10-losses-nmru", "Losses: NMRU", shown("23"), _losses(_nmru, _NMRU)
-    ),
+    Experiment("nips-sltr-in10-losses-nmru", "Losses: NMRU", shown("23"), _losses(_nmru, _NMRU)),
     Experiment(
         "div-1digit_conv-Adam-s3Init",
         "Division of digit pairs",

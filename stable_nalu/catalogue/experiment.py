@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from .flags import Flags, flags, gathered, merged, seeds_text, words
 
@@ -201,9 +201,11 @@ class Experiment:
     """A figure or table, or runs that no figure shows.
 
     key: name on command lines; the lookup key of the figure where it has one of its own.
-    figure: lookup key of the figure, or name of the script that draws it.
+    figures: lookup keys of its figures, where they differ from the key.
     parameter: column of a run's name that the figure has on its x axis.
-    criterion: which errors count as solved (`Criterion`).
+    criterion: which errors count as solved: below 1e-5 (flat, distributions), below the threshold
+        of the arithmetic data set, of its ranges, of the benchmark, of small divisors
+        (`zero.range...`), or of a reference model; accuracy: none of these.
     note: what a reader has to know; departures from the published scripts among them.
     """
 
@@ -212,10 +214,14 @@ class Experiment:
     shown: tuple[Shown, ...]
     models: tuple[Model, ...]
     parameter: str = "interpolation.range"
-    figure: str | None = None
+    figures: tuple[str, ...] = ()
     criterion: str = "flat"
     note: str = ""
-    operations: tuple[str, ...] = field(default=())
+
+    @property
+    def figure_keys(self) -> tuple[str, ...]:
+        """Lookup keys of its figures."""
+        return self.figures or (self.key,)
 
     @property
     def runs(self) -> int:

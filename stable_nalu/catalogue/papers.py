@@ -2,9 +2,7 @@
 
 from .experiment import Paper
 
-MEASURING = Paper(
-    "measuring", "Measuring Arithmetic Extrapolation Performance", "arXiv:1910.01888"
-)
+MEASURING = Paper("measuring", "Measuring Arithmetic Extrapolation Performance", "arXiv:1910.01888")
 UNITS = Paper("units", "Neural Arithmetic Units", "arXiv:2001.05016")
 PRIMER = Paper("primer", "A Primer for Neural Arithmetic Logic Modules", "arXiv:2101.09530")
 DIVISION = Paper(

@@ -46,9 +46,7 @@ _TWO_LAYERS = Setting(
 _nau_nmu = _TWO_LAYERS.model(
     "nau-nmu", "NMU", "--max-iterations 5000000", csv="FTS_NAU_NMU_ranges_baseline"
 )
-_nau_snmu = _TWO_LAYERS.model(
-    "nau-Nnmu", "sNMU", "--nmu-noise", csv="FTS_NAU_NMU_ranges_noise-1-5"
-)
+_nau_snmu = _TWO_LAYERS.model("nau-Nnmu", "sNMU", "--nmu-noise", csv="FTS_NAU_NMU_ranges_noise-1-5")
 _nau_batch = _TWO_LAYERS.model(
     "batch_sNMU", "[1,1+1/sd(x)]", "--nmu-noise --noise-range [1,0] --id 7"
 )
@@ -172,7 +170,7 @@ EXPERIMENTS = (
         "Surfaces of MLPs and the NMU",
         _shown("1"),
         (replace(NMU, points=ONE_TO_TWO, seeds=range(1)), *_mlps),
-        figure="mul",
+        figures=("2d-surface-mul",),
         note="Shows models, not errors; all seeds of the MLPs are trained to choose from.",
     ),
     Experiment(
@@ -180,7 +178,7 @@ EXPERIMENTS = (
         "Multiplication, single modules",
         _shown("2"),
         (*MULTIPLYING, _snmu),
-        figure="benchmark_sltr_mul",
+        figures=("benchmark_sltr_mul",),
         note="The runs of the primer's Figure 16; here every error below 1e-5 counts as solved.",
     ),
     Experiment(
@@ -189,8 +187,7 @@ EXPERIMENTS = (
         _shown("5"),
         _noise_ranges,
         criterion="ranges",
-        note="Seeds: 25, but 20 for [1,5] and the batch noise. No published script trains "
-        "[10,20].",
+        note="Seeds: 25, but 20 for [1,5] and the batch noise. No published script trains [10,20].",
     ),
     Experiment(
         "fts-2021-final",
@@ -223,7 +220,7 @@ EXPERIMENTS = (
         (_reference, *_sequences),
         parameter="extrapolation.length",
         criterion="reference",
-        figure="sequential_mnist/sequential_mnist_prod_long",
+        figures=("sequential_mnist_prod_long_icml2021",),
     ),
     Experiment(
         "static-mnist-appendix",
@@ -232,6 +229,13 @@ EXPERIMENTS = (
         (),
         parameter="model",
         criterion="accuracy",
+        figures=(
+            "weights_path-isolated",
+            "weights_path-colour-concat",
+            "class_accs-mul-1digit_conv-Adam",
+            "class_accs-MSE_Adam-lr0.001_TPS-no-concat-conv_ROUNDED",
+            "confusion_matrix",
+        ),
         note="Needs no training beyond static-mnist-mul-isolated and "
         "static-mnist-mul-colour-concat; confusion matrices are of fold 2.",
     ),

@@ -49,9 +49,7 @@ _SUM_UNITS = {
 SOLVED = "--model-simplification solved-accumulator"
 
 _GPU = Resources(360, cores=2, gpu=True)
-_PRODUCT = Setting(
-    "sequential_mnist", PRODUCT, range(10), _GPU, steps_per_epoch=PRODUCT_EPOCH
-)
+_PRODUCT = Setting("sequential_mnist", PRODUCT, range(10), _GPU, steps_per_epoch=PRODUCT_EPOCH)
 _SUM = replace(_PRODUCT, flags=SUM, steps_per_epoch=SUM_EPOCH)
 _SVHN = replace(
     _PRODUCT,

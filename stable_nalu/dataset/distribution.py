@@ -24,11 +24,11 @@ class Uniform:
     def check(self, interval: Interval) -> None:
         """Every interval will do."""
 
-    def scale(self, doubles: np.ndarray, interval: Interval) -> None:
-        """Turn uniform doubles into values, in place."""
+    def scale(self, doubles: np.ndarray, interval: Interval, out: np.ndarray) -> None:
+        """Turn uniform doubles into values; `out` may be the doubles."""
         low, high = float(interval[0]), float(interval[1])
-        np.multiply(doubles, high - low, out=doubles)
-        np.add(doubles, low, out=doubles)
+        np.multiply(doubles, high - low, out=out)
+        np.add(out, low, out=out)
 
 
 class TruncatedNormal:
@@ -42,14 +42,14 @@ class TruncatedNormal:
         if interval[0] == interval[1]:
             raise ValueError(f"truncated-normal needs low < high, got {list(interval)}.")
 
-    def scale(self, doubles: np.ndarray, interval: Interval) -> None:
-        """Turn uniform doubles into values, in place."""
+    def scale(self, doubles: np.ndarray, interval: Interval, out: np.ndarray) -> None:
+        """Turn uniform doubles into values; `out` may be the doubles."""
         # Only this family needs scipy, whose import takes longer than a short run.
         from scipy.stats import truncnorm
 
         mean, deviation = self.parameters
         a, b = ((bound - mean) / deviation for bound in interval)
-        doubles[...] = truncnorm.ppf(doubles, a, b, loc=mean, scale=deviation)
+        out[...] = truncnorm.ppf(doubles, a, b, loc=mean, scale=deviation)
 
 
 class Exponential:

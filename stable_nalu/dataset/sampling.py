@@ -41,6 +41,19 @@ class Sampler:
         family = type(self.distribution).__name__, self.distribution.parameters
         return family, self.range, self.sample_shape
 
+    @property
+    def scales_doubles(self) -> bool:
+        """Whether a batch is one double an element, each scaled on its own."""
+        elementwise = not isinstance(self.distribution, Exponential | Benford)
+        return elementwise and self.range.form == "single"
+
+    def scaled(self, doubles: np.ndarray) -> np.ndarray:
+        """Inputs made of doubles, where `scales_doubles`."""
+        assert not isinstance(self.distribution, Exponential | Benford)
+        x = np.empty_like(doubles)
+        self.distribution.scale(doubles, self.range.intervals[0], out=x)
+        return x
+
     def sample(self, random: LegacyRandom, batches: int, batch_size: int) -> np.ndarray:
         """Inputs (batches, batch_size, *sample_shape), float64 or, for Benford, int64."""
         shape = (batch_size, *self.sample_shape)
@@ -50,14 +63,12 @@ class Sampler:
                 return distribution.draw(random, (batches, *shape), intervals[0])
             return np.stack([self._draw_batch(random, shape) for _ in range(batches)])
         if self.range.form == "single":
-            x = random.doubles((batches, *shape))
-            distribution.scale(x, intervals[0])
-            return x
+            return self.scaled(random.doubles((batches, *shape)))
         if self.range.form == "halves":
             parts = random.doubles((batches, 2, *shape))
             half = self._half()
-            distribution.scale(parts[:, 0, :, :half], intervals[0])
-            distribution.scale(parts[:, 1, :, half:], intervals[1])
+            distribution.scale(parts[:, 0, :, :half], intervals[0], out=parts[:, 0, :, :half])
+            distribution.scale(parts[:, 1, :, half:], intervals[1], out=parts[:, 1, :, half:])
             return _join_halves(parts[:, 0], parts[:, 1], half)
         parts = np.empty((batches, 2, *shape))
         choice = np.empty((batches, *shape), np.uint64)
@@ -65,7 +76,7 @@ class Sampler:
             random.doubles_into(part)
             chosen[...] = random.words(chosen.size)
         for i, interval in enumerate(intervals):
-            distribution.scale(parts[:, i], interval)
+            distribution.scale(parts[:, i], interval, out=parts[:, i])
         return _mix(parts[:, 0], parts[:, 1], choice)
 
     def skip(self, random: LegacyRandom, batches: int, batch_size: int) -> None:

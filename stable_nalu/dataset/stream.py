@@ -86,14 +86,31 @@ class SampleStream:
                 f"Buffers {x.shape} and {t.shape} do not fit samples {sample_shape} "
                 f"with {self.targets.width} targets."
             )
-        step = max(1, BLOCK_ELEMENTS // max(1, batch_size * math.prod(sample_shape)))
-        for start in range(0, batches, step):
-            part = slice(start, min(start + step, batches))
-            block = self.sampler.sample(self._random, part.stop - start, batch_size)
-            # Infinite and undefined targets are data here, not accidents.
-            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                np.copyto(x[part], block, casting="same_kind")
-                np.copyto(t[part], self.targets(block), casting="same_kind")
+        for part in self.parts(batches, batch_size):
+            block = self.sampler.sample(self._random, part.stop - part.start, batch_size)
+            self.write(block, x[part], t[part])
+
+    def parts(self, batches: int, batch_size: int) -> list[slice]:
+        """Batches in portions that stay in the cache."""
+        step = max(1, BLOCK_ELEMENTS // max(1, batch_size * math.prod(self.sampler.sample_shape)))
+        return [slice(k, min(k + step, batches)) for k in range(0, batches, step)]
+
+    def write(self, block: np.ndarray, x: np.ndarray, t: np.ndarray) -> None:
+        """Cast inputs in float64 and their targets."""
+        # Infinite and undefined targets are data here, not accidents.
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            np.copyto(x, block, casting="same_kind")
+            np.copyto(t, self.targets(block), casting="same_kind")
+
+    def draw_doubles(self, batches: int, batch_size: int) -> np.ndarray:
+        """The uniform doubles that the next batches are made of."""
+        return self._random.doubles((batches, batch_size, *self.sampler.sample_shape))
+
+    def doubles_key(self) -> tuple | None:
+        """Equal for streams whose next draws use the same doubles; None where it is not so easy."""
+        if not self.sampler.scales_doubles:
+            return None
+        return self._random.position(), self.sampler.sample_shape
 
     def skip(self, batches: int, batch_size: int) -> None:
         """Advance as if that many batches had been drawn."""

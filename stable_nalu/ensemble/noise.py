@@ -111,7 +111,8 @@ class NoiseFeed:
         for draw, part in zip(self._draws, unit.split(self._sizes, dim=-1), strict=True):
             part = part.unflatten(-1, draw.shape)
             if draw.bounds is not None:
-                low, high = draw.bounds
-                part = part * (high - low) + low
+                low, high = (part.new_tensor(bound) for bound in draw.bounds)
+                # One rounding, as in torch's own bounded draw.
+                part = torch.addcmul(low, part, high - low)
             parts.append(part.to(self._like.device).unbind(0))
         self._ready = list(zip(*parts, strict=True))[::-1]

@@ -6,6 +6,10 @@ import pandas as pd
 
 from stable_nalu.statistics.summary import MEASURES, Estimators, summarize
 
+from .parts import Runs
+from .product import Context
+from .runs import Reduced, reduce_series
+
 TITLES = {
     "success.rate": "Success rate",
     "converged.at": "Solved at iteration step",
@@ -19,7 +23,9 @@ def estimate(runs: pd.DataFrame, by: list[str], estimators: Estimators) -> pd.Da
     Success rates are of all n runs; the two other measures of the n - failed that solved the task.
     """
     summary = summarize(runs, by, estimators)
-    counts = runs.groupby(by, sort=False, dropna=False, observed=True)["solved"].agg(["size", "sum"])
+    counts = runs.groupby(by, sort=False, dropna=False, observed=True)["solved"].agg(
+        ["size", "sum"]
+    )
     counts["failed"] = counts["size"] - counts["sum"]
     counts = counts.rename(columns={"size": "n"})[["n", "failed"]].reset_index()
     return summary.merge(counts, on=by, how="left")
@@ -34,3 +40,14 @@ def points(summary: pd.DataFrame, measure: str) -> pd.DataFrame:
     solved = summary["n"] - summary["failed"]
     table["count"] = summary["n"] if measure == "success.rate" else solved
     return table
+
+
+def reduced_and_estimated(
+    spec: Runs, by: list[str], context: Context
+) -> tuple[Reduced, pd.DataFrame]:
+    """Runs of a figure and their summary, made once for parts that show the same."""
+    key = (spec, tuple(by))
+    if key not in context.memory:
+        reduced = reduce_series(context.series, spec, context.source, context.setups)
+        context.memory[key] = (reduced, estimate(reduced.runs, by, context.estimators))
+    return context.memory[key]

@@ -1,4 +1,4 @@
-"""What can be drawn, as data: one class a kind, with all that makes one drawing differ from another.
+"""What can be drawn, as data: one class a kind, with all that tells its drawings apart.
 
 Sizes are width and height in cm. `stem` is the name of the file without its ending; `{key}` stands
 for the lookup key.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from stable_nalu.statistics.summary import PUBLISHED, Estimators
 
@@ -24,6 +24,7 @@ class Context:
 
     setups: files of thresholds; none: the usual ones.
     stamp: text below every drawing, such as that the data are made up.
+    memory: what parts of one entry share.
     """
 
     key: str
@@ -33,6 +34,7 @@ class Context:
     estimators: Estimators = PUBLISHED
     palette: Palette = "safe"
     stamp: str = ""
+    memory: dict[Any, Any] = field(default_factory=dict)
 
     def stem(self, pattern: str) -> str:
         """File name of a part, without ending."""

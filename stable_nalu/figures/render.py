@@ -1,4 +1,4 @@
-"""From an entry to files: render every part, write figures, tables and what they were drawn from."""
+"""From an entry to files: figures, tables, and the numbers that they were drawn from."""
 
 from __future__ import annotations
 
@@ -81,9 +81,7 @@ def write(product: Product, output: Output) -> list[Path]:
     try:
         output.folder.mkdir(parents=True, exist_ok=True)
         if product.figure is not None:
-            written += save(
-                product.figure, output.folder, product.stem, output.formats, output.dpi
-            )
+            written += save(product.figure, output.folder, product.stem, output.formats, output.dpi)
         if product.text is not None:
             path = output.folder / f"{product.stem}.tex"
             with atomic_text_file(path) as file:

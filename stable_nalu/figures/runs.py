@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -174,7 +175,7 @@ def gathered(
 
 def x_values(reduced: Reduced, spec: Runs) -> list:
     """Values of x in the order of the axis: expected ones and those that runs have."""
-    found = dict.fromkeys([*spec.expected, *reduced.runs[spec.x].dropna()])
+    found: list[Any] = list(dict.fromkeys([*spec.expected, *reduced.runs[spec.x].dropna()]))
     if all(isinstance(value, str) for value in found):
-        return range_order(found) if spec.x == "interpolation.range" else list(found)
+        return range_order(found) if spec.x == "interpolation.range" else found
     return sorted(found)

@@ -26,10 +26,11 @@ def lengths(table: pd.DataFrame) -> dict[int, str]:
     return dict(sorted(found.items()))
 
 
-def reference_thresholds(
-    reference: Reference, best_range: int, source: Source
-) -> Mapping[int, float]:
-    """Threshold of every length: what the reference networks reach, and a bit."""
+def reference_thresholds(reference: Reference, last: int, source: Source) -> Mapping[int, float]:
+    """Threshold of every length: what the reference networks reach, and a bit.
+
+    last: rows at the end of a run that its best one is among.
+    """
     path = source.find(reference.files)
     if path is None:
         name = reference.files[0]
@@ -42,7 +43,7 @@ def reference_thresholds(
     rows = with_names(table, "sequence", path).sort_values(["name", "step"], kind="stable")
     rows = rows[rows["seed"].isin(reference.seeds)]
     best = {
-        int(run["seed"].iloc[0]): run.iloc[best_row(run[SEQUENCE_VALIDATION].to_numpy(), best_range)]
+        int(run["seed"].iloc[0]): run.iloc[best_row(run[SEQUENCE_VALIDATION].to_numpy(), last)]
         for _, run in rows.groupby("name")
     }
     absent = [str(seed) for seed in reference.seeds if seed not in best]

@@ -36,8 +36,9 @@ class Variant:
 class LayerEntry:
     """What the project knows about one layer key.
 
-    A layer that `takes_pair` maps two inputs, so no network is built of it. An entry without a layer is a recurrent cell only; one without either is the first half of a
-    pair of names (`X` + `mnac` asks for the layer `X[:-3] + "MNAC"`) and cannot be built.
+    A layer that `takes_pair` maps two inputs, so no network is built of it. An entry without a
+    layer is a recurrent cell only; one without either is the first half of a pair of names (`X` +
+    `mnac` asks for the layer `X[:-3] + "MNAC"`) and cannot be built.
     """
 
     key: str

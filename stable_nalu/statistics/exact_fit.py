@@ -25,7 +25,8 @@ def exact_fit(
 
     The nuisance parameter, positive, is fitted on a log scale at every mean.
     """
-    center = math.log10(start[1])
+    # Moments of few, far-apart values can give a nuisance that no density has.
+    center = math.log10(start[1]) if start[1] > 0 else 0.0
 
     def nuisance(mean: float) -> tuple[float, float]:
         def at(power: float) -> float:

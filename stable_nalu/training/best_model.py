@@ -10,6 +10,9 @@ from .checkpoint import model_file, save_root, save_torch, write_atomically
 from .session import Session
 from .trainer import LogPoint
 
+BEST_MODELS = "lowest_interp_model"
+BEST_PARAMETERS = "lowest_interp_params"
+
 
 class BestModel:
     """Saves a run's weights at each log point that has a lower validation error than before."""
@@ -26,9 +29,9 @@ class BestModel:
             session.best[run] = error
             state = run_state(session.model.state_dict(), run if session.stacked else None)
             name = session.names[run]
-            save_torch(model_file(save_root() / "lowest_interp_model", name), state)
+            save_torch(model_file(save_root() / BEST_MODELS, name), state)
             write_atomically(
-                model_file(save_root() / "lowest_interp_params", name, ".txt"),
+                model_file(save_root() / BEST_PARAMETERS, name, ".txt"),
                 lambda path, state=state: path.write_text(self._text(point.iteration, state)),
             )
 

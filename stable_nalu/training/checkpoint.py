@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -71,6 +71,29 @@ def save_torch(path: Path, content: dict) -> None:
             torch.save(content, file)
 
     write_atomically(path, write)
+
+
+def pending_file(path: Path) -> Path:
+    """Where a new checkpoint waits until those of all runs of its stack are written."""
+    digest = hashlib.sha256(path.name.encode()).hexdigest()[:32]
+    return path.with_name(f".{digest}.pending{path.suffix}")
+
+
+def save_together(contents: Iterable[tuple[Path, dict]]) -> None:
+    """Save the states of several runs at one moment.
+
+    Whenever the process dies, every file still holds the old states, or the new one of every run
+    is there: in place or pending.
+    """
+    paths = []
+    for path, content in contents:
+        save_torch(pending_file(path), content)
+        paths.append(path)
+    for path in paths:
+        try:
+            pending_file(path).replace(path)
+        except OSError as error:
+            raise UsageError(f"cannot write {path}: {error.strerror}") from None
 
 
 def load_torch(path: Path) -> dict:

@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from typing import Any
 
 import torch
 
@@ -56,7 +57,7 @@ def run_command(script: str, argv: Sequence[str] | None, train_plan: TrainPlan) 
 def set_threads() -> None:
     """Threads of torch: what the scheduler grants, else one; small models gain from no more."""
     granted = os.environ.get("LSB_DJOB_NUMPROC") or os.environ.get("SLURM_CPUS_PER_TASK")
-    torch.set_num_threads(int(granted) if granted and granted.isdigit() else 1)
+    torch.set_num_threads(max(1, int(granted)) if granted and granted.isdigit() else 1)
 
 
 def device_of(config: Config) -> torch.device:
@@ -78,18 +79,33 @@ def open_writer(
     resume: ResumePoint | None = None,
 ) -> RunWriter:
     """Claim the folder of a run until `stack` closes, and open its event file."""
-    command = f"python3 experiments/{spec.name}.py {shlex.join(argv_of(spec, config))}"
-    folder = RunFolder.claim(
-        tensorboard_root() / name,
-        RunRecord.create(spec.name, plain(config.as_dict()), command),
-        run_control=run_control(spec),
-        # A run that is to be resumed but was never saved starts anew.
-        remove_existing_data=config.remove_existing_data or getattr(config, "resume", False),
-        resume=resume,
-        ways_out=_ways_out(spec),
-    )
+    record, rules = _record(spec, config), _rules(spec, config)
+    folder = RunFolder.claim(tensorboard_root() / name, record, resume=resume, **rules)
     stack.callback(folder.release)
     return RunWriter(folder, verbose=config.verbose)
+
+
+def check_folder(
+    spec: ScriptSpec, config: Config, name: str, resume: ResumePoint | None = None
+) -> None:
+    """Refuse a run whose folder `open_writer` would refuse, before anything is done."""
+    record, rules = _record(spec, config), _rules(spec, config)
+    RunFolder.check(tensorboard_root() / name, record, resume=resume, **rules)
+
+
+def _record(spec: ScriptSpec, config: Config) -> RunRecord:
+    command = f"python3 experiments/{spec.name}.py {shlex.join(argv_of(spec, config))}"
+    return RunRecord.create(spec.name, plain(config.as_dict()), command)
+
+
+def _rules(spec: ScriptSpec, config: Config) -> dict[str, Any]:
+    """What may become of data that is in a run folder already."""
+    return {
+        "run_control": run_control(spec),
+        # A run that is to be resumed but was never saved starts anew.
+        "remove_existing_data": config.remove_existing_data or getattr(config, "resume", False),
+        "ways_out": _ways_out(spec),
+    }
 
 
 def _ways_out(spec: ScriptSpec) -> list[str]:

@@ -1,39 +1,58 @@
 """One fused kernel for a whole training iteration of many runs.
 
-The iteration is recorded once from the very code that trains without compilation (forward, loss,
-gradients, clipping, optimiser, clamping) and compiled by torch. It updates the same parameters and
-optimiser state in place, so compiled and plain iterations can alternate freely.
+Losses and gradients are recorded once from the very code that trains without compilation (forward,
+loss, gradients, clipping) and compiled by torch; the optimiser's update follows as always. So
+compiled and plain iterations can alternate freely.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.abstract.random_source import RandomSource
-from stable_nalu.functional.product import tracing
 from stable_nalu.ensemble import PerRunRandomSource
 from stable_nalu.ensemble.noise import NoiseFeed, RecordingRandomSource, ReplayingRandomSource
+from stable_nalu.functional.product import tracing
 
 from .step import StepResult, TrainingStep
 from .unroll import CannotUnroll, unrolled
-# Shapes never change between iterations, so the checks before every call have nothing to find.
-OPTIONS = {"guard_filter_fn": lambda guards: [False] * len(guards)}
+
+Graph = Callable[..., Sequence[torch.Tensor]]
+
+
+def compiled_by_torch(graph: Graph) -> Graph:
+    """Fused code for a graph whose shapes never change."""
+    # The checks before every call have nothing to find. A torch without this option refuses it.
+    try:
+        return torch.compile(graph, options={"guard_filter_fn": lambda guards: [False] * len(guards)})
+    except RuntimeError:
+        return torch.compile(graph)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """The code for one criterion and set of penalties, and which parameters it updates."""
+
+    run: Graph
+    updated: tuple[int, ...]
 
 
 class CompiledStep:
     """Runs iterations of a stacked `TrainingStep` through compiled code.
 
-    Recorded once per set of penalties in force and criterion. When torch cannot compile here (no
-    C++ compiler, say) it warns once and runs the plain step.
+    Recorded once per set of penalties in force and criterion; `compiler` makes fast code of what
+    was recorded. When that fails here (no C++ compiler, say) it warns once and runs the plain step.
     """
 
-    def __init__(self, step: TrainingStep):
+    def __init__(self, step: TrainingStep, compiler: Callable[[Graph], Graph] = compiled_by_torch):
         self.step = step
-        self._compiled: dict[object, Callable | None] = {}
+        self._compiler = compiler
+        self._variants: dict[object, Variant] = {}
         self._weights: Sequence | None = None
         self._weight_tensors: list[torch.Tensor] = []
         self._noise: NoiseFeed | None = None
@@ -59,42 +78,29 @@ class CompiledStep:
     def run(self, iteration: int, x: torch.Tensor, t: torch.Tensor) -> StepResult:
         """One whole iteration."""
         if not self._works:
-            return self.step.run(iteration, x, t)
+            return self.step.run(iteration, x.contiguous(), t)
         criterion, weights = self.step.prepare(iteration)
         keys = tuple(key for key, _ in weights)
-        variant = (criterion, keys)
         if weights is not self._weights:
             self._weights = weights
             self._weight_tensors = [self._tensor(w) for _, w in weights]
-        if variant not in self._compiled:
-            self._compiled[variant] = self._compile(criterion, keys, x, t)
-        compiled = self._compiled[variant]
-        if compiled is None:
-            self._works = False
+        variant = self._variants.get((criterion, keys)) or self._prepared(criterion, keys, x, t)
+        if variant is None:
+            self.pause()
             return self._plain(criterion, weights, x, t)
-        optimizer = self.step.optimizer
-        optimizer.steps = [count + 1 for count in optimizer.steps]
         noise = () if self._noise is None else self._noise.next()
-        x = self._laid_out(x)
-        arguments = self._arguments(x, t, self._scalars(optimizer.steps[0]), noise)
         with torch.no_grad():
-            error, penalty, total = compiled(*arguments)
-        return StepResult(error, penalty if keys else None, total, ())
+            results = variant.run(*self._arguments(self._laid_out(x), t, noise))
+        error, penalty, total, *present = results
+        gradients: list[torch.Tensor | None] = [None] * len(self.step.parameters)
+        for k, gradient in zip(variant.updated, present, strict=True):
+            gradients[k] = gradient
+        self.step.update(gradients, error)
+        return StepResult(error, penalty if keys else None, total, gradients)
 
     def _laid_out(self, x: torch.Tensor) -> torch.Tensor:
         """x with the batch contiguous in memory, as unrolled code reads it."""
         return x.mT.contiguous().mT
-
-    def _unrolled(self, recorded, examples):
-        from torch.fx.experimental.proxy_tensor import make_fx
-
-        x = examples[2][0]
-        try:
-            with torch.no_grad():
-                examples = [[v.detach().clone() for v in group] for group in examples]
-                return make_fx(unrolled(recorded, x.shape[0], x.shape[1]))(*examples)
-        except CannotUnroll:
-            return recorded
 
     def _plain(self, criterion, weights, x, t) -> StepResult:
         error, penalty, total = self.step.loss(x, t, criterion, weights)
@@ -106,35 +112,52 @@ class CompiledStep:
         reference = self.step.parameters[0]
         return torch.as_tensor(value, dtype=reference.dtype, device=reference.device)
 
-    def _scalars(self, count: int) -> list[torch.Tensor]:
-        return [self._tensor(value) for value in self.step.optimizer.scalars(count)]
-
-    def _arguments(self, x, t, scalars, noise) -> list[list[torch.Tensor]]:
+    def _arguments(self, x, t, noise) -> list[list[torch.Tensor]]:
         parameters = [p.detach() for p in self.step.parameters]
-        slots = [s for name in self.step.optimizer.slots for s in self.step.optimizer.state[name]]
-        return [parameters, slots, [x, t], self._weight_tensors, list(scalars), list(noise)]
+        return [parameters, [x, t], self._weight_tensors, list(noise)]
 
-    def _compile(self, criterion, keys, x, t) -> Callable | None:
+    def _prepared(self, criterion, keys, x, t) -> Variant | None:
         """Record and compile; None when that fails."""
-        from torch.fx.experimental.proxy_tensor import make_fx
-
-        noise = self._noise_example(criterion, x, t)
-        arguments = self._arguments(x, t, self._scalars(1), noise)
-        examples = [[value.clone() for value in group] for group in arguments]
-        examples[0] = [p.requires_grad_() for p in examples[0]]
-        recorded = make_fx(self._recordable(criterion, keys))(*examples)
-        examples[2][0] = self._laid_out(examples[2][0])
-        recorded = self._unrolled(recorded, examples)
-        examples = [[value.detach() for value in group] for group in examples]
         try:
-            compiled = torch.compile(recorded, options=OPTIONS)
-            with torch.no_grad():
-                compiled(*examples)
+            variant = self._recorded(criterion, keys, x, t)
         except Exception as error:  # whatever keeps torch from compiling here, plain steps work
             reason = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
             warnings.warn(f"training without compiled code: {reason}", stacklevel=2)
+            self._works = False
+            # A recording that broke off leaves its traces in the layers.
+            self.step.finish(torch.zeros(()))
             return None
-        return compiled
+        self._variants[criterion, keys] = variant
+        return variant
+
+    def _recorded(self, criterion, keys, x, t) -> Variant:
+        from torch.fx.experimental.proxy_tensor import make_fx
+
+        noise = self._noise_example(criterion, x, t)
+        arguments = self._arguments(x, t, noise)
+        examples = [[value.clone() for value in group] for group in arguments]
+        examples[0] = [p.requires_grad_() for p in examples[0]]
+        updated: list[int] = []
+        graph = make_fx(self._recordable(criterion, keys, updated))(*examples)
+        examples = [[value.detach() for value in group] for group in examples]
+        examples[1][0] = self._laid_out(examples[1][0])
+        compiled = self._compiler(self._unrolled(graph, examples))
+        with torch.no_grad():
+            compiled(*examples)
+        # Recording leaves traced inputs in the layers that keep them for a penalty.
+        self.step.finish(torch.zeros(()))
+        return Variant(compiled, tuple(updated))
+
+    def _unrolled(self, graph: torch.fx.GraphModule, examples) -> Graph:
+        from torch.fx.experimental.proxy_tensor import make_fx
+
+        x = examples[1][0]
+        try:
+            with torch.no_grad():
+                copies = [[value.clone() for value in group] for group in examples]
+                return make_fx(unrolled(graph, x.shape[0], x.shape[1]))(*copies)
+        except CannotUnroll:
+            return graph
 
     def _noise_example(self, criterion, x, t) -> tuple[torch.Tensor, ...]:
         """What noise one iteration draws; sets up the feed that draws it ahead."""
@@ -155,12 +178,12 @@ class CompiledStep:
         source = self.step.model.random
         return source if isinstance(source, PerRunRandomSource) else None
 
-    def _recordable(self, criterion, keys):
+    def _recordable(self, criterion, keys, updated: list[int]):
+        """One iteration as a function of everything it reads; notes which parameters it updates."""
         step = self.step
         names = [name for name, p in step.model.named_parameters() if p.requires_grad]
 
-        def iteration(parameters, slots, batch, weights, scalars, noise):
-            count = len(parameters)
+        def iteration(parameters, batch, weights, noise):
             with (
                 torch.nn.utils.stateless._reparametrize_module(
                     step.model, dict(zip(names, parameters, strict=True))
@@ -171,13 +194,13 @@ class CompiledStep:
                 weighted = list(zip(keys, weights, strict=True))
                 error, penalty, total = step.loss(*batch, criterion, weighted)
                 gradients = step.gradients(total, parameters)
-                with torch.no_grad():
-                    for k, gradient in enumerate(gradients):
-                        if gradient is not None:
-                            own = [slots[k + i * count] for i in range(len(step.optimizer.slots))]
-                            step.optimizer.apply(parameters[k], own, gradient, scalars)
-                step.finish(error)
-            return error, error if penalty is None else penalty, total
+            updated[:] = [k for k, gradient in enumerate(gradients) if gradient is not None]
+            return (
+                error,
+                error if penalty is None else penalty,
+                total,
+                *(gradients[k] for k in updated),
+            )
 
         return iteration
 

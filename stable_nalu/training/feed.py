@@ -6,16 +6,23 @@ from collections.abc import Sequence
 
 import torch
 
+from stable_nalu.dataset import SampleStream
+from stable_nalu.dataset.joint_streams import join
+
 BLOCK_BYTES = 32 << 20
 MAX_BLOCK = 512
 
 
 class Feed:
-    """Batches `x (*runs, batch, in)`, `t (*runs, batch, 1)` from one stream a run."""
+    """Batches `x (*runs, batch, in)`, `t (*runs, batch, 1)` from one stream a run.
+
+    With `batch_last`, which may be set before the first batch, the batch dimension of x is the
+    contiguous one in memory. Only the feed may draw from its streams.
+    """
 
     def __init__(
         self,
-        streams: Sequence,
+        streams: Sequence[SampleStream],
         batch_size: int,
         input_size: int,
         *,
@@ -23,17 +30,18 @@ class Feed:
         device: torch.device,
         remaining: int,
     ):
-        self.streams = list(streams)
         self.batch_size = batch_size
+        self.batch_last = False
+        self._groups = join(streams)
+        self._input_size = input_size
         self._stacked = stacked
         self._device = device
         dtype = torch.get_default_dtype()
-        per_batch = len(self.streams) * batch_size * (input_size + 1) * dtype.itemsize
+        per_batch = len(streams) * batch_size * (input_size + 1) * dtype.itemsize
         self._block = max(1, min(MAX_BLOCK, BLOCK_BYTES // per_batch))
         self._remaining = remaining
-        runs = len(self.streams)
-        self._x = torch.empty(self._block, runs, batch_size, input_size, dtype=dtype)
-        self._t = torch.empty(self._block, runs, batch_size, 1, dtype=dtype)
+        self._t = torch.empty(self._block, len(streams), batch_size, 1, dtype=dtype)
+        self._x: torch.Tensor | None = None
         self._ready: list[tuple[torch.Tensor, torch.Tensor]] = []
 
     @property
@@ -50,9 +58,13 @@ class Feed:
     def _draw(self) -> None:
         count = max(1, min(self._block, self._remaining))
         self._remaining -= count
+        if self._x is None:
+            self._x = self._buffer()
         x, t = self._x[:count], self._t[:count]
-        for run, stream in enumerate(self.streams):
-            stream.draw_into(x[:, run].numpy(), t[:, run].numpy())
+        for streams, runs in self._groups:
+            streams.draw_into(
+                [x[:, run].numpy() for run in runs], [t[:, run].numpy() for run in runs]
+            )
         if not self._stacked:
             x, t = x[:, 0], t[:, 0]
         x, t = x.to(self._device), t.to(self._device)
@@ -60,5 +72,11 @@ class Feed:
 
     def skip(self, batches: int) -> None:
         """Advance all streams as if `batches` batches had been used."""
-        for stream in self.streams:
-            stream.skip(batches, self.batch_size)
+        for streams, _ in self._groups:
+            streams.skip(batches, self.batch_size)
+
+    def _buffer(self) -> torch.Tensor:
+        leading = self._t.shape[:2]
+        if self.batch_last:
+            return self._t.new_empty(*leading, self._input_size, self.batch_size).mT
+        return self._t.new_empty(*leading, self.batch_size, self._input_size)

@@ -86,9 +86,7 @@ class SGD(Optimizer):
 
     slots = ("momentum_buffer",)
 
-    def __init__(
-        self, parameters: Sequence[torch.Tensor], learning_rate: Number, momentum: Number
-    ):
+    def __init__(self, parameters: Sequence[torch.Tensor], learning_rate: Number, momentum: Number):
         super().__init__(parameters, learning_rate)
         self.momentum = momentum
 

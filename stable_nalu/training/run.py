@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from stable_nalu.errors import UsageError
 from stable_nalu.options import Config, ScriptSpec
 
-from .command import EXIT_DIVERGED, run_command
+from .best_model import BEST_MODELS, BEST_PARAMETERS
+from .checkpoint import model_file, require_writable, save_root
+from .command import EXIT_DIVERGED, check_folder, run_command
 from .console import Console, PlanConsole, StackView, print_configuration
 from .interruption import Interruption
+from .resume import States, continued, saved_states, settle
 from .shards import PlannedRun, shards, worker_count
-from .stack_run import StackResult, read_checkpoint, train_stack
+from .stack_run import StackResult, train_stack
 from .task import TASKS, Task
-from .workers import train_in_workers
+from .workers import Stack, train_in_workers
 
 EXIT_REQUEUE = 75
 """Stopped by SIGTERM with all states saved: submit the same command again, with --resume."""
@@ -34,41 +36,50 @@ def run_script(script: str, argv: Sequence[str] | None = None) -> int:
 
 def train_plan(spec: ScriptSpec, task: Task, configs: Sequence[Config]) -> int:
     """Train what is not finished yet; the exit code says how it ended."""
-    runs = []
-    for config in configs:
-        name = spec.run_name(config)
-        checkpoint = read_checkpoint(config, name)
-        if checkpoint is not None:
-            _check_same_run(spec, config, name, checkpoint)
-        run = PlannedRun(config, name, 0 if checkpoint is None else checkpoint["epoch"])
-        if run.start > config.max_iterations:
-            sys.stdout.write(
-                f"already trained to iteration {run.start - 1}: {name}; "
-                "raise --max-iterations to go on\n"
-            )
-        else:
-            runs.append(run)
-    if not runs:
-        return 0
+    plan = [PlannedRun(config, spec.run_name(config)) for config in configs]
+    states = {run.name: saved_states(spec, run) for run in plan}
+    workers = worker_count(plan)
+    stacks = [
+        part for stack in shards(spec, plan, workers) for part in continued(stack, states)
+    ]
+    finished = [run for stack in stacks for run in stack if run.start > run.config.max_iterations]
+    for run in finished:
+        settle(run)
+        sys.stdout.write(
+            f"already trained to iteration {run.start - 1}: {run.name}; "
+            "raise --max-iterations to go on\n"
+        )
+    before = [states[run.name][run.start] for run in finished]
+    left = [stack for stack in stacks if stack[0].start <= stack[0].config.max_iterations]
+    results = [StackResult(diverged=any(state.diverged for state in before))]
     with Interruption() as interruption:
-        train = _train_one if len(runs) == 1 else _train_many
-        results = train(spec, task, runs, interruption)
+        if left:
+            _require_folders(spec, left, states)
+            train = _train_one if sum(map(len, left)) == 1 else _train_many
+            results += train(spec, task, left, workers, interruption)
     return _exit_code(results, interruption)
 
 
-def _check_same_run(spec: ScriptSpec, config: Config, name: str, checkpoint: dict) -> None:
-    """Names do not hold every flag: refuse the checkpoint of a configuration that differs."""
-    saved = checkpoint.get("config", {})
-    different = [
-        f"--{dest.replace('_', '-')} {saved[dest]} there, {value} here"
-        for dest, value in spec.unnamed(config).items()
-        if dest in saved and dest != "max_iterations" and str(saved[dest]) != str(value)
-    ]
-    if different:
-        raise UsageError(
-            f"argument --load-checkpoint: the checkpoint of {name} is of another configuration: "
-            f"{'; '.join(different)}"
-        )
+def _require_folders(
+    spec: ScriptSpec, stacks: Sequence[Stack], states: Mapping[str, States]
+) -> None:
+    """Refuse run folders in use, and a place that models cannot be saved to, before training."""
+    runs = [run for stack in stacks for run in stack]
+    for run in runs:
+        state = states[run.name].get(run.start)
+        check_folder(spec, run.config, run.name, state.resume_point if state else None)
+    _require_save_files(runs)
+
+
+def _require_save_files(runs: Sequence[PlannedRun]) -> None:
+    """Refuse a place that models cannot be saved to before the first run starts."""
+    first = runs[0].config
+    roots = [] if first.no_save else [save_root()]
+    if first.save_best_model:
+        roots += [save_root() / BEST_MODELS, save_root() / BEST_PARAMETERS]
+    for root in roots:
+        for run in runs:
+            require_writable(model_file(root, run.name))
 
 
 def _exit_code(results: Sequence[StackResult], interruption: Interruption) -> int:
@@ -82,23 +93,31 @@ def _exit_code(results: Sequence[StackResult], interruption: Interruption) -> in
 
 
 def _train_one(
-    spec: ScriptSpec, task: Task, runs: Sequence[PlannedRun], interruption: Interruption
+    spec: ScriptSpec,
+    task: Task,
+    stacks: Sequence[Stack],
+    workers: int,
+    interruption: Interruption,
 ) -> list[StackResult]:
-    (run,) = runs
+    ((run,),) = stacks
     console = Console(task, first=run.start, last=run.config.max_iterations)
     try:
         print_configuration(console, [run.config.as_dict()])
         console.line("  -")
-        return [train_stack(spec, task, runs, console, interruption)]
+        return [train_stack(spec, task, [run], console, interruption)]
     finally:
         console.close()
 
 
 def _train_many(
-    spec: ScriptSpec, task: Task, runs: Sequence[PlannedRun], interruption: Interruption
+    spec: ScriptSpec,
+    task: Task,
+    stacks: Sequence[Stack],
+    workers: int,
+    interruption: Interruption,
 ) -> list[StackResult]:
-    workers = worker_count(runs)
-    stacks = shards(spec, runs, workers)
+    runs = [run for stack in stacks for run in stack]
+    processes = min(workers, len(stacks))
     last = runs[0].config.max_iterations
     console = PlanConsole(
         task,
@@ -109,14 +128,13 @@ def _train_many(
     try:
         print_configuration(console, [run.config.as_dict() for run in runs])
         console.line("  -")
-        console.line(
-            f"{len(runs)} runs in {len(stacks)} stack(s) on {min(workers, len(stacks))} process(es)"
-        )
-        if min(workers, len(stacks)) > 1:
-            results = train_in_workers(spec.name, stacks, workers, console, interruption)
+        console.line(f"{len(runs)} runs in {len(stacks)} stack(s) on {processes} process(es)")
+        if processes > 1:
+            results = train_in_workers(spec.name, stacks, processes, console, interruption)
         else:
             results = _train_here(spec, task, stacks, console, interruption)
-        console.line(f"finished: {len(runs)} runs")
+        if not any(result.interrupted_at is not None for result in results):
+            console.line(f"finished: {len(runs)} runs")
         return results
     finally:
         console.close()

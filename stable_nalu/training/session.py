@@ -12,7 +12,7 @@ import torch
 from stable_nalu.ensemble import PerRunRandomSource, run_state, stack_models
 from stable_nalu.errors import UsageError
 
-from .checkpoint import model_file, numpy_rng_state, save_root, save_torch, set_numpy_rng_state
+from .checkpoint import model_file, numpy_rng_state, save_root, save_together, set_numpy_rng_state
 from .data import Data, build_data
 from .optimizer import load_optimizer_state, optimizer_state
 from .step import TrainingStep
@@ -117,22 +117,26 @@ class Session:
     def save(self, iteration: int, progress: Sequence[dict]) -> None:
         """Checkpoint every run; `iteration` is the first one that a resumed run trains."""
         state = self.model.state_dict()
-        for run, config in enumerate(self.configs):
-            index = run if self.stacked else None
-            generator = self._random.generators[run] if self.stacked else None
-            content = {
-                "epoch": iteration,
-                "model_state_dict": run_state(state, index),
-                "optimizer_state_dict": optimizer_state(self.step.optimizer, index),
-                "torch_rng_state": generator.get_state() if generator else torch.get_rng_state(),
-                "numpy_rng_state": numpy_rng_state(),
-                "args": None,
-                "config": plain(config.as_dict()),
-                "progress": progress[run]
-                | {"best": self.best[run]}
-                | ({"beta": str(self.step.penalties.betas[run].value)} if self._has_beta else {}),
-            }
-            save_torch(self.checkpoint_path(run), content)
+        save_together(
+            (self.checkpoint_path(run), self._checkpoint(run, iteration, state, progress[run]))
+            for run in range(len(self.configs))
+        )
+
+    def _checkpoint(self, run: int, iteration: int, state: dict, progress: dict) -> dict:
+        index = run if self.stacked else None
+        generator = self._random.generators[run] if self.stacked else None
+        return {
+            "epoch": iteration,
+            "model_state_dict": run_state(state, index),
+            "optimizer_state_dict": optimizer_state(self.step.optimizer, index),
+            "torch_rng_state": generator.get_state() if generator else torch.get_rng_state(),
+            "numpy_rng_state": numpy_rng_state(),
+            "args": None,
+            "config": plain(self.configs[run].as_dict()),
+            "progress": progress
+            | {"best": self.best[run]}
+            | ({"beta": str(self.step.penalties.betas[run].value)} if self._has_beta else {}),
+        }
 
     @property
     def _has_beta(self) -> bool:

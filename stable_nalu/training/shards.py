@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from stable_nalu.options import Config, ScriptSpec
 
@@ -18,11 +19,12 @@ WORK_OF_A_PROCESS = 1_000_000
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """A run, its name and the checkpoint that it continues from, if any."""
+    """A run, its name, its first iteration and the saved state that it continues from, if any."""
 
     config: Config
     name: str
-    start: int
+    start: int = 0
+    source: Path | None = None
 
 
 def granted_cores() -> int:
@@ -35,23 +37,26 @@ def granted_cores() -> int:
 
 
 def worker_count(runs: Sequence[PlannedRun]) -> int:
-    """Processes to use: `--workers`, else one a core as long as there is work for it."""
+    """Processes to use: `--workers`, else one a core as long as there is work for it.
+
+    Counts the work of the whole plan, done or not, so that a resumed plan is cut alike.
+    """
     first = runs[0].config
     if first.workers is not None:
         return min(first.workers, len(runs))
-    work = sum(max(0, run.config.max_iterations + 1 - run.start) for run in runs)
+    work = sum(run.config.max_iterations + 1 for run in runs)
     return max(1, min(granted_cores(), len(runs), work // WORK_OF_A_PROCESS))
 
 
 def shards(spec: ScriptSpec, runs: Sequence[PlannedRun], workers: int) -> list[list[PlannedRun]]:
     """Stacks of runs that differ only in what may differ within a stack.
 
-    Runs of a stack share their layers' options and the iteration they start from. A stack is no
-    larger than `--ensemble-size`, and there are enough stacks for all workers.
+    Runs of a stack share their layers' options. A stack is no larger than `--ensemble-size`, and
+    there are enough stacks for all workers.
     """
     groups: dict[str, list[PlannedRun]] = {}
     for run in runs:
-        key = repr((sorted(spec.layer_options(run.config).items()), run.start))
+        key = repr(sorted(spec.layer_options(run.config).items()))
         groups.setdefault(key, []).append(run)
     return [
         part for group in groups.values() for part in _parts(group, _largest(group, runs, workers))

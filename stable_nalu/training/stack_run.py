@@ -6,17 +6,15 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from stable_nalu.errors import UsageError
 from stable_nalu.options import ScriptSpec
-from stable_nalu.writer import ResumePoint
 
 from .best_model import BestModel
-from .checkpoint import load_torch, model_file, save_root
 from .command import device_of, open_writer
 from .compiled import CompiledStep
 from .console import Console, View, print_outcome, print_parameters
 from .interruption import Interruption
 from .recorder import Recorder
+from .resume import read_checkpoint, resume_point, settle
 from .session import Session, default_dtype
 from .shards import PlannedRun
 from .task import Task
@@ -36,21 +34,6 @@ class StackResult:
     interrupted_at: int | None = None
 
 
-def read_checkpoint(config, name: str) -> dict | None:
-    """The checkpoint that a run continues from: none, unless it is asked for or there is one."""
-    path = model_file(save_root(), name)
-    if not (config.load_checkpoint or (config.resume and path.exists())):
-        return None
-    checkpoint = load_torch(path)
-    missing = {"epoch", "model_state_dict", "optimizer_state_dict", "progress"} - set(checkpoint)
-    if missing:
-        raise UsageError(
-            f"argument --load-checkpoint: {path} lacks {', '.join(sorted(missing))}; "
-            "it is not a checkpoint of this script"
-        )
-    return checkpoint
-
-
 def train_stack(
     spec: ScriptSpec,
     task: Task,
@@ -62,7 +45,7 @@ def train_stack(
     configs = [run.config for run in runs]
     names = [run.name for run in runs]
     start = runs[0].start
-    checkpoints = [read_checkpoint(run.config, run.name) for run in runs] if start else []
+    checkpoints = [read_checkpoint(run.source) for run in runs if run.source is not None]
     with default_dtype(configs[0].pytorch_precision), ExitStack() as stack:
         session = Session(
             task,
@@ -73,11 +56,13 @@ def train_stack(
             device=device_of(configs[0]),
             start=start,
         )
-        resume_points = [_resume_point(c) for c in checkpoints] or [None] * len(runs)
+        resume_points = [resume_point(c) for c in checkpoints] or [None] * len(runs)
         writers = [
             open_writer(stack, spec, config, name, point)
             for config, name, point in zip(configs, names, resume_points, strict=True)
         ]
+        for run in runs:
+            settle(run)
         recorder = Recorder(writers, stacked=session.stacked)
         trainer = _build_trainer(session, recorder, view)
         if checkpoints:
@@ -87,13 +72,6 @@ def train_stack(
         if isinstance(view, Console):
             _introduce(session, view)
         return _train(session, trainer, view, interruption)
-
-
-def _resume_point(checkpoint: dict) -> ResumePoint | None:
-    progress = checkpoint["progress"]
-    if "event_file" not in progress:
-        return None
-    return ResumePoint(progress["event_file"], progress["event_position"])
 
 
 def _build_trainer(session: Session, recorder: Recorder, view: View) -> Trainer:
@@ -122,7 +100,8 @@ def _build_trainer(session: Session, recorder: Recorder, view: View) -> Trainer:
 
 def _is_worth_compiling(session: Session) -> bool:
     first = session.configs[0]
-    work = len(session.configs) * (first.max_iterations + 1 - session.start)
+    # All work of the stack, done or not: a resumed stack trains with the same code.
+    work = len(session.configs) * (first.max_iterations + 1)
     return (
         session.stacked
         and not first.no_compile
@@ -139,7 +118,7 @@ def _train(
     interval = first.checkpoint_interval
     for iteration in range(session.start, first.max_iterations + 1):
         if interruption.signal_number is not None:
-            if not first.no_save:
+            if iteration > session.start and not first.no_save:
                 session.save(iteration, trainer.get_state())
             trainer.recorder.flush()
             return StackResult(interrupted_at=iteration)

@@ -26,6 +26,7 @@ from .compiled import CompiledStep
 from .curriculum import CurriculumFeed
 from .data import Data
 from .evaluation import evaluate
+from .feed import Feed
 from .observe import (
     TaggedValue,
     observe_gradients,
@@ -108,6 +109,8 @@ class Trainer:
         self.recorder = recorder
         self.stacked = stacked
         self.compiled = compiled
+        if compiled is not None and isinstance(data.feed, Feed):
+            data.feed.batch_last = True
         self.log_interval = getattr(self.config, "log_interval", 1000)
         self.verbose = self.config.verbose
         infinite = np.full(self.runs, np.inf)
@@ -149,33 +152,29 @@ class Trainer:
         return len(self.diverged_at) == self.runs
 
     def outcome(self) -> Outcome:
-        """Evaluate once more, after the last update."""
+        """Evaluate once more, after the last update; `errors` stays that of the last log point."""
         last = self._last
         self._freeze_diverged(self._iteration)
         if last is not None:
             infinite = ~np.isfinite(self._numbers(last.total))
             self._freeze(infinite, self._iteration, "the loss is infinite")
-        self._evaluate()
+        errors = self._as_errors(self._evaluate())
         nothing = np.full(self.runs, np.nan)
         return Outcome(
             nothing if last is None else self._numbers(last.total),
             nothing if last is None else self._numbers(last.criterion),
-            self.errors,
+            errors,
             dict(self.diverged_at),
         )
-
-    def evaluate_now(self) -> Errors:
-        """Validation and test errors of the current weights."""
-        self._evaluate()
-        return self.errors
 
     def get_state(self) -> list[dict]:
         """What a resumed trainer needs besides model and optimiser: plain values, one dict a run."""
         if self.compiled is not None:
             self.compiled.pause()
-        self.recorder.flush()
         states = []
         for run, writer in enumerate(self.recorder.writers):
+            # A checkpoint that outlives a power failure needs the log that it refers to.
+            writer.events.sync()
             state = {
                 "interpolation": float(self.errors.interpolation[run]),
                 "extrapolation": float(self.errors.extrapolation[run]),
@@ -224,11 +223,13 @@ class Trainer:
         self.step.set_clock(iteration)
         self._freeze_diverged(iteration)
         errors = self._evaluate()
+        self.errors = self._as_errors(errors)
         if errors:
             self.recorder.write(map(scalar, (METRIC_VALID, METRIC_TEST), errors))
         self._activate_inalu(iteration)
         start_trace(self.model)
         x, t = self.data.feed.next()
+        x = x.contiguous()
         criterion, penalty, total = self.step.loss(x, t, *self.step.prepare(iteration))
         self.recorder.write(observe_modules(self.model, verbose=self.verbose))
         if self.verbose:
@@ -282,11 +283,12 @@ class Trainer:
     def _evaluate(self) -> list[torch.Tensor]:
         if not self.data.evaluation:
             return []
-        errors = evaluate(
+        return evaluate(
             self.model, self.data.evaluation, eval_mode=self.task.evaluates_in_eval_mode
         )
-        self.errors = Errors(*(self._numbers(e).copy() for e in errors))
-        return errors
+
+    def _as_errors(self, errors: Sequence[torch.Tensor]) -> Errors:
+        return Errors(*(self._numbers(e).copy() for e in errors)) if errors else self.errors
 
     def _freeze_diverged(self, iteration: int) -> None:
         """Runs with a weight or a loss that is not a number are reported and no longer logged."""
@@ -310,7 +312,10 @@ class Trainer:
 
     def _restart(self, iteration: int) -> None:
         self.restarts.record(self.errors.interpolation)
-        for run in self.restarts.due(iteration):
+        due = self.restarts.due(iteration)
+        if due and self.compiled is not None:
+            self.compiled.pause()
+        for run in due:
             count = self.restarts.counts[run] - 1
             self._on_message(self._named(run, f"reinit number {count}"))
             self.recorder.text(run, REINIT, f"{count}", rooted=False)

@@ -3,8 +3,8 @@
 A compiler fuses and vectorises long, equal loops well, and badly those over two inputs or one
 output. Here every tensor `(runs, batch, in, …)` becomes an array of cells, one for each index of
 its small dimensions; a cell is a tensor `(runs, batch)`, or `(runs, 1)` for what does not depend on
-the sample. Operations on small dimensions happen while recording; what is left is elementwise,
-and sums over the batch.
+the sample. Operations on small dimensions happen while recording; what is left is elementwise, but
+for reductions over the batch, which are left to torch.
 """
 
 from __future__ import annotations
@@ -16,8 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from .plain_operations import PLAIN_FUNCTIONS, plain
+
 aten = torch.ops.aten
 MAX_CELLS = 256
+INNER_AS_SUM = 4
+"""Matrix products over at most this many inputs round like a sum in order."""
 
 
 class CannotUnroll(Exception):
@@ -41,7 +45,7 @@ class Cells:
 
 
 def unrolled(recorded: torch.fx.GraphModule, runs: int, batch: int) -> Callable:
-    """A function of the same arguments as `recorded`, with the same effects on them."""
+    """A function of the same arguments and results as `recorded`, which changes nothing in place."""
     return lambda *arguments: _Interpreter(recorded, runs, batch).run(*arguments)
 
 
@@ -51,36 +55,39 @@ class _Interpreter:
         self.runs = runs
         self.batch = batch
         self.values: dict[torch.fx.Node, object] = {}
-        self.alias: dict[torch.fx.Node, torch.fx.Node] = {}
-        self.changed: dict[torch.fx.Node, torch.Tensor] = {}
 
     def run(self, *arguments):
         flat = iter(torch.utils._pytree.tree_leaves(arguments))
-        inputs: dict[torch.fx.Node, torch.Tensor] = {}
         needed = _needed(self.graph)
         for node in self.graph.nodes:
             if node.op == "placeholder":
-                inputs[node] = next(flat)
-                self.values[node] = self._split(inputs[node])
+                self.values[node] = self._split(next(flat))
             elif node.op == "output":
-                for changed in self.changed:
-                    inputs[changed].copy_(self._join(self.values[changed]))
                 return tuple(self._join(self._value(v)) for v in node.args[0])
             elif node.op == "get_attr":
                 raise CannotUnroll("a constant tensor")
             elif node in needed:
                 self.values[node] = self._call(node)
+            self._refuse_ambiguous(self.values.get(node))
         raise CannotUnroll("no output")
+
+    def _refuse_ambiguous(self, value) -> None:
+        """Sizes tell the batch from other dimensions, so none may be as long."""
+        if isinstance(value, Cells):
+            batch_axis = None if value.batch is None else len(value.shape) + value.batch
+            if any(
+                size == self.batch and axis != batch_axis
+                for axis, size in enumerate(value.shape)
+                if axis > 0
+            ):
+                raise CannotUnroll("a dimension as long as the batch")
 
     def _value(self, argument):
         if isinstance(argument, torch.fx.Node):
-            return self.values[self._base(argument)]
+            return self.values[argument]
         if isinstance(argument, (list, tuple)):
             return type(argument)(self._value(item) for item in argument)
         return argument
-
-    def _base(self, node: torch.fx.Node) -> torch.fx.Node:
-        return self.alias.get(node, node)
 
     def _split(self, tensor: torch.Tensor) -> Cells | torch.Tensor:
         if tensor.ndim == 0:
@@ -110,24 +117,25 @@ class _Interpreter:
         target = node.target
         name = target._schema.name.removeprefix("aten::")
         arguments = [self._value(a) for a in node.args]
-        if name in ("detach", "alias"):
-            self.alias[node] = self._base(node.args[0])
-            return None
+        if name.endswith("_"):
+            return self._in_place(node, name, arguments)
         handler = getattr(self, f"_{name.strip('_')}", None)
         if handler is not None:
             return handler(node, *arguments, **node.kwargs)
-        if name.endswith("_"):
-            functional = getattr(getattr(aten, name[:-1]), target._overloadname)
-            result = self._pointwise(functional, arguments, node.kwargs)
-            base = self._base(node.args[0])
-            self.values[base] = result
-            self.alias[node] = base
-            if base.op == "placeholder":
-                self.changed[base] = None
-            return None
+        if name in PLAIN_FUNCTIONS and isinstance(arguments[0], Cells):
+            return self._plainly(getattr(plain, name), arguments[0])
         if torch.Tag.pointwise in target.tags:
             return self._pointwise(target, arguments, node.kwargs)
         raise CannotUnroll(f"operation {name}")
+
+    def _in_place(self, node, name: str, arguments: Sequence):
+        """A change of an intermediate value; arguments of the iteration are never changed."""
+        changed = node.args[0]
+        if changed.op == "placeholder":
+            raise CannotUnroll(f"an argument changed by {name}")
+        functional = getattr(getattr(aten, name[:-1]), node.target._overloadname)
+        self.values[changed] = self._pointwise(functional, arguments, node.kwargs)
+        return self.values[changed]
 
     def _pointwise(self, target, arguments: Sequence, keywords: dict):
         operands = [a for a in arguments if isinstance(a, Cells)]
@@ -152,15 +160,22 @@ class _Interpreter:
         shape = np.broadcast_shapes(*(o.shape for o in operands))
         return Cells(cells, tuple(shape), batches.pop() if batches else None)
 
-    def _copy(self, node, target, source, *_):
-        base = self._base(node.args[0])
-        self.values[base] = self._pointwise(aten.add.Tensor, [source, 0.0], {})
-        self.alias[node] = base
-        if base.op == "placeholder":
-            self.changed[base] = None
-
     def _clone(self, node, value, **_):
         return value
+
+    _detach = _alias = _clone
+
+    def _plainly(self, function: Callable, *operands: Cells) -> Cells:
+        """Apply a function of whole tensors."""
+        shape = torch.broadcast_shapes(*(operand.shape for operand in operands))
+        result = function(*(self._whole(operand) for operand in operands))
+        with_batch = any(operand.batch is not None for operand in operands)
+        return self._parts_of_batch(result, shape) if with_batch else self._parts(result)
+
+    def _pow(self, node, base, exponent):
+        if isinstance(base, Cells) and isinstance(exponent, Cells):
+            return self._plainly(plain.power, base, exponent)
+        return self._pointwise(node.target, [base, exponent], {})
 
     def _to_copy(self, node, value, *, dtype=None, **_):
         if dtype is None:
@@ -300,98 +315,128 @@ class _Interpreter:
         index[axis] = slice(start, end, step)
         return Cells(value.cells[tuple(index)], shape, value.batch)
 
-    def _reduce(self, node, value, dims, combine: Callable, over_batch: Callable | None):
-        """Combine cells along `dims`; the batch last, by `over_batch` on a cell."""
+    def _reduce(self, node, value, dims, combine: Callable):
+        """Combine cells along small dimensions, in order."""
         ndim = len(value.shape)
         axes = {d % ndim for d in ([dims] if isinstance(dims, int) else dims)}
-        if 0 in axes:
-            raise CannotUnroll("a reduction over runs")
         batch_axis = None if value.batch is None else ndim + value.batch
-        small_axes = sorted(axes - {batch_axis}, reverse=True)
+        if 0 in axes or batch_axis in axes:
+            raise CannotUnroll("a reduction over runs or a batch")
         cells = value.cells
-        for axis in small_axes:
+        for axis in sorted(axes, reverse=True):
             parts = [cells.take([k], axis) for k in range(cells.shape[axis])]
             total = parts[0]
             for part in parts[1:]:
                 total = _zip_cells(combine, total, part)
             cells = total
-        batch = value.batch
-        if batch_axis in axes:
-            cells = _map_cells(over_batch, cells)
-            batch = None
         shape = tuple(node.meta["val"].shape)
         if len(shape) == ndim:
-            return Cells(cells, shape, batch)
+            return Cells(cells, shape, value.batch)
         kept = [axis for axis in range(ndim) if axis not in axes]
-        if batch is not None:
-            batch = kept.index(batch_axis) - len(kept)
+        batch = None if batch_axis is None else kept.index(batch_axis) - len(kept)
         return Cells(cells.reshape([cells.shape[a] for a in kept]), shape, batch)
 
+    def _whole(self, value: Cells) -> torch.Tensor:
+        """The tensor itself, contiguous; its batch, if any, must come right after the runs."""
+        if value.batch is None:
+            return self._join(value)
+        if len(value.shape) + value.batch != 1:
+            raise CannotUnroll("a batch that is not the second dimension")
+        cells = [cell.expand(self.runs, self.batch) for cell in value.cells.flat]
+        return torch.stack(cells, dim=2).reshape(value.shape)
+
+    def _parts(self, tensor: torch.Tensor) -> Cells:
+        """Cells of a tensor without a batch."""
+        shape = tuple(tensor.shape)
+        cells = np.empty((1, *shape[1:]), dtype=object)
+        for index in np.ndindex(*cells.shape):
+            cells[index] = tensor[(slice(None), *index[1:])].unsqueeze(1)
+        return Cells(cells, shape, None)
+
+    def _parts_of_batch(self, tensor: torch.Tensor, shape: tuple[int, ...]) -> Cells:
+        """Cells of a tensor whose second dimension is the batch."""
+        cells = np.empty((1, 1, *shape[2:]), dtype=object)
+        for index in np.ndindex(*cells.shape):
+            cells[index] = tensor[(slice(None), slice(None), *index[2:])]
+        return Cells(cells, tuple(shape), 1 - len(shape))
+
+    def _sigmoid_backward(self, node, grad, y):
+        """(grad (1 - y)) y, in torch's own order; compilers use another."""
+        rest = self._pointwise(aten.rsub.Scalar, [y, 1.0], {})
+        product = self._pointwise(aten.mul.Tensor, [grad, rest], {})
+        return self._pointwise(aten.mul.Tensor, [product, y], {})
+
     def _sum(self, node, value, dims=None, keepdim=False, **_):
+        if isinstance(value, Cells) and value.cells.flat[0].dtype == torch.bool:
+            value = self._to_copy(node, value, dtype=torch.int64)  # true and true count two
         if dims is None:
             # The sum of all runs' losses: only the shape of its gradient, one, is of interest.
             if any(user.target is not aten.ones_like.default for user in node.users):
                 raise CannotUnroll("a sum over everything")
             return value.cells.flat[0].new_zeros(())
-        return self._reduce(node, value, dims, torch.add, lambda c: c.sum(1, keepdim=True))
+        dims = [dims] if isinstance(dims, int) else list(dims)
+        if value.batch is None or value.batch not in [d % -len(value.shape) for d in dims]:
+            return self._reduce(node, value, dims, torch.add)
+        return self._parts(plain.sum(self._whole(value), dims, keepdim))
 
     def _mean(self, node, value, dims=None, keepdim=False, **_):
         if dims is None:
             raise CannotUnroll("a mean over everything")
         dims = [dims] if isinstance(dims, int) else dims
         count = math.prod(value.shape[d] for d in dims)
-        return self._pointwise(aten.div.Scalar, [self._sum(node, value, dims), count], {})
+        total = self._sum(node, value, dims, keepdim)
+        return self._pointwise(aten.div.Scalar, [total, count], {})
 
     def _prod(self, node, value, dim=None, keepdim=False, **_):
-        if dim is None or dim % len(value.shape) - len(value.shape) == value.batch:
-            raise CannotUnroll("a product over a batch")
-        return self._reduce(node, value, dim, torch.mul, None)
+        if dim is None:
+            raise CannotUnroll("a product over everything")
+        return self._reduce(node, value, dim, torch.mul)
 
     def _linalg_vector_norm(self, node, value, order=2, dims=None, keepdim=False, **_):
-        if dims is None or value.batch is not None or order not in (1, 2):
-            raise CannotUnroll("a norm")
-        if order == 1:
-            magnitudes = self._pointwise(aten.abs.default, [value], {})
-            return self._reduce(node, magnitudes, dims, torch.add, None)
-        squares = self._pointwise(aten.mul.Tensor, [value, value], {})
-        total = self._reduce(node, squares, dims, torch.add, None)
-        return self._pointwise(aten.sqrt.default, [total], {})
+        if dims is None or value.batch is not None:
+            raise CannotUnroll("a norm over everything or over a batch")
+        return self._parts(plain.norm(self._join(value), order, list(dims), keepdim))
 
     def _bmm(self, node, left, right):
-        rows, inner = left.cells.shape[1:]
+        shape = tuple(node.meta["val"].shape)
+        if left.batch == -1 and right.batch == -2:
+            transposed = self._permute(node, left, (0, 2, 1))
+            return self._parts(plain.batch_product(self._whole(transposed), self._whole(right)))
+        if left.batch == -2 and right.batch is None:
+            return self._rows_product(left, right, shape)
+        raise CannotUnroll("a matrix product of another form")
+
+    def _rows_product(self, left, right, shape) -> Cells:
+        _, _, inner = left.cells.shape
         columns = right.cells.shape[2]
-        cells = np.empty((1, rows, columns), dtype=object)
-        over_batch = left.batch == -1
-        if over_batch != (right.batch == -2):
-            raise CannotUnroll("a matrix product over half a batch")
-        for i, j in np.ndindex(rows, columns):
-            terms = [left.cells[0, i, k] * right.cells[0, k, j] for k in range(inner)]
+        cells = np.empty((1, 1, columns), dtype=object)
+        if inner > INNER_AS_SUM:
+            weights = self._join(Cells(right.cells.transpose(0, 2, 1), _swapped(right.shape), None))
+            product = plain.linear_product(self._whole(left), weights)
+            for j in range(columns):
+                cells[0, 0, j] = product[:, :, j]
+            return Cells(cells, shape, -2)
+        for j in range(columns):
+            terms = [left.cells[0, 0, k] * right.cells[0, k, j] for k in range(inner)]
             total = terms[0]
             for term in terms[1:]:
                 total = total + term
-            cells[0, i, j] = total.sum(1, keepdim=True) if over_batch else total
-        batch = None
-        if not over_batch:
-            batch = -2 if left.batch == -2 else right.batch
-        return Cells(cells, tuple(node.meta["val"].shape), batch)
+            cells[0, 0, j] = total
+        return Cells(cells, shape, -2)
+
+
+def _swapped(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return (*shape[:-2], shape[-1], shape[-2])
 
 
 def _needed(graph: torch.fx.Graph) -> set[torch.fx.Node]:
-    """Nodes that an output or a change in place depends on."""
+    """Nodes that an output depends on."""
     needed: set[torch.fx.Node] = set()
     for node in reversed(graph.nodes):
-        changes = node.op == "call_function" and node.target._schema.is_mutable
-        if node.op == "output" or changes or node in needed:
+        if node.op == "output" or node in needed:
             needed.add(node)
             needed.update(node.all_input_nodes)
     return needed
-
-
-def _map_cells(function: Callable, cells: np.ndarray) -> np.ndarray:
-    result = np.empty(cells.shape, dtype=object)
-    for index in np.ndindex(*cells.shape):
-        result[index] = function(cells[index])
-    return result
 
 
 def _zip_cells(function: Callable, left: np.ndarray, right: np.ndarray) -> np.ndarray:

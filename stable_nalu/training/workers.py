@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
-import queue
 import signal
 from collections.abc import Sequence
-from multiprocessing.queues import Queue
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
 
 import torch
 
@@ -15,7 +15,7 @@ from stable_nalu.errors import UsageError
 from stable_nalu.options import SCRIPTS
 
 from .console import PlanConsole, StackView
-from .interruption import Interruption
+from .interruption import STOP_SIGNALS, Interruption
 from .shards import PlannedRun
 from .stack_run import StackResult, train_stack
 from .task import TASKS
@@ -23,6 +23,15 @@ from .task import TASKS
 POLL_SECONDS = 0.5
 
 Stack = list[PlannedRun]
+Share = list[tuple[int, Stack]]
+
+
+@dataclass(frozen=True)
+class Worker:
+    """A process and the end of its pipe; a pipe each, so that none can block another by dying."""
+
+    process: BaseProcess
+    connection: Connection
 
 
 def train_in_workers(
@@ -32,73 +41,95 @@ def train_in_workers(
     console: PlanConsole,
     interruption: Interruption,
 ) -> list[StackResult]:
-    """Train the stacks in `workers` processes; a signal is passed on to all of them."""
-    context = multiprocessing.get_context("spawn")
-    results: Queue = context.Queue()
+    """Train the stacks in `workers` processes; a signal makes all of them save and stop."""
     shares = [
         [(k, stack) for k, stack in enumerate(stacks) if k % workers == w] for w in range(workers)
     ]
-    processes = [
-        context.Process(target=_work, args=(script, share, results), daemon=False)
-        for share in shares
-    ]
-    for process in processes:
-        process.start()
+    crew = [_start(script, share) for share in shares]
     try:
-        return _collect(len(stacks), processes, results, console, interruption)
+        return _collect(len(stacks), crew, console, interruption)
     finally:
-        for process in processes:
-            if process.is_alive():
-                process.terminate()
-            process.join()
+        _dismiss(crew)
 
 
-def _collect(count, processes, results, console, interruption) -> list[StackResult]:
+def _start(script: str, share: Share) -> Worker:
+    context = multiprocessing.get_context("spawn")
+    receiving, sending = context.Pipe(duplex=False)
+    process = context.Process(target=_work, args=(script, share, sending), daemon=False)
+    # Inherited by the worker: signals wait until it can handle them.
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
+    sending.close()
+    return Worker(process, receiving)
+
+
+def _collect(
+    count: int, crew: Sequence[Worker], console: PlanConsole, interruption: Interruption
+) -> list[StackResult]:
     done: dict[int, StackResult] = {}
+    working = {worker.connection: worker.process for worker in crew}
     told = False
-    while len(done) < count:
+    while working:
         if interruption.signal_number is not None and not told:
             told = True
-            for process in processes:
-                if process.is_alive():
-                    os.kill(process.pid, signal.SIGTERM)
-        try:
-            message = results.get(timeout=POLL_SECONDS)
-        except queue.Empty:
-            if not any(process.is_alive() for process in processes) and results.empty():
-                lost = sorted(set(range(count)) - set(done))
-                raise UsageError(
-                    f"a worker process ended early; stacks {lost} are incomplete: "
-                    "run the same command with --resume, or with fewer --workers"
-                )
-            continue
-        kind, *arguments = message
-        if kind == "result":
-            stack, result = arguments
-            done[stack] = result
-        elif kind == "error":
-            raise UsageError(arguments[0])
-        else:
-            getattr(console, kind)(*arguments)
+            for process in working.values():
+                process.terminate()
+        for connection in wait(list(working), POLL_SECONDS):
+            try:
+                kind, *arguments = connection.recv()
+            except EOFError:
+                process = working.pop(connection)
+                process.join()
+                if process.exitcode:
+                    console.line(f"a worker process ended early, exit code {process.exitcode}")
+                continue
+            if kind == "result":
+                stack, done[stack] = arguments
+            elif kind == "error":
+                raise UsageError(arguments[0])
+            else:
+                getattr(console, kind)(*arguments)
+    lost = sorted(set(range(count)) - set(done))
+    if lost:
+        raise UsageError(
+            f"a worker process ended early; stacks {', '.join(map(str, lost))} are incomplete: "
+            "run the same command with --resume, or with fewer --workers"
+        )
     return [done[k] for k in range(count)]
 
 
-def _work(script: str, share: Sequence[tuple[int, Stack]], results: Queue) -> None:
+def _dismiss(crew: Sequence[Worker]) -> None:
+    """Have all workers save and stop; nobody listens to what they still have to say."""
+    for worker in crew:
+        worker.connection.close()
+        worker.process.terminate()
+    for worker in crew:
+        worker.process.join()
+
+
+def _work(script: str, share: Share, connection: Connection) -> None:
     torch.set_num_threads(1)
+    with Interruption(insists=False) as interruption:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
 
-    def send(method: str, *arguments) -> None:
-        results.put((method, *arguments))
+        def send(kind: str, *arguments: object) -> None:
+            try:
+                connection.send((kind, *arguments))
+            except OSError:  # the process that started this one is gone
+                interruption.signal_number = signal.SIGTERM
 
-    with Interruption() as interruption:
         for k, stack in share:
             if interruption.signal_number is not None:
-                results.put(("result", k, StackResult(interrupted_at=stack[0].start)))
+                send("result", k, StackResult(interrupted_at=stack[0].start))
                 continue
             view = StackView(send, k, len(stack))
             try:
                 result = train_stack(SCRIPTS[script], TASKS[script], stack, view, interruption)
             except UsageError as error:
-                results.put(("error", str(error)))
+                send("error", str(error))
                 return
             view.close()
-            results.put(("result", k, result))
+            send("result", k, result)

@@ -78,12 +78,21 @@ class EventFile:
         content = b"".join(self._buffer)
         # Writing at a known position instead of appending repairs a flush that failed half-way,
         # such as on a full disk: the next one writes over its rest.
-        with self.path.open("r+b") as file:
-            file.seek(self._position)
-            file.write(content)
+        try:
+            with self.path.open("r+b") as file:
+                file.seek(self._position)
+                file.write(content)
+        except OSError as error:
+            raise UsageError(f"cannot write {self.path}: {error.strerror}") from error
         self._position += len(content)
         self._buffer.clear()
         self._buffered = 0
+
+    def sync(self) -> None:
+        """Flush, and have the operating system bring all to the disk."""
+        self.flush()
+        with self.path.open("rb") as file:
+            os.fsync(file.fileno())
 
     def close(self) -> None:
         """Flush; adding afterwards is an error."""

@@ -66,16 +66,34 @@ class RunFolder:
             path.mkdir(parents=True, exist_ok=True)
             lock = _lock(path)
             try:
+                _check(path, record, run_control, remove_existing_data, resume, ways_out)
                 if resume is not None:
-                    events = _continue(path, record, run_control, resume, ways_out)
+                    events = _continue(path, record, resume)
                 else:
-                    events = _start(path, record, run_control, remove_existing_data, ways_out)
+                    events = _start(path, record)
             except BaseException:
                 os.close(lock)
                 raise
         except OSError as error:
             raise UsageError(_unwritable(path, error)) from error
         return cls(path, events, lock)
+
+    @staticmethod
+    def check(
+        path: Path,
+        record: RunRecord,
+        *,
+        run_control: Collection[str] = (),
+        remove_existing_data: bool = False,
+        resume: ResumePoint | None = None,
+        ways_out: Sequence[str] = WAYS_OUT,
+    ) -> None:
+        """Raise what `claim` would raise because of data that is there, and change nothing."""
+        try:
+            if path.is_dir():
+                _check(path, record, run_control, remove_existing_data, resume, ways_out)
+        except OSError as error:
+            raise UsageError(_unwritable(path, error)) from error
 
     def resume_point(self) -> ResumePoint:
         """Flush, and tell where a later process may continue."""
@@ -101,47 +119,50 @@ def visible_entries(folder: Path) -> list[Path]:
     return sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
 
 
-def _start(
+def _check(
     path: Path,
     record: RunRecord,
     run_control: Collection[str],
     remove_existing_data: bool,
+    resume: ResumePoint | None,
     ways_out: Sequence[str],
-) -> EventFile:
+) -> None:
+    """Refuse data that may be neither continued nor removed."""
     existing = visible_entries(path)
-    if existing and not remove_existing_data:
+    if resume is not None:
+        _refuse_other_configuration("continue", path, record, run_control, ways_out)
+        _refuse_other_log(path, existing, resume)
+    elif existing and not remove_existing_data:
         raise UsageError(
-            f"{path} already holds data of a run: use {', '.join(ways_out[:-1])}, "
-            f"or {ways_out[-1]}"
+            f"{path} already holds data of a run: use {', '.join(ways_out[:-1])}, or {ways_out[-1]}"
         )
-    if existing:
+    elif existing:
         _refuse_other_configuration("remove", path, record, run_control, ways_out)
         foreign = [entry.name for entry in existing if not _is_event_file(entry)]
         if foreign:
             raise UsageError(
                 f"will not remove {path}: besides event files it holds {', '.join(foreign)}"
             )
-        for entry in existing:
-            entry.unlink()
-    record.write(path)
-    return EventFile.create_in(path)
 
 
-def _continue(
-    path: Path,
-    record: RunRecord,
-    run_control: Collection[str],
-    resume: ResumePoint,
-    ways_out: Sequence[str],
-) -> EventFile:
-    _refuse_other_configuration("continue", path, record, run_control, ways_out)
-    names = [entry.name for entry in visible_entries(path)]
+def _refuse_other_log(path: Path, existing: Sequence[Path], resume: ResumePoint) -> None:
+    names = [entry.name for entry in existing]
     if names != [resume.event_file]:
         raise UsageError(
             f"cannot continue {path}: the checkpoint belongs to {resume.event_file}, "
             f"the folder holds {', '.join(names) or 'no event file'}; "
             "start anew without --load-checkpoint"
         )
+
+
+def _start(path: Path, record: RunRecord) -> EventFile:
+    for entry in visible_entries(path):
+        entry.unlink()
+    record.write(path)
+    return EventFile.create_in(path)
+
+
+def _continue(path: Path, record: RunRecord, resume: ResumePoint) -> EventFile:
     events = EventFile(path / resume.event_file, position=resume.position)
     record.resumed(RunRecord.read(path)).write(path)
     return events

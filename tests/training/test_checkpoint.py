@@ -92,8 +92,9 @@ def test_long_names(tmp_path):
 
 def test_a_file_below_a_file_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("x")
+    message = r"cannot write .*: (Not a directory|File exists); set SAVE_DIR"
     for write in (lambda p: save_torch(p, CONTENT), require_writable):
-        with pytest.raises(UsageError, match=r"cannot write .*: (Not a directory|File exists); set SAVE_DIR"):
+        with pytest.raises(UsageError, match=message):
             write(tmp_path / "file" / "run.pth")
     (tmp_path / "run.pth").mkdir()
     with pytest.raises(UsageError, match="cannot write"):

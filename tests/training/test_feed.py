@@ -19,9 +19,7 @@ def forks(*words, script="single_layer"):
 
 
 def build(*words, remaining, stacked):
-    return Feed(
-        forks(*words), BATCH, 2, stacked=stacked, device=CPU, remaining=remaining
-    )
+    return Feed(forks(*words), BATCH, 2, stacked=stacked, device=CPU, remaining=remaining)
 
 
 def expected_batches(count, *words):
@@ -90,9 +88,7 @@ def test_float64():
 
 def test_training_validation_and_test_fork_in_this_order():
     configs = configurations("single_layer", "--seed", "4", "--input-size", "10")
-    data = build_data(
-        TASKS["single_layer"], configs, stacked=False, device=CPU, iterations=3
-    )
+    data = build_data(TASKS["single_layer"], configs, stacked=False, device=CPU, iterations=3)
     parent = build_dataset(configs[0])
     train = parent.fork([1, 2])
     assert torch.equal(data.feed.next()[0], train[0:128][0])
@@ -105,9 +101,7 @@ def test_single_layer_tests_with_the_extrapolating_normal_distribution():
     words = ("--sample-distribution", "truncated-normal", "1", "3", "10", "3")
     ranges = ("--interpolation-range", "[-5,10]", "--extrapolation-range", "[-5,15]")
     configs = configurations("single_layer", *words, *ranges)
-    data = build_data(
-        TASKS["single_layer"], configs, stacked=False, device=CPU, iterations=1
-    )
+    data = build_data(TASKS["single_layer"], configs, stacked=False, device=CPU, iterations=1)
     validation, test = data.evaluation
     assert validation._x.mean() < 4
     assert test._x.mean() > 8

@@ -152,7 +152,8 @@ def test_runs_have_their_own_weights_and_ramps():
     model = Penalised(NUMBERS, runs=(1, 2, 3, 4))
     penalties = Penalties(configs, model, stacked=True)
     weight = at(penalties, 100)["W"]
-    expected = [config.regualizer * (0.5, 0)[config.regualizer_scaling_start > 0] for config in configs]
+    expected = [0 if c.regualizer_scaling_start else 0.5 * c.regualizer for c in configs]
+    assert expected == [0.5, 0, 5, 0]
     assert weight.tolist() == expected
     total = penalties.total([("W", weight)])
     assert total.tolist() == [w * W_SUM * k for w, k in zip(expected, (1, 2, 3, 4), strict=True)]

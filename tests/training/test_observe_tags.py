@@ -229,7 +229,10 @@ def test_activations_of_the_network():
     ("unit", "keys"),
     [
         ("NAC", ("nac/regualizer/z",)),
-        ("ReRegualizedLinearMNAC", ("nac/regualizer/W", "nac/regualizer/z", "nac/regualizer/W-OOB")),
+        (
+            "ReRegualizedLinearMNAC",
+            ("nac/regualizer/W", "nac/regualizer/z", "nac/regualizer/W-OOB"),
+        ),
         ("NPU", ("npu/regualizer/g-NPU", "npu/regualizer/W-NPU")),
         ("RealNPU", ("real_npu/regualizer/g-NPU", "real_npu/regualizer/W-NPU")),
         ("iNALU", ("inalu/regualizer/inalu",)),

@@ -41,9 +41,7 @@ def errors(kind, iterations, log_interval, seed=0):
 
 
 @pytest.mark.parametrize("log_interval", [1, 7, 100])
-@pytest.mark.parametrize(
-    "kind", ["constant", "falling", "rising", "noisy", "small", "alternating"]
-)
+@pytest.mark.parametrize("kind", ["constant", "falling", "rising", "noisy", "small", "alternating"])
 @pytest.mark.parametrize(("interval", "max_stored"), [(10, 50), (7, 51), (1, 2)])
 def test_restarts_when_the_list_does(kind, log_interval, interval, max_stored):
     rule, reference = RestartRule(1, interval, max_stored, 1.0), ListRule(interval, max_stored, 1.0)

@@ -72,9 +72,7 @@ def optimizer(rows: pd.DataFrame) -> pd.Series:
     )
 
 
-def _swept(
-    x: str, expected: tuple[object, ...], best_range: int = 5000
-) -> Runs:
+def _swept(x: str, expected: tuple[object, ...], best_range: int = 5000) -> Runs:
     return Runs(
         x=x,
         threshold=LOOKED_UP,
@@ -136,7 +134,9 @@ def _hidden_ablation() -> Entry:
         style="line",
         breaks=(2, 4, 6, 8, 10),
     )
-    return Entry(key, ARITHMETIC, "Figure 7", "NMU without penalty or clamp", (part,), (Series((key,)),))
+    return Entry(
+        key, ARITHMETIC, "Figure 7", "NMU without penalty or clamp", (part,), (Series((key,)),)
+    )
 
 
 def _range() -> Entry:
@@ -260,9 +260,7 @@ def _gates() -> Entry:
         only=(Only("operation", ("mul", "add")),),
     )
     parts = (
-        Histogram(
-            stem=key, runs=runs, column="network.layer_2.nalu.gate.mean", size=standard(7.0)
-        ),
+        Histogram(stem=key, runs=runs, column="network.layer_2.nalu.gate.mean", size=standard(7.0)),
         Table(
             stem=key,
             runs=runs,
@@ -306,7 +304,7 @@ def _tables() -> Entry:
 
 
 def _simple() -> Entry:
-    runs = Runs(x="operation", threshold=LOOKED_UP, models=MULTIPLIERS)
+    runs = Runs(x="operation", threshold=LOOKED_UP, models=("Linear", *MULTIPLIERS))
     part = Table(
         stem="simple_mul",
         runs=runs,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from stable_nalu.catalogue.ranges import INTERPOLATION_ORDER
 from stable_nalu.statistics.display_names import MODELS
 
 from ..entry import PRIMER, ROBUST, Entry, Series
-from stable_nalu.catalogue.ranges import INTERPOLATION_ORDER
-
 from ..parts import Panels, Runs, Surface, Table, Threshold
 
 # Simulated thresholds, as in the primer, when their file is beside the exported ones.

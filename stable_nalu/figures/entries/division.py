@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..entry import DIVISION, Entry, Series
 from stable_nalu.catalogue.ranges import INTERPOLATION_ORDER
 
+from ..entry import DIVISION, Entry, Series
 from ..parts import GoldErrors, Panels, Runs, Threshold
 
 SINGLE = Threshold(flat=1e-5)
@@ -43,7 +43,11 @@ def _over(expected: tuple[str, ...]) -> Panels:
 
 
 def _key(
-    key: str, number: str, shows: str, series: dict[str, str | tuple[str, ...]], part: Panels = _RANGE
+    key: str,
+    number: str,
+    shows: str,
+    series: dict[str, str | tuple[str, ...]],
+    part: Panels = _RANGE,
 ) -> Entry:
     """A figure of labelled files; several paths of one file are tried in turn."""
     found = tuple(
@@ -142,9 +146,7 @@ RANGES = (
         {"Real NPU (modified)": "sltr-in2/mixed-sign-ds_realnpu-modified"},
         _over(MIXED_SIGNS),
     ),
-    _key(
-        "nips-sltr-in10", "Figure 6", "Ten inputs, with redundancy", _in("sltr-in10", MODULES)
-    ),
+    _key("nips-sltr-in10", "Figure 6", "Ten inputs, with redundancy", _in("sltr-in10", MODULES)),
     _key(
         "nips-in2-nru-lr",
         "Figure 10",
@@ -160,7 +162,11 @@ RANGES = (
         "nips-realnpu-L2",
         "Figure 14",
         "Real NPU: L1 and L2 penalties",
-        {"No reg": f"{_MOD}/L1F", "L1": _BASELINE, "L2": _either(f"{_MOD}/L2", "realnpu-modifications/L2")},
+        {
+            "No reg": f"{_MOD}/L1F",
+            "L1": _BASELINE,
+            "L2": _either(f"{_MOD}/L2", "realnpu-modifications/L2"),
+        },
     ),
     _key(
         "nips-sltr-in10-npu",

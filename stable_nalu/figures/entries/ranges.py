@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..entry import ROBUST, Entry, Series
 from stable_nalu.catalogue.ranges import INTERPOLATION_ORDER
 
+from ..entry import ROBUST, Entry, Series
 from ..parts import Panels, Runs, Threshold
 
 RUNS = Runs(

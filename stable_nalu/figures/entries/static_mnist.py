@@ -64,9 +64,7 @@ def _parts(base: str) -> tuple[Part, ...]:
     )
 
 
-def _key(
-    key: str, number: str, shows: str, series: dict[str, str], published: str = ""
-) -> Entry:
+def _key(key: str, number: str, shows: str, series: dict[str, str], published: str = "") -> Entry:
     found = tuple(Series((name,), label) for label, name in series.items())
     folders = ("static-mnist/mul", "static-mnist/add")
     return Entry(key, ROBUST, number, shows, _parts("{key}"), found, folders, published)
@@ -278,9 +276,7 @@ def _classes(key: str, number: str, shows: str, ids: tuple[int, int, int, int, i
         Series((f"{run}_class_accs",), label) for run, label in zip(runs, labels, strict=True)
     )
     part = Bars(stem=f"{key}_class_accs")
-    return Entry(
-        f"class_accs-{key}", ROBUST, number, shows, (part,), series, ("class-accs",), key
-    )
+    return Entry(f"class_accs-{key}", ROBUST, number, shows, (part,), series, ("class-accs",), key)
 
 
 _ISOLATED_IDS = (23, 25, 24, 22, 70)

@@ -48,9 +48,7 @@ class Bottom:
     lines: bool
 
 
-def framed(
-    size: tuple[float, float], columns: int, tick_height: float, bottom: Bottom
-) -> Frame:
+def framed(size: tuple[float, float], columns: int, tick_height: float, bottom: Bottom) -> Frame:
     """Panels as high as a figure of this size leaves; strip and note make it higher."""
     width = size[0]
     handles = legend_handles(bottom)
@@ -117,10 +115,22 @@ def legend_columns(width: float, labels: Sequence[str]) -> int:
 
 
 def footnote(figure: Figure, *sentences: str) -> None:
-    """Small grey text at the bottom of a figure that lays itself out."""
+    """Small grey text at the bottom of a figure that lays itself out, below its legend."""
     text = " ".join(sentence for sentence in sentences if sentence)
-    characters = max(40, int(figure.get_figwidth() * 23))
-    figure.supxlabel("\n".join(textwrap.wrap(text, characters)), fontsize=5.5, color="0.35")
+    lines = textwrap.wrap(text, max(40, int(figure.get_figwidth() * 23)))
+    height = figure.get_figheight() / CM
+    share = (0.15 + NOTE_LINE * len(lines)) / height
+    above = share
+    for below in figure.legends:
+        below.set_bbox_to_anchor((0.5, share), transform=figure.transFigure)
+        below.set_in_layout(False)
+        pixels = below.get_window_extent(figure.canvas.get_renderer()).height  # type: ignore
+        above = max(above, share + pixels / figure.bbox.height)
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.set(rect=(0, above, 1, 1 - above))
+    note = "\n".join(lines)
+    figure.text(0.5, 0.1 / height, note, ha="center", va="bottom", fontsize=5.5, color="0.35")
 
 
 def legend(figure: Figure, bottom: Bottom) -> None:
@@ -128,7 +138,7 @@ def legend(figure: Figure, bottom: Bottom) -> None:
     handles = legend_handles(bottom)
     labels = [str(handle.get_label()) for handle in handles]
     columns = legend_columns(figure.get_figwidth() / CM, labels)
-    figure.legend(handles=handles, loc="outside lower center", ncols=columns, handlelength=2.6)
+    figure.legend(handles=handles, loc="lower center", ncols=columns, handlelength=2.6)
 
 
 def counts(

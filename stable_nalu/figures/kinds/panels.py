@@ -10,11 +10,11 @@ import pandas as pd
 
 from stable_nalu.statistics.summary import MEASURES, long_form
 
-from ..estimate import TITLES, estimate, points
+from ..estimate import TITLES, points, reduced_and_estimated
 from ..order import half_open
 from ..parts import Panels
 from ..product import Context, Product
-from ..runs import Reduced, reduce_series, x_values
+from ..runs import Reduced, x_values
 from ..style import MISSING, Look, drawing, looks
 from .decoration import Bottom, counts, framed
 
@@ -33,9 +33,8 @@ EXPLAINED = (
 
 def render(part: Panels, context: Context) -> Product:
     """Reduce, estimate, draw."""
-    reduced = reduce_series(context.series, part.runs, context.source, context.setups)
     by = grouping(part)
-    summary = estimate(reduced.runs, by, context.estimators)
+    reduced, summary = reduced_and_estimated(part.runs, by, context)
     with drawing():
         figure = draw(part, reduced, summary, context)
     stem = context.stem(part.stem)
@@ -75,7 +74,7 @@ def draw(part: Panels, reduced: Reduced, summary: pd.DataFrame, context: Context
     note = " ".join(filter(None, (runs, EXPLAINED, context.stamp)))
     bottom = Bottom(shown, texts, absent, note, part.x_label, part.style != "dodge")
     longest = max((len(tick_text(part, value)) for value in values), default=1)
-    ticks = 0.3 + 0.095 * longest if part.style == "dodge" else 0.4
+    ticks = 0.25 + 0.085 * longest if part.style == "dodge" else 0.4
     frame = framed(part.size, len(measures), ticks, bottom)
     for measure, (axes, below) in zip(measures, frame.panels, strict=True):
         draw_x_axis(axes, below, part, values)

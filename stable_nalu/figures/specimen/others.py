@@ -68,9 +68,7 @@ def paths(entry: Entry, part: Part, seeds: int, rows: int) -> Frames:
             start = draw.uniform(-0.8, 0.8, 4)
             goal = np.array([1.0, -1.0, 1.0, 1.0])
             values = start + (goal - start) * turn[:, None] ** np.array([1, 2, 1, 2])
-            table = pd.DataFrame(
-                values, columns=["weights.w0", "weights.w1", "gate.g0", "gate.g1"]
-            )
+            table = pd.DataFrame(values, columns=["weights.w0", "weights.w1", "gate.g0", "gate.g1"])
             table.insert(0, "name", name)
             table.insert(1, "step", np.arange(rows) * 1000)
             blocks.append(table)

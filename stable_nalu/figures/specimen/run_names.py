@@ -67,7 +67,7 @@ def operations(entry: Entry, runs: Runs) -> tuple[str, ...]:
             return tuple(map(str, only.values))
     if match := re.search(r"_op-([a-z-]+)$", getattr(entry.parts[0], "stem", "")):
         return tuple(match[1].split("-"))
-    return ("add", "sub", "mul") if entry.key.startswith("function_task") else ("mul",)
+    return ("add", "sub", "mul", "div") if entry.key.startswith("function_task") else ("mul",)
 
 
 def run_fields(entry: Entry, runs: Runs, one: Series) -> list[Fields]:
@@ -88,6 +88,8 @@ def run_fields(entry: Entry, runs: Runs, one: Series) -> list[Fields]:
             fields["regualizer.oob"] = 0.0
         if x is not None and runs.x != "operation":
             fields[runs.x] = x
+        if runs.inclusive:
+            fields["tested"] = x
         variants = [fields]
         if runs.extra == "optimizer":
             kinds = (("adam", 0.0), ("sgd", 0.0), ("sgd", 0.9))
@@ -106,7 +108,7 @@ def run_name(fields: Fields, seed: int) -> str:
         numbers = _NUMBER.findall(family)
         tail = f"_D-{letter}" if letter else f"_D-tn-{numbers[0]}-{numbers[1]}-10-3"
         trained = "U" + bounds
-    tested = _TRAINED_TO_TESTED.get(trained, trained if trained.startswith("U[0,0") else "U[2,6]")
+    tested = str(fields.get("tested") or _TRAINED_TO_TESTED.get(trained, "U[2,6]"))
     if fields["input.size"] == 4 and fields.get("simple"):
         sizes = "z-simple"
     else:

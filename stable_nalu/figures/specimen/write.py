@@ -47,7 +47,7 @@ class Extent:
 
 
 SMALL = Extent(seeds=4, rows=5)
-USUAL = Extent(seeds=25, rows=21)
+USUAL = Extent(seeds=10, rows=11)
 
 Frames = dict[str, pd.DataFrame]
 
@@ -176,9 +176,7 @@ def _sequences(runs: Runs, entry: Entry, extent: Extent) -> Frames:
     return frames
 
 
-def _sequence_run(
-    name: str, runs: Runs, rows: int, level: float, reach: float
-) -> pd.DataFrame:
+def _sequence_run(name: str, runs: Runs, rows: int, level: float, reach: float) -> pd.DataFrame:
     draw = random(name, reach)
     steps = np.arange(rows) * 500
     fall = np.linspace(3, 1, rows)

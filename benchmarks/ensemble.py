@@ -1,0 +1,150 @@
+"""Hundreds of runs at once: cost of a run and iteration against bare loops and bare drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from stable_nalu.training.interruption import Interruption
+
+from . import bare
+from .clock import Cost, median, spent
+from .stopwatch import Stopwatch, train
+from .table import Row, microseconds
+
+REPEATS = 7
+BARE_ITERATIONS = 2000
+DRAWN_ELEMENTS = 2**16
+SINGLE_LAYER_RANGES = (
+    "--interpolation-range [-20,-10] [-2,-1] [-1.2,-1.1] [-0.2,-0.1] [-2,2] [0.1,0.2] [1,2] "
+    "[1.1,1.2] [10,20] --extrapolation-range [-40,-20] [-6,-2] [-6.1,-1.2] [-2,-0.2] "
+    "[[-6,-2],[2,6]] [0.2,2] [2,6] [1.2,6] [20,40]"
+)
+SINGLE_LAYER = f"{SINGLE_LAYER_RANGES} --seed 0-24 --no-cuda --no-save --log-interval 1000000000"
+TEN_INPUTS = "--input-size 10 --subset-ratio 0.1 --max-iterations 100000"
+NMU = "--operation mul --layer-type ReRegualizedLinearMNAC --nac-mul mnac"
+REAL_NPU = (
+    "--operation div --layer-type RealNPU --nac-mul real-npu --learning-rate 5e-3 "
+    "--regualizer-shape none --regualizer 0 --regualizer-beta-start 1e-9 "
+    "--regualizer-beta-end 1e-7 --regualizer-l1 --npu-clip wg --regualizer-npu-w 1 "
+    "--regualizer-gate 1 --npu-Wr-init xavier-uniform-constrained --reg-scale-type madsen"
+)
+NRU = "--operation div --layer-type NRU --nac-mul mnac"
+NMRU = "--operation div --layer-type SignNMRU --clip-grad-norm 1 --learning-rate 1e-2"
+ARITHMETIC = (
+    "--operation mul --layer-type ReRegualizedLinearNAC --nac-mul mnac --seed 0-49 --no-cuda "
+    "--no-save --log-interval 1000000000 --max-iterations 5000000"
+)
+
+
+def ramp(start: int, end: int) -> str:
+    """The penalty's scale grows between two iterations."""
+    return f"--regualizer-scaling-start {start} --regualizer-scaling-end {end}"
+
+
+@dataclass(frozen=True)
+class Case:
+    """Runs of one command line, and the bare loop of one of them."""
+
+    title: str
+    script: str
+    words: str
+    model: Callable[[], torch.nn.Module]
+    batch: bare.Batch
+    inputs: int
+    runs: int
+    aim: str
+    iterations: int
+    drawing_aim: str | None = None
+
+
+def _two(title: str, words: str, model: type, batch: bare.Batch, drawing: str | None = None):
+    words = f"{words} {SINGLE_LAYER} --max-iterations 50000"
+    aim = "1/50"
+    return Case(title, "single_layer", words, lambda: model(2), batch, 2, 225, aim, 2000, drawing)
+
+
+def _ten(title: str, words: str, model: type, batch: bare.Batch):
+    words = f"{words} {SINGLE_LAYER} {TEN_INPUTS}"
+    return Case(
+        f"{title}, 10 inputs",
+        "single_layer",
+        words,
+        lambda: model(10),
+        lambda random: batch(random, 10),
+        10,
+        225,
+        "1/40",
+        500,
+    )
+
+
+CASES = {
+    "in2": [
+        _two("NMU", f"{NMU} {ramp(20000, 35000)}", bare.NMU, bare.multiply, "3"),
+        _two("Real NPU", f"{REAL_NPU} {ramp(40000, 50000)}", bare.RealNPU, bare.divide),
+        _two("NRU", f"{NRU} --learning-rate 1 {ramp(20000, 35000)}", bare.NRU, bare.divide),
+        _two("NMRU", f"{NMRU} {ramp(20000, 35000)}", bare.NMRU, bare.divide),
+        _two("NMU, penalty growing", f"{NMU} {ramp(0, 50000)}", bare.NMU, bare.multiply),
+        _two("NMRU, penalty growing", f"{NMRU} {ramp(0, 50000)}", bare.NMRU, bare.divide),
+    ],
+    "in10": [
+        _ten("NMU", f"{NMU} {ramp(50000, 75000)}", bare.NMU, bare.multiply),
+        _ten("Real NPU", f"{REAL_NPU} {ramp(50000, 75000)}", bare.RealNPU, bare.divide),
+        _ten("NRU", f"{NRU} {ramp(50000, 75000)}", bare.NRU, bare.divide),
+        _ten("NMRU", f"{NMRU} {ramp(50000, 75000)}", bare.NMRU, bare.divide),
+    ],
+    "arithmetic": [
+        Case(
+            "NAU and NMU, 100 inputs",
+            "simple_function_static",
+            ARITHMETIC,
+            bare.NAUNMU,
+            bare.multiply_sums,
+            100,
+            50,
+            "1/6",
+            300,
+            "2",
+        )
+    ],
+}
+
+
+def rows(part: str) -> Iterator[Row]:
+    """The rows of one part of the table."""
+    for case in CASES[part]:
+        yield from _measure(case)
+
+
+def _measure(case: Case) -> Iterator[Row]:
+    loop = bare.BareLoop(case.model(), case.batch)
+    interruption = Interruption()
+    rivals = {
+        "bare": lambda: spent(lambda: loop.run(BARE_ITERATIONS)) / BARE_ITERATIONS,
+        "drawing": lambda: _drawing(case),
+    }
+    watch = Stopwatch(case.iterations, REPEATS, rivals, interruption)
+    train(case.script, case.words, watch, interruption)
+    own = median(watch.own) / case.runs
+    yield _row(f"{case.title}: {case.runs} runs / bare loop", own, watch.others["bare"], case.aim)
+    if case.drawing_aim is not None:
+        title = f"{case.title}: {case.runs} runs / bare drawing"
+        yield _row(title, own, watch.others["drawing"], case.drawing_aim)
+
+
+def _row(title: str, own: Cost, others: list[Cost], aim: str) -> Row:
+    other = median(others)
+    return Row(title, own.cpu / other.cpu, aim, microseconds(own), microseconds(other))
+
+
+def _drawing(case: Case) -> Cost:
+    """What numpy needs to draw the samples of a run and iteration, in blocks that stay in cache."""
+    generators = [np.random.RandomState(seed) for seed in range(case.runs)]
+    batches = DRAWN_ELEMENTS // (bare.BATCH * case.inputs)
+    shape = (batches, bare.BATCH, case.inputs)
+    cost = spent(lambda: [random.uniform(1, 2, shape) for random in generators])
+    return cost / (batches * case.runs)

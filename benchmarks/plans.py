@@ -1,0 +1,114 @@
+"""What surrounds the iterations of an ensemble: validation and logs, and sharing over processes."""
+
+from __future__ import annotations
+
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from stable_nalu.training.console import StackView
+from stable_nalu.training.interruption import Interruption
+
+from .clock import Cost
+from .ensemble import NMU, SINGLE_LAYER_RANGES, ramp
+from .stopwatch import train
+from .table import Row
+
+ROOT = Path(__file__).resolve().parents[1]
+LOG_INTERVAL = 1000
+LAST = 50_000
+WORDS = f"{NMU} {ramp(20000, 35000)} {SINGLE_LAYER_RANGES} --seed 0-24 --no-cuda"
+PROGRESS = re.compile(r"train (\d+): .*stack (\d+)$")
+RUNS = 225
+
+
+class LogWatch(StackView):
+    """CPU time of log points and of what lies between them."""
+
+    def __init__(self, points: int, interruption: Interruption):
+        super().__init__(lambda *message: None, 0, 1)
+        self._iteration = -1
+        self._last = points * LOG_INTERVAL
+        self._interruption = interruption
+        self.last = Cost.now()
+        self.between: list[float] = []
+        self.at_log_points: list[float] = []
+
+    def advance(self, iterations: int) -> None:
+        """Count iterations; each stretch ends before or after a log point."""
+        self._iteration += iterations
+        at_log_point = self._iteration % LOG_INTERVAL == 0
+        if not at_log_point and (self._iteration + 1) % LOG_INTERVAL:
+            return
+        now = Cost.now()
+        (self.at_log_points if at_log_point else self.between).append((now - self.last).cpu)
+        self.last = now
+        if self._iteration >= self._last:
+            self._interruption.signal_number = 2
+
+
+def overhead() -> Iterator[Row]:
+    """Log points and the final checkpoints, over 50,000 iterations, against the iterations."""
+    interruption = Interruption()
+    watch = LogWatch(8, interruption)
+    train("single_layer", f"{WORDS} --max-iterations {LAST}", watch, interruption)
+    saving = (Cost.now() - watch.last).cpu
+    # The first point and the stretch after it hold what is done once.
+    iterations = statistics.median(watch.between[1:]) / (LOG_INTERVAL - 1)
+    extra = statistics.median(watch.at_log_points[1:]) - iterations
+    points = LAST // LOG_INTERVAL
+    ratio = (extra * points + saving) / (iterations * LAST)
+    yield Row(
+        "NMU, 225 runs: validation, log, saving / iterations",
+        ratio,
+        "0.15",
+        f"{extra * 1e3:.0f} ms a log point, {saving:.2f} s of saving",
+        f"{iterations * 1e3:.2f} ms an iteration",
+    )
+
+
+def workers() -> Iterator[Row]:
+    """Throughput of two processes against one, by the wall clock."""
+    pairs = [(_throughput(1), _throughput(2)) for _ in range(3)]
+    one, two = (statistics.median(side) for side in zip(*pairs, strict=True))
+    yield Row(
+        "NMU, 225 runs: --workers 2 / --workers 1, wall time",
+        two / one,
+        "1.7",
+        f"{two / 1e3:.0f} run-iterations a ms",
+        f"{one / 1e3:.0f} run-iterations a ms",
+        at_least=True,
+    )
+
+
+def _throughput(processes: int) -> float:
+    """Run-iterations a second from the second to the last progress line of each stack."""
+    command = f"{WORDS} --max-iterations 20000 --log-interval 2000 --no-save --workers {processes}"
+    with tempfile.TemporaryDirectory() as folder:
+        environment = os.environ | {"TENSORBOARD_DIR": folder, "PYTHONUNBUFFERED": "1"}
+        words = [sys.executable, "experiments/single_layer.py", *command.split()]
+        seen: dict[str, list[tuple[float, int]]] = {}
+        with subprocess.Popen(
+            words,
+            cwd=ROOT,
+            env=environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        ) as process:
+            for line in process.stdout or ():
+                if found := PROGRESS.search(line.strip()):
+                    point = (time.perf_counter(), int(found[1]))
+                    seen.setdefault(found[2], []).append(point)
+    return sum(_rate(points) for points in seen.values()) * RUNS / processes
+
+
+def _rate(points: list[tuple[float, int]]) -> float:
+    (start, first), (end, last) = points[1], points[-1]
+    return (last - first) / (end - start)

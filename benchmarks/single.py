@@ -1,0 +1,68 @@
+"""One run alone, and the time until a script says how it is used."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from stable_nalu.training.run import run_script
+
+from . import bare
+from .clock import Cost, median, spent
+from .table import Row, microseconds, seconds
+
+ROOT = Path(__file__).resolve().parents[1]
+REPEATS = 7
+ITERATIONS = 3000
+WARM_UP = 300
+
+
+def rows() -> Iterator[Row]:
+    """A single run's iteration, and --help."""
+    loop = bare.BareLoop(bare.NMU(2), bare.multiply)
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["TENSORBOARD_DIR"] = folder
+        own, other = _in_turn(
+            lambda: _iteration_of_a_run(),
+            lambda: spent(lambda: loop.run(ITERATIONS)) / ITERATIONS,
+        )
+    ratio = own.cpu / other.cpu
+    yield Row("NMU: single run / bare loop", ratio, "1.3", microseconds(own), microseconds(other))
+    own, other = _in_turn(
+        lambda: spent(lambda: _process("experiments/single_layer.py", "--help")),
+        lambda: spent(lambda: _process("-c", "import torch")),
+    )
+    yield Row("--help / import torch", own.cpu / other.cpu, "1.5", seconds(own), seconds(other))
+
+
+def _in_turn(ours: Callable[[], Cost], theirs: Callable[[], Cost]) -> tuple[Cost, Cost]:
+    # The first time, files and caches are cold.
+    ours()
+    theirs()
+    pairs = [(ours(), theirs()) for _ in range(REPEATS)]
+    own, other = zip(*pairs, strict=True)
+    return median(own), median(other)
+
+
+def _iteration_of_a_run() -> Cost:
+    """A long run less a short one: without what a run costs once."""
+    short = spent(lambda: _train(WARM_UP))
+    return (spent(lambda: _train(WARM_UP + ITERATIONS)) - short) / ITERATIONS
+
+
+def _train(iterations: int) -> None:
+    """Through the script, logging at the first iteration only."""
+    words = f"--operation mul --layer-type ReRegualizedLinearMNAC --max-iterations {iterations - 1}"
+    words += f" --log-interval {iterations} --remove-existing-data --no-save --no-cuda"
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        run_script("single_layer", words.split())
+
+
+def _process(*words: str) -> None:
+    subprocess.run([sys.executable, *words], cwd=ROOT, stdout=subprocess.DEVNULL, check=True)

@@ -1,0 +1,59 @@
+"""One table of ratios."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from .clock import Cost
+
+HEADER = ("what / compared to", "ratio", "target", "met", "this, CPU (wall)", "that, CPU (wall)")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A ratio, what it should be at most (`at_least`: at least), and the two figures behind it."""
+
+    title: str
+    ratio: float
+    aim: str
+    own: str
+    other: str
+    at_least: bool = False
+
+    @property
+    def met(self) -> bool:
+        """Whether the ratio is as it should be."""
+        aim = float(Fraction(self.aim))
+        return self.ratio >= aim if self.at_least else self.ratio <= aim
+
+
+def microseconds(cost: Cost) -> str:
+    """CPU and wall time."""
+    return f"{cost.cpu * 1e6:.3g} us ({cost.wall * 1e6:.3g})"
+
+
+def seconds(cost: Cost) -> str:
+    """CPU and wall time."""
+    return f"{cost.cpu:.3g} s ({cost.wall:.3g})"
+
+
+def print_rows(rows: Iterable[Row]) -> None:
+    """Print a Markdown table, each row as soon as it is measured."""
+    _write(HEADER)
+    _write(["---"] * len(HEADER))
+    for row in rows:
+        aim = f"{'>=' if row.at_least else '<='} {row.aim}"
+        _write([row.title, _ratio(row), aim, "yes" if row.met else "NO", row.own, row.other])
+
+
+def _ratio(row: Row) -> str:
+    inverse = f" = 1/{1 / row.ratio:.0f}" if row.ratio < 0.5 else ""
+    return f"{row.ratio:.2g}{inverse}" if inverse else f"{row.ratio:.2f}"
+
+
+def _write(cells: Iterable[str]) -> None:
+    sys.stdout.write(f"| {' | '.join(cells)} |\n")
+    sys.stdout.flush()

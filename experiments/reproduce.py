@@ -1,0 +1,18 @@
+"""Reproduce a figure or table from its key: train, export, summarise, plot, compare."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from stable_nalu.reproduction.command import main as run  # noqa: E402
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Parse the command line, do it, return the exit code."""
+    return run(argv)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

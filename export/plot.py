@@ -1,0 +1,95 @@
+"""Draw figures and write tables of the papers from exported CSV files, or figures of your own."""
+
+import argparse
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from stable_nalu.errors import UsageError  # noqa: E402
+
+EXAMPLES = """examples:
+  plot.py --list
+  plot.py nips-sltr-in2 --csv-dir results/csvs --out-dir results/plots --format pdf png
+  plot.py --csv results/mine.csv --kind range --label "My layer"
+"""
+
+
+def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("keys", metavar="KEY", nargs="*", help="figures or tables to make")
+    parser.add_argument("--list", action="store_true", help="name every figure and table")
+    parser.add_argument(
+        "--csv-dir", metavar="PATH", default="results", help="exported files (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--out-dir", metavar="PATH", default="results/plots", help="default: %(default)s"
+    )
+    parser.add_argument("--format", nargs="+", choices=("pdf", "png"), default=["pdf"])
+    own = parser.add_argument_group("your own results")
+    own.add_argument("--csv", metavar="PATH", nargs="+", help="exported files")
+    own.add_argument("--kind", default="range", help="kind of drawing (default: %(default)s)")
+    own.add_argument("--label", metavar="TEXT", nargs="+", default=[], help="name of each file")
+    own.add_argument("--column", metavar="NAME", help="x of a sweep; what other kinds show")
+    own.add_argument("--name", default="figure", help="file name without ending")
+    judged = parser.add_argument_group("when a run is solved")
+    judged.add_argument("--exp-setups", metavar="PATH", nargs="+", default=[])
+    judged.add_argument("--threshold", metavar="MSE", type=float, help="one for all runs")
+    shown = parser.add_argument_group("means, intervals, colours")
+    shown.add_argument(
+        "--gamma-fit", choices=("published", "frozen", "profile"), default="published"
+    )
+    shown.add_argument("--sparsity-fit", choices=("compat", "scaled"), default="compat")
+    shown.add_argument("--palette", choices=("safe", "published"), default="safe")
+    return parser.parse_args(argv)
+
+
+def plot(args: argparse.Namespace) -> None:
+    """Find the entries, render them, tell what is missing."""
+    from stable_nalu.figures.catalogue import find, listing
+    from stable_nalu.figures.entries import all_entries
+    from stable_nalu.figures.own import own_entry, with_threshold
+    from stable_nalu.figures.product import Context
+    from stable_nalu.figures.render import Output, render
+    from stable_nalu.figures.source import Source
+    from stable_nalu.statistics.summary import Estimators
+
+    if args.list:
+        sys.stdout.write(listing(all_entries()))
+        return
+    entries = [find(key) for key in args.keys]
+    if args.csv:
+        paths = [Path(path) for path in args.csv]
+        entries.append(own_entry(args.kind, paths, args.label, args.name, args.column))
+    if not entries:
+        raise UsageError("name a KEY, give --csv, or see --list")
+    for entry in entries:
+        if args.threshold is not None:
+            entry = with_threshold(entry, args.threshold)
+        source = Source(Path(args.csv_dir), entry.folders)
+        setups = [Path(path) for path in args.exp_setups]
+        estimators = Estimators(args.gamma_fit, args.sparsity_fit)
+        context = Context(entry.key, entry.series, source, setups, estimators, args.palette)
+        written = render(entry, context, Output(Path(args.out_dir), args.format))
+        for text in source.warnings:
+            sys.stderr.write(f"warning: {entry.key}: {text}\n")
+        for text in (*source.notes, *map(str, written)):
+            sys.stdout.write(f"{text}\n")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run; the result is the exit code."""
+    args = parse_arguments(argv)
+    try:
+        plot(args)
+    except UsageError as error:
+        sys.stderr.write(f"plot.py: error: {error}\n")
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

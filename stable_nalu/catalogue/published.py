@@ -1,0 +1,90 @@
+"""Published numbers, read from `published_results/`: what a reproduction is compared with.
+
+One row a point: solved of runs, median and mean step solved at, sparsity error; a number that
+was not published is None. An upper limit alone means "below it". `source` says where a number was
+read: table, figure, abstract, report, talk (an earlier run of the authors), derived.
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = Path(__file__).with_name("published_results")
+_ALSO = {
+    "function_task_static": "function_task_static_all",
+    "function_task_static_reproduce": "function_task_static_all",
+    "function_task_static_mul_range_reproduce": "function_task_static_mul_range",
+    "benchmark_sltr_mul": "robust-benchmark_sltr_mul",
+    "benchmark_sltr_add": "benchmark_sltr_add_mcfc",
+}
+"""Experiments whose points were published as those of another one."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A number and the ends of its 95 % interval."""
+
+    value: float | None
+    lower: float | None
+    upper: float | None
+
+
+@dataclass(frozen=True)
+class Published:
+    """One point. column, point: where it stands on the x axis; both empty for a whole model."""
+
+    experiment: str
+    model: str
+    operation: str
+    column: str
+    point: str
+    solved: int
+    runs: int
+    median: float | None
+    mean: Interval
+    sparsity: Interval
+    source: str
+
+
+def published(experiment: str) -> list[Published]:
+    """All points of an experiment, in the order of the file."""
+    key = _ALSO.get(experiment, experiment)
+    return [
+        row for path in sorted(FOLDER.glob("*.csv")) for row in _read(path) if row.experiment == key
+    ]
+
+
+def all_published() -> list[Published]:
+    """Every point of every experiment."""
+    return [row for path in sorted(FOLDER.glob("*.csv")) for row in _read(path)]
+
+
+def _read(path: Path) -> list[Published]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return [_row(cells) for cells in csv.DictReader(file)]
+
+
+def _row(cells: dict[str, str]) -> Published:
+    return Published(
+        experiment=cells["experiment"],
+        model=cells["model"],
+        operation=cells["operation"],
+        column=cells["column"],
+        point=cells["point"],
+        solved=int(cells["solved"]),
+        runs=int(cells["runs"]),
+        median=_number(cells["median"]),
+        mean=_interval(cells, "mean"),
+        sparsity=_interval(cells, "sparsity"),
+        source=cells["source"],
+    )
+
+
+def _interval(cells: dict[str, str], name: str) -> Interval:
+    return Interval(*(_number(cells[f"{name}{end}"]) for end in ("", ".lower", ".upper")))
+
+
+def _number(text: str) -> float | None:
+    return float(text) if text else None

@@ -1,0 +1,75 @@
+"""Errors and sparsity of single runs against the iteration."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from stable_nalu.errors import UsageError
+from stable_nalu.statistics.reduce import SPARSITY, TEST, VALIDATION
+
+from ..order import legend_order, plain
+from ..parts import Curves
+from ..product import Context, Product
+from ..runs import LOGGED, read_series
+from ..style import drawing, looks, new_figure
+from .decoration import Bottom, footnote, legend
+
+PANELS = (
+    (TEST, "Extrapolation error [MSE]", True),
+    (VALIDATION, "Interpolation error [MSE]", True),
+    (SPARSITY, "Sparsity error", False),
+)
+
+
+def render(part: Curves, context: Context) -> Product:
+    """Choose the run of each model, draw."""
+    tables = [read_series(one, part.runs, context.source, LOGGED) for one in context.series]
+    found = [table for table in tables if table is not None]
+    if not found:
+        raise UsageError(f"nothing to draw: {'; '.join(context.source.warnings)}")
+    rows = pd.concat(found).sort_values(["model", "name", "step"], kind="stable")
+    models = legend_order([*part.runs.models, *rows["model"]])
+    absent = tuple(model for model in models if model not in set(rows["model"]))
+    for model in absent:
+        context.source.warn(f"missing: {plain(model)} (no run of seed {part.seed})")
+    with drawing():
+        figure = draw(part, context, rows, models, absent)
+    stem = context.stem(part.stem)
+    side = rows[["model", "name", "seed", "step", VALIDATION, TEST, SPARSITY]]
+    return Product(stem, figure, side={f"{stem}_plot_data": side.reset_index(drop=True)})
+
+
+def draw(part: Curves, context: Context, rows: pd.DataFrame, models: list[str], absent: tuple):
+    """Three panels, a line a run."""
+    figure = new_figure((part.size[0], part.size[1] + 1))
+    shown = looks(models, context.palette)
+    for place, (column, title, log) in enumerate(PANELS, start=1):
+        axes = figure.add_subplot(1, 3, place)
+        axes.set_title(title)
+        axes.set_xlabel("Iteration")
+        for (model, _), run in rows.groupby(["model", "name"], sort=False):
+            look = shown[str(model)]
+            axes.plot(
+                run["step"],
+                run[column],
+                color=look.color,
+                linestyle=look.line,
+                marker=look.marker,
+                markevery=max(1, len(run) // 6),
+                markersize=3,
+                alpha=0.8,
+                label=str(model),
+            )
+        if log:
+            axes.set_yscale("log")
+        if column == TEST:
+            axes.axhline(part.threshold_line, color="0.35", linewidth=0.8, gid="threshold")
+        axes.xaxis.set_major_formatter("{x:,.0f}")
+        axes.locator_params(axis="x", nbins=4)
+    legend(figure, Bottom(shown, {}, absent, "", "", lines=True))
+    footnote(
+        figure,
+        f"One run of each model (seed {part.seed}). Line: error {part.threshold_line:g}.",
+        context.stamp,
+    )
+    return figure

@@ -1,0 +1,116 @@
+"""Distance of trained weights to the exact ones, by configuration or training distribution."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from stable_nalu.errors import UsageError
+from stable_nalu.statistics.display_names import model_label
+from stable_nalu.statistics.mean_summary import mean_summary
+
+from ..entry import Series
+from ..parts import Distances
+from ..product import Context, Product
+from ..solutions import LAST_STEP, configuration, distance, last_rows
+from ..source import read_csv, with_names
+from ..style import drawing, looks, new_figure
+from .decoration import footnote
+from .violin import violins
+
+LINE = 1e-5
+_SIDE = [
+    "distribution.id",
+    "model",
+    "seed",
+    "distance",
+    "train.distribution",
+    "interpolation.range",
+]
+
+
+def render(part: Distances, context: Context) -> Product:
+    """Measure every run, draw."""
+    tables = {one.label: measured(one, context) for one in context.series}
+    found = [table for table in tables.values() if table is not None]
+    if not found:
+        raise UsageError(f"nothing to draw: {'; '.join(context.source.warnings)}")
+    runs = pd.concat(found, ignore_index=True)
+    stem = context.stem(part.stem)
+    with drawing():
+        if part.by == "distribution":
+            figure = by_distribution(part, context, {str(k): v for k, v in tables.items()})
+            return Product(stem, figure, side={f"{stem}_plot_data": runs[_SIDE]})
+        summary = mean_summary(runs, ["config.id"], {"distance": "distance"})
+        summary = summary.drop(columns="metric.type")
+        return Product(
+            stem, by_configuration(part, context, summary), side={f"{stem}_plot_data": summary}
+        )
+
+
+def measured(one: Series, context: Context) -> pd.DataFrame | None:
+    """One row a run with its distance and configuration."""
+    path = context.source.expect(one.files, (one.label or one.files[0],))
+    if path is None:
+        return None
+    table = last_rows(read_csv(path, ("name", "step"), "an export of weights"))
+    if table.empty:
+        context.source.warn(f"missing: {one.label} ({path} has no row of step {LAST_STEP})")
+        return None
+    rows = with_names(table.reset_index(drop=True), "single", path)
+    rows["model"] = [
+        "sNMU" if noisy is True and label == "NMU" else label
+        for label, noisy in zip(
+            [model_label(code, robustness=True) for code in rows["model_code"]],
+            rows.get("nmu.noise", pd.Series(False, index=rows.index)),
+            strict=True,
+        )
+    ]
+    records = rows.to_dict("records")
+    rows["distance"] = [
+        distance(str(r["model"]), str(r["operation"]), int(r["seed"]), r) for r in records
+    ]
+    rows["config.id"] = [configuration(str(r["model"]), r) for r in records]
+    rows["distribution.id"] = one.label
+    return rows
+
+
+def by_configuration(part: Distances, context: Context, summary: pd.DataFrame):
+    """Means with their intervals, configurations from top to bottom."""
+    figure = new_figure((part.size[0], max(6.0, min(part.size[1], 1.2 * len(summary) + 4))))
+    axes = figure.add_subplot()
+    look = looks(["runs"], context.palette)["runs"]
+    places = np.arange(len(summary))
+    axes.plot(summary["mean"], places, linestyle="none", marker=look.marker, color=look.color)
+    low, high = summary["mean"] - summary["ci"], summary["mean"] + summary["ci"]
+    axes.set_xscale("log")
+    for place, mean, lower, upper in zip(places, summary["mean"], low, high, strict=True):
+        if np.isfinite(upper):
+            start = lower if lower > 0 else mean
+            axes.hlines(place, start, upper, color=look.color, linewidth=0.9)
+    axes.axvline(LINE, color="#D55E00", linewidth=0.9, gid="threshold")
+    texts = [f"{c} (n = {n})" for c, n in zip(summary["config.id"], summary["n"], strict=True)]
+    axes.set_yticks(places, texts, fontsize=6)
+    axes.invert_yaxis()
+    axes.set_xlabel("Average distance")
+    axes.set_ylabel("Configuration")
+    note = "Bars: 95 % intervals; no lower end where it would be 0 or less. Line: 1e-5."
+    footnote(figure, note, context.stamp)
+    return figure
+
+
+def by_distribution(part: Distances, context: Context, tables: dict[str, pd.DataFrame | None]):
+    """A violin a distribution, over the logarithm of the distance."""
+    figure = new_figure(part.size)
+    axes = figure.add_subplot()
+    values = [
+        np.array([]) if table is None else np.log10(np.maximum(table["distance"], 1e-16))
+        for table in tables.values()
+    ]
+    violins(axes, [np.asarray(v) for v in values], list(tables), horizontal=False)
+    axes.axhline(np.log10(LINE), color="#D55E00", linewidth=0.9, gid="threshold")
+    axes.yaxis.set_major_formatter(lambda power, _: f"$10^{{{power:g}}}$")
+    axes.set_ylabel("Average distance")
+    axes.set_xlabel("Distribution")
+    footnote(figure, "Box: quartiles. Line: 1e-5.", context.stamp)
+    return figure

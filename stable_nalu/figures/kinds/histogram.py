@@ -1,0 +1,96 @@
+"""Distribution of a gate over runs, at the row that each run is judged at."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from stable_nalu.errors import UsageError
+from stable_nalu.statistics.display_names import operation_label
+from stable_nalu.statistics.reduce import VALIDATION
+
+from ..order import plain
+from ..parts import Histogram
+from ..product import Context, Product
+from ..runs import LOGGED, Reduced, read_series, reduce_series
+from ..style import drawing, looks, new_figure
+from .decoration import Bottom, footnote, legend
+
+OUTCOMES = ("solved", "not solved")
+_HATCHES = ("", "////")
+_WORDS = {"mul": "Multiplication", "add": "Addition"}
+
+
+def render(part: Histogram, context: Context) -> Product:
+    """Reduce, take the gates, draw."""
+    reduced = reduce_series(context.series, part.runs, context.source, context.setups)
+    runs = with_gates(part, context, reduced)
+    with drawing():
+        figure = draw(part, context, reduced, runs)
+    stem = context.stem(part.stem)
+    return Product(stem, figure, side={f"{stem}_seeds_best": runs})
+
+
+def with_gates(part: Histogram, context: Context, reduced: Reduced) -> pd.DataFrame:
+    """The runs with the gate at their judged row."""
+    gates = []
+    for one in context.series:
+        rows = read_series(one, part.runs, context.source, (*LOGGED, VALIDATION))
+        if rows is None:
+            continue
+        if part.column not in rows:
+            raise UsageError(
+                f"{one.files[0]}.csv lacks the column {part.column}: export with --export-gate"
+            )
+        rows = rows.sort_values(["model", "name", "step"], kind="stable")
+        place = rows.groupby(["model", "name"], sort=False).cumcount() + 1
+        gates.append(rows.assign(**{"best.model.step": place}))
+    keys = ["model", "name", "best.model.step"]
+    table = pd.concat(gates)[[*keys, part.column]]
+    return reduced.runs.merge(table, on=keys, how="left")
+
+
+def draw(part: Histogram, context: Context, reduced: Reduced, runs: pd.DataFrame):
+    """One row of panels an operation, one column a model."""
+    operations = [name for name in ("mul", "add") if name in set(runs["operation"])]
+    operations += sorted(set(runs["operation"]) - set(operations))
+    figure = new_figure(part.size)
+    grid = figure.subplots(len(operations), len(reduced.models), sharex=True, squeeze=False)
+    shown = looks(OUTCOMES, context.palette)
+    edges = np.linspace(0, 1, part.bins + 1)
+    for line, operation in zip(grid, operations, strict=True):
+        for axes, model in zip(line, reduced.models, strict=True):
+            group = runs[(runs["model"] == model) & (runs["operation"] == operation)]
+            draw_gates(axes, group, part.column, edges, shown)
+            failed = int((~group["solved"]).sum())
+            word = _WORDS.get(operation, operation_label(operation))
+            axes.set_title(f"{word} – {model}\nn = {len(group)}, failed: {failed}", fontsize=7)
+            if model in reduced.missing or group.empty:
+                axes.text(0.5, 0.5, "no data", transform=axes.transAxes, ha="center")
+                context.source.warn(f"missing: {plain(model)} on {operation} (no run of it)")
+        line[0].set_ylabel("Runs")
+    for axes in grid[-1]:
+        axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["mul", "0.25", "0.50", "0.75", "add"])
+        axes.set_xlabel("Gate")
+    legend(figure, Bottom(shown, {}, (), "", "", lines=False))
+    footnote(figure, "Gate at the row that a run is judged at.", context.stamp)
+    return figure
+
+
+def draw_gates(axes, group: pd.DataFrame, column: str, edges: np.ndarray, shown: dict) -> None:
+    """Counts of solved and failed runs beside each other."""
+    width = (edges[1] - edges[0]) / 2
+    for index, outcome in enumerate(OUTCOMES):
+        values = group.loc[group["solved"] == (index == 0), column].dropna().to_numpy(dtype=float)
+        heights, _ = np.histogram(values, bins=edges)
+        axes.bar(
+            edges[:-1] + index * width,
+            heights,
+            width=width,
+            align="edge",
+            color=shown[outcome].color,
+            hatch=_HATCHES[index],
+            edgecolor="white",
+            linewidth=0.3,
+            label=outcome,
+        )

@@ -1,0 +1,79 @@
+"""Success rates over several swept parameters, one panel each."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..entry import Series
+from ..estimate import estimate, points
+from ..order import legend_order
+from ..parts import Successes
+from ..product import Context, Product
+from ..runs import reduce_series
+from ..style import drawing, looks, new_figure
+from .decoration import Bottom, footnote, legend
+from .panels import draw_series
+
+NOTE = "Bars: 95 % intervals. Beside the points: runs that failed, of n."
+
+
+def render(part: Successes, context: Context) -> Product:
+    """Reduce and estimate each panel, draw all."""
+    found = {}
+    for title, file, runs in part.panels:
+        if context.source.expect((file,), (title,)) is None:
+            continue
+        series = (Series((file,)),)
+        reduced = reduce_series(series, runs, context.source, context.setups)
+        by = ["model", "operation", runs.x]
+        found[title] = (runs.x, reduced, estimate(reduced.runs, by, context.estimators))
+    models = legend_order(model for _, reduced, _ in found.values() for model in reduced.models)
+    with drawing():
+        figure = draw(part, context, found, models)
+    stem = context.stem(part.stem)
+    side = {
+        f"{stem}_{title.lower().replace(' ', '_')}_plot_data": summary
+        for title, (_, _, summary) in found.items()
+    }
+    return Product(stem, figure, side=side)
+
+
+def draw(part: Successes, context: Context, found: dict, models: list[str]):
+    """Panels in their grid; one without data says so."""
+    rows = math.ceil(len(part.panels) / part.columns)
+    figure = new_figure((part.size[0], part.size[1] + 0.6))
+    shown = looks(models, context.palette)
+    missing = set(models)
+    for place, (title, _, _) in enumerate(part.panels, start=1):
+        axes = figure.add_subplot(rows, part.columns, place)
+        axes.set_title(title)
+        axes.set_ylim(-0.03, 1.05)
+        if (place - 1) % part.columns == 0:
+            axes.set_ylabel("Success Rate")
+        if title not in found:
+            axes.text(0.5, 0.5, "no data", transform=axes.transAxes, ha="center", color="0.35")
+            continue
+        x, _, summary = found[title]
+        for index, model in enumerate(models):
+            table = summary[summary["model"] == model].sort_values(x)
+            if table.empty:
+                continue
+            missing.discard(model)
+            places = table[x].to_numpy(dtype=float)
+            draw_series(axes, places, points(table, "success.rate"), shown[model], model, line=True)
+            ends = zip(places, table["success.rate.mean"], table["failed"], table["n"], strict=True)
+            for at, mean, failed, n in ends:
+                axes.annotate(
+                    f"{failed}/{n}",
+                    (at, mean),
+                    xytext=(2, 4 if index == 0 else -8),
+                    textcoords="offset points",
+                    fontsize=4.5,
+                    color=shown[model].color,
+                )
+        axes.set_xlim(left=min(0.0, float(np.min(summary[x]))))
+    legend(figure, Bottom(shown, {}, tuple(missing), "", "", lines=True))
+    footnote(figure, NOTE, context.stamp)
+    return figure

@@ -1,0 +1,62 @@
+"""The list of all experiments: where each is shown, how much it takes."""
+
+from __future__ import annotations
+
+from stable_nalu.catalogue.expected import is_runnable
+from stable_nalu.catalogue.experiment import Experiment
+from stable_nalu.catalogue.index import EXPERIMENTS
+from stable_nalu.catalogue.papers import PAPERS
+
+RATES = {"simple_function_static": 8_000.0}
+RATE_OF_SINGLE_MODULES = 25_000.0
+"""Iterations a second and core, all runs of a stack counted: rough, for stacks of 50 runs."""
+_UNITS = ((86400 * 365, "years"), (86400, "days"), (3600, "h"), (60, "min"))
+
+
+def seconds_here(experiment: Experiment, cores: int) -> float | None:
+    """Estimated time on this machine; None where a training script is missing."""
+    if not all(is_runnable(model) for model in experiment.models):
+        return None
+    return sum(
+        model.iterations / RATES.get(model.script, RATE_OF_SINGLE_MODULES) / cores
+        for model in experiment.models
+    )
+
+
+def duration(seconds: float | None) -> str:
+    """Such as `3 h`."""
+    if seconds is None:
+        return "not runnable"
+    for size, unit in _UNITS:
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def listing(cores: int) -> str:
+    """Every experiment under the papers that show it, then those that no paper shows."""
+    lines: list[str] = []
+    for paper in PAPERS:
+        lines.append(f"{paper.title} ({paper.reference})")
+        for experiment in EXPERIMENTS.values():
+            numbers = [shown.number for shown in experiment.shown if shown.paper == paper]
+            if numbers:
+                lines += _lines(experiment, ", ".join(numbers), cores)
+        lines.append("")
+    lines.append("Runs that no figure shows")
+    for experiment in EXPERIMENTS.values():
+        if not experiment.shown:
+            lines += _lines(experiment, "", cores)
+    return "\n".join(lines) + "\n"
+
+
+def _lines(experiment: Experiment, numbers: str, cores: int) -> list[str]:
+    place = f"{numbers}: " if numbers else ""
+    head = f"  {experiment.key}\n      {place}{experiment.title}"
+    if not experiment.models:
+        return [f"{head}\n      {experiment.note}"]
+    each = sorted({m.length(variant) for m in experiment.models for variant in m.variants})
+    lengths = f"{each[0]:,}" if len(each) == 1 else f"{each[0]:,} to {each[-1]:,}"
+    keys = ", ".join(model.key for model in experiment.models)
+    time = duration(seconds_here(experiment, cores))
+    return [f"{head}\n      {experiment.runs} runs x {lengths} iterations, {time}; models {keys}"]

@@ -1,0 +1,46 @@
+"""Operations that compiled code leaves to torch, so that they round as in plain iterations.
+
+A compiler sums in an order of its own and has its own exponential. The difference is in the last
+bit, but training a module whose gradients nearly cancel amplifies it until runs are solved at
+another step. Sums, products and comparisons of single elements round alike either way; sums over a
+batch, matrix products, norms and transcendental functions are therefore called here, on tensors
+laid out as plain training has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+_library = torch.library.Library("stable_nalu", "DEF")
+
+
+def _define(signature: str, function: Callable) -> None:
+    def on_contiguous(*arguments):
+        # The order of a sum depends on the layout, and a compiler lays out tensors as it likes.
+        return function(
+            *(a.contiguous() if isinstance(a, torch.Tensor) else a for a in arguments)
+        )
+
+    _library.define(signature)
+    _library.impl(signature.split("(")[0], on_contiguous, "CompositeExplicitAutograd")
+
+
+_define("sum(Tensor x, int[] dims, bool keepdim) -> Tensor", lambda x, d, k: x.sum(d, keepdim=k))
+_define(
+    "norm(Tensor x, Scalar order, int[] dims, bool keepdim) -> Tensor",
+    torch.linalg.vector_norm,
+)
+_define("batch_product(Tensor x, Tensor y) -> Tensor", lambda x, y: torch.bmm(x.mT, y))
+_define("linear_product(Tensor x, Tensor W) -> Tensor", lambda x, W: torch.bmm(x, W.mT))
+_define("power(Tensor x, Tensor exponent) -> Tensor", torch.pow)
+for _function in (torch.exp, torch.log, torch.cos, torch.sin, torch.tanh, torch.sigmoid):
+    _define(f"{_function.__name__}(Tensor x) -> Tensor", _function)
+
+plain = torch.ops.stable_nalu
+"""`sum`, `norm`; `batch_product`: x^T y over the batch, x `(runs, batch, m)`, y `(runs, batch, n)`
+-> `(runs, m, n)`; `linear_product`: x W^T, W `(runs, out, in)` -> `(runs, batch, out)`; `power`;
+and the functions of one tensor in `PLAIN_FUNCTIONS`."""
+
+PLAIN_FUNCTIONS = frozenset({"exp", "log", "cos", "sin", "tanh", "sigmoid"})

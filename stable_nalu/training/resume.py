@@ -1,0 +1,127 @@
+"""Which saved state every run of a plan continues from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from stable_nalu.errors import UsageError
+from stable_nalu.options import ScriptSpec
+from stable_nalu.writer import ResumePoint
+
+from .checkpoint import load_torch, model_file, pending_file, save_root
+from .command import run_control
+from .shards import PlannedRun
+
+REQUIRED = {"epoch", "model_state_dict", "optimizer_state_dict", "progress"}
+
+
+@dataclass(frozen=True)
+class SavedState:
+    """A file that a run may continue from; `iteration` is the first one left to train."""
+
+    path: Path
+    iteration: int
+    resume_point: ResumePoint | None
+    diverged: bool
+
+
+States = Mapping[int, SavedState]
+
+
+def read_checkpoint(path: Path) -> dict:
+    """The content of a checkpoint that training can continue from."""
+    checkpoint = load_torch(path)
+    missing = REQUIRED - set(checkpoint)
+    if missing:
+        raise UsageError(
+            f"argument --load-checkpoint: {path} lacks {', '.join(sorted(missing))}; "
+            "it is not a checkpoint of this script"
+        )
+    return checkpoint
+
+
+def resume_point(checkpoint: dict) -> ResumePoint | None:
+    """Where the log of a run stood when it was saved."""
+    progress = checkpoint["progress"]
+    if "event_file" not in progress:
+        return None
+    return ResumePoint(progress["event_file"], progress["event_position"])
+
+
+def saved_states(spec: ScriptSpec, run: PlannedRun) -> States:
+    """What a run may continue from, by iteration: nothing, unless it is asked for.
+
+    Besides the checkpoint there is a newer state when the process died while it saved a stack.
+    """
+    if not (run.config.load_checkpoint or run.config.resume):
+        return {}
+    path = model_file(save_root(), run.name)
+    files = [file for file in (path, pending_file(path)) if file.exists()]
+    if run.config.load_checkpoint and not files:
+        files = [path]
+    states = {}
+    for file in files:
+        checkpoint = read_checkpoint(file)
+        _check_same_run(spec, run, checkpoint)
+        states[checkpoint["epoch"]] = SavedState(
+            file,
+            checkpoint["epoch"],
+            resume_point(checkpoint),
+            checkpoint["progress"].get("diverged_at") is not None,
+        )
+    return states
+
+
+def _check_same_run(spec: ScriptSpec, run: PlannedRun, checkpoint: dict) -> None:
+    """Names do not hold every flag: refuse the checkpoint of a configuration that differs."""
+    saved, controls = checkpoint.get("config", {}), run_control(spec)
+    different = [
+        f"--{dest.replace('_', '-')} {saved[dest]} there, {value} here"
+        for dest, value in spec.unnamed(run.config).items()
+        if dest in saved and dest not in controls and str(saved[dest]) != str(value)
+    ]
+    if different:
+        raise UsageError(
+            f"argument --load-checkpoint: the checkpoint of {run.name} is of another "
+            f"configuration: {'; '.join(different)}"
+        )
+
+
+def continued(
+    stack: Sequence[PlannedRun], states: Mapping[str, States]
+) -> list[list[PlannedRun]]:
+    """The runs of a stack at the latest iteration that all were saved at.
+
+    A stack that a process left behind has one. Runs that never trained together may not; they are
+    split by what each has, so that runs of a stack start alike.
+    """
+    common = set.intersection(*({0, *states[run.name]} for run in stack)) - {0}
+    groups: dict[int, list[PlannedRun]] = {}
+    for run in stack:
+        own = states[run.name]
+        start = max(common) if common else _committed(own)
+        source = own[start].path if start in own else None
+        groups.setdefault(start, []).append(replace(run, start=start, source=source))
+    return list(groups.values())
+
+
+def _committed(states: States) -> int:
+    """The iteration of the checkpoint itself, or 0; states are listed checkpoint first."""
+    first = next(iter(states.values()), None)
+    return first.iteration if first is not None and not _is_pending(first.path) else 0
+
+
+def _is_pending(path: Path) -> bool:
+    return path.name.startswith(".")
+
+
+def settle(run: PlannedRun) -> None:
+    """Make the state that a run continues from its checkpoint, and drop one that is not used."""
+    path = model_file(save_root(), run.name)
+    pending = pending_file(path)
+    if run.source == pending:
+        pending.replace(path)
+    elif pending.exists():
+        pending.unlink()

@@ -1,0 +1,128 @@
+"""Shards: numbered parts of an experiment, and what is left of them."""
+
+import json
+
+import pytest
+
+from stable_nalu.batch import command
+from stable_nalu.batch.job_script import JOB_SCRIPTS
+from stable_nalu.batch.progress import MARKER, State, count, mark_finished, state_of
+from stable_nalu.batch.shard import how_to_run, shards
+from stable_nalu.batch.work import pending
+from stable_nalu.training.checkpoint import tensorboard_root
+from stable_nalu.writer.run_folder import RunFolder
+from stable_nalu.writer.run_record import RunRecord
+
+SCRIPT = JOB_SCRIPTS["single_layer_task/neurips_2021/sltr-in2"]
+NRU = SCRIPT.chosen(["nru"])
+
+
+def first_shard(*seeds):
+    return shards(NRU, seeds)[0]
+
+
+def test_shards_hold_every_run_once():
+    for name in ("icml_2022/arithmetic_dataset", "function_task_static_regualization"):
+        models = JOB_SCRIPTS[name].named_models()
+        names = [run.name for shard in shards(models, [0, 1, 5]) for run in shard.expected()]
+        wanted = sum(model.runs // len(model.seeds) * 3 for model in models.values())
+        assert len(names) == len(set(names)) == wanted
+
+
+def test_a_shard_has_about_fifty_runs():
+    found = shards(NRU, None)
+    assert [shard.seeds for shard in found][:2] == [(0, 1, 2, 3, 4), (5, 6, 7, 8, 9)]
+    assert [shard.runs for shard in found] == [45] * 5
+    assert [shard.runs for shard in shards(NRU, None, 18)][:2] == [18, 18]
+
+
+def test_short_runs_log_more_often():
+    model = NRU["nru"]
+    short = how_to_run(model, model.variants[0], 300)
+    assert short["--max-iterations"] == ("300",)
+    assert short["--log-interval"] == ("15",)
+    full = how_to_run(model, model.variants[0])
+    assert full == {"--checkpoint-interval": ("1000",), "--workers": ("1",)}
+
+
+@pytest.fixture
+def trained():
+    """Make the folder of a run, with an event file."""
+
+    def make(run):
+        record = RunRecord.create("single_layer", {}, "")
+        with RunFolder.claim(tensorboard_root() / run.name, record):
+            pass
+
+    return make
+
+
+def test_states(trained):
+    runs = first_shard(0).expected()
+    root = tensorboard_root()
+    for run in runs[:3]:
+        trained(run)
+    mark_finished(runs[:1], root)
+    held = RunFolder.claim(
+        root / runs[2].name, RunRecord.create("single_layer", {}, ""), remove_existing_data=True
+    )
+    states = [state_of(run, root) for run in runs[:4]]
+    assert states == [State.DONE, State.FAILED, State.RUNNING, State.MISSING]
+    held.release()
+    assert count(runs, root)[State.MISSING] == 6
+
+
+def test_a_run_begun_anew_is_not_done(trained):
+    run = first_shard(0).expected()[0]
+    root = tensorboard_root()
+    trained(run)
+    mark_finished([run], root)
+    event_file = next(p for p in (root / run.name).iterdir() if p.name.startswith("events"))
+    event_file.rename(event_file.with_name("events.out.tfevents.other"))
+    assert state_of(run, root) is State.FAILED
+
+
+def test_a_longer_run_is_not_done(trained):
+    run = first_shard(0).expected()[0]
+    trained(run)
+    mark_finished([run], tensorboard_root())
+    mark = tensorboard_root() / run.name / MARKER
+    mark.write_text(json.dumps(json.loads(mark.read_text()) | {"iterations": 20}))
+    assert state_of(run, tensorboard_root()) is State.FAILED
+
+
+def test_what_is_left_is_planned_and_no_more(trained):
+    shard = first_shard(0, 1)
+    runs = shard.expected()
+    done = [runs[0], runs[1], runs[2]]
+    for run in done:
+        trained(run)
+    mark_finished(done, tensorboard_root())
+    planned = pending(shard)
+    names = {name for _, runs in planned for name in runs}
+    assert names == {run.name for run in runs} - {run.name for run in done}
+    assert len(planned) == 2
+
+
+def test_status_and_resume(trained, capsys):
+    for run in first_shard(*range(5)).expected():
+        trained(run)
+        mark_finished([run], tensorboard_root())
+    words = [SCRIPT.name, "0", "9", "--model", "nru"]
+    assert command.main([*words, "--status"]) == 0
+    assert "nru: 45 done, 0 running, 0 failed, 45 missing" in capsys.readouterr().out
+    assert command.main([*words, "--resume", "--dry-run"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert len(said) == 1
+    assert "--seed 5-9 " in said[0]
+    assert command.main([SCRIPT.name, "0", "4", "--model", "nru", "--resume"]) == 0
+    assert capsys.readouterr().out == "nothing left to train\n"
+
+
+def test_a_missing_training_script_is_said(capsys):
+    missing = "icml_2022/static_mnist_prod_isolated"
+    models = JOB_SCRIPTS[missing].named_models()
+    if any(m.script in ("two_digit_mnist",) for m in models.values()):
+        code = command.main([missing, "0", "0", "--dry-run"])
+        assert code == 0
+        assert "python3 experiments/two_digit_mnist.py" in capsys.readouterr().out

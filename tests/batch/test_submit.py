@@ -1,0 +1,95 @@
+"""What the batch systems are told, with programs that record it."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from stable_nalu.batch import command
+from stable_nalu.batch.job_script import ROOT
+
+RECORDER = """#!{python}
+import json, sys
+text = "" if sys.stdin.isatty() else sys.stdin.read()
+json.dump([sys.argv[1:], text], open({out!r}, "w"))
+print("Job <7> is submitted")
+"""
+SCRIPT = "single_layer_task/neurips_2021/sltr-in2"
+
+
+@pytest.fixture
+def record(tmp_path, monkeypatch):
+    """Put recording `sbatch` and `bsub` on the PATH; the result reads what one was given."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name in ("sbatch", "bsub"):
+        program = folder / name
+        out = str(tmp_path / f"{name}.json")
+        program.write_text(RECORDER.format(python=sys.executable, out=out))
+        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("STABLE_NALU_SITE", str(tmp_path / "site.toml"))
+    (tmp_path / "site.toml").write_text('queue = "compute"\npartition = "batch"\n')
+    return lambda name: json.loads((tmp_path / f"{name}.json").read_text())
+
+
+def submit(tmp_path, *words):
+    return command.main([SCRIPT, *words, "--log-dir", str(tmp_path / "logs")])
+
+
+def test_lsf_gets_the_job_on_standard_input(record, tmp_path, capsys):
+    assert submit(tmp_path, "0", "9", "--scheduler", "lsf", "--model", "realnpu_modified") == 0
+    words, text = record("bsub")
+    assert words == []
+    lines = text.splitlines()
+    assert '#BSUB -J "sltr-in2[1-2]"' in lines
+    assert "#BSUB -q compute" in lines
+    assert "#BSUB -W 0:40" in lines
+    assert f"export STABLE_NALU_ROOT={ROOT}" in lines
+    assert lines[-1].endswith(f'run.sh" {SCRIPT} 0 9 --model realnpu_modified')
+    assert "Job <7> is submitted" in capsys.readouterr().out
+
+
+def test_slurm_gets_a_file_that_is_kept(record, tmp_path):
+    assert submit(tmp_path, "0", "24", "--scheduler", "slurm", "--model", "nru") == 0
+    words, _ = record("sbatch")
+    assert words == [str(tmp_path / "logs" / SCRIPT / "slurm.sh")]
+    lines = (tmp_path / "logs" / SCRIPT / "slurm.sh").read_text().splitlines()
+    assert "#SBATCH --array=0-4" in lines
+    assert "#SBATCH --partition=batch" in lines
+    assert "#SBATCH --requeue" in lines
+
+
+def test_print_submits_nothing(record, tmp_path, capsys):
+    assert submit(tmp_path, "0", "4", "--scheduler", "print", "--model", "nru") == 0
+    said = capsys.readouterr().out
+    assert "#SBATCH --array=0" in said
+    assert "# shard 0: python3 experiments/single_layer.py --operation div" in said
+    assert not (tmp_path / "sbatch.json").exists()
+
+
+def test_a_missing_batch_system_is_said(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert submit(tmp_path, "0", "4", "--scheduler", "slurm", "--model", "nru") == 2
+    assert "there is no sbatch here" in capsys.readouterr().err
+
+
+def test_an_unknown_entry_of_a_site_file_is_refused(tmp_path, capsys):
+    site = tmp_path / "site.toml"
+    site.write_text('partitions = "a"\n')
+    assert submit(tmp_path, "--scheduler", "print", "--site", str(site)) == 2
+    assert "unknown entry 'partitions'; known are scheduler, partition" in capsys.readouterr().err
+
+
+def test_a_script_says_what_it_would_do():
+    words = ["0", "4", "--model", "nru", "--dry-run"]
+    environment = {**os.environ, "PYTHON": sys.executable}
+    script = ROOT / "lfs_batch_jobs" / f"{SCRIPT}.sh"
+    done = subprocess.run(
+        ["bash", script, *words], capture_output=True, text=True, check=True, env=environment
+    )
+    assert done.stdout.startswith("python3 experiments/single_layer.py --operation div")
+    assert "--seed 0-4 --name-prefix sltr-in2/nru" in done.stdout

@@ -1,0 +1,42 @@
+"""Published numbers belong to points of the catalogue."""
+
+from stable_nalu.catalogue.index import EXPERIMENTS
+from stable_nalu.catalogue.published import all_published, published
+
+
+def test_every_number_belongs_to_a_model():
+    for row in all_published():
+        EXPERIMENTS[row.experiment].model(row.model)
+        assert 0 <= row.solved <= row.runs
+
+
+def test_no_point_is_there_twice():
+    points = [(r.experiment, r.model, r.operation, r.column, r.point) for r in all_published()]
+    assert len(set(points)) == len(points)
+
+
+def test_worked_values():
+    rows = {(r.model, r.operation): r for r in published("function_task_static_all")}
+    assert len(rows) == 66
+    nmu = rows["nmu", "mul"]
+    assert (nmu.solved, nmu.runs, nmu.median) == (98, 100, 1_434_500)
+    assert (nmu.mean.value, nmu.mean.lower, nmu.mean.upper) == (1.52e6, 1.46e6, 1.57e6)
+    assert nmu.sparsity.value == 4.21e-7
+    assert rows["gated", "div"].solved == 0
+
+
+def test_default_table_is_that_of_all_units():
+    assert published("function_task_static") == published("function_task_static_all")
+
+
+def test_averages_of_division():
+    rates = {row.model: row.solved / row.runs for row in published("nips-sltr-in10")}
+    assert round(rates["realnpu_modified"], 3) == 0.853
+    assert round(rates["sign-nmru"], 3) == 0.916
+    assert round(rates["realnpu_baseline"], 3) == 0.702
+
+
+def test_an_upper_limit_has_no_value():
+    rows = published("function_task_static_mul_hidden_size")
+    nmu = next(row for row in rows if row.model == "nmu" and row.point == "2")
+    assert (nmu.sparsity.value, nmu.sparsity.upper) == (None, 5e-5)

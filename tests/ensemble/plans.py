@@ -1,0 +1,164 @@
+"""Trains plans of runs under roots of their own, in this process or another, and compares them."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from unittest import mock
+
+import torch
+
+from stable_nalu.layer import entries
+from stable_nalu.reader.event_file import EventFileReader
+from tests.experiments.scripts import ROOT, load_script
+
+CORE = [k for k, e in entries().items() if e.tier == "core" and e.layer and not e.takes_pair]
+ADDING = {"ReRegualizedLinearNAC", "NAC", "MCFC", "PosNAC", "ReRegualizedLinearPosNAC", "linear"}
+MIXED = "[[-2,-1],[1,2]]"
+SIX_RUNS = (
+    *("--seed", "0-1"),
+    *("--interpolation-range", "[1,2]", "[-2,2]", MIXED),
+    *("--extrapolation-range", "[2,6]", "[[-6,-2],[2,6]]", "[[-6,-2],[2,6]]"),
+)
+POSITIVE_ONLY = {"MulMCFC"}
+"""Layers that take log(x): negative inputs are not numbers by their formula."""
+
+COMMON = ("--no-cuda", "--name-prefix", "t")
+
+UNCOMPARED = {"event_file", "config", "numpy_rng_state"}
+"""Differ by the time of the start, by flags of run control, by what else a process has done."""
+
+Series = dict[str, list[tuple[int, object]]]
+
+
+def words_of(layer: str) -> tuple[str, ...]:
+    """A single-layer task that suits a layer."""
+    operation = "add" if layer in ADDING else "mul"
+    return ("--layer-type", layer, "--operation", operation)
+
+
+def six_runs(layer: str) -> tuple[str, ...]:
+    """Two seeds and three ranges, one of two intervals."""
+    words = tuple(word for word in SIX_RUNS)
+    if layer in POSITIVE_ONLY:
+        positive = {"[-2,2]": "[0.1,0.2]", MIXED: "[[1,2],[3,4]]", "[[-6,-2],[2,6]]": "[2,6]"}
+        words = tuple(positive.get(word, word) for word in words)
+    return (*words_of(layer), *words)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a run left behind: (step, value) by tag, and its checkpoint."""
+
+    series: Series
+    checkpoint: dict | None
+
+    def numbers(self) -> Iterator[tuple[str, int, float]]:
+        """All scalars."""
+        for tag, points in self.series.items():
+            for step, value in points:
+                if isinstance(value, float):
+                    yield tag, step, value
+
+
+@contextmanager
+def roots(root: Path) -> Iterator[None]:
+    """Logs and models go below `root`."""
+    with mock.patch.dict(os.environ, environment(root)):
+        yield
+
+
+def environment(root: Path) -> dict[str, str]:
+    return {
+        "TENSORBOARD_DIR": str(root / "tensorboard"),
+        "SAVE_DIR": str(root / "save"),
+        "OMP_NUM_THREADS": "1",
+        "PYTHONPATH": str(ROOT),
+    }
+
+
+def train(root: Path, script: str, *words: str) -> int:
+    """Run a script's `main` in this process; its exit code."""
+    with roots(root):
+        return load_script(script).main([*COMMON, *words])
+
+
+def start(root: Path, script: str, *words: str, **keywords) -> subprocess.Popen[str]:
+    """A script in a process group of its own, its output in pipes."""
+    return subprocess.Popen(
+        [sys.executable, str(ROOT / "experiments" / f"{script}.py"), *COMMON, *words],
+        env={**os.environ, **environment(root)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        **keywords,
+    )
+
+
+def trained(root: Path) -> dict[str, Trained]:
+    """All runs below `root`, by name."""
+    folders = sorted(p.parent for p in (root / "tensorboard").rglob("events.*"))
+    assert len(set(folders)) == len(folders), "a folder with two event files"
+    return {
+        folder.name: Trained(_series(folder), _checkpoint(root, folder.name)) for folder in folders
+    }
+
+
+def _series(folder: Path) -> Series:
+    (path,) = folder.glob("events.*")
+    reader = EventFileReader(path)
+    series: Series = {}
+    for event in reader:
+        for tag, value in zip(event.tags, event.values, strict=True):
+            series.setdefault(tag, []).append((event.step, value))
+    assert reader.problem is None
+    return series
+
+
+def _checkpoint(root: Path, name: str) -> dict | None:
+    path = root / "save" / "t" / f"{name}.pth"
+    return torch.load(path, weights_only=True) if path.exists() else None
+
+
+def assert_identical(one: dict[str, Trained], other: dict[str, Trained]) -> None:
+    """Equal logs and checkpoints, bit for bit; names of event files and run control aside."""
+    assert one.keys() == other.keys()
+    for name, run in one.items():
+        assert repr(run.series) == repr(other[name].series)
+        assert _digest(run.checkpoint) == _digest(other[name].checkpoint)
+
+
+def _digest(value: object) -> object:
+    """A value that is equal for equal bits."""
+    if isinstance(value, torch.Tensor):
+        return (str(value.dtype), tuple(value.shape), value.numpy().tobytes())
+    if isinstance(value, dict):
+        return {k: _digest(v) for k, v in value.items() if k not in UNCOMPARED}
+    if isinstance(value, list | tuple):
+        return [_digest(item) for item in value]
+    return repr(value)
+
+
+def furthest(one: Trained, other: Trained) -> dict[str, float]:
+    """By tag, the largest deviation of any two scalars, in units of max(|a|, |b|, 1e-3)."""
+    assert one.series.keys() == other.series.keys()
+    worst: dict[str, float] = {}
+    pairs = zip(one.numbers(), other.numbers(), strict=True)
+    for (tag, step, a), (other_tag, other_step, b) in pairs:
+        assert (tag, step) == (other_tag, other_step)
+        worst[tag] = max(worst.get(tag, 0.0), _deviation(a, b))
+    return worst
+
+
+def _deviation(a: float, b: float) -> float:
+    if a == b or (math.isnan(a) and math.isnan(b)):
+        return 0.0
+    deviation = abs(a - b) / max(abs(a), abs(b), 1e-3)
+    return deviation if deviation == deviation else math.inf

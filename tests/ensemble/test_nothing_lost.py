@@ -1,0 +1,154 @@
+"""Plans that die at any moment go on with --resume and end as if nothing had happened."""
+
+import random
+import signal
+import time
+
+import pytest
+
+from stable_nalu.training import checkpoint
+from tests.ensemble.plans import assert_identical, start, train, trained
+
+NOISY = ("--layer-type", "ReRegualizedLinearMNAC", "--operation", "mul", "--nmu-noise")
+RANGES = (
+    *("--interpolation-range", "[1,2]", "[[-2,-1],[1,2]]"),
+    *("--extrapolation-range", "[2,6]"),
+)
+LENGTH = ("--max-iterations", "50", "--log-interval", "20", "--checkpoint-interval", "20")
+THREE = ("--seed", "0-2", *NOISY, *LENGTH)
+
+
+class Killed(BaseException):
+    """Stands for the end of the process: nothing in the project catches it."""
+
+
+def kill_at(monkeypatch, moment):
+    """End the process before the `moment`-th change of the save folder, counted from 0."""
+    count = iter(range(1000))
+    save, replace = checkpoint.save_torch, checkpoint.Path.replace
+
+    def counted(change):
+        def changing(path, *arguments):
+            if path.name.endswith(".pending.pth") and next(count) == moment:
+                raise Killed
+            return change(path, *arguments)
+
+        return changing
+
+    monkeypatch.setattr(checkpoint, "save_torch", counted(save))
+    monkeypatch.setattr(checkpoint.Path, "replace", counted(replace))
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    root = tmp_path_factory.mktemp("undisturbed")
+    assert train(root, "single_layer", *THREE) == 0
+    return trained(root)
+
+
+# Two checkpoints and the final one, each of three files written and three put in place.
+@pytest.mark.parametrize("moment", [1, 4, *range(6, 18)])
+def test_dying_while_a_stack_is_saved(moment, undisturbed, tmp_path, capsys):
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        kill_at(monkeypatch, moment)
+        with pytest.raises(Killed):
+            train(tmp_path, "single_layer", *THREE)
+    capsys.readouterr()
+    assert train(tmp_path, "single_layer", *THREE, "--resume") == 0
+    if moment < 15:
+        # One stack again: the runs that were saved and those that were not go on together.
+        assert "3 runs in 1 stack(s)" in capsys.readouterr().out
+    assert_identical(trained(tmp_path), undisturbed)
+    assert [path.name for path in (tmp_path / "save" / "t").glob(".*")] == []
+
+
+def test_dying_twice_while_a_stack_is_saved(undisturbed, tmp_path):
+    for moment in (4, 1):
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            kill_at(monkeypatch, moment)
+            with pytest.raises(Killed):
+                train(tmp_path, "single_layer", *THREE, "--resume")
+    assert train(tmp_path, "single_layer", *THREE, "--resume") == 0
+    assert_identical(trained(tmp_path), undisturbed)
+
+
+def test_a_finished_plan_is_not_trained_again(undisturbed, tmp_path, capsys):
+    assert train(tmp_path, "single_layer", *THREE) == 0
+    files = sorted(path for path in tmp_path.rglob("*") if path.is_file())
+    before = [(path, path.read_bytes()) for path in files]
+    capsys.readouterr()
+    assert train(tmp_path, "single_layer", *THREE, "--resume") == 0
+    assert capsys.readouterr().out.count("already trained to iteration 50") == 3
+    assert [(path, path.read_bytes()) for path in files] == before
+
+
+def test_runs_of_two_plans_are_resumed_apart(tmp_path, capsys):
+    """Runs that start at different iterations cannot share a stack."""
+    one = ("--seed", "0", *NOISY, *LENGTH)
+    assert train(tmp_path, "single_layer", *one) == 0
+    longer = tuple("80" if word == "50" else word for word in THREE)
+    assert train(tmp_path, "single_layer", *longer, "--resume") == 0
+    assert "3 runs in 2 stack(s)" in capsys.readouterr().out
+    assert {run.checkpoint["epoch"] for run in trained(tmp_path).values()} == {81}
+
+
+def test_a_resumed_plan_is_cut_like_the_whole(tmp_path, capsys):
+    """What is finished counts when stacks are made: seed 2 and 3 share one, as before."""
+    four = ("--seed", "0-3", *NOISY, *LENGTH, "--ensemble-size", "2")
+    assert train(tmp_path / "whole", "single_layer", *four) == 0
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        kill_at(monkeypatch, 12)
+        with pytest.raises(Killed):
+            train(tmp_path / "cut", "single_layer", *four)
+    capsys.readouterr()
+    assert train(tmp_path / "cut", "single_layer", *four, "--resume") == 0
+    out = capsys.readouterr().out
+    assert out.count("already trained") == 2
+    assert "2 runs in 1 stack(s)" in out
+    assert_identical(trained(tmp_path / "cut"), trained(tmp_path / "whole"))
+
+
+def disturb(root, words, moments, signals):
+    """Run, stop in the middle and resume, for every moment (seconds of training)."""
+    for seconds, number in zip(moments, signals, strict=True):
+        process = start(root, "single_layer", *words, "--resume")
+        for line in process.stdout:
+            if "stack(s)" in line or "already trained" in line:
+                break
+        time.sleep(seconds)
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=120)
+        assert process.returncode in (0, 75, -number), errors
+
+
+LONG = (
+    *("--seed", "0-1", *NOISY, *RANGES),
+    *("--max-iterations", "2400", "--log-interval", "300", "--checkpoint-interval", "100"),
+)
+
+
+def test_three_kills(tmp_path):
+    dice = random.Random(3)
+    moments = [dice.uniform(0.1, 0.5) for _ in range(3)]
+    disturb(tmp_path / "disturbed", LONG, moments, [signal.SIGKILL] * 3)
+    for root, more in (("undisturbed", ()), ("disturbed", ("--resume",))):
+        assert train(tmp_path / root, "single_layer", *LONG, *more) == 0
+    assert_identical(trained(tmp_path / "disturbed"), trained(tmp_path / "undisturbed"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_twenty_kills_of_fifty_runs(workers, tmp_path):
+    words = (
+        *("--seed", "0-24", *NOISY, *RANGES, "--workers", workers),
+        *("--max-iterations", "30000", "--log-interval", "1000", "--checkpoint-interval", "1000"),
+    )
+    dice = random.Random(20)
+    moments = [dice.uniform(0.2, 3.0) for _ in range(20)]
+    numbers = [dice.choice((signal.SIGKILL, signal.SIGTERM)) for _ in moments]
+    disturb(tmp_path / "disturbed", words, moments, numbers)
+    for root, more in (("undisturbed", ()), ("disturbed", ("--resume",))):
+        assert train(tmp_path / root, "single_layer", *words, *more) == 0
+    disturbed = trained(tmp_path / "disturbed")
+    assert len(disturbed) == 50
+    assert_identical(disturbed, trained(tmp_path / "undisturbed"))

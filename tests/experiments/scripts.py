@@ -1,0 +1,120 @@
+"""Runs experiment scripts in this process and reads what they leave behind."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+import torch
+
+from stable_nalu.options import SCRIPTS
+from stable_nalu.reader.event_file import EventFileReader
+
+ROOT = Path(__file__).resolve().parents[2]
+ARITHMETIC = (
+    "simple_function_static",
+    "simple_function_static_npu",
+    "single_layer",
+    "single_layer_benchmark",
+    "single_layer_robust",
+    "single_layer_curriculum",
+)
+
+
+@cache
+def load_script(name: str) -> ModuleType:
+    """Import a training script by its name."""
+    path = ROOT / "experiments" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"{name}_script", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def run(script: str, *words: str) -> int:
+    """Exit code of a command line; refused command lines leave by SystemExit, as from a shell."""
+    try:
+        return load_script(script).main(["--no-cuda", "--name-prefix", "t", *words])
+    except SystemExit as end:
+        return int(end.code or 0)
+
+
+def run_names(script: str, *words: str) -> list[str]:
+    """Run names of a command line."""
+    spec = SCRIPTS[script]
+    plan = spec.plan(["--no-cuda", "--name-prefix", "t", *words])
+    return [spec.run_name(config) for config in plan.configs]
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a run has logged: (step, tag) -> values in order, and all steps."""
+
+    values: dict[tuple[int, str], list]
+    folder: Path
+
+    def series(self, tag: str) -> dict[int, float]:
+        """Step -> value of a tag."""
+        return {step: values[0] for (step, t), values in self.values.items() if t == tag}
+
+    @property
+    def tags(self) -> set[str]:
+        """All tags."""
+        return {tag for _, tag in self.values}
+
+
+def read(name: str) -> Record:
+    """What a run has logged."""
+    folder = Path(os.environ["TENSORBOARD_DIR"]) / name
+    (path,) = [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
+    reader = EventFileReader(path)
+    values: dict[tuple[int, str], list] = {}
+    for event in reader:
+        for tag, value in zip(event.tags, event.values, strict=True):
+            values.setdefault((event.step, tag), []).append(value)
+    assert reader.problem is None
+    return Record(values, folder)
+
+
+def saved(name: str) -> dict:
+    """The checkpoint of a run."""
+    path = Path(os.environ["SAVE_DIR"]) / f"{name}.pth"
+    return torch.load(path, weights_only=True)
+
+
+def assert_same_state(one, other) -> None:
+    """Two nested states are equal, tensors bit for bit."""
+    assert type(one) is type(other)
+    if isinstance(one, torch.Tensor):
+        assert torch.equal(one.nan_to_num(), other.nan_to_num())
+    elif isinstance(one, dict):
+        assert one.keys() == other.keys()
+        for key in one:
+            assert_same_state(one[key], other[key])
+    elif isinstance(one, list | tuple):
+        assert len(one) == len(other)
+        for a, b in zip(one, other, strict=True):
+            assert_same_state(a, b)
+    else:
+        assert one == other
+
+
+def assert_same_run(one: str, other: str, *, differing: tuple[str, ...] = ()) -> None:
+    """Two runs have the same log and the same checkpoint, bit for bit."""
+    first, second = read(one), read(other)
+    assert list(first.values) == list(second.values)
+    for key, values in first.values.items():
+        assert repr(values) == repr(second.values[key]), key
+    states = [saved(one), saved(other)]
+    for state in states:
+        for key in ("config", "numpy_rng_state", *differing):
+            state.pop(key)
+        for key in ("event_file",):
+            state["progress"].pop(key)
+    assert_same_state(*states)

@@ -1,0 +1,62 @@
+"""--help is there for every script, and quick: it imports nothing that it does not need."""
+
+import subprocess
+import sys
+
+import pytest
+
+from stable_nalu.options import SCRIPTS
+from tests.experiments.scripts import ROOT, load_script
+
+HEAVY = (
+    *("torchvision", "tensorboard", "tensorboardX", "pandas", "scipy", "matplotlib", "sklearn"),
+    "torch._dynamo",
+)
+PROBE = """
+import runpy, sys
+sys.argv = [{path!r}, "--help"]
+try:
+    runpy.run_path({path!r}, run_name="__main__")
+except SystemExit as end:
+    assert not end.code, end.code
+loaded = [name for name in {heavy!r} if name in sys.modules]
+assert not loaded, loaded
+"""
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_help(script, capsys):
+    with pytest.raises(SystemExit) as end:
+        load_script(script).main(["--help"])
+    assert end.value.code == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    spec = SCRIPTS[script]
+    for flag in spec.flags:
+        assert flag.name in out
+    for group in spec.groups:
+        assert group.title in out
+    assert max(map(len, out.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("script", ["single_layer", "simple_function_static"])
+def test_help_imports_little(script):
+    path = str(ROOT / "experiments" / f"{script}.py")
+    code = PROBE.format(path=path, heavy=HEAVY)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "--layer-type" in done.stdout
+
+
+def test_scripts_run_from_the_root_of_a_checkout():
+    done = subprocess.run(
+        [sys.executable, "experiments/single_layer.py", "--dry-run", "--seed", "3-4"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    )
+    assert done.returncode == 0, done.stderr
+    one, other = done.stdout.splitlines()
+    assert "_s3_" in one
+    assert one.replace("_s3_", "_s4_") == other

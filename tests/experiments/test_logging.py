@@ -1,0 +1,203 @@
+"""What runs log and print: gates of tags, values before the update, the best model."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+from stable_nalu.training import loss
+from tests.experiments.scripts import load_script, read, run, run_names, saved
+
+NMU = ("--operation", "mul", "--layer-type", "ReRegualizedLinearMNAC")
+BETA = ("--regualizer-l1", "--regualizer-beta-step", "2", "--regualizer-beta-end", "1")
+REALNPU = ("--operation", "div", "--layer-type", "RealNPU", *BETA)
+LOSSES = [f"loss/train/{name}" for name in ("critation", "regualizer", "total")]
+
+
+def record_of(script, *words):
+    assert run(script, *words) == 0
+    return read(run_names(script, *words)[0])
+
+
+def test_losses_at_log_points_and_at_every_iteration_of_verbose_runs():
+    words = (*NMU, "--max-iterations", "7", "--log-interval", "3")
+    quiet = record_of("single_layer", *words)
+    assert [list(quiet.series(tag)) for tag in LOSSES] == [[0, 3, 6]] * 3
+    loud = record_of("single_layer", *words, "--verbose", "--remove-existing-data")
+    assert [list(loud.series(tag)) for tag in LOSSES] == [list(range(8))] * 3
+    for tag in (*LOSSES, "metric/valid/interpolation", "network/layer_1/nac/W/sparsity_error"):
+        shared = {step: loud.series(tag)[step] for step in (0, 3, 6)}
+        assert shared == quiet.series(tag)
+    assert list(loud.series("network/layer_1/nac/W/grad/norm")) == [0, 3, 6]
+    assert "network/layer_1/nac/regualizer/W" in loud.tags
+    assert not quiet.tags & {"network/layer_1/nac/W/grad/norm", "network/x/mean"}
+
+
+def test_metrics_come_before_what_the_forward_pass_logs():
+    record = record_of("single_layer", *NMU, "--max-iterations", "0")
+    order = [tag for _, tag in record.values]
+    assert order == [
+        "metric/valid/interpolation",
+        "metric/test/extrapolation",
+        "network/layer_1/nac/W/sparsity_error",
+        *LOSSES,
+    ]
+
+
+def test_weights_are_logged_before_the_update():
+    words = (*NMU, "--max-iterations", "1", "--log-interval", "1", "--learning-rate", "10")
+    record = record_of("single_layer", *words, "--verbose")
+    text = record.series("/network/layer_1/nac/W/text_summary")
+    first = text[0].decode().removeprefix("<pre>[[").removesuffix("]]</pre>")
+    assert [float(n) for n in first.split()] == pytest.approx([0.294239, 0.316015], abs=6e-7)
+    assert text[1] == b"<pre>[[1. 1.]]</pre>"
+
+
+def test_the_norm_is_that_of_the_parameters_that_the_loss_saw():
+    words = (*REALNPU, "--max-iterations", "6", "--log-interval", "3", "--learning-rate", "0.1")
+    record = record_of("single_layer", *words, "--verbose")
+    norms, betas = record.series("L1/train/L1-loss"), [1e-5, 1e-5, 1e-4, 1e-4, 1e-3, 1e-3, 1e-2]
+    penalties = record.series("loss/train/regualizer")
+    assert list(norms) == list(range(7))
+    for step, beta in enumerate(betas):
+        assert penalties[step] == pytest.approx(beta * norms[step], rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("script", "verbose", "shown"),
+    [
+        ("single_layer", False, True),
+        ("single_layer_benchmark", False, True),
+        ("single_layer_curriculum", False, True),
+        ("simple_function_static_npu", False, False),
+        ("simple_function_static_npu", True, True),
+        ("single_layer_robust", False, False),
+        ("single_layer_robust", True, True),
+    ],
+)
+def test_beta_at_log_points(script, verbose, shown):
+    layer = ("--layer-type", "ReRegualizedLinearNAC", *BETA)
+    words = (*layer, "--max-iterations", "6", "--log-interval", "3")
+    record = record_of(script, *words, *(["--verbose"] if verbose else []))
+    expected = {0: 1e-5, 3: 1e-4, 6: 1e-2} if shown else {}
+    assert record.series("L1/train/beta") == pytest.approx(expected)
+    assert ("L1/train/L1-loss" in record.tags) == verbose
+
+
+def test_the_penalty_of_the_inalu_belongs_to_the_benchmark(monkeypatch):
+    monkeypatch.setattr(loss, "INALU_START", 2)
+    words = ("--operation", "mul", "--layer-type", "iNALU", "--max-iterations", "6")
+    words = (*words, "--log-interval", "1", "--interpolation-range", "[0.1,0.2]")
+    for script, weight in (("single_layer_benchmark", 0.05), ("single_layer", 0.0)):
+        record = record_of(script, *words, "--verbose")
+        assert max(record.series("metric/valid/interpolation").values()) < 1
+        penalty = record.series("loss/train/regualizer")
+        own = record.series("network/layer_1/inalu/regualizer/inalu")
+        for step in range(7):
+            expected = weight * own[step] if step > 2 else 0
+            assert penalty[step] == pytest.approx(expected, rel=1e-5)
+
+
+def test_robustness_script_logs_weights_as_text_and_prints_every_thousand(capsys):
+    words = (*NMU, "--max-iterations", "2000", "--log-interval", "300")
+    record = record_of("single_layer_robust", *words)
+    texts = record.series("/network/layer_1/nac/W/text_summary")
+    assert list(texts) == list(range(0, 2001, 300))
+    assert "network/layer_1/nac/W/sparsity_error" not in record.tags
+    printed = re.findall(r"^train (\d+):", capsys.readouterr().out, re.MULTILINE)
+    assert printed == ["0", "1000", "2000"]
+
+
+def test_what_a_run_prints(capsys):
+    words = ("--operation", "mul", "--max-iterations", "1")
+    (name,) = run_names("single_layer", *words)
+    assert run("single_layer", *words) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "running"
+    assert "  - layer_type: NALU" in lines
+    assert "  - interpolation_range: [1, 2]" in lines
+    start = lines.index("  -")
+    assert lines[start + 1] == "  - dataset: sum(v[0:1]) * sum(v[1:2])"
+    assert name in lines
+    assert lines[-1] == "Model (/checkpoint)  trained for 1 epochs has been saved"
+    end = lines.index("finished:")
+    keys = [line.split(":")[0] for line in lines[end + 1 : end + 4]]
+    assert keys == ["  - loss_train", "  - loss_valid_inter", "  - loss_valid_extra"]
+    assert lines[end + 4] == ""
+
+
+def test_log_parsers_find_weights_and_success_at_the_end(capsys):
+    words = ("--layer-type", "ReRegualizedLinearNAC", "--max-iterations", "1", "--no-save")
+    assert run("simple_function_static", *words) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == "Success (last epoch): \tFalse"
+    assert re.fullmatch(r"tensor\(\[\[ *\S+, +\S+\]\]\)", lines[-3])
+
+
+def test_many_inputs_keep_their_weights_to_themselves(capsys):
+    words = ("--max-iterations", "0", "--no-save", "--input-size")
+    assert run("single_layer", *words, "10") == 0
+    assert "tensor(" in capsys.readouterr().out
+    assert run("single_layer", *words, "11") == 0
+    assert "tensor(" not in capsys.readouterr().out
+
+
+def best_files(name):
+    root = Path(os.environ["SAVE_DIR"])
+    models, parameters = root / "lowest_interp_model", root / "lowest_interp_params"
+    return models / f"{name}.pth", parameters / f"{name}.txt"
+
+
+STATIC = ("--layer-type", "ReRegualizedLinearNAC", "--input-size", "4", "--log-interval", "1")
+
+
+def test_the_best_model_is_that_of_the_lowest_validation_error():
+    # So large a step that the error rises at once and falls later.
+    words = (*STATIC, "--learning-rate", "0.7", "--save-best-model")
+    record = record_of("simple_function_static", *words, "--max-iterations", "12", "--verbose")
+    errors = record.series("metric/valid/interpolation")
+    best = min(errors, key=errors.get)
+    assert 0 < best < 12
+    (name,) = run_names("simple_function_static", *words)
+    model, text = best_files(name)
+    state = torch.load(model, weights_only=True)
+    assert list(state) == ["layer_1.layer.W", "layer_2.layer.W"]
+    first_line, *rest = text.read_text().splitlines()
+    assert first_line == f"epoch: {best}"
+    assert rest[0] == "layer_1.layer.W"
+    assert "\n".join(rest).count("tensor(") == 2
+    logged = record.series("/network/layer_2/nac/W/text_summary")[best].decode()
+    stored = state["layer_2.layer.W"].flatten().tolist()
+    numbers = [float(n) for n in re.findall(r"-?\d+\.\d*(?:e-?\d+)?", logged)]
+    assert numbers == pytest.approx(stored, rel=1e-6)
+
+
+def test_a_resumed_run_keeps_a_better_model():
+    words = (*STATIC, "--learning-rate", "0.7", "--save-best-model")
+    assert run("simple_function_static", *words, "--max-iterations", "8") == 0
+    (name,) = run_names("simple_function_static", *words)
+    best = saved(name)["progress"]["best"]
+    assert best == min(read(name).series("metric/valid/interpolation").values())
+    model, _ = best_files(name)
+    before = model.read_bytes()
+    more = ("--max-iterations", "9", "--load-checkpoint")
+    assert run("simple_function_static", *words, *more) == 0
+    assert read(name).series("metric/valid/interpolation")[9] > best
+    assert model.read_bytes() == before
+
+
+def test_threads_are_those_that_a_batch_system_grants(monkeypatch):
+    for name, value, expected in (
+        ("LSB_DJOB_NUMPROC", "2", 2),
+        ("SLURM_CPUS_PER_TASK", "3", 3),
+        ("LSB_DJOB_NUMPROC", "0", 1),
+        ("LSB_DJOB_NUMPROC", "some", 1),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setenv(name, value)
+            load_script("single_layer").main(["--dry-run"])
+            assert torch.get_num_threads() == expected
+    load_script("single_layer").main(["--dry-run"])
+    assert torch.get_num_threads() == 1

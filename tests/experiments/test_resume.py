@@ -1,0 +1,159 @@
+"""A run that is stopped and resumed is, bit for bit, the run that was never stopped."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.experiments.scripts import (
+    assert_same_run,
+    load_script,
+    read,
+    run,
+    run_names,
+    saved,
+)
+
+NMU = ("--operation", "mul", "--layer-type", "ReRegualizedLinearMNAC")
+BETA = ("--regualizer-l1", "--regualizer-beta-step", "4", "--regualizer-beta-end", "1e-2")
+REALNPU = ("--operation", "div", "--layer-type", "RealNPU", *BETA)
+REINIT = (
+    *("--reinit", "--reinit-epoch-interval", "4", "--reinit-max-stored-losses", "6"),
+    *("--reinit-loss-thr", "0.1", "--learning-rate", "1e-12"),
+)
+INALU = ("--operation", "mul", "--layer-type", "iNALU", *REINIT, "--clip-grad-value", "0.1")
+BENFORD = (
+    *("--operation", "div", "--sample-distribution", "benford"),
+    *("--interpolation-range", "[10,100]", "--extrapolation-range", "[100,1000]"),
+)
+
+CASES = {
+    "NMU": ("single_layer", NMU),
+    "sNMU": ("single_layer", (*NMU, "--nmu-noise")),
+    "batch sNMU": ("single_layer", (*NMU, "--nmu-noise", "--noise-range", "[1,0]")),
+    "sgd": ("single_layer", (*NMU, "--optimizer", "sgd", "--momentum", "0.9")),
+    "float64": ("single_layer", (*NMU, "--pytorch-precision", "64")),
+    "RealNPU with beta": ("single_layer", REALNPU),
+    "verbose": ("single_layer", (*REALNPU, "--verbose")),
+    "Benford inputs": ("single_layer", (*BENFORD, "--layer-type", "SignNMRU")),
+    "iNALU that restarts": ("single_layer_benchmark", INALU),
+    "curriculum": (
+        "single_layer_curriculum",
+        ("--operation", "add", "--layer-type", "ReRegualizedLinearNAC", "--learning-rate", "0.5"),
+    ),
+    "robustness": ("single_layer_robust", (*NMU, "--nmu-noise")),
+    "Gumbel": ("simple_function_static", ("--layer-type", "GumbelNAC")),
+    "bandit": ("simple_function_static", ("--layer-type", "GradientBanditNAC")),
+    "rotating weights": ("simple_function_static", ("--layer-type", "MultiWeightNAU")),
+    "z penalty": ("simple_function_static", ("--layer-type", "NAC", "--regualizer-z", "1")),
+}
+
+
+def run_as(script, prefix, *words):
+    """`run` under another name prefix."""
+    return load_script(script).main(["--no-cuda", "--name-prefix", prefix, *words])
+
+
+def name_as(script, prefix, *words):
+    return f"{prefix}/{run_names(script, *words)[0].removeprefix('t/')}"
+
+
+@pytest.mark.parametrize("interval", ["3", "5"])
+@pytest.mark.parametrize("case", CASES)
+def test_a_resumed_run(case, interval):
+    script, words = CASES[case]
+    words = (*words, "--log-interval", interval)
+    assert run_as(script, "parts", *words, "--max-iterations", "10") == 0
+    assert run_as(script, "parts", *words, "--max-iterations", "20", "--load-checkpoint") == 0
+    assert run_as(script, "whole", *words, "--max-iterations", "20") == 0
+    assert_same_run(name_as(script, "parts", *words), name_as(script, "whole", *words))
+
+
+def test_these_cases_do_what_they_are_for():
+    script, words = CASES["iNALU that restarts"]
+    assert run(script, *words, "--max-iterations", "20", "--log-interval", "3") == 0
+    (name,) = run_names(script, *words)
+    assert saved(name)["progress"]["restarts"]["count"] == 2
+    assert read(name).series("reinit/text_summary") == {8: b"0", 16: b"1"}
+    script, words = CASES["curriculum"]
+    words = (*words, "--max-iterations", "20", "--log-interval", "3")
+    assert run(script, *words) == 0
+    assert saved(run_names(script, *words)[0])["progress"]["curriculum"]["stage"] > 0
+
+
+def test_beta_goes_on():
+    script, words = CASES["RealNPU with beta"]
+    words = (*words, "--log-interval", "1")
+    assert run(script, *words, "--max-iterations", "9") == 0
+    assert run(script, *words, "--max-iterations", "14", "--load-checkpoint") == 0
+    beta = read(run_names(script, *words)[0]).series("L1/train/beta")
+    expected = [1e-5] * 4 + [1e-4] * 4 + [1e-3] * 4 + [1e-2] * 3
+    assert list(beta.values()) == pytest.approx(expected)
+
+
+def test_resuming_twice_and_the_log_of_it():
+    words = (*NMU, "--log-interval", "4")
+    for last in ("3", "8", "20"):
+        more = () if last == "3" else ("--load-checkpoint",)
+        assert run("single_layer", *words, "--max-iterations", last, *more) == 0
+    (name,) = run_names("single_layer", *words)
+    record = read(name)
+    assert list(record.series("metric/valid/interpolation")) == [0, 4, 8, 12, 16, 20]
+    content = json.loads((record.folder / ".run.json").read_text())
+    assert len(content["resumed_with"]) == 2
+    assert "--max-iterations 3" in content["command"]
+
+
+def test_a_checkpoint_on_the_way_is_enough():
+    words = (*NMU, "--nmu-noise", "--log-interval", "4")
+    assert run_as("single_layer", "whole", *words, "--max-iterations", "20") == 0
+    (name,) = run_names("single_layer", *words)
+    assert run("single_layer", *words, "--max-iterations", "10") == 0
+    early = saved(name)
+    # A longer run whose last checkpoint lies in its middle: what came after it is lost.
+    assert run("single_layer", *words, "--max-iterations", "17", "--load-checkpoint") == 0
+    torch.save(early, Path(os.environ["SAVE_DIR"]) / f"{name}.pth")
+    assert run("single_layer", *words, "--max-iterations", "20", "--load-checkpoint") == 0
+    assert_same_run(name, name_as("single_layer", "whole", *words))
+
+
+def test_checkpoints_while_training():
+    words = (*NMU, "--nmu-noise", "--log-interval", "4", "--max-iterations", "20")
+    assert run_as("single_layer", "a", *words) == 0
+    assert run_as("single_layer", "b", *words, "--checkpoint-interval", "3") == 0
+    assert_same_run(name_as("single_layer", "a", *words), name_as("single_layer", "b", *words))
+
+
+def test_nothing_left_to_train(capsys):
+    words = (*NMU, "--max-iterations", "5")
+    assert run("single_layer", *words) == 0
+    before = read(run_names("single_layer", *words)[0])
+    assert run("single_layer", *words, "--load-checkpoint") == 0
+    assert "already trained to iteration 5" in capsys.readouterr().out
+    assert read(run_names("single_layer", *words)[0]).values == before.values
+
+
+def test_resuming_with_another_log_interval():
+    assert run("single_layer", *NMU, "--max-iterations", "4", "--log-interval", "2") == 0
+    more = ("--max-iterations", "8", "--log-interval", "4", "--load-checkpoint")
+    assert run("single_layer", *NMU, *more) == 0
+    record = read(run_names("single_layer", *NMU)[0])
+    assert list(record.series("metric/valid/interpolation")) == [0, 2, 4, 8]
+
+
+def test_the_file_has_the_published_keys():
+    assert run("single_layer", *NMU, "--max-iterations", "3") == 0
+    checkpoint = saved(run_names("single_layer", *NMU)[0])
+    published = {"epoch", "model_state_dict", "optimizer_state_dict", "torch_rng_state"}
+    assert checkpoint.keys() >= published | {"numpy_rng_state", "args"}
+    assert checkpoint["epoch"] == 4
+    assert list(checkpoint["model_state_dict"]) == ["layer_1.layer.W"]
+    assert checkpoint["args"] is None
+    assert checkpoint["config"]["layer_type"] == "ReRegualizedLinearMNAC"
+
+
+def test_no_save(tmp_path):
+    assert run("single_layer", *NMU, "--max-iterations", "3", "--no-save") == 0
+    assert not (tmp_path / "save").exists()

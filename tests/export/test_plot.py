@@ -1,0 +1,84 @@
+"""`export/plot.py`, in process."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.figures.drawing import FAILED, metrics, run_name, solved_at
+
+SCRIPT = Path(__file__).resolve().parents[2] / "export" / "plot.py"
+
+
+@pytest.fixture
+def plot():
+    spec = importlib.util.spec_from_file_location("plot", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.main
+
+
+@pytest.fixture
+def mine(tmp_path):
+    path = tmp_path / "mine.csv"
+    metrics(path, {run_name(seed=s): FAILED if s == 3 else solved_at(1000 + s) for s in range(4)})
+    return path
+
+
+def refused(plot, capsys, *argv):
+    assert plot(list(argv)) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("plot.py: error: ")
+    return lines[0]
+
+
+def test_own_results(plot, mine, tmp_path):
+    out = tmp_path / "out"
+    argv = ["--csv", str(mine), "--label", "My layer", "--out-dir", str(out)]
+    assert plot([*argv, "--format", "pdf", "png", "--sparsity-fit", "scaled"]) == 0
+    assert {path.suffix for path in out.iterdir()} == {".pdf", ".png", ".csv"}
+    lines = (out / "figure_plot_data.csv").read_text().splitlines()
+    assert lines[0].startswith('"","model","operation","parameter","key","mean.value"')
+    assert lines[1].startswith('"1","My layer","div","U[1,2]","success.rate",0.75')
+
+
+def test_a_key_with_most_files_missing(plot, mine, tmp_path, capsys):
+    (tmp_path / "csv/sltr-in2").mkdir(parents=True)
+    (tmp_path / "csv/sltr-in2/nru.csv").write_bytes(mine.read_bytes())
+    argv = ["nips-sltr-in2", "--csv-dir", str(tmp_path / "csv"), "--out-dir", str(tmp_path / "o")]
+    assert plot([*argv, "--format", "png"]) == 0
+    told = capsys.readouterr().err
+    for label in ("Real NPU (baseline)", "Real NPU (modified)", "NMRU"):
+        assert label in told
+    assert (tmp_path / "o/nips-sltr-in2_op-div.png").is_file()
+
+
+def test_the_list(plot, capsys):
+    assert plot(["--list"]) == 0
+    assert "nips-sltr-in2" in capsys.readouterr().out
+
+
+def test_refusals(plot, mine, tmp_path, capsys):
+    assert "did you mean" in refused(plot, capsys, "nips-sltr-in22")
+    assert "--list" in refused(plot, capsys)
+    nowhere = str(tmp_path / "nowhere")
+    assert "no file" in refused(plot, capsys, "nips-sltr-in2", "--csv-dir", nowhere)
+    assert "no such file" in refused(plot, capsys, "--csv", nowhere)
+    assert "did you mean range" in refused(plot, capsys, "--csv", str(mine), "--kind", "rang")
+    bad = tmp_path / "bad.csv"
+    bad.write_text("a,b\n1,2\n")
+    assert "no column name" in refused(plot, capsys, "--csv", str(bad))
+    bad.write_bytes(b"\x00\xff\xfe")
+    assert "bad.csv" in refused(plot, capsys, "--csv", str(bad))
+    two = ("--csv", str(mine), "--label", "a", "b")
+    assert "2 labels are given for 1 files" in refused(plot, capsys, *two)
+    taken = tmp_path / "taken"
+    taken.write_text("")
+    assert "cannot write" in refused(plot, capsys, "--csv", str(mine), "--out-dir", str(taken))
+
+
+def test_the_package_is_drawn_without_a_window(plot, capsys):
+    plot(["--list"])
+    assert "matplotlib.backends.backend_tkagg" not in sys.modules

@@ -1,0 +1,66 @@
+"""What tests of figures share: rendering without files being written, and reading a drawing."""
+
+from stable_nalu.figures.catalogue import find
+from stable_nalu.figures.product import Context
+from stable_nalu.figures.render import renderer
+from stable_nalu.figures.source import Source
+from stable_nalu.figures.specimen import SMALL, write_specimen
+from stable_nalu.statistics.reduce import SPARSITY, TEST, VALIDATION
+from stable_nalu.statistics.summary import Estimators
+
+FAST = Estimators("frozen", "scaled")
+
+
+def products(key, folder, make=True):
+    """All products of an entry, from made-up files, and the source with its warnings."""
+    entry = find(key)
+    if make:
+        write_specimen(entry, folder, SMALL)
+    source = Source(folder, entry.folders)
+    context = Context(entry.key, entry.series, source, estimators=FAST)
+    return [renderer(part)(part, context) for part in entry.parts], source
+
+
+def by_gid(axes, gid):
+    """Artists of one meaning."""
+    return [artist for artist in axes.get_children() if artist.get_gid() == gid]
+
+
+def means(axes, label):
+    """x -> mean of a series."""
+    found = {}
+    for line in by_gid(axes, f"{label} mean"):
+        found |= dict(zip(line.get_xdata(), line.get_ydata(), strict=True))
+    return found
+
+
+def legend_texts(figure):
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def texts(figure):
+    return " ".join(text.get_text() for text in figure.texts)
+
+
+def run_name(model="nru", interpolation="1-2", extrapolation="2-6", seed=0, operation="div"):
+    return (
+        f"{model}_op-{operation}_oob-c_rs-linear-linear_eps-0_rl-0-1_r-10-0-1_i-{interpolation}_"
+        f"e-{extrapolation}_z-2-0.5-0.0_b128_s{seed}_h2_z2_lr-adam-0.00100-0.0"
+    )
+
+
+def metrics(path, runs):
+    """Write an export; runs: name -> rows of (step, validation, test, sparsity)."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = [f"name,{VALIDATION},step,wall.time,{TEST},{SPARSITY}"]
+    for name, rows in runs.items():
+        lines += [f"{name},{v},{step},0,{test},{s}" for step, v, test, s in rows]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def solved_at(step, sparsity=0.01):
+    """Rows of a run whose errors are nothing from `step` on."""
+    return [(at, *((1e-9, 1e-9) if at >= step else (1.0, 1.0)), sparsity) for at in (0, 1000, 2000)]
+
+
+FAILED = [(at, 1.0, 5.0, 0.4) for at in (0, 1000, 2000)]

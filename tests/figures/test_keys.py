@@ -1,0 +1,177 @@
+"""Every lookup key is there and is drawn from files of its own."""
+
+import pytest
+
+from stable_nalu.errors import UsageError
+from stable_nalu.figures.catalogue import find, listing
+from stable_nalu.figures.entries import all_entries
+from stable_nalu.figures.entry import PAPERS
+from stable_nalu.figures.parts import Panels, Scatter, Table
+from tests.figures.drawing import legend_texts, products, texts
+
+ENTRIES = all_entries()
+PUBLISHED = (
+    "nips-sltr-in2",
+    "nips-sltr-in10",
+    "nips-sltr-in10-losses-nru",
+    "nips-sltr-in10-losses-realnpu",
+    "nips-sltr-in10-losses-nmru",
+    "nips-sltr-in10-losses-nmru-correctEps",
+    "nips-sltr-in10-npu",
+    "nips-realnpu-L1",
+    "nips-realnpu-L2",
+    "nips-realnpu-L1_sweep",
+    "nips-realnpu-clipping",
+    "nips-realnpu-discretisation",
+    "nips-realnpu-init",
+    "nips-in10-nmru-ablation",
+    "nips-in10-nmru-lr",
+    "nips-in10-nmru-optimiser",
+    "nips-in2-nru-lr",
+    "nips-in10-nru-separate-mag-sign",
+    "nips-in10-realnpu-W-reg",
+    "in2-mixedSigns",
+    "in10-mixedSigns",
+    "nips-in2-realnpu-lr",
+    "nips-in2-distributions",
+    "nips-in10-distributions",
+    "nips-divBy0-easy",
+    "nips-divBy0-medium",
+    "nips-divBy0-hard",
+    "divBy0_gold_test_errors",
+    "benchmark_sltr_add",
+    "benchmark_sltr_sub",
+    "benchmark_sltr_mul",
+    "benchmark_sltr_div",
+    "nalu",
+    "nau-failure",
+    "benchmark_sltr_mul_mcfc",
+    "benchmark_sltr_add_mcfc",
+    "fts-2021-final",
+    "fts-snmu-noise-ranges",
+    "fts-snmu-test",
+    "fts-2021",
+    "fts-icml2020",
+    "fts-icml2020-rebuttal",
+    "fts-noise",
+    "fts-mape",
+    "static-mnist-mul-isolated",
+    "static-mnist-mul-colour-concat",
+    "test",
+    "mul-adadelta",
+    "mul-1digit_conv-Adadelta",
+    "mul-1digit_conv-snmu-dev",
+    "mul-1digit_conv-Adam",
+    "mul-spatial-transformer",
+    "mul-colour_no-concat-conv",
+    "mul-TPS-no-concat-conv",
+    "add-1digit_conv-Adam",
+    "div-1digit_conv-Adam-s3Init",
+    "function_task_static",
+    "function_task_static_nalu",
+    "simple_mul",
+    "function_task_static_ablation",
+    "function_task_static_mul_hidden_size",
+    "function_task_static_mul_hidden_size_ablation",
+    "function_task_static_mul_input_size",
+    "function_task_static_mul_overlap",
+    "function_task_static_mul_subset",
+    "function_task_static_mul_range",
+    "function_task_static_regualization",
+    "function_task_static_learning",
+    "function_task_static_mul_paramaters",
+    "function_task_static_plot_example",
+    "sequential_mnist_prod_long",
+    "sequential_mnist_sum_long",
+    "weights_path",
+    "singularity_issue",
+)
+
+
+@pytest.mark.parametrize("key", PUBLISHED)
+def test_published_keys_are_found(key):
+    entry = find(key)
+    assert entry.paper in PAPERS
+    assert entry.shows
+
+
+def test_a_key_of_two_scripts_asks_which():
+    with pytest.raises(UsageError, match="use 2d-surface-mul or two-digit-mul"):
+        find("mul")
+
+
+def test_an_unknown_key_suggests_near_ones():
+    with pytest.raises(UsageError, match="did you mean nips-sltr-in2"):
+        find("nips-sltr-in3")
+
+
+def test_the_list_names_every_key_once():
+    keys = [line.split()[0] for line in listing(ENTRIES).splitlines() if line.startswith("  ")]
+    assert sorted(keys) == sorted(ENTRIES)
+
+
+def test_file_names_do_not_clash():
+    for entry in ENTRIES.values():
+        stems = [(type(part), part.stem) for part in entry.parts]
+        assert len(set(stems)) == len(stems), entry.key
+
+
+# One of every kind is drawn in every run of the tests, the others in the slow ones.
+QUICK = (
+    "nips-in10-nmru-optimiser",
+    "simple_mul",
+    "function_task_static_mul_overlap",
+    "function_task_static_nalu",
+    "function_task_static_plot_example",
+    "divBy0_gold_test_errors",
+    "2d-surface-mul",
+    "static-mnist-mul-isolated",
+    "div-1digit_conv-Adam-s3Init",
+    "class_accs-mul-1digit_conv-Adam",
+    "confusion_matrix",
+    "weights_path",
+    "robustness-uniform-1-2",
+    "robustness-distributions",
+)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [key if key in QUICK else pytest.param(key, marks=pytest.mark.slow) for key in ENTRIES],
+)
+def test_every_key_is_drawn(key, tmp_path):
+    made, source = products(key, tmp_path)
+    entry = ENTRIES[key]
+    assert [text for text in source.warnings if "no file" in text] == []
+    for part, product in zip(entry.parts, made, strict=True):
+        assert (product.figure is None) == isinstance(part, Table)
+        if isinstance(part, Table):
+            assert f"tab:{part.label}" in product.text
+            assert product.text.count("\\\\") > 2
+        elif isinstance(part, Panels):
+            check_panels(entry, part, product.figure)
+        elif isinstance(part, Scatter):
+            assert len(legend_texts(product.figure)) >= 6
+            ticks = [t.get_text() for t in product.figure.axes[0].get_xticklabels()]
+            assert len(ticks) == len(entry.series)
+            assert all("n = 4" in tick for tick in ticks)
+
+
+def check_panels(entry, part, figure):
+    """Three panels with counts below each, all series in the legend, n in words."""
+    titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
+    assert titles == [part.success, "Solved at iteration step", "Sparsity error"]
+    assert len(figure.axes) == 6
+    shown = legend_texts(figure)
+    labels = [one.label for one in entry.series if one.label]
+    if labels:
+        assert [text.split(" (n = ")[0] for text in shown] == labels
+    for model in part.runs.models:
+        assert any(text.startswith(model) for text in shown)
+    assert "n = " in texts(figure) + " ".join(shown)
+    success = figure.axes[0]
+    bars = [a for a in success.get_children() if str(a.get_gid()).endswith(" interval")]
+    assert len(bars) == len(shown)
+    assert all(len(bar.get_segments()) for bar in bars)
+    if part.runs.expected and part.style != "line":
+        assert len(success.get_xticks()) >= len(part.runs.expected)

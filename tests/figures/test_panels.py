@@ -1,0 +1,139 @@
+"""The three panels, against runs whose outcome is known."""
+
+import numpy as np
+import pytest
+
+from stable_nalu.errors import UsageError
+from stable_nalu.figures.kinds.panels import render
+from stable_nalu.figures.own import own_entry
+from stable_nalu.figures.product import Context
+from stable_nalu.figures.source import Source
+from stable_nalu.statistics.intervals import wilson
+from tests.figures.drawing import (
+    FAILED,
+    FAST,
+    by_gid,
+    legend_texts,
+    means,
+    metrics,
+    products,
+    run_name,
+    solved_at,
+    texts,
+)
+
+
+def own(tmp_path, files, labels=(), **options):
+    """The figure of a user's files."""
+    entry = own_entry("range", files, labels, "mine", **options)
+    source = Source(tmp_path)
+    context = Context("mine", entry.series, source, estimators=FAST)
+    return render(entry.parts[0], context), source
+
+
+def three_of_four(path, model="nru"):
+    """Four runs on U[1,2], three of them solved; two on U[10,20], none of them."""
+    runs = {run_name(model, seed=seed): solved_at(1000 * (seed % 2 + 1)) for seed in range(3)}
+    runs[run_name(model, seed=3)] = FAILED
+    for seed in range(2):
+        runs[run_name(model, "10-20", "20-40", seed)] = FAILED
+    metrics(path, runs)
+
+
+def test_points_and_intervals(tmp_path):
+    three_of_four(tmp_path / "a.csv")
+    product, _ = own(tmp_path, [tmp_path / "a.csv"], ["My layer"])
+    success, below, solved, _, sparsity, _ = product.figure.axes
+    assert means(success, "My layer") == {0.0: 0.75, 1.0: 0.0}
+    expected = [wilson(3, 4), wilson(0, 2)]
+    segments = by_gid(success, "My layer interval")[0].get_segments()
+    np.testing.assert_allclose([s[0][1] for s in segments], [e.lower for e in expected])
+    np.testing.assert_allclose([s[1][1] for s in segments], [e.upper for e in expected])
+    # Steps 1000, 2000, 1000; equal sparsity errors have a mean and an interval of no width.
+    assert 1000 < means(solved, "My layer")[0.0] < 2000
+    assert means(sparsity, "My layer") == {0.0: pytest.approx(0.01)}
+    assert [t.get_text() for t in below.get_xticklabels()] == ["U[1,2)", "U[10,20)"]
+    assert success.get_ylim()[0] <= 0
+    assert success.get_ylim()[1] >= 1
+
+
+def test_failed_and_solved_runs_are_counted_below(tmp_path):
+    three_of_four(tmp_path / "a.csv")
+    product, _ = own(tmp_path, [tmp_path / "a.csv"], ["My layer"])
+    failed, solved = (
+        [text.get_text() for text in product.figure.axes[place].texts] for place in (1, 3)
+    )
+    assert failed == ["1", "2", "failed"]
+    assert solved == ["3", "0", "solved"]
+    assert "n = 2–4 runs a point" in texts(product.figure)
+
+
+def test_side_tables(tmp_path):
+    three_of_four(tmp_path / "a.csv")
+    product, _ = own(tmp_path, [tmp_path / "a.csv"], ["My layer"])
+    plotted = product.side["mine_plot_data"]
+    assert list(plotted["key"][:3]) == ["success.rate", "converged.at", "sparse.error"]
+    assert len(plotted) == 6
+    assert len(product.side["mine_seeds_best"]) == 6
+    failures = product.side["mine_seeds_failure"]
+    assert list(failures.columns) == ["name", "parameter", "seed"]
+    assert len(failures) == 3
+
+
+def test_a_missing_model_is_drawn_and_named(tmp_path):
+    entry_files = tmp_path / "sltr-in10"
+    three_of_four(entry_files / "nru.csv")
+    made, source = products("nips-in10-nru-separate-mag-sign", tmp_path, make=False)
+    assert legend_texts(made[0].figure)[1] == "separate (no data)"
+    assert any("separate" in text and "nru-sepSign.csv" in text for text in source.warnings)
+    below = [text.get_text() for text in made[0].figure.axes[1].texts]
+    assert below.count("–") == 9 + 7
+
+
+def test_a_missing_range_is_drawn_and_named(tmp_path):
+    three_of_four(tmp_path / "sltr-in10/nru.csv")
+    three_of_four(tmp_path / "sltr-in10/nru-sepSign.csv")
+    made, source = products("nips-in10-nru-separate-mag-sign", tmp_path, make=False)
+    assert any("together" in text and "U[-20,-10]" in text for text in source.warnings)
+    crosses = by_gid(made[0].figure.axes[0], "missing")
+    assert [len(line.get_xdata()) for line in crosses] == [7, 7]
+
+
+def test_no_solved_run(tmp_path):
+    metrics(tmp_path / "a.csv", {run_name(seed=seed): FAILED for seed in range(3)})
+    product, _ = own(tmp_path, [tmp_path / "a.csv"])
+    success, _, solved, *_ = product.figure.axes
+    assert means(success, "nru") == {0.0: 0.0}
+    assert "no run solved" in [text.get_text() for text in solved.texts]
+
+
+def test_one_seed_has_no_interval_but_a_rate(tmp_path):
+    metrics(tmp_path / "a.csv", {run_name(): solved_at(1000)})
+    product, _ = own(tmp_path, [tmp_path / "a.csv"], ["x"])
+    success, _, solved, *_ = product.figure.axes
+    assert len(by_gid(success, "x interval")[0].get_segments()) == 1
+    assert len(by_gid(solved, "x interval")[0].get_segments()) == 0
+    hollow = [line for line in by_gid(solved, "x mean") if len(line.get_xdata())]
+    assert [line.get_markerfacecolor() for line in hollow] == ["white"]
+
+
+def test_another_threshold_changes_who_solved(tmp_path):
+    metrics(tmp_path / "a.csv", {run_name(): FAILED})
+    product, _ = own(tmp_path, [tmp_path / "a.csv"], ["x"], threshold=6.0)
+    assert means(product.figure.axes[0], "x") == {0.0: 1.0}
+
+
+def test_two_files_with_the_same_runs_stay_apart(tmp_path):
+    three_of_four(tmp_path / "a.csv")
+    metrics(tmp_path / "b.csv", {run_name(seed=seed): FAILED for seed in range(4)})
+    product, _ = own(tmp_path, [tmp_path / "a.csv", tmp_path / "b.csv"], ["a", "b"])
+    success = product.figure.axes[0]
+    assert sorted(means(success, "a").values()) == [0.0, 0.75]
+    assert list(means(success, "b").values()) == [0.0]
+
+
+def test_names_of_another_task_are_one_line(tmp_path):
+    metrics(tmp_path / "a.csv", {"something": FAILED})
+    with pytest.raises(UsageError, match=r"a\.csv hold no operation") as caught:
+        own(tmp_path, [tmp_path / "a.csv"])
+    assert "\n" not in str(caught.value)

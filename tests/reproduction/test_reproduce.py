@@ -1,0 +1,83 @@
+"""A figure end to end, in small."""
+
+import csv
+
+import pytest
+
+from stable_nalu.catalogue.published import published
+from stable_nalu.reproduction import command
+from stable_nalu.reproduction.compare import same_point
+from stable_nalu.reproduction.listing import duration, listing
+
+WORDS = ["nips-sltr-in10", "--model", "sign-nmru", "--seeds", "0-1", "--max-iterations", "20"]
+
+
+def read(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_dry_run_prints_every_command(tmp_path, capsys):
+    assert command.main([*WORDS, "--out", str(tmp_path), "--dry-run"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == f"export TENSORBOARD_DIR={tmp_path}/iterations-20/tensorboard"
+    assert said[2].startswith("python3 experiments/single_layer.py --operation div --input-size 10")
+    assert "--seed 0-1 --name-prefix sltr-in10/sign-nmru" in said[2]
+    assert said[3].startswith("python3 export/simple_function_static.py")
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_train_export_summarise_compare_and_resume(tmp_path, capsys):
+    words = [*WORDS, "--out", str(tmp_path), "--jobs", "1"]
+    assert command.main(words) == 0
+    space = tmp_path / "iterations-20"
+    rows = read(space / "csv" / "sltr-in10" / "sign-nmru.csv")
+    assert len({row["name"] for row in rows}) == 18
+    assert {int(row["step"]) for row in rows} == set(range(21))
+    summary = read(space / "summary" / "nips-sltr-in10.csv")
+    assert len(summary) == 9
+    assert {row["runs"] for row in summary} == {"2"}
+    comparison = read(space / "summary" / "nips-sltr-in10_comparison.csv")
+    assert [(r["model"], r["published.runs"], r["runs"]) for r in comparison] == [
+        ("sign-nmru", "225", "18")
+    ]
+    capsys.readouterr()
+    assert command.main(words) == 0
+    assert "all runs are trained" in capsys.readouterr().out
+
+
+def test_every_experiment_is_listed():
+    from stable_nalu.catalogue.index import EXPERIMENTS
+
+    said = listing(2)
+    for key, experiment in EXPERIMENTS.items():
+        assert f"\n  {key}\n" in said
+        for shown in experiment.shown:
+            assert shown.number in said
+
+
+def test_durations():
+    assert duration(None) == "not runnable"
+    assert [duration(s) for s in (30, 90, 5400, 2e5)] == ["30 s", "1.5 min", "1.5 h", "2.31 days"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nips-sltr"], "did you mean"),
+        (["divBy0_gold_test_errors"], "has nothing to train"),
+        (["nips-sltr-in2", "--model", "nmru"], "has no model 'nmru'; it has realnpu_baseline"),
+        (["nips-sltr-in2", "--seeds", "4-0"], "runs backwards"),
+    ],
+)
+def test_mistakes_are_said(words, message, capsys):
+    assert command.main(words) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_points_are_matched_by_number_or_text():
+    assert same_point(0.1, "0.10")
+    assert same_point("U[-2, 2]", "U[-2,2]")
+    assert not same_point(3.0, "2")
+    assert published("nips-sltr-in10")[0].point == ""
