@@ -75,6 +75,13 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
         self.trace: dict[str, torch.Tensor] | None = None
         """Intermediate values of a forward pass, filled by layers when it is not None."""
 
+    def extra_repr(self) -> str:
+        """What printing the module shows of it: its size, where it has one."""
+        sizes = {
+            key: vars(self)[key] for key in ("in_features", "out_features") if key in vars(self)
+        }
+        return ", ".join(f"{key}={size}" for key, size in sizes.items())
+
     def reset_parameters(self) -> None:
         """Initialise all parameters, in the order that decides their random numbers."""
         for child in extended_children(self):

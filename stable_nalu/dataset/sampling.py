@@ -63,7 +63,9 @@ class Sampler:
                 return distribution.draw(random, (batches, *shape), intervals[0])
             return np.stack([self._draw_batch(random, shape) for _ in range(batches)])
         if self.range.form == "single":
-            return self.scaled(random.doubles((batches, *shape)))
+            x = random.doubles((batches, *shape))
+            distribution.scale(x, intervals[0], out=x)
+            return x
         if self.range.form == "halves":
             parts = random.doubles((batches, 2, *shape))
             half = self._half()

@@ -51,6 +51,22 @@ def subsets_from_ratios(
     return [(i * stride, i * stride + size) for i in range(num_subsets)]
 
 
+def draw_subsets(
+    parent: LegacyRandom,
+    input_size: int,
+    subset_ratio: float,
+    overlap_ratio: float,
+    num_subsets: int,
+    *,
+    simple: bool,
+) -> tuple[int, list[Subset]]:
+    """Input size and slices of a static task: of given ratios, or, without a draw, the fixed ones."""
+    if simple:
+        return SIMPLE_INPUT_SIZE, list(SIMPLE_SUBSETS)
+    subsets = subsets_from_ratios(input_size, subset_ratio, overlap_ratio, num_subsets)
+    return input_size, draw_offset(parent, subsets, input_size)
+
+
 def draw_offset(parent: LegacyRandom, subsets: Sequence[Subset], input_size: int) -> list[Subset]:
     """Move the slices together to a random position; no word is drawn if there is only one."""
     last = max(end for _, end in subsets)

@@ -7,11 +7,8 @@ from collections.abc import Sequence
 from .legacy_random import LegacyRandom
 from .simple_function import (
     MAX_SIZE,
-    SIMPLE_INPUT_SIZE,
-    SIMPLE_SUBSETS,
     SimpleFunctionDataset,
-    draw_offset,
-    subsets_from_ratios,
+    draw_subsets,
 )
 from .stream import SampleStream
 
@@ -37,11 +34,9 @@ class SimpleFunctionStaticDataset(SimpleFunctionDataset):
         max_size: int = MAX_SIZE,
     ):
         parent = LegacyRandom(seed)
-        if simple:
-            input_size, subsets = SIMPLE_INPUT_SIZE, list(SIMPLE_SUBSETS)
-        else:
-            subsets = subsets_from_ratios(input_size, subset_ratio, overlap_ratio, num_subsets)
-            subsets = draw_offset(parent, subsets, input_size)
+        input_size, subsets = draw_subsets(
+            parent, input_size, subset_ratio, overlap_ratio, num_subsets, simple=simple
+        )
         super().__init__(
             operation, parent, input_size, subsets, dist_params=dist_params, max_size=max_size
         )

@@ -11,11 +11,8 @@ from .operation import Subset
 from .sample_range import SampleRange
 from .simple_function import (
     MAX_SIZE,
-    SIMPLE_INPUT_SIZE,
-    SIMPLE_SUBSETS,
     SubsetDataset,
-    draw_offset,
-    subsets_from_ratios,
+    draw_subsets,
 )
 from .stream import SampleStream
 
@@ -76,11 +73,9 @@ class SingleLayerStaticDataset(SubsetDataset):
         max_size: int = MAX_SIZE,
     ):
         parent = LegacyRandom(seed)
-        if simple:
-            input_size, subsets = SIMPLE_INPUT_SIZE, list(SIMPLE_SUBSETS)
-        else:
-            subsets = subsets_from_ratios(input_size, subset_ratio, overlap_ratio, num_subsets)
-            subsets = draw_offset(parent, subsets, input_size)
+        input_size, subsets = draw_subsets(
+            parent, input_size, subset_ratio, overlap_ratio, num_subsets, simple=simple
+        )
         super().__init__(parent, input_size, subsets, max_size=max_size)
         self._targets = ElementTargets(operation, subsets, corrected)
 

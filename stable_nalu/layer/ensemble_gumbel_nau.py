@@ -64,9 +64,6 @@ class EnsembleGumbelNAULayer(ExtendedTorchModule):
     def regualizer_terms(self):
         return {"z": None}
 
-    def extra_repr(self) -> str:
-        return f"in_features={self.in_features}, out_features={self.out_features}"
-
 
 ENTRY = register(
     key="EnsembleGumbelNAU",

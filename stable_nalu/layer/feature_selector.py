@@ -51,9 +51,6 @@ class FeatureSelector(ExtendedTorchModule):
         noise = self.random.normal(self.mu.shape[-2:], like=self.mu)
         return x @ _hard_sigmoid(self.mu + self.sigma * noise)
 
-    def extra_repr(self) -> str:
-        return f"in_features={self.in_features}, out_features={self.out_features}"
-
 
 def _hard_sigmoid(v):
     return (v + 0.5).clamp(0.0, 1.0)

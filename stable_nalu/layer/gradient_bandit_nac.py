@@ -82,9 +82,6 @@ class GradientBanditNACLayer(ExtendedTorchModule):
     def observations(self) -> list[Observation]:
         return weight_observations("W", self.weights)
 
-    def extra_repr(self) -> str:
-        return f"in_features={self.in_features}, out_features={self.out_features}"
-
 
 class GradientBanditNACCell(RecurrentCell):
     """Recurrent GradientBanditNAC; the sample of the last time step is the one that learns."""

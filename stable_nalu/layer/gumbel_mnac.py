@@ -55,9 +55,6 @@ class GumbelMNACLayer(ExtendedTorchModule):
     def observations(self) -> list[Observation]:
         return weight_observations("W", self.weights, text_always=True, sparsity=False)
 
-    def extra_repr(self) -> str:
-        return f"in_features={self.in_features}, out_features={self.out_features}"
-
 
 class GumbelMNACCell(RecurrentCell):
     """Recurrent GumbelMNAC."""

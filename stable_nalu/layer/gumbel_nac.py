@@ -65,9 +65,6 @@ class GumbelNACLayer(ExtendedTorchModule):
     def observations(self) -> list[Observation]:
         return weight_observations("W", self.weights, text_always=True, sparsity=False)
 
-    def extra_repr(self) -> str:
-        return f"in_features={self.in_features}, out_features={self.out_features}"
-
 
 class GumbelNACCell(RecurrentCell):
     """Recurrent GumbelNAC."""

@@ -103,9 +103,6 @@ class INALULayer(ExtendedTorchModule):
         traced = (self.trace or {}).items()
         return observed + [Observation("histogram", name, lambda v=v: v) for name, v in traced]
 
-    def extra_repr(self) -> str:
-        return f"in_features={self.in_features}, out_features={self.out_features}"
-
 
 ENTRY = register(
     key="iNALU",

@@ -98,9 +98,6 @@ class MCFullyConnected(ExtendedTorchModule):
         shown = text_and_sparsity("mcfc_junction", shown_junction, 3, self.robustness_logging)
         return shown + text_and_sparsity("mcfc_out_gate", self.out_gate, 1, self.robustness_logging)
 
-    def extra_repr(self) -> str:
-        return f"in_features={self.in_features}, out_features={self.out_features}"
-
 
 def text_and_sparsity(name: str, value, ndim: int, text_always: bool) -> list[Observation]:
     """Text and sparsity error of a value; `text_always` swaps their two gates."""

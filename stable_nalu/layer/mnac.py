@@ -44,9 +44,6 @@ class MNACLayer(ExtendedTorchModule):
     def observations(self) -> list[Observation]:
         return weight_observations("W", self.weights)
 
-    def extra_repr(self) -> str:
-        return f"in_features={self.in_features}, out_features={self.out_features}"
-
 
 class MNACCell(RecurrentCell):
     """Recurrent MNAC."""

@@ -47,9 +47,6 @@ class MulMCFC(ExtendedTorchModule):
     def observations(self) -> list[Observation]:
         return text_and_sparsity("mulmcfc_bias", lambda: self.bias, 1, self.robustness_logging)
 
-    def extra_repr(self) -> str:
-        return f"in_features={self.in_features}, out_features={self.out_features}"
-
 
 ENTRY = register(
     key="MulMCFC",

@@ -38,9 +38,6 @@ class NNULayer(ExtendedTorchModule):
         shift, scale = (initial @ self.fc.weight.mT).chunk(2, dim=-1)
         return (current + shift) * scale
 
-    def extra_repr(self) -> str:
-        return f"in_features={self.in_features}, out_features={self.out_features}"
-
 
 ENTRY = register(
     key="NNU",

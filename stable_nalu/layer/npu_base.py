@@ -94,6 +94,3 @@ class NPUBase(ExtendedTorchModule):
         text_always = self.robustness_logging and self.follows_robustness_logging
         observed = weight_observations("W_real", lambda: self.W_real, text_always=text_always)
         return observed + weight_observations("gate", self.gate, ndim=1, text_always=text_always)
-
-    def extra_repr(self) -> str:
-        return f"in_features={self.in_features}, out_features={self.out_features}"

@@ -45,9 +45,6 @@ class PosNACLayer(ExtendedTorchModule):
     def observations(self) -> list[Observation]:
         return weight_observations("W", self.weights)
 
-    def extra_repr(self) -> str:
-        return f"in_features={self.in_features}, out_features={self.out_features}"
-
 
 class PosNACCell(RecurrentCell):
     """Recurrent PosNAC."""

@@ -65,6 +65,3 @@ class RangedWeightLayer(ExtendedTorchModule):
     def observations(self) -> list[Observation]:
         text_always = self.robustness_logging and self.follows_robustness_logging
         return weight_observations("W", self.weights, text_always=text_always)
-
-    def extra_repr(self) -> str:
-        return f"in_features={self.in_features}, out_features={self.out_features}"

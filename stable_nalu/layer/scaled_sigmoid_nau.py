@@ -17,13 +17,11 @@ from __future__ import annotations
 
 import torch
 
-from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.functional import linear
-
 from .registry import MISTRY_2023_DIVISION, register
+from .sigmoid_nau import SelectionBase
 
 
-class ScaledSigmoidNAULayer(ExtendedTorchModule):
+class ScaledSigmoidNAULayer(SelectionBase):
     """Addition of selected inputs."""
 
     def __init__(self, in_features: int, out_features: int, *, name: str | None = None):
@@ -33,23 +31,9 @@ class ScaledSigmoidNAULayer(ExtendedTorchModule):
         self.l1 = torch.nn.Linear(out_features, out_features)
         self.W_logits = torch.nn.Parameter(torch.empty(in_features, out_features))
 
-    def reset_parameters(self) -> None:
-        torch.nn.init.uniform_(self.W_logits, 0.25, 0.75)
-
     def mask(self) -> torch.Tensor:
         """Soft mask."""
-        hidden = linear(self.W_logits, self.l1.weight, self.l1.bias)
-        return 2 * torch.sigmoid(-0.5 * hidden.abs())
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        mask = self.mask()
-        return x @ (mask if self.training else mask.round())
-
-    def regualizer_terms(self):
-        return {"z": None}
-
-    def extra_repr(self) -> str:
-        return f"in_features={self.in_features}, out_features={self.out_features}"
+        return 2 * torch.sigmoid(-0.5 * self.hidden().abs())
 
 
 ENTRY = register(

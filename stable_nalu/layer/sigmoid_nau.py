@@ -57,7 +57,29 @@ class RowNorm(torch.nn.Module):
         self.num_batches_tracked += 1
 
 
-class SigmoidNAULayer(ExtendedTorchModule):
+class SelectionBase(ExtendedTorchModule):
+    """Addition of inputs that `mask` selects: softly in training, else rounded to {0, 1}."""
+
+    def reset_parameters(self) -> None:
+        torch.nn.init.uniform_(self.W_logits, 0.25, 0.75)
+
+    def hidden(self) -> torch.Tensor:
+        """What the mask is made of: `(*runs, in, out)`."""
+        return linear(self.W_logits, self.l1.weight, self.l1.bias)
+
+    def mask(self) -> torch.Tensor:
+        """Soft mask."""
+        raise NotImplementedError
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        mask = self.mask()
+        return x @ (mask if self.training else mask.round())
+
+    def regualizer_terms(self):
+        return {"z": None}
+
+
+class SigmoidNAULayer(SelectionBase):
     """Addition of selected inputs."""
 
     # In training mode every pass moves the running statistics, however few rows it has.
@@ -74,23 +96,9 @@ class SigmoidNAULayer(ExtendedTorchModule):
         self.l1 = torch.nn.Linear(out_features, out_features)
         self.W_logits = torch.nn.Parameter(torch.empty(in_features, out_features))
 
-    def reset_parameters(self) -> None:
-        torch.nn.init.uniform_(self.W_logits, 0.25, 0.75)
-
     def mask(self) -> torch.Tensor:
         """Soft mask; in training this moves the running statistics, as batch norm does."""
-        hidden = linear(self.W_logits, self.l1.weight, self.l1.bias)
-        return torch.sigmoid(self.bn(hidden))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        mask = self.mask()
-        return x @ (mask if self.training else mask.round())
-
-    def regualizer_terms(self):
-        return {"z": None}
-
-    def extra_repr(self) -> str:
-        return f"in_features={self.in_features}, out_features={self.out_features}"
+        return torch.sigmoid(self.bn(self.hidden()))
 
 
 ENTRY = register(

@@ -103,10 +103,17 @@ def load_torch(path: Path) -> dict:
     try:
         return torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:
-        first_line = next(iter(str(error).splitlines()), type(error).__name__)
+        # The texts of torch are long, and about its own history.
+        reason = error.strerror if isinstance(error, OSError) and not _is_broken(path) else None
         raise UsageError(
-            f"argument --load-checkpoint: cannot read the checkpoint {path}: {first_line}"
+            f"argument --load-checkpoint: cannot read the checkpoint {path}: "
+            f"{reason or 'damaged, or not made of tensors and plain values alone'}"
         ) from None
+
+
+def _is_broken(path: Path) -> bool:
+    """Whether the bytes can be read, so that it is what they say that is wrong."""
+    return path.is_file() and os.access(path, os.R_OK)
 
 
 def numpy_rng_state() -> dict:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
@@ -36,6 +36,9 @@ LENGTH_AND_LOGGING = frozenset(
 EXIT_USAGE = 2
 EXIT_DIVERGED = 3
 
+_DOES_NOT_FIT = ("can't allocate memory", "not enough memory", "out of memory", "overflow")
+"""How torch words that memory is short: on the CPU by system, on a GPU, for absurd sizes."""
+
 TrainPlan = Callable[[ScriptSpec, Sequence[Config]], int]
 
 
@@ -57,7 +60,23 @@ def run_command(script: str, argv: Sequence[str] | None, train_plan: TrainPlan) 
 def set_threads() -> None:
     """Threads of torch: what the scheduler grants, else one; small models gain from no more."""
     granted = os.environ.get("LSB_DJOB_NUMPROC") or os.environ.get("SLURM_CPUS_PER_TASK")
-    torch.set_num_threads(max(1, int(granted)) if granted and granted.isdigit() else 1)
+    threads = int(granted) if granted and granted.isdigit() else 1
+    torch.set_num_threads(max(1, min(threads, os.cpu_count() or 1)))
+
+
+@contextmanager
+def memory_errors_as_usage_errors() -> Iterator[None]:
+    """Say in one line that what was asked for does not fit into memory."""
+    try:
+        yield
+    except (MemoryError, OverflowError, RuntimeError) as error:
+        first_line = next(iter(str(error).splitlines()), "")
+        if isinstance(error, RuntimeError) and not any(m in first_line for m in _DOES_NOT_FIT):
+            raise
+        raise UsageError(
+            "this does not fit into memory: lower --batch-size, --input-size, --hidden-size or, "
+            "with many runs, --ensemble-size"
+        ) from error
 
 
 def device_of(config: Config) -> torch.device:
@@ -81,7 +100,7 @@ def open_writer(
     """Claim the folder of a run until `stack` closes, and open its event file."""
     record, rules = _record(spec, config), _rules(spec, config)
     folder = RunFolder.claim(tensorboard_root() / name, record, resume=resume, **rules)
-    stack.callback(folder.release)
+    stack.enter_context(folder)
     return RunWriter(folder, verbose=config.verbose)
 
 

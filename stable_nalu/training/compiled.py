@@ -34,12 +34,21 @@ def compiled_by_torch(graph: Graph) -> Graph:
         return torch.compile(graph)
 
 
+def batch_contiguous(x: torch.Tensor) -> torch.Tensor:
+    """x `(runs, batch, in)` with the batch contiguous in memory, as unrolled code reads it."""
+    return x.mT.contiguous().mT
+
+
 @dataclass(frozen=True)
 class Variant:
-    """The code for one criterion and set of penalties, and which parameters it updates."""
+    """The code for one criterion and set of penalties, and which parameters it updates.
+
+    `lay_out` gives the inputs the layout that the code reads.
+    """
 
     run: Graph
     updated: tuple[int, ...]
+    lay_out: Callable[[torch.Tensor], torch.Tensor]
 
 
 class CompiledStep:
@@ -87,20 +96,16 @@ class CompiledStep:
         variant = self._variants.get((criterion, keys)) or self._prepared(criterion, keys, x, t)
         if variant is None:
             self.pause()
-            return self._plain(criterion, weights, x, t)
+            return self._plain(criterion, weights, x.contiguous(), t)
         noise = () if self._noise is None else self._noise.next()
         with torch.no_grad():
-            results = variant.run(*self._arguments(self._laid_out(x), t, noise))
+            results = variant.run(*self._arguments(variant.lay_out(x), t, noise))
         error, penalty, total, *present = results
         gradients: list[torch.Tensor | None] = [None] * len(self.step.parameters)
         for k, gradient in zip(variant.updated, present, strict=True):
             gradients[k] = gradient
         self.step.update(gradients, error)
         return StepResult(error, penalty if keys else None, total, gradients)
-
-    def _laid_out(self, x: torch.Tensor) -> torch.Tensor:
-        """x with the batch contiguous in memory, as unrolled code reads it."""
-        return x.mT.contiguous().mT
 
     def _plain(self, criterion, weights, x, t) -> StepResult:
         error, penalty, total = self.step.loss(x, t, criterion, weights)
@@ -140,13 +145,16 @@ class CompiledStep:
         updated: list[int] = []
         graph = make_fx(self._recordable(criterion, keys, updated))(*examples)
         examples = [[value.detach() for value in group] for group in examples]
-        examples[1][0] = self._laid_out(examples[1][0])
-        compiled = self._compiler(self._unrolled(graph, examples))
+        fast = self._unrolled(graph, examples)
+        # Sums that are left to the compiler keep closest to plain ones in the plain layout.
+        lay_out = torch.Tensor.contiguous if fast is graph else batch_contiguous
+        examples[1][0] = lay_out(examples[1][0])
+        compiled = self._compiler(fast)
         with torch.no_grad():
             compiled(*examples)
         # Recording leaves traced inputs in the layers that keep them for a penalty.
         self.step.finish(torch.zeros(()))
-        return Variant(compiled, tuple(updated))
+        return Variant(compiled, tuple(updated), lay_out)
 
     def _unrolled(self, graph: torch.fx.GraphModule, examples) -> Graph:
         from torch.fx.experimental.proxy_tensor import make_fx
@@ -155,6 +163,7 @@ class CompiledStep:
         try:
             with torch.no_grad():
                 copies = [[value.clone() for value in group] for group in examples]
+                copies[1][0] = batch_contiguous(copies[1][0])
                 return make_fx(unrolled(graph, x.shape[0], x.shape[1]))(*copies)
         except CannotUnroll:
             return graph

@@ -58,9 +58,7 @@ class Feed:
     def _draw(self) -> None:
         count = max(1, min(self._block, self._remaining))
         self._remaining -= count
-        if self._x is None:
-            self._x = self._buffer()
-        x, t = self._x[:count], self._t[:count]
+        x, t = self._buffer()[:count], self._t[:count]
         for streams, runs in self._groups:
             streams.draw_into(
                 [x[:, run].numpy() for run in runs], [t[:, run].numpy() for run in runs]
@@ -76,7 +74,10 @@ class Feed:
             streams.skip(batches, self.batch_size)
 
     def _buffer(self) -> torch.Tensor:
-        leading = self._t.shape[:2]
-        if self.batch_last:
-            return self._t.new_empty(*leading, self._input_size, self.batch_size).mT
-        return self._t.new_empty(*leading, self.batch_size, self._input_size)
+        if self._x is None:
+            shape = (*self._t.shape[:2], self.batch_size, self._input_size)
+            if self.batch_last:
+                self._x = self._t.new_empty(*shape[:2], *shape[:1:-1]).mT
+            else:
+                self._x = self._t.new_empty(shape)
+        return self._x

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from stable_nalu.errors import UsageError
 from stable_nalu.options import ScriptSpec
@@ -14,7 +15,20 @@ from .checkpoint import load_torch, model_file, pending_file, save_root
 from .command import run_control
 from .shards import PlannedRun
 
-REQUIRED = {"epoch", "model_state_dict", "optimizer_state_dict", "progress"}
+REQUIRED = {
+    "epoch": int,
+    "model_state_dict": dict,
+    "optimizer_state_dict": dict,
+    "config": dict,
+    "progress": dict,
+}
+REQUIRED_PROGRESS = {
+    "interpolation": float,
+    "extrapolation": float,
+    "diverged_at": (int, type(None)),
+    "event_file": str,
+    "event_position": int,
+}
 
 
 @dataclass(frozen=True)
@@ -33,13 +47,20 @@ States = Mapping[int, SavedState]
 def read_checkpoint(path: Path) -> dict:
     """The content of a checkpoint that training can continue from."""
     checkpoint = load_torch(path)
-    missing = REQUIRED - set(checkpoint)
-    if missing:
+    missing = _missing(checkpoint, REQUIRED)
+    if not missing:
+        missing = _missing(checkpoint["progress"], REQUIRED_PROGRESS)
+    if missing or checkpoint["epoch"] < 0:
         raise UsageError(
-            f"argument --load-checkpoint: {path} lacks {', '.join(sorted(missing))}; "
+            f"argument --load-checkpoint: {path} lacks {', '.join(missing or ['epoch'])}; "
             "it is not a checkpoint of this script"
         )
     return checkpoint
+
+
+def _missing(content: Any, required: Mapping[str, Any]) -> list[str]:
+    held = content if isinstance(content, dict) else {}
+    return [name for name, kind in required.items() if not isinstance(held.get(name, ...), kind)]
 
 
 def resume_point(checkpoint: dict) -> ResumePoint | None:

@@ -17,7 +17,7 @@ from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.tags import DIVERGED, LOSS_CRITERION, LOSS_REGULARIZER, LOSS_TOTAL
 from stable_nalu.writer import RunWriter
 
-from .command import EXIT_DIVERGED, device_of, open_writer, run_command
+from .command import EXIT_DIVERGED, check_folder, device_of, open_writer, run_command
 from .console import ProgressConsole, print_configuration
 from .loss import SummedPenalties
 from .observe import (
@@ -144,6 +144,8 @@ class SequenceTask:
         self._check(spec, configs)
         results = ResultFile(self.script)
         finite = True
+        for config in configs:
+            check_folder(spec, config, spec.run_name(config))
         with default_dtype(configs[0].pytorch_precision), ExitStack() as stack:
             writers = [open_writer(stack, spec, c, spec.run_name(c)) for c in configs]
             for config, writer in zip(configs, writers, strict=True):

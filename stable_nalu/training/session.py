@@ -18,6 +18,9 @@ from .optimizer import load_optimizer_state, optimizer_state
 from .step import TrainingStep
 from .task import Task
 
+DAMAGED = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+"""What goes wrong where a checkpoint holds something else than was saved."""
+
 DTYPES = {32: torch.float32, 64: torch.float64}
 
 
@@ -146,21 +149,28 @@ class Session:
         """Put the saved state of every run back and move the data streams to `start`."""
         own = self.model.state_dict()
         for run, checkpoint in enumerate(checkpoints):
-            index = run if self.stacked else None
-            self._restore_parameters(own, checkpoint["model_state_dict"], index, run)
-            load_optimizer_state(
-                self.step.optimizer, checkpoint["optimizer_state_dict"], index
-            )
-            if self.stacked:
-                self._random.generators[run].set_state(checkpoint["torch_rng_state"])
-            else:
-                torch.set_rng_state(checkpoint["torch_rng_state"])
-                set_numpy_rng_state(checkpoint["numpy_rng_state"])
-            progress = checkpoint["progress"]
-            self.best[run] = progress["best"]
-            if self._has_beta:
-                self.step.penalties.betas[run].value = Decimal(progress["beta"])
+            try:
+                self._restore_run(own, checkpoint, run)
+            except DAMAGED:
+                raise UsageError(
+                    f"argument --load-checkpoint: {self.checkpoint_path(run)} is damaged or of "
+                    "another version; --remove-existing-data starts anew"
+                ) from None
         self.data.feed.skip(self.start)
+
+    def _restore_run(self, own: dict, checkpoint: dict, run: int) -> None:
+        index = run if self.stacked else None
+        self._restore_parameters(own, checkpoint["model_state_dict"], index, run)
+        load_optimizer_state(self.step.optimizer, checkpoint["optimizer_state_dict"], index)
+        if self.stacked:
+            self._random.generators[run].set_state(checkpoint["torch_rng_state"])
+        else:
+            torch.set_rng_state(checkpoint["torch_rng_state"])
+            set_numpy_rng_state(checkpoint["numpy_rng_state"])
+        progress = checkpoint["progress"]
+        self.best[run] = progress["best"]
+        if self._has_beta:
+            self.step.penalties.betas[run].value = Decimal(progress["beta"])
 
     def _restore_parameters(self, own: dict, saved: dict, index: int | None, run: int) -> None:
         targets = {name: value if index is None else value[index] for name, value in own.items()}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from stable_nalu.options import ScriptSpec
 
 from .best_model import BestModel
-from .command import device_of, open_writer
+from .command import device_of, memory_errors_as_usage_errors, open_writer
 from .compiled import CompiledStep
 from .console import Console, View, print_outcome, print_parameters
 from .interruption import Interruption
@@ -22,6 +22,9 @@ from .trainer import Outcome, Trainer
 
 WORK_WORTH_COMPILING = 3_000_000
 """Iterations, summed over runs, from which compiled code saves more than compiling costs."""
+
+WIDEST_COMPILED = 32
+"""Inputs up to which compiled code is faster: wider layers spend their time in matrix products."""
 
 SHOWN_INPUTS = 10
 
@@ -46,7 +49,11 @@ def train_stack(
     names = [run.name for run in runs]
     start = runs[0].start
     checkpoints = [read_checkpoint(run.source) for run in runs if run.source is not None]
-    with default_dtype(configs[0].pytorch_precision), ExitStack() as stack:
+    with (
+        memory_errors_as_usage_errors(),
+        default_dtype(configs[0].pytorch_precision),
+        ExitStack() as stack,
+    ):
         session = Session(
             task,
             configs,
@@ -56,6 +63,9 @@ def train_stack(
             device=device_of(configs[0]),
             start=start,
         )
+        # Before the logs are cut back to where the checkpoints were taken: these may not fit.
+        if checkpoints:
+            session.restore(checkpoints)
         resume_points = [resume_point(c) for c in checkpoints] or [None] * len(runs)
         writers = [
             open_writer(stack, spec, config, name, point)
@@ -66,7 +76,6 @@ def train_stack(
         recorder = Recorder(writers, stacked=session.stacked)
         trainer = _build_trainer(session, recorder, view)
         if checkpoints:
-            session.restore(checkpoints)
             trainer.set_state([checkpoint["progress"] for checkpoint in checkpoints])
             view.line("Checkpoint loaded")
         if isinstance(view, Console):
@@ -105,6 +114,7 @@ def _is_worth_compiling(session: Session) -> bool:
     return (
         session.stacked
         and not first.no_compile
+        and first.input_size <= WIDEST_COMPILED
         and not first.verbose
         and work >= WORK_WORTH_COMPILING
         and CompiledStep.supports(session.model)

@@ -47,9 +47,11 @@ class EventFile:
                 self._position = 0
             self.add(file_version(time.time()))
             self.flush()
+            self._unused_size: int | None = self._position
         else:
             _cut(path, position)
             self._position = position
+            self._unused_size = None
 
     @classmethod
     def create_in(cls, folder: Path) -> "EventFile":
@@ -60,6 +62,11 @@ class EventFile:
     def position(self) -> int:
         """Bytes in the file: what has been flushed."""
         return self._position
+
+    @property
+    def is_unused(self) -> bool:
+        """Whether this is a new file to which nothing has been added yet."""
+        return self._position == self._unused_size and not self._buffer
 
     def add(self, event: bytes) -> None:
         """Append one encoded event; it reaches the file at the next flush."""

@@ -4,6 +4,7 @@ A run folder holds one visible file, the event file, and hidden ones: the record
 configuration and a lock that keeps a second process away.
 """
 
+import contextlib
 import errno
 import fcntl
 import os
@@ -17,7 +18,7 @@ from pathlib import Path
 from stable_nalu.errors import UsageError
 
 from .event_file import FILE_PREFIX, EventFile
-from .run_record import RunRecord
+from .run_record import RECORD_NAME, RunRecord
 
 LOCK_NAME = ".lock"
 WAYS_OUT = (
@@ -37,7 +38,10 @@ class ResumePoint:
 
 
 class RunFolder:
-    """A claimed run folder; use `RunFolder.claim`. Also a context manager that releases it."""
+    """A claimed run folder; use `RunFolder.claim`. Also a context manager that releases it.
+
+    Left by an exception before anything was logged, it takes the claim back.
+    """
 
     def __init__(self, path: Path, events: EventFile, lock: int):
         self.path = path
@@ -88,9 +92,10 @@ class RunFolder:
         resume: ResumePoint | None = None,
         ways_out: Sequence[str] = WAYS_OUT,
     ) -> None:
-        """Raise what `claim` would raise because of data that is there, and change nothing."""
+        """Raise what `claim` would raise because of what is there, and change nothing."""
         try:
             if path.is_dir():
+                _check_lock(path)
                 _check(path, record, run_control, remove_existing_data, resume, ways_out)
         except OSError as error:
             raise UsageError(_unwritable(path, error)) from error
@@ -110,8 +115,18 @@ class RunFolder:
     def __enter__(self) -> "RunFolder":
         return self
 
-    def __exit__(self, *exception) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
+        if kind is not None and self._lock is not None and self.events.is_unused:
+            self._withdraw()
         self.release()
+
+    def _withdraw(self) -> None:
+        """Leave no trace of a claim that led to nothing, so that a corrected command is accepted."""
+        for entry in (self.events.path, self.path / RECORD_NAME, self.path / LOCK_NAME):
+            entry.unlink(missing_ok=True)
+        # What else is there, such as a file of the user's, keeps the folder.
+        with contextlib.suppress(OSError):
+            self.path.rmdir()
 
 
 def visible_entries(folder: Path) -> list[Path]:
@@ -199,12 +214,34 @@ def _lock(path: Path) -> int:
         if error.errno in _NO_LOCKS_HERE:
             warnings.warn(f"no file locks on {path}: do not start a run twice", stacklevel=2)
             return descriptor
-        holder = os.pread(descriptor, 200, 0).decode(errors="replace").strip()
+        refusal = _in_use(path, descriptor)
         os.close(descriptor)
         if isinstance(error, BlockingIOError):
-            raise UsageError(f"{path} is in use by {holder or 'another process'}") from error
+            raise UsageError(refusal) from error
         raise
     return descriptor
+
+
+def _check_lock(path: Path) -> None:
+    """Refuse a folder that another process writes into."""
+    try:
+        descriptor = os.open(path / LOCK_NAME, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise UsageError(_in_use(path, descriptor)) from error
+    except OSError as error:
+        if error.errno not in _NO_LOCKS_HERE:
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def _in_use(path: Path, descriptor: int) -> str:
+    holder = os.pread(descriptor, 200, 0).decode(errors="replace").strip()
+    return f"{path} is in use by {holder or 'another process'}"
 
 
 def _open_lock(path: Path) -> int:

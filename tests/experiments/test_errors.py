@@ -192,7 +192,7 @@ def test_a_missing_checkpoint(capsys, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "content", [b"no checkpoint", {"epoch": 1}, {"epoch": 1, "code": pytest.raises}, [1, 2]]
+    "content", [b"no checkpoint", {"epoch": 1}, {"epoch": 1, "code": pytest.raises}, [1, 2], 5]
 )
 def test_a_file_that_is_no_checkpoint(content, capsys, tmp_path):
     (name,) = run_names("single_layer", *NMU)

@@ -88,6 +88,22 @@ def test_penalties_of_the_npu_papers(layer, scale):
     assert record.series("L1/train/beta") == {0: pytest.approx(1e-5), 2: pytest.approx(1e-5)}
 
 
+@pytest.mark.parametrize("script", ["single_layer", "single_layer_benchmark"])
+@pytest.mark.parametrize("operation", ["add", "sub", "mul", "div", "squared", "root", "reciprocal"])
+def test_operations(script, operation):
+    words = ("--operation", operation, "--layer-type", "RealNPU", *SHORT)
+    if operation in ("squared", "root", "reciprocal"):
+        words = (*words, "--num-subsets", "1")
+    assert_trained(script, words)
+
+
+@pytest.mark.parametrize("operation", ["add", "sub", "mul", "div", "squared", "root"])
+def test_operations_of_two_layers(operation):
+    words = ("--operation", operation, "--layer-type", "ReRegualizedLinearNAC", *SHORT)
+    assert_trained("simple_function_static", words)
+    assert_trained("simple_function_static", (*words, "--simple", "--id", "1"))
+
+
 @pytest.mark.parametrize("nac_mul", ["normal", "safe", "max-safe", "mnac", "npu", "real-npu"])
 def test_ways_to_multiply(nac_mul):
     unit = "ReRegualizedLinearNAC"

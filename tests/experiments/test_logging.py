@@ -86,6 +86,26 @@ def test_beta_at_log_points(script, verbose, shown):
     assert ("L1/train/L1-loss" in record.tags) == verbose
 
 
+def test_beta_of_the_curriculum_overshoots_once():
+    beta = ("--regualizer-l1", "--regualizer-beta-step", "1", "--regualizer-beta-end", "5e-5")
+    words = ("--layer-type", "NAC", *beta, "--max-iterations", "4", "--log-interval", "1")
+    grown = record_of("single_layer_curriculum", *words).series("L1/train/beta")
+    assert list(grown.values()) == pytest.approx([1e-5, 1e-4, 1e-4, 1e-4, 1e-4])
+    other = record_of("single_layer", *words).series("L1/train/beta")
+    assert list(other.values()) == pytest.approx([1e-5, 1e-4, 1e-5, 1e-4, 1e-5])
+
+
+@pytest.mark.parametrize(("layer", "equal"), [("NAC", True), ("NRU", False)])
+def test_the_curriculum_validates_in_training_mode(layer, equal):
+    # The NRU has another formula in training; the NAC has one.
+    words = ("--operation", "div", "--layer-type", layer, "--interpolation-range", "[-2,2]")
+    errors = [
+        record_of(script, *words, "--max-iterations", "0").series("metric/valid/interpolation")[0]
+        for script in ("single_layer_curriculum", "single_layer")
+    ]
+    assert (errors[0] == errors[1]) == equal
+
+
 def test_the_penalty_of_the_inalu_belongs_to_the_benchmark(monkeypatch):
     monkeypatch.setattr(loss, "INALU_START", 2)
     words = ("--operation", "mul", "--layer-type", "iNALU", "--max-iterations", "6")
@@ -174,6 +194,14 @@ def test_the_best_model_is_that_of_the_lowest_validation_error():
     assert numbers == pytest.approx(stored, rel=1e-6)
 
 
+def test_an_equal_error_is_no_better():
+    words = (*STATIC, "--learning-rate", "1e-12", "--save-best-model", "--max-iterations", "3")
+    record = record_of("simple_function_static", *words)
+    assert len(set(record.series("metric/valid/interpolation").values())) == 1
+    _, text = best_files(run_names("simple_function_static", *words)[0])
+    assert text.read_text().startswith("epoch: 0\n")
+
+
 def test_a_resumed_run_keeps_a_better_model():
     words = (*STATIC, "--learning-rate", "0.7", "--save-best-model")
     assert run("simple_function_static", *words, "--max-iterations", "8") == 0
@@ -189,9 +217,11 @@ def test_a_resumed_run_keeps_a_better_model():
 
 
 def test_threads_are_those_that_a_batch_system_grants(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
     for name, value, expected in (
         ("LSB_DJOB_NUMPROC", "2", 2),
         ("SLURM_CPUS_PER_TASK", "3", 3),
+        ("SLURM_CPUS_PER_TASK", "1000", 4),
         ("LSB_DJOB_NUMPROC", "0", 1),
         ("LSB_DJOB_NUMPROC", "some", 1),
     ):

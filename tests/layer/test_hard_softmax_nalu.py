@@ -1,76 +1,29 @@
 """HardSoftmaxNALU: sampled weights, straight through, shared by both paths."""
 
-import pytest
 import torch
 
-from stable_nalu.layer import GeneralizedCell, HardSoftmaxNALULayer
-
-X = torch.tensor([[1.5, -2.0, 0.25], [0.5, 3.0, -1.0]])
-SIGNS = torch.tensor([1.0, -1.0, 0.0])
+from stable_nalu.layer import HardSoftmaxNALULayer
+from tests.layer.nalu_family import SIGNS, SampledNALUContract, X
 
 
-def build(**options):
-    torch.manual_seed(0)
-    return HardSoftmaxNALULayer(3, 2, **options)
+class TestHardSoftmaxNALU(SampledNALUContract):
+    nalu = HardSoftmaxNALULayer
+    key = "HardSoftmaxNALU"
 
+    def test_samples_without_randomness_too(self):
+        layer = self.build().eval()
+        state = torch.get_rng_state()
+        with layer.no_random():
+            layer(X.float())
+        assert not torch.equal(state, torch.get_rng_state())
 
-def expected_output(layer, W_add, W_mul):
-    g = torch.sigmoid(X @ layer.G_add.mT)
-    return g * (X @ W_add.mT) + (1 - g) * torch.exp(torch.log(X.abs() + 1e-7) @ W_mul.mT)
-
-
-def sample(nac):
-    p = nac.probabilities().detach()
-    return SIGNS[torch.multinomial(p.reshape(-1, 3), 1).reshape(2, 3)]
-
-
-def test_a_shared_nac_multiplies_with_the_weights_of_its_sum():
-    layer = build()
-    torch.manual_seed(1)
-    y = layer(X)
-    state = torch.get_rng_state()
-    torch.manual_seed(1)
-    W = sample(layer.nac_add)
-    assert torch.equal(state, torch.get_rng_state())
-    torch.testing.assert_close(y, expected_output(layer, W, W), rtol=1e-6, atol=1e-6)
-
-
-def test_two_nacs_draw_their_own_weights():
-    layer = build(nalu_two_nac=True)
-    torch.manual_seed(1)
-    y = layer(X)
-    state = torch.get_rng_state()
-    torch.manual_seed(1)
-    W_add, W_mul = sample(layer.nac_add), sample(layer.nac_mul)
-    assert torch.equal(state, torch.get_rng_state())
-    torch.testing.assert_close(y, expected_output(layer, W_add, W_mul), rtol=1e-6, atol=1e-6)
-
-
-def test_samples_without_randomness_too():
-    layer = build().eval()
-    state = torch.get_rng_state()
-    with layer.no_random():
-        layer(X)
-    assert not torch.equal(state, torch.get_rng_state())
-
-
-def test_gradients_reach_the_soft_weights_through_both_paths():
-    layer = build()
-    torch.manual_seed(1)
-    (actual,) = torch.autograd.grad(layer(X).sum(), [layer.nac_add.W_hat])
-    hard = SIGNS[layer.nac_add.sample]
-    W = layer.nac_add.weights()
-    W = hard + (W - W.detach())
-    (expected,) = torch.autograd.grad(expected_output(layer, W, W).sum(), [layer.nac_add.W_hat])
-    torch.testing.assert_close(actual, expected, rtol=1e-5, atol=1e-6)
-
-
-def test_has_no_multiplying_layer():
-    with pytest.raises(ValueError, match="HardSoftmaxNALULayer has no multiplying layer"):
-        build(nalu_mul="mnac", nalu_two_nac=True)
-
-
-def test_the_registered_cell_works():
-    cell = GeneralizedCell(2, 3, "HardSoftmaxNALU")
-    assert type(cell.cell.op) is HardSoftmaxNALULayer
-    assert cell(torch.ones(4, 2), torch.ones(4, 3)).shape == (4, 3)
+    def test_gradients_reach_the_soft_weights_through_both_paths(self):
+        layer = self.build()
+        torch.manual_seed(1)
+        (actual,) = torch.autograd.grad(layer(X.float()).sum(), [layer.nac_add.W_hat])
+        hard = SIGNS[layer.nac_add.sample]
+        W = layer.nac_add.weights()
+        W = hard + (W - W.detach())
+        output = self.expected_output(layer, W, W).sum()
+        (expected,) = torch.autograd.grad(output, [layer.nac_add.W_hat])
+        torch.testing.assert_close(actual, expected, rtol=1e-5, atol=1e-6)

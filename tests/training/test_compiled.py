@@ -20,15 +20,6 @@ ITERATIONS = 20
 LOG_EVERY = 8
 RAMP = ("--regualizer-scaling-start", "0", "--regualizer-scaling-end", "10")
 
-BITWISE = {
-    *("ReRegualizedLinearNAC", "PosNAC", "ReRegualizedLinearPosNAC", "MNAC"),
-    *("NMRU", "SignNMRU", "RealNPU", "NRU"),
-}
-"""Unrolled with equal bits in every parameter; the others add over the batch, or over inputs, in
-another order."""
-ROUNDED = 2e-7
-"""Largest difference of a parameter, all of order 1, after 20 iterations: one or two last bits."""
-
 NOT_UNROLLED = {
     *("Tanh", "Sigmoid", "ReLU6", "Softsign", "SELU", "ELU", "ReLU", "linear"),
     *("MCFC", "MulMCFC", "MulMCFCSignINALU", "MulMCFCSignRealNPU"),
@@ -96,22 +87,22 @@ def recorded_only(monkeypatch):
 
 @pytest.mark.parametrize("layer", CORE)
 def test_recorded(layer, recorded_only):
-    """The recorded operations are those of the plain step: equal bits."""
+    """The recorded operations are those of the plain step."""
     assert_same_training(*train_both(*six_runs(layer), *RAMP))
 
 
 @pytest.mark.parametrize("layer", [layer for layer in CORE if layer not in NOT_UNROLLED])
 def test_unrolled(layer):
+    """Written over (run, sample), they still round alike."""
     seen = []
 
     def note(graph):
         seen.append(graph)
         return graph
 
-    tolerance = 0.0 if layer in BITWISE else ROUNDED
-    assert_same_training(*train_both(*six_runs(layer), *RAMP, compiler=note), tolerance)
+    assert_same_training(*train_both(*six_runs(layer), *RAMP, compiler=note))
     operations = {str(node.target) for node in seen[-1].graph.nodes}
-    assert not [name for name in operations if "bmm" in name or "prod" in name]
+    assert not operations & {"aten.bmm.default", "aten.prod.dim_int", "aten.sum.dim_IntList"}
 
 
 @pytest.mark.parametrize("layer", sorted(NOT_UNROLLED))
@@ -130,7 +121,6 @@ NMU = six_runs("ReRegualizedLinearMNAC")
         (*NMU, "--train-criterion", "pcc-mse", "--pcc2mse-iteration", "11"),
         (*NMU, "--clip-grad-norm", "1"),
         (*NMU, "--clip-grad-norm", "0.1", "1"),
-        (*NMU, "--clip-grad-value", "0.01"),
         (*NMU, "--learning-rate", "1e-2", "1e-3"),
         (*NMU, "--optimizer", "sgd"),
         (*NMU, "--optimizer", "sgd", "--momentum", "0.9", "0.5", "--learning-rate", "1e-3", "1e-2"),
@@ -143,7 +133,7 @@ NMU = six_runs("ReRegualizedLinearMNAC")
     ids=lambda words: "_".join(words[-4:]),
 )
 def test_options(words):
-    assert_same_training(*train_both(*words), ROUNDED)
+    assert_same_training(*train_both(*words))
 
 
 def test_float64():
@@ -151,19 +141,19 @@ def test_float64():
     with default_dtype(64):
         ours, plain = train_both(*words)
     assert ours.step.parameters[0].dtype == torch.float64
-    assert_same_training(ours, plain, 1e-15)
+    assert_same_training(ours, plain)
 
 
 def test_two_layers():
     words = ("--seed", "0-3", "--layer-type", "ReRegualizedLinearMNAC", "--input-size", "10")
     base = ("--operation", "add", "--first-layer", "ReRegualizedLinearNAC", "--nac-mul", "normal")
     words = (*words, *base)
-    assert_same_training(*train_both(*words, script="simple_function_static"), ROUNDED)
+    assert_same_training(*train_both(*words, script="simple_function_static"))
 
 
 @pytest.mark.parametrize("noise", [("--noise-range", "[1,5]"), ("--noise-range", "[0.1,1.2]")])
 @pytest.mark.parametrize("layer", ["ReRegualizedLinearMNAC", "ReRegualizedLinearNAC"])
-def test_noise_is_that_of_single_draws(layer, noise, recorded_only):
+def test_noise_is_that_of_single_draws(layer, noise):
     """Drawn ahead in blocks and rewound at every log point: equal bits and generators."""
     flag = "--nau-noise" if layer == "ReRegualizedLinearNAC" else "--nmu-noise"
     assert_same_training(*train_both(*six_runs(layer), flag, *noise))
@@ -185,7 +175,7 @@ def test_noise_after_the_compiler_failed_for_the_second_variant():
     words = (*NMU, "--nmu-noise", "--train-criterion", "pcc-mse", "--pcc2mse-iteration", "5")
     with pytest.warns(UserWarning, match="training without compiled code"):
         ours, plain = train_both(*words, compiler=fail_later)
-    assert_same_training(ours, plain, ROUNDED)
+    assert_same_training(ours, plain)
 
 
 def test_without_a_compiler(monkeypatch):
@@ -213,7 +203,7 @@ def test_a_torch_without_guard_filters(monkeypatch):
 
     monkeypatch.setattr(torch, "compile", old)
     ours, plain = train_both(*NMU, compiler=compiled.compiled_by_torch)
-    assert_same_training(ours, plain, ROUNDED)
+    assert_same_training(ours, plain)
 
 
 @pytest.mark.parametrize(
@@ -224,7 +214,6 @@ def test_a_torch_without_guard_filters(monkeypatch):
         (("--layer-type", "GumbelNAC"), False),
         (("--layer-type", "GradientBanditNAC"), False),
         (("--layer-type", "HardSoftmaxNAC"), False),
-        (("--layer-type", "NALU", "--nalu-gate", "gumbel"), False),
     ],
 )
 def test_layers_with_state_are_not_compiled(words, expected):
@@ -261,7 +250,7 @@ def test_parameters_without_gradient(late):
         other.run(iteration, x, x.sum(-1, keepdim=True))
     assert one.optimizer.steps == other.optimizer.steps == [0, 5 if late else 0, 10]
     for p, q in zip(one.parameters, other.parameters, strict=True):
-        torch.testing.assert_close(p, q, rtol=0, atol=ROUNDED)
+        torch.testing.assert_close(p, q, rtol=0, atol=0)
 
 
 COMPILED_IN_FAST_TESTS = ("ReRegualizedLinearMNAC", "SignNMRU")
@@ -275,8 +264,7 @@ COMPILED_IN_FAST_TESTS = ("ReRegualizedLinearMNAC", "SignNMRU")
     ],
 )
 def test_really_compiled(layer):
-    """Fused code orders sums over the batch, and contracts products, in its own way."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=DeprecationWarning)
         ours, plain = train_both(*six_runs(layer), compiler=compiled.compiled_by_torch)
-    assert_same_training(ours, plain, 1e-5)
+    assert_same_training(ours, plain)

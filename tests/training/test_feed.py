@@ -52,6 +52,17 @@ def test_stacked_runs(monkeypatch, block):
             assert torch.equal(t[run], drawn[step][1])
 
 
+def test_the_batch_can_be_contiguous_in_memory():
+    words = ("--seed", "0-1", "--interpolation-range", "[1,2]", "[-2,2]")
+    batches = build(*words, remaining=2, stacked=True)
+    batches.batch_last = True
+    x, t = batches.next()
+    assert x.mT.is_contiguous()
+    for run, drawn in enumerate(expected_batches(1, *words)):
+        assert torch.equal(x[run], drawn[0][0])
+        assert torch.equal(t[run], drawn[0][1])
+
+
 def test_no_more_is_drawn_than_remains():
     streams = forks("--seed", "3")
     batches = Feed(streams, BATCH, 2, stacked=False, device=CPU, remaining=4)

@@ -223,3 +223,36 @@ def test_more_claims_than_the_soft_limit_of_open_files(tmp_path):
             folder.release()
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert [steps(tmp_path / str(index)) for index in (0, 127)] == [[0], [127]]
+
+
+def test_a_claim_that_led_to_nothing_leaves_no_trace(tmp_path):
+    with pytest.raises(KeyError), claim(tmp_path / "run"):
+        raise KeyError
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_claim_is_kept_once_something_was_logged(tmp_path):
+    path = tmp_path / "run"
+    with pytest.raises(KeyError), claim(path) as folder:
+        log(folder, (7,))
+        raise KeyError
+    assert steps(path)[-1] == 7
+
+
+def test_a_resumed_run_is_kept_when_nothing_more_was_logged(finished):
+    with claim(finished, remove_existing_data=True) as folder:
+        log(folder, (0,))
+        point = folder.resume_point()
+    with pytest.raises(KeyError), claim(finished, resume=point):
+        raise KeyError
+    assert steps(finished)[-1] == 0
+
+
+def test_checking_finds_a_folder_in_use_and_changes_nothing(tmp_path):
+    path = tmp_path / "run"
+    RunFolder.check(path, record())
+    assert not path.exists()
+    with claim(path), pytest.raises(UsageError, match=f"in use by process {os.getpid()}"):
+        RunFolder.check(path, record(), remove_existing_data=True)
+    RunFolder.check(path, record(), remove_existing_data=True)
+    assert len(visible(path)) == 1
