@@ -27,6 +27,15 @@ def test_a_signal_is_noted_and_handlers_are_put_back():
     assert handlers() == before
 
 
+@pytest.fixture
+def _interruptible():
+    """A process that was started in the background ignores the interrupt; this one does not."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_interruptible")
 def test_a_second_interrupt_has_its_usual_effect():
     with Interruption() as interruption:
         os.kill(os.getpid(), signal.SIGINT)
