@@ -253,16 +253,11 @@ def test_parameters_without_gradient(late):
         torch.testing.assert_close(p, q, rtol=0, atol=0)
 
 
-COMPILED_IN_FAST_TESTS = ("ReRegualizedLinearMNAC", "SignNMRU")
+# Compiling costs seconds a layer; what is compiled is tested above for all of them.
+REALLY_COMPILED = ("ReRegualizedLinearMNAC", "SignNMRU")
 
 
-@pytest.mark.parametrize(
-    "layer",
-    [
-        pytest.param(layer, marks=() if layer in COMPILED_IN_FAST_TESTS else pytest.mark.slow)
-        for layer in CORE
-    ],
-)
+@pytest.mark.parametrize("layer", REALLY_COMPILED)
 def test_really_compiled(layer):
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=DeprecationWarning)
