@@ -134,21 +134,3 @@ def test_three_kills(tmp_path):
     for root, more in (("undisturbed", ()), ("disturbed", ("--resume",))):
         assert train(tmp_path / root, "single_layer", *LONG, *more) == 0
     assert_identical(trained(tmp_path / "disturbed"), trained(tmp_path / "undisturbed"))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_twenty_kills_of_fifty_runs(workers, tmp_path):
-    words = (
-        *("--seed", "0-24", *NOISY, *RANGES, "--workers", workers),
-        *("--max-iterations", "30000", "--log-interval", "1000", "--checkpoint-interval", "1000"),
-    )
-    dice = random.Random(20)
-    moments = [dice.uniform(0.2, 3.0) for _ in range(20)]
-    numbers = [dice.choice((signal.SIGKILL, signal.SIGTERM)) for _ in moments]
-    disturb(tmp_path / "disturbed", words, moments, numbers)
-    for root, more in (("undisturbed", ()), ("disturbed", ("--resume",))):
-        assert train(tmp_path / root, "single_layer", *words, *more) == 0
-    disturbed = trained(tmp_path / "disturbed")
-    assert len(disturbed) == 50
-    assert_identical(disturbed, trained(tmp_path / "undisturbed"))
