@@ -8,6 +8,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from stable_nalu.errors import UsageError  # noqa: E402
+from stable_nalu.script import ScriptParser, exit_code  # noqa: E402
 from stable_nalu.statistics.table_csv import write_table  # noqa: E402
 from stable_nalu.statistics.thresholds import tables  # noqa: E402
 
@@ -15,7 +16,7 @@ from stable_nalu.statistics.thresholds import tables  # noqa: E402
 def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
     """Read the command line."""
     kinds = "\n".join(f"  {name:<22}{table.text}" for name, table in tables.TABLES.items())
-    parser = argparse.ArgumentParser(
+    parser = ScriptParser(
         description=__doc__,
         epilog=f"tables:\n{kinds}\n\nexample:\n"
         "  python3 export/generate_exp_setups.py --csv-out exp_setups.csv",
@@ -53,21 +54,16 @@ def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Write the file; the result is the exit code."""
-    args = parse_arguments(argv)
-    try:
-        if "sequential" in args.tables and len(args.tables) > 1:
-            raise UsageError("argument --tables: sequential has columns of its own, write it alone")
-        if not 0 < args.epsilon < 1 or args.samples < 2:
-            raise UsageError("--epsilon lies between 0 and 1, and --samples is at least 2")
-        settings = tables.Settings(args.epsilon, not args.exact_subsets, args.samples, args.seed)
-        found = list(tables.collect(tuple(args.tables), settings))
-        columns = tables.COLUMNS if len(found[0][0]) > 3 else tables.SEQUENTIAL_COLUMNS
-        write_table(Path(args.csv_out), columns, (row for row, _ in found))
-    except UsageError as error:
-        sys.stderr.write(f"generate_exp_setups.py: error: {error}\n")
-        return 2
+def generate(args: argparse.Namespace) -> None:
+    """Compute and write the tables; say how exact the simulated rows are."""
+    if "sequential" in args.tables and len(args.tables) > 1:
+        raise UsageError("argument --tables: sequential has columns of its own, write it alone")
+    if not 0 < args.epsilon < 1 or args.samples < 2:
+        raise UsageError("--epsilon lies between 0 and 1, and --samples is at least 2")
+    settings = tables.Settings(args.epsilon, not args.exact_subsets, args.samples, args.seed)
+    found = list(tables.collect(tuple(args.tables), settings))
+    columns = tables.COLUMNS if len(found[0][0]) > 3 else tables.SEQUENTIAL_COLUMNS
+    write_table(Path(args.csv_out), columns, (row for row, _ in found))
     errors = [error for _, error in found if 0 < error < math.inf]
     if errors:
         sys.stderr.write(
@@ -75,7 +71,12 @@ def main(argv: list[str] | None = None) -> int:
         )
     if any(math.isinf(error) for _, error in found):
         sys.stderr.write("division over a mirrored range has no threshold: published value kept\n")
-    return 0
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Write the file; the result is the exit code."""
+    args = parse_arguments(argv)
+    return exit_code("generate_exp_setups.py", lambda: generate(args))
 
 
 if __name__ == "__main__":

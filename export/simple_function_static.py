@@ -7,7 +7,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from stable_nalu.errors import UsageError  # noqa: E402
 from stable_nalu.reader import TensorboardMetricReader  # noqa: E402
 from stable_nalu.reader.export import (  # noqa: E402
     ArithmeticMatcher,
@@ -16,11 +15,12 @@ from stable_nalu.reader.export import (  # noqa: E402
     open_reader,
     worker_processes,
 )
+from stable_nalu.script import ScriptParser, exit_code  # noqa: E402
 
 
 def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = ScriptParser(description=__doc__)
     parser.add_argument("--tensorboard-dir", metavar="PATH", help="parent folder of the runs")
     parser.add_argument("--csv-out", metavar="PATH", help="file to write")
     parser.add_argument(
@@ -45,7 +45,8 @@ def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
 def main(argv: list[str] | None = None) -> int:
     """Run the export; the result is the exit code."""
     args = parse_arguments(argv)
-    try:
+
+    def export() -> int:
         build = partial(
             TensorboardMetricReader,
             metric_matcher=ArithmeticMatcher(gates=args.export_gate),
@@ -56,9 +57,8 @@ def main(argv: list[str] | None = None) -> int:
         reader = open_reader(args.tensorboard_dir, build)
         export_csv(reader, args.csv_out)
         return conclude(reader, args.strict)
-    except UsageError as error:
-        sys.stderr.write(f"{error}\n")
-        return 2
+
+    return exit_code("simple_function_static.py", export)
 
 
 if __name__ == "__main__":

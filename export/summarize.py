@@ -8,13 +8,14 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from stable_nalu.errors import UsageError  # noqa: E402
+from stable_nalu.script import ScriptParser, exit_code  # noqa: E402
 
 SHIPPED = ("exp_setups.csv", "function_task_static_mse_expectation.csv")
 
 
 def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = ScriptParser(description=__doc__)
     source = parser.add_argument_group("runs")
     kind = source.add_mutually_exclusive_group(required=True)
     kind.add_argument(
@@ -95,6 +96,8 @@ def summarize(args: argparse.Namespace) -> None:
 
     if args.best_range < 1 or args.bootstrap_samples < 1:
         raise UsageError("--best-range and --bootstrap-samples are at least 1")
+    if args.threshold is not None and not args.threshold > 0:
+        raise UsageError(f"argument --threshold: {args.threshold:g} is no error to fall below")
     estimators = Estimators(
         args.gamma_fit, args.sparsity_fit, args.plain, args.bootstrap_samples, args.bootstrap_seed
     )
@@ -123,12 +126,7 @@ def summarize(args: argparse.Namespace) -> None:
 def main(argv: list[str] | None = None) -> int:
     """Write the summary; the result is the exit code."""
     args = parse_arguments(argv)
-    try:
-        summarize(args)
-    except UsageError as error:
-        sys.stderr.write(f"summarize.py: error: {error}\n")
-        return 2
-    return 0
+    return exit_code("summarize.py", lambda: summarize(args))
 
 
 if __name__ == "__main__":

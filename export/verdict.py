@@ -7,6 +7,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from stable_nalu.errors import UsageError  # noqa: E402
+from stable_nalu.script import ScriptParser, exit_code  # noqa: E402
+
 VALIDATION, TEST = "metric.valid.interpolation", "metric.test.extrapolation"
 SPARSITY, STEP = "sparse.error.max", "step"
 BEST_RANGE = 5000
@@ -35,9 +40,9 @@ def verdict(rows: list[Row], threshold: float) -> str:
     return f"not solved in {rows[-1][STEP]} steps ({facts})"
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Print the verdicts; the exit code is 0 when there is one, solved or not."""
-    parser = argparse.ArgumentParser(description=__doc__)
+def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = ScriptParser(description=__doc__)
     parser.add_argument("--csv", metavar="PATH", required=True, help="file of the exporter")
     parser.add_argument(
         "--threshold",
@@ -47,24 +52,40 @@ def main(argv: Sequence[str] | None = None) -> int:
         help="extrapolation error below which a run counts as solved (default: 1e-5)",
     )
     args = parser.parse_args(argv)
+    if not args.threshold > 0:
+        parser.error(f"argument --threshold: {args.threshold:g} is no error to fall below")
+    return args
+
+
+def verdicts_of(path: Path, threshold: float) -> dict[str, str]:
+    """Run name -> verdict, in the order of the file."""
     runs: dict[str, list[Row]] = {}
     try:
-        with Path(args.csv).open(encoding="utf-8", newline="") as file:
+        with path.open(encoding="utf-8", newline="") as file:
             for row in csv.DictReader(file):
                 runs.setdefault(row["name"], []).append(row)
-        verdicts = {name: verdict(rows, args.threshold) for name, rows in runs.items()}
+        verdicts = {name: verdict(rows, threshold) for name, rows in runs.items()}
     except OSError as error:
-        sys.stderr.write(f"verdict.py: error: argument --csv: {error}\n")
-        return 2
-    except (KeyError, ValueError) as error:
-        sys.stderr.write(
-            f"verdict.py: error: argument --csv: {args.csv} is not an export of "
-            f"export/simple_function_static.py ({error})\n"
-        )
-        return 2
-    for name, line in verdicts.items():
-        sys.stdout.write(f"{line}: {name}\n" if len(verdicts) > 1 else f"{line}\n")
-    return 0
+        raise UsageError(f"argument --csv: cannot read {path}: {error.strerror}") from error
+    except (KeyError, TypeError, ValueError, csv.Error) as error:
+        raise UsageError(
+            f"argument --csv: {path} is not an export of export/simple_function_static.py ({error})"
+        ) from error
+    if not verdicts:
+        raise UsageError(f"argument --csv: there is no run in {path}")
+    return verdicts
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Print the verdicts; the exit code is 0 when there is one, solved or not."""
+    args = parse_arguments(argv)
+
+    def tell() -> None:
+        verdicts = verdicts_of(Path(args.csv), args.threshold)
+        for name, line in verdicts.items():
+            sys.stdout.write(f"{line}: {name}\n" if len(verdicts) > 1 else f"{line}\n")
+
+    return exit_code("verdict.py", tell)
 
 
 if __name__ == "__main__":

@@ -24,9 +24,7 @@ GENERATED: dict[Path, Callable[[str], str]] = {
 
 def stale() -> dict[Path, str]:
     """Files whose text is not what the code makes now, with the text that they should have."""
-    texts = {
-        path: path.read_text(encoding="utf-8") if path.exists() else "" for path in GENERATED
-    }
+    texts = {path: path.read_text(encoding="utf-8") if path.exists() else "" for path in GENERATED}
     fresh = {path: GENERATED[path](text) for path, text in texts.items()}
     return {path: text for path, text in fresh.items() if text != texts[path]}
 

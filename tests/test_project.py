@@ -75,7 +75,7 @@ def test_commands_of_the_readme_can_be_run(words):
     script, *arguments = words
     assert (ROOT / script).is_file()
     if script.startswith("experiments/"):
-        assert len(SCRIPTS[Path(script).stem].plan(arguments)) == 1
+        assert len(SCRIPTS[Path(script).stem].plan(arguments)) >= 1
 
 
 def test_python_of_the_readme_runs():

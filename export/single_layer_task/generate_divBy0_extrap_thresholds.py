@@ -6,13 +6,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from stable_nalu.errors import UsageError  # noqa: E402
+from stable_nalu.script import ScriptParser, exit_code  # noqa: E402
 from stable_nalu.statistics.table_csv import write_table  # noqa: E402
 
 
 def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = ScriptParser(description=__doc__)
     parser.add_argument(
         "--csv-out",
         metavar="PATH",
@@ -27,9 +27,8 @@ def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Evaluate and write; the result is the exit code."""
-    args = parse_arguments(argv)
+def generate(args: argparse.Namespace) -> None:
+    """Evaluate and write."""
     from stable_nalu.statistics.thresholds.small_divisors import residuals
 
     rows = []
@@ -40,12 +39,13 @@ def main(argv: list[str] | None = None) -> int:
         sys.stdout.write(
             f"{found.module.label}: {found.task.dataset}, {found.range_label}: {error}\n"
         )
-    try:
-        write_table(Path(args.csv_out), rows[0], rows)
-    except UsageError as error:
-        sys.stderr.write(f"generate_divBy0_extrap_thresholds.py: error: {error}\n")
-        return 2
-    return 0
+    write_table(Path(args.csv_out), rows[0], rows)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Write the table; the result is the exit code."""
+    args = parse_arguments(argv)
+    return exit_code("generate_divBy0_extrap_thresholds.py", lambda: generate(args))
 
 
 if __name__ == "__main__":

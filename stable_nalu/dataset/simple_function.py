@@ -60,7 +60,7 @@ def draw_subsets(
     *,
     simple: bool,
 ) -> tuple[int, list[Subset]]:
-    """Input size and slices of a static task: of given ratios, or, without a draw, the fixed ones."""
+    """Input size and slices of a static task; the fixed task needs no draw."""
     if simple:
         return SIMPLE_INPUT_SIZE, list(SIMPLE_SUBSETS)
     subsets = subsets_from_ratios(input_size, subset_ratio, overlap_ratio, num_subsets)

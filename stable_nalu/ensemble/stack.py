@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import torch
 
+Model = TypeVar("Model", bound=torch.nn.Module)
 
-def stack_models(models: Sequence[torch.nn.Module]) -> torch.nn.Module:
+
+def stack_models(models: Sequence[Model]) -> Model:
     """The first model, its parameters and buffers replaced by those of all models, stacked."""
     first = models[0]
     parts = [dict(model.named_modules()) for model in models]
@@ -15,13 +18,15 @@ def stack_models(models: Sequence[torch.nn.Module]) -> torch.nn.Module:
         for path, module in first.named_modules():
             for name, parameter in module._parameters.items():
                 if parameter is not None:
-                    stacked = torch.stack([part[path]._parameters[name] for part in parts])
+                    stacked = torch.stack([part[path].get_parameter(name) for part in parts])
                     module._parameters[name] = torch.nn.Parameter(
                         stacked, requires_grad=parameter.requires_grad
                     )
             for name, buffer in module._buffers.items():
                 if buffer is not None:
-                    module._buffers[name] = torch.stack([part[path]._buffers[name] for part in parts])
+                    module._buffers[name] = torch.stack(
+                        [part[path].get_buffer(name) for part in parts]
+                    )
     return first
 
 

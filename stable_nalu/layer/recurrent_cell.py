@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 
@@ -12,14 +12,16 @@ from stable_nalu.abstract import ExtendedTorchModule
 class RecurrentCell(ExtendedTorchModule):
     """Subclasses name their `Op`, a layer class; options are those of the layer."""
 
-    Op: ClassVar[type[ExtendedTorchModule]]
+    Op: ClassVar[type[Any]]
 
     def __init__(self, input_size: int, hidden_size: int, name: str | None = None, **options):
         super().__init__("recurrent", name)
         self.input_size = input_size
         self.hidden_size = hidden_size
         # The name is handed on to the layer: tags of published runs repeat it at each level.
-        self.op = self.Op(input_size + hidden_size, hidden_size, name=name, **options)
+        self.op: ExtendedTorchModule = self.Op(
+            input_size + hidden_size, hidden_size, name=name, **options
+        )
 
     def reset_parameters(self) -> None:
         self.op.reset_parameters()

@@ -34,10 +34,13 @@ class ArithmeticNetwork(ExtendedTorchModule):
     def regualizer_terms(self):
         if self.nac_mul != "max-safe":
             return {}
-        return {"z": lambda: mean_over(torch.relu(1 - self._z_1), 2)}
+        return {"z": self._mean_below_one}
+
+    def _mean_below_one(self) -> torch.Tensor:
+        assert self._z_1 is not None, "a penalty follows a forward pass"
+        return mean_over(torch.relu(1 - self._z_1), 2)
 
     def observations(self) -> list[Observation]:
         return [
             Observation("summary", name, lambda z=z: z) for name, z in (self.trace or {}).items()
         ]
-

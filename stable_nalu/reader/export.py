@@ -47,7 +47,9 @@ def open_reader(
     try:
         reader = build(tensorboard_dir)
     except OSError as error:
-        raise UsageError(f"cannot read --tensorboard-dir {tensorboard_dir}: {error}") from error
+        raise UsageError(
+            f"cannot read --tensorboard-dir {tensorboard_dir}: {error.strerror}"
+        ) from error
     if len(reader) == 0:
         raise UsageError(f"no runs in --tensorboard-dir {tensorboard_dir}")
     return reader
@@ -65,7 +67,7 @@ def export_csv(reader: TensorboardMetricReader, csv_out: str | None) -> None:
                 reasons = "; ".join(f"{p.run}: {p.message}" for p in reader.problems[:3])
                 raise UsageError(f"nothing to export, no run has data ({reasons})")
     except OSError as error:
-        raise UsageError(f"cannot write --csv-out {csv_out}: {error}") from error
+        raise UsageError(f"cannot write --csv-out {csv_out}: {error.strerror}") from error
 
 
 def write_tables(tables: Iterable[RunTable], writer) -> bool:

@@ -36,7 +36,7 @@ def model_file(root: Path, name: str, suffix: str = ".pth") -> Path:
     return path.with_name(f"{path.name[: _LONGEST_NAME - 32]}~{digest}{suffix}")
 
 
-def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
+def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Let `write` fill a temporary file beside `path`, then rename it over `path`."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -118,13 +118,13 @@ def _is_broken(path: Path) -> bool:
 
 def numpy_rng_state() -> dict:
     """State of numpy's global generator as plain values (kept for the published file layout)."""
-    name, keys, position, has_gauss, gauss = np.random.get_state()
+    own = np.random.get_state(legacy=False)
     return {
-        "name": name,
-        "keys": torch.from_numpy(keys.astype(np.int64)),
-        "position": position,
-        "has_gauss": has_gauss,
-        "gauss": gauss,
+        "name": own["bit_generator"],
+        "keys": torch.from_numpy(own["state"]["key"].astype(np.int64)),
+        "position": own["state"]["pos"],
+        "has_gauss": own["has_gauss"],
+        "gauss": own["gauss"],
     }
 
 

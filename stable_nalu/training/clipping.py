@@ -30,7 +30,10 @@ def clip_value(
 ) -> list[torch.Tensor | None]:
     """Clamp every element to [-limit, limit]."""
 
-    def bound(g: torch.Tensor) -> Limit:
-        return per_run(limit, g.ndim - run_dims) if isinstance(limit, torch.Tensor) else limit
+    def clamped(g: torch.Tensor) -> torch.Tensor:
+        if not isinstance(limit, torch.Tensor):
+            return g.clamp(-limit, limit)
+        bound = per_run(limit, g.ndim - run_dims)
+        return g.clamp(-bound, bound)
 
-    return [None if g is None else g.clamp(-bound(g), bound(g)) for g in gradients]
+    return [None if g is None else clamped(g) for g in gradients]

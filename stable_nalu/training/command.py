@@ -14,6 +14,7 @@ import torch
 from stable_nalu.errors import UsageError
 from stable_nalu.options import SCRIPTS, Config, ScriptSpec
 from stable_nalu.options.repeat import argv_of
+from stable_nalu.script import exit_code
 from stable_nalu.writer import ResumePoint, RunFolder, RunRecord, RunWriter
 from stable_nalu.writer.run_folder import WAYS_OUT
 
@@ -33,7 +34,6 @@ LENGTH_AND_LOGGING = frozenset(
 )
 """Flags that change how long or how densely a run is recorded, not what it computes."""
 
-EXIT_USAGE = 2
 EXIT_DIVERGED = 3
 
 _DOES_NOT_FIT = ("can't allocate memory", "not enough memory", "out of memory", "overflow")
@@ -47,14 +47,14 @@ def run_command(script: str, argv: Sequence[str] | None, train_plan: TrainPlan) 
     spec = SCRIPTS[script]
     configs = spec.parse(argv).configs
     set_threads()
-    try:
+
+    def obey() -> int:
         if configs[0].dry_run:
             sys.stdout.writelines(f"{spec.run_name(config)}\n" for config in configs)
             return 0
         return train_plan(spec, configs)
-    except UsageError as error:
-        sys.stderr.write(f"{script}.py: error: {error}\n")
-        return EXIT_USAGE
+
+    return exit_code(f"{script}.py", obey)
 
 
 def set_threads() -> None:

@@ -20,18 +20,32 @@ from stable_nalu.ensemble.noise import NoiseFeed, RecordingRandomSource, Replayi
 from stable_nalu.functional.product import tracing
 
 from .step import StepResult, TrainingStep
-from .unroll import CannotUnroll, unrolled
+from .unroll import UnrollingError, unrolled
 
 Graph = Callable[..., Sequence[torch.Tensor]]
 
 
-def compiled_by_torch(graph: Graph) -> Graph:
-    """Fused code for a graph whose shapes never change."""
-    # The checks before every call have nothing to find. A torch without this option refuses it.
-    try:
-        return torch.compile(graph, options={"guard_filter_fn": lambda guards: [False] * len(guards)})
-    except RuntimeError:
-        return torch.compile(graph)
+def compiled_by_torch(graph: torch.fx.GraphModule) -> Graph:
+    """Fused code for a graph of lists of tensors whose shapes never change; made when called first.
+
+    This is what `torch.compile` comes down to, without its checks before every call: there is
+    nothing for them to find, and they cost as much as the kernels of a hundred runs.
+    """
+    graph.graph.set_codegen(torch.fx.CodeGen())
+    graph.recompile()
+    code: Graph | None = None
+
+    def run(*groups: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+        nonlocal code
+        flat = [value for group in groups for value in group]
+        if code is None:
+            # Imported late: it takes longer than most short runs.
+            from torch._inductor import compile as compile_graph
+
+            code = compile_graph(graph, flat)
+        return code(*flat)
+
+    return run
 
 
 def batch_contiguous(x: torch.Tensor) -> torch.Tensor:
@@ -165,7 +179,7 @@ class CompiledStep:
                 copies = [[value.clone() for value in group] for group in examples]
                 copies[1][0] = batch_contiguous(copies[1][0])
                 return make_fx(unrolled(graph, x.shape[0], x.shape[1]))(*copies)
-        except CannotUnroll:
+        except UnrollingError:
             return graph
 
     def _noise_example(self, criterion, x, t) -> tuple[torch.Tensor, ...]:
@@ -214,10 +228,10 @@ class CompiledStep:
         return iteration
 
     def _random(self, source: RandomSource):
-        return _replaced_random(self.step.model, source)
+        return _ReplacedRandom(self.step.model, source)
 
 
-class _replaced_random:
+class _ReplacedRandom:
     """All modules of a model draw from `source` while the context lasts."""
 
     def __init__(self, model: ExtendedTorchModule, source: RandomSource):

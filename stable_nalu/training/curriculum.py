@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 
 
@@ -38,7 +39,7 @@ class CurriculumFeed:
         x, t = (self._x, self._t) if self._stacked else (self._x[0], self._t[0])
         return x.to(self._device), t.to(self._device)
 
-    def advance(self, losses: Sequence[float]) -> list[int]:
+    def advance(self, losses: Sequence[float] | np.ndarray) -> list[int]:
         """Move runs whose total loss is below their threshold to the next stage; returns them."""
         moved = []
         for run, loss in enumerate(losses):

@@ -60,7 +60,9 @@ def build_data(
         feed = CurriculumFeed(stages, threshold=task.curriculum_threshold, **common)
     else:
         pairs = zip(datasets, configs, strict=True)
-        feed = Feed([d.fork(c.interpolation_range) for d, c in pairs], remaining=iterations, **common)
+        feed = Feed(
+            [d.fork(c.interpolation_range) for d, c in pairs], remaining=iterations, **common
+        )
     evaluation = []
     if task.evaluates:
         pairs = list(zip(datasets, configs, strict=True))

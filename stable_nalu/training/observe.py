@@ -57,9 +57,7 @@ def observe_modules(model: ExtendedTorchModule, *, verbose: bool) -> list[Tagged
 
 
 @torch.no_grad()
-def observe_regualizers(
-    model: ExtendedTorchModule, zeros: torch.Tensor
-) -> list[TaggedValue]:
+def observe_regualizers(model: ExtendedTorchModule, zeros: torch.Tensor) -> list[TaggedValue]:
     """Every penalty of every module, unweighted; `zeros` (shape `runs`) for those switched off."""
     return [
         TaggedValue("scalar", f"{prefix}/regualizer/{key}", zeros if term is None else term())

@@ -101,14 +101,16 @@ class SGD(Optimizer):
             gradient = buffer
         if isinstance(rate, torch.Tensor):
             # Fused like `add_` with alpha below: one rounding, equal numbers.
-            parameter.addcmul_(gradient, -_shaped(rate, parameter))
+            parameter.addcmul_(gradient, -_per_run(rate, parameter))
         else:
             parameter.add_(gradient, alpha=-rate)
 
 
 def _shaped(value: Number, parameter: torch.Tensor) -> Number:
-    if not isinstance(value, torch.Tensor):
-        return value
+    return _per_run(value, parameter) if isinstance(value, torch.Tensor) else value
+
+
+def _per_run(value: torch.Tensor, parameter: torch.Tensor) -> torch.Tensor:
     value = value.to(parameter.device, parameter.dtype)
     return per_run(value, parameter.ndim - value.ndim) if value.ndim else value
 

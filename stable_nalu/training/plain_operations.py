@@ -19,9 +19,7 @@ _library = torch.library.Library("stable_nalu", "DEF")
 def _define(signature: str, function: Callable) -> None:
     def on_contiguous(*arguments):
         # The order of a sum depends on the layout, and a compiler lays out tensors as it likes.
-        return function(
-            *(a.contiguous() if isinstance(a, torch.Tensor) else a for a in arguments)
-        )
+        return function(*(a.contiguous() if isinstance(a, torch.Tensor) else a for a in arguments))
 
     _library.define(signature)
     _library.impl(signature.split("(")[0], on_contiguous, "CompositeExplicitAutograd")

@@ -110,9 +110,7 @@ def _check_same_run(spec: ScriptSpec, run: PlannedRun, checkpoint: dict) -> None
         )
 
 
-def continued(
-    stack: Sequence[PlannedRun], states: Mapping[str, States]
-) -> list[list[PlannedRun]]:
+def continued(stack: Sequence[PlannedRun], states: Mapping[str, States]) -> list[list[PlannedRun]]:
     """The runs of a stack at the latest iteration that all were saved at.
 
     A stack that a process left behind has one. Runs that never trained together may not; they are

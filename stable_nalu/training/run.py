@@ -39,9 +39,7 @@ def train_plan(spec: ScriptSpec, task: Task, configs: Sequence[Config]) -> int:
     plan = [PlannedRun(config, spec.run_name(config)) for config in configs]
     states = {run.name: saved_states(spec, run) for run in plan}
     workers = worker_count(plan)
-    stacks = [
-        part for stack in shards(spec, plan, workers) for part in continued(stack, states)
-    ]
+    stacks = [part for stack in shards(spec, plan, workers) for part in continued(stack, states)]
     finished = [run for stack in stacks for run in stack if run.start > run.config.max_iterations]
     for run in finished:
         settle(run)

@@ -175,4 +175,5 @@ def _conclude(session: Session, view: View, trainer: Trainer, outcome: Outcome) 
     if not first.no_save:
         session.save(first.max_iterations + 1, trainer.get_state())
         if alone:
-            view.line(f"Model (/checkpoint)  trained for {first.max_iterations} epochs has been saved")
+            epochs = first.max_iterations
+            view.line(f"Model (/checkpoint)  trained for {epochs} epochs has been saved")

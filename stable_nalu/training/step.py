@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
+from typing import Any
 
 import torch
 
@@ -27,9 +28,9 @@ class StepResult:
     gradients: Sequence[torch.Tensor | None]
 
 
-def per_run_value(configs: Sequence[SimpleNamespace], name: str, default=None):
+def per_run_value(configs: Sequence[SimpleNamespace], name: str, default: Any = None) -> Any:
     """A flag's value: a number when runs agree, else a float64 tensor of shape `runs`."""
-    values = [getattr(config, name, default) for config in configs]
+    values: list[Any] = [getattr(config, name, default) for config in configs]
     if all(value == values[0] for value in values):
         return values[0]
     return torch.tensor([float(value) for value in values], dtype=torch.float64)
@@ -83,7 +84,7 @@ class TrainingStep:
             module.iteration = iteration
 
     def prepare(self, iteration: int):
-        """Move schedules to `iteration`: (criterion function, weights of the penalties in force)."""
+        """Move schedules to `iteration`: (criterion function, weights of penalties in force)."""
         self.set_clock(iteration)
         criterion = get_train_criterion(self._criterion_name, iteration, self._pcc2mse)
         return criterion, self.penalties.weights(iteration)
@@ -116,7 +117,9 @@ class TrainingStep:
         with torch.no_grad():
             for module in self._bounded:
                 for name, (low, high) in module.parameter_bounds().items():
-                    module._parameters[name].clamp_(low, high)
+                    parameter = module._parameters[name]
+                    if parameter is not None:
+                        parameter.clamp_(low, high)
             for module in self._stateful:
                 module.after_step(criterion.detach())
 

@@ -40,7 +40,6 @@ from .reinit import RestartRule
 from .step import StepResult, TrainingStep
 from .task import Task
 
-
 SUCCESS_THRESHOLD = 1e-7
 
 
@@ -141,8 +140,8 @@ class Trainer:
         else:
             self._plain(iteration)
         if self.restarts is not None:
-            self._restart(iteration)
-        if isinstance(self.data.feed, CurriculumFeed):
+            self._restart(self.restarts, iteration)
+        if isinstance(self.data.feed, CurriculumFeed) and self._last is not None:
             for run in self.data.feed.advance(self._numbers(self._last.total)):
                 self._on_message(self._named(run, f"cl update to ds {self.data.feed.current[run]}"))
 
@@ -168,7 +167,7 @@ class Trainer:
         )
 
     def get_state(self) -> list[dict]:
-        """What a resumed trainer needs besides model and optimiser: plain values, one dict a run."""
+        """What a resumed trainer needs besides model and optimiser: plain values of each run."""
         if self.compiled is not None:
             self.compiled.pause()
         states = []
@@ -259,9 +258,7 @@ class Trainer:
             return []
         return [scalar(L1_LOSS, self.step.penalties.l1().detach().clone())]
 
-    def _write_losses(
-        self, iteration: int, result: StepResult, l1: Sequence[TaggedValue]
-    ) -> None:
+    def _write_losses(self, iteration: int, result: StepResult, l1: Sequence[TaggedValue]) -> None:
         criterion = result.criterion.detach()
         penalty = torch.zeros_like(criterion) if result.penalty is None else result.penalty
         tagged = [*l1]
@@ -310,13 +307,13 @@ class Trainer:
                 self.recorder.live[run] = False
                 self._on_message(self._named(run, message))
 
-    def _restart(self, iteration: int) -> None:
-        self.restarts.record(self.errors.interpolation)
-        due = self.restarts.due(iteration)
+    def _restart(self, restarts: RestartRule, iteration: int) -> None:
+        restarts.record(self.errors.interpolation)
+        due = restarts.due(iteration)
         if due and self.compiled is not None:
             self.compiled.pause()
         for run in due:
-            count = self.restarts.counts[run] - 1
+            count = restarts.counts[run] - 1
             self._on_message(self._named(run, f"reinit number {count}"))
             self.recorder.text(run, REINIT, f"{count}", rooted=False)
             self.recorder.writers[run].commit(iteration)

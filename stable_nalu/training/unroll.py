@@ -24,7 +24,7 @@ INNER_AS_SUM = 4
 """Matrix products over at most this many inputs round like a sum in order."""
 
 
-class CannotUnroll(Exception):
+class UnrollingError(Exception):
     """The recorded operations are not of the kind that can be unrolled."""
 
 
@@ -41,11 +41,11 @@ class Cells:
 
     def __post_init__(self):
         if self.cells.size > MAX_CELLS:
-            raise CannotUnroll(f"{self.cells.size} cells")
+            raise UnrollingError(f"{self.cells.size} cells")
 
 
 def unrolled(recorded: torch.fx.GraphModule, runs: int, batch: int) -> Callable:
-    """A function of the same arguments and results as `recorded`, which changes nothing in place."""
+    """A function of the arguments and results of `recorded`; changes nothing in place."""
     return lambda *arguments: _Interpreter(recorded, runs, batch).run(*arguments)
 
 
@@ -65,11 +65,11 @@ class _Interpreter:
             elif node.op == "output":
                 return tuple(self._join(self._value(v)) for v in node.args[0])
             elif node.op == "get_attr":
-                raise CannotUnroll("a constant tensor")
+                raise UnrollingError("a constant tensor")
             elif node in needed:
                 self.values[node] = self._call(node)
             self._refuse_ambiguous(self.values.get(node))
-        raise CannotUnroll("no output")
+        raise UnrollingError("no output")
 
     def _refuse_ambiguous(self, value) -> None:
         """Sizes tell the batch from other dimensions, so none may be as long."""
@@ -80,7 +80,7 @@ class _Interpreter:
                 for axis, size in enumerate(value.shape)
                 if axis > 0
             ):
-                raise CannotUnroll("a dimension as long as the batch")
+                raise UnrollingError("a dimension as long as the batch")
 
     def _value(self, argument):
         if isinstance(argument, torch.fx.Node):
@@ -94,7 +94,7 @@ class _Interpreter:
             return tensor
         shape = tuple(tensor.shape)
         if shape[0] != self.runs:
-            raise CannotUnroll(f"an input of shape {shape}")
+            raise UnrollingError(f"an input of shape {shape}")
         has_batch = len(shape) == 3 and shape[1] == self.batch
         small = (1, 1, *shape[2:]) if has_batch else (1, *shape[1:])
         cells = np.empty(small, dtype=object)
@@ -109,7 +109,7 @@ class _Interpreter:
         if isinstance(value, torch.Tensor):
             return value
         if value.batch is not None:
-            raise CannotUnroll("an output with a batch")
+            raise UnrollingError("an output with a batch")
         parts = [cell.expand(self.runs, 1) for cell in value.cells.flat]
         return torch.cat(parts, dim=1).reshape(value.shape)
 
@@ -126,13 +126,13 @@ class _Interpreter:
             return self._plainly(getattr(plain, name), arguments[0])
         if torch.Tag.pointwise in target.tags:
             return self._pointwise(target, arguments, node.kwargs)
-        raise CannotUnroll(f"operation {name}")
+        raise UnrollingError(f"operation {name}")
 
     def _in_place(self, node, name: str, arguments: Sequence):
         """A change of an intermediate value; arguments of the iteration are never changed."""
         changed = node.args[0]
         if changed.op == "placeholder":
-            raise CannotUnroll(f"an argument changed by {name}")
+            raise UnrollingError(f"an argument changed by {name}")
         functional = getattr(getattr(aten, name[:-1]), node.target._overloadname)
         self.values[changed] = self._pointwise(functional, arguments, node.kwargs)
         return self.values[changed]
@@ -144,18 +144,16 @@ class _Interpreter:
         small = np.broadcast_shapes(*(o.cells.shape for o in operands))
         ndim = len(small)
         if any(o.cells.ndim != ndim for o in operands):
-            raise CannotUnroll("operands of different rank")
+            raise UnrollingError("operands of different rank")
         batches = {o.batch for o in operands} - {None}
         if len(batches) > 1:
-            raise CannotUnroll("two batch dimensions")
+            raise UnrollingError("two batch dimensions")
         grids = [
             np.broadcast_to(a.cells, small) if isinstance(a, Cells) else None for a in arguments
         ]
         cells = np.empty(small, dtype=object)
         for index in np.ndindex(*small):
-            values = [
-                a if g is None else g[index] for a, g in zip(arguments, grids, strict=True)
-            ]
+            values = [a if g is None else g[index] for a, g in zip(arguments, grids, strict=True)]
             cells[index] = target(*values, **keywords)
         shape = np.broadcast_shapes(*(o.shape for o in operands))
         return Cells(cells, tuple(shape), batches.pop() if batches else None)
@@ -206,7 +204,7 @@ class _Interpreter:
     def _unsqueeze(self, node, value, dim):
         axis = dim % (len(value.shape) + 1)
         if axis == 0:
-            raise CannotUnroll("a dimension before the runs")
+            raise UnrollingError("a dimension before the runs")
         batch = value.batch
         if batch is not None and axis > len(value.shape) + batch:
             batch -= 1
@@ -229,7 +227,7 @@ class _Interpreter:
         ndim = len(value.shape)
         dims = [d % ndim for d in dims]
         if dims[0] != 0:
-            raise CannotUnroll("runs moved")
+            raise UnrollingError("runs moved")
         batch = None if value.batch is None else dims.index(ndim + value.batch) - ndim
         shape = tuple(value.shape[d] for d in dims)
         return Cells(value.cells.transpose(dims), shape, batch)
@@ -243,12 +241,12 @@ class _Interpreter:
         shape = tuple(node.meta["val"].shape)
         if isinstance(value, torch.Tensor):
             if shape[0] != self.runs or len(shape) != 1:
-                raise CannotUnroll(f"a number expanded to {shape}")
+                raise UnrollingError(f"a number expanded to {shape}")
             cells = np.empty((1,), dtype=object)
             cells[0] = value.expand(self.runs, 1)
             return Cells(cells, shape, None)
         if len(shape) != len(value.shape):
-            raise CannotUnroll("new dimensions")
+            raise UnrollingError("new dimensions")
         grown = [
             axis
             for axis, (old, new) in enumerate(zip(value.shape, shape, strict=True))
@@ -256,7 +254,7 @@ class _Interpreter:
         ]
         batch_axes = [axis for axis in grown if shape[axis] == self.batch]
         if len(batch_axes) > 1 or (batch_axes and value.batch is not None):
-            raise CannotUnroll("an ambiguous batch dimension")
+            raise UnrollingError("an ambiguous batch dimension")
         small = [
             1 if axis == 0 or axis in batch_axes or axis - len(shape) == value.batch else size
             for axis, size in enumerate(shape)
@@ -274,7 +272,7 @@ class _Interpreter:
         if isinstance(value, torch.Tensor) or shape == value.shape:
             return value
         if not shape or shape[0] != self.runs:
-            raise CannotUnroll(f"a view of {value.shape} as {shape}")
+            raise UnrollingError(f"a view of {value.shape} as {shape}")
         batch_axis = None
         if value.batch is not None:
             after = math.prod(value.shape[len(value.shape) + value.batch + 1 :])
@@ -284,7 +282,7 @@ class _Interpreter:
                 if shape[axis] == self.batch and math.prod(shape[axis + 1 :]) == after
             ]
             if len(candidates) != 1:
-                raise CannotUnroll(f"a view of {value.shape} as {shape}")
+                raise UnrollingError(f"a view of {value.shape} as {shape}")
             batch_axis = candidates[0]
         small = [1 if axis in (0, batch_axis) else size for axis, size in enumerate(shape)]
         batch = None if batch_axis is None else batch_axis - len(shape)
@@ -296,7 +294,7 @@ class _Interpreter:
         ndim = len(values[0].shape)
         axis = dim % ndim
         if axis == 0 or any(v.batch != values[0].batch for v in values):
-            raise CannotUnroll("runs or batches joined")
+            raise UnrollingError("runs or batches joined")
         cells = np.concatenate([v.cells for v in values], axis)
         return Cells(cells, tuple(node.meta["val"].shape), values[0].batch)
 
@@ -310,7 +308,7 @@ class _Interpreter:
         if shape == value.shape:
             return value
         if axis == 0 or axis - len(shape) == value.batch:
-            raise CannotUnroll("part of the runs or of a batch")
+            raise UnrollingError("part of the runs or of a batch")
         index = [slice(None)] * len(shape)
         index[axis] = slice(start, end, step)
         return Cells(value.cells[tuple(index)], shape, value.batch)
@@ -321,7 +319,7 @@ class _Interpreter:
         axes = {d % ndim for d in ([dims] if isinstance(dims, int) else dims)}
         batch_axis = None if value.batch is None else ndim + value.batch
         if 0 in axes or batch_axis in axes:
-            raise CannotUnroll("a reduction over runs or a batch")
+            raise UnrollingError("a reduction over runs or a batch")
         cells = value.cells
         for axis in sorted(axes, reverse=True):
             parts = [cells.take([k], axis) for k in range(cells.shape[axis])]
@@ -341,7 +339,7 @@ class _Interpreter:
         if value.batch is None:
             return self._join(value)
         if len(value.shape) + value.batch != 1:
-            raise CannotUnroll("a batch that is not the second dimension")
+            raise UnrollingError("a batch that is not the second dimension")
         cells = [cell.expand(self.runs, self.batch) for cell in value.cells.flat]
         return torch.stack(cells, dim=2).reshape(value.shape)
 
@@ -372,7 +370,7 @@ class _Interpreter:
         if dims is None:
             # The sum of all runs' losses: only the shape of its gradient, one, is of interest.
             if any(user.target is not aten.ones_like.default for user in node.users):
-                raise CannotUnroll("a sum over everything")
+                raise UnrollingError("a sum over everything")
             return value.cells.flat[0].new_zeros(())
         dims = [dims] if isinstance(dims, int) else list(dims)
         if value.batch is None or value.batch not in [d % -len(value.shape) for d in dims]:
@@ -381,7 +379,7 @@ class _Interpreter:
 
     def _mean(self, node, value, dims=None, keepdim=False, **_):
         if dims is None:
-            raise CannotUnroll("a mean over everything")
+            raise UnrollingError("a mean over everything")
         dims = [dims] if isinstance(dims, int) else dims
         count = math.prod(value.shape[d] for d in dims)
         total = self._sum(node, value, dims, keepdim)
@@ -389,12 +387,12 @@ class _Interpreter:
 
     def _prod(self, node, value, dim=None, keepdim=False, **_):
         if dim is None:
-            raise CannotUnroll("a product over everything")
+            raise UnrollingError("a product over everything")
         return self._reduce(node, value, dim, torch.mul)
 
     def _linalg_vector_norm(self, node, value, order=2, dims=None, keepdim=False, **_):
         if dims is None or value.batch is not None:
-            raise CannotUnroll("a norm over everything or over a batch")
+            raise UnrollingError("a norm over everything or over a batch")
         return self._parts(plain.norm(self._join(value), order, list(dims), keepdim))
 
     def _bmm(self, node, left, right):
@@ -404,7 +402,7 @@ class _Interpreter:
             return self._parts(plain.batch_product(self._whole(transposed), self._whole(right)))
         if left.batch == -2 and right.batch is None:
             return self._rows_product(left, right, shape)
-        raise CannotUnroll("a matrix product of another form")
+        raise UnrollingError("a matrix product of another form")
 
     def _rows_product(self, left, right, shape) -> Cells:
         _, _, inner = left.cells.shape

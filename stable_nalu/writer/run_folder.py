@@ -121,7 +121,7 @@ class RunFolder:
         self.release()
 
     def _withdraw(self) -> None:
-        """Leave no trace of a claim that led to nothing, so that a corrected command is accepted."""
+        """Leave no trace of a claim that led to nothing: a corrected command is not refused."""
         for entry in (self.events.path, self.path / RECORD_NAME, self.path / LOCK_NAME):
             entry.unlink(missing_ok=True)
         # What else is there, such as a file of the user's, keeps the folder.

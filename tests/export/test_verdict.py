@@ -81,7 +81,14 @@ def test_several_runs_are_named(verdicts):
 
 
 @pytest.mark.parametrize(
-    "content", [None, "other,columns\n1,2\n", ",".join(COLUMNS) + "\na,x,0,0,1,0\n"]
+    "content",
+    [
+        None,
+        "",
+        ",".join(COLUMNS) + "\n",
+        "other,columns\n1,2\n",
+        ",".join(COLUMNS) + "\na,x,0,0,1,0\n",
+    ],
 )
 def test_files_that_are_no_export(script, tmp_path, capsys, content):
     path = tmp_path / "runs.csv"
@@ -91,3 +98,11 @@ def test_files_that_are_no_export(script, tmp_path, capsys, content):
     error = capsys.readouterr().err
     assert error.startswith("verdict.py: error: argument --csv: ")
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("threshold", ["0", "-1", "nan", "small"])
+def test_thresholds_that_nothing_falls_below(script, threshold, capsys):
+    with pytest.raises(SystemExit) as end:
+        script.main(["--csv", "runs.csv", "--threshold", threshold])
+    assert end.value.code == 2
+    assert "error: argument --threshold: " in capsys.readouterr().err
