@@ -16,10 +16,18 @@ import torch
 _library = torch.library.Library("stable_nalu", "DEF")
 
 
+def _laid_out(x: torch.Tensor) -> torch.Tensor:
+    """x in the layout of plain training, which decides on the order of a sum.
+
+    Contiguous is not enough: strides of dimensions of length one are anything then, and the choice
+    of a matrix product depends on them.
+    """
+    return x.contiguous().view(-1).view(x.shape)
+
+
 def _define(signature: str, function: Callable) -> None:
     def on_contiguous(*arguments):
-        # The order of a sum depends on the layout, and a compiler lays out tensors as it likes.
-        return function(*(a.contiguous() if isinstance(a, torch.Tensor) else a for a in arguments))
+        return function(*(_laid_out(a) if isinstance(a, torch.Tensor) else a for a in arguments))
 
     _library.define(signature)
     _library.impl(signature.split("(")[0], on_contiguous, "CompositeExplicitAutograd")
@@ -30,14 +38,14 @@ _define(
     "norm(Tensor x, Scalar order, int[] dims, bool keepdim) -> Tensor",
     torch.linalg.vector_norm,
 )
-_define("batch_product(Tensor x, Tensor y) -> Tensor", lambda x, y: torch.bmm(x.mT, y))
+_define("batch_product(Tensor x, Tensor y) -> Tensor", torch.bmm)
 _define("linear_product(Tensor x, Tensor W) -> Tensor", lambda x, W: torch.bmm(x, W.mT))
 _define("power(Tensor x, Tensor exponent) -> Tensor", torch.pow)
 for _function in (torch.exp, torch.log, torch.cos, torch.sin, torch.tanh, torch.sigmoid):
     _define(f"{_function.__name__}(Tensor x) -> Tensor", _function)
 
 plain = torch.ops.stable_nalu
-"""`sum`, `norm`; `batch_product`: x^T y over the batch, x `(runs, batch, m)`, y `(runs, batch, n)`
+"""`sum`, `norm`; `batch_product`: x y over the batch, x `(runs, m, batch)`, y `(runs, batch, n)`
 -> `(runs, m, n)`; `linear_product`: x W^T, W `(runs, out, in)` -> `(runs, batch, out)`; `power`;
 and the functions of one tensor in `PLAIN_FUNCTIONS`."""
 

@@ -16,10 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from .batch_sum import is_known_order, batch_sum
 from .plain_operations import PLAIN_FUNCTIONS, plain
 
 aten = torch.ops.aten
 MAX_CELLS = 256
+WHOLE_VECTORS = 64
+"""Functions of batches of a multiple of this size need no scalar code, which rounds differently."""
 INNER_AS_SUM = 4
 """Matrix products over at most this many inputs round like a sum in order."""
 
@@ -123,7 +126,7 @@ class _Interpreter:
         if handler is not None:
             return handler(node, *arguments, **node.kwargs)
         if name in PLAIN_FUNCTIONS and isinstance(arguments[0], Cells):
-            return self._plainly(getattr(plain, name), arguments[0])
+            return self._function(getattr(plain, name), arguments[0])
         if torch.Tag.pointwise in target.tags:
             return self._pointwise(target, arguments, node.kwargs)
         raise UnrollingError(f"operation {name}")
@@ -162,6 +165,14 @@ class _Interpreter:
         return value
 
     _detach = _alias = _clone
+
+    def _function(self, function: Callable, value: Cells) -> Cells:
+        """Apply a function of single elements."""
+        if value.batch is None:
+            return self._parts(function(self._join(value)))
+        if self.batch % WHOLE_VECTORS:
+            return self._plainly(function, value)
+        return self._cells_of_rows(function(self._rows(value)), value)
 
     def _plainly(self, function: Callable, *operands: Cells) -> Cells:
         """Apply a function of whole tensors."""
@@ -334,14 +345,24 @@ class _Interpreter:
         batch = None if batch_axis is None else kept.index(batch_axis) - len(kept)
         return Cells(cells.reshape([cells.shape[a] for a in kept]), shape, batch)
 
+    def _rows(self, value: Cells) -> torch.Tensor:
+        """Its cells, `(runs, cells, batch)`: quick to write and to read, unlike the tensor itself."""
+        cells = [cell.expand(self.runs, self.batch) for cell in value.cells.flat]
+        return torch.stack(cells, dim=1)
+
+    def _cells_of_rows(self, rows: torch.Tensor, like: Cells) -> Cells:
+        cells = np.empty(like.cells.shape, dtype=object)
+        for k in range(cells.size):
+            cells.flat[k] = rows[:, k]
+        return Cells(cells, like.shape, like.batch)
+
     def _whole(self, value: Cells) -> torch.Tensor:
-        """The tensor itself, contiguous; its batch, if any, must come right after the runs."""
+        """The tensor itself; its batch, if any, must come right after the runs."""
         if value.batch is None:
             return self._join(value)
         if len(value.shape) + value.batch != 1:
             raise UnrollingError("a batch that is not the second dimension")
-        cells = [cell.expand(self.runs, self.batch) for cell in value.cells.flat]
-        return torch.stack(cells, dim=2).reshape(value.shape)
+        return self._rows(value).mT.reshape(value.shape)
 
     def _parts(self, tensor: torch.Tensor) -> Cells:
         """Cells of a tensor without a batch."""
@@ -375,6 +396,9 @@ class _Interpreter:
         dims = [dims] if isinstance(dims, int) else list(dims)
         if value.batch is None or value.batch not in [d % -len(value.shape) for d in dims]:
             return self._reduce(node, value, dims, torch.add)
+        count, dtype = value.cells.size, value.cells.flat[0].dtype
+        if len(dims) == 1 and is_known_order(self.runs, self.batch, count, dtype):
+            return self._parts(batch_sum(self._rows(value)).reshape(node.meta["val"].shape))
         return self._parts(plain.sum(self._whole(value), dims, keepdim))
 
     def _mean(self, node, value, dims=None, keepdim=False, **_):
@@ -398,8 +422,7 @@ class _Interpreter:
     def _bmm(self, node, left, right):
         shape = tuple(node.meta["val"].shape)
         if left.batch == -1 and right.batch == -2:
-            transposed = self._permute(node, left, (0, 2, 1))
-            return self._parts(plain.batch_product(self._whole(transposed), self._whole(right)))
+            return self._parts(plain.batch_product(self._rows(left), self._whole(right)))
         if left.batch == -2 and right.batch is None:
             return self._rows_product(left, right, shape)
         raise UnrollingError("a matrix product of another form")
