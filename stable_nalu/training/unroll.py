@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from .batch_sum import is_known_order, batch_sum
+from .batch_sum import batch_sum, is_known_order
 from .plain_operations import PLAIN_FUNCTIONS, plain
 
 aten = torch.ops.aten
@@ -346,7 +346,7 @@ class _Interpreter:
         return Cells(cells.reshape([cells.shape[a] for a in kept]), shape, batch)
 
     def _rows(self, value: Cells) -> torch.Tensor:
-        """Its cells, `(runs, cells, batch)`: quick to write and to read, unlike the tensor itself."""
+        """Its cells, `(runs, cells, batch)`: quicker to write and to read than the tensor itself."""
         cells = [cell.expand(self.runs, self.batch) for cell in value.cells.flat]
         return torch.stack(cells, dim=1)
 
