@@ -346,7 +346,7 @@ class _Interpreter:
         return Cells(cells.reshape([cells.shape[a] for a in kept]), shape, batch)
 
     def _rows(self, value: Cells) -> torch.Tensor:
-        """Its cells, `(runs, cells, batch)`: quicker to write and to read than the tensor itself."""
+        """Its cells, `(runs, cells, batch)`: quicker to write and read than the tensor itself."""
         cells = [cell.expand(self.runs, self.batch) for cell in value.cells.flat]
         return torch.stack(cells, dim=1)
 

@@ -1,7 +1,10 @@
 """Whole runs against stored figures: names, tags, series and the exported CSV."""
 
+from dataclasses import replace
+
 import pytest
 
+from stable_nalu.training import stack_run
 from tests.golden.golden_runs import (
     FILES,
     FIXTURES,
@@ -72,3 +75,34 @@ def test_run(name, tmp_path):
     assert header == golden.csv_header
     assert len(rows) == golden.csv_n
     assert row_disagreements(golden, header, rows) == []
+
+
+IN_A_STACK = ("sl_realnpumod_s0_[1,2]", "sl_nru_s0_[1,2]", "sl_nmru_s0_[-2,2]", "bm_snmu_s0_m")
+COMPILED = ("sl_realnpumod_s0_[1,2]", "sl_nmru_s0_[-2,2]")
+
+
+@pytest.mark.parametrize("name", IN_A_STACK)
+def test_run_in_a_stack(name, tmp_path):
+    check_in_a_stack(name, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMPILED)
+def test_run_in_a_compiled_stack(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(stack_run, "WORK_WORTH_COMPILING", 0)
+    check_in_a_stack(name, tmp_path)
+
+
+def check_in_a_stack(name, tmp_path):
+    """Trained together with other seeds, it has the stored figures."""
+    golden = load_golden()[name]
+    assert train(replace(golden, argv=with_more_seeds(golden.argv))) == 0
+    series, _ = read_run(tmp_path / "tensorboard" / PREFIX / golden.run_name)
+    assert sorted(series) == sorted(golden.scalar_tags)
+    assert disagreements(golden, series) == []
+
+
+def with_more_seeds(argv):
+    """The command line with two more seeds."""
+    at = argv.index("--seed") + 1
+    return [*argv[:at], f"{argv[at]},91-92", *argv[at + 1 :]]

@@ -1,0 +1,56 @@
+"""Stacked runs against the same runs alone, over 2,000 iterations: every logged scalar."""
+
+import re
+
+import pytest
+
+from stable_nalu.training import stack_run
+from tests.ensemble.plans import CORE, ROOT, furthest, six_runs, train, trained
+
+WORDS = (
+    *("--max-iterations", "2000", "--log-interval", "100", "--no-save", "--workers", "1"),
+    *("--regualizer-scaling-start", "500", "--regualizer-scaling-end", "1500"),
+)
+
+
+def tolerances() -> dict[str, float]:
+    """What docs/performance.md promises of compiled stacks, by layer key."""
+    text = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ((?:`[\w-]+`(?:, )?)+) \| ([\d.e-]+) \|", text, re.MULTILINE)
+    return {key: float(limit) for keys, limit in rows for key in re.findall(r"`([\w-]+)`", keys)}
+
+
+def test_the_promise_covers_every_core_layer():
+    assert set(tolerances()) == set(CORE)
+    assert set(tolerances().values()) == {0, 1e-4}
+
+
+def stacked_against_alone(layer, tmp_path, *words):
+    """By tag, the largest deviation of any run."""
+    assert train(tmp_path / "alone", "single_layer", *words, "--ensemble-size", "1") == 0
+    assert train(tmp_path / "stacked", "single_layer", *words) == 0
+    alone, stacked = trained(tmp_path / "alone"), trained(tmp_path / "stacked")
+    assert len(alone) == 6
+    assert alone.keys() == stacked.keys()
+    worst: dict[str, float] = {}
+    for name, run in alone.items():
+        for tag, deviation in furthest(run, stacked[name]).items():
+            worst[tag] = max(worst.get(tag, 0.0), deviation)
+    assert "metric/test/extrapolation" in worst
+    return worst
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layer", CORE)
+def test_stacks_are_equal_bit_for_bit(layer, tmp_path):
+    worst = stacked_against_alone(layer, tmp_path, *six_runs(layer), *WORDS, "--no-compile")
+    assert max(worst.values()) == 0, worst
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layer", CORE)
+def test_compiled_stacks_are_as_close_as_promised(layer, tmp_path, monkeypatch):
+    monkeypatch.setattr(stack_run, "WORK_WORTH_COMPILING", 0)
+    worst = stacked_against_alone(layer, tmp_path, *six_runs(layer), *WORDS)
+    limit = tolerances()[layer]
+    assert {tag: value for tag, value in worst.items() if value > limit} == {}
