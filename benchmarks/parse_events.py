@@ -6,7 +6,7 @@ import struct
 import sys
 from pathlib import Path
 
-from tensorboardX.proto.event_pb2 import Event
+from tensorboardX.proto.event_pb2 import Event  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def parse(root: Path) -> int:

@@ -115,13 +115,13 @@ def keep(rows: pd.DataFrame, spec: Runs) -> pd.DataFrame:
         wanted &= _chosen(rows, only)
     if spec.closed:
         wanted &= rows["model"].isin(spec.models)
-    return rows[wanted]
+    return rows.loc[wanted]
 
 
 def _chosen(rows: pd.DataFrame, only: Only) -> pd.Series:
     if only.column not in rows:
         raise UsageError(f"run names hold no {only.column}")
-    chosen = rows[only.column].isin(only.values)
+    chosen: pd.Series = rows.loc[:, only.column].isin(only.values)
     return chosen if only.models is None else chosen | ~rows["model"].isin(only.models)
 
 
@@ -131,8 +131,8 @@ def with_thresholds(
     """Rows of the runs that have a threshold, and the threshold."""
     names = rows.drop_duplicates("name").set_index("name")
     found = run_thresholds(names, spec.threshold, source, setups)
-    rows = rows.assign(threshold=rows["name"].map(found))
-    return rows[rows["threshold"].notna()]
+    rows = rows.assign(threshold=rows.loc[:, "name"].map(found.to_dict()))
+    return rows.loc[rows["threshold"].notna()]
 
 
 def reduce_rows(rows: pd.DataFrame, one: Series, spec: Runs) -> pd.DataFrame:
@@ -142,10 +142,10 @@ def reduce_rows(rows: pd.DataFrame, one: Series, spec: Runs) -> pd.DataFrame:
     if lacking:
         raise UsageError(f"run names of {one.files[0]} hold no {', '.join(lacking)}")
     criterion = Criterion(spec.best_range, spec.inclusive)
-    runs = reduce_runs(rows[list(dict.fromkeys(needed))], spec.x, criterion)
+    runs = reduce_runs(rows.filter(list(dict.fromkeys(needed))), spec.x, criterion)
     if spec.extra is not None:
-        values = rows.drop_duplicates("name").set_index("name")[spec.extra]
-        runs[spec.extra] = runs["name"].map(values)
+        values = dict(zip(rows["name"], rows[spec.extra], strict=True))
+        runs[spec.extra] = [values[name] for name in runs["name"]]
     return runs
 
 

@@ -94,4 +94,4 @@ def configuration(model: str, row: Mapping[str, object]) -> str:
 
 def last_rows(table: pd.DataFrame) -> pd.DataFrame:
     """Rows of the step that runs are compared at."""
-    return table[table["step"] == LAST_STEP]
+    return table.loc[table["step"] == LAST_STEP]

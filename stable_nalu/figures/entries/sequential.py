@@ -40,8 +40,9 @@ def _runs(
 
 def with_z(rows: pd.DataFrame) -> pd.Series:
     """NAC under the z penalty has a label of its own."""
-    penalised = (rows["model"] == NAC_ADD) & (rows["regualizer.z"] > 0)
-    return rows["model"].mask(penalised, NAC_ADD_Z)
+    pairs = zip(rows["model"], rows["regualizer.z"], strict=True)
+    labels = [NAC_ADD_Z if model == NAC_ADD and z > 0 else model for model, z in pairs]
+    return pd.Series(labels, index=rows.index)
 
 
 def _z(value: float, *models: str) -> tuple[Only, ...]:

@@ -35,7 +35,7 @@ def render(part: Bars, context: Context) -> Product:
         figure = draw(part, context, table, labels, tuple(missing))
     stem = context.stem(part.stem)
     name = f"{stem.removesuffix('_class_accs')}_combined_class_accs"
-    return Product(stem, figure, side={name: table[["model", "digit", "accuracy"]]})
+    return Product(stem, figure, side={name: table.filter(["model", "digit", "accuracy"])})
 
 
 def draw(part: Bars, context: Context, table: pd.DataFrame, labels: list[str], missing: tuple):

@@ -116,6 +116,8 @@ def legend_columns(width: float, labels: Sequence[str]) -> int:
 
 def footnote(figure: Figure, *sentences: str) -> None:
     """Small grey text at the bottom of a figure that lays itself out, below its legend."""
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
     text = " ".join(sentence for sentence in sentences if sentence)
     lines = textwrap.wrap(text, max(40, int(figure.get_figwidth() * 23)))
     height = figure.get_figheight() / CM
@@ -124,10 +126,10 @@ def footnote(figure: Figure, *sentences: str) -> None:
     for below in figure.legends:
         below.set_bbox_to_anchor((0.5, share), transform=figure.transFigure)
         below.set_in_layout(False)
-        pixels = below.get_window_extent(figure.canvas.get_renderer()).height  # type: ignore
+        pixels = below.get_window_extent().height
         above = max(above, share + pixels / figure.bbox.height)
     engine = figure.get_layout_engine()
-    if engine is not None:
+    if isinstance(engine, ConstrainedLayoutEngine):
         engine.set(rect=(0, above, 1, 1 - above))
     note = "\n".join(lines)
     figure.text(0.5, 0.1 / height, note, ha="center", va="bottom", fontsize=5.5, color="0.35")

@@ -40,7 +40,7 @@ def render(part: Distances, context: Context) -> Product:
     with drawing():
         if part.by == "distribution":
             figure = by_distribution(part, context, {str(k): v for k, v in tables.items()})
-            return Product(stem, figure, side={f"{stem}_plot_data": runs[_SIDE]})
+            return Product(stem, figure, side={f"{stem}_plot_data": runs.filter(_SIDE)})
         summary = mean_summary(runs, ["config.id"], {"distance": "distance"})
         summary = summary.drop(columns="metric.type")
         return Product(
@@ -62,7 +62,7 @@ def measured(one: Series, context: Context) -> pd.DataFrame | None:
         "sNMU" if noisy is True and label == "NMU" else label
         for label, noisy in zip(
             [model_label(code, robustness=True) for code in rows["model_code"]],
-            rows.get("nmu.noise", pd.Series(False, index=rows.index)),
+            rows["nmu.noise"] if "nmu.noise" in rows else [False] * len(rows),
             strict=True,
         )
     ]

@@ -60,9 +60,9 @@ def draw(part: Histogram, context: Context, reduced: Reduced, runs: pd.DataFrame
     edges = np.linspace(0, 1, part.bins + 1)
     for line, operation in zip(grid, operations, strict=True):
         for axes, model in zip(line, reduced.models, strict=True):
-            group = runs[(runs["model"] == model) & (runs["operation"] == operation)]
+            group = runs.loc[(runs["model"] == model) & (runs["operation"] == operation)]
             draw_gates(axes, group, part.column, edges, shown)
-            failed = int((~group["solved"]).sum())
+            failed = int(np.sum(~group["solved"].to_numpy(bool)))
             word = _WORDS.get(operation, operation_label(operation))
             axes.set_title(f"{word} – {model}\nn = {len(group)}, failed: {failed}", fontsize=7)
             if model in reduced.missing or group.empty:

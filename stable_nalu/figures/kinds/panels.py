@@ -89,12 +89,12 @@ def split(part: Panels, reduced: Reduced, summary: pd.DataFrame) -> dict[str, pd
     extra = part.runs.extra
     series = {}
     for model in reduced.models:
-        of_model = summary[summary["model"] == model]
+        of_model = summary.loc[summary["model"] == model]
         if extra is None or of_model.empty:
             series[model] = of_model
             continue
-        for value in sorted(of_model[extra].unique()):
-            series[f"{model}, {value}"] = of_model[of_model[extra] == value]
+        for value, rows in of_model.groupby(extra):
+            series[f"{model}, {value}"] = rows
     return series
 
 
@@ -107,7 +107,8 @@ def run_texts(series: dict[str, pd.DataFrame]) -> tuple[str, dict[str, str]]:
 
 
 def _span(table: pd.DataFrame) -> str:
-    low, high = table["n"].min(), table["n"].max()
+    counts = table["n"].to_numpy()
+    low, high = counts.min(), counts.max()
     return f"{low}" if low == high else f"{low}–{high}"
 
 
@@ -130,7 +131,7 @@ def aligned(table: pd.DataFrame, x: str, values: list, measure: str) -> pd.DataF
     if table.empty:
         return pd.DataFrame(np.nan, index=values, columns=["mean", "lower", "upper", "count"])
     found = points(table, measure).set_axis(pd.Index(table[x]))
-    return found[~found.index.duplicated()].reindex(values)
+    return found.loc[~found.index.duplicated()].reindex(values)
 
 
 def draw_measure(
@@ -233,8 +234,8 @@ def draw_counts(
     for label, table in series.items():
         found = aligned(table, part.runs.x, values, measure)["count"]
         if measure == "success.rate" and not table.empty:
-            failed = table.set_index(part.runs.x)["failed"]
-            found = failed[~failed.index.duplicated()].reindex(values)
+            failed = pd.Series(table["failed"].to_numpy(), index=pd.Index(table[part.runs.x]))
+            found = failed.loc[~failed.index.duplicated()].reindex(values)
         x = positions(part, values, 0, 1)
         rows[label] = (x, found.to_numpy(dtype=float))
     counts(axes, rows, shown, "failed" if measure == "success.rate" else "solved")

@@ -34,7 +34,7 @@ def render(part: Path, context: Context) -> Product:
     rows = numeric(table, [part.time, *columns], path)
     grammar = "two-digit" if part.time == "epoch" else "single"
     rows = with_names(rows, grammar, path).sort_values(["name", part.time], kind="stable")
-    rows = rows[(rows[part.time] % part.every == 0) & rows[columns[0]].notna()]
+    rows = rows.loc[(rows[part.time] % part.every == 0) & rows[columns[0]].notna()]
     if rows.empty:
         raise UsageError(f"{path} holds no weights: run and export with --verbose")
     with drawing():
@@ -44,7 +44,9 @@ def render(part: Path, context: Context) -> Product:
         label = one.label or part.file
         figure.suptitle(label, fontsize=9)
     stem = context.stem(part.stem)
-    return Product(stem, figure, side={f"{stem}_plot_data": rows[["name", part.time, *columns]]})
+    return Product(
+        stem, figure, side={f"{stem}_plot_data": rows.filter(["name", part.time, *columns])}
+    )
 
 
 def draw(part: Path, context: Context, rows: pd.DataFrame, pairs: list[tuple[str, str]]):
