@@ -15,6 +15,7 @@ SUM_LENGTHS = (1, 10, *range(100, 1001, 100))
 _FROM_REFERENCE = Threshold()
 _LENGTH = "Extrapolation length"
 _PRODUCT_BREAKS = (1, *range(2, 21, 2))
+_SUM_BREAKS = (1, 10, *range(200, 1001, 200))
 
 
 def _runs(
@@ -66,7 +67,9 @@ def _product(stem: str, z: float, height: float = 5.7) -> Panels:
 
 
 def _sum(stem: str, runs: Runs) -> Panels:
-    return Panels(stem=stem, runs=runs, x_label=_LENGTH, style="category", half_open=False)
+    return Panels(
+        stem=stem, runs=runs, x_label=_LENGTH, style="category", breaks=_SUM_BREAKS, half_open=False
+    )
 
 
 _PROD = "sequential_mnist_prod_long"

@@ -16,7 +16,8 @@ from ..parts import Panels
 from ..product import Context, Product
 from ..runs import Reduced, x_values
 from ..style import MISSING, Look, drawing, looks
-from .decoration import Bottom, counts, framed
+from .counts import counts
+from .decoration import Bottom, framed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -249,7 +250,9 @@ def draw_x_axis(axes: Axes, below: Axes, part: Panels, values: list) -> None:
         if part.breaks:
             axes.set_xticks(part.breaks)
     else:
-        axes.set_xticks(np.arange(len(values)), [tick_text(part, value) for value in values])
+        shown = [not part.breaks or value in part.breaks for value in values]
+        texts = [tick_text(part, v) if s else "" for v, s in zip(values, shown, strict=True)]
+        axes.set_xticks(np.arange(len(values)), texts)
         axes.set_xlim(-0.5, len(values) - 0.5)
     axes.tick_params(axis="x", labelbottom=False, length=0)
     below.tick_params(axis="x", labelbottom=True)

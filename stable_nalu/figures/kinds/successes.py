@@ -73,7 +73,8 @@ def draw(part: Successes, context: Context, found: dict, models: list[str]):
                     fontsize=4.5,
                     color=shown[model].color,
                 )
-        axes.set_xlim(left=min(0.0, float(np.min(summary[x]))))
+        largest = float(np.max(summary[x]))
+        axes.set_xlim(-0.04 * largest, 1.06 * largest)
     legend(figure, Bottom(shown, {}, tuple(missing), "", "", lines=True))
     footnote(figure, NOTE, context.stamp)
     return figure
