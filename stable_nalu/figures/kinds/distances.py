@@ -86,9 +86,7 @@ def by_configuration(part: Distances, context: Context, summary: pd.DataFrame):
     axes.invert_yaxis()
     axes.set_xlabel("Average distance")
     axes.set_ylabel("Configuration")
-    note = (
-        "Bars: 95 % intervals; no lower end where it would be 0 or less. Line: 1e-5. 0 is at 1e-16."
-    )
+    note = "Bars: 95 % intervals; no lower end below 0. Line: 1e-5. 0 is at 1e-16."
     footnote(figure, note, context.stamp)
     return figure
 
