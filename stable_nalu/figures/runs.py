@@ -20,6 +20,7 @@ from .parts import Only, Runs
 from .source import Source, numeric, read_csv, with_names
 from .thresholds import run_thresholds
 
+BEST_STEP = "best.step"
 LOGGED = ("name", "step", VALIDATION, TEST, SPARSITY)
 
 
@@ -143,10 +144,18 @@ def reduce_rows(rows: pd.DataFrame, one: Series, spec: Runs) -> pd.DataFrame:
         raise UsageError(f"run names of {one.files[0]} hold no {', '.join(lacking)}")
     criterion = Criterion(spec.best_range, spec.inclusive)
     runs = reduce_runs(rows.filter(list(dict.fromkeys(needed))), spec.x, criterion)
+    runs[BEST_STEP] = judged_steps(rows, runs)
     if spec.extra is not None:
         values = dict(zip(rows["name"], rows[spec.extra], strict=True))
         runs[spec.extra] = [values[name] for name in runs["name"]]
     return runs
+
+
+def judged_steps(rows: pd.DataFrame, runs: pd.DataFrame) -> list[float]:
+    """Step of the row that each run is judged at."""
+    steps = {name: sorted(run["step"]) for name, run in rows.groupby("name", sort=False)}
+    places = zip(runs["name"], runs["best.model.step"], strict=True)
+    return [steps[name][place - 1] for name, place in places]
 
 
 def gathered(

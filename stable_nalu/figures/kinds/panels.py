@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from stable_nalu.statistics.mean_summary import mean_summary
 from stable_nalu.statistics.summary import MEASURES, long_form
 
 from ..estimate import TITLES, points, reduced_and_estimated
 from ..order import half_open
 from ..parts import Panels
 from ..product import Context, Product
-from ..runs import Reduced, x_values
+from ..runs import BEST_STEP, Reduced, x_values
 from ..style import MISSING, Look, drawing, looks
 from .counts import counts
 from .decoration import Bottom, framed
@@ -25,6 +26,16 @@ if TYPE_CHECKING:
 
 SPREAD = 0.7
 """Width that the series of one category take together."""
+
+STATS = {
+    "interpolation.last": "interpolation mse",
+    "extrapolation.last": "extrapolation mse",
+    "sparse.error.max": "sparsity error",
+    BEST_STEP: "iteration",
+    "interpolation solved": "interpolation solved",
+    "extrapolation solved": "extrapolation solved",
+}
+"""Column -> its name in the table of plain moments."""
 
 EXPLAINED = (
     "Bars: 95 % intervals. Below the panels, by series: runs that failed, and solved runs behind "
@@ -58,10 +69,23 @@ def side_tables(
     failures = runs.loc[~runs["solved"], ["name", "parameter", "seed"]]
     return {
         f"{stem}_plot_data": plotted,
-        f"{stem}_seeds_best": runs,
+        f"{stem}_seeds_best": runs.drop(columns=BEST_STEP),
+        f"{stem}_stats": stats(runs),
         f"{stem}_seeds_failure": failures.reset_index(drop=True),
         f"{stem}_final_metrics": summary.rename(columns={x: "parameter"}),
     }
+
+
+def stats(runs: pd.DataFrame) -> pd.DataFrame:
+    """Plain moments of what the runs came to, by model and point."""
+    solved = runs.assign(
+        **{
+            BEST_STEP: runs[BEST_STEP].where(runs["solved"]),
+            "interpolation solved": runs["interpolation.step.solved"].notna(),
+            "extrapolation solved": runs["solved"],
+        }
+    )
+    return mean_summary(solved, ["model", "parameter"], STATS)
 
 
 def draw(part: Panels, reduced: Reduced, summary: pd.DataFrame, context: Context) -> Figure:
