@@ -15,7 +15,7 @@ from stable_nalu.script import ScriptParser, exit_code  # noqa: E402
 
 def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
     """Read the command line."""
-    parser = ScriptParser(description=__doc__.splitlines()[0])
+    parser = ScriptParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("--csv", metavar="PATH", required=True, help="exported weights")
     parser.add_argument(
         "--csv-out", metavar="PATH", help="file to write (default: <csv>_expanded_100K_step.csv)"

@@ -57,7 +57,7 @@ def counts(
                 transform=axes.get_yaxis_transform(),
             )
     axes.text(
-        -0.06,
+        -0.075,
         0.5,
         title,
         transform=axes.transAxes,
