@@ -14,6 +14,7 @@ import torch
 BATCH = 128
 
 Batch = Callable[[np.random.RandomState], tuple[np.ndarray, np.ndarray]]
+SizedBatch = Callable[[np.random.RandomState, int], tuple[np.ndarray, np.ndarray]]
 
 
 def multiply(random: np.random.RandomState, inputs: int = 2) -> tuple[np.ndarray, np.ndarray]:

@@ -45,6 +45,10 @@ def ramp(start: int, end: int) -> str:
     return f"--regualizer-scaling-start {start} --regualizer-scaling-end {end}"
 
 
+Model = Callable[[int], torch.nn.Module]
+"""From the number of inputs."""
+
+
 @dataclass(frozen=True)
 class Case:
     """Runs of one command line, and the bare loop of one of them."""
@@ -61,13 +65,13 @@ class Case:
     drawing_aim: str | None = None
 
 
-def _two(title: str, words: str, model: type, batch: bare.Batch, drawing: str | None = None):
+def _two(title: str, words: str, model: Model, batch: bare.Batch, drawing: str | None = None):
     words = f"{words} {SINGLE_LAYER} --max-iterations 50000"
     aim = "1/50"
     return Case(title, "single_layer", words, lambda: model(2), batch, 2, 225, aim, 2000, drawing)
 
 
-def _ten(title: str, words: str, model: type, batch: bare.Batch):
+def _ten(title: str, words: str, model: Model, batch: bare.SizedBatch):
     words = f"{words} {SINGLE_LAYER} {TEN_INPUTS}"
     return Case(
         f"{title}, 10 inputs",

@@ -11,8 +11,8 @@ os.environ.setdefault(
 
 import sys
 
-import jax
-import jax.numpy as jnp
+import jax  # pyright: ignore[reportMissingImports]
+import jax.numpy as jnp  # pyright: ignore[reportMissingImports]
 
 from .clock import Cost
 

@@ -7,6 +7,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from stable_nalu.errors import UsageError  # noqa: E402
+from stable_nalu.script import ScriptParser, exit_code  # noqa: E402
 
 EXAMPLES = """examples:
   plot.py --list
@@ -17,7 +18,7 @@ EXAMPLES = """examples:
 
 def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(
+    parser = ScriptParser(
         description=__doc__, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("keys", metavar="KEY", nargs="*", help="figures or tables to make")
@@ -28,22 +29,50 @@ def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--out-dir", metavar="PATH", default="results/plots", help="default: %(default)s"
     )
-    parser.add_argument("--format", nargs="+", choices=("pdf", "png"), default=["pdf"])
+    parser.add_argument(
+        "--format", nargs="+", choices=("pdf", "png"), default=["pdf"], help="default: pdf"
+    )
     own = parser.add_argument_group("your own results")
     own.add_argument("--csv", metavar="PATH", nargs="+", help="exported files")
-    own.add_argument("--kind", default="range", help="kind of drawing (default: %(default)s)")
+    own.add_argument(
+        "--kind",
+        default="range",
+        help="range, success (rates only), distribution, sweep, table, histogram, curve, metrics, "
+        "surface, path or matrix (default: %(default)s)",
+    )
     own.add_argument("--label", metavar="TEXT", nargs="+", default=[], help="name of each file")
     own.add_argument("--column", metavar="NAME", help="x of a sweep; what other kinds show")
-    own.add_argument("--name", default="figure", help="file name without ending")
+    own.add_argument(
+        "--name", default="figure", help="file name without ending (default: %(default)s)"
+    )
     judged = parser.add_argument_group("when a run is solved")
-    judged.add_argument("--exp-setups", metavar="PATH", nargs="+", default=[])
+    judged.add_argument(
+        "--exp-setups",
+        metavar="PATH",
+        nargs="+",
+        default=[],
+        help="tables of thresholds (default: the repository's; for your own files 1e-5)",
+    )
     judged.add_argument("--threshold", metavar="MSE", type=float, help="one for all runs")
     shown = parser.add_argument_group("means, intervals, colours")
     shown.add_argument(
-        "--gamma-fit", choices=("published", "frozen", "profile"), default="published"
+        "--gamma-fit",
+        choices=("published", "frozen", "profile"),
+        default="published",
+        help="solved at: as the papers, with the sample variance, or by maximum likelihood",
     )
-    shown.add_argument("--sparsity-fit", choices=("compat", "scaled"), default="compat")
-    shown.add_argument("--palette", choices=("safe", "published"), default="safe")
+    shown.add_argument(
+        "--sparsity-fit",
+        choices=("compat", "scaled"),
+        default="compat",
+        help="compat, as the papers, halves all but tiny sparsity errors; scaled does not",
+    )
+    shown.add_argument(
+        "--palette",
+        choices=("safe", "published"),
+        default="safe",
+        help="colours that read in print and for colour-blind readers, or the published hues",
+    )
     return parser.parse_args(argv)
 
 
@@ -83,12 +112,7 @@ def plot(args: argparse.Namespace) -> None:
 def main(argv: list[str] | None = None) -> int:
     """Run; the result is the exit code."""
     args = parse_arguments(argv)
-    try:
-        plot(args)
-    except UsageError as error:
-        sys.stderr.write(f"plot.py: error: {error}\n")
-        return 2
-    return 0
+    return exit_code("plot.py", lambda: plot(args))
 
 
 if __name__ == "__main__":

@@ -80,6 +80,11 @@ def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
         action="store_true",
         help="add the plain mean and median with bootstrap intervals",
     )
+    estimates.add_argument(
+        "--goodness-of-fit",
+        action="store_true",
+        help="add p values of Kolmogorov-Smirnov tests of the fitted gamma and beta densities",
+    )
     estimates.add_argument("--bootstrap-samples", metavar="N", type=int, default=10_000)
     estimates.add_argument("--bootstrap-seed", metavar="N", type=int, default=0)
     output = parser.add_argument_group("what to write")
@@ -99,7 +104,12 @@ def summarize(args: argparse.Namespace) -> None:
     if args.threshold is not None and not args.threshold > 0:
         raise UsageError(f"argument --threshold: {args.threshold:g} is no error to fall below")
     estimators = Estimators(
-        args.gamma_fit, args.sparsity_fit, args.plain, args.bootstrap_samples, args.bootstrap_seed
+        args.gamma_fit,
+        args.sparsity_fit,
+        args.plain,
+        args.bootstrap_samples,
+        args.bootstrap_seed,
+        args.goodness_of_fit,
     )
     if args.solved_csv:
         if args.seeds_csv_out or args.by or args.models:

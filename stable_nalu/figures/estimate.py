@@ -23,11 +23,9 @@ def estimate(runs: pd.DataFrame, by: list[str], estimators: Estimators) -> pd.Da
     Success rates are of all n runs; the two other measures of the n - failed that solved the task.
     """
     summary = summarize(runs, by, estimators)
-    counts = runs.groupby(by, sort=False, dropna=False, observed=True)["solved"].agg(
-        ["size", "sum"]
-    )
-    counts["failed"] = counts["size"] - counts["sum"]
-    counts = counts.rename(columns={"size": "n"})[["n", "failed"]].reset_index()
+    groups = runs.groupby(by, sort=False, dropna=False, observed=True)["solved"]
+    sizes, solved = groups.size(), groups.sum()
+    counts = pd.DataFrame({"n": sizes, "failed": sizes - solved}).reset_index()
     return summary.merge(counts, on=by, how="left")
 
 
@@ -35,11 +33,15 @@ def points(summary: pd.DataFrame, measure: str) -> pd.DataFrame:
     """Columns mean, lower, upper and count of one measure."""
     if measure not in MEASURES:
         raise ValueError(measure)
-    table = summary[[f"{measure}.mean", f"{measure}.lower", f"{measure}.upper"]].copy()
-    table.columns = ["mean", "lower", "upper"]
     solved = summary["n"] - summary["failed"]
-    table["count"] = summary["n"] if measure == "success.rate" else solved
-    return table
+    return pd.DataFrame(
+        {
+            "mean": summary[f"{measure}.mean"],
+            "lower": summary[f"{measure}.lower"],
+            "upper": summary[f"{measure}.upper"],
+            "count": summary["n"] if measure == "success.rate" else solved,
+        }
+    )
 
 
 def reduced_and_estimated(

@@ -6,14 +6,22 @@ Drawn from results where there are some, else from made-up data, and marked as s
 from __future__ import annotations
 
 import argparse
+import multiprocessing
+import os
 import re
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
+from functools import partial
 from pathlib import Path
+
+from tqdm import tqdm
 
 from stable_nalu.atomic_file import atomic_text_file
 from stable_nalu.errors import UsageError
+from stable_nalu.reader.export import worker_processes
 from stable_nalu.statistics.summary import PUBLISHED, Estimators
 
 from .entries import all_entries
@@ -25,10 +33,10 @@ from .specimen import USUAL, Extent, write_specimen
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "gallery"
 STAMP = "Made-up data, not results."
-COLORS = 48
+COLORS = 96
 """Colours of a PNG of the gallery: few, so that the page stays small."""
 
-DPI = 80
+DPI = 90
 QUICK = Estimators("frozen", "scaled")
 """What means of made-up data are made with."""
 
@@ -47,7 +55,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     try:
         csv_dir = Path(args.csv_dir) if args.csv_dir else None
-        draw_all(list(all_entries().values()), Path(args.out_dir), csv_dir)
+        processes = worker_processes() or os.cpu_count() or 1
+        draw_all(list(all_entries().values()), Path(args.out_dir), csv_dir, processes=processes)
     except UsageError as error:
         sys.stderr.write(f"gallery: error: {error}\n")
         return 2
@@ -55,34 +64,51 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def draw_all(
-    entries: Sequence[Entry], folder: Path, csv_dir: Path | None = None, extent: Extent = USUAL
+    entries: Sequence[Entry],
+    folder: Path,
+    csv_dir: Path | None = None,
+    extent: Extent = USUAL,
+    processes: int = 1,
 ) -> None:
     """Draw the entries into `folder`, with an index page."""
+    draw = partial(drawn, folder=folder, csv_dir=csv_dir, extent=extent)
     sections = []
-    for entry in entries:
-        with tempfile.TemporaryDirectory() as made_up:
-            if csv_dir is None:
-                write_specimen(entry, Path(made_up), extent)
-            source = Source(csv_dir or Path(made_up), entry.folders)
-            stamp = "" if csv_dir else STAMP
-            estimators = PUBLISHED if csv_dir else QUICK
-            context = Context(entry.key, entry.series, source, estimators=estimators, stamp=stamp)
-            target = folder / safe(entry.key)
-            try:
-                output = Output(target, ("png",), dpi=DPI, side=False)
-                written = render(entry, context, output)
-            except UsageError as error:
-                sections.append(section(entry, folder, [], [str(error)]))
-                continue
-        for path in written:
-            if path.suffix == ".png":
-                reduce_colors(path)
-        sections.append(section(entry, folder, written, source.warnings if csv_dir else []))
-        sys.stdout.write(f"{entry.key}\n")
+    with closing(tqdm(total=len(entries), disable=None, unit="figure")) as bar:
+        for text in _each(draw, entries, processes):
+            sections.append(text)
+            bar.update()
     origin = "" if csv_dir else "\n**The data here are made up: no number was measured.**\n"
     folder.mkdir(parents=True, exist_ok=True)
     with atomic_text_file(folder / "README.md") as file:
         file.write(HEAD.format(origin=origin) + contents(entries) + "".join(sections))
+
+
+def _each(draw: Callable[[Entry], str], entries: Sequence[Entry], processes: int) -> Iterator[str]:
+    if processes == 1:
+        yield from map(draw, entries)
+        return
+    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
+        yield from pool.map(draw, entries)
+
+
+def drawn(entry: Entry, folder: Path, csv_dir: Path | None, extent: Extent) -> str:
+    """Draw one entry; its section of the page."""
+    with tempfile.TemporaryDirectory() as made_up:
+        if csv_dir is None:
+            write_specimen(entry, Path(made_up), extent)
+        source = Source(csv_dir or Path(made_up), entry.folders)
+        stamp = "" if csv_dir else STAMP
+        estimators = PUBLISHED if csv_dir else QUICK
+        context = Context(entry.key, entry.series, source, estimators=estimators, stamp=stamp)
+        output = Output(folder / safe(entry.key), ("png",), dpi=DPI, side=False)
+        try:
+            written = render(entry, context, output)
+        except UsageError as error:
+            return section(entry, folder, [], [str(error)])
+    for path in written:
+        if path.suffix == ".png":
+            reduce_colors(path)
+    return section(entry, folder, written, source.warnings if csv_dir else [])
 
 
 def safe(key: str) -> str:
@@ -115,10 +141,11 @@ def section(entry: Entry, folder: Path, written: Sequence[Path], warnings: Seque
     """Heading, what it shows, images, tables."""
     lines = [f"\n## {entry.key}\n", f"{entry.shows}. {entry.paper} {entry.number}".strip() + ".\n"]
     for path in written:
-        name = path.relative_to(folder).as_posix()
-        lines.append(
-            f"![{path.stem}]({name})" if path.suffix == ".png" else f"LaTeX: [{path.name}]({name})"
-        )
+        if path.suffix == ".png":
+            lines.append(f"![{path.stem}]({path.relative_to(folder).as_posix()})")
+        else:
+            lines.append(f"`{path.name}`:\n\n```latex\n{path.read_text()}```\n")
+            path.unlink()
     lines += [f"- {text}" for text in warnings]
     return "\n".join(lines) + "\n"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 from stable_nalu.errors import UsageError
 
@@ -12,19 +13,23 @@ from . import parts
 from .entry import Entry, Series
 from .order import suggestions
 from .parts import Part, Runs, Threshold
+from .style import STANDARD
 
 FLAT = 1e-5
 
+Style = Literal["dodge", "line", "category"]
 
-def _panels(x: str, label: str, style: str, names: str = "single") -> Callable[..., Part]:
+
+def _panels(x: str, label: str, style: Style, *, alone: bool = False) -> Callable[..., Part]:
     def make(stem: str, column: str | None, threshold: Threshold) -> Part:
-        runs = Runs(x=column or x, threshold=threshold, names=names)  # type: ignore[arg-type]
+        runs = Runs(x=column or x, threshold=threshold, names="single")
         return parts.Panels(
             stem=stem,
             runs=runs,
             x_label=(column or x) if column else label,
-            style=style,  # type: ignore[arg-type]
-            success="Success rate",
+            style=style,
+            alone=alone,
+            size=(STANDARD[0] * (0.5 if alone else 1), STANDARD[1]),
         )
 
     return make
@@ -66,6 +71,7 @@ def _path(stem: str, column: str | None, threshold: Threshold) -> Part:
 
 KINDS: dict[str, Callable[[str, str | None, Threshold], Part]] = {
     "range": _panels("interpolation.range", "Interpolation range", "dodge"),
+    "success": _panels("interpolation.range", "Interpolation range", "dodge", alone=True),
     "distribution": _panels("distribution", "Interpolation range", "dodge"),
     "sweep": _panels("hidden.size", "Hidden size", "line"),
     "table": _table,
@@ -113,8 +119,7 @@ def with_threshold(entry: Entry, threshold: float) -> Entry:
     flat = Threshold(flat=threshold)
     changed = []
     for part in entry.parts:
-        runs = getattr(part, "runs", None)
-        if isinstance(runs, Runs):
-            part = replace(part, runs=replace(runs, threshold=flat))  # type: ignore[call-arg]
+        if isinstance(part, parts.Panels | parts.Table | parts.Histogram | parts.Curves):
+            part = replace(part, runs=replace(part.runs, threshold=flat))
         changed.append(part)
     return replace(entry, parts=tuple(changed))

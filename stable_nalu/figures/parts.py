@@ -275,7 +275,11 @@ class Landscape(Part):
 
 @dataclass(frozen=True)
 class Path(Part):
-    """Two weights, and two gates, along training: one file of the entry."""
+    """Two weights, and two gates, along training: one file of the entry.
+
+    every: only rows of steps that it divides are read; `shown`: drawn, where `show` is not a path.
+    show: the path itself; how far the weights move between rows; that over how far the gates do.
+    """
 
     stem: str
     file: str
@@ -283,7 +287,8 @@ class Path(Part):
     time: str
     limits: tuple[float, float]
     every: int = 1
-    distance: bool = False
+    shown: int = 1
+    show: Literal["path", "distance", "ratio"] = "path"
     size: Size = (16, 16)
 
 

@@ -20,6 +20,7 @@ from .parts import Only, Runs
 from .source import Source, numeric, read_csv, with_names
 from .thresholds import run_thresholds
 
+BEST_STEP = "best.step"
 LOGGED = ("name", "step", VALIDATION, TEST, SPARSITY)
 
 
@@ -115,13 +116,13 @@ def keep(rows: pd.DataFrame, spec: Runs) -> pd.DataFrame:
         wanted &= _chosen(rows, only)
     if spec.closed:
         wanted &= rows["model"].isin(spec.models)
-    return rows[wanted]
+    return rows.loc[wanted]
 
 
 def _chosen(rows: pd.DataFrame, only: Only) -> pd.Series:
     if only.column not in rows:
         raise UsageError(f"run names hold no {only.column}")
-    chosen = rows[only.column].isin(only.values)
+    chosen: pd.Series = rows.loc[:, only.column].isin(only.values)
     return chosen if only.models is None else chosen | ~rows["model"].isin(only.models)
 
 
@@ -131,8 +132,8 @@ def with_thresholds(
     """Rows of the runs that have a threshold, and the threshold."""
     names = rows.drop_duplicates("name").set_index("name")
     found = run_thresholds(names, spec.threshold, source, setups)
-    rows = rows.assign(threshold=rows["name"].map(found))
-    return rows[rows["threshold"].notna()]
+    rows = rows.assign(threshold=rows.loc[:, "name"].map(found.to_dict()))
+    return rows.loc[rows["threshold"].notna()]
 
 
 def reduce_rows(rows: pd.DataFrame, one: Series, spec: Runs) -> pd.DataFrame:
@@ -142,11 +143,19 @@ def reduce_rows(rows: pd.DataFrame, one: Series, spec: Runs) -> pd.DataFrame:
     if lacking:
         raise UsageError(f"run names of {one.files[0]} hold no {', '.join(lacking)}")
     criterion = Criterion(spec.best_range, spec.inclusive)
-    runs = reduce_runs(rows[list(dict.fromkeys(needed))], spec.x, criterion)
+    runs = reduce_runs(rows.filter(list(dict.fromkeys(needed))), spec.x, criterion)
+    runs[BEST_STEP] = judged_steps(rows, runs)
     if spec.extra is not None:
-        values = rows.drop_duplicates("name").set_index("name")[spec.extra]
-        runs[spec.extra] = runs["name"].map(values)
+        values = dict(zip(rows["name"], rows[spec.extra], strict=True))
+        runs[spec.extra] = [values[name] for name in runs["name"]]
     return runs
+
+
+def judged_steps(rows: pd.DataFrame, runs: pd.DataFrame) -> list[float]:
+    """Step of the row that each run is judged at."""
+    steps = {name: sorted(run["step"]) for name, run in rows.groupby("name", sort=False)}
+    places = zip(runs["name"], runs["best.model.step"], strict=True)
+    return [steps[name][place - 1] for name, place in places]
 
 
 def gathered(

@@ -41,7 +41,7 @@ def reference_thresholds(reference: Reference, last: int, source: Source) -> Map
     columns = lengths(table)
     table = numeric(table, [SEQUENCE_VALIDATION, *columns.values()], path)
     rows = with_names(table, "sequence", path).sort_values(["name", "step"], kind="stable")
-    rows = rows[rows["seed"].isin(reference.seeds)]
+    rows = rows.loc[rows["seed"].isin(reference.seeds)]
     best = {
         int(run["seed"].iloc[0]): run.iloc[best_row(run[SEQUENCE_VALIDATION].to_numpy(), last)]
         for _, run in rows.groupby("name")

@@ -6,11 +6,15 @@ Ten inputs, two of them relevant; which two follows from the seed.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from stable_nalu.errors import UsageError
+from stable_nalu.statistics.display_names import model_label
+
+from .source import read_csv, with_names
 
 INPUTS = 10
 TINY = 1e-5
@@ -92,6 +96,22 @@ def configuration(model: str, row: Mapping[str, object]) -> str:
     return f"{text} Noise:{row.get('noise.range')}" if model in ("sNMU", "Sign sNMRU") else text
 
 
-def last_rows(table: pd.DataFrame) -> pd.DataFrame:
-    """Rows of the step that runs are compared at."""
-    return table[table["step"] == LAST_STEP]
+def expanded(path: Path) -> pd.DataFrame:
+    """Rows of the step that runs are compared at, with the options that their names hold."""
+    table = read_csv(path, ("name", "step"), "an export of weights")
+    table = table.loc[table["step"] == LAST_STEP].reset_index(drop=True)
+    if table.empty:
+        return table
+    rows = with_names(table, "single", path)
+    rows["model"] = [_label(run) for run in rows.to_dict("records")]
+    return rows
+
+
+def _label(run: Mapping[str, object]) -> str:
+    """Label of the study: `s` for training under noise, `(mod)` for penalties on the NPU."""
+    label = model_label(str(run["model_code"]), robustness=True)
+    if run.get("nmu.noise") is True:
+        return {"NMU": "sNMU", "Sign NMRU": "Sign sNMRU"}.get(label, label)
+    if label == "Real NPU" and float(str(run.get("regualizer.npu.W", 0))) > 0:
+        return "Real NPU (mod)"
+    return label

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 Palette = Literal["safe", "published"]
 PALETTES: tuple[Palette, ...] = ("safe", "published")
+Line = Literal["-"] | tuple[float, Sequence[float]]
+"""A line style: plain, or where its dashes start and how long they and the gaps are."""
 
 CM = 1 / 2.54
 STANDARD = (13.968 * 1.4, 5.7 * 1.4)
@@ -42,7 +44,7 @@ _SAFE_COLORS = (
     "#777777",
 )
 _MARKERS = ("o", "^", "s", "D", "v", "P", "X", "<", "*", "h")
-_LINES: tuple[object, ...] = (
+_LINES: tuple[Line, ...] = (
     "-",
     (0, (4, 1.5)),
     (0, (1, 1.2)),
@@ -85,7 +87,7 @@ class Look:
 
     color: str
     marker: str
-    line: object
+    line: Line
 
 
 def looks(labels: Sequence[str], palette: Palette = "safe") -> dict[str, Look]:
@@ -137,7 +139,8 @@ def drawing() -> Iterator[None]:
     import matplotlib
 
     matplotlib.use("Agg")
-    with matplotlib.rc_context(_SETTINGS):
+    # The keys are typed as a closed list of literals.
+    with matplotlib.rc_context(_SETTINGS):  # pyright: ignore[reportArgumentType]
         yield
 
 

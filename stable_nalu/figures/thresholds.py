@@ -37,9 +37,10 @@ def run_thresholds(
     else:
         source.note(f"thresholds: {', '.join(map(str, paths))}")
     found = _look_up(names, read_setups(paths), spec)
-    gone = names[found.isna()]
-    for (operation, tested), group in gone.groupby(["operation", "extrapolation.range"]):
-        source.warn(f"{len(group)} runs left out, no threshold for {operation} on {plain(tested)}")
+    gone = names.loc[found.isna()]
+    for _, group in gone.groupby(["operation", "extrapolation.range"]):
+        operation, tested = group["operation"].iloc[0], plain(group["extrapolation.range"].iloc[0])
+        source.warn(f"{len(group)} runs left out, no threshold for {operation} on {tested}")
     return found
 
 
@@ -50,6 +51,6 @@ def _look_up(names: pd.DataFrame, setups: pd.DataFrame, spec: Threshold) -> pd.S
         found[:] = [table.of(run) for run in names.to_dict("records")]
         return found
     for size, runs in names.groupby("input.size"):
-        table = Thresholds(setups[setups["input.size"] == size], spec.parameter)
+        table = Thresholds(setups.loc[setups["input.size"] == size], spec.parameter)
         found[runs.index] = [table.of(run) for run in runs.to_dict("records")]
     return found

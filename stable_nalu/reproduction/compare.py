@@ -80,10 +80,10 @@ def compare(points: Sequence[Published], runs: pd.DataFrame) -> list[Comparison]
 
     found: list[Comparison] = []
     for point in points:
-        chosen = runs[(runs["model"] == point.model) & (runs["operation"] == point.operation)]
+        chosen = runs.loc[(runs["model"] == point.model) & (runs["operation"] == point.operation)]
         if point.column and point.column in chosen.columns:
             at = [same_point(value, point.point) for value in chosen[point.column]]
-            chosen = chosen[at]
+            chosen = chosen.loc[at]
         if chosen.empty:
             continue
         summary = summarize_group(
@@ -94,7 +94,7 @@ def compare(points: Sequence[Published], runs: pd.DataFrame) -> list[Comparison]
         found.append(
             Comparison(
                 point,
-                int(chosen[SOLVED].sum()),
+                int(chosen[SOLVED].to_numpy(bool).sum()),
                 len(chosen),
                 summary["converged.at.median"],
                 summary["converged.at.mean"],

@@ -78,7 +78,7 @@ def judge(
             for run in _expected(model, seeds, space.max_iterations)
         }
         runs = judge_runs([space.csv / csv], judgement, warn)
-        runs = runs[runs["name"].isin(list(keys))].copy()
+        runs = runs.loc[runs["name"].isin(list(keys))].copy()
         runs["model"] = [keys[name] for name in runs["name"]]
         parts.append(runs)
     return pd.concat(parts, ignore_index=True)

@@ -19,7 +19,9 @@ from scipy.special import gammaln
 _HALF_LOG_TWO_PI = math.log(2 * math.pi) / 2
 _STIRLING = (1 / 12, 1 / 360, 1 / 1260, 1 / 1680, 1 / 1188)
 _DIRECT_BELOW = 15
-_MAX_TERMS = 1000
+_NEAR = 0.1
+_ODD = range(3, 23, 2)
+"""Denominators of the series' terms; below `_NEAR`, later ones are lost in rounding."""
 
 
 def stirling_error(n: float) -> float:
@@ -35,17 +37,16 @@ def stirling_error(n: float) -> float:
 def deviance(k: float, mean: np.ndarray) -> np.ndarray:
     """k log(k/m) + m - k, elementwise over `mean`; by its series in (k-m)/(k+m) where k ~ m."""
     difference = k - mean
-    near = np.abs(difference) < 0.1 * (k + mean)
     ratio = difference / (k + mean)
+    near = np.abs(ratio) < _NEAR
+    if not near.any():
+        return k * np.log(k / mean) + mean - k
     total = difference * ratio
     term = 2 * k * ratio
     square = ratio * ratio
-    for j in range(1, _MAX_TERMS):
-        term = term * square
-        following = total + term / (2 * j + 1)
-        if np.array_equal(following[near], total[near]):
-            break
-        total = following
+    for odd in _ODD:
+        term *= square
+        total += term / odd
     return np.where(near, total, k * np.log(k / mean) + mean - k)
 
 

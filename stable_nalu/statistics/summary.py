@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from .bootstrap import RESAMPLES, STATISTICS, bootstrap
+from .goodness_of_fit import beta_p_value, gamma_p_value
 from .grouping import groups
 from .intervals import wilson
 from .solved_at import GammaFit, solved_at
@@ -27,6 +28,7 @@ MEASURES = ("success.rate", "converged.at", "sparse.error")
 class Estimators:
     """How means and intervals are made; the defaults are the papers'.
 
+    goodness_of_fit: also give p of tests of the fitted densities, in `<measure>.ks.p`.
     plain: also give the arithmetic mean and the median with bootstrap intervals, in columns
         `<measure>.plain.<mean or median>[.lower or .upper]`.
     """
@@ -36,6 +38,7 @@ class Estimators:
     plain: bool = False
     resamples: int = RESAMPLES
     seed: int = 0
+    goodness_of_fit: bool = False
 
 
 PUBLISHED = Estimators()
@@ -74,6 +77,11 @@ def summarize_group(
         row |= _plain("converged.at", steps, estimators) | _plain(
             "sparse.error", sparsity, estimators
         )
+    if estimators.goodness_of_fit:
+        row |= {
+            "converged.at.ks.p": gamma_p_value(steps),
+            "sparse.error.ks.p": beta_p_value(sparsity),
+        }
     return row
 
 

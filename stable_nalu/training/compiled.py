@@ -10,8 +10,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 import torch
+from torch.fx.graph import CodeGen
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.abstract.random_source import RandomSource
@@ -23,6 +25,7 @@ from .step import StepResult, TrainingStep
 from .unroll import UnrollingError, unrolled
 
 Graph = Callable[..., Sequence[torch.Tensor]]
+Compiler = Callable[[torch.fx.GraphModule], Graph]
 
 
 def compiled_by_torch(graph: torch.fx.GraphModule) -> Graph:
@@ -31,7 +34,7 @@ def compiled_by_torch(graph: torch.fx.GraphModule) -> Graph:
     This is what `torch.compile` comes down to, without its checks before every call: there is
     nothing for them to find, and they cost as much as the kernels of a hundred runs.
     """
-    graph.graph.set_codegen(torch.fx.CodeGen())
+    graph.graph.set_codegen(CodeGen())
     graph.recompile()
     code: Graph | None = None
 
@@ -42,7 +45,7 @@ def compiled_by_torch(graph: torch.fx.GraphModule) -> Graph:
             # Imported late: it takes longer than most short runs.
             from torch._inductor import compile as compile_graph
 
-            code = compile_graph(graph, flat)
+            code = cast("Graph", compile_graph(graph, list[Any](flat)))
         return code(*flat)
 
     return run
@@ -72,7 +75,7 @@ class CompiledStep:
     was recorded. When that fails here (no C++ compiler, say) it warns once and runs the plain step.
     """
 
-    def __init__(self, step: TrainingStep, compiler: Callable[[Graph], Graph] = compiled_by_torch):
+    def __init__(self, step: TrainingStep, compiler: Compiler = compiled_by_torch):
         self.step = step
         self._compiler = compiler
         self._variants: dict[object, Variant] = {}
@@ -170,7 +173,7 @@ class CompiledStep:
         self.step.finish(torch.zeros(()))
         return Variant(compiled, tuple(updated), lay_out)
 
-    def _unrolled(self, graph: torch.fx.GraphModule, examples) -> Graph:
+    def _unrolled(self, graph: torch.fx.GraphModule, examples) -> torch.fx.GraphModule:
         from torch.fx.experimental.proxy_tensor import make_fx
 
         x = examples[1][0]
@@ -215,7 +218,8 @@ class CompiledStep:
                 tracing(),
             ):
                 weighted = list(zip(keys, weights, strict=True))
-                error, penalty, total = step.loss(*batch, criterion, weighted)
+                x, t = batch
+                error, penalty, total = step.loss(x, t, criterion, weighted)
                 gradients = step.gradients(total, parameters)
             updated[:] = [k for k, gradient in enumerate(gradients) if gradient is not None]
             return (

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import SimpleNamespace
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.network import SimpleFunctionStaticNetwork, SingleLayerNetwork
+from stable_nalu.options import Config
 
-BuildNetwork = Callable[[SimpleNamespace, dict[str, object]], ExtendedTorchModule]
+BuildNetwork = Callable[[Config, dict[str, object]], ExtendedTorchModule]
 
 
-def build_static(config: SimpleNamespace, layer_options: dict) -> ExtendedTorchModule:
+def build_static(config: Config, layer_options: dict) -> ExtendedTorchModule:
     """The two-layer network of the arithmetic data set."""
     return SimpleFunctionStaticNetwork(
         config.layer_type,
@@ -24,7 +24,7 @@ def build_static(config: SimpleNamespace, layer_options: dict) -> ExtendedTorchM
     )
 
 
-def build_single_layer(config: SimpleNamespace, layer_options: dict) -> ExtendedTorchModule:
+def build_single_layer(config: Config, layer_options: dict) -> ExtendedTorchModule:
     """One module alone, or an MLP."""
     return SingleLayerNetwork(
         config.layer_type,

@@ -12,9 +12,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 import torch
+from torch.utils._pytree import tree_leaves
 
 from .batch_sum import batch_sum, is_known_order
 from .plain_operations import PLAIN_FUNCTIONS, plain
@@ -52,6 +54,10 @@ def unrolled(recorded: torch.fx.GraphModule, runs: int, batch: int) -> Callable:
     return lambda *arguments: _Interpreter(recorded, runs, batch).run(*arguments)
 
 
+def _outputs(node: torch.fx.Node) -> Sequence[torch.fx.Node]:
+    return cast("Sequence[torch.fx.Node]", node.args[0])
+
+
 class _Interpreter:
     def __init__(self, recorded: torch.fx.GraphModule, runs: int, batch: int):
         self.graph = recorded.graph
@@ -60,13 +66,13 @@ class _Interpreter:
         self.values: dict[torch.fx.Node, object] = {}
 
     def run(self, *arguments):
-        flat = iter(torch.utils._pytree.tree_leaves(arguments))
+        flat = iter(tree_leaves(arguments))
         needed = _needed(self.graph)
         for node in self.graph.nodes:
             if node.op == "placeholder":
                 self.values[node] = self._split(next(flat))
             elif node.op == "output":
-                return tuple(self._join(self._value(v)) for v in node.args[0])
+                return tuple(self._join(self._value(v)) for v in _outputs(node))
             elif node.op == "get_attr":
                 raise UnrollingError("a constant tensor")
             elif node in needed:
@@ -85,7 +91,7 @@ class _Interpreter:
             ):
                 raise UnrollingError("a dimension as long as the batch")
 
-    def _value(self, argument):
+    def _value(self, argument) -> Any:
         if isinstance(argument, torch.fx.Node):
             return self.values[argument]
         if isinstance(argument, (list, tuple)):
@@ -118,6 +124,8 @@ class _Interpreter:
 
     def _call(self, node: torch.fx.Node):
         target = node.target
+        if not isinstance(target, torch._ops.OpOverload):
+            raise UnrollingError(f"a call of {target}")
         name = target._schema.name.removeprefix("aten::")
         arguments = [self._value(a) for a in node.args]
         if name.endswith("_"):
@@ -275,7 +283,7 @@ class _Interpreter:
             return Cells(cells, shape, value.batch)
         spread = np.empty(cells.shape, dtype=object)
         for index in np.ndindex(*cells.shape):
-            spread[index] = cells[index].expand(self.runs, self.batch)
+            spread[index] = cells.item(index).expand(self.runs, self.batch)
         return Cells(spread, shape, batch_axes[0] - len(shape))
 
     def _view(self, node, value, sizes):

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from typing import Any, cast
 
 import torch
 
@@ -77,7 +78,8 @@ def _collect(
             told = True
             for process in working.values():
                 process.terminate()
-        for connection in wait(list(working), POLL_SECONDS):
+        for ready in wait(list(working), POLL_SECONDS):
+            connection = cast("Connection[Any, Any]", ready)
             try:
                 kind, *arguments = connection.recv()
             except EOFError:

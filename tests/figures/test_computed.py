@@ -1,12 +1,16 @@
 """What is computed without runs: loss landscapes, exact solutions, class counts, surfaces."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from stable_nalu.figures.catalogue import find
 from stable_nalu.figures.entries.landscapes import ENTRIES
 from stable_nalu.figures.kinds.landscape import TARGET, loss, predict
 from stable_nalu.figures.kinds.matrix import accuracies, matrix
+from stable_nalu.figures.kinds.path import moves
 from stable_nalu.figures.kinds.surface import RAMP, colors
 from stable_nalu.figures.solutions import configuration, distance, relevant
 
@@ -90,3 +94,12 @@ def test_the_ramp_begins_and_ends_as_published():
     for place, name in ((0, RAMP[0]), (-1, RAMP[-1])):
         rgb = [int(name[k : k + 2], 16) / 255 for k in (1, 3, 5)]
         np.testing.assert_allclose(found[place], rgb, atol=1e-6)
+
+
+def test_moves_of_weights_over_those_of_gates():
+    part = find("weight2gate_ratio").parts[0]
+    run = pd.DataFrame({"w0": [0, 3, 3.0], "w1": [0, 4, 4.0], "g0": [0, 0, 1.0], "g1": [0, 0, 0.0]})
+    ratio = moves(part, run, [("w0", "w1"), ("g0", "g1")])
+    np.testing.assert_allclose(ratio, [5.01 / 0.01, 0.01 / 1.01])
+    plain = moves(replace(part, show="distance"), run, [("w0", "w1")])
+    np.testing.assert_allclose(plain, [5.0, 0.0])

@@ -10,9 +10,11 @@ def test_the_page_links_what_it_shows(tmp_path):
     draw_all(entries, tmp_path, extent=SMALL)
     page = (tmp_path / "README.md").read_text()
     assert "made up" in page
-    for name in ("nips-realnpu-L1/nips-realnpu-L1_op-div.png", "simple_mul/simple_mul.tex"):
-        assert f"({name})" in page
-        assert (tmp_path / name).is_file()
+    name = "nips-realnpu-L1/nips-realnpu-L1_op-div.png"
+    assert f"({name})" in page
+    assert (tmp_path / name).is_file()
+    assert "```latex\n\\begin{table}" in page
+    assert {path.suffix for path in tmp_path.rglob("*.*") if path.is_file()} == {".png", ".md"}
     assert STAMP.startswith("Made-up")
 
 

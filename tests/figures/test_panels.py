@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from stable_nalu.errors import UsageError
+from stable_nalu.figures.kinds.counts import spread
 from stable_nalu.figures.kinds.panels import render
 from stable_nalu.figures.own import own_entry
 from stable_nalu.figures.product import Context
 from stable_nalu.figures.source import Source
+from stable_nalu.figures.style import new_figure
 from stable_nalu.statistics.intervals import wilson
 from tests.figures.drawing import (
     FAILED,
@@ -137,3 +139,41 @@ def test_names_of_another_task_are_one_line(tmp_path):
     with pytest.raises(UsageError, match=r"a\.csv hold no operation") as caught:
         own(tmp_path, [tmp_path / "a.csv"])
     assert "\n" not in str(caught.value)
+
+
+def test_plain_moments(tmp_path):
+    three_of_four(tmp_path / "a.csv")
+    product, _ = own(tmp_path, [tmp_path / "a.csv"], ["My layer"])
+    table = product.side["mine_stats"].set_index(["parameter", "metric.type"])
+    assert list(table.columns) == ["model", "n", "mean", "sd", "se", "ci"]
+    rate = table.loc[("U[1,2]", "extrapolation solved")]
+    assert (rate["n"], rate["mean"]) == (4, 0.75)
+    assert rate["sd"] == pytest.approx(0.5)
+    assert rate["se"] == pytest.approx(0.25)
+    assert rate["ci"] == pytest.approx(0.25 * 3.182446, rel=1e-6)
+    # Judged at the first row of the lowest validation error: steps 1000, 2000, 1000.
+    assert table.loc[("U[1,2]", "iteration"), "mean"] == pytest.approx(4000 / 3)
+    assert table.loc[("U[10,20]", "iteration"), "n"] == 0
+    assert "best.step" not in product.side["mine_seeds_best"]
+
+
+def test_success_rates_alone(tmp_path):
+    three_of_four(tmp_path / "a.csv")
+    entry = own_entry("success", [tmp_path / "a.csv"], ["My layer"], "mine")
+    context = Context("mine", entry.series, Source(tmp_path), estimators=FAST)
+    figure = render(entry.parts[0], context).figure
+    assert [axes.get_title() for axes in figure.axes] == ["Success rate", ""]
+    assert means(figure.axes[0], "My layer") == {0.0: 0.75, 1.0: 0.0}
+
+
+@pytest.mark.parametrize(("x", "digits"), [([4, 10, 25, 300], 2), (list(range(20)), 2), ([1], 3)])
+def test_counts_stand_in_order_without_touching(x, digits):
+    figure = new_figure((6, 4), layout=None)
+    axes = figure.add_axes((0.1, 0.1, 0.8, 0.8))
+    axes.set_xlim(0, max(x) * 1.02)
+    places, size = spread(axes, np.array(x, dtype=float), digits)
+    width = 0.8 * 6 / 2.54 * 72
+    assert 2 < size <= 5.5
+    assert (np.diff(places) * width >= 0.6 * digits * size - 1e-9).all()
+    assert places.max() <= 1
+    assert places[-1] == pytest.approx(x[-1] / (max(x) * 1.02), abs=0.05)

@@ -62,14 +62,15 @@ def ablation(rows: pd.DataFrame) -> pd.Series:
 
 def shared_nalu(rows: pd.DataFrame) -> pd.Series:
     """The plain NALU has one set of weights for both of its paths."""
-    return rows["model"].replace(MODELS["nalu"], NALU_SHARED)
+    labels = {MODELS["nalu"]: NALU_SHARED}
+    return pd.Series([labels.get(model, model) for model in rows["model"]], index=rows.index)
 
 
 def optimizer(rows: pd.DataFrame) -> pd.Series:
     """Name of the optimizer, with momentum as its suffix."""
-    return rows["learning.optimizer"].where(
-        rows["learning.momentum"] == 0, rows["learning.optimizer"] + "-Nesterov"
-    )
+    pairs = zip(rows["learning.optimizer"], rows["learning.momentum"], strict=True)
+    names = [name if momentum == 0 else f"{name}-Nesterov" for name, momentum in pairs]
+    return pd.Series(names, index=rows.index)
 
 
 def _swept(x: str, expected: tuple[object, ...], best_range: int = 5000) -> Runs:

@@ -15,6 +15,7 @@ SUM_LENGTHS = (1, 10, *range(100, 1001, 100))
 _FROM_REFERENCE = Threshold()
 _LENGTH = "Extrapolation length"
 _PRODUCT_BREAKS = (1, *range(2, 21, 2))
+_SUM_BREAKS = (1, 10, *range(200, 1001, 200))
 
 
 def _runs(
@@ -40,8 +41,9 @@ def _runs(
 
 def with_z(rows: pd.DataFrame) -> pd.Series:
     """NAC under the z penalty has a label of its own."""
-    penalised = (rows["model"] == NAC_ADD) & (rows["regualizer.z"] > 0)
-    return rows["model"].mask(penalised, NAC_ADD_Z)
+    pairs = zip(rows["model"], rows["regualizer.z"], strict=True)
+    labels = [NAC_ADD_Z if model == NAC_ADD and z > 0 else model for model, z in pairs]
+    return pd.Series(labels, index=rows.index)
 
 
 def _z(value: float, *models: str) -> tuple[Only, ...]:
@@ -65,7 +67,9 @@ def _product(stem: str, z: float, height: float = 5.7) -> Panels:
 
 
 def _sum(stem: str, runs: Runs) -> Panels:
-    return Panels(stem=stem, runs=runs, x_label=_LENGTH, style="category", half_open=False)
+    return Panels(
+        stem=stem, runs=runs, x_label=_LENGTH, style="category", breaks=_SUM_BREAKS, half_open=False
+    )
 
 
 _PROD = "sequential_mnist_prod_long"

@@ -8,6 +8,8 @@ from ..parts import Path
 LAST_LAYER = (("label2out.w0", "label2out.w1"),)
 MODULE = (("weights.w0", "weights.w1"), ("gate.g0", "gate.g1"))
 _MULTIPLY = ("static-mnist/mul", "weight-paths")
+_MODULE_SERIES = (Series(("realnpu_modified",), "Real NPU (modified)"),)
+_MODULE_FOLDERS = ("sltr-in2", "weight-paths")
 
 
 def _digits(key: str, shows: str, series: dict[str, str]) -> Entry:
@@ -67,10 +69,30 @@ ENTRIES = (
                 limits=(-1.0, 1.0),
                 every=1000,
                 file="realnpu_modified",
-                distance=True,
+                show="distance",
             ),
         ),
-        (Series(("realnpu_modified",), "Real NPU (modified)"),),
-        ("sltr-in2", "weight-paths"),
+        _MODULE_SERIES,
+        _MODULE_FOLDERS,
+    ),
+    Entry(
+        "weight2gate_ratio",
+        DIVISION,
+        "",
+        "How far the weights of a single module move, over how far its gates do",
+        (
+            Path(
+                stem="{key}",
+                columns=MODULE,
+                time="step",
+                limits=(-1.0, 1.0),
+                every=10,
+                shown=100,
+                file="realnpu_modified",
+                show="ratio",
+            ),
+        ),
+        _MODULE_SERIES,
+        _MODULE_FOLDERS,
     ),
 )

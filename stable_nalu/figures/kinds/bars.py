@@ -10,7 +10,7 @@ from ..parts import Bars
 from ..product import Context, Product
 from ..source import numeric, read_csv
 from ..style import drawing, looks, new_figure
-from .decoration import Bottom, footnote, legend
+from .decoration import NO_DATA, footnote, patch_legend
 
 WIDTH = 0.6
 _HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx")
@@ -35,7 +35,7 @@ def render(part: Bars, context: Context) -> Product:
         figure = draw(part, context, table, labels, tuple(missing))
     stem = context.stem(part.stem)
     name = f"{stem.removesuffix('_class_accs')}_combined_class_accs"
-    return Product(stem, figure, side={name: table[["model", "digit", "accuracy"]]})
+    return Product(stem, figure, side={name: table.filter(["model", "digit", "accuracy"])})
 
 
 def draw(part: Bars, context: Context, table: pd.DataFrame, labels: list[str], missing: tuple):
@@ -64,6 +64,10 @@ def draw(part: Bars, context: Context, table: pd.DataFrame, labels: list[str], m
         axes.set_xlabel("Digit")
         axes.set_ylabel("Success rate")
         axes.grid(visible=False, axis="x")
-    legend(figure, Bottom(shown, {}, missing, "", "", lines=False))
+    entries = {
+        label + (NO_DATA if label in missing else ""): (shown[label].color, _HATCHES[i % 5])
+        for i, label in enumerate(labels)
+    }
+    patch_legend(figure, entries)
     footnote(figure, "One trained network a model: no intervals. Right: zoomed.", context.stamp)
     return figure

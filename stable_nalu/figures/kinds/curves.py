@@ -35,7 +35,7 @@ def render(part: Curves, context: Context) -> Product:
     with drawing():
         figure = draw(part, context, rows, models, absent)
     stem = context.stem(part.stem)
-    side = rows[["model", "name", "seed", "step", VALIDATION, TEST, SPARSITY]]
+    side = rows.filter(["model", "name", "seed", "step", VALIDATION, TEST, SPARSITY])
     return Product(stem, figure, side={f"{stem}_plot_data": side.reset_index(drop=True)})
 
 
@@ -47,8 +47,9 @@ def draw(part: Curves, context: Context, rows: pd.DataFrame, models: list[str], 
         axes = figure.add_subplot(1, 3, place)
         axes.set_title(title)
         axes.set_xlabel("Iteration")
-        for (model, _), run in rows.groupby(["model", "name"], sort=False):
-            look = shown[str(model)]
+        for _, run in rows.groupby(["model", "name"], sort=False):
+            model = str(run["model"].iloc[0])
+            look = shown[model]
             axes.plot(
                 run["step"],
                 run[column],
@@ -58,7 +59,7 @@ def draw(part: Curves, context: Context, rows: pd.DataFrame, models: list[str], 
                 markevery=max(1, len(run) // 6),
                 markersize=3,
                 alpha=0.8,
-                label=str(model),
+                label=model,
             )
         if log:
             axes.set_yscale("log")

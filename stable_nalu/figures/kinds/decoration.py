@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from ..order import plain
 from ..style import CM, MISSING, Look, new_figure
@@ -116,6 +114,8 @@ def legend_columns(width: float, labels: Sequence[str]) -> int:
 
 def footnote(figure: Figure, *sentences: str) -> None:
     """Small grey text at the bottom of a figure that lays itself out, below its legend."""
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
     text = " ".join(sentence for sentence in sentences if sentence)
     lines = textwrap.wrap(text, max(40, int(figure.get_figwidth() * 23)))
     height = figure.get_figheight() / CM
@@ -124,10 +124,10 @@ def footnote(figure: Figure, *sentences: str) -> None:
     for below in figure.legends:
         below.set_bbox_to_anchor((0.5, share), transform=figure.transFigure)
         below.set_in_layout(False)
-        pixels = below.get_window_extent(figure.canvas.get_renderer()).height  # type: ignore
-        above = max(above, share + pixels / figure.bbox.height)
+        pixels = below.get_window_extent().height
+        above = max(above, share + pixels / figure.bbox.height + 0.15 / height)
     engine = figure.get_layout_engine()
-    if engine is not None:
+    if isinstance(engine, ConstrainedLayoutEngine):
         engine.set(rect=(0, above, 1, 1 - above))
     note = "\n".join(lines)
     figure.text(0.5, 0.1 / height, note, ha="center", va="bottom", fontsize=5.5, color="0.35")
@@ -141,52 +141,13 @@ def legend(figure: Figure, bottom: Bottom) -> None:
     figure.legend(handles=handles, loc="lower center", ncols=columns, handlelength=2.6)
 
 
-def counts(
-    axes: Axes,
-    rows: dict[str, tuple[np.ndarray, np.ndarray]],
-    looks: dict[str, Look],
-    title: str,
-) -> None:
-    """Numbers of runs below a panel: one row a series, one number a point.
+def patch_legend(figure: Figure, entries: Mapping[str, tuple[str, str]]) -> None:
+    """Label -> colour and hatch of bars, below a figure that lays itself out."""
+    from matplotlib.patches import Patch
 
-    rows: label -> (x, counts), NaN where there is no run.
-    """
-    labels = list(rows)
-    axes.set_ylim(len(labels) - 0.4, -0.6)
-    axes.set_yticks([])
-    axes.grid(visible=False)
-    for side in ("top", "right", "left", "bottom"):
-        axes.spines[side].set_visible(False)
-    axes.tick_params(axis="x", length=0, pad=1)
-    for row, label in enumerate(labels):
-        look = looks[label]
-        axes.plot(
-            -0.035,
-            row,
-            marker=look.marker,
-            color=look.color,
-            markersize=3,
-            transform=axes.get_yaxis_transform(),
-            clip_on=False,
-        )
-        for x, count in zip(*rows[label], strict=True):
-            absent = np.isnan(count)
-            axes.text(
-                x,
-                row,
-                "–" if absent else f"{int(count)}",
-                ha="center",
-                va="center",
-                fontsize=5.5,
-                color=MISSING if absent else look.color,
-            )
-    axes.text(
-        -0.06,
-        0.5,
-        title,
-        transform=axes.transAxes,
-        ha="right",
-        va="center",
-        fontsize=5.5,
-        color="0.35",
-    )
+    handles = [
+        Patch(facecolor=color, hatch=hatch, edgecolor="white", linewidth=0.3, label=label)
+        for label, (color, hatch) in entries.items()
+    ]
+    columns = legend_columns(figure.get_figwidth() / CM, list(entries))
+    figure.legend(handles=handles, loc="lower center", ncols=columns)

@@ -36,7 +36,7 @@ def chosen_rows(rows: pd.DataFrame, best: str | None) -> pd.DataFrame:
     """One row a run: the last epoch, or the largest value of a column among the last rows."""
     picked = []
     for _, run in rows.sort_values("epoch", kind="stable").groupby(["model", "name"], sort=False):
-        if best is None or best not in run or run[best].isna().all():
+        if best is None or best not in run or bool(run.loc[:, best].isna().all()):
             picked.append(run.iloc[-1])
         else:
             last = run.iloc[-LAST_ROWS:]

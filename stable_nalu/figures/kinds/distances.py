@@ -6,19 +6,19 @@ import numpy as np
 import pandas as pd
 
 from stable_nalu.errors import UsageError
-from stable_nalu.statistics.display_names import model_label
 from stable_nalu.statistics.mean_summary import mean_summary
 
 from ..entry import Series
 from ..parts import Distances
 from ..product import Context, Product
-from ..solutions import LAST_STEP, configuration, distance, last_rows
-from ..source import read_csv, with_names
+from ..solutions import LAST_STEP, configuration, distance, expanded
 from ..style import drawing, looks, new_figure
 from .decoration import footnote
 from .violin import violins
 
 LINE = 1e-5
+FLOOR = 1e-16
+"""Where a distance of 0 is drawn on a logarithmic axis."""
 _SIDE = [
     "distribution.id",
     "model",
@@ -40,7 +40,7 @@ def render(part: Distances, context: Context) -> Product:
     with drawing():
         if part.by == "distribution":
             figure = by_distribution(part, context, {str(k): v for k, v in tables.items()})
-            return Product(stem, figure, side={f"{stem}_plot_data": runs[_SIDE]})
+            return Product(stem, figure, side={f"{stem}_plot_data": runs.filter(_SIDE)})
         summary = mean_summary(runs, ["config.id"], {"distance": "distance"})
         summary = summary.drop(columns="metric.type")
         return Product(
@@ -53,19 +53,10 @@ def measured(one: Series, context: Context) -> pd.DataFrame | None:
     path = context.source.expect(one.files, (one.label or one.files[0],))
     if path is None:
         return None
-    table = last_rows(read_csv(path, ("name", "step"), "an export of weights"))
-    if table.empty:
+    rows = expanded(path)
+    if rows.empty:
         context.source.warn(f"missing: {one.label} ({path} has no row of step {LAST_STEP})")
         return None
-    rows = with_names(table.reset_index(drop=True), "single", path)
-    rows["model"] = [
-        "sNMU" if noisy is True and label == "NMU" else label
-        for label, noisy in zip(
-            [model_label(code, robustness=True) for code in rows["model_code"]],
-            rows.get("nmu.noise", pd.Series(False, index=rows.index)),
-            strict=True,
-        )
-    ]
     records = rows.to_dict("records")
     rows["distance"] = [
         distance(str(r["model"]), str(r["operation"]), int(r["seed"]), r) for r in records
@@ -81,20 +72,21 @@ def by_configuration(part: Distances, context: Context, summary: pd.DataFrame):
     axes = figure.add_subplot()
     look = looks(["runs"], context.palette)["runs"]
     places = np.arange(len(summary))
-    axes.plot(summary["mean"], places, linestyle="none", marker=look.marker, color=look.color)
-    low, high = summary["mean"] - summary["ci"], summary["mean"] + summary["ci"]
+    means = np.maximum(summary["mean"].to_numpy(dtype=float), FLOOR)
+    axes.plot(means, places, linestyle="none", marker=look.marker, color=look.color)
+    ends = summary["ci"].to_numpy(dtype=float)
     axes.set_xscale("log")
-    for place, mean, lower, upper in zip(places, summary["mean"], low, high, strict=True):
-        if np.isfinite(upper):
-            start = lower if lower > 0 else mean
-            axes.hlines(place, start, upper, color=look.color, linewidth=0.9)
+    for place, mean, end in zip(places, means, ends, strict=True):
+        if np.isfinite(end):
+            start = mean - end if mean > end else mean
+            axes.hlines(place, start, mean + end, color=look.color, linewidth=0.9)
     axes.axvline(LINE, color="#D55E00", linewidth=0.9, gid="threshold")
     texts = [f"{c} (n = {n})" for c, n in zip(summary["config.id"], summary["n"], strict=True)]
     axes.set_yticks(places, texts, fontsize=6)
     axes.invert_yaxis()
     axes.set_xlabel("Average distance")
     axes.set_ylabel("Configuration")
-    note = "Bars: 95 % intervals; no lower end where it would be 0 or less. Line: 1e-5."
+    note = "Bars: 95 % intervals; no lower end below 0. Line: 1e-5. 0 is at 1e-16."
     footnote(figure, note, context.stamp)
     return figure
 
@@ -104,7 +96,7 @@ def by_distribution(part: Distances, context: Context, tables: dict[str, pd.Data
     figure = new_figure(part.size)
     axes = figure.add_subplot()
     values = [
-        np.array([]) if table is None else np.log10(np.maximum(table["distance"], 1e-16))
+        np.array([]) if table is None else np.log10(np.maximum(table["distance"], FLOOR))
         for table in tables.values()
     ]
     violins(axes, [np.asarray(v) for v in values], list(tables), horizontal=False)

@@ -37,7 +37,7 @@ def draw(
     shown = looks(labels, context.palette)
     texts = {}
     for label in labels:
-        table = summary[summary["model"] == label]
+        table = summary.loc[summary["model"] == label]
         if table.empty:
             continue
         look = shown[label]
@@ -54,7 +54,7 @@ def draw(
         axes.fill_between(
             table["epoch"], low, high, color=look.color, alpha=0.15, gid=f"{label} interval"
         )
-        texts[label] = f" (n = {int(table['n'].max())})"
+        texts[label] = f" (n = {max(table['n'])})"
     axes.set_xlabel("Epoch")
     axes.set_ylabel(part.y_label)
     legend(figure, Bottom(shown, texts, missing, "", "", lines=True))

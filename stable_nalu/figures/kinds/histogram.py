@@ -14,7 +14,7 @@ from ..parts import Histogram
 from ..product import Context, Product
 from ..runs import LOGGED, Reduced, read_series, reduce_series
 from ..style import drawing, looks, new_figure
-from .decoration import Bottom, footnote, legend
+from .decoration import footnote, patch_legend
 
 OUTCOMES = ("solved", "not solved")
 _HATCHES = ("", "////")
@@ -60,9 +60,9 @@ def draw(part: Histogram, context: Context, reduced: Reduced, runs: pd.DataFrame
     edges = np.linspace(0, 1, part.bins + 1)
     for line, operation in zip(grid, operations, strict=True):
         for axes, model in zip(line, reduced.models, strict=True):
-            group = runs[(runs["model"] == model) & (runs["operation"] == operation)]
+            group = runs.loc[(runs["model"] == model) & (runs["operation"] == operation)]
             draw_gates(axes, group, part.column, edges, shown)
-            failed = int((~group["solved"]).sum())
+            failed = int(np.sum(~group["solved"].to_numpy(bool)))
             word = _WORDS.get(operation, operation_label(operation))
             axes.set_title(f"{word} – {model}\nn = {len(group)}, failed: {failed}", fontsize=7)
             if model in reduced.missing or group.empty:
@@ -72,7 +72,7 @@ def draw(part: Histogram, context: Context, reduced: Reduced, runs: pd.DataFrame
     for axes in grid[-1]:
         axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["mul", "0.25", "0.50", "0.75", "add"])
         axes.set_xlabel("Gate")
-    legend(figure, Bottom(shown, {}, (), "", "", lines=False))
+    patch_legend(figure, {o: (shown[o].color, h) for o, h in zip(OUTCOMES, _HATCHES, strict=True)})
     footnote(figure, "Gate at the row that a run is judged at.", context.stamp)
     return figure
 

@@ -47,7 +47,7 @@ def predict(unit: str, z: np.ndarray, w2: np.ndarray, epsilon: float) -> np.ndar
 def loss(part: Landscape, w1: np.ndarray, w2: np.ndarray) -> np.ndarray:
     """|y - t|, or its square cut at 500."""
     z = np.stack([w1 * X[:2].sum(), w1 * X.sum()])
-    shift = z + part.epsilon if part.loss == "nmu" and part.shape == "rmse" else z
+    shift = np.abs(z) + part.epsilon if part.loss == "nmu" and part.shape == "rmse" else z
     with np.errstate(over="ignore", divide="ignore"):
         error = np.abs(predict(part.loss, shift, w2, part.epsilon) - TARGET)
         return error if part.shape == "rmse" else np.minimum(error**2, HIGHEST)
@@ -68,7 +68,7 @@ def draw(part: Landscape, context: Context, w1: np.ndarray, w2: np.ndarray, valu
     axes.set_ylabel("$w_2$")
     axes.set_zlabel("RMSE" if part.shape == "rmse" else "Squared error")
     axes.set_title(part.title)
-    figure.colorbar(surface, ax=axes, shrink=0.6, pad=0.08)
+    figure.colorbar(surface, ax=axes, shrink=0.6, pad=0.14)
     figure.text(
         0.5,
         0.02,

@@ -31,7 +31,7 @@ def render(part: Matrix, context: Context) -> Product:
 
 def matrix(table: pd.DataFrame) -> np.ndarray:
     """Rows: true class; columns: predicted class, cut into the known ones."""
-    classes = int(table["true"].max()) + 1
+    classes = int(table["true"].to_numpy().max()) + 1
     counts = np.zeros((classes, classes), dtype=int)
     predicted = table["predicted"].clip(0, classes - 1).astype(int)
     np.add.at(counts, (table["true"].astype(int), predicted), table["count"].astype(int))

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from stable_nalu.statistics.mean_summary import mean_summary
 from stable_nalu.statistics.summary import MEASURES, long_form
 
 from ..estimate import TITLES, points, reduced_and_estimated
 from ..order import half_open
 from ..parts import Panels
 from ..product import Context, Product
-from ..runs import Reduced, x_values
+from ..runs import BEST_STEP, Reduced, x_values
 from ..style import MISSING, Look, drawing, looks
-from .decoration import Bottom, counts, framed
+from .counts import counts
+from .decoration import Bottom, framed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,6 +26,16 @@ if TYPE_CHECKING:
 
 SPREAD = 0.7
 """Width that the series of one category take together."""
+
+STATS = {
+    "interpolation.last": "interpolation mse",
+    "extrapolation.last": "extrapolation mse",
+    "sparse.error.max": "sparsity error",
+    BEST_STEP: "iteration",
+    "interpolation solved": "interpolation solved",
+    "extrapolation solved": "extrapolation solved",
+}
+"""Column -> its name in the table of plain moments."""
 
 EXPLAINED = (
     "Bars: 95 % intervals. Below the panels, by series: runs that failed, and solved runs behind "
@@ -57,10 +69,23 @@ def side_tables(
     failures = runs.loc[~runs["solved"], ["name", "parameter", "seed"]]
     return {
         f"{stem}_plot_data": plotted,
-        f"{stem}_seeds_best": runs,
+        f"{stem}_seeds_best": runs.drop(columns=BEST_STEP),
+        f"{stem}_stats": stats(runs),
         f"{stem}_seeds_failure": failures.reset_index(drop=True),
         f"{stem}_final_metrics": summary.rename(columns={x: "parameter"}),
     }
+
+
+def stats(runs: pd.DataFrame) -> pd.DataFrame:
+    """Plain moments of what the runs came to, by model and point."""
+    solved = runs.assign(
+        **{
+            BEST_STEP: runs[BEST_STEP].where(runs["solved"]),
+            "interpolation solved": runs["interpolation.step.solved"].notna(),
+            "extrapolation solved": runs["solved"],
+        }
+    )
+    return mean_summary(solved, ["model", "parameter"], STATS)
 
 
 def draw(part: Panels, reduced: Reduced, summary: pd.DataFrame, context: Context) -> Figure:
@@ -89,12 +114,12 @@ def split(part: Panels, reduced: Reduced, summary: pd.DataFrame) -> dict[str, pd
     extra = part.runs.extra
     series = {}
     for model in reduced.models:
-        of_model = summary[summary["model"] == model]
+        of_model = summary.loc[summary["model"] == model]
         if extra is None or of_model.empty:
             series[model] = of_model
             continue
-        for value in sorted(of_model[extra].unique()):
-            series[f"{model}, {value}"] = of_model[of_model[extra] == value]
+        for value, rows in of_model.groupby(extra):
+            series[f"{model}, {value}"] = rows
     return series
 
 
@@ -107,7 +132,8 @@ def run_texts(series: dict[str, pd.DataFrame]) -> tuple[str, dict[str, str]]:
 
 
 def _span(table: pd.DataFrame) -> str:
-    low, high = table["n"].min(), table["n"].max()
+    counts = table["n"].to_numpy()
+    low, high = counts.min(), counts.max()
     return f"{low}" if low == high else f"{low}–{high}"
 
 
@@ -130,7 +156,7 @@ def aligned(table: pd.DataFrame, x: str, values: list, measure: str) -> pd.DataF
     if table.empty:
         return pd.DataFrame(np.nan, index=values, columns=["mean", "lower", "upper", "count"])
     found = points(table, measure).set_axis(pd.Index(table[x]))
-    return found[~found.index.duplicated()].reindex(values)
+    return found.loc[~found.index.duplicated()].reindex(values)
 
 
 def draw_measure(
@@ -233,8 +259,8 @@ def draw_counts(
     for label, table in series.items():
         found = aligned(table, part.runs.x, values, measure)["count"]
         if measure == "success.rate" and not table.empty:
-            failed = table.set_index(part.runs.x)["failed"]
-            found = failed[~failed.index.duplicated()].reindex(values)
+            failed = pd.Series(table["failed"].to_numpy(), index=pd.Index(table[part.runs.x]))
+            found = failed.loc[~failed.index.duplicated()].reindex(values)
         x = positions(part, values, 0, 1)
         rows[label] = (x, found.to_numpy(dtype=float))
     counts(axes, rows, shown, "failed" if measure == "success.rate" else "solved")
@@ -248,7 +274,9 @@ def draw_x_axis(axes: Axes, below: Axes, part: Panels, values: list) -> None:
         if part.breaks:
             axes.set_xticks(part.breaks)
     else:
-        axes.set_xticks(np.arange(len(values)), [tick_text(part, value) for value in values])
+        shown = [not part.breaks or value in part.breaks for value in values]
+        texts = [tick_text(part, v) if s else "" for v, s in zip(values, shown, strict=True)]
+        axes.set_xticks(np.arange(len(values)), texts)
         axes.set_xlim(-0.5, len(values) - 0.5)
     axes.tick_params(axis="x", labelbottom=False, length=0)
     below.tick_params(axis="x", labelbottom=True)

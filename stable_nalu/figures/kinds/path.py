@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 FIRST, LAST = "#0000FF", "#FF0000"
 _MARKERS = ("o", "^")
+_SMALL = 0.01
+"""Added to both distances of a ratio."""
 
 
 def render(part: Path, context: Context) -> Product:
@@ -30,21 +33,26 @@ def render(part: Path, context: Context) -> Product:
     pairs = [pair for pair in part.columns if pair == part.columns[0]]
     table = read_csv(path, ("name", part.time, *part.columns[0]), "an export with weights")
     pairs += [pair for pair in part.columns[1:] if set(pair) <= set(table)]
+    if part.show == "ratio" and len(pairs) < 2:
+        raise UsageError(f"{path} has no gates: train a unit that has them, with --verbose")
     columns = [column for pair in pairs for column in pair]
     rows = numeric(table, [part.time, *columns], path)
     grammar = "two-digit" if part.time == "epoch" else "single"
     rows = with_names(rows, grammar, path).sort_values(["name", part.time], kind="stable")
-    rows = rows[(rows[part.time] % part.every == 0) & rows[columns[0]].notna()]
+    rows = rows.loc[(rows[part.time] % part.every == 0) & rows[columns[0]].notna()]
     if rows.empty:
         raise UsageError(f"{path} holds no weights: run and export with --verbose")
     with drawing():
         figure = (
-            distances(part, context, rows) if part.distance else draw(part, context, rows, pairs)
+            draw(part, context, rows, pairs)
+            if part.show == "path"
+            else distances(part, context, rows, pairs)
         )
-        label = one.label or part.file
-        figure.suptitle(label, fontsize=9)
+        figure.axes[0].set_title(one.label or part.file, fontsize=9)
     stem = context.stem(part.stem)
-    return Product(stem, figure, side={f"{stem}_plot_data": rows[["name", part.time, *columns]]})
+    return Product(
+        stem, figure, side={f"{stem}_plot_data": rows.filter(["name", part.time, *columns])}
+    )
 
 
 def draw(part: Path, context: Context, rows: pd.DataFrame, pairs: list[tuple[str, str]]):
@@ -97,26 +105,39 @@ def draw_path(axes: Axes, points: np.ndarray, times: np.ndarray, marker: str):
     return inner
 
 
-def distances(part: Path, context: Context, rows: pd.DataFrame):
-    """Euclidean distance between consecutive rows, a line a seed."""
+def moves(part: Path, run: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
+    """Euclidean distance from row to row, of the weights or over that of the gates."""
+    steps = [np.diff(run[list(pair)].to_numpy(dtype=float), axis=0) for pair in pairs]
+    weights = np.hypot(*steps[0].T)
+    if part.show == "distance":
+        return weights
+    return (weights + _SMALL) / (np.hypot(*steps[1].T) + _SMALL)
+
+
+def distances(part: Path, context: Context, rows: pd.DataFrame, pairs: list[tuple[str, str]]):
+    """Distances between consecutive rows, or their ratios, a line a seed."""
     figure = new_figure(part.size)
     axes = figure.add_subplot()
-    seeds = sorted(rows["seed"].unique())
-    shown = looks([str(seed) for seed in seeds], context.palette)
-    for seed, run in rows.groupby("seed"):
-        moves = np.diff(run[list(part.columns[0])].to_numpy(dtype=float), axis=0)
-        look = shown[str(seed)]
+    shown = looks([str(seed) for seed in sorted(set(rows["seed"]))], context.palette)
+    for _, run in rows.groupby("name", sort=False):
+        times = run[part.time].to_numpy()[1:]
+        chosen = times % part.shown == 0
+        seed = str(run["seed"].iloc[0])
+        look = shown[seed]
         axes.plot(
-            run[part.time].to_numpy()[1:],
-            np.hypot(*moves.T),
+            times[chosen],
+            moves(part, run, pairs)[chosen],
             color=look.color,
             linestyle=look.line,
             marker=look.marker,
             markersize=3,
-            label=f"{seed}",
+            label=seed,
         )
     axes.set_xlabel("Epoch")
     axes.set_ylabel("L2 distance")
+    if part.show == "ratio":
+        axes.set_ylabel("weight:gate L2 ratio")
+        axes.axhline(1.0, color="black", linewidth=0.8, gid="equal")
     legend(figure, Bottom(shown, {}, (), "", "", lines=True))
     footnote(figure, "By seed.", context.stamp)
     return figure

@@ -35,7 +35,9 @@ def available(part: Scatter, rows: pd.DataFrame) -> dict[str, str]:
     """Column -> text of the measures that the files have."""
     found = {}
     for columns, text in part.metrics:
-        column = next((c for c in columns if c in rows and rows[c].notna().any()), None)
+        column = next(
+            (c for c in columns if c in rows and bool(rows.loc[:, c].notna().any())), None
+        )
         if column is not None:
             found[column] = text
     return found
@@ -58,7 +60,7 @@ def draw(part: Scatter, context: Context, summary: pd.DataFrame, models: list[st
         )
         x = pd.Series(range(len(models))).to_numpy() + offsets(len(measures))[index]
         draw_series(axes, x, found, shown[measure], measure, line=False)
-    counts = summary.groupby("model")["n"].max()
+    counts = dict(zip(summary["model"], summary["n"], strict=True))
     texts = [
         f"{m}\n" + (NO_DATA.strip() if m in missing else f"n = {counts.get(m, 0)}") for m in models
     ]

@@ -21,14 +21,9 @@ NOTE = "Bars: 95 % intervals. Beside the points: runs that failed, of n."
 
 def render(part: Successes, context: Context) -> Product:
     """Reduce and estimate each panel, draw all."""
-    found = {}
-    for title, file, runs in part.panels:
-        if context.source.expect((file,), (title,)) is None:
-            continue
-        series = (Series((file,)),)
-        reduced = reduce_series(series, runs, context.source, context.setups)
-        by = ["model", "operation", runs.x]
-        found[title] = (runs.x, reduced, estimate(reduced.runs, by, context.estimators))
+    if part.panels not in context.memory:
+        context.memory[part.panels] = estimated(part, context)
+    found = context.memory[part.panels]
     models = legend_order(model for _, reduced, _ in found.values() for model in reduced.models)
     with drawing():
         figure = draw(part, context, found, models)
@@ -38,6 +33,19 @@ def render(part: Successes, context: Context) -> Product:
         for title, (_, _, summary) in found.items()
     }
     return Product(stem, figure, side=side)
+
+
+def estimated(part: Successes, context: Context) -> dict:
+    """Title -> swept column, runs and their summary, of the panels that have a file."""
+    found = {}
+    for title, file, runs in part.panels:
+        if context.source.expect((file,), (title,)) is None:
+            continue
+        series = (Series((file,)),)
+        reduced = reduce_series(series, runs, context.source, context.setups)
+        by = ["model", "operation", runs.x]
+        found[title] = (runs.x, reduced, estimate(reduced.runs, by, context.estimators))
+    return found
 
 
 def draw(part: Successes, context: Context, found: dict, models: list[str]):
@@ -73,7 +81,8 @@ def draw(part: Successes, context: Context, found: dict, models: list[str]):
                     fontsize=4.5,
                     color=shown[model].color,
                 )
-        axes.set_xlim(left=min(0.0, float(np.min(summary[x]))))
+        largest = float(np.max(summary[x]))
+        axes.set_xlim(-0.04 * largest, 1.06 * largest)
     legend(figure, Bottom(shown, {}, tuple(missing), "", "", lines=True))
     footnote(figure, NOTE, context.stamp)
     return figure

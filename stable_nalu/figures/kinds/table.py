@@ -47,7 +47,7 @@ def select(summary: pd.DataFrame, part: Table) -> pd.DataFrame:
         wanted = [
             pair in pairs for pair in zip(summary["operation"], summary["model"], strict=True)
         ]
-        summary = summary[wanted]
+        summary = summary.loc[wanted]
     places = {
         "operation": operation_order(summary["operation"]),
         "model": legend_order(summary["model"]),
@@ -111,7 +111,7 @@ def body_lines(rows: pd.DataFrame, part: Table, columns: Columns) -> list[str]:
     lines = []
     sizes = rows["operation"].value_counts(sort=False)
     last = None
-    for index, row in rows.iterrows():
+    for index, (_, row) in enumerate(rows.iterrows()):
         operation = str(row["operation"])
         starts = operation != last
         cells = []
@@ -137,18 +137,16 @@ def best_cells(rows: pd.DataFrame, part: Table, columns: Columns) -> set[tuple[o
     groups = rows.groupby(list(part.within), sort=False) if part.within else ()
     for _, group in groups:
         for name, *_ in columns:
-            values = group[name].astype(float)
-            values = values[np.isfinite(values)]
-            if values.empty:
-                continue
-            top = values.max() if name.startswith("success") else values.min()
-            best |= {(index, name) for index in values.index[values == top]}
+            values = {i: v for i, v in group.loc[:, name].items() if math.isfinite(v)}
+            if values:
+                top = (max if name.startswith("success") else min)(values.values())
+                best |= {(index, name) for index, value in values.items() if value == top}
     return best
 
 
 def cell(row: pd.Series, name: str, bold: bool) -> str:
     """A mean with the way to both ends of its interval."""
-    mean = float(row[name])
+    mean = float(row.loc[name])
     if not math.isfinite(mean):
         return "---"
     measure, statistic = name.rsplit(".", 1)
@@ -157,7 +155,7 @@ def cell(row: pd.Series, name: str, bold: bool) -> str:
     text = f"\\mathbf{{{center}}}" if bold else center
     if statistic != "mean":
         return f"${text}$"
-    lower, upper = float(row[f"{measure}.lower"]), float(row[f"{measure}.upper"])
+    lower, upper = float(row.loc[f"{measure}.lower"]), float(row.loc[f"{measure}.upper"])
     if not (math.isfinite(lower) and math.isfinite(upper)):
         return f"${text}$"
     return f"${text} {{~}}^{{+{write(upper - mean)}}}_{{-{write(mean - lower)}}}$"

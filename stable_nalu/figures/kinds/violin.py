@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from .digits import chosen_rows, model_places, read_digits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.collections import PolyCollection
 
 
 def render(part: Violin, context: Context) -> Product:
@@ -35,7 +36,7 @@ def render(part: Violin, context: Context) -> Product:
         axes.set_ylabel("model")
         footnote(figure, "Box: quartiles. Points: outliers.", context.stamp)
     stem = context.stem(part.stem)
-    side = chosen[["model", "name", "seed", "epoch", part.column]]
+    side = chosen.filter(["model", "name", "seed", "epoch", part.column])
     return Product(stem, figure, side={f"{stem}_plot_data": side})
 
 
@@ -44,18 +45,18 @@ def violins(
 ) -> None:
     """Violins with boxes; a label without values says so."""
     orientation = "horizontal" if horizontal else "vertical"
-    places = np.arange(1, len(labels) + 1)
+    places = range(1, len(labels) + 1)
     for place, some in zip(places, values, strict=True):
         if len(some) == 0:
-            at = (0.5, place) if horizontal else (place, 0.5)
+            x, y = (0.5, place) if horizontal else (place, 0.5)
             axis = axes.get_yaxis_transform() if horizontal else axes.get_xaxis_transform()
-            axes.text(*at, "no data", transform=axis, color=MISSING, ha="center", va="center")
+            axes.text(x, y, "no data", transform=axis, color=MISSING, ha="center", va="center")
             continue
         if len(some) > 1 and np.ptp(some) > 0:
             body = axes.violinplot(
                 [some], [place], orientation=orientation, widths=0.7, showextrema=False
             )
-            for shape in body["bodies"]:
+            for shape in cast("list[PolyCollection]", body["bodies"]):
                 shape.set(facecolor="cornflowerblue", alpha=0.8, edgecolor="0.3", linewidth=0.5)
         axes.boxplot(
             [some],
