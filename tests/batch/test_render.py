@@ -83,6 +83,7 @@ def test_slurm_options():
         "--cpus-per-task=2",
         "--mem=8G",
         "--time=12:30:00",
+        "--ignore-pbs",
         "--requeue",
         "--signal=B:TERM@120",
         "--open-mode=append",
