@@ -44,6 +44,9 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seeds", metavar="SEEDS", help="other seeds, as 0-4 or 0,3")
     parser.add_argument("--max-iterations", type=int, metavar="N", help="a quick look")
     parser.add_argument("--jobs", type=int, metavar="N", help="training processes (cores)")
+    parser.add_argument(
+        "--format", nargs="+", choices=("pdf", "png"), default=["pdf"], help="of figures (pdf)"
+    )
     parser.add_argument("--dry-run", action="store_true", help="print the commands, run nothing")
     arguments = parser.parse_args(argv)
     if arguments.key is None and not arguments.list:
@@ -63,7 +66,7 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     space = Workspace(arguments.out, arguments.max_iterations)
     space.use()
     jobs = arguments.jobs or usable_cores()
-    request = Request(experiment, models, space, chosen, jobs)
+    request = Request(experiment, models, space, chosen, jobs, arguments.format)
     check(request)
     if arguments.dry_run:
         show_commands(request)

@@ -23,13 +23,17 @@ from .workspace import Workspace
 
 @dataclass(frozen=True)
 class Request:
-    """What to reproduce. seeds: the published ones when None. processes: training at a time."""
+    """What to reproduce. seeds: the published ones when None. processes: training at a time.
+
+    formats: of the figures.
+    """
 
     experiment: Experiment
     models: Sequence[Model]
     space: Workspace
     seeds: list[int] | None
     processes: int
+    formats: Sequence[str] = ("pdf",)
 
     @property
     def words(self) -> list[str]:
@@ -90,7 +94,7 @@ def report(request: Request) -> None:
         _say(f"table {path}")
     if experiment.criterion == "benchmark":
         write_benchmark_thresholds(space)
-    _plot(experiment, space)
+    _plot(experiment, space, request.formats)
     if not experiment.criterion.startswith(JUDGED):
         return
     runs = judge(experiment, request.models, space, request.seeds, _say)
@@ -109,7 +113,7 @@ def report(request: Request) -> None:
     _say(f"comparison {path}: {agreeing} of {len(found)} success rates agree")
 
 
-def _plot(experiment: Experiment, space: Workspace) -> None:
+def _plot(experiment: Experiment, space: Workspace, formats: Sequence[str]) -> None:
     """Draw the figures of the experiment, as far as there is something to draw."""
     from stable_nalu.figures.entries import all_entries
     from stable_nalu.figures.product import Context
@@ -123,7 +127,7 @@ def _plot(experiment: Experiment, space: Workspace) -> None:
         entry = entries[key]
         source = Source(space.csv, entry.folders)
         try:
-            paths = render(entry, Context(key, entry.series, source), Output(space.figures))
+            paths = render(entry, Context(key, entry.series, source), Output(space.figures, formats))
         except (UsageError, ImportError) as error:
             _say(f"figure {key} not drawn: {error}")
             continue

@@ -16,9 +16,9 @@ from tests.batch.slurm_cluster import NoClusterError, running_cluster
 SCRIPT = "lfs_batch_jobs/single_layer_task/neurips_2021/sltr-in2.sh"
 WORDS = (
     *("0", "1", "--model", "nru", "--model", "sign-nmru"),
-    *("--runs-per-task", "9", "--max-iterations", "8000"),
+    *("--runs-per-task", "9", "--max-iterations", "5000"),
 )
-LONGEST = 200.0
+LONGEST = 300.0
 
 
 @pytest.fixture

@@ -5,16 +5,15 @@ import signal
 
 import pytest
 
-from stable_nalu.training import stack_run
 from tests.ensemble.kills import Kill, disturb
-from tests.ensemble.plans import assert_identical, train, trained
+from tests.ensemble.plans import assert_identical, start, trained
 
 FIFTY = (
     *("--layer-type", "ReRegualizedLinearMNAC", "--operation", "mul", "--nmu-noise"),
     *("--seed", "0-24", "--batch-size", "16", "--clip-grad-norm", "1"),
     *("--interpolation-range", "[1,2]", "[[-2,-1],[1,2]]", "--extrapolation-range", "[2,6]"),
     *("--regualizer-scaling-start", "500", "--regualizer-scaling-end", "2500"),
-    *("--max-iterations", "4000", "--log-interval", "50", "--checkpoint-interval", "120"),
+    *("--max-iterations", "3000", "--log-interval", "50", "--checkpoint-interval", "100"),
 )
 COMPILE_ALL = "from stable_nalu.training import stack_run; stack_run.WORK_WORTH_COMPILING = 0"
 
@@ -38,7 +37,9 @@ def assert_nothing_is_lost(root, words, count, before=""):
     codes = disturb(root / "disturbed", words, kills(count), before=before)
     assert 0 not in codes, "it was over before the last kill"
     for name, more in (("disturbed", ("--resume",)), ("undisturbed", ())):
-        assert train(root / name, "single_layer", *words, *more) == 0
+        process = start(root / name, "single_layer", *words, *more, before=before)
+        _, errors = process.communicate()
+        assert (process.returncode, errors) == (0, "")
     found = trained(root / "disturbed")
     assert len(found) == 50
     assert_identical(found, trained(root / "undisturbed"))
@@ -50,6 +51,5 @@ def test_twenty_kills(tmp_path):
 
 
 @pytest.mark.slow
-def test_kills_of_compiled_training(tmp_path, monkeypatch):
-    monkeypatch.setattr(stack_run, "WORK_WORTH_COMPILING", 0)
+def test_kills_of_compiled_training(tmp_path):
     assert_nothing_is_lost(tmp_path, (*FIFTY, "--workers", "1"), 5, COMPILE_ALL)
