@@ -18,6 +18,10 @@ from .pipeline import Request, check, report, show_commands, train
 from .workspace import Workspace
 
 
+EXIT_PARTLY = 1
+"""A figure lacks the data that it is drawn from."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Reproduce an experiment; the result is the exit code."""
     arguments = _parse(argv)
@@ -56,8 +60,6 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 def _reproduce(arguments: argparse.Namespace) -> int:
     experiment = find(arguments.key)
-    if not experiment.models:
-        raise UsageError(f"{experiment.key} has nothing to train: {experiment.note}")
     try:
         models = [experiment.model(key) for key in arguments.model] or list(experiment.models)
         chosen = seeds().read_all([arguments.seeds]) if arguments.seeds else None
@@ -74,5 +76,5 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     code = train(request)
     if code == EXIT_REQUEUE:
         return code
-    report(request)
-    return code
+    complete = report(request)
+    return code or (0 if complete else EXIT_PARTLY)
