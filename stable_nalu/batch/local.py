@@ -12,7 +12,9 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
+from stable_nalu.duration import duration
 from stable_nalu.errors import UsageError
+from stable_nalu.script import EXIT_INTERRUPTED
 
 from .job_script import ROOT
 from .work import EXIT_REQUEUE
@@ -22,6 +24,10 @@ _PAUSE = 0.05
 
 class _Stopped(BaseException):
     """A signal asked the whole of it to stop."""
+
+    def __init__(self, number: int):
+        super().__init__()
+        self.number = number
 
 
 def usable_cores() -> int:
@@ -40,13 +46,13 @@ def run_shards(
     """Run `batch.py WORDS --task N` for every N of `names`; 0 when all succeed.
 
     Output goes to `<logs>/task-<N>.out` and `.err`. A signal is passed on to all; what they save
-    is resumed by the same command with `--resume`.
+    is where the same command goes on.
     """
     try:
         logs.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"cannot write the log folder {logs}: {error.strerror}") from None
-    waiting = list(names)
+    waiting, started = list(names), time.monotonic()
     running: dict[int, subprocess.Popen[bytes]] = {}
     codes: dict[int, int] = {}
     before = {n: signal.signal(n, _stop) for n in (signal.SIGTERM, signal.SIGINT)}
@@ -58,10 +64,13 @@ def run_shards(
             for task in [t for t, process in running.items() if process.poll() is not None]:
                 codes[task] = running.pop(task).returncode
                 outcome = _outcome(codes[task], task, logs)
-                _say(f"[{len(codes)}/{len(names)}] {names[task]}: {outcome}")
+                left = (time.monotonic() - started) / len(codes) * (len(names) - len(codes))
+                rest = f", about {duration(left)} left" if left else ""
+                _say(f"[{len(codes)}/{len(names)}] {names[task]}: {outcome}{rest}")
             time.sleep(_PAUSE)
-    except _Stopped:
-        return _stop_all(running)
+    except _Stopped as stopped:
+        _stop_all(running)
+        return EXIT_INTERRUPTED if stopped.number == signal.SIGINT else EXIT_REQUEUE
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -84,17 +93,16 @@ def _outcome(code: int, task: int, logs: Path) -> str:
     return "done" if code == 0 else f"exit code {code}, see {logs / f'task-{task}.err'}"
 
 
-def _stop(_number: int, _frame: FrameType | None) -> NoReturn:
-    raise _Stopped
+def _stop(number: int, _frame: FrameType | None) -> NoReturn:
+    raise _Stopped(number)
 
 
-def _stop_all(running: dict[int, subprocess.Popen[bytes]]) -> int:
+def _stop_all(running: dict[int, subprocess.Popen[bytes]]) -> None:
     for process in running.values():
         process.terminate()
     for process in running.values():
         process.wait()
-    _say(f"stopped {len(running)} shards; go on with --resume")
-    return EXIT_REQUEUE
+    _say(f"stopped {len(running)} shards; the same command goes on")
 
 
 def _say(line: str) -> None:
