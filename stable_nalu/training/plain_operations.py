@@ -41,12 +41,13 @@ _define(
 _define("batch_product(Tensor x, Tensor y) -> Tensor", torch.bmm)
 _define("linear_product(Tensor x, Tensor W) -> Tensor", lambda x, W: torch.bmm(x, W.mT))
 _define("power(Tensor x, Tensor exponent) -> Tensor", torch.pow)
+_define("tanh_backward(Tensor grad, Tensor y) -> Tensor", torch.ops.aten.tanh_backward)
 for _function in (torch.exp, torch.log, torch.cos, torch.sin, torch.tanh, torch.sigmoid):
     _define(f"{_function.__name__}(Tensor x) -> Tensor", _function)
 
 plain = torch.ops.stable_nalu
 """`sum`, `norm`; `batch_product`: x y over the batch, x `(runs, m, batch)`, y `(runs, batch, n)`
--> `(runs, m, n)`; `linear_product`: x W^T, W `(runs, out, in)` -> `(runs, batch, out)`; `power`;
-and the functions of one tensor in `PLAIN_FUNCTIONS`."""
+-> `(runs, m, n)`; `linear_product`: x W^T, W `(runs, out, in)` -> `(runs, batch, out)`; `power`,
+`tanh_backward`; and the functions of one tensor in `PLAIN_FUNCTIONS`."""
 
 PLAIN_FUNCTIONS = frozenset({"exp", "log", "cos", "sin", "tanh", "sigmoid"})

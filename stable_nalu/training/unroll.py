@@ -387,6 +387,9 @@ class _Interpreter:
             cells[index] = tensor[(slice(None), slice(None), *index[2:])]
         return Cells(cells, tuple(shape), 1 - len(shape))
 
+    def _tanh_backward(self, node, grad, y):
+        return self._plainly(plain.tanh_backward, grad, y)
+
     def _sigmoid_backward(self, node, grad, y):
         """(grad (1 - y)) y, in torch's own order; compilers use another."""
         rest = self._pointwise(aten.rsub.Scalar, [y, 1.0], {})
