@@ -5,14 +5,14 @@ VENV ?= .venv
 RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 
-DEMO_ROOTS := TENSORBOARD_DIR='$(CURDIR)/tensorboard' SAVE_DIR='$(CURDIR)/save'
+DEMO := results/demo
 PYTEST := $(RUN) -m pytest -n auto --maxprocesses 8
 
 .PHONY: help demo test test-fast test-slow lint format types bench generated gallery check clean
 .DEFAULT_GOAL := help
 
 help:
-	@echo 'make demo       set up, train an NMU to multiply, export its figures, say whether it did'
+	@echo 'make demo       set up, reproduce a figure in small: train, export, summarise, draw, compare'
 	@echo 'make test       set up, run all tests'
 	@echo 'make test-fast  the tests for while you work, under three minutes'
 	@echo 'make test-slow  only the slow ones: trains every stored reference run'
@@ -36,13 +36,10 @@ $(INSTALLED): setup.py constraints.txt
 	@touch '$@'
 
 demo: $(INSTALLED)
-	$(DEMO_ROOTS) $(RUN) experiments/single_layer.py \
-	  --operation mul --layer-type ReRegualizedLinearMNAC --max-iterations 5000 \
-	  --regualizer-scaling-start 1000 --regualizer-scaling-end 2000 \
-	  --log-interval 500 --name-prefix demo --remove-existing-data --no-cuda
-	$(RUN) export/simple_function_static.py \
-	  --tensorboard-dir tensorboard/demo --csv-out results/demo.csv
-	@$(RUN) export/verdict.py --csv results/demo.csv
+	$(RUN) experiments/reproduce.py nips-sltr-in2 --model realnpu_modified --model nru \
+	  --model sign-nmru --seeds 0-4 --max-iterations 6000 --format png --out '$(DEMO)'
+	@echo 'figure: $(DEMO)/iterations-6000/figures/nips-sltr-in2.png'
+	@echo 'all of it, from logs to tables: $(DEMO)/iterations-6000'
 
 test: $(INSTALLED)
 	$(PYTEST) -m ''

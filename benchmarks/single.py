@@ -28,20 +28,21 @@ def rows() -> Iterator[Row]:
     loop = bare.BareLoop(bare.NMU(2), bare.multiply)
     with tempfile.TemporaryDirectory() as folder:
         os.environ["TENSORBOARD_DIR"] = folder
-        own, other = _in_turn(
+        own, other = in_turn(
             lambda: _iteration_of_a_run(),
             lambda: spent(lambda: loop.run(ITERATIONS)) / ITERATIONS,
         )
     ratio = own.cpu / other.cpu
     yield Row("NMU: single run / bare loop", ratio, "1.3", microseconds(own), microseconds(other))
-    own, other = _in_turn(
-        lambda: spent(lambda: _process("experiments/single_layer.py", "--help")),
-        lambda: spent(lambda: _process("-c", "import torch")),
+    own, other = in_turn(
+        lambda: spent(lambda: process("experiments/single_layer.py", "--help")),
+        lambda: spent(lambda: process("-c", "import torch")),
     )
     yield Row("--help / import torch", own.cpu / other.cpu, "1.5", seconds(own), seconds(other))
 
 
-def _in_turn(ours: Callable[[], Cost], theirs: Callable[[], Cost]) -> tuple[Cost, Cost]:
+def in_turn(ours: Callable[[], Cost], theirs: Callable[[], Cost]) -> tuple[Cost, Cost]:
+    """Medians of several turns each."""
     # The first time, files and caches are cold.
     ours()
     theirs()
@@ -64,5 +65,6 @@ def _train(iterations: int) -> None:
         run_script("single_layer", words.split())
 
 
-def _process(*words: str) -> None:
+def process(*words: str) -> None:
+    """Run Python with these words, from the root of the project."""
     subprocess.run([sys.executable, *words], cwd=ROOT, stdout=subprocess.DEVNULL, check=True)

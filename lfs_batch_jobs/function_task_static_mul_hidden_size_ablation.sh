@@ -21,6 +21,7 @@
 #SBATCH --cpus-per-task=1
 #SBATCH --mem=8G
 #SBATCH --time=24:00:00
+#SBATCH --ignore-pbs
 #SBATCH --requeue
 #SBATCH --signal=B:TERM@120
 #SBATCH --open-mode=append

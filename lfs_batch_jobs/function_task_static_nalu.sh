@@ -20,6 +20,7 @@
 #SBATCH --cpus-per-task=1
 #SBATCH --mem=2G
 #SBATCH --time=12:00:00
+#SBATCH --ignore-pbs
 #SBATCH --requeue
 #SBATCH --signal=B:TERM@120
 #SBATCH --open-mode=append

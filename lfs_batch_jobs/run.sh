@@ -36,8 +36,9 @@ exec >>"$logs/$job.out" 2>>"$logs/$job.err"
 # A signal interrupts `wait`: it is passed on, and the shard is waited for again.
 "$python" -u experiments/batch.py "$@" --task "$index" &
 shard=$!
+told=no
 signalled=no
-trap 'signalled=yes; kill -TERM "$shard" 2>/dev/null' TERM INT USR2
+trap 'told=yes; signalled=yes; kill -TERM "$shard" 2>/dev/null' TERM INT USR2
 wait "$shard"
 code=$?
 while [ "$signalled" = yes ]; do
@@ -46,8 +47,15 @@ while [ "$signalled" = yes ]; do
   code=$?
 done
 
-# 75: it was told to stop, has saved its state and wants to go on. LSF requeues such jobs itself.
+# 75: it was told to stop, has saved its state and wants to go on; 143: it had not begun yet.
+if [ "$told" = yes ] && [ "$code" -eq 143 ]; then
+  code=75
+fi
+# LSF requeues such jobs itself. A job that SLURM ends, cancelled or requeued by somebody else, is
+# not running any more.
 if [ "$code" -eq 75 ] && [ -n "${SLURM_ARRAY_TASK_ID:-}" ]; then
-  scontrol requeue "$job"
+  if [ "$(squeue --noheader --jobs "$job" --format %T)" = RUNNING ]; then
+    scontrol requeue "$job"
+  fi
 fi
 exit "$code"

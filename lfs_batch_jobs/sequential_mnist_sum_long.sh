@@ -23,6 +23,7 @@
 #SBATCH --cpus-per-task=2
 #SBATCH --mem=2G
 #SBATCH --time=06:00:00
+#SBATCH --ignore-pbs
 #SBATCH --requeue
 #SBATCH --signal=B:TERM@120
 #SBATCH --open-mode=append

@@ -6,7 +6,7 @@ import difflib
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from stable_nalu.catalogue.experiment import Experiment, Model, Resources
+from stable_nalu.catalogue.experiment import Experiment, Model, Resources, named
 from stable_nalu.catalogue.flags import words
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.errors import UsageError
@@ -58,13 +58,16 @@ class JobScript:
     def chosen(self, names: list[str]) -> dict[str, Model]:
         """The models of these names, all of them for none; UsageError for an unknown name."""
         models = self.named_models()
-        unknown = [name for name in names if name not in models]
-        if unknown:
-            raise UsageError(
-                f"argument --model: {self.name} has no model {unknown[0]!r}; "
-                f"choose from {', '.join(models)}"
-            )
-        return {name: models[name] for name in names or models}
+        chosen: dict[str, Model] = {}
+        for name in names or models:
+            key = named(models, name)
+            if key is None:
+                raise UsageError(
+                    f"argument --model: {self.name} has no model {name!r}; "
+                    f"choose from {', '.join(models)}"
+                )
+            chosen[key] = models[key]
+        return chosen
 
     def resources(self) -> Resources:
         """What suffices for every model."""

@@ -80,7 +80,10 @@ def headers(name: str, resources: Resources, site: Site, indices: Sequence[int])
 
 
 def slurm_options(name: str, resources: Resources, site: Site, indices: Sequence[int]) -> list[str]:
-    """Options of `sbatch`; output goes where the wrapper sends it, which makes the folder."""
+    """Options of `sbatch`; output goes where the wrapper sends it, which makes the folder.
+
+    `sbatch` would read the lines for LSF as well, and stop at those it does not know.
+    """
     hours, minutes = divmod(resources.minutes, 60)
     options = [
         f"--job-name={job_name(name)}",
@@ -90,6 +93,7 @@ def slurm_options(name: str, resources: Resources, site: Site, indices: Sequence
         f"--cpus-per-task={resources.cores}",
         f"--mem={resources.memory_gb}G",
         f"--time={hours:02}:{minutes:02}:00",
+        "--ignore-pbs",
         "--requeue",
         f"--signal=B:TERM@{60 * _WARNING_MINUTES}",
         "--open-mode=append",

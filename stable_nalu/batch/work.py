@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.util import module_from_spec, spec_from_file_location
 
 from stable_nalu.catalogue.expected import ExpectedRun, covering, is_runnable
@@ -28,22 +29,25 @@ def pending(shard: Shard, max_iterations: int | None = None) -> list[tuple[Comma
 def train_shard(shard: Shard, max_iterations: int | None = None) -> int:
     """Train what is left of a shard; the exit code of the first command that fails, else 0."""
     for command, runs in _plan(shard, max_iterations):
-        code = run_command(command)
+        code = run_command(command.line)
         if code not in (0, EXIT_DIVERGED):
             return code
         mark_finished(runs, tensorboard_root())
     return 0
 
 
-def run_command(command: Command) -> int:
-    """Run a training script in this process, which signals then reach; its exit code."""
-    path = ROOT / "experiments" / f"{command.script}.py"
-    spec = spec_from_file_location(f"experiments_{command.script}", path)
+def run_command(line: Sequence[str]) -> int:
+    """Run a script of the project in this process, which signals then reach; its exit code.
+
+    line: what stands behind `python3`.
+    """
+    path = ROOT / line[0]
+    spec = spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None or not path.exists():
         raise UsageError(f"there is no {path}")
     script = module_from_spec(spec)
     spec.loader.exec_module(script)
-    return script.main(list(command.words))
+    return script.main(list(line[1:]))
 
 
 def _plan(shard: Shard, max_iterations: int | None) -> list[tuple[Command, list[ExpectedRun]]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .flags import Flags, flags, gathered, merged, seeds_text, words
@@ -233,16 +233,24 @@ class Experiment:
         """Iterations of all runs together."""
         return sum(model.iterations for model in self.models)
 
-    def model(self, key: str) -> Model:
-        """The model of that key; KeyError lists the others."""
-        for model in self.models:
-            if model.key == key:
-                return model
-        raise KeyError(f"{self.key} has no model {key!r}; it has {self.model_keys()}")
+    def model(self, name: str) -> Model:
+        """The model of that key, or of that name in the figure; KeyError lists all keys."""
+        key = named({model.key: model for model in self.models}, name)
+        if key is None:
+            raise KeyError(f"{self.key} has no model {name!r}; it has {self.model_keys()}")
+        return next(model for model in self.models if model.key == key)
 
     def model_keys(self) -> str:
         """Keys of all models, for messages."""
         return ", ".join(model.key for model in self.models)
+
+
+def named(models: Mapping[str, Model], name: str) -> str | None:
+    """The key that a user means: itself, or the one model of that label (`nmru`: NMRU)."""
+    if name in models:
+        return name
+    found = [key for key, model in models.items() if model.label.casefold() == name.casefold()]
+    return found[0] if len(found) == 1 else None
 
 
 def runs(experiment: Experiment) -> list[list[str]]:

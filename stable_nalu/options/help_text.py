@@ -11,24 +11,26 @@ from .flag import Flag, FlagGroup
 _WIDTH = 98
 _COLUMN = 26
 _LISTS_LAYERS = "--layer-type"
+_SWEEPS = (
+    "Flags marked [sweep] take several values; the command then trains every combination of them, "
+    "except that interpolation and extrapolation ranges are paired."
+)
 
 
-def format_help(name: str, summary: str, example: str, groups: Sequence[FlagGroup]) -> str:
+def format_help(
+    script: str, summary: str, example: str, groups: Sequence[FlagGroup], *, trains: bool = True
+) -> str:
     """Summary, example, and a section a group."""
     lines = [
-        f"usage: python3 experiments/{name}.py [--flag VALUE ...]",
+        f"usage: python3 {script} [--flag VALUE ...]",
         "",
         *textwrap.wrap(summary, _WIDTH),
         "",
         "example:",
-        *_command_lines(f"python3 experiments/{name}.py {example}"),
-        "",
-        *textwrap.wrap(
-            "Flags marked [sweep] take several values; the command then trains every combination "
-            "of them, except that interpolation and extrapolation ranges are paired.",
-            _WIDTH,
-        ),
+        *_command_lines(f"python3 {script} {example}"),
     ]
+    if trains:
+        lines += ["", *textwrap.wrap(_SWEEPS, _WIDTH)]
     for group in groups:
         lines += ["", f"{group.title}:"]
         for flag in group.flags:

@@ -28,6 +28,8 @@ class ScriptSpec:
     checks: each raises OptionError for a configuration that cannot be run.
     refused: flags of published scripts that are not accepted, and why.
     fixed: what a configuration reads for flags that other scripts take and this one does not.
+    folder: where the script is.
+    trains: whether it does, or looks at what was trained.
     """
 
     name: str
@@ -39,6 +41,8 @@ class ScriptSpec:
     refused: Mapping[str, str] = field(default_factory=dict[str, str])
     fixed: Mapping[str, Any] = field(default_factory=dict[str, Any])
     separator: str = "_"
+    folder: str = "experiments"
+    trains: bool = True
 
     @cached_property
     def flags(self) -> tuple[Flag, ...]:
@@ -130,7 +134,8 @@ class ScriptSpec:
 
     def format_help(self) -> str:
         """Text of --help."""
-        return format_help(self.name, self.summary, self.example, self.groups)
+        script = f"{self.folder}/{self.name}.py"
+        return format_help(script, self.summary, self.example, self.groups, trains=self.trains)
 
     def _check_length(self, config: Config) -> None:
         length = len(self.leaf(config).encode())

@@ -18,6 +18,10 @@ from .pipeline import Request, check, report, show_commands, train
 from .workspace import Workspace
 
 
+EXIT_PARTLY = 1
+"""A figure lacks the data that it is drawn from."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Reproduce an experiment; the result is the exit code."""
     arguments = _parse(argv)
@@ -44,6 +48,9 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seeds", metavar="SEEDS", help="other seeds, as 0-4 or 0,3")
     parser.add_argument("--max-iterations", type=int, metavar="N", help="a quick look")
     parser.add_argument("--jobs", type=int, metavar="N", help="training processes (cores)")
+    parser.add_argument(
+        "--format", nargs="+", choices=("pdf", "png"), default=["pdf"], help="of figures (pdf)"
+    )
     parser.add_argument("--dry-run", action="store_true", help="print the commands, run nothing")
     arguments = parser.parse_args(argv)
     if arguments.key is None and not arguments.list:
@@ -53,8 +60,6 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 def _reproduce(arguments: argparse.Namespace) -> int:
     experiment = find(arguments.key)
-    if not experiment.models:
-        raise UsageError(f"{experiment.key} has nothing to train: {experiment.note}")
     try:
         models = [experiment.model(key) for key in arguments.model] or list(experiment.models)
         chosen = seeds().read_all([arguments.seeds]) if arguments.seeds else None
@@ -63,7 +68,7 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     space = Workspace(arguments.out, arguments.max_iterations)
     space.use()
     jobs = arguments.jobs or usable_cores()
-    request = Request(experiment, models, space, chosen, jobs)
+    request = Request(experiment, models, space, chosen, jobs, arguments.format)
     check(request)
     if arguments.dry_run:
         show_commands(request)
@@ -71,5 +76,5 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     code = train(request)
     if code == EXIT_REQUEUE:
         return code
-    report(request)
-    return code
+    complete = report(request)
+    return code or (0 if complete else EXIT_PARTLY)

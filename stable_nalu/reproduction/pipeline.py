@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from stable_nalu.batch.local import run_shards
 from stable_nalu.batch.shard import Shard, shards
-from stable_nalu.batch.work import pending
+from stable_nalu.batch.work import pending, run_command
 from stable_nalu.catalogue.expected import is_runnable
 from stable_nalu.catalogue.experiment import Experiment, Model
 from stable_nalu.catalogue.flags import seeds_text
@@ -17,19 +17,24 @@ from stable_nalu.catalogue.published import published
 from stable_nalu.errors import UsageError
 
 from .compare import as_text, compare
+from .other_tables import other_tables
 from .tables import JUDGED, csv_name, export, judge, summarise, write_benchmark_thresholds
 from .workspace import Workspace
 
 
 @dataclass(frozen=True)
 class Request:
-    """What to reproduce. seeds: the published ones when None. processes: training at a time."""
+    """What to reproduce. seeds: the published ones when None. processes: training at a time.
+
+    formats: of the figures.
+    """
 
     experiment: Experiment
     models: Sequence[Model]
     space: Workspace
     seeds: list[int] | None
     processes: int
+    formats: Sequence[str] = ("pdf",)
 
     @property
     def words(self) -> list[str]:
@@ -61,7 +66,7 @@ def show_commands(request: Request) -> None:
     """Print every command that a reproduction would run."""
     space = request.space
     _say(f"export TENSORBOARD_DIR={shlex.quote(str(space.tensorboard))}")
-    _say(f"export SAVE_DIR={shlex.quote(str(space.base / 'save'))}")
+    _say(f"export SAVE_DIR={shlex.quote(str(space.save))}")
     for shard in request.shards().values():
         for command, _ in pending(shard, space.max_iterations):
             _say(f"python3 {shlex.join(command.line)}")
@@ -69,13 +74,15 @@ def show_commands(request: Request) -> None:
         folders = ["--tensorboard-dir", str(space.tensorboard / prefix)]
         words = [*folders, "--csv-out", str(space.csv / csv)]
         _say(f"python3 export/simple_function_static.py {shlex.join(words)}")
+    for table in other_tables(request.experiment, request.models, space):
+        _say(f"python3 {shlex.join(table.line)}")
 
 
 def train(request: Request) -> int:
     """Train what is not trained yet; the exit code."""
     left = request.shards()
     if not left:
-        _say("all runs are trained")
+        _say("all runs are trained" if request.models else request.experiment.note)
         return 0
     _say(f"training {sum(shard.runs for shard in left.values())} runs in {len(left)} shards")
     names = {i: shard.name for i, shard in left.items()}
@@ -83,16 +90,27 @@ def train(request: Request) -> int:
     return run_shards(request.words, names, logs, processes=request.processes)
 
 
-def report(request: Request) -> None:
-    """Export, summarise, plot and compare."""
+def report(request: Request) -> bool:
+    """Export, summarise, plot and compare; whether all figures could be drawn."""
     experiment, space = request.experiment, request.space
     for path in export(request.models, space):
         _say(f"table {path}")
     if experiment.criterion == "benchmark":
         write_benchmark_thresholds(space)
-    _plot(experiment, space)
-    if not experiment.criterion.startswith(JUDGED):
-        return
+    for table in other_tables(experiment, request.models, space):
+        if table.source is None or table.source.exists():
+            run_command(table.line)
+        else:
+            _say(f"no saved model {table.source}")
+    complete = _plot(request)
+    if experiment.criterion.startswith(JUDGED) and request.models:
+        _judge(request)
+    return complete
+
+
+def _judge(request: Request) -> None:
+    """Which runs solved their task, in summary and beside the published numbers."""
+    experiment, space = request.experiment, request.space
     runs = judge(experiment, request.models, space, request.seeds, _say)
     summarise(experiment, runs, space)
     _say(f"summary {space.summaries / experiment.key}.csv")
@@ -109,28 +127,32 @@ def report(request: Request) -> None:
     _say(f"comparison {path}: {agreeing} of {len(found)} success rates agree")
 
 
-def _plot(experiment: Experiment, space: Workspace) -> None:
-    """Draw the figures of the experiment, as far as there is something to draw."""
+def _plot(request: Request) -> bool:
+    """Draw the figures of the experiment; whether there was data for each of them."""
     from stable_nalu.figures.entries import all_entries
     from stable_nalu.figures.product import Context
     from stable_nalu.figures.render import Output, render
     from stable_nalu.figures.source import Source
 
-    entries = all_entries()
-    for key in experiment.figure_keys:
+    space, entries = request.space, all_entries()
+    complete = True
+    for key in request.experiment.figure_keys:
         if key not in entries:
             continue
         entry = entries[key]
         source = Source(space.csv, entry.folders)
+        output = Output(space.figures, request.formats)
         try:
-            paths = render(entry, Context(key, entry.series, source), Output(space.figures))
+            paths = render(entry, Context(key, entry.series, source), output)
         except (UsageError, ImportError) as error:
             _say(f"figure {key} not drawn: {error}")
+            complete = False
             continue
         for path in paths:
             _say(f"figure {path}")
         for warning in source.warnings:
             _say(f"  {warning}")
+    return complete
 
 
 def _say(line: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from stable_nalu.batch.job_script import ROOT
 from stable_nalu.batch.shard import how_to_run
-from stable_nalu.catalogue.expected import expected_runs
+from stable_nalu.catalogue.expected import ExpectedRun, expected_runs
 from stable_nalu.catalogue.experiment import Experiment, Model
 from stable_nalu.reader import TensorboardMetricReader
 from stable_nalu.reader.export import ArithmeticMatcher, export_csv, open_reader, worker_processes
@@ -75,7 +75,7 @@ def judge(
             run.name.removeprefix(f"{model.prefix}/"): model.key
             for model in models
             if csv_name(model) == csv
-            for run in _expected(model, seeds, space.max_iterations)
+            for run in runs_of(model, seeds, space.max_iterations)
         }
         runs = judge_runs([space.csv / csv], judgement, warn)
         runs = runs[runs["name"].isin(list(keys))].copy()
@@ -84,7 +84,10 @@ def judge(
     return pd.concat(parts, ignore_index=True)
 
 
-def _expected(model: Model, seeds: Sequence[int] | None, max_iterations: int | None):
+def runs_of(
+    model: Model, seeds: Sequence[int] | None, max_iterations: int | None
+) -> list[ExpectedRun]:
+    """The runs of a model, as a reproduction of that length trains them."""
     extra = how_to_run(model, model.variants[0], max_iterations) if max_iterations else None
     return expected_runs(model, seeds, extra)
 

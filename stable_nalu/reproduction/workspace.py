@@ -27,6 +27,11 @@ class Workspace:
         return self.base / "tensorboard"
 
     @property
+    def save(self) -> Path:
+        """Models and checkpoints."""
+        return self.base / "save"
+
+    @property
     def csv(self) -> Path:
         """Exported tables; the figures' commands call it the CSV folder."""
         return self.base / "csv"
@@ -49,4 +54,4 @@ class Workspace:
     def use(self) -> None:
         """Let this process and those it starts log and save here."""
         os.environ["TENSORBOARD_DIR"] = str(self.tensorboard)
-        os.environ["SAVE_DIR"] = str(self.base / "save")
+        os.environ["SAVE_DIR"] = str(self.save)

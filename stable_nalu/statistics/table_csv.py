@@ -47,14 +47,24 @@ def format_table(columns: Iterable[str], rows: Iterable[Mapping[str, object]]) -
 
 
 def write_table(path: Path, columns: Iterable[str], rows: Iterable[Mapping[str, object]]) -> None:
-    """Write the file whole or not at all."""
-    try:
-        with atomic_text_file(path) as file:
-            file.write(format_table(columns, rows))
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from None
+    """Write the file whole or not at all; its folder is made."""
+    _write_text(path, format_table(columns, rows))
 
 
 def write_frame(path: Path, table: pd.DataFrame) -> None:
     """Write a data frame, without its index."""
     write_table(path, table.columns, table.to_dict("records"))
+
+
+def write_plain_frame(path: Path, table: pd.DataFrame) -> None:
+    """Write a data frame as exporters do: nothing quoted, a missing cell empty, `inf`."""
+    _write_text(path, table.to_csv(index=False))
+
+
+def _write_text(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_text_file(path) as file:
+            file.write(text)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from None

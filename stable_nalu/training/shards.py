@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from stable_nalu.options import Config, ScriptSpec
@@ -19,12 +19,21 @@ WORK_OF_A_PROCESS = 1_000_000
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """A run, its name, its first iteration and the saved state that it continues from, if any."""
+    """A run, its name, its first iteration and the saved state that it continues from, if any.
+
+    stack_runs: runs of the stack that the plan puts it in, finished ones too.
+    """
 
     config: Config
     name: str
     start: int = 0
     source: Path | None = None
+    stack_runs: int = 1
+
+    @property
+    def stack_work(self) -> int:
+        """Iterations of its stack, summed over runs, done or not: the same whenever it resumes."""
+        return self.stack_runs * (self.config.max_iterations + 1)
 
 
 def granted_cores() -> int:
@@ -74,4 +83,7 @@ def _largest(group: Sequence[PlannedRun], runs: Sequence[PlannedRun], workers: i
 def _parts(group: Sequence[PlannedRun], largest: int) -> list[list[PlannedRun]]:
     count = math.ceil(len(group) / largest)
     bounds = [round(k * len(group) / count) for k in range(count + 1)]
-    return [list(group[a:b]) for a, b in zip(bounds, bounds[1:], strict=False)]
+    return [
+        [replace(run, stack_runs=b - a) for run in group[a:b]]
+        for a, b in zip(bounds, bounds[1:], strict=False)
+    ]

@@ -74,7 +74,8 @@ def train_stack(
         for run in runs:
             settle(run)
         recorder = Recorder(writers, stacked=session.stacked)
-        trainer = _build_trainer(session, recorder, view)
+        worthwhile = runs[0].stack_work >= WORK_WORTH_COMPILING
+        trainer = _build_trainer(session, recorder, view, may_compile=worthwhile)
         if checkpoints:
             trainer.set_state([checkpoint["progress"] for checkpoint in checkpoints])
             view.line("Checkpoint loaded")
@@ -83,7 +84,9 @@ def train_stack(
         return _train(session, trainer, view, interruption)
 
 
-def _build_trainer(session: Session, recorder: Recorder, view: View) -> Trainer:
+def _build_trainer(
+    session: Session, recorder: Recorder, view: View, *, may_compile: bool
+) -> Trainer:
     first = session.configs[0]
     best = BestModel(session) if first.save_best_model else None
 
@@ -100,23 +103,20 @@ def _build_trainer(session: Session, recorder: Recorder, view: View) -> Trainer:
         session.data,
         recorder,
         stacked=session.stacked,
-        compiled=CompiledStep(session.step) if _is_worth_compiling(session) else None,
+        compiled=CompiledStep(session.step) if may_compile and _can_be_compiled(session) else None,
         reset_run=session.reset_run,
         on_log=on_log,
         on_message=view.line,
     )
 
 
-def _is_worth_compiling(session: Session) -> bool:
+def _can_be_compiled(session: Session) -> bool:
     first = session.configs[0]
-    # All work of the stack, done or not: a resumed stack trains with the same code.
-    work = len(session.configs) * (first.max_iterations + 1)
     return (
         session.stacked
         and not first.no_compile
         and first.input_size <= WIDEST_COMPILED
         and not first.verbose
-        and work >= WORK_WORTH_COMPILING
         and CompiledStep.supports(session.model)
     )
 

@@ -6,6 +6,7 @@ import multiprocessing
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
@@ -56,6 +57,8 @@ def _start(script: str, share: Share) -> Worker:
     context = multiprocessing.get_context("spawn")
     receiving, sending = context.Pipe(duplex=False)
     process = context.Process(target=_work, args=(script, share, sending), daemon=False)
+    # The first process of this kind starts a helper, which would unblock the signals below.
+    resource_tracker.ensure_running()
     # Inherited by the worker: signals wait until it can handle them.
     signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
     try:

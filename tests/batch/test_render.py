@@ -61,7 +61,7 @@ def test_all_models_of_a_script_have_their_own_name():
 
 def test_an_unknown_model_names_the_others():
     with pytest.raises(UsageError, match="choose from realnpu_baseline, realnpu_modified, nru"):
-        JOB_SCRIPTS["single_layer_task/neurips_2021/sltr-in2"].chosen(["nmru"])
+        JOB_SCRIPTS["single_layer_task/neurips_2021/sltr-in2"].chosen(["nmu"])
 
 
 def test_a_script_is_found_by_file_name_and_by_figure():
@@ -83,6 +83,7 @@ def test_slurm_options():
         "--cpus-per-task=2",
         "--mem=8G",
         "--time=12:30:00",
+        "--ignore-pbs",
         "--requeue",
         "--signal=B:TERM@120",
         "--open-mode=append",

@@ -89,10 +89,15 @@ def train(root: Path, script: str, *words: str) -> int:
         return load_script(script).main([*COMMON, *words])
 
 
-def start(root: Path, script: str, *words: str, **keywords) -> subprocess.Popen[str]:
-    """A script in a process group of its own, its output in pipes."""
+def start(
+    root: Path, script: str, *words: str, before: str = "", **keywords
+) -> subprocess.Popen[str]:
+    """A script in a process group of its own, its output in pipes; `before` is run first."""
+    path = str(ROOT / "experiments" / f"{script}.py")
+    run = f"import runpy\n{before}\nrunpy.run_path({path!r}, run_name='__main__')"
+    program = ["-c", run] if before else [path]
     return subprocess.Popen(
-        [sys.executable, str(ROOT / "experiments" / f"{script}.py"), *COMMON, *words],
+        [sys.executable, *program, *COMMON, *words],
         env={**os.environ, **environment(root)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -2,12 +2,12 @@
 
 import random
 import signal
-import time
 
 import pytest
 
 from stable_nalu.training import checkpoint
-from tests.ensemble.plans import assert_identical, start, train, trained
+from tests.ensemble.kills import Kill, disturb
+from tests.ensemble.plans import assert_identical, train, trained
 
 NOISY = ("--layer-type", "ReRegualizedLinearMNAC", "--operation", "mul", "--nmu-noise")
 RANGES = (
@@ -108,19 +108,6 @@ def test_a_resumed_plan_is_cut_like_the_whole(tmp_path, capsys):
     assert_identical(trained(tmp_path / "cut"), trained(tmp_path / "whole"))
 
 
-def disturb(root, words, moments, signals):
-    """Run, stop in the middle and resume, for every moment (seconds of training)."""
-    for seconds, number in zip(moments, signals, strict=True):
-        process = start(root, "single_layer", *words, "--resume")
-        for line in process.stdout:
-            if "stack(s)" in line or "already trained" in line:
-                break
-        time.sleep(seconds)
-        process.send_signal(number)
-        _, errors = process.communicate(timeout=120)
-        assert process.returncode in (0, 75, -number), errors
-
-
 LONG = (
     *("--seed", "0-1", *NOISY, *RANGES),
     *("--max-iterations", "2400", "--log-interval", "300", "--checkpoint-interval", "100"),
@@ -129,8 +116,8 @@ LONG = (
 
 def test_three_kills(tmp_path):
     dice = random.Random(3)
-    moments = [dice.uniform(0.1, 0.5) for _ in range(3)]
-    disturb(tmp_path / "disturbed", LONG, moments, [signal.SIGKILL] * 3)
+    kills = [Kill(signal.SIGKILL, seconds=dice.uniform(0.1, 0.5)) for _ in range(3)]
+    disturb(tmp_path / "disturbed", LONG, kills)
     for root, more in (("undisturbed", ()), ("disturbed", ("--resume",))):
         assert train(tmp_path / root, "single_layer", *LONG, *more) == 0
     assert_identical(trained(tmp_path / "disturbed"), trained(tmp_path / "undisturbed"))

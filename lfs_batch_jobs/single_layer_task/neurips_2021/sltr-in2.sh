@@ -42,6 +42,7 @@
 #SBATCH --cpus-per-task=1
 #SBATCH --mem=2G
 #SBATCH --time=00:40:00
+#SBATCH --ignore-pbs
 #SBATCH --requeue
 #SBATCH --signal=B:TERM@120
 #SBATCH --open-mode=append

@@ -1,0 +1,92 @@
+"""From finished runs to a figure: the export against a bare parser, and drawing by the clock."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from tensorboardX.proto.event_pb2 import Event
+from tensorboardX.proto.summary_pb2 import Summary
+from tensorboardX.record_writer import RecordWriter
+
+from stable_nalu.figures.catalogue import find
+from stable_nalu.figures.specimen import Extent, write_specimen
+from stable_nalu.training.run import run_script
+
+from .clock import spent
+from .ensemble import NMU, SINGLE_LAYER_RANGES
+from .single import in_turn, process
+from .table import Row, seconds
+
+STEPS = 51
+KEY = "nips-in10-nmru-ablation"
+"""A figure of five models and nine ranges."""
+
+_PARSER = "benchmarks.parse_events"
+MOST = 10.0
+"""Seconds of CPU time that it may take."""
+
+TAGS = (
+    "metric/valid/interpolation",
+    "metric/test/extrapolation",
+    "network/layer_1/mnac/W/sparsity_error",
+    *(f"other/{place}" for place in range(9)),
+)
+
+
+def export() -> Iterator[Row]:
+    """225 runs of 51 logged steps, command against command."""
+    with tempfile.TemporaryDirectory() as folder:
+        own, single = Path(folder, "own"), Path(folder, "single")
+        names = _train(own)
+        for name in names:
+            _write_event_per_value(single / name)
+        for root, title in (
+            (own, "export of 225 runs / parsing their files"),
+            (single, "the same, files with an event for each value"),
+        ):
+            csv = str(Path(folder, "out.csv"))
+            command = ("export/simple_function_static.py", "--tensorboard-dir", str(root))
+            exported, parsed = in_turn(
+                lambda command=command, csv=csv: spent(lambda: process(*command, "--csv-out", csv)),
+                lambda root=root: spent(lambda: process("-m", _PARSER, str(root))),
+            )
+            ratio = exported.cpu / parsed.cpu
+            yield Row(title, ratio, "2", seconds(exported), seconds(parsed))
+
+
+def figure() -> Iterator[Row]:
+    """Reading, summarising and drawing 5 models x 225 runs with 51 logged steps, as a PDF."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_specimen(find(KEY), Path(folder), Extent(seeds=25, rows=STEPS))
+        command = ("export/plot.py", KEY, "--csv-dir", folder, "--out-dir", folder)
+        process(*command)
+        cost = spent(lambda: process(*command))
+        title = "figure of 5 models x 225 runs / its limit"
+        yield Row(title, cost.cpu / MOST, "1", seconds(cost), f"{MOST:g} s")
+
+
+def _train(root: Path) -> list[str]:
+    """Runs of 51 iterations, all of them logged; their names."""
+    os.environ["TENSORBOARD_DIR"] = str(root.parent)
+    words = f"{NMU} {SINGLE_LAYER_RANGES} --seed 0-24 --no-cuda --no-save --name-prefix {root.name}"
+    words += f" --max-iterations {STEPS - 1} --log-interval 1"
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        run_script("single_layer", words.split())
+    return sorted(path.name for path in root.iterdir())
+
+
+def _write_event_per_value(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    writer = RecordWriter(str(folder / "events.out.tfevents.0.host"))
+    writer.write(Event(wall_time=0.0, file_version="brain.Event:2").SerializeToString())
+    for step in range(STEPS):
+        for place, tag in enumerate(TAGS):
+            value = Summary.Value(tag=tag, simple_value=1 / (1 + step + place))
+            event = Event(wall_time=float(step), step=1000 * step, summary=Summary(value=[value]))
+            writer.write(event.SerializeToString())
+    writer.close()

@@ -1,0 +1,54 @@
+"""What is decided of a stack when a plan is cut stays decided when it resumes."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from stable_nalu.options import SCRIPTS
+from stable_nalu.training import stack_run
+from stable_nalu.training.resume import SavedState, continued
+from stable_nalu.training.shards import PlannedRun, shards
+from stable_nalu.training.task import TASKS
+
+SPEC = SCRIPTS["single_layer"]
+WORDS = ("--layer-type", "NMRU", "--seed", "0-3", "--max-iterations", "99")
+
+
+def planned():
+    configs = SPEC.plan(WORDS).configs
+    return [PlannedRun(config, SPEC.run_name(config)) for config in configs]
+
+
+def test_the_work_of_a_stack_is_that_of_all_its_runs():
+    (stack,) = shards(SPEC, planned(), 1)
+    assert [run.stack_work for run in stack] == [400] * 4
+    halves = shards(SPEC, planned(), 2)
+    assert [run.stack_work for half in halves for run in half] == [200] * 4
+
+
+def test_resuming_leaves_the_work_as_it_was():
+    """With some runs ahead of the others, and with all of them near the end."""
+    (stack,) = shards(SPEC, planned(), 1)
+    states = {run.name: {90: SavedState(Path("a"), 90, None, False)} for run in stack}
+    states[stack[0].name] = {50: SavedState(Path("b"), 50, None, False)}
+    parts = continued(stack, states)
+    assert sorted(len(part) for part in parts) == [1, 3]
+    assert {run.stack_work for part in parts for run in part} == {400}
+
+
+def test_code_is_compiled_by_the_work_of_the_plan(tmp_path, monkeypatch):
+    """Whatever is left of it."""
+    chosen = []
+
+    def note(*arguments, may_compile):
+        chosen.append(may_compile)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(stack_run, "_build_trainer", note)
+    monkeypatch.setattr(stack_run, "WORK_WORTH_COMPILING", 400)
+    (stack,) = shards(SPEC, planned(), 1)
+    for runs in (stack, stack[:2], [replace(run, stack_runs=3) for run in stack]):
+        try:
+            stack_run.train_stack(SPEC, TASKS["single_layer"], runs, None, None)
+        except KeyboardInterrupt:
+            pass
+    assert chosen == [True, True, False]
