@@ -36,10 +36,12 @@ $(INSTALLED): setup.py constraints.txt
 	@touch '$@'
 
 demo: $(INSTALLED)
-	$(RUN) experiments/reproduce.py nips-sltr-in2 --model realnpu_modified --model nru \
-	  --model sign-nmru --seeds 0-4 --max-iterations 6000 --format png --out '$(DEMO)'
-	@echo 'figure: $(DEMO)/iterations-6000/figures/nips-sltr-in2.png'
-	@echo 'all of it, from logs to tables: $(DEMO)/iterations-6000'
+	$(RUN) experiments/reproduce.py robust-benchmark_sltr_mul --model MNAC --model NMU \
+	  --model RealNPU --seeds 0-4 --max-iterations 25000 --format png --out '$(DEMO)'
+	@echo
+	@echo 'The figure:     $(DEMO)/iterations-25000/figures/benchmark_sltr_mul_op-mul.png'
+	@echo 'Its numbers:    $(DEMO)/iterations-25000/summary'
+	@echo 'Logs and models: tensorboard and save in $(DEMO)/iterations-25000'
 
 test: $(INSTALLED)
 	$(PYTEST) -m ''

@@ -13,10 +13,12 @@ from pathlib import Path
 from stable_nalu.atomic_file import atomic_text_file
 from stable_nalu.batch.generated_files import batch_files
 from stable_nalu.options import flag_tables, layer_table
+from stable_nalu.reproduction import experiment_table
 
 GENERATED: dict[Path, Callable[[str], str]] = {
     flag_tables.DOCUMENT: flag_tables.refreshed,
     layer_table.DOCUMENT: layer_table.refreshed,
+    experiment_table.DOCUMENT: experiment_table.refreshed,
     **batch_files(),
 }
 """Path -> function from the file's present text to what it should be."""

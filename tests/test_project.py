@@ -11,6 +11,7 @@ from setuptools import find_packages
 
 from stable_nalu import __version__
 from stable_nalu.options import SCRIPTS
+from stable_nalu.reproduction.command import main as reproduce
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
@@ -48,8 +49,9 @@ def anchors(document: Path) -> set[str]:
 
 
 def commands() -> list[list[str]]:
-    """Words of every indented command of the README that runs a script."""
-    text = README.replace("\\\n", " ")
+    """Words of every indented command of README and docs that runs a script."""
+    documents = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
+    text = f"{README}\n{documents}".replace("\\\n", " ")
     lines = re.findall(r"^ {4}(python3 (?:experiments|export)/.+)$", text, re.MULTILINE)
     return [shlex.split(line)[1:] for line in lines]
 
@@ -67,14 +69,16 @@ def test_links_lead_somewhere(document):
 
 def test_the_readme_shows_every_training_script():
     shown = {Path(words[0]).stem for words in commands() if words[0].startswith("experiments/")}
-    assert shown == set(SCRIPTS)
+    assert shown == {*SCRIPTS, "reproduce"}
 
 
 @pytest.mark.parametrize("words", commands(), ids=lambda words: Path(words[0]).stem)
 def test_commands_of_the_readme_can_be_run(words):
     script, *arguments = words
     assert (ROOT / script).is_file()
-    if script.startswith("experiments/"):
+    if script == "experiments/reproduce.py":
+        assert reproduce([*arguments, *([] if "--list" in arguments else ["--dry-run"])]) == 0
+    elif script.startswith("experiments/"):
         assert len(SCRIPTS[Path(script).stem].plan(arguments)) >= 1
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from stable_nalu.catalogue.expected import is_runnable
 from stable_nalu.catalogue.experiment import Model
 from stable_nalu.errors import UsageError
+from stable_nalu.script import exit_code
 from stable_nalu.training.checkpoint import tensorboard_root
 
 from .arguments import parse, passed_on, seeds_of, site_of
@@ -26,11 +27,7 @@ from .work import pending, train_shard
 def main(argv: Sequence[str] | None = None) -> int:
     """Do what the command line asks for; the result is the exit code."""
     arguments = parse(argv)
-    try:
-        return _list() if arguments.list else _run(arguments)
-    except UsageError as error:
-        sys.stderr.write(f"batch.py: error: {error}\n")
-        return 2
+    return exit_code("batch.py", lambda: _list() if arguments.list else _run(arguments))
 
 
 def _list() -> int:

@@ -13,6 +13,7 @@ from types import FrameType
 from typing import NoReturn
 
 from stable_nalu.errors import UsageError
+from stable_nalu.script import EXIT_INTERRUPTED
 
 from .job_script import ROOT
 from .work import EXIT_REQUEUE
@@ -22,6 +23,10 @@ _PAUSE = 0.05
 
 class _Stopped(BaseException):
     """A signal asked the whole of it to stop."""
+
+    def __init__(self, number: int):
+        super().__init__()
+        self.number = number
 
 
 def usable_cores() -> int:
@@ -40,7 +45,7 @@ def run_shards(
     """Run `batch.py WORDS --task N` for every N of `names`; 0 when all succeed.
 
     Output goes to `<logs>/task-<N>.out` and `.err`. A signal is passed on to all; what they save
-    is resumed by the same command with `--resume`.
+    is where the same command goes on.
     """
     try:
         logs.mkdir(parents=True, exist_ok=True)
@@ -60,8 +65,9 @@ def run_shards(
                 outcome = _outcome(codes[task], task, logs)
                 _say(f"[{len(codes)}/{len(names)}] {names[task]}: {outcome}")
             time.sleep(_PAUSE)
-    except _Stopped:
-        return _stop_all(running)
+    except _Stopped as stopped:
+        _stop_all(running)
+        return EXIT_INTERRUPTED if stopped.number == signal.SIGINT else EXIT_REQUEUE
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -84,17 +90,16 @@ def _outcome(code: int, task: int, logs: Path) -> str:
     return "done" if code == 0 else f"exit code {code}, see {logs / f'task-{task}.err'}"
 
 
-def _stop(_number: int, _frame: FrameType | None) -> NoReturn:
-    raise _Stopped
+def _stop(number: int, _frame: FrameType | None) -> NoReturn:
+    raise _Stopped(number)
 
 
-def _stop_all(running: dict[int, subprocess.Popen[bytes]]) -> int:
+def _stop_all(running: dict[int, subprocess.Popen[bytes]]) -> None:
     for process in running.values():
         process.terminate()
     for process in running.values():
         process.wait()
-    _say(f"stopped {len(running)} shards; go on with --resume")
-    return EXIT_REQUEUE
+    _say(f"stopped {len(running)} shards; the same command goes on")
 
 
 def _say(line: str) -> None:

@@ -249,7 +249,8 @@ def named(models: Mapping[str, Model], name: str) -> str | None:
     """The key that a user means: itself, or the one model of that label (`nmru`: NMRU)."""
     if name in models:
         return name
-    found = [key for key, model in models.items() if model.label.casefold() == name.casefold()]
+    wanted = name.casefold()
+    found = [k for k, m in models.items() if wanted in (k.casefold(), m.label.casefold())]
     return found[0] if len(found) == 1 else None
 
 

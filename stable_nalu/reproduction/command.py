@@ -12,11 +12,11 @@ from stable_nalu.batch.work import EXIT_REQUEUE
 from stable_nalu.catalogue.index import find
 from stable_nalu.errors import UsageError
 from stable_nalu.options.kinds import seeds
+from stable_nalu.script import EXIT_INTERRUPTED, exit_code
 
 from .listing import listing
 from .pipeline import Request, check, report, show_commands, train
 from .workspace import Workspace
-
 
 EXIT_PARTLY = 1
 """A figure lacks the data that it is drawn from."""
@@ -25,14 +25,14 @@ EXIT_PARTLY = 1
 def main(argv: Sequence[str] | None = None) -> int:
     """Reproduce an experiment; the result is the exit code."""
     arguments = _parse(argv)
-    try:
+
+    def obey() -> int:
         if arguments.list:
             sys.stdout.write(listing(usable_cores()))
             return 0
         return _reproduce(arguments)
-    except UsageError as error:
-        sys.stderr.write(f"reproduce.py: error: {error}\n")
-        return 2
+
+    return exit_code("reproduce.py", obey)
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -74,7 +74,7 @@ def _reproduce(arguments: argparse.Namespace) -> int:
         show_commands(request)
         return 0
     code = train(request)
-    if code == EXIT_REQUEUE:
+    if code in (EXIT_REQUEUE, EXIT_INTERRUPTED):
         return code
     complete = report(request)
     return code or (0 if complete else EXIT_PARTLY)

@@ -142,8 +142,11 @@ def _plot(request: Request) -> bool:
         entry = entries[key]
         source = Source(space.csv, entry.folders)
         output = Output(space.figures, request.formats)
+        series = entry.series
+        if len(request.models) < len(request.experiment.models):
+            series = tuple(one for one in series if source.find(one.files)) or series
         try:
-            paths = render(entry, Context(key, entry.series, source), output)
+            paths = render(entry, Context(key, series, source), output)
         except (UsageError, ImportError) as error:
             _say(f"figure {key} not drawn: {error}")
             complete = False

@@ -100,6 +100,7 @@ def _versions() -> dict[str, str | None]:
         "python": platform.python_version(),
         "torch": version("torch"),
         "numpy": version("numpy"),
+        "scipy": version("scipy"),
         "stable_nalu": stable_nalu.__version__,
     }
 

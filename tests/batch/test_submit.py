@@ -40,16 +40,45 @@ def submit(tmp_path, *words):
     return command.main([SCRIPT, *words, "--log-dir", str(tmp_path / "logs")])
 
 
+LSF_JOB = """\
+#!/usr/bin/env bash
+#SBATCH --job-name=sltr-in2
+#SBATCH --array=0-1
+#SBATCH --nodes=1
+#SBATCH --ntasks=1
+#SBATCH --cpus-per-task=1
+#SBATCH --mem=2G
+#SBATCH --time=00:40:00
+#SBATCH --ignore-pbs
+#SBATCH --requeue
+#SBATCH --signal=B:TERM@120
+#SBATCH --open-mode=append
+#SBATCH --output=/dev/null
+#SBATCH --partition=batch
+#BSUB -J "sltr-in2[1-2]"
+#BSUB -n 1
+#BSUB -R "span[hosts=1]"
+#BSUB -R "rusage[mem=2GB]"
+#BSUB -W 0:40
+#BSUB -r
+#BSUB -Q "75"
+#BSUB -wa "TERM" -wt "2"
+#BSUB -o /dev/null
+#BSUB -q compute
+
+set -e
+export STABLE_NALU_ROOT={root}
+export STABLE_NALU_LOGS={logs}
+
+exec bash "$STABLE_NALU_ROOT/lfs_batch_jobs/run.sh" {script} 0 9 --model realnpu_modified
+"""
+
+
 def test_lsf_gets_the_job_on_standard_input(record, tmp_path, capsys):
     assert submit(tmp_path, "0", "9", "--scheduler", "lsf", "--model", "realnpu_modified") == 0
     words, text = record("bsub")
     assert words == []
-    lines = text.splitlines()
-    assert '#BSUB -J "sltr-in2[1-2]"' in lines
-    assert "#BSUB -q compute" in lines
-    assert "#BSUB -W 0:40" in lines
-    assert f"export STABLE_NALU_ROOT={ROOT}" in lines
-    assert lines[-1].endswith(f'run.sh" {SCRIPT} 0 9 --model realnpu_modified')
+    assert text == LSF_JOB.format(root=ROOT, logs=tmp_path / "logs", script=SCRIPT)
     assert "Job <7> is submitted" in capsys.readouterr().out
 
 

@@ -34,9 +34,7 @@ def in_this_process(monkeypatch):
 def test_no_experiment_is_forgotten():
     found = {key for keys in KEYS.values() for key in keys}
     trained = {
-        key
-        for key, e in EXPERIMENTS.items()
-        if any(model.script in SCRIPTS for model in e.models)
+        key for key, e in EXPERIMENTS.items() if any(model.script in SCRIPTS for model in e.models)
     }
     assert found == trained
     assert len(found) == 57

@@ -3,6 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from stable_nalu.options import SCRIPTS
 from stable_nalu.training import stack_run
 from stable_nalu.training.resume import SavedState, continued
@@ -47,8 +49,6 @@ def test_code_is_compiled_by_the_work_of_the_plan(tmp_path, monkeypatch):
     monkeypatch.setattr(stack_run, "WORK_WORTH_COMPILING", 400)
     (stack,) = shards(SPEC, planned(), 1)
     for runs in (stack, stack[:2], [replace(run, stack_runs=3) for run in stack]):
-        try:
+        with pytest.raises(KeyboardInterrupt):
             stack_run.train_stack(SPEC, TASKS["single_layer"], runs, None, None)
-        except KeyboardInterrupt:
-            pass
     assert chosen == [True, True, False]

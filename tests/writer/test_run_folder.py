@@ -59,7 +59,7 @@ def test_a_run_folder_holds_one_visible_file_and_the_record(finished):
     assert content["script"] == "single_layer"
     assert content["config"] == CONFIG | {"interpolation_range": [1, 2]}
     assert content["command"] == "python3 experiments/single_layer.py"
-    assert set(content["versions"]) == {"python", "torch", "numpy", "stable_nalu"}
+    assert set(content["versions"]) == {"python", "torch", "numpy", "scipy", "stable_nalu"}
     assert content["versions"]["stable_nalu"] == stable_nalu.__version__
     assert "git_revision" in content
 

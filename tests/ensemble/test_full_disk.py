@@ -1,0 +1,91 @@
+"""A disk that fills up stops training in one line; what was saved last is whole and goes on."""
+
+import resource
+import signal
+import subprocess
+from contextlib import contextmanager
+
+import pytest
+import torch
+
+from tests.ensemble.plans import assert_identical, start, train, trained
+
+WORDS = (
+    *("--layer-type", "NMRU", "--operation", "mul", "--seed", "0-2", "--batch-size", "4"),
+    *("--max-iterations", "600", "--log-interval", "2", "--checkpoint-interval", "20"),
+)
+
+
+def limit_files():
+    """Files that outgrow 60 kB cannot be written."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
+
+
+@contextmanager
+def small_disk(folder):
+    """A file system of 220 kB; the result gives it more room."""
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=220k", "tmpfs", folder]
+    try:
+        mounted = subprocess.run(command, capture_output=True).returncode == 0
+    except FileNotFoundError:
+        mounted = False
+    if not mounted:
+        pytest.skip("a file system of its own needs root")
+    try:
+        yield lambda: subprocess.run(["mount", "-o", "remount,size=20m", folder], check=True)
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
+def assert_stops(root, **keywords):
+    """With one line of error, and with states of all runs that can be read."""
+    process = start(root, "single_layer", *WORDS, **keywords)
+    _, errors = process.communicate()
+    (line,) = errors.splitlines()
+    assert process.returncode == 2
+    assert line.startswith(f"single_layer.py: error: cannot write {root}")
+    files = list((root / "save" / "t").glob("[!.]*.pth"))
+    saved = [torch.load(path, weights_only=True)["epoch"] for path in files]
+    assert len(saved) == 3
+    assert all(20 <= epoch < 600 for epoch in saved)
+
+
+def assert_goes_on(root, undisturbed):
+    """With room, it ends as if nothing had happened."""
+    assert train(root, "single_layer", *WORDS, "--resume") == 0
+    assert train(undisturbed, "single_layer", *WORDS) == 0
+    assert_identical(trained(root), trained(undisturbed))
+
+
+@pytest.mark.slow
+def test_a_file_that_cannot_grow(tmp_path):
+    assert_stops(tmp_path / "full", preexec_fn=limit_files)
+    assert_goes_on(tmp_path / "full", tmp_path / "undisturbed")
+
+
+@pytest.mark.slow
+def test_a_disk_without_room(tmp_path):
+    with small_disk(tmp_path / "full") as enlarge:
+        assert_stops(tmp_path / "full")
+        enlarge()
+        assert_goes_on(tmp_path / "full", tmp_path / "undisturbed")
+
+
+@pytest.mark.slow
+def test_a_second_process_is_refused(tmp_path):
+    """And the first one does not notice."""
+    words = (*WORDS[:-6], "--max-iterations", "500000", "--log-interval", "100", "--no-compile")
+    first = start(tmp_path, "single_layer", *words)
+    for line in first.stdout:
+        if line.startswith("train 0"):
+            break
+    second = start(tmp_path, "single_layer", *words, "--resume")
+    _, errors = second.communicate()
+    assert second.returncode == 2
+    assert f"in use by process {first.pid} on " in errors
+    assert first.poll() is None
+    first.terminate()
+    _, errors = first.communicate()
+    assert (first.returncode, errors) == (75, "")
