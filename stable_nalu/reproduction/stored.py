@@ -11,6 +11,7 @@ from stable_nalu.batch.progress import State, state_of
 from stable_nalu.catalogue.expected import ExpectedRun
 from stable_nalu.catalogue.experiment import Experiment
 from stable_nalu.catalogue.index import EXPERIMENTS
+from stable_nalu.errors import UsageError
 from stable_nalu.training.checkpoint import tensorboard_root
 
 from .cost import Session, add_sessions, read_sessions
@@ -57,21 +58,31 @@ def keep(
     sessions: Iterable[Session],
     data: Path = DATA,
 ) -> pd.DataFrame:
-    """Add finished runs to what is kept of an experiment; a run that is there is replaced.
+    """Add the finished runs of a reproduction to what is kept of it; what is kept then.
 
     judged: one row a run, `name` without the experiment's prefix. expected: the same runs, as
     planned, below the present log folder.
     """
     import pandas as pd
 
+    return add(experiment, pd.DataFrame(_rows(judged, expected)), sessions, data)
+
+
+def add(
+    experiment: Experiment, new: pd.DataFrame, sessions: Iterable[Session], data: Path = DATA
+) -> pd.DataFrame:
+    """Write rows of runs to what is kept; a run that is there already is replaced."""
+    import pandas as pd
+
     from stable_nalu.statistics.table_csv import write_plain_frame
 
-    new = pd.DataFrame(_rows(experiment, judged, expected))
     path = path_of(experiment.key, data)
     if path.exists():
         old = read(experiment.key, data)
-        identity = [c for c in identifying(experiment, new) if c in old.columns]
-        new = pd.concat([new, old], ignore_index=True).drop_duplicates(identity)
+        new = pd.concat([new, old], ignore_index=True) if len(new) else old
+        new = new.drop_duplicates(identifying(experiment, new))
+    if new.empty:
+        raise UsageError(f"no run of {experiment.key} is finished; there is nothing to keep")
     columns = [*identifying(experiment, new), "iterations", *OUTCOME]
     table = _in_order(experiment, new[columns])
     write_plain_frame(path, table.map(_whole))
@@ -100,9 +111,7 @@ def sessions_of(key: str, data: Path = DATA) -> list[Session]:
     return read_sessions(cost_of(key, data))
 
 
-def _rows(
-    experiment: Experiment, judged: pd.DataFrame, expected: Iterable[ExpectedRun]
-) -> list[dict[str, Any]]:
+def _rows(judged: pd.DataFrame, expected: Iterable[ExpectedRun]) -> list[dict[str, Any]]:
     root = tensorboard_root()
     planned = {(r.model.key, r.name.removeprefix(f"{r.model.prefix}/")): r for r in expected}
     rows = []

@@ -1,0 +1,41 @@
+"""From kept results to the files of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from stable_nalu.atomic_file import atomic_text_file
+from stable_nalu.catalogue.index import EXPERIMENTS
+from stable_nalu.errors import UsageError
+
+from ..stored import DATA, stored_keys
+from . import headline, html, markdown
+from .contents import page
+from .section import result
+
+DRAWING = "headline.svg"
+
+
+def write_page(data: Path = DATA) -> list[Path]:
+    """Write `index.html`, `README.md` and the headline drawing beside the folder of results."""
+    results = [result(EXPERIMENTS[key], data) for key in stored_keys(data)]
+    found = headline.findings(data)
+    blocks = page(results, found, data.parent, DRAWING)
+    files = {
+        "index.html": html.render(blocks),
+        "README.md": markdown.render(blocks),
+        DRAWING: headline.drawing(found) + "\n",
+    }
+    return _write(data.parent, files)
+
+
+def _write(folder: Path, files: dict[str, str]) -> Sequence[Path]:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            with atomic_text_file(folder / name) as file:
+                file.write(text)
+    except OSError as error:
+        raise UsageError(f"cannot write {folder}: {error.strerror}") from None
+    return [folder / name for name in files]
