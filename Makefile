@@ -36,8 +36,8 @@ $(INSTALLED): setup.py constraints.txt
 	@touch '$@'
 
 demo: $(INSTALLED)
-	$(RUN) experiments/reproduce.py robust-benchmark_sltr_mul --model MNAC --model NMU \
-	  --model RealNPU --seeds 0-4 --max-iterations 25000 --format png --out '$(DEMO)'
+	$(RUN) experiments/reproduce.py robust-benchmark_sltr_mul --model NMU --model RealNPU \
+	  --seeds 0-4 --max-iterations 25000 --format png --out '$(DEMO)'
 	@echo
 	@echo 'The figure:     $(DEMO)/iterations-25000/figures/benchmark_sltr_mul_op-mul.png'
 	@echo 'Its numbers:    $(DEMO)/iterations-25000/summary'

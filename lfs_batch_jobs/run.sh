@@ -54,7 +54,8 @@ fi
 # LSF requeues such jobs itself. A job that SLURM ends, cancelled or requeued by somebody else, is
 # not running any more.
 if [ "$code" -eq 75 ] && [ -n "${SLURM_ARRAY_TASK_ID:-}" ]; then
-  if [ "$(squeue --noheader --jobs "$job" --format %T)" = RUNNING ]; then
+  state="$(squeue --noheader --jobs "$job" --format %T)" || state=RUNNING
+  if [ "$state" = RUNNING ]; then
     scontrol requeue "$job"
   fi
 fi

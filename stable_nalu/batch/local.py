@@ -12,6 +12,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
+from stable_nalu.duration import duration
 from stable_nalu.errors import UsageError
 from stable_nalu.script import EXIT_INTERRUPTED
 
@@ -51,7 +52,7 @@ def run_shards(
         logs.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"cannot write the log folder {logs}: {error.strerror}") from None
-    waiting = list(names)
+    waiting, started = list(names), time.monotonic()
     running: dict[int, subprocess.Popen[bytes]] = {}
     codes: dict[int, int] = {}
     before = {n: signal.signal(n, _stop) for n in (signal.SIGTERM, signal.SIGINT)}
@@ -63,7 +64,9 @@ def run_shards(
             for task in [t for t, process in running.items() if process.poll() is not None]:
                 codes[task] = running.pop(task).returncode
                 outcome = _outcome(codes[task], task, logs)
-                _say(f"[{len(codes)}/{len(names)}] {names[task]}: {outcome}")
+                left = (time.monotonic() - started) / len(codes) * (len(names) - len(codes))
+                rest = f", about {duration(left)} left" if left else ""
+                _say(f"[{len(codes)}/{len(names)}] {names[task]}: {outcome}{rest}")
             time.sleep(_PAUSE)
     except _Stopped as stopped:
         _stop_all(running)

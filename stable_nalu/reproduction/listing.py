@@ -8,13 +8,13 @@ from stable_nalu.catalogue.expected import is_runnable
 from stable_nalu.catalogue.experiment import Experiment
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.catalogue.papers import PAPERS
+from stable_nalu.duration import duration
 
 from .stored import DATA, path_of
 
 RATES = {"simple_function_static": 8_000.0}
 RATE_OF_SINGLE_MODULES = 25_000.0
 """Iterations a second and core, all runs of a stack counted: rough, for stacks of 50 runs."""
-_UNITS = ((86400 * 365, "years"), (86400, "days"), (3600, "h"), (60, "min"))
 
 
 def seconds_here(experiment: Experiment, cores: int) -> float | None:
@@ -25,16 +25,6 @@ def seconds_here(experiment: Experiment, cores: int) -> float | None:
         model.iterations / RATES.get(model.script, RATE_OF_SINGLE_MODULES) / cores
         for model in experiment.models
     )
-
-
-def duration(seconds: float | None) -> str:
-    """Such as `3 h`."""
-    if seconds is None:
-        return "not runnable"
-    for size, unit in _UNITS:
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds:.0f} s"
 
 
 def listing(cores: int, data: Path = DATA) -> str:
@@ -65,7 +55,8 @@ def _lines(experiment: Experiment, numbers: str, cores: int, data: Path) -> list
     each = sorted({m.length(variant) for m in experiment.models for variant in m.variants})
     lengths = f"{each[0]:,}" if len(each) == 1 else f"{each[0]:,} to {each[-1]:,}"
     keys = ", ".join(model.key for model in experiment.models)
-    time = duration(seconds_here(experiment, cores))
+    seconds = seconds_here(experiment, cores)
+    time = "not runnable" if seconds is None else duration(seconds)
     told = f"{head}\n      {experiment.runs} runs x {lengths} iterations, {time}; models {keys}"
     path = path_of(experiment.key, data)
     if not path.exists():

@@ -122,13 +122,17 @@ def _rows(judged: pd.DataFrame, expected: Iterable[ExpectedRun]) -> list[dict[st
         config = run.config.as_dict()
         length, interval = config["max_iterations"], config["log_interval"]
         # A run that diverges is logged no more.
-        diverged = row["size"] < length // interval + 1
-        short = {name: _rounded(row[name]) for name in _ROUNDED}
-        if not _same_side(short[TEST_ERROR], row[TEST_ERROR], row["threshold"]):
-            short[TEST_ERROR] = row[TEST_ERROR]
-        row |= short | {"iterations": length, "solved": int(row["solved"])}
-        rows.append({str(name): cell for name, cell in row.items()} | {"diverged": int(diverged)})
+        diverged = int(row["size"] < length // interval + 1)
+        rows.append(compact(row) | {"iterations": length, "diverged": diverged})
     return rows
+
+
+def compact(row: dict[Any, Any]) -> dict[str, Any]:
+    """A judged run with errors in few digits, on the same side of its threshold."""
+    short = {name: _rounded(row[name]) for name in _ROUNDED}
+    if not _same_side(short[TEST_ERROR], row[TEST_ERROR], row["threshold"]):
+        short[TEST_ERROR] = row[TEST_ERROR]
+    return {str(name): cell for name, cell in row.items()} | short | {"solved": int(row["solved"])}
 
 
 def _rounded(value: float) -> float:

@@ -78,9 +78,8 @@ def judge(
             for run in runs_of(model, seeds, space.max_iterations)
         }
         runs = judge_runs([space.csv / csv], judgement, warn)
-        runs = runs[runs["name"].isin(list(keys))].copy()
-        runs["model"] = [keys[name] for name in runs["name"]]
-        parts.append(runs)
+        runs["model"] = [keys.get(name) for name in runs["name"]]
+        parts.append(runs.dropna(subset=["model"]))
     return pd.concat(parts, ignore_index=True)
 
 

@@ -80,7 +80,8 @@ def _collect(
             told = True
             for process in working.values():
                 process.terminate()
-        for connection in wait(list(working), POLL_SECONDS):
+        ready = wait(list(working), POLL_SECONDS)
+        for connection in [one for one in working if one in ready]:
             try:
                 kind, *arguments = connection.recv()
             except EOFError:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from stable_nalu.batch.job_script import ROOT
+from stable_nalu.batch.work import run_command
 from tests.batch.slurm_cluster import NoClusterError, running_cluster
 
 SCRIPT = "lfs_batch_jobs/single_layer_task/neurips_2021/sltr-in2.sh"
@@ -48,18 +49,14 @@ def batch(root, *words, **environment):
 
 def table(root):
     """The exported rows of all runs, without their wall time."""
-    path = root / "runs.csv"
-    subprocess.run(
-        [
-            *(sys.executable, "export/simple_function_static.py"),
-            *("--tensorboard-dir", root / "tensorboard" / "sltr-in2", "--csv-out", path),
-        ],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-    )
-    with path.open(newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = []
+    for model in ("nru", "sign-nmru"):
+        path = root / f"{model}.csv"
+        runs = str(root / "tensorboard" / "sltr-in2" / model)
+        words = ["--tensorboard-dir", runs, "--csv-out", str(path)]
+        assert run_command(["export/simple_function_static.py", *words]) == 0
+        with path.open(newline="") as file:
+            rows += list(csv.DictReader(file))
     return [{k: v for k, v in row.items() if k != "wall.time"} for row in rows]
 
 

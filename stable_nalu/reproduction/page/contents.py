@@ -8,8 +8,8 @@ from pathlib import Path
 from stable_nalu.catalogue.experiment import Experiment
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.catalogue.papers import PAPERS
+from stable_nalu.duration import duration
 
-from ..listing import duration
 from . import headline, section
 from .blocks import UNKNOWN, Block, Bullets, Drawing, Heading, Paragraph, Table
 from .notes import note, place, read_notes, read_reasons, reason
@@ -22,14 +22,13 @@ INTRODUCTION = (
     "`python3 experiments/reproduce.py --report` writes this page from them."
 )
 READING = (
-    "**Success rate**: share of runs whose test error, at the logged step with the lowest "
+    "Success rate: share of runs whose test error, at the logged step with the lowest "
     "validation error, is below the threshold of the task; solved of all runs in round brackets, "
     "Wilson's 95 % interval in square ones.",
-    "**Solved at**: first logged step with a test error below the threshold, of solved runs; "
-    "**sparsity error**: at the step that the run is judged at, of solved runs. Means and "
-    "intervals are estimated as in the papers (`docs/fidelity.md` and `export/summarize.py` say "
-    "how), which is not the arithmetic mean.",
-    "**agrees**: the two 95 % intervals overlap. **differs**: they do not. **–**: not published, "
+    "Solved at: first logged step with a test error below the threshold, of solved runs; "
+    "sparsity error: at the step that the run is judged at, of solved runs. Means and intervals "
+    "are those of the papers' estimators (see `export/summarize.py --help`), not arithmetic means.",
+    "agrees: the two 95 % intervals overlap. differs: they do not. –: not published, "
     "or without an interval. A published limit (`below …`) agrees when our interval reaches it.",
     "In drawings, hollow squares are published rates, filled circles are ours, bars are intervals.",
 )
@@ -54,7 +53,7 @@ def page(
         headline.table(found),
         Drawing([headline.drawing(found)], "Success rates, published and here", drawing),
         Heading(2, "How to read it", "reading"),
-        Bullets([text.replace("**", "") for text in READING]),
+        Bullets(READING),
         Heading(2, "Overview", "overview"),
         *_overview(results),
         *_figures(results),
@@ -177,5 +176,3 @@ def _origin(results: Sequence[Result]) -> list[Block]:
         Paragraph(text),
         Table(("revision", "versions"), rows),
     ]
-
-

@@ -28,7 +28,8 @@ def panel(title: str, marks: Sequence[Mark], *, horizontal: bool = False) -> str
 
 
 def _standing(title: str, marks: Sequence[Mark]) -> str:
-    left, top, bottom = 34, 24, 8 + 6.2 * max(len(mark.label) for mark in marks) * 0.8
+    longest = max(len(mark.label) for mark in marks)
+    left, top, bottom = max(34, 3.8 * longest), 24, 5.4 * longest + 14
     width = max(left + _STEP * len(marks) + 8, left + 6.4 * len(title))
     parts = [f'<text x="2" y="13" font-weight="600">{escape(title)}</text>']
     right = left + _STEP * len(marks)
@@ -50,7 +51,7 @@ def _standing(title: str, marks: Sequence[Mark]) -> str:
         parts.append(
             f'<text x="{x + 4:g}" y="{y:g}" text-anchor="end" {turned}>{escape(mark.label)}</text>'
         )
-    return _svg(width, top + _LENGTH + bottom + 10, title, marks, parts)
+    return _svg(width, top + _LENGTH + bottom, title, marks, parts)
 
 
 def _lying(title: str, marks: Sequence[Mark]) -> str:

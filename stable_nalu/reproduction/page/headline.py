@@ -135,5 +135,3 @@ def _counts(claim: Claim, model: str, data: Path) -> tuple[int, int] | None:
         return None
     chosen = runs_at(_known(claim, model), read(claim.experiment, data))
     return (int(chosen["solved"].sum()), len(chosen)) if len(chosen) else None
-
-

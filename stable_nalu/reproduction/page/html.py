@@ -38,6 +38,7 @@ th { background: #f0f0f0; min-width: 4.5rem; }
   h2, h3 { break-after: avoid; }
 }
 """
+_LINK = re.compile(r"\[((?:[^][]|\[[^][]*\])+)\]\(([^)\s]+)\)")
 _LONG = 40
 """Letters from which a cell is broken into lines."""
 
@@ -82,4 +83,4 @@ def _cell(text: str) -> str:
 
 def _text(text: str) -> str:
     safe = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text, quote=False))
-    return re.sub(r"\[([^]]+)\]\(([^)\s]+)\)", r'<a href="\2">\1</a>', safe)
+    return _LINK.sub(r'<a href="\2">\1</a>', safe)

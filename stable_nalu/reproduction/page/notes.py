@@ -8,9 +8,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from stable_nalu.catalogue.experiment import Experiment
+from stable_nalu.duration import duration
 from stable_nalu.errors import UsageError
 
-from ..listing import duration, seconds_here
+from ..listing import seconds_here
 from .rows import Row
 
 NOTES, REASONS = "notes.md", "not_run.csv"
@@ -64,4 +65,6 @@ def reason(reasons: list[tuple[str, str]], experiment: Experiment) -> str:
     if not experiment.models:
         return experiment.note
     seconds = seconds_here(experiment, CORES)
+    if seconds is None:
+        return "not run: its training script is missing"
     return f"not run so far; all of it takes about {duration(seconds)} on {CORES} cores"

@@ -69,9 +69,7 @@ def rows_of(experiment: Experiment, runs: pd.DataFrame) -> list[Row]:
     return found
 
 
-def _row(
-    model: str, label: str, point: str, runs: pd.DataFrame, known: list[Published]
-) -> Row:
+def _row(model: str, label: str, point: str, runs: pd.DataFrame, known: list[Published]) -> Row:
     found = comparison(known[0], runs) if known else None
     return Row(model, label, point, int(runs["solved"].sum()), len(runs), summary_of(runs), found)
 

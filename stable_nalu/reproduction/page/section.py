@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from stable_nalu.catalogue.experiment import Experiment
 from stable_nalu.catalogue.published import PublishedSeeds, published_seeds
+from stable_nalu.duration import duration
 from stable_nalu.statistics.intervals import wilson
 
 from ..cost import Session
-from ..listing import duration
 from ..stored import read, sessions_of
 from . import texts
 from .blocks import UNKNOWN, Block, Command, Drawing, Heading, Paragraph, Table
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 ORIGINAL_SECONDS = 8 * 3600 / 5e6
 """Of one core for one iteration: the papers state 8 hours for 5 million."""
 
+_LEGEND = "Success rates: hollow squares published, filled circles here, bars 95 % intervals."
 HEAD = (
     "model",
     "point",
@@ -78,7 +79,7 @@ def blocks(found: Result) -> list[Block]:
         Paragraph(f"{where or 'In no figure'}. Key `{experiment.key}`. {experiment.note}".strip()),
         Command(f"python3 experiments/reproduce.py {experiment.key} --keep"),
         Paragraph(" ".join((_extent(found), cost(found), _shortened(found))).strip()),
-        Drawing(_panels(found.rows), "Success rates with 95 % intervals; numbers in the table."),
+        Drawing(_panels(found.rows), _LEGEND),
         table(found.rows),
     ]
     if not any(row.comparison for row in found.rows):
@@ -95,6 +96,7 @@ def table(rows: Sequence[Row]) -> Table:
 
 
 def cells(row: Row) -> list[str]:
+    """One row of the table, under `HEAD`."""
     known, ours = row.published, row.summary
     marks = [texts.OVERLAP[found] for found in row.agreement.values()]
     return [
@@ -139,13 +141,13 @@ def cost(found: Result) -> str:
     original = duration(found.iterations * ORIGINAL_SECONDS)
     at_most = "" if found.runs["iterations"].max() >= 1e6 else "at most "
     here = (
-        f"{sum(s.runs for s in found.sessions):,} of these runs were trained by this command, in "
+        f"This command trained {sum(s.runs for s in found.sessions):,} runs, in "
         f"{duration(sum(s.cpu_seconds for s in found.sessions))} of CPU time "
-        f"({duration(sum(s.wall_seconds for s in found.sessions))} by the clock); "
+        f"({duration(sum(s.wall_seconds for s in found.sessions))} by the clock)"
         if found.sessions
-        else "All of them were trained for other figures; "
+        else "All of them were trained with other figures"
     )
-    return f"{here}the original would take {at_most}{original} of one core."
+    return f"{here}; the original would take {at_most}{original} of one core."
 
 
 def _extent(found: Result) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from stable_nalu.atomic_file import atomic_text_file
@@ -18,7 +17,10 @@ DRAWING = "headline.svg"
 
 
 def write_page(data: Path = DATA) -> list[Path]:
-    """Write `index.html`, `README.md` and the headline drawing beside the folder of results."""
+    """Write `index.html`, `README.md` and the headline drawing beside the folder of results.
+
+    From the results of the checkout, the headline table of its README, too.
+    """
     results = [result(EXPERIMENTS[key], data) for key in stored_keys(data)]
     found = headline.findings(data)
     blocks = page(results, found, data.parent, DRAWING)
@@ -27,10 +29,14 @@ def write_page(data: Path = DATA) -> list[Path]:
         "README.md": markdown.render(blocks),
         DRAWING: headline.drawing(found) + "\n",
     }
-    return _write(data.parent, files)
+    written = _write(data.parent, files)
+    if data.resolve() == DATA:
+        readme = headline.README.read_text(encoding="utf-8")
+        written += _write(headline.README.parent, {"README.md": headline.refreshed(readme)})
+    return written
 
 
-def _write(folder: Path, files: dict[str, str]) -> Sequence[Path]:
+def _write(folder: Path, files: dict[str, str]) -> list[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
