@@ -50,7 +50,7 @@ def rows_of(experiment: Experiment, runs: pd.DataFrame) -> list[Row]:
     """Every point that there are runs for, in their order; whole models before their points."""
     from stable_nalu.statistics.grouping import groups
 
-    labels = {model.key: model.label for model in experiment.models}
+    labels = {known.key: known.label for known in experiment.models}
     varying = _varying(experiment, runs)
     known = [(point, runs_at(point, runs)) for point in published(experiment.key)]
     found: list[Row] = []
@@ -60,9 +60,9 @@ def rows_of(experiment: Experiment, runs: pd.DataFrame) -> list[Row]:
             text = ", ".join(map(_text, key)) if varying else "–"
             match = [point for point, chosen in own if chosen.index.equals(group.index)]
             own = [pair for pair in own if pair[0] not in match]
-            found.append(_row(model, labels.get(model, model), text, group, match))
+            found.append(_row(model, str(labels.get(model, model)), text, group, match))
         found += [
-            _row(model, labels.get(model, model), ALL_POINTS, chosen, [point])
+            _row(model, str(labels.get(model, model)), ALL_POINTS, chosen, [point])
             for point, chosen in own
             if not chosen.empty
         ]

@@ -26,7 +26,7 @@ ORIGINAL_SECONDS = 8 * 3600 / 5e6
 """Of one core for one iteration: the papers state 8 hours for 5 million."""
 
 _LEGEND = "Success rates: hollow squares published, filled circles here, bars 95 % intervals."
-HEAD = (
+HEAD: tuple[str, ...] = (
     "model",
     "point",
     "success, published",
