@@ -72,9 +72,10 @@ def check_section(folder, key, tables):
 
 
 def is_at(run, cells):
-    """Whether every part of a point's text is a cell of the run."""
-    values = set(run.values()) | {f"{float(v):g}" for v in run.values() if is_number(v)}
-    return values.issuperset(cells)
+    """Whether every part of a point's text is a cell of the run's options."""
+    names = list(run)
+    options = [run[name] for name in names[: names.index("seed")]]
+    return {*options, *(f"{float(v):g}" for v in options if is_number(v))}.issuperset(cells)
 
 
 def is_number(text):
