@@ -38,7 +38,7 @@ setup(
     author="stable-nalu contributors",
     license="MIT",
     packages=find_packages(include=["stable_nalu", "stable_nalu.*"]),
-    package_data={"stable_nalu.catalogue": ["published_results/*.csv"]},
+    package_data={"stable_nalu.catalogue": ["published_results/*.csv", "published_seeds.csv"]},
     python_requires=">=3.11",
     install_requires=[
         "torch>=2.6",

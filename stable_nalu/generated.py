@@ -14,10 +14,11 @@ from stable_nalu.atomic_file import atomic_text_file
 from stable_nalu.batch.generated_files import batch_files
 from stable_nalu.options import flag_tables, layer_table
 from stable_nalu.reproduction import experiment_table
+from stable_nalu.reproduction.page import headline
 
 GENERATED: dict[Path, Callable[[str], str]] = {
     flag_tables.DOCUMENT: flag_tables.refreshed,
-    layer_table.DOCUMENT: layer_table.refreshed,
+    headline.README: lambda text: headline.refreshed(layer_table.refreshed(text)),
     experiment_table.DOCUMENT: experiment_table.refreshed,
     **batch_files(),
 }

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = Path(__file__).with_name("published_results")
+SEEDS = Path(__file__).with_name("published_seeds.csv")
 _ALSO = {
     "function_task_static": "function_task_static_all",
     "function_task_static_reproduce": "function_task_static_all",
@@ -54,6 +55,29 @@ def published(experiment: str) -> list[Published]:
     return [
         row for path in sorted(FOLDER.glob("*.csv")) for row in _read(path) if row.experiment == key
     ]
+
+
+@dataclass(frozen=True)
+class PublishedSeeds:
+    """Which of the seeds 0 to runs - 1 a model solved, where a paper's files tell."""
+
+    model: str
+    operation: str
+    runs: int
+    solved: frozenset[int]
+
+
+def published_seeds(experiment: str) -> list[PublishedSeeds]:
+    """All that is known of the seeds of an experiment."""
+    key = _ALSO.get(experiment, experiment)
+    with SEEDS.open(encoding="utf-8", newline="") as file:
+        return [_seeds(cells) for cells in csv.DictReader(file) if cells["experiment"] == key]
+
+
+def _seeds(cells: dict[str, str]) -> PublishedSeeds:
+    named, runs = frozenset(map(int, cells["seeds"].split())), int(cells["runs"])
+    solved = named if cells["outcome"] == "solved" else frozenset(range(runs)) - named
+    return PublishedSeeds(cells["model"], cells["operation"], runs, solved)
 
 
 def all_published() -> list[Published]:

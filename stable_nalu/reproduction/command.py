@@ -16,6 +16,7 @@ from stable_nalu.script import EXIT_INTERRUPTED, exit_code
 
 from .listing import listing
 from .pipeline import Request, check, report, show_commands, train
+from .stored import DATA
 from .workspace import Workspace
 
 EXIT_PARTLY = 1
@@ -28,9 +29,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def obey() -> int:
         if arguments.list:
-            sys.stdout.write(listing(usable_cores()))
+            sys.stdout.write(listing(usable_cores(), arguments.data))
             return 0
-        return _reproduce(arguments)
+        code = _reproduce(arguments) if arguments.key else 0
+        if arguments.report and code in (0, EXIT_PARTLY):
+            from .page import write_page
+
+            for path in write_page(arguments.data):
+                sys.stdout.write(f"page {path}\n")
+        return code
 
     return exit_code("reproduce.py", obey)
 
@@ -51,10 +58,27 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--format", nargs="+", choices=("pdf", "png"), default=["pdf"], help="of figures (pdf)"
     )
+    parser.add_argument(
+        "--keep",
+        action="store_true",
+        help="add the outcome of every finished run to the compact results in --data",
+    )
+    parser.add_argument(
+        "--data",
+        type=Path,
+        default=DATA,
+        metavar="DIR",
+        help="compact results, one file an experiment (docs/reproduction/data)",
+    )
+    parser.add_argument(
+        "--report",
+        action="store_true",
+        help="write the page that compares all compact results with the papers, beside --data",
+    )
     parser.add_argument("--dry-run", action="store_true", help="print the commands, run nothing")
     arguments = parser.parse_args(argv)
-    if arguments.key is None and not arguments.list:
-        parser.error("name an experiment, or use --list")
+    if arguments.key is None and not (arguments.list or arguments.report):
+        parser.error("name an experiment, or use --list or --report")
     return arguments
 
 
@@ -76,5 +100,5 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     code = train(request)
     if code in (EXIT_REQUEUE, EXIT_INTERRUPTED):
         return code
-    complete = report(request)
+    complete = report(request, arguments.data if arguments.keep else None)
     return code or (0 if complete else EXIT_PARTLY)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stable_nalu.catalogue.published import Published
+from stable_nalu.catalogue.published import Interval, Published
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,14 +34,30 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Comparison:
-    """One published point and what the runs at hand give for it."""
+    """One published point and what the runs at hand give for it.
+
+    summary: of these runs, by the columns of `statistics.summary`.
+    """
 
     published: Published
     solved: int
     runs: int
-    median: float
-    mean: float
-    sparsity: float
+    summary: Mapping[str, float]
+
+    @property
+    def median(self) -> float:
+        """Median step solved at."""
+        return self.summary["converged.at.median"]
+
+    @property
+    def mean(self) -> float:
+        """Mean step solved at."""
+        return self.summary["converged.at.mean"]
+
+    @property
+    def sparsity(self) -> float:
+        """Mean sparsity error."""
+        return self.summary["sparse.error.mean"]
 
     @property
     def overlap(self) -> bool:
@@ -50,6 +67,16 @@ class Comparison:
         theirs = wilson(self.published.solved, self.published.runs)
         ours = wilson(self.solved, self.runs)
         return theirs.lower <= ours.upper and ours.lower <= theirs.upper
+
+    @property
+    def mean_overlap(self) -> bool | None:
+        """The same of the mean steps solved at; None where one has no interval."""
+        return _overlap(self.published.mean, self.summary, "converged.at")
+
+    @property
+    def sparsity_overlap(self) -> bool | None:
+        """The same of the sparsity errors; where just a limit was published, whether it holds."""
+        return _overlap(self.published.sparsity, self.summary, "sparse.error")
 
     def row(self) -> dict[str, Any]:
         """Cells of the comparison table."""
@@ -76,32 +103,54 @@ class Comparison:
 
 def compare(points: Sequence[Published], runs: pd.DataFrame) -> list[Comparison]:
     """Every published point that there are runs for. runs: one row a judged run."""
-    from stable_nalu.statistics.summary import SOLVED, SPARSITY, STEP, summarize_group
+    found = [(point, runs_at(point, runs)) for point in points]
+    return [comparison(point, chosen) for point, chosen in found if not chosen.empty]
 
-    found: list[Comparison] = []
-    for point in points:
-        chosen = runs.loc[(runs["model"] == point.model) & (runs["operation"] == point.operation)]
-        if point.column and point.column in chosen.columns:
-            at = [same_point(value, point.point) for value in chosen[point.column]]
-            chosen = chosen.loc[at]
-        if chosen.empty:
-            continue
-        summary = summarize_group(
-            chosen[SOLVED].to_numpy(bool),
-            chosen[STEP].to_numpy(float),
-            chosen[SPARSITY].to_numpy(float),
-        )
-        found.append(
-            Comparison(
-                point,
-                int(chosen[SOLVED].to_numpy(bool).sum()),
-                len(chosen),
-                summary["converged.at.median"],
-                summary["converged.at.mean"],
-                summary["sparse.error.mean"],
-            )
-        )
-    return found
+
+def runs_at(point: Published, runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs that a published point is to be compared with."""
+    chosen = runs.loc[(runs["model"] == point.model) & (runs["operation"] == point.operation)]
+    if point.column and point.column in chosen.columns:
+        at = [same_point(value, point.point) for value in chosen[point.column]]
+        return chosen.loc[at]
+    return chosen
+
+
+def comparison(point: Published, runs: pd.DataFrame) -> Comparison:
+    """A published point beside the runs for it."""
+    return Comparison(point, int(runs["solved"].sum()), len(runs), summary_of(runs))
+
+
+def summary_of(runs: pd.DataFrame) -> dict[str, float]:
+    """The published estimates of some judged runs."""
+    from stable_nalu.statistics.summary import SOLVED, SPARSITY, STEP
+
+    columns = (runs[SOLVED].astype(bool), runs[STEP].astype(float), runs[SPARSITY].astype(float))
+    return _summary(*(tuple(column) for column in columns))
+
+
+@functools.cache
+def _summary(
+    solved: tuple[bool, ...], steps: tuple[float, ...], sparsity: tuple[float, ...]
+) -> dict[str, float]:
+    """Runs that several figures share are summarised once."""
+    import numpy as np
+
+    from stable_nalu.statistics.summary import summarize_group
+
+    return summarize_group(np.array(solved, bool), np.array(steps), np.array(sparsity))
+
+
+def _overlap(theirs: Interval, ours: Mapping[str, float], measure: str) -> bool | None:
+    value = ours[f"{measure}.mean"]
+    lower, upper = ours[f"{measure}.lower"], ours[f"{measure}.upper"]
+    if theirs.upper is None or math.isnan(value):
+        return None
+    if theirs.value is None:
+        return (value if math.isnan(lower) else lower) <= theirs.upper
+    if theirs.lower is None or math.isnan(lower) or math.isnan(upper):
+        return None
+    return theirs.lower <= upper and lower <= theirs.upper
 
 
 def same_point(value: object, text: str) -> bool:

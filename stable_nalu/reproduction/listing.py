@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from stable_nalu.catalogue.expected import is_runnable
 from stable_nalu.catalogue.experiment import Experiment
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.catalogue.papers import PAPERS
 from stable_nalu.duration import duration
+
+from .stored import DATA, path_of
 
 RATES = {"simple_function_static": 8_000.0}
 RATE_OF_SINGLE_MODULES = 25_000.0
@@ -23,24 +27,27 @@ def seconds_here(experiment: Experiment, cores: int) -> float | None:
     )
 
 
-def listing(cores: int) -> str:
-    """Every experiment under the papers that show it, then those that no paper shows."""
+def listing(cores: int, data: Path = DATA) -> str:
+    """Every experiment under the papers that show it, then those that no paper shows.
+
+    data: folder of kept results.
+    """
     lines: list[str] = []
     for paper in PAPERS:
         lines.append(f"{paper.title} ({paper.reference})")
         for experiment in EXPERIMENTS.values():
             numbers = [shown.number for shown in experiment.shown if shown.paper == paper]
             if numbers:
-                lines += _lines(experiment, ", ".join(numbers), cores)
+                lines += _lines(experiment, ", ".join(numbers), cores, data)
         lines.append("")
     lines.append("Runs that no figure shows")
     for experiment in EXPERIMENTS.values():
         if not experiment.shown:
-            lines += _lines(experiment, "", cores)
+            lines += _lines(experiment, "", cores, data)
     return "\n".join(lines) + "\n"
 
 
-def _lines(experiment: Experiment, numbers: str, cores: int) -> list[str]:
+def _lines(experiment: Experiment, numbers: str, cores: int, data: Path) -> list[str]:
     place = f"{numbers}: " if numbers else ""
     head = f"  {experiment.key}\n      {place}{experiment.title}"
     if not experiment.models:
@@ -50,4 +57,10 @@ def _lines(experiment: Experiment, numbers: str, cores: int) -> list[str]:
     keys = ", ".join(model.key for model in experiment.models)
     seconds = seconds_here(experiment, cores)
     time = "not runnable" if seconds is None else duration(seconds)
-    return [f"{head}\n      {experiment.runs} runs x {lengths} iterations, {time}; models {keys}"]
+    told = f"{head}\n      {experiment.runs} runs x {lengths} iterations, {time}; models {keys}"
+    path = path_of(experiment.key, data)
+    if not path.exists():
+        return [told]
+    with path.open(encoding="utf-8") as file:
+        kept = sum(1 for _ in file) - 1
+    return [f"{told}\n      kept results of {kept} runs: {path}"]

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from stable_nalu.batch.local import run_shards
 from stable_nalu.batch.shard import Shard, shards
 from stable_nalu.batch.work import pending, run_command
-from stable_nalu.catalogue.expected import is_runnable
+from stable_nalu.catalogue.expected import ExpectedRun, is_runnable
 from stable_nalu.catalogue.experiment import Experiment, Model
 from stable_nalu.catalogue.flags import seeds_text
 from stable_nalu.catalogue.published import published
 from stable_nalu.errors import UsageError
 
 from .compare import as_text, compare
+from .cost import Stopwatch, add_sessions, read_sessions
 from .other_tables import other_tables
-from .tables import JUDGED, csv_name, export, judge, summarise, write_benchmark_thresholds
+from .stored import keep, path_of
+from .tables import JUDGED, csv_name, export, judge, runs_of, summarise, write_benchmark_thresholds
 from .workspace import Workspace
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -47,6 +54,11 @@ class Request:
         for model in self.models:
             words += ["--model", model.key]
         return words
+
+    @property
+    def sessions(self) -> Path:
+        """What its training has cost so far."""
+        return self.space.logs / self.experiment.key / "sessions.csv"
 
     def shards(self) -> dict[int, Shard]:
         """Shards with runs left to train, by their number."""
@@ -87,11 +99,37 @@ def train(request: Request) -> int:
     _say(f"training {sum(shard.runs for shard in left.values())} runs in {len(left)} shards")
     names = {i: shard.name for i, shard in left.items()}
     logs = request.space.logs / request.experiment.key
-    return run_shards(request.words, names, logs, processes=request.processes)
+    before, watch = _unfinished(left.values(), request), Stopwatch()
+    code = run_shards(request.words, names, logs, processes=request.processes)
+    after = _unfinished(request.shards().values(), request)
+    finished = {name: length for name, length in before.items() if name not in after}
+    add_sessions(request.sessions, [watch.session(finished, request.processes)])
+    return code
 
 
-def report(request: Request) -> bool:
-    """Export, summarise, plot and compare; whether all figures could be drawn."""
+def _unfinished(left: Iterable[Shard], request: Request) -> dict[str, int]:
+    """Runs with something left to train, and their iterations."""
+    maximum = request.space.max_iterations
+    names = {name for shard in left for _, found in pending(shard, maximum) for name in found}
+    every = expected_of(request)
+    return {run.name: _iterations(run) for run in every if run.name in names}
+
+
+def _iterations(run: ExpectedRun) -> int:
+    return int(getattr(run.config, "max_iterations", run.model.length(run.variant)))
+
+
+def expected_of(request: Request) -> list[ExpectedRun]:
+    """Every run that was asked for."""
+    maximum = request.space.max_iterations
+    return [run for model in request.models for run in runs_of(model, request.seeds, maximum)]
+
+
+def report(request: Request, data: Path | None = None) -> bool:
+    """Export, summarise, plot and compare; whether all figures could be drawn.
+
+    data: where to keep the outcome of every run, if anywhere.
+    """
     experiment, space = request.experiment, request.space
     for path in export(request.models, space):
         _say(f"table {path}")
@@ -104,11 +142,17 @@ def report(request: Request) -> bool:
             _say(f"no saved model {table.source}")
     complete = _plot(request)
     if experiment.criterion.startswith(JUDGED) and request.models:
-        _judge(request)
+        runs = _judge(request)
+        if data is not None:
+            sessions = read_sessions(request.sessions)
+            kept = keep(experiment, runs, expected_of(request), sessions, data)
+            _say(f"kept {len(kept)} runs in {path_of(experiment.key, data)}")
+    elif data is not None:
+        _say(f"nothing to keep: no success criterion applies to runs of {experiment.key}")
     return complete
 
 
-def _judge(request: Request) -> None:
+def _judge(request: Request) -> pd.DataFrame:
     """Which runs solved their task, in summary and beside the published numbers."""
     experiment, space = request.experiment, request.space
     runs = judge(experiment, request.models, space, request.seeds, _say)
@@ -117,7 +161,7 @@ def _judge(request: Request) -> None:
     found = compare(published(experiment.key), runs)
     if not found:
         _say("no published number to compare with")
-        return
+        return runs
     import pandas as pd
 
     path = space.summaries / f"{experiment.key}_comparison.csv"
@@ -125,6 +169,7 @@ def _judge(request: Request) -> None:
     _say(as_text(found))
     agreeing = sum(comparison.overlap for comparison in found)
     _say(f"comparison {path}: {agreeing} of {len(found)} success rates agree")
+    return runs
 
 
 def _plot(request: Request) -> bool:

@@ -37,6 +37,14 @@ def wilson(successes: int, runs: int) -> Estimate:
     return Estimate(p, lower, upper)
 
 
+def difference(one: Estimate, other: Estimate) -> Estimate:
+    """one - other of two independent proportions with Wilson intervals: Newcombe's interval."""
+    lower = math.hypot(one.mean - one.lower, other.upper - other.mean)
+    upper = math.hypot(one.upper - one.mean, other.mean - other.lower)
+    mean = one.mean - other.mean
+    return Estimate(mean, mean - lower, mean + upper)
+
+
 def student(values: np.ndarray, lowest: float, highest: float) -> Estimate:
     """Arithmetic mean with Student's interval, cut to [lowest, highest]; needs two values."""
     n = len(values)

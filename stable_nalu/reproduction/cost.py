@@ -1,0 +1,86 @@
+"""What training cost: a line for every time that a reproduction trained, in `sessions.csv`."""
+
+from __future__ import annotations
+
+import csv
+import resource
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+
+from stable_nalu.atomic_file import atomic_text_file
+from stable_nalu.writer.run_record import RunRecord
+
+
+@dataclass(frozen=True)
+class Session:
+    """One time that runs of an experiment were trained, from start to end or interruption.
+
+    began: in UTC, tells sessions apart. runs, run_iterations: those that came to their end.
+    cpu_seconds: of all training processes together. processes: how many at a time, at most.
+    versions: of the packages, as text.
+    """
+
+    began: str
+    runs: int
+    run_iterations: int
+    cpu_seconds: float
+    wall_seconds: float
+    processes: int
+    versions: str
+    git_revision: str
+
+
+class Stopwatch:
+    """Times the processes that this one starts and waits for."""
+
+    def __init__(self) -> None:
+        self.began = datetime.now(UTC).isoformat(timespec="seconds")
+        self._wall, self._cpu = time.monotonic(), _cpu_of_children()
+
+    def session(self, finished: Mapping[str, int], processes: int) -> Session:
+        """What was done since. finished: iterations of every run that came to its end."""
+        origin = RunRecord.create("reproduce", {}, "")
+        return Session(
+            began=self.began,
+            runs=len(finished),
+            run_iterations=sum(finished.values()),
+            cpu_seconds=round(_cpu_of_children() - self._cpu, 1),
+            wall_seconds=round(time.monotonic() - self._wall, 1),
+            processes=processes,
+            versions=", ".join(f"{name} {number}" for name, number in origin.versions.items()),
+            git_revision=origin.git_revision or "",
+        )
+
+
+def _cpu_of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def read_sessions(path: Path) -> list[Session]:
+    """All sessions of a file; none where there is no file."""
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        return [_session(row) for row in csv.DictReader(file)]
+
+
+def add_sessions(path: Path, sessions: Iterable[Session]) -> None:
+    """Put sessions into a file, in order of time; one that is there already stays."""
+    every = {session.began: session for session in (*sessions, *read_sessions(path))}
+    if not every:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_text_file(path) as file:
+        names = [field.name for field in fields(Session)]
+        writer = csv.DictWriter(file, names, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(asdict(every[began]) for began in sorted(every))
+
+
+def _session(row: dict[str, str]) -> Session:
+    kinds = {"int": int, "float": float, "str": str}
+    return Session(**{f.name: kinds[str(f.type)](row[f.name]) for f in fields(Session)})

@@ -1,0 +1,70 @@
+"""Texts written by hand: explanations of differences, and reasons why something was not run."""
+
+from __future__ import annotations
+
+import csv
+import re
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from stable_nalu.catalogue.experiment import Experiment
+from stable_nalu.duration import duration
+from stable_nalu.errors import UsageError
+
+from ..listing import seconds_here
+from .rows import Row
+
+NOTES, REASONS = "notes.md", "not_run.csv"
+CORES = 2
+"""Of the machine that estimates are made for."""
+
+
+def place(key: str, row: Row) -> str:
+    """The heading of a note about a point: `nips-sltr-in2 / nru / U[-2,2]`."""
+    return " / ".join((key, row.model, row.point))
+
+
+def read_notes(folder: Path) -> dict[str, str]:
+    """Heading -> text of `notes.md`, whose headings are `## key`, or with a model and a point."""
+    path = folder / NOTES
+    if not path.exists():
+        return {}
+    parts = re.split(r"^## +(.+)$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    texts = zip(parts[1::2], parts[2::2], strict=True)
+    return {_plain(heading): " ".join(text.split()) for heading, text in texts if text.strip()}
+
+
+def note(notes: dict[str, str], key: str, row: Row) -> str:
+    """The note about a point, else about its model, else about its figure, else nothing."""
+    full = place(key, row)
+    names = (full, f"{key} / {row.model}", key)
+    return next((notes[_plain(name)] for name in names if _plain(name) in notes), "")
+
+
+def _plain(heading: str) -> str:
+    return re.sub(r"\s+", "", heading)
+
+
+def read_reasons(folder: Path) -> list[tuple[str, str]]:
+    """Pattern of keys (as of file names) and reason, from `not_run.csv`."""
+    path = folder / REASONS
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file)
+        if rows.fieldnames != ["key", "reason"]:
+            raise UsageError(f"{path}: its columns are not key, reason")
+        return [(row["key"], row["reason"]) for row in rows]
+
+
+def reason(reasons: list[tuple[str, str]], experiment: Experiment) -> str:
+    """Why an experiment was not run in full: the first pattern that fits, else its cost."""
+    for pattern, text in reasons:
+        if fnmatchcase(experiment.key, pattern):
+            return text
+    if not experiment.models:
+        return experiment.note
+    seconds = seconds_here(experiment, CORES)
+    if seconds is None:
+        return "not run: its training script is missing"
+    return f"not run so far; all of it takes about {duration(seconds)} on {CORES} cores"

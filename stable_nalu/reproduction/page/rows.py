@@ -1,0 +1,89 @@
+"""Points of an experiment: what our runs give for each, and what was published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from stable_nalu.catalogue.experiment import Experiment
+from stable_nalu.catalogue.published import Published, published
+
+from ..compare import Comparison, comparison, runs_at, summary_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ALL_POINTS = "all together"
+MEASURES = ("success rate", "solved at", "sparsity error")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A model at a point. comparison: None where nothing was published."""
+
+    model: str
+    label: str
+    point: str
+    solved: int
+    runs: int
+    summary: Mapping[str, float]
+    comparison: Comparison | None
+
+    @property
+    def published(self) -> Published | None:
+        """What is known of it."""
+        return self.comparison.published if self.comparison else None
+
+    @property
+    def agreement(self) -> dict[str, bool | None]:
+        """Of each measure, whether the intervals overlap; None where one has no interval."""
+        if self.comparison is None:
+            return dict.fromkeys(MEASURES)
+        found = self.comparison
+        return dict(
+            zip(MEASURES, (found.overlap, found.mean_overlap, found.sparsity_overlap), strict=True)
+        )
+
+
+def rows_of(experiment: Experiment, runs: pd.DataFrame) -> list[Row]:
+    """Every point that there are runs for, in their order; whole models before their points."""
+    from stable_nalu.statistics.grouping import groups
+
+    labels = {known.key: known.label for known in experiment.models}
+    varying = _varying(experiment, runs)
+    known = [(point, runs_at(point, runs)) for point in published(experiment.key)]
+    found: list[Row] = []
+    for (model,), of_model in groups(runs, ["model"]):
+        own = [(point, chosen) for point, chosen in known if point.model == model]
+        for key, group in groups(of_model, varying or ["model"]):
+            text = ", ".join(map(_text, key)) if varying else "–"
+            match = [point for point, chosen in own if chosen.index.equals(group.index)]
+            own = [pair for pair in own if pair[0] not in match]
+            found.append(_row(model, str(labels.get(model, model)), text, group, match))
+        found += [
+            _row(model, str(labels.get(model, model)), ALL_POINTS, chosen, [point])
+            for point, chosen in own
+            if not chosen.empty
+        ]
+    return found
+
+
+def _row(model: str, label: str, point: str, runs: pd.DataFrame, known: list[Published]) -> Row:
+    found = comparison(known[0], runs) if known else None
+    return Row(model, label, point, int(runs["solved"].sum()), len(runs), summary_of(runs), found)
+
+
+def _varying(experiment: Experiment, runs: pd.DataFrame) -> list[str]:
+    """Columns that tell the points of a model apart, and what the figure has on its x axis."""
+    wanted = dict.fromkeys(("operation", "interpolation.range", experiment.parameter))
+    columns = [column for column in wanted if column in runs.columns and column != "model"]
+    return [
+        column
+        for column in columns
+        if column == experiment.parameter or runs[column].nunique(dropna=False) > 1
+    ]
+
+
+def _text(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float | int) else str(value)

@@ -1,0 +1,160 @@
+"""Compact results that are kept: `<key>.csv`, one row a run, enough to make every number anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stable_nalu.batch.job_script import ROOT
+from stable_nalu.batch.progress import State, state_of
+from stable_nalu.catalogue.expected import ExpectedRun
+from stable_nalu.catalogue.experiment import Experiment
+from stable_nalu.catalogue.index import EXPERIMENTS
+from stable_nalu.errors import UsageError
+from stable_nalu.training.checkpoint import tensorboard_root
+
+from .cost import Session, add_sessions, read_sessions
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DATA = ROOT / "docs" / "reproduction" / "data"
+TEST_ERROR = "extrapolation.last"
+OUTCOME = (
+    "threshold",
+    "solved",
+    "extrapolation.step.solved",
+    "sparse.error.max",
+    TEST_ERROR,
+    "diverged",
+)
+"""Columns behind those that tell runs apart, named as the statistics library does."""
+
+_ALWAYS = ("model", "operation", "interpolation.range")
+_ROUNDED = ("sparse.error.max", TEST_ERROR)
+_DIGITS = 7
+
+
+def path_of(key: str, data: Path = DATA) -> Path:
+    """The runs of an experiment."""
+    return data / f"{key}.csv"
+
+
+def cost_of(key: str, data: Path = DATA) -> Path:
+    """What they cost."""
+    return data / "cost" / f"{key}.csv"
+
+
+def stored_keys(data: Path = DATA) -> list[str]:
+    """Experiments with kept results, in the order of the catalogue."""
+    return [key for key in EXPERIMENTS if path_of(key, data).exists()]
+
+
+def keep(
+    experiment: Experiment,
+    judged: pd.DataFrame,
+    expected: Iterable[ExpectedRun],
+    sessions: Iterable[Session],
+    data: Path = DATA,
+) -> pd.DataFrame:
+    """Add the finished runs of a reproduction to what is kept of it; what is kept then.
+
+    judged: one row a run, `name` without the experiment's prefix. expected: the same runs, as
+    planned, below the present log folder.
+    """
+    import pandas as pd
+
+    return add(experiment, pd.DataFrame(_rows(judged, expected)), sessions, data)
+
+
+def add(
+    experiment: Experiment, new: pd.DataFrame, sessions: Iterable[Session], data: Path = DATA
+) -> pd.DataFrame:
+    """Write rows of runs to what is kept; a run that is there already is replaced."""
+    import pandas as pd
+
+    from stable_nalu.statistics.table_csv import write_plain_frame
+
+    path = path_of(experiment.key, data)
+    if path.exists():
+        old = read(experiment.key, data)
+        new = pd.concat([new, old], ignore_index=True) if len(new) else old
+        new = new.drop_duplicates(identifying(experiment, new))
+    if new.empty:
+        raise UsageError(f"no run of {experiment.key} is finished; there is nothing to keep")
+    columns = [*identifying(experiment, new), "iterations", *OUTCOME]
+    table = _in_order(experiment, new[columns])
+    write_plain_frame(path, table.map(_whole))
+    add_sessions(cost_of(experiment.key, data), sessions)
+    return table
+
+
+def identifying(experiment: Experiment, runs: pd.DataFrame) -> list[str]:
+    """Columns that tell the kept runs of an experiment apart."""
+    wanted = dict.fromkeys((*_ALWAYS, experiment.parameter, "seed"))
+    return [column for column in wanted if column in runs.columns]
+
+
+def read(key: str, data: Path = DATA) -> pd.DataFrame:
+    """The kept runs of an experiment, one a row."""
+    from stable_nalu.statistics.run_table import read_table, require
+
+    path = path_of(key, data)
+    table = read_table(path)
+    require(table, (*_ALWAYS, "seed", "iterations", *OUTCOME), path, "a table of kept runs")
+    return table
+
+
+def sessions_of(key: str, data: Path = DATA) -> list[Session]:
+    """When and where the kept runs were trained, as far as under this key."""
+    return read_sessions(cost_of(key, data))
+
+
+def _rows(judged: pd.DataFrame, expected: Iterable[ExpectedRun]) -> list[dict[str, Any]]:
+    root = tensorboard_root()
+    planned = {(r.model.key, r.name.removeprefix(f"{r.model.prefix}/")): r for r in expected}
+    rows = []
+    for row in judged.to_dict("records"):
+        run = planned[row["model"], row["name"]]
+        if state_of(run, root) is not State.DONE:
+            continue
+        config = run.config.as_dict()
+        length, interval = config["max_iterations"], config["log_interval"]
+        # A run that diverges is logged no more.
+        diverged = int(row["size"] < length // interval + 1)
+        rows.append(compact(row) | {"iterations": length, "diverged": diverged})
+    return rows
+
+
+def compact(row: dict[Any, Any]) -> dict[str, Any]:
+    """A judged run with errors in few digits, on the same side of its threshold."""
+    short = {name: _rounded(row[name]) for name in _ROUNDED}
+    if not _same_side(short[TEST_ERROR], row[TEST_ERROR], row["threshold"]):
+        short[TEST_ERROR] = row[TEST_ERROR]
+    return {str(name): cell for name, cell in row.items()} | short | {"solved": int(row["solved"])}
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{_DIGITS}g}")
+
+
+def _same_side(one: float, other: float, threshold: float) -> bool:
+    return (one < threshold, one <= threshold) == (other < threshold, other <= threshold)
+
+
+def _in_order(experiment: Experiment, table: pd.DataFrame) -> pd.DataFrame:
+    """By model as in the catalogue, then as the runs came, seeds ascending."""
+    models = {model.key: place for place, model in enumerate(experiment.models)}
+    points = [c for c in identifying(experiment, table) if c not in ("model", "seed")]
+    place = table.groupby(points, sort=False, dropna=False).ngroup()
+    keyed = table.assign(_model=table["model"].map(models), _point=place)
+    ordered = keyed.sort_values(["_model", "_point", "seed"], kind="stable")
+    return ordered.drop(columns=["_model", "_point"]).reset_index(drop=True)
+
+
+def _whole(value: object) -> object:
+    """A cell as text, a whole number without a point."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return value

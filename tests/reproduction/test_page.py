@@ -1,0 +1,214 @@
+"""The page: its numbers follow from the kept results, by a computation of its own."""
+
+import csv
+import re
+import statistics
+from math import sqrt
+
+import pytest
+
+from stable_nalu import generated
+from stable_nalu.catalogue.index import EXPERIMENTS
+from stable_nalu.catalogue.published import published
+from stable_nalu.errors import UsageError
+from stable_nalu.reproduction import command, stored
+from stable_nalu.reproduction.page import headline, notes
+from stable_nalu.reproduction.page.rows import ALL_POINTS
+from stable_nalu.reproduction.page.section import Result, seed_table
+from stable_nalu.statistics.intervals import difference, wilson
+from tests.reproduction.made_up import write
+from tests.reproduction.page_reader import read_page
+
+PAGE = stored.DATA.parent
+RATE = re.compile(r"(.+) % \((\d+)/(\d+)\) \[(\d+)–(\d+)\]")
+MADE_UP = "simple_mul"
+
+
+@pytest.fixture(scope="module")
+def made_up(tmp_path_factory):
+    """A page of made-up results, with a note and a reason."""
+    folder = tmp_path_factory.mktemp("page")
+    write(MADE_UP, folder / "data", range(12))
+    (folder / notes.NOTES).write_text("# x\n\n## simple_mul / nalu/mul\n\nMade\nup.\n")
+    (folder / notes.REASONS).write_text('key,reason\nnips-*,"too, long"\n')
+    assert command.main(["--report", "--data", str(folder / "data")]) == 0
+    return folder
+
+
+def kept_runs(folder, key):
+    with (folder / "data" / f"{key}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def wilson_here(k, n):
+    """Wilson's interval in percent, from its equation: |p - k/n| = z sqrt(p(1-p)/n)."""
+    z, share = statistics.NormalDist().inv_cdf(0.975), k / n
+    a, b, c = 1 + z * z / n, -(2 * share + z * z / n), share * share
+    root = sqrt(max(b * b - 4 * a * c, 0))
+    return [100 * (-b - root) / (2 * a), 100 * (-b + root) / (2 * a)]
+
+
+def check_section(folder, key, tables):
+    """Success rates and medians of every row, recomputed from the file."""
+    runs = kept_runs(folder, key)
+    labels = {model.key: model.label for model in EXPERIMENTS[key].models}
+    counted = 0
+    for row in tables[key][0]:
+        percent, *counts = RATE.fullmatch(row["success, here"]).groups()
+        k, n, low, high = map(int, counts)
+        assert float(percent) == pytest.approx(100 * k / n, abs=0.051)
+        assert [low, high] == pytest.approx(wilson_here(k, n), abs=0.501)
+        point = row.get("point", "–")
+        cells = [] if point in ("–", ALL_POINTS) else re.split(r", (?![^[]*])", point)
+        same = [r for r in runs if labels[r["model"]] == row["model"] and is_at(r, cells)]
+        assert (sum(int(r["solved"]) for r in same), len(same)) == (k, n), row
+        steps = [float(r["extrapolation.step.solved"]) for r in same if r["solved"] == "1"]
+        if steps:
+            shown = float(row["median solved at, here"].replace(",", ""))
+            assert shown == pytest.approx(statistics.median(steps), rel=0.006)
+        if point != ALL_POINTS:
+            counted += n
+    assert counted == len(runs)
+
+
+def is_at(run, cells):
+    """Whether every part of a point's text is a cell of the run's options."""
+    names = list(run)
+    options = [run[name] for name in names[: names.index("seed")]]
+    return {*options, *(f"{float(v):g}" for v in options if is_number(v))}.issuperset(cells)
+
+
+def is_number(text):
+    return re.fullmatch(r"-?\d+(\.\d+)?(e-?\d+)?", text) is not None
+
+
+def test_numbers_follow_from_the_kept_runs(made_up):
+    tables, _ = read_page(made_up / "index.html")
+    check_section(made_up, MADE_UP, tables)
+
+
+def test_published_numbers_stand_beside(made_up):
+    tables, _ = read_page(made_up / "index.html")
+    rows = {row["model"]: row for row in tables[MADE_UP][0]}
+    assert rows["NMU"]["success, published"] == "94 % (94/100) [88–97]"
+    assert rows["NMU"]["median solved at, published"] == "14,000"
+    assert rows["NAC•"]["success, published"].startswith("13 % (13/100)")
+    assert rows["NAC•,σ"]["success, published"] == "–"
+    for row in rows.values():
+        if row["success, published"] != "–":
+            ends = [
+                RATE.fullmatch(row[f"success, {who}"]).groups() for who in ("published", "here")
+            ]
+            (a, b), (c, d) = [wilson_here(int(e[1]), int(e[2])) for e in ends]
+            assert row["success: intervals"] == ("agrees" if a <= d and c <= b else "differs")
+
+
+def test_markdown_says_the_same(made_up):
+    tables, _ = read_page(made_up / "index.html")
+    text = (made_up / "README.md").read_text(encoding="utf-8")
+    for row in tables[MADE_UP][0]:
+        assert f"| {' | '.join(row.values())} |" in text
+
+
+def test_differences_are_listed_with_their_notes(made_up):
+    tables, _ = read_page(made_up / "index.html")
+    marks = [value for row in tables[MADE_UP][0] for value in row.values()]
+    listed = tables["differences"][0]
+    assert len(listed) == marks.count("differs") > 0
+    for row in listed:
+        told = "Made up." if row["figure / model / point"] == "simple_mul / nalu / mul" else "–"
+        assert row["explanation"] == told
+
+
+def test_what_was_not_run_has_a_reason(made_up):
+    tables, _ = read_page(made_up / "index.html")
+    why = {row["figure"].rsplit(", ", 1)[1]: row for row in tables["not-run"][0]}
+    assert set(why) == set(EXPERIMENTS)
+    assert why["nips-sltr-in2"]["why"] == "too, long"
+    assert why["simple_mul"]["runs"] == "440 of 500"
+    assert why["loss_landscape"]["why"] == "Needs no training."
+    assert all(row["why"] for row in why.values())
+
+
+def test_the_page_needs_nothing_else(made_up):
+    _, links = read_page(made_up / "index.html")
+    text = (made_up / "index.html").read_text(encoding="utf-8")
+    assert {link for link in links if not link.startswith("#")} == {"data:,", "data"}
+    assert "<script" not in text
+    assert "@import" not in text
+    assert "url(" not in text
+    assert 'name="viewport"' in text
+
+
+def test_notes_may_be_general(tmp_path, made_up):
+    texts = {"simple_mul": "figure", "simple_mul/nmu": "model"}
+
+    class At:
+        model, point = "nmu", "mul"
+
+    assert notes.note(texts, "simple_mul", At) == "model"
+    At.model = "nalu"
+    assert notes.note(texts, "simple_mul", At) == "figure"
+    assert notes.note({}, "simple_mul", At) == ""
+
+
+def test_reasons_need_their_columns(tmp_path):
+    (tmp_path / notes.REASONS).write_text("a,b\n1,2\n")
+    with pytest.raises(UsageError, match="columns are not key, reason"):
+        notes.read_reasons(tmp_path)
+
+
+def test_headline(tmp_path):
+    runs = write("nips-sltr-in10", tmp_path, range(3))
+    found = {f.claim.text: f for f in headline.findings(tmp_path)}
+    gain = found["Division, 10 inputs: gain by the modifications"]
+    assert gain.published_text.startswith("+15.1 points")
+    solved = runs.groupby("model")["solved"].agg(["sum", "size"])
+    new, old = solved.loc["realnpu_modified"], solved.loc["realnpu_baseline"]
+    expected = 100 * (new["sum"] / new["size"] - old["sum"] / old["size"])
+    assert gain.text.startswith(f"{expected:+.1f} points")
+    assert found["Division, 10 inputs: NMRU"].published_text.startswith("91.6 % (206/225)")
+    assert found["(x1+x2)(x1+x2+x3+x4): NMU"].text == headline.NOT_RUN
+
+
+def test_every_claim_was_published():
+    for claim in headline.CLAIMS:
+        models = {(p.model, p.operation) for p in published(claim.experiment)}
+        assert {(m, claim.operation) for m in (claim.model, claim.above) if m} <= models
+
+
+def test_difference_of_rates():
+    # Newcombe 1998, Table II, method 10: 56/70 - 48/80.
+    found = difference(wilson(56, 70), wilson(48, 80))
+    assert (found.mean, found.lower, found.upper) == pytest.approx((0.2, 0.0524, 0.3339), abs=5e-5)
+
+
+def test_seeds_are_compared_one_by_one(tmp_path):
+    key = "function_task_static"
+    runs = write(key, tmp_path, range(100), share=1)
+    found = Result(EXPERIMENTS[key], runs, [], [])
+    rows = {tuple(row[:2]): row[2:] for row in seed_table(found).rows}
+    assert rows["nmu", "mul"] == ["100", "98 of 100", "70 85"]
+    assert rows["linear", "sub"][1] == "7 of 100"
+    assert seed_table(Result(EXPERIMENTS["simple_mul"], runs, [], [])) is None
+
+
+def test_the_readme_has_the_headline_table():
+    text = headline.README.read_text(encoding="utf-8")
+    assert generated.GENERATED[headline.README](text) == text
+    assert "| Division, 10 inputs: NMRU | 91.6 % (206/225)" in text
+
+
+@pytest.mark.parametrize("key", stored.stored_keys())
+def test_the_page_in_the_checkout(key):
+    tables, _ = read_page(PAGE / "index.html")
+    check_section(PAGE, key, tables)
+
+
+@pytest.mark.parametrize("key", stored.stored_keys())
+def test_kept_verdicts_follow_from_the_kept_errors(key):
+    inclusive = EXPERIMENTS[key].criterion.startswith("zero.range")
+    for run in kept_runs(PAGE, key):
+        error, threshold = (run[c] and float(run[c]) for c in (stored.TEST_ERROR, "threshold"))
+        met = error != "" and (error <= threshold if inclusive else error < threshold)
+        assert int(run["solved"]) == met, run

@@ -1,0 +1,115 @@
+"""Results that are kept: what a row holds, how pieces come together, what is not kept."""
+
+import csv
+import math
+
+import pandas as pd
+import pytest
+
+from stable_nalu.catalogue.index import EXPERIMENTS
+from stable_nalu.errors import UsageError
+from stable_nalu.reproduction import command, stored
+from stable_nalu.reproduction.cost import Stopwatch, add_sessions, read_sessions
+from stable_nalu.reproduction.listing import listing
+from stable_nalu.reproduction.tables import runs_of
+from tests.reproduction.made_up import SESSION, write
+
+KEY = "robust-batch-snmu"
+TRAINED = ["nips-sltr-in10", "--model", "sign-nmru", "--max-iterations", "20", "--jobs", "1"]
+
+
+def read(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_pieces_come_together(tmp_path):
+    whole, pieces = tmp_path / "whole", tmp_path / "pieces"
+    write(KEY, whole, range(4))
+    for seeds in (range(2, 4), range(1), range(1, 3)):
+        write(KEY, pieces, seeds)
+    columns = ["model", "interpolation.range", "seed", "iterations", "threshold"]
+    assert stored.read(KEY, whole)[columns].equals(stored.read(KEY, pieces)[columns])
+
+
+def test_a_run_is_replaced_and_others_stay(tmp_path):
+    write(KEY, tmp_path, range(2), share=0)
+    new = stored.read(KEY, tmp_path).iloc[[3]].assign(solved=1)
+    stored.add(EXPERIMENTS[KEY], new, [SESSION], tmp_path)
+    assert [row["solved"] for row in read(stored.path_of(KEY, tmp_path))].count("1") == 1
+    assert len(stored.read(KEY, tmp_path)) == 18
+    assert stored.sessions_of(KEY, tmp_path) == [SESSION]
+
+
+def test_nothing_to_keep(tmp_path):
+    with pytest.raises(UsageError, match="nothing to keep"):
+        stored.add(EXPERIMENTS[KEY], pd.DataFrame(), [], tmp_path)
+    assert not stored.path_of(KEY, tmp_path).exists()
+
+
+@pytest.mark.parametrize("threshold", [1e-5, 0.16001234567])
+@pytest.mark.parametrize("offset", [-1, 0, 1])
+def test_rounding_keeps_the_verdict(threshold, offset):
+    error = threshold
+    for _ in range(abs(offset)):
+        error = math.nextafter(error, offset * math.inf)
+    row = {"sparse.error.max": 0.123456789, "solved": True, "threshold": threshold}
+    short = stored.compact(row | {stored.TEST_ERROR: error})
+    assert (short[stored.TEST_ERROR] < threshold) == (error < threshold)
+    assert (short[stored.TEST_ERROR] <= threshold) == (error <= threshold)
+    assert short["sparse.error.max"] == 0.1234568
+    assert short["solved"] == 1
+
+
+def test_a_run_without_numbers_is_kept():
+    row = {"sparse.error.max": math.nan, "solved": False, "threshold": 1e-5}
+    short = stored.compact(row | {stored.TEST_ERROR: math.nan})
+    assert math.isnan(short[stored.TEST_ERROR])
+
+
+def test_a_table_of_something_else_is_refused(tmp_path):
+    stored.path_of(KEY, tmp_path).write_text("a,b\n1,2\n")
+    with pytest.raises(UsageError, match="not a table of kept runs"):
+        stored.read(KEY, tmp_path)
+
+
+def test_the_list_says_what_is_kept(tmp_path):
+    write(KEY, tmp_path, range(2))
+    path = stored.path_of(KEY, tmp_path)
+    assert f"kept results of 18 runs: {path}" in listing(2, tmp_path)
+    assert listing(2, tmp_path).count("kept results") == 1
+
+
+def test_sessions_are_read_back_and_kept_once(tmp_path):
+    path = tmp_path / "sessions.csv"
+    session = Stopwatch().session({"a": 100, "b": 50}, 2)
+    assert (session.runs, session.run_iterations, session.processes) == (2, 150, 2)
+    assert "torch " in session.versions
+    add_sessions(path, [session])
+    add_sessions(path, [session, SESSION])
+    assert sorted(read_sessions(path), key=lambda s: s.began) == sorted(
+        (session, SESSION), key=lambda s: s.began
+    )
+    assert read_sessions(tmp_path / "none.csv") == []
+
+
+@pytest.mark.slow
+def test_trained_runs_are_kept(tmp_path):
+    data = tmp_path / "data"
+    words = [*TRAINED, "--out", str(tmp_path), "--keep", "--data", str(data), "--seeds"]
+    assert command.main([*words, "0"]) == 0
+    assert command.main([*words, "0-1"]) == 0
+    rows = read(stored.path_of("nips-sltr-in10", data))
+    space = tmp_path / "iterations-20"
+    (model,) = [m for m in EXPERIMENTS["nips-sltr-in10"].models if m.key == "sign-nmru"]
+    assert len(rows) == len(runs_of(model, [0, 1], 20)) == 18
+    assert {row["iterations"] for row in rows} == {"20"}
+    assert {row["diverged"] for row in rows} == {"0"}
+    summary = read(space / "summary" / "nips-sltr-in10.csv")
+    rates = {row["interpolation.range"]: float(row["success.rate.mean"]) for row in summary}
+    for trained_on, rate in rates.items():
+        solved = [int(r["solved"]) for r in rows if r["interpolation.range"] == trained_on]
+        assert sum(solved) / len(solved) == rate
+    sessions = stored.sessions_of("nips-sltr-in10", data)
+    assert [(s.runs, s.run_iterations) for s in sessions] == [(9, 180), (9, 180)]
+    assert all(0 < s.cpu_seconds for s in sessions)
