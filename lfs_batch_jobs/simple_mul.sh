@@ -16,7 +16,7 @@
 #   gated: Gated NAU/NMU, 100 runs
 #
 #SBATCH --job-name=simple_mul
-#SBATCH --array=0-9
+#SBATCH --array=0-4
 #SBATCH --nodes=1
 #SBATCH --ntasks=1
 #SBATCH --cpus-per-task=2
@@ -27,7 +27,7 @@
 #SBATCH --signal=B:TERM@120
 #SBATCH --open-mode=append
 #SBATCH --output=/dev/null
-#BSUB -J "simple_mul[1-10]"
+#BSUB -J "simple_mul[1-5]"
 #BSUB -n 2
 #BSUB -R "span[hosts=1]"
 #BSUB -R "rusage[mem=2GB]"

@@ -10,7 +10,9 @@ from stable_nalu.catalogue.experiment import ITERATION_FLAG, Command, Model, Var
 from stable_nalu.catalogue.flags import Flags, seeds_text
 from stable_nalu.options import SCRIPTS
 
-RUNS_PER_SHARD = 50
+FEWEST_RUNS, MOST_RUNS = 50, 125
+"""Runs of a shard, if seeds and points come out so: more train faster together, and take longer."""
+_WORK = 25_000_000
 _CHECKPOINTS_PER_RUN = 50
 _LEAST_INTERVAL = 1000
 _LOG_POINTS = 20
@@ -49,15 +51,21 @@ def shards(
     wanted = None if seeds is None else list(seeds)
     found: list[Shard] = []
     for name, model in models.items():
-        size = runs_per_shard or (1 if model.resources.gpu else RUNS_PER_SHARD)
-        step = max(1, size // max(1, len(model.points)))
         chosen = list(model.seeds) if wanted is None else wanted
         for variant in model.variants:
+            size = runs_per_shard or _usual_size(model, variant)
+            step = max(1, size // max(1, len(model.points)))
             for first in range(0, len(chosen), step):
                 part = tuple(chosen[first : first + step])
                 texts = (name, variant.name, f"seeds {seeds_text(list(part))}")
                 found.append(Shard(" ".join(t for t in texts if t), model, variant, part))
     return found
+
+
+def _usual_size(model: Model, variant: Variant) -> int:
+    if model.resources.gpu:
+        return 1
+    return min(MOST_RUNS, max(FEWEST_RUNS, _WORK // model.length(variant)))
 
 
 def how_to_run(model: Model, variant: Variant, max_iterations: int | None = None) -> Flags:

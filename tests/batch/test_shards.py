@@ -29,10 +29,10 @@ def test_shards_hold_every_run_once():
         assert len(names) == len(set(names)) == wanted
 
 
-def test_a_shard_has_about_fifty_runs():
+def test_a_shard_has_about_a_hundred_runs():
     found = shards(NRU, None)
-    assert [shard.seeds for shard in found][:2] == [(0, 1, 2, 3, 4), (5, 6, 7, 8, 9)]
-    assert [shard.runs for shard in found] == [45] * 5
+    assert [shard.seeds for shard in found] == [tuple(range(13)), tuple(range(13, 25))]
+    assert [shard.runs for shard in found] == [117, 108]
     assert [shard.runs for shard in shards(NRU, None, 18)][:2] == [18, 18]
 
 

@@ -22,7 +22,7 @@
 #   hard-signNMRU: NMRU, 125 runs
 #
 #SBATCH --job-name=divBy0
-#SBATCH --array=0-26
+#SBATCH --array=0-8
 #SBATCH --nodes=1
 #SBATCH --ntasks=1
 #SBATCH --cpus-per-task=1
@@ -33,7 +33,7 @@
 #SBATCH --signal=B:TERM@120
 #SBATCH --open-mode=append
 #SBATCH --output=/dev/null
-#BSUB -J "divBy0[1-27]"
+#BSUB -J "divBy0[1-9]"
 #BSUB -n 1
 #BSUB -R "span[hosts=1]"
 #BSUB -R "rusage[mem=2GB]"

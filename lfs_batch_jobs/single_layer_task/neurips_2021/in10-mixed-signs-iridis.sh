@@ -14,7 +14,7 @@
 #   nmru: NMRU, 125 runs
 #
 #SBATCH --job-name=in10-mixed-signs-iridis
-#SBATCH --array=0-8
+#SBATCH --array=0-2
 #SBATCH --nodes=1
 #SBATCH --ntasks=1
 #SBATCH --cpus-per-task=1
@@ -25,7 +25,7 @@
 #SBATCH --signal=B:TERM@120
 #SBATCH --open-mode=append
 #SBATCH --output=/dev/null
-#BSUB -J "in10-mixed-signs-iridis[1-9]"
+#BSUB -J "in10-mixed-signs-iridis[1-3]"
 #BSUB -n 1
 #BSUB -R "span[hosts=1]"
 #BSUB -R "rusage[mem=2GB]"
