@@ -20,7 +20,7 @@ from .interruption import Interruption
 from .plan import EPOCHS, StackResult, plan_exit_code, require_folders, unfinished
 from .recorder import Recorder
 from .resume import continued, read_checkpoint, resume_point, saved_states, settle
-from .shards import PlannedRun
+from .shards import PlannedRun, granted_cores
 
 BuildRun = Callable[[Config, dict[str, Any], torch.device], EpochRun]
 
@@ -36,8 +36,8 @@ class EpochScript:
     build: BuildRun
 
     def run(self, argv: Sequence[str] | None = None) -> int:
-        """The whole script."""
-        return run_command(self.name, argv, self._train_plan)
+        """The whole script, on all cores: image networks gain from them."""
+        return run_command(self.name, argv, self._train_plan, threads=granted_cores())
 
     def _train_plan(self, spec: ScriptSpec, configs: Sequence[Config]) -> int:
         plan = [PlannedRun(config, spec.run_name(config)) for config in configs]
@@ -102,5 +102,7 @@ def _train(loop: EpochLoop, interruption: Interruption) -> StackResult:
     loop.view.line("finished:")
     for name, value in results.items():
         loop.view.line(f"  - {name}: {value}")
+    for name, parameter in loop.run.shown_parameters():
+        loop.view.line(f"{name}\n{parameter.data}")
     infinite = not all(math.isfinite(value) for value in results.values())
     return StackResult(diverged=loop.diverged_at is not None or infinite)
