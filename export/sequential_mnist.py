@@ -7,12 +7,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from stable_nalu.reader import TensorboardMetricReader  # noqa: E402
 from stable_nalu.reader.export import (  # noqa: E402
-    SequenceMatcher,
     conclude,
     export_csv,
     open_reader,
+    sequence_reader,
     worker_processes,
 )
 from stable_nalu.script import ScriptParser, exit_code  # noqa: E402
@@ -34,14 +33,7 @@ def main(argv: list[str] | None = None) -> int:
     args = parse_arguments(argv)
 
     def export() -> int:
-        build = partial(
-            TensorboardMetricReader,
-            metric_matcher=SequenceMatcher(),
-            # Training counts updates from 1.
-            step_start=1,
-            recursive_weight=True,
-            processes=worker_processes(),
-        )
+        build = partial(sequence_reader, processes=worker_processes())
         reader = open_reader(args.tensorboard_dir, build)
         export_csv(reader, args.csv_out)
         return conclude(reader, args.strict)

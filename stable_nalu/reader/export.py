@@ -38,6 +38,21 @@ class SequenceMatcher:
         )
 
 
+def sequence_reader(
+    folder: str, processes: int | None = None, progress_bar: bool = True
+) -> TensorboardMetricReader:
+    """Tables of runs on digit sequences, with the first two weights of verbose ones."""
+    return TensorboardMetricReader(
+        folder,
+        metric_matcher=SequenceMatcher(),
+        # Training counts updates from 1.
+        step_start=1,
+        recursive_weight=True,
+        processes=processes,
+        progress_bar=progress_bar,
+    )
+
+
 def worker_processes() -> int | None:
     """CPUs that a batch system granted to this job; None outside of one."""
     for variable in _PROCESS_VARIABLES:

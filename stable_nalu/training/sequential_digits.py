@@ -53,6 +53,8 @@ class SequentialRun(EpochRun):
     Evaluation is in training mode, as published: noise and batch statistics stay on.
     """
 
+    model: SequentialDigitNetwork
+
     def __init__(
         self,
         config: Config,

@@ -422,3 +422,13 @@ def test_dry_run_leaves_nothing(capsys, tmp_path):
     assert mnist("--seed", "0-1", "--dry-run") == 0
     assert capsys.readouterr().out.splitlines() == [name("--seed", "0"), name("--seed", "1")]
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.gpu
+def test_a_gpu_gives_the_same_losses(published_network):
+    words = ("--max-epochs", "1", "--nmu-noise")
+    assert mnist(*words, "--no-cuda", prefix="cpu") == 0
+    assert mnist(*words, prefix="gpu") == 0
+    for tag in ("loss/train/total", "metric/valid/mse"):
+        cpu, gpu = (read(name("--nmu-noise", prefix=p)).series(tag) for p in ("cpu", "gpu"))
+        assert list(gpu.values()) == pytest.approx(list(cpu.values()), rel=1e-2)
