@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,13 +11,7 @@ from stable_nalu.batch.shard import how_to_run
 from stable_nalu.catalogue.expected import expected_runs
 from stable_nalu.catalogue.experiment import Experiment, Model
 from stable_nalu.reader import TensorboardMetricReader
-from stable_nalu.reader.export import (
-    ArithmeticMatcher,
-    export_csv,
-    open_reader,
-    sequence_reader,
-    worker_processes,
-)
+from stable_nalu.reader.export import ArithmeticMatcher, export_csv, open_reader, worker_processes
 
 from .workspace import Workspace
 
@@ -32,18 +25,6 @@ JUDGED = ("flat", "distributions", "arithmetic", "ranges", "benchmark", "zero.ra
 """Kinds of criterion that can be applied to runs of the arithmetic scripts."""
 
 
-_READERS = {
-    "simple_function_static": partial(TensorboardMetricReader, metric_matcher=ArithmeticMatcher()),
-    "sequential_mnist": sequence_reader,
-}
-
-
-def exporter(model: Model) -> str:
-    """The script in export/ that makes tables of a model's runs."""
-    sequences = model.script in ("sequential_mnist", "sequential_svhn")
-    return "sequential_mnist" if sequences else "simple_function_static"
-
-
 def csv_name(model: Model) -> str:
     """The exported table of a model, below the CSV folder."""
     return f"{model.csv}.csv"
@@ -52,11 +33,17 @@ def csv_name(model: Model) -> str:
 def export(models: Sequence[Model], space: Workspace) -> list[Path]:
     """Export the runs of every model; models of one experiment name share a table."""
     written: list[Path] = []
-    tables = dict.fromkeys((csv_name(m), m.prefix, exporter(m)) for m in models)
-    for csv, prefix, script in tables:
-        build = partial(_READERS[script], processes=worker_processes(), progress_bar=False)
-        if prefix == "function_task_static_nalu":
-            build = partial(build, metric_matcher=ArithmeticMatcher(gates=True))
+    for csv, prefix in dict.fromkeys((csv_name(model), model.prefix) for model in models):
+        gates = prefix == "function_task_static_nalu"
+
+        def build(folder: str, gates: bool = gates) -> TensorboardMetricReader:
+            return TensorboardMetricReader(
+                folder,
+                metric_matcher=ArithmeticMatcher(gates=gates),
+                processes=worker_processes(),
+                progress_bar=False,
+            )
+
         reader = open_reader(str(space.tensorboard / prefix), build)
         export_csv(reader, str(space.csv / csv))
         written.append(space.csv / csv)

@@ -48,14 +48,19 @@ class EpochScript:
         with Interruption() as interruption:
             if left:
                 require_folders(spec, left, states)
-                # What cannot be loaded or built is refused before any folder is made.
-                self._build(spec, left[0][0])
+                self._check(spec, [run for (run,) in left])
             for number, (run,) in enumerate(left):
                 bar = f"run {number + 1}/{len(left)}" if len(left) > 1 else ""
                 results.append(self._train_run(spec, run, interruption, bar))
                 if results[-1].interrupted_at is not None:
                     break
         return plan_exit_code(results, interruption, EPOCHS)
+
+    def _check(self, spec: ScriptSpec, runs: Sequence[PlannedRun]) -> None:
+        """Refuse what cannot be loaded or built before any folder is made."""
+        by_flags = {repr({**run.config.as_dict(), "seed": None}): run for run in runs}
+        for run in by_flags.values():
+            self._build(spec, run)
 
     def _build(self, spec: ScriptSpec, run: PlannedRun) -> EpochRun:
         try:
