@@ -19,7 +19,7 @@ from stable_nalu.writer import ResumePoint, RunFolder, RunRecord, RunWriter
 from stable_nalu.writer.run_folder import WAYS_OUT
 
 from .checkpoint import tensorboard_root
-from .session import plain
+from .saved_run import plain
 
 LENGTH_AND_LOGGING = frozenset(
     {
