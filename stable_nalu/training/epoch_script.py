@@ -37,9 +37,10 @@ class EpochScript:
 
     def run(self, argv: Sequence[str] | None = None) -> int:
         """The whole script."""
-        return run_command(self.name, argv, self._train_plan)
+        return run_command(self.name, argv, self.train_plan)
 
-    def _train_plan(self, spec: ScriptSpec, configs: Sequence[Config]) -> int:
+    def train_plan(self, spec: ScriptSpec, configs: Sequence[Config]) -> int:
+        """Train what is not finished yet; the exit code says how it ended."""
         plan = [PlannedRun(config, spec.run_name(config)) for config in configs]
         states = {run.name: saved_states(spec, run, PROGRESS) for run in plan}
         alone = [part for run in plan for part in continued([run], states)]
