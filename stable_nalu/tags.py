@@ -3,6 +3,7 @@
 `regualizer` and `critation` are public spellings.
 """
 
+METRIC = "metric"
 METRIC_VALID = "metric/valid/interpolation"
 METRIC_TEST = "metric/test/extrapolation"
 LOSS_VALID = "loss/valid"
@@ -14,6 +15,7 @@ LOSS_TOTAL = "loss/train/total"
 L1_LOSS = "L1/train/L1-loss"
 L1_BETA = "L1/train/beta"
 EPOCH = "epoch"
+LABEL_WEIGHTS = "label2out/weights"
 REINIT = "reinit"
 DIVERGED = "diverged"
 
