@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from stable_nalu.options import Config, ScriptSpec
 
-from .command import run_command
-from .epoch_script import EpochScript
+from stable_nalu.training.command import run_command
+from stable_nalu.training.epoch_script import EpochScript
 from .pair_report import report
-from .pairs import ISOLATED as ISOLATED_TASK
-from .pairs import SCATTERED as SCATTERED_TASK
-from .pairs import PairTask
+from stable_nalu.training.pairs import ISOLATED as ISOLATED_TASK
+from stable_nalu.training.pairs import SCATTERED as SCATTERED_TASK
+from stable_nalu.training.pairs import PairTask
 
 
 @dataclass(frozen=True)
