@@ -75,7 +75,9 @@ def has_stale_checkpoint(run: ExpectedRun, root: Path) -> bool:
 
 
 def _length(run: ExpectedRun) -> int:
-    return int(getattr(run.config, "max_iterations", 0))
+    """The last iteration, or epoch where the script counts these."""
+    config = run.config
+    return int(getattr(config, "max_iterations", getattr(config, "max_epochs", 0)))
 
 
 def _finished(folder: Path, files: list[str], run: ExpectedRun) -> bool:

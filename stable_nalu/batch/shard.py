@@ -60,17 +60,22 @@ def shards(
     return found
 
 
-def how_to_run(model: Model, variant: Variant, max_iterations: int | None = None) -> Flags:
-    """Flags of how a run is carried out: its length if asked for, and where it can resume."""
+def how_to_run(model: Model, variant: Variant, last: int | None = None) -> Flags:
+    """Flags of how a run is carried out: its length if asked for, and where it can resume.
+
+    last: of the iterations, or of the epochs where the script counts these.
+    """
     flags = {flag.name for flag in SCRIPTS[model.script].flags}
-    length = model.length(variant) if max_iterations is None else max_iterations
+    counted, published = model.last(variant)
+    iterates = counted == ITERATION_FLAG
     extra: dict[str, tuple[str, ...]] = {}
-    if max_iterations is not None and ITERATION_FLAG in flags:
-        extra[ITERATION_FLAG] = (str(max_iterations),)
-        if "--log-interval" in flags and max_iterations < _LOG_POINTS * _LEAST_INTERVAL:
-            extra["--log-interval"] = (str(max(1, max_iterations // _LOG_POINTS)),)
+    if last is not None:
+        extra[counted] = (str(last),)
+        if iterates and "--log-interval" in flags and last < _LOG_POINTS * _LEAST_INTERVAL:
+            extra["--log-interval"] = (str(max(1, last // _LOG_POINTS)),)
     if "--checkpoint-interval" in flags:
-        interval = max(_LEAST_INTERVAL, length // _CHECKPOINTS_PER_RUN)
+        length = published if last is None else last
+        interval = max(_LEAST_INTERVAL if iterates else 1, length // _CHECKPOINTS_PER_RUN)
         extra["--checkpoint-interval"] = (str(interval),)
     if "--workers" in flags:
         # A shard is one job's ensemble: its processes would compete with those of other shards.

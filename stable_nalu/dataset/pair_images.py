@@ -23,6 +23,7 @@ class SideBySide:
         self._pixels = PixelTable.mnist()
 
     def __call__(self, digits: torch.Tensor) -> torch.Tensor:
+        """Join the digits."""
         return self._pixels(_joined(digits))
 
 
@@ -38,6 +39,7 @@ class Scattered:
         self._pixels = PixelTable.mnist()
 
     def __call__(self, digits: torch.Tensor) -> torch.Tensor:
+        """Scatter the digits, each by draws of its own."""
         images = digits.flatten(0, 1)
         angles, scales = (v.to(images.device) for v in draw_angles_and_scales(len(images)))
         offsets = torch.from_numpy(draw_offsets(self.random, len(images), images.shape[-1]))

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from stable_nalu.options import Config, ScriptSpec
-
 from stable_nalu.training.command import run_command
 from stable_nalu.training.epoch_script import EpochScript
-from .pair_report import report
 from stable_nalu.training.pairs import ISOLATED as ISOLATED_TASK
 from stable_nalu.training.pairs import SCATTERED as SCATTERED_TASK
 from stable_nalu.training.pairs import PairTask
+
+from .pair_report import report
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ PAIRS = FlagGroup(
         ),
         Flag(
             "--num-folds",
-            integer(2),
+            integer(1),
             10,
             "Number of folds that the pairs of digits are cut into; one is the test set.",
             unnamed=INHERITED,
@@ -34,7 +34,7 @@ PAIRS = FlagGroup(
         ),
         Flag(
             "--val-split",
-            number(above=0, maximum=0.9),
+            number(above=0, maximum=1),
             0.15,
             "Share of the training images that is kept for validation.",
             unnamed=INHERITED,
@@ -173,9 +173,7 @@ DIGIT_OPTIMIZER = FlagGroup(
             "Epochs after which the learning rate is divided by 10, again and again.",
             unnamed=INHERITED,
         ),
-        Flag(
-            "--no-scheduler", None, False, "Keep the learning rate as it is.", unnamed=INHERITED
-        ),
+        Flag("--no-scheduler", None, False, "Keep the learning rate as it is.", unnamed=INHERITED),
     ),
 )
 

@@ -72,7 +72,16 @@ _FIXED = {
 }
 
 
+_PAIRS = 100
+
+
 def _check_pairs(c: Config) -> None:
+    if not 2 <= c.num_folds <= _PAIRS:
+        raise OptionError(
+            "--num-folds",
+            f"{_PAIRS} pairs cannot be cut into {c.num_folds} folds",
+            f"use 2 to {_PAIRS}",
+        )
     if c.seed >= c.num_folds:
         raise OptionError(
             "--seed",
@@ -80,16 +89,12 @@ def _check_pairs(c: Config) -> None:
             f"the seed is the fold: 0 to {c.num_folds - 1}",
         )
     if c.use_nalm and not c.learn_labels2out:
-        raise OptionError(
-            "--use-nalm", "a unit has parameters to learn", "add --learn-labels2out"
-        )
+        raise OptionError("--use-nalm", "a unit has parameters to learn", "add --learn-labels2out")
     for flag, unit in (("--nmu-noise", "mul"), ("--nau-noise", "add")):
         noisy = getattr(c, flag.removeprefix("--").replace("-", "_"))
         divides = c.nalm_name == "nmru-sign" and flag == "--nmu-noise"
         if noisy and not (c.use_nalm and (c.operation == unit or divides)):
-            raise OptionError(
-                flag, "the last layer is no unit that has this noise", "leave it out"
-            )
+            raise OptionError(flag, "the last layer is no unit that has this noise", "leave it out")
 
 
 def _check_isolated(c: Config) -> None:
@@ -116,6 +121,8 @@ def _check_isolated(c: Config) -> None:
 
 
 def _check_reader(c: Config) -> None:
+    if c.val_split == 1:
+        raise OptionError("--val-split", "1 leaves nothing to train on", "use less")
     wanted = "width" if c.img2label_model.startswith("width") else "colour"
     if c.image_concat_dim != wanted:
         raise OptionError(

@@ -24,6 +24,11 @@ DEFAULT_LEAF = {
     "single_layer_benchmark": f"{SINGLE}_{RB}_{NPU}_gn-F_gv-F_rF-10-5000_mse_id-1",
     "simple_function_recurrent": "nalu_add_0",
     "number_translation": "nalu_0",
+    "two_digit_mnist": "-1_f0_op-add_nalmF_learnLF_s0",
+    "ST_mnist_labels": "-1_f0_op-add_nalmF_learnLF_s0",
+}
+OWN_PREFIX = {"ST_mnist_labels": "two_digit_mnist"} | {
+    name: name for name in ("simple_function_recurrent", "number_translation", "two_digit_mnist")
 }
 
 
@@ -50,10 +55,10 @@ def test_published_command_gives_published_name(entry):
 
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_defaults(script):
-    prefix = script if script in ("simple_function_recurrent", "number_translation") else None
     spec = SCRIPTS[script]
     (config,) = spec.plan([]).configs
-    assert spec.run_name(config) == f"{prefix or 'simple_function_static'}/{DEFAULT_LEAF[script]}"
+    prefix = OWN_PREFIX.get(script, "simple_function_static")
+    assert spec.run_name(config) == f"{prefix}/{DEFAULT_LEAF[script]}"
 
 
 @pytest.mark.parametrize(
@@ -135,9 +140,33 @@ def test_prefix_may_hold_folders():
 
 
 def test_no_two_layers_print_alike():
-    for spec in SCRIPTS.values():
-        (flag,) = (f for f in spec.flags if f.dest == "layer_type")
+    for flag in (f for spec in SCRIPTS.values() for f in spec.flags if f.dest == "layer_type"):
         assert len({name.lower() for name in flag.allowed()}) == len(flag.allowed())
+
+
+@pytest.mark.parametrize(
+    ("script", "command", "name"),
+    [
+        (
+            "two_digit_mnist",
+            "--id 1 --seed 2 --operation mul --use-nalm --learn-labels2out",
+            "1_f2_op-mul_nalmT_learnLT_s2",
+        ),
+        (
+            "two_digit_mnist",
+            "--id 4 --seed 1 --operation div --use-nalm --learn-labels2out --nalm-name nru",
+            "4_f1_op-div_nalmT_learnLT_s1_mod-nru",
+        ),
+        ("two_digit_mnist", "--operation div", "-1_f0_op-div_nalmF_learnLF_s0_mod-"),
+        (
+            "ST_mnist_labels",
+            "--id 9 --operation mul --learn-labels2out --data-source digits",
+            "9_f0_op-mul_nalmF_learnLT_s0_digits",
+        ),
+    ],
+)
+def test_names_of_pairs_of_digits(script, command, name):
+    assert leaf(script, command) == name
 
 
 def other_value(flag: Flag):
@@ -179,8 +208,9 @@ def test_a_name_holds_exactly_what_it_claims(script):
         assert not flag.result or flag.dest in spec.unnamed(config), flag.name
 
 
-# The NRU's forward mode is printed for the NRU only, which alone reads it.
-_WITHOUT_EFFECT = {"nru_div_mode"}
+# The NRU's forward mode is printed for the NRU only, which alone reads it; the unit that divides,
+# for division only.
+_WITHOUT_EFFECT = {"nru_div_mode", "nalm_name"}
 
 
 @pytest.mark.parametrize(
