@@ -20,13 +20,9 @@ from .flags_task import OPTIMIZER, TASK
 from .flags_training import ID, LOGGING
 from .script_spec import ScriptSpec
 
-_NOISE = WEIGHTS.only("--nmu-noise", "--nau-noise", "--noise-range", "--beta-nau").but(
-    noise_range={"sweep": False}
-)
+_NOISE = WEIGHTS.only("--nmu-noise", "--nau-noise", "--noise-range", "--beta-nau")
 _OPTIMIZER = OPTIMIZER.without("--momentum", "--clip-grad-value").but(
-    optimizer={"unnamed": INHERITED},
-    learning_rate={"unnamed": INHERITED, "sweep": False},
-    clip_grad_norm={"sweep": False},
+    optimizer={"unnamed": INHERITED}, learning_rate={"unnamed": INHERITED}
 )
 _FILES = EPOCH_FILES.but(name_prefix={"default": "two_digit_mnist"})
 _LOG_INTERVAL = (
