@@ -3,7 +3,6 @@
 `regualizer` and `critation` are public spellings.
 """
 
-METRIC = "metric"
 METRIC_VALID = "metric/valid/interpolation"
 METRIC_TEST = "metric/test/extrapolation"
 LOSS_VALID = "loss/valid"
@@ -14,6 +13,8 @@ LOSS_REGULARIZER = "loss/train/regualizer"
 LOSS_TOTAL = "loss/train/total"
 L1_LOSS = "L1/train/L1-loss"
 L1_BETA = "L1/train/beta"
+LOSS_ACCURACY = "loss/train/accuracy"
+METRIC = "metric"
 EPOCH = "epoch"
 LABEL_WEIGHTS = "label2out/weights"
 REINIT = "reinit"

@@ -46,7 +46,7 @@ DPI = 300
 _WEIGHTS = (("label2out.w0", "label2out.w1"),)
 
 
-def report(spec: ScriptSpec, task: PairTask, config: Config) -> int:
+def report(task: PairTask, spec: ScriptSpec, config: Config) -> int:
     """Look at the saved model that `--evaluate` names; the exit code."""
     file = Path(config.evaluate)
     checkpoint = load_torch(file, "--evaluate")

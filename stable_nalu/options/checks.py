@@ -133,7 +133,7 @@ def check_two_layers(c: Config) -> None:
 
 
 def check_cell(c: Config) -> None:
-    """The unit must have a cell that multiplies as asked for."""
+    """The unit must have a cell that multiplies as asked for, a reference takes one label."""
     if c.nac_mul == "mnac":
         form = c.layer_type[:-3] + "MNAC"
         if not c.layer_type.endswith("NAC") or form not in cell_names():
@@ -143,6 +143,13 @@ def check_cell(c: Config) -> None:
                 f"{c.layer_type} has no multiplying form for mnac",
                 f"units that have one: {', '.join(n for n in multiplying if n in cell_names())}",
             )
+    outputs = next(getattr(c, f) for f in ("mnist_outputs", "svhn_outputs") if hasattr(c, f))
+    if c.model_simplification != "none" and outputs > 1:
+        raise OptionError(
+            "--model-simplification",
+            f"{c.model_simplification} takes one label, the image network gives {outputs}",
+            "ask for one output",
+        )
     if c.nac_mul == "normal" and c.layer_type == "LSTM":
         raise OptionError(
             "--nac-mul", "an LSTM has a pair of states and no logarithm of it", "leave it out"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -66,6 +66,10 @@ class EpochRun:
         """Final losses by name; one that is not finite makes the run a diverged one."""
         raise NotImplementedError
 
+    def shown_parameters(self) -> Iterable[tuple[str, torch.Tensor]]:
+        """Parameters that the console shows at the end."""
+        return ()
+
     def end_epoch(self, epoch: int) -> None:
         """What follows the last batch of an epoch."""
 
@@ -76,7 +80,7 @@ class EpochRun:
     def set_state(self, state: dict) -> None:
         """Put them back."""
 
-    def write(self, tagged: Sequence[TaggedValue]) -> None:
+    def write(self, tagged: Iterable[TaggedValue]) -> None:
         """Log values of this update."""
         self.recorder.write(tagged)
 

@@ -20,7 +20,7 @@ from .interruption import Interruption
 from .plan import EPOCHS, StackResult, plan_exit_code, require_folders, unfinished
 from .recorder import Recorder
 from .resume import continued, read_checkpoint, resume_point, saved_states, settle
-from .shards import PlannedRun
+from .shards import PlannedRun, granted_cores
 
 BuildRun = Callable[[Config, dict[str, Any], torch.device], EpochRun]
 
@@ -29,17 +29,24 @@ BuildRun = Callable[[Config, dict[str, Any], torch.device], EpochRun]
 class EpochScript:
     """A script by name and what builds one of its runs: seeded, on its device, ready to train.
 
-    `build(config, layer options, device)` raises ValueError for what cannot be built.
+    `build(config, layer options, device)` raises ValueError for what cannot be built. `look` is what
+    `--evaluate` asks for instead of training, in scripts that have that flag.
     """
 
     name: str
     build: BuildRun
+    look: Callable[[ScriptSpec, Config], int] | None = None
 
     def run(self, argv: Sequence[str] | None = None) -> int:
-        """The whole script."""
-        return run_command(self.name, argv, self.train_plan)
+        """The whole script, on all cores: image networks gain from them."""
+        return run_command(self.name, argv, self._obey, threads=granted_cores())
 
-    def train_plan(self, spec: ScriptSpec, configs: Sequence[Config]) -> int:
+    def _obey(self, spec: ScriptSpec, configs: Sequence[Config]) -> int:
+        if self.look is not None and configs[0].evaluate is not None:
+            return self.look(spec, configs[0])
+        return self._train_plan(spec, configs)
+
+    def _train_plan(self, spec: ScriptSpec, configs: Sequence[Config]) -> int:
         """Train what is not finished yet; the exit code says how it ended."""
         plan = [PlannedRun(config, spec.run_name(config)) for config in configs]
         states = {run.name: saved_states(spec, run, PROGRESS) for run in plan}
@@ -103,5 +110,7 @@ def _train(loop: EpochLoop, interruption: Interruption) -> StackResult:
     loop.view.line("finished:")
     for name, value in results.items():
         loop.view.line(f"  - {name}: {value}")
+    for name, parameter in loop.run.shown_parameters():
+        loop.view.line(f"{name}\n{parameter.data}")
     infinite = not all(math.isfinite(value) for value in results.values())
     return StackResult(diverged=loop.diverged_at is not None or infinite)

@@ -2,6 +2,14 @@
 
 from .corpus import ImageCorpus
 from .pixels import PixelTable
-from .sources import load_corpus
+from .sequential import DigitSequences, SequentialDigitDataset
+from .sources import load_corpus, load_subset
 
-__all__ = ["ImageCorpus", "PixelTable", "load_corpus"]
+__all__ = [
+    "DigitSequences",
+    "ImageCorpus",
+    "PixelTable",
+    "SequentialDigitDataset",
+    "load_corpus",
+    "load_subset",
+]

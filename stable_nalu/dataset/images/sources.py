@@ -29,6 +29,9 @@ DATA_FOLDER = Path(__file__).resolve().parents[1] / "data"
 
 SIZES = {"mnist": 28, "svhn": 32}
 DIGITS = "digits"
+VALIDATION_IMAGES = {"mnist": 5000, "svhn": 5000, DIGITS: 200}
+"""The last training images validate, where a task has a validation set."""
+
 DIGITS_TRAINED = 1397
 BRIGHTEST_DIGIT = 16
 
@@ -45,6 +48,17 @@ def load_corpus(family: str, source: str, split: str, folder: Path = DATA_FOLDER
     if source != family:
         raise ValueError(f"{source!r} is not a source of {family} images")
     return {"mnist": _load_mnist, "svhn": _load_svhn}[family](split, folder)
+
+
+def load_subset(family: str, source: str, subset: str, folder: Path = DATA_FOLDER) -> ImageCorpus:
+    """The images of `train`, `valid` or `test`, the second taken from the end of the first."""
+    if subset == "test":
+        return load_corpus(family, source, "test", folder)
+    if subset not in ("train", "valid"):
+        raise ValueError(f"subset {subset!r} is not one of train, valid, test")
+    validation = VALIDATION_IMAGES[source]
+    corpus = load_corpus(family, source, "train", folder)
+    return corpus.part(None, -validation) if subset == "train" else corpus.part(-validation, None)
 
 
 def _load_mnist(split: str, folder: Path) -> ImageCorpus:
