@@ -29,8 +29,8 @@ BuildRun = Callable[[Config, dict[str, Any], torch.device], EpochRun]
 class EpochScript:
     """A script by name and what builds one of its runs: seeded, on its device, ready to train.
 
-    `build(config, layer options, device)` raises ValueError for what cannot be built. `look` is what
-    `--evaluate` asks for instead of training, in scripts that have that flag.
+    `build(config, layer options, device)` raises ValueError for what cannot be built. `look` is
+    what `--evaluate` asks for instead of training, in scripts that have that flag.
     """
 
     name: str
