@@ -5,7 +5,6 @@ import signal
 from pathlib import Path
 
 import pytest
-import torch
 
 from stable_nalu.training.epoch_run import EpochLoop
 from tests.experiments.scripts import assert_same_run, read, run, run_names, saved
@@ -77,7 +76,12 @@ TAGS = {
 }
 
 
-@pytest.mark.parametrize("case", TAGS)
+def quick(cases, *names):
+    """All cases; those that are not named are left to the slow tests."""
+    return [name if name in names else pytest.param(name, marks=pytest.mark.slow) for name in cases]
+
+
+@pytest.mark.parametrize("case", quick(TAGS, "verbose nmu", "nru", "scattered snmu"))
 def test_tags(case):
     script, words, own = TAGS[case]
     assert run(script, *words, *TINY, "--max-epochs", "0", "--no-save") == 0
@@ -113,7 +117,7 @@ RESUMED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", RESUMED)
+@pytest.mark.parametrize("case", quick(RESUMED, "batch-snmu"))
 def test_a_resumed_run(case):
     script, words = RESUMED[case]
     words = (*words, *TINY)
@@ -124,7 +128,7 @@ def test_a_resumed_run(case):
     assert_same_run(*names)
 
 
-@pytest.mark.parametrize("place", ["an update", "an evaluation"])
+@pytest.mark.parametrize("place", quick(["an update", "an evaluation"], "an evaluation"))
 def test_a_run_that_is_killed_anywhere(place, monkeypatch):
     """Scattered digits draw places from a generator of their own, evaluations included."""
     words = (*MUL, *SPLINE, *UNIT, "--nmu-noise", *TINY, "--max-epochs", "2", "--resume")
@@ -156,20 +160,6 @@ def test_a_run_that_is_killed_anywhere(place, monkeypatch):
     assert batch == (1 if place == "an update" else 0)
     assert run(SCATTERED, *words, "--id", "1") == 0
     assert_same_run(*names)
-
-
-def test_the_start_weights_depend_on_the_seed_alone():
-    for number, words in enumerate((("--samples-per-permutation", "1"), ("--batch-size", "7"))):
-        more = ("--learning-rate", "0", "--max-epochs", "0", "--data-source", "digits")
-        assert run(ISOLATED, *MUL, *more, "--id", str(number), "--seed", "3", *words,
-                   *(("--samples-per-permutation", "2") if number else ())) == 0  # fmt: skip
-    first, second = (
-        saved(f"t/{number}_f3_op-mul_nalmF_learnLF_s3_digits")["model_state_dict"]
-        for number in (0, 1)
-    )
-    assert first.keys() == second.keys()
-    for name, value in first.items():
-        assert torch.equal(value, second[name])
 
 
 @pytest.mark.parametrize(
