@@ -134,6 +134,15 @@ def test_penalties_of_the_real_npu():
     assert weights == {"W-NPU": 1.0, "g-NPU": 1.5}
 
 
+def returned(steps):
+    """What a generator returns."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
+
+
 def gradients_of(words):
     run = isolated(f"--operation mul --use-nalm --learn-labels2out {words}")
     run.network.eval()
@@ -172,11 +181,7 @@ def test_weight_decay_is_that_of_adam_on_the_last_layer():
 
 def test_predictions_stand_in_the_columns_of_the_metrics():
     run = isolated("--operation div --seed 1")
-    steps = run.predictions(run.data.sets["test"])
-    with pytest.raises(StopIteration) as end:
-        while True:
-            next(steps)
-    predicted, true = end.value.value
+    predicted, true = returned(run.predictions(run.data.sets["test"]))
     assert predicted.shape == true.shape == (8, 3)
     torch.testing.assert_close(true[:, 0], true[:, 1] / true[:, 2])
     torch.testing.assert_close(predicted[:, 0], predicted[:, 1] / predicted[:, 2])
