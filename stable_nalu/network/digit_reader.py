@@ -16,6 +16,8 @@ from .spatial_transformer import AffineTransform, SplineTransform, Transform, po
 class ExpectedDigit(nn.Module):
     """Logits (..., digits) -> sum_k k p_k; with `argmax`, in evaluation, the likeliest digit."""
 
+    digits: torch.Tensor
+
     def __init__(self, digits: Sequence[int], *, argmax: bool = False):
         super().__init__()
         self.argmax = argmax
@@ -78,6 +80,7 @@ class TransformingReader(nn.Module):
     def start_at_identity(self) -> None:
         """Let each transformer show its input as it is."""
         for transform in self.transforms:
+            assert isinstance(transform, Transform)
             transform.start_at_identity()
 
 

@@ -70,7 +70,7 @@ TAGS = {
     "scattered mul": (SCATTERED, (*MUL, *SPLINE), set()),
     "scattered snmu": (
         SCATTERED,
-        (*MUL, *SPLINE, *UNIT, "--nmu-noise"),
+        (*MUL, *UNIT, "--nmu-noise"),
         WEIGHTS | {"network/nac/W/sparsity_error"},
     ),
 }
@@ -81,7 +81,7 @@ def quick(cases, *names):
     return [name if name in names else pytest.param(name, marks=pytest.mark.slow) for name in cases]
 
 
-@pytest.mark.parametrize("case", quick(TAGS, "verbose nmu", "nru", "scattered snmu"))
+@pytest.mark.parametrize("case", quick(TAGS, "nru", "scattered snmu"))
 def test_tags(case):
     script, words, own = TAGS[case]
     assert run(script, *words, *TINY, "--max-epochs", "0", "--no-save") == 0
@@ -97,33 +97,34 @@ def test_tags(case):
 
 
 def test_evaluation_comes_before_the_first_update_of_an_epoch_and_a_row_each():
-    words = (*MUL, *UNIT, *TINY, "--max-epochs", "3", "--log-interval", "2")
-    assert run(ISOLATED, *words) == 0
-    (name,) = run_names(ISOLATED, *words)
+    words = (*MUL, *UNIT, *TINY, "--max-epochs", "2", "--log-interval", "2")
+    assert run(SCATTERED, *words) == 0
+    (name,) = run_names(SCATTERED, *words)
     record = read(name)
-    assert list(record.series("metric/train/output/mse")) == [1, 5]
-    assert list(record.series("epoch").values()) == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert list(record.series("metric/train/output/loss")) == [1, 5]
+    assert list(record.series("epoch").values()) == [0, 0, 1, 1, 2, 2]
     checkpoint = saved(name)
-    assert checkpoint["epoch"] == 4
+    assert checkpoint["epoch"] == 3
     assert checkpoint["args"] is None
     assert checkpoint["config"]["operation"] == "mul"
 
 
 RESUMED = {
     "batch-snmu": (ISOLATED, (*MUL, *UNIT, *BATCH_NOISE, "--regualizer-scaling-start", "0",
-                              "--regualizer-scaling-end", "4")),
+                              "--regualizer-scaling-end", "2")),
     "nmru": (ISOLATED, (*DIV, *UNIT, "--nalm-name", "nmru-sign", "--weight-decay", "1e-2")),
-    "scattered": (SCATTERED, (*MUL, *SPLINE, "--scheduler-step-size", "2")),
+    "scattered": (SCATTERED, (*MUL, *SPLINE, "--scheduler-step-size", "1")),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", quick(RESUMED, "batch-snmu"))
+@pytest.mark.slow
+@pytest.mark.parametrize("case", RESUMED)
 def test_a_resumed_run(case):
     script, words = RESUMED[case]
     words = (*words, *TINY)
-    assert run(script, *words, "--id", "1", "--max-epochs", "1") == 0
-    assert run(script, *words, "--id", "1", "--max-epochs", "3", "--load-checkpoint") == 0
-    assert run(script, *words, "--id", "2", "--max-epochs", "3") == 0
+    assert run(script, *words, "--id", "1", "--max-epochs", "0") == 0
+    assert run(script, *words, "--id", "1", "--max-epochs", "1", "--load-checkpoint") == 0
+    assert run(script, *words, "--id", "2", "--max-epochs", "1") == 0
     names = [run_names(script, *words, "--id", number)[0] for number in "12"]
     assert_same_run(*names)
 
@@ -131,7 +132,7 @@ def test_a_resumed_run(case):
 @pytest.mark.parametrize("place", quick(["an update", "an evaluation"], "an evaluation"))
 def test_a_run_that_is_killed_anywhere(place, monkeypatch):
     """Scattered digits draw places from a generator of their own, evaluations included."""
-    words = (*MUL, *SPLINE, *UNIT, "--nmu-noise", *TINY, "--max-epochs", "2", "--resume")
+    words = (*MUL, *UNIT, "--nmu-noise", *TINY, "--max-epochs", "1", "--resume")
     assert run(SCATTERED, *words, "--id", "2") == 0
     epoch = EpochLoop._epoch
 
