@@ -8,7 +8,7 @@ from functools import partial
 
 import torch
 
-from . import ensemble, plans, rivals, single
+from . import ensemble, images, plans, rivals, single
 from .table import Row, print_rows
 
 PARTS: dict[str, tuple[str, Callable[[], Iterable[Row]]]] = {
@@ -18,6 +18,7 @@ PARTS: dict[str, tuple[str, Callable[[], Iterable[Row]]]] = {
     "overhead": ("validation, log and saving", plans.overhead),
     "workers": ("two processes against one, by the wall clock", plans.workers),
     "single": ("one run alone, and --help", single.rows),
+    "images": ("an epoch of digit products against a bare loop", images.rows),
     "jax": ("225 runs against JAX, where it can be imported", rivals.rows),
 }
 

@@ -55,7 +55,7 @@ def _add_choice(parser: argparse.ArgumentParser) -> None:
         "--max-iterations",
         type=int,
         metavar="N",
-        help="train for less, or more; epochs where a script counts these",
+        help="train for less, or more; whole epochs where a script counts them",
     )
     group.add_argument("--runs-per-task", type=int, metavar="N", help="size of a shard (50)")
     group.add_argument("--jobs", type=int, metavar="N", help="local processes at a time (cores)")

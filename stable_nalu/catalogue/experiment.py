@@ -101,14 +101,10 @@ class Model:
 
     def length(self, variant: Variant) -> int:
         """Iterations (or updates, for scripts that count epochs) of one run."""
-        flag, last = self.last(variant)
-        return last if flag == ITERATION_FLAG else (last + 1) * self.steps_per_epoch
-
-    def last(self, variant: Variant) -> tuple[str, int]:
-        """The flag that says how long a run is, and its value: an iteration or an epoch."""
         every = merged(self.flags, variant.flags)
-        flag = ITERATION_FLAG if ITERATION_FLAG in every else EPOCH_FLAG
-        return flag, int(every[flag][0])
+        if ITERATION_FLAG in every:
+            return int(every[ITERATION_FLAG][0])
+        return (int(every[EPOCH_FLAG][0]) + 1) * self.steps_per_epoch
 
     def command(
         self,

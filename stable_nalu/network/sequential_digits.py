@@ -58,7 +58,7 @@ class SequentialDigitNetwork(ExtendedTorchModule):
         if model_simplification == NONE:
             # The spelling is the one of published state dictionaries.
             self.recurent_cell = GeneralizedCell(outputs, 1, self.unit_name, **layer_options)
-        self.after_step: Callable[[], None] | None = None
+        self.step_ended: Callable[[], None] | None = None
         """Called after every step of the cell, to look at what it has just done."""
 
     def _state_names(self) -> tuple[str, ...]:
@@ -89,8 +89,8 @@ class SequentialDigitNetwork(ExtendedTorchModule):
         for label in labels.unbind(1):
             state = self._step(label, state)
             states.append(state[0] if self.is_lstm else state)
-            if self.after_step is not None:
-                self.after_step()
+            if self.step_ended is not None:
+                self.step_ended()
         return torch.stack(states, dim=1)
 
     def _step(self, label: torch.Tensor, state: Any) -> Any:

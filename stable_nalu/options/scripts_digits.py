@@ -67,6 +67,7 @@ def _task(data: str) -> FlagGroup:
                 lengths(),
                 [100, 1000],
                 "Lengths of the test sequences.",
+                sweep=True,
             ),
             data_source(data),
             DATA_DIR,

@@ -46,7 +46,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         "--max-iterations",
         type=int,
         metavar="N",
-        help="a quick look; epochs where a script counts these",
+        help="a quick look; whole epochs where a script counts them",
     )
     parser.add_argument("--jobs", type=int, metavar="N", help="training processes (cores)")
     parser.add_argument("--dry-run", action="store_true", help="print the commands, run nothing")

@@ -142,11 +142,11 @@ class SequentialRun(EpochRun):
         if modules:
             start_trace(self.model)
             # The published log has a value of every time step.
-            self.model.after_step = lambda: observed.extend(
+            self.model.step_ended = lambda: observed.extend(
                 observe_modules(self.model, verbose=verbose)
             )
         labels, y = self.model(x)
-        self.model.after_step = None
+        self.model.step_ended = None
         criterion, penalty, total = self.step.loss_of(y.flatten(0, 1), t.flatten(0, 1), *schedule)
         if modules and verbose and update % LOG_UPDATES == 0:
             observed += observe_regualizers(self.model, torch.zeros_like(criterion.detach()))

@@ -126,7 +126,7 @@ class Session:
     def _checkpoint(self, run: int, iteration: int, state: dict, progress: dict) -> dict:
         index = run if self.stacked else None
         generator = self._random.generators[run] if self.stacked else None
-        own = {"best": self.best[run]}
+        own: dict[str, object] = {"best": self.best[run]}
         if self._has_beta:
             own["beta"] = str(self.step.penalties.betas[run].value)
         return run_content(

@@ -78,7 +78,7 @@ def _open(name: str, folder: Path, **choice: Any) -> Any:
         with _quiet_unless_watched():
             return data_set(str(folder), download=True, **choice)
     except (OSError, RuntimeError, ValueError, EOFError) as error:
-        raise UsageError(f"{_reason(name, folder, error)}") from None
+        raise UsageError(_reason(name, folder, error)) from None
 
 
 def _reason(name: str, folder: Path, error: Exception) -> str:
@@ -90,15 +90,15 @@ def _reason(name: str, folder: Path, error: Exception) -> str:
         )
     if isinstance(error, OSError) and not _is_network(error):
         return f"cannot store {name} in {folder}: {error.strerror}; name another --data-dir"
-    if isinstance(error, ValueError | EOFError):
-        return f"a file of {name} in {folder} cannot be read ({text}); delete it and try again"
-    return (
-        f"{name} is not in {folder} and cannot be downloaded; use --data-source digits, which "
-        "needs no download, or put its files there"
-    )
+    if _is_network(error) or "downloading" in text or "not found" in text:
+        return (
+            f"{name} is not in {folder}, or damaged there, and cannot be downloaded; use "
+            "--data-source digits, which needs no download, or put its files there"
+        )
+    return f"a file of {name} in {folder} cannot be read ({text}); delete it and try again"
 
 
-def _is_network(error: OSError) -> bool:
+def _is_network(error: Exception) -> bool:
     from http.client import HTTPException
     from urllib.error import URLError
 
