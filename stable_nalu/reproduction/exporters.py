@@ -8,10 +8,11 @@ from functools import partial
 
 from stable_nalu.catalogue.experiment import Model
 from stable_nalu.reader import TensorboardMetricReader
-from stable_nalu.reader.export import ArithmeticMatcher, worker_processes
+from stable_nalu.reader.export import ArithmeticMatcher, SequenceMatcher, worker_processes
 from stable_nalu.reader.two_digits import TensorboardMetricTwoDigitMNISTReader
 
 _PAIRS = ("two_digit_mnist", "ST_mnist_labels")
+_SEQUENCES = ("sequential_mnist", "sequential_svhn")
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,14 @@ def exporter_of(model: Model) -> Exporter:
     if model.script in _PAIRS:
         build = partial(TensorboardMetricTwoDigitMNISTReader, step_start=1)
         return Exporter("two_digit_mnist/two_digit_mnist_reader.py", _here(build))
+    if model.script in _SEQUENCES:
+        build = partial(
+            TensorboardMetricReader,
+            metric_matcher=SequenceMatcher(),
+            step_start=1,
+            recursive_weight=True,
+        )
+        return Exporter("sequential_mnist.py", _here(build))
     matcher = ArithmeticMatcher(gates=model.prefix == "function_task_static_nalu")
     build = partial(TensorboardMetricReader, metric_matcher=matcher)
     return Exporter("simple_function_static.py", _here(build))
