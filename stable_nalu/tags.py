@@ -16,6 +16,7 @@ L1_BETA = "L1/train/beta"
 LOSS_ACCURACY = "loss/train/accuracy"
 METRIC = "metric"
 EPOCH = "epoch"
+LABEL_WEIGHTS = "label2out/weights"
 REINIT = "reinit"
 DIVERGED = "diverged"
 

@@ -23,6 +23,8 @@ _SHORT = {
     "number_translation": "NT",
     "sequential_mnist": "SM",
     "sequential_svhn": "SS",
+    "two_digit_mnist": "TD",
+    "ST_mnist_labels": "ST",
 }
 _ARITHMETIC = ("S", "SN", "L", "R", "C", "B")
 

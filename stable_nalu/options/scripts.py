@@ -9,6 +9,7 @@ from .flags_task import CRITERION, OPTIMIZER, REINIT, STATIC_OPERATIONS, TASK
 from .flags_training import LOGGING, NPU_PENALTIES, PENALTIES, RUN_CONTROL
 from .script_spec import ScriptSpec
 from .scripts_digits import SEQUENTIAL_MNIST, SEQUENTIAL_SVHN
+from .scripts_pairs import ST_MNIST_LABELS, TWO_DIGIT_MNIST
 from .scripts_sequence import NUMBER_TRANSLATION, SIMPLE_FUNCTION_RECURRENT
 
 _ALL_GROUPS = (
@@ -294,5 +295,7 @@ SCRIPTS = {
         NUMBER_TRANSLATION,
         SEQUENTIAL_MNIST,
         SEQUENTIAL_SVHN,
+        TWO_DIGIT_MNIST,
+        ST_MNIST_LABELS,
     )
 }

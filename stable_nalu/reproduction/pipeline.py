@@ -17,7 +17,15 @@ from stable_nalu.catalogue.published import published
 from stable_nalu.errors import UsageError
 
 from .compare import as_text, compare
-from .tables import JUDGED, csv_name, export, judge, summarise, write_benchmark_thresholds
+from .exporters import exporter_of
+from .tables import (
+    JUDGED,
+    export,
+    judge,
+    summarise,
+    tables_of,
+    write_benchmark_thresholds,
+)
 from .workspace import Workspace
 
 
@@ -65,10 +73,10 @@ def show_commands(request: Request) -> None:
     for shard in request.shards().values():
         for command, _ in pending(shard, space.max_iterations):
             _say(f"python3 {shlex.join(command.line)}")
-    for csv, prefix in dict.fromkeys((csv_name(m), m.prefix) for m in request.models):
+    for (csv, prefix), model in tables_of(request.models).items():
         folders = ["--tensorboard-dir", str(space.tensorboard / prefix)]
         words = [*folders, "--csv-out", str(space.csv / csv)]
-        _say(f"python3 export/simple_function_static.py {shlex.join(words)}")
+        _say(f"python3 export/{exporter_of(model).script} {shlex.join(words)}")
 
 
 def train(request: Request) -> int:

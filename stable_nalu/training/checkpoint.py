@@ -96,17 +96,17 @@ def save_together(contents: Iterable[tuple[Path, dict]]) -> None:
             raise UsageError(f"cannot write {path}: {error.strerror}") from None
 
 
-def load_torch(path: Path) -> dict:
-    """Load a file of tensors and plain values; anything else in it is refused."""
+def load_torch(path: Path, flag: str = "--load-checkpoint") -> dict:
+    """Load a file of tensors and plain values, which `flag` asks for; others are refused."""
     if not path.exists():
-        raise UsageError(f"argument --load-checkpoint: there is no checkpoint {path}")
+        raise UsageError(f"argument {flag}: there is no checkpoint {path}")
     try:
         return torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:
         # The texts of torch are long, and about its own history.
         reason = error.strerror if isinstance(error, OSError) and not _is_broken(path) else None
         raise UsageError(
-            f"argument --load-checkpoint: cannot read the checkpoint {path}: "
+            f"argument {flag}: cannot read the checkpoint {path}: "
             f"{reason or 'damaged, or not made of tensors and plain values alone'}"
         ) from None
 

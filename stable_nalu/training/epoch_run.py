@@ -133,7 +133,7 @@ class EpochLoop:
             if interruption.signal_number is not None:
                 return False
             due = number == 0 and self.run.is_log_point(place.epoch)
-            before = _Snapshot(self.run.model) if due else None
+            before = _Snapshot(self.run) if due else None
             batch = next(batches)
             update = place.step + 1
             self.run.write([scalar(EPOCH, torch.tensor(place.epoch))])
@@ -208,13 +208,16 @@ class EpochLoop:
 class _Snapshot:
     """What an evaluation that is left half-way must not have changed."""
 
-    def __init__(self, model: ExtendedTorchModule):
+    def __init__(self, run: EpochRun):
+        self._run = run
+        self._own = run.get_state()
         self._generator = torch.get_rng_state()
         self._numpy = numpy_rng_state()
-        self._buffers = [(buffer, buffer.clone()) for buffer in model.buffers()]
+        self._buffers = [(buffer, buffer.clone()) for buffer in run.model.buffers()]
 
     def restore(self) -> None:
         """Put it back."""
+        self._run.set_state(self._own)
         torch.set_rng_state(self._generator)
         set_numpy_rng_state(self._numpy)
         with torch.no_grad():

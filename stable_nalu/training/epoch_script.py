@@ -29,17 +29,25 @@ BuildRun = Callable[[Config, dict[str, Any], torch.device], EpochRun]
 class EpochScript:
     """A script by name and what builds one of its runs: seeded, on its device, ready to train.
 
-    `build(config, layer options, device)` raises ValueError for what cannot be built.
+    `build(config, layer options, device)` raises ValueError for what cannot be built. `look` is
+    what `--evaluate` asks for instead of training, in scripts that have that flag.
     """
 
     name: str
     build: BuildRun
+    look: Callable[[ScriptSpec, Config], int] | None = None
 
     def run(self, argv: Sequence[str] | None = None) -> int:
         """The whole script, on all cores: image networks gain from them."""
-        return run_command(self.name, argv, self._train_plan, threads=granted_cores())
+        return run_command(self.name, argv, self._obey, threads=granted_cores())
+
+    def _obey(self, spec: ScriptSpec, configs: Sequence[Config]) -> int:
+        if self.look is not None and configs[0].evaluate is not None:
+            return self.look(spec, configs[0])
+        return self._train_plan(spec, configs)
 
     def _train_plan(self, spec: ScriptSpec, configs: Sequence[Config]) -> int:
+        """Train what is not finished yet; the exit code says how it ended."""
         plan = [PlannedRun(config, spec.run_name(config)) for config in configs]
         states = {run.name: saved_states(spec, run, PROGRESS) for run in plan}
         alone = [part for run in plan for part in continued([run], states)]

@@ -29,12 +29,16 @@ DEFAULT_LEAF = {
     "number_translation": "nalu_0",
     "sequential_mnist": f"{DIGITS}{SEQUENCE_HEAD}_m-l-n{SEQUENCE}_nMF_bAF_mse",
     "sequential_svhn": f"{DIGITS}_net-18{SEQUENCE_HEAD}_m-n{SEQUENCE}_id-1",
+    "two_digit_mnist": "-1_f0_op-add_nalmF_learnLF_s0",
+    "ST_mnist_labels": "-1_f0_op-add_nalmF_learnLF_s0",
 }
 DEFAULT_PREFIX = {
     "simple_function_recurrent": "simple_function_recurrent",
     "number_translation": "number_translation",
     "sequential_mnist": "sequence_mnist",
     "sequential_svhn": "sequence_svhn",
+    "two_digit_mnist": "two_digit_mnist",
+    "ST_mnist_labels": "two_digit_mnist",
 }
 
 
@@ -159,9 +163,33 @@ def test_prefix_may_hold_folders():
 
 
 def test_no_two_layers_print_alike():
-    for spec in SCRIPTS.values():
-        (flag,) = (f for f in spec.flags if f.dest == "layer_type")
+    for flag in (f for spec in SCRIPTS.values() for f in spec.flags if f.dest == "layer_type"):
         assert len({name.lower() for name in flag.allowed()}) == len(flag.allowed())
+
+
+@pytest.mark.parametrize(
+    ("script", "command", "name"),
+    [
+        (
+            "two_digit_mnist",
+            "--id 1 --seed 2 --operation mul --use-nalm --learn-labels2out",
+            "1_f2_op-mul_nalmT_learnLT_s2",
+        ),
+        (
+            "two_digit_mnist",
+            "--id 4 --seed 1 --operation div --use-nalm --learn-labels2out --nalm-name nru",
+            "4_f1_op-div_nalmT_learnLT_s1_mod-nru",
+        ),
+        ("two_digit_mnist", "--operation div", "-1_f0_op-div_nalmF_learnLF_s0_mod-"),
+        (
+            "ST_mnist_labels",
+            "--id 9 --operation mul --learn-labels2out --data-source digits",
+            "9_f0_op-mul_nalmF_learnLT_s0_digits",
+        ),
+    ],
+)
+def test_names_of_pairs_of_digits(script, command, name):
+    assert leaf(script, command) == name
 
 
 def other_value(flag: Flag):
@@ -206,8 +234,9 @@ def test_a_name_holds_exactly_what_it_claims(script):
         assert not flag.result or flag.dest in spec.unnamed(config), flag.name
 
 
-# The NRU's forward mode is printed for the NRU only, which alone reads it.
-_WITHOUT_EFFECT = {"nru_div_mode"}
+# The NRU's forward mode is printed for the NRU only, which alone reads it; the unit that divides,
+# for division only.
+_WITHOUT_EFFECT = {"nru_div_mode", "nalm_name"}
 
 
 @pytest.mark.parametrize(
