@@ -8,7 +8,7 @@ from functools import partial
 
 import torch
 
-from . import ensemble, images, plans, rivals, single
+from . import ensemble, images, pairs, plans, rivals, single
 from .table import Row, print_rows
 
 PARTS: dict[str, tuple[str, Callable[[], Iterable[Row]]]] = {
@@ -19,6 +19,7 @@ PARTS: dict[str, tuple[str, Callable[[], Iterable[Row]]]] = {
     "workers": ("two processes against one, by the wall clock", plans.workers),
     "single": ("one run alone, and --help", single.rows),
     "images": ("an epoch of digit products against a bare loop", images.rows),
+    "pairs": ("updates on pairs of digits against bare loops", pairs.rows),
     "jax": ("225 runs against JAX, where it can be imported", rivals.rows),
 }
 

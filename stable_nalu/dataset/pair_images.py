@@ -43,9 +43,10 @@ class Scattered:
         images = digits.flatten(0, 1)
         angles, scales = (v.to(images.device) for v in draw_angles_and_scales(len(images)))
         offsets = torch.from_numpy(draw_offsets(self.random, len(images), images.shape[-1]))
-        shown = placed(turned(images, angles, scales), offsets.to(images.device))
-        shown = shown.unflatten(0, digits.shape[:2])
-        return self._pixels(_joined(shown) if self._concat_dim == "width" else shown)
+        values = self._pixels(turned(images, angles, scales))
+        black = self._pixels(images.new_zeros(()))
+        shown = placed(values, offsets.to(images.device), black).unflatten(0, digits.shape[:2])
+        return _joined(shown) if self._concat_dim == "width" else shown
 
 
 def _joined(digits: torch.Tensor) -> torch.Tensor:

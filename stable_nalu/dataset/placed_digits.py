@@ -41,7 +41,7 @@ def turned(images: torch.Tensor, angles: torch.Tensor, scales: torch.Tensor) -> 
     centre = size / 2
     radians = angles * (math.pi / 180)
     cos, sin = radians.cos() / scales, radians.sin() / scales
-    places = torch.arange(size, device=images.device)
+    places = torch.arange(size, device=images.device, dtype=torch.int32)
 
     def source(by_column: torch.Tensor, by_row: torch.Tensor) -> torch.Tensor:
         """Source coordinates (n, size, size): the image of each pixel's centre."""
@@ -51,19 +51,21 @@ def turned(images: torch.Tensor, angles: torch.Tensor, scales: torch.Tensor) -> 
 
     columns, rows = source(cos, sin), source(-sin, cos)
     inside = (columns >= 0) & (columns < size) & (rows >= 0) & (rows < size)
-    flat = (rows * size + columns).clamp(0, size * size - 1).flatten(1)
-    moved = images.flatten(1).gather(1, flat).view_as(images)
-    return torch.where(inside, moved, torch.zeros_like(moved))
+    flat = (rows * size + columns).clamp_(0, size * size - 1).flatten(1).long()
+    return images.flatten(1).gather(1, flat).view_as(images) * inside
 
 
 def _fixed(value: torch.Tensor) -> torch.Tensor:
-    return torch.floor(value * _ONE + 0.5).long()
+    return torch.floor(value * _ONE + 0.5).int()
 
 
-def placed(images: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
-    """Images (n, size, size) on black canvases (n, 42, 42), their corners at `offsets` (n, 2)."""
+def placed(
+    images: torch.Tensor, offsets: torch.Tensor, background: float | torch.Tensor = 0
+) -> torch.Tensor:
+    """Images (n, size, size) on canvases (n, 42, 42), their corners at `offsets` (n, 2)."""
     count, size = images.shape[0], images.shape[-1]
-    canvas = images.new_zeros(count, CANVAS, CANVAS)
+    canvas = images.new_empty(count, CANVAS, CANVAS)
+    canvas[:] = background
     span = torch.arange(size, device=images.device)
     rows = (offsets[:, 0, None] + span)[:, :, None]
     columns = (offsets[:, 1, None] + span)[:, None, :]
