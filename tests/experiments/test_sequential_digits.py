@@ -127,6 +127,22 @@ def test_torch_cells_log_nothing(unit):
     assert read(found).tags == ALWAYS | set(METRICS) | {"/MNIST/train/text_summary"}
 
 
+@pytest.mark.parametrize(
+    ("unit", "tags"),
+    [
+        ("NALU", {"nalu/gate/mean", "nalu/nac/W/sparsity_error"}),
+        ("NAC", {"nac/W/sparsity_error"}),
+        ("RNN-linear", {"basic/W/sparsity_error"}),
+    ],
+)
+def test_what_other_cells_log_unasked(unit, tags):
+    words = (*SHORT, "--layer-type", unit, "--max-epochs", "0")
+    assert run("sequential_mnist", *words) == 0
+    (found,) = run_names("sequential_mnist", *words)
+    cells = {tag for tag in read(found).tags if tag.startswith("network/")}
+    assert cells == {f"network/cell/recurrent/{tag}" for tag in tags}
+
+
 def test_the_noise_of_a_batch_is_logged_at_every_time_step():
     assert mnist("--nmu-noise", "--noise-range", "[1,0]", "--max-epochs", "0") == 0
     upper = read(name("--nmu-noise")).values[1, f"{NAC}/snmu_noise/upper"]
