@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from stable_nalu.dataset.images import ImageCorpus
 from stable_nalu.training.epoch_run import EpochLoop
+from tests.digit_images import images, labels_of, write_mnist
 from tests.experiments.scripts import assert_same_run, read, run, run_names, saved
 
 TINY = ("--data-source", "digits", "--samples-per-permutation", "1", "--batch-size", "45")
@@ -197,3 +199,16 @@ def test_what_cannot_be_done_is_refused_in_one_line(script, words, message, caps
     assert error.startswith(f"{script}.py: error: argument {message}")
     assert error.count("\n") == 1
     assert not Path(os.environ["TENSORBOARD_DIR"]).exists()
+
+
+def test_mnist_files_on_disk(tmp_path, monkeypatch):
+    sizes, labels = (100, 50), (labels_of(100, 7, 3), labels_of(50, 3, 1))
+    corpora = [
+        ImageCorpus(images(size, 28, 28), own) for size, own in zip(sizes, labels, strict=True)
+    ]
+    write_mnist(tmp_path / "files", monkeypatch, *corpora)
+    words = (*MUL, "--samples-per-permutation", "1", "--data-path", str(tmp_path / "files"))
+    assert run(ISOLATED, *words, "--max-epochs", "0", "--no-save") == 0
+    (name,) = run_names(ISOLATED, *words)
+    assert name == "t/-1_f0_op-mul_nalmF_learnLF_s0"
+    assert "metric/test/output_rounded/acc" in read(name).tags
