@@ -20,6 +20,12 @@ SPLINE = ("--img2label-model", "TPS-no-concat-conv", "--optimizer", "adam")
 ISOLATED, SCATTERED = "two_digit_mnist", "ST_mnist_labels"
 
 
+@pytest.fixture(autouse=True)
+def _one_thread(monkeypatch):
+    """Several threads gain nothing on images as few as these."""
+    monkeypatch.setenv("LSB_DJOB_NUMPROC", "1")
+
+
 def metrics(states, loss, decimals=False):
     found = {
         f"metric/{state}/{name}"
@@ -98,6 +104,7 @@ def test_tags(case):
     assert set(record.series("epoch").values()) == {0}
 
 
+@pytest.mark.slow
 def test_evaluation_comes_before_the_first_update_of_an_epoch_and_a_row_each():
     words = (*MUL, *UNIT, *TINY, "--max-epochs", "2", "--log-interval", "2")
     assert run(SCATTERED, *words) == 0

@@ -49,7 +49,8 @@ def last_metrics(task, words):
 
 
 @pytest.mark.slow
-def test_an_nmu_finds_digits_that_an_mlp_does_not():
+def test_an_nmu_finds_digits_that_an_mlp_does_not(monkeypatch):
+    monkeypatch.setenv("LSB_DJOB_NUMPROC", "1")
     nmu = last_metrics(ISOLATED, NMU)
     mlp = last_metrics(WithMlp(**asdict(ISOLATED)), "")
     assert nmu["output/mse"] < mlp["output/mse"] / 2

@@ -16,6 +16,12 @@ NMU = ("--use-nalm", "--learn-labels2out", "--id", "22", "--seed", "2")
 SCRIPT = "two_digit_mnist"
 
 
+@pytest.fixture(autouse=True)
+def _one_thread(monkeypatch):
+    """Several threads gain nothing on images as few as these."""
+    monkeypatch.setenv("LSB_DJOB_NUMPROC", "1")
+
+
 def table(path):
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))

@@ -107,7 +107,7 @@ def test_the_temperature_falls_to_a_thousandth():
 
 def test_penalties_follow_epochs():
     run = isolated(
-        "--operation mul --use-nalm --learn-labels2out --regualizer 100 "
+        "--operation mul --use-nalm --learn-labels2out --batch-size 8 --regualizer 100 "
         "--regualizer-scaling-start 30 --regualizer-scaling-end 40"
     )
     images, answers, _ = next(iter(run.batches))
@@ -144,7 +144,7 @@ def returned(steps):
 
 
 def gradients_of(words):
-    run = isolated(f"--operation mul --use-nalm --learn-labels2out {words}")
+    run = isolated(f"--operation mul --use-nalm --learn-labels2out --batch-size 8 {words}")
     run.network.eval()
     images, answers, _ = next(iter(run.batches))
     total = run.step.loss(images, answers, *run.step.prepare(0))[2]
