@@ -18,12 +18,13 @@ from tests.experiments.scripts import read, run_names
 
 COMMON = (
     "--operation mul --data-source digits --samples-per-permutation 20 --batch-size 16 "
-    "--max-epochs 5 --log-interval 5 --no-save --no-cuda --name-prefix t"
+    "--max-epochs 5 --log-interval 5 --no-save"
 )
 NMU = (
     "--use-nalm --learn-labels2out --regualizer 100 --regualizer-scaling-start 4 "
     "--regualizer-scaling-end 8 --id 1"
 )
+PLACE = ("--no-cuda", "--name-prefix", "t")
 DIGITS = ("label1", "label2")
 
 
@@ -38,7 +39,7 @@ class WithMlp(PairTask):
 def last_metrics(task, words):
     """Metrics on held-out pairs at the last evaluation."""
     argv = f"{COMMON} {words}".split()
-    assert EpochScript("two_digit_mnist", task.run).run(argv) == 0
+    assert EpochScript("two_digit_mnist", task.run).run([*PLACE, *argv]) == 0
     record = read(run_names("two_digit_mnist", *argv)[0])
     prefix = "metric/test/"
     return {
