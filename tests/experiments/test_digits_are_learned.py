@@ -6,9 +6,9 @@ sums and products of digits at any length.
 
 import pytest
 
-from tests.experiments.scripts import load_script, read, run_names
+from tests.experiments.scripts import read, run, run_names
 
-COMMON = "--data-source digits --no-save --no-cuda --name-prefix t --regualizer-scaling-start 500"
+COMMON = "--data-source digits --no-save --regualizer-scaling-start 500"
 PRODUCT = (
     f"{COMMON} --operation prod --mnist-digits 12345 --interpolation-length 2 --batch-size 16 "
     "--extrapolation-lengths [2,5] --max-epochs 90 --regualizer-scaling-end 1000"
@@ -25,7 +25,7 @@ LSTM = "--layer-type LSTM"
 def errors(command):
     """Mean squared error of the last evaluation for each test length."""
     words = command.split()
-    assert load_script("sequential_mnist").main(words) == 0
+    assert run("sequential_mnist", *words) == 0
     (name,) = run_names("sequential_mnist", *words)
     record = read(name)
     tags = [tag for tag in record.tags if tag.startswith("metric/test/") and tag.endswith("/mse")]
