@@ -24,7 +24,6 @@ DEV = [
     "pytest-xdist>=3.5",
     "ruff>=0.9",
     "pyright>=1.1.390",
-    "scikit-learn>=1.4",
     "tensorboard>=2.16",
     "tensorboardX>=2.6",
 ]
@@ -47,5 +46,5 @@ setup(
         "pandas>=2.1",
         "tqdm>=4.66",
     ],
-    extras_require={"plots": PLOTS, "digits": DIGITS, "dev": [*DEV, *PLOTS]},
+    extras_require={"plots": PLOTS, "digits": DIGITS, "dev": [*DEV, *PLOTS, *DIGITS]},
 )

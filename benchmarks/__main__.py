@@ -8,7 +8,7 @@ from functools import partial
 
 import torch
 
-from . import ensemble, plans, results, rivals, single
+from . import ensemble, images, pairs, plans, results, rivals, single
 from .table import Row, print_rows
 
 PARTS: dict[str, tuple[str, Callable[[], Iterable[Row]]]] = {
@@ -20,6 +20,8 @@ PARTS: dict[str, tuple[str, Callable[[], Iterable[Row]]]] = {
     "single": ("one run alone, and --help", single.rows),
     "export": ("from event files to a CSV file", results.export),
     "figure": ("from CSV files to a figure", results.figure),
+    "images": ("an epoch of digit products against a bare loop", images.rows),
+    "pairs": ("updates on pairs of digits against bare loops", pairs.rows),
     "jax": ("225 runs against JAX, where it can be imported", rivals.rows),
 }
 

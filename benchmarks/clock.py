@@ -46,3 +46,15 @@ def spent(work: Callable[[], object]) -> Cost:
 def median(costs: Sequence[Cost]) -> Cost:
     """The median of each clock."""
     return Cost(statistics.median(c.cpu for c in costs), statistics.median(c.wall for c in costs))
+
+
+def in_turn(
+    ours: Callable[[], Cost], theirs: Callable[[], Cost], repeats: int
+) -> tuple[Cost, Cost]:
+    """Median costs of two works done by turns."""
+    # The first time, files and caches are cold.
+    ours()
+    theirs()
+    pairs = [(ours(), theirs()) for _ in range(repeats)]
+    own, other = zip(*pairs, strict=True)
+    return median(own), median(other)

@@ -17,9 +17,9 @@ from stable_nalu.figures.catalogue import find
 from stable_nalu.figures.specimen import Extent, write_specimen
 from stable_nalu.training.run import run_script
 
-from .clock import spent
+from .clock import in_turn, spent
 from .ensemble import NMU, SINGLE_LAYER_RANGES
-from .single import in_turn, process
+from .single import REPEATS, process
 from .table import Row, seconds
 
 STEPS = 51
@@ -54,6 +54,7 @@ def export() -> Iterator[Row]:
             exported, parsed = in_turn(
                 lambda command=command, csv=csv: spent(lambda: process(*command, "--csv-out", csv)),
                 lambda root=root: spent(lambda: process("-m", _PARSER, str(root))),
+                REPEATS,
             )
             ratio = exported.cpu / parsed.cpu
             yield Row(title, ratio, "2", seconds(exported), seconds(parsed))

@@ -8,13 +8,13 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from stable_nalu.training.run import run_script
 
 from . import bare
-from .clock import Cost, median, spent
+from .clock import Cost, in_turn, spent
 from .table import Row, microseconds, seconds
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -31,24 +31,16 @@ def rows() -> Iterator[Row]:
         own, other = in_turn(
             lambda: _iteration_of_a_run(),
             lambda: spent(lambda: loop.run(ITERATIONS)) / ITERATIONS,
+            REPEATS,
         )
     ratio = own.cpu / other.cpu
     yield Row("NMU: single run / bare loop", ratio, "1.3", microseconds(own), microseconds(other))
     own, other = in_turn(
         lambda: spent(lambda: process("experiments/single_layer.py", "--help")),
         lambda: spent(lambda: process("-c", "import torch")),
+        REPEATS,
     )
     yield Row("--help / import torch", own.cpu / other.cpu, "1.5", seconds(own), seconds(other))
-
-
-def in_turn(ours: Callable[[], Cost], theirs: Callable[[], Cost]) -> tuple[Cost, Cost]:
-    """Medians of several turns each."""
-    # The first time, files and caches are cold.
-    ours()
-    theirs()
-    pairs = [(ours(), theirs()) for _ in range(REPEATS)]
-    own, other = zip(*pairs, strict=True)
-    return median(own), median(other)
 
 
 def _iteration_of_a_run() -> Cost:

@@ -51,7 +51,12 @@ def _add_choice(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--resume", action="store_true", help="only shards with runs left to train")
     group.add_argument("--status", action="store_true", help="count runs by state, train nothing")
     group.add_argument("--dry-run", action="store_true", help="print every command, train nothing")
-    group.add_argument("--max-iterations", type=int, metavar="N", help="train for less, or more")
+    group.add_argument(
+        "--max-iterations",
+        type=int,
+        metavar="N",
+        help="train for less, or more; whole epochs where a script counts them",
+    )
     group.add_argument("--runs-per-task", type=int, metavar="N", help="size of a shard (50)")
     group.add_argument("--jobs", type=int, metavar="N", help="local processes at a time (cores)")
     group.add_argument("--task", type=int, metavar="N", help="train shard N in this process")

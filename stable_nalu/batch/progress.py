@@ -75,7 +75,9 @@ def has_stale_checkpoint(run: ExpectedRun, root: Path) -> bool:
 
 
 def _length(run: ExpectedRun) -> int:
-    return int(getattr(run.config, "max_iterations", 0))
+    """The last iteration, or epoch, of a run."""
+    counted = [n for n in ("max_iterations", "max_epochs") if hasattr(run.config, n)]
+    return int(getattr(run.config, counted[0])) if counted else 0
 
 
 def _finished(folder: Path, files: list[str], run: ExpectedRun) -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from math import ceil
 
 from stable_nalu.catalogue.expected import ExpectedRun, expected_runs
-from stable_nalu.catalogue.experiment import ITERATION_FLAG, Command, Model, Variant
+from stable_nalu.catalogue.experiment import EPOCH_FLAG, ITERATION_FLAG, Command, Model, Variant
 from stable_nalu.catalogue.flags import Flags, seeds_text
 from stable_nalu.options import SCRIPTS
 
@@ -69,17 +70,23 @@ def _usual_size(model: Model, variant: Variant) -> int:
 
 
 def how_to_run(model: Model, variant: Variant, max_iterations: int | None = None) -> Flags:
-    """Flags of how a run is carried out: its length if asked for, and where it can resume."""
+    """Flags of how a run is carried out: its length if asked for, and where it can resume.
+
+    max_iterations: updates, also of scripts that count epochs, which then train whole ones.
+    """
     flags = {flag.name for flag in SCRIPTS[model.script].flags}
+    updates = 1 if ITERATION_FLAG in flags else max(1, model.steps_per_epoch)
     length = model.length(variant) if max_iterations is None else max_iterations
     extra: dict[str, tuple[str, ...]] = {}
     if max_iterations is not None and ITERATION_FLAG in flags:
         extra[ITERATION_FLAG] = (str(max_iterations),)
         if "--log-interval" in flags and max_iterations < _LOG_POINTS * _LEAST_INTERVAL:
             extra["--log-interval"] = (str(max(1, max_iterations // _LOG_POINTS)),)
+    elif max_iterations is not None and EPOCH_FLAG in flags:
+        extra[EPOCH_FLAG] = (str(max(1, ceil(max_iterations / updates)) - 1),)
     if "--checkpoint-interval" in flags:
         interval = max(_LEAST_INTERVAL, length // _CHECKPOINTS_PER_RUN)
-        extra["--checkpoint-interval"] = (str(interval),)
+        extra["--checkpoint-interval"] = (str(max(1, interval // updates)),)
     if "--workers" in flags:
         # A shard is one job's ensemble: its processes would compete with those of other shards.
         extra["--workers"] = ("1",)

@@ -12,7 +12,7 @@ from stable_nalu.errors import UsageError
 from stable_nalu.options import SCRIPTS
 from stable_nalu.training.checkpoint import tensorboard_root
 from stable_nalu.training.command import EXIT_DIVERGED
-from stable_nalu.training.run import EXIT_REQUEUE
+from stable_nalu.training.plan import EXIT_REQUEUE
 
 from .job_script import ROOT
 from .progress import State, has_stale_checkpoint, mark_finished, state_of

@@ -4,7 +4,7 @@ A dataset owns its random generators; numpy's global one is never touched, and n
 drawn at import.
 """
 
-from .loader import StreamLoader, TensorLoader
+from .loader import IndexLoader, StreamLoader, TensorLoader
 from .number_translation import NumberTranslationDataset
 from .simple_function_recurrent import SimpleFunctionRecurrentDataset
 from .simple_function_static import SimpleFunctionStaticDataset
@@ -12,6 +12,7 @@ from .single_layer_static import SingleLayerStaticDataset
 from .stream import SampleStream
 
 __all__ = [
+    "IndexLoader",
     "NumberTranslationDataset",
     "SampleStream",
     "SimpleFunctionRecurrentDataset",

@@ -42,8 +42,11 @@ class LegacyRandom:
         """-scale * ln(1 - D), two words each; numpy's vectorised log differs in the last bit."""
         return self._legacy.exponential(scale, shape)
 
-    def integers(self, low: int, high: int, shape: tuple[int, ...] | None = None):
-        """Integers in [low, high) by masked rejection: how many words it takes depends on them."""
+    def integers(self, low: int, high: int | np.ndarray, shape: tuple[int, ...] | None = None):
+        """Integers in [low, high) by masked rejection: how many words it takes depends on them.
+
+        high: one bound, or one for each integer.
+        """
         return self._legacy.randint(low, high, size=shape, dtype=np.int64)
 
     def permutation(self, count: int) -> np.ndarray:

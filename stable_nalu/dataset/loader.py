@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import torch
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .stream import SampleStream
 
 Batch = tuple[torch.Tensor, ...]
+Index = slice | torch.Tensor
 
 
 def check_batch_size(batch_size: int) -> int:
@@ -37,34 +38,69 @@ class StreamLoader:
             yield self.stream[i * self.batch_size : (i + 1) * self.batch_size]
 
 
-class TensorLoader:
-    """Batches of stored tensors, in the order that `torch.utils.data.DataLoader` gives them.
+class IndexLoader:
+    """Batches of `count` items, in the order that `torch.utils.data.DataLoader` gives them.
+
+    `take(index)` makes the batch of some items: a slice of them, or a tensor of their numbers.
 
     Every iterator draws one 64-bit number from torch's global generator when it is created. A
     shuffled one draws a second when its first batch is asked for, and seeds with it the private
-    generator of the permutation. The last batch may be smaller.
+    generator of the permutation. The last batch may be smaller, but for one below `smallest`,
+    which is part of the batch before it.
     """
 
-    def __init__(self, tensors: Batch, batch_size: int, shuffle: bool):
-        self.tensors = tensors
-        self.batch_size = check_batch_size(batch_size)
+    def __init__(
+        self,
+        count: int,
+        batch_size: int,
+        shuffle: bool,
+        take: Callable[[Index], Batch],
+        smallest: int = 1,
+    ):
         self.shuffle = shuffle
+        self.count = count
+        self._take = take
+        starts = list(range(0, count, check_batch_size(batch_size)))
+        if len(starts) > 1 and count - starts[-1] < smallest:
+            starts.pop()
+        self._rows = [slice(a, b) for a, b in zip(starts, [*starts[1:], count], strict=True)]
 
     def __len__(self) -> int:
-        """Batches, counting the partial one."""
-        return -(-len(self.tensors[0]) // self.batch_size)
+        """Batches, counting a partial one."""
+        return len(self._rows)
 
     def __iter__(self) -> Iterator[Batch]:
         """Start an epoch."""
         draw_seed()
-        return self._batches()
+        return self._epoch()
 
-    def _batches(self) -> Iterator[Batch]:
-        order = shuffled_order(len(self.tensors[0])) if self.shuffle else None
-        for i in range(len(self)):
-            rows = slice(i * self.batch_size, (i + 1) * self.batch_size)
-            index = rows if order is None else order[rows]
-            yield tuple(tensor[index] for tensor in self.tensors)
+    def _epoch(self) -> Iterator[Batch]:
+        yield from self.batches(self._order())
+
+    def begin(self) -> torch.Tensor | None:
+        """Draw the order of an epoch that `batches` is to iterate over; None is the stored one."""
+        draw_seed()
+        return self._order()
+
+    def batches(self, order: torch.Tensor | None, first: int = 0) -> Iterator[Batch]:
+        """The batches of an epoch from number `first` on, each made when it is asked for."""
+        for rows in self._rows[first:]:
+            yield self._take(rows if order is None else order[rows])
+
+    def _order(self) -> torch.Tensor | None:
+        return shuffled_order(self.count) if self.shuffle else None
+
+
+class TensorLoader(IndexLoader):
+    """Batches of stored tensors."""
+
+    def __init__(self, tensors: Batch, batch_size: int, shuffle: bool):
+        super().__init__(
+            len(tensors[0]),
+            batch_size,
+            shuffle,
+            lambda index: tuple(tensor[index] for tensor in tensors),
+        )
 
 
 def draw_seed() -> int:

@@ -8,7 +8,7 @@ from .config import Config
 from .errors import OptionError
 from .flags_training import NPU_PENALTIES
 from .intervals import BATCH_NOISE, as_clause
-from .unit_names import activation_names, buildable_layers, layers_of_pairs
+from .unit_names import activation_names, buildable_layers, cell_names, layers_of_pairs
 
 Check = Callable[[Config], None]
 
@@ -130,6 +130,30 @@ def check_two_layers(c: Config) -> None:
             )
     elif c.nac_mul not in ("npu", "real-npu"):
         _check_buildable("--layer-type", c.layer_type)
+
+
+def check_cell(c: Config) -> None:
+    """The unit must have a cell that multiplies as asked for, a reference takes one label."""
+    if c.nac_mul == "mnac":
+        form = c.layer_type[:-3] + "MNAC"
+        if not c.layer_type.endswith("NAC") or form not in cell_names():
+            multiplying = [n[:-4] + "NAC" for n in cell_names() if n.endswith("MNAC")]
+            raise OptionError(
+                "--nac-mul",
+                f"{c.layer_type} has no multiplying form for mnac",
+                f"units that have one: {', '.join(n for n in multiplying if n in cell_names())}",
+            )
+    outputs = next(getattr(c, f) for f in ("mnist_outputs", "svhn_outputs") if hasattr(c, f))
+    if c.model_simplification != "none" and outputs > 1:
+        raise OptionError(
+            "--model-simplification",
+            f"{c.model_simplification} takes one label, the image network gives {outputs}",
+            "ask for one output",
+        )
+    if c.nac_mul == "normal" and c.layer_type == "LSTM":
+        raise OptionError(
+            "--nac-mul", "an LSTM has a pair of states and no logarithm of it", "leave it out"
+        )
 
 
 def _first_unit(c: Config) -> str:

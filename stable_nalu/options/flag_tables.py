@@ -21,7 +21,12 @@ _SHORT = {
     "single_layer_benchmark": "B",
     "simple_function_recurrent": "SR",
     "number_translation": "NT",
+    "sequential_mnist": "SM",
+    "sequential_svhn": "SS",
+    "two_digit_mnist": "TD",
+    "ST_mnist_labels": "ST",
 }
+_ARITHMETIC = ("S", "SN", "L", "R", "C", "B")
 
 
 def render_flag_tables() -> str:
@@ -39,7 +44,7 @@ def refreshed(document: str) -> str:
 def _scripts() -> list[str]:
     lines = ["## Scripts", "", "| short | script | what it does |", "|---|---|---|"]
     lines += [f"| {_SHORT[s.name]} | `{s.name}` | {s.summary} |" for s in SCRIPTS.values()]
-    return [*lines, ""]
+    return [*lines, "", f"Below, *arithmetic* means {', '.join(_ARITHMETIC)}.", ""]
 
 
 def _titles() -> list[str]:
@@ -119,13 +124,12 @@ def _named(uses: list[tuple[ScriptSpec, Flag]]) -> str:
 
 
 def _shorts(specs: list[ScriptSpec]) -> str:
-    arithmetic = [name for name in SCRIPTS if _SHORT[name] not in ("SR", "NT")]
-    names = [spec.name for spec in specs]
-    if names == list(SCRIPTS):
+    if [spec.name for spec in specs] == list(SCRIPTS):
         return "all"
-    if names == arithmetic:
-        return "all but SR, NT"
-    return " ".join(_SHORT[name] for name in names)
+    shorts = [_SHORT[spec.name] for spec in specs]
+    if set(_ARITHMETIC) <= set(shorts):
+        shorts = ["arithmetic", *(short for short in shorts if short not in _ARITHMETIC)]
+    return " ".join(shorts)
 
 
 def _compatibility() -> list[str]:

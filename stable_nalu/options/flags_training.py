@@ -161,10 +161,44 @@ DRY_RUN = Flag(
     result=False,
 )
 
+ID = Flag("--id", integer(), -1, "Number that tells equal runs apart.", unnamed=INHERITED)
+NO_SAVE = Flag(
+    "--no-save",
+    None,
+    False,
+    "Do not save the trained model.",
+    unnamed=_HOW_IT_RUNS,
+    result=False,
+)
+LOAD_CHECKPOINT = Flag(
+    "--load-checkpoint",
+    None,
+    False,
+    "Resume the run from its saved state.",
+    unnamed=_HOW_IT_RUNS,
+    result=False,
+)
+RESUME = Flag(
+    "--resume",
+    None,
+    False,
+    "Resume each run that has a saved state, start the others anew: safe to repeat.",
+    unnamed=_HOW_IT_RUNS,
+    result=False,
+)
+CHECKPOINT_INTERVAL = Flag(
+    "--checkpoint-interval",
+    integer(0),
+    0,
+    "Iterations between two saved states to resume from; 0 saves at the end only.",
+    unnamed=_HOW_IT_RUNS,
+    result=False,
+)
+
 LOGGING = FlagGroup(
     "Names, logs and files",
     (
-        Flag("--id", integer(), -1, "Number that tells equal runs apart.", unnamed=INHERITED),
+        ID,
         NAME_PREFIX,
         REMOVE_EXISTING_DATA,
         VERBOSE,
@@ -175,30 +209,9 @@ LOGGING = FlagGroup(
             "Iterations between two points of the log.",
             unnamed=INHERITED,
         ),
-        Flag(
-            "--no-save",
-            None,
-            False,
-            "Do not save the trained model.",
-            unnamed=_HOW_IT_RUNS,
-            result=False,
-        ),
-        Flag(
-            "--load-checkpoint",
-            None,
-            False,
-            "Resume the run from its saved state.",
-            unnamed=_HOW_IT_RUNS,
-            result=False,
-        ),
-        Flag(
-            "--resume",
-            None,
-            False,
-            "Resume each run that has a saved state, start the others anew: safe to repeat.",
-            unnamed=_HOW_IT_RUNS,
-            result=False,
-        ),
+        NO_SAVE,
+        LOAD_CHECKPOINT,
+        RESUME,
         Flag(
             "--save-best-model",
             None,
@@ -215,14 +228,7 @@ RUN_CONTROL = FlagGroup(
     (
         NO_CUDA,
         PRECISION,
-        Flag(
-            "--checkpoint-interval",
-            integer(0),
-            0,
-            "Iterations between two saved states to resume from; 0 saves at the end only.",
-            unnamed=_HOW_IT_RUNS,
-            result=False,
-        ),
+        CHECKPOINT_INTERVAL,
         Flag(
             "--ensemble-size",
             integer(1),

@@ -1,4 +1,4 @@
-"""Ranges and distributions of the data as flags: `[1,2]`, `[[-6,-2],[2,6]]`, `benford`."""
+"""Ranges, lists and distributions as flags: `[1,2]`, `[[-6,-2],[2,6]]`, `benford`."""
 
 from __future__ import annotations
 
@@ -28,9 +28,14 @@ def distribution() -> Kind:
     return Kind("NAME [NUMBER ...]", lambda words: [_read_distribution(words)])
 
 
-def _literals(metavar: str, check: Any) -> Kind:
+def lengths() -> Kind:
+    """A list of different lengths: `[100,1000]`."""
+    return _literals("[L,...]", _check_lengths, "a list of lengths")
+
+
+def _literals(metavar: str, check: Any, what: str = "a range") -> Kind:
     def read(word: str) -> list[Any]:
-        return check(word, _literal(word))
+        return check(word, _literal(word, what))
 
     one_by_one = each_word(metavar, read)
 
@@ -47,15 +52,15 @@ def _is_balanced(word: str) -> bool:
     return word.count("[") == word.count("]") and not word.endswith(",")
 
 
-def _literal(word: str) -> list[Any]:
+def _literal(word: str, what: str) -> list[Any]:
     try:
         value: object = ast.literal_eval(word)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
-        raise ValueError(f"{word!r} is not a range; write one such as [1,2]") from None
+        raise ValueError(f"{word!r} is not {what}; write one such as [1,2]") from None
     if isinstance(value, tuple):
         value = list(cast("tuple[Any, ...]", value))
     if not isinstance(value, list):
-        raise ValueError(f"{word!r} is not a range; write one such as [1,2]")
+        raise ValueError(f"{word!r} is not {what}; write one such as [1,2]")
     return cast("list[Any]", value)
 
 
@@ -82,6 +87,15 @@ def _check_noise_range(word: str, value: list[Any]) -> list[Any]:
         raise ValueError(
             f"{word} has its low end above its high end; the low end comes first, or write [1,0] "
             "for noise from 1 to 1 + 1/std of the batch"
+        )
+    return value
+
+
+def _check_lengths(word: str, value: list[Any]) -> list[Any]:
+    whole = [n for n in value if isinstance(n, int) and not isinstance(n, bool) and n > 0]
+    if not value or len(whole) != len(value) or len(set(whole)) != len(whole):
+        raise ValueError(
+            f"{word} is not a list of different lengths above 0; write one such as [100,1000]"
         )
     return value
 

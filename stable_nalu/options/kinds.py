@@ -100,6 +100,19 @@ def _read_seeds(word: str) -> list[int]:
     return read
 
 
+def digits() -> Kind:
+    """Different digits written together, `123456789`, as a list of numbers."""
+
+    def read(word: str) -> list[int]:
+        if not re.fullmatch("[0-9]+", word) or len(set(word)) != len(word):
+            raise ValueError(
+                f"{word!r} is not a string of different digits; write one such as 123456789"
+            )
+        return [int(digit) for digit in word]
+
+    return each_word("DIGITS", read)
+
+
 def name_prefix() -> Kind:
     """Folders below the log root: relative, not upwards."""
 

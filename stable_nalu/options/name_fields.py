@@ -86,7 +86,7 @@ def _two_layer_model(c: Config) -> str:
     name = c.layer_type.lower()
     if c.nac_mul != "none":
         name += "-nac-"
-    if c.first_layer == "MultiWeightNAU":
+    if getattr(c, "first_layer", None) == "MultiWeightNAU":
         name += "-mwnac"
     name += (_NAC_MUL | _NAC_MUL_NPU).get(c.nac_mul, "")
     codes = _nalu_codes(c)
@@ -122,6 +122,9 @@ TWO_LAYER_MODEL = NameField(
         "nalu_mul": _COLLIDING,
     },
 )
+RECURRENT_MODEL = NameField(
+    _two_layer_model, ("layer_type", "nac_mul", *_NALU_FLAGS), {"nalu_mul": _COLLIDING}
+)
 _ONLY_NALU: dict[str, str] = dict.fromkeys(_NALU_FLAGS, "printed for layer NALU only")
 SINGLE_LAYER_MODEL = NameField(
     _single_layer_model, ("layer_type", *_NALU_FLAGS, "nru_div_mode"), _ONLY_NALU
@@ -132,13 +135,16 @@ BENCHMARK_MODEL = NameField(
     _ONLY_NALU | {"nac_weight": "printed for layers NALU and NAC only"},
 )
 
-COMMON = (
-    template("op-{operation}"),
-    NameField(lambda c: "oob-r" if c.oob_mode == "regualized" else "oob-c", ("oob_mode",)),
+PENALTY_FIELDS = (
     template("rs-{regualizer_scaling}-{regualizer_shape}"),
     template("eps-{mnac_epsilon}"),
     template("rl-{regualizer_scaling_start}-{regualizer_scaling_end}"),
     template("r-{regualizer}-{regualizer_z}-{regualizer_oob}"),
+)
+COMMON = (
+    template("op-{operation}"),
+    NameField(lambda c: "oob-r" if c.oob_mode == "regualized" else "oob-c", ("oob_mode",)),
+    *PENALTY_FIELDS,
     _range_ends("i", "interpolation_range"),
     _range_ends("e", "extrapolation_range"),
     NameField(_data, ("input_size", "subset_ratio", "overlap_ratio", "simple")),

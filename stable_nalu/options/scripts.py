@@ -8,6 +8,8 @@ from .flags_model import NALU, NALU_GATE, NALU_MUL, NETWORK, NPU, WEIGHTS
 from .flags_task import CRITERION, OPTIMIZER, REINIT, STATIC_OPERATIONS, TASK
 from .flags_training import LOGGING, NPU_PENALTIES, PENALTIES, RUN_CONTROL
 from .script_spec import ScriptSpec
+from .scripts_digits import SEQUENTIAL_MNIST, SEQUENTIAL_SVHN
+from .scripts_pairs import ST_MNIST_LABELS, TWO_DIGIT_MNIST
 from .scripts_sequence import NUMBER_TRANSLATION, SIMPLE_FUNCTION_RECURRENT
 
 _ALL_GROUPS = (
@@ -291,5 +293,9 @@ SCRIPTS = {
         SINGLE_LAYER_BENCHMARK,
         SIMPLE_FUNCTION_RECURRENT,
         NUMBER_TRANSLATION,
+        SEQUENTIAL_MNIST,
+        SEQUENTIAL_SVHN,
+        TWO_DIGIT_MNIST,
+        ST_MNIST_LABELS,
     )
 }

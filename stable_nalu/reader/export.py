@@ -9,7 +9,7 @@ from pathlib import Path
 
 from stable_nalu.atomic_file import atomic_text_file
 from stable_nalu.errors import UsageError
-from stable_nalu.tags import GATE_MEAN_SUFFIX, METRIC_TEST, METRIC_VALID
+from stable_nalu.tags import GATE_MEAN_SUFFIX, METRIC, METRIC_TEST, METRIC_VALID
 
 from .metric_reader import RunTable, TensorboardMetricReader
 
@@ -25,6 +25,32 @@ class ArithmeticMatcher:
     def __call__(self, tag: str) -> bool:
         """Whether `tag` becomes a column."""
         return tag in (METRIC_VALID, METRIC_TEST) or (self.gates and tag.endswith(GATE_MEAN_SUFFIX))
+
+
+@dataclass(frozen=True)
+class SequenceMatcher:
+    """The mean squared errors of training, validation and every test length."""
+
+    def __call__(self, tag: str) -> bool:
+        """Whether `tag` becomes a column."""
+        return tag.endswith("/mse") and tag.startswith(
+            (f"{METRIC}/train", f"{METRIC}/valid", f"{METRIC_TEST}/")
+        )
+
+
+def sequence_reader(
+    folder: str, processes: int | None = None, progress_bar: bool = True
+) -> TensorboardMetricReader:
+    """Tables of runs on digit sequences, with the first two weights of verbose ones."""
+    return TensorboardMetricReader(
+        folder,
+        metric_matcher=SequenceMatcher(),
+        # Training counts updates from 1.
+        step_start=1,
+        recursive_weight=True,
+        processes=processes,
+        progress_bar=progress_bar,
+    )
 
 
 def worker_processes() -> int | None:

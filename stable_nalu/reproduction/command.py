@@ -53,7 +53,12 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=Path("results"), help="folder (results)")
     parser.add_argument("--model", action="append", default=[], help="one model; repeatable")
     parser.add_argument("--seeds", metavar="SEEDS", help="other seeds, as 0-4 or 0,3")
-    parser.add_argument("--max-iterations", type=int, metavar="N", help="a quick look")
+    parser.add_argument(
+        "--max-iterations",
+        type=int,
+        metavar="N",
+        help="a quick look; whole epochs where a script counts them",
+    )
     parser.add_argument("--jobs", type=int, metavar="N", help="training processes (cores)")
     parser.add_argument(
         "--format", nargs="+", choices=("pdf", "png"), default=["pdf"], help="of figures (pdf)"

@@ -12,9 +12,16 @@ from stable_nalu.duration import duration
 
 from .stored import DATA, path_of
 
-RATES = {"simple_function_static": 8_000.0}
+RATES = {
+    "simple_function_static": 8_000.0,
+    "two_digit_mnist": 2.0,
+    "ST_mnist_labels": 2.0,
+    "sequential_mnist": 20.0,
+    "sequential_svhn": 3.0,
+}
 RATE_OF_SINGLE_MODULES = 25_000.0
-"""Iterations a second and core, all runs of a stack counted: rough, for stacks of 50 runs."""
+"""Iterations a second and core, all runs of a stack counted: rough, for stacks of 50 runs. Image
+networks train alone, and much faster on a GPU."""
 
 
 def seconds_here(experiment: Experiment, cores: int) -> float | None:

@@ -20,9 +20,10 @@ from stable_nalu.errors import UsageError
 
 from .compare import as_text, compare
 from .cost import Stopwatch, add_sessions, read_sessions
+from .exporters import exporter_of
 from .other_tables import other_tables
 from .stored import keep, path_of
-from .tables import JUDGED, csv_name, export, judge, runs_of, summarise, write_benchmark_thresholds
+from .tables import JUDGED, export, judge, runs_of, summarise, tables_of, write_benchmark_thresholds
 from .workspace import Workspace
 
 if TYPE_CHECKING:
@@ -82,10 +83,10 @@ def show_commands(request: Request) -> None:
     for shard in request.shards().values():
         for command, _ in pending(shard, space.max_iterations):
             _say(f"python3 {shlex.join(command.line)}")
-    for csv, prefix in dict.fromkeys((csv_name(m), m.prefix) for m in request.models):
+    for (csv, prefix), model in tables_of(request.models).items():
         folders = ["--tensorboard-dir", str(space.tensorboard / prefix)]
         words = [*folders, "--csv-out", str(space.csv / csv)]
-        _say(f"python3 export/simple_function_static.py {shlex.join(words)}")
+        _say(f"python3 export/{exporter_of(model).script} {shlex.join(words)}")
     for table in other_tables(request.experiment, request.models, space):
         _say(f"python3 {shlex.join(table.line)}")
 

@@ -10,9 +10,9 @@ from stable_nalu.batch.job_script import ROOT
 from stable_nalu.batch.shard import how_to_run
 from stable_nalu.catalogue.expected import ExpectedRun, expected_runs
 from stable_nalu.catalogue.experiment import Experiment, Model
-from stable_nalu.reader import TensorboardMetricReader
-from stable_nalu.reader.export import ArithmeticMatcher, export_csv, open_reader, worker_processes
+from stable_nalu.reader.export import export_csv, open_reader
 
+from .exporters import exporter_of
 from .workspace import Workspace
 
 if TYPE_CHECKING:
@@ -33,21 +33,19 @@ def csv_name(model: Model) -> str:
 def export(models: Sequence[Model], space: Workspace) -> list[Path]:
     """Export the runs of every model; models of one experiment name share a table."""
     written: list[Path] = []
-    for csv, prefix in dict.fromkeys((csv_name(model), model.prefix) for model in models):
-        gates = prefix == "function_task_static_nalu"
-
-        def build(folder: str, gates: bool = gates) -> TensorboardMetricReader:
-            return TensorboardMetricReader(
-                folder,
-                metric_matcher=ArithmeticMatcher(gates=gates),
-                processes=worker_processes(),
-                progress_bar=False,
-            )
-
-        reader = open_reader(str(space.tensorboard / prefix), build)
+    for (csv, prefix), model in tables_of(models).items():
+        reader = open_reader(str(space.tensorboard / prefix), exporter_of(model).read)
         export_csv(reader, str(space.csv / csv))
         written.append(space.csv / csv)
     return written
+
+
+def tables_of(models: Sequence[Model]) -> dict[tuple[str, str], Model]:
+    """(table, folder of its runs) -> one of the models that it holds."""
+    found: dict[tuple[str, str], Model] = {}
+    for model in models:
+        found.setdefault((csv_name(model), model.prefix), model)
+    return found
 
 
 def judge(

@@ -19,7 +19,7 @@ from stable_nalu.writer import ResumePoint, RunFolder, RunRecord, RunWriter
 from stable_nalu.writer.run_folder import WAYS_OUT
 
 from .checkpoint import tensorboard_root
-from .session import plain
+from .saved_run import plain
 
 LENGTH_AND_LOGGING = frozenset(
     {
@@ -42,11 +42,17 @@ _DOES_NOT_FIT = ("can't allocate memory", "not enough memory", "out of memory", 
 TrainPlan = Callable[[ScriptSpec, Sequence[Config]], int]
 
 
-def run_command(script: str, argv: Sequence[str] | None, train_plan: TrainPlan) -> int:
-    """Parse, let `train_plan` train all runs, return the exit code."""
+def run_command(
+    script: str, argv: Sequence[str] | None, train_plan: TrainPlan, threads: int = 1
+) -> int:
+    """Parse, let `train_plan` train all runs, return the exit code.
+
+    threads: of torch, where the scheduler grants no other number; small models gain from no more
+    than one.
+    """
     spec = SCRIPTS[script]
     configs = spec.parse(argv).configs
-    set_threads()
+    set_threads(threads)
 
     def obey() -> int:
         if configs[0].dry_run:
@@ -57,10 +63,10 @@ def run_command(script: str, argv: Sequence[str] | None, train_plan: TrainPlan) 
     return exit_code(f"{script}.py", obey)
 
 
-def set_threads() -> None:
-    """Threads of torch: what the scheduler grants, else one; small models gain from no more."""
+def set_threads(otherwise: int = 1) -> None:
+    """Threads of torch: what the scheduler grants, else `otherwise`."""
     granted = os.environ.get("LSB_DJOB_NUMPROC") or os.environ.get("SLURM_CPUS_PER_TASK")
-    threads = int(granted) if granted and granted.isdigit() else 1
+    threads = int(granted) if granted and granted.isdigit() else otherwise
     torch.set_num_threads(max(1, min(threads, os.cpu_count() or 1)))
 
 

@@ -18,8 +18,9 @@ SOLVED_THRESHOLD = 1e-5
 class ProgressConsole:
     """Prints to standard output; a progress bar on standard error when that is a terminal."""
 
-    def __init__(self, total: int, *, initial: int = 0, unit: str = "it"):
+    def __init__(self, total: int, *, initial: int = 0, unit: str = "it", title: str = ""):
         self.bar = tqdm(
+            desc=title or None,
             total=total,
             initial=initial,
             unit=unit,

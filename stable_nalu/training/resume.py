@@ -22,13 +22,9 @@ REQUIRED = {
     "config": dict,
     "progress": dict,
 }
-REQUIRED_PROGRESS = {
-    "interpolation": float,
-    "extrapolation": float,
-    "diverged_at": (int, type(None)),
-    "event_file": str,
-    "event_position": int,
-}
+LOGGED = {"diverged_at": (int, type(None)), "event_file": str, "event_position": int}
+ITERATED = {"interpolation": float, "extrapolation": float, **LOGGED}
+"""What is kept of the progress of a run that counts iterations."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +40,12 @@ class SavedState:
 States = Mapping[int, SavedState]
 
 
-def read_checkpoint(path: Path) -> dict:
-    """The content of a checkpoint that training can continue from."""
+def read_checkpoint(path: Path, progress: Mapping[str, Any]) -> dict:
+    """The content of a checkpoint that training can continue from; `progress` is what it needs."""
     checkpoint = load_torch(path)
     missing = _missing(checkpoint, REQUIRED)
     if not missing:
-        missing = _missing(checkpoint["progress"], REQUIRED_PROGRESS)
+        missing = _missing(checkpoint["progress"], progress)
     if missing or checkpoint["epoch"] < 0:
         raise UsageError(
             f"argument --load-checkpoint: {path} lacks {', '.join(missing or ['epoch'])}; "
@@ -71,7 +67,9 @@ def resume_point(checkpoint: dict) -> ResumePoint | None:
     return ResumePoint(progress["event_file"], progress["event_position"])
 
 
-def saved_states(spec: ScriptSpec, run: PlannedRun) -> States:
+def saved_states(
+    spec: ScriptSpec, run: PlannedRun, progress: Mapping[str, Any] = ITERATED
+) -> States:
     """What a run may continue from, by iteration: nothing, unless it is asked for.
 
     Besides the checkpoint there is a newer state when the process died while it saved a stack.
@@ -84,7 +82,7 @@ def saved_states(spec: ScriptSpec, run: PlannedRun) -> States:
         files = [path]
     states = {}
     for file in files:
-        checkpoint = read_checkpoint(file)
+        checkpoint = read_checkpoint(file, progress)
         _check_same_run(spec, run, checkpoint)
         states[checkpoint["epoch"]] = SavedState(
             file,

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import signal
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from stable_nalu.options import Config, ScriptSpec
 
-from .best_model import BEST_MODELS, BEST_PARAMETERS
-from .checkpoint import model_file, require_writable, save_root
-from .command import EXIT_DIVERGED, check_folder, run_command
+from .command import run_command
 from .console import Console, PlanConsole, StackView, print_configuration
 from .interruption import Interruption
-from .resume import States, continued, saved_states, settle
+from .plan import ITERATIONS, StackResult, plan_exit_code, require_folders, unfinished
+from .resume import continued, saved_states
 from .shards import PlannedRun, shards, worker_count
-from .stack_run import StackResult, train_stack
+from .stack_run import train_stack
 from .task import TASKS, Task
 from .workers import Stack, train_in_workers
-
-EXIT_REQUEUE = 75
-"""Stopped by SIGTERM with all states saved: submit the same command again, with --resume."""
 
 LINES_OF_A_PLAN = 10
 
@@ -40,54 +34,14 @@ def train_plan(spec: ScriptSpec, task: Task, configs: Sequence[Config]) -> int:
     states = {run.name: saved_states(spec, run) for run in plan}
     workers = worker_count(plan)
     stacks = [part for stack in shards(spec, plan, workers) for part in continued(stack, states)]
-    finished = [run for stack in stacks for run in stack if run.start > run.config.max_iterations]
-    for run in finished:
-        settle(run)
-        sys.stdout.write(
-            f"already trained to iteration {run.start - 1}: {run.name}; "
-            "raise --max-iterations to go on\n"
-        )
-    before = [states[run.name][run.start] for run in finished]
-    left = [stack for stack in stacks if stack[0].start <= stack[0].config.max_iterations]
-    results = [StackResult(diverged=any(state.diverged for state in before))]
+    left, before = unfinished(stacks, states, ITERATIONS)
+    results = [StackResult(diverged=before)]
     with Interruption() as interruption:
         if left:
-            _require_folders(spec, left, states)
+            require_folders(spec, left, states)
             train = _train_one if sum(map(len, left)) == 1 else _train_many
             results += train(spec, task, left, workers, interruption)
-    return _exit_code(results, interruption)
-
-
-def _require_folders(
-    spec: ScriptSpec, stacks: Sequence[Stack], states: Mapping[str, States]
-) -> None:
-    """Refuse run folders in use, and a place that models cannot be saved to, before training."""
-    runs = [run for stack in stacks for run in stack]
-    for run in runs:
-        state = states[run.name].get(run.start)
-        check_folder(spec, run.config, run.name, state.resume_point if state else None)
-    _require_save_files(runs)
-
-
-def _require_save_files(runs: Sequence[PlannedRun]) -> None:
-    """Refuse a place that models cannot be saved to before the first run starts."""
-    first = runs[0].config
-    roots = [] if first.no_save else [save_root()]
-    if first.save_best_model:
-        roots += [save_root() / BEST_MODELS, save_root() / BEST_PARAMETERS]
-    for root in roots:
-        for run in runs:
-            require_writable(model_file(root, run.name))
-
-
-def _exit_code(results: Sequence[StackResult], interruption: Interruption) -> int:
-    stopped = [r.interrupted_at for r in results if r.interrupted_at is not None]
-    if stopped:
-        sys.stdout.write(
-            f"stopped before iteration {min(stopped)}; the same command with --resume goes on\n"
-        )
-        return EXIT_REQUEUE if interruption.signal_number == signal.SIGTERM else 130
-    return EXIT_DIVERGED if any(result.diverged for result in results) else 0
+    return plan_exit_code(results, interruption, ITERATIONS)
 
 
 def _train_one(

@@ -12,14 +12,12 @@ import torch
 from stable_nalu.ensemble import PerRunRandomSource, run_state, stack_models
 from stable_nalu.errors import UsageError
 
-from .checkpoint import model_file, numpy_rng_state, save_root, save_together, set_numpy_rng_state
+from .checkpoint import model_file, save_root, save_together, set_numpy_rng_state
 from .data import Data, build_data
 from .optimizer import load_optimizer_state, optimizer_state
+from .saved_run import damage_as_usage_error, restore_parameters, run_content
 from .step import TrainingStep
 from .task import Task
-
-DAMAGED = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
-"""What goes wrong where a checkpoint holds something else than was saved."""
 
 DTYPES = {32: torch.float32, 64: torch.float64}
 
@@ -128,18 +126,17 @@ class Session:
     def _checkpoint(self, run: int, iteration: int, state: dict, progress: dict) -> dict:
         index = run if self.stacked else None
         generator = self._random.generators[run] if self.stacked else None
-        return {
-            "epoch": iteration,
-            "model_state_dict": run_state(state, index),
-            "optimizer_state_dict": optimizer_state(self.step.optimizer, index),
-            "torch_rng_state": generator.get_state() if generator else torch.get_rng_state(),
-            "numpy_rng_state": numpy_rng_state(),
-            "args": None,
-            "config": plain(self.configs[run].as_dict()),
-            "progress": progress
-            | {"best": self.best[run]}
-            | ({"beta": str(self.step.penalties.betas[run].value)} if self._has_beta else {}),
-        }
+        own: dict[str, object] = {"best": self.best[run]}
+        if self._has_beta:
+            own["beta"] = str(self.step.penalties.betas[run].value)
+        return run_content(
+            iteration,
+            self.configs[run],
+            run_state(state, index),
+            optimizer_state(self.step.optimizer, index),
+            generator.get_state() if generator else torch.get_rng_state(),
+            progress | own,
+        )
 
     @property
     def _has_beta(self) -> bool:
@@ -149,18 +146,14 @@ class Session:
         """Put the saved state of every run back and move the data streams to `start`."""
         own = self.model.state_dict()
         for run, checkpoint in enumerate(checkpoints):
-            try:
+            with damage_as_usage_error(self.checkpoint_path(run)):
                 self._restore_run(own, checkpoint, run)
-            except DAMAGED:
-                raise UsageError(
-                    f"argument --load-checkpoint: {self.checkpoint_path(run)} is damaged or of "
-                    "another version; --remove-existing-data starts anew"
-                ) from None
         self.data.feed.skip(self.start)
 
     def _restore_run(self, own: dict, checkpoint: dict, run: int) -> None:
         index = run if self.stacked else None
-        self._restore_parameters(own, checkpoint["model_state_dict"], index, run)
+        targets = {name: value if index is None else value[index] for name, value in own.items()}
+        restore_parameters(targets, checkpoint["model_state_dict"], self.checkpoint_path(run))
         load_optimizer_state(self.step.optimizer, checkpoint["optimizer_state_dict"], index)
         if self.stacked:
             self._random.generators[run].set_state(checkpoint["torch_rng_state"])
@@ -171,21 +164,3 @@ class Session:
         self.best[run] = progress["best"]
         if self._has_beta:
             self.step.penalties.betas[run].value = Decimal(progress["beta"])
-
-    def _restore_parameters(self, own: dict, saved: dict, index: int | None, run: int) -> None:
-        targets = {name: value if index is None else value[index] for name, value in own.items()}
-        shapes = {name: tuple(value.shape) for name, value in targets.items()}
-        if shapes != {name: tuple(value.shape) for name, value in saved.items()}:
-            raise UsageError(
-                "argument --load-checkpoint: the parameters saved in "
-                f"{self.checkpoint_path(run)} do not fit this configuration"
-            )
-        with torch.no_grad():
-            for name, target in targets.items():
-                target.copy_(saved[name])
-
-
-def plain(values: dict) -> dict:
-    """Only types that a checkpoint can hold without pickled code."""
-    allowed = (bool, int, float, str, list, tuple, dict, type(None))
-    return {name: v if isinstance(v, allowed) else str(v) for name, v in values.items()}

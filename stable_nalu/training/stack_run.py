@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 
 from stable_nalu.options import ScriptSpec
 
@@ -13,8 +12,9 @@ from .command import device_of, memory_errors_as_usage_errors, open_writer
 from .compiled import CompiledStep
 from .console import Console, View, print_outcome, print_parameters
 from .interruption import Interruption
+from .plan import StackResult
 from .recorder import Recorder
-from .resume import read_checkpoint, resume_point, settle
+from .resume import ITERATED, read_checkpoint, resume_point, settle
 from .session import Session, default_dtype
 from .shards import PlannedRun
 from .task import Task
@@ -29,14 +29,6 @@ WIDEST_COMPILED = 32
 SHOWN_INPUTS = 10
 
 
-@dataclass(frozen=True)
-class StackResult:
-    """How the training of a stack ended; `interrupted_at` is the first iteration not trained."""
-
-    diverged: bool = False
-    interrupted_at: int | None = None
-
-
 def train_stack(
     spec: ScriptSpec,
     task: Task,
@@ -48,7 +40,7 @@ def train_stack(
     configs = [run.config for run in runs]
     names = [run.name for run in runs]
     start = runs[0].start
-    checkpoints = [read_checkpoint(run.source) for run in runs if run.source is not None]
+    checkpoints = [read_checkpoint(run.source, ITERATED) for run in runs if run.source is not None]
     with (
         memory_errors_as_usage_errors(),
         default_dtype(configs[0].pytorch_precision),

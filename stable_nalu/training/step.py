@@ -91,7 +91,11 @@ class TrainingStep:
 
     def loss(self, x: torch.Tensor, t: torch.Tensor, criterion, weights):
         """(criterion, weighted penalties or None, total) on one batch, each of shape `runs`."""
-        error = criterion(self.model(x), t)
+        return self.loss_of(self.model(x), t, criterion, weights)
+
+    def loss_of(self, y: torch.Tensor, t: torch.Tensor, criterion, weights):
+        """The same, of outputs that a forward pass has given."""
+        error = criterion(y, t)
         penalty = self.penalties.total(weights)
         return error, penalty, error if penalty is None else error + penalty
 

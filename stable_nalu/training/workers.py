@@ -17,8 +17,9 @@ from stable_nalu.options import SCRIPTS
 
 from .console import PlanConsole, StackView
 from .interruption import STOP_SIGNALS, Interruption
+from .plan import StackResult
 from .shards import PlannedRun
-from .stack_run import StackResult, train_stack
+from .stack_run import train_stack
 from .task import TASKS
 
 POLL_SECONDS = 0.5

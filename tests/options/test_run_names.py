@@ -15,6 +15,9 @@ RB = "L1F_rb-1e-05-0.0001-10000-10"
 NPU = "rWnpu-0-W_rg-0_rH_clip-n_WrI-xu"
 STATIC = f"nalu_op-add{HEAD}_z-100-0.25-0.5_b128_s0_h2_z2_lr-adam-0.00100-0.0"
 STATIC_TAIL = f"{RB}_rWnpu-0_rg-0_rH_clip-n_WrI-xu_p-32_nMF_nAF_BnauF_mse"
+SEQUENCE_HEAD = "_oob-c_rs-linear-linear_eps-0_rl-10000-100000_r-10-0-1"
+DIGITS = "nalu_d-0123456789_h-1_op-cumsum"
+SEQUENCE = "_i-10_e-100-1000_b64_s0"
 DEFAULT_LEAF = {
     "simple_function_static": f"{STATIC}_{STATIC_TAIL}_id-1",
     "simple_function_static_npu": f"{STATIC}_{STATIC_TAIL}",
@@ -24,6 +27,18 @@ DEFAULT_LEAF = {
     "single_layer_benchmark": f"{SINGLE}_{RB}_{NPU}_gn-F_gv-F_rF-10-5000_mse_id-1",
     "simple_function_recurrent": "nalu_add_0",
     "number_translation": "nalu_0",
+    "sequential_mnist": f"{DIGITS}{SEQUENCE_HEAD}_m-l-n{SEQUENCE}_nMF_bAF_mse",
+    "sequential_svhn": f"{DIGITS}_net-18{SEQUENCE_HEAD}_m-n{SEQUENCE}_id-1",
+    "two_digit_mnist": "-1_f0_op-add_nalmF_learnLF_s0",
+    "ST_mnist_labels": "-1_f0_op-add_nalmF_learnLF_s0",
+}
+DEFAULT_PREFIX = {
+    "simple_function_recurrent": "simple_function_recurrent",
+    "number_translation": "number_translation",
+    "sequential_mnist": "sequence_mnist",
+    "sequential_svhn": "sequence_svhn",
+    "two_digit_mnist": "two_digit_mnist",
+    "ST_mnist_labels": "two_digit_mnist",
 }
 
 
@@ -50,10 +65,23 @@ def test_published_command_gives_published_name(entry):
 
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_defaults(script):
-    prefix = script if script in ("simple_function_recurrent", "number_translation") else None
+    prefix = DEFAULT_PREFIX.get(script, "simple_function_static")
     spec = SCRIPTS[script]
     (config,) = spec.plan([]).configs
-    assert spec.run_name(config) == f"{prefix or 'simple_function_static'}/{DEFAULT_LEAF[script]}"
+    assert spec.run_name(config) == f"{prefix}/{DEFAULT_LEAF[script]}"
+
+
+def test_published_name_of_a_digit_sequence():
+    command = (
+        "--layer-type ReRegualizedLinearNAC --nac-mul mnac --mnist-digits 12 --operation cumprod "
+        "--regualizer-z 1 --interpolation-length 2 --extrapolation-lengths [1,3] --nmu-noise"
+    )
+    assert leaf("sequential_mnist", command) == (
+        "reregualizedlinearnac-nac-m_d-12_h-1_op-cumprod_oob-c_rs-linear-linear_eps-0"
+        "_rl-10000-100000_r-10-1.0-1_m-l-n_i-2_e-1-3_b64_s0_nMT_bAF_mse"
+    )
+    offline = leaf("sequential_mnist", f"{command} --data-source digits")
+    assert offline == leaf("sequential_mnist", command) + "_digits"
 
 
 @pytest.mark.parametrize(
@@ -135,9 +163,33 @@ def test_prefix_may_hold_folders():
 
 
 def test_no_two_layers_print_alike():
-    for spec in SCRIPTS.values():
-        (flag,) = (f for f in spec.flags if f.dest == "layer_type")
+    for flag in (f for spec in SCRIPTS.values() for f in spec.flags if f.dest == "layer_type"):
         assert len({name.lower() for name in flag.allowed()}) == len(flag.allowed())
+
+
+@pytest.mark.parametrize(
+    ("script", "command", "name"),
+    [
+        (
+            "two_digit_mnist",
+            "--id 1 --seed 2 --operation mul --use-nalm --learn-labels2out",
+            "1_f2_op-mul_nalmT_learnLT_s2",
+        ),
+        (
+            "two_digit_mnist",
+            "--id 4 --seed 1 --operation div --use-nalm --learn-labels2out --nalm-name nru",
+            "4_f1_op-div_nalmT_learnLT_s1_mod-nru",
+        ),
+        ("two_digit_mnist", "--operation div", "-1_f0_op-div_nalmF_learnLF_s0_mod-"),
+        (
+            "ST_mnist_labels",
+            "--id 9 --operation mul --learn-labels2out --data-source digits",
+            "9_f0_op-mul_nalmF_learnLT_s0_digits",
+        ),
+    ],
+)
+def test_names_of_pairs_of_digits(script, command, name):
+    assert leaf(script, command) == name
 
 
 def other_value(flag: Flag):
@@ -148,6 +200,9 @@ def other_value(flag: Flag):
         "interpolation_range": [3, 4],
         "extrapolation_range": [3, 4],
         "noise_range": [2, 3],
+        "extrapolation_lengths": [7],
+        "mnist_digits": [1, 2],
+        "svhn_digits": [1, 2],
         "sample_distribution": ("benford",),
         "name_prefix": "elsewhere",
         "first_layer": "NAC",
@@ -179,8 +234,9 @@ def test_a_name_holds_exactly_what_it_claims(script):
         assert not flag.result or flag.dest in spec.unnamed(config), flag.name
 
 
-# The NRU's forward mode is printed for the NRU only, which alone reads it.
-_WITHOUT_EFFECT = {"nru_div_mode"}
+# The NRU's forward mode is printed for the NRU only, which alone reads it; the unit that divides,
+# for division only.
+_WITHOUT_EFFECT = {"nru_div_mode", "nalm_name"}
 
 
 @pytest.mark.parametrize(
@@ -205,6 +261,9 @@ _WITHOUT_EFFECT = {"nru_div_mode"}
             "--sample-distribution truncated-normal 0 1 20 1",
         ),
         ("single_layer_benchmark", "", "--nmu-noise"),
+        ("sequential_mnist", "--nmu-noise", "--nmu-noise --noise-range [1,0]"),
+        ("sequential_mnist", "", "--nau-noise"),
+        ("sequential_svhn", "", "--nmu-noise"),
         ("single_layer_benchmark", "--layer-type ReLU", "--layer-type ReLU --mlp-depth 2"),
         ("single_layer_benchmark", "--layer-type MCFC", "--layer-type MCFC --train-criterion pcc"),
     ],

@@ -1,0 +1,102 @@
+"""An epoch of products of digit pairs, against a loop written by hand for the same network."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import tempfile
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+
+from stable_nalu.dataset.images import PixelTable, load_subset
+from stable_nalu.training.sequential_digits import MNIST
+
+from .bare import NMU
+from .clock import Cost, in_turn, spent
+from .table import Row, seconds
+
+EPOCHS = 4
+"""Without evaluation: that is at every fifth."""
+PAIRS_IN_A_BATCH = 64
+REPEATS = 5
+
+
+def rows() -> Iterator[Row]:
+    """Training epochs of the script, less what a run costs once."""
+    loop = BareLoop()
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ |= {"TENSORBOARD_DIR": folder, "LSB_DJOB_NUMPROC": "1"}
+        own, other = in_turn(_epoch_of_a_run, loop.epoch, REPEATS)
+    yield Row(
+        "digit products: epoch / bare loop",
+        own.cpu / other.cpu,
+        "1.1",
+        seconds(own),
+        seconds(other),
+    )
+
+
+def _epoch_of_a_run() -> Cost:
+    short = spent(lambda: _train(0))
+    return (spent(lambda: _train(EPOCHS)) - short) / EPOCHS
+
+
+def _train(last: int) -> None:
+    words = "--data-source digits --operation cumprod --layer-type ReRegualizedLinearNAC"
+    words += " --nac-mul mnac --mnist-digits 123456789 --interpolation-length 2"
+    words += " --extrapolation-lengths [1] --remove-existing-data --no-save --no-cuda"
+    words += f" --max-epochs {last}"
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        MNIST.run(words.split())
+
+
+class DigitProduct(torch.nn.Module):
+    """Two images to the product of their digits."""
+
+    def __init__(self):
+        super().__init__()
+        self.image = torch.nn.Sequential(
+            torch.nn.Conv2d(1, 20, 5), torch.nn.ReLU(), torch.nn.MaxPool2d(2),
+            torch.nn.Conv2d(20, 50, 5), torch.nn.ReLU(), torch.nn.MaxPool2d(2),
+            torch.nn.Flatten(), torch.nn.Linear(800, 500), torch.nn.ReLU(),
+            torch.nn.Linear(500, 1),
+        )  # fmt: skip
+        self.cell = NMU(2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Map x `(batch, 2, 1, 28, 28)` to running products `(batch, 2, 1)`."""
+        labels = self.image(x.flatten(0, 1)).unflatten(0, (len(x), 2))
+        state = torch.ones(len(x), 1)
+        states = []
+        for label in labels.unbind(1):
+            state = self.cell(torch.cat((label, state), 1))
+            states.append(state)
+        return torch.stack(states, 1)
+
+
+class BareLoop:
+    """Shuffled batches of pairs in memory, as floats; forward, backward, Adam; no log."""
+
+    def __init__(self):
+        corpus = load_subset("mnist", "digits", "train")
+        kept = np.random.RandomState(0).permutation(np.flatnonzero(corpus.labels > 0))
+        kept = kept[: len(kept) // 2 * 2]
+        images = PixelTable.mnist()(torch.from_numpy(corpus.images[kept]))
+        self._x = images.view(-1, 2, 1, 28, 28)
+        products = np.cumprod(corpus.labels[kept].reshape(-1, 2), 1)
+        self._t = torch.from_numpy(products).float().unsqueeze(-1)
+        self._model = DigitProduct()
+        self._optimizer = torch.optim.Adam(self._model.parameters())
+
+    def epoch(self) -> Cost:
+        """What one epoch costs, of as many as the script trains."""
+        return spent(lambda: [self._epoch() for _ in range(EPOCHS)]) / EPOCHS
+
+    def _epoch(self) -> None:
+        for rows in torch.randperm(len(self._x)).split(PAIRS_IN_A_BATCH):
+            self._optimizer.zero_grad()
+            torch.nn.functional.mse_loss(self._model(self._x[rows]), self._t[rows]).backward()
+            self._optimizer.step()

@@ -1,0 +1,18 @@
+"""Train a network that finds two digits in the channels of an image, from the answer alone."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from stable_nalu.inspection.pair_script import SCATTERED  # noqa: E402
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Parse the command line, train, return the exit code."""
+    return SCATTERED.run(argv)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,45 @@
+"""Export runs on digit sequences, MNIST or SVHN, to a CSV file: a row per run and logged epoch."""
+
+import argparse
+import sys
+from functools import partial
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from stable_nalu.reader.export import (  # noqa: E402
+    conclude,
+    export_csv,
+    open_reader,
+    sequence_reader,
+    worker_processes,
+)
+from stable_nalu.script import ScriptParser, exit_code  # noqa: E402
+
+
+def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = ScriptParser(description=__doc__)
+    parser.add_argument("--tensorboard-dir", metavar="PATH", help="parent folder of the runs")
+    parser.add_argument("--csv-out", metavar="PATH", help="file to write")
+    parser.add_argument(
+        "--strict", action="store_true", help="exit code 1 when a run is skipped or incomplete"
+    )
+    return parser.parse_args(argv)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the export; the result is the exit code."""
+    args = parse_arguments(argv)
+
+    def export() -> int:
+        build = partial(sequence_reader, processes=worker_processes())
+        reader = open_reader(args.tensorboard_dir, build)
+        export_csv(reader, args.csv_out)
+        return conclude(reader, args.strict)
+
+    return exit_code("sequential_mnist.py", export)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,29 @@
+"""From bytes to the numbers that networks see."""
+
+from __future__ import annotations
+
+import torch
+
+MNIST_MEAN, MNIST_DEVIATION = 0.1307, 0.3081
+
+
+class PixelTable:
+    """The value of each of the 256 bytes: v / 255, then normalised if a mean is given.
+
+    A look-up gives the same numbers on every device, those of torchvision's transforms.
+    """
+
+    def __init__(self, mean: float = 0.0, deviation: float = 1.0):
+        values = torch.arange(256, dtype=torch.uint8).to(torch.float32) / 255
+        self._values = values.sub(mean).div(deviation)
+
+    @classmethod
+    def mnist(cls) -> PixelTable:
+        """Normalised by mean and deviation of the MNIST images."""
+        return cls(MNIST_MEAN, MNIST_DEVIATION)
+
+    def __call__(self, images: torch.Tensor) -> torch.Tensor:
+        """Float32 values of uint8 images, on the device of these."""
+        if self._values.device != images.device:
+            self._values = self._values.to(images.device)
+        return self._values[images.long()]

@@ -1,0 +1,138 @@
+"""Where digit images come from.
+
+`mnist` and `svhn` are read by torchvision and downloaded when they are missing. `digits` are the
+1,797 handwritten digits that scikit-learn ships, enlarged to the shape of the images that they
+stand in for: the first 1,397 in file order are its training images, the other 400, of other
+writers, its test images.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from stable_nalu.errors import UsageError
+
+from .corpus import ImageCorpus
+from .vision import torchvision
+
+DATA_FOLDER = Path(__file__).resolve().parents[1] / "data"
+"""Where images are stored unless a command says otherwise."""
+
+SIZES = {"mnist": 28, "svhn": 32}
+DIGITS = "digits"
+VALIDATION_IMAGES = {"mnist": 5000, "svhn": 5000, DIGITS: 200}
+"""The last training images validate, where a task has a validation set."""
+
+DIGITS_TRAINED = 1397
+BRIGHTEST_DIGIT = 16
+
+
+@cache
+def load_corpus(family: str, source: str, split: str, folder: Path = DATA_FOLDER) -> ImageCorpus:
+    """The images of one split, `train` or `test`; loaded once a process.
+
+    family: `mnist` or `svhn`, which says what shape the images have.
+    source: the family itself, or `digits`.
+    """
+    if source == DIGITS:
+        return _load_digits(SIZES[family], split, coloured=family == "svhn")
+    if source != family:
+        raise ValueError(f"{source!r} is not a source of {family} images")
+    return {"mnist": _load_mnist, "svhn": _load_svhn}[family](split, folder)
+
+
+def load_subset(family: str, source: str, subset: str, folder: Path = DATA_FOLDER) -> ImageCorpus:
+    """The images of `train`, `valid` or `test`, the second taken from the end of the first."""
+    if subset == "test":
+        return load_corpus(family, source, "test", folder)
+    if subset not in ("train", "valid"):
+        raise ValueError(f"subset {subset!r} is not one of train, valid, test")
+    validation = VALIDATION_IMAGES[source]
+    corpus = load_corpus(family, source, "train", folder)
+    return corpus.part(None, -validation) if subset == "train" else corpus.part(-validation, None)
+
+
+def _load_mnist(split: str, folder: Path) -> ImageCorpus:
+    found = _open("MNIST", folder, train=split == "train")
+    return ImageCorpus(found.data.numpy(), found.targets.numpy())
+
+
+def _load_svhn(split: str, folder: Path) -> ImageCorpus:
+    found = _open("SVHN", folder, split=split)
+    return ImageCorpus(np.ascontiguousarray(found.data.transpose(0, 2, 3, 1)), found.labels)
+
+
+def _open(name: str, folder: Path, **choice: Any) -> Any:
+    """torchvision's data set of that name, downloaded if it is missing."""
+    data_set = getattr(torchvision().datasets, name)
+    try:
+        with _quiet_unless_watched():
+            return data_set(str(folder), download=True, **choice)
+    except (OSError, RuntimeError, ValueError, EOFError) as error:
+        raise UsageError(_reason(name, folder, error)) from None
+
+
+def _reason(name: str, folder: Path, error: Exception) -> str:
+    text = " ".join(str(error).split())
+    if "corrupted" in text:
+        return (
+            f"a file of {name} in {folder} has another checksum than the published one: it is "
+            "damaged or incomplete; delete it to have it downloaded again"
+        )
+    if isinstance(error, OSError) and not _is_network(error):
+        return f"cannot store {name} in {folder}: {error.strerror}; name another --data-dir"
+    if _is_network(error) or "downloading" in text or "not found" in text:
+        return (
+            f"{name} is not in {folder}, or damaged there, and cannot be downloaded; use "
+            "--data-source digits, which needs no download, or put its files there"
+        )
+    return f"a file of {name} in {folder} cannot be read ({text}); delete it and try again"
+
+
+def _is_network(error: Exception) -> bool:
+    from http.client import HTTPException
+    from urllib.error import URLError
+
+    return isinstance(error, URLError | ConnectionError | TimeoutError | HTTPException)
+
+
+@contextlib.contextmanager
+def _quiet_unless_watched() -> Iterator[None]:
+    """The progress bar of a download is for a person who watches."""
+    if sys.stderr.isatty():
+        yield
+        return
+    with contextlib.redirect_stderr(io.StringIO()):
+        yield
+
+
+def _load_digits(size: int, split: str, *, coloured: bool) -> ImageCorpus:
+    try:
+        from sklearn.datasets import load_digits
+    except ImportError as error:
+        raise UsageError(
+            f"argument --data-source: digits needs scikit-learn ({error}); "
+            "python3 -m pip install 'scikit-learn'"
+        ) from None
+    found: Any = load_digits()
+    images = _enlarged(found.images, size)
+    if coloured:
+        images = np.repeat(images[..., None], 3, axis=-1)
+    part = slice(0, DIGITS_TRAINED) if split == "train" else slice(DIGITS_TRAINED, None)
+    return ImageCorpus(images[part], found.target.astype(np.int64)[part])
+
+
+def _enlarged(images: np.ndarray, size: int) -> np.ndarray:
+    """Images of values 0 to 16 as bytes, interpolated to `size` rows and columns."""
+    brightness = torch.from_numpy(images).unsqueeze(1) * (255 / BRIGHTEST_DIGIT)
+    enlarged = torch.nn.functional.interpolate(brightness, (size, size), mode="bilinear")
+    return enlarged.squeeze(1).round().to(torch.uint8).numpy()

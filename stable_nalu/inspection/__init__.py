@@ -1,0 +1,1 @@
+"""Looking at trained models: what the scripts that train them write under `--evaluate`."""

@@ -1,0 +1,157 @@
+"""What a trained network of two digits reads, and the way its last layer went.
+
+Written below `--evaluation-dir`, with the name of the saved model in front:
+
+    _class_accs.csv          share of each digit that is recognised
+    _confusion_matrix.*      counts of true against predicted digits: CSV, PDF, PNG
+    _labels2out-path.*       weights of the last layer against the epoch, from the run's log
+
+The log is read and left as it is.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from stable_nalu.atomic_file import atomic_text_file
+from stable_nalu.errors import UsageError
+from stable_nalu.figures.entry import Series
+from stable_nalu.figures.kinds import matrix, path
+from stable_nalu.figures.parts import Matrix
+from stable_nalu.figures.parts import Path as PathPart
+from stable_nalu.figures.product import Context, Product
+from stable_nalu.figures.render import Output, write
+from stable_nalu.figures.source import Source
+from stable_nalu.figures.style import drawing
+from stable_nalu.options import Config, ScriptSpec
+from stable_nalu.reader.event_file import EventFileReader
+from stable_nalu.reader.export import write_tables
+from stable_nalu.reader.metric_reader import RunTable
+from stable_nalu.reader.tensorboard_reader import TensorboardReader
+from stable_nalu.reader.two_digits import PairParser
+from stable_nalu.training.checkpoint import load_torch, save_root, tensorboard_root
+from stable_nalu.training.command import device_of
+from stable_nalu.training.pair_metrics import class_counts
+from stable_nalu.training.pairs import PairRun, PairTask
+from stable_nalu.training.saved_run import restore_parameters
+
+FOLDER = "two_digit_mnist_plots"
+FORMATS = ("pdf", "png")
+DPI = 300
+_WEIGHTS = (("label2out.w0", "label2out.w1"),)
+
+
+def report(task: PairTask, spec: ScriptSpec, config: Config) -> int:
+    """Look at the saved model that `--evaluate` names; the exit code."""
+    file = Path(config.evaluate)
+    checkpoint = load_torch(file, "--evaluate")
+    trained = trained_config(spec, config, checkpoint, file)
+    run = task.run(trained, {}, device_of(config))
+    try:
+        restore_parameters(run.model.state_dict(), checkpoint["model_state_dict"], file)
+    except (UsageError, LookupError, TypeError, AttributeError):
+        raise _not_ours(spec, file) from None
+    rounded = task.rounded if config.rounded is None else config.rounded
+    model = file.stem
+    if rounded != task.rounded:
+        model += "_rounded" if rounded else "_not-rounded"
+    folder = Path(config.evaluation_dir) if config.evaluation_dir else save_root() / FOLDER
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        counts = counts_of(run, rounded=rounded)
+        written = write_counts(counts, model, folder)
+        written += write_path(spec.run_name(trained), file.stem, folder)
+    except OSError as error:
+        raise UsageError(
+            f"argument --evaluation-dir: cannot write to {folder}: {error.strerror}"
+        ) from None
+    share = np.trace(counts) / counts.sum()
+    how = "rounded" if rounded else "cut off"
+    sys.stdout.write(f"{share:.2%} of {counts.sum()} digits recognised, {how}\n")
+    sys.stdout.writelines(f"{one}\n" for one in written)
+    return 0
+
+
+def trained_config(spec: ScriptSpec, config: Config, checkpoint: dict, file: Path) -> Config:
+    """The configuration of a saved model, with the surroundings of this command."""
+    saved = checkpoint.get("config") if isinstance(checkpoint, dict) else None
+    wanted = [flag.dest for flag in spec.flags if flag.result]
+    if not isinstance(saved, dict) or not set(wanted) <= set(saved):
+        raise _not_ours(spec, file)
+    return config.replace(**{dest: saved[dest] for dest in wanted})
+
+
+def _not_ours(spec: ScriptSpec, file: Path) -> UsageError:
+    return UsageError(f"argument --evaluate: {file} is not a checkpoint of {spec.name}.py")
+
+
+def counts_of(run: PairRun, *, rounded: bool) -> np.ndarray:
+    """Classes of all digits of the test set, left and right ones together."""
+    steps = run.predictions(run.data.sets["test"])
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            predicted, true = (values[:, 1:].cpu().numpy() for values in end.value)
+            return class_counts(predicted, true, rounded=rounded)
+
+
+def write_counts(counts: np.ndarray, model: str, folder: Path) -> list[Path]:
+    """The accuracy of each digit, and the confusion matrix as numbers and as a figure."""
+    accuracies = folder / f"{model}_class_accs.csv"
+    shares = matrix.accuracies(counts)
+    rows = zip(shares["digit"], shares["accuracy"], strict=True)
+    cells = [(model, digit, "" if np.isnan(share) else share) for digit, share in rows]
+    _write_csv(accuracies, ("model", "digit", "accuracy"), cells)
+    stem = f"{model}_confusion_matrix"
+    numbers = folder / f"{stem}.csv"
+    _write_csv(numbers, matrix.COLUMNS, [(*place, n) for place, n in np.ndenumerate(counts)])
+    with drawing():
+        figure = matrix.draw(Matrix(stem=stem), _context(stem, folder), counts)
+    drawn = write(Product(stem, figure), Output(folder, FORMATS, DPI))
+    return [accuracies, numbers, *drawn]
+
+
+def write_path(run: str, model: str, folder: Path) -> list[Path]:
+    """The weights of the last layer at every evaluation, if there is a log that has them."""
+    columns = _logged(run)
+    if columns is None:
+        sys.stdout.write(f"no path of weights: no log of {run} below {tensorboard_root()}\n")
+        return []
+    if pd.isna(columns[_WEIGHTS[0][0]]).all():
+        sys.stdout.write("no path of weights: the last layer has no two weights to learn\n")
+        return []
+    stem = f"{model}_labels2out-path"
+    numbers = folder / f"{stem}.csv"
+    with atomic_text_file(numbers) as file:
+        table = RunTable(Path(run).name, columns)
+        write_tables([table], csv.writer(file, lineterminator="\n"))
+    part = PathPart(
+        stem=stem, file=str(numbers.resolve()), columns=_WEIGHTS, time="epoch", limits=(0.0, 1.5)
+    )
+    product = path.render(part, _context(stem, folder, Series((part.file,), model)))
+    return [numbers, *write(product, Output(folder, FORMATS, DPI, side=False))]
+
+
+def _logged(run: str) -> dict[str, list] | None:
+    folder = tensorboard_root() / run
+    if not folder.is_dir():
+        return None
+    for one in TensorboardReader(folder.parent, auto_open=False).runs():
+        if one.name == folder.name and one.path is not None:
+            return PairParser(step_start=1).parse(EventFileReader(one.path)) or None
+    return None
+
+
+def _context(stem: str, folder: Path, *series: Series) -> Context:
+    return Context(stem, series, Source(folder))
+
+
+def _write_csv(file: Path, header: tuple[str, ...], rows: list) -> None:
+    with atomic_text_file(file) as out:
+        csv.writer(out, lineterminator="\n").writerows([header, *rows])

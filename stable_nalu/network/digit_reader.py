@@ -1,0 +1,167 @@
+"""Networks that read two digits from one batch of images, without ever being told the digits.
+
+Each ends in an expectation: the digits weighted by a softmax over its logits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import nn
+
+from .spatial_transformer import AffineTransform, SplineTransform, Transform, pooled
+
+
+class ExpectedDigit(nn.Module):
+    """Logits (..., digits) -> sum_k k p_k; with `argmax`, in evaluation, the likeliest digit."""
+
+    digits: torch.Tensor
+
+    def __init__(self, digits: Sequence[int], *, argmax: bool = False):
+        super().__init__()
+        self.argmax = argmax
+        self.temperature = 1.0
+        self.register_buffer("digits", torch.tensor(digits, dtype=torch.float32), persistent=False)
+
+    def forward(self, logits: torch.Tensor) -> torch.Tensor:
+        if self.argmax and not self.training:
+            return self.digits[logits.argmax(-1)]
+        return (logits / self.temperature).softmax(-1) @ self.digits
+
+
+def conv_head(channels: int, flat: int, outputs: int) -> nn.Sequential:
+    """Two 3x3 convolutions and two linear layers; `flat` features lie between them."""
+    return nn.Sequential(
+        nn.Conv2d(channels, 32, 3),
+        nn.ReLU(),
+        nn.Conv2d(32, 64, 3),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Dropout(0.25),
+        nn.Flatten(),
+        nn.Linear(flat, 128),
+        nn.ReLU(),
+        nn.Dropout(0.5),
+        nn.Linear(128, outputs),
+    )
+
+
+class HalvesReader(nn.Module):
+    """Images (batch, 1, 28, 56) -> logits (batch, 2, digits): one head for both halves."""
+
+    def __init__(self, digits: int):
+        super().__init__()
+        self.head = conv_head(1, 9216, digits)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        halves = torch.cat(x.chunk(2, dim=-1))
+        return torch.stack(self.head(halves).chunk(2), dim=1)
+
+
+class TransformingReader(nn.Module):
+    """Two spatial transformers, each to find its digit, and a classifier of what they show.
+
+    The classifier is registered, hence initialised, before the transformers.
+    """
+
+    def __init__(self, classifier: nn.Module, transforms: Sequence[Transform]):
+        super().__init__()
+        self.classifier = classifier
+        self.transforms = nn.ModuleList(transforms)
+
+    def views(self, x: torch.Tensor) -> list[torch.Tensor]:
+        """What each transformer shows: images of the shape of x."""
+        return [transform(x) for transform in self.transforms]
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.classifier(*map(pooled, self.views(x)))
+
+    def start_at_identity(self) -> None:
+        """Let each transformer show its input as it is."""
+        for transform in self.transforms:
+            assert isinstance(transform, Transform)
+            transform.start_at_identity()
+
+
+class JointClassifier(nn.Module):
+    """Both views on top of each other -> logits (batch, 2, 10)."""
+
+    def __init__(self, body: nn.Module):
+        super().__init__()
+        self.body = body
+
+    def forward(self, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+        return self.body(torch.cat((first, second), dim=1)).unflatten(-1, (2, 10))
+
+
+class ApartClassifier(nn.Module):
+    """Each view by itself -> logits (batch, 2, 10), through a shared `body` and a head each.
+
+    heads: two modules, or none where the shared body is all.
+    """
+
+    def __init__(self, body: nn.Module, heads: Sequence[nn.Module] = ()):
+        super().__init__()
+        self.body = body
+        self.heads = nn.ModuleList(heads or (nn.Identity(), nn.Identity()))
+
+    def forward(self, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+        views = zip(self.heads, (first, second), strict=True)
+        return torch.stack([head(self.body(view)) for head, view in views], dim=1)
+
+
+def linear_body(*widths: int) -> nn.Sequential:
+    """Flattened input through linear layers with ReLU between them."""
+    layers: list[nn.Module] = [nn.Flatten()]
+    for before, after in zip(widths, widths[1:], strict=False):
+        layers += [nn.Linear(before, after), nn.ReLU()]
+    return nn.Sequential(*layers[:-1])
+
+
+def build_classifier(name: str) -> nn.Module:
+    """The classifier of a network of `READERS`."""
+    match name:
+        case "concat":
+            return JointClassifier(linear_body(1764, 200, 128, 20))
+        case "no-concat-linear":
+            body = nn.Sequential(linear_body(882, 200, 128), nn.ReLU())
+            return ApartClassifier(body, [nn.Linear(128, 10), nn.Linear(128, 10)])
+        case "no-concat-conv" | "TPS-no-concat-conv":
+            return ApartClassifier(conv_head(2, 4096, 10))
+        case "concat-conv":
+            return JointClassifier(conv_head(4, 4096, 20))
+        case "no-concat-indep-conv":
+            heads = [conv_head(2, 4096, 10), conv_head(2, 4096, 10)]
+            return ApartClassifier(nn.Identity(), heads)
+        case "width-no-concat-conv":
+            return ApartClassifier(conv_head(1, 9728, 10))
+    raise ValueError(f"image-to-label network {name!r} is not one of {', '.join(READERS)}")
+
+
+READERS = (
+    "concat",
+    "no-concat-linear",
+    "no-concat-conv",
+    "concat-conv",
+    "no-concat-indep-conv",
+    "width-no-concat-conv",
+    "TPS-no-concat-conv",
+)
+
+
+def concat_dim_of(name: str) -> str:
+    """How the images of a network of `READERS` hold their two digits."""
+    return "width" if name.startswith("width") else "colour"
+
+
+def build_reader(name: str, *, unbounded: bool = False) -> TransformingReader:
+    """A network of `READERS`. unbounded: let control points of splines leave the image."""
+    classifier = build_classifier(name)
+    if name.startswith("TPS"):
+        transforms = [SplineTransform(2, 320, unbounded=unbounded) for _ in range(2)]
+    elif concat_dim_of(name) == "width":
+        transforms = [AffineTransform(1, 1200) for _ in range(2)]
+    else:
+        transforms = [AffineTransform(2, 320) for _ in range(2)]
+    return TransformingReader(classifier, transforms)

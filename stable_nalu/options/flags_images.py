@@ -1,0 +1,77 @@
+"""Flags that the image scripts share: where images come from, epochs, files."""
+
+from __future__ import annotations
+
+from .flag import Flag, FlagGroup
+from .flags_training import (
+    CHECKPOINT_INTERVAL,
+    DRY_RUN,
+    LOAD_CHECKPOINT,
+    NAME_PREFIX,
+    NO_CUDA,
+    NO_SAVE,
+    REMOVE_EXISTING_DATA,
+    RESUME,
+    VERBOSE,
+)
+from .kinds import integer, text
+
+_WHERE = "it changes where images are read from, not what is computed"
+
+DATA_DIR = Flag(
+    "--data-dir",
+    text("PATH"),
+    None,
+    "Folder of the image files, which are downloaded if they are missing; by default "
+    "stable_nalu/dataset/data in the checkout.",
+    aliases=("--data-path",),
+    unnamed=_WHERE,
+    result=False,
+)
+DATASET_WORKERS = Flag(
+    "--dataset-workers",
+    integer(0),
+    1,
+    "Loader processes of the published scripts; images are in memory and need none.",
+    unnamed=_WHERE,
+    result=False,
+    note="accepted without effect",
+)
+
+
+def data_source(published: str) -> Flag:
+    """The source of images: the published one, or digits that need no download."""
+    return Flag(
+        "--data-source",
+        text(),
+        published,
+        f"Images: {published.upper()}, or the 1,797 handwritten digits of scikit-learn, enlarged, "
+        "which need no download.",
+        choices=(published, "digits"),
+    )
+
+
+MAX_EPOCHS = Flag(
+    "--max-epochs",
+    integer(0),
+    1000,
+    "Index of the last epoch; counting starts at 0, so N asks for N+1 epochs.",
+    unnamed="a run that is resumed with more epochs keeps its name",
+)
+
+EPOCH_FILES = FlagGroup(
+    "Names, logs, files and devices",
+    (
+        NAME_PREFIX,
+        REMOVE_EXISTING_DATA,
+        VERBOSE,
+        NO_SAVE,
+        LOAD_CHECKPOINT,
+        RESUME,
+        CHECKPOINT_INTERVAL.but(
+            help="Epochs between two saved states to resume from; 0 saves at the end only."
+        ),
+        NO_CUDA,
+        DRY_RUN,
+    ),
+)

@@ -1,0 +1,212 @@
+"""Flags of the tasks on pairs of digits: the pairs, the images, the network."""
+
+from __future__ import annotations
+
+from .flag import INHERITED, Flag, FlagGroup
+from .flags_task import OPERATION, SEED
+from .flags_training import NPU_PENALTIES, PENALTIES
+from .kinds import integer, number, text, truth
+
+PAIRS = FlagGroup(
+    "Pairs of digits",
+    (
+        OPERATION.but(
+            choices=("add", "mul", "div"),
+            help="What the network computes of two digits; div has no digit 0.",
+        ),
+        SEED.but(
+            help="Seed of the data and of the start weights, and the fold that is held out; 0-9 "
+            "or 0,3,9 plan one run a seed."
+        ),
+        Flag(
+            "--num-folds",
+            integer(1),
+            10,
+            "Number of folds that the pairs of digits are cut into; one is the test set.",
+            unnamed=INHERITED,
+        ),
+        Flag(
+            "--samples-per-permutation",
+            integer(1),
+            1000,
+            "Number of images of each pair.",
+            unnamed=INHERITED,
+        ),
+        Flag(
+            "--val-split",
+            number(above=0, maximum=1),
+            0.15,
+            "Share of the training images that is kept for validation.",
+            unnamed=INHERITED,
+        ),
+        Flag(
+            "--image-concat-dim",
+            text(),
+            "colour",
+            "How an image holds its two digits: in channels, or side by side.",
+            choices=("colour", "width"),
+            unnamed=INHERITED,
+        ),
+    ),
+)
+
+
+def _readers() -> tuple[str, ...]:
+    from stable_nalu.network.digit_reader import READERS
+
+    return READERS
+
+
+def _dividers() -> tuple[str, ...]:
+    from stable_nalu.network.digit_answer import DIVIDERS
+
+    return ("", *DIVIDERS)
+
+
+DIGIT_NETWORK = FlagGroup(
+    "Network of two digits",
+    (
+        Flag(
+            "--use-nalm",
+            None,
+            False,
+            "Make the last layer an arithmetic unit: NAU for add, NMU for mul, --nalm-name for "
+            "div; needs --learn-labels2out.",
+        ),
+        Flag(
+            "--learn-labels2out",
+            None,
+            False,
+            "Give the last layer parameters; without it, it is the operation itself.",
+        ),
+        Flag(
+            "--nalm-name",
+            text(),
+            "",
+            "Unit that divides: modified Real NPU, NRU or NMRU.",
+            choices=_dividers,
+        ),
+        Flag(
+            "--use-tau",
+            None,
+            False,
+            "Let the temperature of the softmax over digits fall from 1 to 0.001 over all epochs.",
+            unnamed=INHERITED,
+        ),
+        Flag(
+            "--use-argmax",
+            None,
+            False,
+            "In evaluation, read the likeliest digit instead of the expected one.",
+            unnamed=INHERITED,
+        ),
+        Flag(
+            "--img2label-model",
+            text(),
+            "concat",
+            "Network that reads the digits; all but TPS-no-concat-conv have affine transformers.",
+            choices=_readers,
+            unnamed=INHERITED,
+        ),
+        Flag(
+            "--tps-unbounded-stn",
+            None,
+            False,
+            "Let the control points of thin-plate splines leave the image.",
+            unnamed=INHERITED,
+        ),
+        Flag(
+            "--identity-start",
+            None,
+            False,
+            "Start spatial transformers at the identity; published runs do not.",
+            unnamed=INHERITED,
+        ),
+    ),
+)
+
+DIGIT_PENALTIES = FlagGroup(
+    PENALTIES.title,
+    (
+        *PENALTIES.only("--regualizer", "--regualizer-scaling-start", "--regualizer-scaling-end")
+        .but(
+            regualizer={"unnamed": INHERITED},
+            regualizer_scaling_start={
+                "default": 50,
+                "unnamed": INHERITED,
+                "help": "Epoch at which the linear ramp of the penalties leaves 0.",
+            },
+            regualizer_scaling_end={
+                "default": 75,
+                "unnamed": INHERITED,
+                "help": "Epoch at which the linear ramp of the penalties reaches 1.",
+            },
+        )
+        .flags,
+        *NPU_PENALTIES.only("--regualizer-npu-w", "--regualizer-gate")
+        .but(regualizer_npu_w={"unnamed": INHERITED}, regualizer_gate={"unnamed": INHERITED})
+        .flags,
+    ),
+)
+
+DIGIT_OPTIMIZER = FlagGroup(
+    "Optimizer of two digits",
+    (
+        Flag(
+            "--only-nalm-cgn",
+            None,
+            False,
+            "Apply --clip-grad-norm to the gradients of the last layer alone.",
+            unnamed=INHERITED,
+        ),
+        Flag(
+            "--weight-decay",
+            number(0),
+            0,
+            "Share of a weight that is added to its gradient, in the last layer.",
+            unnamed=INHERITED,
+        ),
+        Flag(
+            "--scheduler-step-size",
+            integer(1),
+            30,
+            "Epochs after which the learning rate is divided by 10, again and again.",
+            unnamed=INHERITED,
+        ),
+        Flag("--no-scheduler", None, False, "Keep the learning rate as it is.", unnamed=INHERITED),
+    ),
+)
+
+_LOOKS_AT_A_MODEL = "it looks at a trained model, nothing is trained"
+EVALUATION = FlagGroup(
+    "Looking at a trained model",
+    (
+        Flag(
+            "--evaluate",
+            text("CHECKPOINT"),
+            None,
+            "Train nothing: write the confusion matrix, the accuracy of each digit and the path "
+            "of the last layer's weights of this saved model. Its own flags are used, and its "
+            "log is only read.",
+            unnamed=_LOOKS_AT_A_MODEL,
+            result=False,
+        ),
+        Flag(
+            "--evaluation-dir",
+            text("PATH"),
+            None,
+            "Where --evaluate writes; by default two_digit_mnist_plots in SAVE_DIR.",
+            unnamed=_LOOKS_AT_A_MODEL,
+            result=False,
+        ),
+        Flag(
+            "--rounded",
+            truth(),
+            None,
+            "Count the nearest digit (true) or cut off the decimals (false) in --evaluate; by "
+            "default as published. The other choice shows in the file names.",
+            unnamed=_LOOKS_AT_A_MODEL,
+            result=False,
+        ),
+    ),
+)

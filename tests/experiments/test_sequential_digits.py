@@ -1,0 +1,450 @@
+"""The scripts of digit sequences from their command lines, on few images."""
+
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.catalogue.flags import flags, merged, words
+from stable_nalu.dataset.images import ImageCorpus, SequentialDigitDataset, sources
+from stable_nalu.network import RegressionMnistNetwork, SequentialDigitNetwork
+from stable_nalu.options import SCRIPTS
+from stable_nalu.training import sequential_digits
+from tests.digit_images import images, labels_of, write_mnist
+from tests.experiments.scripts import assert_same_run, load_script, read, run, run_names, saved
+
+NMU = ("--operation", "cumprod", "--layer-type", "ReRegualizedLinearNAC", "--nac-mul", "mnac")
+SHORT = (
+    *("--interpolation-length", "2", "--extrapolation-lengths", "[1,3]", "--batch-size", "8"),
+    *("--regualizer-scaling-start", "5", "--regualizer-scaling-end", "30", "--regualizer-z", "1"),
+)
+UPDATES = 4
+"""Of an epoch: 60 images in pairs make 30 sequences, in batches of 8."""
+
+
+@pytest.fixture(autouse=True)
+def few_images(monkeypatch):
+    """60 images for training, 20 for validation, 30 for tests."""
+    monkeypatch.setenv("LSB_DJOB_NUMPROC", "1")
+    monkeypatch.setattr(sources, "VALIDATION_IMAGES", {"mnist": 20, "svhn": 20, "digits": 20})
+    shapes = {"mnist": (28, 28), "svhn": (32, 32, 3)}
+
+    def load_corpus(family, source, split, folder):
+        count = {"train": 80, "test": 30}[split]
+        return ImageCorpus(images(count, *shapes[family], seed=count), labels_of(count, 3, 1))
+
+    monkeypatch.setattr(sources, "load_corpus", load_corpus)
+    monkeypatch.setattr(sequential_digits, "RegressionMnistNetwork", Pixels)
+
+
+class Pixels(ExtendedTorchModule):
+    """A linear map in place of the image network, for what does not depend on it."""
+
+    def __init__(self, outputs):
+        super().__init__("pixels")
+        self.map = torch.nn.Linear(784, outputs)
+
+    def reset_parameters(self):
+        self.map.reset_parameters()
+
+    def forward(self, x):
+        return self.map(x.flatten(1))
+
+
+@pytest.fixture
+def published_network(monkeypatch):
+    monkeypatch.setattr(sequential_digits, "RegressionMnistNetwork", RegressionMnistNetwork)
+
+
+def mnist(*words, prefix="t"):
+    return load_script("sequential_mnist").main(["--name-prefix", prefix, *NMU, *SHORT, *words])
+
+
+def name(*words, prefix="t", script="sequential_mnist"):
+    (found,) = run_names(script, *NMU, *SHORT, *words)
+    return f"{prefix}/{found.removeprefix('t/')}"
+
+
+ALWAYS = {
+    "epoch",
+    *(f"loss/train/{x}" for x in ("accuracy/all", "accuracy/last", "critation", "regualizer")),
+    "loss/train/total",
+}
+METRICS = [
+    f"metric/{part}/{what}"
+    for part in ("train", "valid", "test/extrapolation/1", "test/extrapolation/3")
+    for what in ("mse", "acc/all", "acc/last")
+]
+NAC = "network/cell/recurrent/nac"
+
+
+def test_tags_and_when_they_are_logged():
+    assert mnist("--max-epochs", "5") == 0
+    record = read(name())
+    assert record.tags == ALWAYS | set(METRICS) | {
+        f"{NAC}/W/sparsity_error",
+        "/MNIST/train/text_summary",
+    }
+    updates = list(range(1, 6 * UPDATES + 1))
+    for tag in ALWAYS:
+        assert list(record.series(tag)) == updates, tag
+    evaluated = [1, 5 * UPDATES + 1]
+    for tag in (*METRICS, f"{NAC}/W/sparsity_error", "/MNIST/train/text_summary"):
+        assert list(record.series(tag)) == evaluated, tag
+    epochs = [float(epoch) for epoch in range(6) for _ in range(UPDATES)]
+    assert list(record.series("epoch").values()) == epochs
+    # Once for every time step of a sequence.
+    assert len(record.values[1, f"{NAC}/W/sparsity_error"]) == 2
+    order = [tag for step, tag in record.values if step == 1]
+    assert order[: 1 + len(METRICS)] == ["epoch", *METRICS]
+
+
+def test_verbose_tags(monkeypatch):
+    monkeypatch.setattr(sequential_digits, "LOG_UPDATES", 3)
+    assert mnist("--max-epochs", "1", "--verbose") == 0
+    record = read(name())
+    # Histograms are written too; the reader passes over them.
+    tags = {f"{NAC}/W/grad/{what}" for what in ("mean", "var", "norm")} | {f"/{NAC}/W/text_summary"}
+    penalties = {f"{NAC}/regualizer/{key}" for key in ("W", "z", "W-OOB")}
+    plain = ALWAYS | set(METRICS) | {f"{NAC}/W/sparsity_error", "/MNIST/train/text_summary"}
+    assert record.tags == plain | tags | penalties
+    for tag in tags:
+        assert {step for step, t in record.values if t == tag} == {1, 3, 6}, tag
+    for tag in penalties:
+        assert list(record.series(tag)) == [3, 6], tag
+
+
+@pytest.mark.parametrize("unit", ["LSTM", "GRU"])
+def test_torch_cells_log_nothing(unit):
+    words = ("--layer-type", unit, "--nac-mul", "none", "--operation", "sum")
+    command = [*SHORT, *words, "--max-epochs", "0", "--verbose", "--name-prefix", "t"]
+    assert load_script("sequential_mnist").main(command) == 0
+    (found,) = run_names("sequential_mnist", *SHORT, *words)
+    assert read(found).tags == ALWAYS | set(METRICS) | {"/MNIST/train/text_summary"}
+
+
+@pytest.mark.parametrize(
+    ("unit", "tags"),
+    [
+        ("NALU", {"nalu/gate/mean", "nalu/nac/W/sparsity_error"}),
+        ("NAC", {"nac/W/sparsity_error"}),
+        ("RNN-linear", {"basic/W/sparsity_error"}),
+    ],
+)
+def test_what_other_cells_log_unasked(unit, tags):
+    words = (*SHORT, "--layer-type", unit, "--max-epochs", "0")
+    assert run("sequential_mnist", *words) == 0
+    (found,) = run_names("sequential_mnist", *words)
+    cells = {tag for tag in read(found).tags if tag.startswith("network/")}
+    assert cells == {f"network/cell/recurrent/{tag}" for tag in tags}
+
+
+def test_the_noise_of_a_batch_is_logged_at_every_time_step():
+    assert mnist("--nmu-noise", "--noise-range", "[1,0]", "--max-epochs", "0") == 0
+    upper = read(name("--nmu-noise")).values[1, f"{NAC}/snmu_noise/upper"]
+    assert len(upper) == 2
+    assert upper[0] != upper[1]
+
+
+def fresh_network(seed):
+    """The network as a run with this seed starts from it."""
+    torch.manual_seed(seed)
+    network = SequentialDigitNetwork(
+        RegressionMnistNetwork, "ReRegualizedLinearNAC", nac_mul="mnac",
+        nac_oob="clip", regualizer_shape="linear", regualizer_z=1,
+    )  # fmt: skip
+    network.reset_parameters()
+    return network
+
+
+def test_two_updates_by_hand(published_network):
+    assert mnist("--max-epochs", "0", "--seed", "3") == 0
+    record = read(name("--seed", "3"))
+    dataset = SequentialDigitDataset("mnist", "cumprod", seed=3)
+    train, test = dataset.fork(2), dataset.fork(3, "test", 88253339)
+    network = fresh_network(3)
+    loader = train.dataloader(8)
+    order = loader.begin()
+    with torch.no_grad(), network.no_random():
+        x, t = test[:]
+        y = network(x)[1]
+    right = (y.round() == t).double()
+    metric = "metric/test/extrapolation/3"
+    assert record.series(f"{metric}/mse")[1] == pytest.approx(((y - t) ** 2).mean().item(), 1e-5)
+    assert record.series(f"{metric}/acc/all")[1] == pytest.approx(right.mean().item())
+    assert record.series(f"{metric}/acc/last")[1] == pytest.approx(right[:, -1].mean().item())
+    optimizer = torch.optim.Adam(network.parameters())
+    for update, (x, t) in zip((1, 2), loader.batches(order), strict=False):
+        y = network(x)[1]
+        criterion = ((y - t) ** 2).mean()
+        total = criterion + network.regualizer()["z"]
+        optimizer.zero_grad()
+        total.backward()
+        optimizer.step()
+        network.optimize(criterion.detach())
+        logged = {tag: record.series(f"loss/train/{tag}")[update] for tag in ("critation", "total")}
+        assert logged["critation"] == pytest.approx(criterion.item(), rel=1e-4)
+        assert logged["total"] == pytest.approx(total.item(), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("--train-criterion", "mape"), lambda y, t: ((t - y) / t).abs().mean()),
+        (
+            ("--train-criterion", "pcc"),
+            lambda y, t: 1 - torch.corrcoef(torch.stack([y.ravel(), t.ravel()]))[0, 1],
+        ),
+    ],
+)
+def test_criteria_are_over_all_steps(words, expected, published_network):
+    digits = ("--mnist-digits", "123456789")
+    assert mnist(*words, *digits, "--max-epochs", "0") == 0
+    network = fresh_network(0)
+    train = SequentialDigitDataset("mnist", "cumprod", range(1, 10), seed=0).fork(2)
+    loader = train.dataloader(8)
+    x, t = next(loader.batches(loader.begin()))
+    logged = read(name(*words, *digits)).series("loss/train/critation")[1]
+    assert logged == pytest.approx(expected(network(x)[1].detach(), t).item(), rel=1e-4)
+
+
+CASES = {
+    "NMU": (),
+    "batch sNMU, verbose": ("--nmu-noise", "--noise-range", "[1,0]", "--verbose"),
+    "NALU": ("--layer-type", "NALU", "--nac-mul", "none"),
+}
+
+
+def argv(case):
+    """Words of a case; a flag that comes again replaces the former."""
+    return words(merged(*(flags(" ".join(part)) for part in (NMU, SHORT, CASES[case]))))
+
+
+def train_as(prefix, case, *words):
+    return load_script("sequential_mnist").main(["--name-prefix", prefix, *argv(case), *words])
+
+
+def named_as(prefix, case):
+    (found,) = run_names("sequential_mnist", *argv(case))
+    return f"{prefix}/{found.removeprefix('t/')}"
+
+
+class KilledError(Exception):
+    """Stands for a process that dies."""
+
+
+def at_update(monkeypatch, number, act):
+    """Let `act` happen before an update."""
+    train = sequential_digits.SequentialRun.train
+
+    def watched(self, epoch, update, batch, *, at_log_point):
+        if update == number:
+            act()
+        return train(self, epoch, update, batch, at_log_point=at_log_point)
+
+    monkeypatch.setattr(sequential_digits.SequentialRun, "train", watched)
+
+
+def die():
+    raise KilledError
+
+
+def terminate():
+    signal.raise_signal(signal.SIGTERM)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_longer_run_goes_on_where_the_shorter_one_ended(case):
+    assert train_as("parts", case, "--max-epochs", "2") == 0
+    assert train_as("parts", case, "--max-epochs", "6", "--load-checkpoint") == 0
+    assert train_as("whole", case, "--max-epochs", "6") == 0
+    assert_same_run(named_as("parts", case), named_as("whole", case))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_run_stopped_within_an_epoch(case, monkeypatch, capsys):
+    with monkeypatch.context() as patch:
+        at_update(patch, UPDATES + 2, terminate)
+        assert train_as("parts", case, "--max-epochs", "5") == 75
+    assert "stopped before epoch 1; the same command with --resume" in capsys.readouterr().out
+    progress = saved(named_as("parts", case))["progress"]
+    assert (progress["batch"], progress["step"], len(progress["order"])) == (2, UPDATES + 2, 30)
+    assert train_as("parts", case, "--max-epochs", "5", "--resume") == 0
+    assert train_as("whole", case, "--max-epochs", "5", "--resume") == 0
+    assert_same_run(named_as("parts", case), named_as("whole", case))
+
+
+@pytest.mark.parametrize("number", [1, 5, 9])
+def test_a_run_stopped_within_an_evaluation(number, monkeypatch):
+    case = "batch sNMU, verbose"
+    with monkeypatch.context() as patch:
+        measure, calls = sequential_digits._metrics, iter(range(1, 100))
+
+        def measured(y, t):
+            if next(calls) == number:
+                terminate()
+            return measure(y, t)
+
+        patch.setattr(sequential_digits, "_metrics", measured)
+        assert train_as("parts", case, "--max-epochs", "2") == 75
+    assert train_as("parts", case, "--max-epochs", "2", "--resume") == 0
+    assert train_as("whole", case, "--max-epochs", "2") == 0
+    assert_same_run(named_as("parts", case), named_as("whole", case))
+
+
+def test_a_killed_run_goes_on_from_its_last_checkpoint(monkeypatch):
+    words = ("--max-epochs", "6", "--checkpoint-interval", "2")
+    with monkeypatch.context() as patch:
+        at_update(patch, 5 * UPDATES + 2, die)
+        with pytest.raises(KilledError):
+            train_as("parts", "NMU", *words)
+    assert saved(named_as("parts", "NMU"))["epoch"] == 4
+    assert train_as("parts", "NMU", *words, "--resume") == 0
+    assert train_as("whole", "NMU", *words) == 0
+    assert_same_run(named_as("parts", "NMU"), named_as("whole", "NMU"))
+
+
+def test_ctrl_c_saves_too(monkeypatch):
+    at_update(monkeypatch, 2, lambda: signal.raise_signal(signal.SIGINT))
+    assert mnist("--max-epochs", "3") == 130
+    assert saved(name())["progress"]["step"] == 2
+
+
+def test_several_seeds_in_turn(capsys):
+    assert mnist("--max-epochs", "0", "--seed", "0-1") == 0
+    alone = read(name("--seed", "1")).values
+    assert mnist("--max-epochs", "0", "--seed", "1", prefix="alone") == 0
+    assert alone == read(name("--seed", "1", prefix="alone")).values
+    assert mnist("--max-epochs", "0", "--seed", "0-2", "--resume") == 0
+    out = capsys.readouterr().out
+    assert out.count("already trained to epoch 0: ") == 2
+
+
+def test_house_numbers(monkeypatch):
+    monkeypatch.setattr(
+        sequential_digits,
+        "torchvision",
+        lambda: type("Package", (), {"models": type("Models", (), {"resnet18": small_resnet})}),
+    )
+    words = ("--operation", "sum", "--layer-type", "ReRegualizedLinearNAC", *SHORT)
+    for prefix, last in (("t", "1"), ("t", "3"), ("whole", "3")):
+        more = ("--resume", "--name-prefix", prefix, "--max-epochs", last)
+        assert load_script("sequential_svhn").main([*words, *more]) == 0
+    (found,) = run_names("sequential_svhn", *words)
+    record = read(found)
+    plain = {f"{NAC}/W/sparsity_error", "/SVHN/train/text_summary"}
+    assert record.tags == ALWAYS | set(METRICS) | plain
+    assert "_net-18_" in found
+    assert_same_run(found, f"whole/{found.removeprefix('t/')}")
+
+
+def small_resnet(num_classes):
+    """Few parameters, and batch statistics as a residual network has them."""
+    return torch.nn.Sequential(
+        torch.nn.Conv2d(3, 4, 5, stride=4), torch.nn.BatchNorm2d(4), torch.nn.ReLU(),
+        torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(4, num_classes),
+    )  # fmt: skip
+
+
+def test_a_real_residual_network_of_house_numbers():
+    config = run_config("--resnet", "resnet18")
+    torch.manual_seed(0)
+    network = sequential_digits._residual(config)(2)
+    assert sum(p.numel() for p in network.parameters()) == 11_177_538
+    assert network(torch.randn(2, 3, 32, 32)).shape == (2, 2)
+
+
+def run_config(*words):
+    (config,) = SCRIPTS["sequential_svhn"].plan(list(words)).configs
+    return config
+
+
+def test_weights_that_are_no_numbers_end_the_run(monkeypatch, capsys):
+    def break_weights(self, epoch):
+        if epoch == 4:
+            self.model.image2label.map.bias.data.fill_(np.nan)
+
+    monkeypatch.setattr(sequential_digits.SequentialRun, "end_epoch", break_weights)
+    assert mnist("--max-epochs", "9") == 3
+    assert "diverged: a weight is not a number at update 21" in capsys.readouterr().out
+    record = read(name())
+    assert max(step for step, _ in record.values) == 21
+    assert "/diverged/text_summary" in record.tags
+    assert mnist("--max-epochs", "9", "--resume") == 3
+
+
+def test_files_of_the_published_format(tmp_path, monkeypatch):
+    monkeypatch.undo()
+    monkeypatch.setenv("TENSORBOARD_DIR", str(tmp_path / "tensorboard"))
+    monkeypatch.setenv("SAVE_DIR", str(tmp_path / "save"))
+    monkeypatch.setenv("LSB_DJOB_NUMPROC", "1")
+    monkeypatch.setattr(sources, "VALIDATION_IMAGES", {"mnist": 20})
+    corpus = ImageCorpus(images(60, 28, 28), labels_of(60, 7, 3))
+    write_mnist(tmp_path / "files", monkeypatch, corpus, corpus)
+    words = ("--data-dir", str(tmp_path / "files"), "--max-epochs", "0")
+    assert mnist(*words) == 0
+    assert list(read(name(*words)).series("epoch")) == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--operation", "div"), "argument --operation: div divides nothing"),
+        (("--operation", "cumdiv"), "argument --operation: cumdiv divides nothing"),
+        (("--softmax-transform",), "argument --softmax-transform: not accepted"),
+        (("--nac-mul", "safe"), "argument --nac-mul: 'safe' is not a choice"),
+        (("--layer-type", "GRU", "--nac-mul", "mnac"), "argument --nac-mul: GRU has no multiply"),
+        (("--layer-type", "LSTM", "--nac-mul", "normal"), "argument --nac-mul: an LSTM has a"),
+        (("--mnist-digits", "11"), "argument --mnist-digits: '11' is not a string of different"),
+        (("--extrapolation-lengths", "[0]"), "argument --extrapolation-lengths: [0] is not a"),
+        (
+            ("--mnist-outputs", "2", "--model-simplification", "pass-through"),
+            "argument --model-simplification: pass-through takes one label",
+        ),
+        (("--extrapolation-lengths", "[31]"), "30 images of these digits make no sequence of 31"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused_in_one_line(words, message, capsys, tmp_path):
+    assert run("sequential_mnist", *words) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"sequential_mnist.py: error: {message}")
+    assert error.count("\n") == 1
+    assert not (tmp_path / "tensorboard").exists()
+
+
+def test_a_run_that_exists_or_differs_is_refused(capsys):
+    assert mnist("--max-epochs", "0") == 0
+    assert mnist("--max-epochs", "0") == 2
+    assert "--remove-existing-data to start anew" in capsys.readouterr().err
+    assert mnist("--max-epochs", "1", "--nau-noise", "--load-checkpoint") == 2
+    assert "--nau-noise False there, True here" in capsys.readouterr().err
+    assert mnist("--max-epochs", "0", "--remove-existing-data") == 0
+
+
+def test_a_damaged_checkpoint_is_refused(capsys):
+    assert mnist("--max-epochs", "0") == 0
+    content = saved(name())
+    content["progress"]["own"] = {}
+    torch.save(content, Path(os.environ["SAVE_DIR"]) / f"{name()}.pth")
+    assert mnist("--max-epochs", "1", "--load-checkpoint") == 2
+    assert "is damaged or of another version" in capsys.readouterr().err
+
+
+def test_dry_run_leaves_nothing(capsys, tmp_path):
+    assert mnist("--seed", "0-1", "--dry-run") == 0
+    assert capsys.readouterr().out.splitlines() == [name("--seed", "0"), name("--seed", "1")]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.gpu
+def test_a_gpu_gives_the_same_losses(published_network):
+    words = ("--max-epochs", "1", "--nmu-noise")
+    assert mnist(*words, "--no-cuda", prefix="cpu") == 0
+    assert mnist(*words, prefix="gpu") == 0
+    for tag in ("loss/train/total", "metric/valid/mse"):
+        cpu, gpu = (read(name("--nmu-noise", prefix=p)).series(tag) for p in ("cpu", "gpu"))
+        assert list(gpu.values()) == pytest.approx(list(cpu.values()), rel=1e-2)

@@ -1,0 +1,192 @@
+"""Networks of two digits: published sizes, draws, starts and last layers."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from stable_nalu.layer.nmu import NMULayer
+from stable_nalu.network.digit_answer import build_answer, two_weights
+from stable_nalu.network.digit_reader import (
+    READERS,
+    ExpectedDigit,
+    HalvesReader,
+    build_reader,
+    concat_dim_of,
+)
+from stable_nalu.network.spatial_transformer import AffineTransform, SplineTransform
+from stable_nalu.network.two_digits import TwoDigitNetwork
+
+OPTIONS = {"nmu_noise": False, "nau_noise": False, "beta_nau": False, "noise_range": [1, 5]}
+READER_SIZES = {
+    "concat": 424328,
+    "no-concat-linear": 247928,
+    "no-concat-conv": 587830,
+    "concat-conv": 589696,
+    "no-concat-indep-conv": 1132640,
+    "width-no-concat-conv": 1363758,
+    "TPS-no-concat-conv": 589546,
+}
+ANSWER_SIZES = {
+    ("mul", False, False): 0,
+    ("mul", True, False): 2,
+    ("mul", True, True): 2,
+    ("add", True, False): 2,
+    ("add", True, True): 2,
+    ("div", False, False): 0,
+    ("div", True, False): 66817,
+}
+
+
+def size(module):
+    return sum(p.numel() for p in module.parameters())
+
+
+def answer(operation="mul", learned=True, unit=True, divider="", **options):
+    return build_answer(
+        operation, learned=learned, unit=unit, divider=divider, **(OPTIONS | options)
+    )
+
+
+def network(reader=lambda: HalvesReader(10), digits=range(10), argmax=False, **options):
+    kind = {k: options.pop(k) for k in ("identity_start",) if k in options}
+    return TwoDigitNetwork(reader, lambda: answer(**options), digits, argmax=argmax, **kind)
+
+
+def test_published_sizes():
+    assert {name: size(build_reader(name)) for name in READERS} == READER_SIZES
+    assert size(HalvesReader(10)) == 1199882
+    for (operation, learned, unit), expected in ANSWER_SIZES.items():
+        assert size(answer(operation, learned, unit)) == expected
+    for divider, expected in (("realnpu-mod", 4), ("nru", 2), ("nmru-sign", 4)):
+        assert size(answer("div", divider=divider)) == expected
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_readers_give_two_digits(name):
+    shape = (3, 1, 42, 84) if concat_dim_of(name) == "width" else (3, 2, 42, 42)
+    own = network(lambda: build_reader(name))
+    assert own.digits(torch.rand(shape)).shape == (3, 2)
+    assert own(torch.rand(shape)).shape == (3, 1)
+    own(torch.rand(shape)).sum().backward()
+    assert all(p.grad is not None for p in own.parameters())
+
+
+def test_the_left_half_is_the_first_digit():
+    own = network().eval()
+    x = torch.rand(4, 1, 28, 56)
+    swapped = torch.cat(x.chunk(2, -1)[::-1], -1)
+    torch.testing.assert_close(own.digits(x).flip(-1), own.digits(swapped))
+    assert not torch.allclose(own.digits(x)[:, 0], own.digits(x)[:, 1])
+
+
+def test_second_draw_in_order_of_parameters():
+    torch.manual_seed(3)
+    own = network()
+    torch.manual_seed(3)
+    for _ in range(2):
+        layers = [nn.Conv2d(1, 32, 3), nn.Conv2d(32, 64, 3), nn.Linear(9216, 128)]
+        layers.append(nn.Linear(128, 10))
+    expected = [p for layer in layers for p in layer.parameters()]
+    for parameter, other in zip(own.reader.parameters(), expected, strict=True):
+        assert torch.equal(parameter, other)
+    assert torch.equal(own.answer.W, torch.empty(1, 2).uniform_(0.25, 0.75))
+
+
+def test_transformers_are_drawn_after_the_classifier():
+    own = build_reader("TPS-no-concat-conv")
+    shapes = [tuple(p.shape) for n, p in own.named_parameters() if n.endswith("weight")]
+    localiser = [(20, 2, 5, 5), (20, 20, 5, 5), (32, 320), (32, 32)]
+    head = [(32, 2, 3, 3), (64, 32, 3, 3), (128, 4096), (10, 128)]
+    assert shapes == head + localiser * 2
+
+
+@pytest.mark.parametrize("name", ["concat", "TPS-no-concat-conv"])
+def test_localisers_do_not_start_at_the_identity_unless_asked(name):
+    bound = 1 / math.sqrt(32)
+    for transform in network(lambda: build_reader(name)).reader.transforms:
+        assert 0 < transform.last.weight.abs().max() <= bound
+        assert 0 < transform.last.bias.abs().max() <= bound
+        assert not torch.allclose(transform.last.bias, transform.identity().float())
+    for transform in network(lambda: build_reader(name), identity_start=True).reader.transforms:
+        assert transform.last.weight.abs().max() == 0
+        torch.testing.assert_close(transform.last.bias, transform.identity().float())
+
+
+def test_spline_points_start_near_the_centre():
+    transform = network(lambda: build_reader("TPS-no-concat-conv")).reader.transforms[0]
+    numbers = transform.last(transform.localiser(torch.rand(8, 2, 42, 42)))
+    assert transform.sources(numbers).abs().max() < 0.5
+
+
+def test_affine_identity_shows_the_image():
+    transform = AffineTransform(2, 320)
+    transform.start_at_identity()
+    x = torch.rand(2, 2, 42, 42)
+    torch.testing.assert_close(transform(x), x, atol=2e-5, rtol=0)
+
+
+@pytest.mark.parametrize("unbounded", [False, True])
+def test_spline_identity_shrinks_the_border(unbounded):
+    """The grid has its corners on pixels, the sampling half a pixel outside: a zoom by 42/41."""
+    transform = SplineTransform(2, 320, unbounded=unbounded)
+    transform.start_at_identity()
+    places = torch.linspace(-1, 1, 42)
+    smooth = (1 + places)[None, None, :, None] * (2 + places)[None, None, None, :]
+    x = smooth.repeat(2, 2, 1, 1)
+    shown = transform(x)
+    zoomed = places * 42 / 41
+    expected = (1 + zoomed)[:, None] * (2 + zoomed)[None]
+    torch.testing.assert_close(shown[0, 0, 1:-1, 1:-1], expected[1:-1, 1:-1], atol=1e-4, rtol=0)
+    assert (shown[..., 0, 0] - x[..., 0, 0]).abs().max() < 1
+    assert (shown - x).abs().max() > 0.05
+
+
+def test_expected_digit():
+    logits = torch.tensor([[0.0, math.log(3.0), -100.0]])
+    reader = ExpectedDigit([1, 2, 3], argmax=True)
+    torch.testing.assert_close(reader(logits), torch.tensor([1.75]))
+    reader.temperature = 0.5
+    torch.testing.assert_close(reader(logits), torch.tensor([1.9]))
+    assert reader.eval()(logits).tolist() == [2]
+
+
+def test_last_layers():
+    digits = torch.tensor([[6.0, 3.0], [2.0, 4.0]])
+    for operation, expected in (("add", [9, 6]), ("mul", [18, 8]), ("div", [2, 0.5])):
+        plain = answer(operation, learned=False, unit=False)
+        assert plain(digits).flatten().tolist() == expected
+        assert two_weights(plain) is None
+    scaled = answer("mul", unit=False)
+    with torch.no_grad():
+        scaled.weight.copy_(torch.tensor([[2.0, 0.5]]))
+    assert scaled(digits).flatten().tolist() == [18, 8]
+    assert two_weights(scaled).tolist() == [2, 0.5]
+    assert two_weights(answer("mul")).shape == (2,)
+    assert two_weights(answer("div", unit=False)) is None
+    assert two_weights(answer("div", divider="nmru-sign")) is None
+
+
+@pytest.mark.parametrize("noise_range", [[1, 5], [1, 0]])
+def test_noise_is_undone_at_solved_weights_and_off_in_evaluation(noise_range):
+    unit = answer("mul", nmu_noise=True, noise_range=noise_range)
+    assert isinstance(unit, NMULayer)
+    digits = torch.tensor([[6.0, 3.0], [2.0, 4.0], [9.0, 7.0]])
+    for weights, expected in (([1.0, 1.0], [18, 8, 63]), ([1.0, 0.0], [6, 2, 9])):
+        with torch.no_grad():
+            unit.W.copy_(torch.tensor([weights]))
+        torch.testing.assert_close(unit(digits).flatten(), torch.tensor(expected).float())
+    with torch.no_grad():
+        unit.W.fill_(0.5)
+    assert not torch.equal(unit(digits), unit(digits))
+    unit.eval()
+    assert torch.equal(unit(digits), unit(digits))
+    torch.testing.assert_close(unit(digits)[:, 0], (digits / 2 + 0.5).prod(-1))
+
+
+def test_unknown_parts():
+    with pytest.raises(ValueError, match="'conv' is not one of concat"):
+        build_reader("conv")
+    with pytest.raises(ValueError, match="'npu' is not one of realnpu-mod"):
+        answer("div", divider="npu")
