@@ -68,7 +68,9 @@ def planned(script: str, words: str) -> list[PlannedRun]:
     """All runs of a command line."""
     spec = SCRIPTS[script]
     configs = spec.plan(words.split()).configs
-    return [PlannedRun(config, spec.run_name(config), 0) for config in configs]
+    return [
+        PlannedRun(config, spec.run_name(config), stack_runs=len(configs)) for config in configs
+    ]
 
 
 def train(script: str, words: str, view: StackView, interruption: Interruption) -> None:
