@@ -109,16 +109,21 @@ def compare(points: Sequence[Published], runs: pd.DataFrame) -> list[Comparison]
 
 def runs_at(point: Published, runs: pd.DataFrame) -> pd.DataFrame:
     """The runs that a published point is to be compared with."""
-    chosen = runs[(runs["model"] == point.model) & (runs["operation"] == point.operation)]
+    chosen = runs.loc[(runs["model"] == point.model) & (runs["operation"] == point.operation)]
     if point.column and point.column in chosen.columns:
         at = [same_point(value, point.point) for value in chosen[point.column]]
-        return chosen[at]
+        return chosen.loc[at]
     return chosen
 
 
 def comparison(point: Published, runs: pd.DataFrame) -> Comparison:
     """A published point beside the runs for it."""
-    return Comparison(point, int(runs["solved"].sum()), len(runs), summary_of(runs))
+    return Comparison(point, solved_of(runs), len(runs), summary_of(runs))
+
+
+def solved_of(runs: pd.DataFrame) -> int:
+    """How many of these runs are solved."""
+    return int(runs["solved"].to_numpy(bool).sum())
 
 
 def summary_of(runs: pd.DataFrame) -> dict[str, float]:

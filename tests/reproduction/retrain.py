@@ -92,6 +92,6 @@ def retrain(sample, folder):
 def other_verdicts(sample, again, data):
     """Runs whose verdict is not the kept one, and the number of runs compared."""
     kept = stored.read(sample.experiment.key, data)
-    identity = stored.identifying(sample.experiment, again)
+    identity = stored.identifying(sample.experiment.key)
     both = again.merge(kept, on=identity, suffixes=("", ".kept"))
     return both[both["solved"] != both["solved.kept"]], len(both)

@@ -10,7 +10,7 @@ from stable_nalu.batch.job_script import ROOT
 from stable_nalu.catalogue.published import Published, published
 from stable_nalu.statistics.intervals import Estimate, difference, wilson
 
-from ..compare import runs_at
+from ..compare import runs_at, solved_of
 from ..stored import DATA, path_of, read
 from . import texts
 from .blocks import Table
@@ -134,4 +134,4 @@ def _counts(claim: Claim, model: str, data: Path) -> tuple[int, int] | None:
     if not path_of(claim.experiment, data).exists():
         return None
     chosen = runs_at(_known(claim, model), read(claim.experiment, data))
-    return (int(chosen["solved"].sum()), len(chosen)) if len(chosen) else None
+    return (solved_of(chosen), len(chosen)) if len(chosen) else None

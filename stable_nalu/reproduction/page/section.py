@@ -55,7 +55,7 @@ class Result:
     @property
     def iterations(self) -> int:
         """Of all kept runs together."""
-        return int(self.runs["iterations"].sum())
+        return int(self.runs["iterations"].to_numpy().sum())
 
     def agreeing(self, measure: str) -> tuple[int, int]:
         """Points at which a measure agrees, and those at which it can be compared."""
@@ -125,8 +125,8 @@ def seed_table(found: Result) -> Table | None:
 
 
 def _seed_row(known: PublishedSeeds, runs: pd.DataFrame) -> list[str] | None:
-    ours = runs[(runs["model"] == known.model) & (runs["operation"] == known.operation)]
-    ours = ours[ours["seed"] < known.runs]
+    same = (runs["model"] == known.model) & (runs["operation"] == known.operation)
+    ours = runs.loc[same & (runs["seed"] < known.runs)]
     if ours.empty:
         return None
     pairs = zip(ours["seed"], ours["solved"], strict=True)
@@ -139,7 +139,7 @@ def _seed_row(known: PublishedSeeds, runs: pd.DataFrame) -> list[str] | None:
 def cost(found: Result) -> str:
     """What was spent here, and what the original would have."""
     original = duration(found.iterations * ORIGINAL_SECONDS)
-    at_most = "" if found.runs["iterations"].max() >= 1e6 else "at most "
+    at_most = "" if max(found.runs["iterations"].tolist()) >= 1e6 else "at most "
     here = (
         f"This command trained {sum(s.runs for s in found.sessions):,} runs, in "
         f"{duration(sum(s.cpu_seconds for s in found.sessions))} of CPU time "
@@ -161,9 +161,9 @@ def _shortened(found: Result) -> str:
     told = []
     for model in found.experiment.models:
         whole = max(model.length(variant) for variant in model.variants)
-        kept = found.runs.loc[found.runs["model"] == model.key, "iterations"]
-        if len(kept) and kept.max() < whole:
-            told.append(f"{model.label} {kept.max():,} of {whole:,}")
+        kept = found.runs.loc[found.runs["model"] == model.key, "iterations"].tolist()
+        if kept and max(kept) < whole:
+            told.append(f"{model.label} {max(kept):,} of {whole:,}")
     return f"Iterations that were cut short: {', '.join(told)}." if told else ""
 
 
