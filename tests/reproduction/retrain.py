@@ -62,7 +62,7 @@ def samples(keys, data, budget):
         for key, found in every.items()
     }
     chosen, trained = {}, set()
-    for key in sorted(best, key=lambda key: best[key].steps):
+    for key in sorted(best, key=lambda key: best[key].steps / shared[best[key].training]):
         sample = best[key]
         new = 0 if sample.training in trained else sample.steps
         if new > budget:

@@ -13,7 +13,7 @@ from stable_nalu.duration import duration
 from stable_nalu.statistics.intervals import wilson
 
 from ..cost import Session
-from ..stored import read, sessions_of
+from ..stored import cut_short, read, sessions_of
 from . import texts
 from .blocks import UNKNOWN, Block, Command, Drawing, Heading, Paragraph, Table
 from .drawing import Mark, panel
@@ -145,7 +145,7 @@ def cost(found: Result) -> str:
         f"{duration(sum(s.cpu_seconds for s in found.sessions))} of CPU time "
         f"({duration(sum(s.wall_seconds for s in found.sessions))} by the clock)"
         if found.sessions
-        else "All of them were trained with other figures"
+        else "No training is on record under this key (figures share runs)"
     )
     return f"{here}; the original would take {at_most}{original} of one core."
 
@@ -158,12 +158,8 @@ def _extent(found: Result) -> str:
 
 
 def _shortened(found: Result) -> str:
-    told = []
-    for model in found.experiment.models:
-        whole = max(model.length(variant) for variant in model.variants)
-        kept = found.runs.loc[found.runs["model"] == model.key, "iterations"].tolist()
-        if kept and max(kept) < whole:
-            told.append(f"{model.label} {max(kept):,} of {whole:,}")
+    lengths = ((model.label, cut_short(model, found.runs)) for model in found.experiment.models)
+    told = [f"{label} {length}" for label, length in lengths if length]
     return f"Iterations that were cut short: {', '.join(told)}." if told else ""
 
 
