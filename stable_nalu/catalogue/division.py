@@ -215,7 +215,7 @@ EXPERIMENTS = (
         "Division, more distributions",
         shown("6 (distributions)"),
         _distributions,
-        parameter="distribution",
+        parameter="train.distribution",
         criterion="distributions",
     ),
     Experiment(

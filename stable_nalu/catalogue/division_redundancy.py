@@ -161,7 +161,7 @@ EXPERIMENTS = (
         "Division with redundancy, more distributions",
         shown("7"),
         _distributions,
-        parameter="distribution",
+        parameter="train.distribution",
         criterion="distributions",
     ),
     Experiment("in10-mixedSigns", "Mixed signs with redundancy", _LATER, _mixed_signs),

@@ -32,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.write(listing(usable_cores(), arguments.data))
             return 0
         code = _reproduce(arguments) if arguments.key else 0
-        if arguments.report and code in (0, EXIT_PARTLY):
+        if arguments.report and not arguments.dry_run and code in (0, EXIT_PARTLY):
             from .page import write_page
 
             for path in write_page(arguments.data):

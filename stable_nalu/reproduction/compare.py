@@ -118,7 +118,12 @@ def runs_at(point: Published, runs: pd.DataFrame) -> pd.DataFrame:
 
 def comparison(point: Published, runs: pd.DataFrame) -> Comparison:
     """A published point beside the runs for it."""
-    return Comparison(point, int(runs["solved"].sum()), len(runs), summary_of(runs))
+    return Comparison(point, solved_of(runs), len(runs), summary_of(runs))
+
+
+def solved_of(runs: pd.DataFrame) -> int:
+    """How many of these runs are solved."""
+    return int(runs["solved"].to_numpy(bool).sum())
 
 
 def summary_of(runs: pd.DataFrame) -> dict[str, float]:

@@ -37,7 +37,7 @@ class Stopwatch:
     """Times the processes that this one starts and waits for."""
 
     def __init__(self) -> None:
-        self.began = datetime.now(UTC).isoformat(timespec="seconds")
+        self.began = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._wall, self._cpu = time.monotonic(), _cpu_of_children()
 
     def session(self, finished: Mapping[str, int], processes: int) -> Session:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 from stable_nalu.batch.job_script import ROOT
 from stable_nalu.batch.progress import State, state_of
 from stable_nalu.catalogue.expected import ExpectedRun
-from stable_nalu.catalogue.experiment import Experiment
+from stable_nalu.catalogue.experiment import Experiment, Model
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.errors import UsageError
 from stable_nalu.training.checkpoint import tensorboard_root
 
 from .cost import Session, add_sessions, read_sessions
+from .tables import runs_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +33,6 @@ OUTCOME = (
 )
 """Columns behind those that tell runs apart, named as the statistics library does."""
 
-_ALWAYS = ("model", "operation", "interpolation.range")
 _ROUNDED = ("sparse.error.max", TEST_ERROR)
 _DIGITS = 7
 
@@ -80,20 +81,36 @@ def add(
     if path.exists():
         old = read(experiment.key, data)
         new = pd.concat([new, old], ignore_index=True) if len(new) else old
-        new = new.drop_duplicates(identifying(experiment, new))
+        new = new.drop_duplicates(identifying(experiment.key))
     if new.empty:
         raise UsageError(f"no run of {experiment.key} is finished; there is nothing to keep")
-    columns = [*identifying(experiment, new), "iterations", *OUTCOME]
-    table = _in_order(experiment, new[columns])
+    columns = [*identifying(experiment.key), "iterations", *OUTCOME]
+    table = _in_order(experiment, new.loc[:, columns])
     write_plain_frame(path, table.map(_whole))
     add_sessions(cost_of(experiment.key, data), sessions)
     return table
 
 
-def identifying(experiment: Experiment, runs: pd.DataFrame) -> list[str]:
+@functools.cache
+def point_columns(key: str) -> tuple[str, ...]:
+    """Columns that tell the points of a model apart: of run names, by what the catalogue plans."""
+    from stable_nalu.statistics.run_table import expand_names
+
+    experiment = EXPERIMENTS[key]
+    found: dict[str, None] = {"operation": None, "interpolation.range": None}
+    for model in experiment.models:
+        names = [r.name.removeprefix(f"{model.prefix}/") for r in runs_of(model, [0], None)]
+        options = expand_names(names).drop(columns=["name", "extrapolation.range"])
+        if experiment.parameter in options.columns:
+            found[experiment.parameter] = None
+        # A name that is too long for a folder lacks its last options.
+        found |= {str(c): None for c in options if len(options[c].dropna().drop_duplicates()) > 1}
+    return tuple(column for column in found if column != "model")
+
+
+def identifying(key: str) -> list[str]:
     """Columns that tell the kept runs of an experiment apart."""
-    wanted = dict.fromkeys((*_ALWAYS, experiment.parameter, "seed"))
-    return [column for column in wanted if column in runs.columns]
+    return ["model", *point_columns(key), "seed"]
 
 
 def read(key: str, data: Path = DATA) -> pd.DataFrame:
@@ -102,8 +119,15 @@ def read(key: str, data: Path = DATA) -> pd.DataFrame:
 
     path = path_of(key, data)
     table = read_table(path)
-    require(table, (*_ALWAYS, "seed", "iterations", *OUTCOME), path, "a table of kept runs")
+    require(table, (*identifying(key), "iterations", *OUTCOME), path, "a table of kept runs")
     return table
+
+
+def cut_short(model: Model, runs: pd.DataFrame) -> str:
+    """`2,000 of 50,000`, where the kept runs of a model have fewer iterations than published."""
+    whole = max(model.length(variant) for variant in model.variants)
+    kept = runs.loc[runs["model"] == model.key, "iterations"].tolist()
+    return f"{max(kept):,} of {whole:,}" if kept and max(kept) < whole else ""
 
 
 def sessions_of(key: str, data: Path = DATA) -> list[Session]:
@@ -145,10 +169,10 @@ def _same_side(one: float, other: float, threshold: float) -> bool:
 
 def _in_order(experiment: Experiment, table: pd.DataFrame) -> pd.DataFrame:
     """By model as in the catalogue, then as the runs came, seeds ascending."""
-    models = {model.key: place for place, model in enumerate(experiment.models)}
-    points = [c for c in identifying(experiment, table) if c not in ("model", "seed")]
+    models = [model.key for model in experiment.models]
+    points = list(point_columns(experiment.key))
     place = table.groupby(points, sort=False, dropna=False).ngroup()
-    keyed = table.assign(_model=table["model"].map(models), _point=place)
+    keyed = table.assign(_model=table["model"].map(models.index), _point=place)
     ordered = keyed.sort_values(["_model", "_point", "seed"], kind="stable")
     return ordered.drop(columns=["_model", "_point"]).reset_index(drop=True)
 

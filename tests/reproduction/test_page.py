@@ -171,6 +171,15 @@ def test_headline(tmp_path):
     assert found["(x1+x2)(x1+x2+x3+x4): NMU"].text == headline.NOT_RUN
 
 
+def test_runs_that_were_cut_short_are_named(tmp_path):
+    runs = write("simple_mul", tmp_path, range(2))
+    runs.loc[runs["model"] == "nmu", "iterations"] = 5000
+    stored.add(EXPERIMENTS["simple_mul"], runs, [], tmp_path)
+    found = {f.claim.text: f.text for f in headline.findings(tmp_path)}
+    short = {text for text, told in found.items() if "after 5,000 of 200,000 iterations" in told}
+    assert short == {"(x1+x2)(x1+x2+x3+x4): NMU"}
+
+
 def test_every_claim_was_published():
     for claim in headline.CLAIMS:
         models = {(p.model, p.operation) for p in published(claim.experiment)}

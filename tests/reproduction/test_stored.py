@@ -2,6 +2,7 @@
 
 import csv
 import math
+import subprocess
 
 import pandas as pd
 import pytest
@@ -113,3 +114,11 @@ def test_trained_runs_are_kept(tmp_path):
     sessions = stored.sessions_of("nips-sltr-in10", data)
     assert [(s.runs, s.run_iterations) for s in sessions] == [(9, 180), (9, 180)]
     assert all(0 < s.cpu_seconds for s in sessions)
+
+
+def test_what_is_kept_can_be_committed():
+    path = stored.path_of("nips-sltr-in10")
+    if not (stored.ROOT / ".git").exists():
+        pytest.skip("no git checkout")
+    words = ["git", "check-ignore", str(path), str(stored.cost_of("nips-sltr-in10"))]
+    assert subprocess.run(words, cwd=stored.ROOT, capture_output=True).returncode == 1

@@ -10,7 +10,7 @@ from stable_nalu.statistics.intervals import Estimate
 
 OURS, THEIRS, GRID = "#0b5394", "#b45309", "#d4d4d4"
 _FONT = 'font-family="system-ui, sans-serif" font-size="11" fill="#1a1a1a"'
-_STEP, _LENGTH, _SHIFT = 26, 150, 4
+_STEP, _LENGTH, _SHIFT, _ROW = 26, 150, 4, 36
 
 
 @dataclass(frozen=True)
@@ -55,34 +55,32 @@ def _standing(title: str, marks: Sequence[Mark]) -> str:
 
 
 def _lying(title: str, marks: Sequence[Mark]) -> str:
-    left, top, length = 6.3 * max(len(mark.label) for mark in marks) + 8, 40, 260
+    left, top, length = 18, 44, 300
     parts = [f'<text x="2" y="13" font-weight="600">{escape(title)}</text>']
-    bottom = top + _STEP * len(marks)
+    bottom = top + _ROW * len(marks)
     for share in (0, 0.25, 0.5, 0.75, 1):
         x = left + length * share
         parts.append(_line(x, top, x, bottom, GRID))
         parts.append(f'<text x="{x:g}" y="{top - 6}" text-anchor="middle">{share:.0%}</text>')
     for place, mark in enumerate(marks):
-        y = top + _STEP * (place + 0.5)
-        parts.append(
-            f'<text x="{left - 8:g}" y="{y + 4:g}" text-anchor="end">{escape(mark.label)}</text>'
-        )
-        for found, shift, color in ((mark.published, -_SHIFT, THEIRS), (mark.ours, _SHIFT, OURS)):
+        y = top + _ROW * place + 13
+        parts.append(f'<text x="{left}" y="{y}">{escape(mark.label)}</text>')
+        for found, shift, color in ((mark.published, 7, THEIRS), (mark.ours, 16, OURS)):
             if found is not None:
                 low, middle, high = (
                     left + length * share for share in (found.lower, found.mean, found.upper)
                 )
                 parts.append(_line(low, y + shift, high, y + shift, color, 2))
                 parts.append(_dot(middle, y + shift, color))
-    y = bottom + 18
+    y = bottom + 20
     parts += [
         _dot(left, y - 4, THEIRS),
-        f'<text x="{left + 8:g}" y="{y}">published</text>',
-        _dot(left + 90, y - 4, OURS),
-        f'<text x="{left + 98:g}" y="{y}">here</text>',
-        f'<text x="{left + 140:g}" y="{y}">bars: 95 % intervals</text>',
+        f'<text x="{left + 8}" y="{y}">published</text>',
+        _dot(left + 80, y - 4, OURS),
+        f'<text x="{left + 88}" y="{y}">here</text>',
+        f'<text x="{left + 130}" y="{y}">bars: 95 % intervals</text>',
     ]
-    return _svg(left + length + 24, bottom + 26, title, marks, parts)
+    return _svg(left + length + 24, bottom + 28, title, marks, parts)
 
 
 def _dot(x: float, y: float, color: str) -> str:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stable_nalu.batch.job_script import ROOT
+from stable_nalu.catalogue.index import find
 from stable_nalu.catalogue.published import Published, published
 from stable_nalu.statistics.intervals import Estimate, difference, wilson
 
-from ..compare import runs_at
-from ..stored import DATA, path_of, read
+from ..compare import runs_at, solved_of
+from ..stored import DATA, cut_short, path_of, read
 from . import texts
 from .blocks import Table
 from .drawing import Mark, panel
@@ -102,19 +103,27 @@ def refreshed(document: str, data: Path = DATA) -> str:
 
 
 def _finding(claim: Claim, data: Path) -> Finding:
-    theirs = _rate(_known(claim, claim.model))
-    ours = _counts(claim, claim.model, data)
+    known = _known(claim, claim.model)
+    theirs, ours = _rate(known), _counts(claim, claim.model, data)
     rate = wilson(*ours) if ours else None
+    note = _note(claim, data)
     if not claim.above:
-        text = texts.rate(*ours) if ours else NOT_RUN
-        known = _known(claim, claim.model)
+        text = texts.rate(*ours) + note if ours else NOT_RUN
         return Finding(claim, theirs, rate, texts.rate(known.solved, known.runs), text)
     gain = difference(theirs, _rate(_known(claim, claim.above)))
     others = _counts(claim, claim.above, data)
     found = difference(rate, wilson(*others)) if rate and others else None
-    return Finding(
-        claim, gain, found, texts.points(gain), texts.points(found) if found else NOT_RUN
-    )
+    text = texts.points(found) + note if found else NOT_RUN
+    return Finding(claim, gain, found, texts.points(gain), text)
+
+
+def _note(claim: Claim, data: Path) -> str:
+    """What has to be said of our runs."""
+    if not path_of(claim.experiment, data).exists():
+        return ""
+    model, runs = find(claim.experiment).model(claim.model), read(claim.experiment, data)
+    length = cut_short(model, runs)
+    return f" after {length} iterations" if length else ""
 
 
 def _known(claim: Claim, model: str) -> Published:
@@ -134,4 +143,4 @@ def _counts(claim: Claim, model: str, data: Path) -> tuple[int, int] | None:
     if not path_of(claim.experiment, data).exists():
         return None
     chosen = runs_at(_known(claim, model), read(claim.experiment, data))
-    return (int(chosen["solved"].sum()), len(chosen)) if len(chosen) else None
+    return (solved_of(chosen), len(chosen)) if len(chosen) else None

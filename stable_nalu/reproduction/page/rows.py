@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from stable_nalu.catalogue.experiment import Experiment
 from stable_nalu.catalogue.published import Published, published
 
-from ..compare import Comparison, comparison, runs_at, summary_of
+from ..compare import Comparison, comparison, runs_at, solved_of, summary_of
+from ..stored import point_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,14 +48,14 @@ class Row:
 
 
 def rows_of(experiment: Experiment, runs: pd.DataFrame) -> list[Row]:
-    """Every point that there are runs for, in their order; whole models before their points."""
+    """Every point that there are runs for, in their order; whole models behind their points."""
     from stable_nalu.statistics.grouping import groups
 
     labels = {known.key: known.label for known in experiment.models}
-    varying = _varying(experiment, runs)
     known = [(point, runs_at(point, runs)) for point in published(experiment.key)]
     found: list[Row] = []
     for (model,), of_model in groups(runs, ["model"]):
+        varying = _varying(experiment, of_model)
         own = [(point, chosen) for point, chosen in known if point.model == model]
         for key, group in groups(of_model, varying or ["model"]):
             text = ", ".join(map(_text, key)) if varying else "–"
@@ -71,18 +72,14 @@ def rows_of(experiment: Experiment, runs: pd.DataFrame) -> list[Row]:
 
 def _row(model: str, label: str, point: str, runs: pd.DataFrame, known: list[Published]) -> Row:
     found = comparison(known[0], runs) if known else None
-    return Row(model, label, point, int(runs["solved"].sum()), len(runs), summary_of(runs), found)
+    return Row(model, label, point, solved_of(runs), len(runs), summary_of(runs), found)
 
 
 def _varying(experiment: Experiment, runs: pd.DataFrame) -> list[str]:
-    """Columns that tell the points of a model apart, and what the figure has on its x axis."""
-    wanted = dict.fromkeys(("operation", "interpolation.range", experiment.parameter))
-    columns = [column for column in wanted if column in runs.columns and column != "model"]
-    return [
-        column
-        for column in columns
-        if column == experiment.parameter or runs[column].nunique(dropna=False) > 1
-    ]
+    """Columns that tell the points of a model apart; else what the figure has on its x axis."""
+    columns = point_columns(experiment.key)
+    varying = [column for column in columns if len(runs[column].drop_duplicates()) > 1]
+    return varying or [column for column in columns if column == experiment.parameter]
 
 
 def _text(value: object) -> str:

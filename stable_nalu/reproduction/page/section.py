@@ -13,7 +13,7 @@ from stable_nalu.duration import duration
 from stable_nalu.statistics.intervals import wilson
 
 from ..cost import Session
-from ..stored import read, sessions_of
+from ..stored import cut_short, read, sessions_of
 from . import texts
 from .blocks import UNKNOWN, Block, Command, Drawing, Heading, Paragraph, Table
 from .drawing import Mark, panel
@@ -55,7 +55,7 @@ class Result:
     @property
     def iterations(self) -> int:
         """Of all kept runs together."""
-        return int(self.runs["iterations"].sum())
+        return int(self.runs["iterations"].to_numpy().sum())
 
     def agreeing(self, measure: str) -> tuple[int, int]:
         """Points at which a measure agrees, and those at which it can be compared."""
@@ -125,8 +125,8 @@ def seed_table(found: Result) -> Table | None:
 
 
 def _seed_row(known: PublishedSeeds, runs: pd.DataFrame) -> list[str] | None:
-    ours = runs[(runs["model"] == known.model) & (runs["operation"] == known.operation)]
-    ours = ours[ours["seed"] < known.runs]
+    same = (runs["model"] == known.model) & (runs["operation"] == known.operation)
+    ours = runs.loc[same & (runs["seed"] < known.runs)]
     if ours.empty:
         return None
     pairs = zip(ours["seed"], ours["solved"], strict=True)
@@ -139,13 +139,13 @@ def _seed_row(known: PublishedSeeds, runs: pd.DataFrame) -> list[str] | None:
 def cost(found: Result) -> str:
     """What was spent here, and what the original would have."""
     original = duration(found.iterations * ORIGINAL_SECONDS)
-    at_most = "" if found.runs["iterations"].max() >= 1e6 else "at most "
+    at_most = "" if max(found.runs["iterations"].tolist()) >= 1e6 else "at most "
     here = (
         f"This command trained {sum(s.runs for s in found.sessions):,} runs, in "
         f"{duration(sum(s.cpu_seconds for s in found.sessions))} of CPU time "
         f"({duration(sum(s.wall_seconds for s in found.sessions))} by the clock)"
         if found.sessions
-        else "All of them were trained with other figures"
+        else "No training is on record under this key (figures share runs)"
     )
     return f"{here}; the original would take {at_most}{original} of one core."
 
@@ -158,12 +158,8 @@ def _extent(found: Result) -> str:
 
 
 def _shortened(found: Result) -> str:
-    told = []
-    for model in found.experiment.models:
-        whole = max(model.length(variant) for variant in model.variants)
-        kept = found.runs.loc[found.runs["model"] == model.key, "iterations"]
-        if len(kept) and kept.max() < whole:
-            told.append(f"{model.label} {kept.max():,} of {whole:,}")
+    lengths = ((model.label, cut_short(model, found.runs)) for model in found.experiment.models)
+    told = [f"{label} {length}" for label, length in lengths if length]
     return f"Iterations that were cut short: {', '.join(told)}." if told else ""
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tqdm import tqdm
+
 from stable_nalu.atomic_file import atomic_text_file
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.errors import UsageError
@@ -21,7 +23,8 @@ def write_page(data: Path = DATA) -> list[Path]:
 
     From the results of the checkout, the headline table of its README, too.
     """
-    results = [result(EXPERIMENTS[key], data) for key in stored_keys(data)]
+    keys = tqdm(stored_keys(data), desc="figures", disable=None, leave=False)
+    results = [result(EXPERIMENTS[key], data) for key in keys]
     found = headline.findings(data)
     blocks = page(results, found, data.parent, DRAWING)
     files = {
