@@ -1,0 +1,96 @@
+"""Tensors as arrays of cells, and how to get there and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+MAX_CELLS = 256
+
+
+class UnrollingError(Exception):
+    """The recorded operations are not of the kind that can be unrolled."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A tensor of `shape`: `cells` has its dimensions, runs and batch shrunk to 1.
+
+    `batch` is the index of the batch dimension counted from the right (negative), or None.
+    """
+
+    cells: np.ndarray
+    shape: tuple[int, ...]
+    batch: int | None
+
+    def __post_init__(self):
+        if self.cells.size > MAX_CELLS:
+            raise UnrollingError(f"{self.cells.size} cells")
+
+
+class Conversions:
+    """For tensors of `runs` runs and batches of `batch` samples."""
+
+    def __init__(self, runs: int, batch: int):
+        self.runs = runs
+        self.batch = batch
+
+    def _split(self, tensor: torch.Tensor) -> Cells | torch.Tensor:
+        if tensor.ndim == 0:
+            return tensor
+        shape = tuple(tensor.shape)
+        if shape[0] != self.runs:
+            raise UnrollingError(f"an input of shape {shape}")
+        has_batch = len(shape) == 3 and shape[1] == self.batch
+        small = (1, 1, *shape[2:]) if has_batch else (1, *shape[1:])
+        cells = np.empty(small, dtype=object)
+        for index in np.ndindex(*small):
+            if has_batch:
+                cells[index] = tensor[(slice(None), slice(None), *index[2:])]
+            else:
+                cells[index] = tensor[(slice(None), *index[1:])].unsqueeze(1)
+        return Cells(cells, shape, -2 if has_batch else None)
+
+    def _join(self, value: Cells | torch.Tensor) -> torch.Tensor:
+        if isinstance(value, torch.Tensor):
+            return value
+        if value.batch is not None:
+            raise UnrollingError("an output with a batch")
+        parts = [cell.expand(self.runs, 1) for cell in value.cells.flat]
+        return torch.cat(parts, dim=1).reshape(value.shape)
+
+    def _rows(self, value: Cells) -> torch.Tensor:
+        """Its cells, `(runs, cells, batch)`: quicker to write and read than the tensor itself."""
+        cells = [cell.expand(self.runs, self.batch) for cell in value.cells.flat]
+        return torch.stack(cells, dim=1)
+
+    def _cells_of_rows(self, rows: torch.Tensor, like: Cells) -> Cells:
+        cells = np.empty(like.cells.shape, dtype=object)
+        for k in range(cells.size):
+            cells.flat[k] = rows[:, k]
+        return Cells(cells, like.shape, like.batch)
+
+    def _whole(self, value: Cells) -> torch.Tensor:
+        """The tensor itself; its batch, if any, must come right after the runs."""
+        if value.batch is None:
+            return self._join(value)
+        if len(value.shape) + value.batch != 1:
+            raise UnrollingError("a batch that is not the second dimension")
+        return self._rows(value).mT.reshape(value.shape)
+
+    def _parts(self, tensor: torch.Tensor) -> Cells:
+        """Cells of a tensor without a batch."""
+        shape = tuple(tensor.shape)
+        cells = np.empty((1, *shape[1:]), dtype=object)
+        for index in np.ndindex(*cells.shape):
+            cells[index] = tensor[(slice(None), *index[1:])].unsqueeze(1)
+        return Cells(cells, shape, None)
+
+    def _parts_of_batch(self, tensor: torch.Tensor, shape: tuple[int, ...]) -> Cells:
+        """Cells of a tensor whose second dimension is the batch."""
+        cells = np.empty((1, 1, *shape[2:]), dtype=object)
+        for index in np.ndindex(*cells.shape):
+            cells[index] = tensor[(slice(None), slice(None), *index[2:])]
+        return Cells(cells, tuple(shape), 1 - len(shape))

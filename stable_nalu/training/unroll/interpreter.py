@@ -1,0 +1,103 @@
+"""Runs a recorded graph on cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import torch
+from torch.utils._pytree import tree_leaves
+
+from ..plain_operations import PLAIN_FUNCTIONS, plain
+from .cells import Cells, UnrollingError
+from .shapes import Shapes
+from .sums import Sums
+
+aten = torch.ops.aten
+
+
+def unrolled(recorded: torch.fx.GraphModule, runs: int, batch: int) -> Callable:
+    """A function of the arguments and results of `recorded`; changes nothing in place."""
+    return lambda *arguments: _Interpreter(recorded, runs, batch).run(*arguments)
+
+
+def _outputs(node: torch.fx.Node) -> Sequence[torch.fx.Node]:
+    return cast("Sequence[torch.fx.Node]", node.args[0])
+
+
+class _Interpreter(Shapes, Sums):
+    """Calls the method of each operation's name; other elementwise operations as they are."""
+
+    def __init__(self, recorded: torch.fx.GraphModule, runs: int, batch: int):
+        super().__init__(runs, batch)
+        self.graph = recorded.graph
+        self.values: dict[torch.fx.Node, Any] = {}
+
+    def run(self, *arguments):
+        flat = iter(tree_leaves(arguments))
+        needed = _needed(self.graph)
+        for node in self.graph.nodes:
+            if node.op == "placeholder":
+                self.values[node] = self._split(next(flat))
+            elif node.op == "output":
+                return tuple(self._join(self._value(v)) for v in _outputs(node))
+            elif node.op == "get_attr":
+                raise UnrollingError("a constant tensor")
+            elif node in needed:
+                self.values[node] = self._call(node)
+            self._refuse_ambiguous(self.values.get(node))
+        raise UnrollingError("no output")
+
+    def _refuse_ambiguous(self, value) -> None:
+        """Sizes tell the batch from other dimensions, so none may be as long."""
+        if isinstance(value, Cells):
+            batch_axis = None if value.batch is None else len(value.shape) + value.batch
+            if any(
+                size == self.batch and axis != batch_axis
+                for axis, size in enumerate(value.shape)
+                if axis > 0
+            ):
+                raise UnrollingError("a dimension as long as the batch")
+
+    def _value(self, argument) -> Any:
+        if isinstance(argument, torch.fx.Node):
+            return self.values[argument]
+        if isinstance(argument, (list, tuple)):
+            return type(argument)(self._value(item) for item in argument)
+        return argument
+
+    def _call(self, node: torch.fx.Node):
+        target = node.target
+        if not isinstance(target, torch._ops.OpOverload):
+            raise UnrollingError(f"a call of {target}")
+        name = target._schema.name.removeprefix("aten::")
+        arguments = [self._value(a) for a in node.args]
+        if name.endswith("_"):
+            return self._in_place(node, name, arguments)
+        handler = getattr(self, f"_{name.strip('_')}", None)
+        if handler is not None:
+            return handler(node, *arguments, **node.kwargs)
+        if name in PLAIN_FUNCTIONS and isinstance(arguments[0], Cells):
+            return self._function(getattr(plain, name), arguments[0])
+        if torch.Tag.pointwise in target.tags:
+            return self._pointwise(target, arguments, node.kwargs)
+        raise UnrollingError(f"operation {name}")
+
+    def _in_place(self, node, name: str, arguments: Sequence):
+        """A change of an intermediate value; arguments of the iteration are never changed."""
+        changed = node.args[0]
+        if changed.op == "placeholder":
+            raise UnrollingError(f"an argument changed by {name}")
+        functional = getattr(getattr(aten, name[:-1]), node.target._overloadname)
+        self.values[changed] = self._pointwise(functional, arguments, node.kwargs)
+        return self.values[changed]
+
+
+def _needed(graph: torch.fx.Graph) -> set[torch.fx.Node]:
+    """Nodes that an output depends on."""
+    needed: set[torch.fx.Node] = set()
+    for node in reversed(graph.nodes):
+        if node.op == "output" or node in needed:
+            needed.add(node)
+            needed.update(node.all_input_nodes)
+    return needed

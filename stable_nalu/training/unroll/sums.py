@@ -1,0 +1,114 @@
+"""Sums, products and norms, over small dimensions or over the batch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import torch
+
+from ..plain_operations import plain
+from .batch_sum import batch_sum, is_known_order
+from .cells import Cells, UnrollingError
+from .elements import Elements
+
+aten = torch.ops.aten
+INNER_AS_SUM = 4
+"""Matrix products over at most this many inputs round like a sum in order."""
+
+
+class Sums(Elements):
+    """A method for every operation, of its name."""
+
+    def _reduce(self, node, value, dims, combine: Callable):
+        """Combine cells along small dimensions, in order."""
+        ndim = len(value.shape)
+        axes = {d % ndim for d in ([dims] if isinstance(dims, int) else dims)}
+        batch_axis = None if value.batch is None else ndim + value.batch
+        if 0 in axes or batch_axis in axes:
+            raise UnrollingError("a reduction over runs or a batch")
+        cells = value.cells
+        for axis in sorted(axes, reverse=True):
+            parts = [cells.take([k], axis) for k in range(cells.shape[axis])]
+            total = parts[0]
+            for part in parts[1:]:
+                total = _zip_cells(combine, total, part)
+            cells = total
+        shape = tuple(node.meta["val"].shape)
+        if len(shape) == ndim:
+            return Cells(cells, shape, value.batch)
+        kept = [axis for axis in range(ndim) if axis not in axes]
+        batch = None if batch_axis is None else kept.index(batch_axis) - len(kept)
+        return Cells(cells.reshape([cells.shape[a] for a in kept]), shape, batch)
+
+    def _sum(self, node, value, dims=None, keepdim=False, **_):
+        if isinstance(value, Cells) and value.cells.flat[0].dtype == torch.bool:
+            value = self._to_copy(node, value, dtype=torch.int64)  # true and true count two
+        if dims is None:
+            # The sum of all runs' losses: only the shape of its gradient, one, is of interest.
+            if any(user.target is not aten.ones_like.default for user in node.users):
+                raise UnrollingError("a sum over everything")
+            return value.cells.flat[0].new_zeros(())
+        dims = [dims] if isinstance(dims, int) else list(dims)
+        if value.batch is None or value.batch not in [d % -len(value.shape) for d in dims]:
+            return self._reduce(node, value, dims, torch.add)
+        count, dtype = value.cells.size, value.cells.flat[0].dtype
+        if len(dims) == 1 and is_known_order(self.runs, self.batch, count, dtype):
+            return self._parts(batch_sum(self._rows(value)).reshape(node.meta["val"].shape))
+        return self._parts(plain.sum(self._whole(value), dims, keepdim))
+
+    def _mean(self, node, value, dims=None, keepdim=False, **_):
+        if dims is None:
+            raise UnrollingError("a mean over everything")
+        dims = [dims] if isinstance(dims, int) else dims
+        count = math.prod(value.shape[d] for d in dims)
+        total = self._sum(node, value, dims, keepdim)
+        return self._pointwise(aten.div.Scalar, [total, count], {})
+
+    def _prod(self, node, value, dim=None, keepdim=False, **_):
+        if dim is None:
+            raise UnrollingError("a product over everything")
+        return self._reduce(node, value, dim, torch.mul)
+
+    def _linalg_vector_norm(self, node, value, order=2, dims=None, keepdim=False, **_):
+        if dims is None or value.batch is not None:
+            raise UnrollingError("a norm over everything or over a batch")
+        return self._parts(plain.norm(self._join(value), order, list(dims), keepdim))
+
+    def _bmm(self, node, left, right):
+        shape = tuple(node.meta["val"].shape)
+        if left.batch == -1 and right.batch == -2:
+            return self._parts(plain.batch_product(self._rows(left), self._whole(right)))
+        if left.batch == -2 and right.batch is None:
+            return self._rows_product(left, right, shape)
+        raise UnrollingError("a matrix product of another form")
+
+    def _rows_product(self, left, right, shape) -> Cells:
+        _, _, inner = left.cells.shape
+        columns = right.cells.shape[2]
+        cells = np.empty((1, 1, columns), dtype=object)
+        if inner > INNER_AS_SUM:
+            weights = self._join(Cells(right.cells.transpose(0, 2, 1), _swapped(right.shape), None))
+            product = plain.linear_product(self._whole(left), weights)
+            for j in range(columns):
+                cells[0, 0, j] = product[:, :, j]
+            return Cells(cells, shape, -2)
+        for j in range(columns):
+            terms = [left.cells[0, 0, k] * right.cells[0, k, j] for k in range(inner)]
+            total = terms[0]
+            for term in terms[1:]:
+                total = total + term
+            cells[0, 0, j] = total
+        return Cells(cells, shape, -2)
+
+
+def _swapped(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return (*shape[:-2], shape[-1], shape[-2])
+
+
+def _zip_cells(function: Callable, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    result = np.empty(left.shape, dtype=object)
+    for index in np.ndindex(*left.shape):
+        result[index] = function(left[index], right[index])
+    return result
