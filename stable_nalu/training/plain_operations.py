@@ -25,6 +25,10 @@ def _laid_out(x: torch.Tensor) -> torch.Tensor:
     return x.contiguous().view(-1).view(x.shape)
 
 
+def _turned(x: torch.Tensor) -> torch.Tensor:
+    return x.mT.clone(memory_format=torch.contiguous_format)
+
+
 def _define(signature: str, function: Callable) -> None:
     def on_contiguous(*arguments):
         return function(*(_laid_out(a) if isinstance(a, torch.Tensor) else a for a in arguments))
@@ -40,6 +44,7 @@ _define(
 )
 _define("batch_product(Tensor x, Tensor y) -> Tensor", torch.bmm)
 _define("linear_product(Tensor x, Tensor W) -> Tensor", lambda x, W: torch.bmm(x, W.mT))
+_define("turned(Tensor x) -> Tensor", _turned)
 _define("power(Tensor x, Tensor exponent) -> Tensor", torch.pow)
 _define("tanh_backward(Tensor grad, Tensor y) -> Tensor", torch.ops.aten.tanh_backward)
 for _function in (torch.exp, torch.log, torch.cos, torch.sin, torch.tanh, torch.sigmoid):
@@ -47,7 +52,8 @@ for _function in (torch.exp, torch.log, torch.cos, torch.sin, torch.tanh, torch.
 
 plain = torch.ops.stable_nalu
 """`sum`, `norm`; `batch_product`: x y over the batch, x `(runs, m, batch)`, y `(runs, batch, n)`
--> `(runs, m, n)`; `linear_product`: x W^T, W `(runs, out, in)` -> `(runs, batch, out)`; `power`,
+-> `(runs, m, n)`; `linear_product`: x W^T, W `(runs, out, in)` -> `(runs, batch, out)`; `turned`:
+the last two dimensions exchanged, in memory too, where compiled code would read in leaps; `power`,
 `tanh_backward`; and the functions of one tensor in `PLAIN_FUNCTIONS`."""
 
 PLAIN_FUNCTIONS = frozenset({"exp", "log", "cos", "sin", "tanh", "sigmoid"})

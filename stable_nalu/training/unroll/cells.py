@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from ..plain_operations import plain
+
 MAX_CELLS = 256
 
 
@@ -78,7 +80,7 @@ class Conversions:
             return self._join(value)
         if len(value.shape) + value.batch != 1:
             raise UnrollingError("a batch that is not the second dimension")
-        return self._rows(value).mT.reshape(value.shape)
+        return plain.turned(self._rows(value)).reshape(value.shape)
 
     def _parts(self, tensor: torch.Tensor) -> Cells:
         """Cells of a tensor without a batch."""
@@ -90,7 +92,6 @@ class Conversions:
 
     def _parts_of_batch(self, tensor: torch.Tensor, shape: tuple[int, ...]) -> Cells:
         """Cells of a tensor whose second dimension is the batch."""
-        cells = np.empty((1, 1, *shape[2:]), dtype=object)
-        for index in np.ndindex(*cells.shape):
-            cells[index] = tensor[(slice(None), slice(None), *index[2:])]
-        return Cells(cells, tuple(shape), 1 - len(shape))
+        rows = plain.turned(tensor.flatten(2))
+        like = Cells(np.empty((1, 1, *shape[2:]), dtype=object), tuple(shape), 1 - len(shape))
+        return self._cells_of_rows(rows, like)
