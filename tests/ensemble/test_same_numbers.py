@@ -25,11 +25,8 @@ def test_the_promise_covers_every_core_layer():
     assert set(tolerances().values()) == {0, 1e-4}
 
 
-def stacked_against_alone(layer, tmp_path, *words):
-    """By tag, the largest deviation of any run."""
-    assert train(tmp_path / "alone", "single_layer", *words, "--ensemble-size", "1") == 0
-    assert train(tmp_path / "stacked", "single_layer", *words) == 0
-    alone, stacked = trained(tmp_path / "alone"), trained(tmp_path / "stacked")
+def furthest_of_any_run(alone, stacked):
+    """By tag, the largest deviation."""
     assert len(alone) == 6
     assert alone.keys() == stacked.keys()
     worst: dict[str, float] = {}
@@ -42,15 +39,14 @@ def stacked_against_alone(layer, tmp_path, *words):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("layer", CORE)
-def test_stacks_are_equal_bit_for_bit(layer, tmp_path):
-    worst = stacked_against_alone(layer, tmp_path, *six_runs(layer), *WORDS, "--no-compile")
-    assert max(worst.values()) == 0, worst
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("layer", CORE)
-def test_compiled_stacks_are_as_close_as_promised(layer, tmp_path, monkeypatch):
+def test_stacks_and_compiled_stacks(layer, tmp_path, monkeypatch):
+    """The former are equal bit for bit, the latter as close as promised."""
     monkeypatch.setattr(stack_run, "WORK_WORTH_COMPILING", 0)
-    worst = stacked_against_alone(layer, tmp_path, *six_runs(layer), *WORDS)
-    limit = tolerances()[layer]
-    assert {tag: value for tag, value in worst.items() if value > limit} == {}
+    runs = {}
+    ways = {"alone": ("--ensemble-size", "1"), "stacked": ("--no-compile",), "compiled": ()}
+    for way, words in ways.items():
+        assert train(tmp_path / way, "single_layer", *six_runs(layer), *WORDS, *words) == 0
+        runs[way] = trained(tmp_path / way)
+    for way, limit in (("stacked", 0), ("compiled", tolerances()[layer])):
+        worst = furthest_of_any_run(runs["alone"], runs[way])
+        assert {tag: value for tag, value in worst.items() if value > limit} == {}
