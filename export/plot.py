@@ -8,6 +8,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from stable_nalu.errors import UsageError  # noqa: E402
 from stable_nalu.script import ScriptParser, exit_code  # noqa: E402
+from stable_nalu.statistics.flags import add_estimate_flags  # noqa: E402
 
 EXAMPLES = """examples:
   plot.py --list
@@ -55,18 +56,7 @@ def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
     )
     judged.add_argument("--threshold", metavar="MSE", type=float, help="one for all runs")
     shown = parser.add_argument_group("means, intervals, colours")
-    shown.add_argument(
-        "--gamma-fit",
-        choices=("published", "frozen", "profile"),
-        default="published",
-        help="solved at: as the papers, with the sample variance, or by maximum likelihood",
-    )
-    shown.add_argument(
-        "--sparsity-fit",
-        choices=("compat", "scaled"),
-        default="compat",
-        help="compat, as the papers, halves all but tiny sparsity errors; scaled does not",
-    )
+    add_estimate_flags(shown)
     shown.add_argument(
         "--palette",
         choices=("safe", "published"),

@@ -8,6 +8,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from stable_nalu.reader.export import (  # noqa: E402
+    add_export_flags,
     conclude,
     export_csv,
     open_reader,
@@ -20,11 +21,7 @@ from stable_nalu.script import ScriptParser, exit_code  # noqa: E402
 def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
     """Read the command line."""
     parser = ScriptParser(description=__doc__)
-    parser.add_argument("--tensorboard-dir", metavar="PATH", help="parent folder of the runs")
-    parser.add_argument("--csv-out", metavar="PATH", help="file to write")
-    parser.add_argument(
-        "--strict", action="store_true", help="exit code 1 when a run is skipped or incomplete"
-    )
+    add_export_flags(parser)
     return parser.parse_args(argv)
 
 

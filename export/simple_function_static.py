@@ -10,6 +10,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from stable_nalu.reader import TensorboardMetricReader  # noqa: E402
 from stable_nalu.reader.export import (  # noqa: E402
     ArithmeticMatcher,
+    add_export_flags,
     conclude,
     export_csv,
     open_reader,
@@ -21,8 +22,7 @@ from stable_nalu.script import ScriptParser, exit_code  # noqa: E402
 def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
     """Read the command line."""
     parser = ScriptParser(description=__doc__)
-    parser.add_argument("--tensorboard-dir", metavar="PATH", help="parent folder of the runs")
-    parser.add_argument("--csv-out", metavar="PATH", help="file to write")
+    add_export_flags(parser)
     parser.add_argument(
         "--export-gate", action="store_true", help="add the mean gate of every NALU layer"
     )
@@ -35,9 +35,6 @@ def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
         "--weights-only",
         action="store_true",
         help="write every logged weight, and no metrics, of single-layer networks",
-    )
-    parser.add_argument(
-        "--strict", action="store_true", help="exit code 1 when a run is skipped or incomplete"
     )
     return parser.parse_args(argv)
 

@@ -9,6 +9,7 @@ sys.path.insert(0, str(ROOT))
 
 from stable_nalu.errors import UsageError  # noqa: E402
 from stable_nalu.script import ScriptParser, exit_code  # noqa: E402
+from stable_nalu.statistics.flags import add_estimate_flags  # noqa: E402
 
 SHIPPED = ("exp_setups.csv", "function_task_static_mse_expectation.csv")
 
@@ -63,18 +64,7 @@ def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
         nargs="+",
         help="group by these options (default: model, operation, ranges and what else differs)",
     )
-    estimates.add_argument(
-        "--gamma-fit",
-        choices=("published", "frozen", "profile"),
-        default="published",
-        help="solved at: as the papers, with the sample variance, or by maximum likelihood",
-    )
-    estimates.add_argument(
-        "--sparsity-fit",
-        choices=("compat", "scaled"),
-        default="compat",
-        help="compat, as the papers, halves all but tiny sparsity errors; scaled does not",
-    )
+    add_estimate_flags(estimates)
     estimates.add_argument(
         "--plain",
         action="store_true",

@@ -9,6 +9,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from stable_nalu.errors import UsageError  # noqa: E402
 from stable_nalu.reader.export import (  # noqa: E402
+    add_export_flags,
     conclude,
     export_csv,
     open_reader,
@@ -23,15 +24,11 @@ FIRST_UPDATE = 1
 def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
     """Read the command line."""
     parser = ScriptParser(description=__doc__)
-    parser.add_argument("--tensorboard-dir", metavar="PATH", help="parent folder of the runs")
-    parser.add_argument("--csv-out", metavar="PATH", help="file to write")
+    add_export_flags(parser)
     parser.add_argument(
         "--from-parent-folder",
         action="store_true",
         help="--tensorboard-dir holds folders of runs; each becomes a file in the folder --csv-out",
-    )
-    parser.add_argument(
-        "--strict", action="store_true", help="exit code 1 when a run is skipped or incomplete"
     )
     return parser.parse_args(argv)
 

@@ -1,5 +1,6 @@
 """CSV files from event files: what the scripts in `export/` share."""
 
+import argparse
 import csv
 import os
 import sys
@@ -50,6 +51,15 @@ def sequence_reader(
         recursive_weight=True,
         processes=processes,
         progress_bar=progress_bar,
+    )
+
+
+def add_export_flags(parser: argparse.ArgumentParser) -> None:
+    """The flags of every exporter."""
+    parser.add_argument("--tensorboard-dir", metavar="PATH", help="parent folder of the runs")
+    parser.add_argument("--csv-out", metavar="PATH", help="file to write")
+    parser.add_argument(
+        "--strict", action="store_true", help="exit code 1 when a run is skipped or incomplete"
     )
 
 
