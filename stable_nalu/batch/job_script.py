@@ -8,7 +8,7 @@ from pathlib import Path
 
 from stable_nalu.catalogue.experiment import Experiment, Model, Resources, named
 from stable_nalu.catalogue.flags import words
-from stable_nalu.catalogue.index import EXPERIMENTS
+from stable_nalu.catalogue.index import EXPERIMENTS, find
 from stable_nalu.errors import UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -210,8 +210,15 @@ _ALL = (
 JOB_SCRIPTS = {script.name: script for script in _ALL}
 
 
+EXPERIMENT = "experiment:"
+"""Before a key: the experiment, also where a script has its name, for other runs."""
+
+
 def find_job(name: str) -> JobScript:
     """The script of a file's name, or one made of the experiment of that key."""
+    if name.startswith(EXPERIMENT):
+        key = find(name.removeprefix(EXPERIMENT)).key
+        return JobScript(key, (key,))
     stem = name.removeprefix("lfs_batch_jobs/").removesuffix(".sh")
     if stem in JOB_SCRIPTS:
         return JOB_SCRIPTS[stem]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stable_nalu.batch.job_script import EXPERIMENT
 from stable_nalu.batch.local import run_shards
 from stable_nalu.batch.shard import Shard, shards
 from stable_nalu.batch.work import pending, run_command
@@ -47,7 +48,7 @@ class Request:
     @property
     def words(self) -> list[str]:
         """What tells a training process which shards there are."""
-        words = [self.experiment.key]
+        words = [EXPERIMENT + self.experiment.key]
         if self.seeds is not None:
             words += ["--seeds", seeds_text(self.seeds)]
         if self.space.max_iterations is not None:

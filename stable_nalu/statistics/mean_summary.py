@@ -31,7 +31,9 @@ def mean_summary(
 
 def _moments(values: np.ndarray) -> dict[str, float]:
     n = len(values)
-    deviation = float(np.std(values, ddof=1)) if n > 1 else math.nan
+    # Infinite errors, of runs that diverged, have no deviation.
+    with np.errstate(invalid="ignore"):
+        deviation = float(np.std(values, ddof=1)) if n > 1 else math.nan
     error = deviation / math.sqrt(n) if n else math.nan
     return {
         "n": n,

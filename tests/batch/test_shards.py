@@ -5,10 +5,11 @@ import json
 import pytest
 
 from stable_nalu.batch import command
-from stable_nalu.batch.job_script import JOB_SCRIPTS
+from stable_nalu.batch.job_script import JOB_SCRIPTS, find_job
 from stable_nalu.batch.progress import MARKER, State, count, mark_finished, state_of
 from stable_nalu.batch.shard import how_to_run, shards
 from stable_nalu.batch.work import pending
+from stable_nalu.errors import UsageError
 from stable_nalu.training.checkpoint import tensorboard_root
 from stable_nalu.writer.run_folder import RunFolder
 from stable_nalu.writer.run_record import RunRecord
@@ -126,3 +127,11 @@ def test_a_missing_training_script_is_said(capsys):
         code = command.main([missing, "0", "0", "--dry-run"])
         assert code == 0
         assert "python3 experiments/two_digit_mnist.py" in capsys.readouterr().out
+
+
+def test_an_experiment_that_shares_its_name_with_a_script():
+    """The script of Table 6 has the key of Table 2."""
+    assert find_job("function_task_static").experiments == ("function_task_static_all",)
+    assert find_job("experiment:function_task_static").experiments == ("function_task_static",)
+    with pytest.raises(UsageError, match="did you mean"):
+        find_job("experiment:function_task_statics")
