@@ -16,7 +16,7 @@
 #   MCFC: MCFC, 225 runs
 #
 #SBATCH --job-name=marc_single_layer
-#SBATCH --array=0-7
+#SBATCH --array=0-3
 #SBATCH --nodes=1
 #SBATCH --ntasks=1
 #SBATCH --cpus-per-task=1
@@ -27,7 +27,7 @@
 #SBATCH --signal=B:TERM@120
 #SBATCH --open-mode=append
 #SBATCH --output=/dev/null
-#BSUB -J "marc_single_layer[1-8]"
+#BSUB -J "marc_single_layer[1-4]"
 #BSUB -n 1
 #BSUB -R "span[hosts=1]"
 #BSUB -R "rusage[mem=2GB]"

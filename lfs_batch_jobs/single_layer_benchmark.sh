@@ -45,7 +45,7 @@
 #   NAU-in100-sub: NAU (sub), 225 runs
 #
 #SBATCH --job-name=single_layer_benchmark
-#SBATCH --array=0-55
+#SBATCH --array=0-27
 #SBATCH --nodes=1
 #SBATCH --ntasks=1
 #SBATCH --cpus-per-task=1
@@ -56,7 +56,7 @@
 #SBATCH --signal=B:TERM@120
 #SBATCH --open-mode=append
 #SBATCH --output=/dev/null
-#BSUB -J "single_layer_benchmark[1-56]"
+#BSUB -J "single_layer_benchmark[1-28]"
 #BSUB -n 1
 #BSUB -R "span[hosts=1]"
 #BSUB -R "rusage[mem=2GB]"

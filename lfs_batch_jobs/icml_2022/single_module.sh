@@ -24,7 +24,7 @@
 #   batch-sNMU: sNMU [1,1+1/sd(x)], 225 runs
 #
 #SBATCH --job-name=single_module
-#SBATCH --array=0-19
+#SBATCH --array=0-10
 #SBATCH --nodes=1
 #SBATCH --ntasks=1
 #SBATCH --cpus-per-task=1
@@ -35,7 +35,7 @@
 #SBATCH --signal=B:TERM@120
 #SBATCH --open-mode=append
 #SBATCH --output=/dev/null
-#BSUB -J "single_module[1-20]"
+#BSUB -J "single_module[1-11]"
 #BSUB -n 1
 #BSUB -R "span[hosts=1]"
 #BSUB -R "rusage[mem=2GB]"

@@ -11,11 +11,14 @@ from stable_nalu.catalogue.experiment import EPOCH_FLAG, ITERATION_FLAG, Command
 from stable_nalu.catalogue.flags import Flags, seeds_text
 from stable_nalu.options import SCRIPTS
 
-FEWEST_RUNS, MOST_RUNS = 50, 125
+FEWEST_RUNS, MOST_RUNS = 50, 250
 """Runs of a shard, if seeds and points come out so: more train faster together, and take longer."""
 _WORK = 25_000_000
 _CHECKPOINTS_PER_RUN = 50
-_LEAST_INTERVAL = 1000
+_FEWEST_UPDATES_SAVED = {True: 10_000, False: 1_000}
+"""Between checkpoints: a stack of arithmetic runs takes seconds for so many iterations, and saving
+more often would cost more; scripts that count epochs are slower."""
+_LOG_INTERVAL = 1000
 _LOG_POINTS = 20
 
 
@@ -80,12 +83,13 @@ def how_to_run(model: Model, variant: Variant, max_iterations: int | None = None
     extra: dict[str, tuple[str, ...]] = {}
     if max_iterations is not None and ITERATION_FLAG in flags:
         extra[ITERATION_FLAG] = (str(max_iterations),)
-        if "--log-interval" in flags and max_iterations < _LOG_POINTS * _LEAST_INTERVAL:
+        if "--log-interval" in flags and max_iterations < _LOG_POINTS * _LOG_INTERVAL:
             extra["--log-interval"] = (str(max(1, max_iterations // _LOG_POINTS)),)
     elif max_iterations is not None and EPOCH_FLAG in flags:
         extra[EPOCH_FLAG] = (str(max(1, ceil(max_iterations / updates)) - 1),)
     if "--checkpoint-interval" in flags:
-        interval = max(_LEAST_INTERVAL, length // _CHECKPOINTS_PER_RUN)
+        fewest = _FEWEST_UPDATES_SAVED[ITERATION_FLAG in flags]
+        interval = max(fewest, length // _CHECKPOINTS_PER_RUN)
         extra["--checkpoint-interval"] = (str(max(1, interval // updates)),)
     if "--workers" in flags:
         # A shard is one job's ensemble: its processes would compete with those of other shards.

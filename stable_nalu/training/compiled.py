@@ -42,13 +42,23 @@ def compiled_by_torch(graph: torch.fx.GraphModule) -> Graph:
         nonlocal code
         flat = [value for group in groups for value in group]
         if code is None:
-            # Imported late: it takes longer than most short runs.
-            from torch._inductor import compile as compile_graph
-
-            code = cast("Graph", compile_graph(graph, list[Any](flat)))
+            code = _compile(graph, flat)
         return code(*flat)
 
     return run
+
+
+def _compile(graph: torch.fx.GraphModule, examples: Sequence[torch.Tensor]) -> Graph:
+    # Imported late: it takes longer than most short runs.
+    from torch._guards import TracingContext, tracing
+    from torch._inductor import compile as compile_graph
+    from torch._subclasses import FakeTensorMode
+    from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+    # Only in a context with an environment of shapes does torch look into its cache.
+    shapes = FakeTensorMode(shape_env=ShapeEnv(), static_shapes=True)
+    with tracing(TracingContext(shapes)):
+        return cast("Graph", compile_graph(graph, list[Any](examples)))
 
 
 def batch_contiguous(x: torch.Tensor) -> torch.Tensor:

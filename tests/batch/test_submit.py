@@ -70,12 +70,12 @@ set -e
 export STABLE_NALU_ROOT={root}
 export STABLE_NALU_LOGS={logs}
 
-exec bash "$STABLE_NALU_ROOT/lfs_batch_jobs/run.sh" {script} 0 24 --model realnpu_modified
+exec bash "$STABLE_NALU_ROOT/lfs_batch_jobs/run.sh" {script} 0 49 --model realnpu_modified
 """
 
 
 def test_lsf_gets_the_job_on_standard_input(record, tmp_path, capsys):
-    assert submit(tmp_path, "0", "24", "--scheduler", "lsf", "--model", "realnpu_modified") == 0
+    assert submit(tmp_path, "0", "49", "--scheduler", "lsf", "--model", "realnpu_modified") == 0
     words, text = record("bsub")
     assert words == []
     assert text == LSF_JOB.format(root=ROOT, logs=tmp_path / "logs", script=SCRIPT)
@@ -83,7 +83,7 @@ def test_lsf_gets_the_job_on_standard_input(record, tmp_path, capsys):
 
 
 def test_slurm_gets_a_file_that_is_kept(record, tmp_path):
-    assert submit(tmp_path, "0", "24", "--scheduler", "slurm", "--model", "nru") == 0
+    assert submit(tmp_path, "0", "49", "--scheduler", "slurm", "--model", "nru") == 0
     words, _ = record("sbatch")
     assert words == [str(tmp_path / "logs" / SCRIPT / "slurm.sh")]
     lines = (tmp_path / "logs" / SCRIPT / "slurm.sh").read_text().splitlines()

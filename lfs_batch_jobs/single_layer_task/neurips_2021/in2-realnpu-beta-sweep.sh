@@ -18,7 +18,7 @@
 #   1e-1_10: (1e-1,10), 225 runs
 #
 #SBATCH --job-name=in2-realnpu-beta-sweep
-#SBATCH --array=0-13
+#SBATCH --array=0-6
 #SBATCH --nodes=1
 #SBATCH --ntasks=1
 #SBATCH --cpus-per-task=1
@@ -29,7 +29,7 @@
 #SBATCH --signal=B:TERM@120
 #SBATCH --open-mode=append
 #SBATCH --output=/dev/null
-#BSUB -J "in2-realnpu-beta-sweep[1-14]"
+#BSUB -J "in2-realnpu-beta-sweep[1-7]"
 #BSUB -n 1
 #BSUB -R "span[hosts=1]"
 #BSUB -R "rusage[mem=2GB]"

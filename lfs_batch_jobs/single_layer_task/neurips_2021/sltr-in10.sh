@@ -41,7 +41,7 @@
 #   sign-nmru_mape: MAPE, 225 runs
 #
 #SBATCH --job-name=sltr-in10
-#SBATCH --array=0-41
+#SBATCH --array=0-20
 #SBATCH --nodes=1
 #SBATCH --ntasks=1
 #SBATCH --cpus-per-task=1
@@ -52,7 +52,7 @@
 #SBATCH --signal=B:TERM@120
 #SBATCH --open-mode=append
 #SBATCH --output=/dev/null
-#BSUB -J "sltr-in10[1-42]"
+#BSUB -J "sltr-in10[1-21]"
 #BSUB -n 1
 #BSUB -R "span[hosts=1]"
 #BSUB -R "rusage[mem=2GB]"

@@ -36,7 +36,7 @@
 #   realnpu-lr-5e-4: 5e-4, 225 runs
 #
 #SBATCH --job-name=sltr-in2
-#SBATCH --array=0-35
+#SBATCH --array=0-17
 #SBATCH --nodes=1
 #SBATCH --ntasks=1
 #SBATCH --cpus-per-task=1
@@ -47,7 +47,7 @@
 #SBATCH --signal=B:TERM@120
 #SBATCH --open-mode=append
 #SBATCH --output=/dev/null
-#BSUB -J "sltr-in2[1-36]"
+#BSUB -J "sltr-in2[1-18]"
 #BSUB -n 1
 #BSUB -R "span[hosts=1]"
 #BSUB -R "rusage[mem=2GB]"
