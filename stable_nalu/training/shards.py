@@ -13,6 +13,9 @@ from stable_nalu.options import Config, ScriptSpec
 STACKED_INPUTS = 4096
 """Runs in one stack, times their inputs: past that, more runs in a stack gain no speed."""
 
+RUNS_OF_AN_ITERATION = 250
+"""A stack's iteration costs as much as these runs more, before it is compiled, in calls."""
+
 WORK_OF_A_PROCESS = 1_000_000
 """Iterations, summed over runs, below which another process costs more than it saves."""
 
@@ -32,8 +35,8 @@ class PlannedRun:
 
     @property
     def stack_work(self) -> int:
-        """Iterations of its stack, summed over runs, done or not: the same whenever it resumes."""
-        return self.stack_runs * (self.config.max_iterations + 1)
+        """Cost of all iterations of its stack, in those of one run: the same whenever it resumes."""
+        return (self.stack_runs + RUNS_OF_AN_ITERATION) * (self.config.max_iterations + 1)
 
 
 def granted_cores() -> int:

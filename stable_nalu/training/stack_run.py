@@ -12,6 +12,7 @@ from .command import device_of, memory_errors_as_usage_errors, open_writer
 from .compiled import CompiledStep
 from .console import Console, View, print_outcome, print_parameters
 from .interruption import Interruption
+from .memory import keep_freed_memory
 from .plan import StackResult
 from .recorder import Recorder
 from .resume import ITERATED, read_checkpoint, resume_point, settle
@@ -20,8 +21,8 @@ from .shards import PlannedRun
 from .task import Task
 from .trainer import Outcome, Trainer
 
-WORK_WORTH_COMPILING = 3_000_000
-"""Iterations, summed over runs, from which compiled code saves more than compiling costs."""
+WORK_WORTH_COMPILING = 6_000_000
+"""`stack_work` from which compiled code saves more than compiling costs."""
 
 WIDEST_COMPILED = 32
 """Inputs up to which compiled code is faster: wider layers spend their time in matrix products."""
@@ -37,6 +38,7 @@ def train_stack(
     interruption: Interruption,
 ) -> StackResult:
     """Train the runs together, or the one run alone."""
+    keep_freed_memory()
     configs = [run.config for run in runs]
     names = [run.name for run in runs]
     start = runs[0].start

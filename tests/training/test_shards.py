@@ -8,11 +8,15 @@ import pytest
 from stable_nalu.options import SCRIPTS
 from stable_nalu.training import stack_run
 from stable_nalu.training.resume import SavedState, continued
-from stable_nalu.training.shards import PlannedRun, shards
+from stable_nalu.training.shards import RUNS_OF_AN_ITERATION, PlannedRun, shards
 from stable_nalu.training.task import TASKS
 
 SPEC = SCRIPTS["single_layer"]
 WORDS = ("--layer-type", "NMRU", "--seed", "0-3", "--max-iterations", "99")
+
+
+def work(runs):
+    return (runs + RUNS_OF_AN_ITERATION) * 100
 
 
 def planned():
@@ -22,9 +26,9 @@ def planned():
 
 def test_the_work_of_a_stack_is_that_of_all_its_runs():
     (stack,) = shards(SPEC, planned(), 1)
-    assert [run.stack_work for run in stack] == [400] * 4
+    assert [run.stack_work for run in stack] == [work(4)] * 4
     halves = shards(SPEC, planned(), 2)
-    assert [run.stack_work for half in halves for run in half] == [200] * 4
+    assert [run.stack_work for half in halves for run in half] == [work(2)] * 4
 
 
 def test_resuming_leaves_the_work_as_it_was():
@@ -34,7 +38,7 @@ def test_resuming_leaves_the_work_as_it_was():
     states[stack[0].name] = {50: SavedState(Path("b"), 50, None, False)}
     parts = continued(stack, states)
     assert sorted(len(part) for part in parts) == [1, 3]
-    assert {run.stack_work for part in parts for run in part} == {400}
+    assert {run.stack_work for part in parts for run in part} == {work(4)}
 
 
 def test_code_is_compiled_by_the_work_of_the_plan(tmp_path, monkeypatch):
@@ -46,7 +50,7 @@ def test_code_is_compiled_by_the_work_of_the_plan(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(stack_run, "_build_trainer", note)
-    monkeypatch.setattr(stack_run, "WORK_WORTH_COMPILING", 400)
+    monkeypatch.setattr(stack_run, "WORK_WORTH_COMPILING", work(4))
     (stack,) = shards(SPEC, planned(), 1)
     for runs in (stack, stack[:2], [replace(run, stack_runs=3) for run in stack]):
         with pytest.raises(KeyboardInterrupt):
