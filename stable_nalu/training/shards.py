@@ -35,7 +35,7 @@ class PlannedRun:
 
     @property
     def stack_work(self) -> int:
-        """Cost of all iterations of its stack, in those of one run: the same whenever it resumes."""
+        """Cost of its stack, in iterations of a run, done or not: the same whenever it resumes."""
         return (self.stack_runs + RUNS_OF_AN_ITERATION) * (self.config.max_iterations + 1)
 
 

@@ -9,10 +9,13 @@ processor and version, so it is compared with a real sum before it is relied on.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cache
 
 import torch
 from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
+
+Random = Callable[..., torch.Tensor]
 
 LANES = 4
 GROUP = 16
@@ -55,8 +58,20 @@ def is_known_order(runs: int, batch: int, m: int, dtype: torch.dtype) -> bool:
     """Whether torch sums `(runs, batch, m)` over the batch in the order of `batch_sum`."""
     if batch % (LANES * GROUP) or batch > LANES * GROUP * MOST_GROUPS:
         return False
+
+    def same(random: Random) -> bool:
+        x = random(batch, m)
+        return torch.equal(batch_sum(x.mT), x.sum(1))
+
+    return randomly(same, runs, dtype, math.ceil(FEWEST_SUMS / (runs * m)))
+
+
+def randomly(same: Callable[[Random], bool], runs: int, dtype: torch.dtype, trials: int) -> bool:
+    """Whether `same` holds in all trials; it is given what makes random `(runs, *shape)`."""
+    generator = torch.Generator().manual_seed(0)
+
+    def random(*shape: int) -> torch.Tensor:
+        return torch.randn(runs, *shape, dtype=dtype, generator=generator)
+
     with disable_proxy_modes_tracing():
-        random = torch.Generator().manual_seed(0)
-        trials = math.ceil(FEWEST_SUMS / (runs * m))
-        x = torch.randn(trials, runs, batch, m, dtype=dtype, generator=random)
-        return all(torch.equal(batch_sum(part.mT), part.sum(1)) for part in x)
+        return all(same(random) for _ in range(trials))

@@ -32,12 +32,22 @@ class Cells:
             raise UnrollingError(f"{self.cells.size} cells")
 
 
+@dataclass(frozen=True)
+class Row:
+    """Where a cell comes from; keeps the cell, so that no other takes its identity."""
+
+    rows: torch.Tensor
+    k: int
+    cell: torch.Tensor
+
+
 class Conversions:
     """For tensors of `runs` runs and batches of `batch` samples."""
 
     def __init__(self, runs: int, batch: int):
         self.runs = runs
         self.batch = batch
+        self._row_of_cell: dict[int, Row] = {}
 
     def _split(self, tensor: torch.Tensor) -> Cells | torch.Tensor:
         if tensor.ndim == 0:
@@ -65,13 +75,25 @@ class Conversions:
 
     def _rows(self, value: Cells) -> torch.Tensor:
         """Its cells, `(runs, cells, batch)`: quicker to write and read than the tensor itself."""
+        if (rows := self._rows_as_they_are(value)) is not None:
+            return rows
         cells = [cell.expand(self.runs, self.batch) for cell in value.cells.flat]
         return torch.stack(cells, dim=1)
+
+    def _rows_as_they_are(self, value: Cells) -> torch.Tensor | None:
+        """The rows that the cells were taken from, if these are all of them, in order."""
+        sources = [self._row_of_cell.get(id(cell)) for cell in value.cells.flat]
+        if sources[0] is None or sources[0].rows.shape[1] != len(sources):
+            return None
+        rows = sources[0].rows
+        same = (s is not None and s.rows is rows and s.k == k for k, s in enumerate(sources))
+        return rows if all(same) else None
 
     def _cells_of_rows(self, rows: torch.Tensor, like: Cells) -> Cells:
         cells = np.empty(like.cells.shape, dtype=object)
         for k in range(cells.size):
-            cells.flat[k] = rows[:, k]
+            cell = cells.flat[k] = rows[:, k]
+            self._row_of_cell[id(cell)] = Row(rows, k, cell)
         return Cells(cells, like.shape, like.batch)
 
     def _whole(self, value: Cells) -> torch.Tensor:

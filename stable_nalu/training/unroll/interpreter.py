@@ -10,6 +10,7 @@ from torch.utils._pytree import tree_leaves
 
 from ..plain_operations import PLAIN_FUNCTIONS, plain
 from .cells import Cells, UnrollingError
+from .products import Products
 from .shapes import Shapes
 from .sums import Sums
 
@@ -25,7 +26,7 @@ def _outputs(node: torch.fx.Node) -> Sequence[torch.fx.Node]:
     return cast("Sequence[torch.fx.Node]", node.args[0])
 
 
-class _Interpreter(Shapes, Sums):
+class _Interpreter(Shapes, Sums, Products):
     """Calls the method of each operation's name; other elementwise operations as they are."""
 
     def __init__(self, recorded: torch.fx.GraphModule, runs: int, batch: int):

@@ -1,4 +1,4 @@
-"""Sums, products and norms, over small dimensions or over the batch."""
+"""Sums, products of elements and norms, over small dimensions or over the batch."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from .cells import Cells, UnrollingError
 from .elements import Elements
 
 aten = torch.ops.aten
-INNER_AS_SUM = 4
-"""Matrix products over at most this many inputs round like a sum in order."""
 
 
 class Sums(Elements):
@@ -75,36 +73,6 @@ class Sums(Elements):
         if dims is None or value.batch is not None:
             raise UnrollingError("a norm over everything or over a batch")
         return self._parts(plain.norm(self._join(value), order, list(dims), keepdim))
-
-    def _bmm(self, node, left, right):
-        shape = tuple(node.meta["val"].shape)
-        if left.batch == -1 and right.batch == -2:
-            return self._parts(plain.batch_product(self._rows(left), self._whole(right)))
-        if left.batch == -2 and right.batch is None:
-            return self._rows_product(left, right, shape)
-        raise UnrollingError("a matrix product of another form")
-
-    def _rows_product(self, left, right, shape) -> Cells:
-        _, _, inner = left.cells.shape
-        columns = right.cells.shape[2]
-        cells = np.empty((1, 1, columns), dtype=object)
-        if inner > INNER_AS_SUM:
-            weights = self._join(Cells(right.cells.transpose(0, 2, 1), _swapped(right.shape), None))
-            product = plain.linear_product(self._whole(left), weights)
-            for j in range(columns):
-                cells[0, 0, j] = product[:, :, j]
-            return Cells(cells, shape, -2)
-        for j in range(columns):
-            terms = [left.cells[0, 0, k] * right.cells[0, k, j] for k in range(inner)]
-            total = terms[0]
-            for term in terms[1:]:
-                total = total + term
-            cells[0, 0, j] = total
-        return Cells(cells, shape, -2)
-
-
-def _swapped(shape: tuple[int, ...]) -> tuple[int, ...]:
-    return (*shape[:-2], shape[-1], shape[-2])
 
 
 def _zip_cells(function: Callable, left: np.ndarray, right: np.ndarray) -> np.ndarray:
