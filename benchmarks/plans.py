@@ -89,7 +89,7 @@ def workers() -> Iterator[Row]:
 
 def _throughput(processes: int) -> float:
     """Run-iterations a second from the second to the last progress line of each stack."""
-    command = f"{WORDS} --max-iterations 20000 --log-interval 2000 --no-save --workers {processes}"
+    command = f"{WORDS} --max-iterations {LAST} --log-interval 5000 --no-save --workers {processes}"
     with tempfile.TemporaryDirectory() as folder:
         environment = os.environ | {"TENSORBOARD_DIR": folder, "PYTHONUNBUFFERED": "1"}
         words = [sys.executable, "experiments/single_layer.py", *command.split()]

@@ -1,4 +1,4 @@
-"""Products over the inputs of a layer, with a gradient that a compiler can fuse."""
+"""Products over the inputs of a layer, whose gradients are a single run's in a stack too."""
 
 from __future__ import annotations
 
@@ -7,27 +7,40 @@ from contextlib import contextmanager
 
 import torch
 
-_tracing = False
+SINGLE_RUN_DIMS = 3
+"""Of factors: batch, in, out."""
+
+_zero_counts: list[torch.Tensor] | None = None
 
 
 @contextmanager
-def tracing() -> Iterator[None]:
-    """While this lasts, products are recorded for compilation instead of being run."""
-    global _tracing
-    _tracing = True
+def tracing() -> Iterator[list[torch.Tensor]]:
+    """While this lasts, products are recorded for compilation.
+
+    Yields how many values of each product are zero, shape `runs`. Gradients that are recorded hold
+    if none is, for then no factor is zero.
+    """
+    global _zero_counts
+    _zero_counts = counts = []
     try:
-        yield
+        yield counts
     finally:
-        _tracing = False
+        _zero_counts = None
+
+
+def product(factors: torch.Tensor) -> torch.Tensor:
+    """Product over dimension -2 of factors `(*runs, batch, in, out)`."""
+    if _zero_counts is not None:
+        values = _TraceableProduct.apply(factors)
+        _zero_counts.append((values == 0).sum(-1).to(values.dtype).sum(-1))
+        return values
+    if factors.ndim > SINGLE_RUN_DIMS:
+        return _ProductOfRuns.apply(factors)
+    return factors.prod(-2)
 
 
 class _TraceableProduct(torch.autograd.Function):
-    """`prod(-2)` whose gradient has no branch on the data.
-
-    torch's own looks for zeros before it chooses a formula; recorded, it becomes a pair of
-    cumulative products. The values are the same: grad * (product / factor), and for a zero factor
-    the product of the others.
-    """
+    """Without zero factors, torch's own gradient, which otherwise branches on the data."""
 
     @staticmethod
     def forward(factors):
@@ -40,14 +53,23 @@ class _TraceableProduct(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad):
         factors, product = ctx.saved_tensors
-        is_zero = factors == 0
-        zeros = is_zero.sum(-2, keepdim=True)
-        others = torch.where(is_zero, 1.0, factors).prod(-2, keepdim=True)
-        of_zero = torch.where(zeros == 1, others, 0.0)
-        of_rest = torch.where(zeros == 0, product.unsqueeze(-2) / factors, 0.0)
-        return grad.unsqueeze(-2) * torch.where(is_zero, of_zero, of_rest)
+        return grad.unsqueeze(-2) * (product.unsqueeze(-2) / factors)
 
 
-def product(factors: torch.Tensor) -> torch.Tensor:
-    """Product over dimension -2."""
-    return _TraceableProduct.apply(factors) if _tracing else factors.prod(-2)
+class _ProductOfRuns(_TraceableProduct):
+    """The gradient of each run as it is alone.
+
+    A single zero makes torch choose another formula for the whole tensor, which rounds differently:
+    for all runs of a stack, if they were one tensor to it.
+    """
+
+    @staticmethod
+    def backward(ctx, grad):
+        factors, product = ctx.saved_tensors
+        gradient = grad.unsqueeze(-2) * (product.unsqueeze(-2) / factors)
+        with_zeros = (factors == 0).flatten(1).any(1)
+        for run in with_zeros.nonzero().flatten().tolist():
+            with torch.enable_grad():
+                alone = factors[run].detach().requires_grad_()
+                gradient[run] = torch.autograd.grad(alone.prod(-2), alone, grad[run])[0]
+        return gradient

@@ -70,11 +70,13 @@ def batch_contiguous(x: torch.Tensor) -> torch.Tensor:
 class Variant:
     """The code for one criterion and set of penalties, and which parameters it updates.
 
-    `lay_out` gives the inputs the layout that the code reads.
+    `lay_out` gives the inputs the layout that the code reads. With `counts_zeros` the code tells
+    how many products are zero, which its gradients are not made for.
     """
 
     run: Graph
     updated: tuple[int, ...]
+    counts_zeros: bool
     lay_out: Callable[[torch.Tensor], torch.Tensor]
 
 
@@ -128,6 +130,9 @@ class CompiledStep:
         with torch.no_grad():
             results = variant.run(*self._arguments(variant.lay_out(x), t, noise))
         error, penalty, total, *present = results
+        if variant.counts_zeros and present.pop().numpy(force=True).any():
+            with self._random(ReplayingRandomSource(noise)):
+                return self._plain(criterion, weights, x.contiguous(), t)
         gradients: list[torch.Tensor | None] = [None] * len(self.step.parameters)
         for k, gradient in zip(variant.updated, present, strict=True):
             gradients[k] = gradient
@@ -167,10 +172,13 @@ class CompiledStep:
 
         noise = self._noise_example(criterion, x, t)
         arguments = self._arguments(x, t, noise)
+        # Recorded as plain training runs: a layout decides on the order of sums.
+        arguments[1][0] = x.contiguous()
         examples = [[value.clone() for value in group] for group in arguments]
         examples[0] = [p.requires_grad_() for p in examples[0]]
         updated: list[int] = []
-        graph = make_fx(self._recordable(criterion, keys, updated))(*examples)
+        zero_counts: list[torch.Tensor] = []
+        graph = make_fx(self._recordable(criterion, keys, updated, zero_counts))(*examples)
         examples = [[value.detach() for value in group] for group in examples]
         fast = self._unrolled(graph, examples)
         # Sums that are left to the compiler keep closest to plain ones in the plain layout.
@@ -181,7 +189,7 @@ class CompiledStep:
             compiled(*examples)
         # Recording leaves traced inputs in the layers that keep them for a penalty.
         self.step.finish(torch.zeros(()))
-        return Variant(compiled, tuple(updated), lay_out)
+        return Variant(compiled, tuple(updated), bool(zero_counts), lay_out)
 
     def _unrolled(self, graph: torch.fx.GraphModule, examples) -> torch.fx.GraphModule:
         from torch.fx.experimental.proxy_tensor import make_fx
@@ -214,8 +222,11 @@ class CompiledStep:
         source = self.step.model.random
         return source if isinstance(source, PerRunRandomSource) else None
 
-    def _recordable(self, criterion, keys, updated: list[int]):
-        """One iteration as a function of everything it reads; notes which parameters it updates."""
+    def _recordable(self, criterion, keys, updated: list[int], zero_counts: list[torch.Tensor]):
+        """One iteration as a function of everything it reads.
+
+        Notes which parameters it updates, and the numbers of zero products, if there are products.
+        """
         step = self.step
         names = [name for name, p in step.model.named_parameters() if p.requires_grad]
 
@@ -225,18 +236,20 @@ class CompiledStep:
                     step.model, dict(zip(names, parameters, strict=True))
                 ),
                 self._random(ReplayingRandomSource(noise)),
-                tracing(),
+                tracing() as counts,
             ):
                 weighted = list(zip(keys, weights, strict=True))
                 x, t = batch
                 error, penalty, total = step.loss(x, t, criterion, weighted)
                 gradients = step.gradients(total, parameters)
             updated[:] = [k for k, gradient in enumerate(gradients) if gradient is not None]
+            zero_counts[:] = counts
             return (
                 error,
                 error if penalty is None else penalty,
                 total,
                 *(gradients[k] for k in updated),
+                *([sum(counts)] if counts else []),
             )
 
         return iteration

@@ -29,6 +29,10 @@ def _turned(x: torch.Tensor) -> torch.Tensor:
     return x.mT.clone(memory_format=torch.contiguous_format)
 
 
+def _product(x, x_sizes, x_strides, y, y_sizes, y_strides) -> torch.Tensor:
+    return torch.bmm(x.as_strided(x_sizes, x_strides), y.as_strided(y_sizes, y_strides))
+
+
 def _define(signature: str, function: Callable) -> None:
     def on_contiguous(*arguments):
         return function(*(_laid_out(a) if isinstance(a, torch.Tensor) else a for a in arguments))
@@ -42,8 +46,11 @@ _define(
     "norm(Tensor x, Scalar order, int[] dims, bool keepdim) -> Tensor",
     torch.linalg.vector_norm,
 )
-_define("batch_product(Tensor x, Tensor y) -> Tensor", torch.bmm)
-_define("linear_product(Tensor x, Tensor W) -> Tensor", lambda x, W: torch.bmm(x, W.mT))
+_define(
+    "product(Tensor x, int[] x_sizes, int[] x_strides, Tensor y, int[] y_sizes, int[] y_strides) "
+    "-> Tensor",
+    _product,
+)
 _define("turned(Tensor x) -> Tensor", _turned)
 _define("power(Tensor x, Tensor exponent) -> Tensor", torch.pow)
 _define("tanh_backward(Tensor grad, Tensor y) -> Tensor", torch.ops.aten.tanh_backward)
@@ -51,9 +58,8 @@ for _function in (torch.exp, torch.log, torch.cos, torch.sin, torch.tanh, torch.
     _define(f"{_function.__name__}(Tensor x) -> Tensor", _function)
 
 plain = torch.ops.stable_nalu
-"""`sum`, `norm`; `batch_product`: x y over the batch, x `(runs, m, batch)`, y `(runs, batch, n)`
--> `(runs, m, n)`; `linear_product`: x W^T, W `(runs, out, in)` -> `(runs, batch, out)`; `turned`:
-the last two dimensions exchanged, in memory too, where compiled code would read in leaps; `power`,
-`tanh_backward`; and the functions of one tensor in `PLAIN_FUNCTIONS`."""
+"""`sum`, `norm`; `product`, of matrices whose numbers come in the order they have in memory;
+`turned`: the last two dimensions exchanged, in memory too, where compiled code would read in leaps;
+`power`, `tanh_backward`; and the functions of one tensor in `PLAIN_FUNCTIONS`."""
 
 PLAIN_FUNCTIONS = frozenset({"exp", "log", "cos", "sin", "tanh", "sigmoid"})

@@ -1,24 +1,26 @@
 """Matrix products: sums of products that a compiler can fuse, where the order of torch's is known.
 
-Over fewer than eight inputs torch's product with one output sums in turn. Over more, eight lanes
-sum every eighth input, the lanes are added in pairs, and inputs that are left over follow in turn.
-A product over the batch sums in turn, on whichever side its vector stands. Another processor,
-library or version may do otherwise, so each order is compared with real products before it is
-relied on.
+The order depends on how both matrices lie in memory, so they are laid out as in plain training. A
+product with one output may sum in turn; or, over eight inputs and more, in lanes: eight lanes of
+every eighth input are added in pairs, and inputs that are left over follow in turn. Processor,
+library and version have their say, so a known order is one that real products agree with.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 import torch
 
 from ..plain_operations import plain
-from .batch_sum import FEWEST_SUMS, randomly
+from .batch_sum import FEWEST_SUMS, Random, randomly
 from .cells import Cells, Conversions, UnrollingError
+
+Terms = Sequence[torch.Tensor]
 
 LANES = 8
 PAIRED_LANES = ((0, 4), (2, 6), (1, 5), (3, 7))
@@ -27,85 +29,164 @@ FEW = 4
 turning a matrix costs more than it gains."""
 
 
+@dataclass(frozen=True)
+class Layout:
+    """How matrices `(runs, m, n)` lie in memory: row after row or column after column."""
+
+    sizes: tuple[int, int, int]
+    strides: tuple[int, int, int]
+    dtype: torch.dtype
+
+    @staticmethod
+    def of(node: torch.fx.Node) -> Layout:
+        """As plain training has them, which was recorded."""
+        value = node.meta["val"]
+        runs, m, n = sizes = tuple(value.shape)
+        strides = tuple(value.stride())
+        by_rows = (m * n, n, 1)
+        # Torch copies any other layout before it multiplies. Strides over one element do not tell
+        # how numbers lie, but decide on the way torch chooses.
+        dense = any(
+            all(size == 1 or a == b for size, a, b in zip(sizes, strides, ordered, strict=True))
+            for ordered in (by_rows, (m * n, 1, m))
+        )
+        return Layout(sizes, strides if dense else by_rows, value.dtype)
+
+    @property
+    def by_columns(self) -> bool:
+        """Whether columns come one after another; False if that is the same."""
+        _, m, n = self.sizes
+        return m > 1 and n > 1 and self.strides[1] == 1
+
+    def by_rows(self) -> Layout:
+        """The same sizes, row after row."""
+        _, m, n = self.sizes
+        return Layout(self.sizes, (m * n, n, 1), self.dtype)
+
+    def lay(self, numbers: torch.Tensor) -> torch.Tensor:
+        """Matrices of numbers that come in the order of memory."""
+        return numbers.as_strided(self.sizes, self.strides)
+
+
 class Products(Conversions):
     """A method for every operation, of its name."""
 
     def _bmm(self, node, left, right):
-        shape = tuple(node.meta["val"].shape)
+        x, y = Layout.of(node.args[0]), Layout.of(node.args[1])
         if left.batch == -1 and right.batch == -2:
-            return self._parts(self._batch_product(left, right))
+            return self._parts(self._batch_product(left, right, x, y))
         if left.batch == -2 and right.batch is None:
-            return self._linear_product(left, right, shape)
+            return self._linear_product(left, right, x, y)
         raise UnrollingError("a matrix product of another form")
 
-    def _batch_product(self, left: Cells, right: Cells) -> torch.Tensor:
-        rows, columns = left.cells.size, right.cells.size
-        dtype = left.cells.flat[0].dtype
-        if rows > FEW and columns == 1 and turns_over(self.runs, self.batch, rows, dtype):
+    def _batch_product(self, left: Cells, right: Cells, x: Layout, y: Layout) -> torch.Tensor:
+        if x.sizes[1] > FEW and turns_over(x, y):
             # A row times a matrix is quicker than a matrix times a column.
-            return plain.batch_product(self._rows(right), self._whole(_turned(left))).mT
-        return plain.batch_product(self._rows(left), self._whole(right))
+            row, matrix = self._rows(right), self._whole(_transposed(left))
+            return _product(row, row, matrix, matrix).mT
+        if lies_either_way(x, y):
+            x = x.by_rows()
+        return _product(self._in_memory(left, x), x, self._in_memory(right, y), y)
 
-    def _linear_product(self, left: Cells, right: Cells, shape) -> Cells:
-        inner, columns = left.cells.shape[2], right.cells.shape[2]
-        cells = np.empty((1, 1, columns), dtype=object)
-        few = columns == 1 or inner <= FEW
-        sizes = (self.runs, self.batch, inner, columns)
-        if few and is_known_order(*sizes, left.cells.flat[0].dtype):
-            for j in range(columns):
-                terms = [left.cells[0, 0, k] * right.cells[0, k, j] for k in range(inner)]
-                cells[0, 0, j] = linear_sum(terms)
+    def _linear_product(self, left: Cells, right: Cells, x: Layout, y: Layout) -> Cells:
+        _, inner, columns = y.sizes
+        combine = known_order(x, y) if columns == 1 or inner <= FEW else None
+        if combine is None:
+            product = _product(self._in_memory(left, x), x, self._in_memory(right, y), y)
+            outputs = list(product.unbind(2))
         else:
-            product = plain.linear_product(self._whole(left), self._join(_turned(right)))
-            for j in range(columns):
-                cells[0, 0, j] = product[:, :, j]
-        return Cells(cells, shape, -2)
+            outputs = [
+                combine([left.cells[0, 0, k] * right.cells[0, k, j] for k in range(inner)])
+                for j in range(columns)
+            ]
+        cells = np.empty((1, 1, columns), dtype=object)
+        cells[0, 0, :] = outputs
+        return Cells(cells, (*x.sizes[:2], columns), -2)
+
+    def _in_memory(self, matrix: Cells, layout: Layout) -> torch.Tensor:
+        """Its numbers in the order of memory."""
+        lying = _transposed(matrix) if layout.by_columns else matrix
+        return self._rows(lying) if lying.batch == -1 else self._whole(lying)
 
 
-def linear_sum(terms: Sequence[torch.Tensor]) -> torch.Tensor:
-    """Sum of the inputs' parts of one output."""
-    in_lanes = len(terms) // LANES * LANES
-    if not in_lanes:
-        return _in_turn(terms)
-    lanes = [_in_turn(terms[lane:in_lanes:LANES]) for lane in range(LANES)]
-    first, second, third, fourth = (lanes[a] + lanes[b] for a, b in PAIRED_LANES)
-    return _in_turn([(first + second) + (third + fourth), *terms[in_lanes:]])
+def _product(x: torch.Tensor, x_layout, y: torch.Tensor, y_layout) -> torch.Tensor:
+    def placed(numbers: torch.Tensor, layout: Layout | torch.Tensor):
+        if isinstance(layout, Layout):
+            return numbers, list(layout.sizes), list(layout.strides)
+        return numbers, list(layout.shape), list(layout.stride())
+
+    return plain.product(*placed(x, x_layout), *placed(y, y_layout))
 
 
-def _in_turn(terms: Sequence[torch.Tensor]) -> torch.Tensor:
-    total, *rest = terms
-    for term in rest:
-        total = total + term
-    return total
-
-
-def _turned(matrix: Cells) -> Cells:
-    """The transposed matrices."""
+def _transposed(matrix: Cells) -> Cells:
     axes = (*range(len(matrix.shape) - 2), -1, -2)
     shape = (*matrix.shape[:-2], matrix.shape[-1], matrix.shape[-2])
     batch = None if matrix.batch is None else -3 - matrix.batch
     return Cells(matrix.cells.transpose(axes), shape, batch)
 
 
+def sum_in_turn(terms: Terms) -> torch.Tensor:
+    """One after another."""
+    total, *rest = terms
+    for term in rest:
+        total = total + term
+    return total
+
+
+def sum_in_lanes(terms: Terms) -> torch.Tensor:
+    """Eight lanes, their pairs, and what is left over."""
+    in_lanes = len(terms) // LANES * LANES
+    if not in_lanes:
+        return sum_in_turn(terms)
+    lanes = [sum_in_turn(terms[lane:in_lanes:LANES]) for lane in range(LANES)]
+    first, second, third, fourth = (lanes[a] + lanes[b] for a, b in PAIRED_LANES)
+    return sum_in_turn([(first + second) + (third + fourth), *terms[in_lanes:]])
+
+
 @cache
-def is_known_order(runs: int, batch: int, inner: int, columns: int, dtype: torch.dtype) -> bool:
-    """Whether torch sums `(runs, batch, inner) (runs, inner, columns)` as `linear_sum` does."""
+def known_order(x: Layout, y: Layout) -> Callable[[Terms], torch.Tensor] | None:
+    """How torch sums the products of x `(runs, batch, inner)` and y `(runs, inner, columns)`."""
+    _, batch, inner = x.sizes
+    columns = y.sizes[2]
 
-    def same(random) -> bool:
-        x, weights = random(batch, inner), random(columns, inner)
-        known = [linear_sum((x * w.unsqueeze(1)).unbind(2)) for w in weights.unbind(1)]
-        return torch.equal(torch.bmm(x, weights.mT), torch.stack(known, 2))
+    def agrees(combine: Callable[[Terms], torch.Tensor]) -> bool:
+        def same(random: Random) -> bool:
+            left, right = x.lay(random(batch, inner)), y.lay(random(inner, columns))
+            products = left.unsqueeze(3) * right.unsqueeze(1)
+            return torch.equal(torch.bmm(left, right), combine(products.unbind(2)))
 
-    return randomly(same, runs, dtype, math.ceil(FEWEST_SUMS / (runs * batch * columns)))
+        return _randomly(same, x, y)
+
+    return next(filter(agrees, (sum_in_turn, sum_in_lanes)), None)
 
 
 @cache
-def turns_over(runs: int, batch: int, rows: int, dtype: torch.dtype) -> bool:
-    """Whether `(runs, rows, batch) (runs, batch, 1)` rounds as the product of the transposed."""
+def lies_either_way(x: Layout, y: Layout) -> bool:
+    """Whether x times y rounds as if x were laid by rows."""
 
-    def same(random) -> bool:
-        x, y = random(rows, batch), random(batch, 1)
-        turned = torch.bmm(y.mT.contiguous(), x.mT.contiguous())
-        return torch.equal(torch.bmm(x, y), turned.mT)
+    def same(random: Random) -> bool:
+        left, right = x.lay(random(*x.sizes[1:])), y.lay(random(*y.sizes[1:]))
+        by_rows = left.clone(memory_format=torch.contiguous_format)
+        return torch.equal(torch.bmm(left, right), torch.bmm(by_rows, right))
 
-    return randomly(same, runs, dtype, math.ceil(FEWEST_SUMS / (runs * rows)))
+    return _randomly(same, x, y)
+
+
+@cache
+def turns_over(x: Layout, y: Layout) -> bool:
+    """Whether x `(runs, rows, batch)` times y `(runs, batch, 1)` rounds as turned, laid by rows."""
+    runs, rows, batch = x.sizes
+    if y.sizes[2] != 1:
+        return False
+
+    def same(random: Random) -> bool:
+        left, right = x.lay(random(rows, batch)), y.lay(random(batch, 1))
+        turned = torch.bmm(right.mT.reshape(runs, 1, batch), left.mT.contiguous())
+        return torch.equal(torch.bmm(left, right), turned.mT)
+
+    return _randomly(same, x, y)
+
+
+def _randomly(same: Callable[[Random], bool], x: Layout, y: Layout) -> bool:
+    runs, m, _ = x.sizes
+    return randomly(same, runs, x.dtype, math.ceil(FEWEST_SUMS / (runs * m * y.sizes[2])))
