@@ -17,7 +17,7 @@ _ALSO = {
     "function_task_static": "function_task_static_all",
     "function_task_static_reproduce": "function_task_static_all",
     "function_task_static_mul_range_reproduce": "function_task_static_mul_range",
-    "benchmark_sltr_mul": "robust-benchmark_sltr_mul",
+    "benchmark_sltr_mul": "benchmark_sltr_mul_mcfc",
     "benchmark_sltr_add": "benchmark_sltr_add_mcfc",
 }
 """Experiments whose points were published as those of another one."""

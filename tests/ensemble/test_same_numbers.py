@@ -50,3 +50,21 @@ def test_stacks_and_compiled_stacks(layer, tmp_path, monkeypatch):
     for way, limit in (("stacked", 0), ("compiled", tolerances()[layer])):
         worst = furthest_of_any_run(runs["alone"], runs[way])
         assert {tag: value for tag, value in worst.items() if value > limit} == {}
+
+
+TEN_INPUTS = ("--input-size", "10", "--subset-ratio", "0.1")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "layer", ["ReRegualizedLinearMNAC", "RealNPU", "NPU", "NALU", "NRU", "SignNMRU"]
+)
+def test_compiled_stacks_of_ten_inputs(layer, tmp_path, monkeypatch):
+    """Equal to plain stacks, bit for bit: sums over the inputs follow torch's order."""
+    monkeypatch.setattr(stack_run, "WORK_WORTH_COMPILING", 0)
+    runs = {}
+    for way, words in {"stacked": ("--no-compile",), "compiled": ()}.items():
+        words = (*six_runs(layer), *TEN_INPUTS, *WORDS, *words)
+        assert train(tmp_path / way, "single_layer", *words) == 0
+        runs[way] = trained(tmp_path / way)
+    assert set(furthest_of_any_run(runs["stacked"], runs["compiled"]).values()) == {0}

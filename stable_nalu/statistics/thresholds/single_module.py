@@ -14,11 +14,8 @@ from stable_nalu.catalogue.ranges import ExtrapolationRange
 FLAT = 1e-5
 """Threshold of single modules in all figures but those of the first benchmark."""
 
-EPSILON = 1e-4
-
-
 def closed_form(
-    operation: str, inputs: int, tested_on: ExtrapolationRange, epsilon: float = EPSILON
+    operation: str, inputs: int, tested_on: ExtrapolationRange, epsilon: float
 ) -> float:
     """Mean squared error of a module that is epsilon off."""
     low, high = sorted((abs(tested_on.a), abs(tested_on.b)))

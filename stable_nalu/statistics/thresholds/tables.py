@@ -49,7 +49,8 @@ whose variance is infinite."""
 class Settings:
     """How thresholds are computed.
 
-    epsilon: how far weights are off on the arithmetic data set.
+    epsilon: how far weights are off. The first benchmark has 1e-4 in its script and 1e-5 in its
+    set-ups; with 1e-5 the steps that were published of NAU and NMU come out exactly, with 1e-4 not.
     published: take the papers' subset lengths, one longer than the data set's.
     samples, seed: of what is simulated.
     """
@@ -193,19 +194,19 @@ def _arithmetic_cases(settings: Settings) -> Iterator[tuple[Row, float]]:
         yield _computed(task, parameter, settings)
 
 
-def _benchmark(_: Settings) -> Iterator[tuple[Row, float]]:
+def _benchmark(settings: Settings) -> Iterator[tuple[Row, float]]:
     cases = [(operation, 2, 0.5) for operation in ("add", "sub", "mul", "div")]
     cases += [(o, n, 1 / n) for n in (10, 100) for o in ("add", "sub")]
     for operation, inputs, ratio in cases:
         for tested_on in EXTRAPOLATION_RANGES:
-            threshold = single_module.closed_form(operation, inputs, tested_on)
+            threshold = single_module.closed_form(operation, inputs, tested_on, settings.epsilon)
             row = _row(
                 operation,
                 "extrapolation.range",
                 tested_on,
                 threshold,
                 sizes=(inputs, ratio, 0.0),
-                epsilon=single_module.EPSILON,
+                epsilon=settings.epsilon,
             )
             yield row, 0.0
 
