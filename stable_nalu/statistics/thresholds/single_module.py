@@ -14,6 +14,7 @@ from stable_nalu.catalogue.ranges import ExtrapolationRange
 FLAT = 1e-5
 """Threshold of single modules in all figures but those of the first benchmark."""
 
+
 def closed_form(
     operation: str, inputs: int, tested_on: ExtrapolationRange, epsilon: float
 ) -> float:
