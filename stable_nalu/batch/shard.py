@@ -14,10 +14,10 @@ from stable_nalu.options import SCRIPTS
 FEWEST_RUNS, MOST_RUNS = 50, 250
 """Runs of a shard, if seeds and points come out so: more train faster together, and take longer."""
 _WORK = 25_000_000
-_CHECKPOINTS_PER_RUN = 50
+_FEWEST_CHECKPOINTS, _MOST_CHECKPOINTS = 5, 50
 _FEWEST_UPDATES_SAVED = {True: 10_000, False: 1_000}
-"""Between checkpoints: a stack of arithmetic runs takes seconds for so many iterations, and saving
-more often would cost more; scripts that count epochs are slower."""
+"""Between checkpoints of a run that is long enough: a stack of arithmetic runs takes seconds for so
+many iterations, and saving more often would cost more; scripts that count epochs are slower."""
 _LOG_INTERVAL = 1000
 _LOG_POINTS = 20
 
@@ -88,8 +88,8 @@ def how_to_run(model: Model, variant: Variant, max_iterations: int | None = None
     elif max_iterations is not None and EPOCH_FLAG in flags:
         extra[EPOCH_FLAG] = (str(max(1, ceil(max_iterations / updates)) - 1),)
     if "--checkpoint-interval" in flags:
-        fewest = _FEWEST_UPDATES_SAVED[ITERATION_FLAG in flags]
-        interval = max(fewest, length // _CHECKPOINTS_PER_RUN)
+        fewest = min(_FEWEST_UPDATES_SAVED[ITERATION_FLAG in flags], length // _FEWEST_CHECKPOINTS)
+        interval = max(fewest, length // _MOST_CHECKPOINTS)
         extra["--checkpoint-interval"] = (str(max(1, interval // updates)),)
     if "--workers" in flags:
         # A shard is one job's ensemble: its processes would compete with those of other shards.

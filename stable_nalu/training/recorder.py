@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterable, Sequence
 
 import torch
 
 from .observe import TaggedValue
+
+
+SECONDS_UNWRITTEN = 1.0
+"""Opening hundreds of files at every log point would take longer than what is logged."""
 
 
 class Recorder:
@@ -16,6 +22,7 @@ class Recorder:
         self.writers = list(writers)
         self.live = [True] * len(self.writers)
         self._stacked = stacked
+        self._flushed = -math.inf
 
     def write(self, tagged: Iterable[TaggedValue]) -> None:
         """Collect values of all live runs, in order."""
@@ -37,8 +44,14 @@ class Recorder:
             if live:
                 writer.commit(step)
 
+    def flush_now_and_then(self) -> None:
+        """Put everything on disk unless that was done a moment ago."""
+        if time.monotonic() - self._flushed >= SECONDS_UNWRITTEN:
+            self.flush()
+
     def flush(self) -> None:
         """Put everything on disk."""
+        self._flushed = time.monotonic()
         for writer in self.writers:
             writer.flush()
 

@@ -245,7 +245,7 @@ class Trainer:
             observed = observe_gradients(self.model, by_parameter, self.step.run_dims)
             self.recorder.write(observed)
         self.recorder.commit(iteration)
-        self.recorder.flush()
+        self.recorder.flush_now_and_then()
 
     def _log_values(self, iteration: int, result: StepResult) -> LogPoint:
         total, criterion = self._numbers(result.total), self._numbers(result.criterion)

@@ -42,6 +42,7 @@ def test_short_runs_log_more_often():
     short = how_to_run(model, model.variants[0], 300)
     assert short["--max-iterations"] == ("300",)
     assert short["--log-interval"] == ("15",)
+    assert short["--checkpoint-interval"] == ("60",)
     full = how_to_run(model, model.variants[0])
     assert full == {"--checkpoint-interval": ("10000",), "--workers": ("1",)}
 
