@@ -16,7 +16,7 @@ from stable_nalu.training.console import StackView
 from stable_nalu.training.interruption import Interruption
 
 from .clock import Cost
-from .ensemble import NMU, SINGLE_LAYER_RANGES, ramp
+from .ensemble import NMU, REAL_NPU, SINGLE_LAYER_RANGES, ramp
 from .stopwatch import train
 from .table import Row
 
@@ -26,6 +26,7 @@ LAST = 50_000
 WORDS = f"{NMU} {ramp(20000, 35000)} {SINGLE_LAYER_RANGES} --seed 0-24 --no-cuda"
 PROGRESS = re.compile(r"train (\d+): .*stack (\d+)$")
 RUNS = 225
+SECONDS = 8.0
 
 
 class LogWatch(StackView):
@@ -75,10 +76,17 @@ def overhead() -> Iterator[Row]:
 
 def workers() -> Iterator[Row]:
     """Throughput of two processes against one, by the wall clock."""
-    pairs = [(_throughput(1), _throughput(2)) for _ in range(3)]
+    yield _sharing("NMU, 225 runs", WORDS)
+    words = f"{REAL_NPU} {SINGLE_LAYER_RANGES} --seed 0-24 --no-cuda"
+    ten = "--input-size 10 --subset-ratio 0.1"
+    yield _sharing("Real NPU, 10 inputs, 225 runs", f"{words} {ten} {ramp(50_000, 75_000)}")
+
+
+def _sharing(what: str, words: str) -> Row:
+    pairs = [(_throughput(words, 1), _throughput(words, 2)) for _ in range(3)]
     one, two = (statistics.median(side) for side in zip(*pairs, strict=True))
-    yield Row(
-        "NMU, 225 runs: --workers 2 / --workers 1, wall time",
+    return Row(
+        f"{what}: --workers 2 / --workers 1, wall time",
         two / one,
         "1.7",
         f"{two / 1e3:.0f} run-iterations a ms",
@@ -87,15 +95,14 @@ def workers() -> Iterator[Row]:
     )
 
 
-def _throughput(processes: int) -> float:
-    """Run-iterations a second from the second to the last progress line of each stack."""
-    command = f"{WORDS} --max-iterations {LAST} --log-interval 5000 --no-save --workers {processes}"
+def _throughput(words: str, processes: int) -> float:
+    """Run-iterations a second, from the second progress line of each stack on."""
+    how = f"--max-iterations {LAST} --log-interval {LOG_INTERVAL} --no-save --workers {processes}"
+    seen: dict[str, list[tuple[float, int]]] = {}
     with tempfile.TemporaryDirectory() as folder:
         environment = os.environ | {"TENSORBOARD_DIR": folder, "PYTHONUNBUFFERED": "1"}
-        words = [sys.executable, "experiments/single_layer.py", *command.split()]
-        seen: dict[str, list[tuple[float, int]]] = {}
         with subprocess.Popen(
-            words,
+            [sys.executable, "experiments/single_layer.py", *words.split(), *how.split()],
             cwd=ROOT,
             env=environment,
             text=True,
@@ -106,7 +113,14 @@ def _throughput(processes: int) -> float:
                 if found := PROGRESS.search(line.strip()):
                     point = (time.perf_counter(), int(found[1]))
                     seen.setdefault(found[2], []).append(point)
+                if len(seen) == processes and min(map(_seconds, seen.values())) > SECONDS:
+                    process.terminate()
+                    break
     return sum(_rate(points) for points in seen.values()) * RUNS / processes
+
+
+def _seconds(points: list[tuple[float, int]]) -> float:
+    return points[-1][0] - points[min(1, len(points) - 1)][0]
 
 
 def _rate(points: list[tuple[float, int]]) -> float:
