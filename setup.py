@@ -37,7 +37,10 @@ setup(
     author="stable-nalu contributors",
     license="MIT",
     packages=find_packages(include=["stable_nalu", "stable_nalu.*"]),
-    package_data={"stable_nalu.catalogue": ["published_results/*.csv", "published_seeds.csv"]},
+    package_data={
+        "stable_nalu.catalogue": ["published_results/*.csv", "published_seeds.csv"],
+        "stable_nalu.dataset": ["*.cpp"],
+    },
     python_requires=">=3.11",
     install_requires=[
         "torch>=2.6",

@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from . import native
+
 STATE_WORDS = 624
 """Length of the MT19937 state vector."""
 
@@ -28,11 +30,14 @@ class LegacyRandom:
 
     def doubles(self, shape: tuple[int, ...]) -> np.ndarray:
         """Uniform doubles in [0, 1), two words each."""
-        return self._random(shape)
+        doubles = np.empty(shape)
+        self.doubles_into(doubles)
+        return doubles
 
     def doubles_into(self, out: np.ndarray) -> None:
         """Fill a contiguous float64 array with uniform doubles."""
-        self._random(out=out)
+        if not native.fill(self._bits, out):
+            self._random(out=out)
 
     def words(self, count: int) -> np.ndarray:
         """The next raw 32-bit words, as uint64."""

@@ -10,7 +10,6 @@ import torch
 
 from .observe import TaggedValue
 
-
 SECONDS_UNWRITTEN = 1.0
 """Opening hundreds of files at every log point would take longer than what is logged."""
 

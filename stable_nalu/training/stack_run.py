@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 
+from stable_nalu.dataset import native
 from stable_nalu.options import ScriptSpec
 
 from .best_model import BestModel
@@ -23,6 +24,9 @@ from .trainer import Outcome, Trainer
 
 WORK_WORTH_COMPILING = 6_000_000
 """`stack_work` from which compiled code saves more than compiling costs."""
+
+DRAWS_WORTH_COMPILING = 1_000_000_000
+"""Input elements that take NumPy about as long to draw as torch's compiler takes to load."""
 
 WIDEST_COMPILED = 32
 """Inputs up to which compiled code is faster: wider layers spend their time in matrix products."""
@@ -70,6 +74,8 @@ def train_stack(
         recorder = Recorder(writers, stacked=session.stacked)
         worthwhile = runs[0].stack_work >= WORK_WORTH_COMPILING
         trainer = _build_trainer(session, recorder, view, may_compile=worthwhile)
+        if trainer.compiled is not None or _draws_much(session):
+            native.load()
         if checkpoints:
             trainer.set_state([checkpoint["progress"] for checkpoint in checkpoints])
             view.line("Checkpoint loaded")
@@ -113,6 +119,13 @@ def _can_be_compiled(session: Session) -> bool:
         and not first.verbose
         and CompiledStep.supports(session.model)
     )
+
+
+def _draws_much(session: Session) -> bool:
+    first = session.configs[0]
+    iterations = len(session.configs) * (first.max_iterations - session.start)
+    draws = iterations * first.batch_size * first.input_size
+    return not first.no_compile and draws >= DRAWS_WORTH_COMPILING
 
 
 def _train(

@@ -1,0 +1,75 @@
+"""Samples drawn in C++ are NumPy's, and the generator stands where NumPy would leave it."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+from stable_nalu.dataset import SimpleFunctionStaticDataset, native
+from stable_nalu.dataset.legacy_random import LegacyRandom
+
+COUNTS = (1, 2, 311, 312, 313, 624, 100_003)
+
+
+@pytest.fixture
+def loaded(monkeypatch):
+    monkeypatch.setattr(native, "_library", None)
+    if not shutil.which("g++"):
+        pytest.skip("no C++ compiler")
+    assert native.load()
+
+
+@pytest.mark.usefixtures("loaded")
+@pytest.mark.parametrize("words_before", [0, 1, 623, 624])
+def test_doubles_and_state(words_before):
+    theirs, ours = np.random.RandomState(7), LegacyRandom(7)
+    theirs.randint(0, 2**32, words_before, dtype=np.uint32)
+    ours.skip_words(words_before)
+    for count in COUNTS:
+        assert np.array_equal(ours.doubles((count,)), theirs.random_sample(count))
+        _, key, position, *_ = theirs.get_state()
+        assert ours.position() == (key.tobytes(), position)
+
+
+@pytest.mark.usefixtures("loaded")
+def test_other_draws_follow():
+    theirs, ours = np.random.RandomState(3), LegacyRandom(3)
+    for count in (5, 1000):
+        assert np.array_equal(ours.doubles((count,)), theirs.random_sample(count))
+        assert np.array_equal(ours.permutation(9), theirs.permutation(9))
+        assert np.array_equal(ours.integers(0, 17, (count,)), theirs.randint(0, 17, count))
+
+
+@pytest.mark.parametrize("sample_range", [[1, 2], [[-2, -1], [1, 2]]])
+def test_a_stream_may_change_sides(monkeypatch, loaded, sample_range):
+    def stream():
+        data = SimpleFunctionStaticDataset("mul", 100, subset_ratio=0.25, overlap_ratio=0.5, seed=1)
+        return data.fork(sample_range)
+
+    native_library = native._library
+    changing, plain = stream(), stream()
+    for library in (None, native_library, None, native_library):
+        monkeypatch.setattr(native, "_library", library)
+        found = changing.draw(3, 128)
+        monkeypatch.setattr(native, "_library", None)
+        for ours, theirs in zip(found, plain.draw(3, 128), strict=True):
+            assert ours.equal(theirs)
+
+
+@pytest.mark.parametrize("failure", ["no compiler", "other numbers"])
+def test_numpy_draws_where_code_cannot_be_made_or_trusted(monkeypatch, failure):
+    from torch._inductor.codecache import CppCodeCache
+
+    def broken(source):
+        raise RuntimeError("no C++ compiler")
+
+    if failure == "no compiler":
+        monkeypatch.setattr(CppCodeCache, "load", broken)
+    else:
+        monkeypatch.setattr(native, "_draws_as_numpy", lambda library: False)
+    native._checked_library.cache_clear()
+    monkeypatch.setattr(native, "_library", None)
+    assert not native.load()
+    expected = np.random.RandomState(11).random_sample(1000)
+    assert np.array_equal(LegacyRandom(11).doubles((1000,)), expected)
+    native._checked_library.cache_clear()
