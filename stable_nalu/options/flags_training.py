@@ -249,7 +249,7 @@ RUN_CONTROL = FlagGroup(
             "--no-compile",
             None,
             False,
-            "Do not compile the training step.",
+            "Neither compile the training step nor draw samples in compiled code.",
             unnamed=_HOW_IT_RUNS,
             result=False,
         ),
