@@ -13,14 +13,14 @@ from stable_nalu.duration import duration
 from .stored import DATA, path_of
 
 RATES = {
-    "simple_function_static": 8_000.0,
+    "simple_function_static": 14_000.0,
     "two_digit_mnist": 2.0,
     "ST_mnist_labels": 2.0,
     "sequential_mnist": 20.0,
     "sequential_svhn": 3.0,
 }
-RATE_OF_SINGLE_MODULES = 25_000.0
-"""Iterations a second and core, all runs of a stack counted: rough, for stacks of 50 runs. Image
+RATE_OF_SINGLE_MODULES = 100_000.0
+"""Iterations a second and core, all runs of a stack counted: rough, for usual shards. Image
 networks train alone, and much faster on a GPU."""
 
 
