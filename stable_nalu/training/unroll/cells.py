@@ -102,7 +102,7 @@ class Conversions:
             return self._join(value)
         if len(value.shape) + value.batch != 1:
             raise UnrollingError("a batch that is not the second dimension")
-        return plain.turned(self._rows(value)).reshape(value.shape)
+        return _turned(self._rows(value)).reshape(value.shape)
 
     def _parts(self, tensor: torch.Tensor) -> Cells:
         """Cells of a tensor without a batch."""
@@ -114,6 +114,14 @@ class Conversions:
 
     def _parts_of_batch(self, tensor: torch.Tensor, shape: tuple[int, ...]) -> Cells:
         """Cells of a tensor whose second dimension is the batch."""
-        rows = plain.turned(tensor.flatten(2))
+        rows = _turned(tensor.flatten(2))
         like = Cells(np.empty((1, 1, *shape[2:]), dtype=object), tuple(shape), 1 - len(shape))
         return self._cells_of_rows(rows, like)
+
+
+def _turned(matrices: torch.Tensor) -> torch.Tensor:
+    """Rows and columns exchanged, in memory too, where a single one of them lies as it did."""
+    runs, rows, columns = matrices.shape
+    if 1 in (rows, columns):
+        return matrices.reshape(runs, columns, rows)
+    return plain.turned(matrices)
