@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stable_nalu.catalogue.published import Interval, Published
+from stable_nalu.catalogue.published import Interval, Published, published_seeds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,10 +36,12 @@ COLUMNS = (
 class Comparison:
     """One published point and what the runs at hand give for it.
 
+    of_seeds: the published counts, solved of all, of the same seeds where they are known.
     summary: of these runs, by the columns of `statistics.summary`.
     """
 
     published: Published
+    of_seeds: tuple[int, int] | None
     solved: int
     runs: int
     summary: Mapping[str, float]
@@ -60,11 +62,16 @@ class Comparison:
         return self.summary["sparse.error.mean"]
 
     @property
+    def counts(self) -> tuple[int, int]:
+        """Published runs that were solved, of all that ours are compared with."""
+        return self.of_seeds or (self.published.solved, self.published.runs)
+
+    @property
     def overlap(self) -> bool:
         """Whether the Wilson intervals of both success rates have a point in common."""
         from stable_nalu.statistics.intervals import wilson
 
-        theirs = wilson(self.published.solved, self.published.runs)
+        theirs = wilson(*self.counts)
         ours = wilson(self.solved, self.runs)
         return theirs.lower <= ours.upper and ours.lower <= theirs.upper
 
@@ -85,8 +92,7 @@ class Comparison:
             known.model,
             known.operation,
             known.point,
-            known.solved,
-            known.runs,
+            *self.counts,
             self.solved,
             self.runs,
             "yes" if self.overlap else "no",
@@ -118,7 +124,22 @@ def runs_at(point: Published, runs: pd.DataFrame) -> pd.DataFrame:
 
 def comparison(point: Published, runs: pd.DataFrame) -> Comparison:
     """A published point beside the runs for it."""
-    return Comparison(point, solved_of(runs), len(runs), summary_of(runs))
+    of_seeds = counts_of_seeds(point, runs)
+    return Comparison(point, of_seeds, solved_of(runs), len(runs), summary_of(runs))
+
+
+def counts_of_seeds(point: Published, runs: pd.DataFrame) -> tuple[int, int] | None:
+    """Published solved runs and runs of the seeds at hand, if some were left out.
+
+    A few seeds, chosen perhaps for what is known of them, are no sample of all. None where the
+    papers' files do not tell what became of each seed.
+    """
+    seeds = frozenset(runs["seed"])
+    for known in published_seeds(point.experiment):
+        same = (known.model, known.operation) == (point.model, point.operation)
+        if same and seeds and seeds < frozenset(range(known.runs)):
+            return len(seeds & known.solved), len(seeds)
+    return None
 
 
 def solved_of(runs: pd.DataFrame) -> int:

@@ -29,7 +29,8 @@ READING = (
     "sparsity error: at the step that the run is judged at, of solved runs. Means and intervals "
     "are those of the papers' estimators (see `export/summarize.py --help`), not arithmetic means.",
     "agrees: the two 95 % intervals overlap. differs: they do not. –: not published, "
-    "or without an interval. A published limit (`below …`) agrees when our interval reaches it.",
+    "or without an interval. A published limit (`below …`) agrees when our interval reaches it. A "
+    "few seeds are compared with what became of the same seeds, where the papers' files tell.",
     "In drawings, hollow squares are published rates, filled circles are ours, bars are intervals.",
 )
 ORIGINAL = (

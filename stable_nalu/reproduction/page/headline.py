@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from stable_nalu.batch.job_script import ROOT
 from stable_nalu.catalogue.index import find
 from stable_nalu.catalogue.published import Published, published
 from stable_nalu.statistics.intervals import Estimate, difference, wilson
 
-from ..compare import runs_at, solved_of
+from ..compare import counts_of_seeds, runs_at, solved_of
 from ..stored import DATA, cut_short, path_of, read
 from . import texts
 from .blocks import Table
 from .drawing import Mark, panel
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 NOT_RUN = "not run"
 HEAD = ("claim", "published", "here", "intervals")
@@ -103,15 +107,16 @@ def refreshed(document: str, data: Path = DATA) -> str:
 
 
 def _finding(claim: Claim, data: Path) -> Finding:
-    known = _known(claim, claim.model)
-    theirs, ours = _rate(known), _counts(claim, claim.model, data)
+    known, runs = _known(claim, claim.model), _runs(claim, claim.model, data)
+    of_seeds = None if runs is None else counts_of_seeds(known, runs)
+    theirs, ours = wilson(*of_seeds) if of_seeds else _rate(known), _counts(runs)
     rate = wilson(*ours) if ours else None
     note = _note(claim, data)
     if not claim.above:
         text = texts.rate(*ours) + note if ours else NOT_RUN
-        return Finding(claim, theirs, rate, texts.rate(known.solved, known.runs), text)
+        return Finding(claim, theirs, rate, texts.published_rate(known, of_seeds), text)
     gain = difference(theirs, _rate(_known(claim, claim.above)))
-    others = _counts(claim, claim.above, data)
+    others = _counts(_runs(claim, claim.above, data))
     found = difference(rate, wilson(*others)) if rate and others else None
     text = texts.points(found) + note if found else NOT_RUN
     return Finding(claim, gain, found, texts.points(gain), text)
@@ -138,9 +143,14 @@ def _rate(point: Published) -> Estimate:
     return wilson(point.solved, point.runs)
 
 
-def _counts(claim: Claim, model: str, data: Path) -> tuple[int, int] | None:
-    """Solved of all kept runs; None without any."""
+def _runs(claim: Claim, model: str, data: Path) -> pd.DataFrame | None:
+    """All kept runs; None without any."""
     if not path_of(claim.experiment, data).exists():
         return None
     chosen = runs_at(_known(claim, model), read(claim.experiment, data))
-    return (solved_of(chosen), len(chosen)) if len(chosen) else None
+    return chosen if len(chosen) else None
+
+
+def _counts(runs: pd.DataFrame | None) -> tuple[int, int] | None:
+    """Solved of all."""
+    return None if runs is None else (solved_of(runs), len(runs))

@@ -37,6 +37,11 @@ class Row:
         return self.comparison.published if self.comparison else None
 
     @property
+    def of_seeds(self) -> tuple[int, int] | None:
+        """The published counts of the seeds at hand, if those are some that are known."""
+        return self.comparison.of_seeds if self.comparison else None
+
+    @property
     def agreement(self) -> dict[str, bool | None]:
         """Of each measure, whether the intervals overlap; None where one has no interval."""
         if self.comparison is None:

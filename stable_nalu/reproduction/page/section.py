@@ -102,7 +102,7 @@ def cells(row: Row) -> list[str]:
     return [
         row.label,
         row.point,
-        texts.rate(known.solved, known.runs) if known else UNKNOWN,
+        texts.published_rate(known, row.of_seeds) if known else UNKNOWN,
         texts.rate(row.solved, row.runs),
         marks[0],
         texts.number(known.median) if known else UNKNOWN,
@@ -176,6 +176,5 @@ def _panels(rows: Sequence[Row]) -> list[str]:
 
 
 def _mark(row: Row, label: str) -> Mark:
-    known = row.published
-    theirs = wilson(known.solved, known.runs) if known else None
+    theirs = wilson(*row.comparison.counts) if row.comparison else None
     return Mark(label, theirs, wilson(row.solved, row.runs))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from stable_nalu.catalogue.published import Interval
+from stable_nalu.catalogue.published import Interval, Published
 from stable_nalu.statistics.intervals import Estimate, wilson
 
 from .blocks import AGREES, DIFFERS, UNKNOWN
@@ -18,6 +18,12 @@ def rate(solved: int, runs: int) -> str:
     found = wilson(solved, runs)
     ends = f"{100 * found.lower:.0f}–{100 * found.upper:.0f}"
     return f"{percent(found.mean)} ({solved}/{runs}) [{ends}]"
+
+
+def published_rate(whole: Published, of_seeds: tuple[int, int] | None) -> str:
+    """The rate of all published runs, and what became of the seeds at hand."""
+    text = rate(whole.solved, whole.runs)
+    return f"{text}; of the same seeds {of_seeds[0]}/{of_seeds[1]}" if of_seeds else text
 
 
 def percent(share: float) -> str:
