@@ -47,6 +47,13 @@ class Config:
         typed = ", ".join(f"{k}={v!r}" for k, v in self.as_dict().items() if k in self._typed)
         return f"Config({self.script}: {typed})"
 
+    @property
+    def inputs(self) -> int:
+        """Elements of an input vector: the simple task has its own number."""
+        from stable_nalu.dataset.simple_function import SIMPLE_INPUT_SIZE
+
+        return SIMPLE_INPUT_SIZE if self.simple else self.input_size
+
     def as_dict(self) -> dict[str, Any]:
         """The script's own flags and their values, in the order of declaration."""
         return {name: self.__dict__[name] for name in self._own}

@@ -79,7 +79,7 @@ def _largest(group: Sequence[PlannedRun], runs: Sequence[PlannedRun], workers: i
     first = group[0].config
     if first.ensemble_size is not None:
         return first.ensemble_size
-    fitting = max(1, STACKED_INPUTS // max(1, first.input_size))
+    fitting = max(1, STACKED_INPUTS // first.inputs)
     return min(fitting, math.ceil(len(runs) / workers))
 
 

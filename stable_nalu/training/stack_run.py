@@ -115,7 +115,7 @@ def _can_be_compiled(session: Session) -> bool:
     return (
         session.stacked
         and not first.no_compile
-        and first.input_size <= WIDEST_COMPILED
+        and first.inputs <= WIDEST_COMPILED
         and not first.verbose
         and CompiledStep.supports(session.model)
     )
@@ -124,7 +124,7 @@ def _can_be_compiled(session: Session) -> bool:
 def _draws_much(session: Session) -> bool:
     first = session.configs[0]
     iterations = len(session.configs) * (first.max_iterations - session.start)
-    draws = iterations * first.batch_size * first.input_size
+    draws = iterations * first.batch_size * first.inputs
     return not first.no_compile and draws >= DRAWS_WORTH_COMPILING
 
 

@@ -16,7 +16,7 @@ def build_static(config: Config, layer_options: dict) -> ExtendedTorchModule:
     """The two-layer network of the arithmetic data set."""
     return SimpleFunctionStaticNetwork(
         config.layer_type,
-        4 if config.simple else config.input_size,
+        config.inputs,
         config.hidden_size,
         first_layer=config.first_layer,
         nac_mul=config.nac_mul,
@@ -28,7 +28,7 @@ def build_single_layer(config: Config, layer_options: dict) -> ExtendedTorchModu
     """One module alone, or an MLP."""
     return SingleLayerNetwork(
         config.layer_type,
-        4 if config.simple else config.input_size,
+        config.inputs,
         getattr(config, "output_size", 1),
         hidden_size=config.hidden_size,
         mlp_depth=getattr(config, "mlp_depth", 0),

@@ -56,3 +56,13 @@ def test_code_is_compiled_by_the_work_of_the_plan(tmp_path, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             stack_run.train_stack(SPEC, TASKS["single_layer"], runs, None, None)
     assert chosen == [True, True, False]
+
+
+def test_the_simple_task_has_four_inputs():
+    """Whatever size is asked for, so its runs share stacks like others of four inputs."""
+    spec = SCRIPTS["simple_function_static"]
+    words = ("--layer-type", "NALU", "--simple", "--seed", "0-99")
+    runs = [PlannedRun(config, spec.run_name(config)) for config in spec.plan(words).configs]
+    assert runs[0].config.input_size == 100
+    assert runs[0].config.inputs == 4
+    assert [len(stack) for stack in shards(spec, runs, 1)] == [100]
