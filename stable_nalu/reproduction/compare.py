@@ -124,11 +124,11 @@ def runs_at(point: Published, runs: pd.DataFrame) -> pd.DataFrame:
 
 def comparison(point: Published, runs: pd.DataFrame) -> Comparison:
     """A published point beside the runs for it."""
-    of_seeds = counts_of_seeds(point, runs)
+    of_seeds = _counts_of_seeds(point, runs)
     return Comparison(point, of_seeds, solved_of(runs), len(runs), summary_of(runs))
 
 
-def counts_of_seeds(point: Published, runs: pd.DataFrame) -> tuple[int, int] | None:
+def _counts_of_seeds(point: Published, runs: pd.DataFrame) -> tuple[int, int] | None:
     """Published solved runs and runs of the seeds at hand, if some were left out.
 
     A few seeds, chosen perhaps for what is known of them, are no sample of all. None where the

@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from stable_nalu.batch.job_script import ROOT
 from stable_nalu.catalogue.index import find
 from stable_nalu.catalogue.published import Published, published
 from stable_nalu.statistics.intervals import Estimate, difference, wilson
 
-from ..compare import counts_of_seeds, runs_at, solved_of
+from ..compare import Comparison, compare
 from ..stored import DATA, cut_short, path_of, read
 from . import texts
 from .blocks import Table
 from .drawing import Mark, panel
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 NOT_RUN = "not run"
 HEAD = ("claim", "published", "here", "intervals")
@@ -107,19 +103,20 @@ def refreshed(document: str, data: Path = DATA) -> str:
 
 
 def _finding(claim: Claim, data: Path) -> Finding:
-    known, runs = _known(claim, claim.model), _runs(claim, claim.model, data)
-    of_seeds = None if runs is None else counts_of_seeds(known, runs)
-    theirs, ours = wilson(*of_seeds) if of_seeds else _rate(known), _counts(runs)
-    rate = wilson(*ours) if ours else None
+    known, found = _known(claim, claim.model), _comparison(claim, claim.model, data)
+    theirs, ours = _rates(known, found)
     note = _note(claim, data)
     if not claim.above:
-        text = texts.rate(*ours) + note if ours else NOT_RUN
-        return Finding(claim, theirs, rate, texts.published_rate(known, of_seeds), text)
-    gain = difference(theirs, _rate(_known(claim, claim.above)))
-    others = _counts(_runs(claim, claim.above, data))
-    found = difference(rate, wilson(*others)) if rate and others else None
-    text = texts.points(found) + note if found else NOT_RUN
-    return Finding(claim, gain, found, texts.points(gain), text)
+        text = texts.rate(found.solved, found.runs) + note if found else NOT_RUN
+        published_text = texts.published_rate(known, found.of_seeds if found else None)
+        return Finding(claim, theirs, ours, published_text, text)
+    their_other, our_other = _rates(
+        _known(claim, claim.above), _comparison(claim, claim.above, data)
+    )
+    their_gain = difference(theirs, their_other)
+    our_gain = difference(ours, our_other) if ours and our_other else None
+    text = texts.points(our_gain) + note if our_gain else NOT_RUN
+    return Finding(claim, their_gain, our_gain, texts.points(their_gain), text)
 
 
 def _note(claim: Claim, data: Path) -> str:
@@ -139,18 +136,15 @@ def _known(claim: Claim, model: str) -> Published:
     )
 
 
-def _rate(point: Published) -> Estimate:
-    return wilson(point.solved, point.runs)
-
-
-def _runs(claim: Claim, model: str, data: Path) -> pd.DataFrame | None:
-    """All kept runs; None without any."""
+def _comparison(claim: Claim, model: str, data: Path) -> Comparison | None:
+    """Of all kept runs; None without any."""
     if not path_of(claim.experiment, data).exists():
         return None
-    chosen = runs_at(_known(claim, model), read(claim.experiment, data))
-    return chosen if len(chosen) else None
+    return next(iter(compare([_known(claim, model)], read(claim.experiment, data))), None)
 
 
-def _counts(runs: pd.DataFrame | None) -> tuple[int, int] | None:
-    """Solved of all."""
-    return None if runs is None else (solved_of(runs), len(runs))
+def _rates(known: Published, found: Comparison | None) -> tuple[Estimate, Estimate | None]:
+    """The published rate and ours."""
+    if found is None:
+        return wilson(known.solved, known.runs), None
+    return wilson(*found.counts), wilson(found.solved, found.runs)
