@@ -6,7 +6,8 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,18 +39,30 @@ def disturb(root: Path, words: Sequence[str], kills: Sequence[Kill], **keywords)
     codes = []
     for kill in kills:
         process = start(root, "single_layer", *words, "--resume", **keywords)
-        for line in process.stdout:
-            if "stack(s)" in line or "already trained" in line:
-                break
-        _wait_for(kill, root, process)
-        if kill.number == signal.SIGKILL:
-            os.killpg(process.pid, kill.number)
-        else:
-            process.send_signal(kill.number)
-        _, errors = process.communicate(timeout=LONGEST_WAIT)
-        assert process.returncode in (0, 75, -kill.number), errors
-        codes.append(process.returncode)
+        with _ended_at_last(process):
+            for line in process.stdout:
+                if "stack(s)" in line or "already trained" in line:
+                    break
+            _wait_for(kill, root, process)
+            if kill.number == signal.SIGKILL:
+                os.killpg(process.pid, kill.number)
+            else:
+                process.send_signal(kill.number)
+            _, errors = process.communicate(timeout=LONGEST_WAIT)
+            assert process.returncode in (0, 75, -kill.number), errors
+            codes.append(process.returncode)
     return codes
+
+
+@contextmanager
+def _ended_at_last(process: subprocess.Popen[str]) -> Iterator[None]:
+    """A failure leaves no process behind, which a later test would be blamed for."""
+    try:
+        yield
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
 
 
 def _wait_for(kill: Kill, root: Path, process: subprocess.Popen[str]) -> None:
@@ -69,8 +82,15 @@ def _until_changed(
 
 
 def _size_of_logs(root: Path) -> int:
-    """Of one run; all of a stack are written to one after another."""
-    return sum(path.stat().st_size for path in sorted((root / "tensorboard").rglob("events.*"))[:1])
+    """Of one run; all of a stack are written to one after another.
+
+    Zero as well while a run that had saved nothing gives up its file and begins a new one.
+    """
+    try:
+        files = sorted((root / "tensorboard").rglob("events.*"))
+        return files[0].stat().st_size if files else 0
+    except FileNotFoundError:
+        return 0
 
 
 def _checkpoints_in_writing(root: Path) -> list[str]:
