@@ -14,6 +14,7 @@ import numpy as np
 
 from .legacy_random import LegacyRandom
 from .sample_range import Interval
+from .truncated_normal import quantile_function
 
 
 class Uniform:
@@ -44,12 +45,7 @@ class TruncatedNormal:
 
     def scale(self, doubles: np.ndarray, interval: Interval, out: np.ndarray) -> None:
         """Turn uniform doubles into values; `out` may be the doubles."""
-        # Only this family needs scipy, whose import takes longer than a short run.
-        from scipy.stats import truncnorm
-
-        mean, deviation = self.parameters
-        a, b = ((bound - mean) / deviation for bound in interval)
-        out[...] = truncnorm.ppf(doubles, a, b, loc=mean, scale=deviation)
+        out[...] = quantile_function(*map(float, (*interval, *self.parameters)))(doubles)
 
 
 class Exponential:
@@ -77,6 +73,9 @@ class Benford:
     parameters: tuple[float, ...] = ()
     one_double_each = False
     FIRST_DIGIT = (0, 0.301, 0.176, 0.125, 0.097, 0.079, 0.067, 0.058, 0.051, 0.046)
+    UP_TO_DIGIT = np.cumsum(FIRST_DIGIT)
+    UP_TO_DIGIT /= UP_TO_DIGIT[-1]
+    POWERS = 10 ** np.arange(10, dtype=np.int64)
     LARGEST = 10**9
     """Up to here the product of two numbers fits into an int64."""
 
@@ -92,12 +91,12 @@ class Benford:
 
     def draw(self, random: LegacyRandom, shape: tuple[int, ...], interval: Interval) -> np.ndarray:
         """All first digits, then the other digits of all elements."""
-        cumulative = np.cumsum(self.FIRST_DIGIT)
-        cumulative /= cumulative[-1]
-        first = np.searchsorted(cumulative, random.doubles(shape), side="right")
-        others = random.integers(*self._others(interval), shape)
-        powers = 10 ** np.arange(10, dtype=np.int64)
-        return first * powers[np.searchsorted(powers, others, side="right")] + others
+        first = np.searchsorted(self.UP_TO_DIGIT, random.doubles(shape), side="right")
+        low, high = self._others(interval)
+        others = random.integers(low, high, shape)
+        if len(str(low)) == len(str(high - 1)):
+            return first * self.POWERS[len(str(low))] + others
+        return first * self.POWERS[np.searchsorted(self.POWERS, others, side="right")] + others
 
     def _others(self, interval: Interval) -> tuple[int, int]:
         # The float product decides the digits, as published: trunc(x * 0.1) is not x // 10.
