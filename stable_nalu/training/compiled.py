@@ -57,8 +57,10 @@ def _compile(graph: torch.fx.GraphModule, examples: Sequence[torch.Tensor]) -> G
 
     # Only in a context with an environment of shapes does torch look into its cache.
     shapes = FakeTensorMode(shape_env=ShapeEnv(), static_shapes=True)
+    # Kernels that take microseconds are called from C++: calls from Python take as long.
+    options = {"cpp_wrapper": not any(value.is_cuda for value in examples)}
     with tracing(TracingContext(shapes)):
-        return cast("Graph", compile_graph(graph, list[Any](examples)))
+        return cast("Graph", compile_graph(graph, list[Any](examples), options))
 
 
 def batch_contiguous(x: torch.Tensor) -> torch.Tensor:
