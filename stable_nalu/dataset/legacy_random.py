@@ -36,7 +36,7 @@ class LegacyRandom:
 
     def doubles_into(self, out: np.ndarray) -> None:
         """Fill a contiguous float64 array with uniform doubles."""
-        if not native.fill(self._bits, out):
+        if not native.fill(self.address(), out):
             self._random(out=out)
 
     def words(self, count: int) -> np.ndarray:
@@ -66,6 +66,10 @@ class LegacyRandom:
         """A hashable that two generators share exactly when they continue alike."""
         state = self._bits.state["state"]
         return state["key"].tobytes(), int(state["pos"])
+
+    def address(self) -> int:
+        """Where the state lies in memory: 624 words of 32 bits, then the position."""
+        return self._bits.ctypes.state_address
 
     def get_state(self) -> dict[str, torch.Tensor | int]:
         """The state vector as an int64 tensor (624,), and the position in it."""

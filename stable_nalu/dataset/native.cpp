@@ -67,3 +67,125 @@ extern "C" void draw_doubles(State* state, double* doubles, int64_t count) {
     }
   }
 }
+
+namespace {
+
+// One batch of uniform doubles, sample after sample or input after input.
+template <bool by_input>
+struct Doubles {
+  const double* at;
+  int64_t samples, inputs;
+
+  double operator()(int64_t b, int64_t k) const {
+    return by_input ? at[k * samples + b] : at[b * inputs + k];
+  }
+};
+
+// Inputs of one run: low + width * double.
+struct Interval {
+  double low, width;
+};
+
+// Sums over inputs from..to of each sample, in the order in which NumPy adds them.
+template <bool by_input>
+void sum_slice(Doubles<by_input> doubles, Interval interval, int64_t from, int64_t to,
+               double* __restrict sums) {
+  constexpr int64_t lanes = 8;
+  const int64_t samples = doubles.samples;
+  const auto value = [=](int64_t b, int64_t k) {
+    return doubles(b, k) * interval.width + interval.low;
+  };
+  if (to - from < lanes) {
+    for (int64_t b = 0; b < samples; b++) sums[b] = value(b, from);
+    for (int64_t k = from + 1; k < to; k++)
+      for (int64_t b = 0; b < samples; b++) sums[b] += value(b, k);
+    return;
+  }
+  for (int64_t b = 0; b < samples; b++) {
+    double lane[lanes];
+    int64_t k = from + lanes;
+    for (int64_t j = 0; j < lanes; j++) lane[j] = value(b, from + j);
+    for (; k + lanes <= to; k += lanes)
+      for (int64_t j = 0; j < lanes; j++) lane[j] += value(b, k + j);
+    double sum = ((lane[0] + lane[1]) + (lane[2] + lane[3])) +
+                 ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+    for (; k < to; k++) sum += value(b, k);
+    sums[b] = sum;
+  }
+}
+
+enum Operation { kAdd, kSub, kMul, kDiv };
+
+void combine(int64_t operation, const double* one, double* __restrict all, int64_t count) {
+  switch (operation) {
+    case kAdd: for (int64_t b = 0; b < count; b++) all[b] += one[b]; break;
+    case kSub: for (int64_t b = 0; b < count; b++) all[b] -= one[b]; break;
+    case kMul: for (int64_t b = 0; b < count; b++) all[b] *= one[b]; break;
+    case kDiv: for (int64_t b = 0; b < count; b++) all[b] /= one[b]; break;
+  }
+}
+
+// What all runs of a block share, as native.py lays it out; strides count elements.
+struct Block {
+  int64_t generators, batches, samples, inputs, operation, operands, samples_adjoin;
+  int64_t x_batch, x_run, t_batch, t_run;
+};
+
+// One batch of one run; `sums` holds two numbers a sample.
+template <bool by_input>
+void write_batch(const Block& block, Doubles<by_input> doubles, Interval interval,
+                 const int64_t* slice, double* sums, float* __restrict x, float* __restrict t) {
+  const int64_t samples = doubles.samples, count = samples * doubles.inputs;
+  for (int64_t k = 0; k < count; k++)
+    x[k] = static_cast<float>(doubles.at[k] * interval.width + interval.low);
+  double* one = sums + samples;
+  sum_slice(doubles, interval, slice[0], slice[1], sums);
+  for (int64_t k = 1; k < block.operands; k++) {
+    sum_slice(doubles, interval, slice[2 * k], slice[2 * k + 1], one);
+    combine(block.operation, one, sums, samples);
+  }
+  for (int64_t b = 0; b < samples; b++) t[b] = static_cast<float>(sums[b]);
+}
+
+void turn(const double* from, double* to, int64_t samples, int64_t inputs) {
+  for (int64_t b = 0; b < samples; b++)
+    for (int64_t k = 0; k < inputs; k++) to[k * samples + b] = from[b * inputs + k];
+}
+
+}  // namespace
+
+// Sums over inputs from..to of each sample, for comparison with NumPy's.
+extern "C" void sum_inputs(const double* values, int64_t samples, int64_t inputs, int64_t from,
+                           int64_t to, double* sums) {
+  sum_slice(Doubles<false>{values, samples, inputs}, {0.0, 1.0}, from, to, sums);
+}
+
+// Inputs x and targets t of many runs and batches. Runs first_run[g] to first_run[g + 1] of the
+// table draw from generator g; run r of the table is number place[r] of x and t, and its operands
+// are sums over inputs slices[2 * (r * operands + k)] to slices[2 * (r * operands + k) + 1].
+// `scratch` holds two batches of doubles and two numbers a sample.
+extern "C" void draw_samples(const Block* block, State* const* generators,
+                             const int64_t* first_run, const int64_t* place,
+                             const Interval* intervals, const int64_t* slices, double* scratch,
+                             float* x, float* t) {
+  const int64_t samples = block->samples, inputs = block->inputs, count = samples * inputs;
+  double *turned = scratch + count, *sums = turned + count;
+  for (int64_t g = 0; g < block->generators; g++) {
+    for (int64_t batch = 0; batch < block->batches; batch++) {
+      draw_doubles(generators[g], scratch, count);
+      if (block->samples_adjoin) turn(scratch, turned, samples, inputs);
+      for (int64_t r = first_run[g]; r < first_run[g + 1]; r++) {
+        const int64_t* slice = slices + 2 * r * block->operands;
+        float* run_x = x + batch * block->x_batch + place[r] * block->x_run;
+        float* run_t = t + batch * block->t_batch + place[r] * block->t_run;
+        if (block->samples_adjoin) {
+          const Doubles<true> doubles{turned, samples, inputs};
+          write_batch(*block, doubles, intervals[r], slice, sums, run_x, run_t);
+        } else {
+          const Doubles<false> doubles{scratch, samples, inputs};
+          write_batch(*block, doubles, intervals[r], slice, sums, run_x, run_t);
+        }
+      }
+    }
+  }
+}

@@ -1,6 +1,6 @@
 """Drawing samples in C++: the numbers of NumPy, several times faster, for work that is worth it.
 
-Drawing is most of what training a small module costs. `load` compiles `native.cpp`, once, with the
+Drawing is half of what training a small module costs. `load` compiles `native.cpp`, once, with the
 compiler and the cache that torch has for its own code; until then, and wherever that fails or does
 not give NumPy's numbers, NumPy draws.
 """
@@ -16,6 +16,8 @@ import numpy as np
 SOURCE = Path(__file__).with_suffix(".cpp")
 CHECKED = (1, 311, 312, 313, 5000)
 """Lengths of the draws compared with NumPy's: around the length of the generator's state, too."""
+LONGEST_SUM = 128
+"""NumPy adds more numbers than these in halves."""
 
 _library: ctypes.CDLL | None = None
 
@@ -27,11 +29,19 @@ def load() -> bool:
     return _library is not None
 
 
-def fill(bits: np.random.MT19937, doubles: np.ndarray) -> bool:
-    """Fill a contiguous float64 array with uniform doubles, unless that is left to NumPy."""
+def library() -> ctypes.CDLL | None:
+    """The compiled functions, once `load` has found them to give NumPy's numbers."""
+    return _library
+
+
+def fill(generator: int, doubles: np.ndarray) -> bool:
+    """Fill a contiguous float64 array with uniform doubles, unless that is left to NumPy.
+
+    generator: the address of its state.
+    """
     if _library is None:
         return False
-    _library.draw_doubles(bits.ctypes.state_address, doubles.ctypes.data, doubles.size)
+    _library.draw_doubles(generator, doubles.ctypes.data, doubles.size)
     return True
 
 
@@ -44,9 +54,13 @@ def _checked_library() -> ctypes.CDLL | None:
         library = CppCodeCache.load(SOURCE.read_text(encoding="utf-8"))
     except Exception:  # whatever keeps torch from compiling here, NumPy draws the same numbers
         return None
-    library.draw_doubles.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64]
-    library.draw_doubles.restype = None
-    return library if _draws_as_numpy(library) else None
+    pointer, number = ctypes.c_void_p, ctypes.c_int64
+    library.draw_doubles.argtypes = [pointer, pointer, number]
+    library.sum_inputs.argtypes = [pointer, *[number] * 4, pointer]
+    library.draw_samples.argtypes = [pointer] * 9
+    for function in (library.draw_doubles, library.sum_inputs, library.draw_samples):
+        function.restype = None
+    return library if _draws_as_numpy(library) and _adds_as_numpy(library) else None
 
 
 def _draws_as_numpy(library: ctypes.CDLL) -> bool:
@@ -56,6 +70,18 @@ def _draws_as_numpy(library: ctypes.CDLL) -> bool:
         found = np.empty(count)
         library.draw_doubles(ours.ctypes.state_address, found.ctypes.data, count)
         if not np.array_equal(expected, found) or _position(theirs) != _position(ours):
+            return False
+    return True
+
+
+def _adds_as_numpy(library: ctypes.CDLL) -> bool:
+    values = np.random.RandomState(0).random_sample((2, 40, LONGEST_SUM + 3))
+    samples = values.shape[0] * values.shape[1]
+    for length in range(1, LONGEST_SUM + 1):
+        sums = np.empty(samples)
+        ends = 2, 2 + length
+        library.sum_inputs(values.ctypes.data, samples, values.shape[2], *ends, sums.ctypes.data)
+        if not np.array_equal(sums, values[..., slice(*ends)].sum(axis=2).ravel()):
             return False
     return True
 

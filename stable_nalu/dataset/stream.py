@@ -106,6 +106,10 @@ class SampleStream:
         """The uniform doubles that the next batches are made of."""
         return self._random.doubles((batches, batch_size, *self.sampler.sample_shape))
 
+    def generator_address(self) -> int:
+        """Where the generator's state lies in memory, for compiled code that draws from it."""
+        return self._random.address()
+
     def doubles_key(self) -> tuple | None:
         """Equal for streams whose next draws use the same doubles; None where it is not so easy."""
         if not self.sampler.scales_doubles:

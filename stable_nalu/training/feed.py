@@ -7,9 +7,15 @@ from collections.abc import Sequence
 import torch
 
 from stable_nalu.dataset import SampleStream
-from stable_nalu.dataset.joint_streams import join
+from stable_nalu.dataset.joint_streams import JointStreams, join
+from stable_nalu.dataset.native_streams import NativeStreams, by_compiled_code
 
 BLOCK_BYTES = 32 << 20
+"""Large, so that NumPy is called rarely."""
+
+NATIVE_BLOCK_BYTES = 4 << 20
+"""Small, so that samples that compiled code draws in one call are used from a near cache."""
+
 MAX_BLOCK = 512
 
 
@@ -32,16 +38,13 @@ class Feed:
     ):
         self.batch_size = batch_size
         self.batch_last = False
-        self._groups = join(streams)
-        self._input_size = input_size
+        self._joined = join(streams)
+        self._groups: Sequence[JointStreams | NativeStreams] = self._joined
+        self._shape = len(streams), batch_size, input_size
         self._stacked = stacked
         self._device = device
-        dtype = torch.get_default_dtype()
-        per_batch = len(streams) * batch_size * (input_size + 1) * dtype.itemsize
-        self._block = max(1, min(MAX_BLOCK, BLOCK_BYTES // per_batch))
         self._remaining = remaining
-        self._t = torch.empty(self._block, len(streams), batch_size, 1, dtype=dtype)
-        self._x: torch.Tensor | None = None
+        self._buffers: tuple[torch.Tensor, torch.Tensor] | None = None
         self._ready: list[tuple[torch.Tensor, torch.Tensor]] = []
 
     @property
@@ -56,13 +59,13 @@ class Feed:
         return self._ready.pop()
 
     def _draw(self) -> None:
-        count = max(1, min(self._block, self._remaining))
+        if self._buffers is None:
+            self._buffers = self._prepared()
+        count = max(1, min(len(self._buffers[0]), self._remaining))
         self._remaining -= count
-        x, t = self._buffer()[:count], self._t[:count]
-        for streams, runs in self._groups:
-            streams.draw_into(
-                [x[:, run].numpy() for run in runs], [t[:, run].numpy() for run in runs]
-            )
+        x, t = (buffer[:count] for buffer in self._buffers)
+        for streams in self._groups:
+            streams.draw_into(x.numpy(), t.numpy())
         if not self._stacked:
             x, t = x[:, 0], t[:, 0]
         x, t = x.to(self._device), t.to(self._device)
@@ -70,14 +73,22 @@ class Feed:
 
     def skip(self, batches: int) -> None:
         """Advance all streams as if `batches` batches had been used."""
-        for streams, _ in self._groups:
+        for streams in self._groups:
             streams.skip(batches, self.batch_size)
 
-    def _buffer(self) -> torch.Tensor:
-        if self._x is None:
-            shape = (*self._t.shape[:2], self.batch_size, self._input_size)
-            if self.batch_last:
-                self._x = self._t.new_empty(*shape[:2], *shape[:1:-1]).mT
-            else:
-                self._x = self._t.new_empty(shape)
-        return self._x
+    def _prepared(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Buffers of a block, once it is known who will fill them."""
+        x, t = self._block(BLOCK_BYTES)
+        self._groups = by_compiled_code(self._joined, x.numpy(), t.numpy())
+        native = all(isinstance(streams, NativeStreams) for streams in self._groups)
+        return self._block(NATIVE_BLOCK_BYTES) if native else (x, t)
+
+    def _block(self, size: int) -> tuple[torch.Tensor, torch.Tensor]:
+        runs, batch_size, input_size = self._shape
+        dtype = torch.get_default_dtype()
+        per_batch = runs * batch_size * (input_size + 1) * dtype.itemsize
+        batches = max(1, min(MAX_BLOCK, size // per_batch))
+        last = (input_size, batch_size) if self.batch_last else (batch_size, input_size)
+        x = torch.empty(batches, runs, *last, dtype=dtype)
+        t = torch.empty(batches, runs, batch_size, 1, dtype=dtype)
+        return (x.mT if self.batch_last else x), t

@@ -37,8 +37,8 @@ def buffers(count):
 
 def draw_jointly(groups, count):
     x, t = buffers(count)
-    for streams, group in groups:
-        streams.draw_into([x[:, k] for k in group], [t[:, k] for k in group])
+    for streams in groups:
+        streams.draw_into(x, t)
     return x, t
 
 
@@ -50,13 +50,13 @@ def draw_alone(streams):
 
 
 def test_streams_of_one_seed_are_joined():
-    assert [group for _, group in join(members())] == [[0, 2, 5], [1, 4], [3], [6]]
+    assert [group.places for group in join(members())] == [[0, 2, 5], [1, 4], [3], [6]]
 
 
 def test_streams_at_different_places_are_not():
     first, second = fork(0, [1, 2]), fork(0, [1, 2])
     second.skip(1, BATCH)
-    assert [group for _, group in join([first, second])] == [[0], [1]]
+    assert [group.places for group in join([first, second])] == [[0], [1]]
 
 
 @pytest.mark.parametrize("block", [1, 2 * BATCH * INPUTS, 2**16])
@@ -71,8 +71,8 @@ def test_numbers_are_those_of_each_stream_alone(monkeypatch, block):
 
 def test_skipping_moves_all():
     groups, alone = join(members()), members()
-    for streams, _ in groups:
-        streams.skip(7, BATCH)
+    for group in groups:
+        group.skip(7, BATCH)
     for stream in alone:
         stream.skip(7, BATCH)
     joint = draw_jointly(groups, len(alone))
@@ -81,7 +81,7 @@ def test_skipping_moves_all():
 
 def test_one_stream_alone():
     x, t = buffers(1)
-    JointStreams([fork(3, [1, 2])]).draw_into([x[:, 0]], [t[:, 0]])
+    JointStreams([fork(3, [1, 2])], [0]).draw_into(x, t)
     expected = fork(3, [1, 2]).draw(BATCHES, BATCH)
     assert torch.equal(torch.from_numpy(x[:, 0]), expected[0])
     assert torch.equal(torch.from_numpy(t[:, 0]), expected[1])
