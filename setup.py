@@ -39,7 +39,7 @@ setup(
     packages=find_packages(include=["stable_nalu", "stable_nalu.*"]),
     package_data={
         "stable_nalu.catalogue": ["published_results/*.csv", "published_seeds.csv"],
-        "stable_nalu.dataset": ["*.cpp"],
+        "stable_nalu": ["*.cpp"],
     },
     python_requires=">=3.11",
     install_requires=[

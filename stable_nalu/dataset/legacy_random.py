@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from . import native
+from stable_nalu import native
 
 STATE_WORDS = 624
 """Length of the MT19937 state vector."""

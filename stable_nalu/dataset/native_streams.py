@@ -12,7 +12,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from . import native
+from stable_nalu import native
+
 from .distribution import Uniform
 from .joint_streams import JointStreams
 from .operation import FunctionTargets

@@ -13,6 +13,8 @@ from collections.abc import Callable
 
 import torch
 
+from stable_nalu import native
+
 _library = torch.library.Library("stable_nalu", "DEF")
 
 
@@ -26,7 +28,13 @@ def _laid_out(x: torch.Tensor) -> torch.Tensor:
 
 
 def _turned(x: torch.Tensor) -> torch.Tensor:
-    return x.mT.clone(memory_format=torch.contiguous_format)
+    library = native.library()
+    if library is None or x.dtype != torch.float32 or x.is_cuda:
+        return x.mT.clone(memory_format=torch.contiguous_format)
+    matrices, rows, columns = x.shape
+    turned = x.new_empty(matrices, columns, rows)
+    library.turn_matrices(x.data_ptr(), turned.data_ptr(), matrices, rows, columns)
+    return turned
 
 
 def _product(x, x_sizes, x_strides, y, y_sizes, y_strides) -> torch.Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 
-from stable_nalu.dataset import native
+from stable_nalu import native
 from stable_nalu.options import ScriptSpec
 
 from .best_model import BestModel

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.dataset import SimpleFunctionStaticDataset, native, native_streams
+from stable_nalu import native
+from stable_nalu.dataset import SimpleFunctionStaticDataset, native_streams
 from stable_nalu.dataset.joint_streams import join
 from stable_nalu.dataset.native_streams import NativeStreams, by_compiled_code
 

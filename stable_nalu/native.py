@@ -1,8 +1,8 @@
-"""Drawing samples in C++: the numbers of NumPy, several times faster, for work that is worth it.
+"""What C++ does several times faster than NumPy and torch, for work that is worth compiling it.
 
-Drawing is half of what training a small module costs. `load` compiles `native.cpp`, once, with the
-compiler and the cache that torch has for its own code; until then, and wherever that fails or does
-not give NumPy's numbers, NumPy draws.
+Drawing samples is half of what training a small module costs. `load` compiles `native.cpp`, once,
+with the compiler and the cache that torch has for its own code; until then, and wherever that fails
+or does not give NumPy's numbers, NumPy and torch do it.
 """
 
 from __future__ import annotations
@@ -58,8 +58,9 @@ def _checked_library() -> ctypes.CDLL | None:
     library.draw_doubles.argtypes = [pointer, pointer, number]
     library.sum_inputs.argtypes = [pointer, *[number] * 4, pointer]
     library.draw_samples.argtypes = [pointer] * 9
-    for function in (library.draw_doubles, library.sum_inputs, library.draw_samples):
-        function.restype = None
+    library.turn_matrices.argtypes = [pointer, pointer, *[number] * 3]
+    for name in ("draw_doubles", "sum_inputs", "draw_samples", "turn_matrices"):
+        getattr(library, name).restype = None
     return library if _draws_as_numpy(library) and _adds_as_numpy(library) else None
 
 

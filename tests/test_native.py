@@ -4,9 +4,12 @@ import shutil
 
 import numpy as np
 import pytest
+import torch
 
-from stable_nalu.dataset import SimpleFunctionStaticDataset, native
+from stable_nalu import native
+from stable_nalu.dataset import SimpleFunctionStaticDataset
 from stable_nalu.dataset.legacy_random import LegacyRandom
+from stable_nalu.training.plain_operations import plain
 
 COUNTS = (1, 2, 311, 312, 313, 624, 100_003)
 
@@ -74,3 +77,18 @@ def test_numpy_draws_where_code_cannot_be_made_or_trusted(monkeypatch, failure):
     expected = np.random.RandomState(11).random_sample(1000)
     assert np.array_equal(LegacyRandom(11).doubles((1000,)), expected)
     native._checked_library.cache_clear()
+
+
+@pytest.mark.usefixtures("loaded")
+@pytest.mark.parametrize("shape", [(225, 10, 128), (3, 128, 10), (2, 1, 7), (2, 7, 1), (1, 0, 4)])
+def test_matrices_are_turned(shape):
+    x = torch.randn(shape)
+    turned = plain.turned(x)
+    assert turned.is_contiguous()
+    assert torch.equal(turned, x.mT)
+
+
+@pytest.mark.usefixtures("loaded")
+def test_matrices_of_doubles_are_turned():
+    x = torch.randn(4, 10, 128, dtype=torch.float64)
+    assert torch.equal(plain.turned(x), x.mT)
