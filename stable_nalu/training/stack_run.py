@@ -11,7 +11,9 @@ from stable_nalu.options import ScriptSpec
 from .best_model import BestModel
 from .command import device_of, memory_errors_as_usage_errors, open_writer
 from .compiled import CompiledStep
+from .compiled_errors import CompiledErrors
 from .console import Console, View, print_outcome, print_parameters
+from .evaluation import EVALUATION_ROWS
 from .interruption import Interruption
 from .memory import keep_freed_memory
 from .plan import StackResult
@@ -27,6 +29,9 @@ WORK_WORTH_COMPILING = 6_000_000
 
 DRAWS_WORTH_COMPILING = 1_000_000_000
 """Input elements that take NumPy about as long to draw as torch's compiler takes to load."""
+
+ELEMENTS_WORTH_COMPILING = 400_000_000
+"""Input elements from which compiled evaluation saves more than compiling it costs."""
 
 WIDEST_COMPILED = 32
 """Inputs up to which compiled code is faster: wider layers spend their time in matrix products."""
@@ -95,6 +100,8 @@ def _build_trainer(
         if best is not None:
             best.update(point)
 
+    code = CompiledStep(session.step) if may_compile and _can_be_compiled(session) else None
+    much = _evaluated_elements(session) >= ELEMENTS_WORTH_COMPILING
     return Trainer(
         session.task,
         session.configs,
@@ -103,7 +110,8 @@ def _build_trainer(
         session.data,
         recorder,
         stacked=session.stacked,
-        compiled=CompiledStep(session.step) if may_compile and _can_be_compiled(session) else None,
+        compiled=code,
+        compiled_errors=CompiledErrors(session.model) if code is not None and much else None,
         reset_run=session.reset_run,
         on_log=on_log,
         on_message=view.line,
@@ -119,6 +127,13 @@ def _can_be_compiled(session: Session) -> bool:
         and not first.verbose
         and CompiledStep.supports(session.model)
     )
+
+
+def _evaluated_elements(session: Session) -> int:
+    first = session.configs[0]
+    points = (first.max_iterations - session.start) // getattr(first, "log_interval", 1000) + 1
+    rows = EVALUATION_ROWS * len(session.data.evaluation) * len(session.configs)
+    return points * rows * first.inputs
 
 
 def _draws_much(session: Session) -> bool:

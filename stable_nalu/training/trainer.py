@@ -23,6 +23,7 @@ from stable_nalu.tags import (
 )
 
 from .compiled import CompiledStep
+from .compiled_errors import CompiledErrors
 from .curriculum import CurriculumFeed
 from .data import Data
 from .evaluation import evaluate
@@ -95,6 +96,7 @@ class Trainer:
         *,
         stacked: bool,
         compiled: CompiledStep | None = None,
+        compiled_errors: CompiledErrors | None = None,
         reset_run: Callable[[int], None],
         on_log: Callable[[LogPoint], None],
         on_message: Callable[[str], None],
@@ -108,6 +110,7 @@ class Trainer:
         self.recorder = recorder
         self.stacked = stacked
         self.compiled = compiled
+        self._compiled_errors = compiled_errors
         if compiled is not None and isinstance(data.feed, Feed):
             data.feed.batch_last = True
         self.log_interval = getattr(self.config, "log_interval", 1000)
@@ -281,7 +284,10 @@ class Trainer:
         if not self.data.evaluation:
             return []
         return evaluate(
-            self.model, self.data.evaluation, eval_mode=self.task.evaluates_in_eval_mode
+            self.model,
+            self.data.evaluation,
+            eval_mode=self.task.evaluates_in_eval_mode,
+            compiled=self._compiled_errors,
         )
 
     def _as_errors(self, errors: Sequence[torch.Tensor]) -> Errors:

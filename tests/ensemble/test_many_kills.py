@@ -15,7 +15,10 @@ FIFTY = (
     *("--regualizer-scaling-start", "500", "--regualizer-scaling-end", "2500"),
     *("--max-iterations", "3000", "--log-interval", "50", "--checkpoint-interval", "100"),
 )
-COMPILE_ALL = "from stable_nalu.training import stack_run; stack_run.WORK_WORTH_COMPILING = 0"
+COMPILE_ALL = (
+    "from stable_nalu.training import stack_run as s; "
+    "s.WORK_WORTH_COMPILING = s.ELEMENTS_WORTH_COMPILING = 0"
+)
 
 
 def kills(count):

@@ -69,7 +69,7 @@ class Conversions:
         if isinstance(value, torch.Tensor):
             return value
         if value.batch is not None:
-            raise UnrollingError("an output with a batch")
+            return self._whole(value)
         parts = [cell.expand(self.runs, 1) for cell in value.cells.flat]
         return torch.cat(parts, dim=1).reshape(value.shape)
 

@@ -53,6 +53,7 @@ def W():
         lambda x, W: (torch.linalg.vector_norm(W, 2, (-2, -1)), W.norm(1, (-2, -1))),
         lambda x, W: (torch.where(W > 0, W, 0.0), torch.ones_like(W), torch.full_like(W, 2.5)),
         lambda x, W: ((W == 0).sum(-1).to(W.dtype),),
+        lambda x, W: (x * 2, x @ W.mT),
     ],
 )
 def test_operations(function, x, W):
@@ -100,7 +101,7 @@ def test_gradient_of_a_product(zeros):
         lambda x, W: (x.cumsum(-2).sum((-2, -1)),),
         lambda x, W: (x.prod(-2),),
         lambda x, W: (x[:, 1:].sum((-2, -1)),),
-        lambda x, W: (x * 2,),
+        lambda x, W: (x.mT * 2,),
         lambda x, W: (W * torch.arange(2.0, dtype=W.dtype),),
         lambda x, W: (W.permute(1, 0, 2),),
     ],
