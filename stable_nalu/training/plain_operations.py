@@ -28,9 +28,13 @@ def _laid_out(x: torch.Tensor) -> torch.Tensor:
 
 
 def _turned(x: torch.Tensor) -> torch.Tensor:
+    return x.mT.clone(memory_format=torch.contiguous_format)
+
+
+def _turned_on_cpu(x: torch.Tensor) -> torch.Tensor:
     library = native.library()
-    if library is None or x.dtype != torch.float32 or x.is_cuda:
-        return x.mT.clone(memory_format=torch.contiguous_format)
+    if library is None or x.dtype != torch.float32:
+        return _turned(x)
     matrices, rows, columns = x.shape
     turned = x.new_empty(matrices, columns, rows)
     library.turn_matrices(x.data_ptr(), turned.data_ptr(), matrices, rows, columns)
@@ -41,12 +45,19 @@ def _product(x, x_sizes, x_strides, y, y_sizes, y_strides) -> torch.Tensor:
     return torch.bmm(x.as_strided(x_sizes, x_strides), y.as_strided(y_sizes, y_strides))
 
 
-def _define(signature: str, function: Callable) -> None:
-    def on_contiguous(*arguments):
-        return function(*(_laid_out(a) if isinstance(a, torch.Tensor) else a for a in arguments))
+def _define(signature: str, function: Callable, on_cpu: Callable | None = None) -> None:
+    """`on_cpu` is for real numbers there; `function` also tells the compiler what shapes result."""
 
+    def on_contiguous(function: Callable) -> Callable:
+        return lambda *arguments: function(
+            *(_laid_out(a) if isinstance(a, torch.Tensor) else a for a in arguments)
+        )
+
+    name = signature.split("(")[0]
     _library.define(signature)
-    _library.impl(signature.split("(")[0], on_contiguous, "CompositeExplicitAutograd")
+    _library.impl(name, on_contiguous(function), "CompositeExplicitAutograd")
+    if on_cpu is not None:
+        _library.impl(name, on_contiguous(on_cpu), "CPU")
 
 
 _define("sum(Tensor x, int[] dims, bool keepdim) -> Tensor", lambda x, d, k: x.sum(d, keepdim=k))
@@ -59,7 +70,7 @@ _define(
     "-> Tensor",
     _product,
 )
-_define("turned(Tensor x) -> Tensor", _turned)
+_define("turned(Tensor x) -> Tensor", _turned, on_cpu=_turned_on_cpu)
 _define("power(Tensor x, Tensor exponent) -> Tensor", torch.pow)
 _define("tanh_backward(Tensor grad, Tensor y) -> Tensor", torch.ops.aten.tanh_backward)
 for _function in (torch.exp, torch.log, torch.cos, torch.sin, torch.tanh, torch.sigmoid):
