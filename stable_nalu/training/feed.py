@@ -45,6 +45,8 @@ class Feed:
         self._device = device
         self._remaining = remaining
         self._buffers: tuple[torch.Tensor, torch.Tensor] | None = None
+        # A batch that does not fit into memory is found out here, before anything is written.
+        self._block(0)
         self._ready: list[tuple[torch.Tensor, torch.Tensor]] = []
 
     @property
