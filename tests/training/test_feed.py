@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from stable_nalu import native
 from stable_nalu.training import feed
 from stable_nalu.training.data import build_data, build_dataset
 from stable_nalu.training.feed import Feed
@@ -73,11 +74,16 @@ def test_no_more_is_drawn_than_remains():
     assert torch.equal(streams[0][0:BATCH][0], expected[0])
 
 
-def test_a_block_is_bounded_in_bytes(monkeypatch):
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_block_is_bounded_in_bytes(monkeypatch, compiled):
+    monkeypatch.setattr(native, "_library", None)
+    if compiled and not native.load():
+        pytest.skip("no C++ compiler")
     monkeypatch.setattr(feed, "BLOCK_BYTES", 10 * BATCH * (2 + 1) * 4)
+    monkeypatch.setattr(feed, "NATIVE_BLOCK_BYTES", 4 * BATCH * (2 + 1) * 4)
     batches = build("--seed", "3", remaining=100, stacked=False)
     batches.next()
-    assert batches.drawn_ahead == 9
+    assert batches.drawn_ahead == (3 if compiled else 9)
 
 
 def test_skipping_is_drawing():
