@@ -125,7 +125,7 @@ void combine(int64_t operation, const double* one, double* __restrict all, int64
   }
 }
 
-// What all runs of a block share, as native.py lays it out; strides count elements.
+// What all runs of a block share, as dataset/native_streams.py lays it out; strides count elements.
 struct Block {
   int64_t generators, batches, samples, inputs, operation, operands, samples_adjoin;
   int64_t x_batch, x_run, t_batch, t_run;

@@ -92,10 +92,7 @@ class Benford:
     def draw(self, random: LegacyRandom, shape: tuple[int, ...], interval: Interval) -> np.ndarray:
         """All first digits, then the other digits of all elements."""
         first = np.searchsorted(self.UP_TO_DIGIT, random.doubles(shape), side="right")
-        low, high = self._others(interval)
-        others = random.integers(low, high, shape)
-        if len(str(low)) == len(str(high - 1)):
-            return first * self.POWERS[len(str(low))] + others
+        others = random.integers(*self._others(interval), shape)
         return first * self.POWERS[np.searchsorted(self.POWERS, others, side="right")] + others
 
     def _others(self, interval: Interval) -> tuple[int, int]:

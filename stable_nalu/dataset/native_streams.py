@@ -24,7 +24,7 @@ OPERATIONS = ("add", "sub", "mul", "div")
 
 
 class NativeStreams:
-    """Takes over groups of streams that `suit`, all of one operation."""
+    """Takes over groups of streams that `by_compiled_code` finds suitable, all of one operation."""
 
     def __init__(self, groups: Sequence[JointStreams]):
         self.groups = list(groups)

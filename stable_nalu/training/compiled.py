@@ -63,6 +63,11 @@ def _compile(graph: torch.fx.GraphModule, examples: Sequence[torch.Tensor]) -> G
         return cast("Graph", compile_graph(graph, list[Any](examples), options))
 
 
+def first_line(error: Exception) -> str:
+    """What an error of the compiler says, without its pages of detail."""
+    return (str(error).strip() or repr(error)).splitlines()[0]
+
+
 def batch_contiguous(x: torch.Tensor) -> torch.Tensor:
     """x `(runs, batch, in)` with the batch contiguous in memory, as unrolled code reads it."""
     return x.mT.contiguous().mT
@@ -160,8 +165,7 @@ class CompiledStep:
         try:
             variant = self._recorded(criterion, keys, x, t)
         except Exception as error:  # whatever keeps torch from compiling here, plain steps work
-            reason = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
-            warnings.warn(f"training without compiled code: {reason}", stacklevel=2)
+            warnings.warn(f"training without compiled code: {first_line(error)}", stacklevel=2)
             self._works = False
             # A recording that broke off leaves its traces in the layers.
             self.step.finish(torch.zeros(()))

@@ -13,7 +13,7 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 
-from .compiled import Compiler, Graph, batch_contiguous, compiled_by_torch
+from .compiled import Compiler, Graph, batch_contiguous, compiled_by_torch, first_line
 from .unroll import UnrollingError, unrolled
 
 ROWS = 1024
@@ -62,8 +62,7 @@ class CompiledErrors:
         except UnrollingError:
             return False
         except Exception as error:  # whatever keeps torch from compiling here, the model works
-            reason = (str(error).strip() or repr(error)).splitlines()[0]
-            warnings.warn(f"evaluating without compiled code: {reason}", stacklevel=2)
+            warnings.warn(f"evaluating without compiled code: {first_line(error)}", stacklevel=2)
             return False
         return True
 

@@ -31,7 +31,10 @@ DRAWS_WORTH_COMPILING = 1_000_000_000
 """Input elements that take NumPy about as long to draw as torch's compiler takes to load."""
 
 ELEMENTS_WORTH_COMPILING = 400_000_000
-"""Input elements from which compiled evaluation saves more than compiling it costs."""
+"""Input elements from which compiled evaluation saves more than taking it from torch's cache costs.
+
+Compiling it takes longer, once, and serves all models of a figure that differ only in numbers.
+"""
 
 WIDEST_COMPILED = 32
 """Inputs up to which compiled code is faster: wider layers spend their time in matrix products."""
