@@ -7,13 +7,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from stable_nalu.machine import granted_cores  # noqa: E402
 from stable_nalu.reader.export import (  # noqa: E402
     add_export_flags,
     conclude,
     export_csv,
     open_reader,
     sequence_reader,
-    worker_processes,
 )
 from stable_nalu.script import ScriptParser, exit_code  # noqa: E402
 
@@ -30,7 +30,7 @@ def main(argv: list[str] | None = None) -> int:
     args = parse_arguments(argv)
 
     def export() -> int:
-        build = partial(sequence_reader, processes=worker_processes())
+        build = partial(sequence_reader, processes=granted_cores())
         reader = open_reader(args.tensorboard_dir, build)
         export_csv(reader, args.csv_out)
         return conclude(reader, args.strict)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from stable_nalu.machine import granted_cores  # noqa: E402
 from stable_nalu.reader import TensorboardMetricReader  # noqa: E402
 from stable_nalu.reader.export import (  # noqa: E402
     ArithmeticMatcher,
@@ -14,7 +15,6 @@ from stable_nalu.reader.export import (  # noqa: E402
     conclude,
     export_csv,
     open_reader,
-    worker_processes,
 )
 from stable_nalu.script import ScriptParser, exit_code  # noqa: E402
 
@@ -48,7 +48,7 @@ def main(argv: list[str] | None = None) -> int:
             TensorboardMetricReader,
             metric_matcher=ArithmeticMatcher(gates=args.export_gate),
             recursive_weight=args.verbose,
-            processes=worker_processes(),
+            processes=granted_cores(),
             weights_only=args.weights_only,
         )
         reader = open_reader(args.tensorboard_dir, build)

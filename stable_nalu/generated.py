@@ -10,8 +10,8 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from stable_nalu.atomic_file import atomic_text_file
 from stable_nalu.batch.generated_files import batch_files
+from stable_nalu.files import atomic_text_file
 from stable_nalu.options import flag_tables, layer_table
 from stable_nalu.reproduction import experiment_table
 from stable_nalu.reproduction.page import headline

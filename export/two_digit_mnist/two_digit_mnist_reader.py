@@ -8,12 +8,12 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from stable_nalu.errors import UsageError  # noqa: E402
+from stable_nalu.machine import granted_cores  # noqa: E402
 from stable_nalu.reader.export import (  # noqa: E402
     add_export_flags,
     conclude,
     export_csv,
     open_reader,
-    worker_processes,
 )
 from stable_nalu.reader.two_digits import TensorboardMetricTwoDigitMNISTReader  # noqa: E402
 from stable_nalu.script import ScriptParser, exit_code  # noqa: E402
@@ -55,7 +55,7 @@ def main(argv: list[str] | None = None) -> int:
         build = partial(
             TensorboardMetricTwoDigitMNISTReader,
             step_start=FIRST_UPDATE,
-            processes=worker_processes(),
+            processes=granted_cores(),
         )
         codes = []
         for folder, file in folders_and_files(args):

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from stable_nalu.catalogue.expected import is_runnable
 from stable_nalu.catalogue.experiment import Model
 from stable_nalu.errors import UsageError
+from stable_nalu.machine import CHECKOUT, cores, tensorboard_root
 from stable_nalu.script import exit_code
-from stable_nalu.training.checkpoint import tensorboard_root
 
 from .arguments import parse, passed_on, seeds_of, site_of
-from .job_script import JOB_SCRIPTS, ROOT, JobScript, find_job
-from .local import run_shards, usable_cores
+from .job_script import JOB_SCRIPTS, JobScript, find_job
+from .local import run_shards
 from .progress import State, count
 from .render import render_job
 from .shard import Shard, how_to_run, shards
@@ -117,12 +117,12 @@ def _hand_over(
     runs = sum(everything[i].runs for i in chosen)
     if site.scheduler == "local":
         _refuse_missing(everything[i].model for i in chosen)
-        at_once = arguments.jobs or max(1, usable_cores() // script.resources().cores)
+        at_once = arguments.jobs or max(1, cores() // script.resources().cores)
         _say(f"{runs} runs in {len(chosen)} shards, {at_once} at a time; output in {logs}")
         names = {i: everything[i].name for i in chosen}
         return run_shards([script.name, *words], names, logs, processes=at_once, gpu=arguments.gpu)
     try:
-        text = render_job(script.name, script.resources(), site, str(ROOT), words, chosen)
+        text = render_job(script.name, script.resources(), site, str(CHECKOUT), words, chosen)
     except ValueError as error:
         raise UsageError(str(error)) from None
     if site.scheduler == "print":

@@ -10,9 +10,9 @@ from stable_nalu.catalogue.experiment import Experiment, Model, Resources, named
 from stable_nalu.catalogue.flags import words
 from stable_nalu.catalogue.index import EXPERIMENTS, find
 from stable_nalu.errors import UsageError
+from stable_nalu.machine import CHECKOUT
 
-ROOT = Path(__file__).resolve().parents[2]
-FOLDER = ROOT / "lfs_batch_jobs"
+FOLDER = CHECKOUT / "lfs_batch_jobs"
 
 
 @dataclass(frozen=True)

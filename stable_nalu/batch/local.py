@@ -14,9 +14,9 @@ from typing import NoReturn
 
 from stable_nalu.duration import duration
 from stable_nalu.errors import UsageError
+from stable_nalu.machine import CHECKOUT
 from stable_nalu.script import EXIT_INTERRUPTED
 
-from .job_script import ROOT
 from .work import EXIT_REQUEUE
 
 _PAUSE = 0.05
@@ -28,11 +28,6 @@ class _Stopped(BaseException):
     def __init__(self, number: int):
         super().__init__()
         self.number = number
-
-
-def usable_cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def run_shards(
@@ -86,7 +81,7 @@ def _start(words: Sequence[str], task: int, logs: Path, gpu: str | None) -> subp
         (logs / f"task-{task}.out").open("ab") as out,
         (logs / f"task-{task}.err").open("ab") as err,
     ):
-        return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=out, stderr=err)
+        return subprocess.Popen(command, cwd=CHECKOUT, env=environment, stdout=out, stderr=err)
 
 
 def _outcome(code: int, task: int, logs: Path) -> str:

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from pathlib import Path
 
-from stable_nalu.atomic_file import atomic_text_file
 from stable_nalu.catalogue.expected import ExpectedRun
 from stable_nalu.errors import UsageError
-from stable_nalu.training.checkpoint import load_torch, model_file, save_root
+from stable_nalu.files import atomic_text_file
+from stable_nalu.machine import save_root
+from stable_nalu.training.checkpoint import load_torch, model_file
 from stable_nalu.writer.run_folder import LOCK_NAME, visible_entries
 
 MARKER = ".finished.json"

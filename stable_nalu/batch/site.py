@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from stable_nalu.errors import UsageError
+from stable_nalu.machine import CHECKOUT
 
-from .job_script import FOLDER, ROOT
+from .job_script import FOLDER
 
 SITE_FILE = FOLDER / "site.toml"
 
@@ -38,7 +39,7 @@ class Site:
     @property
     def logs(self) -> Path:
         """The folder of the jobs' output."""
-        return Path(self.log_dir).expanduser() if self.log_dir else ROOT / "logs"
+        return Path(self.log_dir).expanduser() if self.log_dir else CHECKOUT / "logs"
 
 
 def read_site(path: Path | None) -> Site:

@@ -9,12 +9,11 @@ from stable_nalu.catalogue.expected import ExpectedRun, covering, is_runnable
 from stable_nalu.catalogue.experiment import Command
 from stable_nalu.catalogue.flags import merged
 from stable_nalu.errors import UsageError
+from stable_nalu.machine import CHECKOUT, tensorboard_root
 from stable_nalu.options import SCRIPTS
-from stable_nalu.training.checkpoint import tensorboard_root
 from stable_nalu.training.command import EXIT_DIVERGED
 from stable_nalu.training.plan import EXIT_REQUEUE
 
-from .job_script import ROOT
 from .progress import State, has_stale_checkpoint, mark_finished, state_of
 from .shard import Shard, how_to_run
 
@@ -41,7 +40,7 @@ def run_command(line: Sequence[str]) -> int:
 
     line: what stands behind `python3`.
     """
-    path = ROOT / line[0]
+    path = CHECKOUT / line[0]
     spec = spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None or not path.exists():
         raise UsageError(f"there is no {path}")

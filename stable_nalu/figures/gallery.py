@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
-import os
 import re
 import sys
 import tempfile
@@ -19,9 +18,9 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from stable_nalu.atomic_file import atomic_text_file
 from stable_nalu.errors import UsageError
-from stable_nalu.reader.export import worker_processes
+from stable_nalu.files import atomic_text_file
+from stable_nalu.machine import CHECKOUT, cores
 from stable_nalu.statistics.summary import PUBLISHED, Estimators
 
 from .entries import all_entries
@@ -31,7 +30,7 @@ from .render import Output, render
 from .source import Source
 from .specimen import USUAL, Extent, write_specimen
 
-FOLDER = Path(__file__).resolve().parents[2] / "docs" / "gallery"
+FOLDER = CHECKOUT / "docs" / "gallery"
 STAMP = "Made-up data, not results."
 COLORS = 96
 """Colours of a PNG of the gallery: few, so that the page stays small."""
@@ -55,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     try:
         csv_dir = Path(args.csv_dir) if args.csv_dir else None
-        processes = worker_processes() or os.cpu_count() or 1
+        processes = cores()
         draw_all(list(all_entries().values()), Path(args.out_dir), csv_dir, processes=processes)
     except UsageError as error:
         sys.stderr.write(f"gallery: error: {error}\n")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from stable_nalu.atomic_file import atomic_text_file
 from stable_nalu.errors import UsageError
+from stable_nalu.files import atomic_text_file
 from stable_nalu.statistics.table_csv import write_table
 
 from .entry import Entry

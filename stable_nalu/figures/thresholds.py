@@ -8,14 +8,14 @@ from pathlib import Path
 import pandas as pd
 
 from stable_nalu.errors import UsageError
+from stable_nalu.machine import CHECKOUT
 from stable_nalu.statistics.setups import Thresholds, read_setups
 
 from .order import plain
 from .parts import Threshold
 from .source import Source
 
-ROOT = Path(__file__).resolve().parents[2]
-SHIPPED = (ROOT / "exp_setups.csv", ROOT / "function_task_static_mse_expectation.csv")
+SHIPPED = (CHECKOUT / "exp_setups.csv", CHECKOUT / "function_task_static_mse_expectation.csv")
 
 
 def run_thresholds(

@@ -18,7 +18,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from stable_nalu.atomic_file import atomic_text_file
 from stable_nalu.errors import UsageError
 from stable_nalu.figures.entry import Series
 from stable_nalu.figures.kinds import matrix, path
@@ -28,13 +27,15 @@ from stable_nalu.figures.product import Context, Product
 from stable_nalu.figures.render import Output, write
 from stable_nalu.figures.source import Source
 from stable_nalu.figures.style import drawing
+from stable_nalu.files import atomic_text_file
+from stable_nalu.machine import save_root, tensorboard_root
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.reader.event_file import EventFileReader
 from stable_nalu.reader.export import write_tables
 from stable_nalu.reader.metric_reader import RunTable
 from stable_nalu.reader.tensorboard_reader import TensorboardReader
 from stable_nalu.reader.two_digits import PairParser
-from stable_nalu.training.checkpoint import load_torch, save_root, tensorboard_root
+from stable_nalu.training.checkpoint import load_torch
 from stable_nalu.training.command import device_of
 from stable_nalu.training.pair_metrics import class_counts
 from stable_nalu.training.pairs import PairRun, PairTask

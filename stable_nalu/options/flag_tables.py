@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from stable_nalu.machine import CHECKOUT
 
 from .flag import Flag
 from .help_text import format_default
 from .script_spec import ScriptSpec
 from .scripts import SCRIPTS
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "flags.md"
+DOCUMENT = CHECKOUT / "docs" / "flags.md"
 BEGIN = "<!-- Generated from stable_nalu/options; rewrite with `make generated`. -->"
 END = "<!-- End of the generated tables. -->"
 _SHORT = {

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from stable_nalu.machine import CHECKOUT
 
 from .scripts import SCRIPTS
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from stable_nalu.layer.registry import LayerEntry
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "README.md"
+DOCUMENT = CHECKOUT / "README.md"
 BEGIN = "<!-- Generated from stable_nalu/layer; rewrite with `make generated`. -->"
 END = "<!-- End of the generated table. -->"
 _TIERS = ("core", "extra")

@@ -2,19 +2,16 @@
 
 import argparse
 import csv
-import os
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from stable_nalu.atomic_file import atomic_text_file
 from stable_nalu.errors import UsageError
+from stable_nalu.files import atomic_text_file
 from stable_nalu.tags import GATE_MEAN_SUFFIX, METRIC, METRIC_TEST, METRIC_VALID
 
 from .metric_reader import RunTable, TensorboardMetricReader
-
-_PROCESS_VARIABLES = ("LSB_DJOB_NUMPROC", "SLURM_CPUS_PER_TASK")
 
 
 @dataclass(frozen=True)
@@ -61,17 +58,6 @@ def add_export_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--strict", action="store_true", help="exit code 1 when a run is skipped or incomplete"
     )
-
-
-def worker_processes() -> int | None:
-    """CPUs that a batch system granted to this job; None outside of one."""
-    for variable in _PROCESS_VARIABLES:
-        text = os.environ.get(variable)
-        if text:
-            if not text.isdecimal() or int(text) < 1:
-                raise UsageError(f"{variable} is not a number of processes: {text!r}")
-            return int(text)
-    return None
 
 
 def open_reader(

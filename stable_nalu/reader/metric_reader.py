@@ -3,7 +3,6 @@
 import logging
 import math
 import multiprocessing
-import os
 import pickle
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -12,6 +11,8 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+from stable_nalu.machine import usable_cores
 
 from .event_file import EventFileReader
 from .run_parser import Columns, MetricParser, RunParser, WeightsParser
@@ -70,7 +71,7 @@ class TensorboardMetricReader:
             if weights_only
             else MetricParser(metric_matcher, step_start, recursive_weight)
         )
-        self._processes = processes or os.cpu_count() or 1
+        self._processes = processes or usable_cores()
         self._progress_bar = progress_bar
         self.problems: list[RunProblem] = []
 

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from stable_nalu.batch.local import usable_cores
 from stable_nalu.batch.work import EXIT_REQUEUE
 from stable_nalu.catalogue.index import find
 from stable_nalu.errors import UsageError
+from stable_nalu.machine import cores
 from stable_nalu.options.kinds import seeds
 from stable_nalu.script import EXIT_INTERRUPTED, exit_code
 
@@ -29,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def obey() -> int:
         if arguments.list:
-            sys.stdout.write(listing(usable_cores(), arguments.data))
+            sys.stdout.write(listing(cores(), arguments.data))
             return 0
         code = _reproduce(arguments) if arguments.key else 0
         if arguments.report and not arguments.dry_run and code in (0, EXIT_PARTLY):
@@ -96,7 +96,7 @@ def _reproduce(arguments: argparse.Namespace) -> int:
         raise UsageError(str(error.args[0])) from None
     space = Workspace(arguments.out, arguments.max_iterations)
     space.use()
-    jobs = arguments.jobs or usable_cores()
+    jobs = arguments.jobs or cores()
     request = Request(experiment, models, space, chosen, jobs, arguments.format)
     check(request)
     if arguments.dry_run:

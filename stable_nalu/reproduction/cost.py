@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 
-from stable_nalu.atomic_file import atomic_text_file
+from stable_nalu.files import atomic_text_file
 from stable_nalu.writer.run_record import RunRecord
 
 

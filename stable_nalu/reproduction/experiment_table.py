@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 from stable_nalu.batch.job_script import JOB_SCRIPTS
 from stable_nalu.catalogue.experiment import Experiment
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.catalogue.papers import PAPERS
+from stable_nalu.machine import CHECKOUT
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "experiments.md"
+DOCUMENT = CHECKOUT / "docs" / "experiments.md"
 BEGIN = "<!-- Generated from stable_nalu/catalogue; rewrite with `make generated`. -->"
 END = "<!-- End of the generated tables. -->"
 

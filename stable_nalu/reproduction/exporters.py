@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from stable_nalu.catalogue.experiment import Model
+from stable_nalu.machine import granted_cores
 from stable_nalu.reader import TensorboardMetricReader
-from stable_nalu.reader.export import ArithmeticMatcher, sequence_reader, worker_processes
+from stable_nalu.reader.export import ArithmeticMatcher, sequence_reader
 from stable_nalu.reader.two_digits import TensorboardMetricTwoDigitMNISTReader
 
 _PAIRS = ("two_digit_mnist", "ST_mnist_labels")
@@ -36,4 +37,4 @@ def exporter_of(model: Model) -> Exporter:
 
 
 def _here(build: Callable[..., TensorboardMetricReader]):
-    return partial(build, processes=worker_processes(), progress_bar=False)
+    return partial(build, processes=granted_cores(), progress_bar=False)

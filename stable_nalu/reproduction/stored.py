@@ -7,13 +7,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stable_nalu.batch.job_script import ROOT
 from stable_nalu.batch.progress import State, state_of
 from stable_nalu.catalogue.expected import ExpectedRun
 from stable_nalu.catalogue.experiment import Experiment, Model
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.errors import UsageError
-from stable_nalu.training.checkpoint import tensorboard_root
+from stable_nalu.machine import CHECKOUT, tensorboard_root
 
 from .cost import Session, add_sessions, read_sessions
 from .tables import runs_of
@@ -21,7 +20,7 @@ from .tables import runs_of
 if TYPE_CHECKING:
     import pandas as pd
 
-DATA = ROOT / "docs" / "reproduction" / "data"
+DATA = CHECKOUT / "docs" / "reproduction" / "data"
 TEST_ERROR = "extrapolation.last"
 OUTCOME = (
     "threshold",

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stable_nalu.batch.job_script import ROOT
 from stable_nalu.batch.shard import how_to_run
 from stable_nalu.catalogue.expected import ExpectedRun, expected_runs
 from stable_nalu.catalogue.experiment import Experiment, Model
+from stable_nalu.machine import CHECKOUT
 from stable_nalu.reader.export import export_csv, open_reader
 
 from .exporters import exporter_of
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _WINDOWS = {"function_task_static_mul_input_size": 15000}
-_SETUPS = (ROOT / "exp_setups.csv", ROOT / "function_task_static_mse_expectation.csv")
+_SETUPS = (CHECKOUT / "exp_setups.csv", CHECKOUT / "function_task_static_mse_expectation.csv")
 FLAT_THRESHOLD = 1e-5
 JUDGED = ("flat", "distributions", "arithmetic", "ranges", "benchmark", "zero.range")
 """Kinds of criterion that can be applied to runs of the arithmetic scripts."""

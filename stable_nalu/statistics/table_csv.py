@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stable_nalu.atomic_file import atomic_text_file
 from stable_nalu.errors import UsageError
+from stable_nalu.files import atomic_text_file
 
 if TYPE_CHECKING:
     import pandas as pd

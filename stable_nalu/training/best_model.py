@@ -5,8 +5,9 @@ from __future__ import annotations
 import torch
 
 from stable_nalu.ensemble import run_state
+from stable_nalu.machine import save_root
 
-from .checkpoint import model_file, save_root, save_torch, write_atomically
+from .checkpoint import model_file, save_torch, write_atomically
 from .session import Session
 from .trainer import LogPoint
 

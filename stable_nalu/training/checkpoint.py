@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import uuid
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -12,19 +11,9 @@ import numpy as np
 import torch
 
 from stable_nalu.errors import UsageError
+from stable_nalu.files import atomic_path
 
 _LONGEST_NAME = 255
-
-
-def save_root() -> Path:
-    """Where models are saved: `SAVE_DIR`, else `save` in the working tree."""
-    return Path(os.environ.get("SAVE_DIR") or Path(__file__).resolve().parents[2] / "save")
-
-
-def tensorboard_root() -> Path:
-    """Where runs are logged: `TENSORBOARD_DIR`, else `tensorboard` in the working tree."""
-    default = Path(__file__).resolve().parents[2] / "tensorboard"
-    return Path(os.environ.get("TENSORBOARD_DIR") or default)
 
 
 def model_file(root: Path, name: str, suffix: str = ".pth") -> Path:
@@ -37,17 +26,10 @@ def model_file(root: Path, name: str, suffix: str = ".pth") -> Path:
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """Let `write` fill a temporary file beside `path`, then rename it over `path`."""
+    """Let `write` fill a temporary file that then takes the place of `path`."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name[-40:]}.{uuid.uuid4().hex}")
-        try:
+        with atomic_path(path, durable=True) as temporary:
             write(temporary)
-            with temporary.open("rb") as file:
-                os.fsync(file.fileno())
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}; set SAVE_DIR elsewhere") from None
 

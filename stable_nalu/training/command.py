@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -12,13 +11,13 @@ from typing import Any
 import torch
 
 from stable_nalu.errors import UsageError
+from stable_nalu.machine import granted_cores, tensorboard_root, usable_cores
 from stable_nalu.options import SCRIPTS, Config, ScriptSpec
 from stable_nalu.options.repeat import argv_of
 from stable_nalu.script import exit_code
 from stable_nalu.writer import ResumePoint, RunFolder, RunRecord, RunWriter
 from stable_nalu.writer.run_folder import WAYS_OUT
 
-from .checkpoint import tensorboard_root
 from .saved_run import plain
 
 LENGTH_AND_LOGGING = frozenset(
@@ -65,9 +64,7 @@ def run_command(
 
 def set_threads(otherwise: int = 1) -> None:
     """Threads of torch: what the scheduler grants, else `otherwise`."""
-    granted = os.environ.get("LSB_DJOB_NUMPROC") or os.environ.get("SLURM_CPUS_PER_TASK")
-    threads = int(granted) if granted and granted.isdigit() else otherwise
-    torch.set_num_threads(max(1, min(threads, os.cpu_count() or 1)))
+    torch.set_num_threads(granted_cores() or min(otherwise, usable_cores()))
 
 
 @contextmanager

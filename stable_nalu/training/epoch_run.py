@@ -10,16 +10,11 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.dataset import IndexLoader
 from stable_nalu.dataset.loader import Batch
+from stable_nalu.machine import save_root
 from stable_nalu.options import Config
 from stable_nalu.tags import DIVERGED, EPOCH
 
-from .checkpoint import (
-    model_file,
-    numpy_rng_state,
-    save_root,
-    save_together,
-    set_numpy_rng_state,
-)
+from .checkpoint import model_file, numpy_rng_state, save_together, set_numpy_rng_state
 from .console import ProgressConsole
 from .interruption import Interruption
 from .observe import TaggedValue

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from stable_nalu.errors import UsageError
+from stable_nalu.machine import cores
 from stable_nalu.options import Config, ScriptSpec
 
 from .command import device_of, memory_errors_as_usage_errors, open_writer, run_command
@@ -20,7 +21,7 @@ from .interruption import Interruption
 from .plan import EPOCHS, StackResult, plan_exit_code, require_folders, unfinished
 from .recorder import Recorder
 from .resume import continued, read_checkpoint, resume_point, saved_states, settle
-from .shards import PlannedRun, granted_cores
+from .shards import PlannedRun
 
 BuildRun = Callable[[Config, dict[str, Any], torch.device], EpochRun]
 
@@ -39,7 +40,7 @@ class EpochScript:
 
     def run(self, argv: Sequence[str] | None = None) -> int:
         """The whole script, on all cores: image networks gain from them."""
-        return run_command(self.name, argv, self._obey, threads=granted_cores())
+        return run_command(self.name, argv, self._obey, threads=cores())
 
     def _obey(self, spec: ScriptSpec, configs: Sequence[Config]) -> int:
         if self.look is not None and configs[0].evaluate is not None:

@@ -11,7 +11,6 @@ import torch
 from stable_nalu.dataset import IndexLoader
 from stable_nalu.dataset.digit_pairs import draw_pair_sets, fold_pairs, hold_out
 from stable_nalu.dataset.images import load_corpus
-from stable_nalu.dataset.images.sources import DATA_FOLDER
 from stable_nalu.dataset.legacy_random import LegacyRandom
 from stable_nalu.dataset.pair_images import Scattered, SideBySide, pair_loader
 from stable_nalu.options import Config
@@ -33,7 +32,7 @@ def build_pair_data(config: Config, device: torch.device, *, scattered: bool) ->
 
     One generator draws the images and, later, their places.
     """
-    folder = Path(config.data_dir) if config.data_dir else DATA_FOLDER
+    folder = Path(config.data_dir) if config.data_dir else None
     corpora = [load_corpus("mnist", config.data_source, part, folder) for part in ("train", "test")]
     folds = fold_pairs(config.operation, config.num_folds, config.seed)
     random = LegacyRandom(config.seed)

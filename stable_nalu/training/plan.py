@@ -7,10 +7,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from stable_nalu.machine import save_root
 from stable_nalu.options import Config, ScriptSpec
 
 from .best_model import BEST_MODELS, BEST_PARAMETERS
-from .checkpoint import model_file, require_writable, save_root
+from .checkpoint import model_file, require_writable
 from .command import EXIT_DIVERGED, check_folder
 from .interruption import Interruption
 from .resume import States, settle

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Mapping
-from pathlib import Path
 
 from stable_nalu.errors import UsageError
-
-
-def results_root() -> Path:
-    """Where results are collected: `RESULTS_DIR`, else `results` in the working tree."""
-    return Path(os.environ.get("RESULTS_DIR") or Path(__file__).resolve().parents[2] / "results")
+from stable_nalu.machine import results_root
 
 
 class ResultFile:

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from stable_nalu.errors import UsageError
+from stable_nalu.machine import save_root
 from stable_nalu.options import ScriptSpec
 from stable_nalu.writer import ResumePoint
 
-from .checkpoint import load_torch, model_file, pending_file, save_root
+from .checkpoint import load_torch, model_file, pending_file
 from .command import run_control
 from .shards import PlannedRun
 

@@ -11,7 +11,6 @@ from typing import Any
 import torch
 
 from stable_nalu.dataset.images import DigitSequences, SequentialDigitDataset
-from stable_nalu.dataset.images.sources import DATA_FOLDER
 from stable_nalu.dataset.images.vision import torchvision
 from stable_nalu.dataset.loader import Batch
 from stable_nalu.layer.torch_cell import TorchCell
@@ -93,7 +92,7 @@ class SequentialRun(EpochRun):
             getattr(config, f"{self.family}_digits"),
             config.seed,
             config.data_source,
-            Path(config.data_dir) if config.data_dir else DATA_FOLDER,
+            Path(config.data_dir) if config.data_dir else None,
             device,
         )
         length = config.interpolation_length

@@ -11,8 +11,9 @@ import torch
 
 from stable_nalu.ensemble import PerRunRandomSource, run_state, stack_models
 from stable_nalu.errors import UsageError
+from stable_nalu.machine import save_root
 
-from .checkpoint import model_file, save_root, save_together, set_numpy_rng_state
+from .checkpoint import model_file, save_together, set_numpy_rng_state
 from .data import Data, build_data
 from .optimizer import load_optimizer_state, optimizer_state
 from .saved_run import damage_as_usage_error, restore_parameters, run_content

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from stable_nalu.machine import cores
 from stable_nalu.options import Config, ScriptSpec
 
 STACKED_INPUTS = 4096
@@ -39,15 +39,6 @@ class PlannedRun:
         return (self.stack_runs + RUNS_OF_AN_ITERATION) * (self.config.max_iterations + 1)
 
 
-def granted_cores() -> int:
-    """Cores that the scheduler grants, else those this process may use."""
-    for variable in ("LSB_DJOB_NUMPROC", "SLURM_CPUS_PER_TASK"):
-        value = os.environ.get(variable, "")
-        if value.isdigit() and int(value) > 0:
-            return int(value)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def worker_count(runs: Sequence[PlannedRun]) -> int:
     """Processes to use: `--workers`, else one a core as long as there is work for it.
 
@@ -57,7 +48,7 @@ def worker_count(runs: Sequence[PlannedRun]) -> int:
     if first.workers is not None:
         return min(first.workers, len(runs))
     work = sum(run.config.max_iterations + 1 for run in runs)
-    return max(1, min(granted_cores(), len(runs), work // WORK_OF_A_PROCESS))
+    return max(1, min(cores(), len(runs), work // WORK_OF_A_PROCESS))
 
 
 def shards(spec: ScriptSpec, runs: Sequence[PlannedRun], workers: int) -> list[list[PlannedRun]]:

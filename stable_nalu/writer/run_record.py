@@ -10,7 +10,8 @@ from importlib import metadata
 from pathlib import Path
 
 import stable_nalu
-from stable_nalu.atomic_file import atomic_text_file
+from stable_nalu.files import atomic_text_file
+from stable_nalu.machine import CHECKOUT
 
 RECORD_NAME = ".run.json"
 NOT_RECORDED = "(not recorded)"
@@ -108,10 +109,9 @@ def _versions() -> dict[str, str | None]:
 @functools.cache
 def _git_revision() -> str | None:
     """Commit of the checkout that holds the package, with `-dirty` for local changes."""
-    root = Path(__file__).resolve().parents[2]
-    if not (root / ".git").exists():
+    if not (CHECKOUT / ".git").exists():
         return None
-    command = ["git", "-C", str(root), "describe", "--always", "--abbrev=40", "--dirty"]
+    command = ["git", "-C", str(CHECKOUT), "describe", "--always", "--abbrev=40", "--dirty"]
     try:
         return subprocess.run(
             [*command, "--match="], capture_output=True, text=True, check=True, timeout=10

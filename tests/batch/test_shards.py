@@ -10,7 +10,7 @@ from stable_nalu.batch.progress import MARKER, State, count, mark_finished, stat
 from stable_nalu.batch.shard import how_to_run, shards
 from stable_nalu.batch.work import pending
 from stable_nalu.errors import UsageError
-from stable_nalu.training.checkpoint import tensorboard_root
+from stable_nalu.machine import tensorboard_root
 from stable_nalu.writer.run_folder import RunFolder
 from stable_nalu.writer.run_record import RunRecord
 

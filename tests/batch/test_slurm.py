@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from stable_nalu.batch.job_script import ROOT
 from stable_nalu.batch.work import run_command
+from stable_nalu.machine import CHECKOUT
 from tests.batch.slurm_cluster import NoClusterError, running_cluster
 
 SCRIPT = "lfs_batch_jobs/single_layer_task/neurips_2021/sltr-in2.sh"
@@ -38,7 +38,7 @@ def batch(root, *words, **environment):
     where = {"TENSORBOARD_DIR": str(root / "tensorboard"), "SAVE_DIR": str(root / "save")}
     done = subprocess.run(
         ["bash", SCRIPT, *WORDS, "--log-dir", str(root / "logs"), *words],
-        cwd=ROOT,
+        cwd=CHECKOUT,
         env={**os.environ, **where, "PYTHON": sys.executable, **environment},
         capture_output=True,
         text=True,

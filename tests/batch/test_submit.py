@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from stable_nalu.batch import command
-from stable_nalu.batch.job_script import ROOT
+from stable_nalu.machine import CHECKOUT
 
 RECORDER = """#!{python}
 import json, sys
@@ -78,7 +78,7 @@ def test_lsf_gets_the_job_on_standard_input(record, tmp_path, capsys):
     assert submit(tmp_path, "0", "49", "--scheduler", "lsf", "--model", "realnpu_modified") == 0
     words, text = record("bsub")
     assert words == []
-    assert text == LSF_JOB.format(root=ROOT, logs=tmp_path / "logs", script=SCRIPT)
+    assert text == LSF_JOB.format(root=CHECKOUT, logs=tmp_path / "logs", script=SCRIPT)
     assert "Job <7> is submitted" in capsys.readouterr().out
 
 
@@ -116,7 +116,7 @@ def test_an_unknown_entry_of_a_site_file_is_refused(tmp_path, capsys):
 def test_a_script_says_what_it_would_do():
     words = ["0", "4", "--model", "nru", "--dry-run"]
     environment = {**os.environ, "PYTHON": sys.executable}
-    script = ROOT / "lfs_batch_jobs" / f"{SCRIPT}.sh"
+    script = CHECKOUT / "lfs_batch_jobs" / f"{SCRIPT}.sh"
     done = subprocess.run(
         ["bash", script, *words], capture_output=True, text=True, check=True, env=environment
     )

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from stable_nalu.batch.job_script import ROOT
+from stable_nalu.machine import CHECKOUT
 
 SHARD = """#!{python}
 import signal, sys, time
@@ -29,7 +29,7 @@ exit 0
 def job(tmp_path):
     """A project whose shards only wait; the result starts the wrapper in it."""
     (tmp_path / "lfs_batch_jobs").mkdir()
-    shutil.copy(ROOT / "lfs_batch_jobs" / "run.sh", tmp_path / "lfs_batch_jobs")
+    shutil.copy(CHECKOUT / "lfs_batch_jobs" / "run.sh", tmp_path / "lfs_batch_jobs")
 
     def start(code=75, state="RUNNING", seconds=60, early=False, **environment):
         trap = "" if early else "signal.signal(signal.SIGTERM, stop)"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from stable_nalu import machine
 from stable_nalu.training import loss
 from tests.experiments.scripts import load_script, read, run, run_names, saved
 
@@ -217,7 +218,7 @@ def test_a_resumed_run_keeps_a_better_model():
 
 
 def test_threads_are_those_that_a_batch_system_grants(monkeypatch):
-    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    monkeypatch.setattr(machine, "usable_cores", lambda: 4)
     for name, value, expected in (
         ("LSB_DJOB_NUMPROC", "2", 2),
         ("SLURM_CPUS_PER_TASK", "3", 3),

@@ -169,12 +169,11 @@ def test_an_interrupted_export_leaves_the_old_file(runs, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("variable", ["LSB_DJOB_NUMPROC", "SLURM_CPUS_PER_TASK"])
-def test_granted_processes(runs, tmp_path, monkeypatch, capsys, variable):
+def test_granted_processes(runs, tmp_path, monkeypatch, variable):
     monkeypatch.setenv(variable, "1")
     assert export(runs, tmp_path / "out.csv") == 0
     monkeypatch.setenv(variable, "many")
-    assert export(runs, tmp_path / "out.csv") == 2
-    assert f"{variable} is not a number of processes: 'many'" in capsys.readouterr().err
+    assert export(runs, tmp_path / "out.csv") == 0
 
 
 def test_from_a_bare_checkout(runs, tmp_path):

@@ -15,10 +15,8 @@ from stable_nalu.training.checkpoint import (
     model_file,
     numpy_rng_state,
     require_writable,
-    save_root,
     save_torch,
     set_numpy_rng_state,
-    tensorboard_root,
     write_atomically,
 )
 
@@ -128,16 +126,6 @@ def test_broken_files_are_said_in_one_line(tmp_path, content):
 def test_a_missing_file(tmp_path):
     with pytest.raises(UsageError, match="--load-checkpoint: there is no checkpoint"):
         load_torch(tmp_path / "run.pth")
-
-
-def test_roots_come_from_the_environment(monkeypatch, tmp_path):
-    assert save_root() == tmp_path / "save"
-    assert tensorboard_root() == tmp_path / "tensorboard"
-    for name in ("SAVE_DIR", "TENSORBOARD_DIR"):
-        monkeypatch.setenv(name, "")
-    checkout = Path(__file__).resolve().parents[2]
-    assert save_root() == checkout / "save"
-    assert tensorboard_root() == checkout / "tensorboard"
 
 
 def test_the_global_numpy_generator_goes_through_a_file(tmp_path):

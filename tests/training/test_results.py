@@ -4,7 +4,7 @@ import math
 import pytest
 
 from stable_nalu.errors import UsageError
-from stable_nalu.training.results import ResultFile, results_root
+from stable_nalu.training.results import ResultFile
 
 
 def test_records_are_appended_one_a_line(tmp_path, monkeypatch):
@@ -23,9 +23,3 @@ def test_a_root_that_cannot_be_written_is_refused_at_once(tmp_path, monkeypatch)
     monkeypatch.setenv("RESULTS_DIR", str(tmp_path / "file"))
     with pytest.raises(UsageError, match=r"cannot write .*runs\.ndjson: .*RESULTS_DIR"):
         ResultFile("runs")
-
-
-def test_default_root_is_in_the_working_tree(monkeypatch):
-    monkeypatch.delenv("RESULTS_DIR")
-    assert results_root().name == "results"
-    assert (results_root().parent / "stable_nalu").is_dir()

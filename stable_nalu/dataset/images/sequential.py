@@ -13,7 +13,7 @@ from stable_nalu.dataset.loader import Batch, Index, IndexLoader
 
 from .corpus import ImageCorpus
 from .pixels import PixelTable
-from .sources import DATA_FOLDER, load_subset
+from .sources import load_subset
 
 OPERATIONS: dict[str, Callable[..., np.ndarray]] = {
     "cumsum": np.cumsum,
@@ -124,7 +124,7 @@ class SequentialDigitDataset:
         digits: Sequence[int] = ALL_DIGITS,
         seed: int | None = None,
         source: str | None = None,
-        folder: Path = DATA_FOLDER,
+        folder: Path | None = None,
         device: torch.device | None = None,
     ):
         if operation not in OPERATIONS:

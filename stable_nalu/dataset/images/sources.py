@@ -20,12 +20,10 @@ import numpy as np
 import torch
 
 from stable_nalu.errors import UsageError
+from stable_nalu.machine import image_root
 
 from .corpus import ImageCorpus
 from .vision import torchvision
-
-DATA_FOLDER = Path(__file__).resolve().parents[1] / "data"
-"""Where images are stored unless a command says otherwise."""
 
 SIZES = {"mnist": 28, "svhn": 32}
 DIGITS = "digits"
@@ -37,7 +35,7 @@ BRIGHTEST_DIGIT = 16
 
 
 @cache
-def load_corpus(family: str, source: str, split: str, folder: Path = DATA_FOLDER) -> ImageCorpus:
+def load_corpus(family: str, source: str, split: str, folder: Path | None = None) -> ImageCorpus:
     """The images of one split, `train` or `test`; loaded once a process.
 
     family: `mnist` or `svhn`, which says what shape the images have.
@@ -47,10 +45,10 @@ def load_corpus(family: str, source: str, split: str, folder: Path = DATA_FOLDER
         return _load_digits(SIZES[family], split, coloured=family == "svhn")
     if source != family:
         raise ValueError(f"{source!r} is not a source of {family} images")
-    return {"mnist": _load_mnist, "svhn": _load_svhn}[family](split, folder)
+    return {"mnist": _load_mnist, "svhn": _load_svhn}[family](split, folder or image_root())
 
 
-def load_subset(family: str, source: str, subset: str, folder: Path = DATA_FOLDER) -> ImageCorpus:
+def load_subset(family: str, source: str, subset: str, folder: Path | None = None) -> ImageCorpus:
     """The images of `train`, `valid` or `test`, the second taken from the end of the first."""
     if subset == "test":
         return load_corpus(family, source, "test", folder)

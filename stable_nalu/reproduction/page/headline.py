@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stable_nalu.batch.job_script import ROOT
 from stable_nalu.catalogue.index import find
 from stable_nalu.catalogue.published import Published, published
+from stable_nalu.machine import CHECKOUT
 from stable_nalu.statistics.intervals import Estimate, difference, wilson
 
 from ..compare import Comparison, compare
@@ -19,7 +19,7 @@ from .drawing import Mark, panel
 
 NOT_RUN = "not run"
 HEAD = ("claim", "published", "here", "intervals")
-README = ROOT / "README.md"
+README = CHECKOUT / "README.md"
 BEGIN = "<!-- Generated from docs/reproduction/data; rewrite with `make generated`. -->"
 END = "<!-- End of the generated results. -->"
 

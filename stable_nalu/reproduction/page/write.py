@@ -6,9 +6,9 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from stable_nalu.atomic_file import atomic_text_file
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.errors import UsageError
+from stable_nalu.files import atomic_text_file
 
 from ..stored import DATA, stored_keys
 from . import headline, html, markdown

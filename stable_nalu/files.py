@@ -1,0 +1,59 @@
+"""The one way in which the project writes a file: whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+STREAMS = ("-", "/dev/stdout")
+"""Names of standard output, which is written to as it is."""
+
+
+@contextmanager
+def atomic_path(path: Path, *, durable: bool = False) -> Iterator[Path]:
+    """Yield a path beside `path` to fill; on success that file takes the place of `path`.
+
+    When the block raises, `path` keeps its old content and the new file is removed. A symbolic
+    link stays one, and the file behind it is written. Raises OSError for a device or a folder.
+
+    Args:
+        path: the file to write; its folder is made.
+        durable: whether the content must be on the disk before the old file is given up.
+    """
+    target = path.resolve()
+    if target.exists() and not target.is_file():
+        kind = "a folder" if target.is_dir() else "a device"
+        raise OSError(errno.EINVAL, f"it is {kind}, not a file", str(path))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(f".{target.name[-40:]}.{uuid.uuid4().hex}")
+    try:
+        yield temporary
+        if durable:
+            with temporary.open("rb") as file:
+                os.fsync(file.fileno())
+        if target.exists():
+            shutil.copymode(target, temporary)
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_text_file(path: Path) -> Iterator[TextIO]:
+    """Open a text file that takes the place of `path` on success, as `atomic_path` does.
+
+    Line ends are written as given. `-` and `/dev/stdout` are standard output.
+    """
+    if str(path) in STREAMS:
+        yield sys.stdout
+        sys.stdout.flush()
+        return
+    with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        yield file
