@@ -13,9 +13,9 @@ from tensorboardX.proto.event_pb2 import Event  # pyright: ignore[reportAttribut
 from tensorboardX.proto.summary_pb2 import Summary  # pyright: ignore[reportAttributeAccessIssue]
 from tensorboardX.record_writer import RecordWriter
 
-from stable_nalu.figures.catalogue import find
-from stable_nalu.figures.specimen import Extent, write_specimen
+from stable_nalu.figures.entries import find
 from stable_nalu.training.script import run_script
+from tests.figures.specimen import Extent, write_specimen
 
 from .clock import in_turn, spent
 from .ensemble import NMU, SINGLE_LAYER_RANGES

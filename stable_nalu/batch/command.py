@@ -8,8 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from stable_nalu.catalogue.expected import is_runnable
-from stable_nalu.catalogue.experiment import Model
+from stable_nalu.catalogue.experiment import Model, is_runnable
 from stable_nalu.errors import UsageError
 from stable_nalu.machine import CHECKOUT, cores, tensorboard_root
 from stable_nalu.script import exit_code

@@ -6,8 +6,7 @@ import difflib
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from stable_nalu.catalogue.experiment import Experiment, Model, Resources, named
-from stable_nalu.catalogue.flags import words
+from stable_nalu.catalogue.experiment import Experiment, Model, Resources, named, words
 from stable_nalu.catalogue.index import EXPERIMENTS, find
 from stable_nalu.errors import UsageError
 from stable_nalu.machine import CHECKOUT

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from pathlib import Path
 
-from stable_nalu.catalogue.expected import ExpectedRun
+from stable_nalu.catalogue.experiment import ExpectedRun
 from stable_nalu.errors import UsageError
 from stable_nalu.files import atomic_text_file
 from stable_nalu.machine import save_root

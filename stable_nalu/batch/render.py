@@ -9,8 +9,7 @@ import re
 import shlex
 from collections.abc import Sequence
 
-from stable_nalu.catalogue.experiment import Model, Resources
-from stable_nalu.catalogue.flags import seeds_text
+from stable_nalu.catalogue.experiment import Model, Resources, seeds_text
 
 from .job_script import JobScript
 from .shard import shards

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from stable_nalu.catalogue.expected import ExpectedRun, covering, is_runnable
-from stable_nalu.catalogue.experiment import Command
-from stable_nalu.catalogue.flags import merged
+from stable_nalu.catalogue.experiment import Command, ExpectedRun, covering, is_runnable, merged
 from stable_nalu.errors import UsageError
 from stable_nalu.machine import tensorboard_root
 from stable_nalu.options import SCRIPTS

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from .experiment import Variant
-from .flags import Flags, flags
+from .experiment import Flags, Variant, flags
 from .ranges import (
     DISTRIBUTION_RANGES,
     EXTRAPOLATION_RANGES,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stable_nalu.catalogue.expected import is_runnable
-from stable_nalu.catalogue.experiment import Experiment
+from stable_nalu.catalogue.experiment import Experiment, is_runnable
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.duration import duration
 from stable_nalu.papers import STUDIES

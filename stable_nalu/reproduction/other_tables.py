@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stable_nalu.catalogue.experiment import Experiment, Model
-from stable_nalu.catalogue.flags import words
+from stable_nalu.catalogue.experiment import Experiment, Model, words
 from stable_nalu.training.checkpoint import model_file
 
 from .tables import runs_of

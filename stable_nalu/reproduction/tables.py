@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stable_nalu.batch.shard import how_to_run
-from stable_nalu.catalogue.expected import ExpectedRun, expected_runs
-from stable_nalu.catalogue.experiment import Experiment, Model
+from stable_nalu.catalogue.experiment import ExpectedRun, Experiment, Model, expected_runs
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.reader.export import export_csv, open_reader
 

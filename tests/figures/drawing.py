@@ -1,12 +1,11 @@
 """What tests of figures share: rendering without files being written, and reading a drawing."""
 
-from stable_nalu.figures.catalogue import find
-from stable_nalu.figures.product import Context
-from stable_nalu.figures.render import renderer
+from stable_nalu.figures.entries import find
+from stable_nalu.figures.entry import Context
 from stable_nalu.figures.source import Source
-from stable_nalu.figures.specimen import SMALL, write_specimen
 from stable_nalu.statistics.reduce import SPARSITY, TEST, VALIDATION
 from stable_nalu.statistics.summary import Estimators
+from tests.figures.specimen import SMALL, write_specimen
 
 FAST = Estimators("frozen", "scaled")
 
@@ -18,7 +17,7 @@ def products(key, folder, make=True):
         write_specimen(entry, folder, SMALL)
     source = Source(folder, entry.folders)
     context = Context(entry.key, entry.series, source, estimators=FAST)
-    return [renderer(part)(part, context) for part in entry.parts], source
+    return [part.render(context) for part in entry.parts], source
 
 
 def by_gid(axes, gid):

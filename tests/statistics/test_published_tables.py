@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from stable_nalu.figures.kinds.table import cell
-from stable_nalu.figures.order import NAC_MUL, NAC_MUL_NMU
-from stable_nalu.figures.thresholds import SHIPPED
+from stable_nalu.figures.runs import SHIPPED
+from stable_nalu.figures.style import NAC_MUL, NAC_MUL_NMU
 from stable_nalu.statistics.display_names import MODELS
 from stable_nalu.statistics.from_files import Judgement, judge_runs, summarize_runs
 from stable_nalu.statistics.intervals import wilson

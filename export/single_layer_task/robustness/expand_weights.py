@@ -25,8 +25,8 @@ def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
 
 def expand(args: argparse.Namespace) -> None:
     """Read, choose, name, write."""
+    from stable_nalu.figures.kinds.distances import LAST_STEP, expanded
     from stable_nalu.figures.render import write_numbered
-    from stable_nalu.figures.solutions import LAST_STEP, expanded
 
     path = Path(args.csv)
     out = Path(args.csv_out or path.with_name(f"{path.stem}_expanded_100K_step.csv"))

@@ -6,8 +6,9 @@ from stable_nalu.catalogue.ranges import INTERPOLATION_ORDER
 from stable_nalu.papers import MISTRY_2022_PRIMER, MISTRY_2022_ROBUST
 from stable_nalu.statistics.display_names import MODELS
 
-from ..entry import Entry, Series
-from ..parts import Panels, Runs, Surface, Table, Threshold
+from ..entry import Entry, Runs, Threshold
+from ..kinds import Panels, Surface, Table
+from ..source import Series
 
 # Simulated thresholds, as in the primer, when their file is beside the exported ones.
 BENCHMARK = Threshold(flat=1e-5, file="eps_thrs_sltr", by_input_size=True)
@@ -43,7 +44,6 @@ def _panels(operation: str) -> Panels:
         stem="{key}_op-" + operation,
         runs=RUNS,
         x_label="Interpolation range",
-        success="Extrapolation range success rate",
     )
 
 

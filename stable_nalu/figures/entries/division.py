@@ -5,8 +5,9 @@ from __future__ import annotations
 from stable_nalu.catalogue.ranges import INTERPOLATION_ORDER
 from stable_nalu.papers import MISTRY_2022_DIVISION
 
-from ..entry import Entry, Series
-from ..parts import GoldErrors, Panels, Runs, Threshold
+from ..entry import Entry, Runs, Threshold
+from ..kinds import GoldErrors, Panels
+from ..source import Series
 
 SINGLE = Threshold(flat=1e-5)
 MIXED_SIGNS = (
@@ -281,8 +282,6 @@ def _distributions(inputs: int, number: str) -> Entry:
             expected=SAMPLED,
         ),
         x_label="Interpolation range",
-        success="Extrapolation range success rate",
-        half_open=False,
     )
     series = {
         "Real NPU (modified)": _either(f"{folder}/realnpu_modified", f"{folder}/realnpu"),

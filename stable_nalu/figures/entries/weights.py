@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from stable_nalu.papers import MISTRY_2022_DIVISION, MISTRY_2022_ROBUST
 
-from ..entry import Entry, Series
-from ..parts import Path
+from ..entry import Entry
+from ..kinds import Path
+from ..source import Series
 
 LAST_LAYER = (("label2out.w0", "label2out.w1"),)
 MODULE = (("weights.w0", "weights.w1"), ("gate.g0", "gate.g1"))

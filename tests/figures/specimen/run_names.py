@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from itertools import product
 
+from stable_nalu.figures.entry import Entry, Runs
+from stable_nalu.figures.source import Series
+from stable_nalu.figures.style import NALU_SHARED
 from stable_nalu.statistics.display_names import MODELS
-
-from ..entry import Entry, Series
-from ..order import NALU_SHARED
-from ..parts import Runs
 
 _NUMBER = re.compile(r"-?[\d.]+(?:e-?\d+)?")
 _CODES = {label: code for code, label in MODELS.items()} | {

@@ -8,8 +8,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from ..entry import Entry
-from ..parts import Part
+from stable_nalu.figures.entry import Entry, Part
 
 Frames = dict[str, pd.DataFrame]
 _STATES = ("train", "valid", "test")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stable_nalu.catalogue.flags import flags, gathered, merged, seeds_text, words
+from stable_nalu.catalogue.experiment import flags, gathered, merged, seeds_text, words
 from stable_nalu.options.kinds import seeds
 
 

@@ -10,10 +10,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from stable_nalu.statistics.reduce import SPARSITY, TEST, VALIDATION
-
-from ..entry import Entry, Series
-from ..parts import (
+from stable_nalu.figures.entry import Entry, Part, Runs
+from stable_nalu.figures.kinds import (
     Bars,
     Curves,
     Distances,
@@ -22,15 +20,16 @@ from ..parts import (
     Histogram,
     Matrix,
     Panels,
-    Part,
-    Runs,
     Scatter,
     Successes,
     Surface,
     Table,
     Violin,
 )
-from ..parts import Path as PathPart
+from stable_nalu.figures.kinds import Path as PathPart
+from stable_nalu.figures.source import Series
+from stable_nalu.statistics.reduce import SPARSITY, TEST, VALIDATION
+
 from . import others
 from .run_names import run_fields, run_name, sequence_name
 

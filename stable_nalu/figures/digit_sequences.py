@@ -1,4 +1,4 @@
-"""Runs of the sequence tasks: one row a run and test length, judged against a reference network."""
+"""Runs of the sequence tasks: one row per run and test length, judged by a reference network."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stable_nalu.errors import UsageError
 from stable_nalu.statistics.reduce import SPARSITY, TEST, VALIDATION, best_row
 from stable_nalu.statistics.thresholds.sequential import from_reference
 
-from .parts import Reference, Runs
+from .entry import Reference, Runs
 from .source import Source, numeric, read_csv, with_names
 
 SEQUENCE_VALIDATION = "metric.valid.mse"
@@ -21,15 +21,15 @@ _TEST = re.compile(r"metric\.test\.extrapolation\.(\d+)\.mse")
 
 
 def lengths(table: pd.DataFrame) -> dict[int, str]:
-    """Test length -> column, in ascending order."""
+    """Return the column of every test length, in ascending order."""
     found = {int(m[1]): column for column in table if (m := _TEST.fullmatch(str(column)))}
     return dict(sorted(found.items()))
 
 
 def reference_thresholds(reference: Reference, last: int, source: Source) -> Mapping[int, float]:
-    """Threshold of every length: what the reference networks reach, and a bit.
+    """Return the threshold of every length: a 99 % bound on the errors of reference networks.
 
-    last: rows at the end of a run that its best one is among.
+    last: number of rows at the end of a run that its best one is among.
     """
     path = source.find(reference.files)
     if path is None:
@@ -61,7 +61,7 @@ def reference_thresholds(reference: Reference, last: int, source: Source) -> Map
 def judged_rows(
     rows: pd.DataFrame, thresholds: Mapping[int, float], spec: Runs, source: Source
 ) -> list[pd.DataFrame]:
-    """Rows of every length, in the columns of the arithmetic tasks, with its threshold."""
+    """Return the rows of every length, in the columns of the arithmetic tasks, with thresholds."""
     tables = []
     for length, column in lengths(rows).items():
         threshold = thresholds.get(length, np.nan)

@@ -1,12 +1,13 @@
-"""The arithmetic data set over ranges: noise, losses and gates of the multiplication unit."""
+"""Robustness of multiplication units: the arithmetic data set over ranges, trained weights."""
 
 from __future__ import annotations
 
 from stable_nalu.catalogue.ranges import INTERPOLATION_ORDER
 from stable_nalu.papers import MISTRY_2022_ROBUST
 
-from ..entry import Entry, Series
-from ..parts import Panels, Runs, Threshold
+from ..entry import Entry, Runs, Threshold
+from ..kinds import Distances, Panels
+from ..source import Series
 
 RUNS = Runs(
     x="interpolation.range",
@@ -34,13 +35,12 @@ def _key(key: str, number: str, shows: str, series: dict[str, tuple[str, ...]]) 
         stem="{key}",
         runs=RUNS,
         x_label="Interpolation range",
-        success="Extrapolation range success rate",
     )
     found = tuple(Series(files, label) for label, files in series.items())
     return Entry(key, MISTRY_2022_ROBUST, number, shows, (part,), found)
 
 
-ENTRIES = (
+_RANGES = (
     _key(
         "fts-snmu-noise-ranges",
         "Figure 5",
@@ -115,5 +115,43 @@ ENTRIES = (
             "nmu (mape)": (f"{_FOLDER}/FTS_nau-nmu-mape",),
             "snmu (mape)": (f"{_FOLDER}/FTS_nau-snmu-mape",),
         },
+    ),
+)
+
+DISTRIBUTIONS = {
+    "truncated-normal-0-1--5-5": "truncated normal [-5,5]",
+    "uniform-1-2": "uniform [1,2]",
+    "uniform--2--1": "uniform [-2,-1]",
+    "exponential-500-0-0": "exponential 500",
+}
+"""Base name of the exported weights -> training distribution."""
+
+
+def _series(base: str) -> Series:
+    """Return the step that was cut out of an export, or the export itself."""
+    return Series((f"{base}_expanded_100K_step", base), DISTRIBUTIONS[base])
+
+
+ENTRIES = (
+    *_RANGES,
+    *(
+        Entry(
+            f"robustness-{base}",
+            MISTRY_2022_ROBUST,
+            "",
+            f"Distance to the exact weights by configuration, {text}",
+            (Distances(stem=f"{base}_ci", by="configuration"),),
+            (_series(base),),
+            published=base,
+        )
+        for base, text in DISTRIBUTIONS.items()
+    ),
+    Entry(
+        "robustness-distributions",
+        MISTRY_2022_ROBUST,
+        "",
+        "Distance to the exact weights by training distribution",
+        (Distances(stem="distributions_violin", by="distribution"),),
+        tuple(_series(base) for base in DISTRIBUTIONS),
     ),
 )
