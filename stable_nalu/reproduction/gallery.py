@@ -6,7 +6,9 @@ The page names every other figure with the command that makes it.
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import io
 import re
 import shutil
 import sys
@@ -106,7 +108,8 @@ def draw(entry: Entry, folder: Path, data: Path = DATA) -> list[str]:
     output = Output(folder, ("png",), dpi=DPI, side=False)
     exact = folder / f"{entry.series[0].files[0]}.csv" if computed(entry) and entry.series else None
     if exact is not None:
-        small_divisors.main(["--csv-out", str(exact)])
+        with contextlib.redirect_stdout(io.StringIO()):
+            small_divisors.main(["--csv-out", str(exact)])
     elif not computed(entry):
         source = KeptRuns(Path(), entry.folders, tables=tables_of(entry, data))
     render(entry, Context(entry.key, entry.series, source), output)

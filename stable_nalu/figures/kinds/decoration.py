@@ -137,7 +137,7 @@ def footnote(figure: Figure, *sentences: str) -> None:
         above = max(above, share + pixels / figure.bbox.height + 0.15 / height)
     engine = figure.get_layout_engine()
     if isinstance(engine, ConstrainedLayoutEngine):
-        engine.set(rect=(0, above, 1, 1 - above))
+        engine.set(rect=(0, above, 1, 0.99 - above))
     write_note(figure, lines, height)
 
 

@@ -73,6 +73,5 @@ def draw(part: GoldErrors, context: Context, table: pd.DataFrame, absent: tuple[
         axes.set_xlabel("Range that inputs are sampled from")
     grid[0].set_ylabel("Mean squared test error")
     legend(figure, Bottom(shown, {}, absent, "", "", lines=True))
-    note = "Computed with the weights that solve the task exactly. A module without a marker: 0."
-    footnote(figure, note)
+    footnote(figure, "Computed in float32 with the weights that solve the task exactly: no runs.")
     return figure

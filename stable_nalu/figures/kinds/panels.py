@@ -43,8 +43,8 @@ STATS = {
 """Column -> its name in the table of plain moments."""
 
 EXPLAINED = (
-    "Bars: 95 % intervals. Below the panels, by series: runs that failed, and solved runs behind "
-    "each mean. Hollow: no interval. ×, –: no run."
+    "Bars: 95 % intervals. Below: runs that failed, and solved runs behind each mean. "
+    "Hollow: no interval. ×, –: no run."
 )
 
 
