@@ -21,7 +21,7 @@ from tqdm import tqdm
 from stable_nalu.errors import UsageError
 from stable_nalu.files import atomic_text_file
 from stable_nalu.machine import CHECKOUT, cores
-from stable_nalu.statistics.summary import PUBLISHED, Estimators
+from stable_nalu.statistics.estimators import PUBLISHED, Estimators
 
 from .entries import all_entries
 from .entry import PAPERS, Entry
