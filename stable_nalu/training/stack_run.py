@@ -6,16 +6,16 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 
 from stable_nalu import native
+from stable_nalu.machine import keep_freed_memory
 from stable_nalu.options import ScriptSpec
 
 from .best_model import BestModel
 from .command import device_of, memory_errors_as_usage_errors, open_writer
-from .compiled import CompiledStep
-from .compiled_errors import CompiledErrors
+from .compiled.errors import CompiledErrors
+from .compiled.step import CompiledStep
 from .console import Console, View, print_outcome, print_parameters
 from .evaluation import EVALUATION_ROWS
 from .interruption import Interruption
-from .memory import keep_freed_memory
 from .plan import StackResult
 from .recorder import Recorder
 from .resume import ITERATED, read_checkpoint, resume_point, settle
