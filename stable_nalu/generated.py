@@ -13,13 +13,13 @@ from pathlib import Path
 from stable_nalu.batch.generated_files import batch_files
 from stable_nalu.files import atomic_text_file
 from stable_nalu.options import flag_tables, layer_table
-from stable_nalu.reproduction import experiment_table
+from stable_nalu.reproduction import listing
 from stable_nalu.reproduction.page import headline
 
 GENERATED: dict[Path, Callable[[str], str]] = {
     flag_tables.DOCUMENT: flag_tables.refreshed,
     headline.README: lambda text: headline.refreshed(layer_table.refreshed(text)),
-    experiment_table.DOCUMENT: experiment_table.refreshed,
+    listing.DOCUMENT: listing.refreshed,
     **batch_files(),
 }
 """Path -> function from the file's present text to what it should be."""
