@@ -6,7 +6,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from stable_nalu.training.sequential_digits import SVHN  # noqa: E402
+from stable_nalu.training.epochs.sequential_digits import SVHN  # noqa: E402
 
 
 def main(argv: Sequence[str] | None = None) -> int:

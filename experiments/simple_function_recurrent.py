@@ -6,7 +6,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from stable_nalu.training.sequence import TASK  # noqa: E402
+from stable_nalu.training.recurrent.sums import TASK  # noqa: E402
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from stable_nalu.catalogue.experiment import Experiment, Model
 from stable_nalu.catalogue.flags import words
-from stable_nalu.training.checkpoint import model_file
+from stable_nalu.training.saved.checkpoint import model_file
 
 from .tables import runs_of
 from .workspace import Workspace

@@ -21,7 +21,7 @@ from stable_nalu.ensemble import PerRunRandomSource
 from stable_nalu.ensemble.noise import NoiseFeed, RecordingRandomSource, ReplayingRandomSource
 from stable_nalu.functional.product import tracing
 
-from .step import StepResult, TrainingStep
+from .step.step import StepResult, TrainingStep
 from .unroll import UnrollingError, unrolled
 
 Graph = Callable[..., Sequence[torch.Tensor]]

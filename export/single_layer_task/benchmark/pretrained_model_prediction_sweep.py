@@ -19,7 +19,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         import pandas as pd
 
         from stable_nalu.statistics.table_csv import write_plain_frame
-        from stable_nalu.training import prediction_sweep
+        from stable_nalu.training.arithmetic import prediction_sweep
 
         if others:
             raise UsageError("one model at a time: give every flag one value")
