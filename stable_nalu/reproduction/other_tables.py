@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,10 +25,24 @@ _SURFACES = {
 
 @dataclass(frozen=True)
 class OtherTable:
-    """line: what stands behind `python3`. source: the saved model that it reads, if any."""
+    """A script below `export/` with its words, and the function that is its body.
 
-    line: list[str]
+    source: the saved model that the script reads, if any.
+    """
+
+    script: str
+    words: list[str]
+    body: Callable[[list[str]], int]
     source: Path | None = None
+
+    @property
+    def line(self) -> list[str]:
+        """Return the words behind `python3`."""
+        return [self.script, *self.words]
+
+    def write(self) -> None:
+        """Write the table in this process."""
+        self.body(self.words)
 
 
 def other_tables(
@@ -37,10 +51,10 @@ def other_tables(
     """Those of an experiment, whether or not what they read is there."""
     if experiment.key == "divBy0_gold_test_errors":
         path = space.csv / "divBy0_test_errors.csv"
-        return [OtherTable([_SMALL_DIVISORS, "--csv-out", str(path)])]
+        return [OtherTable(_SMALL_DIVISORS, ["--csv-out", str(path)], _write_small_divisors)]
     if experiment.key == "surface-mul":
         folder = ["--csv-save-folder", str(space.csv / "2d-surface-plots" / "csvs")]
-        exact = OtherTable([_SWEEP, "--gold-outputs", *folder])
+        exact = OtherTable(_SWEEP, ["--gold-outputs", *folder], _write_surface)
         return [exact, *(_surface(model, folder, space) for model in models)]
     return []
 
@@ -50,4 +64,16 @@ def _surface(model: Model, folder: list[str], space: Workspace) -> OtherTable:
     (run,) = runs_of(model, [seed], space.max_iterations)
     path = model_file(space.save, run.name)
     saved = ["--model-filepath", str(path), "--csv-save-filename", f"{table}-s{seed}"]
-    return OtherTable([_SWEEP, *words(model.flags), *folder, *saved], path)
+    return OtherTable(_SWEEP, [*words(model.flags), *folder, *saved], _write_surface, path)
+
+
+def _write_small_divisors(argv: list[str]) -> int:
+    from stable_nalu.statistics.thresholds.small_divisors import main
+
+    return main(argv)
+
+
+def _write_surface(argv: list[str]) -> int:
+    from stable_nalu.training.arithmetic.prediction_sweep import main
+
+    return main(argv)

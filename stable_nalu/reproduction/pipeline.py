@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from stable_nalu.batch.job_script import EXPERIMENT
 from stable_nalu.batch.local import run_shards
 from stable_nalu.batch.shard import Shard, shards
-from stable_nalu.batch.work import pending, run_command
+from stable_nalu.batch.work import pending
 from stable_nalu.catalogue.expected import ExpectedRun, is_runnable
 from stable_nalu.catalogue.experiment import Experiment, Model
 from stable_nalu.catalogue.flags import seeds_text
@@ -139,7 +139,7 @@ def report(request: Request, data: Path | None = None) -> bool:
         write_benchmark_thresholds(space)
     for table in other_tables(experiment, request.models, space):
         if table.source is None or table.source.exists():
-            run_command(table.line)
+            table.write()
         else:
             _say(f"no saved model {table.source}")
     complete = _plot(request)

@@ -9,7 +9,7 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 
-from ..compiled_errors import CompiledErrors, Portion, portions_of
+from ..compiled.errors import CompiledErrors, Portion, portions_of
 
 EVALUATION_ROWS = 10_000
 VALIDATION_SEED = 43953907

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,8 @@ import torch
 
 from stable_nalu.errors import UsageError
 from stable_nalu.options import Config, ScriptSpec
+from stable_nalu.options.scripts_evaluation import PREDICTION_SWEEP
+from stable_nalu.script import exit_code
 
 from ..saved.checkpoint import load_torch
 from .task import TASKS
@@ -70,3 +73,22 @@ def surfaces(spec: ScriptSpec, config: Config) -> dict[str, dict[str, np.ndarray
         answers = {config.csv_save_filename: predictions(model, x)}
     places = {"x1": x[:, 0].numpy(), "x2": x[:, 1].numpy()}
     return {name: places | {"pred": values.numpy()} for name, values in answers.items()}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Parse the command line, evaluate, write the tables and return the exit code."""
+    config, *others = PREDICTION_SWEEP.parse(argv).configs
+
+    def sweep() -> None:
+        import pandas as pd
+
+        from stable_nalu.statistics.table_csv import write_plain_frame
+
+        if others:
+            raise UsageError("one model at a time: give every flag one value")
+        for name, columns in surfaces(PREDICTION_SWEEP, config).items():
+            path = Path(config.csv_save_folder, f"{name}.csv")
+            write_plain_frame(path, pd.DataFrame(columns))
+            sys.stdout.write(f"{path}\n")
+
+    return exit_code(f"{PREDICTION_SWEEP.name}.py", sweep)

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 
 from stable_nalu import native
+from stable_nalu.machine import keep_freed_memory
 from stable_nalu.options import ScriptSpec
 
 from ..command import device_of, memory_errors_as_usage_errors, open_writer
-from ..compiled import CompiledStep
-from ..compiled_errors import CompiledErrors
+from ..compiled.errors import CompiledErrors
+from ..compiled.step import CompiledStep
 from ..logging.console import Console, View, print_outcome, print_parameters
 from ..logging.recorder import Recorder
-from ..memory import keep_freed_memory
 from ..plan.interruption import Interruption
 from ..plan.runs import ITERATED, PlannedRun, read_checkpoint, resume_point, settle
 from ..plan.shell import StackResult

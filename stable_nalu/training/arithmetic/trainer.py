@@ -22,8 +22,8 @@ from stable_nalu.tags import (
     REINIT,
 )
 
-from ..compiled import CompiledStep
-from ..compiled_errors import CompiledErrors
+from ..compiled.errors import CompiledErrors
+from ..compiled.step import CompiledStep
 from ..logging.recorder import (
     Recorder,
     TaggedValue,

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from stable_nalu.training.unroll.batch_sum import batch_sum, is_known_order
+from stable_nalu.training.compiled.unroll.batch_sum import batch_sum, is_known_order
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

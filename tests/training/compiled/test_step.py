@@ -7,12 +7,13 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.options import SCRIPTS
-from stable_nalu.training import compiled
 from stable_nalu.training.arithmetic.session import Session, default_dtype
 from stable_nalu.training.arithmetic.task import TASKS
-from stable_nalu.training.compiled import CompiledStep
-from stable_nalu.training.step.step import TrainingStep
-from stable_nalu.training.unroll import UnrollingError
+from stable_nalu.training.compiled import step
+from stable_nalu.training.compiled.compiler import compiled_by_torch
+from stable_nalu.training.compiled.step import CompiledStep
+from stable_nalu.training.compiled.unroll import UnrollingError
+from stable_nalu.training.step import TrainingStep
 from tests.ensemble.plans import CORE, six_runs
 from tests.training.configurations import configurations
 
@@ -82,7 +83,7 @@ def recorded_only(monkeypatch):
 
         return function
 
-    monkeypatch.setattr(compiled, "unrolled", refuse)
+    monkeypatch.setattr(step, "unrolled", refuse)
 
 
 @pytest.mark.parametrize("layer", CORE)
@@ -189,7 +190,7 @@ def test_without_a_compiler(monkeypatch):
     monkeypatch.setattr("torch._inductor.compile", no_compiler)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        ours, plain = train_both(*NMU, *RAMP, compiler=compiled.compiled_by_torch)
+        ours, plain = train_both(*NMU, *RAMP, compiler=compiled_by_torch)
     assert [str(w.message) for w in caught] == ["training without compiled code: no C++ compiler"]
     assert len(calls) == 1
     assert_same_training(ours, plain)
@@ -248,4 +249,4 @@ REALLY_COMPILED = ("ReRegualizedLinearMNAC", "SignNMRU")
 
 @pytest.mark.parametrize("layer", REALLY_COMPILED)
 def test_really_compiled(layer):
-    assert_same_training(*train_both(*six_runs(layer), compiler=compiled.compiled_by_torch))
+    assert_same_training(*train_both(*six_runs(layer), compiler=compiled_by_torch))

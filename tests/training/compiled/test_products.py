@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from stable_nalu.training.unroll.products import (
+from stable_nalu.training.compiled.unroll.products import (
     Layout,
     known_order,
     lies_either_way,

@@ -5,10 +5,10 @@ import torch
 
 from stable_nalu.training.arithmetic import evaluation
 from stable_nalu.training.arithmetic.evaluation import evaluate
-from stable_nalu.training.compiled import compiled_by_torch
-from stable_nalu.training.compiled_errors import ROWS, CompiledErrors, portions_of
+from stable_nalu.training.compiled.compiler import compiled_by_torch
+from stable_nalu.training.compiled.errors import ROWS, CompiledErrors, portions_of
 from tests.ensemble.plans import CORE, six_runs
-from tests.training.test_compiled import NOT_UNROLLED, as_recorded, session
+from tests.training.compiled.test_step import NOT_UNROLLED, as_recorded, session
 
 TEN_INPUTS = ("--input-size", "10", "--subset-ratio", "0.1")
 

@@ -5,7 +5,7 @@ import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from stable_nalu.functional.product import product, tracing
-from stable_nalu.training.unroll import UnrollingError, unrolled
+from stable_nalu.training.compiled.unroll import UnrollingError, unrolled
 from tests.runs import normal
 
 RUNS, BATCH, IN, OUT = 3, 5, 2, 4

@@ -13,7 +13,7 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 
-from .compiled import Compiler, Graph, batch_contiguous, compiled_by_torch, first_line
+from .compiler import Compiler, Graph, batch_contiguous, compiled_by_torch, first_line
 from .unroll import UnrollingError, unrolled
 
 ROWS = 1024
