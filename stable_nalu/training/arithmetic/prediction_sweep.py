@@ -82,7 +82,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     def sweep() -> None:
         import pandas as pd
 
-        from stable_nalu.statistics.table_csv import write_plain_frame
+        from stable_nalu.statistics.table import write_plain_frame
 
         if others:
             raise UsageError("one model at a time: give every flag one value")
