@@ -17,7 +17,7 @@ from stable_nalu.machine import granted_cores
 from stable_nalu.reader import TensorboardMetricReader
 from stable_nalu.reader.export import ArithmeticMatcher, export_csv, open_reader, sequence_reader
 from stable_nalu.reader.two_digits import TensorboardMetricTwoDigitMNISTReader
-from stable_nalu.training.checkpoint import model_file
+from stable_nalu.training.saved.checkpoint import model_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -183,7 +183,7 @@ def _write_small_divisors(argv: list[str]) -> int:
 
 
 def _write_surface(argv: list[str]) -> int:
-    from stable_nalu.training.prediction_sweep import main
+    from stable_nalu.training.arithmetic.prediction_sweep import main
 
     return main(argv)
 
