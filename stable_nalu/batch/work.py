@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from importlib.util import module_from_spec, spec_from_file_location
-
 from stable_nalu.catalogue.expected import ExpectedRun, covering, is_runnable
 from stable_nalu.catalogue.experiment import Command
 from stable_nalu.catalogue.flags import merged
 from stable_nalu.errors import UsageError
-from stable_nalu.machine import CHECKOUT, tensorboard_root
+from stable_nalu.machine import tensorboard_root
 from stable_nalu.options import SCRIPTS
 from stable_nalu.training.command import EXIT_DIVERGED
-from stable_nalu.training.plan import EXIT_REQUEUE
+from stable_nalu.training.plan.shell import EXIT_REQUEUE
+from stable_nalu.training.script import run_script
 
 from .progress import State, has_stale_checkpoint, mark_finished, state_of
 from .shard import Shard, how_to_run
 
-__all__ = ["EXIT_REQUEUE", "pending", "run_command", "train_shard"]
+__all__ = ["EXIT_REQUEUE", "pending", "train_shard"]
 
 
 def pending(shard: Shard, max_iterations: int | None = None) -> list[tuple[Command, list[str]]]:
@@ -28,25 +26,11 @@ def pending(shard: Shard, max_iterations: int | None = None) -> list[tuple[Comma
 def train_shard(shard: Shard, max_iterations: int | None = None) -> int:
     """Train what is left of a shard; the exit code of the first command that fails, else 0."""
     for command, runs in _plan(shard, max_iterations):
-        code = run_command(command.line)
+        code = run_script(command.script, command.words)
         if code not in (0, EXIT_DIVERGED):
             return code
         mark_finished(runs, tensorboard_root())
     return 0
-
-
-def run_command(line: Sequence[str]) -> int:
-    """Run a script of the project in this process, which signals then reach; its exit code.
-
-    line: what stands behind `python3`.
-    """
-    path = CHECKOUT / line[0]
-    spec = spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None or not path.exists():
-        raise UsageError(f"there is no {path}")
-    script = module_from_spec(spec)
-    spec.loader.exec_module(script)
-    return script.main(list(line[1:]))
 
 
 def _plan(shard: Shard, max_iterations: int | None) -> list[tuple[Command, list[ExpectedRun]]]:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from stable_nalu.batch.work import run_command
 from stable_nalu.machine import CHECKOUT
 from tests.batch.slurm_cluster import NoClusterError, running_cluster
 from tests.processes import until as wait
@@ -60,7 +59,8 @@ def table(root):
         path = root / f"{model}.csv"
         runs = str(root / "tensorboard" / "sltr-in2" / model)
         words = ["--tensorboard-dir", runs, "--csv-out", str(path)]
-        assert run_command(["export/simple_function_static.py", *words]) == 0
+        script = [sys.executable, "export/simple_function_static.py"]
+        subprocess.run([*script, *words], cwd=CHECKOUT, check=True)
         with path.open(newline="") as file:
             rows += list(csv.DictReader(file))
     return [{k: v for k, v in row.items() if k != "wall.time"} for row in rows]
