@@ -16,7 +16,7 @@ from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, exit_code
 from .listing import listing
 from .pipeline import Request, check, report, show_commands, train
 from .stored import DATA
-from .workspace import Workspace
+from .tables import Workspace
 
 EXIT_PARTLY = 1
 """A figure lacks the data that it is drawn from."""
