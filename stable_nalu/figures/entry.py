@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from stable_nalu.papers import Paper
-from stable_nalu.statistics.summary import PUBLISHED, Estimators
+from stable_nalu.statistics.estimators import PUBLISHED, Estimators
 
 from .source import Series, Source
 from .style import STANDARD, Palette

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from stable_nalu.errors import UsageError
-from stable_nalu.machine import CHECKOUT
-from stable_nalu.statistics.reduce import SPARSITY, TEST, VALIDATION, Criterion, reduce_runs
-from stable_nalu.statistics.setups import Thresholds, read_setups
-from stable_nalu.statistics.summary import MEASURES, Estimators, summarize
+from stable_nalu.statistics.estimators import Estimators
+from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION, Criterion, reduce_runs
+from stable_nalu.statistics.setups import SHIPPED, Thresholds, read_setups
+from stable_nalu.statistics.summary import MEASURES, summarize
 
 from . import digit_sequences
 from .entry import Only, Runs, Threshold
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 BEST_STEP = "best.step"
 LOGGED = ("name", "step", VALIDATION, TEST, SPARSITY)
-SHIPPED = (CHECKOUT / "exp_setups.csv", CHECKOUT / "function_task_static_mse_expectation.csv")
-"""Setup files that thresholds are looked up in when a user gives none."""
-
 Judge = Callable[[pd.DataFrame, Series], list[pd.DataFrame]]
 
 

@@ -12,8 +12,8 @@ import pandas as pd
 
 from stable_nalu.errors import UsageError
 from stable_nalu.options.run_name import parse_leaf
-from stable_nalu.statistics.display_names import model_label
-from stable_nalu.statistics.run_table import read_table, require
+from stable_nalu.statistics.names import model_label
+from stable_nalu.statistics.table import read_table, require
 
 from .style import plain
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from stable_nalu.catalogue.ranges import INTERPOLATION_ORDER
-from stable_nalu.statistics.display_names import MODELS, OPERATIONS
+from stable_nalu.statistics.names import MODELS, OPERATIONS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -30,7 +30,7 @@ from stable_nalu.files import atomic_text_file
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.papers import STUDIES
 from stable_nalu.script import ScriptParser, exit_code
-from stable_nalu.statistics.run_table import expand_names
+from stable_nalu.statistics.names import expand_names
 from stable_nalu.statistics.thresholds import small_divisors
 
 from .stored import DATA, OUTCOME, cut_short, identifying, read, stored_keys

@@ -3,8 +3,8 @@
 from stable_nalu.figures.entries import find
 from stable_nalu.figures.entry import Context
 from stable_nalu.figures.source import Source
-from stable_nalu.statistics.reduce import SPARSITY, TEST, VALIDATION
-from stable_nalu.statistics.summary import Estimators
+from stable_nalu.statistics.estimators import Estimators
+from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION
 from tests.figures.specimen import SMALL, write_specimen
 
 FAST = Estimators("frozen", "scaled")

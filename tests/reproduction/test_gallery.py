@@ -1,6 +1,7 @@
 """The gallery shows real results: what it draws, from which runs, and that its page is fresh."""
 
 import pytest
+from stable_nalu.reproduction.workspace import Workspace
 
 from stable_nalu.catalogue.experiment import expected_runs
 from stable_nalu.catalogue.index import EXPERIMENTS
@@ -10,7 +11,6 @@ from stable_nalu.figures.source import Source
 from stable_nalu.reproduction import gallery
 from stable_nalu.reproduction.stored import add, compact
 from stable_nalu.reproduction.tables import judge
-from stable_nalu.reproduction.workspace import Workspace
 from tests.figures.drawing import FAILED, FAST, means, metrics, solved_at
 
 ENTRIES = all_entries()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from stable_nalu.errors import UsageError
-from stable_nalu.statistics.reduce import SPARSITY, TEST, VALIDATION
+from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION
 
 from ..entry import Context, Part, Product, Runs, Size
 from ..runs import LOGGED, read_series

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from stable_nalu.errors import UsageError
-from stable_nalu.statistics.mean_summary import mean_summary
+from stable_nalu.statistics.summary import mean_summary
 
 from ..entry import INCH, Context, Part, Product, Size
 from ..source import read_csv, with_names

@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 
 from stable_nalu.errors import UsageError
-from stable_nalu.statistics.display_names import model_label
-from stable_nalu.statistics.mean_summary import mean_summary
+from stable_nalu.statistics.names import model_label
+from stable_nalu.statistics.summary import mean_summary
 
 from ..entry import INCH, Context, Part, Product, Size
 from ..source import Series, read_csv, with_names

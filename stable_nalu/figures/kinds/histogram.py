@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from stable_nalu.errors import UsageError
-from stable_nalu.statistics.display_names import operation_label
-from stable_nalu.statistics.reduce import VALIDATION
+from stable_nalu.statistics.judge import VALIDATION
+from stable_nalu.statistics.names import operation_label
 
 from ..entry import Context, Part, Product, Runs, Size
 from ..runs import LOGGED, Reduced, read_series, reduce_series

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import pandas as pd
 
-from stable_nalu.statistics.mean_summary import mean_summary
-from stable_nalu.statistics.summary import MEASURES, long_form
+from stable_nalu.statistics.summary import MEASURES, long_form, mean_summary
 
 from ..entry import Context, Part, Product, Runs, Size
 from ..runs import BEST_STEP, Reduced, points, reduced_and_estimated, x_values

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from stable_nalu.errors import UsageError
-from stable_nalu.statistics.display_names import OPERATIONS
+from stable_nalu.statistics.names import OPERATIONS
 
 from ..entry import Context, Part, Product, Runs
 from ..runs import reduced_and_estimated

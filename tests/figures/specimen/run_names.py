@@ -8,7 +8,7 @@ from itertools import product
 from stable_nalu.figures.entry import Entry, Runs
 from stable_nalu.figures.source import Series
 from stable_nalu.figures.style import NALU_SHARED
-from stable_nalu.statistics.display_names import MODELS
+from stable_nalu.statistics.names import MODELS
 
 _NUMBER = re.compile(r"-?[\d.]+(?:e-?\d+)?")
 _CODES = {label: code for code, label in MODELS.items()} | {

@@ -28,7 +28,7 @@ from stable_nalu.figures.kinds import (
 )
 from stable_nalu.figures.kinds import Path as PathPart
 from stable_nalu.figures.source import Series
-from stable_nalu.statistics.reduce import SPARSITY, TEST, VALIDATION
+from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION
 
 from . import others
 from .run_names import run_fields, run_name, sequence_name
