@@ -14,7 +14,7 @@ EXPERIMENTS: dict[str, Experiment] = {e.key: e for m in _MODULES for e in m.EXPE
 
 
 def find(key: str) -> Experiment:
-    """The experiment of a key; UsageError names similar ones."""
+    """Return the experiment of a key; UsageError names similar ones."""
     if key in EXPERIMENTS:
         return EXPERIMENTS[key]
     near = difflib.get_close_matches(key, EXPERIMENTS, n=3, cutoff=0.5)

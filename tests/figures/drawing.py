@@ -53,7 +53,7 @@ def metrics(path, runs):
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = [f"name,{VALIDATION},step,wall.time,{TEST},{SPARSITY}"]
     for name, rows in runs.items():
-        lines += [f"{name},{v},{step},0,{test},{s}" for step, v, test, s in rows]
+        lines += [f'"{name}",{v},{step},0,{test},{s}' for step, v, test, s in rows]
     path.write_text("\n".join(lines) + "\n")
 
 

@@ -1,7 +1,8 @@
 """The gallery shows real results: what it draws, from which runs, and that its page is fresh."""
 
+from pathlib import Path
+
 import pytest
-from stable_nalu.reproduction.workspace import Workspace
 
 from stable_nalu.catalogue.experiment import expected_runs
 from stable_nalu.catalogue.index import EXPERIMENTS
@@ -10,7 +11,7 @@ from stable_nalu.figures.entry import Context
 from stable_nalu.figures.source import Source
 from stable_nalu.reproduction import gallery
 from stable_nalu.reproduction.stored import add, compact
-from stable_nalu.reproduction.tables import judge
+from stable_nalu.reproduction.tables import Workspace, judge
 from tests.figures.drawing import FAILED, FAST, means, metrics, solved_at
 
 ENTRIES = all_entries()
@@ -62,7 +63,7 @@ def test_kept_runs_draw_the_figure_of_their_exports(key, tmp_path):
     tables = gallery.tables_of(entry, data)
     sources = (
         Source(space.csv, entry.folders),
-        gallery.KeptRuns(tmp_path / "none", entry.folders, tables=tables),
+        gallery.KeptRuns(Path(), entry.folders, tables=tables),
     )
     (part,) = entry.parts
     exported, kept = (

@@ -45,7 +45,7 @@ ALL_MODELS = (
 
 
 def ablation(rows: pd.DataFrame) -> pd.Series:
-    """Labels with what is switched off."""
+    """Return labels with what is switched off."""
     weights = zip(rows["model"], rows["regualizer"], rows["regualizer.oob"], strict=True)
     return pd.Series(
         [model + ablation_suffix(sparse, oob) for model, sparse, oob in weights], index=rows.index
@@ -53,13 +53,13 @@ def ablation(rows: pd.DataFrame) -> pd.Series:
 
 
 def shared_nalu(rows: pd.DataFrame) -> pd.Series:
-    """The plain NALU has one set of weights for both of its paths."""
+    """Return labels that tell the plain NALU, whose two paths share weights, from the other."""
     labels = {MODELS["nalu"]: NALU_SHARED}
     return pd.Series([labels.get(model, model) for model in rows["model"]], index=rows.index)
 
 
 def optimizer(rows: pd.DataFrame) -> pd.Series:
-    """Name of the optimizer, with momentum as its suffix."""
+    """Return the name of the optimizer, with momentum as its suffix."""
     pairs = zip(rows["learning.optimizer"], rows["learning.momentum"], strict=True)
     names = [name if momentum == 0 else f"{name}-Nesterov" for name, momentum in pairs]
     return pd.Series(names, index=rows.index)

@@ -1,4 +1,4 @@
-"""The single-module benchmark: every module over the nine ranges, one operation a figure."""
+"""The single-module benchmark: every module over the nine ranges, one figure per operation."""
 
 from __future__ import annotations
 
@@ -76,20 +76,20 @@ _NALUS = ("NALU", "iNALU", "G-NALU")
 
 _SURFACES = {
     "mul": {
-        "Gold (TT)": "mul_gold",
-        "NMU (TT)": "mul-nmu-s0",
-        "MLP (1) (FF)": "mul-ReLU-h1-s0",
-        "MLP (100) (TF)": "mul-ReLU-h100-s8",
+        "Exact": "mul_gold",
+        "NMU: both ranges": "mul-nmu-s0",
+        "MLP (1): neither range": "mul-ReLU-h1-s0",
+        "MLP (100): training range only": "mul-ReLU-h100-s8",
     },
     "add": {
-        "Gold (TT)": "add_gold",
-        "NAU (TT)": "add-nau-s0",
-        "MLP (1) (TT)": "add-ReLU-h1-s9",
-        "MLP (1) (FF)": "add-ReLU-h1-s12",
-        "MLP (4) (TT)": "add-ReLU-h4-biasF-s4",
-        "MLP (4) (TF)": "add-ReLU-h4-biasF-s0",
-        "MLP (4) (FF)": "add-ReLU-h4-biasF-s17",
-        "MLP (100) (TF)": "add-ReLU-h100-s0",
+        "Exact": "add_gold",
+        "NAU: both ranges": "add-nau-s0",
+        "MLP (1): both ranges": "add-ReLU-h1-s9",
+        "MLP (1): neither range": "add-ReLU-h1-s12",
+        "MLP (4): both ranges": "add-ReLU-h4-biasF-s4",
+        "MLP (4): training range only": "add-ReLU-h4-biasF-s0",
+        "MLP (4): neither range": "add-ReLU-h4-biasF-s17",
+        "MLP (100): training range only": "add-ReLU-h100-s0",
     },
 }
 

@@ -51,7 +51,7 @@ def _key(
     series: dict[str, str | tuple[str, ...]],
     part: Panels = _RANGE,
 ) -> Entry:
-    """A figure of labelled files; several paths of one file are tried in turn."""
+    """Return a figure of labelled files; several paths of one file are tried in turn."""
     found = tuple(
         Series((files,) if isinstance(files, str) else files, label)
         for label, files in series.items()
@@ -85,7 +85,7 @@ def _losses(model: str) -> dict[str, str | tuple[str, ...]]:
 
 
 def _extra(name: str) -> tuple[str, ...]:
-    """Written by the batch scripts below sltr-in10, read by the published plots without it."""
+    """Return a file's paths: batch scripts write it below sltr-in10, published plots omit that."""
     return _either(f"{_EXTRA}/{name}", f"nmru-extra/{name}")
 
 

@@ -42,7 +42,7 @@ def _runs(
 
 
 def with_z(rows: pd.DataFrame) -> pd.Series:
-    """NAC under the z penalty has a label of its own."""
+    """Return labels with one of its own for NAC under the z penalty."""
     pairs = zip(rows["model"], rows["regualizer.z"], strict=True)
     labels = [NAC_ADD_Z if model == NAC_ADD and z > 0 else model for model, z in pairs]
     return pd.Series(labels, index=rows.index)

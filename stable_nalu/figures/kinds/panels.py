@@ -28,7 +28,7 @@ TITLES = {
 SPREAD = 0.7
 """Share of a category's width that its series take together."""
 
-CLOSEST = 0.1
+CLOSEST = 0.13
 """Distance in cm of neighbouring series below which panels are stacked, each as wide as all."""
 
 STATS = {

@@ -98,6 +98,8 @@ def draw(part: Surface, context: Context, grids: dict[str, pd.DataFrame | None],
             square.set_gid(text)
             axes.add_patch(square)
     bar = figure.colorbar(ScalarMappable(norm, cmap), ax=facets, label="Prediction")
-    bar.set_ticks(edges[::4], labels=[f"{edge:.3g}" for edge in edges[::4]])
-    footnote(figure, "White square: range of training; red square: range of the test.")
+    ends = edges[::4].tolist()
+    bar.set_ticks(ends, labels=[f"{end:.3g}" for end in ends])
+    note = "White square: range of training; red square: range of the test. Titles: solved where."
+    footnote(figure, note)
     return figure
