@@ -66,7 +66,7 @@ def _literal(word: str, what: str) -> list[Any]:
 
 def _check_data_range(word: str, value: list[Any]) -> list[Any]:
     # The generators import torch, which a mere look at --help should not wait for.
-    from stable_nalu.dataset.sample_range import SampleRange
+    from stable_nalu.dataset.distribution import SampleRange
 
     if any(isinstance(part, tuple) for part in value):
         raise ValueError(f"{word} holds tuples; {_FORMS}, in square brackets")
