@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from stable_nalu.layer.registry import LayerEntry
+    from stable_nalu.papers import Paper
 
 DOCUMENT = CHECKOUT / "README.md"
 BEGIN = "<!-- Generated from stable_nalu/layer; rewrite with `make generated`. -->"
@@ -54,8 +55,8 @@ def _order(entry: LayerEntry) -> tuple[bool, int, str]:
     return only_cell, _TIERS.index(entry.tier), entry.paper_name.lower()
 
 
-def _row(entry: LayerEntry, name: str, options: Mapping[str, Any], cites: str) -> str:
+def _row(entry: LayerEntry, name: str, options: Mapping[str, Any], cites: Paper) -> str:
     words = " ".join([entry.key, *option_words(options)])
     marks = ["yes" if unit is not None else "–" for unit in (entry.layer, entry.cell)]
-    reference = re.sub(r"arXiv:(\S+)", r"[arXiv:\1](https://arxiv.org/abs/\1)", cites)
+    reference = re.sub(r"arXiv:(\S+)", r"[arXiv:\1](https://arxiv.org/abs/\1)", cites.citation)
     return f"| {name} | `{words}` | {' | '.join(marks)} | {reference} |"

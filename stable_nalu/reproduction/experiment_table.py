@@ -7,8 +7,8 @@ import re
 from stable_nalu.batch.job_script import JOB_SCRIPTS
 from stable_nalu.catalogue.experiment import Experiment
 from stable_nalu.catalogue.index import EXPERIMENTS
-from stable_nalu.catalogue.papers import PAPERS
 from stable_nalu.machine import CHECKOUT
+from stable_nalu.papers import STUDIES
 
 DOCUMENT = CHECKOUT / "docs" / "experiments.md"
 BEGIN = "<!-- Generated from stable_nalu/catalogue; rewrite with `make generated`. -->"
@@ -25,7 +25,7 @@ def refreshed(document: str) -> str:
 def render_experiment_tables() -> str:
     """A section a paper, a row for each of its figures and tables; then what no paper shows."""
     lines: list[str] = []
-    for paper in PAPERS:
+    for paper in STUDIES:
         places = [
             (shown.number, experiment)
             for experiment in EXPERIMENTS.values()

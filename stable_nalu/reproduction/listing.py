@@ -7,8 +7,8 @@ from pathlib import Path
 from stable_nalu.catalogue.expected import is_runnable
 from stable_nalu.catalogue.experiment import Experiment
 from stable_nalu.catalogue.index import EXPERIMENTS
-from stable_nalu.catalogue.papers import PAPERS
 from stable_nalu.duration import duration
+from stable_nalu.papers import STUDIES
 
 from .stored import DATA, path_of
 
@@ -40,7 +40,7 @@ def listing(cores: int, data: Path = DATA) -> str:
     data: folder of kept results.
     """
     lines: list[str] = []
-    for paper in PAPERS:
+    for paper in STUDIES:
         lines.append(f"{paper.title} ({paper.reference})")
         for experiment in EXPERIMENTS.values():
             numbers = [shown.number for shown in experiment.shown if shown.paper == paper]

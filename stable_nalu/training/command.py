@@ -18,7 +18,7 @@ from stable_nalu.script import exit_code
 from stable_nalu.writer import ResumePoint, RunFolder, RunRecord, RunWriter
 from stable_nalu.writer.run_folder import WAYS_OUT
 
-from .saved_run import plain
+from .saved.checkpoint import plain
 
 LENGTH_AND_LOGGING = frozenset(
     {
