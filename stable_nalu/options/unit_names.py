@@ -15,9 +15,9 @@ def layer_names() -> tuple[str, ...]:
 
 def buildable_layers() -> tuple[str, ...]:
     """Every layer key that stands for a layer."""
-    from stable_nalu.layer import GeneralizedLayer
+    from stable_nalu.layer import entries
 
-    return tuple(GeneralizedLayer.unit_names())
+    return tuple(key for key, entry in entries().items() if entry.layer is not None)
 
 
 def layers_of_pairs() -> tuple[str, ...]:
@@ -29,9 +29,9 @@ def layers_of_pairs() -> tuple[str, ...]:
 
 def cell_names() -> tuple[str, ...]:
     """Every key of a recurrent cell."""
-    from stable_nalu.layer import GeneralizedCell
+    from stable_nalu.layer import entries
 
-    return tuple(GeneralizedCell.unit_names())
+    return tuple(key for key, entry in entries().items() if entry.cell is not None)
 
 
 def activation_names() -> tuple[str, ...]:
