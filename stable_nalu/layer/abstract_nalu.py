@@ -11,7 +11,7 @@ Shapes: x (*runs, batch, in), G (*runs, out, in), b (*runs, out), y (*runs, batc
 `nalu_mul`       how m is computed: a mode of `in_log_space`, or `mnac`: nac_mul multiplies itself
 `nalu_gate`      `normal`; `golden-ratio`: the golden-ratio sigmoid; `regualized`: the penalty `g`
                  pulls gates to 0 and 1; `gumbel`, `obs-gumbel`: Gumbel noise on the gate, one
-                 number an output, or one an output and row
+                 number per output, or one per output and row
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class AbstractNALULayer(ExtendedTorchModule):
 
     @classmethod
     def child_ops(cls) -> tuple[type[ExtendedTorchModule], ...]:
-        """Layer classes whose options this layer hands on."""
+        """Return the layer classes whose options this layer hands on."""
         return tuple(op for op in (cls.NACOp, cls.MNACOp) if op is not None)
 
     def __init__(
@@ -125,7 +125,7 @@ class AbstractNALULayer(ExtendedTorchModule):
     def gate(
         self, x: torch.Tensor, G: torch.Tensor, bias: torch.Tensor | None = None
     ) -> torch.Tensor:
-        """Gate values `(*runs, batch, out)`."""
+        """Return gate values `(*runs, batch, out)`."""
         z = linear(x, G, bias)
         if self.nalu_gate == "golden-ratio":
             return golden_sigmoid(z)
@@ -141,14 +141,14 @@ class AbstractNALULayer(ExtendedTorchModule):
         return noise.unsqueeze(-2) if self.nalu_gate == "gumbel" else noise
 
     def multiply(self, x: torch.Tensor) -> torch.Tensor:
-        """The multiplicative path m."""
+        """Return the multiplicative path m."""
         nac_mul = self.nac_mul if self.nalu_two_nac else self.shared_nac
         if self.nalu_mul == "mnac":
             return nac_mul(x)
         return in_log_space(nac_mul, x, self.nalu_mul, self.eps)
 
     def shared_nac(self, x: torch.Tensor) -> torch.Tensor:
-        """Second pass of the NAC that both paths share; a sampling NAC repeats its sample here."""
+        """Pass the shared NAC for the second time; a sampling NAC repeats its sample here."""
         return self.nac_add(x)
 
     def _keep(self, g_add, g_mul, a, m):

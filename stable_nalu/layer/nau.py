@@ -102,7 +102,7 @@ class NAULayer(NAUBase):
 
 
 def nau_init_(W: torch.Tensor, beta_nau: bool) -> None:
-    """NAU initialisation: uniform within the bound, or 2 Beta(7, 7) - 1."""
+    """Initialise as NAU: uniform within the bound, or 2 Beta(7, 7) - 1."""
     if beta_nau:
         seven = torch.tensor([7.0], dtype=W.dtype)
         sample = torch.distributions.Beta(seven, seven).sample(W.shape[-2:]).squeeze(-1)

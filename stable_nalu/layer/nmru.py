@@ -62,7 +62,7 @@ class NMRUBase(NMUBase):
         )
 
     def with_reciprocal(self, x: torch.Tensor) -> torch.Tensor:
-        """[x, 1 / x]: `(*runs, batch, in)` -> `(*runs, batch, 2 in)`."""
+        """Return [x, 1 / x]: `(*runs, batch, in)` -> `(*runs, batch, 2 in)`."""
         return torch.cat((x, 1 / (x + EPSILON if self.training else x)), dim=-1)
 
 

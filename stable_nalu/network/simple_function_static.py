@@ -14,7 +14,7 @@ _LOG_SPACE = ("normal", "safe", "max-safe")
 
 
 def second_layer(unit_name: str, nac_mul: str) -> str:
-    """Key of the second layer: the multiplicative form that `nac_mul` asks for."""
+    """Return the key of the second layer, the multiplicative form that `nac_mul` asks for."""
     if nac_mul == "mnac":
         return unit_name[:-3] + "MNAC"
     if nac_mul == "npu":
