@@ -17,7 +17,7 @@ from stable_nalu.script import EXIT_INTERRUPTED, exit_code
 from .listing import listing
 from .pipeline import Request, check, report, show_commands, train
 from .stored import DATA
-from .workspace import Workspace
+from .tables import Workspace
 
 EXIT_PARTLY = 1
 """A figure lacks the data that it is drawn from."""
