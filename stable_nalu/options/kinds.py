@@ -84,7 +84,15 @@ def truth() -> Kind:
 
 def seeds() -> Kind:
     """Seeds as `7`, `0-24` (both ends included), `0,3,9` and mixtures, in one or more words."""
-    return Kind("SEEDS", lambda words: [seed for word in words for seed in _read_seeds(word)])
+
+    def read_all(words: list[str]) -> list[int]:
+        read = [seed for word in words for seed in _read_seeds(word)]
+        if len(set(read)) < len(read):
+            twice = next(seed for place, seed in enumerate(read) if seed in read[:place])
+            raise ValueError(f"{twice} is given twice; give every seed once")
+        return read
+
+    return Kind("SEEDS", read_all)
 
 
 def _read_seeds(word: str) -> list[int]:
