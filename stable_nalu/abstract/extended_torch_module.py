@@ -62,6 +62,8 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
     namespace_is_sibling = False
     """True for a child whose tags stand beside those of its parent instead of below."""
 
+    shown = ("unit_name", "input_size", "hidden_size", "in_features", "out_features")
+
     if TYPE_CHECKING:
         # Parameters and children are attributes that torch registers at run time.
         def __getattr__(self, name: str) -> Any: ...
@@ -76,11 +78,9 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
         """Intermediate values of a forward pass, filled by layers when it is not None."""
 
     def extra_repr(self) -> str:
-        """Return what printing the module shows: its size, if it has one."""
-        sizes = {
-            key: vars(self)[key] for key in ("in_features", "out_features") if key in vars(self)
-        }
-        return ", ".join(f"{key}={size}" for key, size in sizes.items())
+        """Return what printing the module shows: those attributes of `shown` that it has."""
+        own = vars(self)
+        return ", ".join(f"{name}={own[name]}" for name in self.shown if name in own)
 
     def reset_parameters(self) -> None:
         """Initialise all parameters, in the order that decides their random numbers."""

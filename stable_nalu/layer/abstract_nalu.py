@@ -33,6 +33,7 @@ class AbstractNALULayer(ExtendedTorchModule):
     """Subclasses name the layers of the two paths; options they read are options of the NALU."""
 
     NACOp: ClassVar[type[ExtendedTorchModule]]
+    shown = ("in_features", "out_features", "eps", "nalu_two_nac", "nalu_bias")
     MNACOp: ClassVar[type[ExtendedTorchModule] | None] = None
     """The multiplying layer of `nalu_mul="mnac"`; None if there is none of this kind."""
 
@@ -103,9 +104,7 @@ class AbstractNALULayer(ExtendedTorchModule):
         return op(self.in_features, self.out_features, name=name, **options)
 
     def reset_parameters(self) -> None:
-        self.nac_add.reset_parameters()
-        if self.nalu_two_nac:
-            self.nac_mul.reset_parameters()
+        super().reset_parameters()
         bound = xavier_bound(self.in_features, self.out_features)
         for G in (self.G_add, self.G_mul):
             if G is not None:
@@ -178,9 +177,3 @@ class AbstractNALULayer(ExtendedTorchModule):
             mean = mean_over(trace["gate"], 2)
             observed.append(Observation("scalar", "gate/mean", lambda: mean, verbose_only=False))
         return observed
-
-    def extra_repr(self) -> str:
-        return (
-            f"in_features={self.in_features}, out_features={self.out_features}, eps={self.eps}, "
-            f"nalu_two_nac={self.nalu_two_nac}, nalu_bias={self.nalu_bias}"
-        )

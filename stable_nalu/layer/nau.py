@@ -13,6 +13,8 @@ too, as there; the noise does not change the caller's tensor in place.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from stable_nalu.functional import RegualizerNAUZ, var_over
@@ -32,11 +34,9 @@ class NAUBase(RangedWeightLayer):
         in_features: int,
         out_features: int,
         *,
-        nac_oob: str,
-        regualizer_shape: str,
-        regualizer_z: float,
         nau_noise: bool,
         name: str | None,
+        **penalties: Any,
     ):
         super().__init__(
             "nac",
@@ -46,9 +46,7 @@ class NAUBase(RangedWeightLayer):
             support="nac",
             weight_range=(-1.0, 1.0),
             regualizer_z_class=RegualizerNAUZ,
-            nac_oob=nac_oob,
-            regualizer_shape=regualizer_shape,
-            regualizer_z=regualizer_z,
+            **penalties,
         )
         self.nau_noise = nau_noise
 

@@ -15,6 +15,8 @@ caller's tensor in place.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from stable_nalu.abstract import Observation
@@ -42,13 +44,11 @@ class NMUBase(RangedWeightLayer):
         out_features: int,
         *,
         columns: int,
-        nac_oob: str,
-        regualizer_shape: str,
-        regualizer_z: float,
         mnac_epsilon: float,
         mnac_normalized: bool,
         nmu_noise: bool,
         noise_range: tuple[float, float] | list[float],
+        **penalties: Any,
     ):
         super().__init__(
             default_name,
@@ -58,9 +58,7 @@ class NMUBase(RangedWeightLayer):
             support="mnac",
             weight_range=(mnac_epsilon, 1.0),
             regualizer_z_class=RegualizerNMUZ,
-            nac_oob=nac_oob,
-            regualizer_shape=regualizer_shape,
-            regualizer_z=regualizer_z,
+            **penalties,
         )
         self.mnac_normalized = mnac_normalized
         self.nmu_noise = nmu_noise

@@ -66,9 +66,6 @@ class NumberTranslationNetwork(ExtendedTorchModule):
             output = _keep_at_padding(is_word, self.output_cell(h, output), output)
         return output[0] if self.outputs_pair else output
 
-    def extra_repr(self) -> str:
-        return f"unit_name={self.unit_name}"
-
 
 def _keep_at_padding(is_word: torch.Tensor, new: Any, old: Any) -> Any:
     """Return the new state at words and the old one at padding; a state may be a tuple."""

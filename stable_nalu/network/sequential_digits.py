@@ -105,6 +105,3 @@ class SequentialDigitNetwork(ExtendedTorchModule):
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         labels = self.labels(x)
         return labels, self.accumulate(labels)
-
-    def extra_repr(self) -> str:
-        return f"unit_name={self.unit_name}"
