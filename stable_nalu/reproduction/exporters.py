@@ -8,9 +8,8 @@ from functools import partial
 
 from stable_nalu.catalogue.experiment import Model
 from stable_nalu.machine import granted_cores
-from stable_nalu.reader import TensorboardMetricReader
+from stable_nalu.reader import TensorboardMetricReader, TensorboardMetricTwoDigitMNISTReader
 from stable_nalu.reader.export import ArithmeticMatcher, sequence_reader
-from stable_nalu.reader.two_digits import TensorboardMetricTwoDigitMNISTReader
 
 _PAIRS = ("two_digit_mnist", "ST_mnist_labels")
 _SEQUENCES = ("sequential_mnist", "sequential_svhn")
