@@ -1,4 +1,4 @@
-"""Event files against bare protobuf; `python -m benchmarks.events PATH` parses those of all runs."""
+"""Event files against bare protobuf; `python -m benchmarks.events PATH` parses all runs there."""
 
 from __future__ import annotations
 

@@ -12,10 +12,9 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from stable_nalu.duration import duration
 from stable_nalu.errors import UsageError
 from stable_nalu.machine import CHECKOUT
-from stable_nalu.script import EXIT_INTERRUPTED
+from stable_nalu.script import EXIT_INTERRUPTED, duration
 
 from .work import EXIT_REQUEUE
 

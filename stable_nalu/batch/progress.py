@@ -13,7 +13,7 @@ from stable_nalu.catalogue.expected import ExpectedRun
 from stable_nalu.errors import UsageError
 from stable_nalu.files import atomic_text_file
 from stable_nalu.machine import save_root
-from stable_nalu.training.checkpoint import load_torch, model_file
+from stable_nalu.training.saved.checkpoint import load_torch, model_file
 from stable_nalu.writer.run_folder import LOCK_NAME, visible_entries
 
 MARKER = ".finished.json"

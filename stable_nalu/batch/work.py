@@ -9,7 +9,7 @@ from stable_nalu.errors import UsageError
 from stable_nalu.machine import tensorboard_root
 from stable_nalu.options import SCRIPTS
 from stable_nalu.training.command import EXIT_DIVERGED
-from stable_nalu.training.plan import EXIT_REQUEUE
+from stable_nalu.training.plan.shell import EXIT_REQUEUE
 from stable_nalu.training.script import run_script
 
 from .progress import State, has_stale_checkpoint, mark_finished, state_of

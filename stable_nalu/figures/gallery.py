@@ -22,7 +22,7 @@ from stable_nalu.errors import UsageError
 from stable_nalu.files import atomic_text_file
 from stable_nalu.machine import CHECKOUT, cores
 from stable_nalu.papers import STUDIES
-from stable_nalu.statistics.summary import PUBLISHED, Estimators
+from stable_nalu.statistics.estimators import PUBLISHED, Estimators
 
 from .entries import all_entries
 from .entry import Entry

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import torch
 
-from stable_nalu.functional.sign_phase import sign_phase
+from stable_nalu.functional.log_space import sign_phase
 from stable_nalu.papers import MISTRY_2022_DIVISION
 
 from .nmru import NOISE_RANGE, NMRUBase

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from stable_nalu.catalogue.experiment import Experiment, Model
 from stable_nalu.catalogue.flags import words
-from stable_nalu.training.checkpoint import model_file
+from stable_nalu.training.saved.checkpoint import model_file
 
 from .tables import runs_of
 from .workspace import Workspace
@@ -74,6 +74,6 @@ def _write_small_divisors(argv: list[str]) -> int:
 
 
 def _write_surface(argv: list[str]) -> int:
-    from stable_nalu.training.prediction_sweep import main
+    from stable_nalu.training.arithmetic.prediction_sweep import main
 
     return main(argv)

@@ -74,7 +74,7 @@ def add(
     """Write rows of runs to what is kept; a run that is there already is replaced."""
     import pandas as pd
 
-    from stable_nalu.statistics.table_csv import write_plain_frame
+    from stable_nalu.statistics.table import write_plain_frame
 
     path = path_of(experiment.key, data)
     if path.exists():
@@ -93,7 +93,7 @@ def add(
 @functools.cache
 def point_columns(key: str) -> tuple[str, ...]:
     """Columns that tell the points of a model apart: of run names, by what the catalogue plans."""
-    from stable_nalu.statistics.run_table import expand_names
+    from stable_nalu.statistics.names import expand_names
 
     experiment = EXPERIMENTS[key]
     found: dict[str, None] = {"operation": None, "interpolation.range": None}
@@ -114,7 +114,7 @@ def identifying(key: str) -> list[str]:
 
 def read(key: str, data: Path = DATA) -> pd.DataFrame:
     """The kept runs of an experiment, one a row."""
-    from stable_nalu.statistics.run_table import read_table, require
+    from stable_nalu.statistics.table import read_table, require
 
     path = path_of(key, data)
     table = read_table(path)

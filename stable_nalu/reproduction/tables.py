@@ -58,7 +58,7 @@ def judge(
     """One row a run of the experiment: its options, threshold, outcome; `model` is the key."""
     import pandas as pd
 
-    from stable_nalu.statistics.from_files import Judgement, judge_runs
+    from stable_nalu.statistics.judge import Judgement, judge_runs
 
     setups = list(_SETUPS)
     flat = FLAT_THRESHOLD if experiment.criterion in ("flat", "distributions") else None
@@ -92,7 +92,7 @@ def runs_of(
 
 def write_benchmark_thresholds(space: Workspace) -> Path:
     """The simulated thresholds of the primer, beside the tables, where the figures look."""
-    from stable_nalu.statistics.table_csv import write_table
+    from stable_nalu.statistics.table import write_table
     from stable_nalu.statistics.thresholds import tables
 
     path = space.csv / "eps_thrs_sltr.csv"
@@ -104,8 +104,8 @@ def write_benchmark_thresholds(space: Workspace) -> Path:
 
 def summarise(experiment: Experiment, runs: pd.DataFrame, space: Workspace) -> pd.DataFrame:
     """Success rate, solved at and sparsity error of every point; kept as `<key>.csv`."""
-    from stable_nalu.statistics.from_files import summarize_runs
-    from stable_nalu.statistics.summary import PUBLISHED
+    from stable_nalu.statistics.estimators import PUBLISHED
+    from stable_nalu.statistics.summary import summarize_runs
 
     table = summarize_runs(runs, points_by(experiment, runs), PUBLISHED)
     path = space.summaries / f"{experiment.key}.csv"

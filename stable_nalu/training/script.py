@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from stable_nalu.errors import UsageError
 
 _BODIES = {
-    "simple_function_recurrent": ("stable_nalu.training.sequence", "TASK"),
-    "number_translation": ("stable_nalu.training.translation", "TASK"),
-    "sequential_mnist": ("stable_nalu.training.sequential_digits", "MNIST"),
-    "sequential_svhn": ("stable_nalu.training.sequential_digits", "SVHN"),
+    "simple_function_recurrent": ("stable_nalu.training.recurrent.sums", "TASK"),
+    "number_translation": ("stable_nalu.training.recurrent.translation", "TASK"),
+    "sequential_mnist": ("stable_nalu.training.epochs.sequential_digits", "MNIST"),
+    "sequential_svhn": ("stable_nalu.training.epochs.sequential_digits", "SVHN"),
     "two_digit_mnist": ("stable_nalu.inspection.pair_script", "ISOLATED"),
     "ST_mnist_labels": ("stable_nalu.inspection.pair_script", "SCATTERED"),
 }
@@ -23,8 +23,8 @@ def run_script(name: str, argv: Sequence[str] | None = None) -> int:
     if name in _BODIES:
         module, body = _BODIES[name]
         return getattr(importlib.import_module(module), body).run(argv)
-    from .run import run_script as run_arithmetic
-    from .task import TASKS
+    from .arithmetic.run import run_script as run_arithmetic
+    from .arithmetic.task import TASKS
 
     if name not in TASKS:
         raise UsageError(f"there is no training script {name!r}")

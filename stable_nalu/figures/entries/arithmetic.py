@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from stable_nalu.papers import MADSEN_2019, MADSEN_2020
-from stable_nalu.statistics.display_names import MODELS, ablation_suffix
+from stable_nalu.statistics.names import MODELS, ablation_suffix
 
 from ..entry import Entry, Series
 from ..order import GATED, NAC_ADD, NAC_MUL, NAC_MUL_NMU, NAC_MUL_SIGMA, NALU_SEPARATE, NALU_SHARED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stable_nalu.catalogue.ranges import INTERPOLATION_ORDER
 from stable_nalu.papers import MISTRY_2022_PRIMER, MISTRY_2022_ROBUST
-from stable_nalu.statistics.display_names import MODELS
+from stable_nalu.statistics.names import MODELS
 
 from ..entry import Entry, Series
 from ..parts import Panels, Runs, Surface, Table, Threshold

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from stable_nalu.script import ScriptParser, exit_code
-from stable_nalu.statistics.table_csv import write_table
+from stable_nalu.statistics.table import write_table
 
 MACHINE_EPSILON = torch.finfo(torch.float32).eps
 

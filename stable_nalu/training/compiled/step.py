@@ -17,10 +17,10 @@ from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.abstract.random_source import RandomSource
 from stable_nalu.ensemble import PerRunRandomSource
 from stable_nalu.ensemble.noise import NoiseFeed, RecordingRandomSource, ReplayingRandomSource
-from stable_nalu.functional.product import tracing
 
 from ..step import StepResult, TrainingStep
 from .compiler import Compiler, Graph, batch_contiguous, compiled_by_torch, first_line
+from .recorded_products import RecordedProducts
 from .unroll import UnrollingError, unrolled
 
 
@@ -193,14 +193,14 @@ class CompiledStep:
                     step.model, dict(zip(names, parameters, strict=True))
                 ),
                 self._random(ReplayingRandomSource(noise)),
-                tracing() as counts,
+                RecordedProducts() as products,
             ):
                 weighted = list(zip(keys, weights, strict=True))
                 x, t = batch
                 error, penalty, total = step.loss(x, t, criterion, weighted)
                 gradients = step.gradients(total, parameters)
             updated[:] = [k for k, gradient in enumerate(gradients) if gradient is not None]
-            zero_counts[:] = counts
+            counts = zero_counts[:] = products.zero_counts
             return (
                 error,
                 error if penalty is None else penalty,

@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from stable_nalu.training import evaluation
+from stable_nalu.training.arithmetic import evaluation
+from stable_nalu.training.arithmetic.evaluation import evaluate
 from stable_nalu.training.compiled.compiler import compiled_by_torch
 from stable_nalu.training.compiled.errors import ROWS, CompiledErrors, portions_of
-from stable_nalu.training.evaluation import evaluate
 from tests.ensemble.plans import CORE, six_runs
 from tests.training.compiled.test_step import NOT_UNROLLED, as_recorded, session
 

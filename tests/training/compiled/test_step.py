@@ -7,13 +7,13 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.options import SCRIPTS
+from stable_nalu.training.arithmetic.session import Session, default_dtype
+from stable_nalu.training.arithmetic.task import TASKS
 from stable_nalu.training.compiled import step
 from stable_nalu.training.compiled.compiler import compiled_by_torch
 from stable_nalu.training.compiled.step import CompiledStep
 from stable_nalu.training.compiled.unroll import UnrollingError
-from stable_nalu.training.session import Session, default_dtype
 from stable_nalu.training.step import TrainingStep
-from stable_nalu.training.task import TASKS
 from tests.ensemble.plans import CORE, six_runs
 from tests.training.configurations import configurations
 
