@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import google_crc32c
 import numpy as np
 
-from stable_nalu.writer.event_file import record_head
+from stable_nalu.writer.event_file import event_message, record_head
 
 _LENGTH = struct.Struct("<Q")
 _HEAD, _FOOT = 12, 4
@@ -151,10 +151,9 @@ class _Decoder:
 def _event(payload: bytes) -> Event | Exception | None:
     """Return the event in one payload, None without a value, or why it is no event."""
     from google.protobuf.message import DecodeError
-    from tensorboardX.proto import event_pb2
 
     try:
-        message = event_pb2.Event.FromString(payload)
+        message = event_message().FromString(payload)
     except DecodeError as error:
         return error
     tags, values = [], []
@@ -183,14 +182,13 @@ class _Layout(NamedTuple):
     def of(cls, payload: bytes) -> "_Layout | None":
         """Return the layout of a payload; None where protobuf has to read it value by value."""
         from google.protobuf.message import DecodeError
-        from tensorboardX.proto import event_pb2
 
         try:
-            message = event_pb2.Event.FromString(payload)
+            message = event_message().FromString(payload)
         except DecodeError:
             return None
         values = message.summary.value
-        head = event_pb2.Event(wall_time=message.wall_time, step=message.step).SerializeToString()
+        head = event_message()(wall_time=message.wall_time, step=message.step).SerializeToString()
         if (
             not values
             or not message.wall_time

@@ -16,7 +16,7 @@ from stable_nalu.tags import EPOCH, LABEL_WEIGHTS, TEXT_SUFFIX
 from .event_file import Event
 
 Columns = dict[str, list]
-Action = Callable[["_Walk", float | bytes], object]
+Action = Callable[[float | bytes], object]
 
 STEP, WALL_TIME, SPARSITY, RECURSIVE = "step", "wall.time", "sparse.error.max", "recursive.weight"
 
@@ -77,34 +77,40 @@ class MetricParser:
         """
         walk = _Walk(self.step_start, sums_imaginary)
         plans: dict[tuple[str, ...], list[tuple[int, Action]]] = {}
+        tags: tuple[str, ...] = ()
+        plan: list[tuple[int, Action]] = []
         for event in events:
-            plan = plans.get(event.tags)
-            if plan is None:
-                plan = plans[event.tags] = self._plan(event.tags)
+            # Mostly the same object, which spares hashing it.
+            if event.tags is not tags:
+                tags = event.tags
+                if tags not in plans:
+                    plans[tags] = self._plan(walk, tags)
+                plan = plans[tags]
             if plan:
                 walk.event = event
+                walk.in_row = event.step == walk.logged_step
                 values = event.values
                 for index, action in plan:
-                    action(walk, values[index])
+                    action(values[index])
         return self._ordered(walk.rows.columns(), walk.rows.count)
 
-    def _plan(self, tags: tuple[str, ...]) -> list[tuple[int, Action]]:
+    def _plan(self, walk: "_Walk", tags: tuple[str, ...]) -> list[tuple[int, Action]]:
         """Return what to do with the values of an event of these tags, by their indices."""
-        actions = [(index, self._action(tag)) for index, tag in enumerate(tags)]
+        actions = [(index, self._action(walk, tag)) for index, tag in enumerate(tags)]
         return [(index, action) for index, action in actions if action is not None]
 
-    def _action(self, tag: str) -> Action | None:
+    def _action(self, walk: "_Walk", tag: str) -> Action | None:
         """Return what to do with values of `tag`, by the first rule that applies."""
         if tag == EPOCH:
-            return _Walk.remember_epoch
+            return walk.remember_epoch
         if self.matcher(tag):
-            return partial(_Walk.metric, column=tag)
+            return partial(walk.metric, tag)
         for ending, names in _MATRIX_RULES:
             if tag.endswith(ending):
-                return partial(_Walk.matrix, names=names) if self.recursive_weight else None
+                return partial(walk.matrix, names) if self.recursive_weight else None
         for ending, share in _SPARSITY_RULES:
             if tag.endswith(ending):
-                return partial(_Walk.sparsity, share=share, summed=ending == _SUMMED)
+                return partial(walk.sparsity, share, ending == _SUMMED)
         return None
 
     def _ordered(self, columns: Columns, count: int) -> Columns:
@@ -135,11 +141,11 @@ class PairParser(MetricParser):
 
     matcher: Callable[[str], bool] = is_pair_metric
 
-    def _action(self, tag: str) -> Action | None:
+    def _action(self, walk: "_Walk", tag: str) -> Action | None:
         for ending, column in _PAIR_WEIGHTS.items():
             if tag.endswith(ending):
-                return partial(_Walk.join, column=column)
-        return super()._action(tag) if "sparsity_error" not in tag else None
+                return partial(walk.join, column)
+        return super()._action(walk, tag) if "sparsity_error" not in tag else None
 
     def _ordered(self, columns: Columns, count: int) -> Columns:
         """Put the weights last; they stay empty where the last layer has nothing to learn."""
@@ -172,8 +178,9 @@ class WeightsParser:
         first = ""
         for event in events:
             for tag, value in zip(event.tags, event.values, strict=True):
-                is_text = tag.endswith(TEXT_SUFFIX) and isinstance(value, bytes)
-                elements = matrix_elements(value) if is_text else None
+                if not (isinstance(value, bytes) and tag.endswith(TEXT_SUFFIX)):
+                    continue
+                elements = matrix_elements(value)
                 if elements is None:
                     continue
                 if event.step != step:
@@ -201,18 +208,25 @@ class _Rows:
         """Begin a row."""
         self.count += 1
 
+    def full(self, column: str) -> list:
+        """Return a new column to which every row is to be appended."""
+        return self._columns.setdefault(column, [])
+
     def filled(self, column: str) -> bool:
         """Return whether the current row has a value in `column`."""
         return len(self._columns.get(column, ())) == self.count
 
-    def put(self, column: str, value: float | str) -> None:
+    def put(self, column: str, value: float | str | bytes) -> None:
         """Set the cell of the current row."""
-        cells = self._columns.setdefault(column, [])
-        if len(cells) == self.count:
+        cells = self._columns.get(column)
+        if cells is None:
+            cells = self._columns[column] = []
+        lacking = self.count - len(cells)
+        if lacking == 0:
             cells[-1] = value
             return
-        if len(cells) < self.count - 1:
-            cells.extend([math.nan] * (self.count - 1 - len(cells)))
+        if lacking > 1:
+            cells.extend([math.nan] * (lacking - 1))
         cells.append(value)
 
     def get(self, column: str) -> float:
@@ -228,9 +242,15 @@ class _Rows:
 
 
 class _Walk:
-    """The rows so far, and what is remembered, while the events of a run go by."""
+    """The rows so far, and what is remembered, while the events of a run go by.
+
+    `in_row` says whether the current event belongs to the last row.
+    """
 
     event: Event
+    in_row: bool
+    _steps: list[int]
+    _times: list[float]
 
     def __init__(self, step_start: int, sums_imaginary: bool):
         self.rows = _Rows()
@@ -243,38 +263,43 @@ class _Walk:
         """Keep the epoch for the rows that follow."""
         self.epoch = value
 
-    def metric(self, value: float | bytes, column: str) -> None:
+    def metric(self, column: str, value: float | bytes) -> None:
         """Join the row of this step, or open one."""
-        rows, event = self.rows, self.event
-        opens = event.step != self.logged_step or rows.filled(column)
-        if opens:
-            rows.start()
-            self.logged_step = event.step
-        rows.put(column, value.decode(errors="replace") if isinstance(value, bytes) else value)
-        if opens:
-            rows.put(STEP, event.step - self.step_start)
-            rows.put(WALL_TIME, event.wall_time)
-            if self.epoch is not None:
-                rows.put(EPOCH, self.epoch)
+        rows = self.rows
+        cell = value.decode(errors="replace") if isinstance(value, bytes) else value
+        if self.in_row and not rows.filled(column):
+            rows.put(column, cell)
+            return
+        event = self.event
+        rows.start()
+        rows.put(column, cell)
+        if self.logged_step is None:
+            self._steps, self._times = rows.full(STEP), rows.full(WALL_TIME)
+        self._steps.append(event.step - self.step_start)
+        self._times.append(event.wall_time)
+        if self.epoch is not None:
+            rows.put(EPOCH, self.epoch)
+        self.logged_step = event.step
+        self.in_row = True
 
-    def join(self, value: float | bytes, column: str) -> None:
+    def join(self, column: str, value: float | bytes) -> None:
         """Put a value into the last row, if the current event belongs to it."""
-        if self.event.step == self.logged_step:
+        if self.in_row:
             self.rows.put(column, value)
 
-    def matrix(self, value: float | bytes, names: tuple[str, ...]) -> None:
+    def matrix(self, names: tuple[str, ...], value: float | bytes) -> None:
         """Put the first elements of the first matrix of a step into the last row."""
         if not isinstance(value, bytes) or self.rows.filled(names[0]):
             return
         elements = matrix_elements(value) or []
         for index, name in enumerate(names):
-            self.join(elements[index] if index < len(elements) else math.nan, name)
+            self.join(name, elements[index] if index < len(elements) else math.nan)
 
-    def sparsity(self, value: float | bytes, share: int, summed: bool) -> None:
+    def sparsity(self, share: int, summed: bool, value: float | bytes) -> None:
         """Join a sparsity error to that of the last row, as `_SPARSITY_RULES` says."""
-        rows = self.rows
-        if isinstance(value, bytes) or self.event.step != self.logged_step:
+        if isinstance(value, bytes) or not self.in_row:
             return
+        rows = self.rows
         if not rows.filled(SPARSITY):
             if share == 0:
                 rows.put(SPARSITY, value)

@@ -6,6 +6,7 @@ import socket
 import struct
 import time
 from pathlib import Path
+from typing import Any
 
 import google_crc32c
 
@@ -15,6 +16,14 @@ FILE_PREFIX = "events.out.tfevents."
 _FLUSH_BYTES = 1 << 16
 _LENGTH = struct.Struct("<Q")
 _CHECKSUM = struct.Struct("<I")
+
+
+@functools.cache
+def event_message() -> Any:
+    """Return tensorboardX's class of an event; it is slow to import, and `--help` needs none."""
+    from tensorboardX.proto import event_pb2
+
+    return vars(event_pb2)["Event"]
 
 
 def masked_checksum(data: bytes) -> int:
@@ -48,12 +57,9 @@ class EventFile:
         self._buffered = 0
         self._closed = False
         if position is None:
-            # Imported late: tensorboardX is slow to import, and `--help` writes no event.
-            from tensorboardX.proto import event_pb2
-
             with path.open("xb"):
                 self._position = 0
-            version = event_pb2.Event(wall_time=time.time(), file_version="brain.Event:2")
+            version = event_message()(wall_time=time.time(), file_version="brain.Event:2")
             self.add(version.SerializeToString())
             self.flush()
             self._unused_size: int | None = self._position

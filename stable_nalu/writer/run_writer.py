@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .event_file import EventFile
+from .event_file import EventFile, event_message
 from .run_folder import RunFolder
 
 
@@ -22,17 +22,13 @@ class RunWriter:
     """
 
     def __init__(self, target: RunFolder | Path, *, verbose: bool = False):
-        # Imported late: tensorboardX is slow to import, and `--help` writes no event.
-        from tensorboardX.proto import event_pb2
-
         if isinstance(target, RunFolder):
             self.events = target.events
         else:
             target.mkdir(parents=True, exist_ok=True)
             self.events = EventFile.create_in(target)
         self.verbose = verbose
-        self._new_event = event_pb2.Event
-        self._event = self._new_event()
+        self._event = event_message()()
 
     def scalar(self, tag: str, value: float) -> None:
         """Log a number, stored as float32; one beyond its range becomes infinite."""
@@ -86,7 +82,7 @@ class RunWriter:
             event.wall_time, event.step = time.time(), step
             self.events.add(event.SerializeToString())
             # A new message, as a cleared one keeps the memory of all that it has held.
-            self._event = self._new_event()
+            self._event = event_message()()
 
     def flush(self) -> None:
         """Bring all committed steps to the file."""
