@@ -9,17 +9,17 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from stable_nalu.batch.generated_files import batch_files
+from stable_nalu.batch.render import batch_files
 from stable_nalu.files import atomic_text_file
 from stable_nalu.options import documents
-from stable_nalu.reproduction import experiment_table
+from stable_nalu.reproduction import listing
 from stable_nalu.reproduction.page import headline
 from stable_nalu.script import ScriptParser
 
 GENERATED: dict[Path, Callable[[str], str]] = {
     documents.FLAGS: documents.refreshed_flags,
     headline.README: lambda text: headline.refreshed(documents.refreshed_layers(text)),
-    experiment_table.DOCUMENT: experiment_table.refreshed,
+    listing.DOCUMENT: listing.refreshed,
     **batch_files(),
 }
 """Path -> function from the file's present text to what it should be."""
