@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.report and not arguments.dry_run and code in (0, EXIT_PARTLY):
             from .page import write_page
 
-            for path in write_page(arguments.data):
+            for path in write_page(arguments.data, arguments.report_out):
                 sys.stdout.write(f"page {path}\n")
         return code
 
@@ -78,7 +78,13 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--report",
         action="store_true",
-        help="write the page that compares all compact results with the papers, beside --data",
+        help="write the page that compares all compact results with the papers",
+    )
+    parser.add_argument(
+        "--report-out",
+        type=Path,
+        metavar="DIR",
+        help="folder of the page (docs/reproduction, for the results that are kept there)",
     )
     parser.add_argument("--dry-run", action="store_true", help="print the commands, run nothing")
     arguments = parser.parse_args(argv)
