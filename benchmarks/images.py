@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from stable_nalu.dataset.images import PixelTable, load_subset
-from stable_nalu.training.sequential_digits import MNIST
+from stable_nalu.training.epochs.sequential_digits import MNIST
 
 from .bare import NMU
 from .clock import Cost, in_turn, spent

@@ -9,7 +9,7 @@ import torch
 
 from stable_nalu.network.digit_reader import HalvesReader, build_reader
 from stable_nalu.options import SCRIPTS
-from stable_nalu.training.pairs import ISOLATED, SCATTERED, PairTask
+from stable_nalu.training.epochs.pairs import ISOLATED, SCATTERED, PairTask
 
 from .bare import NMU
 from .clock import Cost, in_turn, spent

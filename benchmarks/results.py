@@ -15,7 +15,7 @@ from tensorboardX.record_writer import RecordWriter
 
 from stable_nalu.figures.catalogue import find
 from stable_nalu.figures.specimen import Extent, write_specimen
-from stable_nalu.training.run import run_script
+from stable_nalu.training.script import run_script
 
 from .clock import in_turn, spent
 from .ensemble import NMU, SINGLE_LAYER_RANGES

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from stable_nalu.training.run import run_script
+from stable_nalu.training.script import run_script
 
 from . import bare
 from .clock import Cost, in_turn, spent

@@ -8,11 +8,11 @@ import tempfile
 from collections.abc import Callable, Mapping
 
 from stable_nalu.options import SCRIPTS
-from stable_nalu.training.console import StackView
-from stable_nalu.training.interruption import Interruption
-from stable_nalu.training.shards import PlannedRun
-from stable_nalu.training.stack_run import train_stack
-from stable_nalu.training.task import TASKS
+from stable_nalu.training.arithmetic.stack_run import train_stack
+from stable_nalu.training.arithmetic.task import TASKS
+from stable_nalu.training.logging.console import StackView
+from stable_nalu.training.plan.interruption import Interruption
+from stable_nalu.training.plan.runs import PlannedRun
 
 from .clock import Cost
 

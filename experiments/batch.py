@@ -10,7 +10,7 @@ from stable_nalu.batch.command import main as run  # noqa: E402
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Parse the command line, do it, return the exit code."""
+    """Parse the command line, do what it asks for and return the exit code."""
     return run(argv)
 
 

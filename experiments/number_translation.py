@@ -6,12 +6,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from stable_nalu.training.translation import TASK  # noqa: E402
+from stable_nalu.training.script import run_script  # noqa: E402
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Parse the command line, train, return the exit code."""
-    return TASK.run(argv)
+    """Parse the command line, train all runs and return the exit code."""
+    return run_script("number_translation", argv)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from stable_nalu.errors import UsageError  # noqa: E402
 from stable_nalu.script import ScriptParser, exit_code  # noqa: E402
-from stable_nalu.statistics.table_csv import write_table  # noqa: E402
+from stable_nalu.statistics.table import write_table  # noqa: E402
 from stable_nalu.statistics.thresholds import tables  # noqa: E402
 
 

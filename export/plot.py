@@ -8,7 +8,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from stable_nalu.errors import UsageError  # noqa: E402
 from stable_nalu.script import ScriptParser, exit_code  # noqa: E402
-from stable_nalu.statistics.flags import add_estimate_flags  # noqa: E402
+from stable_nalu.statistics.estimators import Estimators, add_estimate_flags  # noqa: E402
 
 EXAMPLES = """examples:
   plot.py --list
@@ -74,7 +74,6 @@ def plot(args: argparse.Namespace) -> None:
     from stable_nalu.figures.product import Context
     from stable_nalu.figures.render import Output, render
     from stable_nalu.figures.source import Source
-    from stable_nalu.statistics.summary import Estimators
 
     if args.list:
         sys.stdout.write(listing(all_entries()))

@@ -9,7 +9,7 @@ sys.path.insert(0, str(ROOT))
 
 from stable_nalu.errors import UsageError  # noqa: E402
 from stable_nalu.script import ScriptParser, exit_code  # noqa: E402
-from stable_nalu.statistics.flags import add_estimate_flags  # noqa: E402
+from stable_nalu.statistics.estimators import Estimators, add_estimate_flags  # noqa: E402
 
 SHIPPED = ("exp_setups.csv", "function_task_static_mse_expectation.csv")
 
@@ -85,9 +85,9 @@ def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
 
 def summarize(args: argparse.Namespace) -> None:
     """Read, judge, estimate, write."""
-    from stable_nalu.statistics import from_files
-    from stable_nalu.statistics.summary import Estimators
-    from stable_nalu.statistics.table_csv import write_frame
+    from stable_nalu.statistics.judge import Judgement, judge_runs
+    from stable_nalu.statistics.summary import summarize_runs, summarize_solved
+    from stable_nalu.statistics.table import write_frame
 
     if args.best_range < 1 or args.bootstrap_samples < 1:
         raise UsageError("--best-range and --bootstrap-samples are at least 1")
@@ -104,20 +104,18 @@ def summarize(args: argparse.Namespace) -> None:
     if args.solved_csv:
         if args.seeds_csv_out or args.by or args.models:
             raise UsageError("--models, --by and --seeds-csv-out go with --csv only")
-        write_frame(
-            Path(args.csv_out), from_files.summarize_solved(Path(args.solved_csv), estimators)
-        )
+        write_frame(Path(args.csv_out), summarize_solved(Path(args.solved_csv), estimators))
         return
-    judgement = from_files.Judgement(
+    judgement = Judgement(
         [Path(p) for p in args.exp_setups], args.threshold, args.parameter, args.best_range
     )
-    runs = from_files.judge_runs(
+    runs = judge_runs(
         [Path(p) for p in args.csv],
         judgement,
         lambda text: sys.stderr.write(f"{text}\n"),
         args.models,
     )
-    table = from_files.summarize_runs(runs, args.by, estimators)
+    table = summarize_runs(runs, args.by, estimators)
     if args.seeds_csv_out:
         write_frame(Path(args.seeds_csv_out), runs)
     write_frame(Path(args.csv_out), table)

@@ -1,8 +1,10 @@
-"""What the machine and its user grant: folders to read and write, and processor cores."""
+"""What the machine and its user grant: folders to read and write, processor cores, memory."""
 
 from __future__ import annotations
 
+import ctypes
 import os
+from functools import cache
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[1]
@@ -10,6 +12,12 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 
 GRANTS = ("LSB_DJOB_NUMPROC", "SLURM_CPUS_PER_TASK")
 """Environment variables in which batch systems state the cores of a job."""
+
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
+"""Settings of glibc's `mallopt`."""
+LARGEST_MMAP_THRESHOLD = 32 << 20
+"""The largest threshold that glibc accepts on 64-bit systems."""
+KEPT_BYTES = 512 << 20
 
 
 def is_checkout() -> bool:
@@ -69,3 +77,19 @@ def granted_cores() -> int | None:
 def cores() -> int:
     """Return the cores to use: those granted, else all usable ones."""
     return granted_cores() or usable_cores()
+
+
+@cache
+def keep_freed_memory() -> None:
+    """Let the process keep up to 512 MiB of freed memory.
+
+    By default the megabytes that each iteration of a large stack needs go back to the system and
+    come again page by page, which can take as long as the arithmetic. Where the C library has no
+    such setting, nothing happens.
+    """
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):
+        return
+    mallopt(M_MMAP_THRESHOLD, LARGEST_MMAP_THRESHOLD)
+    mallopt(M_TRIM_THRESHOLD, KEPT_BYTES)

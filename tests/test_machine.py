@@ -1,5 +1,8 @@
-"""Roots of folders and counts of cores."""
+"""Roots of folders, counts of cores, and memory that stays with the process."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,3 +52,36 @@ def test_cores_are_those_granted_and_no_more_than_there_are(variable, value, exp
 def test_cores_without_a_batch_system():
     assert machine.granted_cores() is None
     assert machine.cores() == machine.usable_cores() >= 1
+
+
+FAULTS = """
+import resource, torch
+from stable_nalu.machine import keep_freed_memory
+{setting}
+def iteration():
+    parts = [torch.ones(1 << 20) for _ in range(8)]
+for _ in range(3): iteration()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(10): iteration()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+def faults(setting):
+    words = [sys.executable, "-c", FAULTS.format(setting=setting)]
+    # By itself the C library starts to keep memory at some time that depends on addresses.
+    handing_back = {**os.environ, "MALLOC_MMAP_THRESHOLD_": str(1 << 20)}
+    done = subprocess.run(
+        words, cwd=machine.CHECKOUT, env=handing_back, capture_output=True, text=True, check=True
+    )
+    return int(done.stdout)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a setting of glibc")
+def test_no_page_is_asked_for_twice():
+    assert faults("keep_freed_memory()") < faults("") / 20
+
+
+def test_another_c_library(monkeypatch):
+    monkeypatch.setattr(machine.ctypes, "CDLL", lambda name: object())
+    assert machine.keep_freed_memory.__wrapped__() is None

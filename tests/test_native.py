@@ -9,7 +9,7 @@ import torch
 from stable_nalu import native
 from stable_nalu.dataset import SimpleFunctionStaticDataset
 from stable_nalu.dataset.legacy_random import LegacyRandom
-from stable_nalu.training.plain_operations import plain
+from stable_nalu.training.compiled.plain_operations import plain
 
 COUNTS = (1, 2, 311, 312, 313, 624, 100_003)
 

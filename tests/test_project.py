@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from setuptools import find_packages
 
-from stable_nalu import __version__
+from stable_nalu import __version__, papers
+from stable_nalu.layer import entries
 from stable_nalu.options import SCRIPTS
+from stable_nalu.papers import MODULES
 from stable_nalu.reproduction.command import main as reproduce
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -130,12 +132,30 @@ def test_citation():
         assert any(f"https://arxiv.org/abs/{number}" in line for line in lines), number
 
 
-def test_layers_cite_papers_that_the_citation_file_has():
+def test_the_citation_file_has_the_papers_of_the_modules():
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    registry = (ROOT / "stable_nalu/layer/registry.py").read_text(encoding="utf-8")
-    cited = re.findall(r"arXiv:([\d.]+)", registry)
-    assert len(cited) == 10
-    assert [number for number in cited if number not in citation] == []
+    assert len(MODULES) == 10
+    for paper in MODULES:
+        assert f'value: "{paper.reference}"' in citation
+        assert f"title: {paper.title}\n" in citation.replace('"', "")
+        (entry,) = (e for e in citation.split("- type: ") if f'"{paper.reference}"' in e)
+        assert f"year: {paper.year}\n" in entry
+        assert f"family-names: {paper.authors.split()[0]}" in entry
+
+
+def test_every_paper_of_the_registry_is_in_the_table():
+    cited = {
+        paper
+        for entry in entries().values()
+        for paper in (entry.cites, *(v.cites for v in entry.variants))
+    }
+    table = {paper for paper in vars(papers).values() if isinstance(paper, papers.Paper)}
+    assert cited <= table
+    assert len({paper.key for paper in table}) == len(table)
+    arithmetic = {
+        p for p in cited if "arXiv" in p.reference and p.key not in ("gru", "elu", "selu")
+    }
+    assert arithmetic <= set(MODULES)
 
 
 def test_changelog_has_its_headings():

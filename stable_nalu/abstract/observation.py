@@ -6,7 +6,7 @@ from typing import Literal
 
 import torch
 
-from stable_nalu.functional.sparsity_error import sparsity_error
+from stable_nalu.functional.reductions import sparsity_error
 
 Kind = Literal["scalar", "summary", "tensor", "histogram"]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from stable_nalu.papers import MADSEN_2019, MADSEN_2020
+
 from .arithmetic_models import (
     ABLATION,
     ALL,
@@ -20,13 +22,12 @@ from .arithmetic_models import (
     by_operation,
 )
 from .experiment import Experiment, Shown
-from .papers import MEASURING, UNITS
 
 EXPERIMENTS = (
     Experiment(
         "simple_mul",
         "The four-input function (x1+x2)(x1+x2+x3+x4)",
-        (Shown(UNITS, "Table 1"),),
+        (Shown(MADSEN_2020, "Table 1"),),
         SIMPLE,
         parameter="operation",
         criterion="arithmetic",
@@ -35,7 +36,7 @@ EXPERIMENTS = (
     Experiment(
         "function_task_static",
         "The arithmetic data set, default parameters",
-        (Shown(UNITS, "Table 2"),),
+        (Shown(MADSEN_2020, "Table 2"),),
         by_operation(
             ALL,
             {
@@ -53,7 +54,7 @@ EXPERIMENTS = (
     Experiment(
         "function_task_static_all",
         "The arithmetic data set, every unit and operation",
-        (Shown(UNITS, "Table 6"),),
+        (Shown(MADSEN_2020, "Table 6"),),
         ALL,
         parameter="operation",
         criterion="arithmetic",
@@ -63,7 +64,7 @@ EXPERIMENTS = (
     Experiment(
         "function_task_static_reproduce",
         "Reproduction of the NALU on the arithmetic data set",
-        (Shown(MEASURING, "table of default parameters"),),
+        (Shown(MADSEN_2019, "table of default parameters"),),
         by_operation(
             ALL,
             {
@@ -80,7 +81,7 @@ EXPERIMENTS = (
     Experiment(
         "function_task_static_mul_hidden_size",
         "Multiplication against the hidden size",
-        (Shown(UNITS, "Figure 3 (top)"),),
+        (Shown(MADSEN_2020, "Figure 3 (top)"),),
         HIDDEN,
         parameter="hidden.size",
         criterion="arithmetic",
@@ -89,14 +90,14 @@ EXPERIMENTS = (
     Experiment(
         "function_task_static_mul_range",
         "Multiplication against the training range",
-        (Shown(UNITS, "Figure 3 (bottom)"),),
+        (Shown(MADSEN_2020, "Figure 3 (bottom)"),),
         RANGE,
         criterion="arithmetic",
     ),
     Experiment(
         "function_task_static_mul_hidden_size_ablation",
         "Ablation of the NMU against the hidden size",
-        (Shown(UNITS, "Figure 7"),),
+        (Shown(MADSEN_2020, "Figure 7"),),
         ABLATION,
         parameter="hidden.size",
         criterion="arithmetic",
@@ -104,7 +105,7 @@ EXPERIMENTS = (
     Experiment(
         "function_task_static_mul_input_size",
         "Multiplication against the input size",
-        (Shown(UNITS, "Figure 8 (input size)"),),
+        (Shown(MADSEN_2020, "Figure 8 (input size)"),),
         INPUT,
         parameter="input.size",
         criterion="arithmetic",
@@ -112,7 +113,7 @@ EXPERIMENTS = (
     Experiment(
         "function_task_static_mul_overlap",
         "Multiplication against the overlap of subsets",
-        (Shown(UNITS, "Figure 8 (overlap)"),),
+        (Shown(MADSEN_2020, "Figure 8 (overlap)"),),
         OVERLAP,
         parameter="overlap.ratio",
         criterion="arithmetic",
@@ -120,7 +121,7 @@ EXPERIMENTS = (
     Experiment(
         "function_task_static_mul_subset",
         "Multiplication against the size of subsets",
-        (Shown(UNITS, "Figure 8 (subset)"),),
+        (Shown(MADSEN_2020, "Figure 8 (subset)"),),
         SUBSET,
         parameter="subset.ratio",
         criterion="arithmetic",
@@ -128,7 +129,7 @@ EXPERIMENTS = (
     Experiment(
         "function_task_static_nalu",
         "The gate of the NALU behind an adding layer",
-        (Shown(UNITS, "Figure 9"), Shown(UNITS, "Table 5")),
+        (Shown(MADSEN_2020, "Figure 9"), Shown(MADSEN_2020, "Table 5")),
         NALU_STUDY,
         parameter="operation",
         criterion="arithmetic",
@@ -136,7 +137,7 @@ EXPERIMENTS = (
     Experiment(
         "function_task_static_regualization",
         "Strength of the sparsity penalty",
-        tuple(Shown(UNITS, f"Figure {number}") for number in (10, 11, 12)),
+        tuple(Shown(MADSEN_2020, f"Figure {number}") for number in (10, 11, 12)),
         REGUALIZATION,
         parameter="regualizer",
         criterion="arithmetic",
@@ -145,7 +146,7 @@ EXPERIMENTS = (
     Experiment(
         "function_task_static_mul_paramaters",
         "Multiplication by NAC• and NALU against data set parameters",
-        (Shown(MEASURING, "figure of data set parameters"),),
+        (Shown(MADSEN_2019, "figure of data set parameters"),),
         PARAMETER_STUDY,
         parameter="hidden.size",
         criterion="arithmetic",
@@ -153,7 +154,7 @@ EXPERIMENTS = (
     Experiment(
         "function_task_static_mul_range_reproduce",
         "Multiplication by NAC• and NALU against the training range",
-        (Shown(MEASURING, "figure of training ranges"),),
+        (Shown(MADSEN_2019, "figure of training ranges"),),
         RANGE_STUDY,
         criterion="arithmetic",
         figures=("function_task_static_mul_range",),
@@ -161,7 +162,7 @@ EXPERIMENTS = (
     Experiment(
         "function_task_static_learning",
         "Learning rates and optimizers",
-        (Shown(UNITS, "learning-rate figures (not in the final text)"),),
+        (Shown(MADSEN_2020, "learning-rate figures (not in the final text)"),),
         LEARNING,
         parameter="learning.rate",
         criterion="arithmetic",

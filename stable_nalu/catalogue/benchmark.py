@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from stable_nalu.papers import MCFC_2023, MISTRY_2022_PRIMER
+
 from .experiment import Experiment, Model, Resources, Setting, Shown
-from .papers import MCFC, PRIMER
 from .sweeps import SINGLE_MODULE_RANGES
 
 SINGLE = Setting(
@@ -106,11 +107,11 @@ def _mcfc(operation: str, layer: str, label: str, number: int, text: str = "") -
     )
 
 
-_REPORT = (Shown(MCFC, "multiplication"),)
+_REPORT = (Shown(MCFC_2023, "multiplication"),)
 
 
 def _shown(number: int) -> tuple[Shown, ...]:
-    return (Shown(PRIMER, f"Figure {number}"),)
+    return (Shown(MISTRY_2022_PRIMER, f"Figure {number}"),)
 
 
 EXPERIMENTS = (
@@ -188,7 +189,7 @@ EXPERIMENTS = (
     Experiment(
         "benchmark_sltr_add_mcfc",
         "MC-FC layers: addition",
-        (Shown(MCFC, "addition"),),
+        (Shown(MCFC_2023, "addition"),),
         (_like_figure(_add, "NAU")[0], _mcfc("add", "MCFC", "MCFC", 33)),
         criterion="benchmark",
     ),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from stable_nalu.papers import MISTRY_2022_DIVISION, MISTRY_2022_MECHANISMS
+
 from .experiment import Experiment, Model, Resources, Setting, Shown
-from .papers import DIVISION, MECHANISMS
 from .sweeps import DISTRIBUTIONS, MIXED_SIGNS, NEAR_ZERO, SINGLE_MODULE_RANGES
 
 UNREGULARISED = (
@@ -159,10 +160,10 @@ _hard = _small_divisors("hard", "--operation div --max-iterations 50000", MODIFI
 
 def shown(number: str) -> tuple[Shown, ...]:
     """A figure of the first paper."""
-    return (Shown(DIVISION, f"Figure {number}"),)
+    return (Shown(MISTRY_2022_DIVISION, f"Figure {number}"),)
 
 
-_LATER = (Shown(MECHANISMS, "appendix"),)
+_LATER = (Shown(MISTRY_2022_MECHANISMS, "appendix"),)
 
 EXPERIMENTS = (
     Experiment(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from stable_nalu.papers import MISTRY_2022_MECHANISMS
+
 from .division import (
     BASELINE,
     IN2,
@@ -15,7 +17,6 @@ from .division import (
     window,
 )
 from .experiment import Experiment, Model, Resources, Setting, Shown
-from .papers import MECHANISMS
 from .sweeps import DISTRIBUTIONS, MIXED_SIGNS
 
 _WINDOW = (50000, 75000)
@@ -147,7 +148,7 @@ _digit_pairs = tuple(
         ),
     )
 )
-_LATER = (Shown(MECHANISMS, "appendix"),)
+_LATER = (Shown(MISTRY_2022_MECHANISMS, "appendix"),)
 
 EXPERIMENTS = (
     Experiment(
@@ -203,7 +204,7 @@ EXPERIMENTS = (
     Experiment(
         "div-1digit_conv-Adam-s3Init",
         "Division of digit pairs",
-        (Shown(MECHANISMS, "MNIST division figure"),),
+        (Shown(MISTRY_2022_MECHANISMS, "MNIST division figure"),),
         _digit_pairs,
         parameter="model",
         criterion="accuracy",

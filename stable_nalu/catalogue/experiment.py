@@ -5,18 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from stable_nalu.papers import Paper
+
 from .flags import Flags, flags, gathered, merged, seeds_text, words
 
 EPOCH_FLAG, ITERATION_FLAG = "--max-epochs", "--max-iterations"
-
-
-@dataclass(frozen=True)
-class Paper:
-    """A publication: key, title, identifier."""
-
-    key: str
-    title: str
-    reference: str
 
 
 @dataclass(frozen=True)

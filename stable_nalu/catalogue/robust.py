@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from stable_nalu.papers import MISTRY_2022_ROBUST
+
 from .benchmark import MULTIPLYING, NMU, NMU_FLAGS, for_operation
 from .experiment import Experiment, Model, Resources, Setting, Shown
-from .papers import ROBUST
 from .sequences import LENGTHS_TO_20, PRODUCT, PRODUCT_EPOCH, SOLVED
 from .sweeps import DATA_SET_RANGES, ONE_TO_TWO
 
@@ -161,7 +162,7 @@ _sequences = tuple(
 
 
 def _shown(number: str) -> tuple[Shown, ...]:
-    return (Shown(ROBUST, f"Figure {number}"),)
+    return (Shown(MISTRY_2022_ROBUST, f"Figure {number}"),)
 
 
 EXPERIMENTS = (
@@ -225,7 +226,7 @@ EXPERIMENTS = (
     Experiment(
         "static-mnist-appendix",
         "Weight paths, label accuracies and confusion matrices of the digit products",
-        tuple(Shown(ROBUST, f"Figure {number}") for number in range(13, 21)),
+        tuple(Shown(MISTRY_2022_ROBUST, f"Figure {number}") for number in range(13, 21)),
         (),
         parameter="model",
         criterion="accuracy",

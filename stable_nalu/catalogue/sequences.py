@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from stable_nalu.papers import MADSEN_2020
+
 from .experiment import Experiment, Model, Resources, Setting, Shown
-from .papers import UNITS
 from .sweeps import variants
 
 LENGTHS_TO_20 = "[" + ",".join(map(str, range(1, 21))) + "]"
@@ -120,7 +121,7 @@ EXPERIMENTS = (
     Experiment(
         "sequential_mnist_prod_long",
         "Products of digit sequences",
-        (Shown(UNITS, "Figure 4"), Shown(UNITS, "Figure 13")),
+        (Shown(MADSEN_2020, "Figure 4"), Shown(MADSEN_2020, "Figure 13")),
         (PRODUCT_REFERENCE, *_PRODUCT_LONG),
         parameter=_LENGTH,
         criterion="reference",
@@ -130,7 +131,7 @@ EXPERIMENTS = (
     Experiment(
         "sequential_mnist_sum_long",
         "Sums of digit sequences",
-        (Shown(UNITS, "appendix figures of sums"),),
+        (Shown(MADSEN_2020, "appendix figures of sums"),),
         (_SUM_REFERENCE, *_SUM_LONG),
         parameter=_LENGTH,
         criterion="reference",

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from stable_nalu.errors import UsageError
+from stable_nalu.papers import STUDIES
 
 from .entries import all_entries
-from .entry import PAPERS, Entry
+from .entry import Entry
 from .order import suggestions
 
 
@@ -30,10 +31,11 @@ def listing(entries: Mapping[str, Entry]) -> str:
     width = max(map(len, entries))
     kinds = max(len(entry.kind) for entry in entries.values())
     lines = []
-    for paper, number in PAPERS.items():
-        lines.append(f"{paper} ({number})")
-        for key, entry in entries.items():
-            if entry.paper == paper:
-                text = f"{entry.shows}" + (f" [{entry.number}]" if entry.number else "")
-                lines.append(f"  {key:{width}}  {entry.kind:{kinds}}  {text}")
+    for paper in STUDIES:
+        shown = {key: entry for key, entry in entries.items() if entry.paper == paper}
+        if shown:
+            lines.append(f"{paper.title} ({paper.reference})")
+        for key, entry in shown.items():
+            text = f"{entry.shows}" + (f" [{entry.number}]" if entry.number else "")
+            lines.append(f"  {key:{width}}  {entry.kind:{kinds}}  {text}")
     return "\n".join(lines) + "\n"

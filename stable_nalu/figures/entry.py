@@ -4,20 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .parts import Part
+from stable_nalu.papers import Paper
 
-ARITHMETIC = "Neural Arithmetic Units"
-EXTRAPOLATION = "Measuring Arithmetic Extrapolation Performance"
-DIVISION = "Learning Division"
-ROBUST = "Robustness of NMUs"
-PRIMER = "A Primer for NALMs"
-PAPERS = {
-    ARITHMETIC: "arXiv:2001.05016",
-    EXTRAPOLATION: "arXiv:1910.01888",
-    DIVISION: "arXiv:2110.05177",
-    ROBUST: "arXiv:2211.05624",
-    PRIMER: "arXiv:2101.09530",
-}
+from .parts import Part
 
 
 @dataclass(frozen=True)
@@ -43,6 +32,7 @@ class Series:
 class Entry:
     """One lookup key.
 
+    paper: where it was published; None for a user's own files.
     number: the paper's number for it; empty where it is in none.
     shows: one line.
     series: files in the order of the legend.
@@ -51,7 +41,7 @@ class Entry:
     """
 
     key: str
-    paper: str
+    paper: Paper | None
     number: str
     shows: str
     parts: tuple[Part, ...]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from stable_nalu.statistics.summary import MEASURES, Estimators, summarize
+from stable_nalu.statistics.estimators import Estimators
+from stable_nalu.statistics.summary import MEASURES, summarize
 
 from .parts import Runs
 from .product import Context

@@ -21,10 +21,11 @@ from tqdm import tqdm
 from stable_nalu.errors import UsageError
 from stable_nalu.files import atomic_text_file
 from stable_nalu.machine import CHECKOUT, cores
-from stable_nalu.statistics.summary import PUBLISHED, Estimators
+from stable_nalu.papers import STUDIES
+from stable_nalu.statistics.estimators import PUBLISHED, Estimators
 
 from .entries import all_entries
-from .entry import PAPERS, Entry
+from .entry import Entry
 from .product import Context
 from .render import Output, render
 from .source import Source
@@ -127,8 +128,8 @@ def reduce_colors(path: Path) -> None:
 def contents(entries: Sequence[Entry]) -> str:
     """Links to all sections, by paper."""
     lines = []
-    for paper, number in PAPERS.items():
-        lines.append(f"\n**{paper}** ({number}):\n")
+    for paper in STUDIES:
+        lines.append(f"\n**{paper.title}** ({paper.reference}):\n")
         for entry in entries:
             if entry.paper == paper:
                 anchor = re.sub(r"[^\w\- ]", "", entry.key.lower()).replace(" ", "-")
@@ -138,7 +139,10 @@ def contents(entries: Sequence[Entry]) -> str:
 
 def section(entry: Entry, folder: Path, written: Sequence[Path], warnings: Sequence[str]) -> str:
     """Heading, what it shows, images, tables."""
-    lines = [f"\n## {entry.key}\n", f"{entry.shows}. {entry.paper} {entry.number}".strip() + ".\n"]
+    lines = [
+        f"\n## {entry.key}\n",
+        f"{entry.shows}. {entry.paper and entry.paper.title} {entry.number}".strip() + ".\n",
+    ]
     for path in written:
         if path.suffix == ".png":
             lines.append(f"![{path.stem}]({path.relative_to(folder).as_posix()})")

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from stable_nalu.options.run_name import parse_leaf
-from stable_nalu.statistics.display_names import model_label
+from stable_nalu.statistics.names import model_label
 
 _NUMBER = r"-?\d+\.?\d*"
 _NORMAL = re.compile(rf"tn-({_NUMBER})-({_NUMBER})(?:-{_NUMBER}-{_NUMBER})?")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from stable_nalu.catalogue.ranges import INTERPOLATION_ORDER
-from stable_nalu.statistics.display_names import MODELS, OPERATIONS
+from stable_nalu.statistics.names import MODELS, OPERATIONS
 
 NAC_ADD = MODELS["nac"]
 NAC_MUL = MODELS["nac-nac-n"]

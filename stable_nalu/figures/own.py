@@ -111,7 +111,7 @@ def own_entry(
     series = tuple(
         Series((str(path.resolve()),), label) for path, label in zip(files, names, strict=True)
     )
-    return Entry(stem, "", "", kind, (part,), series)
+    return Entry(stem, None, "", kind, (part,), series)
 
 
 def with_threshold(entry: Entry, threshold: float) -> Entry:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stable_nalu.statistics.summary import PUBLISHED, Estimators
+from stable_nalu.statistics.estimators import PUBLISHED, Estimators
 
 from .entry import Series
 from .source import Source

@@ -11,7 +11,7 @@ import pandas as pd
 
 from stable_nalu.errors import UsageError
 from stable_nalu.files import atomic_text_file
-from stable_nalu.statistics.table_csv import write_table
+from stable_nalu.statistics.table import write_table
 
 from .entry import Entry
 from .parts import Part

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from stable_nalu.errors import UsageError
-from stable_nalu.statistics.reduce import SPARSITY, TEST, VALIDATION, Criterion, reduce_runs
+from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION, Criterion, reduce_runs
 
 from . import sequence
 from .entry import Series

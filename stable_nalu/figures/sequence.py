@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from stable_nalu.errors import UsageError
-from stable_nalu.statistics.reduce import SPARSITY, TEST, VALIDATION, best_row
+from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION, best_row
 from stable_nalu.statistics.thresholds.sequential import from_reference
 
 from .parts import Reference, Runs

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from stable_nalu.errors import UsageError
-from stable_nalu.statistics.display_names import model_label
+from stable_nalu.statistics.names import model_label
 
 from .source import read_csv, with_names
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from stable_nalu.errors import UsageError
-from stable_nalu.statistics.run_table import read_table, require
+from stable_nalu.statistics.table import read_table, require
 
 from .entry import Series
 from .names import GRAMMARS

@@ -8,14 +8,11 @@ from pathlib import Path
 import pandas as pd
 
 from stable_nalu.errors import UsageError
-from stable_nalu.machine import CHECKOUT
-from stable_nalu.statistics.setups import Thresholds, read_setups
+from stable_nalu.statistics.setups import SHIPPED, Thresholds, read_setups
 
 from .order import plain
 from .parts import Threshold
 from .source import Source
-
-SHIPPED = (CHECKOUT / "exp_setups.csv", CHECKOUT / "function_task_static_mse_expectation.csv")
 
 
 def run_thresholds(

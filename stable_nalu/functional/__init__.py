@@ -4,19 +4,15 @@ Inputs are addressed from the right: `x (*runs, batch, in)`, `W (*runs, out, in)
 Losses and regularisers have shape `runs`. Nothing here holds state or draws numbers.
 """
 
-from .batch_linear import batch_linear
 from .criterion import get_train_criterion, mape, mse, pcc
 from .gated_choice import gated_choice
 from .golden_ratio import GOLDEN_RATIO, golden_sigmoid, golden_tanh
-from .linear import linear
+from .linear import batch_linear, linear
 from .log_space import LOG_SPACE_MODES, in_log_space
 from .mnac import mnac
 from .nac_weight import nac_weight
-from .norm import lp_norm
-from .reductions import mean_over, std_over, var_over
-from .regualizer import Regualizer
-from .regualizer_z import RegualizerNAUZ, RegualizerNMUZ
-from .sparsity_error import sparsity_error
+from .reductions import lp_norm, mean_over, sparsity_error, std_over, var_over
+from .regualizer import Regualizer, RegualizerNAUZ, RegualizerNMUZ
 
 __all__ = [
     "GOLDEN_RATIO",

@@ -6,12 +6,12 @@ from .reductions import mean_over, per_run, trailing
 
 
 def mse(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
-    """Mean squared error."""
+    """Return the mean squared error."""
     return mean_over((y - t) ** 2, 2)
 
 
 def pcc(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
-    """1 - Pearson correlation, with the deviations bounded below by the machine epsilon.
+    """Return 1 - Pearson correlation, with the deviations bounded below by the machine epsilon.
 
     Sums are divided by the batch size, also when there are several outputs.
     """
@@ -27,7 +27,7 @@ def pcc(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
 
 
 def mape(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
-    """Mean |(t - y) / t|, without a guard for t = 0."""
+    """Return the mean of |(t - y) / t|, without a guard for t = 0."""
     return mean_over(((t - y) / t).abs(), 2)
 
 
@@ -35,7 +35,7 @@ CRITERIA = {"mse": mse, "pcc": pcc, "mape": mape}
 
 
 def get_train_criterion(name: str, iteration: int, pcc2mse_iteration: int):
-    """The criterion function in force at `iteration`; `pcc-mse` switches at `pcc2mse_iteration`."""
+    """Return the criterion of an iteration; `pcc-mse` changes to mse at `pcc2mse_iteration`."""
     if name == "pcc-mse":
         return pcc if iteration < pcc2mse_iteration else mse
     if name not in CRITERIA:

@@ -4,7 +4,7 @@ import torch
 
 
 class _GateFreeGradient(torch.autograd.Function):
-    """The gate scales the values but not the gradients of the two paths."""
+    """A choice whose gate scales the values of the two paths but not their gradients."""
 
     @staticmethod
     def forward(g, a, m):
@@ -23,7 +23,7 @@ class _GateFreeGradient(torch.autograd.Function):
 def gated_choice(
     g: torch.Tensor, a: torch.Tensor, m: torch.Tensor, mode: str = "normal"
 ) -> torch.Tensor:
-    """g a + (1 - g) m; `gate-free-gradient` passes gradients to a and m unscaled."""
+    """Return g a + (1 - g) m; `gate-free-gradient` passes gradients to a and m unscaled."""
     if mode in ("normal", "test"):
         return g * a + (1 - g) * m
     if mode == "gate-free-gradient":

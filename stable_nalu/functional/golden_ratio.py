@@ -10,12 +10,12 @@ _LARGEST = 92.0
 
 
 def golden_sigmoid(v: torch.Tensor) -> torch.Tensor:
-    """1 / (1 + phi^-v)."""
+    """Return 1 / (1 + phi^-v)."""
     return 1.0 / (1.0 + torch.pow(GOLDEN_RATIO, -v))
 
 
 def golden_tanh(v: torch.Tensor) -> torch.Tensor:
-    """(phi^2v - 1) / (phi^2v + 1), saturating at 1 instead of inf/inf for large v."""
+    """Return (phi^2v - 1) / (phi^2v + 1), saturating at 1 instead of inf/inf for large v."""
     # float32 phi^2v overflows above v = 92.18; tanh is 1 to the last bit long before that.
     power = torch.pow(GOLDEN_RATIO, 2.0 * v.clamp(max=_LARGEST))
     return (power - 1.0) / (power + 1.0)

@@ -6,17 +6,17 @@ import sys
 
 
 def xavier_bound(in_features: int, out_features: int, gain: float = 1.0) -> float:
-    """Bound of Xavier-uniform; sqrt(6 / (I + O)) may differ by one ulp."""
+    """Return the bound of Xavier-uniform; sqrt(6 / (I + O)) may differ in the last bit."""
     return math.sqrt(3.0) * (gain * math.sqrt(2.0 / (in_features + out_features)))
 
 
 def kaiming_bound(in_features: int, out_features: int) -> float:
-    """Bound of Kaiming-uniform for ReLU: sqrt(6 / I), whatever O is."""
+    """Return the bound of Kaiming-uniform for ReLU, sqrt(6 / I) for any O."""
     return math.sqrt(3.0) * (math.sqrt(2.0) / math.sqrt(in_features))
 
 
 def nau_bound(in_features: int, out_features: int) -> float:
-    """min(0.5, Xavier bound): NAU, NRU and the constrained NPU initialisation."""
+    """Return min(0.5, Xavier bound), for NAU, NRU and the constrained NPU."""
     return min(0.5, math.sqrt(3.0) * math.sqrt(2.0 / (in_features + out_features)))
 
 
@@ -30,9 +30,10 @@ _BISECTION_RELATIVE_ACCURACY = 4 * sys.float_info.epsilon
 
 @functools.cache
 def nac_bound(in_features: int, out_features: int) -> float:
-    """Root r of max(I + O, 5) v(r) = 2, v the variance of a NAC weight, by bisecting [0, 10].
+    """Return the root r of max(I + O, 5) v(r) = 2, where v is the variance of a NAC weight.
 
-    The accuracy at which the bisection stops is part of the published float64 figures.
+    It is found by bisecting [0, 10]. The accuracy at which that stops is part of the published
+    float64 figures.
     """
     fan = max(in_features + out_features, 5)
 

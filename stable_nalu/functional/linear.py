@@ -1,4 +1,4 @@
-"""The affine map of a layer, with the rounding of torch's own linear layer."""
+"""Affine maps: one weight matrix per run, or one per sample."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import torch
 
 
 def linear(x: torch.Tensor, W: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
-    """x W^T + bias: x `(*runs, batch, in)`, W `(*runs, out, in)`, bias `(*runs, out)`.
+    """Return x W^T + bias, rounded as torch's own linear layer rounds it.
 
-    The bias takes part in the matrix product, which rounds once less than adding it afterwards.
+    Shapes: x `(*runs, batch, in)`, W `(*runs, out, in)`, bias `(*runs, out)`. The bias takes part
+    in the matrix product, which rounds once less than adding it afterwards.
     """
     if bias is None:
         return x @ W.mT
@@ -18,3 +19,11 @@ def linear(x: torch.Tensor, W: torch.Tensor, bias: torch.Tensor | None = None) -
     x = x.expand(*runs, *x.shape[-2:]).flatten(0, -3)
     y = torch.baddbmm(bias.flatten(0, -2).unsqueeze(-2), x, W.flatten(0, -3).mT)
     return y.unflatten(0, runs)
+
+
+def batch_linear(x: torch.Tensor, W: torch.Tensor, b: torch.Tensor | None = None) -> torch.Tensor:
+    """Map x `(*runs, batch, in)` by a matrix per sample, W `(*runs, batch, out, in)`."""
+    if x.shape[-1] != W.shape[-1] or x.shape[-2] != W.shape[-3]:
+        raise ValueError(f"x of shape {tuple(x.shape)} does not fit W of shape {tuple(W.shape)}")
+    y = (W @ x.unsqueeze(-1)).squeeze(-1)
+    return y if b is None else y + b

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -14,7 +15,7 @@ LOG_SPACE_MODES = ("normal", "safe", "max-safe", "trig", "golden-ratio")
 def in_log_space(
     layer: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor, mode: str, eps: float
 ) -> torch.Tensor:
-    """A product of powers, made by a layer that sums; the result has the shape of `layer(x)`.
+    """Return a product of powers made by a layer that sums; it has the shape of `layer(x)`.
 
     normal         exp(layer(log(|x| + eps)))
     safe           exp(layer(log(|x - 1| + 1)))
@@ -33,3 +34,11 @@ def in_log_space(
     if mode == "golden-ratio":
         return torch.pow(GOLDEN_RATIO, layer(torch.log(x.abs() + eps)) / LOG_GOLDEN_RATIO)
     raise ValueError(f"log space mode {mode!r} is not one of {', '.join(LOG_SPACE_MODES)}")
+
+
+def sign_phase(x: torch.Tensor) -> torch.Tensor:
+    """Return the angle pi where x is negative, else 0.
+
+    The cosine of a sum of these angles is the sign of the product, with 1 for the sign of zero.
+    """
+    return (x < 0).to(x.dtype) * math.pi

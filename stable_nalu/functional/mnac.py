@@ -1,14 +1,56 @@
 """The multiplicative product of NMU-like layers and its division modes."""
 
 import torch
+from torch.overrides import handle_torch_function, has_torch_function_unary
 
-from .product import product
+SINGLE_RUN_DIMS = 3
+"""Dimensions of one run's factors: batch, in, out."""
+MNAC_MODES = ("prod", "exp-log", "no-idendity", "div", "div-sepSign")
+
+
+class ProductOfRuns(torch.autograd.Function):
+    """The product over dimension -2, with the gradient that each run of a stack has alone.
+
+    A single zero makes torch choose another formula for the gradient of a whole tensor, and that
+    one rounds differently. A stack of runs in one tensor would change all runs for one run's zero.
+    """
+
+    @staticmethod
+    def forward(factors):
+        return factors.prod(-2)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(inputs[0], output)
+
+    @staticmethod
+    def backward(ctx, grad):
+        factors, product = ctx.saved_tensors
+        gradient = grad.unsqueeze(-2) * (product.unsqueeze(-2) / factors)
+        with_zeros = (factors == 0).flatten(1).any(1)
+        for run in with_zeros.nonzero().flatten().tolist():
+            with torch.enable_grad():
+                alone = factors[run].detach().requires_grad_()
+                gradient[run] = torch.autograd.grad(alone.prod(-2), alone, grad[run])[0]
+        return gradient
+
+
+def product(factors: torch.Tensor) -> torch.Tensor:
+    """Return the product over dimension -2 of factors `(*runs, batch, in, out)`.
+
+    Like a function of torch, it can be overridden by a `TorchFunctionMode`.
+    """
+    if has_torch_function_unary(factors):
+        return handle_torch_function(product, (factors,), factors)
+    if factors.ndim > SINGLE_RUN_DIMS:
+        return ProductOfRuns.apply(factors)
+    return factors.prod(-2)
 
 
 def mnac(
     x: torch.Tensor, W: torch.Tensor, mode: str = "prod", is_training: bool | None = None
 ) -> torch.Tensor:
-    """Product over inputs: x `(*runs, batch, in)`, W `(*runs, out, in)` -> `(*runs, batch, out)`.
+    """Multiply the inputs: x `(*runs, batch, in)`, W `(*runs, out, in)` -> `(*runs, batch, out)`.
 
     prod           prod_i (x w + 1 - w)
     exp-log        exp sum_i log(x w + 1 - w)
@@ -35,6 +77,3 @@ def mnac(
         sign = torch.sign(x.detach()) ** torch.round(w.detach())
         return product(active * magnitude + (1 - active)) * product(sign)
     raise ValueError(f"mnac mode {mode!r} is not one of {', '.join(MNAC_MODES)}")
-
-
-MNAC_MODES = ("prod", "exp-log", "no-idendity", "div", "div-sepSign")

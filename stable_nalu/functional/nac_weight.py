@@ -1,4 +1,8 @@
-"""The NAC weight construction W = tanh(w_hat) sigmoid(m_hat) and its gradient variants."""
+"""Constructions of NAC weights between -1 and 1.
+
+The NAC's own is W = tanh(w_hat) sigmoid(m_hat), with variants of its gradient. Others choose +1, -1
+or 0 by probabilities `(…, 3)` in that order.
+"""
 
 import torch
 
@@ -6,7 +10,7 @@ from .golden_ratio import golden_sigmoid, golden_tanh
 
 
 class _NACWeight(torch.autograd.Function):
-    """True gradient, in the rounding order of the published figures."""
+    """The true gradient, in the rounding order of the published figures."""
 
     @staticmethod
     def forward(w_hat, m_hat):
@@ -26,7 +30,7 @@ class _NACWeight(torch.autograd.Function):
 
 
 class _NACWeightSign(_NACWeight):
-    """As normal for w_hat; m_hat sees 0.1 sign(w_hat) in place of tanh(w_hat)."""
+    """The true gradient of w_hat; that of m_hat has 0.1 sign(w_hat) in place of tanh(w_hat)."""
 
     @staticmethod
     def backward(ctx, grad, _t, _s):
@@ -35,7 +39,7 @@ class _NACWeightSign(_NACWeight):
 
 
 class _NACWeightIndependent(_NACWeight):
-    """Each factor gets its own derivative, as if the other were 1."""
+    """A gradient in which each factor has its own derivative, as if the other factor were 1."""
 
     @staticmethod
     def backward(ctx, grad, _t, _s):
@@ -52,9 +56,19 @@ NAC_WEIGHT_MODES = (*_MODES, "golden-ratio")
 
 
 def nac_weight(w_hat: torch.Tensor, m_hat: torch.Tensor, mode: str = "normal") -> torch.Tensor:
-    """W = tanh(w_hat) * sigmoid(m_hat); `mode` selects the gradient, or the golden-ratio base."""
+    """Return tanh(w_hat) sigmoid(m_hat); `mode` names its gradient, or the golden-ratio base."""
     if mode == "golden-ratio":
         return golden_tanh(w_hat) * golden_sigmoid(m_hat)
     if mode not in _MODES:
         raise ValueError(f"nac_weight mode {mode!r} is not one of {', '.join(NAC_WEIGHT_MODES)}")
     return _MODES[mode].apply(w_hat, m_hat)[0]
+
+
+def expected_sign(probabilities: torch.Tensor) -> torch.Tensor:
+    """Return the mean of the choice, p_+ - p_-: `(…, 3)` -> `(…)`."""
+    return probabilities[..., 0] - probabilities[..., 1]
+
+
+def chosen_sign(category: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Return the sign that a category index stands for: 0, 1, 2 -> +1, -1, 0."""
+    return (category == 0).to(dtype) - (category == 1).to(dtype)

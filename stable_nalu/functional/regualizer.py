@@ -1,4 +1,4 @@
-"""Penalties that pull weights to their discrete values or back into range.
+"""Penalties on weights: for being out of range, between discrete values, or unlike their inputs.
 
 The spelling `regualizer` is the public one of flags, tags and run names.
 """
@@ -35,9 +35,9 @@ SHAPES = ("linear", "squared", "none")
 
 
 class Regualizer:
-    """Mean penalty of a parameter, looked up by (support, type, shape); shape `none` is zero.
+    """The mean penalty of a parameter, looked up by (support, type, shape).
 
-    `ndim` is the number of dimensions that the parameter of one run has.
+    The shape `none` gives zero. `ndim` is the number of dimensions of one run's parameter.
     """
 
     def __init__(self, support: str, type: str, shape: str, zero: bool = False, ndim: int = 2):
@@ -52,3 +52,46 @@ class Regualizer:
         if self._elementwise is None or self.is_zero:
             return W.new_zeros(W.shape[: W.ndim - self.ndim])
         return mean_over(self._elementwise(W), self.ndim)
+
+
+class _RegualizerZ:
+    """A penalty that ties a weight to the inputs it saw since the last optimiser step.
+
+    Forward passes record their inputs; a call on W returns the penalty, shape `runs`.
+    """
+
+    def __init__(self, zero: bool = False):
+        self.is_zero = zero
+        self._inputs: list[torch.Tensor] = []
+
+    def append_input(self, x: torch.Tensor) -> None:
+        """Record x `(*runs, batch, in)`; it is not detached."""
+        if not self.is_zero:
+            self._inputs.append(x)
+
+    def reset(self) -> None:
+        """Forget the recorded inputs."""
+        self._inputs = []
+
+    def __call__(self, W: torch.Tensor) -> torch.Tensor:
+        if self.is_zero or not self._inputs:
+            return W.new_zeros(W.shape[:-2])
+        mean_input = torch.cat(self._inputs, dim=-2).mean(-2, keepdim=True)
+        return mean_over(self._penalty(W, mean_input), 2)
+
+    def _penalty(self, W: torch.Tensor, mean_input: torch.Tensor) -> torch.Tensor:
+        raise NotImplementedError
+
+
+class RegualizerNAUZ(_RegualizerZ):
+    """The penalty mean (1 - |W|) x_mean^2."""
+
+    def _penalty(self, W, mean_input):
+        return (1 - W.abs()) * mean_input**2
+
+
+class RegualizerNMUZ(_RegualizerZ):
+    """The penalty mean (1 - W) (1 - x_mean)^2."""
+
+    def _penalty(self, W, mean_input):
+        return (1 - W) * (1 - mean_input) ** 2

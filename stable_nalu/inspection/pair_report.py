@@ -35,11 +35,10 @@ from stable_nalu.reader.export import write_tables
 from stable_nalu.reader.metric_reader import RunTable
 from stable_nalu.reader.tensorboard_reader import TensorboardReader
 from stable_nalu.reader.two_digits import PairParser
-from stable_nalu.training.checkpoint import load_torch
 from stable_nalu.training.command import device_of
-from stable_nalu.training.pair_metrics import class_counts
-from stable_nalu.training.pairs import PairRun, PairTask
-from stable_nalu.training.saved_run import restore_parameters
+from stable_nalu.training.epochs.pair_data import class_counts
+from stable_nalu.training.epochs.pairs import PairRun, PairTask
+from stable_nalu.training.saved.checkpoint import load_torch, restore_parameters
 
 FOLDER = "two_digit_mnist_plots"
 FORMATS = ("pdf", "png")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from stable_nalu.training import pairs
-from stable_nalu.training.epoch_script import EpochScript
+from stable_nalu.training.epochs import pairs
+from stable_nalu.training.epochs.script import EpochScript
 
 from .pair_report import report
 

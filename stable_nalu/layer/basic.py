@@ -20,16 +20,20 @@ from stable_nalu.abstract import ExtendedTorchModule, Observation
 from stable_nalu.abstract.observation import weight_observations
 from stable_nalu.functional import linear
 from stable_nalu.functional.initialization import kaiming_bound, xavier_bound
+from stable_nalu.papers import (
+    CLEVERT_2016,
+    GLOROT_2010,
+    KLAMBAUER_2017,
+    KRIZHEVSKY_2010,
+    MADSEN_2020,
+    NAIR_2010,
+    RUMELHART_1986,
+    TRASK_2018,
+    Paper,
+)
 
 from .recurrent_cell import RecurrentCell
-from .registry import MADSEN_2020, TRASK_2018, register
-
-RUMELHART_1986 = "Rumelhart et al. 1986, Learning representations by back-propagating errors"
-NAIR_2010 = "Nair & Hinton 2010, Rectified Linear Units Improve Restricted Boltzmann Machines"
-KRIZHEVSKY_2010 = "Krizhevsky 2010, Convolutional Deep Belief Networks on CIFAR-10"
-GLOROT_2010 = "Glorot & Bengio 2010, Understanding the difficulty of training deep networks"
-CLEVERT_2016 = "Clevert et al. 2016, Exponential Linear Units, arXiv:1511.07289"
-KLAMBAUER_2017 = "Klambauer et al. 2017, Self-Normalizing Neural Networks, arXiv:1706.02515"
+from .registry import register
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ class Activation:
 
     function: Callable[[torch.Tensor], torch.Tensor]
     bound: Callable[[int, int], float]
-    cites: str
+    cites: Paper
 
 
 ACTIVATIONS = {

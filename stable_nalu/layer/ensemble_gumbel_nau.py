@@ -21,8 +21,9 @@ import math
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.papers import MISTRY_2022_DIVISION
 
-from .registry import MISTRY_2023_DIVISION, register
+from .registry import register
 
 _INPUTS_PER_MASK = 4
 _COOLING_RATE = 1e-5
@@ -69,7 +70,7 @@ ENTRY = register(
     key="EnsembleGumbelNAU",
     paper_name="Ensemble Gumbel NAU",
     latex=r"\mathrm{NAU}_\mathrm{Gumbel}",
-    cites=MISTRY_2023_DIVISION,
+    cites=MISTRY_2022_DIVISION,
     layer=EnsembleGumbelNAULayer,
     tier="extra",
 )

@@ -13,11 +13,13 @@ Departs from the published code: no.
 
 from __future__ import annotations
 
+from stable_nalu.papers import MADSEN_2020
+
 from .abstract_nalu import AbstractNALULayer
 from .nau import NAULayer
 from .nmu import NMULayer
 from .recurrent_cell import RecurrentCell
-from .registry import MADSEN_2020, Variant, register
+from .registry import Variant, register
 
 
 class GatedNAUNMULayer(AbstractNALULayer):

@@ -16,10 +16,12 @@ from __future__ import annotations
 
 import torch
 
+from stable_nalu.papers import MADSEN_2020
+
 from .abstract_nalu import AbstractNALULayer
 from .gradient_bandit_nac import GradientBanditNACLayer
 from .recurrent_cell import RecurrentCell
-from .registry import MADSEN_2020, register
+from .registry import register
 
 
 class GradientBanditNALULayer(AbstractNALULayer):

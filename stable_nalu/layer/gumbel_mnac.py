@@ -20,9 +20,10 @@ from stable_nalu.abstract import ExtendedTorchModule, Observation
 from stable_nalu.abstract.observation import weight_observations
 from stable_nalu.functional import mnac
 from stable_nalu.functional.reductions import per_run
+from stable_nalu.papers import MADSEN_2020
 
 from .recurrent_cell import RecurrentCell
-from .registry import MADSEN_2020, register
+from .registry import register
 
 _EPSILON = 1e-8
 

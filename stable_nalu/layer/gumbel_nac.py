@@ -18,11 +18,12 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule, Observation
 from stable_nalu.abstract.observation import weight_observations
+from stable_nalu.functional.nac_weight import expected_sign
 from stable_nalu.functional.reductions import per_run
-from stable_nalu.functional.three_way import expected_sign
+from stable_nalu.papers import MADSEN_2020
 
 from .recurrent_cell import RecurrentCell
-from .registry import MADSEN_2020, register
+from .registry import register
 
 _SMALLEST_UNIFORM = 1e-10
 

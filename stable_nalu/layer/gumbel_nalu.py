@@ -16,11 +16,13 @@ from __future__ import annotations
 
 import torch
 
+from stable_nalu.papers import MADSEN_2020
+
 from .abstract_nalu import AbstractNALULayer
 from .gumbel_mnac import GumbelMNACLayer
 from .gumbel_nac import GumbelNACLayer
 from .recurrent_cell import RecurrentCell
-from .registry import MADSEN_2020, register
+from .registry import register
 
 
 class GumbelNALULayer(AbstractNALULayer):

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import torch
 
-from stable_nalu.functional.three_way import chosen_sign, expected_sign
+from stable_nalu.functional.nac_weight import chosen_sign, expected_sign
+from stable_nalu.papers import MADSEN_2020
 
 from .recurrent_cell import RecurrentCell
-from .registry import MADSEN_2020, register
+from .registry import register
 from .softmax_nac import SoftmaxNACLayer
 
 

@@ -15,10 +15,12 @@ from __future__ import annotations
 
 import torch
 
+from stable_nalu.papers import MADSEN_2020
+
 from .abstract_nalu import AbstractNALULayer
 from .hard_softmax_nac import HardSoftmaxNACLayer
 from .recurrent_cell import RecurrentCell
-from .registry import MADSEN_2020, register
+from .registry import register
 
 
 class HardSoftmaxNALULayer(AbstractNALULayer):

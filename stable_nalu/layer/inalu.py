@@ -22,8 +22,9 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule, Observation
 from stable_nalu.abstract.observation import weight_observations
 from stable_nalu.functional import Regualizer, mean_over, mnac, sparsity_error
+from stable_nalu.papers import SCHLOER_2020
 
-from .registry import SCHLOER_2020, register
+from .registry import register
 
 SMALLEST_INPUT = 1e-7
 LARGEST_EXPONENT = 20.0

@@ -13,9 +13,11 @@ works as the NAC's; there, asking for it is an error because inputs are never re
 
 from __future__ import annotations
 
+from stable_nalu.papers import MADSEN_2020
+
 from .nac import NACLayer
 from .recurrent_cell import RecurrentCell
-from .registry import MADSEN_2020, register
+from .registry import register
 
 
 class IndependentNACLayer(NACLayer):

@@ -11,10 +11,12 @@ cannot be built there, is the one over this layer.
 
 from __future__ import annotations
 
+from stable_nalu.papers import MADSEN_2020
+
 from .abstract_nalu import AbstractNALULayer
 from .independent_nac import IndependentNACLayer
 from .recurrent_cell import RecurrentCell
-from .registry import MADSEN_2020, register
+from .registry import register
 
 
 class IndependentNALULayer(AbstractNALULayer):

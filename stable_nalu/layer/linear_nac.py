@@ -14,9 +14,10 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule, Observation
 from stable_nalu.abstract.observation import weight_observations
 from stable_nalu.functional.initialization import xavier_bound
+from stable_nalu.papers import MADSEN_2020
 
 from .recurrent_cell import RecurrentCell
-from .registry import MADSEN_2020, register
+from .registry import register
 
 
 class LinearNACLayer(ExtendedTorchModule):

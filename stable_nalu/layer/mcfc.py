@@ -20,8 +20,9 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule, Observation
 from stable_nalu.functional import mean_over, sparsity_error
+from stable_nalu.papers import HOEDT_2021
 
-from .registry import HOEDT_2021, register
+from .registry import register
 
 
 class OutGate(torch.nn.Module):

@@ -17,9 +17,10 @@ from __future__ import annotations
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule, Observation
+from stable_nalu.papers import HOEDT_2021
 
 from .mcfc import MCFullyConnected, text_and_sparsity
-from .registry import HOEDT_2021, register
+from .registry import register
 
 
 class MulMCFC(ExtendedTorchModule):

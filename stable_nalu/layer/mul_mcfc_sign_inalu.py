@@ -14,9 +14,10 @@ from __future__ import annotations
 import torch
 
 from stable_nalu.functional import mnac
+from stable_nalu.papers import HOEDT_2021
 
 from .mul_mcfc import MulMCFC
-from .registry import HOEDT_2021, register
+from .registry import register
 
 
 class MulMCFCSignINALU(MulMCFC):

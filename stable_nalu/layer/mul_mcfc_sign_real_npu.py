@@ -16,11 +16,12 @@ import torch
 
 from stable_nalu.abstract import Observation
 from stable_nalu.functional import Regualizer
-from stable_nalu.functional.sign_phase import sign_phase
+from stable_nalu.functional.log_space import sign_phase
+from stable_nalu.papers import HOEDT_2021
 
 from .mcfc import text_and_sparsity
 from .mul_mcfc import MulMCFC
-from .registry import HOEDT_2021, register
+from .registry import register
 
 
 class MulMCFCSignRealNPU(MulMCFC):

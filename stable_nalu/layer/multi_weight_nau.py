@@ -1,4 +1,4 @@
-r"""MultiWeightNAU — K NAU weights that take turns (Mistry et al. 2023, published code).
+r"""MultiWeightNAU — K NAU weights that take turns (Mistry et al. 2022, published code).
 
     y_o = sum_i clamp(W_k,oi, -1, 1) x_i,    k = iteration mod K
 
@@ -18,9 +18,10 @@ import torch
 from stable_nalu.abstract import Observation
 from stable_nalu.abstract.observation import weight_observations
 from stable_nalu.functional import mean_over
+from stable_nalu.papers import MISTRY_2022_DIVISION
 
 from .nau import NAUBase, nau_init_
-from .registry import MISTRY_2023_DIVISION, register
+from .registry import register
 
 
 class MultiWeightNAULayer(NAUBase):
@@ -93,7 +94,7 @@ ENTRY = register(
     key="MultiWeightNAU",
     paper_name="Multi-weight NAU",
     latex=r"\mathrm{NAU}_\mathrm{multi}",
-    cites=MISTRY_2023_DIVISION,
+    cites=MISTRY_2022_DIVISION,
     layer=MultiWeightNAULayer,
     tier="extra",
 )

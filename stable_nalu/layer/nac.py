@@ -19,9 +19,10 @@ from stable_nalu.abstract.observation import weight_observations
 from stable_nalu.functional import RegualizerNAUZ
 from stable_nalu.functional import nac_weight as nac_weight_function
 from stable_nalu.functional.initialization import nac_bound
+from stable_nalu.papers import TRASK_2018
 
 from .recurrent_cell import RecurrentCell
-from .registry import TRASK_2018, register
+from .registry import register
 
 
 class NACLayer(ExtendedTorchModule):

@@ -14,11 +14,13 @@ Departs from the published code: `nalu_mul="max-safe"` computes its formula, the
 
 from __future__ import annotations
 
+from stable_nalu.papers import RANA_2020, TRASK_2018
+
 from .abstract_nalu import AbstractNALULayer
 from .mnac import MNACLayer
 from .nac import NACLayer
 from .recurrent_cell import RecurrentCell
-from .registry import RANA_2020, TRASK_2018, Variant, register
+from .registry import Variant, register
 
 GOLDEN_RATIO_OPTIONS: dict[str, object] = {
     "nalu_gate": "golden-ratio",

@@ -17,10 +17,11 @@ import torch
 
 from stable_nalu.functional import RegualizerNAUZ, var_over
 from stable_nalu.functional.initialization import nau_bound
+from stable_nalu.papers import MADSEN_2020
 
 from .ranged_weight import RangedWeightLayer
 from .recurrent_cell import RecurrentCell
-from .registry import MADSEN_2020, register
+from .registry import register
 
 
 class NAUBase(RangedWeightLayer):

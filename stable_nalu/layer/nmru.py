@@ -1,5 +1,5 @@
 r"""NMRU — Neural Multiplicative Reciprocal Unit, the version without sign retrieval
-(Mistry et al. 2023, arXiv:2110.05177).
+(Mistry et al. 2022, arXiv:2110.05177).
 
     y_o = prod_j (W_oj z_j + 1 - W_oj),    z = [x, 1 / (x + eps)],    W_oj in [0, 1]
 
@@ -18,8 +18,10 @@ from __future__ import annotations
 
 import torch
 
+from stable_nalu.papers import MISTRY_2022_DIVISION
+
 from .nmu import NMUBase
-from .registry import MISTRY_2023_DIVISION, register
+from .registry import register
 
 # Training never divides by zero; the published code adds the float32 value in float64 runs too.
 EPSILON = 2.0**-23
@@ -101,6 +103,6 @@ ENTRY = register(
     key="NMRU",
     paper_name="NMRU (no sign retrieval)",
     latex=r"\mathrm{NMRU}_\mathrm{plain}",
-    cites=MISTRY_2023_DIVISION,
+    cites=MISTRY_2022_DIVISION,
     layer=ConcatReciprocalNMULayer,
 )

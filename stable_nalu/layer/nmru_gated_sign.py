@@ -1,5 +1,5 @@
 r"""GatedSignNMRU — the NMRU with sign retrieval and a gate per input
-(Mistry et al. 2023, arXiv:2110.05177).
+(Mistry et al. 2022, arXiv:2110.05177).
 
     y_o = prod_j (W_oj |z_j| + 1 - W_oj) * cos(sum_j W_oj pi [z_j < 0])
     z_j = g_j [x, 1 / (x + eps)]_j
@@ -22,9 +22,10 @@ import torch
 from stable_nalu.abstract import Observation
 from stable_nalu.abstract.observation import weight_observations
 from stable_nalu.functional import Regualizer
+from stable_nalu.papers import MISTRY_2022_DIVISION
 
 from .nmru_sign import SignNMRUBase
-from .registry import MISTRY_2023_DIVISION, register
+from .registry import register
 
 _GATE_RANGE = (0.0, 1.0)
 
@@ -85,6 +86,6 @@ ENTRY = register(
     key="GatedSignNMRU",
     paper_name="NMRU (gated)",
     latex=r"\mathrm{NMRU}_\mathrm{gated}",
-    cites=MISTRY_2023_DIVISION,
+    cites=MISTRY_2022_DIVISION,
     layer=ConcatReciprocalNMUGatedSignRetrievalLayer,
 )

@@ -1,5 +1,5 @@
 r"""SignNMRU — Neural Multiplicative Reciprocal Unit with sign retrieval: the paper's NMRU
-(Mistry et al. 2023, arXiv:2110.05177).
+(Mistry et al. 2022, arXiv:2110.05177).
 
     y_o = prod_j (W_oj |z_j| + 1 - W_oj) * cos(sum_j W_oj pi [z_j < 0]),    z = [x, 1 / (x + eps)]
 
@@ -17,10 +17,11 @@ from __future__ import annotations
 
 import torch
 
-from stable_nalu.functional.sign_phase import sign_phase
+from stable_nalu.functional.log_space import sign_phase
+from stable_nalu.papers import MISTRY_2022_DIVISION
 
 from .nmru import NOISE_RANGE, NMRUBase
-from .registry import MISTRY_2023_DIVISION, register
+from .registry import register
 
 
 class SignNMRUBase(NMRUBase):
@@ -77,6 +78,6 @@ ENTRY = register(
     key="SignNMRU",
     paper_name="NMRU",
     latex=r"\mathrm{NMRU}",
-    cites=MISTRY_2023_DIVISION,
+    cites=MISTRY_2022_DIVISION,
     layer=ConcatReciprocalNMUSignRetrievalLayer,
 )

@@ -22,10 +22,11 @@ from stable_nalu.abstract.random_source import Bound
 from stable_nalu.functional import RegualizerNMUZ, mnac, std_over
 from stable_nalu.functional.initialization import NMU_BOUND
 from stable_nalu.functional.reductions import per_run
+from stable_nalu.papers import MADSEN_2020, MISTRY_2022_ROBUST
 
 from .ranged_weight import RangedWeightLayer
 from .recurrent_cell import RecurrentCell
-from .registry import MADSEN_2020, MISTRY_2022_ROBUST, Variant, register
+from .registry import Variant, register
 
 BATCH_NOISE = [1, 0]
 

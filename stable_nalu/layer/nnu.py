@@ -18,8 +18,9 @@ from __future__ import annotations
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.papers import MISTRY_2022_ROBUST
 
-from .registry import MISTRY_2022_ROBUST, register
+from .registry import register
 
 
 class NNULayer(ExtendedTorchModule):

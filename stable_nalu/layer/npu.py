@@ -22,9 +22,10 @@ from stable_nalu.abstract import Observation
 from stable_nalu.abstract.observation import weight_observations
 from stable_nalu.functional import Regualizer
 from stable_nalu.functional.reductions import trailing
+from stable_nalu.papers import HEIM_2020
 
 from .npu_base import NPUBase
-from .registry import HEIM_2020, register
+from .registry import register
 
 _weight_penalty = Regualizer("npu", "W", "linear")
 

@@ -12,7 +12,7 @@ from stable_nalu.abstract.extended_torch_module import Term
 from stable_nalu.abstract.observation import weight_observations
 from stable_nalu.functional import Regualizer
 from stable_nalu.functional.initialization import nau_bound, xavier_bound
-from stable_nalu.functional.sign_phase import sign_phase
+from stable_nalu.functional.log_space import sign_phase
 
 # Keeps the logarithm finite; the published code adds the float32 value in float64 runs too.
 EPSILON = 2.0**-23

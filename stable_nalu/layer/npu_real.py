@@ -17,9 +17,10 @@ from __future__ import annotations
 import torch
 
 from stable_nalu.functional import Regualizer
+from stable_nalu.papers import HEIM_2020, MISTRY_2022_DIVISION
 
 from .npu_base import NPUBase
-from .registry import HEIM_2020, MISTRY_2023_DIVISION, Variant, register
+from .registry import Variant, register
 
 _WEIGHT_PENALTIES = {
     "W": Regualizer("npu", "W", "linear"),
@@ -85,7 +86,7 @@ ENTRY = register(
                 "regualizer_npu_w": 1,
                 "regualizer_gate": 1,
             },
-            MISTRY_2023_DIVISION,
+            MISTRY_2022_DIVISION,
         ),
     ),
 )

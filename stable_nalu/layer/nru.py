@@ -1,4 +1,4 @@
-r"""NRU — Neural Reciprocal Unit (Mistry et al. 2023, arXiv:2110.05177).
+r"""NRU — Neural Reciprocal Unit (Mistry et al. 2022, arXiv:2110.05177).
 
     div           y_o = prod_i (A_oi sign(x_i) |x_i|^W_oi + 1 - A_oi)
     div-sepSign   y_o = prod_i (A_oi |x_i|^W_oi + 1 - A_oi) * prod_i sign(x_i)^round(W_oi)
@@ -17,10 +17,11 @@ from __future__ import annotations
 import torch
 
 from stable_nalu.functional import RegualizerNAUZ, mnac
+from stable_nalu.papers import MISTRY_2022_DIVISION
 
 from .nau import nau_init_
 from .ranged_weight import RangedWeightLayer
-from .registry import MISTRY_2023_DIVISION, register
+from .registry import register
 
 DIV_MODES = ("div", "div-sepSign")
 
@@ -80,6 +81,6 @@ ENTRY = register(
     key="NRU",
     paper_name="NRU",
     latex=r"\mathrm{NRU}",
-    cites=MISTRY_2023_DIVISION,
+    cites=MISTRY_2022_DIVISION,
     layer=ReciprocalNMULayer,
 )

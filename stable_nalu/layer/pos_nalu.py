@@ -10,10 +10,12 @@ Departs from the paper: it is not in the paper. Departs from the published code:
 
 from __future__ import annotations
 
+from stable_nalu.papers import MADSEN_2020
+
 from .abstract_nalu import AbstractNALULayer
 from .pos_nac import PosNACLayer
 from .recurrent_cell import RecurrentCell
-from .registry import MADSEN_2020, register
+from .registry import register
 
 
 class PosNALULayer(AbstractNALULayer):

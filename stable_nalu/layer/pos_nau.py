@@ -16,11 +16,12 @@ from __future__ import annotations
 import torch
 
 from stable_nalu.functional import RegualizerNMUZ
+from stable_nalu.papers import MADSEN_2020
 
 from .nmu import nmu_init_
 from .ranged_weight import RangedWeightLayer
 from .recurrent_cell import RecurrentCell
-from .registry import MADSEN_2020, register
+from .registry import register
 
 
 class PosNAULayer(RangedWeightLayer):

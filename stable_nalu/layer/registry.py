@@ -9,17 +9,7 @@ import inspect
 from dataclasses import dataclass, field
 
 from stable_nalu.abstract import ExtendedTorchModule
-
-TRASK_2018 = "Trask et al. 2018, Neural Arithmetic Logic Units, arXiv:1808.00508"
-MADSEN_2019 = "Madsen & Johansen 2019, Measuring Arithmetic Extrapolation, arXiv:1910.01888"
-MADSEN_2020 = "Madsen & Johansen 2020, Neural Arithmetic Units, arXiv:2001.05016"
-HEIM_2020 = "Heim et al. 2020, Neural Power Units, arXiv:2006.01681"
-RANA_2020 = "Rana et al. 2020, Systematically Designing Instance Counting Models, arXiv:2004.06674"
-SCHLOER_2020 = "Schlör et al. 2020, iNALU, arXiv:2003.07629"
-MISTRY_2022_PRIMER = "Mistry et al. 2022, A Primer for NALMs, arXiv:2101.09530"
-MISTRY_2022_ROBUST = "Mistry et al. 2022, Robustness of NMUs, arXiv:2211.05624"
-MISTRY_2023_DIVISION = "Mistry et al. 2023, Learning Division with NALMs, arXiv:2110.05177"
-HOEDT_2021 = "Hoedt et al. 2021, MC-LSTM, arXiv:2101.05186"
+from stable_nalu.papers import Paper
 
 
 @dataclass(frozen=True)
@@ -29,7 +19,7 @@ class Variant:
     paper_name: str
     latex: str
     options: dict[str, object]
-    cites: str
+    cites: Paper
 
 
 @dataclass(frozen=True)
@@ -45,7 +35,7 @@ class LayerEntry:
     layer: type[ExtendedTorchModule] | None
     paper_name: str
     latex: str
-    cites: str
+    cites: Paper
     cell: type[ExtendedTorchModule] | None = None
     tier: str = "core"
     fixed_options: dict[str, object] = field(default_factory=dict)

@@ -19,10 +19,11 @@ from stable_nalu.abstract import ExtendedTorchModule, Observation
 from stable_nalu.abstract.observation import weight_observations
 from stable_nalu.functional import Regualizer, mnac
 from stable_nalu.functional.initialization import MNAC_BOUND
+from stable_nalu.papers import MADSEN_2020
 
 from .nmu import normalized_mnac
 from .recurrent_cell import RecurrentCell
-from .registry import MADSEN_2020, register
+from .registry import register
 
 
 class RegualizedLinearMNACLayer(ExtendedTorchModule):

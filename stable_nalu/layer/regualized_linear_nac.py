@@ -12,10 +12,11 @@ be built (a missing import); this is what it was meant to be. W is never clamped
 from __future__ import annotations
 
 from stable_nalu.functional import Regualizer
+from stable_nalu.papers import MADSEN_2020
 
 from .linear_nac import LinearNACLayer
 from .recurrent_cell import RecurrentCell
-from .registry import MADSEN_2020, register
+from .registry import register
 
 
 class RegualizedLinearNACLayer(LinearNACLayer):

@@ -11,9 +11,11 @@ be built (a missing import); this is what it was meant to be.
 
 from __future__ import annotations
 
+from stable_nalu.papers import MADSEN_2020
+
 from .abstract_nalu import AbstractNALULayer
 from .recurrent_cell import RecurrentCell
-from .registry import MADSEN_2020, register
+from .registry import register
 from .regualized_linear_nac import RegualizedLinearNACLayer
 
 

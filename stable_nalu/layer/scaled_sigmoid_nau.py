@@ -1,4 +1,4 @@
-r"""ScaledSigmoidNAU — a sum over inputs selected by a folded sigmoid mask (Mistry et al. 2023,
+r"""ScaledSigmoidNAU — a sum over inputs selected by a folded sigmoid mask (Mistry et al. 2022,
 published code).
 
     y_o = sum_i x_i mask_io,    mask = 2 sigmoid(-|W_logits l1.weight^T + l1.bias| / 2)
@@ -17,7 +17,9 @@ from __future__ import annotations
 
 import torch
 
-from .registry import MISTRY_2023_DIVISION, register
+from stable_nalu.papers import MISTRY_2022_DIVISION
+
+from .registry import register
 from .sigmoid_nau import SelectionBase
 
 
@@ -40,7 +42,7 @@ ENTRY = register(
     key="ScaledSigmoidNAU",
     paper_name="Scaled sigmoid NAU",
     latex=r"\mathrm{NAU}_{2\sigma}",
-    cites=MISTRY_2023_DIVISION,
+    cites=MISTRY_2022_DIVISION,
     layer=ScaledSigmoidNAULayer,
     tier="extra",
 )

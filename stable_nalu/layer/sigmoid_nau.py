@@ -1,4 +1,4 @@
-r"""SigmoidNAU — a sum over inputs selected by a batch-normalised sigmoid mask (Mistry et al. 2023,
+r"""SigmoidNAU — a sum over inputs selected by a batch-normalised sigmoid mask (Mistry et al. 2022,
 published code).
 
     y_o = sum_i x_i mask_io,    mask = sigmoid(bn(W_logits l1.weight^T + l1.bias))
@@ -20,8 +20,9 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.functional import linear
+from stable_nalu.papers import MISTRY_2022_DIVISION
 
-from .registry import MISTRY_2023_DIVISION, register
+from .registry import register
 
 
 class RowNorm(torch.nn.Module):
@@ -105,7 +106,7 @@ ENTRY = register(
     key="SigmoidNAU",
     paper_name="Sigmoid NAU",
     latex=r"\mathrm{NAU}_\sigma",
-    cites=MISTRY_2023_DIVISION,
+    cites=MISTRY_2022_DIVISION,
     layer=SigmoidNAULayer,
     tier="extra",
 )

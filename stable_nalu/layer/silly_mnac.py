@@ -18,11 +18,12 @@ from __future__ import annotations
 import torch
 
 from stable_nalu.functional import RegualizerNMUZ, mnac
+from stable_nalu.papers import MADSEN_2020
 
 from .nmu import nmu_init_, normalized_mnac
 from .ranged_weight import RangedWeightLayer
 from .recurrent_cell import RecurrentCell
-from .registry import MADSEN_2020, register
+from .registry import register
 
 _MODE = "no-idendity"
 

@@ -27,12 +27,9 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.functional import linear
+from stable_nalu.papers import CHO_2014, ELMAN_1990, HOCHREITER_1997
 
 from .registry import register
-
-CHO_2014 = "Cho et al. 2014, Learning Phrase Representations, arXiv:1406.1078"
-HOCHREITER_1997 = "Hochreiter & Schmidhuber 1997, Long Short-Term Memory, Neural Computation 9(8)"
-ELMAN_1990 = "Elman 1990, Finding Structure in Time, Cognitive Science 14(2)"
 
 
 class TorchCell(ExtendedTorchModule):

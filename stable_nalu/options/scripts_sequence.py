@@ -17,9 +17,8 @@ from .flags_training import (
     REMOVE_EXISTING_DATA,
     VERBOSE,
 )
-from .kinds import integer
+from .kinds import cell_names, integer
 from .script_spec import ScriptSpec
-from .unit_names import cell_names
 
 _CELL = LAYER_TYPE.but(help="Unit of the recurrent cell, by its key.", choices=cell_names)
 

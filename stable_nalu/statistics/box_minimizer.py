@@ -1,7 +1,10 @@
-"""The minimiser of the published fits: L-BFGS-B with differenced gradients, unscaled parameters.
+"""The minimiser of the published fits: R's `optim(method = "L-BFGS-B")` with its defaults.
 
-What it does not do is part of the published figures: with parameters around 1e6 it stops after
-one step, and beside a bound its gradient is that of the wall.
+The algorithm is scipy's. What R has of its own is the gradient, by central differences over an
+absolute step of 1e-3 cut short at a bound, and when it stops: scipy's gradient has one-sided
+relative steps around 1e-8 and its defaults stop elsewhere, both of which move the digits. The
+parameters are not scaled, so that around 1e6 the minimiser stops after one step; this is part of
+the published figures.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ _RELATIVE_REDUCTION = 1e7 * np.finfo(float).eps
 
 
 class NotFiniteError(Exception):
-    """The objective has no finite value where the minimiser went."""
+    """Raised when the objective has no finite value where the minimiser went."""
 
 
 def minimize_in_box(
@@ -27,7 +30,7 @@ def minimize_in_box(
     lower: Sequence[float],
     upper: Sequence[float],
 ) -> tuple[np.ndarray, float]:
-    """Parameters where the minimiser stops, and the objective there; converged or not."""
+    """Return the parameters where the minimiser stops, converged or not, and their objective."""
 
     def finite(parameters: np.ndarray) -> float:
         value = objective(parameters)
@@ -49,7 +52,7 @@ def minimize_in_box(
 def differenced_gradient(
     objective: Objective, parameters: np.ndarray, lower: Sequence[float], upper: Sequence[float]
 ) -> np.ndarray:
-    """Central differences over steps of 1e-3 (absolute), cut short at a bound."""
+    """Return central differences over absolute steps of 1e-3, which are cut short at a bound."""
     gradient = np.empty(len(parameters))
     for i, value in enumerate(parameters):
         above, below = parameters.copy(), parameters.copy()

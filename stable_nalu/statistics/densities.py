@@ -1,8 +1,9 @@
-r"""Log densities of the gamma and beta distribution, accurate to the last digits.
+r"""Log densities as R's `dgamma` and `dbeta` compute them, accurate to the last digits.
 
 The published fits difference log-likelihoods over steps of 1e-3 in parameters around 1e6, so lost
-digits show. Both densities are written as saddle-point expansions (Loader 2000, Fast and Accurate
-Computation of Binomial Probabilities), in which nothing large cancels:
+digits show: `scipy.stats.gamma.logpdf` subtracts terms around 1e7 there and loses seven of them.
+Both densities are written as saddle-point expansions (Loader 2000, Fast and Accurate Computation of
+Binomial Probabilities), in which nothing large cancels:
 
     delta(n)  = log Gamma(n) - (n - 1/2) log n + n - log(2 pi)/2         Stirling error
     D(k, m)   = k log(k/m) + m - k                                       deviance
@@ -21,11 +22,11 @@ _STIRLING = (1 / 12, 1 / 360, 1 / 1260, 1 / 1680, 1 / 1188)
 _DIRECT_BELOW = 15
 _NEAR = 0.1
 _ODD = range(3, 23, 2)
-"""Denominators of the series' terms; below `_NEAR`, later ones are lost in rounding."""
+"""Denominators of the terms of the series; below `_NEAR`, later terms are lost in rounding."""
 
 
 def stirling_error(n: float) -> float:
-    """log Gamma(n + 1) less its Stirling approximation (n + 1/2) log n - n + log(2 pi)/2."""
+    """Return log Gamma(n + 1) less its Stirling approximation (n + 1/2) log n - n + log(2 pi)/2."""
     if n <= _DIRECT_BELOW:
         return float(gammaln(n + 1) - (n + 0.5) * math.log(n) + n - _HALF_LOG_TWO_PI)
     series = 0.0
@@ -35,7 +36,7 @@ def stirling_error(n: float) -> float:
 
 
 def deviance(k: float, mean: np.ndarray) -> np.ndarray:
-    """k log(k/m) + m - k, elementwise over `mean`; by its series in (k-m)/(k+m) where k ~ m."""
+    """Return k log(k/m) + m - k for every `mean` m; by its series in (k-m)/(k+m) where k ~ m."""
     difference = k - mean
     ratio = difference / (k + mean)
     near = np.abs(ratio) < _NEAR
@@ -51,7 +52,7 @@ def deviance(k: float, mean: np.ndarray) -> np.ndarray:
 
 
 def log_gamma_density(x: np.ndarray, shape: float, rate: float) -> np.ndarray:
-    """Gamma(shape, rate) at x > 0, as a Poisson probability: rate * Poisson(shape-1; rate x)."""
+    """Return log Gamma(shape, rate) at x > 0, as log(rate * Poisson(shape - 1; rate x))."""
     scale = 1 / rate
     mean = x / scale
     if shape < 1:
@@ -66,7 +67,9 @@ def _log_poisson(k: float, mean: np.ndarray) -> np.ndarray:
 
 
 def log_beta_density(x: np.ndarray, a: float, b: float) -> np.ndarray:
-    """Beta(a, b) at 0 < x < 1; minus infinity where a or b is 0, all mass being at a bound.
+    """Return log Beta(a, b) at 0 < x < 1.
+
+    It is minus infinity where a or b is 0, because all mass is at a bound.
 
     log f = log(a b / (2 pi v))/2 + delta(v) - delta(a) - delta(b)
             - D(a, v x) - D(b, v (1-x)) - log(x (1-x)),    v = a + b

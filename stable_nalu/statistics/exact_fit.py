@@ -41,7 +41,7 @@ def exact_fit(
 def fit_with_nuisance_known(
     objective: Objective, start: tuple[float, float], lower: float, upper: float
 ) -> MeanFit:
-    """The same with the nuisance parameter held at its start."""
+    """Minimise it over the mean alone, with the nuisance parameter held at its start."""
 
     def fixed(mean: float) -> tuple[float, float]:
         return start[1], objective(np.array([mean, start[1]]))
@@ -52,7 +52,7 @@ def fit_with_nuisance_known(
 def _around_minimum(
     profile: Callable[[float], tuple[float, float]], start: float, lower: float, upper: float
 ) -> MeanFit:
-    """Lowest point of a profile and where it has risen by 1.92, or the bound if it has not."""
+    """Return the lowest point of a profile and where it has risen by 1.92, or else the bound."""
     most = 10 * start if math.isinf(upper) else min(10 * start, upper)
     mean = _lowest(lambda m: profile(m)[1], max(start / 10, lower), most, 1e-10 * start)
     nuisance, best = profile(mean)
@@ -75,7 +75,7 @@ def _lowest(function: Callable[[float], float], low: float, high: float, toleran
 
 
 def _crossing(excess: Callable[[float], float], mean: float, bound: float, factor: float) -> float:
-    """Root of `excess` between the mean and the bound, sought by growing steps from the mean."""
+    """Return the root of `excess` between mean and bound, sought by growing steps from the mean."""
     inner = mean
     while True:
         outer = inner * factor

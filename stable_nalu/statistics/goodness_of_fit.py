@@ -14,19 +14,21 @@ import numpy as np
 from scipy.special import digamma, gammainc, polygamma
 from scipy.stats import beta, kstest
 
-from .sparsity import LARGEST, mean_sparsity
+from .means import LARGEST, MARGIN, mean_sparsity
 
 SAMPLES = 2000
 SEED = 0
 _FEWEST = 11
-"""Distinct steps; fewer have no shape to speak of."""
+"""The number of distinct steps below which they have no shape to speak of."""
 
 _NEWTON_STEPS = 8
-_MARGIN = 1e-16
 
 
 def gamma_p_value(steps: np.ndarray, samples: int = SAMPLES, seed: int = SEED) -> float:
-    """Share of samples of the fitted gamma density that fit worse; NaN for too few steps."""
+    """Return the share of samples of the fitted gamma density that fit worse than the steps do.
+
+    It is NaN for too few steps.
+    """
     if len(np.unique(steps)) < _FEWEST or np.any(steps <= 0):
         return math.nan
     own = _statistic(steps[None, :])[0]
@@ -38,9 +40,9 @@ def gamma_p_value(steps: np.ndarray, samples: int = SAMPLES, seed: int = SEED) -
 
 
 def beta_p_value(errors: np.ndarray) -> float:
-    """p of the fitted beta density; NaN for fewer than two, or equal, errors."""
-    values = np.clip(errors, _MARGIN, LARGEST - _MARGIN)
-    if len(values) < 2 or np.ptp(values) <= _MARGIN:
+    """Return p of the fitted beta density; NaN for fewer than two, or equal, errors."""
+    values = np.clip(errors, MARGIN, LARGEST - MARGIN)
+    if len(values) < 2 or np.ptp(values) <= MARGIN:
         return math.nan
     fit = mean_sparsity(values, "scaled")
     if not (0 < fit.mean < LARGEST and math.isfinite(fit.nuisance)):
@@ -50,7 +52,7 @@ def beta_p_value(errors: np.ndarray) -> float:
 
 
 def gamma_shape(values: np.ndarray) -> np.ndarray:
-    """Shape of largest likelihood of every row: log k - digamma(k) = log mean - mean log."""
+    """Return the shape of largest likelihood per row: log k - digamma(k) = log mean - mean log."""
     excess = np.log(values.mean(axis=1)) - np.log(values).mean(axis=1)
     shape = (3 - excess + np.sqrt((excess - 3) ** 2 + 24 * excess)) / (12 * excess)
     for _ in range(_NEWTON_STEPS):
@@ -60,7 +62,7 @@ def gamma_shape(values: np.ndarray) -> np.ndarray:
 
 
 def _statistic(values: np.ndarray) -> np.ndarray:
-    """Largest distance between the sample's and the fitted distribution function, by row."""
+    """Return the largest distance of the sample's and the fitted distribution function per row."""
     shape = gamma_shape(values)[:, None]
     ordered = np.sort(values, axis=1)
     fitted = gammainc(shape, ordered * shape / values.mean(axis=1, keepdims=True))

@@ -1,14 +1,18 @@
-"""Intervals in closed form: Wilson's for a proportion, Student's for a mean."""
+"""Estimates with 95 % intervals by scipy: Wilson's, Newcombe's, Student's, the bootstrap's."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import norm, t
+from scipy import stats
 
-_QUANTILE = 0.975
+from .estimators import RESAMPLES
+
+_LEVEL = 0.95
+STATISTICS: Mapping[str, Callable[..., np.ndarray]] = {"mean": np.mean, "median": np.median}
 
 
 @dataclass(frozen=True)
@@ -16,47 +20,64 @@ class Estimate:
     """A figure and the ends of its 95 % interval; NaN where there is none."""
 
     mean: float
-    lower: float
-    upper: float
+    lower: float = math.nan
+    upper: float = math.nan
 
 
 def wilson(successes: int, runs: int) -> Estimate:
-    """Proportion k/n with Wilson's score interval.
-
-    (p + z²/2n ± z sqrt(p(1-p)/n + z²/4n²)) / (1 + z²/n)
-    """
+    """Return the proportion k/n with Wilson's score interval (`scipy.stats.binomtest`)."""
     if runs == 0:
-        return Estimate(math.nan, math.nan, math.nan)
-    z = float(norm.ppf(_QUANTILE))
-    p = successes / runs
-    scale = 1 + z * z / runs
-    center = (p + z * z / (2 * runs)) / scale
-    half = z * math.sqrt(p * (1 - p) / runs + z * z / (4 * runs * runs)) / scale
-    lower = 0.0 if successes == 0 else center - half
-    upper = 1.0 if successes == runs else center + half
-    return Estimate(p, lower, upper)
+        return Estimate(math.nan)
+    found = stats.binomtest(successes, runs).proportion_ci(_LEVEL, "wilson")
+    return Estimate(successes / runs, float(found.low), float(found.high))
 
 
 def difference(one: Estimate, other: Estimate) -> Estimate:
-    """one - other of two independent proportions with Wilson intervals: Newcombe's interval."""
+    """Return one - other of two independent proportions with Newcombe's interval (1998, method 10).
+
+    Both have Wilson's interval.
+    """
     lower = math.hypot(one.mean - one.lower, other.upper - other.mean)
     upper = math.hypot(one.upper - one.mean, other.mean - other.lower)
     mean = one.mean - other.mean
     return Estimate(mean, mean - lower, mean + upper)
 
 
-def student(values: np.ndarray, lowest: float, highest: float) -> Estimate:
-    """Arithmetic mean with Student's interval, cut to [lowest, highest]; needs two values."""
+def student(values: np.ndarray, lowest: float = -math.inf, highest: float = math.inf) -> Estimate:
+    """Return the arithmetic mean with Student's interval, cut to [lowest, highest].
+
+    `scipy.stats.t.interval` gives the same digits, but NaN where all values are equal; here the
+    interval is then a point. Fewer than two values have no interval.
+    """
     n = len(values)
     if n == 0:
-        return Estimate(math.nan, math.nan, math.nan)
+        return Estimate(math.nan)
     mean = float(np.mean(values))
     if n == 1:
-        return Estimate(mean, math.nan, math.nan)
-    half = float(t.ppf(_QUANTILE, n - 1)) * float(np.std(values, ddof=1)) / math.sqrt(n)
+        return Estimate(mean)
+    half = float(stats.t.ppf((1 + _LEVEL) / 2, n - 1) * stats.sem(values))
     return Estimate(mean, max(mean - half, lowest), min(mean + half, highest))
 
 
-def sample_variance(values: np.ndarray) -> float:
-    """Variance with n - 1; NaN below two values."""
-    return float(np.var(values, ddof=1)) if len(values) > 1 else math.nan
+def bootstrap(
+    values: np.ndarray, statistic: str = "mean", *, resamples: int = RESAMPLES, seed: int = 0
+) -> Estimate:
+    """Return the statistic of the values with its percentile interval (`scipy.stats.bootstrap`).
+
+    Every call draws from a generator of its own. Fewer than two values have no interval.
+    """
+    reduce = STATISTICS[statistic]
+    if len(values) == 0:
+        return Estimate(math.nan)
+    center = float(reduce(values))
+    if len(values) == 1:
+        return Estimate(center)
+    found = stats.bootstrap(
+        (values,),
+        reduce,
+        n_resamples=resamples,
+        confidence_level=_LEVEL,
+        method="percentile",
+        rng=np.random.default_rng(seed),
+    ).confidence_interval
+    return Estimate(center, float(found.low), float(found.high))

@@ -1,5 +1,9 @@
 """Profile likelihood of the first of two parameters, and the interval read off it.
 
+This reproduces `profile` and `confint` of the R package bbmle, whose walk decides where the profile
+is known and where an interval has no end. scipy has no profile likelihood; an exact one, such as
+that of `exact_fit`, gives other digits and ends where bbmle has none.
+
 The profile is walked outward from the fit in steps of a fraction of the standard error. At each
 place the other parameter is fitted anew, and z, the signed root of twice the rise of the negative
 log-likelihood, is noted. The interval ends where z is -1.96 and 1.96.
@@ -27,7 +31,7 @@ _LEVEL = norm.ppf(0.975)
 
 
 class BetterFitError(Exception):
-    """The walk came upon parameters whose deviance is lower than that of the fit."""
+    """Raised when the walk comes upon parameters whose deviance is lower than that of the fit."""
 
     def __init__(self, parameters: tuple[float, float]):
         super().__init__(parameters)
@@ -53,7 +57,7 @@ class ProfileWalk:
     points: list[tuple[float, float]] = field(init=False)
 
     def points_of_profile(self) -> tuple[np.ndarray, np.ndarray]:
-        """Values of the first parameter, rising, and z of each."""
+        """Return the values of the first parameter that were visited, rising, and z of each."""
         self.points = [(float(self.parameters[0]), 0.0)]
         for side in (-1, 1):
             self._walk(side)
@@ -61,7 +65,7 @@ class ProfileWalk:
         return table[:, 0], table[:, 1]
 
     def _walk(self, side: int) -> None:
-        """Whole steps until z is far enough out, then what the end of the walk asks for."""
+        """Take whole steps until z is far enough out, then what the end of the walk asks for."""
         step, z, previous = 1, 0.0, 0.0
         while step < _MAX_STEPS and abs(z) < _FARTHEST:
             previous, z = z, self._step(side, step)
@@ -81,7 +85,7 @@ class ProfileWalk:
             self._visit(side, bound)
 
     def _look_closer(self, side: int, reached: int) -> None:
-        """Short of the far end: go on from the last whole step by parts of a step."""
+        """Go on from the last whole step, which was short of the far end, by parts of a step."""
         for part in _CLOSER_LOOK:
             z = self._step(side, reached + part)
             if math.isnan(z) or abs(z) > _FARTHEST:
@@ -94,7 +98,7 @@ class ProfileWalk:
         return not self.lower[0] <= self._place(side, step) <= self.upper[0]
 
     def _step(self, side: int, step: float) -> float:
-        """z after so many steps; NaN outside the bounds, and where there is no fit."""
+        """Return z after so many steps; it is NaN outside the bounds, and where there is no fit."""
         if self._is_outside(side, step):
             return math.nan
         return self._visit(side, self._place(side, step))
@@ -118,7 +122,7 @@ class ProfileWalk:
 
 
 def interval(places: np.ndarray, levels: np.ndarray) -> tuple[float, float]:
-    """Places where z is -1.96 and 1.96; NaN for an end that the profile does not reach.
+    """Return the places where z is -1.96 and 1.96; NaN for an end that the profile does not reach.
 
     A spline through the points is evaluated at three times as many places and read backwards
     by linear interpolation; where it does not rise, the points themselves are.

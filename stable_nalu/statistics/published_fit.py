@@ -1,8 +1,9 @@
-"""The two-parameter fit of the published figures: mean and nuisance parameter, mean's interval.
+"""The fit behind the published figures: `mle2` of the R package bbmle, with its profile interval.
 
 Fit, take standard errors from the second derivatives, walk the profile of the mean; when the walk
 finds better parameters, start over from them. The fits seldom converge, because parameters are not
-scaled. The published figures are what comes out all the same, so this follows every step.
+scaled. The published figures are what comes out all the same, so this follows every step; the
+maximum of the likelihood, which `scipy.stats.gamma.fit` finds and `exact_fit` does, is another.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def published_fit(
     lower: Sequence[float],
     upper: Sequence[float],
 ) -> MeanFit | None:
-    """Fit a negative log-likelihood of (mean, nuisance); None when the fit fails.
+    """Fit a negative log-likelihood of (mean, nuisance); return None when the fit fails.
 
     It fails when the objective is not finite where the minimiser goes, and when the standard
     error of the mean is undefined or 0.
@@ -61,7 +62,7 @@ def published_fit(
 
 
 def standard_error(second_derivatives: np.ndarray) -> float | None:
-    """Root of the first variance, by the pseudo-inverse; None if undefined or 0.
+    """Return the root of the first variance, by the pseudo-inverse; None if undefined or 0.
 
     Where the scales of the parameters differ by more than 6.7e7, the pseudo-inverse drops the
     smaller one: the error is then that of the mean with the other parameter known.

@@ -1,4 +1,9 @@
-"""Second derivatives by Richardson extrapolation of central differences."""
+"""Second derivatives as `hessian` of the R package numDeriv makes them, with its default steps.
+
+They are central differences, extrapolated by Richardson's method. `scipy.differentiate.hessian`
+extrapolates, too, but chooses its steps by an error estimate. The steps decide the digits, and
+whether a small parameter leaves the domain of the density.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +18,7 @@ _ROUNDS = 4
 
 
 def hessian(objective: Objective, parameters: np.ndarray) -> np.ndarray:
-    """Matrix of second derivatives of an objective of few parameters.
+    """Return the matrix of second derivatives of an objective of few parameters.
 
     Steps start at a tenth of each parameter and are halved three times. A parameter below
     1.78e-5 gets 1e-4 on top, which carries a small positive one below zero: the derivatives are

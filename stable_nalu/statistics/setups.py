@@ -9,9 +9,12 @@ from pathlib import Path
 import pandas as pd
 
 from stable_nalu.catalogue.ranges import canonical
+from stable_nalu.machine import CHECKOUT
 
-from .run_table import is_single_module, read_table, require
+from .names import is_single_module
+from .table import read_table, require
 
+SHIPPED = (CHECKOUT / "exp_setups.csv", CHECKOUT / "function_task_static_mse_expectation.csv")
 SMALL_DIVISORS = "zero.range"
 _KEYS = (
     "operation",
@@ -27,7 +30,7 @@ _SUFFIXES = {"realnpu": ".realnpu", "signnmru": ".nmru", "nmru": ".nmru", "gated
 
 
 def read_setups(paths: Iterable[Path]) -> pd.DataFrame:
-    """Rows of all files; `threshold` is `epsilon` where a file has no such column."""
+    """Return the rows of all files; `threshold` is `epsilon` where a file has no such column."""
     parts = []
     for path in paths:
         part = read_table(path)
@@ -41,7 +44,7 @@ def read_setups(paths: Iterable[Path]) -> pd.DataFrame:
 
 
 class Thresholds:
-    """Lookup of a run's threshold.
+    """The lookup of the threshold of a run.
 
     parameter: only rows of this parameter count. Without one, all do but those of division by
         small numbers. `zero.range.easy`, `.medium` and `.hard` stand for the row of the run's
@@ -61,11 +64,11 @@ class Thresholds:
 
     @property
     def inclusive(self) -> bool:
-        """Whether an error equal to the threshold is solved: on division by small numbers."""
+        """Return whether an error equal to the threshold is low enough: dividing small numbers."""
         return self.parameter is not None and self.parameter.startswith(SMALL_DIVISORS)
 
     def of(self, run: dict) -> float:
-        """The threshold of a run, given its options; NaN if the table has none."""
+        """Return the threshold of a run, given its options; NaN if the table has none."""
         task = _task(run["input.size"], run["subset.ratio"], run["overlap.ratio"])
         key = (run["operation"], canonical(run["extrapolation.range"]), task)
         wanted = self._parameters(run["model_code"])
@@ -85,7 +88,7 @@ class Thresholds:
 def _task(
     input_size: float, subset_ratio: float | None, overlap_ratio: float | None
 ) -> tuple[object, ...]:
-    """What rows and runs must share besides operation and range.
+    """Return what rows and runs must share besides operation and range.
 
     All single modules share their rows, whatever the number of idle inputs.
     """

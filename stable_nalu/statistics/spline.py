@@ -1,4 +1,8 @@
-"""Cubic spline whose end pieces follow the cubic through the four outermost points."""
+"""The cubic spline of R's `splinefun(method = "fmm")`, after Forsythe, Malcolm and Moler (1977).
+
+Its end pieces follow the cubic through the four outermost points. `scipy.interpolate.CubicSpline`
+has other end conditions (not-a-knot, clamped, natural), and other values near the ends.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,10 @@ import numpy as np
 
 
 def end_cubic_spline(x: np.ndarray, y: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """Interpolate the points (x, y), x rising, at least four of them, at the places `at`.
+    """Interpolate at least four points (x, y), x rising, at the places `at`.
 
     The third derivative of the first (last) piece is that of the cubic through the first (last)
-    four points (Forsythe, Malcolm & Moler 1977).
+    four points.
     """
     curvature = np.linalg.solve(*_curvature_equations(x, y))
     width = np.diff(x)
@@ -22,7 +26,7 @@ def end_cubic_spline(x: np.ndarray, y: np.ndarray, at: np.ndarray) -> np.ndarray
 
 
 def _curvature_equations(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Linear equations of the second derivatives at the points: matrix and right-hand side."""
+    """Return matrix and right-hand side of the equations of the curvatures at the points."""
     size = len(x)
     width = np.diff(x)
     slope = np.diff(y) / width

@@ -1,47 +1,33 @@
-"""One row a plotted point: success rate, solved at, sparsity error, each with its 95 % interval.
+"""From judged runs to one row per plotted point: success rate, solved at, sparsity error.
 
-Columns have the names of the published tables. Solved at and sparsity error are of solved runs
-only.
+Each has its 95 % interval. Columns have the names of the published tables. Solved at and sparsity
+error are of solved runs only.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
-from .bootstrap import RESAMPLES, STATISTICS, bootstrap
+from stable_nalu.errors import UsageError
+
+from .estimators import PUBLISHED, Estimators
 from .goodness_of_fit import beta_p_value, gamma_p_value
-from .grouping import groups
-from .intervals import wilson
-from .solved_at import GammaFit, solved_at
-from .sparsity import SparsityFit, mean_sparsity
+from .intervals import STATISTICS, bootstrap, wilson
+from .means import mean_sparsity, solved_at
+from .table import groups, read_table, require
 
 SOLVED, STEP, SPARSITY = "solved", "extrapolation.step.solved", "sparse.error.max"
 MEASURES = ("success.rate", "converged.at", "sparse.error")
 
-
-@dataclass(frozen=True)
-class Estimators:
-    """How means and intervals are made; the defaults are the papers'.
-
-    goodness_of_fit: also give p of tests of the fitted densities, in `<measure>.ks.p`.
-    plain: also give the arithmetic mean and the median with bootstrap intervals, in columns
-        `<measure>.plain.<mean or median>[.lower or .upper]`.
-    """
-
-    gamma_fit: GammaFit = "published"
-    sparsity_fit: SparsityFit = "compat"
-    plain: bool = False
-    resamples: int = RESAMPLES
-    seed: int = 0
-    goodness_of_fit: bool = False
-
-
-PUBLISHED = Estimators()
+_ALWAYS = ("model", "operation", "interpolation.range", "extrapolation.range")
+_NEVER = ("name", "seed", "id", "model_code", *_ALWAYS)
+_TRUTH = {1: True, 0: False, "TRUE": True, "FALSE": False, "True": True, "False": False}
 
 
 def summarize_group(
@@ -50,7 +36,10 @@ def summarize_group(
     sparsity: np.ndarray,
     estimators: Estimators = PUBLISHED,
 ) -> dict[str, float]:
-    """Summary of the runs of one group: arrays of one entry a run, steps NaN where not solved."""
+    """Return the summary of one group from arrays of one entry per run.
+
+    steps: NaN where a run is not solved.
+    """
     steps, sparsity = steps[solved], sparsity[solved]
     steps, sparsity = steps[~np.isnan(steps)], sparsity[~np.isnan(sparsity)]
     rate = wilson(int(solved.sum()), len(solved))
@@ -74,14 +63,11 @@ def summarize_group(
         "sparse.error.max": math.nan,
     }
     if estimators.plain:
-        row |= _plain("converged.at", steps, estimators) | _plain(
-            "sparse.error", sparsity, estimators
-        )
+        row |= _plain("converged.at", steps, estimators)
+        row |= _plain("sparse.error", sparsity, estimators)
     if estimators.goodness_of_fit:
-        row |= {
-            "converged.at.ks.p": gamma_p_value(steps),
-            "sparse.error.ks.p": beta_p_value(sparsity),
-        }
+        row["converged.at.ks.p"] = gamma_p_value(steps)
+        row["sparse.error.ks.p"] = beta_p_value(sparsity)
     return row
 
 
@@ -97,9 +83,9 @@ def _plain(measure: str, values: np.ndarray, estimators: Estimators) -> dict[str
 def summarize(
     runs: pd.DataFrame, by: Iterable[str], estimators: Estimators = PUBLISHED
 ) -> pd.DataFrame:
-    """One row a group, in order of appearance.
+    """Return one row per group, in order of appearance.
 
-    runs: one row a run with the columns `by`, `solved`, `extrapolation.step.solved` and
+    runs: one row per run with the columns `by`, `solved`, `extrapolation.step.solved` and
         `sparse.error.max`.
     """
     by = list(by)
@@ -114,10 +100,79 @@ def summarize(
     return pd.DataFrame(rows)
 
 
-def long_form(summary: pd.DataFrame, by: Iterable[str]) -> pd.DataFrame:
-    """The summary with one row a group and measure, as the plots and their side files hold it.
+def summarize_runs(
+    runs: pd.DataFrame, by: Sequence[str] | None, estimators: Estimators
+) -> pd.DataFrame:
+    """Return one row per group of judged runs; the column `runs` counts the runs of each.
 
-    `our.model` marks NMU and NAU.
+    by: options that tell groups apart; None means model, operation, ranges and every other option
+        that differs.
+    """
+    options = list(runs.columns)[: list(runs.columns).index("threshold")]
+    unknown = [column for column in by or () if column not in options]
+    if unknown:
+        known = ", ".join(o for o in options if o not in ("name", "model_code"))
+        raise UsageError(f"no option {', '.join(unknown)}; one of {known}")
+    differing = (o for o in options if o not in _NEVER and len(runs[o].drop_duplicates()) > 1)
+    by = list(by or (*_ALWAYS, *differing))
+    table = summarize(runs, by, estimators)
+    table.insert(len(by), "runs", [len(group) for _, group in groups(runs, by)])
+    return table
+
+
+def summarize_solved(path: Path, estimators: Estimators) -> pd.DataFrame:
+    """Return one row per group of a plain table of runs, in order of appearance."""
+    runs = read_table(path)
+    require(runs, ("group", "seed", SOLVED, STEP, SPARSITY), path, "a table of solved runs")
+    solved = runs[SOLVED].tolist()
+    if wrong := [value for value in solved if value not in _TRUTH]:
+        raise UsageError(f"{path}: column {SOLVED} holds {wrong[0]!r}, not 0, 1, TRUE or FALSE")
+    for column in (STEP, SPARSITY):
+        try:
+            runs[column] = runs[column].astype(float)
+        except ValueError as error:
+            raise UsageError(f"{path}: column {column}: {error}") from None
+    runs[SOLVED] = [_TRUTH[value] for value in solved]
+    runs["group"] = runs["group"].astype(str)
+    return summarize(runs, ["group"], estimators)
+
+
+def mean_summary(
+    runs: pd.DataFrame, by: Iterable[str], measures: Mapping[str, str]
+) -> pd.DataFrame:
+    """Return n, mean, sd, se = sd/sqrt(n) and ci = t(0.975, n-1) se per group and measure.
+
+    measures: column of `runs` -> text of the column `metric.type`. Missing values are left out.
+    """
+    by = list(by)
+    rows = []
+    for column, text in measures.items():
+        for key, group in groups(runs, by):
+            values = group[column].to_numpy(dtype=float)
+            identity = dict(zip(by, key, strict=True))
+            rows.append(identity | _moments(values[~np.isnan(values)]) | {"metric.type": text})
+    return pd.DataFrame(rows)
+
+
+def _moments(values: np.ndarray) -> dict[str, float]:
+    n = len(values)
+    # Infinite errors, of runs that diverged, have no deviation.
+    with np.errstate(invalid="ignore"):
+        deviation = float(np.std(values, ddof=1)) if n > 1 else math.nan
+    error = deviation / math.sqrt(n) if n else math.nan
+    return {
+        "n": n,
+        "mean": float(np.mean(values)) if n else math.nan,
+        "sd": deviation,
+        "se": error,
+        "ci": error * float(stats.t.ppf(0.975, n - 1)) if n > 1 else math.nan,
+    }
+
+
+def long_form(summary: pd.DataFrame, by: Iterable[str]) -> pd.DataFrame:
+    """Return the summary with one row per group and measure, as the plots' side files hold it.
+
+    The column `our.model` marks NMU and NAU.
     """
     by = list(by)
     parts = []

@@ -13,12 +13,11 @@ import torch
 from stable_nalu.errors import UsageError
 from stable_nalu.machine import granted_cores, tensorboard_root, usable_cores
 from stable_nalu.options import SCRIPTS, Config, ScriptSpec
-from stable_nalu.options.repeat import argv_of
 from stable_nalu.script import exit_code
 from stable_nalu.writer import ResumePoint, RunFolder, RunRecord, RunWriter
 from stable_nalu.writer.run_folder import WAYS_OUT
 
-from .saved_run import plain
+from .saved.checkpoint import plain
 
 LENGTH_AND_LOGGING = frozenset(
     {
@@ -32,8 +31,6 @@ LENGTH_AND_LOGGING = frozenset(
     }
 )
 """Flags that change how long or how densely a run is recorded, not what it computes."""
-
-EXIT_DIVERGED = 3
 
 _DOES_NOT_FIT = ("can't allocate memory", "not enough memory", "out of memory", "overflow")
 """How torch words that memory is short: on the CPU by system, on a GPU, for absurd sizes."""
@@ -50,14 +47,14 @@ def run_command(
     than one.
     """
     spec = SCRIPTS[script]
-    configs = spec.parse(argv).configs
+    plan = spec.parse(argv)
     set_threads(threads)
 
     def obey() -> int:
-        if configs[0].dry_run:
-            sys.stdout.writelines(f"{spec.run_name(config)}\n" for config in configs)
+        if plan.dry_run:
+            sys.stdout.writelines(f"{name}\n" for name in plan.names())
             return 0
-        return train_plan(spec, configs)
+        return train_plan(spec, plan.configs)
 
     return exit_code(f"{script}.py", obey)
 
@@ -116,7 +113,7 @@ def check_folder(
 
 
 def _record(spec: ScriptSpec, config: Config) -> RunRecord:
-    command = f"python3 experiments/{spec.name}.py {shlex.join(argv_of(spec, config))}"
+    command = f"python3 experiments/{spec.name}.py {shlex.join(spec.argv_of(config))}"
     return RunRecord.create(spec.name, plain(config.as_dict()), command)
 
 

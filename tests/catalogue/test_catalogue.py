@@ -7,9 +7,9 @@ import pytest
 from stable_nalu.catalogue.expected import expected_runs, is_runnable
 from stable_nalu.catalogue.experiment import runs
 from stable_nalu.catalogue.index import EXPERIMENTS, find
-from stable_nalu.catalogue.papers import PAPERS, ROBUST
 from stable_nalu.errors import UsageError
 from stable_nalu.options import SCRIPTS
+from stable_nalu.papers import MISTRY_2022_ROBUST, STUDIES
 
 MODELS = [(key, model) for key, e in EXPERIMENTS.items() for model in e.models]
 
@@ -161,10 +161,10 @@ def test_every_figure_key_is_drawn():
 def test_every_published_number_is_shown_somewhere():
     shown = {
         paper.key: {s.number for e in EXPERIMENTS.values() for s in e.shown if s.paper == paper}
-        for paper in PAPERS
+        for paper in STUDIES
     }
     robust = {f"Figure {n}" for n in (1, 2, 5, 7, 8, 9, 10, *range(13, 21))}
-    assert shown[ROBUST.key] == robust
+    assert shown[MISTRY_2022_ROBUST.key] == robust
     assert shown["primer"] == {f"Figure {n}" for n in range(14, 21)}
     division = {"1a", "1b", "2a", "2b", "2c", *map(str, (3, 4, 5, 7, *range(9, 24)))}
     division |= {"6 (redundancy)", "6 (distributions)"}

@@ -232,7 +232,7 @@ def test_entry_is_labelled_and_cited(key):
     for labelled in (entry, *entry.variants):
         assert labelled.paper_name
         assert labelled.latex
-        assert any(year.isdigit() for year in labelled.cites.replace(",", " ").split())
+        assert any(year.isdigit() for year in labelled.cites.citation.replace(",", " ").split())
 
 
 @pytest.mark.parametrize("key", entries())

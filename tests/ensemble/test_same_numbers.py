@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from stable_nalu.training import stack_run
+from stable_nalu.training.arithmetic import stack_run
 from tests.ensemble.plans import CORE, ROOT, furthest, six_runs, train, trained
 
 WORDS = (

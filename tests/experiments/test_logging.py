@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from stable_nalu import machine
-from stable_nalu.training import loss
+from stable_nalu.training.step import loss
 from tests.experiments.scripts import load_script, read, run, run_names, saved
 
 NMU = ("--operation", "mul", "--layer-type", "ReRegualizedLinearMNAC")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stable_nalu.dataset.images import ImageCorpus
-from stable_nalu.training.epoch_run import EpochLoop
+from stable_nalu.training.epochs.loop import EpochLoop
 from tests.digit_images import images, labels_of, write_mnist
 from tests.experiments.scripts import assert_same_run, read, run, run_names, saved
 

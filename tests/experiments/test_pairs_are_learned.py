@@ -12,8 +12,8 @@ import torch
 
 from stable_nalu.network.digit_answer import quotient_mlp
 from stable_nalu.network.two_digits import TwoDigitNetwork
-from stable_nalu.training.epoch_script import EpochScript
-from stable_nalu.training.pairs import ISOLATED, PairTask
+from stable_nalu.training.epochs.pairs import ISOLATED, PairTask
+from stable_nalu.training.epochs.script import EpochScript
 from tests.experiments.scripts import read, run_names
 
 COMMON = (

@@ -10,7 +10,7 @@ from stable_nalu.figures.product import Context
 from stable_nalu.figures.render import Output, render
 from stable_nalu.figures.source import Source
 from stable_nalu.reader.two_digits import TensorboardMetricTwoDigitMNISTReader
-from stable_nalu.training.pair_metrics import QUANTITIES
+from stable_nalu.training.epochs.pair_data import QUANTITIES
 from stable_nalu.writer import RunWriter
 
 MEASURES = [

@@ -5,8 +5,8 @@ from stable_nalu.figures.product import Context
 from stable_nalu.figures.render import renderer
 from stable_nalu.figures.source import Source
 from stable_nalu.figures.specimen import SMALL, write_specimen
-from stable_nalu.statistics.reduce import SPARSITY, TEST, VALIDATION
-from stable_nalu.statistics.summary import Estimators
+from stable_nalu.statistics.estimators import Estimators
+from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION
 
 FAST = Estimators("frozen", "scaled")
 

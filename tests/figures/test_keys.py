@@ -5,8 +5,8 @@ import pytest
 from stable_nalu.errors import UsageError
 from stable_nalu.figures.catalogue import find, listing
 from stable_nalu.figures.entries import all_entries
-from stable_nalu.figures.entry import PAPERS
 from stable_nalu.figures.parts import Panels, Scatter, Table
+from stable_nalu.papers import STUDIES
 from tests.figures.drawing import legend_texts, products, texts
 
 ENTRIES = all_entries()
@@ -91,7 +91,7 @@ PUBLISHED = (
 @pytest.mark.parametrize("key", PUBLISHED)
 def test_published_keys_are_found(key):
     entry = find(key)
-    assert entry.paper in PAPERS
+    assert entry.paper in STUDIES
     assert entry.shows
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from stable_nalu.functional import mnac
-from stable_nalu.functional.mnac import MNAC_MODES
+from stable_nalu.functional.mnac import MNAC_MODES, product
 from tests.runs import RUNS, assert_runs_are_independent, indices, normal
 
 
@@ -117,3 +117,44 @@ def test_a_zero_input_with_a_negative_weight():
 def test_unknown_mode():
     with pytest.raises(ValueError, match="mnac mode 'product' is not one of prod, exp-log"):
         mnac(normal(1, 1), normal(1, 1), "product")
+
+
+ZEROS = {
+    "no zero": [[1.5, -2.0], [0.5, 3.0], [-1.0, 0.25]],
+    "one zero": [[1.5, 0.0], [0.5, 3.0], [0.0, 0.25]],
+    "two zeros": [[0.0, 0.0], [0.5, 0.0], [0.0, 0.25]],
+}
+
+
+def value_and_gradient(factors, upstream):
+    factors = factors.clone().requires_grad_()
+    y = product(factors)
+    return y.detach(), torch.autograd.grad(y, factors, upstream)[0]
+
+
+@pytest.mark.parametrize("runs", RUNS)
+def test_product(runs):
+    factors = normal(*runs, 4, 3, 2)
+    expected = factors[..., 0, :] * factors[..., 1, :] * factors[..., 2, :]
+    torch.testing.assert_close(product(factors), expected)
+
+
+@pytest.mark.parametrize("name", ZEROS)
+def test_gradient_leaves_each_factor_out(name):
+    factors = torch.tensor(ZEROS[name], dtype=torch.float64)
+    _, gradient = value_and_gradient(factors, torch.ones(2, dtype=torch.float64))
+    for i in range(3):
+        others = [j for j in range(3) if j != i]
+        torch.testing.assert_close(gradient[i], factors[others[0]] * factors[others[1]])
+
+
+def test_a_zero_in_one_run_leaves_the_others_as_they_are_alone():
+    factors, upstream = normal(3, 128, 10, 2).float(), normal(3, 128, 2, seed=1).float()
+    factors[1, 5, 4, 0] = 0
+    _, together = value_and_gradient(factors, upstream)
+    for run in range(3):
+        _, alone = value_and_gradient(factors[run], upstream[run])
+        assert torch.equal(together[run], alone)
+    leaf = factors.clone().requires_grad_()
+    (as_one_tensor,) = torch.autograd.grad(leaf.prod(-2), leaf, upstream)
+    assert not torch.equal(together[0], as_one_tensor[0])

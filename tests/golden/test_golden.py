@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from stable_nalu.training import stack_run
+from stable_nalu.training.arithmetic import stack_run
 from tests.golden.golden_runs import (
     FILES,
     FIXTURES,

@@ -7,7 +7,7 @@ from stable_nalu.catalogue.expected import expected_runs
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.reproduction.cost import Session
 from stable_nalu.reproduction.stored import add
-from stable_nalu.statistics.run_table import expand_names
+from stable_nalu.statistics.names import expand_names
 
 SESSION = Session("2026-01-01T00:00:00+00:00", 3, 600, 12.5, 7.0, 2, "python 3.11, torch 2", "abc")
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import gamma
 
+from stable_nalu.statistics.estimators import Estimators
 from stable_nalu.statistics.goodness_of_fit import beta_p_value, gamma_p_value, gamma_shape
-from stable_nalu.statistics.summary import Estimators, summarize_group
+from stable_nalu.statistics.summary import summarize_group
 
 
 def test_the_shape_is_that_of_largest_likelihood():

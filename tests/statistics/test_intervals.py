@@ -1,12 +1,13 @@
 """Intervals in closed form and by resampling."""
 
 import math
+from statistics import NormalDist
 
 import numpy as np
 import pytest
+from scipy.stats import sem, t
 
-from stable_nalu.statistics.bootstrap import bootstrap
-from stable_nalu.statistics.intervals import student, wilson
+from stable_nalu.statistics.intervals import bootstrap, student, wilson
 
 
 @pytest.mark.parametrize(
@@ -21,6 +22,37 @@ from stable_nalu.statistics.intervals import student, wilson
 def test_wilson(successes, runs, expected):
     found = wilson(successes, runs)
     assert (found.mean, found.lower, found.upper) == pytest.approx(expected, abs=1e-6)
+
+
+def test_wilson_has_the_digits_of_its_formula():
+    """(p + z²/2n ± z sqrt(p(1-p)/n + z²/4n²)) / (1 + z²/n), at every count of some numbers."""
+    z = NormalDist().inv_cdf(0.975)
+    for n in (1, 2, 25, 100, 225):
+        for k in range(n + 1):
+            p, scale = k / n, 1 + z * z / n
+            center = (p + z * z / (2 * n)) / scale
+            half = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / scale
+            found = wilson(k, n)
+            assert (found.lower, found.upper) == pytest.approx(
+                (max(center - half, 0), min(center + half, 1)), rel=1e-12, abs=1e-15
+            )
+            assert found.lower == 0 or k > 0
+            assert found.upper == 1 or k < n
+
+
+def test_student_and_the_bootstrap_have_the_digits_of_their_formulas():
+    for seed, n in enumerate((2, 3, 25, 100)):
+        values = np.random.default_rng(seed).gamma(2.0, 1e4, size=n)
+        found = student(values)
+        half = t.ppf(0.975, n - 1) * np.std(values, ddof=1) / math.sqrt(n)
+        ends = (values.mean() - half, values.mean() + half)
+        assert (found.lower, found.upper) == pytest.approx(ends, rel=1e-13)
+        assert t.interval(0.95, n - 1, found.mean, sem(values)) == pytest.approx(ends, rel=1e-13)
+        for name, reduce in (("mean", np.mean), ("median", np.median)):
+            draws = np.random.default_rng(7).integers(n, size=(500, n))
+            expected = np.quantile(reduce(values[draws], axis=1), [0.025, 0.975])
+            resampled = bootstrap(values, name, resamples=500, seed=7)
+            assert (resampled.lower, resampled.upper) == pytest.approx(expected, rel=1e-13)
 
 
 def test_no_run_has_no_rate():

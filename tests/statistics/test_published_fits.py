@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from stable_nalu.statistics.intervals import student
-from stable_nalu.statistics.solved_at import solved_at
-from stable_nalu.statistics.sparsity import mean_sparsity
+from stable_nalu.statistics.means import mean_sparsity, solved_at
 
 FIXTURE = Path(__file__).parent / "fixtures" / "published_fits.json"
 CASES = json.loads(FIXTURE.read_text(encoding="utf-8"))

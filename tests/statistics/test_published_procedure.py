@@ -11,10 +11,10 @@ from stable_nalu.statistics.box_minimizer import (
     differenced_gradient,
     minimize_in_box,
 )
+from stable_nalu.statistics.means import gamma_objective
 from stable_nalu.statistics.profile_likelihood import interval
 from stable_nalu.statistics.published_fit import standard_error
 from stable_nalu.statistics.richardson import hessian
-from stable_nalu.statistics.solved_at import gamma_objective
 from stable_nalu.statistics.spline import end_cubic_spline
 
 

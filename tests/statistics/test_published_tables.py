@@ -10,12 +10,12 @@ import pytest
 
 from stable_nalu.figures.kinds.table import cell
 from stable_nalu.figures.order import NAC_MUL, NAC_MUL_NMU
-from stable_nalu.figures.thresholds import SHIPPED
-from stable_nalu.statistics.display_names import MODELS
-from stable_nalu.statistics.from_files import Judgement, judge_runs, summarize_runs
+from stable_nalu.statistics.estimators import Estimators
 from stable_nalu.statistics.intervals import wilson
-from stable_nalu.statistics.reduce import SPARSITY, TEST, VALIDATION
-from stable_nalu.statistics.summary import Estimators
+from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION, Judgement, judge_runs
+from stable_nalu.statistics.names import MODELS
+from stable_nalu.statistics.setups import SHIPPED
+from stable_nalu.statistics.summary import summarize_runs
 
 SEEDS = frozenset(range(100))
 NAC_MUL_TIMES = (

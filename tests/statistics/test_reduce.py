@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stable_nalu.statistics.mean_summary import mean_summary
-from stable_nalu.statistics.reduce import Criterion, best_row, reduce_run, reduce_runs
+from stable_nalu.statistics.judge import Criterion, best_row, reduce_run, reduce_runs
+from stable_nalu.statistics.summary import mean_summary
 
 NAN = math.nan
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from stable_nalu.errors import UsageError
-from stable_nalu.statistics import display_names
-from stable_nalu.statistics.run_table import expand_names
+from stable_nalu.statistics import names
+from stable_nalu.statistics.names import expand_names
 from stable_nalu.statistics.setups import Thresholds, read_setups
-from stable_nalu.statistics.table_csv import format_table
+from stable_nalu.statistics.table import format_table
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = [ROOT / "exp_setups.csv", ROOT / "function_task_static_mse_expectation.csv"]
@@ -103,17 +103,17 @@ def test_a_name_that_is_none_is_refused():
 
 
 def test_display_names():
-    assert display_names.model_label("posnac-nac-n") == r"$\mathrm{NAC}_{\bullet,\sigma}$"
-    assert display_names.model_label("nmru") == "nmru"
-    assert display_names.model_label("signnmru") == "signnmru"
-    assert display_names.model_label("signnmru", robustness=True) == "Sign NMRU"
-    assert display_names.operation_label("op-squared") == "z²"
-    assert display_names.operation_label("mul", latex=True) == r"$\bm{\times}$"
+    assert names.model_label("posnac-nac-n") == r"$\mathrm{NAC}_{\bullet,\sigma}$"
+    assert names.model_label("nmru") == "nmru"
+    assert names.model_label("signnmru") == "signnmru"
+    assert names.model_label("signnmru", robustness=True) == "Sign NMRU"
+    assert names.operation_label("op-squared") == "z²"
+    assert names.operation_label("mul", latex=True) == r"$\bm{\times}$"
     labels = ["NMU", "Linear", r"$\mathrm{NAC}_{+}$", "NAU"]
-    ordered = sorted(labels, key=display_names.model_order)
+    ordered = sorted(labels, key=names.model_order)
     assert ordered == [r"$\mathrm{NAC}_{+}$", "Linear", "NAU", "NMU"]
-    assert display_names.ablation_suffix(0, 0) == r", no $\mathcal{R}_{sparse}$, no W-clamp"
-    assert display_names.ablation_suffix(10, 1) == ""
+    assert names.ablation_suffix(0, 0) == r", no $\mathcal{R}_{sparse}$, no W-clamp"
+    assert names.ablation_suffix(10, 1) == ""
 
 
 def test_cells_are_printed_as_in_published_tables():

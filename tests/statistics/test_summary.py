@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stable_nalu.statistics.from_files import summarize_solved
-from stable_nalu.statistics.summary import Estimators, long_form, summarize, summarize_group
+from stable_nalu.statistics.estimators import Estimators
+from stable_nalu.statistics.summary import long_form, summarize, summarize_group, summarize_solved
 
 FIXTURES = Path(__file__).parent / "fixtures"
 

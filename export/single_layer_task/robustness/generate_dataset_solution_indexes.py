@@ -28,7 +28,7 @@ def generate(args: argparse.Namespace) -> None:
     import pandas as pd
 
     from stable_nalu.figures.solutions import relevant
-    from stable_nalu.statistics.table_csv import write_plain_frame
+    from stable_nalu.statistics.table import write_plain_frame
 
     rows = [(seed, *relevant(seed)) for seed in range(SEEDS)]
     columns = ["seed", "index.1", "index.2"]

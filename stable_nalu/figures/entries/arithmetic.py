@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
-from stable_nalu.statistics.display_names import MODELS, ablation_suffix
+from stable_nalu.papers import MADSEN_2019, MADSEN_2020
+from stable_nalu.statistics.names import MODELS, ablation_suffix
 
-from ..entry import ARITHMETIC, EXTRAPOLATION, Entry, Series
+from ..entry import Entry, Series
 from ..order import GATED, NAC_ADD, NAC_MUL, NAC_MUL_NMU, NAC_MUL_SIGMA, NALU_SEPARATE, NALU_SHARED
 from ..parts import (
     Curves,
@@ -96,7 +97,7 @@ def _sweep(
 ) -> Entry:
     key = f"function_task_static_mul_{name}"
     part = Panels(stem=stem, runs=runs, x_label=label, style="line", breaks=breaks)
-    return Entry(key, ARITHMETIC, number, shows, (part,), (Series((key,)),))
+    return Entry(key, MADSEN_2020, number, shows, (part,), (Series((key,)),))
 
 
 def _hidden() -> Entry:
@@ -114,7 +115,7 @@ def _hidden() -> Entry:
         ),
     )
     key = "function_task_static_mul_hidden_size"
-    return Entry(key, ARITHMETIC, "Figure 3 top", "× by hidden size", parts, (Series((key,)),))
+    return Entry(key, MADSEN_2020, "Figure 3 top", "× by hidden size", parts, (Series((key,)),))
 
 
 def _hidden_ablation() -> Entry:
@@ -136,7 +137,7 @@ def _hidden_ablation() -> Entry:
         breaks=(2, 4, 6, 8, 10),
     )
     return Entry(
-        key, ARITHMETIC, "Figure 7", "NMU without penalty or clamp", (part,), (Series((key,)),)
+        key, MADSEN_2020, "Figure 7", "NMU without penalty or clamp", (part,), (Series((key,)),)
     )
 
 
@@ -157,7 +158,7 @@ def _range() -> Entry:
         Panels(stem=f"{stem}_reproduce", runs=reproduce, x_label=label, half_open=False),
     )
     number = "Figure 3 bottom"
-    return Entry(key, ARITHMETIC, number, "× by interpolation range", parts, (Series((key,)),))
+    return Entry(key, MADSEN_2020, number, "× by interpolation range", parts, (Series((key,)),))
 
 
 def _regualization() -> Entry:
@@ -186,7 +187,7 @@ def _regualization() -> Entry:
             )
         )
     shows = "Strength of the sparsity penalty, by operation"
-    return Entry(key, ARITHMETIC, "Figures 10–12", shows, tuple(parts), (Series((key,)),))
+    return Entry(key, MADSEN_2020, "Figures 10–12", shows, tuple(parts), (Series((key,)),))
 
 
 def _learning() -> Entry:
@@ -215,7 +216,7 @@ def _learning() -> Entry:
             )
         )
     shows = "Learning rates and optimizers, by operation"
-    return Entry(key, ARITHMETIC, "", shows, tuple(parts), (Series((key,)),))
+    return Entry(key, MADSEN_2020, "", shows, tuple(parts), (Series((key,)),))
 
 
 def _parameters() -> Entry:
@@ -248,7 +249,7 @@ def _parameters() -> Entry:
     )
     shows = "× by four parameters of the data set, success rates"
     series = tuple(Series((file,)) for _, file, _ in chosen)
-    return Entry(f"{base}_paramaters", EXTRAPOLATION, "", shows, parts, series)
+    return Entry(f"{base}_paramaters", MADSEN_2019, "", shows, parts, series)
 
 
 def _gates() -> Entry:
@@ -270,7 +271,7 @@ def _gates() -> Entry:
         ),
     )
     shows = "Gates of NALU and Gated NAU/NMU at the selected step"
-    return Entry(key, ARITHMETIC, "Figure 9, Table 5", shows, parts, (Series((key,)),))
+    return Entry(key, MADSEN_2020, "Figure 9, Table 5", shows, parts, (Series((key,)),))
 
 
 def _tables() -> Entry:
@@ -301,7 +302,7 @@ def _tables() -> Entry:
         ),
         Table(stem=f"{key}_all", runs=runs, label=f"{label}-all", caption=caption, long=True),
     )
-    return Entry(key, ARITHMETIC, "Tables 2 and 6", "Default parameters", parts, (Series((key,)),))
+    return Entry(key, MADSEN_2020, "Tables 2 and 6", "Default parameters", parts, (Series((key,)),))
 
 
 def _simple() -> Entry:
@@ -314,7 +315,7 @@ def _simple() -> Entry:
         rows=(("mul", ("Linear", "NMU", NAC_MUL, "NALU")),),
     )
     series = (Series(("simple_mul",)),)
-    return Entry("simple_mul", ARITHMETIC, "Table 1", "Four inputs, ×", (part,), series)
+    return Entry("simple_mul", MADSEN_2020, "Table 1", "Four inputs, ×", (part,), series)
 
 
 def _ablation_table() -> Entry:
@@ -327,7 +328,7 @@ def _ablation_table() -> Entry:
         show_operation=False,
         within=(),
     )
-    return Entry(key, ARITHMETIC, "", "Ablations, default parameters", (part,), (Series((key,)),))
+    return Entry(key, MADSEN_2020, "", "Ablations, default parameters", (part,), (Series((key,)),))
 
 
 def _example() -> Entry:
@@ -347,7 +348,7 @@ def _example() -> Entry:
     )
     series = (Series(("function_task_static",)),)
     shows = "Errors of one run of three models"
-    return Entry("function_task_static_plot_example", ARITHMETIC, "", shows, (part,), series)
+    return Entry("function_task_static_plot_example", MADSEN_2020, "", shows, (part,), series)
 
 
 ENTRIES = (

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from stable_nalu.catalogue.ranges import INTERPOLATION_ORDER
-from stable_nalu.statistics.display_names import MODELS
+from stable_nalu.papers import MISTRY_2022_PRIMER, MISTRY_2022_ROBUST
+from stable_nalu.statistics.names import MODELS
 
-from ..entry import PRIMER, ROBUST, Entry, Series
+from ..entry import Entry, Series
 from ..parts import Panels, Runs, Surface, Table, Threshold
 
 # Simulated thresholds, as in the primer, when their file is beside the exported ones.
@@ -68,7 +69,7 @@ def _benchmark(key: str, number: str, operation: str, *files: str) -> Entry:
     folders = (f"benchmark/sltr-in2/{operation}", "benchmark/sltr-in2")
     shows = f"Single modules: {_WORDS[operation]} ({', '.join(files)})"
     parts = (_panels(operation), _table(operation))
-    return Entry(key, PRIMER, number, shows, parts, series, folders)
+    return Entry(key, MISTRY_2022_PRIMER, number, shows, parts, series, folders)
 
 
 _NALUS = ("NALU", "iNALU", "G-NALU")
@@ -98,7 +99,9 @@ def _surface(key: str, number: str) -> Entry:
     shows = f"Predictions of MLPs and modules over two inputs: {_WORDS[key]}"
     folders = ("2d-surface-plots/csvs",)
     part = Surface(stem=f"2D-surface-{key}")
-    return Entry(f"2d-surface-{key}", ROBUST, number, shows, (part,), series, folders, key)
+    return Entry(
+        f"2d-surface-{key}", MISTRY_2022_ROBUST, number, shows, (part,), series, folders, key
+    )
 
 
 ENTRIES = (
@@ -119,7 +122,7 @@ ENTRIES = (
     _benchmark("benchmark_sltr_div", "Figure 17", "div", "MNAC", "NPU", "RealNPU", *_NALUS),
     Entry(
         "in10-iNALU-add",
-        PRIMER,
+        MISTRY_2022_PRIMER,
         "Figure 18",
         "iNALU: addition with ten inputs",
         (_panels("add"),),
@@ -128,7 +131,7 @@ ENTRIES = (
     ),
     Entry(
         "nau-failure",
-        PRIMER,
+        MISTRY_2022_PRIMER,
         "Figure 19",
         "NAU: where addition and subtraction with ten inputs fail",
         (_panels("sub-add"),),
@@ -137,7 +140,7 @@ ENTRIES = (
     ),
     Entry(
         "in100-NAU-sub",
-        PRIMER,
+        MISTRY_2022_PRIMER,
         "Figure 20",
         "NAU: subtraction with a hundred inputs",
         (_panels("sub"),),

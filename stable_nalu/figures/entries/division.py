@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from stable_nalu.catalogue.ranges import INTERPOLATION_ORDER
+from stable_nalu.papers import MISTRY_2022_DIVISION
 
-from ..entry import DIVISION, Entry, Series
+from ..entry import Entry, Series
 from ..parts import GoldErrors, Panels, Runs, Threshold
 
 SINGLE = Threshold(flat=1e-5)
@@ -54,7 +55,7 @@ def _key(
         Series((files,) if isinstance(files, str) else files, label)
         for label, files in series.items()
     )
-    return Entry(key, DIVISION, number, shows, (part,), found)
+    return Entry(key, MISTRY_2022_DIVISION, number, shows, (part,), found)
 
 
 def _in(folder: str, series: dict[str, str]) -> dict[str, str | tuple[str, ...]]:
@@ -309,12 +310,14 @@ def _near_zero(task: str, number: str, text: str) -> Entry:
     series = tuple(Series((name,), label) for label, name in names.items())
     folders = (f"SLTR_divBy0/{task}", f"in2_divBy0/{task}")
     shows = f"Division by small numbers, {text}"
-    return Entry(f"nips-divBy0-{task}", DIVISION, number, shows, (part,), series, folders)
+    return Entry(
+        f"nips-divBy0-{task}", MISTRY_2022_DIVISION, number, shows, (part,), series, folders
+    )
 
 
 GOLD = Entry(
     "divBy0_gold_test_errors",
-    DIVISION,
+    MISTRY_2022_DIVISION,
     "Figure 5",
     "Division by small numbers: errors of exact weights",
     (

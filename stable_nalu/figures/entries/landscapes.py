@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ..entry import ARITHMETIC, DIVISION, Entry
+from stable_nalu.papers import MADSEN_2020, MISTRY_2022_DIVISION
+
+from ..entry import Entry
 from ..parts import Landscape
 
 _UNITS = {
@@ -40,14 +42,14 @@ def _squared() -> tuple[Landscape, ...]:
 ENTRIES = (
     Entry(
         "singularity_issue",
-        DIVISION,
+        MISTRY_2022_DIVISION,
         "Figure 9",
         "Landscape of the root mean squared error: NAC•, NMU, NRU",
         _rmse(),
     ),
     Entry(
         "nac-mul-and-mnac-loss-curvature",
-        ARITHMETIC,
+        MADSEN_2020,
         "",
         "Landscape of the squared error: NAC• with three epsilons, NMU",
         _squared(),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from stable_nalu.catalogue.ranges import INTERPOLATION_ORDER
+from stable_nalu.papers import MISTRY_2022_ROBUST
 
-from ..entry import ROBUST, Entry, Series
+from ..entry import Entry, Series
 from ..parts import Panels, Runs, Threshold
 
 RUNS = Runs(
@@ -36,7 +37,7 @@ def _key(key: str, number: str, shows: str, series: dict[str, tuple[str, ...]]) 
         success="Extrapolation range success rate",
     )
     found = tuple(Series(files, label) for label, files in series.items())
-    return Entry(key, ROBUST, number, shows, (part,), found)
+    return Entry(key, MISTRY_2022_ROBUST, number, shows, (part,), found)
 
 
 ENTRIES = (

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ..entry import ROBUST, Entry, Series
+from stable_nalu.papers import MISTRY_2022_ROBUST
+
+from ..entry import Entry, Series
 from ..parts import Distances
 
 DISTRIBUTIONS = {
@@ -23,7 +25,7 @@ ENTRIES = (
     *(
         Entry(
             f"robustness-{base}",
-            ROBUST,
+            MISTRY_2022_ROBUST,
             "",
             f"Distance to the exact weights by configuration, {text}",
             (Distances(stem=f"{base}_ci", by="configuration"),),
@@ -34,7 +36,7 @@ ENTRIES = (
     ),
     Entry(
         "robustness-distributions",
-        ROBUST,
+        MISTRY_2022_ROBUST,
         "",
         "Distance to the exact weights by training distribution",
         (Distances(stem="distributions_violin", by="distribution"),),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
+from stable_nalu.papers import MADSEN_2020, MISTRY_2022_ROBUST
 from stable_nalu.statistics.thresholds.sequential import REFERENCE_SEEDS
 
-from ..entry import ARITHMETIC, ROBUST, Entry, Series
+from ..entry import Entry, Series
 from ..order import NAC_ADD, NAC_ADD_Z, NAC_MUL, NAC_MUL_NMU, NAC_MUL_SIGMA
 from ..parts import Only, Panels, Reference, Runs, Threshold, standard
 
@@ -78,7 +79,7 @@ _SUMS = "sequential_mnist_sum_long"
 ENTRIES = (
     Entry(
         _PROD,
-        ARITHMETIC,
+        MADSEN_2020,
         "Figures 4 and 13",
         "Products of digit sequences",
         (
@@ -90,7 +91,7 @@ ENTRIES = (
     ),
     Entry(
         _SUMS,
-        ARITHMETIC,
+        MADSEN_2020,
         "Appendix",
         "Sums of digit sequences",
         (
@@ -101,7 +102,7 @@ ENTRIES = (
     ),
     Entry(
         f"{_PROD}_icml2021",
-        ROBUST,
+        MISTRY_2022_ROBUST,
         "Figure 10",
         "Products of digit sequences: NMU and sNMU",
         (
@@ -121,7 +122,7 @@ ENTRIES = (
     ),
     Entry(
         f"{_SUMS}_FINAL",
-        ROBUST,
+        MISTRY_2022_ROBUST,
         "",
         "Sums of digit sequences: NAU, beta-initialised NAU and losses",
         (_sum(f"{_SUMS}_FINAL", _runs("cumsum", (), _z(1.0, "NAU"))),),

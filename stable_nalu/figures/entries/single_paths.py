@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ..entry import DIVISION, ROBUST, Entry, Series
+from stable_nalu.papers import MISTRY_2022_DIVISION, MISTRY_2022_ROBUST
+
+from ..entry import Entry, Series
 from ..parts import Path
 
 LAST_LAYER = (("label2out.w0", "label2out.w1"),)
@@ -24,7 +26,7 @@ def _digits(key: str, shows: str, series: dict[str, str]) -> Entry:
         for name in series.values()
     )
     found = tuple(Series((name,), label) for label, name in series.items())
-    return Entry(key, ROBUST, "Figures 13–20", shows, parts, found, _MULTIPLY)
+    return Entry(key, MISTRY_2022_ROBUST, "Figures 13–20", shows, parts, found, _MULTIPLY)
 
 
 ENTRIES = (
@@ -50,7 +52,7 @@ ENTRIES = (
     ),
     Entry(
         "weights_path",
-        DIVISION,
+        MISTRY_2022_DIVISION,
         "",
         "Weights and gates of a single module along training",
         (
@@ -77,7 +79,7 @@ ENTRIES = (
     ),
     Entry(
         "weight2gate_ratio",
-        DIVISION,
+        MISTRY_2022_DIVISION,
         "",
         "How far the weights of a single module move, over how far its gates do",
         (

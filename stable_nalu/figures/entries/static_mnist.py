@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ..entry import DIVISION, ROBUST, Entry, Series
+from stable_nalu.papers import MISTRY_2022_DIVISION, MISTRY_2022_ROBUST
+
+from ..entry import Entry, Series
 from ..parts import Bars, EpochCurves, Matrix, Part, Scatter, Violin
 
 ORDER = ("mul", "fc", "nmu", "snmu [1,5]", "snmu [1,1+1/sd(x)]")
@@ -67,7 +69,7 @@ def _parts(base: str) -> tuple[Part, ...]:
 def _key(key: str, number: str, shows: str, series: dict[str, str], published: str = "") -> Entry:
     found = tuple(Series((name,), label) for label, name in series.items())
     folders = ("static-mnist/mul", "static-mnist/add")
-    return Entry(key, ROBUST, number, shows, _parts("{key}"), found, folders, published)
+    return Entry(key, MISTRY_2022_ROBUST, number, shows, _parts("{key}"), found, folders, published)
 
 
 def _in(ending: str, models: dict[str, str]) -> dict[str, str]:
@@ -238,7 +240,7 @@ _DECIMALS: Metrics = tuple(
 
 DIVISION_OF_DIGITS = Entry(
     "div-1digit_conv-Adam-s3Init",
-    DIVISION,
+    MISTRY_2022_DIVISION,
     "MNIST division",
     "Quotient of two isolated digits",
     (
@@ -276,7 +278,16 @@ def _classes(key: str, number: str, shows: str, ids: tuple[int, int, int, int, i
         Series((f"{run}_class_accs",), label) for run, label in zip(runs, labels, strict=True)
     )
     part = Bars(stem=f"{key}_class_accs")
-    return Entry(f"class_accs-{key}", ROBUST, number, shows, (part,), series, ("class-accs",), key)
+    return Entry(
+        f"class_accs-{key}",
+        MISTRY_2022_ROBUST,
+        number,
+        shows,
+        (part,),
+        series,
+        ("class-accs",),
+        key,
+    )
 
 
 _ISOLATED_IDS = (23, 25, 24, 22, 70)
@@ -294,7 +305,7 @@ CLASSES = (
 
 CONFUSION = Entry(
     "confusion_matrix",
-    ROBUST,
+    MISTRY_2022_ROBUST,
     "Appendix G",
     "True against predicted digits of one trained network",
     (Matrix(stem="{key}"),),

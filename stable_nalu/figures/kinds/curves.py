@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from stable_nalu.errors import UsageError
-from stable_nalu.statistics.reduce import SPARSITY, TEST, VALIDATION
+from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION
 
 from ..order import legend_order, plain
 from ..parts import Curves

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from stable_nalu.errors import UsageError
-from stable_nalu.statistics.mean_summary import mean_summary
+from stable_nalu.statistics.summary import mean_summary
 
 from ..entry import Series
 from ..parts import Distances

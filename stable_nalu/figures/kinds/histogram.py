@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from stable_nalu.errors import UsageError
-from stable_nalu.statistics.display_names import operation_label
-from stable_nalu.statistics.reduce import VALIDATION
+from stable_nalu.statistics.judge import VALIDATION
+from stable_nalu.statistics.names import operation_label
 
 from ..order import plain
 from ..parts import Histogram

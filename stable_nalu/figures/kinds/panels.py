@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from stable_nalu.statistics.mean_summary import mean_summary
-from stable_nalu.statistics.summary import MEASURES, long_form
+from stable_nalu.statistics.summary import MEASURES, long_form, mean_summary
 
 from ..estimate import TITLES, points, reduced_and_estimated
 from ..order import half_open

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from stable_nalu.errors import UsageError
-from stable_nalu.statistics.mean_summary import mean_summary
+from stable_nalu.statistics.summary import mean_summary
 
 from ..parts import Scatter
 from ..product import Context, Product

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from stable_nalu.errors import UsageError
-from stable_nalu.statistics.display_names import OPERATIONS
+from stable_nalu.statistics.names import OPERATIONS
 
 from ..estimate import reduced_and_estimated
 from ..order import half_open, legend_order, operation_order, plain, range_order

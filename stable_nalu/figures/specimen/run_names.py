@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import product
 
-from stable_nalu.statistics.display_names import MODELS
+from stable_nalu.statistics.names import MODELS
 
 from ..entry import Entry, Series
 from ..order import NALU_SHARED

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from stable_nalu.statistics.reduce import SPARSITY, TEST, VALIDATION
+from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION
 
 from ..entry import Entry, Series
 from ..parts import (

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from stable_nalu.catalogue.experiment import Experiment
 from stable_nalu.catalogue.index import EXPERIMENTS
-from stable_nalu.catalogue.papers import PAPERS
-from stable_nalu.duration import duration
+from stable_nalu.papers import STUDIES
+from stable_nalu.script import duration
 
 from . import headline, section
 from .blocks import UNKNOWN, Block, Bullets, Drawing, Heading, Paragraph, Table
@@ -101,7 +101,7 @@ def _where(experiment: Experiment) -> str:
 def _figures(results: Sequence[Result]) -> list[Block]:
     """Under the paper that shows it first, in the order of the papers."""
     parts: list[Block] = []
-    for paper in PAPERS:
+    for paper in STUDIES:
         own = [r for r in results if r.experiment.shown and r.experiment.shown[0].paper == paper]
         if own:
             parts.append(Heading(2, f"{paper.title} ({paper.reference})", paper.key))

@@ -54,7 +54,7 @@ class Row:
 
 def rows_of(experiment: Experiment, runs: pd.DataFrame) -> list[Row]:
     """Every point that there are runs for, in their order; whole models behind their points."""
-    from stable_nalu.statistics.grouping import groups
+    from stable_nalu.statistics.table import groups
 
     labels = {known.key: known.label for known in experiment.models}
     known = [(point, runs_at(point, runs)) for point in published(experiment.key)]

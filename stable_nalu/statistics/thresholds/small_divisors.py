@@ -6,11 +6,16 @@ does. Inputs are 10,000 draws of a fixed generator, targets are computed in floa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
+
+from stable_nalu.script import ScriptParser, exit_code
+from stable_nalu.statistics.table import write_table
 
 MACHINE_EPSILON = torch.finfo(torch.float32).eps
 
@@ -111,3 +116,39 @@ def residuals() -> Iterator[Residual]:
         for task in TASKS:
             for bound in BOUNDS:
                 yield residual(module, task, bound)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Write the table of all residuals, as a command line asks for; return the exit code."""
+    script = "generate_divBy0_extrap_thresholds.py"
+    parser = ScriptParser(
+        prog=script,
+        description="Write the error that remains when division by small numbers is solved "
+        "exactly in float32.",
+    )
+    parser.add_argument(
+        "--csv-out",
+        metavar="PATH",
+        type=Path,
+        default=Path("divBy0_test_errors.csv"),
+        help="file to write (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--add-eps",
+        action="store_true",
+        help="add the float32 machine epsilon: the success thresholds of the figures",
+    )
+    args = parser.parse_args(argv)
+    return exit_code(script, lambda: _write(args.csv_out, add_epsilon=args.add_eps))
+
+
+def _write(path: Path, *, add_epsilon: bool) -> None:
+    rows = []
+    for found in residuals():
+        error = found.threshold if add_epsilon else found.error
+        values = (found.module.label, found.task.name, error, found.range_label)
+        rows.append(dict(zip(("module", "parameter", "test.mse", "range"), values, strict=True)))
+        sys.stdout.write(
+            f"{found.module.label}: {found.task.dataset}, {found.range_label}: {error}\n"
+        )
+    write_table(path, rows[0], rows)

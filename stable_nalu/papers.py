@@ -1,0 +1,160 @@
+"""The one table of papers: layers cite them, experiments and figures belong to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A publication.
+
+    key: short name, for links.
+    authors: as citations in running text name them.
+    reference: the arXiv number or the venue; empty where the title alone identifies it.
+    short: short title of tables and lists; empty: the title itself.
+    """
+
+    key: str
+    authors: str
+    year: int
+    title: str
+    reference: str = ""
+    short: str = ""
+
+    @property
+    def short_title(self) -> str:
+        """Return the title as tables and lists print it."""
+        return self.short or self.title
+
+    @property
+    def citation(self) -> str:
+        """Return authors, year, short title and reference in one line."""
+        words = f"{self.authors} {self.year}, {self.short_title}"
+        return f"{words}, {self.reference}" if self.reference else words
+
+
+_MADSEN, _MISTRY = "Madsen & Johansen", "Mistry et al."
+
+MADSEN_2019 = Paper(
+    "measuring",
+    _MADSEN,
+    2019,
+    "Measuring Arithmetic Extrapolation Performance",
+    "arXiv:1910.01888",
+    "Measuring Arithmetic Extrapolation",
+)
+MADSEN_2020 = Paper("units", _MADSEN, 2020, "Neural Arithmetic Units", "arXiv:2001.05016")
+MISTRY_2022_PRIMER = Paper(
+    "primer",
+    _MISTRY,
+    2022,
+    "A Primer for Neural Arithmetic Logic Modules",
+    "arXiv:2101.09530",
+    "A Primer for NALMs",
+)
+MISTRY_2022_DIVISION = Paper(
+    "division",
+    _MISTRY,
+    2022,
+    "Learning Division with Neural Arithmetic Logic Modules",
+    "arXiv:2110.05177",
+    "Learning Division with NALMs",
+)
+# The journal's version of the former, with further experiments.
+MISTRY_2022_MECHANISMS = Paper(
+    "mechanisms",
+    _MISTRY,
+    2022,
+    "Exploring the Learning Mechanisms of Neural Division Modules",
+    "TMLR 2022",
+)
+MISTRY_2022_ROBUST = Paper(
+    "robust",
+    _MISTRY,
+    2022,
+    "Improving the Robustness of Neural Multiplication Units with Reversible Stochasticity",
+    "arXiv:2211.05624",
+    "Robustness of NMUs",
+)
+MCFC_2023 = Paper("mcfc", "NALM benchmark", 2023, "MC-FC findings", "report, 2023")
+
+STUDIES = (
+    MADSEN_2019,
+    MADSEN_2020,
+    MISTRY_2022_PRIMER,
+    MISTRY_2022_DIVISION,
+    MISTRY_2022_MECHANISMS,
+    MISTRY_2022_ROBUST,
+    MCFC_2023,
+)
+"""Papers whose experiments and figures the project has, in the order of lists."""
+
+TRASK_2018 = Paper(
+    "nalu", "Trask et al.", 2018, "Neural Arithmetic Logic Units", "arXiv:1808.00508"
+)
+HEIM_2020 = Paper("npu", "Heim et al.", 2020, "Neural Power Units", "arXiv:2006.01681")
+RANA_2020 = Paper(
+    "counting",
+    "Rana et al.",
+    2020,
+    "Systematically designing better instance counting models on cell images with Neural "
+    "Arithmetic Logic Units",
+    "arXiv:2004.06674",
+    "Systematically Designing Instance Counting Models",
+)
+SCHLOER_2020 = Paper(
+    "inalu",
+    "Schlör et al.",
+    2020,
+    "iNALU: Improved Neural Arithmetic Logic Unit",
+    "arXiv:2003.07629",
+    "iNALU",
+)
+HOEDT_2021 = Paper(
+    "mc-lstm",
+    "Hoedt et al.",
+    2021,
+    "MC-LSTM: Mass-Conserving LSTM",
+    "arXiv:2101.05186",
+    "MC-LSTM",
+)
+MODULES = (*STUDIES[:4], STUDIES[5], TRASK_2018, HEIM_2020, RANA_2020, SCHLOER_2020, HOEDT_2021)
+"""Papers of arithmetic modules, which CITATION.cff lists."""
+
+RUMELHART_1986 = Paper(
+    "back-propagation",
+    "Rumelhart et al.",
+    1986,
+    "Learning representations by back-propagating errors",
+)
+ELMAN_1990 = Paper(
+    "recurrent", "Elman", 1990, "Finding Structure in Time", "Cognitive Science 14(2)"
+)
+HOCHREITER_1997 = Paper(
+    "lstm",
+    "Hochreiter & Schmidhuber",
+    1997,
+    "Long Short-Term Memory",
+    "Neural Computation 9(8)",
+)
+NAIR_2010 = Paper(
+    "relu",
+    "Nair & Hinton",
+    2010,
+    "Rectified Linear Units Improve Restricted Boltzmann Machines",
+)
+KRIZHEVSKY_2010 = Paper(
+    "relu6", "Krizhevsky", 2010, "Convolutional Deep Belief Networks on CIFAR-10"
+)
+GLOROT_2010 = Paper(
+    "softsign",
+    "Glorot & Bengio",
+    2010,
+    "Understanding the difficulty of training deep networks",
+)
+CHO_2014 = Paper("gru", "Cho et al.", 2014, "Learning Phrase Representations", "arXiv:1406.1078")
+CLEVERT_2016 = Paper("elu", "Clevert et al.", 2016, "Exponential Linear Units", "arXiv:1511.07289")
+KLAMBAUER_2017 = Paper(
+    "selu", "Klambauer et al.", 2017, "Self-Normalizing Neural Networks", "arXiv:1706.02515"
+)

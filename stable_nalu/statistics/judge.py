@@ -1,0 +1,195 @@
+"""From exported files to judged runs: each run's options, its threshold and its outcome."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from stable_nalu.catalogue.ranges import INTERPOLATION_ORDER
+from stable_nalu.errors import UsageError
+
+from .names import OPERATIONS, expand_names, model_order
+from .setups import Thresholds, read_setups
+from .table import groups, read_table, require
+
+VALIDATION = "metric.valid.interpolation"
+TEST = "metric.test.extrapolation"
+SPARSITY = "sparse.error.max"
+BEST_RANGE = 5000
+_EXPORTED = ("name", "step", VALIDATION, TEST, SPARSITY)
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """When a run counts as solved.
+
+    best_range: a run is judged at the lowest validation error among its last so many rows.
+    inclusive: whether an error equal to the threshold is low enough (division by small numbers).
+    """
+
+    best_range: int = BEST_RANGE
+    inclusive: bool = False
+
+    def met(self, errors: np.ndarray, threshold: float) -> np.ndarray:
+        """Return which errors are low enough; a missing error is not."""
+        return errors <= threshold if self.inclusive else errors < threshold
+
+
+PUBLISHED = Criterion()
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """How the runs of exported files are judged.
+
+    threshold: taken for every run instead of those of the setup files.
+    parameter: the rows of the setup files to use, see `Thresholds`.
+    """
+
+    setups: Sequence[Path] = ()
+    threshold: float | None = None
+    parameter: str | None = None
+    best_range: int = BEST_RANGE
+
+
+def judge_runs(
+    paths: Sequence[Path],
+    judgement: Judgement,
+    warn: Callable[[str], object],
+    models: Sequence[str] | None = None,
+) -> pd.DataFrame:
+    """Return one row per run: options, threshold, outcome. Runs without a threshold are left out.
+
+    models: one label per file, in place of those that follow from the run names.
+    """
+    rows, runs = read_runs(paths, models)
+    inclusive = False
+    if judgement.threshold is None:
+        thresholds = Thresholds(read_setups(judgement.setups), judgement.parameter)
+        inclusive = thresholds.inclusive
+        runs["threshold"] = [thresholds.of(run) for run in runs.to_dict("records")]
+    else:
+        runs["threshold"] = judgement.threshold
+    unknown = runs.loc[runs["threshold"].isna()]
+    for (operation, tested_on), group in groups(unknown, ["operation", "extrapolation.range"]):
+        warn(f"no threshold for {operation} on {tested_on}: {len(group)} runs left out")
+    runs = runs.loc[runs["threshold"].notna()]
+    if runs.empty:
+        raise UsageError("no run has a threshold; give --threshold, or other --exp-setups")
+    criterion = Criterion(judgement.best_range, inclusive)
+    logged = dict(groups(rows.sort_values("step", kind="stable"), ["model", "name"]))
+    outcomes = []
+    for run in runs.to_dict("records"):
+        steps = logged[run["model"], run["name"]]
+        outcome = reduce_run(steps, run["threshold"], criterion)
+        outcomes.append(run | outcome | {"size": len(steps)})
+    return pd.DataFrame(sorted(outcomes, key=_place))
+
+
+def _place(run: dict) -> tuple:
+    """Return the sort key of a run: operation, training range, model, name."""
+
+    def place(order: Sequence[str], value: str) -> int:
+        return order.index(value) if value in order else len(order)
+
+    trained_on = run["interpolation.range"]
+    return (
+        place(list(OPERATIONS), run["operation"]),
+        place(INTERPOLATION_ORDER, trained_on),
+        trained_on,
+        model_order(run["model"]),
+        run["name"],
+    )
+
+
+def read_runs(
+    paths: Sequence[Path], models: Sequence[str] | None = None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the logged rows of all files, and a table of one row per run with its options.
+
+    Both have the columns `model` and `name`, which tell runs apart; two files that hold the same
+    run under one label are refused.
+
+    models: one label per file, in place of those that follow from the run names.
+    """
+    if models is not None and len(models) != len(paths):
+        raise UsageError(f"{len(models)} models are named for {len(paths)} files")
+    rows, runs = [], []
+    for i, path in enumerate(paths):
+        part = read_table(path)
+        require(part, _EXPORTED, path, "an export of metrics")
+        options = expand_names(part["name"].unique())
+        if models is not None:
+            options["model"] = models[i]
+        rows.append(part.merge(options[["name", "model"]], on="name", validate="many_to_one"))
+        runs.append(options)
+    table = pd.concat(runs, ignore_index=True)
+    if table.empty:
+        raise UsageError("there is no run in the exported metrics")
+    twice = table["name"][table.duplicated(["model", "name"])].tolist()
+    if twice:
+        raise UsageError(f"two files hold run {twice[0]}; tell them apart by --models")
+    return pd.concat(rows, ignore_index=True), table
+
+
+def best_row(validation: np.ndarray, best_range: int = BEST_RANGE) -> int:
+    """Return the index of the first minimum among the last `best_range` errors.
+
+    Where all of them are missing, that is the last row.
+    """
+    size = len(validation)
+    first = max(0, size - best_range)
+    last = validation[first:]
+    return size - 1 if np.isnan(last).all() else first + int(np.nanargmin(last))
+
+
+def reduce_run(rows: pd.DataFrame, threshold: float, criterion: Criterion = PUBLISHED) -> dict:
+    """Return the outcome of one run from its rows in step order.
+
+    There is no condition on sparsity, and the first step below the threshold may come before
+    the row that the run is judged at.
+    """
+    validation = rows[VALIDATION].to_numpy(dtype=float)
+    test = rows[TEST].to_numpy(dtype=float)
+    steps = rows["step"].to_numpy(dtype=float)
+    best = best_row(validation, criterion.best_range)
+    low_enough = criterion.met(test, threshold)
+    return {
+        "threshold": threshold,
+        "best.model.step": best + 1,
+        "interpolation.last": float(validation[best]),
+        "extrapolation.last": float(test[best]),
+        "interpolation.step.solved": _first(steps, criterion.met(validation, threshold)),
+        "extrapolation.step.solved": _first(steps, low_enough),
+        "sparse.error.max": float(rows[SPARSITY].iloc[best]),
+        "solved": bool(low_enough[best]),
+    }
+
+
+def _first(steps: np.ndarray, chosen: np.ndarray) -> float:
+    return float(steps[np.argmax(chosen)]) if chosen.any() else math.nan
+
+
+def reduce_runs(
+    rows: pd.DataFrame, parameter: str, criterion: Criterion = PUBLISHED
+) -> pd.DataFrame:
+    """Return one row per run, in the column order of the published side files.
+
+    rows: logged rows with `model`, `name`, `operation`, `seed`, `threshold` and the column
+        `parameter`, besides what the exporter writes. Order within a run does not matter.
+    """
+    rows = rows.sort_values(["model", "name", "step"], kind="stable")
+    table = []
+    for (model, name), run in groups(rows, ["model", "name"]):
+        last = run.iloc[-1]
+        outcome = reduce_run(run, float(last["threshold"]), criterion)
+        identity = {"model": model, "operation": last["operation"], "seed": last["seed"]}
+        table.append(
+            {"name": name, parameter: last[parameter]} | outcome | identity | {"size": len(run)}
+        )
+    return pd.DataFrame(table)

@@ -1,0 +1,100 @@
+"""Tables of runs: read from CSV, split into groups, written in the dialect of the papers.
+
+In that dialect text is quoted, and missing, infinite and true values are NA, Inf and TRUE.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from numbers import Real
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from stable_nalu.errors import UsageError
+from stable_nalu.files import atomic_text_file
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """Read a CSV file, or raise UsageError with one line that says what is wrong with it."""
+    import pandas as pd
+
+    try:
+        return pd.read_csv(path)
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise UsageError(f"{path} is not a CSV table: {' '.join(str(error).split())}") from None
+
+
+def require(table: pd.DataFrame, columns: Iterable[str], path: Path, kind: str) -> None:
+    """Raise UsageError for a table that lacks one of the columns."""
+    lacking = [column for column in columns if column not in table.columns]
+    if lacking:
+        raise UsageError(f"{path} is not {kind}: it has no column {', '.join(lacking)}")
+
+
+def groups(table: pd.DataFrame, by: Iterable[str]) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Yield the values of the columns `by` and the rows that have them, in order of appearance.
+
+    A missing value counts as a value.
+    """
+    for key, group in table.groupby(list(by), sort=False, dropna=False, observed=True):
+        yield cast(tuple[Any, ...], key), group
+
+
+def format_cell(value: object) -> str:
+    """Format one cell; a number gets the fewest digits that give the same double."""
+    if isinstance(value, str):
+        return '"' + value.replace('"', '""') + '"'
+    if value is None:
+        return "NA"
+    if isinstance(value, bool | np.bool_):
+        return str(value).upper()
+    if isinstance(value, Real):
+        return _format_float(float(value))
+    raise TypeError(f"no cell for {value!r}")
+
+
+def _format_float(value: float) -> str:
+    if math.isnan(value):
+        return "NA"
+    if math.isinf(value):
+        return "Inf" if value > 0 else "-Inf"
+    return repr(value).removesuffix(".0")
+
+
+def format_table(columns: Iterable[str], rows: Iterable[Mapping[str, object]]) -> str:
+    """Format the header and all rows; a row that lacks a column has NA there."""
+    columns = list(columns)
+    lines = [",".join(format_cell(column) for column in columns)]
+    lines += [",".join(format_cell(row.get(column)) for column in columns) for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def write_table(path: Path, columns: Iterable[str], rows: Iterable[Mapping[str, object]]) -> None:
+    """Write the file whole or not at all, and make its folder."""
+    _write_text(path, format_table(columns, rows))
+
+
+def write_frame(path: Path, table: pd.DataFrame) -> None:
+    """Write a data frame without its index."""
+    write_table(path, table.columns, table.to_dict("records"))
+
+
+def write_plain_frame(path: Path, table: pd.DataFrame) -> None:
+    """Write a data frame as the exporters do: nothing quoted, a missing cell empty, `inf`."""
+    _write_text(path, table.to_csv(index=False))
+
+
+def _write_text(path: Path, text: str) -> None:
+    try:
+        with atomic_text_file(path) as file:
+            file.write(text)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from None

@@ -1,0 +1,1 @@
+"""Training on arithmetic tasks: models, data, evaluation and the loop over iterations."""

@@ -1,0 +1,1 @@
+"""Training iterations and evaluations of many runs as compiled code."""

@@ -1,0 +1,57 @@
+"""Make fast code of a recorded graph with torch's compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import torch
+from torch.fx.graph import CodeGen
+
+Graph = Callable[..., Sequence[torch.Tensor]]
+Compiler = Callable[[torch.fx.GraphModule], Graph]
+
+
+def compiled_by_torch(graph: torch.fx.GraphModule) -> Graph:
+    """Fused code for a graph of lists of tensors whose shapes never change; made when called first.
+
+    This is what `torch.compile` comes down to, without its checks before every call: there is
+    nothing for them to find, and they cost as much as the kernels of a hundred runs.
+    """
+    graph.graph.set_codegen(CodeGen())
+    graph.recompile()
+    code: Graph | None = None
+
+    def run(*groups: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+        nonlocal code
+        flat = [value for group in groups for value in group]
+        if code is None:
+            code = _compile(graph, flat)
+        return code(*flat)
+
+    return run
+
+
+def _compile(graph: torch.fx.GraphModule, examples: Sequence[torch.Tensor]) -> Graph:
+    # Imported late: it takes longer than most short runs.
+    from torch._guards import TracingContext, tracing
+    from torch._inductor import compile as compile_graph
+    from torch._subclasses import FakeTensorMode
+    from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+    # Only in a context with an environment of shapes does torch look into its cache.
+    shapes = FakeTensorMode(shape_env=ShapeEnv(), static_shapes=True)
+    # Kernels that take microseconds are called from C++: calls from Python take as long.
+    options = {"cpp_wrapper": not any(value.is_cuda for value in examples)}
+    with tracing(TracingContext(shapes)):
+        return cast("Graph", compile_graph(graph, list[Any](examples), options))
+
+
+def first_line(error: Exception) -> str:
+    """What an error of the compiler says, without its pages of detail."""
+    return (str(error).strip() or repr(error)).splitlines()[0]
+
+
+def batch_contiguous(x: torch.Tensor) -> torch.Tensor:
+    """x `(runs, batch, in)` with the batch contiguous in memory, as unrolled code reads it."""
+    return x.mT.contiguous().mT

@@ -1,0 +1,232 @@
+"""One fused kernel for a whole training iteration of many runs.
+
+Losses and gradients are recorded once from the very code that trains without compilation (forward,
+loss, gradients, clipping) and compiled by torch; the optimiser's update follows as always. So
+compiled and plain iterations can alternate freely.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.abstract.random_source import RandomSource
+from stable_nalu.ensemble import PerRunRandomSource
+from stable_nalu.ensemble.noise import NoiseFeed, RecordingRandomSource, ReplayingRandomSource
+
+from ..step import StepResult, TrainingStep
+from .compiler import Compiler, Graph, batch_contiguous, compiled_by_torch, first_line
+from .recorded_products import RecordedProducts
+from .unroll import UnrollingError, unrolled
+
+
+@dataclass(frozen=True)
+class Variant:
+    """The code for one criterion and set of penalties, and which parameters it updates.
+
+    `lay_out` gives the inputs the layout that the code reads. With `counts_zeros` the code tells
+    how many products are zero, which its gradients are not made for.
+    """
+
+    run: Graph
+    updated: tuple[int, ...]
+    counts_zeros: bool
+    lay_out: Callable[[torch.Tensor], torch.Tensor]
+
+
+class CompiledStep:
+    """Runs iterations of a stacked `TrainingStep` through compiled code.
+
+    Recorded once per set of penalties in force and criterion; `compiler` makes fast code of what
+    was recorded. When that fails here (no C++ compiler, say) it warns once and runs the plain step.
+    """
+
+    def __init__(self, step: TrainingStep, compiler: Compiler = compiled_by_torch):
+        self.step = step
+        self._compiler = compiler
+        self._variants: dict[object, Variant] = {}
+        self._weights: Sequence | None = None
+        self._weight_tensors: list[torch.Tensor] = []
+        self._noise: NoiseFeed | None = None
+        self._works = True
+
+    @staticmethod
+    def supports(model: ExtendedTorchModule) -> bool:
+        """Whether training is a pure function of trainable parameters, inputs and noise.
+
+        Other state (temperatures, running statistics, the iteration) would be frozen into the code.
+        """
+        return (
+            all(parameter.requires_grad for parameter in model.parameters())
+            and not list(model.buffers())
+            and not any(module.reads_iteration for module in model.extended_modules())
+        )
+
+    def pause(self) -> None:
+        """Before plain iterations or a checkpoint: generators stand where iterations left them."""
+        if self._noise is not None:
+            self._noise.rewind()
+
+    def run(self, iteration: int, x: torch.Tensor, t: torch.Tensor) -> StepResult:
+        """One whole iteration."""
+        if not self._works:
+            return self.step.run(iteration, x.contiguous(), t)
+        criterion, weights = self.step.prepare(iteration)
+        keys = tuple(key for key, _ in weights)
+        if weights is not self._weights:
+            self._weights = weights
+            self._weight_tensors = [self._tensor(w) for _, w in weights]
+        variant = self._variants.get((criterion, keys)) or self._prepared(criterion, keys, x, t)
+        if variant is None:
+            self.pause()
+            return self._plain(criterion, weights, x.contiguous(), t)
+        noise = () if self._noise is None else self._noise.next()
+        with torch.no_grad():
+            results = variant.run(*self._arguments(variant.lay_out(x), t, noise))
+        error, penalty, total, *present = results
+        if variant.counts_zeros and present.pop().numpy(force=True).any():
+            with self._random(ReplayingRandomSource(noise)):
+                return self._plain(criterion, weights, x.contiguous(), t)
+        gradients: list[torch.Tensor | None] = [None] * len(self.step.parameters)
+        for k, gradient in zip(variant.updated, present, strict=True):
+            gradients[k] = gradient
+        self.step.update(gradients, error)
+        return StepResult(error, penalty if keys else None, total, gradients)
+
+    def _plain(self, criterion, weights, x, t) -> StepResult:
+        error, penalty, total = self.step.loss(x, t, criterion, weights)
+        gradients = self.step.gradients(total)
+        self.step.update(gradients, error)
+        return StepResult(error, penalty, total, gradients)
+
+    def _tensor(self, value) -> torch.Tensor:
+        reference = self.step.parameters[0]
+        return torch.as_tensor(value, dtype=reference.dtype, device=reference.device)
+
+    def _arguments(self, x, t, noise) -> list[list[torch.Tensor]]:
+        parameters = [p.detach() for p in self.step.parameters]
+        return [parameters, [x, t], self._weight_tensors, list(noise)]
+
+    def _prepared(self, criterion, keys, x, t) -> Variant | None:
+        """Record and compile; None when that fails."""
+        try:
+            variant = self._recorded(criterion, keys, x, t)
+        except Exception as error:  # whatever keeps torch from compiling here, plain steps work
+            warnings.warn(f"training without compiled code: {first_line(error)}", stacklevel=2)
+            self._works = False
+            # A recording that broke off leaves its traces in the layers.
+            self.step.finish(torch.zeros(()))
+            return None
+        self._variants[criterion, keys] = variant
+        return variant
+
+    def _recorded(self, criterion, keys, x, t) -> Variant:
+        from torch.fx.experimental.proxy_tensor import make_fx
+
+        noise = self._noise_example(criterion, x, t)
+        arguments = self._arguments(x, t, noise)
+        # Recorded as plain training runs: a layout decides on the order of sums.
+        arguments[1][0] = x.contiguous()
+        examples = [[value.clone() for value in group] for group in arguments]
+        examples[0] = [p.requires_grad_() for p in examples[0]]
+        updated: list[int] = []
+        zero_counts: list[torch.Tensor] = []
+        graph = make_fx(self._recordable(criterion, keys, updated, zero_counts))(*examples)
+        examples = [[value.detach() for value in group] for group in examples]
+        fast = self._unrolled(graph, examples)
+        # Sums that are left to the compiler keep closest to plain ones in the plain layout.
+        lay_out = torch.Tensor.contiguous if fast is graph else batch_contiguous
+        examples[1][0] = lay_out(examples[1][0])
+        compiled = self._compiler(fast)
+        with torch.no_grad():
+            compiled(*examples)
+        # Recording leaves traced inputs in the layers that keep them for a penalty.
+        self.step.finish(torch.zeros(()))
+        return Variant(compiled, tuple(updated), bool(zero_counts), lay_out)
+
+    def _unrolled(self, graph: torch.fx.GraphModule, examples) -> torch.fx.GraphModule:
+        from torch.fx.experimental.proxy_tensor import make_fx
+
+        x = examples[1][0]
+        try:
+            with torch.no_grad():
+                copies = [[value.clone() for value in group] for group in examples]
+                copies[1][0] = batch_contiguous(copies[1][0])
+                return make_fx(unrolled(graph, x.shape[0], x.shape[1]))(*copies)
+        except UnrollingError:
+            return graph
+
+    def _noise_example(self, criterion, x, t) -> tuple[torch.Tensor, ...]:
+        """What noise one iteration draws; sets up the feed that draws it ahead."""
+        source = self._random_source()
+        if source is None:
+            return ()
+        if self._noise is None:
+            recorder = RecordingRandomSource(len(source.generators))
+            with self._random(recorder), torch.no_grad():
+                criterion(self.step.model(x), t)
+            self.step.finish(torch.zeros(()))
+            if not recorder.draws:
+                return ()
+            self._noise = NoiseFeed(source.generators, recorder.draws, x)
+        return tuple(torch.zeros_like(value) for value in self._noise.example())
+
+    def _random_source(self) -> PerRunRandomSource | None:
+        source = self.step.model.random
+        return source if isinstance(source, PerRunRandomSource) else None
+
+    def _recordable(self, criterion, keys, updated: list[int], zero_counts: list[torch.Tensor]):
+        """One iteration as a function of everything it reads.
+
+        Notes which parameters it updates, and the numbers of zero products, if there are products.
+        """
+        step = self.step
+        names = [name for name, p in step.model.named_parameters() if p.requires_grad]
+
+        def iteration(parameters, batch, weights, noise):
+            with (
+                torch.nn.utils.stateless._reparametrize_module(
+                    step.model, dict(zip(names, parameters, strict=True))
+                ),
+                self._random(ReplayingRandomSource(noise)),
+                RecordedProducts() as products,
+            ):
+                weighted = list(zip(keys, weights, strict=True))
+                x, t = batch
+                error, penalty, total = step.loss(x, t, criterion, weighted)
+                gradients = step.gradients(total, parameters)
+            updated[:] = [k for k, gradient in enumerate(gradients) if gradient is not None]
+            counts = zero_counts[:] = products.zero_counts
+            return (
+                error,
+                error if penalty is None else penalty,
+                total,
+                *(gradients[k] for k in updated),
+                *([sum(counts)] if counts else []),
+            )
+
+        return iteration
+
+    def _random(self, source: RandomSource):
+        return _ReplacedRandom(self.step.model, source)
+
+
+class _ReplacedRandom:
+    """All modules of a model draw from `source` while the context lasts."""
+
+    def __init__(self, model: ExtendedTorchModule, source: RandomSource):
+        self._modules = list(model.extended_modules())
+        self._source = source
+
+    def __enter__(self) -> None:
+        self._before = [module.random for module in self._modules]
+        for module in self._modules:
+            module.random = self._source
+
+    def __exit__(self, *exception) -> None:
+        for module, before in zip(self._modules, self._before, strict=True):
+            module.random = before

@@ -1,0 +1,1 @@
+"""What training tells: event files of runs and the console."""

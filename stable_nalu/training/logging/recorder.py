@@ -1,0 +1,150 @@
+"""Writes what a log point observes into the event file of every run."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule, extended_children
+
+SECONDS_UNWRITTEN = 1.0
+"""Opening hundreds of files at every log point would take longer than what is logged."""
+
+
+class Recorder:
+    """One writer a run; a run that is no longer `live` gets nothing."""
+
+    def __init__(self, writers: Sequence, *, stacked: bool):
+        self.writers = list(writers)
+        self.live = [True] * len(self.writers)
+        self._stacked = stacked
+        self._flushed = -math.inf
+
+    def write(self, tagged: Iterable[TaggedValue]) -> None:
+        """Collect values of all live runs, in order."""
+        for item in tagged:
+            value = item.value.detach().cpu()
+            runs = value if self._stacked else value.unsqueeze(0)
+            parts = runs.tolist() if item.kind == "scalar" else runs.numpy()
+            for writer, live, part in zip(self.writers, self.live, parts, strict=True):
+                if live:
+                    getattr(writer, item.kind)(item.tag, part)
+
+    def text(self, run: int, tag: str, text: str, *, rooted: bool = True) -> None:
+        """Collect a text of one run."""
+        self.writers[run].text(tag, text, rooted=rooted)
+
+    def commit(self, step: int) -> None:
+        """End the step: what was collected becomes part of the event files' buffers."""
+        for writer, live in zip(self.writers, self.live, strict=True):
+            if live:
+                writer.commit(step)
+
+    def flush_now_and_then(self) -> None:
+        """Put everything on disk unless that was done a moment ago."""
+        if time.monotonic() - self._flushed >= SECONDS_UNWRITTEN:
+            self.flush()
+
+    def flush(self) -> None:
+        """Put everything on disk."""
+        self._flushed = time.monotonic()
+        for writer in self.writers:
+            writer.flush()
+
+    def close(self) -> None:
+        """Flush and release all files."""
+        for writer in self.writers:
+            writer.close()
+
+
+def scalar(tag: str, value: torch.Tensor) -> TaggedValue:
+    """A scalar of shape `runs`."""
+    return TaggedValue("scalar", tag, value)
+
+
+@dataclass(frozen=True)
+class TaggedValue:
+    """A value of kind scalar, summary, tensor or histogram, with leading run dimensions."""
+
+    kind: str
+    tag: str
+    value: torch.Tensor
+
+
+def prefixed_modules(
+    module: ExtendedTorchModule, parent: str = "", passes: int = 1
+) -> Iterator[tuple[str, ExtendedTorchModule, int]]:
+    """(tag prefix, module, how often it runs in a forward pass) of a module and its children."""
+    prefix = f"{parent}/{module.namespace}" if parent else module.namespace
+    passes *= module.passes_per_forward
+    yield prefix, module, passes
+    for child in extended_children(module):
+        yield from prefixed_modules(child, parent if child.namespace_is_sibling else prefix, passes)
+
+
+def start_trace(model: ExtendedTorchModule) -> None:
+    """Ask all modules to keep the intermediate values of the next forward pass."""
+    for module in model.extended_modules():
+        module.trace = {}
+
+
+def stop_trace(model: ExtendedTorchModule) -> None:
+    """Forget the intermediate values."""
+    for module in model.extended_modules():
+        module.trace = None
+
+
+@torch.no_grad()
+def observe_modules(model: ExtendedTorchModule, *, verbose: bool) -> list[TaggedValue]:
+    """What the modules tell about the traced forward pass."""
+    tagged = []
+    for prefix, module, passes in prefixed_modules(model):
+        values = [
+            TaggedValue(o.kind, f"{prefix}/{o.name}", o.value())
+            for o in module.observations()
+            if verbose or not o.verbose_only
+        ]
+        tagged += values * passes
+    return tagged
+
+
+@torch.no_grad()
+def observe_regualizers(model: ExtendedTorchModule, zeros: torch.Tensor) -> list[TaggedValue]:
+    """Every penalty of every module, unweighted; `zeros` (shape `runs`) for those switched off."""
+    return [
+        TaggedValue("scalar", f"{prefix}/regualizer/{key}", zeros if term is None else term())
+        for prefix, module, _ in prefixed_modules(model)
+        for key, term in module.regualizer_terms().items()
+    ]
+
+
+def observe_gradients(
+    model: ExtendedTorchModule, gradients: dict[int, torch.Tensor | None], run_dims: int
+) -> list[TaggedValue]:
+    """Summary and histogram of the FIRST ROW of each gradient, as published figures have them."""
+    tagged = []
+    for prefix, module, _ in prefixed_modules(model):
+        for name, parameter in _own_parameters(module):
+            gradient = gradients.get(id(parameter))
+            if gradient is None:
+                continue
+            row = gradient.select(run_dims, 0) if gradient.ndim > run_dims else gradient
+            tag = f"{prefix}/{name}/grad"
+            tagged += [TaggedValue("summary", tag, row), TaggedValue("histogram", tag, row)]
+    return tagged
+
+
+def _own_parameters(
+    module: torch.nn.Module, path: str = ""
+) -> Iterator[tuple[str, torch.nn.Parameter]]:
+    """Parameters of a module and of the plain torch modules in it, by dotted name."""
+    for name, parameter in module._parameters.items():
+        if parameter is not None:
+            yield path + name, parameter
+    for name, child in module.named_children():
+        if not isinstance(child, ExtendedTorchModule):
+            yield from _own_parameters(child, f"{path}{name}.")

@@ -1,0 +1,1 @@
+"""Plans of runs: stacks, the saved states they continue from, workers and interruption."""

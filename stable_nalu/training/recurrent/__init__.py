@@ -1,0 +1,1 @@
+"""Training of recurrent cells: sums over sequences and numbers written in words."""

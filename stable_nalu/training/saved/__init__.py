@@ -1,0 +1,1 @@
+"""Files of trained models: checkpoints to resume from and best models."""

@@ -1,0 +1,31 @@
+"""The one entrance to all training scripts, for `experiments/*.py` and for jobs alike."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+
+from stable_nalu.errors import UsageError
+
+_BODIES = {
+    "simple_function_recurrent": ("stable_nalu.training.recurrent.sums", "TASK"),
+    "number_translation": ("stable_nalu.training.recurrent.translation", "TASK"),
+    "sequential_mnist": ("stable_nalu.training.epochs.sequential_digits", "MNIST"),
+    "sequential_svhn": ("stable_nalu.training.epochs.sequential_digits", "SVHN"),
+    "two_digit_mnist": ("stable_nalu.inspection.pair_script", "ISOLATED"),
+    "ST_mnist_labels": ("stable_nalu.inspection.pair_script", "SCATTERED"),
+}
+"""Module and object of the scripts that are not arithmetic; imported when they are asked for."""
+
+
+def run_script(name: str, argv: Sequence[str] | None = None) -> int:
+    """Parse the command line of a training script, train its runs and return the exit code."""
+    if name in _BODIES:
+        module, body = _BODIES[name]
+        return getattr(importlib.import_module(module), body).run(argv)
+    from .arithmetic.run import run_script as run_arithmetic
+    from .arithmetic.task import TASKS
+
+    if name not in TASKS:
+        raise UsageError(f"there is no training script {name!r}")
+    return run_arithmetic(name, argv)

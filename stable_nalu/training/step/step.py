@@ -1,0 +1,173 @@
+"""One training iteration of all runs: forward, loss, gradients, clipping, update, constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.functional import get_train_criterion, lp_norm
+from stable_nalu.functional.reductions import per_run
+
+from .loss import Penalties, temperature
+from .optimizer import SGD, Adam, Number, Optimizer
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """Losses of one iteration, shape `runs`, and the gradients as the optimiser saw them."""
+
+    criterion: torch.Tensor
+    penalty: torch.Tensor | None
+    total: torch.Tensor
+    gradients: Sequence[torch.Tensor | None]
+
+
+def per_run_value(configs: Sequence[SimpleNamespace], name: str, default: Any = None) -> Any:
+    """A flag's value: a number when runs agree, else a float64 tensor of shape `runs`."""
+    values: list[Any] = [getattr(config, name, default) for config in configs]
+    if all(value == values[0] for value in values):
+        return values[0]
+    return torch.tensor([float(value) for value in values], dtype=torch.float64)
+
+
+class TrainingStep:
+    """Model, penalties and optimiser of one run (`stacked=False`) or of stacked runs."""
+
+    def __init__(
+        self,
+        configs: Sequence[SimpleNamespace],
+        model: ExtendedTorchModule,
+        *,
+        stacked: bool,
+        beta_only_grows: bool = False,
+        penalties: type[Penalties] = Penalties,
+    ):
+        first = configs[0]
+        self.model = model
+        self.run_dims = 1 if stacked else 0
+        self.penalties = penalties(configs, model, stacked=stacked, beta_only_grows=beta_only_grows)
+        self.parameters = [p for p in model.parameters() if p.requires_grad]
+        self.optimizer = self._build_optimizer(configs)
+        self._criterion_name = getattr(first, "train_criterion", "mse")
+        self._pcc2mse = getattr(first, "pcc2mse_iteration", 0)
+        self._clip_norm = self._limit(per_run_value(configs, "clip_grad_norm"))
+        self._clip_value = self._limit(per_run_value(configs, "clip_grad_value"))
+        modules = list(model.extended_modules())
+        self._bounded = [m for m in modules if _overrides(m, "parameter_bounds")]
+        self._stateful = [m for m in modules if _overrides(m, "after_step")]
+        self._clocked = [m for m in modules if m.reads_iteration]
+        self._tempered = [m for m in modules if "tau" in m._parameters]
+
+    def _build_optimizer(self, configs: Sequence[SimpleNamespace]) -> Optimizer:
+        rate: Number = per_run_value(configs, "learning_rate", 1e-3)
+        if getattr(configs[0], "optimizer", "adam") == "adam":
+            return Adam(self.parameters, rate)
+        return SGD(self.parameters, rate, per_run_value(configs, "momentum", 0.0))
+
+    def _limit(self, limit):
+        if isinstance(limit, torch.Tensor):
+            reference = next(self.model.parameters())
+            return limit.to(reference.device, reference.dtype)
+        return limit
+
+    def set_clock(self, iteration: int) -> None:
+        """Tell `iteration` and its temperature to the modules that depend on them."""
+        for module in self._tempered:
+            module.set_parameter("tau", temperature(iteration))
+        for module in self._clocked:
+            module.iteration = iteration
+
+    def prepare(self, iteration: int):
+        """Move schedules to `iteration`: (criterion function, weights of penalties in force)."""
+        self.set_clock(iteration)
+        criterion = get_train_criterion(self._criterion_name, iteration, self._pcc2mse)
+        return criterion, self.penalties.weights(iteration)
+
+    def loss(self, x: torch.Tensor, t: torch.Tensor, criterion, weights):
+        """(criterion, weighted penalties or None, total) on one batch, each of shape `runs`."""
+        return self.loss_of(self.model(x), t, criterion, weights)
+
+    def loss_of(self, y: torch.Tensor, t: torch.Tensor, criterion, weights):
+        """The same, of outputs that a forward pass has given."""
+        error = criterion(y, t)
+        penalty = self.penalties.total(weights)
+        return error, penalty, error if penalty is None else error + penalty
+
+    def gradients(
+        self, total: torch.Tensor, parameters: Sequence[torch.Tensor] | None = None
+    ) -> Sequence[torch.Tensor | None]:
+        """Clipped gradients of every trainable parameter; none when nothing is trainable."""
+        if not total.requires_grad:
+            return ()
+        # Runs are independent: the gradient of the sum is the gradient of each.
+        objective = total.sum() if self.run_dims else total
+        gradients = torch.autograd.grad(
+            objective, self.parameters if parameters is None else parameters, allow_unused=True
+        )
+        if self._clip_norm is not None:
+            gradients = clip_norm(gradients, self._clip_norm, self.run_dims)
+        if self._clip_value is not None:
+            gradients = clip_value(gradients, self._clip_value, self.run_dims)
+        return gradients
+
+    def finish(self, criterion: torch.Tensor) -> None:
+        """After the optimiser: clamp bounded parameters, run the layers' own actions."""
+        with torch.no_grad():
+            for module in self._bounded:
+                for name, (low, high) in module.parameter_bounds().items():
+                    parameter = module._parameters[name]
+                    if parameter is not None:
+                        parameter.clamp_(low, high)
+            for module in self._stateful:
+                module.after_step(criterion.detach())
+
+    def update(self, gradients: Sequence[torch.Tensor | None], criterion: torch.Tensor) -> None:
+        """Optimiser step and what follows it."""
+        self.optimizer.step(gradients)
+        self.finish(criterion)
+
+    def run(self, iteration: int, x: torch.Tensor, t: torch.Tensor) -> StepResult:
+        """One whole iteration."""
+        criterion, penalty, total = self.loss(x, t, *self.prepare(iteration))
+        gradients = self.gradients(total)
+        self.update(gradients, criterion)
+        return StepResult(criterion, penalty, total, gradients)
+
+
+def _overrides(module: ExtendedTorchModule, method: str) -> bool:
+    return getattr(type(module), method) is not getattr(ExtendedTorchModule, method)
+
+
+Limit = float | torch.Tensor
+
+
+def clip_norm(
+    gradients: Sequence[torch.Tensor | None], limit: Limit, run_dims: int
+) -> list[torch.Tensor | None]:
+    """Scale a run's gradients so that their joint Euclidean norm is at most `limit`."""
+    norms = [lp_norm(g, 2, g.ndim - run_dims) for g in gradients if g is not None]
+    total = torch.linalg.vector_norm(torch.stack(norms, dim=-1), dim=-1)
+    factor = (limit / (total + 1e-6)).clamp(max=1.0)
+    return [
+        None if g is None else g * (per_run(factor, g.ndim - run_dims) if run_dims else factor)
+        for g in gradients
+    ]
+
+
+def clip_value(
+    gradients: Sequence[torch.Tensor | None], limit: Limit, run_dims: int
+) -> list[torch.Tensor | None]:
+    """Clamp every element to [-limit, limit]."""
+
+    def clamped(g: torch.Tensor) -> torch.Tensor:
+        if not isinstance(limit, torch.Tensor):
+            return g.clamp(-limit, limit)
+        bound = per_run(limit, g.ndim - run_dims)
+        return g.clamp(-bound, bound)
+
+    return [None if g is None else clamped(g) for g in gradients]

@@ -1,0 +1,132 @@
+"""The restart rule against a direct list implementation."""
+
+import numpy as np
+import pytest
+
+from stable_nalu.training.arithmetic.reinit import RestartRule
+
+
+class ListRule:
+    """As published: one list of errors; older half against newer half."""
+
+    def __init__(self, interval, max_stored, threshold):
+        self.interval, self.max_stored, self.threshold = interval, max_stored, threshold
+        self.losses = []
+
+    def step(self, iteration, error):
+        self.losses.append(np.float32(error))
+        if iteration == 0 or iteration % self.interval or len(self.losses) <= self.max_stored:
+            return False
+        middle = len(self.losses) // 2
+        older, newer = np.array(self.losses[:middle]), np.array(self.losses[middle:])
+        if older.mean() <= newer.mean() + newer.std() and newer.mean() > self.threshold:
+            self.losses = []
+            return True
+        return False
+
+
+def errors(kind, iterations, log_interval, seed=0):
+    """The last validation error at every iteration; it changes at log points."""
+    rng = np.random.default_rng(seed)
+    points = iterations // log_interval + 1
+    shape = {
+        "constant": np.full(points, 3.0),
+        "falling": np.linspace(5, 0, points),
+        "rising": np.linspace(0, 5, points),
+        "noisy": 2 + rng.normal(size=points),
+        "small": np.full(points, 0.5),
+        "alternating": np.where(np.arange(points) % 2, 0.2, 4.0),
+    }[kind]
+    return np.repeat(shape.astype(np.float32), log_interval)[:iterations].astype(np.float64)
+
+
+@pytest.mark.parametrize("log_interval", [1, 7, 100])
+@pytest.mark.parametrize("kind", ["constant", "falling", "rising", "noisy", "small", "alternating"])
+@pytest.mark.parametrize(("interval", "max_stored"), [(10, 50), (7, 51), (1, 2)])
+def test_restarts_when_the_list_does(kind, log_interval, interval, max_stored):
+    rule, reference = RestartRule(1, interval, max_stored, 1.0), ListRule(interval, max_stored, 1.0)
+    for iteration, error in enumerate(errors(kind, 600, log_interval)):
+        rule.record(np.array([error]))
+        assert rule.due(iteration) == ([0] if reference.step(iteration, error) else []), iteration
+
+
+def test_these_errors_do_cause_restarts():
+    counts = {}
+    for kind in ("constant", "falling", "rising", "noisy", "small"):
+        rule = RestartRule(1, 10, 50, 1.0)
+        for iteration, error in enumerate(errors(kind, 600, 7)):
+            rule.record(np.array([error]))
+            rule.due(iteration)
+        (counts[kind],) = rule.counts
+    assert counts["constant"] == 10
+    assert counts["falling"] == 0
+    assert counts["small"] == 0
+    assert counts["rising"] > 0
+    assert counts["noisy"] > 0
+
+
+def test_more_than_the_maximum_must_be_stored():
+    rule = RestartRule(1, 10, 10, 1.0)
+    due = []
+    for iteration in range(11):
+        rule.record(np.array([2.0]))
+        due += rule.due(iteration)
+    assert due == [0]
+    exact = RestartRule(1, 10, 11, 1.0)
+    exact.record(np.array([2.0]), times=11)
+    assert exact.due(10) == []
+
+
+def test_nothing_is_due_at_iteration_zero():
+    rule = RestartRule(1, 1, 0, 1.0)
+    rule.record(np.array([2.0]), times=9)
+    assert rule.due(0) == []
+    assert rule.due(1) == [0]
+
+
+def test_runs_restart_alone():
+    kinds = ("constant", "falling", "rising", "noisy")
+    series = [errors(kind, 600, 7) for kind in kinds]
+    together = RestartRule(4, 10, 50, 1.0)
+    alone = [RestartRule(1, 10, 50, 1.0) for _ in kinds]
+    for iteration, now in enumerate(zip(*series, strict=True)):
+        together.record(np.array(now))
+        due = together.due(iteration)
+        for run, rule in enumerate(alone):
+            rule.record(np.array([now[run]]))
+            assert (run in due) == bool(rule.due(iteration))
+    assert together.counts == [rule.counts[0] for rule in alone]
+
+
+def test_recording_several_times_at_once_is_recording_one_by_one():
+    once, often = RestartRule(1, 10, 50, 1.0), RestartRule(1, 10, 50, 1.0)
+    for value in (2.0, 2.0, 3.0):
+        once.record(np.array([value]), times=20)
+        for _ in range(20):
+            often.record(np.array([value]))
+    assert once.get_state(0) == often.get_state(0)
+    assert once.due(60) == often.due(60) == [0]
+
+
+def test_infinite_and_undefined_errors_never_restart():
+    for value in (np.inf, np.nan):
+        rule = RestartRule(1, 10, 5, 1.0)
+        rule.record(np.array([value]), times=100)
+        assert rule.due(10) == []
+
+
+def test_a_saved_state_continues():
+    series = errors("noisy", 600, 7)
+    going = RestartRule(2, 10, 50, 1.0)
+    for iteration in range(100):
+        going.record(series[iteration].repeat(2))
+        going.due(iteration)
+    resumed = RestartRule(2, 10, 50, 1.0)
+    for run in range(2):
+        resumed.set_state(run, going.get_state(run))
+    for iteration in range(100, 600):
+        for rule in (going, resumed):
+            rule.record(series[iteration].repeat(2))
+        assert going.due(iteration) == resumed.due(iteration)
+    assert going.counts == resumed.counts
+    assert going.counts[0] > 1

@@ -1,0 +1,73 @@
+"""What is decided of a stack when a plan is cut stays decided when it resumes."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from stable_nalu.options import SCRIPTS
+from stable_nalu.training.arithmetic import stack_run
+from stable_nalu.training.arithmetic.task import TASKS
+from stable_nalu.training.plan.runs import (
+    RUNS_OF_AN_ITERATION,
+    PlannedRun,
+    SavedState,
+    continued,
+    shards,
+)
+
+SPEC = SCRIPTS["single_layer"]
+WORDS = ("--layer-type", "NMRU", "--seed", "0-3", "--max-iterations", "99")
+
+
+def work(runs):
+    return (runs + RUNS_OF_AN_ITERATION) * 100
+
+
+def planned():
+    configs = SPEC.plan(WORDS).configs
+    return [PlannedRun(config, SPEC.run_name(config)) for config in configs]
+
+
+def test_the_work_of_a_stack_is_that_of_all_its_runs():
+    (stack,) = shards(SPEC, planned(), 1)
+    assert [run.stack_work for run in stack] == [work(4)] * 4
+    halves = shards(SPEC, planned(), 2)
+    assert [run.stack_work for half in halves for run in half] == [work(2)] * 4
+
+
+def test_resuming_leaves_the_work_as_it_was():
+    """With some runs ahead of the others, and with all of them near the end."""
+    (stack,) = shards(SPEC, planned(), 1)
+    states = {run.name: {90: SavedState(Path("a"), 90, None, False)} for run in stack}
+    states[stack[0].name] = {50: SavedState(Path("b"), 50, None, False)}
+    parts = continued(stack, states)
+    assert sorted(len(part) for part in parts) == [1, 3]
+    assert {run.stack_work for part in parts for run in part} == {work(4)}
+
+
+def test_code_is_compiled_by_the_work_of_the_plan(tmp_path, monkeypatch):
+    """Whatever is left of it."""
+    chosen = []
+
+    def note(*arguments, may_compile):
+        chosen.append(may_compile)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(stack_run, "_build_trainer", note)
+    monkeypatch.setattr(stack_run, "WORK_WORTH_COMPILING", work(4))
+    (stack,) = shards(SPEC, planned(), 1)
+    for runs in (stack, stack[:2], [replace(run, stack_runs=3) for run in stack]):
+        with pytest.raises(KeyboardInterrupt):
+            stack_run.train_stack(SPEC, TASKS["single_layer"], runs, None, None)
+    assert chosen == [True, True, False]
+
+
+def test_the_simple_task_has_four_inputs():
+    """Whatever size is asked for, so its runs share stacks like others of four inputs."""
+    spec = SCRIPTS["simple_function_static"]
+    words = ("--layer-type", "NALU", "--simple", "--seed", "0-99")
+    runs = [PlannedRun(config, spec.run_name(config)) for config in spec.plan(words).configs]
+    assert runs[0].config.input_size == 100
+    assert runs[0].config.inputs == 4
+    assert [len(stack) for stack in shards(spec, runs, 1)] == [100]

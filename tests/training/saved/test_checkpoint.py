@@ -1,0 +1,138 @@
+"""Files of a run: whole or not at all, free of pickled code, and the roots they go to."""
+
+import os
+import pickle
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from stable_nalu.errors import UsageError
+from stable_nalu.training.saved.checkpoint import (
+    load_torch,
+    model_file,
+    numpy_rng_state,
+    require_writable,
+    save_torch,
+    set_numpy_rng_state,
+    write_atomically,
+)
+
+CONTENT = {"epoch": 3, "weights": {"W": torch.arange(3.0)}, "best": float("inf"), "names": ["a"]}
+
+
+def test_what_is_saved_is_loaded(tmp_path):
+    path = tmp_path / "deep" / "run.pth"
+    save_torch(path, CONTENT)
+    loaded = load_torch(path)
+    assert torch.equal(loaded["weights"].pop("W"), CONTENT["weights"]["W"])
+    assert loaded == {"epoch": 3, "weights": {}, "best": float("inf"), "names": ["a"]}
+    assert [entry.name for entry in path.parent.iterdir()] == ["run.pth"]
+
+
+def test_a_failing_write_leaves_the_old_file(tmp_path):
+    path = tmp_path / "run.pth"
+    save_torch(path, CONTENT)
+    before = path.read_bytes()
+
+    def fail(temporary: Path):
+        temporary.write_bytes(b"half")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_atomically(path, fail)
+    assert path.read_bytes() == before
+    assert [entry.name for entry in tmp_path.iterdir()] == ["run.pth"]
+
+
+def test_content_that_cannot_be_saved_leaves_the_old_file(tmp_path):
+    path = tmp_path / "run.pth"
+    save_torch(path, CONTENT)
+    with pytest.raises((AttributeError, pickle.PicklingError)):
+        save_torch(path, {"code": lambda: None})
+    assert load_torch(path)["epoch"] == 3
+    assert [entry.name for entry in tmp_path.iterdir()] == ["run.pth"]
+
+
+def test_a_full_disk_is_said_in_one_line(tmp_path):
+    def fill(temporary: Path):
+        with Path("/dev/full").open("wb") as file:
+            file.write(b"x")
+
+    with pytest.raises(UsageError, match=r"cannot write .*run\.pth: No space left"):
+        write_atomically(tmp_path / "run.pth", fill)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_others_may_read_what_the_umask_lets_them(tmp_path):
+    path = tmp_path / "run.pth"
+    umask = os.umask(0o027)
+    try:
+        save_torch(path, CONTENT)
+    finally:
+        os.umask(umask)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_long_names(tmp_path):
+    path = tmp_path / ("n" * 251 + ".pth")
+    save_torch(path, CONTENT)
+    assert load_torch(path)["epoch"] == 3
+    assert model_file(tmp_path, "n" * 251) == path
+    longer = [model_file(tmp_path, "n" * 300 + end) for end in "ab"]
+    assert longer[0] != longer[1]
+    for file in longer:
+        assert file.suffix == ".pth"
+        save_torch(file, CONTENT)
+
+
+def test_a_file_below_a_file_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("x")
+    message = r"cannot write .*: (Not a directory|File exists); set SAVE_DIR"
+    for write in (lambda p: save_torch(p, CONTENT), require_writable):
+        with pytest.raises(UsageError, match=message):
+            write(tmp_path / "file" / "run.pth")
+    (tmp_path / "run.pth").mkdir()
+    with pytest.raises(UsageError, match="cannot write"):
+        require_writable(tmp_path / "run.pth")
+
+
+def test_a_writable_file_is_not_touched(tmp_path):
+    require_writable(tmp_path / "a" / "run.pth")
+    assert list((tmp_path / "a").iterdir()) == []
+    save_torch(tmp_path / "run.pth", CONTENT)
+    before = (tmp_path / "run.pth").read_bytes()
+    require_writable(tmp_path / "run.pth")
+    assert (tmp_path / "run.pth").read_bytes() == before
+
+
+def test_pickled_code_is_refused(tmp_path):
+    torch.save({"epoch": 1, "code": pytest.raises}, tmp_path / "evil.pth")
+    with pytest.raises(UsageError, match="--load-checkpoint: cannot read the checkpoint") as info:
+        load_torch(tmp_path / "evil.pth")
+    assert "\n" not in str(info.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"not a checkpoint", b"PK\x03\x04broken"])
+def test_broken_files_are_said_in_one_line(tmp_path, content):
+    (tmp_path / "run.pth").write_bytes(content)
+    with pytest.raises(UsageError, match="--load-checkpoint: cannot read the checkpoint") as info:
+        load_torch(tmp_path / "run.pth")
+    assert "\n" not in str(info.value)
+
+
+def test_a_missing_file(tmp_path):
+    with pytest.raises(UsageError, match="--load-checkpoint: there is no checkpoint"):
+        load_torch(tmp_path / "run.pth")
+
+
+def test_the_global_numpy_generator_goes_through_a_file(tmp_path):
+    np.random.normal()
+    save_torch(tmp_path / "state.pth", {"numpy_rng_state": numpy_rng_state()})
+    expected = np.random.normal(size=3), np.random.rand(3)
+    np.random.seed(1)
+    set_numpy_rng_state(load_torch(tmp_path / "state.pth")["numpy_rng_state"])
+    actual = np.random.normal(size=3), np.random.rand(3)
+    assert all((e == a).all() for e, a in zip(expected, actual, strict=True))

@@ -1,0 +1,179 @@
+"""Penalties: which terms, their weights and order, per run, and never more work than needed."""
+
+import numpy as np
+import pytest
+import torch
+
+from stable_nalu.training.step.loss import Penalties
+from tests.training.configurations import Penalised, configuration, configurations
+
+KEYS = ("W", "g", "z", "W-OOB", "W-NPU", "g-NPU")
+NUMBERS = dict(zip(KEYS, (1.0, 2.0, 3.0, 5.0, 7.0, 11.0), strict=True))
+RAMP = ("--regualizer-scaling-start", "100", "--regualizer-scaling-end", "200")
+ALL = (
+    *("--regualizer", "4", "--regualizer-z", "0.5", "--regualizer-oob", "2"),
+    *("--regualizer-npu-w", "3", "--regualizer-gate", "6", "--regualizer-l1", *RAMP),
+)
+W_SUM = 3.0
+
+
+def build(*words, model=None, script="single_layer", **options):
+    model = Penalised(NUMBERS) if model is None else model
+    return model, Penalties([configuration(script, *words)], model, stacked=False, **options)
+
+
+def at(penalties, iteration):
+    """Key -> weight at an iteration."""
+    return dict(penalties.weights(iteration))
+
+
+def test_defaults():
+    _, penalties = build()
+    assert at(penalties, 0) == {"g": 1, "W-OOB": 1}
+    assert at(penalties, 1_500_000) == {"W": 5, "g": 1, "W-OOB": 1}
+
+
+def test_all_terms_in_the_published_order():
+    _, penalties = build(*ALL)
+    beta = 1e-5
+    assert penalties.weights(150) == [
+        ("W", 2.0),
+        ("g", 1.0),
+        ("z", 0.5),
+        ("W-OOB", 2.0),
+        ("L1", beta),
+        ("W-NPU", 3 * beta),
+        ("g-NPU", 6 * beta),
+    ]
+
+
+def test_total_is_the_weighted_sum():
+    _, penalties = build(*ALL)
+    beta = 1e-5
+    expected = 2 * 1 + 2 + 0.5 * 3 + 2 * 5 + beta + 3 * beta * 7 + 6 * beta * 11
+    total = penalties.total(penalties.weights(150))
+    assert total.item() == pytest.approx(expected * W_SUM, rel=1e-6)
+
+
+def test_heim_and_madsen():
+    words = ("--regualizer-npu-w", "3", "--regualizer-gate", "6", *RAMP)
+    _, heim = build(*words)
+    _, madsen = build(*words, "--reg-scale-type", "madsen")
+    assert at(heim, 150)["W-NPU"] == pytest.approx(3e-5)
+    assert at(madsen, 150)["W-NPU"] == 1.5
+    assert at(madsen, 200)["g-NPU"] == 6
+    assert heim.betas
+    assert not madsen.betas
+    assert madsen.beta_values().tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("words", "on"),
+    [
+        ((), False),
+        (("--regualizer-l1",), True),
+        (("--regualizer-gate", "1"), True),
+        (("--regualizer-npu-w", "1"), True),
+        (("--regualizer-gate", "1", "--reg-scale-type", "madsen"), False),
+        (("--regualizer-l1", "--reg-scale-type", "madsen"), True),
+    ],
+)
+def test_beta_runs_only_when_something_uses_it(words, on):
+    _, penalties = build(*words)
+    assert bool(penalties.betas) == on
+
+
+def test_beta_moves_before_it_is_used():
+    _, penalties = build("--regualizer-l1", "--regualizer-beta-step", "3")
+    used = [at(penalties, iteration)["L1"] for iteration in range(8)]
+    assert used == [1e-5] * 3 + [1e-4] * 5
+
+
+def test_beta_of_the_curriculum_only_grows():
+    model = Penalised(NUMBERS)
+    words = ("--regualizer-npu-w", "--regualizer-beta-step", "1", "--regualizer-beta-end", "5e-5")
+    config = configuration("single_layer_curriculum", *words)
+    penalties = Penalties([config], model, stacked=False, beta_only_grows=True)
+    used = [at(penalties, iteration)["W-NPU"] for iteration in range(4)]
+    assert used == [1e-5, 1e-4, 1e-4, 1e-4]
+
+
+def test_a_term_without_weight_is_not_computed():
+    model, penalties = build("--regualizer-oob", "0")
+    penalties.total(penalties.weights(0))
+    assert model.asked == {"W": 0, "g": 1, "z": 0, "W-OOB": 0, "W-NPU": 0, "g-NPU": 0}
+
+
+def test_no_penalty_at_all():
+    model = Penalised({"W": 1.0, "W-OOB": None})
+    _, penalties = build(model=model)
+    assert penalties.weights(0) == []
+    assert penalties.total([]) is None
+
+
+def test_keys_that_no_script_adds_are_ignored():
+    _, penalties = build(model=Penalised({"W-set": 1.0, "W-cancel": 1.0}))
+    assert penalties.weights(5_000_000) == []
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_l1_sums_a_norm_per_parameter(order):
+    model = Penalised(NUMBERS)
+    model.fixed = torch.nn.Parameter(torch.tensor([-3.0, 4.0]), requires_grad=False)
+    _, penalties = build("--regualizer-l1", "--lp-norm", str(order), model=model)
+    expected = {1: 3 + 7, 2: 5**0.5 + 5}[order]
+    assert penalties.l1().item() == pytest.approx(expected)
+
+
+def test_terms_of_several_modules_are_added():
+    model = Penalised({"W": 1.0})
+    model.child = Penalised({"W": 10.0, "g": 1.0})
+    _, penalties = build(model=model)
+    assert penalties.value("W").item() == 11 * W_SUM
+    assert at(penalties, 2_000_000) == {"W": 10, "g": 1}
+
+
+def test_inalu_acts_late_and_below_a_validation_error_of_one():
+    _, penalties = build(model=Penalised({"inalu": 1.0}), script="single_layer_benchmark")
+    for iteration, error, on in (
+        (10_000, 0.5, False),
+        (10_001, 0.5, True),
+        (10_001, 1.0, False),
+        (20_000, np.inf, False),
+        (20_001, 0.99, True),
+    ):
+        penalties.activate_inalu(iteration, np.array([error]))
+        assert at(penalties, iteration) == ({"inalu": 0.05} if on else {}), iteration
+
+
+def test_runs_have_their_own_weights_and_ramps():
+    words = ("--regualizer", "1", "10", "--regualizer-scaling-start", "0", "100")
+    configs = configurations("single_layer", *words, "--regualizer-scaling-end", "200")
+    model = Penalised(NUMBERS, runs=(1, 2, 3, 4))
+    penalties = Penalties(configs, model, stacked=True)
+    weight = at(penalties, 100)["W"]
+    expected = [0 if c.regualizer_scaling_start else 0.5 * c.regualizer for c in configs]
+    assert expected == [0.5, 0, 5, 0]
+    assert weight.tolist() == expected
+    total = penalties.total([("W", weight)])
+    assert total.tolist() == [w * W_SUM * k for w, k in zip(expected, (1, 2, 3, 4), strict=True)]
+
+
+def test_runs_have_their_own_beta():
+    words = ("--regualizer-l1", "--regualizer-beta-start", "1e-5", "1e-3")
+    configs = configurations("single_layer", *words, "--regualizer-beta-step", "1")
+    penalties = Penalties(configs, Penalised(NUMBERS, runs=(1, 1)), stacked=True)
+    used = [at(penalties, iteration)["L1"] for iteration in range(3)]
+    assert used[0].tolist() == pytest.approx([1e-5, 1e-3])
+    assert used[1] == used[2] == pytest.approx(1e-4)
+
+
+def test_weights_equal_a_fresh_computation_at_every_iteration():
+    words = (*ALL, "--regualizer-beta-step", "7", "--regualizer-beta-end", "1e-2")
+    _, going = build(*words)
+    for iteration in range(260):
+        ramp = min(1.0, max(0.0, (iteration - 100) / 100))
+        beta = min(1e-2, 1e-5 * 10 ** (iteration // 7))
+        weights = dict(going.weights(iteration))
+        assert weights.get("W", 0) == pytest.approx(4 * ramp), iteration
+        assert weights["g-NPU"] == pytest.approx(6 * beta), iteration
