@@ -233,12 +233,17 @@ class Place:
             case.check(self, outcome)
 
 
+NAMES: set[str] = set()
+"""Of all attacks that were collected."""
+
+
 def attacks(cases: Iterable[Attack]) -> pytest.MarkDecorator:
     """Parametrise a test with attacks; those that the code falls short of are strict xfails."""
     listed = list(cases)
     names = [case.name for case in listed]
     twice = {name for name in names if names.count(name) > 1}
     assert not twice, twice
+    NAMES.update(names)
     parameters = []
     for case in listed:
         reason = KNOWN_SHORT.get(case.name)

@@ -234,9 +234,6 @@ TOGETHER = [
         "--remove-existing-data",
     ),
     refused(
-        "resuming what is not saved", "single_layer", "--resume --no-save", "--no-save", "--resume"
-    ),
-    refused(
         "slices longer than the input",
         "single_layer",
         "--subset-ratio 1 --num-subsets 2",

@@ -202,8 +202,11 @@ def summary(name, says, *words, content=HEADER + GOOD, code=2):
         summary("thresholds from nowhere", ("none.csv",), "--exp-setups", "none.csv"),
         summary("thresholds from the runs", ("x.csv",), "--exp-setups", "{tmp}/x.csv"),
         summary("both kinds of runs", ("--solved-csv",), "--solved-csv", "{tmp}/x.csv"),
-        summary(
-            "a file twice", ("{tmp}/x.csv",), "--csv", "{tmp}/x.csv", "{tmp}/x.csv", content=GOOD
+        Attack(
+            "summarize a file twice",
+            ("summarize", "--csv", "{tmp}/x.csv", "{tmp}/x.csv", "--csv-out", "{tmp}/out.csv"),
+            ("--models",),
+            putting(HEADER + GOOD),
         ),
         Attack(
             "plot threshold of nothing",
@@ -288,14 +291,6 @@ def summary(name, says, *words, content=HEADER + GOOD, code=2):
         Attack(
             "thresholds of one sample",
             ("generate_exp_setups", "--csv-out", "{tmp}/x", "--samples", "1"),
-            ("--samples",),
-        ),
-        Attack(
-            "thresholds of samples beyond memory",
-            (
-                *("generate_exp_setups", "--csv-out", "{tmp}/x", "--samples", str(10**15)),
-                *("--tables", "arithmetic-division"),
-            ),
             ("--samples",),
         ),
         Attack(
