@@ -22,8 +22,7 @@ Check = Callable[[Config], None]
 
 def check_slices(c: Config) -> None:
     """The slices must have a length and fit the input, and suffice for the operation."""
-    from stable_nalu.dataset.operation import get_operation
-    from stable_nalu.dataset.simple_function import subsets_from_ratios
+    from stable_nalu.dataset.simple_function import get_operation, subsets_from_ratios
 
     if c.simple:
         return
@@ -40,8 +39,7 @@ def check_slices(c: Config) -> None:
 
 def check_distribution(c: Config) -> None:
     """The ranges must suit the distribution."""
-    from stable_nalu.dataset.distribution import make_distribution
-    from stable_nalu.dataset.sample_range import SampleRange
+    from stable_nalu.dataset.distribution import SampleRange, make_distribution
 
     for flag, value, in_test in (
         ("--interpolation-range", c.interpolation_range, False),
