@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from stable_nalu.batch.generated_files import batch_files
+from stable_nalu.batch.render import batch_files
 from stable_nalu.files import atomic_text_file
 from stable_nalu.options import documents
 from stable_nalu.reproduction import listing

@@ -12,6 +12,9 @@ from typing import Any, NoReturn
 from .errors import OptionError, UsageError, did_you_mean
 
 EXIT_USAGE = 2
+EXIT_DIVERGED = 3
+EXIT_REQUEUE = 75
+"""Stopped by SIGTERM with its state saved: batch systems put the job back into the queue."""
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 """As a shell reports of programs: stopped by Ctrl-C; left by its reader, as in `… | head`."""
@@ -92,6 +95,9 @@ class ScriptParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise what argparse finds wrong with the command line as a whole."""
+        names = message.partition("arguments are required: ")[2]
+        if names:
+            raise OptionError(names, "missing", "see --help")
         raise UsageError(f"{message}; see --help")
 
     def _check_names(self, words: Sequence[str]) -> None:

@@ -4,12 +4,12 @@ A dataset owns its random generators; numpy's global one is never touched, and n
 drawn at import.
 """
 
-from .loader import IndexLoader, StreamLoader, TensorLoader
+from .loader import IndexLoader, TensorLoader
 from .number_translation import NumberTranslationDataset
+from .simple_function import SimpleFunctionStaticDataset
 from .simple_function_recurrent import SimpleFunctionRecurrentDataset
-from .simple_function_static import SimpleFunctionStaticDataset
 from .single_layer_static import SingleLayerStaticDataset
-from .stream import SampleStream
+from .stream import SampleStream, StreamLoader
 
 __all__ = [
     "IndexLoader",

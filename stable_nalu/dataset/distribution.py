@@ -1,20 +1,78 @@
-"""Families of input distributions: what `dist_params` names.
+"""Where inputs are drawn from: ranges, and families of distributions over them.
 
-Most families turn uniform doubles into values one by one (`scale`); the others draw a whole array
-(`draw`) because their numbers do not come from one double an element by elementary arithmetic.
+Most families turn uniform doubles into values one by one (`scale`). The others draw a whole array
+(`draw`), because their numbers do not come from one double each by elementary arithmetic.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from numbers import Real
+from typing import Any, Literal
 
 import numpy as np
 
 from .legacy_random import LegacyRandom
-from .sample_range import Interval
-from .truncated_normal import quantile_function
+
+Interval = tuple[float, float]
+Form = Literal["single", "mixture", "halves"]
+
+
+@dataclass(frozen=True)
+class SampleRange:
+    """Where inputs are drawn from.
+
+    `single`    [low, high]: every element from the one interval
+    `mixture`   [[low, high], [low, high]]: each element from either, with probability 1/2
+    `halves`    [[low, high], [low, high], []]: the first floor(n / 2) entries of the first axis of
+                a sample from interval 0, the others from interval 1
+    """
+
+    form: Form
+    intervals: tuple[Interval, ...]
+
+    @classmethod
+    def parse(cls, sample_range: Sequence[Any]) -> SampleRange:
+        """Read the list that a command line or an experiment gives; refuse what has no meaning."""
+        if not isinstance(sample_range, list | tuple) or len(sample_range) == 0:
+            raise ValueError(f"A sample range is a list, got {sample_range!r}.")
+        if not isinstance(sample_range[0], list | tuple):
+            return cls("single", (_interval(sample_range),))
+        if len(sample_range) not in (2, 3):
+            raise ValueError(
+                "A nested sample range has two intervals, and [] as a third entry for halves, "
+                f"got {sample_range!r}."
+            )
+        if len(sample_range) == 3 and sample_range[2]:
+            raise ValueError(
+                "The third entry of a sample range only marks the halves form and must be [], "
+                f"got {sample_range[2]!r}."
+            )
+        first, second = _interval(sample_range[0]), _interval(sample_range[1])
+        if first[0] - first[1] != second[0] - second[1]:
+            raise ValueError(
+                "The two intervals of a sample range must have exactly the same width, "
+                f"got {list(first)} and {list(second)}."
+            )
+        return cls("mixture" if len(sample_range) == 2 else "halves", (first, second))
+
+
+def _interval(bounds: Sequence[Any]) -> Interval:
+    """The bounds as given: whole numbers stay whole, so that widths compare exactly."""
+    numbers = isinstance(bounds, list | tuple) and all(
+        isinstance(bound, Real) and not isinstance(bound, bool) for bound in bounds
+    )
+    if not numbers or len(bounds) != 2:
+        raise ValueError(f"An interval is two numbers [low, high], got {bounds!r}.")
+    low, high = bounds
+    if not all(math.isfinite(value) for value in (low, high, float(high) - float(low))):
+        raise ValueError(f"An interval must be finite and of finite width, got {list(bounds)}.")
+    if low > high:
+        raise ValueError(f"An interval runs from low to high, got {list(bounds)}.")
+    return low, high
 
 
 class Uniform:
@@ -138,3 +196,47 @@ def make_distribution(
     if family == "exponential":
         return Exponential(*numbers)
     return Uniform() if family == "uniform" else Benford()
+
+
+Quantiles = Callable[[np.ndarray], np.ndarray]
+
+CHECKED = 4096
+"""Number of quantiles that are compared with scipy's, once for every truncated normal."""
+
+
+@cache
+def quantile_function(low: float, high: float, mean: float, deviation: float) -> Quantiles:
+    """Return the inverse distribution function of a truncated normal, equal to scipy's.
+
+        Phi(z) = Phi(a) + q * (Phi(b) - Phi(a)),    value = mean + deviation * z
+
+    with Phi of the standard normal, and a and b the bounds in its terms. scipy evaluates it in
+    logarithms and computes the terms of a and b anew for every element. Where the mean lies between
+    the bounds they are computed once here, which is ten times faster. The result is compared with
+    scipy's before it is relied on; where a single bit differs, scipy does it all.
+    """
+    # Only this family needs scipy, whose import takes longer than a short run.
+    from scipy.special import log1p, log_ndtr, ndtr, ndtri_exp
+    from scipy.stats import truncnorm
+
+    a, b = (low - mean) / deviation, (high - mean) / deviation
+
+    def by_scipy(doubles: np.ndarray) -> np.ndarray:
+        return truncnorm.ppf(doubles, a, b, loc=mean, scale=deviation)
+
+    if not a < 0 < b:
+        return by_scipy
+    log_below = log_ndtr(a)
+    log_mass = log1p(-ndtr(a) - ndtr(-b))
+
+    def quick(doubles: np.ndarray) -> np.ndarray:
+        if not doubles.all():
+            return by_scipy(doubles)
+        log_part = np.log(doubles) + log_mass
+        larger = np.maximum(log_part, log_below)
+        smaller = np.minimum(log_part, log_below)
+        return ndtri_exp(np.log1p(np.exp(smaller - larger)) + larger) * deviation + mean
+
+    tails = 2.0 ** -np.arange(1.0, 54.0)
+    doubles = np.concatenate([np.arange(0.5, CHECKED) / CHECKED, tails, 1 - tails])
+    return quick if np.array_equal(quick(doubles), by_scipy(doubles)) else by_scipy

@@ -1,14 +1,10 @@
-"""Iterators over batches: of a stream that is drawn as it goes, and of stored tensors."""
+"""Iterators over batches of stored items."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 import torch
-
-if TYPE_CHECKING:
-    from .stream import SampleStream
 
 Batch = tuple[torch.Tensor, ...]
 Index = slice | torch.Tensor
@@ -19,23 +15,6 @@ def check_batch_size(batch_size: int) -> int:
     if batch_size < 1:
         raise ValueError(f"A batch size must be at least 1, got {batch_size}.")
     return batch_size
-
-
-class StreamLoader:
-    """Successive batches of a stream; a new iterator continues where the last one stopped."""
-
-    def __init__(self, stream: SampleStream, batch_size: int):
-        self.stream = stream
-        self.batch_size = check_batch_size(batch_size)
-
-    def __len__(self) -> int:
-        """Whole batches only: a trailing partial batch is never drawn."""
-        return len(self.stream) // self.batch_size
-
-    def __iter__(self) -> Iterator[Batch]:
-        """Draw one batch a step."""
-        for i in range(len(self)):
-            yield self.stream[i * self.batch_size : (i + 1) * self.batch_size]
 
 
 class IndexLoader:

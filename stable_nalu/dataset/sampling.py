@@ -6,9 +6,8 @@ import math
 
 import numpy as np
 
-from .distribution import Benford, Distribution, Exponential
+from .distribution import Benford, Distribution, Exponential, SampleRange
 from .legacy_random import LegacyRandom
-from .sample_range import SampleRange
 
 
 class Sampler:

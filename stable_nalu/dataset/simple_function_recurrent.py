@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .legacy_random import LegacyRandom
-from .operation import Subset
 from .simple_function import (
     MAX_SIZE,
     SIMPLE_INPUT_SIZE,
     SIMPLE_SUBSETS,
     SimpleFunctionDataset,
+    Subset,
     draw_offset,
 )
 from .stream import SampleStream

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .distribution import SampleRange
 from .legacy_random import LegacyRandom
-from .operation import Subset
-from .sample_range import SampleRange
 from .simple_function import (
     MAX_SIZE,
+    Subset,
     SubsetDataset,
     draw_subsets,
 )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
 import torch
 
 from .legacy_random import LegacyRandom
-from .loader import StreamLoader, check_batch_size
+from .loader import Batch, check_batch_size
 from .sampling import Sampler
 
 BLOCK_ELEMENTS = 2**16
@@ -137,3 +138,20 @@ class SampleStream:
     def targets_key(self) -> tuple:
         """Equal for two streams whose next draws of equal size have identical targets too."""
         return self.inputs_key(), self.targets.key
+
+
+class StreamLoader:
+    """Successive batches of a stream; a new iterator continues where the last one stopped."""
+
+    def __init__(self, stream: SampleStream, batch_size: int):
+        self.stream = stream
+        self.batch_size = check_batch_size(batch_size)
+
+    def __len__(self) -> int:
+        """Whole batches only: a trailing partial batch is never drawn."""
+        return len(self.stream) // self.batch_size
+
+    def __iter__(self) -> Iterator[Batch]:
+        """Draw one batch per step."""
+        for i in range(len(self)):
+            yield self.stream[i * self.batch_size : (i + 1) * self.batch_size]

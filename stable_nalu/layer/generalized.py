@@ -1,4 +1,4 @@
-"""Lookup: build a layer or a recurrent cell from its public key and a bag of options."""
+"""Build a layer or a recurrent cell from its public key and a set of options."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FREE_OPTIONS = frozenset({"eps"})
 
 
 def select_options(entry: LayerEntry, options: dict[str, object]) -> dict[str, object]:
-    """Those of `options` that the layer of `entry` reads; a name unknown to all is an error."""
+    """Return those options that the layer of `entry` reads; refuse names that no layer reads."""
     known = frozenset().union(*(e.options for e in entries().values()))
     unknown = set(options) - known - _FREE_OPTIONS
     if unknown:
@@ -25,7 +25,7 @@ def select_options(entry: LayerEntry, options: dict[str, object]) -> dict[str, o
 def lookup(
     unit_name: str, *, cell: bool = False
 ) -> tuple[LayerEntry, Callable[..., ExtendedTorchModule]]:
-    """The entry of a key, and its layer or cell class."""
+    """Return the entry of a key, and its layer or cell class."""
     entry = entries().get(unit_name)
     build = entry and (entry.cell if cell else entry.layer)
     if entry is None or build is None:
@@ -39,7 +39,7 @@ class GeneralizedLayer(ExtendedTorchModule):
 
     @staticmethod
     def unit_names() -> list[str]:
-        """All layer keys."""
+        """Return all layer keys."""
         return [key for key, entry in entries().items() if entry.layer is not None]
 
     def __init__(
@@ -70,7 +70,7 @@ class GeneralizedCell(ExtendedTorchModule):
 
     @staticmethod
     def unit_names() -> list[str]:
-        """All cell keys."""
+        """Return all cell keys."""
         return [key for key, entry in entries().items() if entry.cell is not None]
 
     def __init__(

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stable_nalu.batch.progress import State, state_of
+from stable_nalu.batch.work import State, state_of
 from stable_nalu.catalogue.expected import ExpectedRun
 from stable_nalu.catalogue.experiment import Experiment, Model
 from stable_nalu.catalogue.index import EXPERIMENTS

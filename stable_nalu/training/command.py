@@ -32,8 +32,6 @@ LENGTH_AND_LOGGING = frozenset(
 )
 """Flags that change how long or how densely a run is recorded, not what it computes."""
 
-EXIT_DIVERGED = 3
-
 _DOES_NOT_FIT = ("can't allocate memory", "not enough memory", "out of memory", "overflow")
 """How torch words that memory is short: on the CPU by system, on a GPU, for absurd sizes."""
 

@@ -11,6 +11,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from stable_nalu.reproduction import command, stored
+from tests.processes import started
 from tests.reproduction.made_up import write
 from tests.reproduction.page_reader import read_page
 
@@ -105,9 +106,11 @@ def browse(profile, width, *words):
         f"--window-size={width},{HEIGHT}",
         *words,
     ]
-    done = subprocess.run(command_line, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    pipe = subprocess.PIPE
+    with started(command_line, stdout=pipe, stderr=pipe, text=True) as process:
+        out, errors = process.communicate()
+    assert process.returncode == 0, errors
+    return out
 
 
 @pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS.keys())

@@ -11,8 +11,7 @@ import torch
 from stable_nalu.dataset.legacy_random import LegacyRandom
 from stable_nalu.dataset.loader import Batch, Index, IndexLoader
 
-from .corpus import ImageCorpus
-from .pixels import PixelTable
+from .corpus import ImageCorpus, PixelTable
 from .sources import load_subset
 
 OPERATIONS: dict[str, Callable[..., np.ndarray]] = {

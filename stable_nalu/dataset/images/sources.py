@@ -9,11 +9,13 @@ writers, its test images.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -23,7 +25,6 @@ from stable_nalu.errors import UsageError
 from stable_nalu.machine import image_root
 
 from .corpus import ImageCorpus
-from .vision import torchvision
 
 SIZES = {"mnist": 28, "svhn": 32}
 DIGITS = "digits"
@@ -32,6 +33,10 @@ VALIDATION_IMAGES = {"mnist": 5000, "svhn": 5000, DIGITS: 200}
 
 DIGITS_TRAINED = 1397
 BRIGHTEST_DIGIT = 16
+
+_COMPILED = ("nms", "qnms")
+_SCHEMA = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
+_declared: list[torch.library.Library] = []
 
 
 @cache
@@ -134,3 +139,27 @@ def _enlarged(images: np.ndarray, size: int) -> np.ndarray:
     brightness = torch.from_numpy(images).unsqueeze(1) * (255 / BRIGHTEST_DIGIT)
     enlarged = torch.nn.functional.interpolate(brightness, (size, size), mode="bilinear")
     return enlarged.squeeze(1).round().to(torch.uint8).numpy()
+
+
+@cache
+def torchvision() -> ModuleType:
+    """The package torchvision.
+
+    Where its compiled operations are missing, as in CPU environments without a build of them, two
+    are declared so that it can be imported: data sets, transforms and models do not use them.
+    """
+    try:
+        return importlib.import_module("torchvision")
+    except ImportError as error:
+        raise UsageError(
+            f"torchvision cannot be imported ({error}); python3 -m pip install 'torchvision'"
+        ) from None
+    except RuntimeError as error:
+        if "does not exist" not in str(error):
+            raise
+    library = torch.library.Library("torchvision", "DEF")
+    for name in _COMPILED:
+        library.define(f"{name}{_SCHEMA}")
+    # Declarations last as long as the library object.
+    _declared.append(library)
+    return importlib.import_module("torchvision")

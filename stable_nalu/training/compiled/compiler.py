@@ -8,6 +8,8 @@ from typing import Any, cast
 import torch
 from torch.fx.graph import CodeGen
 
+from stable_nalu.machine import keep_torchs_code_private
+
 Graph = Callable[..., Sequence[torch.Tensor]]
 Compiler = Callable[[torch.fx.GraphModule], Graph]
 
@@ -33,6 +35,7 @@ def compiled_by_torch(graph: torch.fx.GraphModule) -> Graph:
 
 
 def _compile(graph: torch.fx.GraphModule, examples: Sequence[torch.Tensor]) -> Graph:
+    keep_torchs_code_private()
     # Imported late: it takes longer than most short runs.
     from torch._guards import TracingContext, tracing
     from torch._inductor import compile as compile_graph

@@ -9,15 +9,13 @@ from dataclasses import dataclass
 
 from stable_nalu.machine import save_root
 from stable_nalu.options import Config, ScriptSpec
+from stable_nalu.script import EXIT_DIVERGED, EXIT_REQUEUE
 
-from ..command import EXIT_DIVERGED, check_folder
+from ..command import check_folder
 from ..saved.best_model import BEST_MODELS, BEST_PARAMETERS
 from ..saved.checkpoint import model_file, require_writable
 from .interruption import Interruption
 from .runs import PlannedRun, States, settle
-
-EXIT_REQUEUE = 75
-"""Stopped by SIGTERM with all states saved: submit the same command again, with --resume."""
 
 
 @dataclass(frozen=True)

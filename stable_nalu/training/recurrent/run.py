@@ -14,11 +14,12 @@ from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.errors import UsageError
 from stable_nalu.functional import mse
 from stable_nalu.options import Config, ScriptSpec
+from stable_nalu.script import EXIT_DIVERGED
 from stable_nalu.tags import DIVERGED, LOSS_CRITERION, LOSS_REGULARIZER, LOSS_TOTAL
 from stable_nalu.writer import RunWriter
 
 from ..arithmetic.session import default_dtype
-from ..command import EXIT_DIVERGED, check_folder, device_of, open_writer, run_command
+from ..command import check_folder, device_of, open_writer, run_command
 from ..logging.console import ProgressConsole, print_configuration
 from ..logging.recorder import (
     Recorder,

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from stable_nalu.dataset.legacy_random import LegacyRandom
-from stable_nalu.dataset.placed_digits import (
+from stable_nalu.dataset.pair_images import (
     CANVAS,
     draw_angles_and_scales,
     draw_offsets,
