@@ -44,6 +44,8 @@ setup(
         "tqdm>=4.66",
         "matplotlib>=3.8",
         "scikit-learn>=1.4",
+        "markdown-it-py>=3.0",
+        "threadpoolctl>=3.1",
     ],
     extras_require={"dev": DEV},
 )
