@@ -8,7 +8,8 @@ plain iterations can alternate freely.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -212,22 +213,15 @@ class CompiledStep:
 
         return iteration
 
-    def _random(self, source: RandomSource):
-        return _ReplacedRandom(self.step.model, source)
-
-
-class _ReplacedRandom:
-    """A context in which all modules of a model draw from `source`."""
-
-    def __init__(self, model: ExtendedTorchModule, source: RandomSource):
-        self._modules = list(model.extended_modules())
-        self._source = source
-
-    def __enter__(self) -> None:
-        self._before = [module.random for module in self._modules]
-        for module in self._modules:
-            module.random = self._source
-
-    def __exit__(self, *exception) -> None:
-        for module, before in zip(self._modules, self._before, strict=True):
-            module.random = before
+    @contextmanager
+    def _random(self, source: RandomSource) -> Iterator[None]:
+        """Let all modules of the model draw from `source` while this lasts."""
+        modules = list(self.step.model.extended_modules())
+        before = [module.random for module in modules]
+        for module in modules:
+            module.random = source
+        try:
+            yield
+        finally:
+            for module, own in zip(modules, before, strict=True):
+                module.random = own
