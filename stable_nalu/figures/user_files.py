@@ -7,10 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from stable_nalu.errors import UsageError
+from stable_nalu.errors import UsageError, did_you_mean
 
 from . import kinds
-from .entries import suggestions
 from .entry import Entry, Part, Runs, Threshold
 from .source import Series
 from .style import STANDARD
@@ -80,8 +79,8 @@ def own_entry(
 ) -> Entry:
     """Return an entry of the user's files; labels are the model names, or none."""
     if kind not in KINDS:
-        known = list(KINDS)
-        raise UsageError(f"no kind {kind!r}{suggestions(kind, known)} (kinds: {', '.join(known)})")
+        hint = did_you_mean(kind, KINDS, f"kinds are {', '.join(KINDS)}")
+        raise UsageError(f"no kind {kind!r}; {hint}")
     if labels and len(labels) != len(files):
         raise UsageError(f"{len(labels)} labels are given for {len(files)} files")
     for path in files:

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 from stable_nalu.batch.shard import how_to_run
 from stable_nalu.catalogue.experiment import ExpectedRun, Experiment, Model, expected_runs, words
 from stable_nalu.machine import granted_cores
-from stable_nalu.reader import TensorboardMetricReader
+from stable_nalu.reader import TensorboardMetricReader, TensorboardMetricTwoDigitMNISTReader
 from stable_nalu.reader.export import ArithmeticMatcher, export_csv, open_reader, sequence_reader
-from stable_nalu.reader.two_digits import TensorboardMetricTwoDigitMNISTReader
 from stable_nalu.training.saved.checkpoint import model_file
 
 if TYPE_CHECKING:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from stable_nalu.errors import UsageError
+from stable_nalu.errors import UsageError, did_you_mean
 from stable_nalu.papers import STUDIES
 
 from ..entry import Entry
@@ -45,15 +44,8 @@ def find(key: str) -> Entry:
     if published:
         names = " or ".join(entry.key for entry in published)
         raise UsageError(f"key {key!r} stands for several figures: use {names}")
-    raise UsageError(f"no figure {key!r}{suggestions(key, list(entries))} (--list shows all)")
-
-
-def suggestions(word: str, known: Sequence[str]) -> str:
-    """Return `; did you mean …?` with near spellings, or nothing."""
-    near = difflib.get_close_matches(word, known, 3, 0.5)
-    parts = [name for name in known if word and word in name]
-    found = list(dict.fromkeys([*near, *parts]))[:3]
-    return f"; did you mean {', '.join(found)}?" if found else ""
+    hint = did_you_mean(key, entries, "--list names them all", most=3)
+    raise UsageError(f"no figure {key!r}; {hint}")
 
 
 def listing(entries: Mapping[str, Entry]) -> str:
