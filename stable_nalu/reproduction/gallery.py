@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
@@ -62,7 +62,7 @@ class KeptRuns(Source):
     tables: path of an exported file, without `.csv` -> its runs, one per row.
     """
 
-    tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    tables: Mapping[str, Any] = field(default_factory=dict)
 
     def find(self, files: Iterable[str]) -> Path | None:
         """Return the first of the files whose runs are kept."""
@@ -223,10 +223,10 @@ def anchor(key: str) -> str:
 def section(entry: Entry, folder: Path, data: Path) -> list[str]:
     """Return heading, what it shows and of which runs, pictures, tables."""
     paper = f"{entry.paper.title} {entry.number}".strip() if entry.paper else ""
-    lines = [f"\n## {entry.key}\n", f"{entry.shows}. {paper}. {origin(entry, data)}\n"]
+    lines = [f"\n## {entry.key}\n", f"{entry.shows}. {paper}. {origin(entry, data)}"]
     for path in pictures(folder / entry.key):
         mark = "!" if path.suffix == ".png" else "Table: "
-        lines.append(f"{mark}[{path.stem}]({entry.key}/{path.name})\n")
+        lines.append(f"\n{mark}[{path.stem}]({entry.key}/{path.name})")
     return lines
 
 
@@ -241,7 +241,7 @@ def origin(entry: Entry, data: Path) -> str:
     for key in of:
         kept = read(key, data)
         models = [model for model in EXPERIMENTS[key].models if model.csv in files]
-        number = int(kept["model"].isin([model.key for model in models]).sum())
+        number = len(kept.loc[kept["model"].isin([model.key for model in models])])
         published = sum(model.runs for model in models)
         text = f"{number:,} of {published:,} runs of [{key}](../reproduction/README.md#{key})"
         short = [f"{m.label} {cut}" for m in models if (cut := cut_short(m, kept))]

@@ -176,3 +176,24 @@ def test_counts_stand_in_order_without_touching(x, digits):
     assert (np.diff(places) * width >= 0.6 * digits * size - 1e-9).all()
     assert places.max() <= 1
     assert places[-1] == pytest.approx(x[-1] / (max(x) * 1.02), abs=0.05)
+
+
+def test_a_sparsity_error_of_exactly_zero_is_drawn_as_zero(tmp_path):
+    runs = {run_name(seed=seed): solved_at(1000, sparsity=0.0) for seed in range(3)}
+    metrics(tmp_path / "a.csv", runs)
+    entry = own_entry("range", [tmp_path / "a.csv"], ["x"], "mine")
+    context = Context("mine", entry.series, Source(tmp_path))
+    sparsity = entry.parts[0].render(context).figure.axes[4]
+    assert means(sparsity, "x") == {0.0: 0.0}
+    assert [tick.get_text() for tick in sparsity.get_yticklabels()] == ["0"]
+
+
+def test_many_series_get_panels_of_full_width(tmp_path):
+    paths = [tmp_path / f"{name}.csv" for name in "abcdefg"]
+    for path in paths:
+        ranges = (("1-2", "2-6"), ("10-20", "20-40"), ("0.1-0.2", "0.2-2"), ("1.1-1.2", "1.2-6"))
+        metrics(path, {run_name(interpolation=i, extrapolation=e): FAILED for i, e in ranges})
+    wide = own(tmp_path, paths, list("abcdefg"))[0].figure.axes[0].get_position()
+    narrow = own(tmp_path, paths[:1], ["a"])[0].figure.axes[0].get_position()
+    assert wide.width > 0.8
+    assert narrow.width < 0.3

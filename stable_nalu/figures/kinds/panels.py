@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import pandas as pd
 
+from stable_nalu.statistics.means import MARGIN
 from stable_nalu.statistics.summary import MEASURES, long_form, mean_summary
 
 from ..entry import Context, Part, Product, Runs, Size
@@ -212,6 +213,9 @@ def draw_measure(
     for index, (label, table) in enumerate(series.items()):
         x = positions(part, values, index, len(series))
         found = aligned(table, part.runs.x, values, measure)
+        if measure == "sparse.error":
+            # The papers' fit cuts errors of exactly 0 to its margin.
+            found = found.mask(found <= MARGIN, 0.0)
         any_point |= bool(found["mean"].notna().any())
         draw_series(axes, x, found, shown[label], label, line=part.style != "dodge")
         if measure == "success.rate" and not table.empty:
@@ -277,10 +281,13 @@ def draw_y_axis(axes: Axes, measure: str) -> None:
         axes.set_ylim(-0.06, 1.06)
         axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
         return
-    top = axes.get_ylim()[1] if axes.has_data() else 1.0
-    top = top if top > 0 else 1.0
+    top = axes.dataLim.ymax if axes.has_data() else 1.0
+    flat = not (np.isfinite(top) and top > 0)
+    top = 1.0 if flat else axes.get_ylim()[1]
     axes.set_ylim(-0.05 * top, top)
-    if measure == "converged.at":
+    if flat:
+        axes.set_yticks([0.0], ["0"])
+    elif measure == "converged.at":
         axes.yaxis.set_major_formatter(EngFormatter(sep=""))
     else:
         axes.ticklabel_format(axis="y", style="sci", scilimits=(-2, 3), useMathText=True)
