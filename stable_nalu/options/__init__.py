@@ -1,13 +1,12 @@
 """Options: every flag, its default, help and place in the run name, declared once.
 
 A script's `ScriptSpec` reads command lines into plans of read-only configurations, names their
-runs and renders its help; `parse_leaf` reads a run name back.
+runs and renders its help. `stable_nalu.statistics.names` reads a run name back.
 """
 
 from stable_nalu.errors import OptionError
 
 from .flag import Config, Flag, FlagGroup
-from .run_name import parse_leaf
 from .script_spec import Plan, ScriptSpec
 from .scripts import SCRIPTS
 
@@ -19,5 +18,4 @@ __all__ = [
     "OptionError",
     "Plan",
     "ScriptSpec",
-    "parse_leaf",
 ]
