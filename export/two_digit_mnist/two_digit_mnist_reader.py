@@ -53,9 +53,7 @@ def main(argv: list[str] | None = None) -> int:
 
     def export() -> int:
         build = partial(
-            TensorboardMetricTwoDigitMNISTReader,
-            step_start=FIRST_UPDATE,
-            processes=granted_cores(),
+            TensorboardMetricTwoDigitMNISTReader, step_start=FIRST_UPDATE, processes=granted_cores()
         )
         codes = []
         for folder, file in folders_and_files(args):

@@ -151,14 +151,10 @@ _ALL = (
     JobScript(f"{_DIVISION}in10-mixed-signs-iridis", ("in10-mixedSigns",)),
     JobScript(f"{_DIVISION}sltr-distributions-in2", ("nips-in2-distributions",)),
     JobScript(f"{_DIVISION}sltr-distributions-in10", ("nips-in10-distributions",)),
-    JobScript(
-        f"{_DIVISION}divBy0",
-        ("nips-divBy0-easy", "nips-divBy0-medium", "nips-divBy0-hard"),
-    ),
+    JobScript(f"{_DIVISION}divBy0", ("nips-divBy0-easy", "nips-divBy0-medium", "nips-divBy0-hard")),
     JobScript("two_digit_mnist/parallel_run", ("div-1digit_conv-Adam-s3Init",), True),
     JobScript(
-        f"{_ROBUST}single_module",
-        ("robust-benchmark_sltr_mul", "surface-mul", "robust-batch-snmu"),
+        f"{_ROBUST}single_module", ("robust-benchmark_sltr_mul", "surface-mul", "robust-batch-snmu")
     ),
     JobScript(
         f"{_ROBUST}arithmetic_dataset",

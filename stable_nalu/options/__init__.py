@@ -6,16 +6,8 @@ runs and renders its help. `stable_nalu.statistics.names` reads a run name back.
 
 from stable_nalu.errors import OptionError
 
-from .flag import Config, Flag, FlagGroup
+from .flag import Config, Flag, FlagGroup, switch
 from .script_spec import Plan, ScriptSpec
 from .scripts import SCRIPTS
 
-__all__ = [
-    "SCRIPTS",
-    "Config",
-    "Flag",
-    "FlagGroup",
-    "OptionError",
-    "Plan",
-    "ScriptSpec",
-]
+__all__ = ["SCRIPTS", "Config", "Flag", "FlagGroup", "OptionError", "Plan", "ScriptSpec", "switch"]

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from stable_nalu.errors import OptionError, UsageError
-from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec
+from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec, switch
 from stable_nalu.options.kinds import integer, number, text
 from stable_nalu.options.scripts import SINGLE_LAYER_BENCHMARK
 from stable_nalu.script import exit_code
@@ -33,7 +33,7 @@ GOLD: Mapping[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
 _SWEEP = FlagGroup(
     "Sweep",
     (
-        Flag("--gold-outputs", None, False, "Write the exact answers and load no model."),
+        switch("--gold-outputs", "Write the exact answers and load no model."),
         Flag("--model-filepath", text("PATH"), None, "Checkpoint of a trained model."),
         Flag("--csv-save-folder", text("PATH"), ".", "Folder of the files that are written."),
         Flag("--csv-save-filename", text(), None, "Name of the file, without .csv."),
