@@ -16,7 +16,7 @@ PAIRS = FlagGroup(
         ),
         SEED.but(
             help="Seed of the data and of the start weights, and the fold that is held out; 0-9 "
-            "or 0,3,9 plan one run a seed."
+            "or 0,3,9 plan one run per seed."
         ),
         Flag(
             "--num-folds",

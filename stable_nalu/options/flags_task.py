@@ -19,7 +19,7 @@ SEED = Flag(
     "--seed",
     seeds(),
     0,
-    "Seed of the data and of the start weights; 0-24 or 0,3,9 plan one run a seed.",
+    "Seed of the data and of the start weights; 0-24 or 0,3,9 plan one run per seed.",
     sweep=True,
 )
 SIMPLE = switch(

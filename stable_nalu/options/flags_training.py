@@ -190,7 +190,7 @@ RUN_CONTROL = FlagGroup(
         ),
         _control(
             "--workers",
-            "Number of processes that share the planned runs; by default one a CPU core.",
+            "Number of processes that share the planned runs; by default one per CPU core.",
             integer(1),
             None,
         ),

@@ -145,7 +145,7 @@ def _files(prefix: str, *more: Flag) -> FlagGroup:
 
 
 def _fields(data: str) -> tuple[nf.NameField, ...]:
-    """Fields up to the sizes of the task, which both names have."""
+    """Return the fields that the names of both scripts begin with."""
     resnet = nf.NameField(lambda c: f"net-{c.resnet.removeprefix('resnet')}", ("resnet",))
     heads = {"mnist": "l-", "svhn": ""}
     return (
