@@ -190,8 +190,10 @@ def _literal(word: str, what: str) -> list[Any]:
 
 def _check_data_range(word: str, value: list[Any]) -> list[Any]:
     # The generators import torch, which a mere look at --help should not wait for.
-    from stable_nalu.dataset.sample_range import SampleRange
+    from stable_nalu.dataset.distribution import SampleRange
 
+    if not value:
+        raise ValueError(f"{word} is a range without numbers; {_FORMS}")
     if any(isinstance(part, tuple) for part in value):
         raise ValueError(f"{word} holds tuples; {_FORMS}, in square brackets")
     if any(isinstance(part, list) for part in value) and not isinstance(value[0], list):
@@ -253,9 +255,9 @@ def layer_names() -> tuple[str, ...]:
 
 def buildable_layers() -> tuple[str, ...]:
     """Every layer key that stands for a layer."""
-    from stable_nalu.layer import GeneralizedLayer
+    from stable_nalu.layer import entries
 
-    return tuple(GeneralizedLayer.unit_names())
+    return tuple(key for key, entry in entries().items() if entry.layer is not None)
 
 
 def layers_of_pairs() -> tuple[str, ...]:
@@ -267,9 +269,9 @@ def layers_of_pairs() -> tuple[str, ...]:
 
 def cell_names() -> tuple[str, ...]:
     """Every key of a recurrent cell."""
-    from stable_nalu.layer import GeneralizedCell
+    from stable_nalu.layer import entries
 
-    return tuple(GeneralizedCell.unit_names())
+    return tuple(key for key, entry in entries().items() if entry.cell is not None)
 
 
 def activation_names() -> tuple[str, ...]:

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import torch
 
 from stable_nalu.dataset import SampleStream
-from stable_nalu.dataset.joint_streams import JointStreams, join
-from stable_nalu.dataset.native_streams import NativeStreams, by_compiled_code
+from stable_nalu.dataset.joint_streams import JointStreams, NativeStreams, by_compiled_code, join
 
 BLOCK_BYTES = 32 << 20
 """Large, so that NumPy is called rarely."""
