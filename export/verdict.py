@@ -27,7 +27,7 @@ def cell(row: Row, column: str) -> float:
 
 
 def verdict(rows: list[Row], threshold: float) -> str:
-    """Return what became of one run, given its rows in step order."""
+    """Tell what became of one run, given its rows in step order."""
     last = [row for row in rows[-BEST_RANGE:] if not math.isnan(cell(row, VALIDATION))]
     best = min(last, key=lambda row: cell(row, VALIDATION), default=rows[-1])
     error = cell(best, TEST)
