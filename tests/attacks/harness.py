@@ -269,6 +269,10 @@ def snapshot(folder: Path) -> dict[str, Entry]:
             if stat.S_ISDIR(state.st_mode):
                 found[shown] = (state.st_mode, 0, 0, None)
                 continue
+            if name == ".lock":
+                # A process that looks whether it may write leaves its number there.
+                found[shown] = (state.st_mode, 0, 0, None)
+                continue
             content: object = None
             if stat.S_ISLNK(state.st_mode):
                 content = path.readlink()
