@@ -48,6 +48,8 @@ setup(
         "scipy>=1.11",
         "pandas>=2.1",
         "tqdm>=4.66",
+        "markdown-it-py>=3.0",
+        "threadpoolctl>=3.1",
     ],
     extras_require={"plots": PLOTS, "digits": DIGITS, "dev": [*DEV, *PLOTS, *DIGITS]},
 )

@@ -55,13 +55,14 @@ def check_distribution(c: Config) -> None:
 
 
 def check_schedule(c: Config) -> None:
-    """A linear ramp needs a length."""
+    """Require that a linear ramp ends behind its start."""
     start, end = c.regualizer_scaling_start, c.regualizer_scaling_end
-    if c.regualizer_scaling == "linear" and start == end:
+    if c.regualizer_scaling == "linear" and start >= end:
+        ends = f"and ends at iteration {end}" if start == end else f"at {start} and ends at {end}"
         raise OptionError(
             "--regualizer-scaling-end",
-            f"the ramp starts and ends at iteration {end}",
-            "start and end must differ",
+            f"the ramp starts {ends}",
+            "start and end must differ, and the start, --regualizer-scaling-start, comes first",
         )
 
 
@@ -80,13 +81,14 @@ def check_nalu(c: Config) -> None:
 
 
 def check_files(c: Config) -> None:
-    """Contradicting wishes about files."""
-    if c.load_checkpoint and c.remove_existing_data:
-        raise OptionError(
-            "--remove-existing-data",
-            "would delete the log of the run that --load-checkpoint resumes",
-            "give only one of the two",
-        )
+    """Refuse wishes about files that contradict each other."""
+    for flag, given in (("--load-checkpoint", c.load_checkpoint), ("--resume", c.resume)):
+        if given and c.remove_existing_data:
+            raise OptionError(
+                "--remove-existing-data",
+                f"would delete the log of the run that {flag} resumes",
+                "give only one of the two",
+            )
     if c.no_save and c.checkpoint_interval:
         raise OptionError(
             "--checkpoint-interval", "saves nothing with --no-save", "give only one of the two"

@@ -19,20 +19,20 @@ PENALTIES = FlagGroup(
     (
         Flag(
             "--regualizer",
-            number(),
+            number(0),
             10,
             "Weight of the sparsity penalty, the pull of W towards its discrete values.",
             sweep=True,
         ),
         Flag(
             "--regualizer-z",
-            number(),
+            number(0),
             0,
             "Weight of the penalty on what the inputs pass through unset weights.",
             layer_option="regualizer_z",
             sweep=True,
         ),
-        Flag("--regualizer-oob", number(), 1, "Weight of the out-of-bounds penalty.", sweep=True),
+        Flag("--regualizer-oob", number(0), 1, "Weight of the out-of-bounds penalty.", sweep=True),
         Flag(
             "--regualizer-scaling",
             text(),
@@ -42,14 +42,14 @@ PENALTIES = FlagGroup(
         ),
         Flag(
             "--regualizer-scaling-start",
-            integer(),
+            integer(0),
             1000000,
             "Iteration at which the linear ramp leaves 0.",
             sweep=True,
         ),
         Flag(
             "--regualizer-scaling-end",
-            integer(),
+            integer(0),
             2000000,
             "Iteration at which the linear ramp reaches 1.",
             sweep=True,
@@ -95,7 +95,7 @@ NPU_PENALTIES = FlagGroup(
         ),
         Flag(
             "--regualizer-npu-w",
-            integer(),
+            integer(0),
             0,
             "Weight of the penalty on undecided NPU weights.",
             layer_option="regualizer_npu_w",
@@ -103,7 +103,7 @@ NPU_PENALTIES = FlagGroup(
         ),
         Flag(
             "--regualizer-gate",
-            integer(),
+            integer(0),
             0,
             "Weight of the penalty on undecided gates.",
             layer_option="regualizer_gate",

@@ -192,6 +192,8 @@ def _check_data_range(word: str, value: list[Any]) -> list[Any]:
     # The generators import torch, which a mere look at --help should not wait for.
     from stable_nalu.dataset.distribution import SampleRange
 
+    if not value:
+        raise ValueError(f"{word} is a range without numbers; {_FORMS}")
     if any(isinstance(part, tuple) for part in value):
         raise ValueError(f"{word} holds tuples; {_FORMS}, in square brackets")
     if any(isinstance(part, list) for part in value) and not isinstance(value[0], list):

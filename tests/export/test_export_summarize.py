@@ -154,7 +154,6 @@ def test_plain_figures_are_added_last(tmp_path):
         (["--csv", "{exported}", "--exp-setups", str(JUDGED)], "not a table of thresholds"),
         (["--csv", "{exported}", "--by", "colour"], "colour"),
         (["--csv", "{exported}", "--parameter", "zero.range.hard"], "no run has a threshold"),
-        (["--csv", "{exported}", "--best-range", "0"], "--best-range"),
         (["--solved-csv", str(JUDGED), "--by", "model"], "--csv only"),
     ],
 )
@@ -164,6 +163,27 @@ def test_what_cannot_be_summarised_is_said_in_one_line(exported, tmp_path, capsy
     assert main([*argv, "--csv-out", str(out)]) == 2
     assert named in capsys.readouterr().err.splitlines()[-1]
     assert not out.exists()
+
+
+SENSELESS = {
+    "--best-range": ("0", "0 is too small; the smallest value is 1"),
+    "--bootstrap-samples": ("0", "0 is too small; the smallest value is 1"),
+    "--bootstrap-seed": ("-1", "-1 is too small; the smallest value is 0"),
+    "--threshold": ("-1", "-1 is too small; it must be greater than 0"),
+    "--gamma-fit": ("publishd", "'publishd' is not a choice; did you mean published?"),
+    "--sedes-csv-out": ("x", "there is no such flag; did you mean --seeds-csv-out?"),
+    "--csv-out": ("y", "given twice; give it once"),
+}
+
+
+@pytest.mark.parametrize("flag", SENSELESS)
+def test_a_senseless_value_is_refused_in_one_line(flag, capsys):
+    value, message = SENSELESS[flag]
+    with pytest.raises(SystemExit) as end:
+        main(["--csv", "a.csv", "--csv-out", "x", flag, value])
+    assert end.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.endswith(f": error: argument {flag}: {message}")
 
 
 def test_a_value_that_is_no_verdict_is_refused(tmp_path, capsys):

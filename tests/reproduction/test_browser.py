@@ -54,7 +54,8 @@ def pages(tmp_path_factory):
     """The page in the checkout and one of made-up results."""
     folder = tmp_path_factory.mktemp("made-up")
     write("simple_mul", folder / "data", range(3))
-    assert command.main(["--report", "--data", str(folder / "data")]) == 0
+    words = ["--report", "--data", str(folder / "data"), "--report-out", str(folder)]
+    assert command.main(words) == 0
     return {"made-up": folder, "checkout": stored.DATA.parent}
 
 
