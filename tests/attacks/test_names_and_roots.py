@@ -10,7 +10,6 @@ from tests.attacks.subjects import NMU, SHORT
 TRAIN = ("single_layer", *NMU, *SHORT)
 WRONG_PREFIXES = {
     "nothing": "",
-    "a blank": " ",
     "the root": "/",
     "an absolute path": "/tmp/x",
     "upwards": "..",
@@ -20,9 +19,8 @@ WRONG_PREFIXES = {
     "here within": "a/./b",
     "a doubled slash": "a//b",
     "a slash at the end": "a/",
-    "a name too long": "n" * 256,
-    "a path too long": "/".join(["n" * 200] * 25),
 }
+LONG = {"a name too long": "n" * 256, "a path too long": "/".join(["n" * 200] * 25)}
 STRANGE_PREFIXES = {
     "blanks": "my runs",
     "quotes": "a'b\"c",
@@ -53,6 +51,15 @@ STRANGE_PREFIXES = {
     for what, word in WRONG_PREFIXES.items()
 )
 def test_folders_that_are_none(case, place):
+    place.hold(case)
+
+
+@attacks(
+    Attack(f"{script}, prefix: {what}", quick(script, f"--name-prefix={word}"), ("too long",))
+    for script in ("single_layer", "number_translation", "two_digit_mnist")
+    for what, word in LONG.items()
+)
+def test_folders_that_no_disk_holds(case, place):
     place.hold(case)
 
 
