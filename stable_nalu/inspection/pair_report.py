@@ -30,11 +30,9 @@ from stable_nalu.figures.style import drawing
 from stable_nalu.files import atomic_text_file
 from stable_nalu.machine import save_root, tensorboard_root
 from stable_nalu.options import Config, ScriptSpec
-from stable_nalu.reader.event_file import EventFileReader
-from stable_nalu.reader.export import write_tables
-from stable_nalu.reader.metric_reader import RunTable
-from stable_nalu.reader.tensorboard_reader import TensorboardReader
-from stable_nalu.reader.two_digits import PairParser
+from stable_nalu.reader.event_file import EventFileReader, TensorboardReader
+from stable_nalu.reader.export import RunTable, write_tables
+from stable_nalu.reader.run_parser import PairParser
 from stable_nalu.training.command import device_of
 from stable_nalu.training.epochs.pair_data import class_counts
 from stable_nalu.training.epochs.pairs import PairRun, PairTask

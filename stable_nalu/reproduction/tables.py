@@ -14,9 +14,8 @@ from stable_nalu.catalogue.expected import ExpectedRun, expected_runs
 from stable_nalu.catalogue.experiment import Experiment, Model
 from stable_nalu.catalogue.flags import words
 from stable_nalu.machine import granted_cores
-from stable_nalu.reader import TensorboardMetricReader
+from stable_nalu.reader import TensorboardMetricReader, TensorboardMetricTwoDigitMNISTReader
 from stable_nalu.reader.export import ArithmeticMatcher, export_csv, open_reader, sequence_reader
-from stable_nalu.reader.two_digits import TensorboardMetricTwoDigitMNISTReader
 from stable_nalu.training.saved.checkpoint import model_file
 
 if TYPE_CHECKING:

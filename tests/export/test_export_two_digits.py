@@ -9,7 +9,7 @@ from stable_nalu.figures.catalogue import find
 from stable_nalu.figures.product import Context
 from stable_nalu.figures.render import Output, render
 from stable_nalu.figures.source import Source
-from stable_nalu.reader.two_digits import TensorboardMetricTwoDigitMNISTReader
+from stable_nalu.reader import TensorboardMetricTwoDigitMNISTReader
 from stable_nalu.training.epochs.pair_data import QUANTITIES
 from stable_nalu.writer import RunWriter
 
