@@ -99,7 +99,7 @@ def plot(args: argparse.Namespace) -> None:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run; the result is the exit code."""
+    """Draw the figures, and return the exit code."""
     args = parse_arguments(argv)
     return exit_code("plot.py", lambda: plot(args))
 

@@ -304,11 +304,6 @@ def runs(experiment: Experiment) -> list[list[str]]:
     return [list(c.words) for model in experiment.models for c in model.commands()]
 
 
-def is_runnable(model: Model) -> bool:
-    """Say whether the training script of a model is there."""
-    return model.script in SCRIPTS
-
-
 @dataclass(frozen=True)
 class ExpectedRun:
     """One run: its place in the model and its folder below the log root."""

@@ -11,8 +11,7 @@ from typing import Any
 import pandas as pd
 
 from stable_nalu.errors import UsageError
-from stable_nalu.options.run_name import parse_leaf
-from stable_nalu.statistics.names import model_label
+from stable_nalu.statistics.names import model_label, parse_leaf
 from stable_nalu.statistics.table import read_table, require
 
 from .style import plain

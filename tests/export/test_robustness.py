@@ -93,3 +93,7 @@ def test_refusals(tmp_path, capsys):
     assert "no row of step 100000" in capsys.readouterr().err
     assert script("expand_weights")(["--csv", str(tmp_path / "no.csv")]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
+    before = path.read_bytes()
+    assert script("expand_weights")(["--csv", str(path), "--csv-out", str(path)]) == 2
+    assert "is read; write to another file" in capsys.readouterr().err
+    assert path.read_bytes() == before

@@ -19,10 +19,13 @@ from stable_nalu.catalogue.ranges import (
     ExtrapolationRange,
 )
 
-from . import arithmetic, sequential, single_module
+from . import arithmetic, sequential
 from .arithmetic import ArithmeticTask
 
 Row = dict[str, object]
+
+FLAT = 1e-5
+"""The threshold of single modules in all figures but those of the first benchmark."""
 
 COLUMNS = (
     "operation",
@@ -97,7 +100,7 @@ def _row(
 
 def _flat(operation: str, tested_on: ExtrapolationRange) -> tuple[Row, float]:
     sizes = (2, 0.5, 0.0)
-    return _row(operation, "extrapolation.range", tested_on, single_module.FLAT, sizes=sizes), 0.0
+    return _row(operation, "extrapolation.range", tested_on, FLAT, sizes=sizes), 0.0
 
 
 def _single_layer(_: Settings) -> Iterator[tuple[Row, float]]:
@@ -145,7 +148,7 @@ def _computed(task: ArithmeticTask, parameter: str, settings: Settings) -> tuple
 
 
 def _threshold(task: ArithmeticTask, settings: Settings) -> tuple[float, float]:
-    """Threshold and its relative standard error."""
+    """Return the threshold and its relative standard error."""
     if task.operation not in arithmetic.SIMULATED:
         return (
             arithmetic.closed_form(task, settings.epsilon, published=settings.published),
@@ -174,7 +177,7 @@ def _arithmetic_division(settings: Settings) -> Iterator[tuple[Row, float]]:
 
 
 def arithmetic_cases() -> Iterator[tuple[str, ArithmeticTask]]:
-    """What the first studies vary on the arithmetic data set: parameter and task."""
+    """Yield what the first studies vary on the arithmetic data set: parameter and task."""
     for operation in ("mul", "div", "add", "sub", "root", "squared"):
         yield "default", ArithmeticTask(operation)
     for operation in ("mul", "add", "sub"):
@@ -199,7 +202,7 @@ def _benchmark(settings: Settings) -> Iterator[tuple[Row, float]]:
     cases += [(o, n, 1 / n) for n in (10, 100) for o in ("add", "sub")]
     for operation, inputs, ratio in cases:
         for tested_on in EXTRAPOLATION_RANGES:
-            threshold = single_module.closed_form(operation, inputs, tested_on, settings.epsilon)
+            threshold = arithmetic.single_module(operation, inputs, tested_on, settings.epsilon)
             row = _row(
                 operation,
                 "extrapolation.range",
@@ -234,7 +237,7 @@ DEFAULT_TABLES = ("single-layer", "division-by-zero", "distributions", "arithmet
 
 
 def collect(names: tuple[str, ...], settings: Settings) -> Iterator[tuple[Row, float]]:
-    """Rows of several tables; a row that two of them share comes once."""
+    """Yield the rows of several tables; a row that two of them share comes once."""
     seen: list[Row] = []
     for name in names:
         for row, error in TABLES[name].rows(settings):
