@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from stable_nalu.options.run_name import parse_leaf
-from stable_nalu.statistics.names import model_label
+from stable_nalu.statistics.names import model_label, parse_leaf
 
 _NUMBER = r"-?\d+\.?\d*"
 _NORMAL = re.compile(rf"tn-({_NUMBER})-({_NUMBER})(?:-{_NUMBER}-{_NUMBER})?")

@@ -68,7 +68,10 @@ def exported(tmp_path):
     return write(tmp_path / "x.csv", runs)
 
 
-def test_success_rates_of_exported_runs(exported, tmp_path):
+@pytest.mark.parametrize("byte_order_mark", ["", "\ufeff"])
+def test_success_rates_of_exported_runs(exported, tmp_path, byte_order_mark):
+    path = Path(exported)
+    path.write_text(byte_order_mark + path.read_text(encoding="utf-8"), encoding="utf-8")
     out, seeds = str(tmp_path / "out.csv"), str(tmp_path / "seeds.csv")
     assert main(["--csv", exported, "--csv-out", out, "--seeds-csv-out", seeds]) == 0
     table = rows(out)

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from stable_nalu.options import SCRIPTS, parse_leaf
+from stable_nalu.options import SCRIPTS
+from stable_nalu.statistics.names import parse_leaf
 
-PUBLISHED = json.loads((Path(__file__).parent / "fixtures" / "run_names.json").read_text())
+FIXTURES = Path(__file__).parents[1] / "options" / "fixtures"
+PUBLISHED = json.loads((FIXTURES / "run_names.json").read_text())
 ROUND_TRIP = [
     ("simple_function_static", "--nac-mul normal --layer-type NAC --nmu-noise --beta-nau --id 4"),
     ("simple_function_static_npu", "--regualizer-l1 --npu-clip wg --regualizer-gate 2"),
