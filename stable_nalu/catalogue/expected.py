@@ -1,4 +1,4 @@
-"""The runs that an experiment is made of: their names, configurations and whether they can run."""
+"""The runs that an experiment is made of: their names, configurations and commands."""
 
 from __future__ import annotations
 
@@ -9,11 +9,6 @@ from stable_nalu.options import SCRIPTS, Config
 
 from .experiment import Command, Model, Variant
 from .flags import Flags
-
-
-def is_runnable(model: Model) -> bool:
-    """Whether the training script of a model is there."""
-    return model.script in SCRIPTS
 
 
 @dataclass(frozen=True)
