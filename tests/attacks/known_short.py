@@ -32,14 +32,8 @@ _SHORT: dict[str, tuple[str, ...]] = {
         "an export over an event file",
     ),
     "5: a state does not hold whose it is (training.resume)": (
-        "--resume: a state exchanged with that of another seed",
-        "--resume: a state copied from another seed",
-        "--resume: a state exchanged along with the log",
         "--resume: a state with another seed in it",
         "--resume: a state with another layer in it",
-        "--load-checkpoint: a state exchanged with that of another seed",
-        "--load-checkpoint: a state copied from another seed",
-        "--load-checkpoint: a state exchanged along with the log",
         "--load-checkpoint: a state with another seed in it",
         "--load-checkpoint: a state with another layer in it",
         "continuing a log: that of another seed",
@@ -132,6 +126,13 @@ _SHORT: dict[str, tuple[str, ...]] = {
         "without any package: generate_exp_setups",
         "without any package: pretrained_model_prediction_sweep",
         "help without any package: simple_function_static",
+    ),
+    "8: a name that is too long raises OSError where output and input are compared (files)": (
+        "summarize: a name too long for a table",
+        "summarize: a name that is too long",
+        "summarize: a path that is too long",
+        "summarize by run: a name that is too long",
+        "summarize by run: a path that is too long",
     ),
     "9: two lines, and --parameter is not named": ("summarize unknown parameter",),
     "9: a size beyond 64 bits is a TypeError (memory_errors_as_usage_errors)": (
