@@ -32,6 +32,12 @@ _SHORT: dict[str, tuple[str, ...]] = {
         "an export over an event file",
     ),
     "5: a state does not hold whose it is (training.resume)": (
+        "--resume: a state exchanged with that of another seed",
+        "--resume: a state copied from another seed",
+        "--resume: a state exchanged along with the log",
+        "--load-checkpoint: a state exchanged with that of another seed",
+        "--load-checkpoint: a state copied from another seed",
+        "--load-checkpoint: a state exchanged along with the log",
         "--resume: a state with another seed in it",
         "--resume: a state with another layer in it",
         "--load-checkpoint: a state with another seed in it",
