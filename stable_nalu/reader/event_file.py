@@ -9,7 +9,6 @@ than asking protobuf for value after value, which reads whatever is left.
 
 import functools
 import itertools
-import os
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any, NamedTuple
 import google_crc32c
 import numpy as np
 
+from stable_nalu.files import visible_entries
 from stable_nalu.writer.event_file import event_message, record_head
 
 _LENGTH = struct.Struct("<Q")
@@ -251,7 +251,7 @@ class TensorboardReader:
     def __init__(self, dirpath: str | Path, auto_open: bool = True):
         self.dirpath = Path(dirpath)
         self.auto_open = auto_open
-        self._names = [entry.name for entry in _visible(self.dirpath)]
+        self._names = [entry.name for entry in visible_entries(self.dirpath)]
 
     def __len__(self) -> int:
         return len(self._names)
@@ -267,23 +267,16 @@ class TensorboardReader:
         for name in self._names:
             folder = self.dirpath / name
             try:
-                files = _visible(folder)
+                files = visible_entries(folder)
             except OSError as error:
                 reason = "not a folder" if isinstance(error, NotADirectoryError) else str(error)
                 yield RunFiles(name, None, reason)
                 continue
             problem = _problem(files)
-            yield RunFiles(name, None if problem else Path(files[0].path), problem)
+            yield RunFiles(name, None if problem else files[0], problem)
 
 
-def _visible(folder: Path) -> list[os.DirEntry[str]]:
-    """Return the entries of a folder that are not hidden, sorted by name."""
-    with os.scandir(folder) as entries:
-        shown = [entry for entry in entries if not entry.name.startswith(".")]
-    return sorted(shown, key=lambda entry: entry.name)
-
-
-def _problem(files: list[os.DirEntry[str]]) -> str | None:
+def _problem(files: list[Path]) -> str | None:
     """Return why the visible entries of a run folder are not one event file."""
     if not files:
         return "no event file"
