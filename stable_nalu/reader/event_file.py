@@ -22,7 +22,9 @@ from stable_nalu.writer.event_file import event_message, record_head
 
 _LENGTH = struct.Struct("<Q")
 _HEAD, _FOOT = 12, 4
-_READ_AT_ONCE = 1 << 20
+_READ_AT_ONCE = 1 << 18
+"""Bytes; the copies of so many stay in a processor's cache."""
+
 _LAYOUTS_PER_LENGTH = 8
 _WALL_TIME = slice(1, 9)
 _LARGEST_STEP = 1 << 62
@@ -141,10 +143,11 @@ class _Decoder:
             joined = b"".join([payloads[index] for index in indices.tolist()])
             rows = np.frombuffer(joined, np.uint8).reshape(-1, length)
             same = layouts[place].matches(rows)
+            if same.all():
+                yield layouts[place].events(rows), indices
+                return
             yield layouts[place].events(rows[same]), indices[same]
             indices = indices[~same]
-            if not len(indices):
-                return
         yield map(_event, [payloads[index] for index in indices.tolist()]), indices
 
 
