@@ -27,7 +27,7 @@ def cell(row: Row, column: str) -> float:
 
 
 def verdict(rows: list[Row], threshold: float) -> str:
-    """Return what became of one run, given its rows in step order."""
+    """Tell what became of one run, given its rows in step order."""
     last = [row for row in rows[-BEST_RANGE:] if not math.isnan(cell(row, VALIDATION))]
     best = min(last, key=lambda row: cell(row, VALIDATION), default=rows[-1])
     error = cell(best, TEST)
@@ -56,7 +56,7 @@ def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def verdicts_of(path: Path, threshold: float) -> dict[str, str]:
-    """Return the verdict of every run by its name, in the order of the file."""
+    """Run name -> verdict, in the order of the file."""
     runs: dict[str, list[Row]] = {}
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -75,7 +75,7 @@ def verdicts_of(path: Path, threshold: float) -> dict[str, str]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Print the verdicts and return the exit code: 0 when there is one, solved or not."""
+    """Print the verdicts; the exit code is 0 when there is one, solved or not."""
     args = parse_arguments(argv)
 
     def tell() -> None:

@@ -10,14 +10,3 @@ from .simple_function import SimpleFunctionStaticDataset
 from .simple_function_recurrent import SimpleFunctionRecurrentDataset
 from .single_layer_static import SingleLayerStaticDataset
 from .stream import SampleStream, StreamLoader
-
-__all__ = [
-    "IndexLoader",
-    "NumberTranslationDataset",
-    "SampleStream",
-    "SimpleFunctionRecurrentDataset",
-    "SimpleFunctionStaticDataset",
-    "SingleLayerStaticDataset",
-    "StreamLoader",
-    "TensorLoader",
-]

@@ -61,7 +61,7 @@ class SampleRange:
 
 
 def _interval(bounds: Sequence[Any]) -> Interval:
-    """The bounds as given: whole numbers stay whole, so that widths compare exactly."""
+    """Return the bounds as given: whole numbers stay whole, so that widths compare exactly."""
     numbers = isinstance(bounds, list | tuple) and all(
         isinstance(bound, Real) and not isinstance(bound, bool) for bound in bounds
     )
@@ -76,12 +76,12 @@ def _interval(bounds: Sequence[Any]) -> Interval:
 
 
 class Uniform:
-    """low + (high - low) * D."""
+    """Values low + (high - low) * D of uniform doubles D."""
 
     parameters: tuple[float, ...] = ()
 
     def check(self, interval: Interval) -> None:
-        """Every interval will do."""
+        """Accept every interval."""
 
     def scale(self, doubles: np.ndarray, interval: Interval, out: np.ndarray) -> None:
         """Turn uniform doubles into values; `out` may be the doubles."""
@@ -115,10 +115,10 @@ class Exponential:
         self.parameters = (scale,)
 
     def check(self, interval: Interval) -> None:
-        """Every interval will do."""
+        """Accept every interval."""
 
     def draw(self, random: LegacyRandom, shape: tuple[int, ...], interval: Interval) -> np.ndarray:
-        """Two words an element, in order."""
+        """Draw two words per element, in order."""
         return random.exponential(self.parameters[0], shape)
 
 
@@ -135,10 +135,10 @@ class Benford:
     UP_TO_DIGIT /= UP_TO_DIGIT[-1]
     POWERS = 10 ** np.arange(10, dtype=np.int64)
     LARGEST = 10**9
-    """Up to here the product of two numbers fits into an int64."""
+    """The largest bound for which the product of two numbers fits into an int64."""
 
     def check(self, interval: Interval) -> None:
-        """Ask for low >= 10 and for a power of ten as high."""
+        """Refuse a low below 10, and a high that is no power of ten."""
         low, high = interval
         powers = [10**k for k in range(2, 10)]
         if low < 10 or high not in powers or self._others(interval)[0] >= high // 10:
@@ -148,7 +148,7 @@ class Benford:
             )
 
     def draw(self, random: LegacyRandom, shape: tuple[int, ...], interval: Interval) -> np.ndarray:
-        """All first digits, then the other digits of all elements."""
+        """Draw all first digits, then the other digits of all elements."""
         first = np.searchsorted(self.UP_TO_DIGIT, random.doubles(shape), side="right")
         others = random.integers(*self._others(interval), shape)
         return first * self.POWERS[np.searchsorted(self.POWERS, others, side="right")] + others
@@ -170,7 +170,7 @@ PARAMETER_NAMES: dict[str, tuple[str, ...]] = {
 
 
 def check_dist_params(dist_params: Sequence[Any]) -> tuple[Any, ...]:
-    """The tuple (family, number, …) when it is complete and its numbers make sense."""
+    """Return the tuple (family, number, …); refuse one that is incomplete or makes no sense."""
     family, *numbers = dist_params
     if family not in PARAMETER_NAMES:
         raise ValueError(
@@ -189,7 +189,7 @@ def check_dist_params(dist_params: Sequence[Any]) -> tuple[Any, ...]:
 def make_distribution(
     dist_params: tuple[Any, ...], use_extrapolation: bool = False
 ) -> Distribution:
-    """The family; the second (mean, std) of a truncated normal belongs to extrapolation forks."""
+    """Return the family; extrapolation takes the second (mean, std) of a truncated normal."""
     family, *numbers = check_dist_params(dist_params)
     if family == "truncated-normal":
         return TruncatedNormal(*(numbers[2:] if use_extrapolation else numbers[:2]))

@@ -23,9 +23,9 @@ OPERATIONS = ("add", "sub", "mul", "div")
 
 
 class JointStreams:
-    """Takes over streams of equal `doubles_key`; only the first one's generator moves.
+    """Streams of equal `doubles_key`, of which only the first one's generator moves.
 
-    `places`: which runs of a block of samples are theirs.
+    places: the numbers of their runs in a block of samples.
     """
 
     def __init__(self, streams: Sequence[SampleStream], places: Sequence[int]):
@@ -50,7 +50,7 @@ class JointStreams:
 
 
 def join(streams: Sequence[SampleStream]) -> list[JointStreams]:
-    """The streams, those together that can be drawn together."""
+    """Join those streams that can be drawn together; return all."""
     members: dict[object, list[int]] = {}
     for k, stream in enumerate(streams):
         key = stream.doubles_key()
@@ -59,7 +59,7 @@ def join(streams: Sequence[SampleStream]) -> list[JointStreams]:
 
 
 class NativeStreams:
-    """Takes over groups of streams that `by_compiled_code` finds suitable, all of one operation."""
+    """Groups of streams of one operation that compiled code draws; see `by_compiled_code`."""
 
     def __init__(self, groups: Sequence[JointStreams]):
         self.groups = list(groups)
@@ -120,7 +120,7 @@ class NativeStreams:
 def by_compiled_code(
     groups: Sequence[JointStreams], x: np.ndarray, t: np.ndarray
 ) -> Sequence[JointStreams | NativeStreams]:
-    """The same streams, drawn by compiled code where it fills buffers like x and t as NumPy does.
+    """Let compiled code draw the streams where it fills buffers like x and t as NumPy does.
 
     x and t are overwritten.
     """
@@ -135,7 +135,7 @@ def by_compiled_code(
 
 
 def _agree(groups: Sequence[JointStreams], x: np.ndarray, t: np.ndarray) -> bool:
-    """Whether copies of the streams give the same batch both ways."""
+    """Return whether copies of the streams give the same batch both ways."""
     x[...] = t[...] = 0
     for group in copy.deepcopy(groups):
         group.draw_into(x, t)

@@ -50,7 +50,7 @@ class Scattered:
         self._pixels = PixelTable.mnist()
 
     def __call__(self, digits: torch.Tensor) -> torch.Tensor:
-        """Scatter the digits, each by draws of its own."""
+        """Draw a place for each digit, and put it there."""
         images = digits.flatten(0, 1)
         angles, scales = (v.to(images.device) for v in draw_angles_and_scales(len(images)))
         offsets = torch.from_numpy(draw_offsets(self.random, len(images), images.shape[-1]))
@@ -73,7 +73,7 @@ def pair_loader(
     shuffle: bool,
     device: torch.device,
 ) -> IndexLoader:
-    """Batches (images, answers (batch, 1), digits (batch, 2)) on a device."""
+    """Return batches (images, answers (batch, 1), digits (batch, 2)) on a device."""
     images = torch.from_numpy(corpus.images).to(device)
     positions = torch.from_numpy(pairs.images).to(device)
     answers = torch.from_numpy(pairs.answers).to(device).unsqueeze(-1)
@@ -87,7 +87,7 @@ def pair_loader(
 
 
 def draw_angles_and_scales(count: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Degrees and factors of `count` digits: two draws each from torch's global generator."""
+    """Draw degrees and factors of `count` digits from torch's global generator."""
     unit = torch.empty(count, 2).uniform_()
     (low, high), (smallest, largest) = ANGLES, SCALES
     angles = unit[:, 0] * (high - low) + low
@@ -95,7 +95,7 @@ def draw_angles_and_scales(count: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def draw_offsets(random: LegacyRandom, count: int, size: int) -> np.ndarray:
-    """Rows and columns (count, 2) of the upper left corners; the largest one that fits is left out.
+    """Draw rows and columns (count, 2) of upper left corners, all that fit but the largest.
 
     That the upper end never occurs is how the published transform was written.
     """
@@ -103,7 +103,7 @@ def draw_offsets(random: LegacyRandom, count: int, size: int) -> np.ndarray:
 
 
 def turned(images: torch.Tensor, angles: torch.Tensor, scales: torch.Tensor) -> torch.Tensor:
-    """Images uint8 (n, size, size), each turned by its angle and scaled by its factor."""
+    """Turn images uint8 (n, size, size), each by its angle, and scale it by its factor."""
     size = images.shape[-1]
     centre = size / 2
     radians = angles * (math.pi / 180)
@@ -111,7 +111,7 @@ def turned(images: torch.Tensor, angles: torch.Tensor, scales: torch.Tensor) -> 
     places = torch.arange(size, device=images.device, dtype=torch.int32)
 
     def source(by_column: torch.Tensor, by_row: torch.Tensor) -> torch.Tensor:
-        """Source coordinates (n, size, size): the image of each pixel's centre."""
+        """Return source coordinates (n, size, size), the image of each pixel's centre."""
         start = centre - (by_column + by_row) * centre + (by_column + by_row) * 0.5
         step, down, first = (_fixed(v)[:, None, None] for v in (by_column, by_row, start))
         return (first + step * places + down * places[:, None]) >> 16
@@ -129,7 +129,7 @@ def _fixed(value: torch.Tensor) -> torch.Tensor:
 def placed(
     images: torch.Tensor, offsets: torch.Tensor, background: float | torch.Tensor = 0
 ) -> torch.Tensor:
-    """Images (n, size, size) on canvases (n, 42, 42), their corners at `offsets` (n, 2)."""
+    """Put images (n, size, size) on canvases (n, 42, 42), corners at `offsets` (n, 2)."""
     count, size = images.shape[0], images.shape[-1]
     canvas = images.new_empty(count, CANVAS, CANVAS)
     canvas[:] = background

@@ -26,7 +26,7 @@ SIMPLE_SUBSETS = ((0, 4), (0, 2))
 
 @dataclass(frozen=True)
 class Operation:
-    """A function of subset sums; `operands` None means all subsets, else the first ones."""
+    """A function of subset sums: of the first `operands` subsets, or of all for None."""
 
     name: str
     operands: int | None
@@ -34,7 +34,7 @@ class Operation:
     text: Callable[..., str]
 
     def check(self, num_subsets: int) -> None:
-        """Ask for as many subsets as there are operands."""
+        """Refuse fewer subsets than there are operands."""
         if num_subsets < (self.operands or 1):
             raise ValueError(
                 f"operation {self.name} needs {self.operands} subsets, got {num_subsets}."
@@ -64,7 +64,7 @@ OPERATIONS = {
 
 
 def get_operation(name: str) -> Operation:
-    """The operation of that name."""
+    """Return the operation of that name."""
     if name not in OPERATIONS:
         raise ValueError(f"operation {name!r} is not one of {', '.join(OPERATIONS)}.")
     return OPERATIONS[name]
@@ -85,11 +85,11 @@ class FunctionTargets:
 
     @property
     def key(self) -> tuple:
-        """What the targets depend on, besides the inputs."""
+        """Return what the targets depend on, besides the inputs."""
         return self.operation.name, self.operands
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
-        """Targets in the precision of the inputs."""
+        """Return the targets in the precision of the inputs."""
         sums = (_subset_sum(x, start, end) for start, end in self.operands)
         return self.operation.combine(*sums)[..., None]
 
@@ -103,7 +103,7 @@ def _subset_sum(x: np.ndarray, start: int, end: int) -> np.ndarray:
 def subsets_from_ratios(
     input_size: int, subset_ratio: float, overlap_ratio: float, num_subsets: int
 ) -> list[Subset]:
-    """Slices of s = floor(subset_ratio * I) inputs that share floor(overlap_ratio * s) of them.
+    """Return slices of s = floor(subset_ratio * I) inputs that share floor(overlap_ratio * s).
 
     The ratios multiply as binary floats: 0.29 of 100 inputs are 28.
     """
@@ -142,7 +142,7 @@ def draw_subsets(
     *,
     simple: bool,
 ) -> tuple[int, list[Subset]]:
-    """Input size and slices of a static task; the fixed task needs no draw."""
+    """Return input size and slices of a static task, which are drawn unless it is `simple`."""
     if simple:
         return SIMPLE_INPUT_SIZE, list(SIMPLE_SUBSETS)
     subsets = subsets_from_ratios(input_size, subset_ratio, overlap_ratio, num_subsets)
@@ -177,7 +177,7 @@ class SubsetDataset:
         self.subset_ranges = list(subset_ranges)
 
     def get_input_size(self) -> int:
-        """Length of the input vector."""
+        """Return the length of the input vector."""
         return self._input_size
 
     def _stream(
@@ -188,7 +188,7 @@ class SubsetDataset:
         seed: int | None,
         use_extrapolation: bool = False,
     ) -> SampleStream:
-        """A stream; without a seed it takes one from the parent, one word in order of the calls."""
+        """Return a stream; without a seed, the parent draws one of one word at the call."""
         distribution = make_distribution(self._dist_params, use_extrapolation)
         sampler = Sampler(distribution, SampleRange.parse(sample_range), sample_shape)
         if seed is None:
@@ -217,7 +217,7 @@ class SimpleFunctionDataset(SubsetDataset):
         self._targets = FunctionTargets(self._operation, self.subset_ranges)
 
     def print_operation(self) -> str:
-        """The target as text, such as `sum(v[0:25]) + sum(v[13:38])`."""
+        """Return the target as text, such as `sum(v[0:25]) + sum(v[13:38])`."""
         operands = self.subset_ranges[: self._operation.operands]
         return self._operation.text(*(f"sum(v[{start}:{end}])" for start, end in operands))
 
@@ -256,7 +256,7 @@ class SimpleFunctionStaticDataset(SimpleFunctionDataset):
         seed: int | None = None,
         use_extrapolation: bool = False,
     ) -> SampleStream:
-        """A stream of samples from a range.
+        """Return a stream of samples from a range.
 
         Without a seed, the parent draws one at the call; with one, the parent does not move.
         `use_extrapolation` selects the second mean and deviation of a truncated normal.

@@ -55,14 +55,8 @@ class GeneralizedLayer(ExtendedTorchModule):
         entry, build = lookup(unit_name)
         self.layer = build(in_features, out_features, **select_options(entry, options))
 
-    def reset_parameters(self) -> None:
-        self.layer.reset_parameters()
-
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.layer(x)
-
-    def extra_repr(self) -> str:
-        return f"unit_name={self.unit_name}"
 
 
 class GeneralizedCell(ExtendedTorchModule):
@@ -87,11 +81,5 @@ class GeneralizedCell(ExtendedTorchModule):
         selected = select_options(entry, options)
         self.cell = build(input_size, hidden_size, name=name, **selected)
 
-    def reset_parameters(self) -> None:
-        self.cell.reset_parameters()
-
     def forward(self, x_t: torch.Tensor, h_tm1):
         return self.cell(x_t, h_tm1)
-
-    def extra_repr(self) -> str:
-        return f"unit_name={self.unit_name}"

@@ -3,12 +3,3 @@
 from .corpus import ImageCorpus, PixelTable
 from .sequential import DigitSequences, SequentialDigitDataset
 from .sources import load_corpus, load_subset
-
-__all__ = [
-    "DigitSequences",
-    "ImageCorpus",
-    "PixelTable",
-    "SequentialDigitDataset",
-    "load_corpus",
-    "load_subset",
-]

@@ -18,11 +18,11 @@ class ImageCorpus:
     labels: np.ndarray
 
     def __len__(self) -> int:
-        """Number of images."""
+        """Return the number of images."""
         return len(self.labels)
 
     def part(self, start: int | None, stop: int | None) -> ImageCorpus:
-        """The images from number `start` up to `stop`, as in a slice."""
+        """Return the images from number `start` up to `stop`, as in a slice."""
         return ImageCorpus(self.images[start:stop], self.labels[start:stop])
 
 
@@ -38,11 +38,11 @@ class PixelTable:
 
     @classmethod
     def mnist(cls) -> PixelTable:
-        """Normalised by mean and deviation of the MNIST images."""
+        """Return the table that is normalised by mean and deviation of the MNIST images."""
         return cls(MNIST_MEAN, MNIST_DEVIATION)
 
     def __call__(self, images: torch.Tensor) -> torch.Tensor:
-        """Float32 values of uint8 images, on the device of these."""
+        """Return float32 values of uint8 images, on the device of these."""
         if self._values.device != images.device:
             self._values = self._values.to(images.device)
         return self._values[images.long()]
