@@ -34,7 +34,7 @@ def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
 
 
 def folders_and_files(args: argparse.Namespace) -> list[tuple[str | None, str | None]]:
-    """Each folder of runs and the file that it becomes."""
+    """Return each folder of runs and the file that it becomes."""
     if not (args.from_parent_folder and args.tensorboard_dir and args.csv_out):
         return [(args.tensorboard_dir, args.csv_out)]
     parent = Path(args.tensorboard_dir)

@@ -1,4 +1,4 @@
-"""What a single configuration must fulfil beyond the limits of each flag."""
+"""Check what a single configuration must fulfil beyond the limits of each flag."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Check = Callable[[Config], None]
 
 
 def check_slices(c: Config) -> None:
-    """The slices must have a length and fit the input, and suffice for the operation."""
+    """Require slices that have a length, fit into the input and suffice for the operation."""
     from stable_nalu.dataset.simple_function import get_operation, subsets_from_ratios
 
     if c.simple:
@@ -38,7 +38,7 @@ def check_slices(c: Config) -> None:
 
 
 def check_distribution(c: Config) -> None:
-    """The ranges must suit the distribution."""
+    """Require ranges that suit the distribution."""
     from stable_nalu.dataset.distribution import SampleRange, make_distribution
 
     for flag, value, in_test in (
@@ -67,7 +67,7 @@ def check_schedule(c: Config) -> None:
 
 
 def check_optimizer(c: Config) -> None:
-    """Adam takes no momentum."""
+    """Refuse momentum for Adam, which takes none."""
     if c.optimizer == "adam" and c.momentum != 0:
         raise OptionError(
             "--momentum", f"{c.momentum} has no effect with adam", "add --optimizer sgd"
@@ -75,7 +75,7 @@ def check_optimizer(c: Config) -> None:
 
 
 def check_nalu(c: Config) -> None:
-    """The NALU that multiplies by an NMU needs weights of its own for that."""
+    """Require separate weights for a NALU that multiplies by an NMU."""
     if c.nalu_mul == "mnac" and not c.nalu_two_nac:
         raise OptionError("--nalu-mul", "mnac shares no weights with adding", "add --nalu-two-nac")
 
@@ -96,7 +96,7 @@ def check_files(c: Config) -> None:
 
 
 def check_units(c: Config) -> None:
-    """Options that only some units can follow."""
+    """Refuse options that the chosen units cannot follow."""
     units = {c.layer_type, c.first_layer} - {None}
     if c.trash_cell and "NRU" not in units:
         raise OptionError(
@@ -113,7 +113,7 @@ def check_units(c: Config) -> None:
 
 
 def check_single_layer(c: Config) -> None:
-    """One unit, or an MLP of a plain activation."""
+    """Require one unit that can be built; hidden layers are for plain activations only."""
     _check_buildable("--layer-type", c.layer_type)
     if c.mlp_depth > 0 and c.layer_type not in activation_names():
         raise OptionError(
@@ -124,7 +124,7 @@ def check_single_layer(c: Config) -> None:
 
 
 def check_two_layers(c: Config) -> None:
-    """Both layers must exist."""
+    """Require two layers that can be built and a second one that multiplies as asked for."""
     _check_buildable("--first-layer" if c.first_layer else "--layer-type", _first_unit(c))
     if c.nac_mul == "mnac":
         form = c.layer_type[:-3] + "MNAC"
@@ -140,7 +140,7 @@ def check_two_layers(c: Config) -> None:
 
 
 def check_cell(c: Config) -> None:
-    """The unit must have a cell that multiplies as asked for, a reference takes one label."""
+    """Require a cell that multiplies as asked for, and one label where a reference replaces it."""
     if c.nac_mul == "mnac":
         form = c.layer_type[:-3] + "MNAC"
         if not c.layer_type.endswith("NAC") or form not in cell_names():
@@ -192,6 +192,6 @@ def check_no_npu_terms(c: Config) -> None:
 
 
 def check_device(c: Config) -> None:
-    """`--cuda` and `--no-cuda` must not contradict each other."""
+    """Refuse `--cuda` and `--no-cuda` where they contradict each other."""
     if c.cuda and c.no_cuda:
         raise OptionError("--cuda", "contradicts --no-cuda", "give only one of the two")

@@ -14,7 +14,7 @@ from stable_nalu.options.kinds import integer, seeds
 from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, ScriptParser, exit_code
 
 from .listing import listing
-from .pipeline import Request, check, report, show_commands, train
+from .pipeline import Request, report, show_commands, train
 from .stored import DATA
 from .tables import Workspace
 
@@ -101,7 +101,6 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     space.use()
     jobs = arguments.jobs or cores()
     request = Request(experiment, models, space, arguments.seeds, jobs, arguments.format)
-    check(request)
     if arguments.dry_run:
         show_commands(request)
         return 0

@@ -290,3 +290,64 @@ if not torch.cuda.is_available():
 @attacks(TOGETHER)
 def test_flags_that_do_not_go_together(case, place):
     place.hold(case)
+
+
+@attacks(
+    [
+        Attack(
+            f"{name}, and leaves no folder",
+            words,
+            folders=True,
+            prepare=lambda p: p.file("file", "mine"),
+            env=env,
+        )
+        for name, words, env in (
+            ("a batch beyond memory", ("single_layer", "--batch-size", str(10**15)), {}),
+            ("a log root that is a file", quick("single_layer"), {"TENSORBOARD_DIR": "{tmp}/file"}),
+            (
+                "a prefix beyond the disk",
+                quick("number_translation", "--layer-type", "NAC", "--name-prefix", "n" * 256),
+                {},
+            ),
+            (
+                "sequences longer than the images suffice for",
+                quick("sequential_mnist", "--extrapolation-lengths", "[5000]"),
+                {},
+            ),
+            ("more folds than pairs", quick("two_digit_mnist", "--num-folds", "1000"), {}),
+            (
+                "a figure with too long a name",
+                ("plot", "--csv", "{tmp}/file", "--out-dir", "{tmp}/out", "--name", "n" * 300),
+                {},
+            ),
+            (
+                "a figure of no table",
+                ("plot", "--csv", "{tmp}/none.csv", "--out-dir", "{tmp}/out"),
+                {},
+            ),
+            (
+                "a summary of no table",
+                ("summarize", "--csv", "{tmp}/none.csv", "--csv-out", "{tmp}/out/x.csv"),
+                {},
+            ),
+            (
+                "an export of no runs",
+                (
+                    *("simple_function_static_export", "--tensorboard-dir", "{tmp}/none"),
+                    *("--csv-out", "{tmp}/out/x.csv"),
+                ),
+                {},
+            ),
+            (
+                "an evaluation of no model",
+                (
+                    *("two_digit_mnist", "--evaluate", "{tmp}/none.pth"),
+                    *("--evaluation-dir", "{tmp}/out"),
+                ),
+                {},
+            ),
+        )
+    ]
+)
+def test_a_refusal_leaves_no_folder(case, place):
+    place.hold(case)

@@ -65,6 +65,4 @@ def reason(reasons: list[tuple[str, str]], experiment: Experiment) -> str:
     if not experiment.models:
         return experiment.note
     seconds = seconds_here(experiment, CORES)
-    if seconds is None:
-        return "not run: its training script is missing"
     return f"not run so far; all of it takes about {duration(seconds)} on {CORES} cores"
