@@ -11,7 +11,7 @@ _SHORT: dict[str, tuple[str, ...]] = {
         "thresholds: a link in a circle",
         "solutions: a link in a circle",
     ),
-    "2: a saved model without its log is overwritten (training.plan)": (
+    "2: a saved model without its log is overwritten (training.plan.runs)": (
         "a trained model whose log is gone",
         "a trained model and another log folder",
         "one trained model of two whose logs are gone",
@@ -21,17 +21,10 @@ _SHORT: dict[str, tuple[str, ...]] = {
     ),
     "3: a page is made of a folder that is not there (reproduction.page)": ("a page of nothing",),
     "4: what is written may be what is read": (
-        "a summary over its runs",
-        "a summary over its runs, by another path",
-        "a summary over its runs, by a link",
-        "judged runs over the exported ones",
         "both tables into one file",
-        "a summary over its thresholds",
-        "a summary over judged runs",
-        "weights over the export",
         "an export over an event file",
     ),
-    "5: a state does not hold whose it is (training.resume)": (
+    "5: a state does not hold whose it is (training.plan.runs)": (
         "--resume: a state exchanged with that of another seed",
         "--resume: a state copied from another seed",
         "--resume: a state exchanged along with the log",
@@ -55,7 +48,7 @@ _SHORT: dict[str, tuple[str, ...]] = {
         "a figure without a name",
         "a sweep that leaves its folder",
     ),
-    "8: a name that does not parse, a cell that is no number (statistics.run_table)": (
+    "8: a name that does not parse, a cell that is no number (statistics.names, .judge)": (
         "summarize: a header alone",
         "summarize: a column too few in the header",
         "summarize: a ragged row",
@@ -90,7 +83,7 @@ _SHORT: dict[str, tuple[str, ...]] = {
         "plot: null bytes",
         "plot: a name too long for a table",
     ),
-    "8: weights in words are passed on (figures.solutions)": ("weights in words",),
+    "8: weights in words are passed on (figures.kinds.distances)": ("weights in words",),
     "8: a run folder whose name is not UTF-8": (
         "export: a run whose name is not UTF-8",
         "export: a run whose name is not UTF-8 (strict)",
@@ -144,7 +137,7 @@ _SHORT: dict[str, tuple[str, ...]] = {
     "9: a size beyond 64 bits is a TypeError (memory_errors_as_usage_errors)": (
         "an output beyond all numbers",
     ),
-    "9: torch's warning about a pickle comes first (training.checkpoint.load_torch)": (
+    "9: torch's warning about a pickle comes first (saved.checkpoint.load_torch)": (
         "--resume: a state that is a pickle of protocol 4",
         "--resume: a state that is a pickle of protocol 5",
         "--load-checkpoint: a state that is a pickle of protocol 4",
@@ -152,18 +145,18 @@ _SHORT: dict[str, tuple[str, ...]] = {
         "evaluating a model that is a pickle of protocol 4",
         "sweeping over a model that is a pickle of protocol 4",
     ),
-    "9: under --resume, messages name --load-checkpoint (training.resume)": (
+    "9: under --resume, messages name --load-checkpoint (training.plan.runs)": (
         "what --resume meets names --resume",
         "a log that is gone, under --resume, names --resume",
     ),
-    "9: a saved model that is a pipe is waited for (training.checkpoint.load_torch)": (
+    "9: a saved model that is a pipe is waited for (saved.checkpoint.load_torch)": (
         "a state that is a pipe",
     ),
-    "9: tracebacks of the sweep over inputs (training.prediction_sweep)": (
+    "9: tracebacks of the sweep over inputs (arithmetic.prediction_sweep)": (
         "sweeping over a model that is a list",
         "a sweep beyond memory",
     ),
-    "9: a refusal leaves folders, or an empty table of results (checkpoint.require_writable)": (
+    "9: a refusal leaves folders, or an empty table of results (saved.checkpoint, recurrent.results)": (
         "a batch beyond memory, and leaves no folder",
         "a log root that is a file, and leaves no folder",
         "a prefix beyond the disk, and leaves no folder",
