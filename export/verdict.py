@@ -10,6 +10,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from stable_nalu.errors import UsageError  # noqa: E402
+from stable_nalu.options.kinds import number  # noqa: E402
 from stable_nalu.script import ScriptParser, exit_code  # noqa: E402
 
 VALIDATION, TEST = "metric.valid.interpolation", "metric.test.extrapolation"
@@ -20,22 +21,22 @@ BEST_RANGE = 5000
 Row = dict[str, str]
 
 
-def number(row: Row, column: str) -> float:
+def cell(row: Row, column: str) -> float:
     """A cell; NaN when it is empty."""
     return float(row[column] or "nan")
 
 
 def verdict(rows: list[Row], threshold: float) -> str:
     """What became of one run, given its rows in step order."""
-    last = [row for row in rows[-BEST_RANGE:] if not math.isnan(number(row, VALIDATION))]
-    best = min(last, key=lambda row: number(row, VALIDATION), default=rows[-1])
-    error = number(best, TEST)
+    last = [row for row in rows[-BEST_RANGE:] if not math.isnan(cell(row, VALIDATION))]
+    best = min(last, key=lambda row: cell(row, VALIDATION), default=rows[-1])
+    error = cell(best, TEST)
     facts = (
         f"extrapolation error {error:.3g}, threshold {threshold:g}, "
-        f"sparsity error {number(best, SPARSITY):.3g}"
+        f"sparsity error {cell(best, SPARSITY):.3g}"
     )
     if error < threshold:
-        solved = next(row[STEP] for row in rows if number(row, TEST) < threshold)
+        solved = next(row[STEP] for row in rows if cell(row, TEST) < threshold)
         return f"success: solved at step {solved} ({facts})"
     return f"not solved in {rows[-1][STEP]} steps ({facts})"
 
@@ -47,21 +48,18 @@ def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--threshold",
         metavar="MSE",
-        type=float,
+        type=number(above=0).one,
         default=1e-5,
         help="extrapolation error below which a run counts as solved (default: 1e-5)",
     )
-    args = parser.parse_args(argv)
-    if not args.threshold > 0:
-        parser.error(f"argument --threshold: {args.threshold:g} is no error to fall below")
-    return args
+    return parser.parse_args(argv)
 
 
 def verdicts_of(path: Path, threshold: float) -> dict[str, str]:
     """Run name -> verdict, in the order of the file."""
     runs: dict[str, list[Row]] = {}
     try:
-        with path.open(encoding="utf-8", newline="") as file:
+        with path.open(encoding="utf-8-sig", newline="") as file:
             for row in csv.DictReader(file):
                 runs.setdefault(row["name"], []).append(row)
         verdicts = {name: verdict(rows, threshold) for name, rows in runs.items()}

@@ -1,4 +1,9 @@
-"""Errors that a person at the command line can act on."""
+"""Errors that a person at the command line can act on; the text of each fits on one line."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
 
 
 class UsageError(Exception):
@@ -7,3 +12,24 @@ class UsageError(Exception):
     The message is one line that says what is wrong and what to do. Scripts print it to stderr
     and exit with code 2; they show no traceback.
     """
+
+
+class OptionError(UsageError):
+    """A flag that cannot be obeyed: which one, what is wrong with it, and what would be right."""
+
+    def __init__(self, flag: str | None, problem: str, remedy: str):
+        self.flag = flag
+        self.problem = problem
+        self.remedy = remedy
+        subject = f"argument {flag}: " if flag else ""
+        super().__init__(" ".join(f"{subject}{problem}; {remedy}".split()))
+
+
+def did_you_mean(word: str, known: Iterable[object], otherwise: str, most: int = 1) -> str:
+    """Return a remedy for a word that is not known: the names most like it, else `otherwise`.
+
+    most: number of names to suggest; with more than one, they may be less like the word.
+    """
+    by_lower = {str(name).lower(): str(name) for name in known}
+    near = difflib.get_close_matches(word.lower(), by_lower, most, 0.6 if most == 1 else 0.5)
+    return f"did you mean {', '.join(by_lower[name] for name in near)}?" if near else otherwise

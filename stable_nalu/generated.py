@@ -5,21 +5,21 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from stable_nalu.batch.generated_files import batch_files
+from stable_nalu.batch.render import batch_files
 from stable_nalu.files import atomic_text_file
-from stable_nalu.options import flag_tables, layer_table
-from stable_nalu.reproduction import experiment_table
+from stable_nalu.options import documents
+from stable_nalu.reproduction import listing
 from stable_nalu.reproduction.page import headline
+from stable_nalu.script import ScriptParser
 
 GENERATED: dict[Path, Callable[[str], str]] = {
-    flag_tables.DOCUMENT: flag_tables.refreshed,
-    headline.README: lambda text: headline.refreshed(layer_table.refreshed(text)),
-    experiment_table.DOCUMENT: experiment_table.refreshed,
+    documents.FLAGS: documents.refreshed_flags,
+    headline.README: lambda text: headline.refreshed(documents.refreshed_layers(text)),
+    listing.DOCUMENT: listing.refreshed,
     **batch_files(),
 }
 """Path -> function from the file's present text to what it should be."""
@@ -34,7 +34,7 @@ def stale() -> dict[Path, str]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Rewrite stale files, or with --check name them; the result is the exit code."""
-    parser = argparse.ArgumentParser(prog="stable_nalu.generated", description=__doc__)
+    parser = ScriptParser(prog="stable_nalu.generated", description=__doc__)
     parser.add_argument("--check", action="store_true", help="change nothing, fail when stale")
     check = parser.parse_args(argv).check
     found = stale()

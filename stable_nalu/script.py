@@ -1,36 +1,159 @@
-"""What scripts share that are no training: errors of one line, and exit codes."""
+"""What all command lines share: one dialect, errors of one line, exit codes, times in words."""
+
+from __future__ import annotations
 
 import argparse
 import os
+import re
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import Any, NoReturn
 
-from .errors import UsageError
+from .errors import OptionError, UsageError, did_you_mean
 
 EXIT_USAGE = 2
 EXIT_DIVERGED = 3
 EXIT_REQUEUE = 75
-"""Stopped by SIGTERM with all states saved: submit the same command again, with --resume."""
+"""Stopped by SIGTERM with its state saved: batch systems put the job back into the queue."""
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 """As a shell reports of programs: stopped by Ctrl-C; left by its reader, as in `… | head`."""
 
+_WIDTH, _COLUMN = 98, 26
+_UNITS = ((86400 * 365, "years"), (86400, "days"), (3600, "h"), (60, "min"))
+
+
+class ScriptFormatter(argparse.RawDescriptionHelpFormatter):
+    """Format --help: descriptions as they are written, whatever the width of the terminal.
+
+    An action that has an attribute `heading` or `describe` says itself how it is shown.
+    """
+
+    def __init__(self, prog: str):
+        super().__init__(prog, max_help_position=_COLUMN, width=_WIDTH)
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        return getattr(action, "heading", None) or super()._format_action_invocation(action)
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        describe = getattr(action, "describe", None)
+        # argparse would read a per cent sign as the beginning of a placeholder.
+        return describe().replace("%", "%%") if describe else super()._get_help_string(action)
+
 
 class ScriptParser(argparse.ArgumentParser):
-    """Says what is wrong in one line; `--help` has the rest."""
+    """A command line in the dialect of this project.
+
+    An error is one line, `PROG: error: argument --flag: what is wrong; what would be right`, and
+    exit code 2. A flag cannot be abbreviated, nor repeated unless its action is `append` or has a
+    true attribute `repeatable`. A name that is not known gets the most similar one suggested.
+
+    refused: flags of the published scripts that are not accepted, and why.
+    stray: what to do about a word that belongs to no flag.
+    """
+
+    def __init__(
+        self,
+        *,
+        refused: Mapping[str, str] | None = None,
+        stray: str = "see --help",
+        **settings: Any,
+    ):
+        settings = {"formatter_class": ScriptFormatter} | settings
+        super().__init__(allow_abbrev=False, exit_on_error=False, **settings)
+        self._refused = dict(refused or {})
+        self._stray = stray
+        # The pattern of Python 3.11 takes -1e-3 for a flag.
+        self._negative_number_matcher = re.compile(r"-(\.?\d|inf|nan)")
+
+    def parse_args(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, args: Sequence[str] | None = None
+    ) -> argparse.Namespace:
+        """Read a command line; on --help or an error, say so and leave the process."""
+        try:
+            return self.read(sys.argv[1:] if args is None else args)
+        except UsageError as error:
+            self.refuse(error)
+
+    def read(self, words: Sequence[str]) -> argparse.Namespace:
+        """Read a command line, and raise UsageError for one that cannot be obeyed."""
+        if "--help" in words or "-h" in words:
+            self.print_help()
+            self.exit()
+        self._check_names(words)
+        try:
+            namespace, unread = self.parse_known_args(words)
+        except argparse.ArgumentError as error:
+            raise self._explained(error) from None
+        if unread:
+            raise OptionError(None, f"unexpected word {unread[0]!r}", self._stray)
+        return namespace
+
+    def refuse(self, error: UsageError) -> NoReturn:
+        """Print an error and leave the process with exit code 2."""
+        self.exit(EXIT_USAGE, f"{self.prog}: error: {error}\n")
 
     def error(self, message: str) -> NoReturn:
-        """Leave with exit code 2."""
-        self.exit(EXIT_USAGE, f"{self.prog}: error: {message}\n")
+        """Raise what argparse finds wrong with the command line as a whole."""
+        raise UsageError(f"{message}; see --help")
+
+    def _check_names(self, words: Sequence[str]) -> None:
+        seen: set[str] = set()
+        for word in words:
+            name = word.partition("=")[0]
+            if not name.startswith("--") or name == "--":
+                continue
+            action = self._option_string_actions.get(name)
+            if action is None:
+                raise self._unknown(name)
+            if action.dest in seen and not _repeatable(action):
+                remedy = "give it once" + (", with all values behind it" if _many(action) else "")
+                raise OptionError(action.option_strings[0], "given twice", remedy)
+            seen.add(action.dest)
+
+    def _unknown(self, name: str) -> OptionError:
+        if name in self._refused:
+            return OptionError(name, "not accepted", self._refused[name])
+        known = [n for n in self._option_string_actions if n.startswith("--")]
+        otherwise = "see --help for the flags of this script"
+        return OptionError(name, "there is no such flag", did_you_mean(name, known, otherwise))
+
+    def _explained(self, error: argparse.ArgumentError) -> OptionError:
+        """Return what argparse says of one argument as an error with a remedy."""
+        problem, _, remedy = str(error.message).partition("; ")
+        action = self._option_string_actions.get(str(error.argument_name))
+        if problem.startswith("expected") and action is not None:
+            placeholder = action.metavar or action.dest.upper()
+            return OptionError(
+                error.argument_name, "has no value", f"write {error.argument_name} {placeholder}"
+            )
+        return OptionError(error.argument_name, problem, remedy or "see --help")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            raise argparse.ArgumentError(action, unknown_choice(value, list(action.choices)))
+
+
+def unknown_choice(value: object, choices: Sequence[object]) -> str:
+    """Return what is wrong with a value that is no choice, and what would be right."""
+    listed = f"choose one of {', '.join(map(str, choices))}"
+    return f"{value!r} is not a choice; {did_you_mean(str(value), choices, listed)}"
+
+
+def _many(action: argparse.Action) -> bool:
+    return getattr(action, "many", action.nargs in ("+", "*"))
+
+
+def _repeatable(action: argparse.Action) -> bool:
+    return getattr(action, "repeatable", isinstance(action, argparse._AppendAction))
 
 
 def exit_code(program: str, body: Callable[[], int | None]) -> int:
-    """What `body` returns, or the exit code of the way in which it failed."""
+    """Return what `body` returns, or the exit code of the way in which it failed."""
     try:
         code = body() or 0
         sys.stdout.flush()
@@ -45,6 +168,14 @@ def exit_code(program: str, body: Callable[[], int | None]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_BROKEN_PIPE
     return code
+
+
+def duration(seconds: float) -> str:
+    """Return a time in its largest unit, such as `3 h`."""
+    for size, unit in _UNITS:
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds:.0f} s"
 
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -67,7 +198,7 @@ class Interruption:
         self._noted_at: float | None = None
         self._before: dict[int, Any] = {}
 
-    def __enter__(self) -> "Interruption":
+    def __enter__(self) -> Interruption:
         # Only the main thread may install handlers; elsewhere signals keep their effect.
         if threading.current_thread() is threading.main_thread():
             for number in STOP_SIGNALS:

@@ -4,7 +4,15 @@ import pytest
 
 from stable_nalu import generated
 from stable_nalu.layer import entries
-from stable_nalu.options.layer_table import BEGIN, END, option_words, refreshed, render_layer_table
+from stable_nalu.options.documents import (
+    LAYERS,
+    MARKS,
+    option_words,
+    refreshed_layers,
+    render_layer_table,
+)
+
+BEGIN, END = MARKS[LAYERS]
 
 
 def test_nothing_is_stale():
@@ -16,7 +24,7 @@ def test_nothing_is_stale():
 def stale_file(tmp_path, monkeypatch):
     path = tmp_path / "README.md"
     path.write_text(f"before\n{BEGIN}\nyesterday\n{END}\nafter\n", encoding="utf-8")
-    monkeypatch.setattr(generated, "GENERATED", {path: refreshed})
+    monkeypatch.setattr(generated, "GENERATED", {path: refreshed_layers})
     return path
 
 

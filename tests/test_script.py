@@ -45,7 +45,10 @@ def test_a_wrong_flag_is_one_line(capsys):
     with pytest.raises(SystemExit) as end:
         ScriptParser(prog="a.py").parse_args(["--what"])
     assert end.value.code == 2
-    assert capsys.readouterr().err == "a.py: error: unrecognized arguments: --what\n"
+    assert capsys.readouterr().err == (
+        "a.py: error: argument --what: there is no such flag; see --help for the flags of this "
+        "script\n"
+    )
 
 
 def test_a_reader_that_leaves_early_is_no_error(tmp_path):

@@ -6,28 +6,74 @@ import argparse
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 
-from stable_nalu.catalogue.expected import is_runnable
 from stable_nalu.catalogue.experiment import Model
-from stable_nalu.errors import UsageError
+from stable_nalu.catalogue.flags import seeds_text
+from stable_nalu.errors import OptionError
 from stable_nalu.machine import CHECKOUT, cores, tensorboard_root
-from stable_nalu.script import exit_code
+from stable_nalu.options.kinds import integer, seeds
+from stable_nalu.script import ScriptParser, exit_code
 
-from .arguments import parse, passed_on, seeds_of, site_of
 from .job_script import JOB_SCRIPTS, JobScript, find_job
 from .local import run_shards
-from .progress import State, count
 from .render import render_job
 from .shard import Shard, how_to_run, shards
-from .submit import submit
-from .work import pending, train_shard
+from .site import SCHEDULERS, Site, read_site, submit
+from .work import State, count, pending, train_shard
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Do what the command line asks for; the result is the exit code."""
-    arguments = parse(argv)
+    """Do what the command line asks for and return the exit code."""
+    arguments = _parser().parse_args(argv)
     return exit_code("batch.py", lambda: _list() if arguments.list else _run(arguments))
+
+
+def _parser() -> ScriptParser:
+    parser = ScriptParser(
+        prog="batch.py",
+        description="Train an experiment, or what is left of it, here or on a cluster.",
+        epilog="batch.py --list names all batch scripts.",
+    )
+    add = parser.add_argument
+    add("name", metavar="NAME", nargs="?", help="batch script, or key of an experiment")
+    add("first", nargs="?", type=integer(0).one, metavar="FIRST_SEED", help="first seed")
+    add("last", nargs="?", type=integer(0).one, metavar="LAST_SEED", help="last seed")
+    add("gpu", nargs="?", metavar="GPU", help="GPU that this machine's processes see")
+    add("--list", action="store_true", help="name all batch scripts and their models")
+    add = parser.add_argument_group("what to do").add_argument
+    add("--model", metavar="NAME", action="append", default=[], help="a model; repeatable")
+    add(
+        "--seeds",
+        type=seeds().several,
+        metavar="SEEDS",
+        help="seeds in place of first and last: 0-4,7",
+    )
+    add("--scheduler", choices=SCHEDULERS, help="who runs the shards (local)")
+    add("--resume", action="store_true", help="only shards with runs left to train")
+    add("--status", action="store_true", help="count runs by state, train nothing")
+    add("--dry-run", action="store_true", help="print every command, train nothing")
+    add(
+        "--max-iterations",
+        type=integer(0).one,
+        metavar="N",
+        help="train for less, or more; whole epochs where a script counts them",
+    )
+    add("--runs-per-task", type=integer(1).one, metavar="N", help="size of a shard (50 to 250)")
+    add("--jobs", type=integer(1).one, metavar="N", help="local processes at a time (cores)")
+    add("--task", type=integer(0).one, metavar="N", help="train shard N in this process")
+    add = parser.add_argument_group("site, over lfs_batch_jobs/site.toml").add_argument
+    add("--site", type=Path, metavar="FILE", help="another site file")
+    add("--partition", metavar="NAME", help="SLURM partition")
+    add("--queue", metavar="NAME", help="LSF queue")
+    add("--account", metavar="NAME", help="SLURM account, LSF project")
+    add("--module", metavar="NAME", action="append", dest="modules", help="module to load")
+    add("--setup", action="append", metavar="LINE", help="shell line before a job; repeatable")
+    add("--log-dir", metavar="DIR", help="folder of the output (logs)")
+    add("--python", metavar="PATH", help="interpreter of the jobs")
+    return parser
 
 
 def _list() -> int:
@@ -37,27 +83,46 @@ def _list() -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    if arguments.name is None:
+        problem = "no batch script or experiment is named"
+        raise OptionError("NAME", problem, "write one; --list names them all")
+    chosen_seeds = _seeds_of(arguments)
     script = find_job(arguments.name)
     models = script.chosen(arguments.model)
-    seeds = seeds_of(arguments)
-    everything = shards(models, seeds, arguments.runs_per_task)
+    everything = shards(models, chosen_seeds, arguments.runs_per_task)
     if arguments.task is not None:
         return _train(everything, arguments)
     if arguments.status:
-        return _status(script, models, seeds, arguments.max_iterations)
+        return _status(script, models, chosen_seeds, arguments.max_iterations)
     chosen = list(range(len(everything)))
     if arguments.resume:
-        chosen = [i for i in chosen if _has_work(everything[i], arguments.max_iterations)]
+        chosen = [i for i in chosen if pending(everything[i], arguments.max_iterations)]
     if not chosen:
         _say("nothing left to train")
         return 0
     if arguments.dry_run:
-        return _dry_run([everything[i] for i in chosen], arguments.max_iterations)
+        for i in chosen:
+            for command, _ in pending(everything[i], arguments.max_iterations):
+                _say(f"python3 {shlex.join(command.line)}")
+        return 0
     return _hand_over(script, everything, chosen, arguments)
 
 
+def _seeds_of(arguments: argparse.Namespace) -> list[int] | None:
+    """Return the seeds that are asked for; None means the published ones."""
+    first, last = arguments.first, arguments.last
+    if first is not None and last is None:
+        problem = f"{first} needs a last seed behind it"
+        raise OptionError("FIRST_SEED", problem, f"write {first} {first} for one seed, or 0 24")
+    if first is not None and first > last:
+        raise OptionError("FIRST_SEED", f"{first} {last} runs backwards", f"write {last} {first}")
+    if arguments.seeds is not None:
+        return sorted(arguments.seeds)
+    return None if first is None else list(range(first, last + 1))
+
+
 def _train(everything: Sequence[Shard], arguments: argparse.Namespace) -> int:
-    if not 0 <= arguments.task < len(everything):
+    if arguments.task >= len(everything):
         _say(f"there is no shard {arguments.task}, only {len(everything)}")
         return 0
     shard = everything[arguments.task]
@@ -65,23 +130,16 @@ def _train(everything: Sequence[Shard], arguments: argparse.Namespace) -> int:
     return train_shard(shard, arguments.max_iterations)
 
 
-def _has_work(shard: Shard, max_iterations: int | None) -> bool:
-    return is_runnable(shard.model) and bool(pending(shard, max_iterations))
-
-
 def _status(
     script: JobScript,
     models: Mapping[str, Model],
-    seeds: list[int] | None,
+    chosen_seeds: list[int] | None,
     max_iterations: int | None,
 ) -> int:
     total: Counter[State] = Counter()
     for name, model in models.items():
-        if not is_runnable(model):
-            _say(f"{name}: needs experiments/{model.script}.py, which is not there")
-            continue
         found: Counter[State] = Counter()
-        for shard in shards({name: model}, seeds, model.runs):
+        for shard in shards({name: model}, chosen_seeds, model.runs):
             extra = how_to_run(model, shard.variant, max_iterations)
             found += count(shard.expected(extra), tensorboard_root())
         _say(f"{name}: {_counts(found)}")
@@ -94,54 +152,64 @@ def _counts(found: Counter[State]) -> str:
     return ", ".join(f"{found[state]} {state.value}" for state in State)
 
 
-def _dry_run(chosen: Sequence[Shard], max_iterations: int | None) -> int:
-    for shard in chosen:
-        if is_runnable(shard.model):
-            commands = [command for command, _ in pending(shard, max_iterations)]
-        else:
-            commands = [shard.command()]
-        for command in commands:
-            _say(f"python3 {shlex.join(command.line)}")
-    return 0
-
-
 def _hand_over(
     script: JobScript,
     everything: Sequence[Shard],
     chosen: Sequence[int],
     arguments: argparse.Namespace,
 ) -> int:
-    site = site_of(arguments)
-    words = passed_on(arguments)
+    site = _site_of(arguments)
+    scheduler = arguments.scheduler or site.scheduler
+    words = _passed_on(arguments)
     logs = site.logs / script.name
     runs = sum(everything[i].runs for i in chosen)
-    if site.scheduler == "local":
-        _refuse_missing(everything[i].model for i in chosen)
+    if scheduler == "local":
         at_once = arguments.jobs or max(1, cores() // script.resources().cores)
         _say(f"{runs} runs in {len(chosen)} shards, {at_once} at a time; output in {logs}")
         names = {i: everything[i].name for i in chosen}
         return run_shards([script.name, *words], names, logs, processes=at_once, gpu=arguments.gpu)
-    try:
-        text = render_job(script.name, script.resources(), site, str(CHECKOUT), words, chosen)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    if site.scheduler == "print":
+    text = render_job(script.name, script.resources(), site, str(CHECKOUT), words, chosen)
+    if scheduler == "print":
         _say(text)
         for i in chosen:
             _say(f"# shard {i}: python3 {shlex.join(everything[i].command().line)}")
         return 0
-    _refuse_missing(everything[i].model for i in chosen)
     _say(f"{runs} runs in {len(chosen)} shards; output in {logs}")
-    _say(submit(site.scheduler, text, logs / f"{site.scheduler}.sh"))
+    _say(submit(scheduler, text, logs / f"{scheduler}.sh"))
     return 0
 
 
-def _refuse_missing(models: Iterable[Model]) -> None:
-    for model in models:
-        if not is_runnable(model):
-            raise UsageError(f"{model.key} needs experiments/{model.script}.py, which is not there")
+def _site_of(arguments: argparse.Namespace) -> Site:
+    """Return the site file with the flags laid over it.
+
+    --scheduler print leaves the scheduler of the file, whose options the printed job then has.
+    """
+    site = read_site(arguments.site)
+    names = ["partition", "queue", "account", "log_dir", "python", "modules", "setup"]
+    names += [] if arguments.scheduler == "print" else ["scheduler"]
+    values = {name: getattr(arguments, name) for name in names}
+    given = {n: tuple(v) if isinstance(v, list) else v for n, v in values.items() if v is not None}
+    return replace(site, **given)
+
+
+def _passed_on(arguments: argparse.Namespace) -> list[str]:
+    """Return the words that a job of this submission is told, to number its shards alike."""
+    words = [str(v) for v in (arguments.first, arguments.last) if v is not None]
+    words += ["--seeds", seeds_text(arguments.seeds)] if arguments.seeds else []
+    for model in arguments.model:
+        words += ["--model", model]
+    for flag, value in (
+        ("--max-iterations", arguments.max_iterations),
+        ("--runs-per-task", arguments.runs_per_task),
+    ):
+        words += [] if value is None else [flag, str(value)]
+    return words
 
 
 def _say(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

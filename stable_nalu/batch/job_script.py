@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from stable_nalu.catalogue.experiment import Experiment, Model, Resources, named
 from stable_nalu.catalogue.flags import words
 from stable_nalu.catalogue.index import EXPERIMENTS, find
-from stable_nalu.errors import UsageError
+from stable_nalu.errors import OptionError, UsageError, did_you_mean
 from stable_nalu.machine import CHECKOUT
 
 FOLDER = CHECKOUT / "lfs_batch_jobs"
@@ -62,10 +61,8 @@ class JobScript:
         for name in names or models:
             key = named(models, name)
             if key is None:
-                raise UsageError(
-                    f"argument --model: {self.name} has no model {name!r}; "
-                    f"choose from {', '.join(models)}"
-                )
+                remedy = f"{did_you_mean(name, models, '')} choose from {', '.join(models)}"
+                raise OptionError("--model", f"{self.name} has no model {name!r}", remedy)
             chosen[key] = models[key]
         return chosen
 
@@ -224,6 +221,5 @@ def find_job(name: str) -> JobScript:
         return JOB_SCRIPTS[stem]
     if stem in EXPERIMENTS:
         return JobScript(stem, (stem,))
-    near = difflib.get_close_matches(stem, [*JOB_SCRIPTS, *EXPERIMENTS], n=3, cutoff=0.5)
-    hint = f"did you mean {', '.join(near)}?" if near else "--list names them all"
+    hint = did_you_mean(stem, [*JOB_SCRIPTS, *EXPERIMENTS], "--list names them all", most=3)
     raise UsageError(f"there is no batch script and no experiment {name!r}; {hint}")

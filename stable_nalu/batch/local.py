@@ -1,4 +1,4 @@
-"""Shards on this machine: a process each, as many at a time as there are cores for."""
+"""Train shards on this machine: a process for each, as many at a time as there are cores for."""
 
 from __future__ import annotations
 
@@ -12,18 +12,15 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from stable_nalu.duration import duration
 from stable_nalu.errors import UsageError
 from stable_nalu.machine import CHECKOUT
-from stable_nalu.script import EXIT_INTERRUPTED
-
-from .work import EXIT_REQUEUE
+from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, duration
 
 _PAUSE = 0.05
 
 
 class _Stopped(BaseException):
-    """A signal asked the whole of it to stop."""
+    """Raised by a signal that asks all shards to stop."""
 
     def __init__(self, number: int):
         super().__init__()
@@ -38,10 +35,10 @@ def run_shards(
     processes: int,
     gpu: str | None = None,
 ) -> int:
-    """Run `batch.py WORDS --task N` for every N of `names`; 0 when all succeed.
+    """Run `batch.py WORDS --task N` for every N of `names`; return 0 when all succeed.
 
-    Output goes to `<logs>/task-<N>.out` and `.err`. A signal is passed on to all; what they save
-    is where the same command goes on.
+    Output goes to `<logs>/task-<N>.out` and `.err`. A signal is passed on to all shards; the same
+    command goes on where they saved their states.
     """
     try:
         logs.mkdir(parents=True, exist_ok=True)
@@ -76,7 +73,8 @@ def _start(words: Sequence[str], task: int, logs: Path, gpu: str | None) -> subp
     environment = {"OMP_NUM_THREADS": "1", **os.environ}
     if gpu is not None:
         environment["CUDA_VISIBLE_DEVICES"] = gpu
-    command = [sys.executable, "-u", "experiments/batch.py", *words, "--task", str(task)]
+    command = [sys.executable, "-u", "-m", "stable_nalu.batch.command", *words]
+    command += ["--task", str(task)]
     with (
         (logs / f"task-{task}.out").open("ab") as out,
         (logs / f"task-{task}.err").open("ab") as err,

@@ -1,26 +1,41 @@
-"""Job files: from an experiment, a site and the words of a command to text; nothing else.
+"""Job files: text from an experiment, a site and the words of a command, and nothing else.
 
-One text serves both batch systems: each reads its own header lines.
+One text serves both batch systems: each reads its own header lines. `batch_files` lists every
+file below `lfs_batch_jobs/` that is made so.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
 
 from stable_nalu.catalogue.experiment import Model, Resources
 from stable_nalu.catalogue.flags import seeds_text
+from stable_nalu.errors import UsageError
+from stable_nalu.script import EXIT_REQUEUE
 
-from .job_script import JobScript
+from .job_script import FOLDER, JOB_SCRIPTS, JobScript
 from .shard import shards
 from .site import Site
-from .work import EXIT_REQUEUE
 
 FIRST_LINES = (
     "#!/usr/bin/env bash\n# Generated from stable_nalu/catalogue; rewrite with `make generated`."
 )
 _WARNING_MINUTES = 2
+_BY_HAND = frozenset({"run.sh"})
+_EXECUTE_ALL = (
+    "simple_mul",
+    "function_task_static",
+    "function_task_static_mul_hidden_size",
+    "function_task_static_mul_input_size",
+    "function_task_static_mul_overlap",
+    "function_task_static_mul_range",
+    "function_task_static_mul_subset",
+)
+_SUMS = ("sequential_mnist_sum_long", "sequential_mnist_sum_reference")
 
 
 def render_published(script: JobScript) -> str:
@@ -138,9 +153,9 @@ def job_name(name: str) -> str:
 
 
 def _one_word(text: str) -> str:
-    """A value for a header line, where quotes would be part of it."""
+    """Return a value for a header line, where quotes would be part of it."""
     if not re.fullmatch(r"[\w.,:/+@-]+", text):
-        raise ValueError(f"{text!r} is not the name of a queue or an account")
+        raise UsageError(f"{text!r} is not the name of a queue or an account; it is one word")
     return text
 
 
@@ -177,3 +192,57 @@ def _find_root(depth: str) -> list[str]:
         f'  root="$(cd "$(dirname "$0")/{depth}" && pwd)"',
         "fi",
     ]
+
+
+def _execute_all() -> str:
+    return f"""{FIRST_LINES}
+#
+# The main experiments of arXiv:2001.05016, one after the other; arguments go to each of them.
+set -eu
+here="$(cd "$(dirname "$0")" && pwd)"
+for name in {" ".join(_EXECUTE_ALL)}; do
+  bash "$here/$name.sh" "$@"
+done
+"""
+
+
+def _export(script: str, names: tuple[str, ...]) -> str:
+    return f"""{FIRST_LINES}
+#
+# A table, results/<experiment>.csv, of the runs of each experiment; names as arguments, or all.
+set -eu
+cd "$(dirname "$0")/.."
+python="${{PYTHON:-python3}}"
+if [ -z "${{PYTHON:-}}" ] && [ -x .venv/bin/python ]; then
+  python=.venv/bin/python
+fi
+if [ "$#" -eq 0 ]; then
+  set -- {" ".join(names)}
+fi
+for name in "$@"; do
+  "$python" export/{script}.py \\
+    --tensorboard-dir "${{TENSORBOARD_DIR:-tensorboard}}/$name" --csv-out "results/$name.csv"
+done
+"""
+
+
+def batch_files() -> dict[Path, Callable[[str], str]]:
+    """Return every generated file with a function from its present text to what it should be."""
+
+    def published(script: JobScript, _text: str) -> str:
+        return render_published(script)
+
+    return {
+        **{script.path: partial(published, script) for script in JOB_SCRIPTS.values()},
+        FOLDER / "execute_all.sh": lambda _: _execute_all(),
+        FOLDER / "function_task_static_csv_metrics.sh": lambda _: _export(
+            "simple_function_static", _EXECUTE_ALL
+        ),
+        FOLDER / "sequential_mnist_csv_metrics.sh": lambda _: _export("sequential_mnist", _SUMS),
+    }
+
+
+def left_over() -> list[Path]:
+    """Return the scripts that nothing makes any more."""
+    known = {*batch_files(), *(FOLDER / name for name in _BY_HAND)}
+    return sorted(path for path in FOLDER.rglob("*.sh") if path not in known)

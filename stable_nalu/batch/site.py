@@ -1,24 +1,28 @@
-"""A site: what differs between the clusters that jobs are sent to, from a small file or flags."""
+"""A site: what differs between the clusters that jobs are sent to, and how jobs get there."""
 
 from __future__ import annotations
 
 import os
+import subprocess
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from stable_nalu.errors import UsageError
+from stable_nalu.errors import UsageError, did_you_mean
 from stable_nalu.machine import CHECKOUT
+from stable_nalu.script import unknown_choice
 
 from .job_script import FOLDER
 
 SITE_FILE = FOLDER / "site.toml"
+SCHEDULERS = ("local", "slurm", "lsf", "print")
 
 
 @dataclass(frozen=True)
 class Site:
-    """All of it optional.
+    """The entries of a site file, all of them optional.
 
     scheduler: used when the command names none. partition, queue: of SLURM, of LSF.
     account: SLURM's account, LSF's project. modules: loaded in a job. setup: lines of shell run
@@ -38,12 +42,12 @@ class Site:
 
     @property
     def logs(self) -> Path:
-        """The folder of the jobs' output."""
+        """Return the folder of the jobs' output."""
         return Path(self.log_dir).expanduser() if self.log_dir else CHECKOUT / "logs"
 
 
 def read_site(path: Path | None) -> Site:
-    """The site of a file; of `lfs_batch_jobs/site.toml`, if it is there, when None."""
+    """Return the site of a file; for None of `lfs_batch_jobs/site.toml`, if that is there."""
     named = path or (
         Path(os.environ["STABLE_NALU_SITE"]) if "STABLE_NALU_SITE" in os.environ else None
     )
@@ -51,27 +55,64 @@ def read_site(path: Path | None) -> Site:
         return Site()
     chosen = named or SITE_FILE
     try:
-        content = tomllib.loads(chosen.read_text(encoding="utf-8"))
+        content = tomllib.loads(chosen.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise UsageError(f"argument --site: cannot read {chosen}: {error.strerror}") from None
     except ValueError as error:
         raise UsageError(f"argument --site: {chosen}: {error}") from None
-    return replace(Site(), **_checked(content, chosen))
+    try:
+        return replace(Site(), **_checked(content))
+    except ValueError as error:
+        raise UsageError(f"argument --site: {chosen}: {error}") from None
 
 
-def _checked(content: dict[str, Any], path: Path) -> dict[str, Any]:
+def _checked(content: dict[str, Any]) -> dict[str, Any]:
     known = {field.name: field.default for field in fields(Site)}
     values: dict[str, Any] = {}
     for name, value in content.items():
         if name not in known:
-            raise UsageError(f"{path}: unknown entry {name!r}; known are {', '.join(known)}")
+            remedy = did_you_mean(name, known, f"known are {', '.join(known)}")
+            raise ValueError(f"unknown entry {name!r}; {remedy}")
         if isinstance(known[name], tuple):
             listed = [value] if isinstance(value, str) else value
             if not isinstance(listed, list) or not all(isinstance(v, str) for v in listed):
-                raise UsageError(f"{path}: {name} is a list of texts")
+                raise ValueError(f'{name} is a list of texts; write {name} = ["…"]')
             values[name] = tuple(listed)
         elif not isinstance(value, str):
-            raise UsageError(f"{path}: {name} is a text")
+            raise ValueError(f'{name} is a text; write {name} = "…"')
         else:
             values[name] = value
+    if values.get("scheduler", "local") not in SCHEDULERS:
+        raise ValueError(f"scheduler {unknown_choice(values['scheduler'], SCHEDULERS)}")
+    for option in values.get("options", ()):
+        if not option.startswith("-"):
+            raise ValueError(
+                f'options: {option!r} is no option of sbatch or bsub; write such as ["--qos=long"]'
+            )
     return values
+
+
+def submit(scheduler: str, text: str, path: Path) -> str:
+    """Keep the job file at `path`, submit it and return what the batch system says."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write the job file {path}: {error.strerror}") from None
+    if scheduler == "slurm":
+        return _call(["sbatch", str(path)], "")
+    # LSF reads the header lines of a job only from its standard input.
+    return _call(["bsub"], text)
+
+
+def _call(command: Sequence[str], text: str) -> str:
+    try:
+        done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        raise UsageError(
+            f"argument --scheduler: there is no {command[0]} here; "
+            "use --scheduler local, or print to see what would be submitted"
+        ) from None
+    if done.returncode != 0:
+        raise UsageError(f"{command[0]} failed: {done.stderr.strip() or done.stdout.strip()}")
+    return done.stdout.strip()

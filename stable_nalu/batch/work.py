@@ -1,30 +1,50 @@
-"""Train a shard: what is left of it, in as few commands as plan just that."""
+"""What is left of a shard, told from the folders of its runs, and the training of just that."""
 
 from __future__ import annotations
 
-from stable_nalu.catalogue.expected import ExpectedRun, covering, is_runnable
+import fcntl
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from pathlib import Path
+
+from stable_nalu.catalogue.expected import ExpectedRun, covering
 from stable_nalu.catalogue.experiment import Command
 from stable_nalu.catalogue.flags import merged
 from stable_nalu.errors import UsageError
-from stable_nalu.machine import tensorboard_root
+from stable_nalu.files import atomic_text_file
+from stable_nalu.machine import save_root, tensorboard_root
 from stable_nalu.options import SCRIPTS
-from stable_nalu.training.command import EXIT_DIVERGED
-from stable_nalu.training.plan.shell import EXIT_REQUEUE
+from stable_nalu.script import EXIT_DIVERGED
+from stable_nalu.training.saved.checkpoint import load_torch, model_file
 from stable_nalu.training.script import run_script
+from stable_nalu.writer.run_folder import LOCK_NAME, visible_entries
 
-from .progress import State, has_stale_checkpoint, mark_finished, state_of
 from .shard import Shard, how_to_run
 
-__all__ = ["EXIT_REQUEUE", "pending", "train_shard"]
+MARKER = ".finished.json"
+
+
+class State(Enum):
+    """What has become of one run; a failed one is begun, not finished, and no process trains it."""
+
+    DONE = "done"
+    RUNNING = "running"
+    FAILED = "failed"
+    MISSING = "missing"
 
 
 def pending(shard: Shard, max_iterations: int | None = None) -> list[tuple[Command, list[str]]]:
-    """Commands for the runs that are neither done nor running, with the names of their runs."""
+    """Return commands for runs that are neither done nor running, with the names of the runs."""
     return [(command, [run.name for run in runs]) for command, runs in _plan(shard, max_iterations)]
 
 
 def train_shard(shard: Shard, max_iterations: int | None = None) -> int:
-    """Train what is left of a shard; the exit code of the first command that fails, else 0."""
+    """Train what is left of a shard; return the exit code of the first command that fails, else 0.
+
+    The commands run in this process, which signals then reach.
+    """
     for command, runs in _plan(shard, max_iterations):
         code = run_script(command.script, command.words)
         if code not in (0, EXIT_DIVERGED):
@@ -33,18 +53,93 @@ def train_shard(shard: Shard, max_iterations: int | None = None) -> int:
     return 0
 
 
+def state_of(run: ExpectedRun, root: Path) -> State:
+    """Return the state of a run below the log root."""
+    folder = root / run.name
+    files = _event_files(folder)
+    if not files:
+        return State.MISSING
+    if _is_locked(folder / LOCK_NAME):
+        return State.RUNNING
+    return State.DONE if _finished(folder, files, run) else State.FAILED
+
+
+def count(runs: Iterable[ExpectedRun], root: Path) -> Counter[State]:
+    """Return how many runs are in each state."""
+    return Counter(state_of(run, root) for run in runs)
+
+
+def mark_finished(runs: Sequence[ExpectedRun], root: Path) -> None:
+    """Record that these runs have come to their end, even if they diverged."""
+    for run in runs:
+        folder = root / run.name
+        files = [entry.name for entry in visible_entries(folder)]
+        with atomic_text_file(folder / MARKER) as file:
+            json.dump({"event_files": files, "iterations": _length(run)}, file)
+
+
 def _plan(shard: Shard, max_iterations: int | None) -> list[tuple[Command, list[ExpectedRun]]]:
-    if not is_runnable(shard.model):
-        raise UsageError(f"{shard.name}: there is no experiments/{shard.model.script}.py")
     root = tensorboard_root()
     extra = how_to_run(shard.model, shard.variant, max_iterations)
     left = [
         run for run in shard.expected(extra) if state_of(run, root) in (State.MISSING, State.FAILED)
     ]
     names = {flag.name for flag in SCRIPTS[shard.model.script].flags}
-    stale = [run for run in left if "--resume" not in names or has_stale_checkpoint(run, root)]
+    stale = [run for run in left if "--resume" not in names or _has_stale_checkpoint(run, root)]
     others = [run for run in left if run not in stale]
     return [
         *covering(others, merged(extra, {"--resume": ()})),
         *covering(stale, merged(extra, {"--remove-existing-data": ()})),
     ]
+
+
+def _event_files(folder: Path) -> list[str]:
+    return [entry.name for entry in visible_entries(folder)] if folder.is_dir() else []
+
+
+def _saved_state(run: ExpectedRun) -> tuple[str, int] | None:
+    """Return the event file that a run's checkpoint belongs to, and the iteration it goes on at."""
+    path = model_file(save_root(), run.name)
+    if not path.exists():
+        return None
+    try:
+        checkpoint = load_torch(path)
+        return checkpoint["progress"]["event_file"], checkpoint["epoch"]
+    except (UsageError, KeyError):
+        return None
+
+
+def _has_stale_checkpoint(run: ExpectedRun, root: Path) -> bool:
+    """Return whether a run's checkpoint belongs to other events than those in its folder."""
+    saved = _saved_state(run)
+    return saved is not None and _event_files(root / run.name) != [saved[0]]
+
+
+def _length(run: ExpectedRun) -> int:
+    """Return the last iteration, or epoch, of a run."""
+    counted = [n for n in ("max_iterations", "max_epochs") if hasattr(run.config, n)]
+    return int(getattr(run.config, counted[0])) if counted else 0
+
+
+def _finished(folder: Path, files: list[str], run: ExpectedRun) -> bool:
+    """Return whether a run is marked as finished, or saved at its end.
+
+    A mark counts for the event file that it was made for: a run started anew has another.
+    """
+    try:
+        mark = json.loads((folder / MARKER).read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        saved = _saved_state(run)
+        return saved is not None and [saved[0]] == files and saved[1] > _length(run)
+    return mark["event_files"] == files and mark["iterations"] >= _length(run)
+
+
+def _is_locked(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False

@@ -4,12 +4,11 @@ A script's `ScriptSpec` reads command lines into plans of read-only configuratio
 runs and renders its help; `parse_leaf` reads a run name back.
 """
 
-from .config import Config, Plan
-from .errors import OptionError
-from .flag import Flag, FlagGroup
-from .flag_tables import render_flag_tables
+from stable_nalu.errors import OptionError
+
+from .flag import Config, Flag, FlagGroup
 from .run_name import parse_leaf
-from .script_spec import ScriptSpec
+from .script_spec import Plan, ScriptSpec
 from .scripts import SCRIPTS
 
 __all__ = [
@@ -21,5 +20,4 @@ __all__ = [
     "Plan",
     "ScriptSpec",
     "parse_leaf",
-    "render_flag_tables",
 ]

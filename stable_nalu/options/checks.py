@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .config import Config
-from .errors import OptionError
+from stable_nalu.errors import OptionError
+
+from .flag import Config
 from .flags_training import NPU_PENALTIES
-from .intervals import BATCH_NOISE, as_clause
-from .unit_names import activation_names, buildable_layers, cell_names, layers_of_pairs
+from .kinds import (
+    BATCH_NOISE,
+    activation_names,
+    as_clause,
+    buildable_layers,
+    cell_names,
+    layers_of_pairs,
+)
 
 Check = Callable[[Config], None]
 

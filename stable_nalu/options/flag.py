@@ -1,12 +1,17 @@
-"""A flag and a group of flags: everything that is known about an option, declared once."""
+"""A flag and a group of flags, declared once, and the configuration of one run that they make."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import argparse
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
+
+from stable_nalu.errors import OptionError
+from stable_nalu.script import unknown_choice
 
 INHERITED = "published run names of this script have no place for it"
+_LISTS_LAYERS = "--layer-type"
 
 
 @dataclass(frozen=True)
@@ -20,6 +25,17 @@ class Kind:
     metavar: str
     read_all: Callable[[list[str]], list[Any]]
 
+    def one(self, word: str) -> Any:
+        """Read one word as one value: a `type` for argparse."""
+        return self.several(word)[0]
+
+    def several(self, word: str) -> list[Any]:
+        """Read one word as several values: a `type` for argparse."""
+        try:
+            return self.read_all([word])
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
 
 @dataclass(frozen=True)
 class Flag:
@@ -32,6 +48,7 @@ class Flag:
     choices: allowed values, or a function that returns them.
     layer_option: name of the layer option that it sets.
     sweep: several values may be given; the command then plans several runs.
+    repeatable: the flag may be repeated, where all words behind it make one value.
     unnamed: why a run name does not hold it (needed where no name field does).
     result: whether it can change what a run computes or records.
     note: what the script at hand does with it, where that is not what the help says.
@@ -45,35 +62,107 @@ class Flag:
     aliases: tuple[str, ...] = ()
     layer_option: str | None = None
     sweep: bool = False
+    repeatable: bool = False
     unnamed: str | None = None
     result: bool = True
     note: str | None = None
 
     @property
     def dest(self) -> str:
-        """Attribute of the parsed configuration."""
+        """Return the attribute of the configuration that holds the flag's value."""
         return self.name.removeprefix("--").replace("-", "_")
 
     @property
     def is_switch(self) -> bool:
-        """Whether the flag takes no value."""
+        """Return whether the flag takes no value."""
         return self.kind is None
 
     @property
     def spellings(self) -> tuple[str, ...]:
-        """The flag's name and its aliases; `regularizer` is understood wherever `regualizer` is."""
+        """Return the name and its aliases, each `regualizer` also spelled `regularizer`."""
         names = (self.name, *self.aliases)
         return names + tuple(
             n.replace("regualizer", "regularizer") for n in names if "regualizer" in n
         )
 
+    @property
+    def default_text(self) -> str:
+        """Return the default as one would type it."""
+        if self.is_switch:
+            return "off"
+        default = self.default
+        if default is None:
+            return "none"
+        if isinstance(default, tuple):
+            return " ".join(map(str, cast("tuple[Any, ...]", default)))
+        return str(default).replace(" ", "")
+
     def allowed(self) -> tuple[Any, ...] | None:
-        """The choices, computed where they are a function."""
+        """Return the choices, computed where they are a function."""
         return self.choices() if callable(self.choices) else self.choices
 
     def but(self, **changes: Any) -> Flag:
-        """This flag with some properties changed, for a script that differs."""
+        """Return this flag with some properties changed, for a script that differs."""
         return replace(self, **changes)
+
+    def describe(self) -> str:
+        """Return the help sentence, what the script at hand does with it, choices and default."""
+        parts = [self.help]
+        if self.note:
+            parts.append(f"Here: {self.note}.")
+        if callable(self.choices) and self.name != _LISTS_LAYERS:
+            parts.append(f"One of those of {_LISTS_LAYERS}.")
+        elif self.choices is not None:
+            parts.append(f"One of {', '.join(map(str, self.allowed() or ()))}.")
+        parts.append(f"Default: {self.default_text}.")
+        return " ".join([*parts, *(["[sweep]"] if self.sweep else [])])
+
+    def read(self, words: list[str]) -> list[Any]:
+        """Return the values of the words behind one occurrence, or raise OptionError."""
+        if self.kind is None:
+            if words:
+                problem = f"takes no value, got {words[0]!r}"
+                raise OptionError(self.name, problem, "leave it out to switch it off")
+            return [True]
+        if not words and self.kind.metavar != "BOOL":
+            raise OptionError(self.name, "has no value", f"write {self.name} {self.kind.metavar}")
+        try:
+            values = self.kind.read_all(words)
+        except ValueError as error:
+            problem, _, remedy = str(error).partition("; ")
+            raise OptionError(self.name, problem, remedy) from None
+        allowed = self.allowed()
+        for value in values:
+            if allowed is not None and value not in allowed:
+                problem, _, remedy = unknown_choice(value, allowed).partition("; ")
+                raise OptionError(self.name, problem, remedy)
+        if len(values) > 1 and not self.sweep:
+            remedy = "runs of one command share it, start one command per value"
+            raise OptionError(self.name, f"takes one value, got {len(values)}", remedy)
+        return values
+
+
+class ReadFlag(argparse.Action):
+    """Reads the words behind a flag as the flag says, into a list of its values."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, flag: Flag):
+        super().__init__(option_strings, dest, nargs="*", default=argparse.SUPPRESS, help=flag.help)
+        self.flag = flag
+        self.many = flag.sweep
+        self.repeatable = flag.repeatable
+        self.heading = flag.name + ("" if flag.kind is None else f" {flag.kind.metavar}")
+        self.describe = flag.describe
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Add the values of one occurrence."""
+        before: list[Any] = getattr(namespace, self.dest, [])
+        setattr(namespace, self.dest, [*before, *self.flag.read(values)])
 
 
 @dataclass(frozen=True)
@@ -84,20 +173,86 @@ class FlagGroup:
     flags: tuple[Flag, ...] = field(default=())
 
     def without(self, *names: str) -> FlagGroup:
-        """The group less some flags; a name that it lacks is an error."""
-        missing = set(names) - {f.name for f in self.flags}
-        if missing:
-            raise KeyError(f"group {self.title!r} has no {', '.join(sorted(missing))}")
+        """Return the group less some flags; a name that it lacks is an error."""
+        self._require(set(names) - {f.name for f in self.flags})
         return FlagGroup(self.title, tuple(f for f in self.flags if f.name not in names))
 
     def only(self, *names: str) -> FlagGroup:
-        """Some flags of the group."""
+        """Return the group with some of its flags only; a name that it lacks is an error."""
         return self.without(*(f.name for f in self.flags if f.name not in names))
 
     def but(self, **changes: dict[str, Any]) -> FlagGroup:
-        """The group with properties of some flags changed: dest -> changes."""
-        unknown = set(changes) - {f.dest for f in self.flags}
-        if unknown:
-            raise KeyError(f"group {self.title!r} has no {', '.join(sorted(unknown))}")
+        """Return the group with properties of some flags changed: dest -> changes."""
+        self._require(set(changes) - {f.dest for f in self.flags})
         flags = tuple(f.but(**changes.get(f.dest, {})) for f in self.flags)
         return FlagGroup(self.title, flags)
+
+    def _require(self, missing: set[str]) -> None:
+        if missing:
+            raise KeyError(f"group {self.title!r} has no {', '.join(sorted(missing))}")
+
+
+class Config:
+    """The values of one run's flags as attributes: `config.layer_type`, `config.seed`.
+
+    A flag that the script does not take reads as what the script does instead, usually the flag's
+    default; `as_dict` lists the script's own flags only.
+    """
+
+    script: str
+
+    def __init__(
+        self,
+        script: str,
+        values: Mapping[str, Any],
+        typed: frozenset[str] = frozenset(),
+        fixed: Mapping[str, Any] | None = None,
+    ):
+        state = {**(fixed or {}), **values}
+        state |= {"script": script, "_own": tuple(values), "_typed": typed}
+        self.__dict__.update(state)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"{self.__dict__.get('script', 'a config')} has no option {name!r}")
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a config is read-only; use replace({name}=...)")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError("a config is read-only")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Config):
+            return NotImplemented
+        return self.script == other.script and self.as_dict() == other.as_dict()
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType] — values may be lists
+
+    def __repr__(self) -> str:
+        typed = ", ".join(f"{k}={v!r}" for k, v in self.as_dict().items() if k in self._typed)
+        return f"Config({self.script}: {typed})"
+
+    @property
+    def inputs(self) -> int:
+        """Return the number of elements of an input vector; the simple task has its own."""
+        from stable_nalu.dataset.simple_function import SIMPLE_INPUT_SIZE
+
+        return SIMPLE_INPUT_SIZE if self.simple else self.input_size
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the script's own flags and their values, in the order of declaration."""
+        return {name: self.__dict__[name] for name in self._own}
+
+    def is_typed(self, name: str) -> bool:
+        """Return whether the flag stood on the command line."""
+        return name in self._typed
+
+    def replace(self, **changes: Any) -> Config:
+        """Return a copy with some of the script's own flags changed, as if they had been typed."""
+        unknown = set(changes) - set(self._own)
+        if unknown:
+            raise AttributeError(f"{self.script} has no option {', '.join(sorted(unknown))}")
+        hidden = {"script", "_own", "_typed", *self._own}
+        fixed = {k: v for k, v in self.__dict__.items() if k not in hidden}
+        values = self.as_dict() | changes
+        return Config(self.script, values, self._typed | set(changes), fixed)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from .flag import INHERITED, Flag, FlagGroup
-from .intervals import noise_range
-from .kinds import integer, number, text
-from .unit_names import layer_names
+from .kinds import integer, layer_names, noise_range, number, text
 
 NAC_MUL = ("none", "normal", "safe", "max-safe", "mnac", "npu", "real-npu")
 NALU_MUL = ("normal", "safe", "trig", "max-safe", "mnac")

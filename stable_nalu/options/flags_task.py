@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from .flag import INHERITED, Flag, FlagGroup
-from .intervals import data_range, distribution
-from .kinds import integer, number, seeds, text
+from .kinds import data_range, distribution, integer, number, seeds, text
 
 STATIC_OPERATIONS = ("add", "sub", "mul", "div", "squared", "root")
 ALL_OPERATIONS = (*STATIC_OPERATIONS, "reciprocal")
@@ -81,6 +80,7 @@ TASK = FlagGroup(
             "Distribution of the inputs: uniform, benford, exponential SCALE, or truncated-normal "
             "MEAN STD TEST_MEAN TEST_STD; repeat the flag for several distributions.",
             sweep=True,
+            repeatable=True,
         ),
         Flag("--batch-size", integer(1), 128, "Number of examples in a training batch."),
         SEED,

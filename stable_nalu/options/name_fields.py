@@ -6,11 +6,11 @@ position. Optional fields stand at the end and vanish while their flags are at t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from string import Formatter
 
-from .config import Config
+from .flag import Config
 
 _COLLIDING = "safe and max-safe print the same letter"
 _RANGE = "only the first two parts are printed"
@@ -267,3 +267,22 @@ LAYER_OPTIONS_TRAILING = tuple(
         PRECISION,
     )
 )
+
+
+def format_leaf(
+    fields: Sequence[NameField],
+    config: Config,
+    defaults: Mapping[str, object],
+    separator: str,
+    *,
+    short: bool = False,
+) -> str:
+    """Join what the fields print.
+
+    short: without those fields behind the common ones that are at their defaults.
+    """
+    texts = (
+        f.prints(config, defaults, may_vanish=short and place > len(COMMON))
+        for place, f in enumerate(fields)
+    )
+    return separator.join(text for text in texts if text is not None)

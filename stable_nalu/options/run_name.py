@@ -1,38 +1,16 @@
-"""Run names: printing a configuration, and reading a printed name back into columns."""
+"""Read a run name of an arithmetic script back into columns."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
-
-from .config import Config
-from .name_fields import COMMON, NameField
 
 _NUMBER = r"-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
 _PAIR = re.compile(rf"({_NUMBER})-({_NUMBER})")
 _NESTED = re.compile(rf"\[({_NUMBER}), ({_NUMBER})\]-\[({_NUMBER}), ({_NUMBER})\]")
 _OPTIMIZERS = {"adam": "Adam", "sgd": "SGD"}
 Columns = dict[str, Any]
-
-
-def format_leaf(
-    fields: Sequence[NameField],
-    config: Config,
-    defaults: Mapping[str, object],
-    separator: str,
-    *,
-    short: bool = False,
-) -> str:
-    """Join what the fields print.
-
-    short: without those fields behind the common ones that are at their defaults.
-    """
-    texts = (
-        f.prints(config, defaults, may_vanish=short and place > len(COMMON))
-        for place, f in enumerate(fields)
-    )
-    return separator.join(text for text in texts if text is not None)
 
 
 def parse_leaf(leaf: str, *, union: str = "∪") -> Columns:

@@ -1,23 +1,29 @@
-"""A training script as data: its flags, their checks and the fields of its run names."""
+"""A training script as data: its flags, their checks, its run names and the runs of a command."""
 
 from __future__ import annotations
 
+import itertools
+import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NoReturn
+from textwrap import wrap
+from typing import Any, cast
 
-from .command_line import read_values
-from .config import Config, Plan
-from .errors import OptionError
-from .flag import Flag, FlagGroup
-from .help_text import format_help
-from .name_fields import NameField
-from .run_name import format_leaf
-from .sweep import describe, expand
+from stable_nalu.errors import OptionError, UsageError
+from stable_nalu.script import ScriptParser
+
+from .flag import Config, Flag, FlagGroup, ReadFlag
+from .name_fields import NameField, format_leaf
 
 _LONGEST_FOLDER = 255
+_RANGES = ("interpolation_range", "extrapolation_range")
+_WIDTH = 98
+_SWEEPS = (
+    "Flags marked [sweep] take several values; the command then trains every combination of them, "
+    "except that interpolation and extrapolation ranges are paired."
+)
 
 
 @dataclass(frozen=True)
@@ -46,49 +52,60 @@ class ScriptSpec:
 
     @cached_property
     def flags(self) -> tuple[Flag, ...]:
-        """All flags in the order of --help."""
+        """Return all flags in the order of --help."""
         return tuple(flag for group in self.groups for flag in group.flags)
 
     @cached_property
     def defaults(self) -> dict[str, Any]:
-        """Dest -> default."""
+        """Return the default of every flag by its dest."""
         return {flag.dest: flag.default for flag in self.flags}
 
+    @cached_property
+    def parser(self) -> ScriptParser:
+        """Return the command line of the script, built from its groups of flags."""
+        script = f"python3 {self.folder}/{self.name}.py"
+        *example, last = wrap(f"{script} {self.example}", _WIDTH - 6, break_on_hyphens=False)
+        lines = [*wrap(self.summary, _WIDTH), "", "example:"]
+        lines += [*(f"  {line} \\" for line in example), f"  {last}"]
+        lines += ["", *wrap(_SWEEPS, _WIDTH)] if self.trains else []
+        parser = ScriptParser(
+            prog=f"{self.name}.py",
+            usage=f"{script} [--flag VALUE ...]",
+            description="\n".join(lines),
+            refused=self.refused,
+            stray="every value follows a --flag",
+        )
+        for group in self.groups:
+            section = parser.add_argument_group(group.title)
+            for flag in group.flags:
+                section.add_argument(*flag.spellings, action=ReadFlag, flag=flag)
+        return parser
+
     def parse(self, argv: Sequence[str] | None = None) -> Plan:
-        """The plan of a command line; on --help or an error, say so and leave the process.
+        """Return the plan of a command line; on --help or an error, say so and leave the process.
 
-        An error is one line on stderr and exit status 2.
+        An error is one line on stderr and exit status 2. The runs of --dry-run are not looked at
+        yet: `Plan.names` goes through them one by one.
         """
-        words = sys.argv[1:] if argv is None else list(argv)
-        if "--help" in words or "-h" in words:
-            sys.stdout.write(self.format_help())
-            raise SystemExit(0)
         try:
-            return self.plan(words)
-        except OptionError as error:
-            self._leave(error)
-
-    def _leave(self, error: OptionError) -> NoReturn:
-        sys.stderr.write(f"{self.name}.py: error: {error}\n")
-        raise SystemExit(2)
+            plan = self._plan(sys.argv[1:] if argv is None else argv)
+            if not plan.dry_run:
+                _ = plan.configs
+        except UsageError as error:
+            self.parser.refuse(error)
+        return plan
 
     def plan(self, argv: Sequence[str]) -> Plan:
-        """The plan of a command line; raises OptionError."""
-        typed = read_values(self.flags, argv, self.refused.get)
-        fixed = {k: v for k, v in self.fixed.items() if k not in self.defaults}
-        configs = [
-            Config(self.name, _settle_device(values), frozenset(typed), fixed)
-            for values in expand(self.flags, typed)
-        ]
-        for config in configs:
-            for check in self.checks:
-                check(config)
-            self._check_length(config)
-        self._check_distinct(configs)
-        return Plan(configs, describe(self.flags, typed, len(configs)))
+        """Return the plan of a command line, all of whose runs can be run, or raise OptionError."""
+        plan = self._plan(argv)
+        _ = plan.configs
+        return plan
+
+    def _plan(self, argv: Sequence[str]) -> Plan:
+        return Plan(self, vars(self.parser.read(argv)))
 
     def leaf(self, config: Config) -> str:
-        """The run's own folder name.
+        """Return the run's own folder name.
 
         One that no file system holds leaves out those of its later fields that are at their
         defaults; what is left is a name of the first published code, which had no such fields.
@@ -99,11 +116,26 @@ class ScriptSpec:
         return format_leaf(self.name_fields, config, self.defaults, self.separator, short=True)
 
     def run_name(self, config: Config) -> str:
-        """The run's folder below the log root: prefix/leaf."""
+        """Return the run's folder below the log root: prefix/leaf."""
         return f"{config.name_prefix}/{self.leaf(config)}"
 
+    def argv_of(self, config: Config) -> list[str]:
+        """Return the words that repeat this run alone: the flags that were typed, each once."""
+        words: list[str] = []
+        for flag in self.flags:
+            if not config.is_typed(flag.dest):
+                continue
+            value = getattr(config, flag.dest)
+            if flag.is_switch:
+                words += [flag.name] if value else []
+            elif isinstance(value, tuple):
+                words += [flag.name, *map(str, cast("tuple[Any, ...]", value))]
+            else:
+                words += [flag.name, str(value)]
+        return words
+
     def layer_options(self, config: Config) -> dict[str, Any]:
-        """Layer option -> value, for those options that the script has a flag for."""
+        """Return the values of those layer options that the script has a flag for."""
         return {
             flag.layer_option: getattr(config, flag.dest)
             for flag in self.flags
@@ -112,17 +144,17 @@ class ScriptSpec:
 
     @cached_property
     def partly_named(self) -> dict[str, str]:
-        """Dest -> why the name does not always tell two of its values apart."""
+        """Return why a name does not tell all values apart, by the dest of each such flag."""
         return {dest: why for f in self.name_fields for dest, why in f.partial.items()}
 
     @cached_property
     def fully_named(self) -> frozenset[str]:
-        """Dests whose every value shows in the name."""
+        """Return the dests of the flags whose every value shows in the name."""
         shown = {dest for f in self.name_fields for dest in f.flags}
         return frozenset(shown - set(self.partly_named)) | {"name_prefix"}
 
     def unnamed(self, config: Config) -> dict[str, Any]:
-        """Values that can change results and that the run name does not fully hold.
+        """Return the values that can change results and that the run name does not fully hold.
 
         Two configurations of one name are the same run exactly when these are equal.
         """
@@ -132,41 +164,127 @@ class ScriptSpec:
             if flag.result and flag.dest not in self.fully_named
         }
 
-    def format_help(self) -> str:
-        """Text of --help."""
-        script = f"{self.folder}/{self.name}.py"
-        return format_help(script, self.summary, self.example, self.groups, trains=self.trains)
 
-    def _check_length(self, config: Config) -> None:
-        length = len(self.leaf(config).encode())
-        if length > _LONGEST_FOLDER:
-            raise OptionError(
-                None,
-                f"the run name of these flags has {length} characters, a file name holds "
-                f"{_LONGEST_FOLDER}",
-                "write the numbers with fewer digits",
-            )
+class Plan:
+    """The runs that one command asks for, in the order in which they are trained.
 
-    def _check_distinct(self, configs: Sequence[Config]) -> None:
-        seen: dict[str, Config] = {}
-        for config in configs:
-            name = self.run_name(config)
-            if name in seen:
-                self._refuse_duplicate(seen[name], config)
-            seen[name] = config
+    Interpolation and extrapolation ranges are paired and vary slowest; then every other flag with
+    several values, in order of declaration; the seed varies fastest.
+    """
 
-    def _refuse_duplicate(self, first: Config, second: Config) -> NoReturn:
-        for flag in self.flags:
-            one, other = (getattr(c, flag.dest) for c in (first, second))
-            if one != other:
-                raise OptionError(
-                    flag.name,
-                    f"{one} and {other} give two runs of the same name",
-                    "start one command a value, each with its own --name-prefix",
-                )
-        raise OptionError(None, "the same run is asked for twice", "give every value once")
+    def __init__(self, spec: ScriptSpec, typed: Mapping[str, list[Any]]):
+        self._spec = spec
+        self._typed = typed
+        values = {flag.dest: typed.get(flag.dest, [flag.default]) for flag in spec.flags}
+        for flag in spec.flags:
+            if flag.dest not in _RANGES:
+                _refuse_repeated(flag.name, values[flag.dest])
+        self._dests = list(values)
+        swept = [dest for dest in values if dest not in (*_RANGES, "seed")]
+        self._order = [*swept, *(["seed"] if "seed" in values else [])]
+        self._ranges = _pair_ranges(values)
+        self._values = [values[dest] for dest in self._order]
+
+    def __len__(self) -> int:
+        return len(self._ranges) * math.prod(map(len, self._values))
+
+    @property
+    def dry_run(self) -> bool:
+        """Return whether the command only asks for the names of its runs."""
+        return "dry_run" in self._typed
+
+    @cached_property
+    def configs(self) -> list[Config]:
+        """Return all runs; raise OptionError where one cannot be run."""
+        return [config for _, config in self._named()]
+
+    def names(self) -> Iterator[str]:
+        """Yield the name of each run as soon as the run is checked."""
+        return (name for name, _ in self._named())
+
+    @property
+    def description(self) -> str:
+        """Return how many runs there are and why, such as "225 runs = 25 seeds x 9 ranges"."""
+        if len(self) == 1:
+            return "1 run"
+        counts = ((flag, len(self._typed.get(flag.dest, ()))) for flag in self._spec.flags)
+        parts = [
+            f"{count} values of {flag.name}"
+            for flag, count in counts
+            if count > 1 and flag.dest not in (*_RANGES, "seed")
+        ]
+        if len(self._typed.get("seed", ())) > 1:
+            parts.insert(0, f"{len(self._typed['seed'])} seeds")
+        if len(self._ranges) > 1:
+            parts.append(f"{len(self._ranges)} ranges")
+        return f"{len(self)} runs = {' x '.join(parts)}"
+
+    def _unchecked(self) -> Iterator[Config]:
+        spec, typed = self._spec, frozenset(self._typed)
+        fixed = {k: v for k, v in spec.fixed.items() if k not in spec.defaults}
+        for pair in self._ranges:
+            for combination in itertools.product(*self._values):
+                chosen = pair | dict(zip(self._order, combination, strict=True))
+                # `--cuda false` is another way to write `--no-cuda`.
+                if chosen.get("cuda") is False:
+                    chosen["no_cuda"] = True
+                yield Config(spec.name, {dest: chosen[dest] for dest in self._dests}, typed, fixed)
+
+    def _named(self) -> Iterator[tuple[str, Config]]:
+        places: dict[str, int] = {}
+        for place, config in enumerate(self._unchecked()):
+            for check in self._spec.checks:
+                check(config)
+            name = self._spec.run_name(config)
+            _check_length(name)
+            if places.setdefault(name, place) != place:
+                first = next(itertools.islice(self._unchecked(), places[name], None))
+                raise _same_name(self._spec, first, config)
+            yield name, config
 
 
-def _settle_device(values: dict[str, Any]) -> dict[str, Any]:
-    """`--cuda false` is another way to write `--no-cuda`."""
-    return values | {"no_cuda": True} if values.get("cuda") is False else values
+def _pair_ranges(values: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
+    if _RANGES[0] not in values:
+        return [{}]
+    inter, extra = (values[dest] for dest in _RANGES)
+    if len(inter) != len(extra) and 1 not in (len(inter), len(extra)):
+        raise OptionError(
+            "--extrapolation-range",
+            f"{len(extra)} ranges cannot be paired with {len(inter)} interpolation ranges",
+            f"give {len(inter)}, or one for all",
+        )
+    count = max(len(inter), len(extra))
+    inter, extra = (v * count if len(v) == 1 else v for v in (inter, extra))
+    pairs = list(zip(inter, extra, strict=True))
+    _refuse_repeated("--interpolation-range", pairs)
+    return [dict(zip(_RANGES, pair, strict=True)) for pair in pairs]
+
+
+def _refuse_repeated(flag: str, values: Sequence[Any]) -> None:
+    seen: set[str] = set()
+    for value in values:
+        if repr(value) in seen:
+            shown = " with ".join(map(str, value)) if flag == "--interpolation-range" else value
+            raise OptionError(flag, f"{shown} is given twice", "give every value once")
+        seen.add(repr(value))
+
+
+def _check_length(name: str) -> None:
+    length = len(name.rpartition("/")[2].encode())
+    if length > _LONGEST_FOLDER:
+        raise OptionError(
+            None,
+            f"the run name of these flags has {length} characters, a file name holds "
+            f"{_LONGEST_FOLDER}",
+            "write the numbers with fewer digits",
+        )
+
+
+def _same_name(spec: ScriptSpec, first: Config, second: Config) -> OptionError:
+    values = ((flag, getattr(first, flag.dest), getattr(second, flag.dest)) for flag in spec.flags)
+    flag, one, other = next(found for found in values if found[1] != found[2])
+    return OptionError(
+        flag.name,
+        f"{one} and {other} give two runs of the same name",
+        "start one command per value, each with its own --name-prefix",
+    )

@@ -15,10 +15,8 @@ from .flags_images import (
 from .flags_model import LAYER_TYPE, NALU, NETWORK, WEIGHTS
 from .flags_task import CRITERION, SEED
 from .flags_training import ID, PENALTIES
-from .intervals import lengths
-from .kinds import digits, each_word, integer, text
+from .kinds import cell_names, digits, each_word, integer, lengths, text
 from .script_spec import ScriptSpec
-from .unit_names import cell_names
 
 RESNETS = ("resnet18", "resnet34", "resnet50", "resnet101", "resnet152")
 

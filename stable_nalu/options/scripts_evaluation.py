@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .config import Config
-from .errors import OptionError
-from .flag import Flag, FlagGroup
+from stable_nalu.errors import OptionError
+
+from .flag import Config, Flag, FlagGroup
 from .kinds import integer, number, text
 from .scripts import SINGLE_LAYER_BENCHMARK
 

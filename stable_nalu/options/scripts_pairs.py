@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from stable_nalu.errors import OptionError
+
 from . import checks
 from . import name_fields as nf
-from .config import Config
-from .errors import OptionError
-from .flag import INHERITED, FlagGroup
+from .flag import INHERITED, Config, FlagGroup
 from .flags_images import DATA_DIR, DATASET_WORKERS, EPOCH_FILES, MAX_EPOCHS, data_source
 from .flags_model import WEIGHTS
 from .flags_pairs import (

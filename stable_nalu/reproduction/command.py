@@ -7,17 +7,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from stable_nalu.batch.work import EXIT_REQUEUE
 from stable_nalu.catalogue.index import find
 from stable_nalu.errors import UsageError
 from stable_nalu.machine import cores
 from stable_nalu.options.kinds import seeds
-from stable_nalu.script import EXIT_INTERRUPTED, exit_code
+from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, exit_code
 
 from .listing import listing
 from .pipeline import Request, check, report, show_commands, train
 from .stored import DATA
-from .workspace import Workspace
+from .tables import Workspace
 
 EXIT_PARTLY = 1
 """A figure lacks the data that it is drawn from."""

@@ -37,7 +37,7 @@ class Comparison:
     """One published point and what the runs at hand give for it.
 
     of_seeds: the published counts, solved of all, of the same seeds where they are known.
-    summary: of these runs, by the columns of `statistics.summary`.
+    summary: the summary of these runs, by the columns of `statistics.summary`.
     """
 
     published: Published
@@ -48,27 +48,27 @@ class Comparison:
 
     @property
     def median(self) -> float:
-        """Median step solved at."""
+        """Return the median step solved at."""
         return self.summary["converged.at.median"]
 
     @property
     def mean(self) -> float:
-        """Mean step solved at."""
+        """Return the mean step solved at."""
         return self.summary["converged.at.mean"]
 
     @property
     def sparsity(self) -> float:
-        """Mean sparsity error."""
+        """Return the mean sparsity error."""
         return self.summary["sparse.error.mean"]
 
     @property
     def counts(self) -> tuple[int, int]:
-        """Published runs that were solved, of all that ours are compared with."""
+        """Return how many published runs were solved, and how many ours are compared with."""
         return self.of_seeds or (self.published.solved, self.published.runs)
 
     @property
     def overlap(self) -> bool:
-        """Whether the Wilson intervals of both success rates have a point in common."""
+        """Return whether the Wilson intervals of both success rates have a point in common."""
         from stable_nalu.statistics.intervals import wilson
 
         theirs = wilson(*self.counts)
@@ -77,16 +77,16 @@ class Comparison:
 
     @property
     def mean_overlap(self) -> bool | None:
-        """The same of the mean steps solved at; None where one has no interval."""
+        """Return the same for the mean steps solved at, or None where one has no interval."""
         return _overlap(self.published.mean, self.summary, "converged.at")
 
     @property
     def sparsity_overlap(self) -> bool | None:
-        """The same of the sparsity errors; where just a limit was published, whether it holds."""
+        """Return the same for the sparsity errors; a published limit is compared as a limit."""
         return _overlap(self.published.sparsity, self.summary, "sparse.error")
 
     def row(self) -> dict[str, Any]:
-        """Cells of the comparison table."""
+        """Return the cells of the comparison table."""
         known = self.published
         cells = (
             known.model,
@@ -108,13 +108,16 @@ class Comparison:
 
 
 def compare(points: Sequence[Published], runs: pd.DataFrame) -> list[Comparison]:
-    """Every published point that there are runs for. runs: one row a judged run."""
+    """Compare every published point that there are runs for.
+
+    runs: one row per judged run.
+    """
     found = [(point, runs_at(point, runs)) for point in points]
     return [comparison(point, chosen) for point, chosen in found if not chosen.empty]
 
 
 def runs_at(point: Published, runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs that a published point is to be compared with."""
+    """Return the runs that a published point is to be compared with."""
     chosen = runs.loc[(runs["model"] == point.model) & (runs["operation"] == point.operation)]
     if point.column and point.column in chosen.columns:
         at = [same_point(value, point.point) for value in chosen[point.column]]
@@ -123,16 +126,16 @@ def runs_at(point: Published, runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def comparison(point: Published, runs: pd.DataFrame) -> Comparison:
-    """A published point beside the runs for it."""
+    """Compare a published point with the runs for it."""
     of_seeds = _counts_of_seeds(point, runs)
     return Comparison(point, of_seeds, solved_of(runs), len(runs), summary_of(runs))
 
 
 def _counts_of_seeds(point: Published, runs: pd.DataFrame) -> tuple[int, int] | None:
-    """Published solved runs and runs of the seeds at hand, if some were left out.
+    """Return the published counts, solved and all, of the seeds at hand, if some are left out.
 
-    A few seeds, chosen perhaps for what is known of them, are no sample of all. None where the
-    papers' files do not tell what became of each seed.
+    A few seeds, chosen perhaps for what is known of them, are no sample of all. The result is None
+    where the papers' files do not tell what became of each seed.
     """
     seeds = frozenset(runs["seed"])
     for known in published_seeds(point.experiment):
@@ -143,12 +146,12 @@ def _counts_of_seeds(point: Published, runs: pd.DataFrame) -> tuple[int, int] | 
 
 
 def solved_of(runs: pd.DataFrame) -> int:
-    """How many of these runs are solved."""
+    """Return how many of these runs are solved."""
     return int(runs["solved"].to_numpy(bool).sum())
 
 
 def summary_of(runs: pd.DataFrame) -> dict[str, float]:
-    """The published estimates of some judged runs."""
+    """Return the estimates of some judged runs, made as the papers do."""
     from stable_nalu.statistics.summary import SOLVED, SPARSITY, STEP
 
     columns = (runs[SOLVED].astype(bool), runs[STEP].astype(float), runs[SPARSITY].astype(float))
@@ -159,7 +162,7 @@ def summary_of(runs: pd.DataFrame) -> dict[str, float]:
 def _summary(
     solved: tuple[bool, ...], steps: tuple[float, ...], sparsity: tuple[float, ...]
 ) -> dict[str, float]:
-    """Runs that several figures share are summarised once."""
+    """Return the summary; runs that several figures share are summarised once."""
     import numpy as np
 
     from stable_nalu.statistics.summary import summarize_group
@@ -180,7 +183,7 @@ def _overlap(theirs: Interval, ours: Mapping[str, float], measure: str) -> bool 
 
 
 def same_point(value: object, text: str) -> bool:
-    """Whether a cell is the published point: by number where both are, else by text.
+    """Return whether a cell is the published point: by number where both are numbers, else by text.
 
     A published two-part range is named by its ends alone.
     """
@@ -191,7 +194,7 @@ def same_point(value: object, text: str) -> bool:
 
 
 def as_text(comparisons: Sequence[Comparison]) -> str:
-    """The comparison as lines of aligned columns."""
+    """Return the comparison as lines of aligned columns."""
     rows = [[_shown(cell) for cell in comparison.row().values()] for comparison in comparisons]
     table = [list(COLUMNS), *rows]
     widths = [max(len(row[i]) for row in table) for i in range(len(COLUMNS))]

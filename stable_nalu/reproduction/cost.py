@@ -1,4 +1,4 @@
-"""What training cost: a line for every time that a reproduction trained, in `sessions.csv`."""
+"""The cost of training: a line in `sessions.csv` for every time that a reproduction trained."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from stable_nalu.writer.run_record import RunRecord
 class Session:
     """One time that runs of an experiment were trained, from start to end or interruption.
 
-    began: in UTC, tells sessions apart. runs, run_iterations: those that came to their end.
-    cpu_seconds: of all training processes together. processes: how many at a time, at most.
+    began: the time in UTC, which tells sessions apart.
+    runs, run_iterations: the runs that came to their end, and their iterations.
+    cpu_seconds: of all training processes together.
+    processes: how many trained at a time, at most.
     versions: of the packages, as text.
     """
 
@@ -34,14 +36,17 @@ class Session:
 
 
 class Stopwatch:
-    """Times the processes that this one starts and waits for."""
+    """A stopwatch of the processes that this one starts and waits for."""
 
     def __init__(self) -> None:
         self.began = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._wall, self._cpu = time.monotonic(), _cpu_of_children()
 
     def session(self, finished: Mapping[str, int], processes: int) -> Session:
-        """What was done since. finished: iterations of every run that came to its end."""
+        """Return what was done since the stopwatch was made.
+
+        finished: the iterations of every run that came to its end.
+        """
         origin = RunRecord.create("reproduce", {}, "")
         return Session(
             began=self.began,
@@ -61,7 +66,7 @@ def _cpu_of_children() -> float:
 
 
 def read_sessions(path: Path) -> list[Session]:
-    """All sessions of a file; none where there is no file."""
+    """Read all sessions of a file; there are none where there is no file."""
     if not path.exists():
         return []
     with path.open(encoding="utf-8", newline="") as file:
@@ -69,11 +74,10 @@ def read_sessions(path: Path) -> list[Session]:
 
 
 def add_sessions(path: Path, sessions: Iterable[Session]) -> None:
-    """Put sessions into a file, in order of time; one that is there already stays."""
+    """Add sessions to a file, in order of time; one that is there already stays."""
     every = {session.began: session for session in (*sessions, *read_sessions(path))}
     if not every:
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_text_file(path) as file:
         names = [field.name for field in fields(Session)]
         writer = csv.DictWriter(file, names, lineterminator="\n")

@@ -1,14 +1,17 @@
-"""The list of all experiments: where each is shown, how much it takes."""
+"""The list of all experiments: for the terminal, and as the tables of docs/experiments.md."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+from stable_nalu.batch.job_script import JOB_SCRIPTS
 from stable_nalu.catalogue.expected import is_runnable
 from stable_nalu.catalogue.experiment import Experiment
 from stable_nalu.catalogue.index import EXPERIMENTS
-from stable_nalu.duration import duration
+from stable_nalu.machine import CHECKOUT
 from stable_nalu.papers import STUDIES
+from stable_nalu.script import duration
 
 from .stored import DATA, path_of
 
@@ -20,12 +23,17 @@ RATES = {
     "sequential_svhn": 3.0,
 }
 RATE_OF_SINGLE_MODULES = 100_000.0
-"""Iterations a second and core, all runs of a stack counted: rough, for usual shards. Image
+"""Iterations per second and core, all runs of a stack counted: rough, for usual shards. Image
 networks train alone, and much faster on a GPU."""
+
+DOCUMENT = CHECKOUT / "docs" / "experiments.md"
+BEGIN = "<!-- Generated from stable_nalu/catalogue; rewrite with `make generated`. -->"
+END = "<!-- End of the generated tables. -->"
+UNSHOWN = "Runs that no figure shows"
 
 
 def seconds_here(experiment: Experiment, cores: int) -> float | None:
-    """Estimated time on this machine; None where a training script is missing."""
+    """Return the estimated time on so many cores; None where a training script is missing."""
     if not all(is_runnable(model) for model in experiment.models):
         return None
     return sum(
@@ -35,9 +43,9 @@ def seconds_here(experiment: Experiment, cores: int) -> float | None:
 
 
 def listing(cores: int, data: Path = DATA) -> str:
-    """Every experiment under the papers that show it, then those that no paper shows.
+    """Return every experiment under the papers that show it, then those that no paper shows.
 
-    data: folder of kept results.
+    data: the folder of kept results.
     """
     lines: list[str] = []
     for paper in STUDIES:
@@ -47,7 +55,7 @@ def listing(cores: int, data: Path = DATA) -> str:
             if numbers:
                 lines += _lines(experiment, ", ".join(numbers), cores, data)
         lines.append("")
-    lines.append("Runs that no figure shows")
+    lines.append(UNSHOWN)
     for experiment in EXPERIMENTS.values():
         if not experiment.shown:
             lines += _lines(experiment, "", cores, data)
@@ -59,15 +67,66 @@ def _lines(experiment: Experiment, numbers: str, cores: int, data: Path) -> list
     head = f"  {experiment.key}\n      {place}{experiment.title}"
     if not experiment.models:
         return [f"{head}\n      {experiment.note}"]
-    each = sorted({m.length(variant) for m in experiment.models for variant in m.variants})
-    lengths = f"{each[0]:,}" if len(each) == 1 else f"{each[0]:,} to {each[-1]:,}"
     keys = ", ".join(model.key for model in experiment.models)
     seconds = seconds_here(experiment, cores)
     time = "not runnable" if seconds is None else duration(seconds)
-    told = f"{head}\n      {experiment.runs} runs x {lengths} iterations, {time}; models {keys}"
+    size = f"{experiment.runs} runs x {_lengths(experiment)} iterations"
+    told = f"{head}\n      {size}, {time}; models {keys}"
     path = path_of(experiment.key, data)
     if not path.exists():
         return [told]
     with path.open(encoding="utf-8") as file:
         kept = sum(1 for _ in file) - 1
     return [f"{told}\n      kept results of {kept} runs: {path}"]
+
+
+def _lengths(experiment: Experiment) -> str:
+    """Return `50,000`, or the shortest and the longest of the runs as `50,000 to 100,000`."""
+    each = sorted({m.length(variant) for m in experiment.models for variant in m.variants})
+    return " to ".join(f"{length:,}" for length in dict.fromkeys((each[0], each[-1])))
+
+
+def refreshed(document: str) -> str:
+    """Return the document with its generated part rendered anew."""
+    head, rest = document.split(BEGIN, 1)
+    tail = rest.split(END, 1)[1]
+    return f"{head}{BEGIN}\n\n{render_experiment_tables()}\n{END}{tail}"
+
+
+def render_experiment_tables() -> str:
+    """Render a section per paper with a row per figure, then the runs that no figure shows."""
+    lines: list[str] = []
+    for paper in STUDIES:
+        places = [
+            (shown.number, experiment)
+            for experiment in EXPERIMENTS.values()
+            for shown in experiment.shown
+            if shown.paper == paper
+        ]
+        reference = re.sub(r"arXiv:(\S+)", r"[arXiv:\1](https://arxiv.org/abs/\1)", paper.reference)
+        lines += [f"## {paper.title} ({reference})", "", *_head("in the paper")]
+        lines += [_row(place, experiment) for place, experiment in sorted(places, key=_order)]
+        lines.append("")
+    lines += [f"## {UNSHOWN}", "", *_head("")]
+    lines += [_row("", e) for e in EXPERIMENTS.values() if not e.shown]
+    return "\n".join([*lines, ""])
+
+
+def _head(place: str) -> list[str]:
+    names = (place, "what", "key", "runs × iterations", "batch script")
+    return [f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
+
+
+def _order(item: tuple[str, Experiment]) -> tuple[str, int, str]:
+    """Return the sort key of a place: numbered tables, then numbered figures, then the rest."""
+    place = item[0]
+    number = re.match(r"(Table|Figure) (\d+)", place)
+    return (number[1], int(number[2]), place) if number else ("~", 0, place)
+
+
+def _row(place: str, experiment: Experiment) -> str:
+    names = [s.name for s in JOB_SCRIPTS.values() if experiment.key in s.experiments]
+    links = (f"[{name.rsplit('/', 1)[-1]}](../lfs_batch_jobs/{name}.sh)" for name in names)
+    size = f"{experiment.runs:,} × {_lengths(experiment)}" if experiment.models else "none"
+    cells = (place, experiment.title, f"`{experiment.key}`", size, ", ".join(links) or "–")
+    return f"| {' | '.join(cells)} |"

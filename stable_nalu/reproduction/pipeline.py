@@ -21,11 +21,19 @@ from stable_nalu.errors import UsageError
 
 from .compare import as_text, compare
 from .cost import Stopwatch, add_sessions, read_sessions
-from .exporters import exporter_of
-from .other_tables import other_tables
 from .stored import keep, path_of
-from .tables import JUDGED, export, judge, runs_of, summarise, tables_of, write_benchmark_thresholds
-from .workspace import Workspace
+from .tables import (
+    JUDGED,
+    Workspace,
+    export,
+    exporter_of,
+    judge,
+    other_tables,
+    runs_of,
+    summarise,
+    tables_of,
+    write_benchmark_thresholds,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,8 +41,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Request:
-    """What to reproduce. seeds: the published ones when None. processes: training at a time.
+    """What to reproduce, and how.
 
+    seeds: None means the published ones.
+    processes: how many train at a time.
     formats: of the figures.
     """
 
@@ -47,7 +57,7 @@ class Request:
 
     @property
     def words(self) -> list[str]:
-        """What tells a training process which shards there are."""
+        """Return the words that tell a training process which shards there are."""
         words = [EXPERIMENT + self.experiment.key]
         if self.seeds is not None:
             words += ["--seeds", seeds_text(self.seeds)]
@@ -59,18 +69,18 @@ class Request:
 
     @property
     def sessions(self) -> Path:
-        """What its training has cost so far."""
+        """Return the file of what its training has cost so far."""
         return self.space.logs / self.experiment.key / "sessions.csv"
 
     def shards(self) -> dict[int, Shard]:
-        """Shards with runs left to train, by their number."""
+        """Return the shards with runs left to train, by their number."""
         every = shards({model.key: model for model in self.models}, self.seeds)
         maximum = self.space.max_iterations
         return {i: shard for i, shard in enumerate(every) if pending(shard, maximum)}
 
 
 def check(request: Request) -> None:
-    """Refuse what cannot be trained."""
+    """Raise UsageError for a model that cannot be trained."""
     for model in request.models:
         if not is_runnable(model):
             raise UsageError(f"{model.key} needs experiments/{model.script}.py, which is not there")
@@ -93,7 +103,7 @@ def show_commands(request: Request) -> None:
 
 
 def train(request: Request) -> int:
-    """Train what is not trained yet; the exit code."""
+    """Train what is not trained yet, and return the exit code."""
     left = request.shards()
     if not left:
         _say("all runs are trained" if request.models else request.experiment.note)
@@ -110,7 +120,7 @@ def train(request: Request) -> int:
 
 
 def _unfinished(left: Iterable[Shard], request: Request) -> dict[str, int]:
-    """Runs with something left to train, and their iterations."""
+    """Return the runs with something left to train, and their iterations."""
     maximum = request.space.max_iterations
     names = {name for shard in left for _, found in pending(shard, maximum) for name in found}
     every = expected_of(request)
@@ -122,17 +132,19 @@ def _iterations(run: ExpectedRun) -> int:
 
 
 def expected_of(request: Request) -> list[ExpectedRun]:
-    """Every run that was asked for."""
+    """Return every run that was asked for."""
     maximum = request.space.max_iterations
     return [run for model in request.models for run in runs_of(model, request.seeds, maximum)]
 
 
 def report(request: Request, data: Path | None = None) -> bool:
-    """Export, summarise, plot and compare; whether all figures could be drawn.
+    """Export, draw, summarise and compare; return whether all figures could be drawn.
 
     data: where to keep the outcome of every run, if anywhere.
     """
     experiment, space = request.experiment, request.space
+    if request.models:
+        _say("exporting the runs")
     for path in export(request.models, space):
         _say(f"table {path}")
     if experiment.criterion == "benchmark":
@@ -142,7 +154,7 @@ def report(request: Request, data: Path | None = None) -> bool:
             table.write()
         else:
             _say(f"no saved model {table.source}")
-    complete = _plot(request)
+    complete = _draw(request)
     if experiment.criterion.startswith(JUDGED) and request.models:
         runs = _judge(request)
         if data is not None:
@@ -155,11 +167,11 @@ def report(request: Request, data: Path | None = None) -> bool:
 
 
 def _judge(request: Request) -> pd.DataFrame:
-    """Which runs solved their task, in summary and beside the published numbers."""
+    """Summarise which runs solved their task, and compare them with the published numbers."""
     experiment, space = request.experiment, request.space
+    _say("judging and summarising the runs")
     runs = judge(experiment, request.models, space, request.seeds, _say)
-    summarise(experiment, runs, space)
-    _say(f"summary {space.summaries / experiment.key}.csv")
+    _say(f"summary {summarise(experiment, runs, space)}")
     found = compare(published(experiment.key), runs)
     if not found:
         _say("no published number to compare with")
@@ -174,8 +186,8 @@ def _judge(request: Request) -> pd.DataFrame:
     return runs
 
 
-def _plot(request: Request) -> bool:
-    """Draw the figures of the experiment; whether there was data for each of them."""
+def _draw(request: Request) -> bool:
+    """Draw the figures of the experiment; return whether there was data for each of them."""
     from stable_nalu.figures.entries import all_entries
     from stable_nalu.figures.product import Context
     from stable_nalu.figures.render import Output, render
@@ -186,6 +198,7 @@ def _plot(request: Request) -> bool:
     for key in request.experiment.figure_keys:
         if key not in entries:
             continue
+        _say(f"drawing figure {key}")
         entry = entries[key]
         source = Source(space.csv, entry.folders)
         output = Output(space.figures, request.formats)

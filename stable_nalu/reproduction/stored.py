@@ -1,4 +1,4 @@
-"""Compact results that are kept: `<key>.csv`, one row a run, enough to make every number anew."""
+"""Compact results that are kept: `<key>.csv`, one row per run, from which every number follows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stable_nalu.batch.progress import State, state_of
+from stable_nalu.batch.work import State, state_of
 from stable_nalu.catalogue.expected import ExpectedRun
 from stable_nalu.catalogue.experiment import Experiment, Model
 from stable_nalu.catalogue.index import EXPERIMENTS
@@ -30,24 +30,24 @@ OUTCOME = (
     TEST_ERROR,
     "diverged",
 )
-"""Columns behind those that tell runs apart, named as the statistics library does."""
+"""Columns behind those that tell runs apart, with the names that `statistics` uses."""
 
 _ROUNDED = ("sparse.error.max", TEST_ERROR)
 _DIGITS = 7
 
 
 def path_of(key: str, data: Path = DATA) -> Path:
-    """The runs of an experiment."""
+    """Return the file of the kept runs of an experiment."""
     return data / f"{key}.csv"
 
 
 def cost_of(key: str, data: Path = DATA) -> Path:
-    """What they cost."""
+    """Return the file of what they cost."""
     return data / "cost" / f"{key}.csv"
 
 
 def stored_keys(data: Path = DATA) -> list[str]:
-    """Experiments with kept results, in the order of the catalogue."""
+    """Return the keys of experiments with kept results, in the order of the catalogue."""
     return [key for key in EXPERIMENTS if path_of(key, data).exists()]
 
 
@@ -58,10 +58,10 @@ def keep(
     sessions: Iterable[Session],
     data: Path = DATA,
 ) -> pd.DataFrame:
-    """Add the finished runs of a reproduction to what is kept of it; what is kept then.
+    """Add the finished runs of a reproduction to what is kept of it, and return what is kept then.
 
-    judged: one row a run, `name` without the experiment's prefix. expected: the same runs, as
-    planned, below the present log folder.
+    judged: one row per run, `name` without the prefix of the experiment.
+    expected: the same runs, as planned, below the present log folder.
     """
     import pandas as pd
 
@@ -71,7 +71,7 @@ def keep(
 def add(
     experiment: Experiment, new: pd.DataFrame, sessions: Iterable[Session], data: Path = DATA
 ) -> pd.DataFrame:
-    """Write rows of runs to what is kept; a run that is there already is replaced."""
+    """Add rows of runs to what is kept; a run that is there already is replaced."""
     import pandas as pd
 
     from stable_nalu.statistics.table import write_plain_frame
@@ -92,7 +92,7 @@ def add(
 
 @functools.cache
 def point_columns(key: str) -> tuple[str, ...]:
-    """Columns that tell the points of a model apart: of run names, by what the catalogue plans."""
+    """Return the columns of run names that tell the points of a model apart, as planned."""
     from stable_nalu.statistics.names import expand_names
 
     experiment = EXPERIMENTS[key]
@@ -108,12 +108,12 @@ def point_columns(key: str) -> tuple[str, ...]:
 
 
 def identifying(key: str) -> list[str]:
-    """Columns that tell the kept runs of an experiment apart."""
+    """Return the columns that tell the kept runs of an experiment apart."""
     return ["model", *point_columns(key), "seed"]
 
 
 def read(key: str, data: Path = DATA) -> pd.DataFrame:
-    """The kept runs of an experiment, one a row."""
+    """Read the kept runs of an experiment, one per row."""
     from stable_nalu.statistics.table import read_table, require
 
     path = path_of(key, data)
@@ -123,14 +123,14 @@ def read(key: str, data: Path = DATA) -> pd.DataFrame:
 
 
 def cut_short(model: Model, runs: pd.DataFrame) -> str:
-    """`2,000 of 50,000`, where the kept runs of a model have fewer iterations than published."""
+    """Return `2,000 of 50,000` where the kept runs of a model are shorter than published."""
     whole = max(model.length(variant) for variant in model.variants)
     kept = runs.loc[runs["model"] == model.key, "iterations"].tolist()
     return f"{max(kept):,} of {whole:,}" if kept and max(kept) < whole else ""
 
 
 def sessions_of(key: str, data: Path = DATA) -> list[Session]:
-    """When and where the kept runs were trained, as far as under this key."""
+    """Read when and where the kept runs were trained, as far as under this key."""
     return read_sessions(cost_of(key, data))
 
 
@@ -151,7 +151,7 @@ def _rows(judged: pd.DataFrame, expected: Iterable[ExpectedRun]) -> list[dict[st
 
 
 def compact(row: dict[Any, Any]) -> dict[str, Any]:
-    """A judged run with errors in few digits, on the same side of its threshold."""
+    """Return a judged run with errors in few digits, on the same side of its threshold."""
     short = {name: _rounded(row[name]) for name in _ROUNDED}
     if not _same_side(short[TEST_ERROR], row[TEST_ERROR], row["threshold"]):
         short[TEST_ERROR] = row[TEST_ERROR]
@@ -167,7 +167,7 @@ def _same_side(one: float, other: float, threshold: float) -> bool:
 
 
 def _in_order(experiment: Experiment, table: pd.DataFrame) -> pd.DataFrame:
-    """By model as in the catalogue, then as the runs came, seeds ascending."""
+    """Sort by model as in the catalogue, then as the runs came, seeds ascending."""
     models = [model.key for model in experiment.models]
     points = list(point_columns(experiment.key))
     place = table.groupby(points, sort=False, dropna=False).ngroup()
@@ -177,7 +177,7 @@ def _in_order(experiment: Experiment, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _whole(value: object) -> object:
-    """A cell as text, a whole number without a point."""
+    """Return a cell, a whole number as text without a point."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     return value

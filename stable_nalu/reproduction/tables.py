@@ -1,33 +1,125 @@
-"""Exported tables of an experiment and the outcome of each of its runs."""
+"""The folders of a reproduction, and the tables in them: exported, judged, summarised."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stable_nalu.batch.shard import how_to_run
 from stable_nalu.catalogue.expected import ExpectedRun, expected_runs
 from stable_nalu.catalogue.experiment import Experiment, Model
-from stable_nalu.machine import CHECKOUT
-from stable_nalu.reader.export import export_csv, open_reader
-
-from .exporters import exporter_of
-from .workspace import Workspace
+from stable_nalu.catalogue.flags import words
+from stable_nalu.machine import granted_cores
+from stable_nalu.reader import TensorboardMetricReader
+from stable_nalu.reader.export import ArithmeticMatcher, export_csv, open_reader, sequence_reader
+from stable_nalu.reader.two_digits import TensorboardMetricTwoDigitMNISTReader
+from stable_nalu.training.saved.checkpoint import model_file
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_WINDOWS = {"function_task_static_mul_input_size": 15000}
-_SETUPS = (CHECKOUT / "exp_setups.csv", CHECKOUT / "function_task_static_mse_expectation.csv")
-FLAT_THRESHOLD = 1e-5
 JUDGED = ("flat", "distributions", "arithmetic", "ranges", "benchmark", "zero.range")
 """Kinds of criterion that can be applied to runs of the arithmetic scripts."""
 
+FLAT_THRESHOLD = 1e-5
+_WINDOWS = {"function_task_static_mul_input_size": 15000}
+"""Experiment -> how many last rows its runs are judged in, where that is not 5000."""
+
+_PAIRS = ("two_digit_mnist", "ST_mnist_labels")
+_SEQUENCES = ("sequential_mnist", "sequential_svhn")
+_SWEEP = "export/single_layer_task/benchmark/pretrained_model_prediction_sweep.py"
+_SMALL_DIVISORS = "export/single_layer_task/generate_divBy0_extrap_thresholds.py"
+_SURFACES = {
+    "NMU": ("mul-nmu", 0),
+    "ReLU-h1": ("mul-ReLU-h1", 0),
+    "ReLU-h100": ("mul-ReLU-h100", 8),
+}
+"""Model whose predictions are shown -> name of its table, and the seed that the paper chose."""
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """The folders below `out`; a shortened reproduction has a set of its own."""
+
+    out: Path
+    max_iterations: int | None = None
+
+    def _folder(self, name: str) -> Path:
+        short = "" if self.max_iterations is None else f"iterations-{self.max_iterations}"
+        return self.out.absolute() / short / name
+
+    @property
+    def tensorboard(self) -> Path:
+        """Return the folder of run folders."""
+        return self._folder("tensorboard")
+
+    @property
+    def save(self) -> Path:
+        """Return the folder of models and checkpoints."""
+        return self._folder("save")
+
+    @property
+    def csv(self) -> Path:
+        """Return the folder of exported tables."""
+        return self._folder("csv")
+
+    @property
+    def figures(self) -> Path:
+        """Return the folder of figures and their side files."""
+        return self._folder("figures")
+
+    @property
+    def summaries(self) -> Path:
+        """Return the folder of summaries and comparisons."""
+        return self._folder("summary")
+
+    @property
+    def logs(self) -> Path:
+        """Return the folder of what training processes print."""
+        return self._folder("logs")
+
+    def use(self) -> None:
+        """Let this process and those it starts log and save here."""
+        os.environ["TENSORBOARD_DIR"] = str(self.tensorboard)
+        os.environ["SAVE_DIR"] = str(self.save)
+
 
 def csv_name(model: Model) -> str:
-    """The exported table of a model, below the CSV folder."""
+    """Return the name of a model's exported table, below the CSV folder."""
     return f"{model.csv}.csv"
+
+
+def tables_of(models: Sequence[Model]) -> dict[tuple[str, str], Model]:
+    """Return (table, folder of its runs) -> one of the models that it holds."""
+    found: dict[tuple[str, str], Model] = {}
+    for model in models:
+        found.setdefault((csv_name(model), model.prefix), model)
+    return found
+
+
+@dataclass(frozen=True)
+class Exporter:
+    """A script below `export/`, and the reader that reads a folder of runs as the script does."""
+
+    script: str
+    read: Callable[[str], TensorboardMetricReader]
+
+
+def exporter_of(model: Model) -> Exporter:
+    """Return the exporter of a model's runs."""
+    here = {"processes": granted_cores(), "progress_bar": False}
+    if model.script in _PAIRS:
+        read = partial(TensorboardMetricTwoDigitMNISTReader, step_start=1, **here)
+        return Exporter("two_digit_mnist/two_digit_mnist_reader.py", read)
+    if model.script in _SEQUENCES:
+        return Exporter("sequential_mnist.py", partial(sequence_reader, **here))
+    matcher = ArithmeticMatcher(gates=model.prefix == "function_task_static_nalu")
+    read = partial(TensorboardMetricReader, metric_matcher=matcher, **here)
+    return Exporter("simple_function_static.py", read)
 
 
 def export(models: Sequence[Model], space: Workspace) -> list[Path]:
@@ -40,12 +132,68 @@ def export(models: Sequence[Model], space: Workspace) -> list[Path]:
     return written
 
 
-def tables_of(models: Sequence[Model]) -> dict[tuple[str, str], Model]:
-    """(table, folder of its runs) -> one of the models that it holds."""
-    found: dict[tuple[str, str], Model] = {}
+@dataclass(frozen=True)
+class OtherTable:
+    """A table that a figure needs besides exported runs: the script that writes it, its words.
+
+    body: the function that is the script's body.
+    source: the saved model that the script reads, if any.
+    """
+
+    script: str
+    words: list[str]
+    body: Callable[[list[str]], int]
+    source: Path | None = None
+
+    @property
+    def line(self) -> list[str]:
+        """Return the words behind `python3`."""
+        return [self.script, *self.words]
+
+    def write(self) -> None:
+        """Write the table in this process."""
+        self.body(self.words)
+
+
+def other_tables(
+    experiment: Experiment, models: Sequence[Model], space: Workspace
+) -> list[OtherTable]:
+    """Return the other tables of an experiment, whether or not what they read is there."""
+    if experiment.key == "divBy0_gold_test_errors":
+        path = space.csv / "divBy0_test_errors.csv"
+        return [OtherTable(_SMALL_DIVISORS, ["--csv-out", str(path)], _write_small_divisors)]
+    if experiment.key != "surface-mul":
+        return []
+    folder = ["--csv-save-folder", str(space.csv / "2d-surface-plots" / "csvs")]
+    found = [OtherTable(_SWEEP, ["--gold-outputs", *folder], _write_surface)]
     for model in models:
-        found.setdefault((csv_name(model), model.prefix), model)
+        table, seed = _SURFACES[model.key]
+        (run,) = runs_of(model, [seed], space.max_iterations)
+        path = model_file(space.save, run.name)
+        saved = ["--model-filepath", str(path), "--csv-save-filename", f"{table}-s{seed}"]
+        line = [*words(model.flags), *folder, *saved]
+        found.append(OtherTable(_SWEEP, line, _write_surface, path))
     return found
+
+
+def _write_small_divisors(argv: list[str]) -> int:
+    from stable_nalu.statistics.thresholds.small_divisors import main
+
+    return main(argv)
+
+
+def _write_surface(argv: list[str]) -> int:
+    from stable_nalu.training.arithmetic.prediction_sweep import main
+
+    return main(argv)
+
+
+def runs_of(
+    model: Model, seeds: Sequence[int] | None, max_iterations: int | None
+) -> list[ExpectedRun]:
+    """Return the runs of a model, as a reproduction of that length trains them."""
+    extra = how_to_run(model, model.variants[0], max_iterations) if max_iterations else None
+    return expected_runs(model, seeds, extra)
 
 
 def judge(
@@ -55,17 +203,18 @@ def judge(
     seeds: Sequence[int] | None,
     warn: Callable[[str], object],
 ) -> pd.DataFrame:
-    """One row a run of the experiment: its options, threshold, outcome; `model` is the key."""
+    """Return one row per run of the experiment: options, threshold, outcome; `model` is the key."""
     import pandas as pd
 
-    from stable_nalu.statistics.judge import Judgement, judge_runs
+    from stable_nalu.statistics.judge import BEST_RANGE, Judgement, judge_runs
+    from stable_nalu.statistics.setups import SHIPPED
 
-    setups = list(_SETUPS)
+    setups = list(SHIPPED)
     flat = FLAT_THRESHOLD if experiment.criterion in ("flat", "distributions") else None
     if experiment.criterion == "benchmark":
         setups = [write_benchmark_thresholds(space)]
     parameter = experiment.criterion if experiment.criterion.startswith("zero.range") else None
-    window = _WINDOWS.get(experiment.key, 5000)
+    window = _WINDOWS.get(experiment.key, BEST_RANGE)
     judgement = Judgement(setups, flat, parameter, window)
     parts: list[pd.DataFrame] = []
     for csv in dict.fromkeys(map(csv_name, models)):
@@ -82,39 +231,25 @@ def judge(
     return pd.concat(parts, ignore_index=True)
 
 
-def runs_of(
-    model: Model, seeds: Sequence[int] | None, max_iterations: int | None
-) -> list[ExpectedRun]:
-    """The runs of a model, as a reproduction of that length trains them."""
-    extra = how_to_run(model, model.variants[0], max_iterations) if max_iterations else None
-    return expected_runs(model, seeds, extra)
-
-
 def write_benchmark_thresholds(space: Workspace) -> Path:
-    """The simulated thresholds of the primer, beside the tables, where the figures look."""
+    """Write the simulated thresholds of the primer beside the tables, where the figures look."""
     from stable_nalu.statistics.table import write_table
     from stable_nalu.statistics.thresholds import tables
 
     path = space.csv / "eps_thrs_sltr.csv"
     found = tables.collect(("benchmark",), tables.Settings())
-    path.parent.mkdir(parents=True, exist_ok=True)
     write_table(path, tables.COLUMNS, (row for row, _ in found))
     return path
 
 
-def summarise(experiment: Experiment, runs: pd.DataFrame, space: Workspace) -> pd.DataFrame:
-    """Success rate, solved at and sparsity error of every point; kept as `<key>.csv`."""
+def summarise(experiment: Experiment, runs: pd.DataFrame, space: Workspace) -> Path:
+    """Write success rate, solved at and sparsity error of every point to `<key>.csv`."""
     from stable_nalu.statistics.estimators import PUBLISHED
     from stable_nalu.statistics.summary import summarize_runs
+    from stable_nalu.statistics.table import write_plain_frame
 
-    table = summarize_runs(runs, points_by(experiment, runs), PUBLISHED)
-    path = space.summaries / f"{experiment.key}.csv"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    table.to_csv(path, index=False)
-    return table
-
-
-def points_by(experiment: Experiment, runs: pd.DataFrame) -> list[str]:
-    """Columns that tell the points of a figure apart."""
     wanted = ("model", "operation", "interpolation.range", experiment.parameter)
-    return [column for column in dict.fromkeys(wanted) if column in runs.columns]
+    points = [column for column in dict.fromkeys(wanted) if column in runs.columns]
+    path = space.summaries / f"{experiment.key}.csv"
+    write_plain_frame(path, summarize_runs(runs, points, PUBLISHED))
+    return path

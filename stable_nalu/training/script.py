@@ -29,18 +29,20 @@ _KINDS = {
 
 def run_script(name: str, argv: Sequence[str] | None = None) -> int:
     """Parse the command line of a training script, train its runs and return the exit code."""
-    kind, spec = kind_of(name), SCRIPTS[name]
-    configs = spec.parse(argv).configs
+    spec = SCRIPTS[name]
+    plan = spec.parse(argv)
+    kind = kind_of(name)
     # Small models gain from no more than one thread.
     set_threads(cores() if kind.all_cores else 1)
 
     def obey() -> int:
-        if configs[0].dry_run:
-            sys.stdout.writelines(f"{spec.run_name(config)}\n" for config in configs)
+        if plan.dry_run:
+            sys.stdout.writelines(f"{name}\n" for name in plan.names())
             return 0
-        if kind.look is not None and configs[0].evaluate is not None:
-            return kind.look(spec, configs[0])
-        return train_plan(kind, spec, configs)
+        first = plan.configs[0]
+        if kind.look is not None and first.evaluate is not None:
+            return kind.look(spec, first)
+        return train_plan(kind, spec, plan.configs)
 
     return exit_code(f"{name}.py", obey)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -116,7 +116,7 @@ class StackTraining:
     def introduce(self) -> None:
         """Show on the console what a single run trains."""
 
-    def train(self) -> Iterator[int | None]:
+    def train(self) -> Generator[int | None, None, None]:
         """Train, and yield wherever training may stop: `at`, or None within a unit."""
         raise NotImplementedError
 

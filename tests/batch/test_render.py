@@ -6,9 +6,15 @@ import subprocess
 
 import pytest
 
-from stable_nalu.batch.generated_files import batch_files, left_over
 from stable_nalu.batch.job_script import FOLDER, JOB_SCRIPTS, find_job
-from stable_nalu.batch.render import job_name, lsf_options, render_job, slurm_options
+from stable_nalu.batch.render import (
+    batch_files,
+    job_name,
+    left_over,
+    lsf_options,
+    render_job,
+    slurm_options,
+)
 from stable_nalu.batch.site import Site
 from stable_nalu.catalogue.experiment import Resources
 from stable_nalu.errors import UsageError
@@ -128,6 +134,6 @@ def test_a_job_quotes_what_it_is_given(tmp_path):
 
 
 def test_header_values_are_single_words():
-    with pytest.raises(ValueError, match="not the name of a queue"):
+    with pytest.raises(UsageError, match="not the name of a queue"):
         slurm_options("x", Resources(1), Site(partition="a\n#SBATCH --x"), [0])
     assert job_name("a/b c[1]") == "b-c-1-"

@@ -6,9 +6,8 @@ import pytest
 
 from stable_nalu.batch import command
 from stable_nalu.batch.job_script import JOB_SCRIPTS, find_job
-from stable_nalu.batch.progress import MARKER, State, count, mark_finished, state_of
 from stable_nalu.batch.shard import how_to_run, shards
-from stable_nalu.batch.work import pending
+from stable_nalu.batch.work import MARKER, State, count, mark_finished, pending, state_of
 from stable_nalu.errors import UsageError
 from stable_nalu.machine import tensorboard_root
 from stable_nalu.writer.run_folder import RunFolder

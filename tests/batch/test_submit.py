@@ -106,11 +106,68 @@ def test_a_missing_batch_system_is_said(tmp_path, monkeypatch, capsys):
     assert "there is no sbatch here" in capsys.readouterr().err
 
 
-def test_an_unknown_entry_of_a_site_file_is_refused(tmp_path, capsys):
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ('host = "a"', "unknown entry 'host'; known are scheduler, partition"),
+        ('partitions = "a"', "unknown entry 'partitions'; did you mean partition?"),
+        ('scheduler = "slrum"', "scheduler 'slrum' is not a choice; did you mean slurm?"),
+        ("partition = 1", 'partition is a text; write partition = "…"'),
+        ("modules = [1]", 'modules is a list of texts; write modules = ["…"]'),
+        ('options = "no"', "options: 'no' is no option of sbatch or bsub; write such as"),
+        ("options = [", "site.toml: "),
+    ],
+)
+def test_a_site_file_that_is_wrong(entry, message, tmp_path, capsys):
     site = tmp_path / "site.toml"
-    site.write_text('partitions = "a"\n')
+    site.write_text(f"{entry}\n")
     assert submit(tmp_path, "--scheduler", "print", "--site", str(site)) == 2
-    assert "unknown entry 'partitions'; known are scheduler, partition" in capsys.readouterr().err
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("batch.py: error: argument --site: ")
+    assert message in line
+
+
+def test_print_shows_the_options_of_the_scheduler_in_the_site_file(tmp_path, capsys):
+    site = tmp_path / "site.toml"
+    site.write_text('\ufeffscheduler = "slurm"\noptions = ["--qos=long"]\n', encoding="utf-8")
+    assert submit(tmp_path, "0", "4", "--scheduler", "print", "--site", str(site)) == 0
+    assert "#SBATCH --qos=long" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "argument NAME: no batch script or experiment is named; write one; --list names"),
+        ([SCRIPT, "24", "0"], "argument FIRST_SEED: 24 0 runs backwards; write 0 24"),
+        ([SCRIPT, "24"], "argument FIRST_SEED: 24 needs a last seed behind it; write 24 24"),
+        ([SCRIPT, "a", "b"], "argument FIRST_SEED: 'a' is not a whole number; write one such"),
+        ([SCRIPT, "0", "4", "1", "2"], "unexpected word '2'; see --help"),
+        ([SCRIPT, "--seeds", "0-3,2"], "argument --seeds: 2 is given twice; give every seed once"),
+        ([SCRIPT, "--seeds", "4-0"], "argument --seeds: '4-0' runs backwards; write 0-4"),
+        ([SCRIPT, "--scheduler", "slrum"], "--scheduler: 'slrum' is not a choice; did you mean s"),
+        ([SCRIPT, "--scheduler"], "argument --scheduler: has no value; write --scheduler "),
+        ([SCRIPT, "--runs-per-task", "0"], "--runs-per-task: 0 is too small; the smallest value"),
+        ([SCRIPT, "--jobs", "0"], "argument --jobs: 0 is too small; the smallest value is 1"),
+        ([SCRIPT, "--max-iterations", "-5"], "-5 is too small; the smallest value is 0"),
+        ([SCRIPT, "--task", "-1"], "argument --task: -1 is too small; the smallest value is 0"),
+        ([SCRIPT, "--modle", "nru"], "argument --modle: there is no such flag; did you mean --mod"),
+        ([SCRIPT, "--stat"], "argument --stat: there is no such flag; did you mean --status?"),
+        ([SCRIPT, "--jobs", "1", "--jobs", "2"], "argument --jobs: given twice; give it once"),
+        ([SCRIPT, "--model", "nrv"], "did you mean nru? choose from realnpu_baseline, "),
+        (["sltr-in2s"], "there is no batch script and no experiment 'sltr-in2s'; did you mean "),
+    ],
+)
+def test_a_wrong_command_line_is_one_line(words, message, capsys):
+    try:
+        code = command.main(words)
+    except SystemExit as end:
+        code = end.code
+    assert code == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    (line,) = err.splitlines()
+    assert line.startswith("batch.py: error: ")
+    assert message in line
 
 
 def test_a_script_says_what_it_would_do():

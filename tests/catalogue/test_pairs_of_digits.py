@@ -8,8 +8,8 @@ from stable_nalu.batch.work import pending
 from stable_nalu.catalogue.expected import expected_runs
 from stable_nalu.catalogue.index import find
 from stable_nalu.options import SCRIPTS
-from stable_nalu.reproduction.exporters import exporter_of
 from stable_nalu.reproduction.listing import duration, seconds_here
+from stable_nalu.reproduction.tables import exporter_of
 
 MODULE = "--use-nalm --learn-labels2out"
 RAMP = f"{MODULE} --regualizer-scaling-start 30 --regualizer-scaling-end 40"

@@ -31,14 +31,20 @@ class Kill:
     seconds: float = 0.0
 
 
-def disturb(root: Path, words: Sequence[str], kills: Sequence[Kill], **keywords) -> list[int]:
+def disturb(
+    root: Path,
+    words: Sequence[str],
+    kills: Sequence[Kill],
+    script: str = "single_layer",
+    **keywords,
+) -> list[int]:
     """Start, kill and start again with --resume; the exit code of every process.
 
     SIGKILL ends the whole process group, as the end of a job does; SIGTERM goes to the script.
     """
     codes = []
     for kill in kills:
-        process = start(root, "single_layer", *words, "--resume", **keywords)
+        process = start(root, script, *words, "--resume", **keywords)
         with _ended_at_last(process):
             for line in process.stdout:
                 if "stack(s)" in line or "already trained" in line:

@@ -16,7 +16,7 @@ FIFTY = (
     *("--max-iterations", "3000", "--log-interval", "50", "--checkpoint-interval", "100"),
 )
 COMPILE_ALL = (
-    "from stable_nalu.training.arithmetic import stack_run as s; "
+    "from stable_nalu.training.compiled import policy as s; "
     "s.WORK_WORTH_COMPILING = s.ELEMENTS_WORTH_COMPILING = 0"
 )
 

@@ -12,8 +12,10 @@ import torch
 
 from stable_nalu.network.digit_answer import quotient_mlp
 from stable_nalu.network.two_digits import TwoDigitNetwork
-from stable_nalu.training.epochs.pairs import ISOLATED, PairTask
-from stable_nalu.training.epochs.script import EpochScript
+from stable_nalu.options import SCRIPTS
+from stable_nalu.training.epochs.pairs import ISOLATED, PairTask, pair_kind
+from stable_nalu.training.plan.shell import train_plan
+from stable_nalu.training.script import set_threads
 from tests.experiments.scripts import read, run_names
 
 COMMON = (
@@ -39,7 +41,9 @@ class WithMlp(PairTask):
 def last_metrics(task, words):
     """Metrics on held-out pairs at the last evaluation."""
     argv = f"{COMMON} {words}".split()
-    assert EpochScript("two_digit_mnist", task.run).run([*PLACE, *argv]) == 0
+    spec = SCRIPTS["two_digit_mnist"]
+    set_threads()
+    assert train_plan(pair_kind(task), spec, spec.plan([*PLACE, *argv]).configs) == 0
     record = read(run_names("two_digit_mnist", *argv)[0])
     prefix = "metric/test/"
     return {

@@ -7,9 +7,8 @@ import sys
 
 import pytest
 
-from stable_nalu.options import SCRIPTS, render_flag_tables
-from stable_nalu.options.flag_tables import DOCUMENT, refreshed
-from stable_nalu.options.repeat import argv_of
+from stable_nalu.options import SCRIPTS
+from stable_nalu.options.documents import FLAGS, refreshed_flags, render_flag_tables
 
 ARITHMETIC = [s for s in SCRIPTS if s not in ("simple_function_recurrent", "number_translation")]
 FLAG_COUNTS = {
@@ -86,10 +85,10 @@ def test_argv_asks_for_the_same_run():
         "--sample-distribution truncated-normal 0 1 10 1 --learning-rate 1e-3"
     )
     for config in spec.plan(command.split()).configs:
-        (again,) = spec.plan(argv_of(spec, config)).configs
+        (again,) = spec.plan(spec.argv_of(config)).configs
         assert again == config
         assert spec.run_name(again) == spec.run_name(config)
-    assert argv_of(spec, config_of("single_layer")) == []
+    assert spec.argv_of(config_of("single_layer")) == []
 
 
 def test_layer_options_of_a_script():
@@ -163,13 +162,13 @@ def test_help(script, capsys):
 
 
 def test_help_says_what_a_script_does_with_a_flag():
-    text = SCRIPTS["single_layer_robust"].format_help()
+    text = SCRIPTS["single_layer_robust"].parser.format_help()
     assert "Here: part of the run name only, nothing is evaluated." in " ".join(text.split())
 
 
 def test_documented_tables_are_fresh():
-    document = DOCUMENT.read_text()
-    assert refreshed(document) == document, "rewrite docs/flags.md: make generated"
+    document = FLAGS.read_text()
+    assert refreshed_flags(document) == document, "rewrite docs/flags.md: make generated"
     assert "| `--weight-pull-start` |" in render_flag_tables()
 
 

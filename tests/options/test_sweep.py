@@ -124,7 +124,7 @@ def test_other_flags_take_one_value(script):
 @pytest.mark.parametrize(
     ("script", "command", "flag"),
     [
-        ("single_layer", "--seed 0-3 2", None),
+        ("single_layer", "--seed 0-3 2", "--seed"),
         ("single_layer", "--learning-rate 1e-6 2e-6", "--learning-rate"),
         ("simple_function_static", "--noise-range [1,2] [1,5]", "--noise-range"),
         (

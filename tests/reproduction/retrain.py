@@ -8,8 +8,7 @@ from stable_nalu.batch.work import train_shard
 from stable_nalu.catalogue.experiment import Experiment, Model
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.reproduction import stored
-from stable_nalu.reproduction.tables import export, judge, runs_of
-from stable_nalu.reproduction.workspace import Workspace
+from stable_nalu.reproduction.tables import Workspace, export, judge, runs_of
 
 SEEDS = 2
 

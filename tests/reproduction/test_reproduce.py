@@ -6,10 +6,10 @@ import pandas as pd
 import pytest
 
 from stable_nalu.catalogue.published import published
-from stable_nalu.duration import duration
 from stable_nalu.reproduction import command
 from stable_nalu.reproduction.compare import comparison, same_point
 from stable_nalu.reproduction.listing import listing
+from stable_nalu.script import duration
 
 WORDS = ["nips-sltr-in10", "--model", "sign-nmru", "--seeds", "0-1", "--max-iterations", "20"]
 

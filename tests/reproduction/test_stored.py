@@ -9,6 +9,7 @@ import pytest
 
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.errors import UsageError
+from stable_nalu.machine import CHECKOUT
 from stable_nalu.reproduction import command, stored
 from stable_nalu.reproduction.cost import Stopwatch, add_sessions, read_sessions
 from stable_nalu.reproduction.listing import listing
@@ -118,7 +119,7 @@ def test_trained_runs_are_kept(tmp_path):
 
 def test_what_is_kept_can_be_committed():
     path = stored.path_of("nips-sltr-in10")
-    if not (stored.ROOT / ".git").exists():
+    if not (CHECKOUT / ".git").exists():
         pytest.skip("no git checkout")
     words = ["git", "check-ignore", str(path), str(stored.cost_of("nips-sltr-in10"))]
-    assert subprocess.run(words, cwd=stored.ROOT, capture_output=True).returncode == 1
+    assert subprocess.run(words, cwd=CHECKOUT, capture_output=True).returncode == 1

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.options import SCRIPTS
-from stable_nalu.options.config import Config
+from stable_nalu.options import SCRIPTS, Config
 
 
 def configurations(script: str, *words: str) -> list[Config]:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from stable_nalu.catalogue.experiment import Experiment
 from stable_nalu.catalogue.index import EXPERIMENTS
-from stable_nalu.duration import duration
 from stable_nalu.papers import STUDIES
+from stable_nalu.script import duration
 
 from . import headline, section
 from .blocks import UNKNOWN, Block, Bullets, Drawing, Heading, Paragraph, Table

@@ -8,8 +8,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from stable_nalu.catalogue.experiment import Experiment
-from stable_nalu.duration import duration
 from stable_nalu.errors import UsageError
+from stable_nalu.script import duration
 
 from ..listing import seconds_here
 from .rows import Row

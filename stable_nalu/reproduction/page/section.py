@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from stable_nalu.catalogue.experiment import Experiment
 from stable_nalu.catalogue.published import PublishedSeeds, published_seeds
-from stable_nalu.duration import duration
+from stable_nalu.script import duration
 from stable_nalu.statistics.intervals import wilson
 
 from ..cost import Session

@@ -1,4 +1,4 @@
-"""What distinguishes the arithmetic scripts: networks, data sets and what is evaluated and logged."""
+"""What distinguishes the arithmetic scripts: networks, data and what is logged."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -108,7 +108,7 @@ class ArithmeticTraining(StackTraining):
     def _shows_parameters(self) -> bool:
         return self.task.prints_weights_always or self.config.input_size <= SHOWN_INPUTS
 
-    def train(self) -> Iterator[int]:
+    def train(self) -> Generator[int, None, None]:
         while self.at < self.length and not self.all_diverged:
             yield self.at
             self.iterate(self.at)
@@ -279,7 +279,9 @@ class ArithmeticTraining(StackTraining):
             succeeded = self._final[1][0] <= SUCCESS_THRESHOLD
             self.view.line(f"Success (last epoch): \t{succeeded}")
         if alone and not self.config.no_save:
-            self.view.line(f"{self.checkpoint_path(0)}: saved after iteration {self.length - 1}")
+            self.view.line(
+                f"Model saved after iteration {self.length - 1}: {self.checkpoint_path(0)}"
+            )
 
     def _report_losses(self) -> None:
         """Print the closing lines of a single run."""

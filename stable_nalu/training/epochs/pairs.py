@@ -121,7 +121,7 @@ class PairTraining(EpochTraining):
 
     @torch.no_grad()
     def predictions(self, loader: IndexLoader) -> Generator[None, None, Predictions]:
-        """Return answer, left and right digit of every pair, as predicted and as they are: (n, 3)."""
+        """Return answer, left and right digit of every pair, predicted and true: (n, 3)."""
         predicted, true = [], []
         for images, answers, digits in loader:
             self.network.eval()
@@ -177,7 +177,7 @@ class PairStep(TrainingStep):
     """
 
     def __init__(self, config: Config, model: TwoDigitNetwork):
-        super().__init__([config], model, stacked=False)  # type: ignore[list-item]
+        super().__init__([config], model, stacked=False)
         self._decay = float(getattr(config, "weight_decay", 0))
         last = {id(p) for p in model.answer.parameters()}
         self._last = [k for k, p in enumerate(self.parameters) if id(p) in last]
@@ -199,8 +199,6 @@ class PairStep(TrainingStep):
         return gradients
 
 
-def pair_kind(task: PairTask, look: Callable[[PairTask, ScriptSpec, Config], int]) -> Kind:
+def pair_kind(task: PairTask, look: Callable[[ScriptSpec, Config], int] | None = None) -> Kind:
     """Return how a script on pairs of digits trains; `look` is what `--evaluate` does instead."""
-    return Kind(
-        partial(PairTraining, task=task), EPOCHS, PROGRESS, all_cores=True, look=partial(look, task)
-    )
+    return Kind(partial(PairTraining, task=task), EPOCHS, PROGRESS, all_cores=True, look=look)

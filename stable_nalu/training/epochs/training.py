@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -100,14 +100,14 @@ class EpochTraining(StackTraining):
     def introduce(self) -> None:
         self.view.line(f"{self.model}\n\n{self.setup.names[0]}\n")
 
-    def train(self) -> Iterator[int | None]:
+    def train(self) -> Generator[int | None, None, None]:
         while self.at <= self.config.max_epochs and not self.all_diverged:
             yield self.at if self.place.order is None else None
-            yield from self._epoch()
+            yield from self._train_epoch()
         if self.all_diverged:
             self.at, self.place = self.config.max_epochs + 1, Place(step=self.place.step)
 
-    def _epoch(self) -> Iterator[None]:
+    def _train_epoch(self) -> Iterator[None]:
         place = self.place
         if place.order is None:
             place.order = self.batches.begin()

@@ -114,7 +114,7 @@ def observe_modules(model: ExtendedTorchModule, *, verbose: bool) -> list[Tagged
 
 @torch.no_grad()
 def observe_regualizers(model: ExtendedTorchModule, zeros: torch.Tensor) -> list[TaggedValue]:
-    """Return every unweighted penalty of every module; `zeros`, of shape `runs`, where it is off."""
+    """Return all unweighted penalties; `zeros`, of shape `runs`, stands for one that is off."""
     return [
         TaggedValue("scalar", f"{prefix}/regualizer/{key}", zeros if term is None else term())
         for prefix, module, _ in prefixed_modules(model)

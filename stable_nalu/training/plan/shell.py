@@ -15,7 +15,6 @@ import torch
 from stable_nalu.errors import UsageError
 from stable_nalu.machine import keep_freed_memory, save_root, tensorboard_root
 from stable_nalu.options import SCRIPTS, Config, ScriptSpec
-from stable_nalu.options.repeat import argv_of
 from stable_nalu.script import EXIT_DIVERGED, EXIT_INTERRUPTED, EXIT_REQUEUE, Interruption
 from stable_nalu.writer import ResumePoint, RunFolder, RunRecord, RunWriter
 from stable_nalu.writer.run_folder import WAYS_OUT
@@ -125,7 +124,7 @@ def _may_replace(config: Config) -> bool:
 
 
 def _record(spec: ScriptSpec, config: Config) -> RunRecord:
-    command = f"python3 experiments/{spec.name}.py {shlex.join(argv_of(spec, config))}"
+    command = f"python3 experiments/{spec.name}.py {shlex.join(spec.argv_of(config))}"
     return RunRecord.create(spec.name, plain(config.as_dict()), command)
 
 
@@ -151,7 +150,7 @@ def _probe(kind: Kind, spec: ScriptSpec, runs: Sequence[PlannedRun]) -> None:
     """Refuse what cannot be loaded or built before any folder is made."""
     by_flags = {repr({**run.config.as_dict(), "seed": None}): run for run in runs}
     for run in by_flags.values():
-        with memory_errors_as_usage_errors(), default_dtype(run.config):
+        with memory_errors_as_usage_errors(), default_dtype(_precision(run.config)):
             _build(kind, spec, [run])
 
 
@@ -182,7 +181,7 @@ def _train_in_turn(
         console = Console(unit=kind.unit.bar, title=title)
         try:
             print_configuration(console, [kind.shown(stack[0].config)])
-            results.append(train_stack(kind, spec, stack, console, interruption))
+            results.append(train_stack(kind, spec.name, stack, console, interruption))
         finally:
             console.close()
         if results[-1].interrupted_at is not None:
@@ -245,7 +244,7 @@ def train_stack(
     checkpoints = [
         read_checkpoint(run, kind.progress, run.source) for run in runs if run.source is not None
     ]
-    with memory_errors_as_usage_errors(), default_dtype(config), ExitStack() as stack:
+    with memory_errors_as_usage_errors(), default_dtype(_precision(config)), ExitStack() as stack:
         training = _build(kind, spec, runs)
         # Before the logs are cut back to where the checkpoints were taken: these may not fit.
         if checkpoints:
@@ -304,7 +303,8 @@ def _exit_code(results: Sequence[StackResult], interruption: Interruption, unit:
         sys.stdout.write(
             f"stopped before {unit.name} {first}; the same command with --resume goes on\n"
         )
-        signals = {interruption.signal_number, *(r.signal_number for r in stopped)}
+        # Workers are told by SIGTERM, whatever this process was told by.
+        signals = [interruption.signal_number or result.signal_number for result in stopped]
         return EXIT_REQUEUE if signal.SIGTERM in signals else EXIT_INTERRUPTED
     return EXIT_DIVERGED if any(result.diverged for result in results) else 0
 
@@ -315,11 +315,15 @@ def device_of(config: Config) -> torch.device:
     return torch.device("cuda" if cuda else "cpu")
 
 
+def _precision(config: Config) -> int:
+    return getattr(config, "pytorch_precision", 32)
+
+
 @contextmanager
-def default_dtype(config: Config) -> Iterator[None]:
-    """Use a configuration's float type for parameters and data while the context lasts."""
+def default_dtype(precision: int) -> Iterator[None]:
+    """Use a float type for parameters and data while the context lasts."""
     before = torch.get_default_dtype()
-    torch.set_default_dtype(DTYPES[getattr(config, "pytorch_precision", 32)])
+    torch.set_default_dtype(DTYPES[precision])
     try:
         yield
     finally:

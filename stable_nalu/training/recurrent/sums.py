@@ -5,7 +5,7 @@ The published script cannot start, so this is what it meant to do.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -60,7 +60,7 @@ class SumsTraining(RecurrentTraining):
     def introduce(self) -> None:
         self.view.line(f"  - dataset: {self._datasets[0].print_operation()}")
 
-    def train(self) -> Iterator[int]:
+    def train(self) -> Generator[int, None, None]:
         while self.at < self.length and not self.all_diverged:
             yield self.at
             at_log_point = self.at % LOG_INTERVAL == 0

@@ -72,9 +72,7 @@ class RecurrentTraining(StackTraining):
 
     def __init__(self, setup: Setup, build: BuildNetwork):
         model, random = seeded_models(setup, build)
-        step = TrainingStep(
-            setup.configs, model, stacked=setup.stacked, penalties=SummedPenalties
-        )
+        step = TrainingStep(setup.configs, model, stacked=setup.stacked, penalties=SummedPenalties)
         super().__init__(setup, model, step, random)
         self._results = ResultFile(self.config.script)
         self._losses: dict[str, np.ndarray] = {}

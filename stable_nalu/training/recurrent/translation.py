@@ -9,7 +9,7 @@ prints when repaired, for NALU with seed 0 and no penalty, and this gives the sa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -50,7 +50,7 @@ class TranslationTraining(RecurrentTraining):
             for subset in ("train", "valid")
         )
 
-    def train(self) -> Iterator[int]:
+    def train(self) -> Generator[int, None, None]:
         while self.at < self.length and not self.all_diverged:
             yield self.at
             self._epoch()

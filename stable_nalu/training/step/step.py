@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -12,6 +11,7 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.functional import get_train_criterion, lp_norm
 from stable_nalu.functional.reductions import per_run
+from stable_nalu.options import Config
 from stable_nalu.tags import LOSS_CRITERION, LOSS_REGULARIZER, LOSS_TOTAL
 
 from ..logging.recorder import (
@@ -62,7 +62,7 @@ class StepResult:
         ]
 
 
-def per_run_value(configs: Sequence[SimpleNamespace], name: str, default: Any = None) -> Any:
+def per_run_value(configs: Sequence[Config], name: str, default: Any = None) -> Any:
     """Return a flag's value: a number when runs agree, else a float64 tensor of shape `runs`."""
     values: list[Any] = [getattr(config, name, default) for config in configs]
     if all(value == values[0] for value in values):
@@ -75,7 +75,7 @@ class TrainingStep:
 
     def __init__(
         self,
-        configs: Sequence[SimpleNamespace],
+        configs: Sequence[Config],
         model: ExtendedTorchModule,
         *,
         stacked: bool,
@@ -98,7 +98,7 @@ class TrainingStep:
         self._clocked = [m for m in modules if m.reads_iteration]
         self._tempered = [m for m in modules if "tau" in m._parameters]
 
-    def _build_optimizer(self, configs: Sequence[SimpleNamespace]) -> Optimizer:
+    def _build_optimizer(self, configs: Sequence[Config]) -> Optimizer:
         rate: Number = per_run_value(configs, "learning_rate", 1e-3)
         if getattr(configs[0], "optimizer", "adam") == "adam":
             return Adam(self.parameters, rate)
@@ -118,7 +118,7 @@ class TrainingStep:
             module.iteration = iteration
 
     def prepare(self, iteration: int):
-        """Move schedules to `iteration`; return (criterion function, weights of penalties in force)."""
+        """Move schedules to `iteration`; return criterion and weights of penalties in force."""
         self.set_clock(iteration)
         criterion = get_train_criterion(self._criterion_name, iteration, self._pcc2mse)
         return criterion, self.penalties.weights(iteration)

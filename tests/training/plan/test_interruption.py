@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from stable_nalu.training.plan import interruption as interruption_module
-from stable_nalu.training.plan.interruption import Interruption
+from stable_nalu import script
+from stable_nalu.script import Interruption
 from tests.ensemble.plans import assert_identical, start, train, trained
 
 BASE = ("--layer-type", "NMRU", "--operation", "mul")
@@ -37,7 +37,7 @@ def _interruptible():
 
 @pytest.mark.usefixtures("_interruptible")
 def test_a_later_interrupt_has_its_usual_effect(monkeypatch):
-    monkeypatch.setattr(interruption_module, "ONE_REQUEST_SECONDS", 0.05)
+    monkeypatch.setattr(script, "ONE_REQUEST_SECONDS", 0.05)
     with Interruption() as interruption:
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(0.1)

@@ -1,17 +1,36 @@
-"""The tables of docs/flags.md, rendered from the scripts' specifications."""
+"""The generated tables of the documentation: flags in docs/flags.md, layers in README.md."""
 
 from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
 
 from stable_nalu.machine import CHECKOUT
 
 from .flag import Flag
-from .help_text import format_default
 from .script_spec import ScriptSpec
 from .scripts import SCRIPTS
 
-DOCUMENT = CHECKOUT / "docs" / "flags.md"
-BEGIN = "<!-- Generated from stable_nalu/options; rewrite with `make generated`. -->"
-END = "<!-- End of the generated tables. -->"
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from stable_nalu.layer.registry import LayerEntry
+    from stable_nalu.papers import Paper
+
+FLAGS = CHECKOUT / "docs" / "flags.md"
+LAYERS = CHECKOUT / "README.md"
+MARKS = {
+    FLAGS: (
+        "<!-- Generated from stable_nalu/options; rewrite with `make generated`. -->",
+        "<!-- End of the generated tables. -->",
+    ),
+    LAYERS: (
+        "<!-- Generated from stable_nalu/layer; rewrite with `make generated`. -->",
+        "<!-- End of the generated table. -->",
+    ),
+}
+"""Path of a document -> the lines before and behind its generated part."""
+_TIERS = ("core", "extra")
 _SHORT = {
     "simple_function_static": "S",
     "simple_function_static_npu": "SN",
@@ -34,11 +53,20 @@ def render_flag_tables() -> str:
     return "\n".join([*_scripts(), *_flags(), *_compatibility()])
 
 
-def refreshed(document: str) -> str:
-    """The document with its generated part rendered anew."""
-    head, rest = document.split(BEGIN, 1)
-    tail = rest.split(END, 1)[1]
-    return f"{head}{BEGIN}\n\n{render_flag_tables()}\n{END}{tail}"
+def refreshed_flags(document: str) -> str:
+    """Return docs/flags.md with its generated tables rendered anew."""
+    return _refreshed(document, *MARKS[FLAGS], f"{render_flag_tables()}\n")
+
+
+def refreshed_layers(document: str) -> str:
+    """Return README.md with its table of layers rendered anew."""
+    return _refreshed(document, *MARKS[LAYERS], f"{render_layer_table()}\n\n")
+
+
+def _refreshed(document: str, begin: str, end: str, text: str) -> str:
+    head, rest = document.split(begin, 1)
+    tail = rest.split(end, 1)[1]
+    return f"{head}{begin}\n\n{text}{end}{tail}"
 
 
 def _scripts() -> list[str]:
@@ -68,18 +96,18 @@ def _flags() -> list[str]:
     for title, flags in _uses().items():
         lines += [f"## {title}", "", "| flag | default | scripts | in the run name of | meaning |"]
         lines += ["|---|---|---|---|---|"]
-        lines += [_row(name, uses) for name, uses in flags.items()]
+        lines += [_flag_row(name, uses) for name, uses in flags.items()]
         lines.append("")
     return lines
 
 
-def _row(name: str, uses: list[tuple[ScriptSpec, Flag]]) -> str:
+def _flag_row(name: str, uses: list[tuple[ScriptSpec, Flag]]) -> str:
     flag = uses[0][1]
     metavar = "" if flag.kind is None else f" {flag.kind.metavar}"
     choices = _by_script([(spec, _choices(f)) for spec, f in uses])
     cells = [
         f"`{name}{metavar}`",
-        _by_script([(spec, f"`{format_default(f)}`") for spec, f in uses]),
+        _by_script([(spec, f"`{f.default_text}`") for spec, f in uses]),
         _shorts([spec for spec, _ in uses]),
         _named(uses),
         " ".join(filter(None, [flag.help, choices and f"{choices}.", _sweep(flag)])),
@@ -157,6 +185,35 @@ def _compatibility() -> list[str]:
     ]
 
 
-def write_document() -> None:
-    """Rewrite docs/flags.md; fails where the file lacks the markers."""
-    DOCUMENT.write_text(refreshed(DOCUMENT.read_text()))
+def render_layer_table() -> str:
+    """A row for every entry of the registry and for every paper name that options make of it."""
+    from stable_nalu.layer import entries
+
+    lines = ["| name | `--layer-type` and further flags | layer | cell | reference |"]
+    lines.append("|---|---|---|---|---|")
+    for entry in sorted(entries().values(), key=_layer_order):
+        lines.append(_layer_row(entry, entry.paper_name, {}, entry.cites))
+        lines += [_layer_row(entry, v.paper_name, v.options, v.cites) for v in entry.variants]
+    return "\n".join(lines)
+
+
+def option_words(options: Mapping[str, object]) -> list[str]:
+    """Command-line words that set layer options; KeyError for an option without a flag."""
+    names = {f.layer_option: f.name for s in SCRIPTS.values() for f in s.flags if f.layer_option}
+    words: list[str] = []
+    for option, value in options.items():
+        words += [names[option]] if value is True else [names[option], f"{value}".replace(" ", "")]
+    return words
+
+
+def _layer_order(entry: LayerEntry) -> tuple[bool, int, str]:
+    """Layers before mere cells, the published ones first, then by name."""
+    only_cell = entry.layer is None and entry.cell is not None
+    return only_cell, _TIERS.index(entry.tier), entry.paper_name.lower()
+
+
+def _layer_row(entry: LayerEntry, name: str, options: Mapping[str, Any], cites: Paper) -> str:
+    words = " ".join([entry.key, *option_words(options)])
+    marks = ["yes" if unit is not None else "–" for unit in (entry.layer, entry.cell)]
+    reference = re.sub(r"arXiv:(\S+)", r"[arXiv:\1](https://arxiv.org/abs/\1)", cites.citation)
+    return f"| {name} | `{words}` | {' | '.join(marks)} | {reference} |"
