@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parent
 
 
 def read_version() -> str:
-    """The version that the package states."""
+    """Return the version that the package states."""
     text = (ROOT / "stable_nalu" / "__init__.py").read_text(encoding="utf-8")
     match = re.search(r'^__version__ = "(.+)"$', text, re.MULTILINE)
     if match is None:
@@ -17,16 +17,7 @@ def read_version() -> str:
     return match[1]
 
 
-PLOTS = ["matplotlib>=3.8"]
-DIGITS = ["torchvision>=0.21", "scikit-learn>=1.4"]
-DEV = [
-    "pytest>=8",
-    "pytest-xdist>=3.5",
-    "ruff>=0.9",
-    "pyright>=1.1.390",
-    "tensorboard>=2.16",
-    "tensorboardX>=2.6",
-]
+DEV = ["pytest>=8", "pytest-xdist>=3.5", "ruff>=0.9", "pyright>=1.1.390", "tensorboard>=2.16"]
 
 setup(
     name="stable-nalu",
@@ -44,10 +35,17 @@ setup(
     python_requires=">=3.11",
     install_requires=[
         "torch>=2.6",
+        "torchvision>=0.21",
         "numpy>=1.26",
         "scipy>=1.11",
         "pandas>=2.1",
+        "tensorboardX>=2.6",
+        "google-crc32c>=1.5",
         "tqdm>=4.66",
+        "matplotlib>=3.8",
+        "scikit-learn>=1.4",
+        "markdown-it-py>=3.0",
+        "threadpoolctl>=3.1",
     ],
-    extras_require={"plots": PLOTS, "digits": DIGITS, "dev": [*DEV, *PLOTS, *DIGITS]},
+    extras_require={"dev": DEV},
 )

@@ -18,19 +18,19 @@ SizedBatch = Callable[[np.random.RandomState, int], tuple[np.ndarray, np.ndarray
 
 
 def multiply(random: np.random.RandomState, inputs: int = 2) -> tuple[np.ndarray, np.ndarray]:
-    """The product of the first two inputs from U(1, 2)."""
+    """Return samples of the product of the first two inputs from U(1, 2)."""
     x = random.uniform(1, 2, (BATCH, inputs))
     return x, x[:, :1] * x[:, 1:2]
 
 
 def divide(random: np.random.RandomState, inputs: int = 2) -> tuple[np.ndarray, np.ndarray]:
-    """The ratio of the first two inputs from U(1, 2)."""
+    """Return samples of the ratio of the first two inputs from U(1, 2)."""
     x = random.uniform(1, 2, (BATCH, inputs))
     return x, x[:, :1] / x[:, 1:2]
 
 
 def multiply_sums(random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
-    """The arithmetic data set: the product of two sums over 25 of 100 inputs."""
+    """Return samples of the arithmetic data set: products of two sums over 25 of 100 inputs."""
     x = random.uniform(1, 2, (BATCH, 100))
     return x, x[:, 10:35].sum(1, keepdims=True) * x[:, 23:48].sum(1, keepdims=True)
 
@@ -108,7 +108,7 @@ class NAUNMU(torch.nn.Module):
 
 
 class BareLoop:
-    """Trains one model; `run` goes on where it stopped."""
+    """The training of one model; `run` goes on where it stopped."""
 
     def __init__(self, model: torch.nn.Module, batch: Batch):
         self._model = model
@@ -118,7 +118,7 @@ class BareLoop:
         self._criterion = torch.nn.MSELoss()
 
     def run(self, iterations: int) -> None:
-        """So many iterations."""
+        """Run so many iterations."""
         for _ in range(iterations):
             x, t = self._batch(self._random)
             x = torch.tensor(x, dtype=torch.float32)

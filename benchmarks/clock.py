@@ -21,7 +21,7 @@ class Cost:
 
     @staticmethod
     def now() -> Cost:
-        """The clocks' readings."""
+        """Return the readings of the clocks."""
         times = os.times()
         ended = times.children_user + times.children_system
         return Cost(time.process_time() + ended, time.perf_counter())
@@ -37,21 +37,21 @@ class Cost:
 
 
 def spent(work: Callable[[], object]) -> Cost:
-    """What `work` costs."""
+    """Return what `work` costs."""
     start = Cost.now()
     work()
     return Cost.now() - start
 
 
 def median(costs: Sequence[Cost]) -> Cost:
-    """The median of each clock."""
+    """Return the median of each clock."""
     return Cost(statistics.median(c.cpu for c in costs), statistics.median(c.wall for c in costs))
 
 
 def in_turn(
     ours: Callable[[], Cost], theirs: Callable[[], Cost], repeats: int
 ) -> tuple[Cost, Cost]:
-    """Median costs of two works done by turns."""
+    """Return the median costs of two works that are done by turns."""
     # The first time, files and caches are cold.
     ours()
     theirs()

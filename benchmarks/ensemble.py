@@ -1,4 +1,4 @@
-"""Hundreds of runs at once: cost of a run and iteration against bare loops and bare drawing."""
+"""Hundreds of runs at once: cost per run and iteration against bare loops and bare drawing."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ ARITHMETIC = (
 
 
 def ramp(start: int, end: int) -> str:
-    """The penalty's scale grows between two iterations."""
+    """Let the scale of the penalty grow between two iterations."""
     return f"--regualizer-scaling-start {start} --regualizer-scaling-end {end}"
 
 
@@ -119,7 +119,7 @@ CASES = {
 
 
 def rows(part: str) -> Iterator[Row]:
-    """The rows of one part of the table."""
+    """Measure the rows of one part of the table."""
     for case in CASES[part]:
         yield from _measure(case)
 
@@ -146,7 +146,7 @@ def _row(title: str, own: Cost, others: list[Cost], aim: str) -> Row:
 
 
 def _drawing(case: Case) -> Cost:
-    """What numpy needs to draw the samples of a run and iteration, in blocks that stay in cache."""
+    """Measure how long numpy draws samples, per run and iteration, in blocks that stay in cache."""
     generators = [np.random.RandomState(seed) for seed in range(case.runs)]
     batches = DRAWN_ELEMENTS // (bare.BATCH * case.inputs)
     shape = (batches, bare.BATCH, case.inputs)

@@ -25,7 +25,7 @@ REPEATS = 5
 
 
 def rows() -> Iterator[Row]:
-    """Training epochs of the script, less what a run costs once."""
+    """Measure the training epochs of the script, less what each run costs once."""
     loop = BareLoop()
     with tempfile.TemporaryDirectory() as folder:
         os.environ |= {"TENSORBOARD_DIR": folder, "LSB_DJOB_NUMPROC": "1"}
@@ -92,7 +92,7 @@ class BareLoop:
         self._optimizer = torch.optim.Adam(self._model.parameters())
 
     def epoch(self) -> Cost:
-        """What one epoch costs, of as many as the script trains."""
+        """Measure one epoch, of as many as the script trains."""
         return spent(lambda: [self._epoch() for _ in range(EPOCHS)]) / EPOCHS
 
     def _epoch(self) -> None:

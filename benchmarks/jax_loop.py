@@ -21,7 +21,7 @@ CHUNK = 500
 
 
 def iteration(state, _):
-    """Draw, forward, backward, Adam of one run."""
+    """Run one iteration of one run: draw, forward, backward, Adam."""
     key, weights, average, square, step, low, high = state
     key, own = jax.random.split(key)
     x = jax.random.uniform(own, (BATCH, INPUTS), minval=low, maxval=high)
@@ -42,12 +42,12 @@ def iteration(state, _):
 
 @jax.jit
 def chunk(state):
-    """Many iterations of all runs; runs inside the scan, so that one loop serves all."""
+    """Run many iterations of all runs, which are inside the scan, so that one loop serves all."""
     return jax.lax.scan(lambda s, i: jax.vmap(iteration, (0, None))(s, i), state, None, CHUNK)
 
 
 def main() -> None:
-    """Print CPU and wall seconds of a run and iteration for every line read."""
+    """Print CPU and wall seconds per run and iteration for every line read."""
     keys = jax.random.split(jax.random.PRNGKey(0), RUNS)
     weights = jax.random.uniform(keys[0], (RUNS, INPUTS), minval=0.25, maxval=0.75)
     zeros = jnp.zeros_like(weights)

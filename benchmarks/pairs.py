@@ -26,7 +26,7 @@ _SPLINES = "--img2label-model TPS-no-concat-conv --optimizer adam --no-scheduler
 
 
 def rows() -> Iterator[Row]:
-    """Both scripts."""
+    """Measure both scripts."""
     for name, task, words, read in (
         ("two_digit_mnist", ISOLATED, "", lambda: HalvesReader(10)),
         ("ST_mnist_labels", SCATTERED, _SPLINES, lambda: build_reader("TPS-no-concat-conv")),

@@ -55,7 +55,7 @@ class LogWatch(StackView):
 
 
 def overhead() -> Iterator[Row]:
-    """Log points and the final checkpoints, over 50,000 iterations, against the iterations."""
+    """Measure log points and final checkpoints of 50,000 iterations against the iterations."""
     interruption = Interruption()
     watch = LogWatch(8, interruption)
     train("single_layer", f"{WORDS} --max-iterations {LAST}", watch, interruption)
@@ -75,7 +75,7 @@ def overhead() -> Iterator[Row]:
 
 
 def workers() -> Iterator[Row]:
-    """Throughput of two processes against one, by the wall clock."""
+    """Measure the throughput of two processes against one, by the wall clock."""
     yield _sharing("NMU, 225 runs", WORDS)
     words = f"{REAL_NPU} {SINGLE_LAYER_RANGES} --seed 0-24 --no-cuda"
     ten = "--input-size 10 --subset-ratio 0.1"
@@ -96,7 +96,7 @@ def _sharing(what: str, words: str) -> Row:
 
 
 def _throughput(words: str, processes: int) -> float:
-    """Run-iterations a second, from the second progress line of each stack on."""
+    """Return iterations per second of all runs, from the second progress line of each stack on."""
     how = f"--max-iterations {LAST} --log-interval {LOG_INTERVAL} --no-save --workers {processes}"
     seen: dict[str, list[tuple[float, int]]] = {}
     with tempfile.TemporaryDirectory() as folder:

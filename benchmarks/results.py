@@ -9,14 +9,12 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from tensorboardX.proto.event_pb2 import Event  # pyright: ignore[reportAttributeAccessIssue]
-from tensorboardX.proto.summary_pb2 import Summary  # pyright: ignore[reportAttributeAccessIssue]
-from tensorboardX.record_writer import RecordWriter
-
-from stable_nalu.figures.catalogue import find
-from stable_nalu.figures.specimen import Extent, write_specimen
+from stable_nalu.figures.entries import find
 from stable_nalu.training.script import run_script
+from stable_nalu.writer import RunWriter
+from tests.figures.specimen import Extent, write_specimen
 
+from . import events
 from .clock import in_turn, spent
 from .ensemble import NMU, SINGLE_LAYER_RANGES
 from .single import REPEATS, process
@@ -26,20 +24,13 @@ STEPS = 51
 KEY = "nips-in10-nmru-ablation"
 """A figure of five models and nine ranges."""
 
-_PARSER = "benchmarks.parse_events"
+_PARSER = "benchmarks.events"
 MOST = 10.0
 """Seconds of CPU time that it may take."""
 
-TAGS = (
-    "metric/valid/interpolation",
-    "metric/test/extrapolation",
-    "network/layer_1/mnac/W/sparsity_error",
-    *(f"other/{place}" for place in range(9)),
-)
-
 
 def export() -> Iterator[Row]:
-    """225 runs of 51 logged steps, command against command."""
+    """Export 225 runs of 51 logged steps, command against command; read and write alone."""
     with tempfile.TemporaryDirectory() as folder:
         own, single = Path(folder, "own"), Path(folder, "single")
         names = _train(own)
@@ -58,10 +49,11 @@ def export() -> Iterator[Row]:
             )
             ratio = exported.cpu / parsed.cpu
             yield Row(title, ratio, "2", seconds(exported), seconds(parsed))
+    yield from events.rows()
 
 
 def figure() -> Iterator[Row]:
-    """Reading, summarising and drawing 5 models x 225 runs with 51 logged steps, as a PDF."""
+    """Read, summarise and draw 5 models x 225 runs with 51 logged steps, as a PDF."""
     with tempfile.TemporaryDirectory() as folder:
         write_specimen(find(KEY), Path(folder), Extent(seeds=25, rows=STEPS))
         command = ("export/plot.py", KEY, "--csv-dir", folder, "--out-dir", folder)
@@ -72,7 +64,7 @@ def figure() -> Iterator[Row]:
 
 
 def _train(root: Path) -> list[str]:
-    """Runs of 51 iterations, all of them logged; their names."""
+    """Train runs of 51 iterations, all of them logged, and return their names."""
     os.environ["TENSORBOARD_DIR"] = str(root.parent)
     words = f"{NMU} {SINGLE_LAYER_RANGES} --seed 0-24 --no-cuda --no-save --name-prefix {root.name}"
     words += f" --max-iterations {STEPS - 1} --log-interval 1"
@@ -82,12 +74,10 @@ def _train(root: Path) -> list[str]:
 
 
 def _write_event_per_value(folder: Path) -> None:
-    folder.mkdir(parents=True)
-    writer = RecordWriter(str(folder / "events.out.tfevents.0.host"))
-    writer.write(Event(wall_time=0.0, file_version="brain.Event:2").SerializeToString())
+    """Log 51 steps of twelve values in the way of tensorboardX's own writer."""
+    writer = RunWriter(folder)
     for step in range(STEPS):
-        for place, tag in enumerate(TAGS):
-            value = Summary.Value(tag=tag, simple_value=1 / (1 + step + place))
-            event = Event(wall_time=float(step), step=1000 * step, summary=Summary(value=[value]))
-            writer.write(event.SerializeToString())
+        for place, tag in enumerate(events.TAGS[:12]):
+            writer.scalar(tag, 1 / (1 + step + place))
+            writer.commit(1000 * step)
     writer.close()

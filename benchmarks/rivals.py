@@ -20,7 +20,7 @@ CHECK = "import sys, importlib.util as u; sys.exit(u.find_spec('jax') is None)"
 
 
 def rows() -> Iterator[Row]:
-    """The NMU case against JAX; nothing where JAX is not installed.
+    """Measure the NMU case against JAX; yield nothing where JAX is not installed.
 
     BENCH_JAX_PYTHON names another interpreter that has it.
     """

@@ -24,7 +24,7 @@ WARM_UP = 300
 
 
 def rows() -> Iterator[Row]:
-    """A single run's iteration, and --help."""
+    """Measure the iteration of a single run, and --help."""
     loop = bare.BareLoop(bare.NMU(2), bare.multiply)
     with tempfile.TemporaryDirectory() as folder:
         os.environ["TENSORBOARD_DIR"] = folder
@@ -44,13 +44,13 @@ def rows() -> Iterator[Row]:
 
 
 def _iteration_of_a_run() -> Cost:
-    """A long run less a short one: without what a run costs once."""
+    """Measure a long run less a short one, which leaves out what each run costs once."""
     short = spent(lambda: _train(WARM_UP))
     return (spent(lambda: _train(WARM_UP + ITERATIONS)) - short) / ITERATIONS
 
 
 def _train(iterations: int) -> None:
-    """Through the script, logging at the first iteration only."""
+    """Train by the script, logging at the first iteration only."""
     words = f"--operation mul --layer-type ReRegualizedLinearMNAC --max-iterations {iterations - 1}"
     words += f" --log-interval {iterations} --remove-existing-data --no-save --no-cuda"
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):

@@ -20,9 +20,9 @@ Rival = Callable[[], Cost]
 
 
 class Stopwatch(StackView):
-    """Reads the clocks whenever `iterations` have passed, then lets the rivals have their turn.
+    """A view that reads the clocks whenever `iterations` have passed, then lets rivals have a turn.
 
-    The first stretch, with all that happens once, is not counted. Stops the training after
+    The first stretch, with all that happens once, is not counted. The training is stopped after
     `repeats` more.
     """
 
@@ -61,11 +61,11 @@ class Stopwatch(StackView):
 
 
 def _nowhere(*message: object) -> None:
-    """What a stack wants to show is not looked at."""
+    """Drop what a stack wants to show."""
 
 
 def planned(script: str, words: str) -> list[PlannedRun]:
-    """All runs of a command line."""
+    """Return all runs of a command line."""
     spec = SCRIPTS[script]
     configs = spec.plan(words.split()).configs
     return [

@@ -14,7 +14,10 @@ HEADER = ("what / compared to", "ratio", "target", "met", "this, CPU (wall)", "t
 
 @dataclass(frozen=True)
 class Row:
-    """A ratio, what it should be at most (`at_least`: at least), and the two figures behind it."""
+    """A ratio, its aim, and the two figures behind it.
+
+    at_least: whether the ratio should be at least the aim, and not at most.
+    """
 
     title: str
     ratio: float
@@ -25,18 +28,18 @@ class Row:
 
     @property
     def met(self) -> bool:
-        """Whether the ratio is as it should be."""
+        """Return whether the ratio is as it should be."""
         aim = float(Fraction(self.aim))
         return self.ratio >= aim if self.at_least else self.ratio <= aim
 
 
 def microseconds(cost: Cost) -> str:
-    """CPU and wall time."""
+    """Format CPU and wall time in microseconds."""
     return f"{cost.cpu * 1e6:.3g} us ({cost.wall * 1e6:.3g})"
 
 
 def seconds(cost: Cost) -> str:
-    """CPU and wall time."""
+    """Format CPU and wall time in seconds."""
     return f"{cost.cpu:.3g} s ({cost.wall:.3g})"
 
 

@@ -1,4 +1,4 @@
-"""Write the thresholds below which an error counts as solved: one row a task and range."""
+"""Write the thresholds below which an error counts as solved: one row per task and range."""
 
 import argparse
 import math
@@ -8,6 +8,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from stable_nalu.errors import UsageError  # noqa: E402
+from stable_nalu.options.kinds import integer, number  # noqa: E402
 from stable_nalu.script import ScriptParser, exit_code  # noqa: E402
 from stable_nalu.statistics.table import write_table  # noqa: E402
 from stable_nalu.statistics.thresholds import tables  # noqa: E402
@@ -20,7 +21,6 @@ def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
         description=__doc__,
         epilog=f"tables:\n{kinds}\n\nexample:\n"
         "  python3 export/generate_exp_setups.py --csv-out exp_setups.csv",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     output = parser.add_argument_group("what to write")
     output.add_argument("--csv-out", metavar="PATH", required=True, help="file to write")
@@ -34,7 +34,7 @@ def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument(
         "--epsilon",
-        type=float,
+        type=number(above=0).one,
         default=tables.Settings.epsilon,
         metavar="X",
         help="how far every weight is from the solution, on the arithmetic data set and in the "
@@ -49,9 +49,13 @@ def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
     )
     simulated = parser.add_argument_group("simulated rows (division and root)")
     simulated.add_argument(
-        "--samples", type=int, default=tables.Settings.samples, metavar="N", help="draws a row"
+        "--samples",
+        type=integer(2).one,
+        default=tables.Settings.samples,
+        metavar="N",
+        help="draws per row",
     )
-    simulated.add_argument("--seed", type=int, default=tables.Settings.seed, metavar="N")
+    simulated.add_argument("--seed", type=integer(0).one, default=tables.Settings.seed, metavar="N")
     return parser.parse_args(argv)
 
 
@@ -59,8 +63,8 @@ def generate(args: argparse.Namespace) -> None:
     """Compute and write the tables; say how exact the simulated rows are."""
     if "sequential" in args.tables and len(args.tables) > 1:
         raise UsageError("argument --tables: sequential has columns of its own, write it alone")
-    if not 0 < args.epsilon < 1 or args.samples < 2:
-        raise UsageError("--epsilon lies between 0 and 1, and --samples is at least 2")
+    if args.epsilon >= 1:
+        raise UsageError(f"argument --epsilon: {args.epsilon:g} is too large; it lies below 1")
     settings = tables.Settings(args.epsilon, not args.exact_subsets, args.samples, args.seed)
     found = list(tables.collect(tuple(args.tables), settings))
     columns = tables.COLUMNS if len(found[0][0]) > 3 else tables.SEQUENTIAL_COLUMNS

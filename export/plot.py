@@ -7,6 +7,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from stable_nalu.errors import UsageError  # noqa: E402
+from stable_nalu.options.kinds import number  # noqa: E402
 from stable_nalu.script import ScriptParser, exit_code  # noqa: E402
 from stable_nalu.statistics.estimators import Estimators, add_estimate_flags  # noqa: E402
 
@@ -19,9 +20,7 @@ EXAMPLES = """examples:
 
 def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
     """Read the command line."""
-    parser = ScriptParser(
-        description=__doc__, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = ScriptParser(description=__doc__, epilog=EXAMPLES)
     parser.add_argument("keys", metavar="KEY", nargs="*", help="figures or tables to make")
     parser.add_argument("--list", action="store_true", help="name every figure and table")
     parser.add_argument(
@@ -54,7 +53,9 @@ def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
         default=[],
         help="tables of thresholds (default: the repository's; for your own files 1e-5)",
     )
-    judged.add_argument("--threshold", metavar="MSE", type=float, help="one for all runs")
+    judged.add_argument(
+        "--threshold", metavar="MSE", type=number(above=0).one, help="one for all runs"
+    )
     shown = parser.add_argument_group("means, intervals, colours")
     add_estimate_flags(shown)
     shown.add_argument(
@@ -68,12 +69,11 @@ def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
 
 def plot(args: argparse.Namespace) -> None:
     """Find the entries, render them, tell what is missing."""
-    from stable_nalu.figures.catalogue import find, listing
-    from stable_nalu.figures.entries import all_entries
-    from stable_nalu.figures.own import own_entry, with_threshold
-    from stable_nalu.figures.product import Context
+    from stable_nalu.figures.entries import all_entries, find, listing
+    from stable_nalu.figures.entry import Context
     from stable_nalu.figures.render import Output, render
     from stable_nalu.figures.source import Source
+    from stable_nalu.figures.user_files import own_entry, with_threshold
 
     if args.list:
         sys.stdout.write(listing(all_entries()))
@@ -99,7 +99,7 @@ def plot(args: argparse.Namespace) -> None:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run; the result is the exit code."""
+    """Draw the figures, and return the exit code."""
     args = parse_arguments(argv)
     return exit_code("plot.py", lambda: plot(args))
 

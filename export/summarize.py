@@ -8,6 +8,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from stable_nalu.errors import UsageError  # noqa: E402
+from stable_nalu.options.kinds import integer, number  # noqa: E402
 from stable_nalu.script import ScriptParser, exit_code  # noqa: E402
 from stable_nalu.statistics.estimators import Estimators, add_estimate_flags  # noqa: E402
 
@@ -48,12 +49,15 @@ def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
         help="rows of the tables to use, such as zero.range.hard (default: all but zero.range.*)",
     )
     judged.add_argument(
-        "--threshold", metavar="MSE", type=float, help="one threshold for all runs instead"
+        "--threshold",
+        metavar="MSE",
+        type=number(above=0).one,
+        help="one threshold for all runs instead",
     )
     judged.add_argument(
         "--best-range",
         metavar="N",
-        type=int,
+        type=integer(1).one,
         default=5000,
         help="judge at the lowest validation error of the last N rows (default: %(default)s)",
     )
@@ -75,24 +79,24 @@ def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
         action="store_true",
         help="add p values of Kolmogorov-Smirnov tests of the fitted gamma and beta densities",
     )
-    estimates.add_argument("--bootstrap-samples", metavar="N", type=int, default=10_000)
-    estimates.add_argument("--bootstrap-seed", metavar="N", type=int, default=0)
+    estimates.add_argument("--bootstrap-samples", metavar="N", type=integer(1).one, default=10_000)
+    estimates.add_argument("--bootstrap-seed", metavar="N", type=integer(0).one, default=0)
     output = parser.add_argument_group("what to write")
-    output.add_argument("--csv-out", metavar="PATH", required=True, help="one row a group")
-    output.add_argument("--seeds-csv-out", metavar="PATH", help="also one row a run of --csv")
+    output.add_argument("--csv-out", metavar="PATH", required=True, help="one row per group")
+    output.add_argument("--seeds-csv-out", metavar="PATH", help="also one row per run of --csv")
     return parser.parse_args(argv)
 
 
 def summarize(args: argparse.Namespace) -> None:
-    """Read, judge, estimate, write."""
+    """Read, judge and estimate, then write the summary."""
+    from stable_nalu.files import refuse_inputs
     from stable_nalu.statistics.judge import Judgement, judge_runs
     from stable_nalu.statistics.summary import summarize_runs, summarize_solved
     from stable_nalu.statistics.table import write_frame
 
-    if args.best_range < 1 or args.bootstrap_samples < 1:
-        raise UsageError("--best-range and --bootstrap-samples are at least 1")
-    if args.threshold is not None and not args.threshold > 0:
-        raise UsageError(f"argument --threshold: {args.threshold:g} is no error to fall below")
+    inputs = [*(args.csv or [args.solved_csv]), *args.exp_setups]
+    outputs = [args.csv_out, *([args.seeds_csv_out] if args.seeds_csv_out else [])]
+    refuse_inputs(map(Path, outputs), map(Path, inputs))
     estimators = Estimators(
         args.gamma_fit,
         args.sparsity_fit,

@@ -22,12 +22,12 @@ Row = dict[str, str]
 
 
 def cell(row: Row, column: str) -> float:
-    """A cell; NaN when it is empty."""
+    """Return the number in a cell; NaN when it is empty."""
     return float(row[column] or "nan")
 
 
 def verdict(rows: list[Row], threshold: float) -> str:
-    """What became of one run, given its rows in step order."""
+    """Tell what became of one run, given its rows in step order."""
     last = [row for row in rows[-BEST_RANGE:] if not math.isnan(cell(row, VALIDATION))]
     best = min(last, key=lambda row: cell(row, VALIDATION), default=rows[-1])
     error = cell(best, TEST)

@@ -33,12 +33,15 @@ logs="${STABLE_NALU_LOGS:-$root/logs}/$1"
 mkdir -p "$logs" || exit 1
 exec >>"$logs/$job.out" 2>>"$logs/$job.err"
 
-# A signal interrupts `wait`: it is passed on, and the shard is waited for again.
-"$python" -u experiments/batch.py "$@" --task "$index" &
-shard=$!
+# A signal interrupts `wait`: it is passed on, and the shard is waited for again. One that comes
+# before the shard has a number is passed on as soon as it has one.
+shard=""
 told=no
 signalled=no
-trap 'told=yes; signalled=yes; kill -TERM "$shard" 2>/dev/null' TERM INT USR2
+trap 'told=yes; signalled=yes; [ -z "$shard" ] || kill -TERM "$shard" 2>/dev/null' TERM INT USR2
+"$python" -u experiments/batch.py "$@" --task "$index" &
+shard=$!
+[ "$told" = no ] || kill -TERM "$shard" 2>/dev/null
 wait "$shard"
 code=$?
 while [ "$signalled" = yes ]; do

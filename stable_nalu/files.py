@@ -7,10 +7,12 @@ import os
 import shutil
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
+
+from .errors import UsageError
 
 STREAMS = ("-", "/dev/stdout")
 """Names of standard output, which is written to as it is."""
@@ -57,3 +59,11 @@ def atomic_text_file(path: Path) -> Iterator[TextIO]:
         return
     with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         yield file
+
+
+def refuse_inputs(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
+    """Raise UsageError when a file that is to be written is one that is read."""
+    read = [path for path in inputs if path.exists()]
+    for path in outputs:
+        if path.exists() and any(path.samefile(one) for one in read):
+            raise UsageError(f"{path} is read; write to another file")

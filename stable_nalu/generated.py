@@ -26,14 +26,14 @@ GENERATED: dict[Path, Callable[[str], str]] = {
 
 
 def stale() -> dict[Path, str]:
-    """Files whose text is not what the code makes now, with the text that they should have."""
+    """Return the files that are not what the code makes now, with the text they should have."""
     texts = {path: path.read_text(encoding="utf-8") if path.exists() else "" for path in GENERATED}
     fresh = {path: GENERATED[path](text) for path, text in texts.items()}
     return {path: text for path, text in fresh.items() if text != texts[path]}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Rewrite stale files, or with --check name them; the result is the exit code."""
+    """Rewrite stale files, or with --check name them, and return the exit code."""
     parser = ScriptParser(prog="stable_nalu.generated", description=__doc__)
     parser.add_argument("--check", action="store_true", help="change nothing, fail when stale")
     check = parser.parse_args(argv).check

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import os
+import shutil
+import tempfile
+import warnings
 from functools import cache
 from pathlib import Path
 
@@ -12,6 +16,11 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 
 GRANTS = ("LSB_DJOB_NUMPROC", "SLURM_CPUS_PER_TASK")
 """Environment variables in which batch systems state the cores of a job."""
+
+WRITABLE_FOR_OTHERS = 0o022
+
+TORCHS_CACHES = {"TORCHINDUCTOR_CACHE_DIR": "torch", "TORCH_EXTENSIONS_DIR": "torch_extensions"}
+"""Environment variables that name torch's folders of compiled code, and our names for these."""
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 """Settings of glibc's `mallopt`."""
@@ -56,6 +65,49 @@ def image_root() -> Path:
 
 def _root(variable: str, name: str) -> Path:
     return Path(os.environ.get(variable) or working_root() / name)
+
+
+@cache
+def code_cache() -> Path:
+    """Return the folder where compiled code is kept, which nobody else can write to.
+
+    Code that is loaded from it runs as the user. It lies below `XDG_CACHE_HOME` or `~/.cache`. When
+    it belongs to another user or others can write to it, it is refused with a warning; then, and
+    where no folder can be made, compiled code is kept in a private folder until the process ends.
+    """
+    named = Path(os.environ.get("XDG_CACHE_HOME") or "")
+    try:
+        folder = (named if named.is_absolute() else Path.home() / ".cache") / "stable-nalu"
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if _is_private(folder):
+            tempfile.TemporaryFile(dir=folder).close()
+            return folder
+        warnings.warn(
+            f"{folder} belongs to another user or others can write to it, so compiled code is kept "
+            "until the process ends only",
+            stacklevel=2,
+        )
+    except (OSError, RuntimeError):  # no home, or one that cannot be written to
+        pass
+    private = tempfile.mkdtemp(prefix="stable-nalu-")
+    atexit.register(shutil.rmtree, private, ignore_errors=True)
+    return Path(private)
+
+
+def _is_private(folder: Path) -> bool:
+    status = folder.stat()
+    return status.st_uid == os.geteuid() and not status.st_mode & WRITABLE_FOR_OTHERS
+
+
+def keep_torchs_code_private() -> None:
+    """Let torch keep code that it compiles in `code_cache`, where the user names no other folder.
+
+    By itself torch keeps it in a folder for temporary files that all users share.
+    """
+    for variable, name in TORCHS_CACHES.items():
+        if not os.environ.get(variable):
+            os.environ[variable] = str(code_cache() / name)
 
 
 def usable_cores() -> int:

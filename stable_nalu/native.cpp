@@ -125,15 +125,33 @@ void combine(int64_t operation, const double* one, double* __restrict all, int64
   }
 }
 
-// What all runs of a block share, as dataset/native_streams.py lays it out; strides count elements.
-struct Block {
-  int64_t generators, batches, samples, inputs, operation, operands, samples_adjoin;
+// Inputs x and targets t of many runs and batches to draw; `SampleBlock` in native.py mirrors it.
+struct SampleBlock {
+  // Runs first_run[g] to first_run[g + 1] of the table below draw from generator g.
+  int64_t group_count;
+  int64_t batches, samples, inputs;
+  int64_t operation, operands;
+  // Whether the samples of one input adjoin in x, instead of the inputs of one sample.
+  int64_t samples_adjoin;
+  // Strides of x and t in elements.
   int64_t x_batch, x_run, t_batch, t_run;
+  State* const* generators;
+  const int64_t* first_run;
+  // Run r of the table is number place[r] of x and t.
+  const int64_t* place;
+  const Interval* intervals;
+  // Operand k of run r is the sum over inputs slices[2 * (r * operands + k)] to
+  // slices[2 * (r * operands + k) + 1].
+  const int64_t* slices;
+  // Two batches of doubles, and two numbers per sample.
+  double* scratch;
+  float* x;
+  float* t;
 };
 
-// One batch of one run; `sums` holds two numbers a sample.
+// Writes one batch of one run; `sums` holds two numbers per sample.
 template <bool by_input>
-void write_batch(const Block& block, Doubles<by_input> doubles, Interval interval,
+void write_batch(const SampleBlock& block, Doubles<by_input> doubles, Interval interval,
                  const int64_t* slice, double* sums, float* __restrict x, float* __restrict t) {
   const int64_t samples = doubles.samples, count = samples * doubles.inputs;
   for (int64_t k = 0; k < count; k++)
@@ -161,30 +179,28 @@ extern "C" void sum_inputs(const double* values, int64_t samples, int64_t inputs
   sum_slice(Doubles<false>{values, samples, inputs}, {0.0, 1.0}, from, to, sums);
 }
 
-// Inputs x and targets t of many runs and batches. Runs first_run[g] to first_run[g + 1] of the
-// table draw from generator g; run r of the table is number place[r] of x and t, and its operands
-// are sums over inputs slices[2 * (r * operands + k)] to slices[2 * (r * operands + k) + 1].
-// `scratch` holds two batches of doubles and two numbers a sample.
-extern "C" void draw_samples(const Block* block, State* const* generators,
-                             const int64_t* first_run, const int64_t* place,
-                             const Interval* intervals, const int64_t* slices, double* scratch,
-                             float* x, float* t) {
-  const int64_t samples = block->samples, inputs = block->inputs, count = samples * inputs;
-  double *turned = scratch + count, *sums = turned + count;
-  for (int64_t g = 0; g < block->generators; g++) {
-    for (int64_t batch = 0; batch < block->batches; batch++) {
-      draw_doubles(generators[g], scratch, count);
-      if (block->samples_adjoin) turn(scratch, turned, samples, inputs);
-      for (int64_t r = first_run[g]; r < first_run[g + 1]; r++) {
-        const int64_t* slice = slices + 2 * r * block->operands;
-        float* run_x = x + batch * block->x_batch + place[r] * block->x_run;
-        float* run_t = t + batch * block->t_batch + place[r] * block->t_run;
-        if (block->samples_adjoin) {
+// The size of what `draw_samples` reads, for comparison with that of its mirror.
+extern "C" int64_t sample_block_size() { return sizeof(SampleBlock); }
+
+// Draws and writes a block of samples.
+extern "C" void draw_samples(const SampleBlock* all) {
+  const SampleBlock& block = *all;
+  const int64_t samples = block.samples, inputs = block.inputs, count = samples * inputs;
+  double *turned = block.scratch + count, *sums = turned + count;
+  for (int64_t g = 0; g < block.group_count; g++) {
+    for (int64_t batch = 0; batch < block.batches; batch++) {
+      draw_doubles(block.generators[g], block.scratch, count);
+      if (block.samples_adjoin) turn(block.scratch, turned, samples, inputs);
+      for (int64_t r = block.first_run[g]; r < block.first_run[g + 1]; r++) {
+        const int64_t* slice = block.slices + 2 * r * block.operands;
+        float* x = block.x + batch * block.x_batch + block.place[r] * block.x_run;
+        float* t = block.t + batch * block.t_batch + block.place[r] * block.t_run;
+        if (block.samples_adjoin) {
           const Doubles<true> doubles{turned, samples, inputs};
-          write_batch(*block, doubles, intervals[r], slice, sums, run_x, run_t);
+          write_batch(block, doubles, block.intervals[r], slice, sums, x, t);
         } else {
-          const Doubles<false> doubles{scratch, samples, inputs};
-          write_batch(*block, doubles, intervals[r], slice, sums, run_x, run_t);
+          const Doubles<false> doubles{block.scratch, samples, inputs};
+          write_batch(block, doubles, block.intervals[r], slice, sums, x, t);
         }
       }
     }

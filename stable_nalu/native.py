@@ -1,41 +1,79 @@
 """What C++ does several times faster than NumPy and torch, for work that is worth compiling it.
 
-Drawing samples is half of what training a small module costs. `load` compiles `native.cpp`, once,
-with the compiler and the cache that torch has for its own code; until then, and wherever that fails
-or does not give NumPy's numbers, NumPy and torch do it.
+Drawing samples is half of what training a small module costs. `load` compiles `native.cpp` once
+with torch's compiler and keeps the library in `machine.code_cache`. Until then, and wherever that
+fails or does not give NumPy's numbers, NumPy and torch do the work.
 """
 
 from __future__ import annotations
 
 import ctypes
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+
+from .machine import code_cache, keep_torchs_code_private
 
 SOURCE = Path(__file__).with_suffix(".cpp")
 CHECKED = (1, 311, 312, 313, 5000)
 """Lengths of the draws compared with NumPy's: around the length of the generator's state, too."""
 LONGEST_SUM = 128
-"""NumPy adds more numbers than these in halves."""
+"""The most numbers that NumPy adds one after another; it adds longer sums in halves."""
 
 _library: ctypes.CDLL | None = None
 
 
+class SampleBlock(ctypes.Structure):
+    """Inputs x and targets t of many runs and batches to draw; native.cpp says what each field is.
+
+    The fields are those of the structure of the same name there, in the same order.
+    """
+
+    _fields_ = (
+        *((name, ctypes.c_int64) for name in ("group_count", "batches", "samples", "inputs")),
+        *((name, ctypes.c_int64) for name in ("operation", "operands", "samples_adjoin")),
+        *((name, ctypes.c_int64) for name in ("x_batch", "x_run", "t_batch", "t_run")),
+        ("generators", ctypes.POINTER(ctypes.c_uint64)),
+        ("first_run", ctypes.POINTER(ctypes.c_int64)),
+        ("place", ctypes.POINTER(ctypes.c_int64)),
+        ("intervals", ctypes.POINTER(ctypes.c_double)),
+        ("slices", ctypes.POINTER(ctypes.c_int64)),
+        ("scratch", ctypes.POINTER(ctypes.c_double)),
+        ("x", ctypes.POINTER(ctypes.c_float)),
+        ("t", ctypes.POINTER(ctypes.c_float)),
+    )
+
+
+_KINDS = {
+    np.dtype(kind): kind
+    for kind in (ctypes.c_uint64, ctypes.c_int64, ctypes.c_double, ctypes.c_float)
+}
+
+
+def pointer(array: np.ndarray) -> Any:
+    """Return a typed pointer to an array's memory; a `SampleBlock` refuses one of another type."""
+    return array.ctypes.data_as(ctypes.POINTER(_KINDS[array.dtype]))
+
+
 def load() -> bool:
-    """Draw in C++ from now on, where that gives NumPy's numbers; whether it does."""
+    """Draw in C++ from now on where that gives NumPy's numbers; return whether it does."""
     global _library
     _library = _checked_library()
     return _library is not None
 
 
 def library() -> ctypes.CDLL | None:
-    """The compiled functions, once `load` has found them to give NumPy's numbers."""
+    """Return the compiled functions, once `load` has found them to give NumPy's numbers."""
     return _library
 
 
 def fill(generator: int, doubles: np.ndarray) -> bool:
-    """Fill a contiguous float64 array with uniform doubles, unless that is left to NumPy.
+    """Fill a contiguous float64 array with uniform doubles, or return False to leave it to NumPy.
 
     generator: the address of its state.
     """
@@ -48,20 +86,40 @@ def fill(generator: int, doubles: np.ndarray) -> bool:
 @cache
 def _checked_library() -> ctypes.CDLL | None:
     try:
+        keep_torchs_code_private()
         # Imported late: it takes longer than most short runs.
         from torch._inductor.codecache import CppCodeCache
 
-        library = CppCodeCache.load(SOURCE.read_text(encoding="utf-8"))
+        with _own_cache():
+            library = CppCodeCache.load(SOURCE.read_text(encoding="utf-8"))
+        _declare(library)
     except Exception:  # whatever keeps torch from compiling here, NumPy draws the same numbers
         return None
-    pointer, number = ctypes.c_void_p, ctypes.c_int64
-    library.draw_doubles.argtypes = [pointer, pointer, number]
-    library.sum_inputs.argtypes = [pointer, *[number] * 4, pointer]
-    library.draw_samples.argtypes = [pointer] * 9
-    library.turn_matrices.argtypes = [pointer, pointer, *[number] * 3]
+    same = library.sample_block_size() == ctypes.sizeof(SampleBlock)
+    return library if same and _draws_as_numpy(library) and _adds_as_numpy(library) else None
+
+
+@contextmanager
+def _own_cache() -> Iterator[None]:
+    """Let torch use `code_cache` while this lasts, also where the user names a shared folder."""
+    before = os.environ["TORCHINDUCTOR_CACHE_DIR"]
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(code_cache() / "native")
+    try:
+        yield
+    finally:
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = before
+
+
+def _declare(library: ctypes.CDLL) -> None:
+    """Declare the arguments of all functions; one that is missing raises an AttributeError."""
+    address, number = ctypes.c_void_p, ctypes.c_int64
+    library.draw_doubles.argtypes = [address, address, number]
+    library.sum_inputs.argtypes = [address, *[number] * 4, address]
+    library.draw_samples.argtypes = [ctypes.POINTER(SampleBlock)]
+    library.turn_matrices.argtypes = [address, address, *[number] * 3]
     for name in ("draw_doubles", "sum_inputs", "draw_samples", "turn_matrices"):
         getattr(library, name).restype = None
-    return library if _draws_as_numpy(library) and _adds_as_numpy(library) else None
+    library.sample_block_size.restype = number
 
 
 def _draws_as_numpy(library: ctypes.CDLL) -> bool:

@@ -99,6 +99,9 @@ class ScriptParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise what argparse finds wrong with the command line as a whole."""
+        names = message.partition("arguments are required: ")[2]
+        if names:
+            raise OptionError(names, "missing", "see --help")
         raise UsageError(f"{message}; see --help")
 
     def _check_names(self, words: Sequence[str]) -> None:

@@ -22,13 +22,3 @@ DIVERGED = "diverged"
 
 TEXT_SUFFIX = "/text_summary"
 GATE_MEAN_SUFFIX = "nalu/gate/mean"
-
-
-def scalar_tag(tag: str) -> str:
-    """Scalars and histograms are stored without a leading slash."""
-    return tag.lstrip("/")
-
-
-def text_tag(tag: str, *, rooted: bool = True) -> str:
-    """Texts carry a suffix and, unless a script writes them directly, a leading slash."""
-    return f"{'/' if rooted else ''}{tag.lstrip('/')}{TEXT_SUFFIX}"

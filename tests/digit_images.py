@@ -37,7 +37,7 @@ def images(count: int, *shape: int, seed: int = 0) -> np.ndarray:
 
 def write_mnist(folder: Path, monkeypatch, train: ImageCorpus, test: ImageCorpus) -> None:
     """The four files as the publisher packs them, known to torchvision by their checksums."""
-    from stable_nalu.dataset.images.vision import torchvision
+    from stable_nalu.dataset.images.sources import torchvision
 
     raw = folder / "MNIST" / "raw"
     raw.mkdir(parents=True)
@@ -57,7 +57,7 @@ def write_mnist(folder: Path, monkeypatch, train: ImageCorpus, test: ImageCorpus
 
 def write_svhn(folder: Path, monkeypatch, split: str, corpus: ImageCorpus) -> None:
     """One .mat file: images last axis first, labels 1 to 10 where 10 is the digit 0."""
-    from stable_nalu.dataset.images.vision import torchvision
+    from stable_nalu.dataset.images.sources import torchvision
 
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{split}_32x32.mat"

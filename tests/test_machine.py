@@ -85,3 +85,74 @@ def test_no_page_is_asked_for_twice():
 def test_another_c_library(monkeypatch):
     monkeypatch.setattr(machine.ctypes, "CDLL", lambda name: object())
     assert machine.keep_freed_memory.__wrapped__() is None
+
+
+@pytest.fixture
+def cache_home(monkeypatch, tmp_path):
+    """A cache folder of the user, where nothing has been looked at yet."""
+    machine.code_cache.cache_clear()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for variable in machine.TORCHS_CACHES:
+        monkeypatch.delenv(variable, raising=False)
+    yield tmp_path / "cache"
+    machine.code_cache.cache_clear()
+
+
+def test_compiled_code_is_kept_where_only_the_user_writes(cache_home):
+    assert machine.code_cache() == cache_home / "stable-nalu"
+    assert machine.code_cache().stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("named", ["", "relative"])
+def test_compiled_code_is_kept_below_home_otherwise(cache_home, named, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", named)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert machine.code_cache() == tmp_path / ".cache" / "stable-nalu"
+
+
+def assert_is_a_private_folder_elsewhere(folder, cache_home):
+    assert cache_home not in folder.parents
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert machine.code_cache() == folder
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o707, 0o1777])
+def test_a_cache_that_others_can_write_to_is_refused(cache_home, mode):
+    (cache_home / "stable-nalu").mkdir(parents=True)
+    (cache_home / "stable-nalu").chmod(mode)
+    with pytest.warns(UserWarning, match="others can write to it"):
+        folder = machine.code_cache()
+    assert_is_a_private_folder_elsewhere(folder, cache_home)
+
+
+def test_a_cache_of_another_user_is_refused(cache_home, monkeypatch):
+    user = os.geteuid()
+    monkeypatch.setattr(machine.os, "geteuid", lambda: user + 1)
+    with pytest.warns(UserWarning, match="belongs to another user"):
+        folder = machine.code_cache()
+    assert_is_a_private_folder_elsewhere(folder, cache_home)
+
+
+@pytest.mark.parametrize("obstacle", ["a file", "read-only", "no home"])
+def test_without_a_cache_folder_code_is_kept_for_the_process(cache_home, obstacle, monkeypatch):
+    def refuse(*arguments, **keywords):
+        raise OSError("Read-only file system")
+
+    def no_home():
+        raise RuntimeError("Could not determine home directory.")
+
+    if obstacle == "a file":
+        cache_home.write_text("")
+    elif obstacle == "read-only":
+        monkeypatch.setattr(machine.Path, "mkdir", refuse)
+    else:
+        monkeypatch.setenv("XDG_CACHE_HOME", "")
+        monkeypatch.setattr(machine.Path, "home", no_home)
+    assert_is_a_private_folder_elsewhere(machine.code_cache(), cache_home)
+
+
+def test_torch_keeps_its_code_there_unless_told_otherwise(cache_home, monkeypatch, tmp_path):
+    monkeypatch.setenv("TORCH_EXTENSIONS_DIR", str(tmp_path / "named"))
+    machine.keep_torchs_code_private()
+    assert os.environ["TORCHINDUCTOR_CACHE_DIR"] == str(cache_home / "stable-nalu" / "torch")
+    assert os.environ["TORCH_EXTENSIONS_DIR"] == str(tmp_path / "named")

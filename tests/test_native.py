@@ -1,5 +1,7 @@
 """Samples drawn in C++ are NumPy's, and the generator stands where NumPy would leave it."""
 
+import ctypes
+import os
 import shutil
 
 import numpy as np
@@ -9,8 +11,10 @@ import torch
 from stable_nalu import native
 from stable_nalu.dataset import SimpleFunctionStaticDataset
 from stable_nalu.dataset.legacy_random import LegacyRandom
+from stable_nalu.machine import code_cache
 from stable_nalu.training.compiled.plain_operations import plain
 
+LONGER = {"_fields_": [("one_more", ctypes.c_int64)]}
 COUNTS = (1, 2, 311, 312, 313, 624, 100_003)
 
 
@@ -59,15 +63,26 @@ def test_a_stream_may_change_sides(monkeypatch, loaded, sample_range):
             assert ours.equal(theirs)
 
 
-@pytest.mark.parametrize("failure", ["no compiler", "other numbers", "another order of sums"])
+@pytest.mark.parametrize(
+    "failure",
+    ["no compiler", "no function", "another size", "other numbers", "another order of sums"],
+)
 def test_numpy_draws_where_code_cannot_be_made_or_trusted(monkeypatch, failure):
     from torch._inductor.codecache import CppCodeCache
 
     def broken(source):
         raise RuntimeError("no C++ compiler")
 
+    def stale(source):
+        # An empty library, as an earlier or foreign one may lack a function.
+        return ctypes.CDLL(None)
+
     if failure == "no compiler":
         monkeypatch.setattr(CppCodeCache, "load", broken)
+    elif failure == "no function":
+        monkeypatch.setattr(CppCodeCache, "load", stale)
+    elif failure == "another size":
+        monkeypatch.setattr(native, "SampleBlock", type("Longer", (native.SampleBlock,), LONGER))
     else:
         check = {"other numbers": "_draws_as_numpy", "another order of sums": "_adds_as_numpy"}
         monkeypatch.setattr(native, check[failure], lambda library: False)
@@ -77,6 +92,32 @@ def test_numpy_draws_where_code_cannot_be_made_or_trusted(monkeypatch, failure):
     expected = np.random.RandomState(11).random_sample(1000)
     assert np.array_equal(LegacyRandom(11).doubles((1000,)), expected)
     native._checked_library.cache_clear()
+
+
+def test_the_library_is_loaded_from_the_own_cache(monkeypatch, tmp_path):
+    """A library that somebody left in the folder that torch uses is not looked at."""
+    from torch._inductor.codecache import CppCodeCache
+
+    seen = []
+
+    def note(source):
+        seen.append(os.environ["TORCHINDUCTOR_CACHE_DIR"])
+        raise RuntimeError("not now")
+
+    monkeypatch.setattr(CppCodeCache, "load", note)
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
+    native._checked_library.cache_clear()
+    assert native._checked_library() is None
+    assert seen == [str(code_cache() / "native")]
+    assert os.environ["TORCHINDUCTOR_CACHE_DIR"] == str(tmp_path)
+    native._checked_library.cache_clear()
+
+
+def test_a_pointer_of_another_type_is_refused():
+    block = native.SampleBlock(x=native.pointer(np.zeros(3, np.float32)))
+    assert block.x[2] == 0
+    with pytest.raises(TypeError):
+        native.SampleBlock(x=native.pointer(np.zeros(3)))
 
 
 @pytest.mark.usefixtures("loaded")

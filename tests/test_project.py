@@ -1,5 +1,7 @@
-"""The files around the code: documents, set-up, and what they promise."""
+"""The files around the code, what they promise, and how the code is laid out."""
 
+import ast
+import graphlib
 import re
 import shlex
 import subprocess
@@ -79,7 +81,12 @@ def test_commands_of_the_readme_can_be_run(words):
     script, *arguments = words
     assert (ROOT / script).is_file()
     if script == "experiments/reproduce.py":
-        assert reproduce([*arguments, *([] if "--list" in arguments else ["--dry-run"])]) == 0
+        assert (
+            reproduce(
+                [*arguments, *([] if {"--list", "--dry-run"} & {*arguments} else ["--dry-run"])]
+            )
+            == 0
+        )
     elif script.startswith("experiments/"):
         assert len(SCRIPTS[Path(script).stem].plan(arguments)) >= 1
 
@@ -172,3 +179,46 @@ def test_no_file_names_a_machine():
         if path.suffix in TEXT and private.search(path.read_text(encoding="utf-8")):
             named.append(path.relative_to(ROOT))
     assert named == []
+
+
+SOURCES = {path.relative_to(ROOT): path for path in sorted((ROOT / "stable_nalu").rglob("*.py"))}
+TREES = {source: ast.parse(path.read_text(encoding="utf-8")) for source, path in SOURCES.items()}
+BY_MODULE = {
+    ".".join((s.parent if s.name == "__init__.py" else s.with_suffix("")).parts): s for s in SOURCES
+}
+MOST_MODULES, MOST_LINES, MOST_LINES_OF_A_FUNCTION = 20, 399, 50
+ZOOS = {Path("stable_nalu/layer"), Path("stable_nalu/functional")}
+"""Folders with one file per layer or formula, however many there are."""
+IN_TRANSITION = {Path("stable_nalu/figures/kinds/counts.py")}
+
+
+def imports_of(source: Path) -> set[Path]:
+    """Modules of the package that a module imports, in functions and for type checkers too."""
+    names = set()
+    for node in ast.walk(TREES[source]):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            above = source.parts[: len(source.parts) - node.level] if node.level else ()
+            module = ".".join((*above, *filter(None, [node.module])))
+            whole = {f"{module}.{alias.name}" for alias in node.names} & BY_MODULE.keys()
+            names |= whole if len(whole) == len(node.names) else whole | {module}
+    return {BY_MODULE[name] for name in names if name in BY_MODULE} - {source}
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    order = graphlib.TopologicalSorter({source: imports_of(source) for source in SOURCES})
+    assert len(list(order.static_order())) == len(SOURCES)
+
+
+def test_rooms_modules_and_functions_are_small():
+    modules = [source for source in SOURCES if source.name != "__init__.py"]
+    folders = [source.parent for source in modules]
+    large = {f for f in folders if folders.count(f) > MOST_MODULES} - ZOOS
+    for source, path in SOURCES.items():
+        functions = (f for f in ast.walk(TREES[source]) if isinstance(f, ast.FunctionDef))
+        lengths = [(f.end_lineno or 0) - f.lineno + 1 for f in functions]
+        lines = len(path.read_text(encoding="utf-8").splitlines())
+        if lines > MOST_LINES or max(lengths, default=0) > MOST_LINES_OF_A_FUNCTION:
+            large.add(source)
+    assert large <= IN_TRANSITION

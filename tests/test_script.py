@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from stable_nalu.errors import UsageError
+from stable_nalu.errors import UsageError, did_you_mean
+from stable_nalu.options.kinds import integer, number
 from stable_nalu.script import ScriptParser, exit_code
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -62,3 +63,61 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path):
         process.stdout.close()
         assert process.stderr.read() == ""
     assert process.returncode == 141
+
+
+PARSER = [
+    (["--csv"], "argument --csv: has no value; write --csv PATH"),
+    (["--cvs", "a"], "argument --cvs: there is no such flag; did you mean --csv?"),
+    (["--cs", "a"], "argument --cs: there is no such flag; did you mean --csv?"),
+    ([], "argument --csv: missing; see --help"),
+    (["--csv", "a", "b"], "unexpected word 'b'; see --help"),
+    (["--csv", "a", "--csv=b"], "argument --csv: given twice; give it once"),
+    (["--csv", "a", "--size", "0"], "argument --size: 0 is too small; the smallest value is 1"),
+    (["--csv", "a", "--size", "x"], "--size: 'x' is not a whole number; write one such as 10"),
+    (["--csv", "a", "--kind", "Tables"], "--kind: 'Tables' is not a choice; did you mean table?"),
+    (["--csv", "a", "--kind", "x"], "--kind: 'x' is not a choice; choose one of range, table"),
+    (["--csv", "a", "--old", "1"], "argument --old: not accepted; it never had an effect"),
+    (["--csv", "a", "--many", "1", "--many", "2"], "--many: given twice; give it once, with all"),
+    (["--csv", "a", "--rate", "-inf"], "argument --rate: -inf is not a finite number; write one"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), PARSER)
+def test_every_mistake_is_one_line_that_says_what_is_right(words, message, capsys):
+    parser = ScriptParser(prog="a.py", refused={"--old": "it never had an effect"})
+    parser.add_argument("--csv", metavar="PATH", required=True)
+    parser.add_argument("--size", type=integer(1).one)
+    parser.add_argument("--rate", type=number().one)
+    parser.add_argument("--kind", choices=("range", "table"))
+    parser.add_argument("--many", nargs="+")
+    parser.add_argument("--each", action="append")
+    with pytest.raises(SystemExit) as end:
+        parser.parse_args(words)
+    assert end.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("a.py: error: ")
+    assert message in line
+    read = parser.parse_args(["--csv", "a", "--each", "1", "--each", "2", "--rate", "-1e-3"])
+    assert (read.each, read.rate) == (["1", "2"], -0.001)
+
+
+def test_help_goes_before_mistakes(capsys):
+    with pytest.raises(SystemExit) as end:
+        ScriptParser(prog="a.py").parse_args(["--what", "--help"])
+    assert not end.value.code
+    out, err = capsys.readouterr()
+    assert out.startswith("usage: a.py")
+    assert err == ""
+
+
+@pytest.mark.parametrize(
+    ("word", "most", "remedy"),
+    [
+        ("slrum", 1, "did you mean slurm?"),
+        ("SLURM", 1, "did you mean slurm?"),
+        ("locl", 3, "did you mean local?"),
+        ("x", 1, "see --help"),
+    ],
+)
+def test_suggestions(word, most, remedy):
+    assert did_you_mean(word, ("local", "slurm", "lsf"), "see --help", most) == remedy

@@ -9,13 +9,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from stable_nalu.errors import UsageError  # noqa: E402
 from stable_nalu.machine import granted_cores  # noqa: E402
+from stable_nalu.reader import TensorboardMetricTwoDigitMNISTReader  # noqa: E402
 from stable_nalu.reader.export import (  # noqa: E402
     add_export_flags,
     conclude,
     export_csv,
     open_reader,
 )
-from stable_nalu.reader.two_digits import TensorboardMetricTwoDigitMNISTReader  # noqa: E402
 from stable_nalu.script import ScriptParser, exit_code  # noqa: E402
 
 FIRST_UPDATE = 1
@@ -34,7 +34,7 @@ def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
 
 
 def folders_and_files(args: argparse.Namespace) -> list[tuple[str | None, str | None]]:
-    """Each folder of runs and the file that it becomes."""
+    """Return each folder of runs and the file that it becomes."""
     if not (args.from_parent_folder and args.tensorboard_dir and args.csv_out):
         return [(args.tensorboard_dir, args.csv_out)]
     parent = Path(args.tensorboard_dir)

@@ -3,11 +3,3 @@
 from .extended_torch_module import ExtendedTorchModule, extended_children
 from .observation import Observation
 from .random_source import GLOBAL_RANDOM, RandomSource
-
-__all__ = [
-    "GLOBAL_RANDOM",
-    "ExtendedTorchModule",
-    "Observation",
-    "RandomSource",
-    "extended_children",
-]

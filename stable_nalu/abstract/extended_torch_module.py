@@ -15,7 +15,7 @@ Term = Callable[[], torch.Tensor]
 
 
 class _InitializeWhenComplete(type):
-    """Calls `reset_parameters` once, when the outermost module under construction is complete.
+    """A metaclass that calls `reset_parameters` once, when the outermost module is complete.
 
     A layer built on its own is ready to use; inside a network the network's order of
     initialisation decides which weight gets which random numbers.
@@ -41,9 +41,9 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
     `(*runs, …)`; a single run is `runs == ()`. A subclass overrides, as needed:
 
     `reset_parameters`      initial values; called once when construction is complete
-    `regualizer_terms`      penalties, lazily: nobody pays for a term with weight zero
+    `regualizer_terms`      penalties as functions, so that a term of weight zero costs nothing
     `parameter_bounds`      ranges that parameters are clamped to after an optimiser step
-    `after_step`            other state changes after a step
+    `after_step`            other changes of state after a step
     `observations`          what is worth logging about the last forward pass
     """
 
@@ -57,10 +57,12 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
     """How often its parent runs it in one forward pass; its values are logged as often."""
 
     robustness_logging = False
-    """True in the robustness experiments: some layers then log weights as text at any verbosity."""
+    """True in the robustness experiments, where some layers always log their weights as text."""
 
     namespace_is_sibling = False
     """True for a child whose tags stand beside those of its parent instead of below."""
+
+    shown = ("unit_name", "input_size", "hidden_size", "in_features", "out_features")
 
     if TYPE_CHECKING:
         # Parameters and children are attributes that torch registers at run time.
@@ -76,11 +78,9 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
         """Intermediate values of a forward pass, filled by layers when it is not None."""
 
     def extra_repr(self) -> str:
-        """What printing the module shows of it: its size, where it has one."""
-        sizes = {
-            key: vars(self)[key] for key in ("in_features", "out_features") if key in vars(self)
-        }
-        return ", ".join(f"{key}={size}" for key, size in sizes.items())
+        """Return what printing the module shows: those attributes of `shown` that it has."""
+        own = vars(self)
+        return ", ".join(f"{name}={own[name]}" for name in self.shown if name in own)
 
     def reset_parameters(self) -> None:
         """Initialise all parameters, in the order that decides their random numbers."""
@@ -88,22 +88,22 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
             child.reset_parameters()
 
     def regualizer_terms(self) -> dict[str, Term | None]:
-        """Own penalties by key; None is a term that these options switch off."""
+        """Return own penalties by key; None is a term that these options switch off."""
         return {}
 
     def parameter_bounds(self) -> dict[str, tuple[float, float]]:
-        """Own parameters that are clamped after every optimiser step."""
+        """Return the ranges of own parameters that are clamped after every optimiser step."""
         return {}
 
     def after_step(self, loss: torch.Tensor) -> None:
-        """State changes after an optimiser step, given the detached criterion (shape `runs`)."""
+        """Change other state after a step, given the detached criterion (shape `runs`)."""
 
     def observations(self) -> list[Observation]:
-        """What to log of this module itself; children are asked by the caller."""
+        """Return what to log of this module itself; the caller asks the children."""
         return []
 
     def regualizer(self, keys: set[str] | None = None) -> dict[str, torch.Tensor]:
-        """Penalties of this module and its children, summed by key; `keys` limits the work."""
+        """Sum the penalties of this module and its children by key; `keys` limits the work."""
         total: dict[str, torch.Tensor] = {}
         for module in self.extended_modules():
             for key, term in module.regualizer_terms().items():
@@ -129,7 +129,7 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
                     parameter.fill_(value)
 
     def extended_modules(self) -> Iterator[ExtendedTorchModule]:
-        """This module and all descendants of the same kind, through plain containers."""
+        """Iterate over this module and all its descendants of the same kind."""
         return (m for m in self.modules() if isinstance(m, ExtendedTorchModule))
 
     @contextmanager
@@ -146,7 +146,7 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
 
 
 def extended_children(module: torch.nn.Module) -> Iterator[ExtendedTorchModule]:
-    """Nearest descendants of the base class, looking through plain torch containers."""
+    """Iterate over the nearest descendants of the base class, through plain torch containers."""
     for child in module.children():
         if isinstance(child, ExtendedTorchModule):
             yield child

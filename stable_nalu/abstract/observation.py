@@ -1,4 +1,4 @@
-"""What a module can tell about its last forward pass, free of any logging format."""
+"""Values that a module tells of its last forward pass, free of any logging format."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -33,9 +33,9 @@ def weight_observations(
     text_always: bool = False,
     sparsity: bool = True,
 ) -> list[Observation]:
-    """Histogram, text and sparsity error of one weight matrix (or vector, `ndim=1`).
+    """Return histogram, text and sparsity error of one weight matrix (or vector, `ndim=1`).
 
-    `text_always` swaps the two gates: the text is always written, the sparsity error when verbose.
+    With `text_always` the text is always written, and the sparsity error only for verbose runs.
     `sparsity=False` leaves the sparsity error out.
     """
     observed = [

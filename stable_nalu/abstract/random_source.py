@@ -1,4 +1,4 @@
-"""Where stochastic layers draw their numbers during training."""
+"""The source of the random numbers that layers draw during training."""
 
 from collections.abc import Callable
 
@@ -11,8 +11,8 @@ Fill = Callable[[torch.Tensor, torch.Generator | None, int | None], object]
 class RandomSource:
     """Draws on the CPU from torch's global generator, for a single run.
 
-    Every method takes the shape of ONE run and returns `(*runs, *shape)` in the dtype and on the
-    device of `like`. An ensemble overrides `fill` to use one generator a run; layers cannot tell.
+    Every method takes the shape of one run and returns `(*runs, *shape)` in the dtype and on the
+    device of `like`. An ensemble overrides `fill` to use one generator per run.
     """
 
     def fill(self, shape: tuple[int, ...], like: torch.Tensor, draw: Fill) -> torch.Tensor:
@@ -24,7 +24,7 @@ class RandomSource:
     def uniform(
         self, shape: tuple[int, ...], low: Bound, high: Bound, like: torch.Tensor
     ) -> torch.Tensor:
-        """U(low, high); a bound is a number or a tensor of shape `runs`."""
+        """Draw from U(low, high); a bound is a number or a tensor of shape `runs`."""
 
         def draw(buffer, generator, run):
             buffer.uniform_(_bound(low, run), _bound(high, run), generator=generator)
@@ -32,15 +32,15 @@ class RandomSource:
         return self.fill(shape, like, draw)
 
     def exponential(self, shape: tuple[int, ...], like: torch.Tensor) -> torch.Tensor:
-        """Exp(1)."""
+        """Draw from Exp(1)."""
         return self.fill(shape, like, lambda buffer, g, _: buffer.exponential_(generator=g))
 
     def normal(self, shape: tuple[int, ...], like: torch.Tensor) -> torch.Tensor:
-        """N(0, 1)."""
+        """Draw from N(0, 1)."""
         return self.fill(shape, like, lambda buffer, g, _: buffer.normal_(generator=g))
 
     def multinomial(self, shape: tuple[int, ...], probabilities: torch.Tensor) -> torch.Tensor:
-        """One category a row: probabilities `(*runs, *rows, K)`, `shape` = `(*rows, K)`."""
+        """Draw a category per row: probabilities `(*runs, *rows, K)`, `shape` = `(*rows, K)`."""
         # torch.multinomial of one sample is this race of exponentials: equal numbers, but here
         # every run can draw from its own generator.
         race = probabilities.detach() / self.exponential(shape, like=probabilities)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from stable_nalu.catalogue.experiment import Experiment, Model, Resources, named
-from stable_nalu.catalogue.flags import words
+from stable_nalu.catalogue.experiment import Experiment, Model, Resources, named, words
 from stable_nalu.catalogue.index import EXPERIMENTS, find
 from stable_nalu.errors import OptionError, UsageError, did_you_mean
 from stable_nalu.machine import CHECKOUT
@@ -28,15 +27,15 @@ class JobScript:
 
     @property
     def path(self) -> Path:
-        """The generated file."""
+        """Return the path of the generated file."""
         return FOLDER / f"{self.name}.sh"
 
     def shows(self) -> list[Experiment]:
-        """The experiments."""
+        """Return the experiments whose models it trains."""
         return [EXPERIMENTS[key] for key in self.experiments]
 
     def named_models(self) -> dict[str, Model]:
-        """Models by name: the key, behind the folder that tells equal keys apart, `add/NALU`."""
+        """Return the models by name: the key, or `add/NALU` where the folder tells keys apart."""
         models = self.models()
         keys = [model.key for model in models]
         return {
@@ -45,7 +44,7 @@ class JobScript:
         }
 
     def models(self) -> list[Model]:
-        """Every model once, however many figures show it."""
+        """Return every model once, however many figures show it."""
         found: dict[tuple[str, ...], Model] = {}
         for experiment in self.shows():
             for model in experiment.models:
@@ -55,7 +54,7 @@ class JobScript:
         return list(found.values())
 
     def chosen(self, names: list[str]) -> dict[str, Model]:
-        """The models of these names, all of them for none; UsageError for an unknown name."""
+        """Return the models of these names, or all of them for none."""
         models = self.named_models()
         chosen: dict[str, Model] = {}
         for name in names or models:
@@ -67,7 +66,7 @@ class JobScript:
         return chosen
 
     def resources(self) -> Resources:
-        """What suffices for every model."""
+        """Return resources that suffice for every model."""
         asked = [model.resources for model in self.models()]
         limits = [v.minutes or m.resources.minutes for m in self.models() for v in m.variants]
         return Resources(
@@ -79,7 +78,7 @@ class JobScript:
 
 
 def _joined(known: Model | None, model: Model) -> Model:
-    """A model whose runs two figures show in part has the variants and points of both."""
+    """Return a model with the variants and points of two figures, each of which shows a part."""
     if known is None:
         return model
     names = {variant.name for variant in known.variants}
@@ -151,14 +150,10 @@ _ALL = (
     JobScript(f"{_DIVISION}in10-mixed-signs-iridis", ("in10-mixedSigns",)),
     JobScript(f"{_DIVISION}sltr-distributions-in2", ("nips-in2-distributions",)),
     JobScript(f"{_DIVISION}sltr-distributions-in10", ("nips-in10-distributions",)),
-    JobScript(
-        f"{_DIVISION}divBy0",
-        ("nips-divBy0-easy", "nips-divBy0-medium", "nips-divBy0-hard"),
-    ),
+    JobScript(f"{_DIVISION}divBy0", ("nips-divBy0-easy", "nips-divBy0-medium", "nips-divBy0-hard")),
     JobScript("two_digit_mnist/parallel_run", ("div-1digit_conv-Adam-s3Init",), True),
     JobScript(
-        f"{_ROBUST}single_module",
-        ("robust-benchmark_sltr_mul", "surface-mul", "robust-batch-snmu"),
+        f"{_ROBUST}single_module", ("robust-benchmark_sltr_mul", "surface-mul", "robust-batch-snmu")
     ),
     JobScript(
         f"{_ROBUST}arithmetic_dataset",
@@ -212,7 +207,7 @@ EXPERIMENT = "experiment:"
 
 
 def find_job(name: str) -> JobScript:
-    """The script of a file's name, or one made of the experiment of that key."""
+    """Return the script of a file's name, or one made of the experiment of that key."""
     if name.startswith(EXPERIMENT):
         key = find(name.removeprefix(EXPERIMENT)).key
         return JobScript(key, (key,))

@@ -12,8 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from stable_nalu.catalogue.experiment import Model, Resources
-from stable_nalu.catalogue.flags import seeds_text
+from stable_nalu.catalogue.experiment import Model, Resources, seeds_text
 from stable_nalu.errors import UsageError
 from stable_nalu.script import EXIT_REQUEUE
 
@@ -39,7 +38,7 @@ _SUMS = ("sequential_mnist_sum_long", "sequential_mnist_sum_reference")
 
 
 def render_published(script: JobScript) -> str:
-    """The file of a batch script: any site, all models, published seeds."""
+    """Return the file of a batch script, for any site, with all models and the published seeds."""
     count = len(shards(script.named_models(), None))
     depth = "/".join([".."] * (script.name.count("/") + 1))
     lines = [
@@ -65,7 +64,10 @@ def render_job(
     words: Sequence[str],
     indices: Sequence[int],
 ) -> str:
-    """The job of a submission; words: what follows the name, as for the batch script."""
+    """Return the job of a submission.
+
+    words: what follows the name, as for the batch script.
+    """
     environment = [f"export STABLE_NALU_ROOT={shlex.quote(root)}"]
     if site.log_dir:
         environment.append(f"export STABLE_NALU_LOGS={shlex.quote(str(site.logs))}")
@@ -87,7 +89,7 @@ def render_job(
 
 
 def headers(name: str, resources: Resources, site: Site, indices: Sequence[int]) -> list[str]:
-    """Lines for SLURM, which counts array elements from 0, and for LSF, which does from 1."""
+    """Return header lines for SLURM, which counts elements from 0, and for LSF, from 1."""
     return [
         *(f"#SBATCH {option}" for option in slurm_options(name, resources, site, indices)),
         *(f"#BSUB {option}" for option in lsf_options(name, resources, site, indices)),
@@ -95,7 +97,9 @@ def headers(name: str, resources: Resources, site: Site, indices: Sequence[int])
 
 
 def slurm_options(name: str, resources: Resources, site: Site, indices: Sequence[int]) -> list[str]:
-    """Options of `sbatch`; output goes where the wrapper sends it, which makes the folder.
+    """Return the options of `sbatch`.
+
+    Output goes where the wrapper sends it, which makes the folder.
 
     `sbatch` would read the lines for LSF as well, and stop at those it does not know.
     """
@@ -124,7 +128,7 @@ def slurm_options(name: str, resources: Resources, site: Site, indices: Sequence
 
 
 def lsf_options(name: str, resources: Resources, site: Site, indices: Sequence[int]) -> list[str]:
-    """Options of `bsub`."""
+    """Return the options of `bsub`."""
     hours, minutes = divmod(resources.minutes, 60)
     elements = seeds_text([index + 1 for index in indices])
     options = [
@@ -148,7 +152,7 @@ def lsf_options(name: str, resources: Resources, site: Site, indices: Sequence[i
 
 
 def job_name(name: str) -> str:
-    """The last part of a name, in characters that batch systems take."""
+    """Return the last part of a name, in characters that batch systems take."""
     return re.sub(r"[^A-Za-z0-9._-]", "-", name.rsplit("/", 1)[-1])
 
 
@@ -185,7 +189,10 @@ def _model_line(name: str, model: Model) -> str:
 
 
 def _find_root(depth: str) -> list[str]:
-    """A batch system runs a copy of the file: the folder is then where it was submitted."""
+    """Return shell lines that find the project.
+
+    A batch system runs a copy of the file; the folder is then where it was submitted.
+    """
     return [
         'root="${STABLE_NALU_ROOT:-${SLURM_SUBMIT_DIR:-${LS_SUBCWD:-}}}"',
         'if [ ! -e "$root/lfs_batch_jobs/run.sh" ]; then',

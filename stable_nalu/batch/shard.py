@@ -6,18 +6,27 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import ceil
 
-from stable_nalu.catalogue.expected import ExpectedRun, expected_runs
-from stable_nalu.catalogue.experiment import EPOCH_FLAG, ITERATION_FLAG, Command, Model, Variant
-from stable_nalu.catalogue.flags import Flags, seeds_text
+from stable_nalu.catalogue.experiment import (
+    EPOCH_FLAG,
+    ITERATION_FLAG,
+    Command,
+    ExpectedRun,
+    Flags,
+    Model,
+    Variant,
+    expected_runs,
+    seeds_text,
+)
 from stable_nalu.options import SCRIPTS
 
 FEWEST_RUNS, MOST_RUNS = 50, 250
-"""Runs of a shard, if seeds and points come out so: more train faster together, and take longer."""
+"""Bounds of the runs per shard, as far as seeds and points allow: more runs train faster together
+and take longer."""
 _WORK = 25_000_000
 _FEWEST_CHECKPOINTS, _MOST_CHECKPOINTS = 5, 50
 _FEWEST_UPDATES_SAVED = {True: 10_000, False: 1_000}
-"""Between checkpoints of a run that is long enough: a stack of arithmetic runs takes seconds for so
-many iterations, and saving more often would cost more; scripts that count epochs are slower."""
+"""Updates between two checkpoints of a long run, by whether the script counts iterations: a stack
+of arithmetic runs takes seconds for so many, and saving more often would cost more time."""
 _LOG_INTERVAL = 1000
 _LOG_POINTS = 20
 
@@ -33,22 +42,22 @@ class Shard:
 
     @property
     def runs(self) -> int:
-        """Number of runs."""
+        """Return the number of runs."""
         return len(self.seeds) * max(1, len(self.model.points))
 
     def command(self) -> Command:
-        """The command that trains all of it."""
+        """Return the command that trains the whole shard."""
         return self.model.command(self.variant, self.seeds)
 
     def expected(self, extra: Flags | None = None) -> list[ExpectedRun]:
-        """Its runs."""
+        """Return the runs of the shard."""
         return expected_runs(replace(self.model, variants=(self.variant,)), self.seeds, extra)
 
 
 def shards(
     models: Mapping[str, Model], seeds: Iterable[int] | None, runs_per_shard: int | None = None
 ) -> list[Shard]:
-    """All shards in a fixed order, so that a number stands for the same one every time.
+    """Return all shards in a fixed order, so that a number stands for the same one every time.
 
     seeds: the published ones when None. A shard holds at least one seed of every point.
     """
@@ -73,7 +82,7 @@ def _usual_size(model: Model, variant: Variant) -> int:
 
 
 def how_to_run(model: Model, variant: Variant, max_iterations: int | None = None) -> Flags:
-    """Flags of how a run is carried out: its length if asked for, and where it can resume.
+    """Return flags that say how runs are carried out: their length, and where they can resume.
 
     max_iterations: updates, also of scripts that count epochs, which then train whole ones.
     """

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-
-from stable_nalu.errors import UsageError
+from stable_nalu.errors import UsageError, did_you_mean
 
 from . import arithmetic_units, benchmark, division, division_redundancy, robust, sequences
 from .experiment import Experiment
@@ -14,9 +12,8 @@ EXPERIMENTS: dict[str, Experiment] = {e.key: e for m in _MODULES for e in m.EXPE
 
 
 def find(key: str) -> Experiment:
-    """The experiment of a key; UsageError names similar ones."""
+    """Return the experiment of a key; UsageError names similar ones."""
     if key in EXPERIMENTS:
         return EXPERIMENTS[key]
-    near = difflib.get_close_matches(key, EXPERIMENTS, n=3, cutoff=0.5)
-    hint = f"did you mean {', '.join(near)}?" if near else "--list names them all"
+    hint = did_you_mean(key, EXPERIMENTS, "--list names them all", most=3)
     raise UsageError(f"there is no experiment {key!r}; {hint}")

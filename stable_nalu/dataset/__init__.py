@@ -4,20 +4,9 @@ A dataset owns its random generators; numpy's global one is never touched, and n
 drawn at import.
 """
 
-from .loader import IndexLoader, StreamLoader, TensorLoader
+from .loader import IndexLoader, TensorLoader
 from .number_translation import NumberTranslationDataset
+from .simple_function import SimpleFunctionStaticDataset
 from .simple_function_recurrent import SimpleFunctionRecurrentDataset
-from .simple_function_static import SimpleFunctionStaticDataset
 from .single_layer_static import SingleLayerStaticDataset
-from .stream import SampleStream
-
-__all__ = [
-    "IndexLoader",
-    "NumberTranslationDataset",
-    "SampleStream",
-    "SimpleFunctionRecurrentDataset",
-    "SimpleFunctionStaticDataset",
-    "SingleLayerStaticDataset",
-    "StreamLoader",
-    "TensorLoader",
-]
+from .stream import SampleStream, StreamLoader

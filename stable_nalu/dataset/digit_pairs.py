@@ -1,4 +1,4 @@
-"""Which images make up the pairs of digits of the static tasks; indices only, no pixels.
+"""Pairs of images of two digits for the static tasks, as indices of the images.
 
 Training and test pairs are disjoint: a network sees both digits of a test pair, but never together.
 """
@@ -19,18 +19,18 @@ OPERATIONS = ("add", "mul", "div")
 
 
 def digits_of(operation: str) -> range:
-    """The digits of an operation: a divisor may not be zero."""
+    """Return the digits of an operation; zero is no divisor."""
     return range(1, 10) if operation == "div" else range(10)
 
 
 def all_pairs(operation: str) -> np.ndarray:
-    """All pairs (n, 2) of the digits of an operation; the left digit changes slowly."""
+    """Return all pairs (n, 2) of an operation's digits, in ascending order."""
     digits = np.array(digits_of(operation))
     return np.stack(np.meshgrid(digits, digits, indexing="ij"), -1).reshape(-1, 2)
 
 
 def fold_pairs(operation: str, folds: int, fold: int) -> tuple[np.ndarray, np.ndarray]:
-    """Training and test pairs of one of `folds` folds, each in ascending order.
+    """Return training and test pairs of one of `folds` folds, each in ascending order.
 
     The folds are consecutive parts of one permutation of all pairs; the first are one pair longer
     when they cannot be equal.
@@ -47,7 +47,7 @@ def fold_pairs(operation: str, folds: int, fold: int) -> tuple[np.ndarray, np.nd
 
 
 def answers(pairs: np.ndarray, operation: str) -> np.ndarray:
-    """What the operation makes of pairs (n, 2) of digits, computed exactly, as float32 (n,)."""
+    """Return the answers float32 (n,) to pairs (n, 2) of digits, rounded once."""
     left, right = pairs[:, 0], pairs[:, 1]
     if operation == "div":
         return (left / right).astype(np.float32)
@@ -57,7 +57,7 @@ def answers(pairs: np.ndarray, operation: str) -> np.ndarray:
 def draw_images(
     random: LegacyRandom, pairs: np.ndarray, labels: np.ndarray, samples: int
 ) -> np.ndarray:
-    """For each pair, `samples` times an image of its left and one of its right digit.
+    """Draw for each pair, `samples` times, an image of its left and one of its right digit.
 
     Positions (len(pairs) * samples, 2) in `labels`, uniform with replacement.
     """
@@ -84,7 +84,7 @@ class PairSet:
         return len(self.images)
 
     def take(self, index: np.ndarray) -> PairSet:
-        """The pairs at `index`."""
+        """Return the pairs at `index`."""
         return PairSet(self.images[index], self.digits[index], self.answers[index])
 
 
@@ -96,7 +96,7 @@ def draw_pair_sets(
     labels: Sequence[np.ndarray],
     samples: int,
 ) -> list[PairSet]:
-    """A set for each of `folds`, drawn one after another from `random`, in random order.
+    """Draw a set for each of `folds`, one after another from `random`, in random order.
 
     labels: those of the images that each set is drawn from. The orders come from a generator of
     their own, begun with `seed`.
@@ -111,7 +111,7 @@ def draw_pair_sets(
 
 
 def hold_out(pairs: PairSet, share: float) -> tuple[PairSet, PairSet]:
-    """What is left for training, and a validation set of that share (rounded up)."""
+    """Return what is left for training, and a validation set of that share (rounded up)."""
     order = LegacyRandom(SPLIT_SEED).permutation(len(pairs))
     count = int(np.ceil(share * len(pairs)))
     return pairs.take(order[count:]), pairs.take(order[:count])

@@ -1,29 +1,87 @@
-"""Families of input distributions: what `dist_params` names.
+"""Where inputs are drawn from: ranges, and families of distributions over them.
 
-Most families turn uniform doubles into values one by one (`scale`); the others draw a whole array
-(`draw`) because their numbers do not come from one double an element by elementary arithmetic.
+Most families turn uniform doubles into values one by one (`scale`). The others draw a whole array
+(`draw`), because their numbers do not come from one double each by elementary arithmetic.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from numbers import Real
+from typing import Any, Literal
 
 import numpy as np
 
 from .legacy_random import LegacyRandom
-from .sample_range import Interval
-from .truncated_normal import quantile_function
+
+Interval = tuple[float, float]
+Form = Literal["single", "mixture", "halves"]
+
+
+@dataclass(frozen=True)
+class SampleRange:
+    """Where inputs are drawn from.
+
+    `single`    [low, high]: every element from the one interval
+    `mixture`   [[low, high], [low, high]]: each element from either, with probability 1/2
+    `halves`    [[low, high], [low, high], []]: the first floor(n / 2) entries of the first axis of
+                a sample from interval 0, the others from interval 1
+    """
+
+    form: Form
+    intervals: tuple[Interval, ...]
+
+    @classmethod
+    def parse(cls, sample_range: Sequence[Any]) -> SampleRange:
+        """Read the list that a command line or an experiment gives; refuse what has no meaning."""
+        if not isinstance(sample_range, list | tuple) or len(sample_range) == 0:
+            raise ValueError(f"A sample range is a list, got {sample_range!r}.")
+        if not isinstance(sample_range[0], list | tuple):
+            return cls("single", (_interval(sample_range),))
+        if len(sample_range) not in (2, 3):
+            raise ValueError(
+                "A nested sample range has two intervals, and [] as a third entry for halves, "
+                f"got {sample_range!r}."
+            )
+        if len(sample_range) == 3 and sample_range[2]:
+            raise ValueError(
+                "The third entry of a sample range only marks the halves form and must be [], "
+                f"got {sample_range[2]!r}."
+            )
+        first, second = _interval(sample_range[0]), _interval(sample_range[1])
+        if first[0] - first[1] != second[0] - second[1]:
+            raise ValueError(
+                "The two intervals of a sample range must have exactly the same width, "
+                f"got {list(first)} and {list(second)}."
+            )
+        return cls("mixture" if len(sample_range) == 2 else "halves", (first, second))
+
+
+def _interval(bounds: Sequence[Any]) -> Interval:
+    """Return the bounds as given: whole numbers stay whole, so that widths compare exactly."""
+    numbers = isinstance(bounds, list | tuple) and all(
+        isinstance(bound, Real) and not isinstance(bound, bool) for bound in bounds
+    )
+    if not numbers or len(bounds) != 2:
+        raise ValueError(f"An interval is two numbers [low, high], got {bounds!r}.")
+    low, high = bounds
+    if not all(math.isfinite(value) for value in (low, high, float(high) - float(low))):
+        raise ValueError(f"An interval must be finite and of finite width, got {list(bounds)}.")
+    if low > high:
+        raise ValueError(f"An interval runs from low to high, got {list(bounds)}.")
+    return low, high
 
 
 class Uniform:
-    """low + (high - low) * D."""
+    """Values low + (high - low) * D of uniform doubles D."""
 
     parameters: tuple[float, ...] = ()
 
     def check(self, interval: Interval) -> None:
-        """Every interval will do."""
+        """Accept every interval."""
 
     def scale(self, doubles: np.ndarray, interval: Interval, out: np.ndarray) -> None:
         """Turn uniform doubles into values; `out` may be the doubles."""
@@ -57,10 +115,10 @@ class Exponential:
         self.parameters = (scale,)
 
     def check(self, interval: Interval) -> None:
-        """Every interval will do."""
+        """Accept every interval."""
 
     def draw(self, random: LegacyRandom, shape: tuple[int, ...], interval: Interval) -> np.ndarray:
-        """Two words an element, in order."""
+        """Draw two words per element, in order."""
         return random.exponential(self.parameters[0], shape)
 
 
@@ -77,10 +135,10 @@ class Benford:
     UP_TO_DIGIT /= UP_TO_DIGIT[-1]
     POWERS = 10 ** np.arange(10, dtype=np.int64)
     LARGEST = 10**9
-    """Up to here the product of two numbers fits into an int64."""
+    """The largest bound for which the product of two numbers fits into an int64."""
 
     def check(self, interval: Interval) -> None:
-        """Ask for low >= 10 and for a power of ten as high."""
+        """Refuse a low below 10, and a high that is no power of ten."""
         low, high = interval
         powers = [10**k for k in range(2, 10)]
         if low < 10 or high not in powers or self._others(interval)[0] >= high // 10:
@@ -90,7 +148,7 @@ class Benford:
             )
 
     def draw(self, random: LegacyRandom, shape: tuple[int, ...], interval: Interval) -> np.ndarray:
-        """All first digits, then the other digits of all elements."""
+        """Draw all first digits, then the other digits of all elements."""
         first = np.searchsorted(self.UP_TO_DIGIT, random.doubles(shape), side="right")
         others = random.integers(*self._others(interval), shape)
         return first * self.POWERS[np.searchsorted(self.POWERS, others, side="right")] + others
@@ -112,7 +170,7 @@ PARAMETER_NAMES: dict[str, tuple[str, ...]] = {
 
 
 def check_dist_params(dist_params: Sequence[Any]) -> tuple[Any, ...]:
-    """The tuple (family, number, …) when it is complete and its numbers make sense."""
+    """Return the tuple (family, number, …); refuse one that is incomplete or makes no sense."""
     family, *numbers = dist_params
     if family not in PARAMETER_NAMES:
         raise ValueError(
@@ -131,10 +189,54 @@ def check_dist_params(dist_params: Sequence[Any]) -> tuple[Any, ...]:
 def make_distribution(
     dist_params: tuple[Any, ...], use_extrapolation: bool = False
 ) -> Distribution:
-    """The family; the second (mean, std) of a truncated normal belongs to extrapolation forks."""
+    """Return the family; extrapolation takes the second (mean, std) of a truncated normal."""
     family, *numbers = check_dist_params(dist_params)
     if family == "truncated-normal":
         return TruncatedNormal(*(numbers[2:] if use_extrapolation else numbers[:2]))
     if family == "exponential":
         return Exponential(*numbers)
     return Uniform() if family == "uniform" else Benford()
+
+
+Quantiles = Callable[[np.ndarray], np.ndarray]
+
+CHECKED = 4096
+"""Number of quantiles that are compared with scipy's, once for every truncated normal."""
+
+
+@cache
+def quantile_function(low: float, high: float, mean: float, deviation: float) -> Quantiles:
+    """Return the inverse distribution function of a truncated normal, equal to scipy's.
+
+        Phi(z) = Phi(a) + q * (Phi(b) - Phi(a)),    value = mean + deviation * z
+
+    with Phi of the standard normal, and a and b the bounds in its terms. scipy evaluates it in
+    logarithms and computes the terms of a and b anew for every element. Where the mean lies between
+    the bounds they are computed once here, which is ten times faster. The result is compared with
+    scipy's before it is relied on; where a single bit differs, scipy does it all.
+    """
+    # Only this family needs scipy, whose import takes longer than a short run.
+    from scipy.special import log1p, log_ndtr, ndtr, ndtri_exp
+    from scipy.stats import truncnorm
+
+    a, b = (low - mean) / deviation, (high - mean) / deviation
+
+    def by_scipy(doubles: np.ndarray) -> np.ndarray:
+        return truncnorm.ppf(doubles, a, b, loc=mean, scale=deviation)
+
+    if not a < 0 < b:
+        return by_scipy
+    log_below = log_ndtr(a)
+    log_mass = log1p(-ndtr(a) - ndtr(-b))
+
+    def quick(doubles: np.ndarray) -> np.ndarray:
+        if not doubles.all():
+            return by_scipy(doubles)
+        log_part = np.log(doubles) + log_mass
+        larger = np.maximum(log_part, log_below)
+        smaller = np.minimum(log_part, log_below)
+        return ndtri_exp(np.log1p(np.exp(smaller - larger)) + larger) * deviation + mean
+
+    tails = 2.0 ** -np.arange(1.0, 54.0)
+    doubles = np.concatenate([np.arange(0.5, CHECKED) / CHECKED, tails, 1 - tails])
+    return quick if np.array_equal(quick(doubles), by_scipy(doubles)) else by_scipy

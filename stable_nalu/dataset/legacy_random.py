@@ -29,7 +29,7 @@ class LegacyRandom:
         self._random = np.random.Generator(self._bits).random
 
     def doubles(self, shape: tuple[int, ...]) -> np.ndarray:
-        """Uniform doubles in [0, 1), two words each."""
+        """Draw uniform doubles in [0, 1), of two words each."""
         doubles = np.empty(shape)
         self.doubles_into(doubles)
         return doubles
@@ -40,22 +40,22 @@ class LegacyRandom:
             self._random(out=out)
 
     def words(self, count: int) -> np.ndarray:
-        """The next raw 32-bit words, as uint64."""
+        """Draw the next raw 32-bit words, as uint64."""
         return self._bits.random_raw(count)
 
     def exponential(self, scale: float, shape: tuple[int, ...]) -> np.ndarray:
-        """-scale * ln(1 - D), two words each; numpy's vectorised log differs in the last bit."""
+        """Draw -scale * ln(1 - D), of two words each; numpy's vectorised log rounds otherwise."""
         return self._legacy.exponential(scale, shape)
 
     def integers(self, low: int, high: int | np.ndarray, shape: tuple[int, ...] | None = None):
-        """Integers in [low, high) by masked rejection: how many words it takes depends on them.
+        """Draw integers in [low, high) by masked rejection, which takes a random number of words.
 
         high: one bound, or one for each integer.
         """
         return self._legacy.randint(low, high, size=shape, dtype=np.int64)
 
     def permutation(self, count: int) -> np.ndarray:
-        """A random order of 0 .. count - 1."""
+        """Draw a random order of 0 .. count - 1."""
         return self._legacy.permutation(count)
 
     def skip_words(self, count: int) -> None:
@@ -63,16 +63,16 @@ class LegacyRandom:
         self._bits.random_raw(count, output=False)
 
     def position(self) -> tuple[bytes, int]:
-        """A hashable that two generators share exactly when they continue alike."""
+        """Return a hashable that two generators share exactly when they continue alike."""
         state = self._bits.state["state"]
         return state["key"].tobytes(), int(state["pos"])
 
     def address(self) -> int:
-        """Where the state lies in memory: 624 words of 32 bits, then the position."""
+        """Return where the state lies in memory: 624 words of 32 bits, then the position."""
         return self._bits.ctypes.state_address
 
     def get_state(self) -> dict[str, torch.Tensor | int]:
-        """The state vector as an int64 tensor (624,), and the position in it."""
+        """Return the state vector as an int64 tensor (624,), and the position in it."""
         state = self._bits.state["state"]
         return {
             "key": torch.from_numpy(state["key"].astype(np.int64)),

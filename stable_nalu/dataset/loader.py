@@ -1,41 +1,20 @@
-"""Iterators over batches: of a stream that is drawn as it goes, and of stored tensors."""
+"""Iterators over batches of stored items."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 import torch
-
-if TYPE_CHECKING:
-    from .stream import SampleStream
 
 Batch = tuple[torch.Tensor, ...]
 Index = slice | torch.Tensor
 
 
 def check_batch_size(batch_size: int) -> int:
-    """The batch size, when it is at least one."""
+    """Return the batch size, and refuse one below 1."""
     if batch_size < 1:
         raise ValueError(f"A batch size must be at least 1, got {batch_size}.")
     return batch_size
-
-
-class StreamLoader:
-    """Successive batches of a stream; a new iterator continues where the last one stopped."""
-
-    def __init__(self, stream: SampleStream, batch_size: int):
-        self.stream = stream
-        self.batch_size = check_batch_size(batch_size)
-
-    def __len__(self) -> int:
-        """Whole batches only: a trailing partial batch is never drawn."""
-        return len(self.stream) // self.batch_size
-
-    def __iter__(self) -> Iterator[Batch]:
-        """Draw one batch a step."""
-        for i in range(len(self)):
-            yield self.stream[i * self.batch_size : (i + 1) * self.batch_size]
 
 
 class IndexLoader:
@@ -66,7 +45,7 @@ class IndexLoader:
         self._rows = [slice(a, b) for a, b in zip(starts, [*starts[1:], count], strict=True)]
 
     def __len__(self) -> int:
-        """Batches, counting a partial one."""
+        """Return the number of batches, counting a partial one."""
         return len(self._rows)
 
     def __iter__(self) -> Iterator[Batch]:
@@ -83,7 +62,7 @@ class IndexLoader:
         return self._order()
 
     def batches(self, order: torch.Tensor | None, first: int = 0) -> Iterator[Batch]:
-        """The batches of an epoch from number `first` on, each made when it is asked for."""
+        """Yield the batches of an epoch from number `first` on."""
         for rows in self._rows[first:]:
             yield self._take(rows if order is None else order[rows])
 
@@ -104,12 +83,12 @@ class TensorLoader(IndexLoader):
 
 
 def draw_seed() -> int:
-    """A 63-bit seed from torch's global generator, drawn as torch's loader and sampler do."""
+    """Draw a 63-bit seed from torch's global generator, as torch's loader and sampler do."""
     return int(torch.empty((), dtype=torch.int64).random_())
 
 
 def shuffled_order(count: int) -> torch.Tensor:
-    """The permutation (count,) of one epoch of torch's random sampler."""
+    """Draw the permutation (count,) of one epoch of torch's random sampler."""
     generator = torch.Generator()
     generator.manual_seed(draw_seed())
     return torch.randperm(count, generator=generator)

@@ -30,7 +30,7 @@ SPLIT_SIZES = {"train": 169, "valid": 200, "test": 630}
 
 
 def words_of(number: int) -> list[str]:
-    """The words of a number from 1 to 999: 115 is one hundred and fifteen."""
+    """Return the words of a number from 1 to 999: 115 is one hundred and fifteen."""
     if not 1 <= number <= 999:
         raise ValueError(f"Only numbers from 1 to 999 have words here, got {number}.")
     hundreds, rest = divmod(number, 100)
@@ -46,7 +46,7 @@ def words_of(number: int) -> list[str]:
 
 
 def split_numbers(seed: int | None) -> dict[str, list[int]]:
-    """Disjoint numbers for training, validation and test, drawn so that training has all words.
+    """Draw disjoint numbers for training, validation and test; training has all words.
 
     1 to 19 are training numbers. The others come in random order: one with a word that training
     lacks joins it; else the test set fills up first, then validation, then training.
@@ -75,7 +75,7 @@ class NumberTranslationDataset:
 
     @staticmethod
     def encode(number: int, as_strings: bool = False) -> np.ndarray | list[str]:
-        """The word ids of a number, int64 (5,), padded with 0; or its words."""
+        """Return the word ids of a number, int64 (5,), padded with 0; or its words."""
         words = words_of(number)
         if as_strings:
             return words
@@ -84,7 +84,7 @@ class NumberTranslationDataset:
         return ids
 
     def fork(self, subset: str = "train") -> NumberTranslationSubset:
-        """One of the subsets train, valid and test."""
+        """Return one of the subsets train, valid and test."""
         if subset not in self.splits:
             raise ValueError(f"subset {subset!r} is not one of {', '.join(self.splits)}.")
         return NumberTranslationSubset(self.splits[subset])
@@ -99,13 +99,13 @@ class NumberTranslationSubset:
         self.values = torch.tensor(numbers, dtype=torch.float32).unsqueeze(-1)
 
     def __len__(self) -> int:
-        """Number of sentences."""
+        """Return the number of sentences."""
         return len(self.ids)
 
     def __getitem__(self, index: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """Word ids (5,) and value (1,)."""
+        """Return word ids (5,) and value (1,)."""
         return self.ids[index], self.values[index]
 
     def dataloader(self, batch_size: int = 64, shuffle: bool = True) -> TensorLoader:
-        """Batches in an order drawn from torch's global generator; the last may be smaller."""
+        """Return batches in an order from torch's global generator; the last may be smaller."""
         return TensorLoader((self.ids, self.values), batch_size, shuffle)

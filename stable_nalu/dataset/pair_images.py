@@ -1,19 +1,30 @@
-"""Batches of images of two digits: side by side as they are, or scattered over a canvas."""
+"""Batches of images of two digits: side by side as they are, or scattered over a canvas.
+
+Scattered digits are turned, scaled and placed at random, a whole batch at a time. Their pixels are
+those of an 8-bit nearest-neighbour transform in 16.16 fixed point about the centre of the image, so
+a digit that is enlarged or turned beyond its own border is cut off there.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
+import numpy as np
 import torch
 
 from .digit_pairs import PairSet
 from .images import ImageCorpus, PixelTable
 from .legacy_random import LegacyRandom
 from .loader import Index, IndexLoader
-from .placed_digits import draw_angles_and_scales, draw_offsets, placed, turned
 
 Arrange = Callable[[torch.Tensor], torch.Tensor]
 """From bytes (batch, 2, height, width) to the numbers that a network sees."""
+
+CANVAS = 42
+ANGLES = (-45.0, 45.0)
+SCALES = (0.7, 1.2)
+_ONE = 1 << 16
 
 
 class SideBySide:
@@ -39,7 +50,7 @@ class Scattered:
         self._pixels = PixelTable.mnist()
 
     def __call__(self, digits: torch.Tensor) -> torch.Tensor:
-        """Scatter the digits, each by draws of its own."""
+        """Draw a place for each digit, and put it there."""
         images = digits.flatten(0, 1)
         angles, scales = (v.to(images.device) for v in draw_angles_and_scales(len(images)))
         offsets = torch.from_numpy(draw_offsets(self.random, len(images), images.shape[-1]))
@@ -62,7 +73,7 @@ def pair_loader(
     shuffle: bool,
     device: torch.device,
 ) -> IndexLoader:
-    """Batches (images, answers (batch, 1), digits (batch, 2)) on a device."""
+    """Return batches (images, answers (batch, 1), digits (batch, 2)) on a device."""
     images = torch.from_numpy(corpus.images).to(device)
     positions = torch.from_numpy(pairs.images).to(device)
     answers = torch.from_numpy(pairs.answers).to(device).unsqueeze(-1)
@@ -73,3 +84,57 @@ def pair_loader(
         return arrange(images[positions[rows]]), answers[rows], digits[rows]
 
     return IndexLoader(len(pairs), batch_size, shuffle, take)
+
+
+def draw_angles_and_scales(count: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Draw degrees and factors of `count` digits from torch's global generator."""
+    unit = torch.empty(count, 2).uniform_()
+    (low, high), (smallest, largest) = ANGLES, SCALES
+    angles = unit[:, 0] * (high - low) + low
+    return angles.double(), (unit[:, 1] * (largest - smallest) + smallest).double()
+
+
+def draw_offsets(random: LegacyRandom, count: int, size: int) -> np.ndarray:
+    """Draw rows and columns (count, 2) of upper left corners, all that fit but the largest.
+
+    That the upper end never occurs is how the published transform was written.
+    """
+    return random.integers(0, CANVAS - size, (count, 2))
+
+
+def turned(images: torch.Tensor, angles: torch.Tensor, scales: torch.Tensor) -> torch.Tensor:
+    """Turn images uint8 (n, size, size), each by its angle, and scale it by its factor."""
+    size = images.shape[-1]
+    centre = size / 2
+    radians = angles * (math.pi / 180)
+    cos, sin = radians.cos() / scales, radians.sin() / scales
+    places = torch.arange(size, device=images.device, dtype=torch.int32)
+
+    def source(by_column: torch.Tensor, by_row: torch.Tensor) -> torch.Tensor:
+        """Return source coordinates (n, size, size), the image of each pixel's centre."""
+        start = centre - (by_column + by_row) * centre + (by_column + by_row) * 0.5
+        step, down, first = (_fixed(v)[:, None, None] for v in (by_column, by_row, start))
+        return (first + step * places + down * places[:, None]) >> 16
+
+    columns, rows = source(cos, sin), source(-sin, cos)
+    inside = (columns >= 0) & (columns < size) & (rows >= 0) & (rows < size)
+    flat = (rows * size + columns).clamp_(0, size * size - 1).flatten(1).long()
+    return images.flatten(1).gather(1, flat).view_as(images) * inside
+
+
+def _fixed(value: torch.Tensor) -> torch.Tensor:
+    return torch.floor(value * _ONE + 0.5).int()
+
+
+def placed(
+    images: torch.Tensor, offsets: torch.Tensor, background: float | torch.Tensor = 0
+) -> torch.Tensor:
+    """Put images (n, size, size) on canvases (n, 42, 42), corners at `offsets` (n, 2)."""
+    count, size = images.shape[0], images.shape[-1]
+    canvas = images.new_empty(count, CANVAS, CANVAS)
+    canvas[:] = background
+    span = torch.arange(size, device=images.device)
+    rows = (offsets[:, 0, None] + span)[:, :, None]
+    columns = (offsets[:, 1, None] + span)[:, None, :]
+    canvas[torch.arange(count, device=images.device)[:, None, None], rows, columns] = images
+    return canvas

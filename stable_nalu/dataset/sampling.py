@@ -6,9 +6,8 @@ import math
 
 import numpy as np
 
-from .distribution import Benford, Distribution, Exponential
+from .distribution import Benford, Distribution, Exponential, SampleRange
 from .legacy_random import LegacyRandom
-from .sample_range import SampleRange
 
 
 class Sampler:
@@ -37,25 +36,25 @@ class Sampler:
 
     @property
     def key(self) -> tuple:
-        """What the inputs depend on, besides the generator."""
+        """Return what the inputs depend on, besides the generator."""
         family = type(self.distribution).__name__, self.distribution.parameters
         return family, self.range, self.sample_shape
 
     @property
     def scales_doubles(self) -> bool:
-        """Whether a batch is one double an element, each scaled on its own."""
+        """Return whether a batch is made of one double per element, each scaled on its own."""
         elementwise = not isinstance(self.distribution, Exponential | Benford)
         return elementwise and self.range.form == "single"
 
     def scaled(self, doubles: np.ndarray) -> np.ndarray:
-        """Inputs made of doubles, where `scales_doubles`."""
+        """Return inputs made of doubles, where `scales_doubles`."""
         assert not isinstance(self.distribution, Exponential | Benford)
         x = np.empty_like(doubles)
         self.distribution.scale(doubles, self.range.intervals[0], out=x)
         return x
 
     def sample(self, random: LegacyRandom, batches: int, batch_size: int) -> np.ndarray:
-        """Inputs (batches, batch_size, *sample_shape), float64 or, for Benford, int64."""
+        """Draw inputs (batches, batch_size, *sample_shape), float64 or, for Benford, int64."""
         shape = (batch_size, *self.sample_shape)
         distribution, intervals = self.distribution, self.range.intervals
         if isinstance(distribution, Exponential | Benford):
@@ -93,7 +92,7 @@ class Sampler:
         random.skip_words(batches * elements * words)
 
     def _draw_batch(self, random: LegacyRandom, shape: tuple[int, ...]) -> np.ndarray:
-        """One batch of a family that draws whole arrays."""
+        """Draw one batch of a family that draws whole arrays."""
         assert isinstance(self.distribution, Exponential | Benford)
         parts = [self.distribution.draw(random, shape, i) for i in self.range.intervals]
         if self.range.form == "single":
@@ -107,13 +106,13 @@ class Sampler:
 
 
 def _join_halves(first: np.ndarray, second: np.ndarray, half: int) -> np.ndarray:
-    """Entries below `half` of axis 2 from `first`, the others from `second`; reuses `first`."""
+    """Join entries of axis 2, below `half` those of `first`, else of `second`; reuse `first`."""
     first[:, :, half:] = second[:, :, half:]
     return first
 
 
 def _mix(first: np.ndarray, second: np.ndarray, choice: np.ndarray) -> np.ndarray:
-    """`first` where the lowest bit of `choice` is set, else `second`; reuses `first`, `choice`.
+    """Take `first` where the lowest bit of `choice` is set, else `second`; reuse both buffers.
 
     Selecting by bit masks takes half the time of `np.where` on random choices.
     """

@@ -1,27 +1,109 @@
-"""What the arithmetic datasets share: slices of the input vector, and forks that draw samples."""
+"""The arithmetic task on one vector, and what all arithmetic tasks share.
+
+A target is an operation on sums over slices of the input. Forks of a dataset draw the samples.
+"""
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from .distribution import check_dist_params, make_distribution
+import numpy as np
+
+from .distribution import SampleRange, check_dist_params, make_distribution
 from .legacy_random import LegacyRandom
-from .operation import FunctionTargets, Subset, get_operation
-from .sample_range import SampleRange
 from .sampling import Sampler
 from .stream import SampleStream, Targets
 
+Subset = tuple[int, int]
 MAX_SIZE = 2**32 - 1
 SIMPLE_INPUT_SIZE = 4
 SIMPLE_SUBSETS = ((0, 4), (0, 2))
-"""The fixed slices of the `simple` task; no random offset."""
+"""The fixed slices of the `simple` task, which are not moved to a random position."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A function of subset sums: of the first `operands` subsets, or of all for None."""
+
+    name: str
+    operands: int | None
+    combine: Callable[..., np.ndarray]
+    text: Callable[..., str]
+
+    def check(self, num_subsets: int) -> None:
+        """Refuse fewer subsets than there are operands."""
+        if num_subsets < (self.operands or 1):
+            raise ValueError(
+                f"operation {self.name} needs {self.operands} subsets, got {num_subsets}."
+            )
+
+    def __reduce__(self):
+        # Its functions cannot be pickled, so a copied stream finds them in the table again.
+        return get_operation, (self.name,)
+
+
+def _all(ufunc: np.ufunc) -> Callable[..., np.ndarray]:
+    return lambda *sums: functools.reduce(ufunc, sums)
+
+
+OPERATIONS = {
+    operation.name: operation
+    for operation in (
+        Operation("add", None, _all(np.add), lambda *v: " + ".join(v)),
+        Operation("sub", 2, np.subtract, lambda a, b: f"{a} - {b}"),
+        Operation("mul", None, _all(np.multiply), lambda *v: " * ".join(v)),
+        Operation("div", 2, np.true_divide, lambda a, b: f"{a} / {b}"),
+        Operation("squared", 1, lambda a: a * a, lambda a: f"{a}**2"),
+        Operation("root", 1, np.sqrt, lambda a: f"sqrt({a})"),
+        Operation("reciprocal", 1, lambda a: 1 / a, lambda a: f"1/({a})"),
+    )
+}
+
+
+def get_operation(name: str) -> Operation:
+    """Return the operation of that name."""
+    if name not in OPERATIONS:
+        raise ValueError(f"operation {name!r} is not one of {', '.join(OPERATIONS)}.")
+    return OPERATIONS[name]
+
+
+class FunctionTargets:
+    """Targets of an operation: x `(batches, batch, *sample)` -> t `(batches, batch, 1)`.
+
+    Each operand is the sum over a slice of the last axis and over all other axes of a sample.
+    There is no guard: a root of a negative number is NaN, a division by zero infinite.
+    """
+
+    width = 1
+
+    def __init__(self, operation: Operation, subset_ranges: Sequence[Subset]):
+        self.operation = operation
+        self.operands = tuple(subset_ranges[: operation.operands])
+
+    @property
+    def key(self) -> tuple:
+        """Return what the targets depend on, besides the inputs."""
+        return self.operation.name, self.operands
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        """Return the targets in the precision of the inputs."""
+        sums = (_subset_sum(x, start, end) for start, end in self.operands)
+        return self.operation.combine(*sums)[..., None]
+
+
+def _subset_sum(x: np.ndarray, start: int, end: int) -> np.ndarray:
+    if x.ndim == 3 and end - start == 1:
+        return x[..., start]
+    return x[..., start:end].sum(axis=tuple(range(2, x.ndim)))
 
 
 def subsets_from_ratios(
     input_size: int, subset_ratio: float, overlap_ratio: float, num_subsets: int
 ) -> list[Subset]:
-    """Slices of s = floor(subset_ratio * I) inputs that share floor(overlap_ratio * s) of them.
+    """Return slices of s = floor(subset_ratio * I) inputs that share floor(overlap_ratio * s).
 
     The ratios multiply as binary floats: 0.29 of 100 inputs are 28.
     """
@@ -60,7 +142,7 @@ def draw_subsets(
     *,
     simple: bool,
 ) -> tuple[int, list[Subset]]:
-    """Input size and slices of a static task; the fixed task needs no draw."""
+    """Return input size and slices of a static task, which are drawn unless it is `simple`."""
     if simple:
         return SIMPLE_INPUT_SIZE, list(SIMPLE_SUBSETS)
     subsets = subsets_from_ratios(input_size, subset_ratio, overlap_ratio, num_subsets)
@@ -95,7 +177,7 @@ class SubsetDataset:
         self.subset_ranges = list(subset_ranges)
 
     def get_input_size(self) -> int:
-        """Length of the input vector."""
+        """Return the length of the input vector."""
         return self._input_size
 
     def _stream(
@@ -106,7 +188,7 @@ class SubsetDataset:
         seed: int | None,
         use_extrapolation: bool = False,
     ) -> SampleStream:
-        """A stream; without a seed it takes one from the parent, one word in order of the calls."""
+        """Return a stream; without a seed, the parent draws one of one word at the call."""
         distribution = make_distribution(self._dist_params, use_extrapolation)
         sampler = Sampler(distribution, SampleRange.parse(sample_range), sample_shape)
         if seed is None:
@@ -135,6 +217,49 @@ class SimpleFunctionDataset(SubsetDataset):
         self._targets = FunctionTargets(self._operation, self.subset_ranges)
 
     def print_operation(self) -> str:
-        """The target as text, such as `sum(v[0:25]) + sum(v[13:38])`."""
+        """Return the target as text, such as `sum(v[0:25]) + sum(v[13:38])`."""
         operands = self.subset_ranges[: self._operation.operands]
         return self._operation.text(*(f"sum(v[{start}:{end}])" for start, end in operands))
+
+
+class SimpleFunctionStaticDataset(SimpleFunctionDataset):
+    """x (B, input_size) and t (B, 1) = operation(sum of slice 0, sum of slice 1, …).
+
+    `overlap_ratio` is a fraction of the subset, not of the input. `simple` fixes four inputs and
+    the slices [0:4] and [0:2], and ignores the sizes and ratios.
+    """
+
+    def __init__(
+        self,
+        operation: str,
+        input_size: int = 100,
+        *,
+        dist_params: Sequence = ("uniform",),
+        subset_ratio: float = 0.25,
+        overlap_ratio: float = 0.5,
+        num_subsets: int = 2,
+        simple: bool = False,
+        seed: int | None = None,
+        max_size: int = MAX_SIZE,
+    ):
+        parent = LegacyRandom(seed)
+        input_size, subsets = draw_subsets(
+            parent, input_size, subset_ratio, overlap_ratio, num_subsets, simple=simple
+        )
+        super().__init__(
+            operation, parent, input_size, subsets, dist_params=dist_params, max_size=max_size
+        )
+
+    def fork(
+        self,
+        sample_range: Sequence = (1, 2),
+        seed: int | None = None,
+        use_extrapolation: bool = False,
+    ) -> SampleStream:
+        """Return a stream of samples from a range.
+
+        Without a seed, the parent draws one at the call; with one, the parent does not move.
+        `use_extrapolation` selects the second mean and deviation of a truncated normal.
+        """
+        shape = (self.get_input_size(),)
+        return self._stream(self._targets, shape, sample_range, seed, use_extrapolation)

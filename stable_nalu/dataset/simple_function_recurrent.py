@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .legacy_random import LegacyRandom
-from .operation import Subset
 from .simple_function import (
     MAX_SIZE,
     SIMPLE_INPUT_SIZE,
     SIMPLE_SUBSETS,
     SimpleFunctionDataset,
+    Subset,
     draw_offset,
 )
 from .stream import SampleStream
@@ -59,7 +59,7 @@ class SimpleFunctionRecurrentDataset(SimpleFunctionDataset):
         sample_range: Sequence = (1, 2),
         seed: int | None = None,
     ) -> SampleStream:
-        """A stream of sequences; without a seed, the parent draws one at the call."""
+        """Return a stream of sequences; without a seed, the parent draws one at the call."""
         if seq_length < 1:
             raise ValueError(f"A sequence needs at least one step, got {seq_length}.")
         shape = (seq_length, self.get_input_size())
@@ -69,7 +69,7 @@ class SimpleFunctionRecurrentDataset(SimpleFunctionDataset):
 def _draw_subsets(
     parent: LegacyRandom, input_size: int, lengths: tuple[int, int], overlaps: tuple[int, int]
 ) -> list[Subset]:
-    """Four draws: overlap, length of slice 0, length of slice 1, position."""
+    """Draw in this order: overlap, length of slice 0, length of slice 1, position."""
     if not (1 <= lengths[0] <= lengths[1] and 0 <= overlaps[0] <= overlaps[1]):
         raise ValueError(
             "Subset lengths and overlaps are given as minimum and maximum, with lengths of at "

@@ -1,4 +1,4 @@
-"""The single-layer task with one output a slice: the sum or the product of its elements."""
+"""The single-layer task with one output per slice: the sum or the product of its elements."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .distribution import SampleRange
 from .legacy_random import LegacyRandom
-from .operation import Subset
-from .sample_range import SampleRange
 from .simple_function import (
     MAX_SIZE,
+    Subset,
     SubsetDataset,
     draw_subsets,
 )
@@ -20,7 +20,7 @@ REDUCTIONS = {"add": np.add, "mul": np.multiply}
 
 
 class ElementTargets:
-    """x `(batches, B, I)` -> t `(batches, B, O)`, one reduction of the elements of each slice.
+    """Targets t `(batches, B, O)` of x `(batches, B, I)`: sums or products of each slice.
 
     The published code folds the (O, B) results of a batch into (B, O) rows without transposing, so
     for O > 1 a row holds targets of other rows. `corrected` transposes instead.
@@ -35,16 +35,16 @@ class ElementTargets:
 
     @property
     def width(self) -> int:
-        """One target a slice."""
+        """Return the number of targets per sample, one per slice."""
         return len(self.subset_ranges)
 
     @property
     def key(self) -> tuple:
-        """What the targets depend on, besides the inputs."""
+        """Return what the targets depend on, besides the inputs."""
         return "elements", self.operation, self.subset_ranges, self.corrected
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
-        """Targets in float64."""
+        """Return the targets in float64."""
         reduce = REDUCTIONS[self.operation].reduce
         results = [reduce(x[..., start:end], axis=-1) for start, end in self.subset_ranges]
         by_subset = np.stack(results, axis=1)
@@ -80,16 +80,16 @@ class SingleLayerStaticDataset(SubsetDataset):
         self._targets = ElementTargets(operation, subsets, corrected)
 
     def get_output_size(self) -> int:
-        """Number of targets a sample; the published code says 1 for the two of `simple`."""
+        """Return the number of targets per sample; published code says 1 for the 2 of `simple`."""
         return self._targets.width
 
     def print_operation(self) -> str:
-        """The targets as text, with the published closing bracket: `mul(v[0:2)), mul(v[2:4))`."""
+        """Return the targets as text, brackets as published: `mul(v[0:2)), mul(v[2:4))`."""
         operation = self._targets.operation
         return ", ".join(f"{operation}(v[{start}:{end}))" for start, end in self.subset_ranges)
 
     def fork(self, sample_range: Sequence = (1, 2), seed: int | None = None) -> SampleStream:
-        """A stream of samples; without a seed, the parent draws one at the call."""
+        """Return a stream of samples; without a seed, the parent draws one at the call."""
         if SampleRange.parse(sample_range).form == "halves":
             raise ValueError(f"This dataset has no halves form of a range, got {sample_range!r}.")
         return self._stream(self._targets, (self.get_input_size(),), sample_range, seed)

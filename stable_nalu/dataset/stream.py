@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
 import torch
 
 from .legacy_random import LegacyRandom
-from .loader import StreamLoader, check_batch_size
+from .loader import Batch, check_batch_size
 from .sampling import Sampler
 
 BLOCK_ELEMENTS = 2**16
@@ -24,16 +25,16 @@ class Targets(Protocol):
 
     @property
     def width(self) -> int:
-        """Targets a sample."""
+        """Return the number of targets per sample."""
         ...
 
     @property
     def key(self) -> tuple:
-        """What the targets depend on, besides the inputs."""
+        """Return what the targets depend on, besides the inputs."""
         ...
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
-        """Targets `(batches, batch, width)` of inputs `(batches, batch, *sample)`."""
+        """Return targets `(batches, batch, width)` of inputs `(batches, batch, *sample)`."""
         ...
 
 
@@ -41,7 +42,7 @@ class SampleStream:
     """Inputs from a sampler and their targets; every access draws new samples.
 
     Targets come from the float64 inputs before rounding; both are then cast on their own, to
-    torch's default dtype. The value of an index is ignored, only the length of a slice counts.
+    torch's default dtype. Of an index only the length of a slice counts.
     """
 
     def __init__(self, seed: int, sampler: Sampler, targets: Targets, max_size: int):
@@ -52,11 +53,11 @@ class SampleStream:
         self._random = LegacyRandom(seed)
 
     def __len__(self) -> int:
-        """The nominal size."""
+        """Return the nominal size."""
         return self._max_size
 
     def __getitem__(self, index: int | slice) -> tuple[torch.Tensor, torch.Tensor]:
-        """A batch x (B, *sample), t (B, width) for a slice; one sample, without B, for a number."""
+        """Draw a batch x (B, *sample), t (B, width) for a slice, or one sample for a number."""
         if not isinstance(index, slice):
             x, t = self.draw(1, 1)
             return x[0, 0], t[0, 0]
@@ -67,11 +68,11 @@ class SampleStream:
         return x[0], t[0]
 
     def dataloader(self, batch_size: int = 128) -> StreamLoader:
-        """Successive batches of this stream."""
+        """Return successive batches of this stream."""
         return StreamLoader(self, batch_size)
 
     def draw(self, batches: int, batch_size: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """The next batches at once: x (batches, B, *sample) and t (batches, B, width)."""
+        """Draw the next batches at once: x (batches, B, *sample) and t (batches, B, width)."""
         x = torch.empty(batches, batch_size, *self.sampler.sample_shape, device="cpu")
         t = torch.empty(batches, batch_size, self.targets.width, device="cpu")
         self.draw_into(x.numpy(), t.numpy())
@@ -91,27 +92,30 @@ class SampleStream:
             self.write(block, x[part], t[part])
 
     def parts(self, batches: int, batch_size: int) -> list[slice]:
-        """Batches in portions that stay in the cache."""
+        """Cut batches into portions that stay in the cache."""
         step = max(1, BLOCK_ELEMENTS // max(1, batch_size * math.prod(self.sampler.sample_shape)))
         return [slice(k, min(k + step, batches)) for k in range(0, batches, step)]
 
     def write(self, block: np.ndarray, x: np.ndarray, t: np.ndarray) -> None:
-        """Cast inputs in float64 and their targets."""
+        """Write inputs in float64 and their targets, both rounded to the type of the buffers."""
         # Infinite and undefined targets are data here, not accidents.
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             np.copyto(x, block, casting="same_kind")
             np.copyto(t, self.targets(block), casting="same_kind")
 
     def draw_doubles(self, batches: int, batch_size: int) -> np.ndarray:
-        """The uniform doubles that the next batches are made of."""
+        """Draw the uniform doubles that the next batches are made of."""
         return self._random.doubles((batches, batch_size, *self.sampler.sample_shape))
 
     def generator_address(self) -> int:
-        """Where the generator's state lies in memory, for compiled code that draws from it."""
+        """Return where the generator's state lies in memory; compiled code draws from there."""
         return self._random.address()
 
     def doubles_key(self) -> tuple | None:
-        """Equal for streams whose next draws use the same doubles; None where it is not so easy."""
+        """Return what is equal for streams whose next draws are scaled from the same doubles.
+
+        None stands for a stream whose samples are not one scaled double per element.
+        """
         if not self.sampler.scales_doubles:
             return None
         return self._random.position(), self.sampler.sample_shape
@@ -123,7 +127,7 @@ class SampleStream:
         self.sampler.skip(self._random, batches, check_batch_size(batch_size))
 
     def get_state(self) -> State:
-        """Where the stream stands, as a tensor and a number."""
+        """Return where the stream stands, as a tensor and a number."""
         return self._random.get_state()
 
     def set_state(self, state: State) -> None:
@@ -131,9 +135,26 @@ class SampleStream:
         self._random.set_state(state)
 
     def inputs_key(self) -> tuple:
-        """Equal for two streams whose next draws of equal size have identical inputs."""
+        """Return what is equal for streams whose next draws of equal size have identical inputs."""
         return self._random.position(), self.sampler.key
 
     def targets_key(self) -> tuple:
-        """Equal for two streams whose next draws of equal size have identical targets too."""
+        """Return what is equal for streams whose next draws have identical targets, too."""
         return self.inputs_key(), self.targets.key
+
+
+class StreamLoader:
+    """Successive batches of a stream; a new iterator continues where the last one stopped."""
+
+    def __init__(self, stream: SampleStream, batch_size: int):
+        self.stream = stream
+        self.batch_size = check_batch_size(batch_size)
+
+    def __len__(self) -> int:
+        """Return the number of whole batches; a trailing partial batch is never drawn."""
+        return len(self.stream) // self.batch_size
+
+    def __iter__(self) -> Iterator[Batch]:
+        """Draw one batch per step."""
+        for i in range(len(self)):
+            yield self.stream[i * self.batch_size : (i + 1) * self.batch_size]

@@ -11,7 +11,7 @@ Model = TypeVar("Model", bound=torch.nn.Module)
 
 
 def stack_models(models: Sequence[Model]) -> Model:
-    """The first model, its parameters and buffers replaced by those of all models, stacked."""
+    """Stack all models: replace parameters and buffers of the first by those of all."""
     first = models[0]
     parts = [dict(model.named_modules()) for model in models]
     with torch.no_grad():
@@ -31,7 +31,7 @@ def stack_models(models: Sequence[Model]) -> Model:
 
 
 def run_state(state: dict[str, torch.Tensor], run: int | None) -> dict[str, torch.Tensor]:
-    """The state dictionary of one run, cut out of a stacked one (`None`: it is not stacked)."""
+    """Cut the state dictionary of one run out of a stacked one (`None`: it is not stacked)."""
     return {
         name: (value if run is None else value[run]).detach().cpu().clone()
         for name, value in state.items()

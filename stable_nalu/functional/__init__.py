@@ -13,28 +13,3 @@ from .mnac import mnac
 from .nac_weight import nac_weight
 from .reductions import lp_norm, mean_over, sparsity_error, std_over, var_over
 from .regualizer import Regualizer, RegualizerNAUZ, RegualizerNMUZ
-
-__all__ = [
-    "GOLDEN_RATIO",
-    "LOG_SPACE_MODES",
-    "Regualizer",
-    "RegualizerNAUZ",
-    "RegualizerNMUZ",
-    "batch_linear",
-    "gated_choice",
-    "get_train_criterion",
-    "golden_sigmoid",
-    "golden_tanh",
-    "in_log_space",
-    "linear",
-    "lp_norm",
-    "mape",
-    "mean_over",
-    "mnac",
-    "mse",
-    "nac_weight",
-    "pcc",
-    "sparsity_error",
-    "std_over",
-    "var_over",
-]

@@ -11,7 +11,7 @@ Shapes: x (*runs, batch, in), G (*runs, out, in), b (*runs, out), y (*runs, batc
 `nalu_mul`       how m is computed: a mode of `in_log_space`, or `mnac`: nac_mul multiplies itself
 `nalu_gate`      `normal`; `golden-ratio`: the golden-ratio sigmoid; `regualized`: the penalty `g`
                  pulls gates to 0 and 1; `gumbel`, `obs-gumbel`: Gumbel noise on the gate, one
-                 number an output, or one an output and row
+                 number per output, or one per output and row
 """
 
 from __future__ import annotations
@@ -33,12 +33,13 @@ class AbstractNALULayer(ExtendedTorchModule):
     """Subclasses name the layers of the two paths; options they read are options of the NALU."""
 
     NACOp: ClassVar[type[ExtendedTorchModule]]
+    shown = ("in_features", "out_features", "eps", "nalu_two_nac", "nalu_bias")
     MNACOp: ClassVar[type[ExtendedTorchModule] | None] = None
     """The multiplying layer of `nalu_mul="mnac"`; None if there is none of this kind."""
 
     @classmethod
     def child_ops(cls) -> tuple[type[ExtendedTorchModule], ...]:
-        """Layer classes whose options this layer hands on."""
+        """Return the layer classes whose options this layer hands on."""
         return tuple(op for op in (cls.NACOp, cls.MNACOp) if op is not None)
 
     def __init__(
@@ -103,9 +104,7 @@ class AbstractNALULayer(ExtendedTorchModule):
         return op(self.in_features, self.out_features, name=name, **options)
 
     def reset_parameters(self) -> None:
-        self.nac_add.reset_parameters()
-        if self.nalu_two_nac:
-            self.nac_mul.reset_parameters()
+        super().reset_parameters()
         bound = xavier_bound(self.in_features, self.out_features)
         for G in (self.G_add, self.G_mul):
             if G is not None:
@@ -125,7 +124,7 @@ class AbstractNALULayer(ExtendedTorchModule):
     def gate(
         self, x: torch.Tensor, G: torch.Tensor, bias: torch.Tensor | None = None
     ) -> torch.Tensor:
-        """Gate values `(*runs, batch, out)`."""
+        """Return gate values `(*runs, batch, out)`."""
         z = linear(x, G, bias)
         if self.nalu_gate == "golden-ratio":
             return golden_sigmoid(z)
@@ -141,14 +140,14 @@ class AbstractNALULayer(ExtendedTorchModule):
         return noise.unsqueeze(-2) if self.nalu_gate == "gumbel" else noise
 
     def multiply(self, x: torch.Tensor) -> torch.Tensor:
-        """The multiplicative path m."""
+        """Return the multiplicative path m."""
         nac_mul = self.nac_mul if self.nalu_two_nac else self.shared_nac
         if self.nalu_mul == "mnac":
             return nac_mul(x)
         return in_log_space(nac_mul, x, self.nalu_mul, self.eps)
 
     def shared_nac(self, x: torch.Tensor) -> torch.Tensor:
-        """Second pass of the NAC that both paths share; a sampling NAC repeats its sample here."""
+        """Pass the shared NAC for the second time; a sampling NAC repeats its sample here."""
         return self.nac_add(x)
 
     def _keep(self, g_add, g_mul, a, m):
@@ -178,9 +177,3 @@ class AbstractNALULayer(ExtendedTorchModule):
             mean = mean_over(trace["gate"], 2)
             observed.append(Observation("scalar", "gate/mean", lambda: mean, verbose_only=False))
         return observed
-
-    def extra_repr(self) -> str:
-        return (
-            f"in_features={self.in_features}, out_features={self.out_features}, eps={self.eps}, "
-            f"nalu_two_nac={self.nalu_two_nac}, nalu_bias={self.nalu_bias}"
-        )

@@ -64,6 +64,8 @@ ACTIVATIONS = {
 class BasicLayer(ExtendedTorchModule):
     """A dense layer."""
 
+    shown = ("in_features", "out_features", "activation")
+
     def __init__(
         self,
         in_features: int,
@@ -95,12 +97,6 @@ class BasicLayer(ExtendedTorchModule):
 
     def observations(self) -> list[Observation]:
         return weight_observations("W", lambda: self.W)
-
-    def extra_repr(self) -> str:
-        return (
-            f"in_features={self.in_features}, out_features={self.out_features}, "
-            f"activation={self.activation}"
-        )
 
 
 class BasicCell(RecurrentCell):

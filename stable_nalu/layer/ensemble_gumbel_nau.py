@@ -46,7 +46,7 @@ class EnsembleGumbelNAULayer(ExtendedTorchModule):
 
     @property
     def temperature(self) -> float:
-        """Softmax temperature at this iteration."""
+        """Return the softmax temperature at this iteration."""
         return min(1.0, math.exp(-_COOLING_RATE * self.iteration))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

@@ -7,7 +7,7 @@ Shapes: x (*runs, batch, in), mu (*runs, in, out), y (*runs, batch, out).
 
 It has no registry key: no task selects it by name.
 
-Departs from the paper: one gate for every pair of input and output instead of one an input.
+Departs from the paper: one gate for every pair of input and output instead of one per input.
 Departs from the published code: no numbers are drawn in evaluation.
 """
 
@@ -42,7 +42,7 @@ class FeatureSelector(ExtendedTorchModule):
             self.mu.normal_().mul_(_INITIAL_SCALE)
 
     def gate(self) -> torch.Tensor:
-        """Gates without noise."""
+        """Return the gates without noise."""
         return _hard_sigmoid(self.mu)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""Lookup: build a layer or a recurrent cell from its public key and a bag of options."""
+"""Build a layer or a recurrent cell from its public key and a set of options."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FREE_OPTIONS = frozenset({"eps"})
 
 
 def select_options(entry: LayerEntry, options: dict[str, object]) -> dict[str, object]:
-    """Those of `options` that the layer of `entry` reads; a name unknown to all is an error."""
+    """Return those options that the layer of `entry` reads; refuse names that no layer reads."""
     known = frozenset().union(*(e.options for e in entries().values()))
     unknown = set(options) - known - _FREE_OPTIONS
     if unknown:
@@ -25,7 +25,7 @@ def select_options(entry: LayerEntry, options: dict[str, object]) -> dict[str, o
 def lookup(
     unit_name: str, *, cell: bool = False
 ) -> tuple[LayerEntry, Callable[..., ExtendedTorchModule]]:
-    """The entry of a key, and its layer or cell class."""
+    """Return the entry of a key, and its layer or cell class."""
     entry = entries().get(unit_name)
     build = entry and (entry.cell if cell else entry.layer)
     if entry is None or build is None:
@@ -39,7 +39,7 @@ class GeneralizedLayer(ExtendedTorchModule):
 
     @staticmethod
     def unit_names() -> list[str]:
-        """All layer keys."""
+        """Return all layer keys."""
         return [key for key, entry in entries().items() if entry.layer is not None]
 
     def __init__(
@@ -55,14 +55,8 @@ class GeneralizedLayer(ExtendedTorchModule):
         entry, build = lookup(unit_name)
         self.layer = build(in_features, out_features, **select_options(entry, options))
 
-    def reset_parameters(self) -> None:
-        self.layer.reset_parameters()
-
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.layer(x)
-
-    def extra_repr(self) -> str:
-        return f"unit_name={self.unit_name}"
 
 
 class GeneralizedCell(ExtendedTorchModule):
@@ -70,7 +64,7 @@ class GeneralizedCell(ExtendedTorchModule):
 
     @staticmethod
     def unit_names() -> list[str]:
-        """All cell keys."""
+        """Return all cell keys."""
         return [key for key, entry in entries().items() if entry.cell is not None]
 
     def __init__(
@@ -87,11 +81,5 @@ class GeneralizedCell(ExtendedTorchModule):
         selected = select_options(entry, options)
         self.cell = build(input_size, hidden_size, name=name, **selected)
 
-    def reset_parameters(self) -> None:
-        self.cell.reset_parameters()
-
     def forward(self, x_t: torch.Tensor, h_tm1):
         return self.cell(x_t, h_tm1)
-
-    def extra_repr(self) -> str:
-        return f"unit_name={self.unit_name}"

@@ -56,16 +56,16 @@ class GradientBanditNACLayer(ExtendedTorchModule):
             state.zero_()
 
     def probabilities(self) -> torch.Tensor:
-        """Probabilities of the weights 1, -1 and 0: `(*runs, out, in, 3)`."""
+        """Return probabilities of the weights 1, -1 and 0: `(*runs, out, in, 3)`."""
         return torch.softmax(self.W_hat, dim=-1)
 
     def weights(self) -> torch.Tensor:
-        """The weight of the last sample or, without randomness, the most probable one."""
+        """Return the weights of the last sample or, without randomness, the most probable ones."""
         category = self.sample if self.allow_random else self.W_hat.argmax(-1)
         return chosen_sign(category, self.W_hat.dtype)
 
     def forward(self, x: torch.Tensor, reuse: bool = False) -> torch.Tensor:
-        """y; `reuse` keeps the weights of the last forward pass."""
+        """Return y; `reuse` keeps the weights of the last forward pass."""
         if self.allow_random and not reuse:
             p = self.probabilities()
             self.sample = self.random.multinomial(p.shape[-3:], p)

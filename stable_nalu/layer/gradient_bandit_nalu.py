@@ -30,7 +30,7 @@ class GradientBanditNALULayer(AbstractNALULayer):
     NACOp = GradientBanditNACLayer
 
     def shared_nac(self, x: torch.Tensor) -> torch.Tensor:
-        """Second pass of a shared NAC, with the sampled weights of the first."""
+        """Pass the shared NAC for the second time, with the sampled weights of the first pass."""
         return self.nac_add(x, reuse=True)
 
 

@@ -42,7 +42,7 @@ class GumbelMNACLayer(ExtendedTorchModule):
         torch.nn.init.zeros_(self.W_hat)
 
     def weights(self) -> torch.Tensor:
-        """Expected weight, free of noise."""
+        """Return the expected weight, free of noise."""
         return torch.sigmoid(self.W_hat)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

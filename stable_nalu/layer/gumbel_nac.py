@@ -8,7 +8,7 @@ code; Gumbel-softmax: Jang et al. 2017, arXiv:1611.01144).
 Without randomness, q = p. `set_parameter("tau", v)` cools the noise down during training.
 Shapes: x (*runs, batch, in), W_hat (*runs, out, in, 2), tau (*runs), y (*runs, batch, out).
 
-Departs from the paper: it is not in the paper. Departs from the published code: works in float64
+Departs from the paper: it is not in the paper. Departs from the published code: it works in float64
 and on a GPU.
 """
 
@@ -44,15 +44,15 @@ class GumbelNACLayer(ExtendedTorchModule):
         torch.nn.init.zeros_(self.W_hat)
 
     def log_probabilities(self) -> torch.Tensor:
-        """Logarithms of the probabilities of 1, -1 and 0: `(*runs, out, in, 3)`."""
+        """Return log probabilities of 1, -1 and 0: `(*runs, out, in, 3)`."""
         return torch.log_softmax(torch.cat((self.W_hat, self.W_hat_k), dim=-1), dim=-1)
 
     def weights(self) -> torch.Tensor:
-        """Expected weight, free of noise."""
+        """Return the expected weight, free of noise."""
         return expected_sign(self.log_probabilities().exp())
 
     def forward(self, x: torch.Tensor, reuse: bool = False) -> torch.Tensor:
-        """y; `reuse` keeps the noise of the last forward pass."""
+        """Return y; `reuse` keeps the noise of the last forward pass."""
         if not self.allow_random:
             return x @ self.weights().mT
         logits = self.log_probabilities()

@@ -32,7 +32,7 @@ class GumbelNALULayer(AbstractNALULayer):
     MNACOp = GumbelMNACLayer
 
     def shared_nac(self, x: torch.Tensor) -> torch.Tensor:
-        """Second pass of a shared NAC, with the noise of the first."""
+        """Pass the shared NAC for the second time, with the noise of the first pass."""
         return self.nac_add(x, reuse=True)
 
 

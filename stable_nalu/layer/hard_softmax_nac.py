@@ -6,7 +6,8 @@ Johansen 2020, published code).
 The gradient is that of the expected weight p_+ - p_-.
 Shapes: x (*runs, batch, in), W_hat (*runs, out, in, 2), y (*runs, batch, out).
 
-Departs from the paper: it is not in the paper. Departs from the published code: works in float64.
+Departs from the paper: it is not in the paper. Departs from the published code: it works in
+float64.
 It samples in evaluation and under `no_random` too, as there.
 """
 
@@ -33,7 +34,7 @@ class HardSoftmaxNACLayer(SoftmaxNACLayer):
         self.register_buffer("sample", sample)
 
     def forward(self, x: torch.Tensor, reuse: bool = False) -> torch.Tensor:
-        """y; `reuse` keeps the weights of the last forward pass."""
+        """Return y; `reuse` keeps the weights of the last forward pass."""
         p = self.probabilities()
         if not reuse:
             self.sample = self.random.multinomial(p.shape[-3:], p)

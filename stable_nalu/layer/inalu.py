@@ -52,15 +52,15 @@ class INALULayer(ExtendedTorchModule):
         torch.nn.init.normal_(self.g, 0.0, 0.2)
 
     def add_weights(self) -> torch.Tensor:
-        """Effective weight of the sum: `(*runs, in, out)`."""
+        """Return the effective weight of the sum: `(*runs, in, out)`."""
         return torch.tanh(self.W_a_hat) * torch.sigmoid(self.M_a_hat)
 
     def mul_weights(self) -> torch.Tensor:
-        """Effective weight of the product: `(*runs, in, out)`."""
+        """Return the effective weight of the product: `(*runs, in, out)`."""
         return torch.tanh(self.W_m_hat) * torch.sigmoid(self.M_m_hat)
 
     def gate(self) -> torch.Tensor:
-        """Effective gate: `(*runs, out)`; 1 is the sum, 0 the product."""
+        """Return the effective gate: `(*runs, out)`; 1 is the sum, 0 the product."""
         return torch.sigmoid(self.g)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

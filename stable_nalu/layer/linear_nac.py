@@ -34,7 +34,7 @@ class LinearNACLayer(ExtendedTorchModule):
         torch.nn.init.uniform_(self.W, -bound, bound)
 
     def weights(self) -> torch.Tensor:
-        """Effective weight W."""
+        """Return the effective weight W."""
         return self.W
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

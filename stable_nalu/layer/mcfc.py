@@ -75,7 +75,7 @@ class MCFullyConnected(ExtendedTorchModule):
         self.junction.reset_parameters()
 
     def redistribute(self, x: torch.Tensor, J: torch.Tensor) -> torch.Tensor:
-        """The layer's output, given J = `self.junction()`."""
+        """Return the layer's output, given J = `self.junction()`."""
         return self.out_gate().unsqueeze(-2) * (x @ J)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -101,7 +101,7 @@ class MCFullyConnected(ExtendedTorchModule):
 
 
 def text_and_sparsity(name: str, value, ndim: int, text_always: bool) -> list[Observation]:
-    """Text and sparsity error of a value; `text_always` swaps their two gates."""
+    """Return text and sparsity error of a value; `text_always` exchanges when each is written."""
     return [
         Observation("tensor", name, value, verbose_only=not text_always),
         Observation(

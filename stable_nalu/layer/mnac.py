@@ -36,7 +36,7 @@ class MNACLayer(ExtendedTorchModule):
         torch.nn.init.uniform_(self.W_hat, -MNAC_BOUND, MNAC_BOUND)
 
     def weights(self) -> torch.Tensor:
-        """Effective weight W."""
+        """Return the effective weight W."""
         return torch.sigmoid(self.W_hat)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

@@ -39,7 +39,7 @@ class MulMCFC(ExtendedTorchModule):
         torch.nn.init.zeros_(self.bias)
 
     def magnitude(self, x: torch.Tensor, J: torch.Tensor) -> torch.Tensor:
-        """exp(MCFC(log x) + bias) for positive x, given J."""
+        """Return exp(MCFC(log x) + bias) for positive x, given J."""
         return torch.exp(self.mcfc.redistribute(x.log(), J) + self.bias.unsqueeze(-2))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

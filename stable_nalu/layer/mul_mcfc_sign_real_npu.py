@@ -44,7 +44,7 @@ class MulMCFCSignRealNPU(MulMCFC):
         torch.nn.init.constant_(self.g, 0.5)
 
     def gate(self) -> torch.Tensor:
-        """Effective gate of the phases: `(*runs, in)`."""
+        """Return the effective gate of the phases: `(*runs, in)`."""
         return self.g.clamp(0.0, 1.0)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

@@ -62,20 +62,20 @@ class MultiWeightNAULayer(NAUBase):
 
     @property
     def active_name(self) -> str:
-        """Name of the weight in use at this iteration."""
+        """Return the name of the weight in use at this iteration."""
         return f"W_{self.iteration % self.W_set_count}"
 
     @property
     def W(self) -> torch.Tensor:
-        """The weight in use at this iteration."""
+        """Return the weight in use at this iteration."""
         return self.get_parameter(self.active_name)
 
     def weight_set(self) -> list[torch.Tensor]:
-        """All K weights."""
+        """Return all K weights."""
         return [self.get_parameter(f"W_{k}") for k in range(self.W_set_count)]
 
     def spread(self) -> torch.Tensor:
-        """Mean squared distance of the K weights from their mean; shape `runs`."""
+        """Return the mean squared distance of the K weights from their mean, shape `runs`."""
         stacked = torch.stack(self.weight_set(), dim=-3)
         return mean_over((stacked - stacked.mean(-3, keepdim=True)) ** 2, 3)
 

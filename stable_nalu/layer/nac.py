@@ -51,7 +51,7 @@ class NACLayer(ExtendedTorchModule):
         torch.nn.init.uniform_(self.M_hat, -bound, bound)
 
     def weights(self) -> torch.Tensor:
-        """Effective weight W."""
+        """Return the effective weight W."""
         return nac_weight_function(self.W_hat, self.M_hat, self.nac_weight)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

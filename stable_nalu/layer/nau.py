@@ -13,6 +13,8 @@ too, as there; the noise does not change the caller's tensor in place.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from stable_nalu.functional import RegualizerNAUZ, var_over
@@ -32,11 +34,9 @@ class NAUBase(RangedWeightLayer):
         in_features: int,
         out_features: int,
         *,
-        nac_oob: str,
-        regualizer_shape: str,
-        regualizer_z: float,
         nau_noise: bool,
         name: str | None,
+        **penalties: Any,
     ):
         super().__init__(
             "nac",
@@ -46,9 +46,7 @@ class NAUBase(RangedWeightLayer):
             support="nac",
             weight_range=(-1.0, 1.0),
             regualizer_z_class=RegualizerNAUZ,
-            nac_oob=nac_oob,
-            regualizer_shape=regualizer_shape,
-            regualizer_z=regualizer_z,
+            **penalties,
         )
         self.nau_noise = nau_noise
 
@@ -102,7 +100,7 @@ class NAULayer(NAUBase):
 
 
 def nau_init_(W: torch.Tensor, beta_nau: bool) -> None:
-    """NAU initialisation: uniform within the bound, or 2 Beta(7, 7) - 1."""
+    """Initialise as NAU: uniform within the bound, or 2 Beta(7, 7) - 1."""
     if beta_nau:
         seven = torch.tensor([7.0], dtype=W.dtype)
         sample = torch.distributions.Beta(seven, seven).sample(W.shape[-2:]).squeeze(-1)

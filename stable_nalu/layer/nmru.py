@@ -16,6 +16,8 @@ Departs from the paper: no. Departs from the published code: no.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from stable_nalu.papers import MISTRY_2022_DIVISION
@@ -38,13 +40,9 @@ class NMRUBase(NMUBase):
         in_features: int,
         out_features: int,
         *,
-        nac_oob: str,
-        regualizer_shape: str,
-        regualizer_z: float,
-        mnac_epsilon: float,
-        nmu_noise: bool,
         mnac_normalized: bool = False,
         noise_range: tuple[float, float] | list[float] = NOISE_RANGE,
+        **options: Any,
     ):
         super().__init__(
             default_name,
@@ -52,17 +50,13 @@ class NMRUBase(NMUBase):
             in_features,
             out_features,
             columns=2 * in_features,
-            nac_oob=nac_oob,
-            regualizer_shape=regualizer_shape,
-            regualizer_z=regualizer_z,
-            mnac_epsilon=mnac_epsilon,
             mnac_normalized=mnac_normalized,
-            nmu_noise=nmu_noise,
             noise_range=noise_range,
+            **options,
         )
 
     def with_reciprocal(self, x: torch.Tensor) -> torch.Tensor:
-        """[x, 1 / x]: `(*runs, batch, in)` -> `(*runs, batch, 2 in)`."""
+        """Return [x, 1 / x]: `(*runs, batch, in)` -> `(*runs, batch, 2 in)`."""
         return torch.cat((x, 1 / (x + EPSILON if self.training else x)), dim=-1)
 
 

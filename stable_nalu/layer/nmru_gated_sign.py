@@ -65,7 +65,7 @@ class ConcatReciprocalNMUGatedSignRetrievalLayer(SignNMRUBase):
         torch.nn.init.constant_(self.g, 0.5)
 
     def gate(self) -> torch.Tensor:
-        """Effective gate: `(*runs, 2 in)`."""
+        """Return the effective gate: `(*runs, 2 in)`."""
         return self.g
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

@@ -15,6 +15,8 @@ caller's tensor in place.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from stable_nalu.abstract import Observation
@@ -42,13 +44,11 @@ class NMUBase(RangedWeightLayer):
         out_features: int,
         *,
         columns: int,
-        nac_oob: str,
-        regualizer_shape: str,
-        regualizer_z: float,
         mnac_epsilon: float,
         mnac_normalized: bool,
         nmu_noise: bool,
         noise_range: tuple[float, float] | list[float],
+        **penalties: Any,
     ):
         super().__init__(
             default_name,
@@ -58,9 +58,7 @@ class NMUBase(RangedWeightLayer):
             support="mnac",
             weight_range=(mnac_epsilon, 1.0),
             regualizer_z_class=RegualizerNMUZ,
-            nac_oob=nac_oob,
-            regualizer_shape=regualizer_shape,
-            regualizer_z=regualizer_z,
+            **penalties,
         )
         self.mnac_normalized = mnac_normalized
         self.nmu_noise = nmu_noise
@@ -87,7 +85,7 @@ class NMUBase(RangedWeightLayer):
         return normalized_mnac(x, W) if self.mnac_normalized else mnac(x, W)
 
     def noise_bounds(self, x: torch.Tensor) -> tuple[Bound, Bound]:
-        """Lowest and highest noise for the input x."""
+        """Return the lowest and highest noise for the input x."""
         low, high = self.noise_range
         return low, high
 
@@ -148,12 +146,12 @@ class NMULayer(NMUBase):
 
 
 def nmu_init_(W: torch.Tensor) -> None:
-    """NMU initialisation: uniform around 0.5."""
+    """Initialise as NMU: uniform around 0.5."""
     torch.nn.init.uniform_(W, 0.5 - NMU_BOUND, 0.5 + NMU_BOUND)
 
 
 def normalized_mnac(x: torch.Tensor, W: torch.Tensor, mode: str = "prod") -> torch.Tensor:
-    """The product of x / c, scaled back by c^(sum W), c the standard deviation of a run's x."""
+    """Return the product of x / c times c^(sum W), c the standard deviation of a run's x."""
     c = per_run(std_over(x, 2), 2)
     return mnac(x / c, W, mode) * c ** W.sum(-1).unsqueeze(-2)
 

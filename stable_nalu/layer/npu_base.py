@@ -68,17 +68,17 @@ class NPUBase(ExtendedTorchModule):
         torch.nn.init.constant_(self.g, 0.5)
 
     def gate(self) -> torch.Tensor:
-        """Effective gate: `(*runs, in)`."""
+        """Return the effective gate: `(*runs, in)`."""
         return self.g.clamp(0.0, 1.0)
 
     def polar(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Magnitude and phase of the gated input; a closed gate passes 1 = (1, 0)."""
+        """Return magnitude and phase of the gated input; a closed gate passes 1 = (1, 0)."""
         gate = self.gate().unsqueeze(-2)
         magnitude = gate * (x.abs() + EPSILON) + (1 - gate)
         return magnitude, gate * sign_phase(x)
 
     def weight_penalty(self) -> torch.Tensor:
-        """The penalty `W-NPU`, of shape `runs`."""
+        """Return the penalty `W-NPU`, of shape `runs`."""
         raise NotImplementedError
 
     def regualizer_terms(self) -> dict[str, Term | None]:

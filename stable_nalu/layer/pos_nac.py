@@ -37,7 +37,7 @@ class PosNACLayer(ExtendedTorchModule):
         torch.nn.init.normal_(self.W_hat, 0.0, deviation)
 
     def weights(self) -> torch.Tensor:
-        """Effective weight W."""
+        """Return the effective weight W."""
         return torch.sigmoid(self.W_hat)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

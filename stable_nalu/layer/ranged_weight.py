@@ -44,7 +44,7 @@ class RangedWeightLayer(ExtendedTorchModule):
         self._z = regualizer_z_class(zero=regualizer_z == 0)
 
     def weights(self) -> torch.Tensor:
-        """Effective weight: clamped here if the range is regularised, after steps if clipped."""
+        """Return the effective weight, clamped here if out of range is penalised, else by steps."""
         return self.W.clamp(*self.weight_range) if self.nac_oob == "regualized" else self.W
 
     def record_input(self, x: torch.Tensor) -> None:

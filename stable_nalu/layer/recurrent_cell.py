@@ -23,11 +23,5 @@ class RecurrentCell(ExtendedTorchModule):
             input_size + hidden_size, hidden_size, name=name, **options
         )
 
-    def reset_parameters(self) -> None:
-        self.op.reset_parameters()
-
     def forward(self, x_t: torch.Tensor, h_tm1: torch.Tensor) -> torch.Tensor:
         return self.op(torch.cat((x_t, h_tm1), dim=-1))
-
-    def extra_repr(self) -> str:
-        return f"input_size={self.input_size}, hidden_size={self.hidden_size}"

@@ -41,19 +41,20 @@ class LayerEntry:
     fixed_options: dict[str, object] = field(default_factory=dict)
     takes_pair: bool = False
     variants: tuple[Variant, ...] = ()
+    options: frozenset[str] = field(init=False)
+    """Names of the keyword-only options that the layer, or that of the cell, reads."""
 
-    @property
-    def options(self) -> frozenset[str]:
-        """Names of the keyword-only options that the layer, or that of the cell, reads."""
+    def __post_init__(self):
         built = self.layer or getattr(self.cell, "Op", self.cell)
-        return frozenset() if built is None else option_names(built) - set(self.fixed_options)
+        names = frozenset() if built is None else option_names(built) - set(self.fixed_options)
+        object.__setattr__(self, "options", names)
 
 
 _ENTRIES: dict[str, LayerEntry] = {}
 
 
 def register(**fields) -> LayerEntry:
-    """Add an entry; a second entry under the same key is an error."""
+    """Add an entry to the table; refuse a second one under the same key."""
     entry = LayerEntry(**fields)
     if entry.key in _ENTRIES:
         raise ValueError(f"layer key {entry.key!r} is registered twice")
@@ -62,12 +63,12 @@ def register(**fields) -> LayerEntry:
 
 
 def entries() -> dict[str, LayerEntry]:
-    """All entries by key, in order of registration."""
+    """Return all entries by key, in order of registration."""
     return dict(_ENTRIES)
 
 
 def option_names(layer: type[ExtendedTorchModule]) -> frozenset[str]:
-    """Keyword-only parameters of a layer's constructor, its `name` aside.
+    """Return the keyword-only parameters of a layer's constructor, its `name` aside.
 
     A layer made of other layers names them by `child_ops()`: it hands on the options they read.
     """

@@ -49,7 +49,7 @@ class RegualizedLinearMNACLayer(ExtendedTorchModule):
         torch.nn.init.uniform_(self.W, 0.5 - MNAC_BOUND, 0.5 + MNAC_BOUND)
 
     def weights(self) -> torch.Tensor:
-        """Effective weight W."""
+        """Return the effective weight W."""
         return self.W
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

@@ -34,7 +34,7 @@ class ScaledSigmoidNAULayer(SelectionBase):
         self.W_logits = torch.nn.Parameter(torch.empty(in_features, out_features))
 
     def mask(self) -> torch.Tensor:
-        """Soft mask."""
+        """Return the soft mask."""
         return 2 * torch.sigmoid(-0.5 * self.hidden().abs())
 
 

@@ -43,7 +43,7 @@ class RowNorm(torch.nn.Module):
         self.register_buffer("num_batches_tracked", torch.zeros((), dtype=torch.int64))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """x normalised by its own statistics in training, else by the running ones."""
+        """Return x normalised by its own statistics in training, else by the running ones."""
         if self.training:
             mean, variance = x.mean(-2), x.var(-2, correction=0)
             self._track(x.detach())
@@ -65,11 +65,11 @@ class SelectionBase(ExtendedTorchModule):
         torch.nn.init.uniform_(self.W_logits, 0.25, 0.75)
 
     def hidden(self) -> torch.Tensor:
-        """What the mask is made of: `(*runs, in, out)`."""
+        """Return what the mask is made of: `(*runs, in, out)`."""
         return linear(self.W_logits, self.l1.weight, self.l1.bias)
 
     def mask(self) -> torch.Tensor:
-        """Soft mask."""
+        """Return the soft mask."""
         raise NotImplementedError
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -98,7 +98,7 @@ class SigmoidNAULayer(SelectionBase):
         self.W_logits = torch.nn.Parameter(torch.empty(in_features, out_features))
 
     def mask(self) -> torch.Tensor:
-        """Soft mask; in training this moves the running statistics, as batch norm does."""
+        """Return the soft mask; in training this moves running statistics, as batch norm does."""
         return torch.sigmoid(self.bn(self.hidden()))
 
 

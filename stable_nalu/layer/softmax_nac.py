@@ -5,7 +5,8 @@ r"""SoftmaxNAC — a NAC whose weight is the mean of a choice between 1, -1 and 
 
 Shapes: x (*runs, batch, in), W_hat (*runs, out, in, 2), y (*runs, batch, out).
 
-Departs from the paper: it is not in the paper. Departs from the published code: works in float64.
+Departs from the paper: it is not in the paper. Departs from the published code: it works in
+float64.
 """
 
 from __future__ import annotations
@@ -42,11 +43,11 @@ class SoftmaxNACLayer(ExtendedTorchModule):
         torch.nn.init.uniform_(self.W_hat, -bound, bound)
 
     def probabilities(self) -> torch.Tensor:
-        """Probabilities of the weights 1, -1 and 0: `(*runs, out, in, 3)`."""
+        """Return probabilities of the weights 1, -1 and 0: `(*runs, out, in, 3)`."""
         return torch.softmax(torch.cat((self.W_hat, self.W_hat_k), dim=-1), dim=-1)
 
     def weights(self) -> torch.Tensor:
-        """Effective weight W."""
+        """Return the effective weight W."""
         return expected_sign(self.probabilities())
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

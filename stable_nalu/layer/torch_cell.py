@@ -57,9 +57,6 @@ class TorchCell(ExtendedTorchModule):
     def _maps(self, x, h):
         return linear(x, self.weight_ih, self.bias_ih), linear(h, self.weight_hh, self.bias_hh)
 
-    def extra_repr(self) -> str:
-        return f"input_size={self.input_size}, hidden_size={self.hidden_size}"
-
 
 class GRUCell(TorchCell):
     """Gated recurrent unit: (x_t, h) -> h_t."""

@@ -6,12 +6,3 @@ from .sequential_digits import SequentialDigitNetwork
 from .simple_function_recurrent import SimpleFunctionRecurrentNetwork
 from .simple_function_static import SimpleFunctionStaticNetwork
 from .single_layer import SingleLayerNetwork
-
-__all__ = [
-    "NumberTranslationNetwork",
-    "RegressionMnistNetwork",
-    "SequentialDigitNetwork",
-    "SimpleFunctionRecurrentNetwork",
-    "SimpleFunctionStaticNetwork",
-    "SingleLayerNetwork",
-]

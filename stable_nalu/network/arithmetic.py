@@ -1,4 +1,4 @@
-"""What the arithmetic networks share: summaries of activations and the max-safe penalty."""
+"""The base of the arithmetic networks: summaries of activations and the max-safe penalty."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ArithmeticNetwork(ExtendedTorchModule):
         self._z_1: torch.Tensor | None = None
 
     def keep(self, **activations: torch.Tensor) -> None:
-        """Remember activations: z_1 for its penalty, all of them when traced."""
+        """Keep activations: z_1 for its penalty, and all of them when they are traced."""
         if self.nac_mul == "max-safe" and "z_1" in activations:
             self._z_1 = activations["z_1"]
         if self.trace is not None:

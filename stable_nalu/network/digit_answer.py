@@ -1,7 +1,6 @@
-"""The last layer of the networks of two digits: what it makes of the digits that were read.
+"""The last layer of the networks of two digits, which maps digits (batch, 2) to answers (batch, 1).
 
-Digits (batch, 2) -> answer (batch, 1). It is the operation itself, a plain layer that has to learn
-it, or an arithmetic unit.
+It is the operation itself, a plain layer that has to learn it, or an arithmetic unit.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ HIDDEN = 256
 
 
 class Operation(nn.Module):
-    """The operation itself, nothing to learn."""
+    """The operation itself, without anything to learn."""
 
     def __init__(self, operation: str):
         super().__init__()
@@ -37,14 +36,14 @@ class Operation(nn.Module):
 
 
 class ScaledProduct(nn.Module):
-    """(w_0 z_0)(w_1 z_1): only the product of the weights matters."""
+    """The product (w_0 z_0)(w_1 z_1), which depends on the product of its weights alone."""
 
     def __init__(self):
         super().__init__()
         self.weight = nn.Parameter(torch.empty(1, 2))
 
     def reset_parameters(self) -> None:
-        """Uniform around 0.5, as the NMU."""
+        """Draw uniformly around 0.5, as the NMU does."""
         nmu_init_(self.weight)
 
     def forward(self, digits: torch.Tensor) -> torch.Tensor:
@@ -52,7 +51,7 @@ class ScaledProduct(nn.Module):
 
 
 def quotient_mlp() -> nn.Sequential:
-    """Two hidden layers, for the quotient."""
+    """Return a network of two hidden layers for the quotient."""
     return nn.Sequential(
         nn.Linear(2, HIDDEN),
         nn.ReLU(),
@@ -69,7 +68,7 @@ _PLAIN: dict[str, Callable[[], nn.Module]] = {
 }
 _RANGED = {"nac_oob": "clip", "regualizer_shape": "linear"}
 DIVIDERS = ("realnpu-mod", "nru", "nmru-sign")
-"""Units that divide; in the order of their help."""
+"""Units that divide, in the order in which the help names them."""
 
 
 def _unit(operation: str, divider: str, options: dict[str, Any]) -> ExtendedTorchModule:
@@ -98,13 +97,13 @@ def _unit(operation: str, divider: str, options: dict[str, Any]) -> ExtendedTorc
 def build_answer(
     operation: str, *, learned: bool, unit: bool, divider: str = "", **options: Any
 ) -> nn.Module:
-    """The last layer. learned: it has parameters. unit: they are those of an arithmetic unit."""
+    """Return the last layer, with parameters if `learned`, of an arithmetic unit if `unit`."""
     if unit:
         return _unit(operation, divider, options)
     return _PLAIN[operation]() if learned else Operation(operation)
 
 
 def two_weights(answer: nn.Module) -> torch.Tensor | None:
-    """The weights of the two digits, where there is one weight for each."""
+    """Return the weights of the two digits, where there is one weight for each."""
     W = getattr(answer, "W", getattr(answer, "weight", None))
     return W.flatten() if W is not None and W.numel() == 2 else None

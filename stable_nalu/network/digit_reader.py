@@ -1,6 +1,6 @@
-"""Networks that read two digits from one batch of images, without ever being told the digits.
+"""Networks that read two digits from images; they learn from answers alone, not from labels.
 
-Each ends in an expectation: the digits weighted by a softmax over its logits.
+Each ends in an expectation: the digits, weighted by a softmax over its logits.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ from .spatial_transformer import AffineTransform, SplineTransform, Transform, po
 
 
 class ExpectedDigit(nn.Module):
-    """Logits (..., digits) -> sum_k k p_k; with `argmax`, in evaluation, the likeliest digit."""
+    """The expectation sum_k k p_k of logits (..., digits).
+
+    With `argmax` it is the most probable digit in evaluation.
+    """
 
     digits: torch.Tensor
 
@@ -31,7 +34,7 @@ class ExpectedDigit(nn.Module):
 
 
 def conv_head(channels: int, flat: int, outputs: int) -> nn.Sequential:
-    """Two 3x3 convolutions and two linear layers; `flat` features lie between them."""
+    """Return two 3x3 convolutions and two linear layers, with `flat` features between them."""
     return nn.Sequential(
         nn.Conv2d(channels, 32, 3),
         nn.ReLU(),
@@ -48,7 +51,10 @@ def conv_head(channels: int, flat: int, outputs: int) -> nn.Sequential:
 
 
 class HalvesReader(nn.Module):
-    """Images (batch, 1, 28, 56) -> logits (batch, 2, digits): one head for both halves."""
+    """A reader of images (batch, 1, 28, 56), with one head for both halves.
+
+    It returns logits (batch, 2, digits).
+    """
 
     def __init__(self, digits: int):
         super().__init__()
@@ -60,9 +66,9 @@ class HalvesReader(nn.Module):
 
 
 class TransformingReader(nn.Module):
-    """Two spatial transformers, each to find its digit, and a classifier of what they show.
+    """Two spatial transformers, one per digit, and a classifier of what they show.
 
-    The classifier is registered, hence initialised, before the transformers.
+    The classifier is registered before the transformers, and so initialised before them.
     """
 
     def __init__(self, classifier: nn.Module, transforms: Sequence[Transform]):
@@ -71,7 +77,7 @@ class TransformingReader(nn.Module):
         self.transforms = nn.ModuleList(transforms)
 
     def views(self, x: torch.Tensor) -> list[torch.Tensor]:
-        """What each transformer shows: images of the shape of x."""
+        """Return what each transformer shows: images of the shape of x."""
         return [transform(x) for transform in self.transforms]
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -85,7 +91,7 @@ class TransformingReader(nn.Module):
 
 
 class JointClassifier(nn.Module):
-    """Both views on top of each other -> logits (batch, 2, 10)."""
+    """A classifier of both views together, which returns logits (batch, 2, 10)."""
 
     def __init__(self, body: nn.Module):
         super().__init__()
@@ -96,9 +102,9 @@ class JointClassifier(nn.Module):
 
 
 class ApartClassifier(nn.Module):
-    """Each view by itself -> logits (batch, 2, 10), through a shared `body` and a head each.
+    """A classifier of each view by itself, which returns logits (batch, 2, 10).
 
-    heads: two modules, or none where the shared body is all.
+    The views share a `body`. heads: a module per view, or none where the body is all.
     """
 
     def __init__(self, body: nn.Module, heads: Sequence[nn.Module] = ()):
@@ -112,7 +118,7 @@ class ApartClassifier(nn.Module):
 
 
 def linear_body(*widths: int) -> nn.Sequential:
-    """Flattened input through linear layers with ReLU between them."""
+    """Return linear layers with ReLU between them, for flattened inputs."""
     layers: list[nn.Module] = [nn.Flatten()]
     for before, after in zip(widths, widths[1:], strict=False):
         layers += [nn.Linear(before, after), nn.ReLU()]
@@ -120,7 +126,7 @@ def linear_body(*widths: int) -> nn.Sequential:
 
 
 def build_classifier(name: str) -> nn.Module:
-    """The classifier of a network of `READERS`."""
+    """Return the classifier of a network of `READERS`."""
     match name:
         case "concat":
             return JointClassifier(linear_body(1764, 200, 128, 20))
@@ -151,12 +157,12 @@ READERS = (
 
 
 def concat_dim_of(name: str) -> str:
-    """How the images of a network of `READERS` hold their two digits."""
+    """Return how the images of a network of `READERS` hold their two digits."""
     return "width" if name.startswith("width") else "colour"
 
 
 def build_reader(name: str, *, unbounded: bool = False) -> TransformingReader:
-    """A network of `READERS`. unbounded: let control points of splines leave the image."""
+    """Return a network of `READERS`; `unbounded` lets control points of splines leave the image."""
     classifier = build_classifier(name)
     if name.startswith("TPS"):
         transforms = [SplineTransform(2, 320, unbounded=unbounded) for _ in range(2)]

@@ -1,4 +1,4 @@
-"""English number words to their value: embedding, LSTM and an accumulating output cell."""
+"""A network that reads English number words: embedding, LSTM and an accumulating output cell."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class NumberTranslationNetwork(ExtendedTorchModule):
         self.register_buffer("lstm_zero_state_c", torch.zeros(hidden_size))
         self.register_buffer("output_zero_state", torch.zeros(1))
         self.embedding = torch.nn.Parameter(torch.empty(vocabulary_size, embedding_size))
-        # Published runs drew here too, as the LSTM does: later numbers depend on it.
+        # Published runs drew here too, as the LSTM does, and later random numbers depend on it.
         torch.nn.init.normal_(self.embedding)
         self.lstm_cell = GeneralizedCell(embedding_size, hidden_size, "LSTM", name="lstm_layer")
         self.output_cell = GeneralizedCell(
@@ -66,12 +66,9 @@ class NumberTranslationNetwork(ExtendedTorchModule):
             output = _keep_at_padding(is_word, self.output_cell(h, output), output)
         return output[0] if self.outputs_pair else output
 
-    def extra_repr(self) -> str:
-        return f"unit_name={self.unit_name}"
-
 
 def _keep_at_padding(is_word: torch.Tensor, new: Any, old: Any) -> Any:
-    """The new state at words, the old one at padding; a state may be a tuple of tensors."""
+    """Return the new state at words and the old one at padding; a state may be a tuple."""
     if isinstance(old, tuple):
         return tuple(_keep_at_padding(is_word, *pair) for pair in zip(new, old, strict=True))
     return torch.where(is_word, new, old)

@@ -1,4 +1,4 @@
-"""Digit images to numbers: two convolutions and two linear layers."""
+"""A network that reads digit images as numbers: two convolutions and two linear layers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class RegressionMnistNetwork(ExtendedTorchModule):
 
     def __init__(self, outputs: int = 1):
         super().__init__("regression_mnist")
-        # Published runs drew in torch's constructors too: later numbers depend on it.
+        # Published runs drew in torch's constructors too, and later random numbers depend on it.
         self.conv1 = torch.nn.Conv2d(1, 20, 5)
         self.conv2 = torch.nn.Conv2d(20, 50, 5)
         self.fc1 = torch.nn.Linear(800, 500)

@@ -66,19 +66,19 @@ class SequentialDigitNetwork(ExtendedTorchModule):
 
     @property
     def reads_images_alone(self) -> bool:
-        """Whether the label of an image does not depend on the others of its batch."""
+        """Return whether the label of an image does not depend on the others of its batch."""
         network = self.image2label
         return isinstance(network, ExtendedTorchModule) and network.evaluates_rows_independently
 
     def labels(self, x: torch.Tensor) -> torch.Tensor:
-        """What the image network reads, `(batch, time, outputs)`."""
+        """Return what the image network reads, `(batch, time, outputs)`."""
         if self.reads_images_alone:
             return self.image2label(x.flatten(0, 1)).unflatten(0, x.shape[:2])
         # Published runs read one time step at a time: batch statistics are those of a step.
         return torch.stack([self.image2label(step) for step in x.unbind(1)], dim=1)
 
     def accumulate(self, labels: torch.Tensor) -> torch.Tensor:
-        """The accumulator's state after every label, `(batch, time, 1)`."""
+        """Return the accumulator's state after every label, `(batch, time, 1)`."""
         if self.model_simplification == PASS_THROUGH:
             return labels
         if self.model_simplification == SOLVED:
@@ -105,6 +105,3 @@ class SequentialDigitNetwork(ExtendedTorchModule):
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         labels = self.labels(x)
         return labels, self.accumulate(labels)
-
-    def extra_repr(self) -> str:
-        return f"unit_name={self.unit_name}"

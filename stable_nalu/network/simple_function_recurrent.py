@@ -41,8 +41,7 @@ class SimpleFunctionRecurrentNetwork(ExtendedTorchModule):
     def reset_parameters(self) -> None:
         for name in self._state_names():
             torch.nn.init.zeros_(getattr(self, name))
-        self.recurent_cell.reset_parameters()
-        self.output_layer.reset_parameters()
+        super().reset_parameters()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         shape = (*x.shape[:-2], self.hidden_size)
@@ -51,6 +50,3 @@ class SimpleFunctionRecurrentNetwork(ExtendedTorchModule):
         for t in range(x.shape[-2]):
             state = self.recurent_cell(x[..., t, :], state)
         return self.output_layer(state[0] if self.is_lstm else state)
-
-    def extra_repr(self) -> str:
-        return f"unit_name={self.unit_name}, input_size={self.input_size}"

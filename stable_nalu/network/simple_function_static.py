@@ -14,7 +14,7 @@ _LOG_SPACE = ("normal", "safe", "max-safe")
 
 
 def second_layer(unit_name: str, nac_mul: str) -> str:
-    """Key of the second layer: the multiplicative form that `nac_mul` asks for."""
+    """Return the key of the second layer, the multiplicative form that `nac_mul` asks for."""
     if nac_mul == "mnac":
         return unit_name[:-3] + "MNAC"
     if nac_mul == "npu":
@@ -61,6 +61,3 @@ class SimpleFunctionStaticNetwork(ArithmeticNetwork):
             z_2 = self.layer_2(z_1)
         self.keep(x=x, z_1=z_1, z_2=z_2)
         return z_2
-
-    def extra_repr(self) -> str:
-        return f"unit_name={self.unit_name}, input_size={self.input_size}"

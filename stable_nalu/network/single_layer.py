@@ -64,6 +64,3 @@ class SingleLayerNetwork(ArithmeticNetwork):
         z_2 = self.layer_2(z_1)
         self.keep(x=x, z_1=z_1, z_2=z_2)
         return z_2
-
-    def extra_repr(self) -> str:
-        return f"unit_name={self.unit_name}, input_size={self.input_size}"

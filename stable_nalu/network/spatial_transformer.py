@@ -1,4 +1,4 @@
-"""Spatial transformers: a small network looks at the image and decides where to sample it."""
+"""Spatial transformers: a small network decides where to sample the image that it sees."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ IMAGE_SIZE = 42
 
 
 def pooled(x: torch.Tensor) -> torch.Tensor:
-    """Half the size, by means of 2x2 pixels."""
+    """Return images of half the size, by means of 2x2 pixels."""
     return functional.avg_pool2d(x, 2)
 
 
@@ -42,11 +42,11 @@ class Transform(nn.Module):
         return functional.grid_sample(x, grid, align_corners=False)
 
     def grid(self, numbers: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-        """Where to sample: (batch, height, width, 2) as (x, y)."""
+        """Return where to sample: (batch, height, width, 2) as (x, y)."""
         raise NotImplementedError
 
     def identity(self) -> torch.Tensor:
-        """The numbers of the grid that shows the input as it is."""
+        """Return the numbers of the grid that shows the input as it is."""
         raise NotImplementedError
 
     def start_at_identity(self) -> None:
@@ -57,7 +57,7 @@ class Transform(nn.Module):
 
 
 class AffineTransform(Transform):
-    """Six numbers: a 2x3 matrix."""
+    """A transform of six numbers, a 2x3 matrix."""
 
     def __init__(self, channels: int, flat: int):
         super().__init__(channels, flat, 6)
@@ -71,9 +71,9 @@ class AffineTransform(Transform):
 
 
 class SplineTransform(Transform):
-    """Sources of 4x4 control points of a thin-plate spline over an image of 42x42 pixels.
+    """A thin-plate spline with 4x4 control points over an image of 42x42 pixels.
 
-    Bounded points lie within the image: tanh of what the localiser says.
+    The localiser gives the sources of the points; tanh keeps them in the image, unless unbounded.
     """
 
     warp: torch.Tensor
@@ -86,7 +86,7 @@ class SplineTransform(Transform):
         self.register_buffer("warp", warp.to(torch.get_default_dtype()), persistent=False)
 
     def sources(self, numbers: torch.Tensor) -> torch.Tensor:
-        """Control points (batch, 16, 2) in the order of their targets."""
+        """Return the sources (batch, 16, 2) of the control points, in the order of the points."""
         return (numbers if self.unbounded else numbers.tanh()).unflatten(-1, (-1, 2))
 
     def grid(self, numbers: torch.Tensor, x: torch.Tensor) -> torch.Tensor:

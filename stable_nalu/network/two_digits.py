@@ -1,4 +1,4 @@
-"""Images of two digits -> the answer: a reader of digits and a last layer."""
+"""Networks that answer images of two digits: a reader of digits and a last layer."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from .digit_reader import ExpectedDigit, TransformingReader
 
 
 class TwoDigitNetwork(ExtendedTorchModule):
-    """Images (batch, channels, height, width) -> answers (batch, 1).
+    """A network that maps images (batch, channels, height, width) to answers (batch, 1).
 
-    Parts are built here, reader first: the order of random numbers is that of the parameters. All
-    are drawn twice, by their constructors and by the reset that follows; networks train on the
-    second draw.
+    Parts are built here, reader first, because parameters are drawn in that order. All are drawn
+    twice, by their constructors and by the reset that follows; networks train on the second draw.
 
     identity_start: transformers begin with the identity. Without it the reset gives their last
-    layers ordinary values, as in published runs, whose constructors meant them to be the identity.
+    layers ordinary values, as in published runs, although their constructors set the identity.
     """
 
     def __init__(
@@ -45,7 +44,7 @@ class TwoDigitNetwork(ExtendedTorchModule):
             self.reader.start_at_identity()
 
     def digits(self, x: torch.Tensor) -> torch.Tensor:
-        """The digits (batch, 2) that are read, not rounded."""
+        """Return the digits (batch, 2) that are read, not rounded."""
         return self.expected(self.reader(x))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

@@ -1,23 +1,13 @@
 """Options: every flag, its default, help and place in the run name, declared once.
 
 A script's `ScriptSpec` reads command lines into plans of read-only configurations, names their
-runs and renders its help; `parse_leaf` reads a run name back.
+runs and renders its help. `stable_nalu.statistics.names` reads a run name back.
 """
 
 from stable_nalu.errors import OptionError
 
-from .flag import Config, Flag, FlagGroup
-from .run_name import parse_leaf
+from .flag import Config, Flag, FlagGroup, switch
 from .script_spec import Plan, ScriptSpec
 from .scripts import SCRIPTS
 
-__all__ = [
-    "SCRIPTS",
-    "Config",
-    "Flag",
-    "FlagGroup",
-    "OptionError",
-    "Plan",
-    "ScriptSpec",
-    "parse_leaf",
-]
+__all__ = ["SCRIPTS", "Config", "Flag", "FlagGroup", "OptionError", "Plan", "ScriptSpec", "switch"]

@@ -1,4 +1,4 @@
-"""What a single configuration must fulfil beyond the limits of each flag."""
+"""Check what a single configuration must fulfil beyond the limits of each flag."""
 
 from __future__ import annotations
 
@@ -21,9 +21,8 @@ Check = Callable[[Config], None]
 
 
 def check_slices(c: Config) -> None:
-    """The slices must have a length and fit the input, and suffice for the operation."""
-    from stable_nalu.dataset.operation import get_operation
-    from stable_nalu.dataset.simple_function import subsets_from_ratios
+    """Require slices that have a length, fit into the input and suffice for the operation."""
+    from stable_nalu.dataset.simple_function import get_operation, subsets_from_ratios
 
     if c.simple:
         return
@@ -39,9 +38,8 @@ def check_slices(c: Config) -> None:
 
 
 def check_distribution(c: Config) -> None:
-    """The ranges must suit the distribution."""
-    from stable_nalu.dataset.distribution import make_distribution
-    from stable_nalu.dataset.sample_range import SampleRange
+    """Require ranges that suit the distribution."""
+    from stable_nalu.dataset.distribution import SampleRange, make_distribution
 
     for flag, value, in_test in (
         ("--interpolation-range", c.interpolation_range, False),
@@ -57,18 +55,19 @@ def check_distribution(c: Config) -> None:
 
 
 def check_schedule(c: Config) -> None:
-    """A linear ramp needs a length."""
+    """Require that a linear ramp ends behind its start."""
     start, end = c.regualizer_scaling_start, c.regualizer_scaling_end
-    if c.regualizer_scaling == "linear" and start == end:
+    if c.regualizer_scaling == "linear" and start >= end:
+        ends = f"and ends at iteration {end}" if start == end else f"at {start} and ends at {end}"
         raise OptionError(
             "--regualizer-scaling-end",
-            f"the ramp starts and ends at iteration {end}",
-            "start and end must differ",
+            f"the ramp starts {ends}",
+            "start and end must differ, and the start, --regualizer-scaling-start, comes first",
         )
 
 
 def check_optimizer(c: Config) -> None:
-    """Adam takes no momentum."""
+    """Refuse momentum for Adam, which takes none."""
     if c.optimizer == "adam" and c.momentum != 0:
         raise OptionError(
             "--momentum", f"{c.momentum} has no effect with adam", "add --optimizer sgd"
@@ -76,19 +75,20 @@ def check_optimizer(c: Config) -> None:
 
 
 def check_nalu(c: Config) -> None:
-    """The NALU that multiplies by an NMU needs weights of its own for that."""
+    """Require separate weights for a NALU that multiplies by an NMU."""
     if c.nalu_mul == "mnac" and not c.nalu_two_nac:
         raise OptionError("--nalu-mul", "mnac shares no weights with adding", "add --nalu-two-nac")
 
 
 def check_files(c: Config) -> None:
-    """Contradicting wishes about files."""
-    if c.load_checkpoint and c.remove_existing_data:
-        raise OptionError(
-            "--remove-existing-data",
-            "would delete the log of the run that --load-checkpoint resumes",
-            "give only one of the two",
-        )
+    """Refuse wishes about files that contradict each other."""
+    for flag, given in (("--load-checkpoint", c.load_checkpoint), ("--resume", c.resume)):
+        if given and c.remove_existing_data:
+            raise OptionError(
+                "--remove-existing-data",
+                f"would delete the log of the run that {flag} resumes",
+                "give only one of the two",
+            )
     if c.no_save and c.checkpoint_interval:
         raise OptionError(
             "--checkpoint-interval", "saves nothing with --no-save", "give only one of the two"
@@ -96,7 +96,7 @@ def check_files(c: Config) -> None:
 
 
 def check_units(c: Config) -> None:
-    """Options that only some units can follow."""
+    """Refuse options that the chosen units cannot follow."""
     units = {c.layer_type, c.first_layer} - {None}
     if c.trash_cell and "NRU" not in units:
         raise OptionError(
@@ -113,7 +113,7 @@ def check_units(c: Config) -> None:
 
 
 def check_single_layer(c: Config) -> None:
-    """One unit, or an MLP of a plain activation."""
+    """Require one unit that can be built; hidden layers are for plain activations only."""
     _check_buildable("--layer-type", c.layer_type)
     if c.mlp_depth > 0 and c.layer_type not in activation_names():
         raise OptionError(
@@ -124,7 +124,7 @@ def check_single_layer(c: Config) -> None:
 
 
 def check_two_layers(c: Config) -> None:
-    """Both layers must exist."""
+    """Require two layers that can be built and a second one that multiplies as asked for."""
     _check_buildable("--first-layer" if c.first_layer else "--layer-type", _first_unit(c))
     if c.nac_mul == "mnac":
         form = c.layer_type[:-3] + "MNAC"
@@ -140,7 +140,7 @@ def check_two_layers(c: Config) -> None:
 
 
 def check_cell(c: Config) -> None:
-    """The unit must have a cell that multiplies as asked for, a reference takes one label."""
+    """Require a cell that multiplies as asked for, and one label where a reference replaces it."""
     if c.nac_mul == "mnac":
         form = c.layer_type[:-3] + "MNAC"
         if not c.layer_type.endswith("NAC") or form not in cell_names():
@@ -192,6 +192,6 @@ def check_no_npu_terms(c: Config) -> None:
 
 
 def check_device(c: Config) -> None:
-    """`--cuda` and `--no-cuda` must not contradict each other."""
+    """Refuse `--cuda` and `--no-cuda` where they contradict each other."""
     if c.cuda and c.no_cuda:
         raise OptionError("--cuda", "contradicts --no-cuda", "give only one of the two")

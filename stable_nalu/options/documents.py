@@ -1,4 +1,4 @@
-"""The generated tables of the documentation: flags in docs/flags.md, layers in README.md."""
+"""Render the generated tables of the documentation: flags in docs/flags.md, layers in README.md."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _ARITHMETIC = ("S", "SN", "L", "R", "C", "B")
 
 
 def render_flag_tables() -> str:
-    """Scripts, flags by group, and the flags that a script does not use as their help says."""
+    """Return tables of scripts, of flags by group, and of flags that scripts make less of."""
     return "\n".join([*_scripts(), *_flags(), *_compatibility()])
 
 
@@ -80,7 +80,7 @@ def _titles() -> list[str]:
 
 
 def _uses() -> dict[str, dict[str, list[tuple[ScriptSpec, Flag]]]]:
-    """Title -> flag name -> the scripts that have it; a flag keeps its first title."""
+    """Return the scripts that have each flag, by its first title and its name."""
     uses: dict[str, dict[str, list[tuple[ScriptSpec, Flag]]]] = {t: {} for t in _titles()}
     home: dict[str, str] = {}
     for spec in SCRIPTS.values():
@@ -128,7 +128,7 @@ def _sweep(flag: Flag) -> str:
 
 
 def _by_script(values: list[tuple[ScriptSpec, str]]) -> str:
-    """One value, or each with the scripts that have it."""
+    """Return the one value of all scripts, or each value with the scripts that have it."""
     by_value: dict[str, list[ScriptSpec]] = {}
     for spec, value in values:
         by_value.setdefault(value, []).append(spec)
@@ -186,7 +186,7 @@ def _compatibility() -> list[str]:
 
 
 def render_layer_table() -> str:
-    """A row for every entry of the registry and for every paper name that options make of it."""
+    """Return a row for every entry of the registry and for every paper name that options make."""
     from stable_nalu.layer import entries
 
     lines = ["| name | `--layer-type` and further flags | layer | cell | reference |"]
@@ -198,7 +198,7 @@ def render_layer_table() -> str:
 
 
 def option_words(options: Mapping[str, object]) -> list[str]:
-    """Command-line words that set layer options; KeyError for an option without a flag."""
+    """Return the command-line words that set layer options; an option needs a flag."""
     names = {f.layer_option: f.name for s in SCRIPTS.values() for f in s.flags if f.layer_option}
     words: list[str] = []
     for option, value in options.items():
@@ -207,7 +207,7 @@ def option_words(options: Mapping[str, object]) -> list[str]:
 
 
 def _layer_order(entry: LayerEntry) -> tuple[bool, int, str]:
-    """Layers before mere cells, the published ones first, then by name."""
+    """Return a sort key: layers before mere cells, published ones first, then by name."""
     only_cell = entry.layer is None and entry.cell is not None
     return only_cell, _TIERS.index(entry.tier), entry.paper_name.lower()
 

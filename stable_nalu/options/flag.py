@@ -142,6 +142,11 @@ class Flag:
         return values
 
 
+def switch(name: str, help: str, **properties: Any) -> Flag:
+    """Return a flag that takes no value and is off by default."""
+    return Flag(name, None, False, help, **properties)
+
+
 class ReadFlag(argparse.Action):
     """Reads the words behind a flag as the flag says, into a list of its values."""
 

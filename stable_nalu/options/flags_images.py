@@ -40,7 +40,7 @@ DATASET_WORKERS = Flag(
 
 
 def data_source(published: str) -> Flag:
-    """The source of images: the published one, or digits that need no download."""
+    """Return the flag for the source of images: the published one, or digits without a download."""
     return Flag(
         "--data-source",
         text(),

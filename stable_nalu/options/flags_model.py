@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .flag import INHERITED, Flag, FlagGroup
+from .flag import INHERITED, Flag, FlagGroup, switch
 from .kinds import integer, layer_names, noise_range, number, text
 
 NAC_MUL = ("none", "normal", "safe", "max-safe", "mnac", "npu", "real-npu")
@@ -42,10 +42,8 @@ NETWORK = FlagGroup(
             choices=NAC_MUL,
             unnamed=INHERITED,
         ),
-        Flag(
+        switch(
             "--mlp-bias",
-            None,
-            False,
             "Give plain activation layers and the linear layer behind them a bias.",
             layer_option="bias",
             unnamed=INHERITED,
@@ -80,18 +78,14 @@ WEIGHTS = FlagGroup(
             layer_option="mnac_epsilon",
             sweep=True,
         ),
-        Flag(
+        switch(
             "--nmu-noise",
-            None,
-            False,
             "In training, multiply the inputs of NMU-type units by noise that the output undoes.",
             layer_option="nmu_noise",
             unnamed=INHERITED,
         ),
-        Flag(
+        switch(
             "--nau-noise",
-            None,
-            False,
             "In training, add noise to the inputs of NAU units that the output undoes.",
             layer_option="nau_noise",
             unnamed=INHERITED,
@@ -106,10 +100,8 @@ WEIGHTS = FlagGroup(
             sweep=True,
             unnamed=INHERITED,
         ),
-        Flag(
+        switch(
             "--beta-nau",
-            None,
-            False,
             "Start NAU and NRU weights from 2 Beta(7,7) - 1.",
             layer_option="beta_nau",
             unnamed=INHERITED,
@@ -122,10 +114,8 @@ WEIGHTS = FlagGroup(
             choices=("div", "div-sepSign"),
             layer_option="nru_div_mode",
         ),
-        Flag(
+        switch(
             "--trash-cell",
-            None,
-            False,
             "Give the NRU an additive scalar that acts in training only.",
             layer_option="trash_cell",
         ),
@@ -143,18 +133,14 @@ WEIGHTS = FlagGroup(
 NALU = FlagGroup(
     "NALU units",
     (
-        Flag("--nalu-bias", None, False, "Add a bias to the gate.", layer_option="nalu_bias"),
-        Flag(
+        switch("--nalu-bias", "Add a bias to the gate.", layer_option="nalu_bias"),
+        switch(
             "--nalu-two-nac",
-            None,
-            False,
             "Use separate weights for adding and multiplying.",
             layer_option="nalu_two_nac",
         ),
-        Flag(
+        switch(
             "--nalu-two-gate",
-            None,
-            False,
             "Use separate gates for adding and multiplying.",
             layer_option="nalu_two_gate",
         ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .flag import INHERITED, Flag, FlagGroup
+from .flag import INHERITED, Flag, FlagGroup, switch
 from .flags_task import OPERATION, SEED
 from .flags_training import NPU_PENALTIES, PENALTIES
 from .kinds import integer, number, text, truth
@@ -16,7 +16,7 @@ PAIRS = FlagGroup(
         ),
         SEED.but(
             help="Seed of the data and of the start weights, and the fold that is held out; 0-9 "
-            "or 0,3,9 plan one run a seed."
+            "or 0,3,9 plan one run per seed."
         ),
         Flag(
             "--num-folds",
@@ -66,17 +66,13 @@ def _dividers() -> tuple[str, ...]:
 DIGIT_NETWORK = FlagGroup(
     "Network of two digits",
     (
-        Flag(
+        switch(
             "--use-nalm",
-            None,
-            False,
             "Make the last layer an arithmetic unit: NAU for add, NMU for mul, --nalm-name for "
             "div; needs --learn-labels2out.",
         ),
-        Flag(
+        switch(
             "--learn-labels2out",
-            None,
-            False,
             "Give the last layer parameters; without it, it is the operation itself.",
         ),
         Flag(
@@ -86,17 +82,13 @@ DIGIT_NETWORK = FlagGroup(
             "Unit that divides: modified Real NPU, NRU or NMRU.",
             choices=_dividers,
         ),
-        Flag(
+        switch(
             "--use-tau",
-            None,
-            False,
             "Let the temperature of the softmax over digits fall from 1 to 0.001 over all epochs.",
             unnamed=INHERITED,
         ),
-        Flag(
+        switch(
             "--use-argmax",
-            None,
-            False,
             "In evaluation, read the likeliest digit instead of the expected one.",
             unnamed=INHERITED,
         ),
@@ -108,17 +100,13 @@ DIGIT_NETWORK = FlagGroup(
             choices=_readers,
             unnamed=INHERITED,
         ),
-        Flag(
+        switch(
             "--tps-unbounded-stn",
-            None,
-            False,
             "Let the control points of thin-plate splines leave the image.",
             unnamed=INHERITED,
         ),
-        Flag(
+        switch(
             "--identity-start",
-            None,
-            False,
             "Start spatial transformers at the identity; published runs do not.",
             unnamed=INHERITED,
         ),
@@ -152,10 +140,8 @@ DIGIT_PENALTIES = FlagGroup(
 DIGIT_OPTIMIZER = FlagGroup(
     "Optimizer of two digits",
     (
-        Flag(
+        switch(
             "--only-nalm-cgn",
-            None,
-            False,
             "Apply --clip-grad-norm to the gradients of the last layer alone.",
             unnamed=INHERITED,
         ),
@@ -173,7 +159,7 @@ DIGIT_OPTIMIZER = FlagGroup(
             "Epochs after which the learning rate is divided by 10, again and again.",
             unnamed=INHERITED,
         ),
-        Flag("--no-scheduler", None, False, "Keep the learning rate as it is.", unnamed=INHERITED),
+        switch("--no-scheduler", "Keep the learning rate as it is.", unnamed=INHERITED),
     ),
 )
 

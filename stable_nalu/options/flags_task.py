@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .flag import INHERITED, Flag, FlagGroup
+from .flag import INHERITED, Flag, FlagGroup, switch
 from .kinds import data_range, distribution, integer, number, seeds, text
 
 STATIC_OPERATIONS = ("add", "sub", "mul", "div", "squared", "root")
@@ -19,13 +19,11 @@ SEED = Flag(
     "--seed",
     seeds(),
     0,
-    "Seed of the data and of the start weights; 0-24 or 0,3,9 plan one run a seed.",
+    "Seed of the data and of the start weights; 0-24 or 0,3,9 plan one run per seed.",
     sweep=True,
 )
-SIMPLE = Flag(
+SIMPLE = switch(
     "--simple",
-    None,
-    False,
     "Use the fixed task of four inputs, a the sum of all and b the sum of the first two; sizes "
     "and ratios are then ignored.",
 )
@@ -136,10 +134,8 @@ OPTIMIZER = FlagGroup(
 REINIT = FlagGroup(
     "Restarts",
     (
-        Flag(
+        switch(
             "--reinit",
-            None,
-            False,
             "Draw new start weights when validation has stopped improving (iNALU's rule).",
         ),
         Flag(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .flag import INHERITED, Flag, FlagGroup
+from .flag import INHERITED, Flag, FlagGroup, Kind, switch
 from .kinds import integer, name_prefix, number, text, truth
 
 REGUALIZER_SHAPE = Flag(
@@ -19,20 +19,20 @@ PENALTIES = FlagGroup(
     (
         Flag(
             "--regualizer",
-            number(),
+            number(0),
             10,
             "Weight of the sparsity penalty, the pull of W towards its discrete values.",
             sweep=True,
         ),
         Flag(
             "--regualizer-z",
-            number(),
+            number(0),
             0,
             "Weight of the penalty on what the inputs pass through unset weights.",
             layer_option="regualizer_z",
             sweep=True,
         ),
-        Flag("--regualizer-oob", number(), 1, "Weight of the out-of-bounds penalty.", sweep=True),
+        Flag("--regualizer-oob", number(0), 1, "Weight of the out-of-bounds penalty.", sweep=True),
         Flag(
             "--regualizer-scaling",
             text(),
@@ -42,14 +42,14 @@ PENALTIES = FlagGroup(
         ),
         Flag(
             "--regualizer-scaling-start",
-            integer(),
+            integer(0),
             1000000,
             "Iteration at which the linear ramp leaves 0.",
             sweep=True,
         ),
         Flag(
             "--regualizer-scaling-end",
-            integer(),
+            integer(0),
             2000000,
             "Iteration at which the linear ramp reaches 1.",
             sweep=True,
@@ -79,12 +79,7 @@ NPU_PENALTIES = FlagGroup(
             sweep=True,
         ),
         Flag("--regualizer-beta-growth", integer(1), 10, "Factor of beta's changes.", sweep=True),
-        Flag(
-            "--regualizer-l1",
-            None,
-            False,
-            "Add beta times the norm of all parameters to the loss.",
-        ),
+        switch("--regualizer-l1", "Add beta times the norm of all parameters to the loss."),
         Flag(
             "--lp-norm",
             integer(),
@@ -95,7 +90,7 @@ NPU_PENALTIES = FlagGroup(
         ),
         Flag(
             "--regualizer-npu-w",
-            integer(),
+            integer(0),
             0,
             "Weight of the penalty on undecided NPU weights.",
             layer_option="regualizer_npu_w",
@@ -103,7 +98,7 @@ NPU_PENALTIES = FlagGroup(
         ),
         Flag(
             "--regualizer-gate",
-            integer(),
+            integer(0),
             0,
             "Weight of the penalty on undecided gates.",
             layer_option="regualizer_gate",
@@ -118,31 +113,24 @@ NAME_PREFIX = Flag(
     "simple_function_static",
     "Folder (or a/b/c) below the log root that holds the run.",
 )
-_HOW_IT_RUNS = "it changes how a run is carried out, not what it computes"
-REMOVE_EXISTING_DATA = Flag(
-    "--remove-existing-data",
-    None,
-    False,
-    "Delete the run's log folder before writing; its saved model stays.",
-    unnamed=_HOW_IT_RUNS,
-    result=False,
+
+
+def _control(name: str, help: str, kind: Kind | None = None, default: object = False) -> Flag:
+    """Return a flag, a switch by default, that says how runs are carried out."""
+    why = "it changes how a run is carried out, not what it computes"
+    return Flag(name, kind, default, help, unnamed=why, result=False)
+
+
+REMOVE_EXISTING_DATA = _control(
+    "--remove-existing-data", "Delete the run's log folder before writing; its saved model stays."
 )
-VERBOSE = Flag(
-    "--verbose",
-    None,
-    False,
-    "Also log weights, histograms, gradients and every single penalty.",
-    unnamed=_HOW_IT_RUNS,
-    result=False,
-)
-NO_CUDA = Flag("--no-cuda", None, False, "Stay on the CPU.", unnamed=_HOW_IT_RUNS, result=False)
-CUDA = Flag(
+VERBOSE = _control("--verbose", "Also log weights, histograms, gradients and every single penalty.")
+NO_CUDA = _control("--no-cuda", "Stay on the CPU.")
+CUDA = _control(
     "--cuda",
+    "Run on the GPU (true) or the CPU (false); by default the GPU where there is one.",
     truth(),
     None,
-    "Run on the GPU (true) or the CPU (false); by default the GPU where there is one.",
-    unnamed=_HOW_IT_RUNS,
-    result=False,
 )
 PRECISION = Flag(
     "--pytorch-precision",
@@ -152,47 +140,19 @@ PRECISION = Flag(
     choices=(32, 64),
     unnamed=INHERITED,
 )
-DRY_RUN = Flag(
-    "--dry-run",
-    None,
-    False,
-    "Print the planned runs and their names, train nothing.",
-    unnamed=_HOW_IT_RUNS,
-    result=False,
-)
+DRY_RUN = _control("--dry-run", "Print the planned runs and their names, train nothing.")
 
 ID = Flag("--id", integer(), -1, "Number that tells equal runs apart.", unnamed=INHERITED)
-NO_SAVE = Flag(
-    "--no-save",
-    None,
-    False,
-    "Do not save the trained model.",
-    unnamed=_HOW_IT_RUNS,
-    result=False,
+NO_SAVE = _control("--no-save", "Do not save the trained model.")
+LOAD_CHECKPOINT = _control("--load-checkpoint", "Resume the run from its saved state.")
+RESUME = _control(
+    "--resume", "Resume each run that has a saved state, start the others anew: safe to repeat."
 )
-LOAD_CHECKPOINT = Flag(
-    "--load-checkpoint",
-    None,
-    False,
-    "Resume the run from its saved state.",
-    unnamed=_HOW_IT_RUNS,
-    result=False,
-)
-RESUME = Flag(
-    "--resume",
-    None,
-    False,
-    "Resume each run that has a saved state, start the others anew: safe to repeat.",
-    unnamed=_HOW_IT_RUNS,
-    result=False,
-)
-CHECKPOINT_INTERVAL = Flag(
+CHECKPOINT_INTERVAL = _control(
     "--checkpoint-interval",
+    "Iterations between two saved states to resume from; 0 saves at the end only.",
     integer(0),
     0,
-    "Iterations between two saved states to resume from; 0 saves at the end only.",
-    unnamed=_HOW_IT_RUNS,
-    result=False,
 )
 
 LOGGING = FlagGroup(
@@ -212,14 +172,7 @@ LOGGING = FlagGroup(
         NO_SAVE,
         LOAD_CHECKPOINT,
         RESUME,
-        Flag(
-            "--save-best-model",
-            None,
-            False,
-            "Also save the model of the lowest validation error.",
-            unnamed=_HOW_IT_RUNS,
-            result=False,
-        ),
+        _control("--save-best-model", "Also save the model of the lowest validation error."),
     ),
 )
 
@@ -229,29 +182,20 @@ RUN_CONTROL = FlagGroup(
         NO_CUDA,
         PRECISION,
         CHECKPOINT_INTERVAL,
-        Flag(
+        _control(
             "--ensemble-size",
-            integer(1),
-            None,
             "Largest number of runs trained together in one stack; by default chosen by size.",
-            unnamed=_HOW_IT_RUNS,
-            result=False,
-        ),
-        Flag(
-            "--workers",
             integer(1),
             None,
-            "Number of processes that share the planned runs; by default one a CPU core.",
-            unnamed=_HOW_IT_RUNS,
-            result=False,
         ),
-        Flag(
-            "--no-compile",
+        _control(
+            "--workers",
+            "Number of processes that share the planned runs; by default one per CPU core.",
+            integer(1),
             None,
-            False,
-            "Neither compile the training step nor draw samples in compiled code.",
-            unnamed=_HOW_IT_RUNS,
-            result=False,
+        ),
+        _control(
+            "--no-compile", "Neither compile the training step nor draw samples in compiled code."
         ),
         DRY_RUN,
     ),

@@ -18,12 +18,12 @@ _YES, _NO = ("true", "yes", "1"), ("false", "no", "0")
 
 
 def each_word(metavar: str, read: Callable[[str], Any]) -> Kind:
-    """A kind whose every word is one value."""
+    """Return a kind whose every word is one value."""
     return Kind(metavar, lambda words: [read(word) for word in words])
 
 
 def integer(minimum: int | None = None) -> Kind:
-    """Whole numbers from `minimum` on."""
+    """Return the kind of whole numbers from `minimum` on."""
 
     def read(word: str) -> int:
         try:
@@ -40,7 +40,7 @@ def integer(minimum: int | None = None) -> Kind:
 def number(
     minimum: float | None = None, *, above: float | None = None, maximum: float | None = None
 ) -> Kind:
-    """Finite floats: at least `minimum`, greater than `above`, at most `maximum`."""
+    """Return the kind of finite floats from `minimum`, or above `above`, up to `maximum`."""
 
     def read(word: str) -> float:
         value = finite(word)
@@ -56,7 +56,7 @@ def number(
 
 
 def finite(word: str) -> float:
-    """A word as a finite float."""
+    """Return a word as a finite float."""
     try:
         value = float(word)
     except ValueError:
@@ -67,12 +67,12 @@ def finite(word: str) -> float:
 
 
 def text(metavar: str = "NAME") -> Kind:
-    """Words as they are."""
+    """Return the kind of words that are taken as they are."""
     return each_word(metavar, str)
 
 
 def truth() -> Kind:
-    """`true` or `false`; the bare flag means true."""
+    """Return the kind of `true` and `false`; the bare flag means true."""
 
     def read(word: str) -> bool:
         if word.lower() not in _YES + _NO:
@@ -83,7 +83,7 @@ def truth() -> Kind:
 
 
 def seeds() -> Kind:
-    """Seeds as `7`, `0-24` (both ends included), `0,3,9` and mixtures, in one or more words."""
+    """Return the kind of seeds: `7`, `0-24` with both ends, `0,3,9`, or several of these words."""
 
     def read_all(words: list[str]) -> list[int]:
         read = [seed for word in words for seed in _read_seeds(word)]
@@ -112,7 +112,7 @@ def _read_seeds(word: str) -> list[int]:
 
 
 def digits() -> Kind:
-    """Different digits written together, `123456789`, as a list of numbers."""
+    """Return the kind of different digits written together: `123456789` becomes a list."""
 
     def read(word: str) -> list[int]:
         if not re.fullmatch("[0-9]+", word) or len(set(word)) != len(word):
@@ -125,7 +125,7 @@ def digits() -> Kind:
 
 
 def name_prefix() -> Kind:
-    """Folders below the log root: relative, not upwards."""
+    """Return the kind of folders below the log root: relative paths that do not lead upwards."""
 
     def read(word: str) -> str:
         if not word or word.startswith("/") or any(p in ("", ".", "..") for p in word.split("/")):
@@ -138,22 +138,25 @@ def name_prefix() -> Kind:
 
 
 def data_range() -> Kind:
-    """A pair, two pairs (each element from either), or two pairs and `[]` (half the columns)."""
+    """Return the kind of sample ranges.
+
+    A pair, two pairs (each element from either), or two pairs and `[]` (half the columns).
+    """
     return _literals("RANGE", _check_data_range)
 
 
 def noise_range() -> Kind:
-    """A pair of bounds, or `[1,0]`: from 1 to 1 + 1 / standard deviation of the batch."""
+    """Return the kind of noise bounds; `[1,0]` means from 1 to 1 + 1 / deviation of the batch."""
     return _literals("[LOW,HIGH]", _check_noise_range)
 
 
 def distribution() -> Kind:
-    """A family and its numbers; all words of an occurrence make one value."""
+    """Return the kind of distributions; all words behind a flag make one value."""
     return Kind("NAME [NUMBER ...]", lambda words: [_read_distribution(words)])
 
 
 def lengths() -> Kind:
-    """A list of different lengths: `[100,1000]`."""
+    """Return the kind of lists of different lengths, such as `[100,1000]`."""
     return _literals("[L,...]", _check_lengths, "a list of lengths")
 
 
@@ -190,8 +193,10 @@ def _literal(word: str, what: str) -> list[Any]:
 
 def _check_data_range(word: str, value: list[Any]) -> list[Any]:
     # The generators import torch, which a mere look at --help should not wait for.
-    from stable_nalu.dataset.sample_range import SampleRange
+    from stable_nalu.dataset.distribution import SampleRange
 
+    if not value:
+        raise ValueError(f"{word} is a range without numbers; {_FORMS}")
     if any(isinstance(part, tuple) for part in value):
         raise ValueError(f"{word} holds tuples; {_FORMS}, in square brackets")
     if any(isinstance(part, list) for part in value) and not isinstance(value[0], list):
@@ -239,41 +244,41 @@ def _read_distribution(words: list[str]) -> tuple[Any, ...]:
 
 
 def as_clause(error: Exception) -> str:
-    """An error's sentence as a part of another: no capital, no full stop, no semicolon."""
+    """Return an error's sentence as a part of another: no capital, full stop or semicolon."""
     text = str(error).rstrip(".").replace("; ", ", ")
     return text[:1].lower() + text[1:]
 
 
 def layer_names() -> tuple[str, ...]:
-    """Every layer key, and those keys that only name a pair of layers."""
+    """Return every key of a layer, and the keys that only name a pair of layers."""
     from stable_nalu.layer import entries
 
     return tuple(key for key, e in entries().items() if e.layer is not None or e.cell is None)
 
 
 def buildable_layers() -> tuple[str, ...]:
-    """Every layer key that stands for a layer."""
-    from stable_nalu.layer import GeneralizedLayer
+    """Return every key that stands for one layer."""
+    from stable_nalu.layer import entries
 
-    return tuple(GeneralizedLayer.unit_names())
+    return tuple(key for key, entry in entries().items() if entry.layer is not None)
 
 
 def layers_of_pairs() -> tuple[str, ...]:
-    """Keys of layers that map two inputs, which no task has."""
+    """Return the keys of layers that map two inputs, which no task has."""
     from stable_nalu.layer import entries
 
     return tuple(key for key, entry in entries().items() if entry.takes_pair)
 
 
 def cell_names() -> tuple[str, ...]:
-    """Every key of a recurrent cell."""
-    from stable_nalu.layer import GeneralizedCell
+    """Return every key of a recurrent cell."""
+    from stable_nalu.layer import entries
 
-    return tuple(GeneralizedCell.unit_names())
+    return tuple(key for key, entry in entries().items() if entry.cell is not None)
 
 
 def activation_names() -> tuple[str, ...]:
-    """The plain activations, `linear` among them."""
+    """Return the names of the plain activations, `linear` among them."""
     from stable_nalu.layer.basic import ACTIVATIONS
 
     return tuple(ACTIVATIONS)

@@ -34,7 +34,7 @@ class NameField:
     def prints(
         self, config: Config, defaults: Mapping[str, object], *, may_vanish: bool = False
     ) -> str | None:
-        """The field's text; None when the name lacks it."""
+        """Return the field's text; None when the name lacks the field."""
         vanishes = self.optional or may_vanish
         if vanishes and all(getattr(config, f) == defaults.get(f) for f in self.flags):
             return None
@@ -42,19 +42,19 @@ class NameField:
 
 
 def template(pattern: str, **partial: str) -> NameField:
-    """A field written as a format string over flags, such as `b{batch_size}`."""
+    """Return a field written as a format string over flags, such as `b{batch_size}`."""
     names = [name for _, name, _, _ in Formatter().parse(pattern) if name]
     flags = tuple(dict.fromkeys(name.split("[")[0] for name in names))
     return NameField(lambda c: pattern.format_map(vars(c)), flags, partial)
 
 
 def either(flag: str, when_true: str, when_false: str) -> NameField:
-    """A field of a switch."""
+    """Return the field of a switch."""
     return NameField(lambda c: when_true if getattr(c, flag) else when_false, (flag,))
 
 
 def trailing(inner: NameField) -> NameField:
-    """A field that vanishes at the default: for options younger than the script's run names."""
+    """Return a field that vanishes at the default, for options younger than the script's names."""
     return NameField(inner.text, inner.flags, inner.partial, optional=True)
 
 
@@ -277,7 +277,7 @@ def format_leaf(
     *,
     short: bool = False,
 ) -> str:
-    """Join what the fields print.
+    """Return a run's folder name: what the fields print, joined.
 
     short: without those fields behind the common ones that are at their defaults.
     """

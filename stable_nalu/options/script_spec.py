@@ -89,7 +89,7 @@ class ScriptSpec:
         """
         try:
             plan = self._plan(sys.argv[1:] if argv is None else argv)
-            if not plan.dry_run:
+            if not (self.trains and plan.dry_run):
                 _ = plan.configs
         except UsageError as error:
             self.parser.refuse(error)

@@ -5,13 +5,7 @@ from __future__ import annotations
 from . import checks
 from . import name_fields as nf
 from .flag import Flag, FlagGroup
-from .flags_images import (
-    DATA_DIR,
-    DATASET_WORKERS,
-    EPOCH_FILES,
-    MAX_EPOCHS,
-    data_source,
-)
+from .flags_images import DATA_DIR, DATASET_WORKERS, EPOCH_FILES, MAX_EPOCHS, data_source
 from .flags_model import LAYER_TYPE, NALU, NETWORK, WEIGHTS
 from .flags_task import CRITERION, SEED
 from .flags_training import ID, PENALTIES
@@ -20,9 +14,7 @@ from .script_spec import ScriptSpec
 
 RESNETS = ("resnet18", "resnet34", "resnet50", "resnet101", "resnet152")
 
-_REFUSED = {
-    "--softmax-transform": "the published code stops with it for any number of outputs",
-}
+_REFUSED = {"--softmax-transform": "the published code stops with it for any number of outputs"}
 _NO_DIVISION = {
     "div": "it is a product in the published code",
     "cumdiv": "it multiplies whole-number reciprocals in the published code, which are 0 above 1",
@@ -153,7 +145,7 @@ def _files(prefix: str, *more: Flag) -> FlagGroup:
 
 
 def _fields(data: str) -> tuple[nf.NameField, ...]:
-    """Fields up to the sizes of the task, which both names have."""
+    """Return the fields that the names of both scripts begin with."""
     resnet = nf.NameField(lambda c: f"net-{c.resnet.removeprefix('resnet')}", ("resnet",))
     heads = {"mnist": "l-", "svhn": ""}
     return (
@@ -178,12 +170,7 @@ def _fields(data: str) -> tuple[nf.NameField, ...]:
     )  # fmt: skip
 
 
-_CHECKS = (
-    checks.check_cell,
-    checks.check_nalu,
-    checks.check_schedule,
-    checks.check_files,
-)
+_CHECKS = (checks.check_cell, checks.check_nalu, checks.check_schedule, checks.check_files)
 _SOURCE = nf.trailing(nf.template("{data_source}"))
 
 SEQUENTIAL_MNIST = ScriptSpec(
@@ -236,11 +223,7 @@ SEQUENTIAL_SVHN = ScriptSpec(
         _PENALTIES,
         _files("sequence_svhn", ID.but(unnamed=None)),
     ),
-    name_fields=(
-        *_fields("svhn"),
-        nf.ID,
-        _SOURCE,
-    ),
+    name_fields=(*_fields("svhn"), nf.ID, _SOURCE),
     checks=_CHECKS,
     refused=_REFUSED,
 )

@@ -9,13 +9,7 @@ from . import name_fields as nf
 from .flag import INHERITED, Config, FlagGroup
 from .flags_images import DATA_DIR, DATASET_WORKERS, EPOCH_FILES, MAX_EPOCHS, data_source
 from .flags_model import WEIGHTS
-from .flags_pairs import (
-    DIGIT_NETWORK,
-    DIGIT_OPTIMIZER,
-    DIGIT_PENALTIES,
-    EVALUATION,
-    PAIRS,
-)
+from .flags_pairs import DIGIT_NETWORK, DIGIT_OPTIMIZER, DIGIT_PENALTIES, EVALUATION, PAIRS
 from .flags_task import OPTIMIZER, TASK
 from .flags_training import ID, LOGGING
 from .script_spec import ScriptSpec

@@ -1,9 +1,20 @@
 """Event files in: runs of a folder as tables, and the CSV files made of them.
 
-Needs no TensorBoard package, and pandas only where a data frame is asked for.
+pandas is needed only where a data frame is asked for.
 """
 
-from .metric_reader import RunProblem, RunTable, TensorboardMetricReader
-from .tensorboard_reader import TensorboardReader
+from .event_file import TensorboardReader
+from .export import (
+    RunProblem,
+    RunTable,
+    TensorboardMetricReader,
+    TensorboardMetricTwoDigitMNISTReader,
+)
 
-__all__ = ["RunProblem", "RunTable", "TensorboardMetricReader", "TensorboardReader"]
+__all__ = [
+    "RunProblem",
+    "RunTable",
+    "TensorboardMetricReader",
+    "TensorboardMetricTwoDigitMNISTReader",
+    "TensorboardReader",
+]

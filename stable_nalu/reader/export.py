@@ -1,17 +1,152 @@
-"""CSV files from event files: what the scripts in `export/` share."""
+"""Tables of all runs below a folder, and CSV files of them: what the scripts in `export/` share."""
 
 import argparse
 import csv
+import logging
+import math
+import multiprocessing
+import pickle
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from stable_nalu.errors import UsageError
 from stable_nalu.files import atomic_text_file
+from stable_nalu.machine import usable_cores
 from stable_nalu.tags import GATE_MEAN_SUFFIX, METRIC, METRIC_TEST, METRIC_VALID
+from stable_nalu.writer.run_record import RunRecord
 
-from .metric_reader import RunTable, TensorboardMetricReader
+from .event_file import EventFileReader, RunFiles, TensorboardReader
+from .run_parser import Columns, MetricParser, PairParser, RunParser, WeightsParser, is_pair_metric
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_LOG = logging.getLogger(__name__)
+_BYTES_PER_WORKER = 64 << 20
+"""Starting workers costs about as much as reading this much."""
+
+_DIVISION_STUDY = "single_layer"
+"""The script of the division study, of which one exporter adds imaginary sparsity errors."""
+
+
+def accept_all(tag: str) -> bool:
+    """Take every tag as a metric."""
+    return True
+
+
+class RunTable(NamedTuple):
+    """One run: its name and its columns, of equal length."""
+
+    name: str
+    columns: Columns
+
+
+class RunProblem(NamedTuple):
+    """Why a run is missing from the tables (`skipped`), or is there only in part."""
+
+    run: str
+    message: str
+    skipped: bool
+
+
+class TensorboardMetricReader:
+    """Iterates over one data frame per run, in run-name order; rows are logged steps.
+
+    The first run that has data fixes the columns; later ones are brought into that order, with
+    missing values for columns they lack. A run that cannot be read, or only in part, is logged as
+    a warning and listed in `problems`; the others go on. `processes` (all CPUs when None) bounds
+    the workers; small inputs are read in this process.
+    """
+
+    def __init__(
+        self,
+        dirname: str | Path,
+        metric_matcher: Callable[[str], bool] = accept_all,
+        step_start: int = 0,
+        recursive_weight: bool = False,
+        processes: int | None = None,
+        progress_bar: bool = True,
+        weights_only: bool = False,
+    ):
+        self._reader = TensorboardReader(dirname, auto_open=False)
+        self._parser: RunParser = (
+            WeightsParser(step_start)
+            if weights_only
+            else MetricParser(metric_matcher, step_start, recursive_weight)
+        )
+        self._processes = processes or usable_cores()
+        self._progress_bar = progress_bar
+        self.problems: list[RunProblem] = []
+
+    def __len__(self) -> int:
+        return len(self._reader)
+
+    def __iter__(self) -> Iterator["pd.DataFrame"]:
+        import pandas as pd
+
+        for table in self.tables():
+            yield pd.DataFrame({"name": table.name, **table.columns})
+
+    def tables(self) -> Iterator[RunTable]:
+        """Yield the same as plain columns, which spares callers that only write them pandas."""
+        self.problems = []
+        header: list[str] | None = None
+        runs = list(self._reader.runs())
+        with _progress(len(runs), self._progress_bar) as tick:
+            for run, (columns, problem) in zip(runs, self._parsed(runs), strict=True):
+                tick()
+                self._note(run.name, columns, problem)
+                if columns:
+                    header = list(columns) if header is None else header
+                    yield RunTable(run.name, _with_header(run.name, columns, header))
+
+    def _parsed(self, runs: list[RunFiles]) -> Iterator[tuple[Columns, str | None]]:
+        """Yield the columns and the problem of every run, read by workers where that is quicker."""
+        work = partial(_parse_run, self._parser)
+        workers = min(self._processes, len(runs), _total_bytes(runs) // _BYTES_PER_WORKER)
+        if workers < 2 or not _can_travel(self._parser):
+            yield from map(work, runs)
+            return
+        # A server that has imported what reading takes starts every worker at once.
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload([__name__, "tensorboardX"])
+        with ProcessPoolExecutor(workers, mp_context=context) as pool:
+            yield from pool.map(work, runs)
+
+    def _note(self, run: str, columns: Columns, problem: str | None) -> None:
+        """Log and list a run that is absent or incomplete."""
+        if problem is None and columns:
+            return
+        self.problems.append(RunProblem(run, problem or "no data", not columns))
+        if problem is None:
+            _LOG.warning("Warning: No data for %s", run)
+        else:
+            verb = "read in part" if columns else "skipped"
+            _LOG.warning("Warning: %s %s: %s", verb, run, problem)
+
+
+class TensorboardMetricTwoDigitMNISTReader(TensorboardMetricReader):
+    """Tables of runs on pairs of digits: a row per evaluation, with the last layer's two weights.
+
+    `step_start` is the step of the first update.
+    """
+
+    def __init__(
+        self,
+        dirname: str | Path,
+        metric_matcher: Callable[[str], bool] = is_pair_metric,
+        step_start: int = 0,
+        processes: int | None = None,
+        progress_bar: bool = True,
+    ):
+        super().__init__(dirname, processes=processes, progress_bar=progress_bar)
+        self._parser = PairParser(metric_matcher, step_start)
 
 
 @dataclass(frozen=True)
@@ -21,28 +156,24 @@ class ArithmeticMatcher:
     gates: bool = False
 
     def __call__(self, tag: str) -> bool:
-        """Whether `tag` becomes a column."""
+        """Return whether `tag` becomes a column."""
         return tag in (METRIC_VALID, METRIC_TEST) or (self.gates and tag.endswith(GATE_MEAN_SUFFIX))
 
 
-@dataclass(frozen=True)
-class SequenceMatcher:
-    """The mean squared errors of training, validation and every test length."""
-
-    def __call__(self, tag: str) -> bool:
-        """Whether `tag` becomes a column."""
-        return tag.endswith("/mse") and tag.startswith(
-            (f"{METRIC}/train", f"{METRIC}/valid", f"{METRIC_TEST}/")
-        )
+def is_sequence_metric(tag: str) -> bool:
+    """Return whether a tag is a mean squared error of training, validation or a test length."""
+    return tag.endswith("/mse") and tag.startswith(
+        (f"{METRIC}/train", f"{METRIC}/valid", f"{METRIC_TEST}/")
+    )
 
 
 def sequence_reader(
     folder: str, processes: int | None = None, progress_bar: bool = True
 ) -> TensorboardMetricReader:
-    """Tables of runs on digit sequences, with the first two weights of verbose ones."""
+    """Return a reader of runs on digit sequences, with the first two weights of verbose ones."""
     return TensorboardMetricReader(
         folder,
-        metric_matcher=SequenceMatcher(),
+        metric_matcher=is_sequence_metric,
         # Training counts updates from 1.
         step_start=1,
         recursive_weight=True,
@@ -51,8 +182,69 @@ def sequence_reader(
     )
 
 
+def _parse_run(parser: RunParser, run: RunFiles) -> tuple[Columns, str | None]:
+    """Return the columns of one run, and what is wrong with its file."""
+    if run.path is None:
+        return {}, run.problem
+    events = EventFileReader(run.path)
+    try:
+        return parser.parse(events, sums_imaginary=_is_of_division_study(run)), events.problem
+    except OSError as error:
+        return {}, str(error)
+
+
+def _is_of_division_study(run: RunFiles) -> bool:
+    """Return whether a run belongs to the division study, by its record if it has one.
+
+    Runs of the published scripts have none. Their names, and no others but those of the
+    robustness study (`TB-`), have a distribution (`D-`).
+    """
+    record = RunRecord.read(run.path.parent) if run.path is not None else None
+    if record is not None:
+        return record.script == _DIVISION_STUDY
+    fields = run.name.split("_")
+    of_robustness = any(field.startswith("TB-") for field in fields)
+    return any(field.startswith("D-") for field in fields) and not of_robustness
+
+
+def _with_header(run: str, columns: Columns, header: list[str]) -> Columns:
+    """Bring columns into the order of the first run."""
+    left_out = [name for name in columns if name not in header]
+    if left_out:
+        _LOG.warning(
+            "Warning: left out of %s, as the first run lacks them: %s", run, ", ".join(left_out)
+        )
+    missing = [math.nan] * len(next(iter(columns.values())))
+    return {name: columns.get(name, missing) for name in header}
+
+
+def _total_bytes(runs: Iterable[RunFiles]) -> int:
+    return sum(run.path.stat().st_size for run in runs if run.path is not None)
+
+
+def _can_travel(parser: RunParser) -> bool:
+    """Return whether workers can be given the parser: a matcher may be a lambda, which cannot."""
+    try:
+        pickle.dumps(parser)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return False
+    return True
+
+
+@contextmanager
+def _progress(total: int, wanted: bool) -> Iterator[Callable[[], object]]:
+    """Yield a function to call once per finished run; a bar shows it when a person is watching."""
+    if not (wanted and sys.stderr.isatty()):
+        yield lambda: None
+        return
+    from tqdm import tqdm
+
+    with tqdm(total=total) as bar:
+        yield bar.update
+
+
 def add_export_flags(parser: argparse.ArgumentParser) -> None:
-    """The flags of every exporter."""
+    """Add the flags of every exporter."""
     parser.add_argument("--tensorboard-dir", metavar="PATH", help="parent folder of the runs")
     parser.add_argument("--csv-out", metavar="PATH", help="file to write")
     parser.add_argument(
@@ -63,7 +255,7 @@ def add_export_flags(parser: argparse.ArgumentParser) -> None:
 def open_reader(
     tensorboard_dir: str | None, build: Callable[[str], TensorboardMetricReader]
 ) -> TensorboardMetricReader:
-    """`build(tensorboard_dir)`, after making sure that there are runs in it."""
+    """Return `build(tensorboard_dir)`, after making sure that there are runs in it."""
     if not tensorboard_dir:
         raise UsageError("--tensorboard-dir is required: the parent folder of the runs")
     try:
@@ -81,10 +273,8 @@ def export_csv(reader: TensorboardMetricReader, csv_out: str | None) -> None:
     """Write all runs of `reader` to `csv_out`, which is left alone when there is no data."""
     if not csv_out:
         raise UsageError("--csv-out is required: the file to write")
-    path = Path(csv_out)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_text_file(path) as file:
+        with atomic_text_file(Path(csv_out)) as file:
             if not write_tables(reader.tables(), csv.writer(file, lineterminator="\n")):
                 reasons = "; ".join(f"{p.run}: {p.message}" for p in reader.problems[:3])
                 raise UsageError(f"nothing to export, no run has data ({reasons})")
@@ -93,10 +283,10 @@ def export_csv(reader: TensorboardMetricReader, csv_out: str | None) -> None:
 
 
 def write_tables(tables: Iterable[RunTable], writer) -> bool:
-    """Header once, then the rows of every run; whether there were any.
+    """Write a header once, then the rows of every run; return whether there were any.
 
-    Numbers in Python's shortest form that reads back as the same float64, missing cells empty:
-    the text that pandas writes.
+    Numbers have Python's shortest form that reads back as the same float64, and missing cells are
+    empty: the text that pandas writes.
     """
     started = False
     for table in tables:
@@ -110,7 +300,7 @@ def write_tables(tables: Iterable[RunTable], writer) -> bool:
 
 
 def conclude(reader: TensorboardMetricReader, strict: bool) -> int:
-    """Exit code of an export: 1 under `strict` when runs are absent or incomplete."""
+    """Return the exit code of an export: 1 under `strict` when runs are absent or incomplete."""
     if not reader.problems:
         return 0
     skipped = sum(problem.skipped for problem in reader.problems)

@@ -7,17 +7,16 @@ row and weights and sparsity errors join it.
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
-from stable_nalu.tags import EPOCH, TEXT_SUFFIX
+from stable_nalu.tags import EPOCH, LABEL_WEIGHTS, TEXT_SUFFIX
 
 from .event_file import Event
-from .matrix_text import matrix_elements
-from .rows import Rows
 
 Columns = dict[str, list]
-Action = Callable[["_Walk", float | bytes], None]
+Action = Callable[[float | bytes], object]
 
 STEP, WALL_TIME, SPARSITY, RECURSIVE = "step", "wall.time", "sparse.error.max", "recursive.weight"
 
@@ -42,16 +41,19 @@ _MATRIX_RULES = (
 )
 _AFTER_METRICS = ("weights.w0", "weights.w1", SPARSITY, "gate.g0", "gate.g1", RECURSIVE)
 
+_PAIR_STATES = ("metric/train", "metric/valid", "metric/test")
+_PAIR_MEASURES = ("/mse", "/acc", "/loss")
+_PAIR_WEIGHTS = {f"{LABEL_WEIGHTS}/w{k}": f"label2out.w{k}" for k in (0, 1)}
+
+_OPEN, _CLOSE = b"<pre>", b"</pre>"
+_NO_BRACKETS = bytes.maketrans(b"[],", b"   ")
+
 
 class RunParser(Protocol):
     """Makes the columns of one run; it travels to worker processes, so it can be pickled."""
 
-    def of_run(self, name: str) -> "RunParser":
-        """The parser for a run of that name."""
-        ...
-
-    def parse(self, events: Iterable[Event]) -> Columns:
-        """Columns of equal length in their order, without `name`; no columns when no rows."""
+    def parse(self, events: Iterable[Event], *, sums_imaginary: bool = False) -> Columns:
+        """Return columns of equal length in their order, without `name`; none without rows."""
         ...
 
 
@@ -60,58 +62,59 @@ class MetricParser:
     """Rows from the tags that `matcher` accepts, with epoch, sparsity error and first weights.
 
     step = event step - `step_start`. `recursive_weight` adds the first two elements of the first
-    weight and gate matrix of a step. `sums_imaginary` adds sparsity errors of imaginary weights to
-    the row's, instead of averaging the two. A run killed within a step has missing cells in its
-    last row.
+    weight and gate matrix of a step. A run killed within a step has missing cells in its last row.
     """
 
     matcher: Callable[[str], bool]
     step_start: int = 0
     recursive_weight: bool = False
-    sums_imaginary: bool = False
 
-    def of_run(self, name: str) -> "MetricParser":
-        """The division study summed: its names, and no others, have a distribution (`D-`)."""
-        fields = name.split("_")
-        of_division = any(field.startswith("D-") for field in fields)
-        of_robustness = any(field.startswith("TB-") for field in fields)
-        return replace(self, sums_imaginary=of_division and not of_robustness)
+    def parse(self, events: Iterable[Event], *, sums_imaginary: bool = False) -> Columns:
+        """Return the columns: first metric, step, time, epoch, metrics, weights, sparsity, gates.
 
-    def parse(self, events: Iterable[Event]) -> Columns:
-        """Columns: first metric, step, wall.time, epoch, metrics, weights, sparsity, gates."""
-        walk = _Walk(self.step_start)
+        `sums_imaginary` adds sparsity errors of imaginary weights to the row's sparsity error,
+        instead of averaging the two.
+        """
+        walk = _Walk(self.step_start, sums_imaginary)
         plans: dict[tuple[str, ...], list[tuple[int, Action]]] = {}
+        tags: tuple[str, ...] = ()
+        plan: list[tuple[int, Action]] = []
         for event in events:
-            plan = plans.get(event.tags)
-            if plan is None:
-                plan = plans[event.tags] = self._plan(event.tags)
+            # Mostly the same object, which spares hashing it.
+            if event.tags is not tags:
+                tags = event.tags
+                if tags not in plans:
+                    plans[tags] = self._plan(walk, tags)
+                plan = plans[tags]
             if plan:
                 walk.event = event
+                walk.in_row = event.step == walk.logged_step
                 values = event.values
                 for index, action in plan:
-                    action(walk, values[index])
+                    action(values[index])
         return self._ordered(walk.rows.columns(), walk.rows.count)
 
-    def _plan(self, tags: tuple[str, ...]) -> list[tuple[int, Action]]:
-        actions = [(index, self._action(tag)) for index, tag in enumerate(tags)]
+    def _plan(self, walk: "_Walk", tags: tuple[str, ...]) -> list[tuple[int, Action]]:
+        """Return what to do with the values of an event of these tags, by their indices."""
+        actions = [(index, self._action(walk, tag)) for index, tag in enumerate(tags)]
         return [(index, action) for index, action in actions if action is not None]
 
-    def _action(self, tag: str) -> Action | None:
-        """What to do with values of `tag`: the first rule that applies."""
+    def _action(self, walk: "_Walk", tag: str) -> Action | None:
+        """Return what to do with values of `tag`, by the first rule that applies."""
         if tag == EPOCH:
-            return _remember_epoch
+            return walk.remember_epoch
         if self.matcher(tag):
-            return lambda walk, value: walk.metric(tag, value)
+            return partial(walk.metric, tag)
         for ending, names in _MATRIX_RULES:
             if tag.endswith(ending):
-                return _first_elements(names) if self.recursive_weight else None
+                return partial(walk.matrix, names) if self.recursive_weight else None
         for ending, share in _SPARSITY_RULES:
             if tag.endswith(ending):
-                return _sparsity(share, summed=self.sums_imaginary and ending == _SUMMED)
+                return partial(walk.sparsity, share, ending == _SUMMED)
         return None
 
     def _ordered(self, columns: Columns, count: int) -> Columns:
-        """Values of inner layers, such as the mean gate, come last, whatever was logged first."""
+        """Put values of inner layers, such as the mean gate, last, whatever was logged first."""
         if count == 0:
             return {}
         missing = [math.nan] * count
@@ -124,69 +127,38 @@ class MetricParser:
         return {name.replace("/", "."): columns[name] for name in (*first, *after, *late)}
 
 
-class _Walk:
-    """State while the events of a run go by."""
-
-    event: Event
-
-    def __init__(self, step_start: int):
-        self.rows = Rows()
-        self.epoch: float | bytes | None = None
-        self.step_start = step_start
-        self.logged_step: int | None = None
-
-    def metric(self, column: str, value: float | bytes) -> None:
-        """Join the row of this step, or open one."""
-        rows, event = self.rows, self.event
-        opens = event.step != self.logged_step or rows.filled(column)
-        if opens:
-            rows.start()
-            self.logged_step = event.step
-        rows.put(column, value.decode(errors="replace") if isinstance(value, bytes) else value)
-        if opens:
-            rows.put(STEP, event.step - self.step_start)
-            rows.put(WALL_TIME, event.wall_time)
-            if self.epoch is not None:
-                rows.put(EPOCH, self.epoch)
-
-    def in_logged_step(self) -> bool:
-        """Whether the current event belongs to the last row."""
-        return self.event.step == self.logged_step
+def is_pair_metric(tag: str) -> bool:
+    """Return whether a tag of a run on pairs of digits is an error or accuracy of its sets."""
+    return tag.startswith(_PAIR_STATES) and tag.endswith(_PAIR_MEASURES)
 
 
-def _remember_epoch(walk: _Walk, value: float | bytes) -> None:
-    walk.epoch = value
+@dataclass(frozen=True)
+class PairParser(MetricParser):
+    """Rows of runs on pairs of digits: metrics and the two weights of the last layer.
 
+    Times and sparsity errors are left out.
+    """
 
-def _first_elements(names: tuple[str, ...]) -> Action:
-    def action(walk: _Walk, value: float | bytes) -> None:
-        if not walk.in_logged_step() or walk.rows.filled(names[0]) or not isinstance(value, bytes):
-            return
-        elements = matrix_elements(value) or []
-        for index, name in enumerate(names):
-            walk.rows.put(name, elements[index] if index < len(elements) else math.nan)
+    matcher: Callable[[str], bool] = is_pair_metric
 
-    return action
+    def _action(self, walk: "_Walk", tag: str) -> Action | None:
+        for ending, column in _PAIR_WEIGHTS.items():
+            if tag.endswith(ending):
+                return partial(walk.join, column)
+        return super()._action(walk, tag) if "sparsity_error" not in tag else None
 
-
-def _sparsity(share: int, *, summed: bool) -> Action:
-    def action(walk: _Walk, value: float | bytes) -> None:
-        if not walk.in_logged_step() or isinstance(value, bytes):
-            return
-        if not walk.rows.filled(SPARSITY):
-            if share == 0:
-                walk.rows.put(SPARSITY, value)
-            return
-        entry = walk.rows.get(SPARSITY)
-        if summed:
-            value = entry + value
-        elif share:
-            value = (share * entry + value) / (share + 1)
-        elif entry >= value or math.isnan(entry):
-            return
-        walk.rows.put(SPARSITY, value)
-
-    return action
+    def _ordered(self, columns: Columns, count: int) -> Columns:
+        """Put the weights last; they stay empty where the last layer has nothing to learn."""
+        if count == 0:
+            return {}
+        missing = [math.nan] * count
+        late = {name: columns.get(name, missing) for name in _PAIR_WEIGHTS.values()}
+        first = {
+            name.replace("/", "."): cells
+            for name, cells in columns.items()
+            if name not in late and name != WALL_TIME
+        }
+        return first | late
 
 
 @dataclass(frozen=True)
@@ -199,18 +171,16 @@ class WeightsParser:
 
     step_start: int = 0
 
-    def of_run(self, name: str) -> "WeightsParser":
-        """The same for every run."""
-        return self
-
-    def parse(self, events: Iterable[Event]) -> Columns:
-        """Columns: all of the first parameter, step, the further parameters."""
-        rows = Rows()
+    def parse(self, events: Iterable[Event], *, sums_imaginary: bool = False) -> Columns:  # noqa: ARG002
+        """Return the columns: all of the first parameter, step, the further parameters."""
+        rows = _Rows()
         step: int | None = None
         first = ""
         for event in events:
             for tag, value in zip(event.tags, event.values, strict=True):
-                elements = _matrix(tag, value)
+                if not (isinstance(value, bytes) and tag.endswith(TEXT_SUFFIX)):
+                    continue
+                elements = matrix_elements(value)
                 if elements is None:
                     continue
                 if event.step != step:
@@ -227,7 +197,133 @@ class WeightsParser:
         return {name: columns[name] for name in (*leading, STEP, *columns) if name in columns}
 
 
-def _matrix(tag: str, value: float | bytes) -> list[float] | None:
-    if not tag.endswith(TEXT_SUFFIX) or not isinstance(value, bytes):
+class _Rows:
+    """Columns by name, in the order of their first value; a cell never filled is missing (NaN)."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._columns: Columns = {}
+
+    def start(self) -> None:
+        """Begin a row."""
+        self.count += 1
+
+    def full(self, column: str) -> list:
+        """Return a new column to which every row is to be appended."""
+        return self._columns.setdefault(column, [])
+
+    def filled(self, column: str) -> bool:
+        """Return whether the current row has a value in `column`."""
+        return len(self._columns.get(column, ())) == self.count
+
+    def put(self, column: str, value: float | str | bytes) -> None:
+        """Set the cell of the current row."""
+        cells = self._columns.get(column)
+        if cells is None:
+            cells = self._columns[column] = []
+        lacking = self.count - len(cells)
+        if lacking == 0:
+            cells[-1] = value
+            return
+        if lacking > 1:
+            cells.extend([math.nan] * (lacking - 1))
+        cells.append(value)
+
+    def get(self, column: str) -> float:
+        """Return the cell of the current row, which must be filled."""
+        return self._columns[column][-1]
+
+    def columns(self) -> Columns:
+        """Return all columns, padded to the same length."""
+        return {
+            name: cells + [math.nan] * (self.count - len(cells))
+            for name, cells in self._columns.items()
+        }
+
+
+class _Walk:
+    """The rows so far, and what is remembered, while the events of a run go by.
+
+    `in_row` says whether the current event belongs to the last row.
+    """
+
+    event: Event
+    in_row: bool
+    _steps: list[int]
+    _times: list[float]
+
+    def __init__(self, step_start: int, sums_imaginary: bool):
+        self.rows = _Rows()
+        self.epoch: float | bytes | None = None
+        self.step_start = step_start
+        self.sums_imaginary = sums_imaginary
+        self.logged_step: int | None = None
+
+    def remember_epoch(self, value: float | bytes) -> None:
+        """Keep the epoch for the rows that follow."""
+        self.epoch = value
+
+    def metric(self, column: str, value: float | bytes) -> None:
+        """Join the row of this step, or open one."""
+        rows = self.rows
+        cell = value.decode(errors="replace") if isinstance(value, bytes) else value
+        if self.in_row and not rows.filled(column):
+            rows.put(column, cell)
+            return
+        event = self.event
+        rows.start()
+        rows.put(column, cell)
+        if self.logged_step is None:
+            self._steps, self._times = rows.full(STEP), rows.full(WALL_TIME)
+        self._steps.append(event.step - self.step_start)
+        self._times.append(event.wall_time)
+        if self.epoch is not None:
+            rows.put(EPOCH, self.epoch)
+        self.logged_step = event.step
+        self.in_row = True
+
+    def join(self, column: str, value: float | bytes) -> None:
+        """Put a value into the last row, if the current event belongs to it."""
+        if self.in_row:
+            self.rows.put(column, value)
+
+    def matrix(self, names: tuple[str, ...], value: float | bytes) -> None:
+        """Put the first elements of the first matrix of a step into the last row."""
+        if not isinstance(value, bytes) or self.rows.filled(names[0]):
+            return
+        elements = matrix_elements(value) or []
+        for index, name in enumerate(names):
+            self.join(name, elements[index] if index < len(elements) else math.nan)
+
+    def sparsity(self, share: int, summed: bool, value: float | bytes) -> None:
+        """Join a sparsity error to that of the last row, as `_SPARSITY_RULES` says."""
+        if isinstance(value, bytes) or not self.in_row:
+            return
+        rows = self.rows
+        if not rows.filled(SPARSITY):
+            if share == 0:
+                rows.put(SPARSITY, value)
+            return
+        entry = rows.get(SPARSITY)
+        if summed and self.sums_imaginary:
+            value = entry + value
+        elif share:
+            value = (share * entry + value) / (share + 1)
+        elif entry >= value or math.isnan(entry):
+            return
+        rows.put(SPARSITY, value)
+
+
+def matrix_elements(text: bytes) -> list[float] | None:
+    """Return the elements of a logged matrix in row-major order; None for other text.
+
+    A matrix is logged as `<pre>`, NumPy's text of it and `</pre>`; `nan`, `inf` and trailing dots
+    are numbers, too.
+    """
+    if not (text.startswith(_OPEN) and text.endswith(_CLOSE)):
         return None
-    return matrix_elements(value)
+    words = text[len(_OPEN) : -len(_CLOSE)].translate(_NO_BRACKETS).split()
+    try:
+        return [float(word) for word in words]
+    except ValueError:
+        return None

@@ -13,24 +13,6 @@ from stable_nalu.catalogue.published import Interval, Published, published_seeds
 if TYPE_CHECKING:
     import pandas as pd
 
-COLUMNS = (
-    "model",
-    "operation",
-    "point",
-    "published.solved",
-    "published.runs",
-    "solved",
-    "runs",
-    "intervals.overlap",
-    "published.median",
-    "median",
-    "published.mean",
-    "mean",
-    "published.sparsity",
-    "sparsity",
-    "source",
-)
-
 
 @dataclass(frozen=True)
 class Comparison:
@@ -45,21 +27,6 @@ class Comparison:
     solved: int
     runs: int
     summary: Mapping[str, float]
-
-    @property
-    def median(self) -> float:
-        """Return the median step solved at."""
-        return self.summary["converged.at.median"]
-
-    @property
-    def mean(self) -> float:
-        """Return the mean step solved at."""
-        return self.summary["converged.at.mean"]
-
-    @property
-    def sparsity(self) -> float:
-        """Return the mean sparsity error."""
-        return self.summary["sparse.error.mean"]
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -86,25 +53,25 @@ class Comparison:
         return _overlap(self.published.sparsity, self.summary, "sparse.error")
 
     def row(self) -> dict[str, Any]:
-        """Return the cells of the comparison table."""
-        known = self.published
-        cells = (
-            known.model,
-            known.operation,
-            known.point,
-            *self.counts,
-            self.solved,
-            self.runs,
-            "yes" if self.overlap else "no",
-            known.median,
-            self.median,
-            known.mean.value,
-            self.mean,
-            known.sparsity.value,
-            self.sparsity,
-            known.source,
-        )
-        return dict(zip(COLUMNS, cells, strict=True))
+        """Return the cells of the comparison table by their columns."""
+        known, ours = self.published, self.summary
+        return {
+            "model": known.model,
+            "operation": known.operation,
+            "point": known.point,
+            "published.solved": self.counts[0],
+            "published.runs": self.counts[1],
+            "solved": self.solved,
+            "runs": self.runs,
+            "intervals.overlap": "yes" if self.overlap else "no",
+            "published.median": known.median,
+            "median": ours["converged.at.median"],
+            "published.mean": known.mean.value,
+            "mean": ours["converged.at.mean"],
+            "published.sparsity": known.sparsity.value,
+            "sparsity": ours["sparse.error.mean"],
+            "source": known.source,
+        }
 
 
 def compare(points: Sequence[Published], runs: pd.DataFrame) -> list[Comparison]:
@@ -195,9 +162,9 @@ def same_point(value: object, text: str) -> bool:
 
 def as_text(comparisons: Sequence[Comparison]) -> str:
     """Return the comparison as lines of aligned columns."""
-    rows = [[_shown(cell) for cell in comparison.row().values()] for comparison in comparisons]
-    table = [list(COLUMNS), *rows]
-    widths = [max(len(row[i]) for row in table) for i in range(len(COLUMNS))]
+    rows = [comparison.row() for comparison in comparisons]
+    table = [list(rows[0]), *([_shown(cell) for cell in row.values()] for row in rows)]
+    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
     lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) for row in table]
     return "\n".join(line.rstrip() for line in lines)
 

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 from stable_nalu.batch.job_script import JOB_SCRIPTS
-from stable_nalu.catalogue.expected import is_runnable
 from stable_nalu.catalogue.experiment import Experiment
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.machine import CHECKOUT
@@ -32,10 +31,8 @@ END = "<!-- End of the generated tables. -->"
 UNSHOWN = "Runs that no figure shows"
 
 
-def seconds_here(experiment: Experiment, cores: int) -> float | None:
-    """Return the estimated time on so many cores; None where a training script is missing."""
-    if not all(is_runnable(model) for model in experiment.models):
-        return None
+def seconds_here(experiment: Experiment, cores: int) -> float:
+    """Return the estimated time on so many cores."""
     return sum(
         model.iterations / RATES.get(model.script, RATE_OF_SINGLE_MODULES) / cores
         for model in experiment.models
@@ -68,8 +65,7 @@ def _lines(experiment: Experiment, numbers: str, cores: int, data: Path) -> list
     if not experiment.models:
         return [f"{head}\n      {experiment.note}"]
     keys = ", ".join(model.key for model in experiment.models)
-    seconds = seconds_here(experiment, cores)
-    time = "not runnable" if seconds is None else duration(seconds)
+    time = duration(seconds_here(experiment, cores))
     size = f"{experiment.runs} runs x {_lengths(experiment)} iterations"
     told = f"{head}\n      {size}, {time}; models {keys}"
     path = path_of(experiment.key, data)

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stable_nalu.batch.work import State, state_of
-from stable_nalu.catalogue.expected import ExpectedRun
-from stable_nalu.catalogue.experiment import Experiment, Model
+from stable_nalu.catalogue.experiment import ExpectedRun, Experiment, Model
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.errors import UsageError
 from stable_nalu.machine import CHECKOUT, tensorboard_root
@@ -152,18 +151,14 @@ def _rows(judged: pd.DataFrame, expected: Iterable[ExpectedRun]) -> list[dict[st
 
 def compact(row: dict[Any, Any]) -> dict[str, Any]:
     """Return a judged run with errors in few digits, on the same side of its threshold."""
-    short = {name: _rounded(row[name]) for name in _ROUNDED}
-    if not _same_side(short[TEST_ERROR], row[TEST_ERROR], row["threshold"]):
+    short = {name: float(f"{row[name]:.{_DIGITS}g}") for name in _ROUNDED}
+    threshold = row["threshold"]
+    sides = [
+        (error < threshold, error <= threshold) for error in (short[TEST_ERROR], row[TEST_ERROR])
+    ]
+    if sides[0] != sides[1]:
         short[TEST_ERROR] = row[TEST_ERROR]
     return {str(name): cell for name, cell in row.items()} | short | {"solved": int(row["solved"])}
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.{_DIGITS}g}")
-
-
-def _same_side(one: float, other: float, threshold: float) -> bool:
-    return (one < threshold, one <= threshold) == (other < threshold, other <= threshold)
 
 
 def _in_order(experiment: Experiment, table: pd.DataFrame) -> pd.DataFrame:

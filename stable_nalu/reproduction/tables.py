@@ -10,13 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stable_nalu.batch.shard import how_to_run
-from stable_nalu.catalogue.expected import ExpectedRun, expected_runs
-from stable_nalu.catalogue.experiment import Experiment, Model
-from stable_nalu.catalogue.flags import words
+from stable_nalu.catalogue.experiment import ExpectedRun, Experiment, Model, expected_runs, words
 from stable_nalu.machine import granted_cores
-from stable_nalu.reader import TensorboardMetricReader
+from stable_nalu.reader import TensorboardMetricReader, TensorboardMetricTwoDigitMNISTReader
 from stable_nalu.reader.export import ArithmeticMatcher, export_csv, open_reader, sequence_reader
-from stable_nalu.reader.two_digits import TensorboardMetricTwoDigitMNISTReader
 from stable_nalu.training.saved.checkpoint import model_file
 
 if TYPE_CHECKING:
@@ -41,6 +38,10 @@ _SURFACES = {
 """Model whose predictions are shown -> name of its table, and the seed that the paper chose."""
 
 
+def _below(name: str, text: str) -> property:
+    return property(lambda space: space.base / name, doc=text)
+
+
 @dataclass(frozen=True)
 class Workspace:
     """The folders below `out`; a shortened reproduction has a set of its own."""
@@ -48,39 +49,18 @@ class Workspace:
     out: Path
     max_iterations: int | None = None
 
-    def _folder(self, name: str) -> Path:
+    @property
+    def base(self) -> Path:
+        """Return the folder that holds everything."""
         short = "" if self.max_iterations is None else f"iterations-{self.max_iterations}"
-        return self.out.absolute() / short / name
+        return self.out.absolute() / short
 
-    @property
-    def tensorboard(self) -> Path:
-        """Return the folder of run folders."""
-        return self._folder("tensorboard")
-
-    @property
-    def save(self) -> Path:
-        """Return the folder of models and checkpoints."""
-        return self._folder("save")
-
-    @property
-    def csv(self) -> Path:
-        """Return the folder of exported tables."""
-        return self._folder("csv")
-
-    @property
-    def figures(self) -> Path:
-        """Return the folder of figures and their side files."""
-        return self._folder("figures")
-
-    @property
-    def summaries(self) -> Path:
-        """Return the folder of summaries and comparisons."""
-        return self._folder("summary")
-
-    @property
-    def logs(self) -> Path:
-        """Return the folder of what training processes print."""
-        return self._folder("logs")
+    tensorboard = _below("tensorboard", "Return the folder of run folders.")
+    save = _below("save", "Return the folder of models and checkpoints.")
+    csv = _below("csv", "Return the folder of exported tables.")
+    figures = _below("figures", "Return the folder of figures and their side files.")
+    summaries = _below("summary", "Return the folder of summaries and comparisons.")
+    logs = _below("logs", "Return the folder of what training processes print.")
 
     def use(self) -> None:
         """Let this process and those it starts log and save here."""

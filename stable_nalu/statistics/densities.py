@@ -21,7 +21,7 @@ _HALF_LOG_TWO_PI = math.log(2 * math.pi) / 2
 _STIRLING = (1 / 12, 1 / 360, 1 / 1260, 1 / 1680, 1 / 1188)
 _DIRECT_BELOW = 15
 _NEAR = 0.1
-_ODD = range(3, 23, 2)
+_ODD = np.arange(3.0, 23.0, 2)[:, None]
 """Denominators of the terms of the series; below `_NEAR`, later terms are lost in rounding."""
 
 
@@ -42,13 +42,14 @@ def deviance(k: float, mean: np.ndarray) -> np.ndarray:
     near = np.abs(ratio) < _NEAR
     if not near.any():
         return k * np.log(k / mean) + mean - k
-    total = difference * ratio
-    term = 2 * k * ratio
-    square = ratio * ratio
-    for odd in _ODD:
-        term *= square
-        total += term / odd
-    return np.where(near, total, k * np.log(k / mean) + mean - k)
+    terms = np.empty((1 + len(_ODD), len(mean)))
+    terms[0] = 2 * k * ratio
+    terms[1:] = ratio * ratio
+    np.multiply.accumulate(terms, out=terms)
+    terms[1:] /= _ODD
+    terms[0] = difference * ratio
+    total = np.add.accumulate(terms)[-1]
+    return total if near.all() else np.where(near, total, k * np.log(k / mean) + mean - k)
 
 
 def log_gamma_density(x: np.ndarray, shape: float, rate: float) -> np.ndarray:

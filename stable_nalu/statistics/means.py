@@ -75,7 +75,7 @@ def gamma_objective(steps: np.ndarray) -> Objective:
         if mean <= 0 or variance <= 0:
             return math.nan
         density = log_gamma_density(steps, mean**2 / variance, mean / variance)
-        return -float(np.sum(density, dtype=np.longdouble))
+        return -float(np.add.reduce(density, dtype=np.longdouble))
 
     return objective
 
@@ -117,7 +117,7 @@ def beta_objective(values: np.ndarray) -> Objective:
             return math.nan
         density = log_beta_density(values, 2 * mu * v, (1 - 2 * mu) * v)
         cut = np.clip(density, -_DENSITY_LIMIT, _DENSITY_LIMIT)
-        return -float(np.sum(cut, dtype=np.longdouble))
+        return -float(np.add.reduce(cut, dtype=np.longdouble))
 
     return objective
 

@@ -8,11 +8,13 @@ maximum of the likelihood, which `scipy.stats.gamma.fit` finds and `exact_fit` d
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 from .box_minimizer import NotFiniteError, Objective, minimize_in_box
 from .profile_likelihood import BetterFitError, ProfileWalk, interval
@@ -43,6 +45,23 @@ def published_fit(
     It fails when the objective is not finite where the minimiser goes, and when the standard
     error of the mean is undefined or 0.
     """
+    # For matrices of two rows, threads of the linear algebra do nothing but wait for each other:
+    # on busy cores that took a hundred times as long as the fit itself.
+    with _libraries().limit(limits=1, user_api="blas"):
+        return _fit(objective, start, lower, upper)
+
+
+@functools.cache
+def _libraries() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def _fit(
+    objective: Objective,
+    start: Sequence[float],
+    lower: Sequence[float],
+    upper: Sequence[float],
+) -> MeanFit | None:
     for _ in range(_MAX_RESTARTS):
         try:
             parameters, value = minimize_in_box(objective, start, lower, upper)

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from scipy import stats
+from tqdm import tqdm
 
 from stable_nalu.errors import UsageError
 
@@ -90,7 +91,8 @@ def summarize(
     """
     by = list(by)
     rows = []
-    for key, group in groups(runs, by):
+    every = list(groups(runs, by))
+    for key, group in tqdm(every, "summarising", delay=2, disable=None, leave=False):
         columns = (
             group[SOLVED].to_numpy(dtype=bool),
             group[STEP].to_numpy(dtype=float),

@@ -1,6 +1,6 @@
-"""Event files out: the codec, the folder of a run, and the values logged per step.
+"""Event files out: the file, the folder of a run with its record, and the values per step.
 
-Needs no TensorBoard package; what is written reads the same in all of them.
+The messages are those of tensorboardX, so that every reader of event files understands them.
 """
 
 from .event_file import EventFile

@@ -1,15 +1,16 @@
 """A TensorBoard event file: records of a length, its checksum, a payload and its checksum."""
 
+import functools
 import os
 import socket
 import struct
 import time
 from pathlib import Path
+from typing import Any
 
-from stable_nalu.crc32c import crc32c, mask
+import google_crc32c
+
 from stable_nalu.errors import UsageError
-
-from .encoding import file_version
 
 FILE_PREFIX = "events.out.tfevents."
 _FLUSH_BYTES = 1 << 16
@@ -17,21 +18,34 @@ _LENGTH = struct.Struct("<Q")
 _CHECKSUM = struct.Struct("<I")
 
 
+@functools.cache
+def event_message() -> Any:
+    """Return tensorboardX's class of an event; it is slow to import, and `--help` needs none."""
+    from tensorboardX.proto import event_pb2
+
+    return vars(event_pb2)["Event"]
+
+
+def masked_checksum(data: bytes) -> int:
+    """Return the CRC-32C of `data` as event files store it: rotated by 15 bits, plus a constant."""
+    checksum = google_crc32c.value(data)
+    return ((checksum >> 15 | checksum << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def record_head(length: int) -> bytes:
+    """Return what precedes a payload of `length` bytes: the length and its checksum."""
+    packed = _LENGTH.pack(length)
+    return packed + _CHECKSUM.pack(masked_checksum(packed))
+
+
 def record(payload: bytes) -> bytes:
-    """Frame one payload: `uint64 length | masked crc of it | payload | masked crc of it`."""
-    length = _LENGTH.pack(len(payload))
-    return b"".join(
-        (
-            length,
-            _CHECKSUM.pack(mask(crc32c(length))),
-            payload,
-            _CHECKSUM.pack(mask(crc32c(payload))),
-        )
-    )
+    """Frame a payload by its length and the checksums of both."""
+    return record_head(len(payload)) + payload + _CHECKSUM.pack(masked_checksum(payload))
 
 
 class EventFile:
-    """Buffered writing of events; holds no file descriptor between flushes.
+    """Buffered writing of serialised events; no file descriptor is held between flushes.
 
     A new file is created at once, with its version record. With `position`, an existing file is
     cut to that many bytes and continued: whatever a killed run wrote later is dropped.
@@ -45,7 +59,8 @@ class EventFile:
         if position is None:
             with path.open("xb"):
                 self._position = 0
-            self.add(file_version(time.time()))
+            version = event_message()(wall_time=time.time(), file_version="brain.Event:2")
+            self.add(version.SerializeToString())
             self.flush()
             self._unused_size: int | None = self._position
         else:
@@ -55,21 +70,21 @@ class EventFile:
 
     @classmethod
     def create_in(cls, folder: Path) -> "EventFile":
-        """A new file in `folder` under the usual name, `…tfevents.<time>.<host>`."""
+        """Create a file in `folder` under the usual name, `…tfevents.<time>.<host>`."""
         return cls(folder / f"{FILE_PREFIX}{int(time.time()):010d}.{socket.gethostname()}")
 
     @property
     def position(self) -> int:
-        """Bytes in the file: what has been flushed."""
+        """Return the number of bytes in the file: what has been flushed."""
         return self._position
 
     @property
     def is_unused(self) -> bool:
-        """Whether this is a new file to which nothing has been added yet."""
+        """Return whether this is a new file to which nothing has been added yet."""
         return self._position == self._unused_size and not self._buffer
 
     def add(self, event: bytes) -> None:
-        """Append one encoded event; it reaches the file at the next flush."""
+        """Append one serialised event; it reaches the file at the next flush."""
         if self._closed:
             raise ValueError(f"event file {self.path} is closed")
         framed = record(event)
@@ -84,7 +99,7 @@ class EventFile:
             return
         content = b"".join(self._buffer)
         # Writing at a known position instead of appending repairs a flush that failed half-way,
-        # such as on a full disk: the next one writes over its rest.
+        # such as on a full disk: the next flush overwrites what the failed one left.
         try:
             with self.path.open("r+b") as file:
                 file.seek(self._position)
@@ -96,7 +111,7 @@ class EventFile:
         self._buffered = 0
 
     def sync(self) -> None:
-        """Flush, and have the operating system bring all to the disk."""
+        """Flush, and have the operating system bring everything to the disk."""
         self.flush()
         with self.path.open("rb") as file:
             os.fsync(file.fileno())
@@ -108,6 +123,7 @@ class EventFile:
 
 
 def _cut(path: Path, position: int) -> None:
+    """Cut a file to `position` bytes; refuse one that is shorter."""
     size = path.stat().st_size
     if size < position:
         raise UsageError(

@@ -1,5 +1,6 @@
 """Logging of one run: values are collected for a step and written together."""
 
+import functools
 import math
 import sys
 import time
@@ -7,11 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from stable_nalu.tags import scalar_tag, text_tag
-
-from . import encoding
-from .event_file import EventFile
-from .histogram import histogram
+from .event_file import EventFile, event_message
 from .run_folder import RunFolder
 
 
@@ -20,7 +17,8 @@ class RunWriter:
 
     A row of an exporter is therefore whole or absent, whenever the process dies. What has not
     been committed is dropped. `verbose` tells callers whether values that only `--verbose` runs
-    show are wanted; the writer writes what it is given.
+    show are wanted; the writer writes what it is given. Scalars and histograms are stored under
+    their tags without a leading slash.
     """
 
     def __init__(self, target: RunFolder | Path, *, verbose: bool = False):
@@ -30,29 +28,44 @@ class RunWriter:
             target.mkdir(parents=True, exist_ok=True)
             self.events = EventFile.create_in(target)
         self.verbose = verbose
-        self._values: list[bytes] = []
+        self._event = event_message()()
 
     def scalar(self, tag: str, value: float) -> None:
-        """A number, stored as float32."""
-        self._values.append(encoding.scalar(scalar_tag(tag), float(value)))
+        """Log a number, stored as float32; one beyond its range becomes infinite."""
+        self._event.summary.value.add(tag=tag.lstrip("/"), simple_value=float(value))
 
     def text(self, tag: str, content: str, *, rooted: bool = True) -> None:
-        """A text under `/<tag>/text_summary`; without the leading slash if not `rooted`."""
-        self._values.append(encoding.text(text_tag(tag, rooted=rooted), content))
+        """Log a text under `/<tag>/text_summary`, without the leading slash if not `rooted`."""
+        from tensorboardX.summary import text
+
+        stem = tag.lstrip("/")
+        self._event.summary.MergeFrom(text(f"/{stem}" if rooted else stem, content))
 
     def tensor(self, tag: str, value: np.ndarray) -> None:
-        """All elements of an array, as text."""
+        """Log all elements of an array, as text."""
         content = np.array2string(np.asarray(value), max_line_width=60, threshold=sys.maxsize)
         self.text(tag, f"<pre>{content}</pre>")
 
     def histogram(self, tag: str, value: np.ndarray) -> None:
-        """The distribution of the finite elements of an array; nothing when there is none."""
-        content = histogram(value)
-        if content is not None:
-            self._values.append(encoding.histogram(scalar_tag(tag), content))
+        """Log the distribution of the finite elements of an array; nothing when there is none.
+
+        Values beyond the outermost bins count in these; tensorboardX alone would drop them.
+        """
+        from tensorboardX.summary import make_histogram
+
+        values = np.asarray(value, dtype=np.float64).reshape(-1)
+        values = values[np.isfinite(values)]
+        if values.size == 0:
+            return
+        edges = bin_edges()
+        content = make_histogram(values.clip(edges[0], edges[-1]), edges)
+        content.min, content.max = values.min(), values.max()
+        with np.errstate(over="ignore"):
+            content.sum, content.sum_squares = values.sum(), values @ values
+        self._event.summary.value.add(tag=tag.lstrip("/"), histo=content)
 
     def summary(self, tag: str, value: np.ndarray) -> None:
-        """`<tag>/mean`, `<tag>/var` (unbiased; NaN for one element), `<tag>/norm` (L2)."""
+        """Log `<tag>/mean`, `<tag>/var` (unbiased; NaN for one element) and `<tag>/norm` (L2)."""
         value = np.asarray(value, dtype=np.float64).reshape(-1)
         with np.errstate(invalid="ignore", over="ignore"):
             mean = value.mean() if value.size else math.nan
@@ -63,10 +76,13 @@ class RunWriter:
         self.scalar(f"{tag}/norm", norm)
 
     def commit(self, step: int) -> None:
-        """Write what was collected as one event of `step`; nothing collected, nothing written."""
-        if self._values:
-            self.events.add(encoding.summary_event(time.time(), step, self._values))
-            self._values = []
+        """Write what was collected as one event of `step`; write nothing if nothing was."""
+        event = self._event
+        if event.summary.value:
+            event.wall_time, event.step = time.time(), step
+            self.events.add(event.SerializeToString())
+            # A new message, as a cleared one keeps the memory of all that it has held.
+            self._event = event_message()()
 
     def flush(self) -> None:
         """Bring all committed steps to the file."""
@@ -75,3 +91,17 @@ class RunWriter:
     def close(self) -> None:
         """Flush and end; a claimed folder stays claimed until it is released."""
         self.events.close()
+
+
+@functools.cache
+def bin_edges() -> np.ndarray:
+    """Return the bins of `tensorboardX.SummaryWriter.add_histogram`, which only a writer has.
+
+    They are 0 and ±1e-12 · 1.1^k below 1e20, by repeated multiplication: 1549 edges.
+    """
+    positive = []
+    edge = 1e-12
+    while edge < 1e20:
+        positive.append(edge)
+        edge *= 1.1
+    return np.array([-edge for edge in reversed(positive)] + [0.0] + positive)

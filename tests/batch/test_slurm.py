@@ -5,20 +5,21 @@ import os
 import re
 import subprocess
 import sys
-import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from stable_nalu.machine import CHECKOUT
 from tests.batch.slurm_cluster import NoClusterError, running_cluster
+from tests.processes import until as wait
+from tests.processes import work_with_environment
 
 SCRIPT = "lfs_batch_jobs/single_layer_task/neurips_2021/sltr-in2.sh"
 WORDS = (
     *("0", "1", "--model", "nru", "--model", "sign-nmru"),
     *("--runs-per-task", "9", "--max-iterations", "5000"),
 )
-LONGEST = 300.0
 
 
 @pytest.fixture
@@ -32,9 +33,14 @@ def cluster(tmp_path):
         pytest.skip(str(reason))
 
 
+def log_root(root):
+    """The environment entry by which the jobs below a folder are known."""
+    return f"TENSORBOARD_DIR={root / 'tensorboard'}"
+
+
 def batch(root, *words, **environment):
     """Run a batch script; its output."""
-    where = {"TENSORBOARD_DIR": str(root / "tensorboard"), "SAVE_DIR": str(root / "save")}
+    where = dict([log_root(root).split("="), ("SAVE_DIR", str(root / "save"))])
     done = subprocess.run(
         ["bash", SCRIPT, *WORDS, "--log-dir", str(root / "logs"), *words],
         cwd=CHECKOUT,
@@ -60,14 +66,6 @@ def table(root):
     return [{k: v for k, v in row.items() if k != "wall.time"} for row in rows]
 
 
-def until(holds):
-    """Wait for something that has to happen."""
-    deadline = time.monotonic() + LONGEST
-    while not holds():
-        assert time.monotonic() < deadline, "nothing happens"
-        time.sleep(0.5)
-
-
 def in_the_middle(root, index):
     """Whether all runs of an element of the array have been saved at least once."""
     model, seed = ("nru", "sign-nmru")[index // 2], index % 2
@@ -78,6 +76,7 @@ def in_the_middle(root, index):
 @pytest.mark.slurm
 def test_a_disturbed_array(cluster, tmp_path):
     disturbed, undisturbed = tmp_path / "disturbed", tmp_path / "undisturbed"
+    until = partial(wait, work=work_with_environment(log_root(disturbed)), pause=0.5)
     said = batch(disturbed, "--scheduler", "slurm", **cluster.environment)
     job = re.search(r"Submitted batch job (\d+)", said).group(1)
     assert "36 runs in 4 shards" in said

@@ -2,13 +2,13 @@
 
 import os
 import shutil
-import subprocess
 import sys
-import time
+from contextlib import ExitStack
 
 import pytest
 
 from stable_nalu.machine import CHECKOUT
+from tests.processes import started, until, work_of_session
 
 SHARD = """#!{python}
 import signal, sys, time
@@ -16,7 +16,8 @@ def stop(*_):
     sys.exit({code})
 {trap}
 print(" ".join(sys.argv[1:]), flush=True)
-time.sleep({seconds})
+while True:
+    time.sleep(60)
 """
 RECORDER = """#!/usr/bin/env bash
 echo "$(basename "$0") $*" >> "{out}"
@@ -27,39 +28,38 @@ exit 0
 
 @pytest.fixture
 def job(tmp_path):
-    """A project whose shards only wait; the result starts the wrapper in it."""
+    """A project whose shards wait for a signal; the result starts the wrapper in it."""
     (tmp_path / "lfs_batch_jobs").mkdir()
     shutil.copy(CHECKOUT / "lfs_batch_jobs" / "run.sh", tmp_path / "lfs_batch_jobs")
 
-    def start(code=75, state="RUNNING", seconds=60, early=False, **environment):
+    def start(code=75, state="RUNNING", early=False, **environment):
         trap = "" if early else "signal.signal(signal.SIGTERM, stop)"
-        shard = SHARD.format(python=sys.executable, code=code, trap=trap, seconds=seconds)
+        shard = SHARD.format(python=sys.executable, code=code, trap=trap)
         recorder = RECORDER.format(out=tmp_path / "said", state=state)
         for name, text in (("python", shard), ("squeue", recorder), ("scontrol", recorder)):
             (tmp_path / name).write_text(text)
             (tmp_path / name).chmod(0o755)
         interpreter = tmp_path / "python"
         path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
-        return subprocess.Popen(
+        wrapper = started(
             ["bash", tmp_path / "lfs_batch_jobs" / "run.sh", "a/b", "0", "4"],
             env={**os.environ, "PATH": path, "PYTHON": str(interpreter), **environment},
         )
+        return processes.enter_context(wrapper)
 
-    return start
+    with ExitStack() as processes:
+        yield start
 
 
-def until_it_trains(folder, element):
+def until_it_trains(process, folder, element):
     output = folder / "logs" / "a" / "b" / f"{element}.out"
-    deadline = time.monotonic() + 30
-    while not (output.exists() and output.read_text()):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    until(lambda: output.exists() and output.read_text(), work_of_session(process.pid), 0.01)
     return output.read_text().split()
 
 
 def stopped(process):
     process.terminate()
-    return process.wait(timeout=30)
+    return process.wait()
 
 
 SLURM = {"SLURM_ARRAY_TASK_ID": "3", "SLURM_ARRAY_JOB_ID": "7"}
@@ -67,7 +67,7 @@ SLURM = {"SLURM_ARRAY_TASK_ID": "3", "SLURM_ARRAY_JOB_ID": "7"}
 
 def test_an_element_of_slurm(job, tmp_path):
     process = job(**SLURM)
-    assert until_it_trains(tmp_path, "7_3")[-5:] == ["a/b", "0", "4", "--task", "3"]
+    assert until_it_trains(process, tmp_path, "7_3")[-5:] == ["a/b", "0", "4", "--task", "3"]
     assert stopped(process) == 75
     said = (tmp_path / "said").read_text().splitlines()
     assert said == ["squeue --noheader --jobs 7_3 --format %T", "scontrol requeue 7_3"]
@@ -75,7 +75,7 @@ def test_an_element_of_slurm(job, tmp_path):
 
 def test_a_cancelled_element_stays_away(job, tmp_path):
     process = job(state="COMPLETING", **SLURM)
-    until_it_trains(tmp_path, "7_3")
+    until_it_trains(process, tmp_path, "7_3")
     assert stopped(process) == 75
     assert "requeue" not in (tmp_path / "said").read_text()
 
@@ -83,20 +83,20 @@ def test_a_cancelled_element_stays_away(job, tmp_path):
 def test_a_signal_before_training(job, tmp_path):
     """Nothing is lost but the start: it goes back into the queue."""
     process = job(early=True, **SLURM)
-    until_it_trains(tmp_path, "7_3")
+    until_it_trains(process, tmp_path, "7_3")
     assert stopped(process) == 75
     assert "scontrol requeue 7_3" in (tmp_path / "said").read_text()
 
 
 def test_an_element_of_lsf(job, tmp_path):
     process = job(LSB_JOBID="9", LSB_JOBINDEX="2")
-    assert until_it_trains(tmp_path, "9_1")[-2:] == ["--task", "1"]
+    assert until_it_trains(process, tmp_path, "9_1")[-2:] == ["--task", "1"]
     assert stopped(process) == 75
     assert not (tmp_path / "said").exists()
 
 
 def test_a_failure_is_not_requeued(job, tmp_path):
     process = job(code=2, **SLURM)
-    until_it_trains(tmp_path, "7_3")
+    until_it_trains(process, tmp_path, "7_3")
     assert stopped(process) == 2
     assert not (tmp_path / "said").exists()

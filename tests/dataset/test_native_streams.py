@@ -7,9 +7,8 @@ import pytest
 import torch
 
 from stable_nalu import native
-from stable_nalu.dataset import SimpleFunctionStaticDataset, native_streams
-from stable_nalu.dataset.joint_streams import join
-from stable_nalu.dataset.native_streams import NativeStreams, by_compiled_code
+from stable_nalu.dataset import SimpleFunctionStaticDataset, joint_streams
+from stable_nalu.dataset.joint_streams import NativeStreams, by_compiled_code, join
 
 BATCHES, BATCH = 3, 37
 RANGES = ([1, 2], [-20, -10], [-2, 2], [0.1, 0.2], [1.1, 1.2])
@@ -123,7 +122,7 @@ def test_double_precision_is_left_to_numpy():
 
 def test_other_numbers_are_left_to_numpy(monkeypatch):
     # As if the compiled code mistook one operation for another.
-    monkeypatch.setattr(native_streams, "OPERATIONS", ("add", "mul", "sub", "div"))
+    monkeypatch.setattr(joint_streams, "OPERATIONS", ("add", "mul", "sub", "div"))
     drawn = quick(plan("mul"), 10)
     assert not any(isinstance(group, NativeStreams) for group in drawn)
     assert_as_alone(drawn, plan("mul"), 10)

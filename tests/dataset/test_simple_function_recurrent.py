@@ -5,12 +5,10 @@ import pytest
 import torch
 
 from stable_nalu.dataset import SampleStream, SimpleFunctionRecurrentDataset
-from stable_nalu.dataset.distribution import Uniform
+from stable_nalu.dataset.distribution import SampleRange, Uniform
 from stable_nalu.dataset.legacy_random import LegacyRandom
-from stable_nalu.dataset.operation import FunctionTargets, get_operation
-from stable_nalu.dataset.sample_range import SampleRange
 from stable_nalu.dataset.sampling import Sampler
-from stable_nalu.dataset.simple_function import draw_offset
+from stable_nalu.dataset.simple_function import FunctionTargets, draw_offset, get_operation
 
 
 def test_slices_follow_four_parent_draws():

@@ -6,15 +6,17 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.ensemble.plans import start
+import torch
 
-PAUSE = 0.001
-LONGEST_WAIT = 120.0
+from tests.ensemble.plans import start
+from tests.processes import until, work_of_session
+
+ENDLESS = ("--max-iterations", "100000000")
+"""A length that no process reaches before it is killed, however late the kill comes."""
 
 
 @dataclass(frozen=True)
@@ -35,40 +37,34 @@ def disturb(
     root: Path,
     words: Sequence[str],
     kills: Sequence[Kill],
+    least: int,
     script: str = "single_layer",
+    endless: tuple[str, str] = ENDLESS,
     **keywords,
-) -> list[int]:
-    """Start, kill and start again with --resume; the exit code of every process.
+) -> tuple[str, str]:
+    """Start a plan of endless runs, kill it, and start it again with --resume for every kill.
 
     SIGKILL ends the whole process group, as the end of a job does; SIGTERM goes to the script.
+    Return the flag for a length that no run has reached, and that is `least` at the least.
     """
-    codes = []
     for kill in kills:
-        process = start(root, script, *words, "--resume", **keywords)
-        with _ended_at_last(process):
+        with start(root, script, *words, *endless, "--resume", **keywords) as process:
             for line in process.stdout:
-                if "stack(s)" in line or "already trained" in line:
+                if "stack(s)" in line:
                     break
             _wait_for(kill, root, process)
-            if kill.number == signal.SIGKILL:
-                os.killpg(process.pid, kill.number)
-            else:
-                process.send_signal(kill.number)
-            _, errors = process.communicate(timeout=LONGEST_WAIT)
-            assert process.returncode in (0, 75, -kill.number), errors
-            codes.append(process.returncode)
-    return codes
+            if process.poll() is None:  # else it has failed, as its errors say
+                send = os.killpg if kill.number == signal.SIGKILL else os.kill
+                send(process.pid, kill.number)
+            _, errors = process.communicate()
+            assert process.returncode in (75, -kill.number), errors
+    return endless[0], str(max(least, _furthest(root) + 7))
 
 
-@contextmanager
-def _ended_at_last(process: subprocess.Popen[str]) -> Iterator[None]:
-    """A failure leaves no process behind, which a later test would be blamed for."""
-    try:
-        yield
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
+def _furthest(root: Path) -> int:
+    """Return the iterations that the furthest run has done."""
+    files = (root / "save").rglob("[!.]*.pth")
+    return max((torch.load(path, weights_only=True)["epoch"] for path in files), default=0)
 
 
 def _wait_for(kill: Kill, root: Path, process: subprocess.Popen[str]) -> None:
@@ -81,10 +77,8 @@ def _wait_for(kill: Kill, root: Path, process: subprocess.Popen[str]) -> None:
 def _until_changed(
     state: Callable[[Path], object], root: Path, process: subprocess.Popen[str]
 ) -> None:
-    before, deadline = state(root), time.monotonic() + LONGEST_WAIT
-    while state(root) == before and process.poll() is None:
-        assert time.monotonic() < deadline, "nothing happens"
-        time.sleep(PAUSE)
+    before = state(root)
+    until(lambda: state(root) != before or process.poll() is not None, work_of_session(process.pid))
 
 
 def _size_of_logs(root: Path) -> int:

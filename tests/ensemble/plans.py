@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
@@ -17,6 +17,7 @@ import torch
 from stable_nalu.layer import entries
 from stable_nalu.reader.event_file import EventFileReader
 from tests.experiments.scripts import ROOT, load_script
+from tests.processes import started
 
 CORE = [k for k, e in entries().items() if e.tier == "core" and e.layer and not e.takes_pair]
 ADDING = {"ReRegualizedLinearNAC", "NAC", "MCFC", "PosNAC", "ReRegualizedLinearPosNAC", "linear"}
@@ -92,18 +93,17 @@ def train(root: Path, script: str, *words: str) -> int:
 
 def start(
     root: Path, script: str, *words: str, before: str = "", **keywords
-) -> subprocess.Popen[str]:
-    """A script in a process group of its own, its output in pipes; `before` is run first."""
+) -> AbstractContextManager[subprocess.Popen]:
+    """Start a script in a session of its own, its output in pipes; `before` is run first."""
     path = str(ROOT / "experiments" / f"{script}.py")
     run = f"import runpy\n{before}\nrunpy.run_path({path!r}, run_name='__main__')"
     program = ["-c", run] if before else [path]
-    return subprocess.Popen(
+    return started(
         [sys.executable, *program, *COMMON, *words],
         env={**os.environ, **environment(root)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        start_new_session=True,
         **keywords,
     )
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import pytest
 import torch
 
+from tests.ensemble.kills import ENDLESS
 from tests.ensemble.plans import assert_identical, start, train, trained
 
 WORDS = (
@@ -41,8 +42,8 @@ def small_disk(folder):
 
 def assert_stops(root, **keywords):
     """With one line of error, and with states of all runs that can be read."""
-    process = start(root, "single_layer", *WORDS, **keywords)
-    _, errors = process.communicate()
+    with start(root, "single_layer", *WORDS, **keywords) as process:
+        _, errors = process.communicate()
     (line,) = errors.splitlines()
     assert process.returncode == 2
     assert line.startswith(f"single_layer.py: error: cannot write {root}")
@@ -76,16 +77,16 @@ def test_a_disk_without_room(tmp_path):
 @pytest.mark.slow
 def test_a_second_process_is_refused(tmp_path):
     """And the first one does not notice."""
-    words = (*WORDS[:-6], "--max-iterations", "500000", "--log-interval", "100", "--no-compile")
-    first = start(tmp_path, "single_layer", *words)
-    for line in first.stdout:
-        if line.startswith("train 0"):
-            break
-    second = start(tmp_path, "single_layer", *words, "--resume")
-    _, errors = second.communicate()
-    assert second.returncode == 2
-    assert f"in use by process {first.pid} on " in errors
-    assert first.poll() is None
-    first.terminate()
-    _, errors = first.communicate()
-    assert (first.returncode, errors) == (75, "")
+    words = (*WORDS[:-6], *ENDLESS, "--log-interval", "100000", "--no-compile", "--workers", "1")
+    with start(tmp_path, "single_layer", *words) as first:
+        for line in first.stdout:
+            if line.startswith("train 0"):
+                break
+        with start(tmp_path, "single_layer", *words, "--resume") as second:
+            _, errors = second.communicate()
+        assert second.returncode == 2
+        assert f"in use by process {first.pid} on " in errors
+        assert first.poll() is None
+        first.terminate()
+        _, errors = first.communicate()
+        assert (first.returncode, errors) == (75, "")

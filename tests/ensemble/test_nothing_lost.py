@@ -109,15 +109,15 @@ def test_a_resumed_plan_is_cut_like_the_whole(tmp_path, capsys):
 
 
 LONG = (
-    *("--seed", "0-1", *NOISY, *RANGES),
-    *("--max-iterations", "2400", "--log-interval", "300", "--checkpoint-interval", "100"),
+    *("--seed", "0-1", *NOISY, *RANGES, "--no-compile", "--workers", "1"),
+    *("--log-interval", "300", "--checkpoint-interval", "100"),
 )
 
 
 def test_three_kills(tmp_path):
     dice = random.Random(3)
     kills = [Kill(signal.SIGKILL, seconds=dice.uniform(0.1, 0.5)) for _ in range(3)]
-    disturb(tmp_path / "disturbed", LONG, kills)
+    length = disturb(tmp_path / "disturbed", LONG, kills, 2400)
     for root, more in (("undisturbed", ()), ("disturbed", ("--resume",))):
-        assert train(tmp_path / root, "single_layer", *LONG, *more) == 0
+        assert train(tmp_path / root, "single_layer", *LONG, *length, *more) == 0
     assert_identical(trained(tmp_path / "disturbed"), trained(tmp_path / "undisturbed"))

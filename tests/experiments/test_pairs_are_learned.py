@@ -4,7 +4,7 @@ The baseline puts in its place the MLP that the quotient task has: two hidden la
 much training it leaves the network with one answer for every digit.
 """
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 
 import pytest
@@ -16,18 +16,14 @@ from stable_nalu.options import SCRIPTS
 from stable_nalu.training.epochs.pairs import ISOLATED, PairTask, pair_kind
 from stable_nalu.training.plan.shell import train_plan
 from stable_nalu.training.script import set_threads
-from tests.experiments.scripts import read, run_names
+from tests.training.epochs.test_pairs import returned
 
 COMMON = (
     "--operation mul --data-source digits --samples-per-permutation 20 --batch-size 16 "
-    "--max-epochs 5 --log-interval 5 --no-save"
+    "--max-epochs 2 --log-interval 3 --seed 1 --no-save"
 )
-NMU = (
-    "--use-nalm --learn-labels2out --regualizer 100 --regualizer-scaling-start 4 "
-    "--regualizer-scaling-end 8 --id 1"
-)
+NMU = "--use-nalm --learn-labels2out --id 1"
 PLACE = ("--no-cuda", "--name-prefix", "t")
-DIGITS = ("label1", "label2")
 
 
 class WithMlp(PairTask):
@@ -38,28 +34,31 @@ class WithMlp(PairTask):
         return TwoDigitNetwork(partial(self.reader, config), quotient_mlp, range(10))
 
 
-def last_metrics(task, words):
-    """Metrics on held-out pairs at the last evaluation."""
+def on_held_out_pairs(task, words):
+    """Train; return answer, left and right digit of every pair, as predicted and as they are."""
+    runs = []
+
+    def build(setup):
+        runs.append(pair_kind(task).build(setup))
+        return runs[-1]
+
     argv = f"{COMMON} {words}".split()
     spec = SCRIPTS["two_digit_mnist"]
     set_threads()
-    assert train_plan(pair_kind(task), spec, spec.plan([*PLACE, *argv]).configs) == 0
-    record = read(run_names("two_digit_mnist", *argv)[0])
-    prefix = "metric/test/"
-    return {
-        tag.removeprefix(prefix): list(record.series(tag).values())[-1]
-        for tag in record.tags
-        if tag.startswith(prefix)
-    }
+    kind = replace(pair_kind(task), build=build)
+    assert train_plan(kind, spec, spec.plan([*PLACE, *argv]).configs) == 0
+    return returned(runs[-1].predictions(runs[-1].data.sets["test"]))
 
 
 @pytest.mark.slow
 def test_an_nmu_finds_digits_that_an_mlp_does_not(monkeypatch):
+    """What is asked is far from what is found, because image networks round by processor."""
     monkeypatch.setenv("LSB_DJOB_NUMPROC", "1")
-    nmu = last_metrics(ISOLATED, NMU)
-    mlp = last_metrics(WithMlp(**asdict(ISOLATED)), "")
-    assert nmu["output/mse"] < mlp["output/mse"] / 2
-    for digit in DIGITS:
-        assert nmu[f"{digit}/mse"] < mlp[f"{digit}/mse"] / 3
-    read_right = [sum(m[f"{d}_rounded/acc"] for d in DIGITS) for m in (nmu, mlp)]
-    assert read_right[0] > 2 * read_right[1]
+    nmu, true = on_held_out_pairs(ISOLATED, NMU)
+    mlp, _ = on_held_out_pairs(WithMlp(**asdict(ISOLATED)), "")
+    errors = [((found - true) ** 2).mean(0) for found in (nmu, mlp)]
+    # Found: a fifth of the error of the answers, a seventh or less of that of the digits.
+    assert (errors[0] < errors[1] / torch.tensor([2, 3, 3])).all()
+    # Found: 0.8 and more, and the same digit for all images.
+    assert all(torch.corrcoef(torch.stack((nmu, true))[..., k])[0, 1] > 0.5 for k in (1, 2))
+    assert (mlp[:, 1:].std(0) < 0.01).all()

@@ -68,7 +68,10 @@ def exported(tmp_path):
     return write(tmp_path / "x.csv", runs)
 
 
-def test_success_rates_of_exported_runs(exported, tmp_path):
+@pytest.mark.parametrize("byte_order_mark", ["", "\ufeff"])
+def test_success_rates_of_exported_runs(exported, tmp_path, byte_order_mark):
+    path = Path(exported)
+    path.write_text(byte_order_mark + path.read_text(encoding="utf-8"), encoding="utf-8")
     out, seeds = str(tmp_path / "out.csv"), str(tmp_path / "seeds.csv")
     assert main(["--csv", exported, "--csv-out", out, "--seeds-csv-out", seeds]) == 0
     table = rows(out)
@@ -154,7 +157,6 @@ def test_plain_figures_are_added_last(tmp_path):
         (["--csv", "{exported}", "--exp-setups", str(JUDGED)], "not a table of thresholds"),
         (["--csv", "{exported}", "--by", "colour"], "colour"),
         (["--csv", "{exported}", "--parameter", "zero.range.hard"], "no run has a threshold"),
-        (["--csv", "{exported}", "--best-range", "0"], "--best-range"),
         (["--solved-csv", str(JUDGED), "--by", "model"], "--csv only"),
     ],
 )
@@ -164,6 +166,45 @@ def test_what_cannot_be_summarised_is_said_in_one_line(exported, tmp_path, capsy
     assert main([*argv, "--csv-out", str(out)]) == 2
     assert named in capsys.readouterr().err.splitlines()[-1]
     assert not out.exists()
+
+
+SENSELESS = {
+    "--best-range": ("0", "0 is too small; the smallest value is 1"),
+    "--bootstrap-samples": ("0", "0 is too small; the smallest value is 1"),
+    "--bootstrap-seed": ("-1", "-1 is too small; the smallest value is 0"),
+    "--threshold": ("-1", "-1 is too small; it must be greater than 0"),
+    "--gamma-fit": ("publishd", "'publishd' is not a choice; did you mean published?"),
+    "--sedes-csv-out": ("x", "there is no such flag; did you mean --seeds-csv-out?"),
+    "--csv-out": ("y", "given twice; give it once"),
+}
+
+
+@pytest.mark.parametrize("flag", SENSELESS)
+def test_a_senseless_value_is_refused_in_one_line(flag, capsys):
+    value, message = SENSELESS[flag]
+    with pytest.raises(SystemExit) as end:
+        main(["--csv", "a.csv", "--csv-out", "x", flag, value])
+    assert end.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.endswith(f": error: argument {flag}: {message}")
+
+
+@pytest.mark.parametrize("flag", ["--csv-out", "--seeds-csv-out"])
+@pytest.mark.parametrize("way", ["same", "link", "setups"])
+def test_a_file_that_is_read_is_not_written(exported, tmp_path, capsys, flag, way):
+    setups = tmp_path / "setups.csv"
+    setups.write_bytes((ROOT / "exp_setups.csv").read_bytes())
+    link = tmp_path / "link.csv"
+    link.symlink_to(exported)
+    target = {"same": Path(exported), "link": link, "setups": setups}[way]
+    before = target.read_bytes()
+    words = ["--csv", exported, "--exp-setups", str(setups), flag, str(target)]
+    if flag != "--csv-out":
+        words += ["--csv-out", str(tmp_path / "out.csv")]
+    assert main(words) == 2
+    assert "is read; write to another file" in capsys.readouterr().err
+    assert target.read_bytes() == before
+    assert not (tmp_path / "out.csv").exists()
 
 
 def test_a_value_that_is_no_verdict_is_refused(tmp_path, capsys):

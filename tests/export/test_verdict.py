@@ -25,9 +25,9 @@ def script():
 
 @pytest.fixture
 def verdicts(script, tmp_path, capsys):
-    def run(rows, *arguments):
+    def run(rows, *arguments, encoding="utf-8"):
         path = tmp_path / "runs.csv"
-        with path.open("w", encoding="utf-8", newline="") as file:
+        with path.open("w", encoding=encoding, newline="") as file:
             writer = csv.writer(file)
             writer.writerow(COLUMNS)
             writer.writerows(rows)
@@ -47,6 +47,11 @@ def test_solved(verdicts):
         "success: solved at step 10 "
         "(extrapolation error 1e-08, threshold 1e-05, sparsity error 0.25)"
     ]
+
+
+def test_a_byte_order_mark_is_accepted(verdicts):
+    rows = [row(0, 1, 9), row(10, 0.1, 1e-6)]
+    assert verdicts(rows, encoding="utf-8-sig") == verdicts(rows)
 
 
 def test_the_row_of_lowest_validation_error_decides(verdicts):

@@ -84,7 +84,7 @@ SWEPT = {
     "--regualizer-z": "1 2",
     "--regualizer-oob": "1 2",
     "--regualizer-scaling-start": "1 2",
-    "--regualizer-scaling-end": "1 2",
+    "--regualizer-scaling-end": "1 2 --regualizer-scaling-start 0",
     "--regualizer-beta-start": "0.1 0.2",
     "--regualizer-beta-end": "0.1 0.2",
     "--regualizer-beta-step": "1 2",
@@ -149,3 +149,21 @@ def test_one_run_and_names_are_distinct():
     assert plan("").description == "1 run"
     names = [SPEC.run_name(c) for c in plan("--seed 0-9 --regualizer 1 2").configs]
     assert len(set(names)) == 20
+
+
+def test_a_dry_run_names_its_runs_one_by_one():
+    planned = SPEC.parse(["--seed", "0-100000", "--dry-run"])
+    assert len(planned) == 100_001
+    names = planned.names()
+    first = SPEC.plan(["--seed", "0"]).configs[0]
+    assert next(names) == SPEC.run_name(first)
+    assert next(names) == SPEC.run_name(first.replace(seed=1))
+    assert "configs" not in vars(planned)
+
+
+def test_a_dry_run_finds_runs_of_one_name():
+    planned = SPEC.parse(["--learning-rate", "1e-6", "2e-6", "--dry-run"])
+    names = planned.names()
+    next(names)
+    with pytest.raises(OptionError, match="1e-06 and 2e-06 give two runs of the same name"):
+        next(names)

@@ -5,17 +5,39 @@ import struct
 
 import numpy as np
 import pytest
+from tensorboardX import SummaryWriter
+from tensorboardX.proto import event_pb2
+from tensorboardX.summary import text
 
-from stable_nalu.crc32c import crc32c, mask
 from stable_nalu.reader.event_file import Event, EventFileReader
-from stable_nalu.reader.wire import WireError, fields, read_varint
-from stable_nalu.writer import EventFile, RunWriter, encoding
-from stable_nalu.writer.event_file import record
+from stable_nalu.writer import EventFile, RunWriter
+from stable_nalu.writer.event_file import masked_checksum, record
 
 
 def read(path):
     reader = EventFileReader(path)
     return list(reader), reader.problem
+
+
+def message(wall_time, step, values):
+    """A serialised event of (tag, number or text) pairs."""
+    event = event_pb2.Event(wall_time=wall_time, step=step)
+    for tag, value in values:
+        if isinstance(value, str):
+            event.summary.MergeFrom(text(tag.removesuffix("/text_summary"), value))
+        else:
+            event.summary.value.add(tag=tag, simple_value=value)
+    return event.SerializeToString()
+
+
+def as_written(payload):
+    """The event in a payload, read by protobuf value by value."""
+    event = event_pb2.Event.FromString(payload)
+    pairs = [
+        (v.tag, v.simple_value if v.HasField("simple_value") else v.tensor.string_val[0])
+        for v in event.summary.value
+    ]
+    return Event(event.wall_time, event.step, *map(tuple, zip(*pairs, strict=True)))
 
 
 @pytest.fixture
@@ -26,11 +48,8 @@ def small(tmp_path):
     for step, tags in enumerate(
         (("a",), ("a", "b"), ("a",), ("a", "/W/text_summary", "b"), ("c",))
     ):
-        values = [
-            encoding.text(tag, "<pre>[1.]</pre>") if "W" in tag else encoding.scalar(tag, step)
-            for tag in tags
-        ]
-        events.add(encoding.summary_event(step + 0.25, step * 1000, values))
+        values = [(tag, "<pre>[1.]</pre>" if "W" in tag else step) for tag in tags]
+        events.add(message(step + 0.25, step * 1000, values))
         events.flush()
         ends.append(events.position)
     return events.path, ends
@@ -84,13 +103,19 @@ def test_a_flipped_bit_anywhere_ends_the_reading_there(small):
 def test_a_record_without_content_ends_the_reading(small):
     path, _ = small
     with path.open("ab") as file:
-        file.write(record(b"") + record(encoding.summary_event(1.0, 1, [])))
+        file.write(record(b"") + record(message(1.0, 1, [])))
     events, problem = read(path)
     assert len(events) == 5
     assert problem.startswith("bad record")
 
 
-@pytest.mark.parametrize("payload", [b"\x09short", b"\x2a\xff", b"\xff" * 20, b"\x0c" * 30])
+@pytest.mark.parametrize(
+    "payload",
+    [
+        *(b"\x09short", b"\x2a\xff", b"\xff" * 20, b"\x0c" * 30),
+        *(b"\x80", b"\x80" * 11, b"\x0a\x05ab", b"\x09\x00", b"\x0b"),
+    ],
+)
 def test_an_intact_record_that_is_no_event_ends_the_reading(small, payload):
     path, ends = small
     with path.open("ab") as file:
@@ -118,8 +143,7 @@ def test_files_larger_than_one_block_of_checks(tmp_path):
 def test_numbers_survive(tmp_path, step, value):
     events = EventFile.create_in(tmp_path)
     for values in (["a"], ["a", "bb"]):
-        encoded = [encoding.scalar(tag, value) for tag in values]
-        events.add(encoding.summary_event(1e9 + 0.125, step, encoded))
+        events.add(message(1e9 + 0.125, step, [(tag, value) for tag in values]))
     events.close()
     one, two = read(events.path)[0]
     expected = float(np.float32(value))
@@ -143,8 +167,7 @@ def test_fields_in_another_order_and_unknown_ones(tmp_path):
 
 
 def test_tensorboardx_files(tmp_path):
-    tensorboardx = pytest.importorskip("tensorboardX")
-    writer = tensorboardx.SummaryWriter(str(tmp_path))
+    writer = SummaryWriter(str(tmp_path))
     for step in (0, 1000):
         writer.add_scalar("/metric/valid/interpolation", 0.1 + step, step, walltime=5.5)
         writer.add_text("/network/layer_1/nac/W", "<pre>[[1. 2.]]</pre>", step, walltime=6.5)
@@ -166,45 +189,68 @@ def test_tensorboardx_files(tmp_path):
     )
 
 
-def test_same_bytes_as_protobuf_for_random_events(tmp_path):
-    event_pb2 = pytest.importorskip("tensorboardX.proto.event_pb2")
+def test_same_values_as_protobuf_for_random_events(tmp_path):
     random = np.random.default_rng(0)
-    events = EventFile.create_in(tmp_path)
-    expected = []
+    payloads = []
     for _ in range(300):
-        event = event_pb2.Event(wall_time=random.random(), step=int(random.integers(0, 1 << 40)))
-        for _ in range(random.integers(1, 5)):
-            value = event.summary.value.add(tag="t" * int(random.integers(1, 200)))
-            value.simple_value = random.normal()
-        events.add(event.SerializeToString())
-        values = event.summary.value
-        expected.append(
-            (
-                event.wall_time,
-                event.step,
-                tuple(v.tag for v in values),
-                tuple(v.simple_value for v in values),
-            )
-        )
+        tags = ["t" * int(random.integers(1, 200)) for _ in range(random.integers(1, 5))]
+        step = int(random.integers(0, 1 << 40))
+        payloads.append(message(random.random(), step, [(t, random.normal()) for t in tags]))
+    assert_read_as_written(tmp_path, payloads)
+
+
+def test_same_values_as_protobuf_where_events_of_one_length_differ(tmp_path):
+    """More tags of one length than layouts are kept, steps of every length, texts between."""
+    random = np.random.default_rng(1)
+    steps = [0, -1, *(1 << k for k in range(63)), *((1 << k) - 1 for k in range(1, 64))]
+    payloads = []
+    for step in steps:
+        for letter in random.permutation(list("abcdefghijklmnop")):
+            values = [(f"{letter}/{place}", random.normal()) for place in range(3)]
+            if letter in "abc":
+                values[1] = (f"{letter}/text_summary", f"<pre>[{letter}]</pre>")
+            payloads.append(message(random.random(), int(step), values))
+    assert_read_as_written(tmp_path, payloads)
+
+
+def test_same_values_as_protobuf_without_a_time_and_for_extreme_numbers(tmp_path):
+    numbers = [0.0, -0.0, math.inf, -math.inf, 3.4e38, 1e-45, 0.1]
+    payloads = [
+        message(wall_time, 5, [("a", number)])
+        for number in numbers
+        for wall_time in (0.0, 1.0, -1.0, math.inf, 1e300)
+    ]
+    assert_read_as_written(tmp_path, payloads)
+
+
+def test_a_bad_event_among_many_of_its_length(tmp_path):
+    good = [message(1.0, step, [("tag", step)]) for step in range(1, 100)]
+    events = EventFile.create_in(tmp_path)
+    for payload in good[:50]:
+        events.add(payload)
+    events.flush()
+    position = events.position
+    for payload in (b"\x0c" * len(good[0]), *good[50:]):
+        events.add(payload)
     events.close()
-    assert read(events.path) == (expected, None)
+    found, problem = read(events.path)
+    assert found == [as_written(payload) for payload in good[:50]]
+    assert problem.startswith(f"bad event at byte {position}: ")
 
 
-def test_varints_and_broken_messages():
-    assert read_varint(b"\x00\xac\x02", 1) == (300, 3)
-    for data in (b"\x80", b"\x80" * 11):
-        with pytest.raises(WireError):
-            read_varint(data, 0)
-    for data in (b"\x0a\x05ab", b"\x09\x00", b"\x0b"):
-        with pytest.raises(WireError):
-            list(fields(data))
+def assert_read_as_written(folder, payloads):
+    events = EventFile.create_in(folder)
+    for payload in payloads:
+        events.add(payload)
+    events.close()
+    assert read(events.path) == ([as_written(payload) for payload in payloads], None)
 
 
 def test_checksum_of_the_length_is_checked(small):
     path, ends = small
     data = bytearray(path.read_bytes())
     head = struct.pack("<Q", 3)
-    data[ends[1] : ends[1] + 12] = head + struct.pack("<I", mask(crc32c(head)) ^ 1)
+    data[ends[1] : ends[1] + 12] = head + struct.pack("<I", masked_checksum(head) ^ 1)
     path.write_bytes(data)
     events, problem = read(path)
     assert len(events) == 1

@@ -8,9 +8,9 @@ import math
 import pytest
 
 from stable_nalu.reader import RunProblem, TensorboardMetricReader, TensorboardReader
-from stable_nalu.reader import metric_reader as module
+from stable_nalu.reader import export as module
 from stable_nalu.reader.export import ArithmeticMatcher, write_tables
-from stable_nalu.writer import RunWriter
+from stable_nalu.writer import RunRecord, RunWriter
 
 VALID, TEST = "metric/valid/interpolation", "metric/test/extrapolation"
 MATCHER = ArithmeticMatcher(gates=True)
@@ -162,6 +162,35 @@ def csv_text(tables):
     file = io.StringIO()
     assert write_tables(tables, csv.writer(file, lineterminator="\n"))
     return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("script", "tail", "expected"),
+    [
+        (None, "D-u_n-1-5_L1F", 0.75),
+        (None, "D-tn-1-3-10-3_n-1-5_L1F", 0.75),
+        (None, "D-u_n-1-5_L1F_TB-1000_mse", 0.375),
+        (None, "L1F_rb-1e-05-0.0001-10000-10", 0.375),
+        ("single_layer", "D-u_n-1-5_L1F", 0.75),
+        ("single_layer", "as_its_user_likes", 0.75),
+        ("single_layer_robust", "D-u_n-1-5_L1F_TB-1000_mse", 0.375),
+        ("simple_function_static", "D-u_n-1-5_L1F", 0.375),
+    ],
+)
+def test_imaginary_weights_are_added_in_runs_of_the_division_study(
+    tmp_path, script, tail, expected
+):
+    folder = tmp_path / f"npu_op-div_oob-c_{tail}"
+    writer = RunWriter(folder)
+    writer.scalar(VALID, 1.0)
+    writer.scalar("network/layer_1/npu/W_real/sparsity_error", 0.5)
+    writer.scalar("network/layer_1/npu/W_im/sparsity_error", 0.25)
+    writer.commit(0)
+    writer.close()
+    if script is not None:
+        RunRecord.create(script, {}, "command").write(folder)
+    (table,) = reader(tmp_path).tables()
+    assert table.columns["sparse.error.max"] == [expected]
 
 
 def test_every_tag_is_a_metric_by_default(tmp_path):

@@ -11,6 +11,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from stable_nalu.reproduction import command, stored
+from tests.processes import started
 from tests.reproduction.made_up import write
 from tests.reproduction.page_reader import read_page
 
@@ -53,7 +54,8 @@ def pages(tmp_path_factory):
     """The page in the checkout and one of made-up results."""
     folder = tmp_path_factory.mktemp("made-up")
     write("simple_mul", folder / "data", range(3))
-    assert command.main(["--report", "--data", str(folder / "data")]) == 0
+    words = ["--report", "--data", str(folder / "data"), "--report-out", str(folder)]
+    assert command.main(words) == 0
     return {"made-up": folder, "checkout": stored.DATA.parent}
 
 
@@ -104,9 +106,11 @@ def browse(profile, width, *words):
         f"--window-size={width},{HEIGHT}",
         *words,
     ]
-    done = subprocess.run(command_line, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    pipe = subprocess.PIPE
+    with started(command_line, stdout=pipe, stderr=pipe, text=True) as process:
+        out, errors = process.communicate()
+    assert process.returncode == 0, errors
+    return out
 
 
 @pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS.keys())

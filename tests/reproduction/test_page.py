@@ -14,7 +14,7 @@ from stable_nalu.errors import UsageError
 from stable_nalu.reproduction import command, stored
 from stable_nalu.reproduction.page import headline, notes
 from stable_nalu.reproduction.page.rows import ALL_POINTS
-from stable_nalu.reproduction.page.section import Result, seed_table
+from stable_nalu.reproduction.page.section import Result, seed_rows
 from stable_nalu.statistics.intervals import difference, wilson
 from tests.reproduction.made_up import write
 from tests.reproduction.page_reader import read_page
@@ -31,7 +31,8 @@ def made_up(tmp_path_factory):
     write(MADE_UP, folder / "data", range(12))
     (folder / notes.NOTES).write_text("# x\n\n## simple_mul / nalu/mul\n\nMade\nup.\n")
     (folder / notes.REASONS).write_text('key,reason\nnips-*,"too, long"\n')
-    assert command.main(["--report", "--data", str(folder / "data")]) == 0
+    words = ["--report", "--data", str(folder / "data"), "--report-out", str(folder)]
+    assert command.main(words) == 0
     return folder
 
 
@@ -196,10 +197,10 @@ def test_seeds_are_compared_one_by_one(tmp_path):
     key = "function_task_static"
     runs = write(key, tmp_path, range(100), share=1)
     found = Result(EXPERIMENTS[key], runs, [], [])
-    rows = {tuple(row[:2]): row[2:] for row in seed_table(found).rows}
+    rows = {tuple(row[:2]): row[2:] for row in seed_rows(found)}
     assert rows["nmu", "mul"] == ["100", "98 of 100", "70 85"]
     assert rows["linear", "sub"][1] == "7 of 100"
-    assert seed_table(Result(EXPERIMENTS["simple_mul"], runs, [], [])) is None
+    assert seed_rows(Result(EXPERIMENTS["simple_mul"], runs, [], [])) == []
 
 
 def test_the_readme_has_the_headline_table():

@@ -74,12 +74,33 @@ def test_durations():
     [
         (["nips-sltr"], "did you mean"),
         (["nips-sltr-in2", "--model", "nmu"], "has no model 'nmu'; it has realnpu_baseline"),
-        (["nips-sltr-in2", "--seeds", "4-0"], "runs backwards"),
+        (["nips-sltr-in2", "--seeds", "4-0"], "argument --seeds: '4-0' runs backwards; write 0-4"),
+        (["nips-sltr-in2", "--seeds", "0,0"], "argument --seeds: 0 is given twice; give every"),
+        ([], "argument KEY: no experiment is named; write one, --list to see them all"),
+        (["nips-sltr-in2", "nmru"], "unexpected word 'nmru'; see --help"),
+        (
+            ["nips-sltr-in2", "--format", "svg"],
+            "--format: 'svg' is not a choice; choose one of pdf",
+        ),
+        (["nips-sltr-in2", "--format", "pfd"], "'pfd' is not a choice; did you mean pdf?"),
+        (["nips-sltr-in2", "--jobs", "0"], "argument --jobs: 0 is too small; the smallest value"),
+        (["nips-sltr-in2", "--max-iterations", "-1"], "argument --max-iterations: -1 is too small"),
+        (
+            ["nips-sltr-in2", "--seed", "0-4"],
+            "--seed: there is no such flag; did you mean --seeds?",
+        ),
+        (["nips-sltr-in2", "--jobs", "1", "--jobs", "1"], "argument --jobs: given twice"),
     ],
 )
 def test_mistakes_are_said(words, message, capsys):
-    assert command.main(words) == 2
-    assert message in capsys.readouterr().err
+    try:
+        code = command.main(words)
+    except SystemExit as end:
+        code = end.code
+    assert code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("reproduce.py: error: ")
+    assert message in line
 
 
 def test_points_are_matched_by_number_or_text():

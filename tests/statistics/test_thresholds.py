@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stable_nalu.catalogue.ranges import EXTRAPOLATION_RANGES, MIRRORED, ExtrapolationRange
-from stable_nalu.statistics.thresholds import arithmetic, sequential, single_module, tables
+from stable_nalu.statistics.thresholds import arithmetic, sequential, tables
 from stable_nalu.statistics.thresholds.arithmetic import ArithmeticTask, closed_form, simulate
 
 STORED_MUL = (
@@ -116,9 +116,9 @@ def test_operations_without_a_closed_form_are_refused():
     with pytest.raises(ValueError, match="div"):
         closed_form(ArithmeticTask("div"))
     with pytest.raises(ValueError, match="two inputs"):
-        single_module.closed_form("mul", 10, MIRRORED, 1e-5)
+        arithmetic.single_module("mul", 10, MIRRORED, 1e-5)
     with pytest.raises(ValueError, match="root"):
-        single_module.closed_form("root", 2, MIRRORED, 1e-5)
+        arithmetic.single_module("root", 2, MIRRORED, 1e-5)
 
 
 @pytest.mark.parametrize(
@@ -133,10 +133,10 @@ def test_operations_without_a_closed_form_are_refused():
 )
 def test_single_modules(bounds, expected):
     x = ExtrapolationRange(*bounds)
-    found = [single_module.closed_form("add", n, x, 1e-4) for n in (2, 10, 100)]
-    found += [single_module.closed_form(operation, 2, x, 1e-4) for operation in ("mul", "div")]
+    found = [arithmetic.single_module("add", n, x, 1e-4) for n in (2, 10, 100)]
+    found += [arithmetic.single_module(operation, 2, x, 1e-4) for operation in ("mul", "div")]
     assert found == pytest.approx(expected, rel=1e-5)
-    assert found[0] == single_module.closed_form("sub", 2, x, 1e-4)
+    assert found[0] == arithmetic.single_module("sub", 2, x, 1e-4)
 
 
 def test_the_benchmark_takes_the_published_epsilon():

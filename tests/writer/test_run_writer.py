@@ -1,13 +1,20 @@
 """Tags, values and steps as a run logs them."""
 
 import math
+import struct
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tensorboardX import summary
+from tensorboardX.proto.event_pb2 import Event
 
 from stable_nalu.reader.event_file import EventFileReader
 from stable_nalu.writer import RunWriter
+from stable_nalu.writer.run_writer import bin_edges
+
+TAG = "network/layer_1/nac/W"
+RANDOM = np.random.default_rng(0)
 
 
 @pytest.fixture
@@ -25,6 +32,107 @@ def logged(writer):
         for event in EventFileReader(writer.events.path)
         for tag, value in zip(event.tags, event.values, strict=True)
     ]
+
+
+def events(writer):
+    """All events of the file but the first, which states the version."""
+    writer.flush()
+    data, position, found = writer.events.path.read_bytes(), 0, []
+    while position < len(data):
+        (length,) = struct.unpack_from("<Q", data, position)
+        found.append(Event.FromString(data[position + 12 : position + 12 + length]))
+        position += length + 16
+    assert found[0].file_version == "brain.Event:2"
+    return found[1:]
+
+
+def value_of(writer):
+    """The only logged value, as a message."""
+    writer.commit(0)
+    ((value,),) = (event.summary.value for event in events(writer))
+    return value
+
+
+@pytest.mark.parametrize(
+    "number", [0.0, 1.5, -1e-30, 3.4e38, 1e39, -1e300, math.inf, -math.inf, math.nan]
+)
+def test_scalar_bytes_are_those_of_tensorboardx(writer, number):
+    writer.scalar(TAG, number)
+    (expected,) = summary.scalar(TAG, number).value
+    assert value_of(writer).SerializeToString() == expected.SerializeToString()
+
+
+def test_scalars_are_float32(writer):
+    writer.scalar("a", 0.1)
+    assert value_of(writer).SerializeToString()[-4:] == struct.pack("<f", np.float32(0.1))
+
+
+@pytest.mark.parametrize("content", ["<pre>[[1. 2.]]</pre>", "", "β" * 300])
+def test_text_bytes_are_those_of_tensorboardx(writer, content):
+    writer.text(TAG, content)
+    (expected,) = summary.text(f"/{TAG}", content).value
+    assert value_of(writer).SerializeToString() == expected.SerializeToString()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.array([1.0, 2.0, 3.0]),
+        np.array([0.0]),
+        np.array([-1.0, 0.0, 1e-13, 1e19]),
+        RANDOM.normal(size=(100, 3)),
+        RANDOM.normal(size=50).astype(np.float32),
+        -np.abs(RANDOM.normal(size=20)) * 1e-9,
+        bin_edges()[[0, 700, 774, 775, 900]],
+    ],
+    ids=["three", "zero", "wide", "normal", "float32", "small-negative", "on-edges"],
+)
+def test_histogram_bytes_are_those_of_tensorboardx(writer, values):
+    writer.histogram(TAG, values)
+    (expected,) = summary.histogram(TAG, values, bins=bin_edges().tolist()).value
+    assert value_of(writer).SerializeToString() == expected.SerializeToString()
+
+
+def test_histogram_counts_are_those_of_a_plain_loop(writer):
+    values = np.array([-2.5, -2.5, 0.3, 0.0, 7.0])
+    writer.histogram(TAG, values)
+    found = value_of(writer).histo
+    edges = bin_edges()
+    assert sum(found.bucket) == len(values)
+    limits = found.bucket_limit
+    for upper, lower, count in zip(limits[1:], limits[:-1], found.bucket[1:], strict=True):
+        assert count == sum(lower <= v < upper for v in values)
+    assert len(edges) == 1549
+    assert edges[774] == 0
+    assert edges[775] == 1e-12
+
+
+def test_histogram_passes_over_what_is_not_finite(writer):
+    writer.histogram(TAG, np.array([math.nan, 1.0, math.inf, 3.0]))
+    writer.histogram(TAG, np.array([math.nan, -math.inf]))
+    writer.histogram(TAG, np.array([]))
+    found = value_of(writer).histo
+    assert (found.num, found.min, found.max, found.sum) == (2, 1.0, 3.0, 4.0)
+
+
+@pytest.mark.filterwarnings("error")
+def test_histogram_of_huge_values_uses_the_outermost_bins(writer):
+    writer.histogram(TAG, np.array([-1e25, 1e300]))
+    found = value_of(writer).histo
+    assert (found.bucket[1], found.bucket[-1]) == (1, 1)
+    assert (found.bucket_limit[0], found.bucket_limit[-1]) == tuple(bin_edges()[[0, -1]])
+    assert (found.min, found.max, found.sum_squares) == (-1e25, 1e300, math.inf)
+
+
+@pytest.mark.parametrize("step", [0, 1, 127, 128, 5_000_000, 2**62, -1])
+def test_event_with_several_values(writer, step):
+    writer.scalar("a", 1.5)
+    writer.text("b", "t")
+    writer.commit(step)
+    (event,) = events(writer)
+    assert event.step == step
+    assert event.wall_time > 1e9
+    assert [value.tag for value in event.summary.value] == ["a", "/b/text_summary"]
 
 
 def test_scalar_tags_lose_the_slash_and_text_tags_keep_it(writer):

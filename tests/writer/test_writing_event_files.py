@@ -1,15 +1,68 @@
-"""Files as other readers see them, and continuing a file."""
+"""Checksums, files as other readers see them, and continuing a file."""
 
+import hashlib
 import math
 import struct
+import time
 
 import numpy as np
 import pytest
+from tensorboardX.proto.event_pb2 import Event
 
-from stable_nalu.crc32c import crc32c, mask
 from stable_nalu.errors import UsageError
 from stable_nalu.reader.event_file import EventFileReader
-from stable_nalu.writer import EventFile, RunWriter, encoding
+from stable_nalu.writer import EventFile, RunWriter
+from stable_nalu.writer.event_file import masked_checksum
+
+ISCSI_READ = bytes.fromhex(
+    "01c00000000000000000000000000000"
+    "14000000000004000000001400000018"
+    "28000000000000000200000000000000"
+)
+
+
+def mask(checksum):
+    """The stored form, by string operations: rotated right by 15 bits, plus a constant."""
+    bits = f"{checksum:032b}"
+    return (int(bits[-15:] + bits[:-15], 2) + 0xA282EAD8) % 2**32
+
+
+def bitwise(data):
+    """CRC-32C, bit by bit."""
+    register = 0xFFFFFFFF
+    for byte in data:
+        register ^= byte
+        for _ in range(8):
+            register = register >> 1 ^ 0x82F63B78 * (register & 1)
+    return register ^ 0xFFFFFFFF
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"", 0),
+        (b"123456789", 0xE3069283),
+        (bytes(32), 0x8A9136AA),
+        (b"\xff" * 32, 0x62A8AB43),
+        (bytes(range(32)), 0x46DD794E),
+        (bytes(range(31, -1, -1)), 0x113FDB5C),
+        (ISCSI_READ, 0xD9963A56),
+    ],
+)
+def test_checksums_are_those_of_rfc_3720(data, expected):
+    assert bitwise(data) == expected
+    assert masked_checksum(data) == mask(expected)
+
+
+@pytest.mark.parametrize("length", [1, 3, 4, 23, 24, 25, 1023, 1024, 1025, 2055])
+def test_every_length_agrees_with_the_bitwise_loop(length):
+    data = np.random.default_rng(length).bytes(length)
+    assert masked_checksum(data) == mask(bitwise(data))
+
+
+def test_mask_rotates_by_15_and_adds():
+    # 0xe3069283 rotated right by 15 bits is 0x2507c60d; plus 0xa282ead8.
+    assert mask(0xE3069283) == masked_checksum(b"123456789") == 0xC78AB0E5
 
 
 def write_run(folder):
@@ -30,14 +83,13 @@ def payloads(data):
     while position < len(data):
         length, length_check = struct.unpack_from("<QI", data, position)
         payload = data[position + 12 : position + 12 + length]
-        assert length_check == mask(crc32c(data[position : position + 8]))
-        assert struct.unpack_from("<I", data, position + 12 + length) == (mask(crc32c(payload)),)
+        assert length_check == mask(bitwise(data[position : position + 8]))
+        assert struct.unpack_from("<I", data, position + 12 + length) == (mask(bitwise(payload)),)
         yield payload
         position += length + 16
 
 
 def test_protobuf_classes_read_what_was_written(tmp_path):
-    Event = pytest.importorskip("tensorboardX.proto.event_pb2").Event
     events = [Event.FromString(p) for p in payloads(write_run(tmp_path).read_bytes())]
     assert events[0].file_version == "brain.Event:2"
     assert [event.step for event in events[1:]] == [0, 1000, 200_000]
@@ -65,6 +117,31 @@ def test_tensorboard_reads_what_was_written(tmp_path):
     assert log.Histograms("network/layer_1/nac/W")[0].histogram_value.sum == 3
 
 
+def test_the_bytes_are_those_of_the_first_writer(tmp_path, monkeypatch):
+    """Its messages were encoded by hand; files of both are kept, and figures are made of them."""
+    monkeypatch.setattr(time, "time", lambda: 1_600_000_000.25)
+    writer = RunWriter(tmp_path)
+    for step in (0, 1, 1000, 200_000):
+        writer.scalar("/metric/valid/interpolation", step / 3)
+        writer.scalar("metric/test/extrapolation", 1e300 if step else math.nan)
+        writer.scalar("loss/train/critation", 0.0)
+        writer.commit(step)
+    weights = np.array([[0.5, -1.25], [3.0, 1e-13]])
+    writer.scalar("epoch", 7)
+    writer.tensor("/network/layer_1/nac/W", weights)
+    writer.text("reinit", "β", rooted=False)
+    writer.histogram("/network/layer_1/nac/W", weights)
+    writer.histogram("/network/layer_1/nac/W", np.array([math.nan, -1e25, 0.0, 1e300]))
+    writer.summary("/network/layer_1/nac/W/grad", weights)
+    writer.commit(-1)
+    writer.close()
+    data = writer.events.path.read_bytes()
+    assert len(data) == 35401
+    assert hashlib.sha256(data).hexdigest() == (
+        "5ccf3a5cbb3be7b86a9561d43a7e55235208f851ae99b308311ca79627fda6c1"
+    )
+
+
 def test_own_reader_reads_what_was_written(tmp_path):
     reader = EventFileReader(write_run(tmp_path))
     events = list(reader)
@@ -74,7 +151,9 @@ def test_own_reader_reads_what_was_written(tmp_path):
 
 
 def scalar_event(step):
-    return encoding.summary_event(1.0, step, [encoding.scalar("a", step)])
+    event = Event(wall_time=1.0, step=step)
+    event.summary.value.add(tag="a", simple_value=step)
+    return event.SerializeToString()
 
 
 def steps(path):

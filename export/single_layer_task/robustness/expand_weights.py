@@ -24,12 +24,14 @@ def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
 
 
 def expand(args: argparse.Namespace) -> None:
-    """Read, choose, name, write."""
+    """Read the last step of every run, and write it with the options of the run."""
+    from stable_nalu.figures.kinds.distances import LAST_STEP, expanded
     from stable_nalu.figures.render import write_numbered
-    from stable_nalu.figures.solutions import LAST_STEP, expanded
+    from stable_nalu.files import refuse_inputs
 
     path = Path(args.csv)
     out = Path(args.csv_out or path.with_name(f"{path.stem}_expanded_100K_step.csv"))
+    refuse_inputs([out], [path])
     rows = expanded(path)
     if rows.empty:
         raise UsageError(f"{path} has no row of step {LAST_STEP}")

@@ -1,15 +1,5 @@
 """Images of digits: MNIST, SVHN and the digits of scikit-learn, in memory as bytes."""
 
-from .corpus import ImageCorpus
-from .pixels import PixelTable
+from .corpus import ImageCorpus, PixelTable
 from .sequential import DigitSequences, SequentialDigitDataset
 from .sources import load_corpus, load_subset
-
-__all__ = [
-    "DigitSequences",
-    "ImageCorpus",
-    "PixelTable",
-    "SequentialDigitDataset",
-    "load_corpus",
-    "load_subset",
-]

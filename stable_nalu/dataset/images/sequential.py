@@ -11,8 +11,7 @@ import torch
 from stable_nalu.dataset.legacy_random import LegacyRandom
 from stable_nalu.dataset.loader import Batch, Index, IndexLoader
 
-from .corpus import ImageCorpus
-from .pixels import PixelTable
+from .corpus import ImageCorpus, PixelTable
 from .sources import load_subset
 
 OPERATIONS: dict[str, Callable[..., np.ndarray]] = {
@@ -21,13 +20,13 @@ OPERATIONS: dict[str, Callable[..., np.ndarray]] = {
     "cumprod": np.cumprod,
     "prod": np.cumprod,
 }
-"""Over int64 labels: products above 2^63 wrap around, as in published runs."""
+"""Operations on int64 labels, whose products wrap around above 2^63 as in published runs."""
 
 ALL_DIGITS = tuple(range(10))
 
 
 class DigitSubset:
-    """Images of some labels.
+    """The images that have one of some labels.
 
     kept: their places in the corpus. images: uint8 (n, channels, height, width).
     labels: int64 (n,).
@@ -41,7 +40,7 @@ class DigitSubset:
         self.images = channels_first.contiguous().to(device)
 
     def __len__(self) -> int:
-        """Number of images."""
+        """Return the number of images."""
         return len(self.labels)
 
 
@@ -77,15 +76,15 @@ class DigitSequences:
 
     @property
     def mapping(self) -> np.ndarray:
-        """Places of the images in the corpus, sequence by sequence."""
+        """Return the places of the images in the corpus, sequence by sequence."""
         return self.subset.kept[self.positions.cpu().numpy()]
 
     def __len__(self) -> int:
-        """Number of sequences."""
+        """Return the number of sequences."""
         return len(self.positions)
 
     def __getitem__(self, index: Index) -> Batch:
-        """Images, float32 (batch, length, channels, height, width), and targets."""
+        """Return images, float32 (batch, length, channels, height, width), and targets."""
         return self.table(self.subset.images[self.positions[index]]), self.targets[index]
 
     def dataloader(
@@ -95,7 +94,7 @@ class DigitSequences:
         smallest: int = 1,
         labels: torch.Tensor | None = None,
     ) -> IndexLoader:
-        """Batches in torch's order; one with fewer than `smallest` sequences joins the one before.
+        """Return batches in torch's order; a last one below `smallest` joins the one before.
 
         labels: what stands for each image of the subset, instead of the image itself.
         """
@@ -142,7 +141,7 @@ class SequentialDigitDataset:
     def fork(
         self, seq_length: int = 10, subset: str = "train", seed: int | None = None
     ) -> DigitSequences:
-        """Sequences of a subset, `train`, `valid` or `test`."""
+        """Return sequences of a subset, `train`, `valid` or `test`."""
         if seed is None:
             seed = int(self._parent.integers(0, 2**32 - 1))
         return DigitSequences(self._subset(subset), seq_length, self.operation, seed, self._table)

@@ -1,4 +1,4 @@
-"""Where digit images come from.
+"""The sources of digit images.
 
 `mnist` and `svhn` are read by torchvision and downloaded when they are missing. `digits` are the
 1,797 handwritten digits that scikit-learn ships, enlarged to the shape of the images that they
@@ -9,11 +9,13 @@ writers, its test images.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -23,20 +25,23 @@ from stable_nalu.errors import UsageError
 from stable_nalu.machine import image_root
 
 from .corpus import ImageCorpus
-from .vision import torchvision
 
 SIZES = {"mnist": 28, "svhn": 32}
 DIGITS = "digits"
 VALIDATION_IMAGES = {"mnist": 5000, "svhn": 5000, DIGITS: 200}
-"""The last training images validate, where a task has a validation set."""
+"""How many of the last training images validate, where a task has a validation set."""
 
 DIGITS_TRAINED = 1397
 BRIGHTEST_DIGIT = 16
 
+_COMPILED = ("nms", "qnms")
+_SCHEMA = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
+_declared: list[torch.library.Library] = []
+
 
 @cache
 def load_corpus(family: str, source: str, split: str, folder: Path | None = None) -> ImageCorpus:
-    """The images of one split, `train` or `test`; loaded once a process.
+    """Load the images of one split, `train` or `test`, once per process.
 
     family: `mnist` or `svhn`, which says what shape the images have.
     source: the family itself, or `digits`.
@@ -49,7 +54,7 @@ def load_corpus(family: str, source: str, split: str, folder: Path | None = None
 
 
 def load_subset(family: str, source: str, subset: str, folder: Path | None = None) -> ImageCorpus:
-    """The images of `train`, `valid` or `test`, the second taken from the end of the first."""
+    """Load the images of `train`, `valid` or `test`; `valid` is the end of the training images."""
     if subset == "test":
         return load_corpus(family, source, "test", folder)
     if subset not in ("train", "valid"):
@@ -70,7 +75,7 @@ def _load_svhn(split: str, folder: Path) -> ImageCorpus:
 
 
 def _open(name: str, folder: Path, **choice: Any) -> Any:
-    """torchvision's data set of that name, downloaded if it is missing."""
+    """Open torchvision's data set of that name, and download it if it is missing."""
     data_set = getattr(torchvision().datasets, name)
     try:
         with _quiet_unless_watched():
@@ -105,7 +110,7 @@ def _is_network(error: Exception) -> bool:
 
 @contextlib.contextmanager
 def _quiet_unless_watched() -> Iterator[None]:
-    """The progress bar of a download is for a person who watches."""
+    """Hide the progress bar of a download, unless a person watches the terminal."""
     if sys.stderr.isatty():
         yield
         return
@@ -130,7 +135,31 @@ def _load_digits(size: int, split: str, *, coloured: bool) -> ImageCorpus:
 
 
 def _enlarged(images: np.ndarray, size: int) -> np.ndarray:
-    """Images of values 0 to 16 as bytes, interpolated to `size` rows and columns."""
+    """Return images of values 0 to 16 as bytes, interpolated to `size` rows and columns."""
     brightness = torch.from_numpy(images).unsqueeze(1) * (255 / BRIGHTEST_DIGIT)
     enlarged = torch.nn.functional.interpolate(brightness, (size, size), mode="bilinear")
     return enlarged.squeeze(1).round().to(torch.uint8).numpy()
+
+
+@cache
+def torchvision() -> ModuleType:
+    """Import the package torchvision.
+
+    Where its compiled operations are missing, as in CPU environments without a build of them, two
+    are declared so that it can be imported: data sets, transforms and models do not use them.
+    """
+    try:
+        return importlib.import_module("torchvision")
+    except ImportError as error:
+        raise UsageError(
+            f"torchvision cannot be imported ({error}); python3 -m pip install 'torchvision'"
+        ) from None
+    except RuntimeError as error:
+        if "does not exist" not in str(error):
+            raise
+    library = torch.library.Library("torchvision", "DEF")
+    for name in _COMPILED:
+        library.define(f"{name}{_SCHEMA}")
+    # Declarations last as long as the library object.
+    _declared.append(library)
+    return importlib.import_module("torchvision")

@@ -1,5 +1,66 @@
-"""The page that compares kept results with the papers: `reproduce.py --report`."""
+"""The page that compares kept results with the papers: `reproduce.py --report`.
 
-from .write import write_page
+It is written as Markdown; the HTML is rendered from that, and the pictures are matplotlib's.
+"""
 
-__all__ = ["write_page"]
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from stable_nalu.catalogue.index import EXPERIMENTS
+from stable_nalu.errors import UsageError
+from stable_nalu.files import atomic_text_file
+
+from ..stored import DATA, stored_keys
+
+CHECKOUTS = DATA.parent
+"""The folder of the page in the checkout."""
+
+
+def write_page(data: Path = DATA, out: Path | None = None) -> list[Path]:
+    """Write `index.html`, `README.md` and their pictures, and return the paths.
+
+    From the results of the checkout, the headline table of its README is written, too. Notes and
+    reasons that are written by hand are read beside the folder of results.
+
+    Args:
+        data: the folder of kept results.
+        out: the folder of the page; None means that of the checkout, for its own results only.
+    """
+    from tqdm import tqdm
+
+    from . import headline
+    from .contents import FIRST_WORDS, page
+    from .html import render
+    from .section import result
+
+    own = data.resolve() == DATA.resolve()
+    if out is None and not own:
+        raise UsageError("--report-out: say where to write the page of results in another folder")
+    folder = out or CHECKOUTS
+    for name in ("README.md", "index.html"):
+        path = folder / name
+        if path.exists() and FIRST_WORDS not in path.read_text(encoding="utf-8", errors="replace"):
+            raise UsageError(f"--report-out: {path} is not a page of this script, and is kept")
+    keys = tqdm(stored_keys(data), desc="figures", disable=None, leave=False)
+    found = headline.findings(data)
+    text, pictures = page(
+        [result(EXPERIMENTS[key], data) for key in keys], found, data, os.path.relpath(data, folder)
+    )
+    files = {"index.html": render(text, pictures), "README.md": text, **pictures}
+    written = _write(folder, files)
+    if own and folder.resolve() == CHECKOUTS.resolve():
+        readme = headline.README.read_text(encoding="utf-8")
+        written += _write(headline.README.parent, {"README.md": headline.refreshed(readme)})
+    return written
+
+
+def _write(folder: Path, files: dict[str, str]) -> list[Path]:
+    try:
+        for name, text in files.items():
+            with atomic_text_file(folder / name) as file:
+                file.write(text)
+    except OSError as error:
+        raise UsageError(f"cannot write {folder}: {error.strerror}") from None
+    return [folder / name for name in files if "/" not in name]

@@ -1,4 +1,4 @@
-"""All of the page, from top to bottom."""
+"""All of the page, from top to bottom, as Markdown."""
 
 from __future__ import annotations
 
@@ -10,17 +10,22 @@ from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.papers import STUDIES
 from stable_nalu.script import duration
 
+from ..listing import UNSHOWN
 from . import headline, section
-from .blocks import UNKNOWN, Block, Bullets, Drawing, Heading, Paragraph, Table
+from .markdown import UNKNOWN, bullets, heading, plain, table
 from .notes import note, place, read_notes, read_reasons, reason
 from .rows import MEASURES, Row
 from .section import Result
 
+FIRST_WORDS = "What the published experiments give when this project trains them"
+"""The words by which a page is known as one of this script."""
+
 INTRODUCTION = (
-    "What the published experiments give when this project trains them, beside the numbers of the "
-    "papers. Every number here is computed from the result tables in [data](data), one row a run; "
+    FIRST_WORDS + ", beside the numbers of the papers. Every number here is computed from the "
+    "result tables in [data]({data}), one row per run; "
     "`python3 experiments/reproduce.py --report` writes this page from them."
 )
+HEADLINE = "headline.svg"
 READING = (
     "Success rate: share of runs whose test error, at the logged step with the lowest "
     "validation error, is below the threshold of the task; solved of all runs in round brackets, "
@@ -40,33 +45,41 @@ ORIGINAL = (
 
 
 def page(
-    results: Sequence[Result],
-    found: Sequence[headline.Finding],
-    folder: Path,
-    drawing: str,
-) -> list[Block]:
-    """Every block. folder: of the page, where texts written by hand lie."""
-    notes = read_notes(folder)
-    return [
-        Heading(1, "Reproduced results", "top"),
-        Paragraph(INTRODUCTION),
-        Heading(2, "Headline figures", "headline"),
+    results: Sequence[Result], found: Sequence[headline.Finding], data: Path, link: str
+) -> tuple[str, dict[str, str]]:
+    """Return the Markdown of the page, and its pictures by name.
+
+    data: the folder of results; texts written by hand lie beside it.
+    link: the way from the page to that folder.
+    """
+    notes = read_notes(data.parent)
+    pictures = {HEADLINE: headline.drawing(found)}
+    pictures |= {_picture(r): section.picture(r.rows) for r in results}
+    parts = [
+        heading(1, "Reproduced results", "top"),
+        INTRODUCTION.format(data=link),
+        heading(2, "Headline figures", "headline"),
         headline.table(found),
-        Drawing([headline.drawing(found)], "Success rates, published and here", drawing),
-        Heading(2, "How to read it", "reading"),
-        Bullets(READING),
-        Heading(2, "Overview", "overview"),
+        f"![Success rates, published and here]({HEADLINE})",
+        heading(2, "How to read it", "reading"),
+        bullets(READING),
+        heading(2, "Overview", "overview"),
         *_overview(results),
         *_figures(results),
         *_disagreements(results, notes),
-        *_not_run(results, folder),
+        *_not_run(results, data.parent),
         *_origin(results),
     ]
+    return "\n\n".join(parts) + "\n", pictures
 
 
-def _overview(results: Sequence[Result]) -> list[Block]:
+def _picture(found: Result) -> str:
+    return f"pictures/{found.experiment.key}.svg"
+
+
+def _overview(results: Sequence[Result]) -> list[str]:
     if not results:
-        return [Paragraph("No results are kept yet.")]
+        return ["No results are kept yet."]
     head = (
         "figure",
         "runs",
@@ -86,7 +99,7 @@ def _overview(results: Sequence[Result]) -> list[Block]:
                 *(_share(found.agreeing(measure)) for measure in MEASURES),
             ]
         )
-    return [Table(head, rows), Paragraph(ORIGINAL)]
+    return [table(head, rows), ORIGINAL]
 
 
 def _share(counts: tuple[int, int]) -> str:
@@ -95,28 +108,29 @@ def _share(counts: tuple[int, int]) -> str:
 
 def _where(experiment: Experiment) -> str:
     numbers = [f"{s.paper.reference} {s.number}" for s in experiment.shown]
-    return f"{experiment.title} ({', '.join(numbers)})" if numbers else experiment.title
+    title = f"{experiment.title} ({', '.join(numbers)})" if numbers else experiment.title
+    return plain(title)
 
 
-def _figures(results: Sequence[Result]) -> list[Block]:
-    """Under the paper that shows it first, in the order of the papers."""
-    parts: list[Block] = []
+def _figures(results: Sequence[Result]) -> list[str]:
+    """Return every figure under the paper that shows it first, in the order of the papers."""
+    parts: list[str] = []
     for paper in STUDIES:
         own = [r for r in results if r.experiment.shown and r.experiment.shown[0].paper == paper]
         if own:
-            parts.append(Heading(2, f"{paper.title} ({paper.reference})", paper.key))
-            parts += [block for found in own for block in section.blocks(found)]
+            parts.append(heading(2, f"{paper.title} ({paper.reference})", paper.key))
+            parts += [part for found in own for part in section.section(found, _picture(found))]
     others = [r for r in results if not r.experiment.shown]
     if others:
-        parts.append(Heading(2, "Runs that no figure shows", "other"))
-        parts += [block for found in others for block in section.blocks(found)]
+        parts.append(heading(2, UNSHOWN, "other"))
+        parts += [part for found in others for part in section.section(found, _picture(found))]
     return parts
 
 
-def _disagreements(results: Sequence[Result], notes: dict[str, str]) -> list[Block]:
+def _disagreements(results: Sequence[Result], notes: dict[str, str]) -> list[str]:
     head = ("figure / model / point", "measure", "published", "here", "explanation")
     rows = [
-        [place(found.experiment.key, row), measure, *_values(row, measure), told or UNKNOWN]
+        [plain(place(found.experiment.key, row)), measure, *_values(row, measure), told or UNKNOWN]
         for found in results
         for row in found.rows
         for measure, agrees in row.agreement.items()
@@ -128,8 +142,8 @@ def _disagreements(results: Sequence[Result], notes: dict[str, str]) -> list[Blo
         f"{len(rows)} of {compared} compared numbers have intervals that do not overlap. Where two "
         "experiments measure the same, this happens by chance in about 6 of 1000 comparisons."
     )
-    parts: list[Block] = [Heading(2, "Where results differ", "differences"), Paragraph(text)]
-    return [*parts, Table(head, rows)] if rows else parts
+    parts: list[str] = [heading(2, "Where results differ", "differences"), text]
+    return [*parts, table(head, rows)] if rows else parts
 
 
 def _values(row: Row, measure: str) -> tuple[str, str]:
@@ -138,7 +152,7 @@ def _values(row: Row, measure: str) -> tuple[str, str]:
     return cells[f"{column}, published"], cells[f"{column}, here"]
 
 
-def _not_run(results: Sequence[Result], folder: Path) -> list[Block]:
+def _not_run(results: Sequence[Result], folder: Path) -> list[str]:
     kept = {found.experiment.key: found for found in results}
     reasons = read_reasons(folder)
     rows = []
@@ -148,18 +162,18 @@ def _not_run(results: Sequence[Result], folder: Path) -> list[Block]:
         if experiment.models and count >= experiment.runs:
             continue
         trained = set() if runs is None else set(runs["model"])
-        missing = [m.label for m in experiment.models if m.key not in trained]
+        missing = [plain(m.label) for m in experiment.models if m.key not in trained]
         which = "all" if not trained else ", ".join(missing) or "some seeds or points"
         extent = f"{experiment.runs - count:,} of {experiment.runs:,}" if experiment.models else "0"
         rows.append([f"{_where(experiment)}, `{key}`", which, extent, reason(reasons, experiment)])
     if not rows:
         return []
     head = ("figure", "what was not run", "runs", "why")
-    return [Heading(2, "What was not run", "not-run"), Table(head, rows)]
+    return [heading(2, "What was not run", "not-run"), table(head, rows)]
 
 
-def _origin(results: Sequence[Result]) -> list[Block]:
-    """Machines do not matter, versions may."""
+def _origin(results: Sequence[Result]) -> list[str]:
+    """Tell what the runs were trained with: machines do not matter, versions may."""
     sessions = [session for found in results for session in found.sessions]
     if not sessions:
         return []
@@ -171,9 +185,9 @@ def _origin(results: Sequence[Result]) -> list[Block]:
         f"{max(s.processes for s in sessions)} processes at a time, from "
         f"{sessions[0].began[:10]} on. Runs that several figures share were trained once."
     )
-    rows = [[revision, versions] for revision, versions in made]
+    rows = [list(map(plain, one)) for one in made]
     return [
-        Heading(2, "How it was made", "origin"),
-        Paragraph(text),
-        Table(("revision", "versions"), rows),
+        heading(2, "How it was made", "origin"),
+        text,
+        table(("revision", "versions"), rows),
     ]

@@ -1,4 +1,4 @@
-"""The papers' headline claims beside ours; the README shows them, too."""
+"""The headline claims of the papers beside ours; the README shows them, too."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from stable_nalu.statistics.intervals import Estimate, difference, wilson
 
 from ..compare import Comparison, compare
 from ..stored import DATA, cut_short, path_of, read
-from . import texts
-from .blocks import Table
-from .drawing import Mark, panel
+from . import markdown
+from .drawing import Mark, draw
 
 NOT_RUN = "not run"
 HEAD = ("claim", "published", "here", "intervals")
@@ -26,7 +25,7 @@ END = "<!-- End of the generated results. -->"
 
 @dataclass(frozen=True)
 class Claim:
-    """A success rate, or how far it is above that of another model of the figure."""
+    """A claim about a success rate, or about how far it is above that of another model."""
 
     text: str
     experiment: str
@@ -68,38 +67,35 @@ class Finding:
 
     @property
     def overlap(self) -> bool | None:
-        """Whether the intervals have a point in common."""
+        """Return whether the intervals have a point in common; None where we have no runs."""
         if self.ours is None:
             return None
         return self.published.lower <= self.ours.upper and self.ours.lower <= self.published.upper
 
 
 def findings(data: Path = DATA) -> list[Finding]:
-    """Every claim."""
+    """Return the finding about every claim."""
     return [_finding(claim, data) for claim in CLAIMS]
 
 
-def table(found: Sequence[Finding]) -> Table:
-    """One row a claim."""
-    rows = [[f.claim.text, f.published_text, f.text, texts.OVERLAP[f.overlap]] for f in found]
-    return Table(HEAD, rows)
+def table(found: Sequence[Finding]) -> str:
+    """Return the Markdown table of one row per claim."""
+    rows = [[f.claim.text, f.published_text, f.text, markdown.OVERLAP[f.overlap]] for f in found]
+    return markdown.table(HEAD, rows)
 
 
 def drawing(found: Sequence[Finding]) -> str:
-    """Success rates of the claims, published and ours."""
+    """Draw the success rates of the claims, published and ours, as SVG."""
     rates = [f for f in found if not f.claim.above]
     marks = [Mark(f.claim.text, f.published, f.ours) for f in rates]
-    return panel("Success rate, published and reproduced", marks, horizontal=True)
+    return draw([("Success rate, published and reproduced", marks)], horizontal=True)
 
 
 def refreshed(document: str, data: Path = DATA) -> str:
-    """The README with its headline table made anew."""
-    from .markdown import table_lines
-
+    """Return the README with its headline table made anew."""
     head, rest = document.split(BEGIN, 1)
     tail = rest.split(END, 1)[1]
-    lines = "\n".join(table_lines(table(findings(data))))
-    return f"{head}{BEGIN}\n\n{lines}\n\n{END}{tail}"
+    return f"{head}{BEGIN}\n\n{table(findings(data))}\n\n{END}{tail}"
 
 
 def _finding(claim: Claim, data: Path) -> Finding:
@@ -107,20 +103,20 @@ def _finding(claim: Claim, data: Path) -> Finding:
     theirs, ours = _rates(known, found)
     note = _note(claim, data)
     if not claim.above:
-        text = texts.rate(found.solved, found.runs) + note if found else NOT_RUN
-        published_text = texts.published_rate(known, found.of_seeds if found else None)
+        text = markdown.rate(found.solved, found.runs) + note if found else NOT_RUN
+        published_text = markdown.published_rate(known, found.of_seeds if found else None)
         return Finding(claim, theirs, ours, published_text, text)
     their_other, our_other = _rates(
         _known(claim, claim.above), _comparison(claim, claim.above, data)
     )
     their_gain = difference(theirs, their_other)
     our_gain = difference(ours, our_other) if ours and our_other else None
-    text = texts.points(our_gain) + note if our_gain else NOT_RUN
-    return Finding(claim, their_gain, our_gain, texts.points(their_gain), text)
+    text = markdown.points(our_gain) + note if our_gain else NOT_RUN
+    return Finding(claim, their_gain, our_gain, markdown.points(their_gain), text)
 
 
 def _note(claim: Claim, data: Path) -> str:
-    """What has to be said of our runs."""
+    """Return what has to be said of our runs."""
     if not path_of(claim.experiment, data).exists():
         return ""
     model, runs = find(claim.experiment).model(claim.model), read(claim.experiment, data)
@@ -137,14 +133,14 @@ def _known(claim: Claim, model: str) -> Published:
 
 
 def _comparison(claim: Claim, model: str, data: Path) -> Comparison | None:
-    """Of all kept runs; None without any."""
+    """Compare all kept runs of a model with the claim; return None where there are none."""
     if not path_of(claim.experiment, data).exists():
         return None
     return next(iter(compare([_known(claim, model)], read(claim.experiment, data))), None)
 
 
 def _rates(known: Published, found: Comparison | None) -> tuple[Estimate, Estimate | None]:
-    """The published rate and ours."""
+    """Return the published rate and ours."""
     if found is None:
         return wilson(known.solved, known.runs), None
     return wilson(*found.counts), wilson(found.solved, found.runs)

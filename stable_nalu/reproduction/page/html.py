@@ -1,35 +1,52 @@
-"""The page as one HTML file that needs nothing else."""
+"""The page as one HTML file that needs nothing else, rendered from Markdown by markdown-it.
+
+Raw HTML in the Markdown is shown as text, except the anchors of headings; only pictures of the page
+itself are shown, and they are put into the file.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 from html import escape
+from string import Template
 
-from .blocks import AGREES, DIFFERS, Block, Bullets, Command, Drawing, Heading, Paragraph, Table
+from .markdown import AGREES, DIFFERS
 
-_STYLE = """
-:root { color-scheme: light; }
-body { margin: 0 auto; max-width: 76rem; padding: 0 1rem 3rem; background: #fff; color: #1a1a1a;
-  font: 16px/1.5 system-ui, -apple-system, "Segoe UI", sans-serif; overflow-wrap: break-word; }
+_PAGE = Template("""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,">
+<title>$title</title>
+<style>
+:root { color-scheme: light dark; --paper: #fff; --ink: #1a1a1a; --line: #bbb; --shade: #f2f2f2;
+  --link: #0b5394; --good: #14532d; --bad: #7f1d1d; --alarm: #fdecec; }
+@media (prefers-color-scheme: dark) { :root { --paper: #16181c; --ink: #e4e4e4; --line: #4a4d52;
+  --shade: #24272c; --link: #7fb4e8; --good: #8fd6a4; --bad: #ffb4ab; --alarm: #402020; } }
+body { margin: 0 auto; max-width: 76rem; padding: 0 1rem 3rem; color: var(--ink);
+  background: var(--paper); font: 16px/1.5 system-ui, -apple-system, "Segoe UI", sans-serif;
+  overflow-wrap: break-word; }
 h1, h2, h3 { line-height: 1.25; }
-h2 { margin-top: 2.5rem; border-bottom: 1px solid #bbb; }
-a { color: #0b5394; }
+h2 { margin-top: 2.5rem; border-bottom: 1px solid var(--line); }
+a { color: var(--link); }
 code, pre { font-family: ui-monospace, monospace; font-size: .875em; }
-pre { background: #f4f4f4; padding: .5rem .75rem; overflow-x: auto; }
-.box { overflow-x: auto; margin: 1rem 0; }
+pre { background: var(--shade); padding: .5rem .75rem; overflow-x: auto; }
+.box { display: block; overflow-x: auto; margin: 1rem 0; }
+.box svg { background: #fff; }
 table { border-collapse: collapse; font-size: .8125rem; font-variant-numeric: tabular-nums; }
-th, td { border: 1px solid #ccc; padding: .25rem .5rem; text-align: left; vertical-align: top; }
+th, td { border: 1px solid var(--line); padding: .25rem .5rem; text-align: left;
+  vertical-align: top; }
 td { white-space: nowrap; }
 td.long { white-space: normal; min-width: 16rem; }
-th { background: #f0f0f0; min-width: 4.5rem; }
-.agrees { color: #14532d; }
-.differs { color: #7f1d1d; font-weight: 700; background: #fdecec; }
-.panels { display: flex; flex-wrap: wrap; gap: .5rem 1.25rem; margin: 1rem 0; overflow-x: auto; }
-.panels svg { max-width: 100%; height: auto; }
+th { background: var(--shade); min-width: 4.5rem; }
+.agrees { color: var(--good); }
+.differs { color: var(--bad); font-weight: 700; background: var(--alarm); }
 @media print {
   body { max-width: none; font-size: 10pt; padding: 0; }
-  .box, .panels { overflow: visible; }
+  .box { overflow: visible; }
+  .box svg { max-width: 100%; height: auto; }
   table { font-size: 6.5pt; }
   th { min-width: 0; }
   td, td.long { white-space: normal; min-width: 0; }
@@ -37,50 +54,68 @@ th { background: #f0f0f0; min-width: 4.5rem; }
   tr, svg { break-inside: avoid; }
   h2, h3 { break-after: avoid; }
 }
-"""
-_LINK = re.compile(r"\[((?:[^][]|\[[^][]*\])+)\]\(([^)\s]+)\)")
+</style>
+</head>
+<body>
+$body</body>
+</html>
+""")
+_ANCHOR = re.compile(r'<a id="([-.\w]+)"></a>')
 _LONG = 40
-"""Letters from which a cell is broken into lines."""
+"""The number of letters from which a cell is broken into lines."""
 
 
-def render(blocks: Sequence[Block]) -> str:
-    """The whole document."""
-    title = next(block.text for block in blocks if isinstance(block, Heading))
-    body = "\n".join(_block(block) for block in blocks)
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<link rel="icon" href="data:,">\n<title>{escape(title)}</title>\n'
-        f"<style>{_STYLE}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
-    )
+def render(markdown: str, pictures: Mapping[str, str]) -> str:
+    """Return the whole document.
+
+    pictures: SVG texts by the names that the Markdown has for them.
+    """
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark").enable("table")
+    tokens = _with_anchors(parser.parse(markdown))
+    for place, token in enumerate(tokens):
+        if token.type == "td_open" and (kind := _kind(tokens[place + 1].content)):
+            token.attrSet("class", kind)
+        elif token.type == "th_open":
+            token.attrSet("scope", "col")
+
+    def raw(_, tokens, place: int, *__) -> str:
+        return escape(tokens[place].content)
+
+    def picture(_, tokens, place: int, *__) -> str:
+        name, text = tokens[place].attrs["src"], escape(tokens[place].content, quote=True)
+        if name not in pictures:
+            return text
+        svg = pictures[name].replace("<svg ", f'<svg role="img" aria-label="{text}" ', 1)
+        return f'<span class="box" tabindex="0">{svg}</span>'
+
+    rules = {
+        "html_block": raw,
+        "html_inline": raw,
+        "image": picture,
+        "table_open": lambda *_: '<div class="box" tabindex="0"><table>\n',
+        "table_close": lambda *_: "</table></div>\n",
+    }
+    for name, rule in rules.items():
+        parser.add_render_rule(name, rule)
+    body = parser.renderer.render(tokens, parser.options, {})
+    title = next(t.content for i, t in enumerate(tokens) if tokens[i - 1].tag == "h1")
+    return _PAGE.substitute(title=escape(title), body=body)
 
 
-def _block(block: Block) -> str:
-    match block:
-        case Heading(level, text, anchor):
-            return f'<h{level} id="{escape(anchor, quote=True)}">{escape(text)}</h{level}>'
-        case Paragraph(text):
-            return f"<p>{_text(text)}</p>"
-        case Bullets(items):
-            return "<ul>" + "".join(f"<li>{_text(item)}</li>" for item in items) + "</ul>"
-        case Command(line):
-            return f"<pre><code>{escape(line)}</code></pre>"
-        case Table(head, rows):
-            titles = "".join(f'<th scope="col">{_text(cell)}</th>' for cell in head)
-            lines = "\n".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
-            return (
-                f'<div class="box" tabindex="0"><table>\n<thead><tr>{titles}</tr></thead>\n'
-                f"<tbody>\n{lines}\n</tbody></table></div>"
-            )
-        case Drawing(panels, text, _):
-            return f'<div class="panels">{"".join(panels)}</div>\n<p>{_text(text)}</p>'
+def _with_anchors(tokens: list) -> list:
+    """Give every heading the anchor that stands in a paragraph before it, and drop those."""
+    kept: list = []
+    for token in tokens:
+        anchor = _ANCHOR.fullmatch(kept[-2].content) if len(kept) > 2 else None
+        if token.type == "heading_open" and anchor and kept[-1].type == "paragraph_close":
+            token.attrSet("id", anchor[1])
+            del kept[-3:]
+        kept.append(token)
+    return kept
 
 
-def _cell(text: str) -> str:
-    kind = text if text in (AGREES, DIFFERS) else "long" if len(text) > _LONG else ""
-    return f'<td class="{kind}">{_text(text)}</td>' if kind else f"<td>{_text(text)}</td>"
-
-
-def _text(text: str) -> str:
-    safe = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text, quote=False))
-    return _LINK.sub(r'<a href="\2">\1</a>', safe)
+def _kind(cell: str) -> str:
+    """Return the class of a table's cell."""
+    return cell if cell in (AGREES, DIFFERS) else "long" if len(cell) > _LONG else ""

@@ -16,16 +16,16 @@ from .rows import Row
 
 NOTES, REASONS = "notes.md", "not_run.csv"
 CORES = 2
-"""Of the machine that estimates are made for."""
+"""The number of cores that estimates are made for."""
 
 
 def place(key: str, row: Row) -> str:
-    """The heading of a note about a point: `nips-sltr-in2 / nru / U[-2,2]`."""
+    """Return the heading of a note about a point: `nips-sltr-in2 / nru / U[-2,2]`."""
     return " / ".join((key, row.model, row.point))
 
 
 def read_notes(folder: Path) -> dict[str, str]:
-    """Heading -> text of `notes.md`, whose headings are `## key`, or with a model and a point."""
+    """Read heading -> text from `notes.md`; a heading is `## key`, or has a model and a point."""
     path = folder / NOTES
     if not path.exists():
         return {}
@@ -35,7 +35,7 @@ def read_notes(folder: Path) -> dict[str, str]:
 
 
 def note(notes: dict[str, str], key: str, row: Row) -> str:
-    """The note about a point, else about its model, else about its figure, else nothing."""
+    """Return the note about a point, or else its model, or else its figure, or else nothing."""
     full = place(key, row)
     names = (full, f"{key} / {row.model}", key)
     return next((notes[_plain(name)] for name in names if _plain(name) in notes), "")
@@ -46,7 +46,7 @@ def _plain(heading: str) -> str:
 
 
 def read_reasons(folder: Path) -> list[tuple[str, str]]:
-    """Pattern of keys (as of file names) and reason, from `not_run.csv`."""
+    """Read patterns of keys (as of file names) and reasons from `not_run.csv`."""
     path = folder / REASONS
     if not path.exists():
         return []
@@ -58,13 +58,11 @@ def read_reasons(folder: Path) -> list[tuple[str, str]]:
 
 
 def reason(reasons: list[tuple[str, str]], experiment: Experiment) -> str:
-    """Why an experiment was not run in full: the first pattern that fits, else its cost."""
+    """Return why an experiment was not run in full: the first pattern that fits, or its cost."""
     for pattern, text in reasons:
         if fnmatchcase(experiment.key, pattern):
             return text
     if not experiment.models:
         return experiment.note
     seconds = seconds_here(experiment, CORES)
-    if seconds is None:
-        return "not run: its training script is missing"
     return f"not run so far; all of it takes about {duration(seconds)} on {CORES} cores"

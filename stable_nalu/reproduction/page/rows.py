@@ -1,4 +1,4 @@
-"""Points of an experiment: what our runs give for each, and what was published."""
+"""The points of an experiment: what our runs give for each, and what was published."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ MEASURES = ("success rate", "solved at", "sparsity error")
 
 @dataclass(frozen=True)
 class Row:
-    """A model at a point. comparison: None where nothing was published."""
+    """A model at a point.
+
+    comparison: None where nothing was published.
+    """
 
     model: str
     label: str
@@ -33,17 +36,17 @@ class Row:
 
     @property
     def published(self) -> Published | None:
-        """What is known of it."""
+        """Return what was published of it."""
         return self.comparison.published if self.comparison else None
 
     @property
     def of_seeds(self) -> tuple[int, int] | None:
-        """The published counts of the seeds at hand, if those are some that are known."""
+        """Return the published counts of the seeds at hand, if those are some that are known."""
         return self.comparison.of_seeds if self.comparison else None
 
     @property
     def agreement(self) -> dict[str, bool | None]:
-        """Of each measure, whether the intervals overlap; None where one has no interval."""
+        """Return per measure whether the intervals overlap; None where one has no interval."""
         if self.comparison is None:
             return dict.fromkeys(MEASURES)
         found = self.comparison
@@ -53,7 +56,7 @@ class Row:
 
 
 def rows_of(experiment: Experiment, runs: pd.DataFrame) -> list[Row]:
-    """Every point that there are runs for, in their order; whole models behind their points."""
+    """Return every point that there are runs for, in order; whole models follow their points."""
     from stable_nalu.statistics.table import groups
 
     labels = {known.key: known.label for known in experiment.models}
@@ -81,7 +84,7 @@ def _row(model: str, label: str, point: str, runs: pd.DataFrame, known: list[Pub
 
 
 def _varying(experiment: Experiment, runs: pd.DataFrame) -> list[str]:
-    """Columns that tell the points of a model apart; else what the figure has on its x axis."""
+    """Return the columns that tell points of a model apart, or else that of the figure's x axis."""
     columns = point_columns(experiment.key)
     varying = [column for column in columns if len(runs[column].drop_duplicates()) > 1]
     return varying or [column for column in columns if column == experiment.parameter]

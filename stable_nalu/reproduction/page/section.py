@@ -1,4 +1,4 @@
-"""The part of the page about one experiment."""
+"""The part of the page about one experiment, as Markdown."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from stable_nalu.statistics.intervals import wilson
 
 from ..cost import Session
 from ..stored import cut_short, read, sessions_of
-from . import texts
-from .blocks import UNKNOWN, Block, Command, Drawing, Heading, Paragraph, Table
-from .drawing import Mark, panel
+from . import markdown
+from .drawing import Mark, draw
+from .markdown import UNKNOWN, plain
 from .rows import ALL_POINTS, Row, rows_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
 ORIGINAL_SECONDS = 8 * 3600 / 5e6
-"""Of one core for one iteration: the papers state 8 hours for 5 million."""
+"""The original's seconds of one core per iteration: the papers state 8 hours for 5 million."""
 
 _LEGEND = "Success rates: hollow squares published, filled circles here, bars 95 % intervals."
 HEAD: tuple[str, ...] = (
@@ -41,11 +41,12 @@ HEAD: tuple[str, ...] = (
     "sparsity error, here",
     "sparsity: intervals",
 )
+SEED_HEAD = ("model", "operation", "seeds compared", "same outcome", "other outcome at seeds")
 
 
 @dataclass(frozen=True)
 class Result:
-    """An experiment with kept runs."""
+    """An experiment with kept runs, and the points that they give."""
 
     experiment: Experiment
     runs: pd.DataFrame
@@ -54,74 +55,71 @@ class Result:
 
     @property
     def iterations(self) -> int:
-        """Of all kept runs together."""
+        """Return the iterations of all kept runs together."""
         return int(self.runs["iterations"].to_numpy().sum())
 
     def agreeing(self, measure: str) -> tuple[int, int]:
-        """Points at which a measure agrees, and those at which it can be compared."""
+        """Return at how many points a measure agrees, and at how many it can be compared."""
         known = [row.agreement[measure] for row in self.rows]
         return sum(1 for k in known if k), sum(1 for k in known if k is not None)
 
 
 def result(experiment: Experiment, data: Path) -> Result:
-    """The kept runs of an experiment, and everything that follows from them."""
+    """Read the kept runs of an experiment, and work out everything that follows from them."""
     runs = read(experiment.key, data)
     sessions = sessions_of(experiment.key, data)
     return Result(experiment, runs, sessions, rows_of(experiment, runs))
 
 
-def blocks(found: Result) -> list[Block]:
-    """Its part of the page."""
+def section(found: Result, picture: str) -> list[str]:
+    """Return its part of the page.
+
+    picture: the name of its drawing.
+    """
     experiment = found.experiment
     where = "; ".join(f"{s.paper.title}, {s.number}" for s in experiment.shown)
-    parts: list[Block] = [
-        Heading(3, experiment.title, experiment.key),
-        Paragraph(f"{where or 'In no figure'}. Key `{experiment.key}`. {experiment.note}".strip()),
-        Command(f"python3 experiments/reproduce.py {experiment.key} --keep"),
-        Paragraph(" ".join((_extent(found), cost(found), _shortened(found))).strip()),
-        Drawing(_panels(found.rows), _LEGEND),
-        table(found.rows),
+    parts = [
+        markdown.heading(3, experiment.title, experiment.key),
+        f"{where or 'In no figure'}. Key `{experiment.key}`. {experiment.note}".strip(),
+        f"    python3 experiments/reproduce.py {experiment.key} --keep",
+        " ".join((_extent(found), cost(found), _shortened(found))).strip(),
+        f"![{_LEGEND}]({picture})",
+        _LEGEND,
+        markdown.table(HEAD, [cells(row) for row in found.rows], all_columns=False),
     ]
     if not any(row.comparison for row in found.rows):
-        parts.append(Paragraph("No number of this figure is published in a form that can be read."))
-    if seeds := seed_table(found):
-        text = "Seed by seed: which runs are solved, where the papers' files tell."
-        parts += [Paragraph(text), seeds]
+        parts.append("No number of this figure is published in a form that can be read.")
+    if rows := seed_rows(found):
+        parts.append("Seed by seed: which runs are solved, where the papers' files tell.")
+        parts.append(markdown.table(SEED_HEAD, rows))
     return parts
 
 
-def table(rows: Sequence[Row]) -> Table:
-    """Every point, published and here."""
-    return Table(HEAD, [cells(row) for row in rows]).without_empty_columns()
-
-
 def cells(row: Row) -> list[str]:
-    """One row of the table, under `HEAD`."""
+    """Return one row of the table, under `HEAD`."""
     known, ours = row.published, row.summary
-    marks = [texts.OVERLAP[found] for found in row.agreement.values()]
+    marks = [markdown.OVERLAP[found] for found in row.agreement.values()]
     return [
-        row.label,
-        row.point,
-        texts.published_rate(known, row.of_seeds) if known else UNKNOWN,
-        texts.rate(row.solved, row.runs),
+        plain(row.label),
+        plain(row.point),
+        markdown.published_rate(known, row.of_seeds) if known else UNKNOWN,
+        markdown.rate(row.solved, row.runs),
         marks[0],
-        texts.number(known.median) if known else UNKNOWN,
-        texts.number(ours["converged.at.median"]),
-        texts.known(known.mean) if known else UNKNOWN,
-        texts.measured(ours, "converged.at"),
+        markdown.number(known.median) if known else UNKNOWN,
+        markdown.number(ours["converged.at.median"]),
+        markdown.known(known.mean) if known else UNKNOWN,
+        markdown.measured(ours, "converged.at"),
         marks[1],
-        texts.known(known.sparsity) if known else UNKNOWN,
-        texts.measured(ours, "sparse.error"),
+        markdown.known(known.sparsity) if known else UNKNOWN,
+        markdown.measured(ours, "sparse.error"),
         marks[2],
     ]
 
 
-def seed_table(found: Result) -> Table | None:
-    """Which seeds have the published outcome; None where seeds were not published."""
+def seed_rows(found: Result) -> list[list[str]]:
+    """Return which seeds have the published outcome, where seeds were published."""
     rows = [_seed_row(known, found.runs) for known in published_seeds(found.experiment.key)]
-    kept = [row for row in rows if row]
-    head = ("model", "operation", "seeds compared", "same outcome", "other outcome at seeds")
-    return Table(head, kept) if kept else None
+    return [row for row in rows if row]
 
 
 def _seed_row(known: PublishedSeeds, runs: pd.DataFrame) -> list[str] | None:
@@ -133,11 +131,11 @@ def _seed_row(known: PublishedSeeds, runs: pd.DataFrame) -> list[str] | None:
     other = sorted(seed for seed, solved in pairs if bool(solved) != (seed in known.solved))
     listed = " ".join(map(str, other)) or "none"
     same = f"{len(ours) - len(other)} of {len(ours)}"
-    return [known.model, known.operation, str(len(ours)), same, listed]
+    return [plain(known.model), plain(known.operation), str(len(ours)), same, listed]
 
 
 def cost(found: Result) -> str:
-    """What was spent here, and what the original would have."""
+    """Tell what was spent here, and what the original would have spent."""
     original = duration(found.iterations * ORIGINAL_SECONDS)
     at_most = "" if max(found.runs["iterations"].tolist()) >= 1e6 else "at most "
     here = (
@@ -163,16 +161,18 @@ def _shortened(found: Result) -> str:
     return f"Iterations that were cut short: {', '.join(told)}." if told else ""
 
 
-def _panels(rows: Sequence[Row]) -> list[str]:
-    """A drawing a model, or one of all models where each has a single point."""
+def picture(rows: Sequence[Row]) -> str:
+    """Draw a panel per model, or one panel of all models where each has a single point."""
     shown = [row for row in rows if row.point != ALL_POINTS]
     models = dict.fromkeys((row.model, row.label) for row in shown)
     if len(models) == len(shown):
-        return [panel("Success rate", [_mark(row, row.label) for row in shown])]
-    return [
-        panel(label, [_mark(row, row.point) for row in shown if row.model == model])
-        for model, label in models
-    ]
+        return draw([("Success rate", [_mark(row, row.label) for row in shown])])
+    return draw(
+        [
+            (label, [_mark(row, row.point) for row in shown if row.model == model])
+            for model, label in models
+        ]
+    )
 
 
 def _mark(row: Row, label: str) -> Mark:

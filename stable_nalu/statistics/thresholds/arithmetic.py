@@ -49,7 +49,7 @@ class ArithmeticTask:
     simple: bool = False
 
     def selections(self, *, published: bool = True) -> tuple[np.ndarray, np.ndarray]:
-        """Exact selection weights A and B, each `(input_size,)` of zeros and ones.
+        """Return the exact selection weights A and B, each `(input_size,)` of zeros and ones.
 
         published: as in the papers' thresholds, where the end of a subset is inclusive: subsets
             and their overlap are one element longer than in the data set. False: as in the
@@ -81,7 +81,7 @@ class Moments:
 
     @classmethod
     def of(cls, x: ExtrapolationRange) -> Moments:
-        """Of U(a, b), or of U(a, b) with a fair random sign."""
+        """Return the moments of U(a, b), or of U(a, b) with a fair random sign."""
         if x.mirror:
             fourth = (x.b**5 - x.a**5) / (5 * (x.b - x.a))
             return cls(0.0, (x.a**2 + x.a * x.b + x.b**2) / 3, 0.0, fourth)
@@ -90,7 +90,7 @@ class Moments:
 
 
 def closed_form(task: ArithmeticTask, epsilon: float = EPSILON, *, published: bool = True) -> float:
-    """The threshold of an operation that is a polynomial: add, sub, mul, squared."""
+    """Return the threshold of an operation that is a polynomial: add, sub, mul, squared."""
     a, b = task.selections(published=published)
     a_near, b_near = _off_by(a, epsilon), _off_by(b, epsilon)
     moments = Moments.of(task.extrapolation_range)
@@ -110,7 +110,7 @@ def _off_by(selection: np.ndarray, epsilon: float) -> np.ndarray:
 
 
 def _mean_square_of_form(matrix: np.ndarray, moments: Moments) -> float:
-    """E (x'Mx)² for independent x_i of the given moments."""
+    """Return E (x'Mx)² for independent x_i of the given moments."""
     form = (matrix + matrix.T) / 2
     mean, variance = moments.mean, moments.variance
     rows, trace, diagonal = form.sum(axis=1), np.trace(form), np.diag(form)
@@ -143,7 +143,7 @@ def simulate(
     published: bool = True,
     chunk: int = 20_000,
 ) -> Simulation:
-    """The threshold of any operation by `samples` draws of a generator of its own.
+    """Return the threshold of any operation by `samples` draws of a generator of its own.
 
     Quotients over a mirrored range have infinite variance, as the divisor goes through 0: their
     simulated threshold means nothing, however many samples.
@@ -164,3 +164,28 @@ def simulate(
     mean = total / samples
     variance = max(squares / samples - mean**2, 0.0)
     return Simulation(float(mean), math.sqrt(variance / samples))
+
+
+def single_module(
+    operation: str, inputs: int, tested_on: ExtrapolationRange, epsilon: float
+) -> float:
+    """Return the mean squared error of a single module whose every weight is epsilon off.
+
+    All |x| of the inputs enter, relevant or not:
+
+        add, sub   eps² (n var|x| + n² (E|x|)²)
+        mul        ((1 - eps)² - 1)² (E x²)²                                   two inputs
+        div        ((1 - eps)/(1 + eps) - 1)² E x² / (lo hi)                   two inputs
+    """
+    low, high = sorted((abs(tested_on.a), abs(tested_on.b)))
+    square = (low**2 + low * high + high**2) / 3
+    if operation in ("add", "sub"):
+        mean, variance = (low + high) / 2, (high - low) ** 2 / 12
+        return epsilon**2 * (inputs * variance + inputs**2 * mean**2)
+    if inputs != 2:
+        raise ValueError(f"operation {operation} has a closed form for two inputs only")
+    if operation == "mul":
+        return ((1 - epsilon) ** 2 - 1) ** 2 * square**2
+    if operation == "div":
+        return ((1 - epsilon) / (1 + epsilon) - 1) ** 2 * square / (low * high)
+    raise ValueError(f"operation {operation} has no closed form")

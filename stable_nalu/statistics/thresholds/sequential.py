@@ -24,7 +24,7 @@ def from_reference(
     freedom: int = REFERENCE_FREEDOM,
     level: float = REFERENCE_LEVEL,
 ) -> float:
-    """mean + t(level, freedom) sd / sqrt(m) over the errors of the given seeds.
+    """Return mean + t(level, freedom) sd / sqrt(m) over the errors of the given seeds.
 
     errors: seed -> test error of the reference network, which has a solved accumulator, at the
         row of its lowest validation error.
@@ -36,7 +36,7 @@ def from_reference(
 
 
 def closed_form(operation: str, length: int) -> float:
-    """Mean squared error of a sequence whose digits are read with a variance of 0.125.
+    """Return the mean squared error of a sequence whose digits are read with a variance of 0.125.
 
     cumprod, digits 1 to 9: mean over t <= L of (q + s)^t - q^t, q the mean square of a digit;
     cumsum: s (L + 1)/2.

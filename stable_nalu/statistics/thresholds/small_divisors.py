@@ -27,7 +27,7 @@ Arrays = tuple[float, ...]
 
 @dataclass(frozen=True)
 class Task:
-    """easy: 1/a; medium: 1/a beside an idle input; hard: a/b."""
+    """A task; easy: 1/a; medium: 1/a beside an idle input; hard: a/b."""
 
     name: str
     inputs: int
@@ -53,7 +53,7 @@ def _nru(x: torch.Tensor, weights: Arrays) -> torch.Tensor:
 
 
 def _real_npu(x: torch.Tensor, weights: Arrays, epsilon: float) -> torch.Tensor:
-    """The gate is open where a weight is not 0; no input is negative, so the sign is 1."""
+    """Return the output: the gate is open where a weight is not 0, and the sign is always 1."""
     w = torch.tensor(weights)
     gate = (w != 0).to(x)
     return torch.exp(torch.log((x.abs() + epsilon) * gate + (1 - gate)) @ w)
@@ -91,12 +91,12 @@ class Residual:
 
     @property
     def threshold(self) -> float:
-        """The error and, on top, the machine epsilon, added in float32."""
+        """Return the error plus the machine epsilon, added in float32."""
         return float(np.float32(self.error) + np.float32(MACHINE_EPSILON))
 
     @property
     def range_label(self) -> str:
-        """`U[0,1e-8)`."""
+        """Return the range as `U[0,1e-8)`."""
         power = round(np.log10(self.bound))
         return f"U[0,1e{power:+d})"
 
@@ -111,7 +111,7 @@ def residual(module: Module, task: Task, bound: float) -> Residual:
 
 
 def residuals() -> Iterator[Residual]:
-    """All 108, by module, task and bound."""
+    """Yield all 108 residuals, by module, task and bound."""
     for module in MODULES:
         for task in TASKS:
             for bound in BOUNDS:

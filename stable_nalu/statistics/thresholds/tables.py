@@ -6,8 +6,9 @@ threshold   the error below which a run counts as solved
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from stable_nalu.catalogue.ranges import (
     DISTRIBUTION_RANGES,
@@ -19,10 +20,15 @@ from stable_nalu.catalogue.ranges import (
     ExtrapolationRange,
 )
 
-from . import arithmetic, sequential, single_module
+from . import arithmetic, sequential
 from .arithmetic import ArithmeticTask
 
 Row = dict[str, object]
+Rows = Iterator[tuple[Row, float]]
+"""Rows, and the relative standard error of each, 0 where it is exact."""
+
+FLAT = 1e-5
+"""The threshold of single modules in all figures but those of the first benchmark."""
 
 COLUMNS = (
     "operation",
@@ -63,9 +69,9 @@ class Settings:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of one kind, and for each its relative standard error, 0 where it is exact."""
+    """Rows of one kind, and what they are in words."""
 
-    rows: Callable[[Settings], Iterator[tuple[Row, float]]]
+    rows: Callable[[Settings], Rows]
     text: str
 
 
@@ -95,24 +101,19 @@ def _row(
     return dict(zip(COLUMNS, values, strict=True))
 
 
-def _flat(operation: str, tested_on: ExtrapolationRange) -> tuple[Row, float]:
-    sizes = (2, 0.5, 0.0)
-    return _row(operation, "extrapolation.range", tested_on, single_module.FLAT, sizes=sizes), 0.0
+def _flat(cases: Iterable[tuple[str, ExtrapolationRange]], _: Settings) -> Rows:
+    for operation, tested_on in cases:
+        row = _row(operation, "extrapolation.range", tested_on, FLAT, sizes=(2, 0.5, 0.0))
+        yield row, 0.0
 
 
-def _single_layer(_: Settings) -> Iterator[tuple[Row, float]]:
+def _single_layer() -> Iterator[tuple[str, ExtrapolationRange]]:
     for operation in ("add", "div", "mul", "sub"):
         extra = EXTRA_DIVISION_RANGES if operation == "div" else ()
-        for tested_on in EXTRAPOLATION_RANGES + extra:
-            yield _flat(operation, tested_on)
+        yield from ((operation, tested_on) for tested_on in EXTRAPOLATION_RANGES + extra)
 
 
-def _distributions(_: Settings) -> Iterator[tuple[Row, float]]:
-    for tested_on in DISTRIBUTION_RANGES:
-        yield _flat("div", tested_on)
-
-
-def _division_by_zero(_: Settings) -> Iterator[tuple[Row, float]]:
+def _division_by_zero(_: Settings) -> Rows:
     from .small_divisors import MODULES, TASKS, residual
 
     for task in reversed(TASKS):
@@ -145,7 +146,7 @@ def _computed(task: ArithmeticTask, parameter: str, settings: Settings) -> tuple
 
 
 def _threshold(task: ArithmeticTask, settings: Settings) -> tuple[float, float]:
-    """Threshold and its relative standard error."""
+    """Return the threshold and its relative standard error."""
     if task.operation not in arithmetic.SIMULATED:
         return (
             arithmetic.closed_form(task, settings.epsilon, published=settings.published),
@@ -163,18 +164,13 @@ def _threshold(task: ArithmeticTask, settings: Settings) -> tuple[float, float]:
     return found.threshold, found.error / found.threshold
 
 
-def _arithmetic(settings: Settings) -> Iterator[tuple[Row, float]]:
+def _arithmetic(operation: str, settings: Settings) -> Rows:
     for tested_on in EXTRAPOLATION_RANGES:
-        yield _computed(ArithmeticTask("mul", tested_on), "extrapolation.range", settings)
-
-
-def _arithmetic_division(settings: Settings) -> Iterator[tuple[Row, float]]:
-    for tested_on in EXTRAPOLATION_RANGES:
-        yield _computed(ArithmeticTask("div", tested_on), "extrapolation.range", settings)
+        yield _computed(ArithmeticTask(operation, tested_on), "extrapolation.range", settings)
 
 
 def arithmetic_cases() -> Iterator[tuple[str, ArithmeticTask]]:
-    """What the first studies vary on the arithmetic data set: parameter and task."""
+    """Yield what the first studies vary on the arithmetic data set: parameter and task."""
     for operation in ("mul", "div", "add", "sub", "root", "squared"):
         yield "default", ArithmeticTask(operation)
     for operation in ("mul", "add", "sub"):
@@ -189,17 +185,17 @@ def arithmetic_cases() -> Iterator[tuple[str, ArithmeticTask]]:
         yield "extrapolation.range", ArithmeticTask("mul", tested_on)
 
 
-def _arithmetic_cases(settings: Settings) -> Iterator[tuple[Row, float]]:
+def _arithmetic_cases(settings: Settings) -> Rows:
     for parameter, task in arithmetic_cases():
         yield _computed(task, parameter, settings)
 
 
-def _benchmark(settings: Settings) -> Iterator[tuple[Row, float]]:
+def _benchmark(settings: Settings) -> Rows:
     cases = [(operation, 2, 0.5) for operation in ("add", "sub", "mul", "div")]
     cases += [(o, n, 1 / n) for n in (10, 100) for o in ("add", "sub")]
     for operation, inputs, ratio in cases:
         for tested_on in EXTRAPOLATION_RANGES:
-            threshold = single_module.closed_form(operation, inputs, tested_on, settings.epsilon)
+            threshold = arithmetic.single_module(operation, inputs, tested_on, settings.epsilon)
             row = _row(
                 operation,
                 "extrapolation.range",
@@ -211,7 +207,7 @@ def _benchmark(settings: Settings) -> Iterator[tuple[Row, float]]:
             yield row, 0.0
 
 
-def _sequential(_: Settings) -> Iterator[tuple[Row, float]]:
+def _sequential(_: Settings) -> Rows:
     for operation in ("cumprod", "cumsum"):
         for length in range(1, 10):
             threshold = sequential.closed_form(operation, length)
@@ -220,11 +216,18 @@ def _sequential(_: Settings) -> Iterator[tuple[Row, float]]:
 
 
 TABLES = {
-    "single-layer": Table(_single_layer, "single modules: every operation, nine ranges"),
+    "single-layer": Table(
+        partial(_flat, list(_single_layer())), "single modules: every operation, nine ranges"
+    ),
     "division-by-zero": Table(_division_by_zero, "single modules: division by small numbers"),
-    "distributions": Table(_distributions, "single modules: division, input distributions"),
-    "arithmetic": Table(_arithmetic, "arithmetic data set: multiplication, nine ranges"),
-    "arithmetic-division": Table(_arithmetic_division, "the same for division (simulated)"),
+    "distributions": Table(
+        partial(_flat, [("div", r) for r in DISTRIBUTION_RANGES]),
+        "single modules: division, input distributions",
+    ),
+    "arithmetic": Table(
+        partial(_arithmetic, "mul"), "arithmetic data set: multiplication, nine ranges"
+    ),
+    "arithmetic-division": Table(partial(_arithmetic, "div"), "the same for division (simulated)"),
     "arithmetic-cases": Table(_arithmetic_cases, "arithmetic data set: sizes, ratios, operations"),
     "benchmark": Table(_benchmark, "single modules: thresholds of the first benchmark"),
     "sequential": Table(_sequential, "sequential MNIST; columns of its own, so alone"),
@@ -233,8 +236,8 @@ DEFAULT_TABLES = ("single-layer", "division-by-zero", "distributions", "arithmet
 """What `exp_setups.csv` holds."""
 
 
-def collect(names: tuple[str, ...], settings: Settings) -> Iterator[tuple[Row, float]]:
-    """Rows of several tables; a row that two of them share comes once."""
+def collect(names: tuple[str, ...], settings: Settings) -> Rows:
+    """Yield the rows of several tables; a row that two of them share comes once."""
     seen: list[Row] = []
     for name in names:
         for row, error in TABLES[name].rows(settings):

@@ -9,8 +9,7 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.dataset import SampleStream
-from stable_nalu.dataset.joint_streams import JointStreams, join
-from stable_nalu.dataset.native_streams import NativeStreams, by_compiled_code
+from stable_nalu.dataset.joint_streams import JointStreams, NativeStreams, by_compiled_code, join
 
 from ..compiled.errors import CompiledErrors, Portion, portions_of
 

@@ -1,18 +1,23 @@
-"""Predictions of a trained model over a grid of two inputs, and the exact answers."""
+"""Predictions of a trained model over a grid of two inputs, and the exact answers.
+
+The script takes the flags of the training script and a few of its own.
+"""
 
 from __future__ import annotations
 
 import operator
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from stable_nalu.errors import UsageError
-from stable_nalu.options import Config, ScriptSpec
-from stable_nalu.options.scripts_evaluation import PREDICTION_SWEEP
+from stable_nalu.errors import OptionError, UsageError
+from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec, switch
+from stable_nalu.options.kinds import integer, number, text
+from stable_nalu.options.scripts import SINGLE_LAYER_BENCHMARK
 from stable_nalu.script import exit_code
 
 from ..saved.checkpoint import load_torch
@@ -25,20 +30,66 @@ GOLD: Mapping[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
     "sub": operator.sub,
 }
 
+_SWEEP = FlagGroup(
+    "Sweep",
+    (
+        switch("--gold-outputs", "Write the exact answers and load no model."),
+        Flag("--model-filepath", text("PATH"), None, "Checkpoint of a trained model."),
+        Flag("--csv-save-folder", text("PATH"), ".", "Folder of the files that are written."),
+        Flag("--csv-save-filename", text(), None, "Name of the file, without .csv."),
+        Flag("--lower-bound", integer(), -6, "Smallest input."),
+        Flag("--upper-bound", integer(), 6, "Largest input."),
+        Flag("--step-size", number(above=0), 0.1, "Distance between inputs."),
+    ),
+)
+
+
+def _check_sweep(config: Config) -> None:
+    if config.upper_bound <= config.lower_bound:
+        raise OptionError(
+            "--upper-bound",
+            f"{config.upper_bound} is not above --lower-bound {config.lower_bound}",
+            "give a larger one",
+        )
+    if config.gold_outputs:
+        return
+    for flag, value in (
+        ("--model-filepath", config.model_filepath),
+        ("--csv-save-filename", config.csv_save_filename),
+    ):
+        if value is None:
+            raise OptionError(flag, "is missing", "give it, or --gold-outputs for exact answers")
+    if config.simple or config.input_size != 2:
+        raise OptionError("--input-size", "a surface is over two inputs", "use a model of two")
+
+
+PREDICTION_SWEEP = replace(
+    SINGLE_LAYER_BENCHMARK,
+    name="pretrained_model_prediction_sweep",
+    folder="export/single_layer_task/benchmark",
+    trains=False,
+    summary="Write the predictions of a trained module or MLP over a grid of two inputs. Takes the "
+    "flags that the model was trained with; those of training are accepted and not used.",
+    example="--layer-type ReRegualizedLinearMNAC --model-filepath save/mul-nmu-s0.pth "
+    "--csv-save-folder results/2d-surface-plots/csvs --csv-save-filename mul-nmu-s0",
+    groups=(_SWEEP, *SINGLE_LAYER_BENCHMARK.groups),
+    checks=(_check_sweep, *SINGLE_LAYER_BENCHMARK.checks),
+)
+
 
 def grid(lower: float, upper: float, step: float) -> torch.Tensor:
-    """Every pair of inputs, the first one outermost: `(points, 2)`."""
+    """Return every pair of inputs, the first one outermost: `(points, 2)`."""
     axis = torch.arange(lower, upper + step, step)
     return torch.cartesian_prod(axis, axis)
 
 
 def exact(operation: str, x: torch.Tensor) -> torch.Tensor:
-    """The answers of an operation; division by zero is infinite, or not a number."""
+    """Return the answers of an operation; division by zero is infinite, or not a number."""
     return GOLD[operation](x[:, 0], x[:, 1])
 
 
 def trained_model(spec: ScriptSpec, config: Config) -> torch.nn.Module:
-    """The model of a checkpoint, for evaluation."""
+    """Return the model of a checkpoint, ready for evaluation."""
     path = Path(config.model_filepath)
     try:
         model = TASKS["single_layer_benchmark"].build(config, spec.layer_options(config))
@@ -58,13 +109,13 @@ def trained_model(spec: ScriptSpec, config: Config) -> torch.nn.Module:
 
 
 def predictions(model: torch.nn.Module, x: torch.Tensor) -> torch.Tensor:
-    """Output of the model at every point."""
+    """Return the output of the model at every point."""
     with torch.no_grad():
         return model(x)[:, 0]
 
 
 def surfaces(spec: ScriptSpec, config: Config) -> dict[str, dict[str, np.ndarray]]:
-    """File name -> columns x1, x2, pred: the model's, or those of the exact operations."""
+    """Return columns x1, x2 and pred by file name: of the model, or of the exact operations."""
     x = grid(config.lower_bound, config.upper_bound, config.step_size)
     if config.gold_outputs:
         answers = {f"{operation}_gold": exact(operation, x) for operation in GOLD}

@@ -8,15 +8,17 @@ from typing import Any, cast
 import torch
 from torch.fx.graph import CodeGen
 
+from stable_nalu.machine import keep_torchs_code_private
+
 Graph = Callable[..., Sequence[torch.Tensor]]
 Compiler = Callable[[torch.fx.GraphModule], Graph]
 
 
 def compiled_by_torch(graph: torch.fx.GraphModule) -> Graph:
-    """Fused code for a graph of lists of tensors whose shapes never change; made when called first.
+    """Return fused code for a graph of lists of tensors, compiled when it is called first.
 
-    This is what `torch.compile` comes down to, without its checks before every call: there is
-    nothing for them to find, and they cost as much as the kernels of a hundred runs.
+    The shapes of the tensors must never change. This does what `torch.compile` does without its
+    checks before every call, which cost as much as the kernels of a hundred runs.
     """
     graph.graph.set_codegen(CodeGen())
     graph.recompile()
@@ -33,6 +35,7 @@ def compiled_by_torch(graph: torch.fx.GraphModule) -> Graph:
 
 
 def _compile(graph: torch.fx.GraphModule, examples: Sequence[torch.Tensor]) -> Graph:
+    keep_torchs_code_private()
     # Imported late: it takes longer than most short runs.
     from torch._guards import TracingContext, tracing
     from torch._inductor import compile as compile_graph
@@ -48,10 +51,10 @@ def _compile(graph: torch.fx.GraphModule, examples: Sequence[torch.Tensor]) -> G
 
 
 def first_line(error: Exception) -> str:
-    """What an error of the compiler says, without its pages of detail."""
+    """Return what an error of the compiler says, without its pages of detail."""
     return (str(error).strip() or repr(error)).splitlines()[0]
 
 
 def batch_contiguous(x: torch.Tensor) -> torch.Tensor:
-    """x `(runs, batch, in)` with the batch contiguous in memory, as unrolled code reads it."""
+    """Lay x `(runs, batch, in)` with the batch contiguous in memory, as unrolled code reads it."""
     return x.mT.contiguous().mT

@@ -1,7 +1,7 @@
-"""Squared errors of many runs on fixed rows through one fused kernel, as compiled iterations are.
+"""Squared errors of many runs on fixed rows, by one fused kernel.
 
-Rows go through it in portions of one size. Models whose numbers a compiler would change are left to
-be evaluated as they are.
+The kernel takes rows in portions of one size. A model whose numbers a compiler would change is
+evaluated as it is.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from .compiler import Compiler, Graph, batch_contiguous, compiled_by_torch, firs
 from .unroll import UnrollingError, unrolled
 
 ROWS = 1024
-"""Rows of a portion: whole vectors of a processor, whose scalar code may round differently."""
+"""Rows of a portion, which fill whole vectors: a processor's scalar code may round otherwise."""
 
 Portion = Sequence[torch.Tensor]
 
 
 def portions_of(x: torch.Tensor, t: torch.Tensor) -> list[Portion]:
-    """x `(sets, rows, in)` and t `(sets, rows, width)` in portions; the last row fills them up."""
+    """Cut x `(sets, rows, in)`, t `(sets, rows, width)` into portions, filled by the last row."""
     missing = -x.shape[1] % ROWS
     filled = [torch.cat([v, v[:, -1:].expand(-1, missing, -1)], 1).split(ROWS, 1) for v in (x, t)]
     return [(batch_contiguous(a), b.contiguous()) for a, b in zip(*filled, strict=True)]
 
 
 class CompiledErrors:
-    """Code for one model, made when it is called first; without a compiler it warns once."""
+    """Code for one model, compiled when it is called first; without a compiler it warns once."""
 
     def __init__(self, model: ExtendedTorchModule, compiler: Compiler = compiled_by_torch):
         self._model = model
@@ -39,9 +39,9 @@ class CompiledErrors:
         self._works = True
 
     def squared(self, portion: Portion, sets_of_runs: Portion) -> torch.Tensor | None:
-        """(model(x) - t)^2, `(runs, rows, width)`; None where the model has to be evaluated as is.
+        """Return (model(x) - t)^2, `(runs, rows, width)`, or None to evaluate the model as it is.
 
-        sets_of_runs: the number of each run's set of inputs, and of its set of targets.
+        sets_of_runs: for each run the number of its set of inputs, and that of its targets.
         """
         parameters = [p.detach() for p in self._model.parameters()]
         arguments = [parameters, [*portion], [*sets_of_runs]]

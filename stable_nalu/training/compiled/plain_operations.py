@@ -1,10 +1,10 @@
 """Operations that compiled code leaves to torch, so that they round as in plain iterations.
 
-A compiler sums in an order of its own and has its own exponential. The difference is in the last
-bit, but training a module whose gradients nearly cancel amplifies it until runs are solved at
-another step. Sums, products and comparisons of single elements round alike either way; sums over a
-batch, matrix products, norms and transcendental functions are therefore called here, on tensors
-laid out as plain training has them.
+A compiler sums in an order of its own and has its own exponential. Only the last bit differs, but
+where gradients nearly cancel, training amplifies that until runs are solved at another step. Sums,
+products and comparisons of single elements round alike either way. Sums over a batch, matrix
+products, norms and transcendental functions do not, and are called here, on tensors laid out as
+plain training has them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _library = torch.library.Library("stable_nalu", "DEF")
 
 
 def _laid_out(x: torch.Tensor) -> torch.Tensor:
-    """x in the layout of plain training, which decides on the order of a sum.
+    """Return x in the layout of plain training, which decides on the order of a sum.
 
     Contiguous is not enough: strides of dimensions of length one are anything then, and the choice
     of a matrix product depends on them.
@@ -46,7 +46,10 @@ def _product(x, x_sizes, x_strides, y, y_sizes, y_strides) -> torch.Tensor:
 
 
 def _define(signature: str, function: Callable, on_cpu: Callable | None = None) -> None:
-    """`on_cpu` is for real numbers there; `function` also tells the compiler what shapes result."""
+    """Define an operation; `on_cpu` replaces it there for real numbers.
+
+    The compiler calls `function` with tensors without data, to learn what shapes result.
+    """
 
     def on_contiguous(function: Callable) -> Callable:
         return lambda *arguments: function(
@@ -77,8 +80,9 @@ for _function in (torch.exp, torch.log, torch.cos, torch.sin, torch.tanh, torch.
     _define(f"{_function.__name__}(Tensor x) -> Tensor", _function)
 
 plain = torch.ops.stable_nalu
-"""`sum`, `norm`; `product`, of matrices whose numbers come in the order they have in memory;
-`turned`: the last two dimensions exchanged, in memory too, where compiled code would read in leaps;
-`power`, `tanh_backward`; and the functions of one tensor in `PLAIN_FUNCTIONS`."""
+"""The operations: `sum`, `norm`, `power`, `tanh_backward`, the functions of one tensor in
+`PLAIN_FUNCTIONS`, and two more. `product` multiplies matrices whose numbers come in the order of
+memory. `turned` exchanges the last two dimensions in memory too, so that compiled code reads
+neighbouring numbers."""
 
 PLAIN_FUNCTIONS = frozenset({"exp", "log", "cos", "sin", "tanh", "sigmoid"})

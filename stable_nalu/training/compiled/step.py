@@ -1,14 +1,15 @@
-"""One fused kernel for a whole training iteration of many runs.
+"""A training iteration of many runs as one fused kernel.
 
-Losses and gradients are recorded once from the very code that trains without compilation (forward,
-loss, gradients, clipping) and compiled by torch; the optimiser's update follows as always. So
-compiled and plain iterations can alternate freely.
+Forward pass, loss, gradients and clipping are recorded once from the code that trains without
+compilation, and compiled by torch. The optimiser's update is not compiled, so that compiled and
+plain iterations can alternate freely.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -16,7 +17,7 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.abstract.random_source import RandomSource
 from stable_nalu.ensemble import PerRunRandomSource
-from stable_nalu.ensemble.noise import NoiseFeed, RecordingRandomSource, ReplayingRandomSource
+from stable_nalu.ensemble.random import NoiseFeed, RecordingRandomSource, ReplayingRandomSource
 
 from ..step import StepResult, TrainingStep
 from .compiler import Compiler, Graph, batch_contiguous, compiled_by_torch, first_line
@@ -28,8 +29,8 @@ from .unroll import UnrollingError, unrolled
 class Variant:
     """The code for one criterion and set of penalties, and which parameters it updates.
 
-    `lay_out` gives the inputs the layout that the code reads. With `counts_zeros` the code tells
-    how many products are zero, which its gradients are not made for.
+    `lay_out` gives the inputs the layout that the code reads. With `counts_zeros` the code also
+    returns how many products are zero, because its gradients hold only where none is.
     """
 
     run: Graph
@@ -39,10 +40,11 @@ class Variant:
 
 
 class CompiledStep:
-    """Runs iterations of a stacked `TrainingStep` through compiled code.
+    """A stacked `TrainingStep` whose iterations run through compiled code.
 
-    Recorded once per set of penalties in force and criterion; `compiler` makes fast code of what
-    was recorded. When that fails here (no C++ compiler, say) it warns once and runs the plain step.
+    An iteration is recorded once per criterion and set of penalties in force, and `compiler` makes
+    fast code of it. Where that fails, as without a C++ compiler, it warns once and runs the plain
+    step.
     """
 
     def __init__(self, step: TrainingStep, compiler: Compiler = compiled_by_torch):
@@ -56,7 +58,7 @@ class CompiledStep:
 
     @staticmethod
     def supports(model: ExtendedTorchModule) -> bool:
-        """Whether training is a pure function of trainable parameters, inputs and noise.
+        """Return whether training is a pure function of trainable parameters, inputs and noise.
 
         Other state (temperatures, running statistics, the iteration) would be frozen into the code.
         """
@@ -67,12 +69,12 @@ class CompiledStep:
         )
 
     def pause(self) -> None:
-        """Before plain iterations or a checkpoint: generators stand where iterations left them."""
+        """Put generators where iterations left them, before plain iterations or a checkpoint."""
         if self._noise is not None:
             self._noise.rewind()
 
     def run(self, iteration: int, x: torch.Tensor, t: torch.Tensor) -> StepResult:
-        """One whole iteration."""
+        """Run one whole iteration."""
         if not self._works:
             return self.step.run(iteration, x.contiguous(), t)
         criterion, weights = self.step.prepare(iteration)
@@ -112,7 +114,7 @@ class CompiledStep:
         return [parameters, [x, t], self._weight_tensors, list(noise)]
 
     def _prepared(self, criterion, keys, x, t) -> Variant | None:
-        """Record and compile; None when that fails."""
+        """Record and compile an iteration; return None when that fails."""
         try:
             variant = self._recorded(criterion, keys, x, t)
         except Exception as error:  # whatever keeps torch from compiling here, plain steps work
@@ -161,7 +163,7 @@ class CompiledStep:
             return graph
 
     def _noise_example(self, criterion, x, t) -> tuple[torch.Tensor, ...]:
-        """What noise one iteration draws; sets up the feed that draws it ahead."""
+        """Return what noise one iteration draws, and set up the feed that draws it ahead."""
         source = self._random_source()
         if source is None:
             return ()
@@ -180,9 +182,9 @@ class CompiledStep:
         return source if isinstance(source, PerRunRandomSource) else None
 
     def _recordable(self, criterion, keys, updated: list[int], zero_counts: list[torch.Tensor]):
-        """One iteration as a function of everything it reads.
+        """Return one iteration as a function of everything it reads.
 
-        Notes which parameters it updates, and the numbers of zero products, if there are products.
+        When it is called, it notes which parameters it updates and how many products are zero.
         """
         step = self.step
         names = [name for name, p in step.model.named_parameters() if p.requires_grad]
@@ -211,22 +213,15 @@ class CompiledStep:
 
         return iteration
 
-    def _random(self, source: RandomSource):
-        return _ReplacedRandom(self.step.model, source)
-
-
-class _ReplacedRandom:
-    """All modules of a model draw from `source` while the context lasts."""
-
-    def __init__(self, model: ExtendedTorchModule, source: RandomSource):
-        self._modules = list(model.extended_modules())
-        self._source = source
-
-    def __enter__(self) -> None:
-        self._before = [module.random for module in self._modules]
-        for module in self._modules:
-            module.random = self._source
-
-    def __exit__(self, *exception) -> None:
-        for module, before in zip(self._modules, self._before, strict=True):
-            module.random = before
+    @contextmanager
+    def _random(self, source: RandomSource) -> Iterator[None]:
+        """Let all modules of the model draw from `source` while this lasts."""
+        modules = list(self.step.model.extended_modules())
+        before = [module.random for module in modules]
+        for module in modules:
+            module.random = source
+        try:
+            yield
+        finally:
+            for module, own in zip(modules, before, strict=True):
+                module.random = own

@@ -11,7 +11,7 @@ from typing import cast
 import torch
 
 from stable_nalu.dataset.images import DigitSequences, SequentialDigitDataset
-from stable_nalu.dataset.images.vision import torchvision
+from stable_nalu.dataset.images.sources import torchvision
 from stable_nalu.dataset.loader import Batch
 from stable_nalu.layer.torch_cell import TorchCell
 from stable_nalu.network import RegressionMnistNetwork, SequentialDigitNetwork

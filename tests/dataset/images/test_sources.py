@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from stable_nalu.dataset.images import ImageCorpus, load_corpus, load_subset
-from stable_nalu.dataset.images.vision import torchvision
+from stable_nalu.dataset.images.sources import torchvision
 from stable_nalu.errors import UsageError
 from tests.digit_images import images, labels_of, write_mnist, write_svhn
 

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ import torch
 from stable_nalu.training.saved.checkpoint import model_file
 from tests.ensemble.plans import assert_identical, roots, start, train, trained
 from tests.experiments.scripts import run_names
+from tests.processes import until, work_of_session
 
 WORDS = ("--layer-type", "SignNMRU", "--operation", "mul", "--seed", "0-3")
 SHORT = ("--max-iterations", "40", "--log-interval", "20")
@@ -67,10 +67,10 @@ def test_an_error_is_one_line(tmp_path, capsys):
 @pytest.mark.slow
 def test_a_killed_worker_is_reported_and_the_other_finishes(tmp_path):
     words = (*WORDS, "--max-iterations", "20000", "--checkpoint-interval", "500")
-    process = start(tmp_path, "single_layer", *words, "--workers", "2")
-    wait_until_all_train(process, 2)
-    os.kill(children(process.pid)[0], signal.SIGKILL)
-    out, errors = process.communicate(timeout=100)
+    with start(tmp_path, "single_layer", *words, "--workers", "2") as process:
+        wait_until_all_train(process, 2)
+        os.kill(children(process.pid)[0], signal.SIGKILL)
+        out, errors = process.communicate()
     assert process.returncode == 2
     assert "a worker process ended early, exit code -9" in out
     (line,) = errors.splitlines()
@@ -82,16 +82,16 @@ def test_a_killed_worker_is_reported_and_the_other_finishes(tmp_path):
 
 @pytest.mark.slow
 def test_workers_stop_when_their_parent_is_killed(tmp_path):
-    process = start(tmp_path, "single_layer", *WORDS, *LONG, "--workers", "2")
-    wait_until_all_train(process, 2)
-    workers = children(process.pid)
-    assert len(workers) == 2
-    process.kill()
-    process.communicate(timeout=60)
-    deadline = time.monotonic() + 60
-    while any(Path(f"/proc/{pid}").exists() for pid in workers):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    with start(tmp_path, "single_layer", *WORDS, *LONG, "--workers", "2") as process:
+        wait_until_all_train(process, 2)
+        workers = children(process.pid)
+        assert len(workers) == 2
+        process.kill()
+        process.communicate()
+        until(
+            lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers),
+            work_of_session(process.pid),
+        )
     stopped = [run.checkpoint["epoch"] for run in trained(tmp_path).values()]
     assert all(0 < epoch < 200_000 for epoch in stopped)
 

@@ -1,9 +1,10 @@
 """Sums over a batch in torch's own order, written so that a compiler can fuse them.
 
-Torch sums `(runs, batch, m)` over the batch either in groups: sixteen elements in turn, then the
-groups; or in lanes: every fourth element in groups, then the four lanes. With four to seven columns
-the first four are summed in groups, others in lanes. The choice depends on sizes, precision,
-processor and version, so it is compared with a real sum before it is relied on.
+Torch sums `(runs, batch, m)` over the batch in one of two ways. In groups, it sums sixteen elements
+one after another, and then the groups. In lanes, it sums every fourth element in groups, and then
+the four lanes. With four to seven columns the first four are summed in groups and the others in
+lanes. The choice depends on sizes, precision, processor and version of torch, so it is compared
+with a real sum before it is relied on.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ Random = Callable[..., torch.Tensor]
 LANES = 4
 GROUP = 16
 MOST_GROUPS = 16
-"""More groups are summed in groups again."""
+"""The most groups that are summed one after another; more are summed in groups again."""
 FEWEST_SUMS = 200
-"""So many equal sums are no accident: another order changes about every second one."""
+"""Equal sums that rule out an accident: another order changes about every second sum."""
 
 
 def batch_sum(rows: torch.Tensor) -> torch.Tensor:
@@ -55,7 +56,7 @@ def _in_turn(x: torch.Tensor, dim: int) -> torch.Tensor:
 
 @cache
 def is_known_order(runs: int, batch: int, m: int, dtype: torch.dtype) -> bool:
-    """Whether torch sums `(runs, batch, m)` over the batch in the order of `batch_sum`."""
+    """Return whether torch sums `(runs, batch, m)` over the batch in the order of `batch_sum`."""
     if batch % (LANES * GROUP) or batch > LANES * GROUP * MOST_GROUPS:
         return False
 
@@ -67,7 +68,7 @@ def is_known_order(runs: int, batch: int, m: int, dtype: torch.dtype) -> bool:
 
 
 def randomly(same: Callable[[Random], bool], runs: int, dtype: torch.dtype, trials: int) -> bool:
-    """Whether `same` holds in all trials; it is given what makes random `(runs, *shape)`."""
+    """Return whether `same`, given a source of random `(runs, *shape)`, holds in all trials."""
     generator = torch.Generator().manual_seed(0)
 
     def random(*shape: int) -> torch.Tensor:

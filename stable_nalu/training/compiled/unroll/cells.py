@@ -1,4 +1,4 @@
-"""Tensors as arrays of cells, and how to get there and back."""
+"""Tensors as arrays of cells, and the conversions between the two."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Cells:
 
 @dataclass(frozen=True)
 class Row:
-    """Where a cell comes from; keeps the cell, so that no other takes its identity."""
+    """The row that a cell was taken from; it keeps the cell, so that its `id` stays unique."""
 
     rows: torch.Tensor
     k: int
@@ -42,7 +42,7 @@ class Row:
 
 
 class Conversions:
-    """For tensors of `runs` runs and batches of `batch` samples."""
+    """Conversions of tensors of `runs` runs and batches of `batch` samples."""
 
     def __init__(self, runs: int, batch: int):
         self.runs = runs
@@ -74,14 +74,14 @@ class Conversions:
         return torch.cat(parts, dim=1).reshape(value.shape)
 
     def _rows(self, value: Cells) -> torch.Tensor:
-        """Its cells, `(runs, cells, batch)`: quicker to write and read than the tensor itself."""
+        """Return its cells `(runs, cells, batch)`, quicker to write and read than the tensor."""
         if (rows := self._rows_as_they_are(value)) is not None:
             return rows
         cells = [cell.expand(self.runs, self.batch) for cell in value.cells.flat]
         return torch.stack(cells, dim=1)
 
     def _rows_as_they_are(self, value: Cells) -> torch.Tensor | None:
-        """The rows that the cells were taken from, if these are all of them, in order."""
+        """Return the rows that the cells were taken from, if these are all of them, in order."""
         sources = [self._row_of_cell.get(id(cell)) for cell in value.cells.flat]
         if sources[0] is None or sources[0].rows.shape[1] != len(sources):
             return None
@@ -97,7 +97,7 @@ class Conversions:
         return Cells(cells, like.shape, like.batch)
 
     def _whole(self, value: Cells) -> torch.Tensor:
-        """The tensor itself; its batch, if any, must come right after the runs."""
+        """Return the tensor itself; its batch, if any, must come right after the runs."""
         if value.batch is None:
             return self._join(value)
         if len(value.shape) + value.batch != 1:
@@ -105,7 +105,7 @@ class Conversions:
         return _turned(self._rows(value)).reshape(value.shape)
 
     def _parts(self, tensor: torch.Tensor) -> Cells:
-        """Cells of a tensor without a batch."""
+        """Return the cells of a tensor without a batch."""
         shape = tuple(tensor.shape)
         cells = np.empty((1, *shape[1:]), dtype=object)
         for index in np.ndindex(*cells.shape):
@@ -113,14 +113,14 @@ class Conversions:
         return Cells(cells, shape, None)
 
     def _parts_of_batch(self, tensor: torch.Tensor, shape: tuple[int, ...]) -> Cells:
-        """Cells of a tensor whose second dimension is the batch."""
+        """Return the cells of a tensor whose second dimension is the batch."""
         rows = _turned(tensor.flatten(2))
         like = Cells(np.empty((1, 1, *shape[2:]), dtype=object), tuple(shape), 1 - len(shape))
         return self._cells_of_rows(rows, like)
 
 
 def _turned(matrices: torch.Tensor) -> torch.Tensor:
-    """Rows and columns exchanged, in memory too, where a single one of them lies as it did."""
+    """Exchange rows and columns, in memory too unless there is a single one of them."""
     runs, rows, columns = matrices.shape
     if 1 in (rows, columns):
         return matrices.reshape(runs, columns, rows)

@@ -12,11 +12,11 @@ from .cells import Cells, Conversions, UnrollingError
 
 aten = torch.ops.aten
 WHOLE_VECTORS = 64
-"""Functions of batches of a multiple of this size need no scalar code, which rounds differently."""
+"""Batches of a multiple of this size need no scalar code, which may round otherwise."""
 
 
 class Elements(Conversions):
-    """A method for every operation, of its name."""
+    """Operations on single elements, each a method of the operation's name."""
 
     def _pointwise(self, target, arguments: Sequence, keywords: dict):
         operands = [a for a in arguments if isinstance(a, Cells)]
@@ -94,7 +94,7 @@ class Elements(Conversions):
         return self._plainly(plain.tanh_backward, grad, y)
 
     def _sigmoid_backward(self, node, grad, y):
-        """(grad (1 - y)) y, in torch's own order; compilers use another."""
+        """Return (grad (1 - y)) y in torch's own order; compilers use another."""
         rest = self._pointwise(aten.rsub.Scalar, [y, 1.0], {})
         product = self._pointwise(aten.mul.Tensor, [grad, rest], {})
         return self._pointwise(aten.mul.Tensor, [product, y], {})

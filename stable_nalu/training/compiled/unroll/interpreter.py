@@ -1,4 +1,4 @@
-"""Runs a recorded graph on cells."""
+"""Running a recorded graph on cells."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ aten = torch.ops.aten
 
 
 def unrolled(recorded: torch.fx.GraphModule, runs: int, batch: int) -> Callable:
-    """A function of the arguments and results of `recorded`; changes nothing in place."""
+    """Return a function like `recorded` that works on cells and changes nothing in place."""
     return lambda *arguments: _Interpreter(recorded, runs, batch).run(*arguments)
 
 
@@ -27,7 +27,10 @@ def _outputs(node: torch.fx.Node) -> Sequence[torch.fx.Node]:
 
 
 class _Interpreter(Shapes, Sums, Products):
-    """Calls the method of each operation's name; other elementwise operations as they are."""
+    """An interpreter that calls the method of each operation's name.
+
+    Other elementwise operations are called on single cells.
+    """
 
     def __init__(self, recorded: torch.fx.GraphModule, runs: int, batch: int):
         super().__init__(runs, batch)
@@ -50,7 +53,7 @@ class _Interpreter(Shapes, Sums, Products):
         raise UnrollingError("no output")
 
     def _refuse_ambiguous(self, value) -> None:
-        """Sizes tell the batch from other dimensions, so none may be as long."""
+        """Refuse other dimensions as long as the batch, which is told from them by its size."""
         if isinstance(value, Cells):
             batch_axis = None if value.batch is None else len(value.shape) + value.batch
             if any(
@@ -85,7 +88,7 @@ class _Interpreter(Shapes, Sums, Products):
         raise UnrollingError(f"operation {name}")
 
     def _in_place(self, node, name: str, arguments: Sequence):
-        """A change of an intermediate value; arguments of the iteration are never changed."""
+        """Change an intermediate value; arguments of the iteration are never changed."""
         changed = node.args[0]
         if changed.op == "placeholder":
             raise UnrollingError(f"an argument changed by {name}")
@@ -95,7 +98,7 @@ class _Interpreter(Shapes, Sums, Products):
 
 
 def _needed(graph: torch.fx.Graph) -> set[torch.fx.Node]:
-    """Nodes that an output depends on."""
+    """Return the nodes that an output depends on."""
     needed: set[torch.fx.Node] = set()
     for node in reversed(graph.nodes):
         if node.op == "output" or node in needed:

@@ -1,9 +1,10 @@
-"""Matrix products: sums of products that a compiler can fuse, where the order of torch's is known.
+"""Matrix products, written as sums that a compiler can fuse where torch's order is known.
 
 The order depends on how both matrices lie in memory, so they are laid out as in plain training. A
-product with one output may sum in turn; or, over eight inputs and more, in lanes: eight lanes of
-every eighth input are added in pairs, and inputs that are left over follow in turn. Processor,
-library and version have their say, so a known order is one that real products agree with.
+product with one output may sum its inputs one after another. Over eight inputs and more it may sum
+in lanes instead: eight lanes of every eighth input are added in pairs, and the inputs that are left
+over follow one after another. Processor, library and version decide too, so an order counts as
+known when real products agree with it.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ Terms = Sequence[torch.Tensor]
 LANES = 8
 PAIRED_LANES = ((0, 4), (2, 6), (1, 5), (3, 7))
 FEW = 4
-"""Inputs up to which products with several outputs may sum in turn, too, and rows up to which
-turning a matrix costs more than it gains."""
+"""The most inputs for which products with several outputs may sum one after another, too, and the
+most rows for which turning a matrix costs more than it gains."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How matrices `(runs, m, n)` lie in memory: row after row or column after column."""
+    """The layout of matrices `(runs, m, n)` in memory, row after row or column after column."""
 
     sizes: tuple[int, int, int]
     strides: tuple[int, int, int]
@@ -39,7 +40,7 @@ class Layout:
 
     @staticmethod
     def of(node: torch.fx.Node) -> Layout:
-        """As plain training has them, which was recorded."""
+        """Return the layout of a tensor in plain training, which was recorded."""
         value = node.meta["val"]
         runs, m, n = sizes = tuple(value.shape)
         strides = tuple(value.stride())
@@ -54,22 +55,22 @@ class Layout:
 
     @property
     def by_columns(self) -> bool:
-        """Whether columns come one after another; False if that is the same."""
+        """Return whether columns come one after another; False if the order is the same by rows."""
         _, m, n = self.sizes
         return m > 1 and n > 1 and self.strides[1] == 1
 
     def by_rows(self) -> Layout:
-        """The same sizes, row after row."""
+        """Return the layout of the same sizes, row after row."""
         _, m, n = self.sizes
         return Layout(self.sizes, (m * n, n, 1), self.dtype)
 
     def lay(self, numbers: torch.Tensor) -> torch.Tensor:
-        """Matrices of numbers that come in the order of memory."""
+        """Return matrices made of numbers that come in the order of memory."""
         return numbers.as_strided(self.sizes, self.strides)
 
 
 class Products(Conversions):
-    """A method for every operation, of its name."""
+    """Matrix products, each a method of the operation's name."""
 
     def _bmm(self, node, left, right):
         x, y = Layout.of(node.args[0]), Layout.of(node.args[1])
@@ -104,7 +105,7 @@ class Products(Conversions):
         return Cells(cells, (*x.sizes[:2], columns), -2)
 
     def _in_memory(self, matrix: Cells, layout: Layout) -> torch.Tensor:
-        """Its numbers in the order of memory."""
+        """Return its numbers in the order of memory."""
         lying = _transposed(matrix) if layout.by_columns else matrix
         return self._rows(lying) if lying.batch == -1 else self._whole(lying)
 
@@ -126,7 +127,7 @@ def _transposed(matrix: Cells) -> Cells:
 
 
 def sum_in_turn(terms: Terms) -> torch.Tensor:
-    """One after another."""
+    """Sum the terms one after another."""
     total, *rest = terms
     for term in rest:
         total = total + term
@@ -134,7 +135,7 @@ def sum_in_turn(terms: Terms) -> torch.Tensor:
 
 
 def sum_in_lanes(terms: Terms) -> torch.Tensor:
-    """Eight lanes, their pairs, and what is left over."""
+    """Sum eight lanes, then their pairs, then what is left over."""
     in_lanes = len(terms) // LANES * LANES
     if not in_lanes:
         return sum_in_turn(terms)
@@ -145,7 +146,7 @@ def sum_in_lanes(terms: Terms) -> torch.Tensor:
 
 @cache
 def known_order(x: Layout, y: Layout) -> Callable[[Terms], torch.Tensor] | None:
-    """How torch sums the products of x `(runs, batch, inner)` and y `(runs, inner, columns)`."""
+    """Return how torch sums products of x `(runs, batch, inner)` and y `(runs, inner, columns)`."""
     _, batch, inner = x.sizes
     columns = y.sizes[2]
 
@@ -162,7 +163,7 @@ def known_order(x: Layout, y: Layout) -> Callable[[Terms], torch.Tensor] | None:
 
 @cache
 def lies_either_way(x: Layout, y: Layout) -> bool:
-    """Whether x times y rounds as if x were laid by rows."""
+    """Return whether x times y rounds as if x were laid by rows."""
 
     def same(random: Random) -> bool:
         left, right = x.lay(random(*x.sizes[1:])), y.lay(random(*y.sizes[1:]))
@@ -174,7 +175,7 @@ def lies_either_way(x: Layout, y: Layout) -> bool:
 
 @cache
 def turns_over(x: Layout, y: Layout) -> bool:
-    """Whether x `(runs, rows, batch)` times y `(runs, batch, 1)` rounds as turned, laid by rows."""
+    """Return whether x `(runs, rows, batch)` times y `(runs, batch, 1)` rounds as if turned."""
     runs, rows, batch = x.sizes
     if y.sizes[2] != 1:
         return False

@@ -1,4 +1,4 @@
-"""Operations that move elements; they happen while recording."""
+"""Operations that only move elements, which happens while recording."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .cells import Cells, Conversions, UnrollingError
 
 
 class Shapes(Conversions):
-    """A method for every operation, of its name."""
+    """Moves of elements, each a method of the operation's name."""
 
     def _unsqueeze(self, node, value, dim):
         axis = dim % (len(value.shape) + 1)

@@ -17,7 +17,7 @@ aten = torch.ops.aten
 
 
 class Sums(Elements):
-    """A method for every operation, of its name."""
+    """Reductions, each a method of the operation's name."""
 
     def _reduce(self, node, value, dims, combine: Callable):
         """Combine cells along small dimensions, in order."""

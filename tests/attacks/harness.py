@@ -1,0 +1,338 @@
+"""Attacks: a command line, what it meets, and what must hold afterwards.
+
+Everything here goes through `main(argv)` of a script and through files. An attack that is refused
+must leave by exit code 2 with one line on stderr, and everything as it was.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import signal
+import stat
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.attacks.known_short import KNOWN_SHORT
+
+ROOT = Path(__file__).resolve().parents[2]
+TRAINING = (
+    "simple_function_static",
+    "simple_function_static_npu",
+    "single_layer",
+    "single_layer_benchmark",
+    "single_layer_robust",
+    "single_layer_curriculum",
+    "simple_function_recurrent",
+    "number_translation",
+    "sequential_mnist",
+    "sequential_svhn",
+    "two_digit_mnist",
+    "ST_mnist_labels",
+)
+EXPORTS = {
+    "generate_exp_setups": "export",
+    "plot": "export",
+    "export_sequences": "export",
+    "simple_function_static_export": "export",
+    "summarize": "export",
+    "verdict": "export",
+    "generate_divBy0_extrap_thresholds": "export/single_layer_task",
+    "pretrained_model_prediction_sweep": "export/single_layer_task/benchmark",
+    "expand_weights": "export/single_layer_task/robustness",
+    "generate_dataset_solution_indexes": "export/single_layer_task/robustness",
+    "two_digit_mnist_reader": "export/two_digit_mnist",
+}
+_SAME_NAME = {
+    "export_sequences": "sequential_mnist",
+    "simple_function_static_export": "simple_function_static",
+}
+"""Exporters that are called like a training script."""
+
+_CPU_PATIENCE = 10
+"""Seconds of the CPU after which a command is taken to have begun what it should have refused."""
+
+QUICK = {
+    **dict.fromkeys(TRAINING[:6], ("--max-iterations", "1")),
+    "simple_function_recurrent": ("--max-iterations", "1"),
+    "number_translation": ("--max-epochs", "0"),
+    **dict.fromkeys(
+        TRAINING[8:10],
+        (
+            *("--max-epochs", "0", "--data-source", "digits", "--batch-size", "500"),
+            *("--interpolation-length", "1", "--extrapolation-lengths", "[1]"),
+        ),
+    ),
+    **dict.fromkeys(
+        TRAINING[10:],
+        (
+            *("--max-epochs", "0", "--data-source", "digits", "--batch-size", "500"),
+            *("--samples-per-permutation", "1"),
+        ),
+    ),
+}
+"""Words with which a command that is not refused, as it should be, ends soon."""
+
+
+def path_of(script: str) -> Path:
+    """The file of a script."""
+    folder = EXPORTS.get(script, "experiments")
+    return ROOT / folder / f"{_SAME_NAME.get(script, script)}.py"
+
+
+@cache
+def _main(script: str) -> Callable[[list[str]], int]:
+    before = list(sys.path)
+    spec = importlib.util.spec_from_file_location(f"attacked_{script}", path_of(script))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path[:] = before
+    return module.main
+
+
+def call(script: str, *argv: str) -> object:
+    """Exit code of a command; used to make what attacks meet."""
+    return _main(script)(list(argv))
+
+
+@dataclass(frozen=True)
+class Attack:
+    """One case.
+
+    words: the script and its arguments; `{tmp}` is the test's own folder.
+    says: what the one line (or, of a success, all that is printed) must hold.
+    prepare: puts things into the folder first.
+    code: the exit code; also a tuple of those that are right.
+    env: environment variables; None takes one away.
+    writes: patterns, relative to the folder, of what the command is asked to write.
+    check: looks at the outcome of a command that succeeds.
+    patience: seconds by the clock; less where a fault would wait for ever.
+    folders: whether new folders count, too, empty as they are.
+    """
+
+    name: str
+    words: tuple[str, ...]
+    says: tuple[str, ...] = ()
+    prepare: Callable[[Place], object] | None = None
+    code: int | tuple[int, ...] = 2
+    env: Mapping[str, str | None] = field(default_factory=dict)
+    writes: tuple[str, ...] = ()
+    check: Callable[[Place, Outcome], object] | None = None
+    patience: int = 120
+    folders: bool = False
+
+
+def quick(script: str, *words: str) -> tuple[str, ...]:
+    """A training command that would end soon; words that are given win over those for that."""
+    given = {word.partition("=")[0] for word in words}
+    more = QUICK.get(script, ())
+    pairs = zip(more[::2], more[1::2], strict=True)
+    return (script, *words, *(word for pair in pairs if pair[0] not in given for word in pair))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a command ended."""
+
+    code: object
+    out: str
+    err: str
+
+
+class TookTooLong(BaseException):
+    """A command that hangs, on a pipe that nobody fills or in a loop."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """The folder of a test, and finished runs to copy from."""
+
+    tmp: Path
+    made: Path
+    monkeypatch: pytest.MonkeyPatch
+    capture: pytest.CaptureFixture[str]
+
+    def __truediv__(self, name: str) -> Path:
+        return self.tmp / name
+
+    def file(self, name: str, content: str | bytes = "") -> Path:
+        """A new file; text is written with the line ends as given."""
+        path = self.tmp / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    def bring(self, *names: str) -> None:
+        """Copy finished runs, models or tables into the folder."""
+        for name in names:
+            source, target = self.made / name, self.tmp / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if source.is_dir():
+                shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True)
+            else:
+                shutil.copy2(source, target)
+
+    def run(self, *words: str, patience: int = 120) -> Outcome:
+        """Call a script as a shell would; a traceback counts as a code of its own."""
+        script, *argv = (word.replace("{tmp}", str(self.tmp)) for word in words)
+        self.capture.readouterr()
+        self.monkeypatch.setattr(sys, "argv", [str(path_of(script)), *argv])
+        with _patience(patience), _warnings_on_stderr():
+            try:
+                code: object = _main(script)(argv)
+            except SystemExit as end:
+                code = 0 if end.code is None else end.code
+            except TookTooLong:
+                code = "hangs"
+            except BaseException as error:
+                code = f"traceback: {error!r}\n{traceback.format_exc()}"
+        out, err = self.capture.readouterr()
+        return Outcome(code, out, err)
+
+    def hold(self, case: Attack) -> None:
+        """Carry out an attack and check all that must hold."""
+        here = self.tmp / "here"
+        here.mkdir(exist_ok=True)
+        self.monkeypatch.chdir(here)
+        for name, value in case.env.items():
+            if value is None:
+                self.monkeypatch.delenv(name, raising=False)
+            else:
+                self.monkeypatch.setenv(name, value.replace("{tmp}", str(self.tmp)))
+        if case.prepare is not None:
+            case.prepare(self)
+        before, outside = snapshot(self.tmp), _checkout()
+        outcome = self.run(*case.words, patience=case.patience)
+        codes = case.code if isinstance(case.code, tuple) else (case.code,)
+        assert outcome.code in codes, f"{outcome.code}, not {codes}\n{outcome.out}{outcome.err}"
+        assert "Traceback" not in outcome.out + outcome.err
+        if outcome.code == 2:
+            lines = outcome.err.splitlines()
+            assert len(lines) == 1, outcome.err
+            assert lines[0].startswith(f"{path_of(case.words[0]).name}: error: ")
+        said = outcome.err if outcome.code == 2 else outcome.out + outcome.err
+        for text in case.says:
+            assert text.replace("{tmp}", str(self.tmp)) in said, said
+        after = snapshot(self.tmp)
+        changed = changes(before, after)
+        if not case.folders:
+            changed = [p for p in changed if p in before or not stat.S_ISDIR(after[p][0])]
+        unasked = [p for p in changed if not any(fnmatch(p, pattern) for pattern in case.writes)]
+        assert not unasked, unasked
+        assert _checkout() == outside, "the checkout has changed"
+        if case.check is not None:
+            case.check(self, outcome)
+
+
+NAMES: set[str] = set()
+"""Of all attacks that were collected."""
+
+
+def attacks(cases: Iterable[Attack]) -> pytest.MarkDecorator:
+    """Parametrise a test with attacks; those that the code falls short of are strict xfails."""
+    listed = list(cases)
+    names = [case.name for case in listed]
+    twice = {name for name in names if names.count(name) > 1}
+    assert not twice, twice
+    return pytest.mark.parametrize("case", [known(case, case.name) for case in listed])
+
+
+def known(value: object, name: str):
+    """A parameter of a test, and a strict xfail where the code is known to fall short of it."""
+    NAMES.add(name)
+    reason = KNOWN_SHORT.get(name)
+    marks = [pytest.mark.xfail(raises=AssertionError, reason=reason)] if reason else []
+    return pytest.param(value, id=name, marks=marks)
+
+
+Entry = tuple[str, int, int, object]
+
+
+def snapshot(folder: Path) -> dict[str, Entry]:
+    """Path -> type and rights, size, time of change, and bytes or target.
+
+    Of folders only that they are there: a file that comes and goes is no change.
+    """
+    found: dict[str, Entry] = {}
+    for base, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            path = Path(base, name)
+            state = path.lstat()
+            shown = str(path.relative_to(folder))
+            if stat.S_ISDIR(state.st_mode):
+                found[shown] = (state.st_mode, 0, 0, None)
+                continue
+            if name == ".lock":
+                # A process that looks whether it may write leaves its number there.
+                found[shown] = (state.st_mode, 0, 0, None)
+                continue
+            content: object = None
+            if stat.S_ISLNK(state.st_mode):
+                content = path.readlink()
+            elif stat.S_ISREG(state.st_mode):
+                content = path.read_bytes()
+            found[shown] = (state.st_mode, state.st_size, state.st_mtime_ns, content)
+    return found
+
+
+def changes(before: Mapping[str, Entry], after: Mapping[str, Entry]) -> list[str]:
+    """What is new, gone or different."""
+    return sorted(p for p in before.keys() | after.keys() if before.get(p) != after.get(p))
+
+
+def _checkout() -> dict[str, int]:
+    """What a command could write to by mistake: the page, the kept results, default folders."""
+    folders = ("", "docs", "docs/reproduction", "docs/reproduction/data", "lfs_batch_jobs")
+    return {
+        entry.path: 0 if entry.is_dir() else entry.stat().st_mtime_ns
+        for folder in folders
+        for entry in os.scandir(ROOT / folder)
+        if not entry.name.startswith((".", "__pycache__"))
+    }
+
+
+@contextmanager
+def _patience(seconds: int):
+    def give_up(*_: object) -> None:
+        raise TookTooLong
+
+    clocks = (
+        (signal.ITIMER_REAL, signal.SIGALRM, seconds),
+        (signal.ITIMER_VIRTUAL, signal.SIGVTALRM, _CPU_PATIENCE),
+    )
+    old = {number: signal.signal(number, give_up) for _, number, _ in clocks}
+    for clock, _, limit in clocks:
+        signal.setitimer(clock, limit)
+    try:
+        yield
+    finally:
+        for clock, number, _ in clocks:
+            signal.setitimer(clock, 0)
+            signal.signal(number, old[number])
+
+
+@contextmanager
+def _warnings_on_stderr():
+    """Show warnings as a user sees them, where pytest would collect them or raise."""
+
+    def show(message, category, filename, lineno, file=None, line=None) -> None:
+        sys.stderr.write(warnings.formatwarning(message, category, filename, lineno, line))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        warnings.showwarning = show
+        yield

@@ -1,0 +1,143 @@
+"""A Python without the packages, a home that cannot be written, a reader that leaves."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.attacks.harness import ROOT, TRAINING, known, path_of, snapshot
+
+WITHOUT = """
+import runpy, sys
+class Nothing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {names!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Nothing())
+sys.argv = {argv!r}
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+ALL = ("torch", "numpy", "pandas", "scipy", "matplotlib", "tensorboardX", "google", "tqdm")
+
+
+def without(packages, script, *words, cwd):
+    code = WITHOUT.format(names=set(packages), argv=[str(path_of(script)), *words])
+    return subprocess.run(
+        [sys.executable, "-S", "-c", code] if packages == ALL else [sys.executable, "-c", code],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+
+
+def one_line(done, script, *says):
+    assert done.returncode == 2, done.stderr
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"{path_of(script).name}: error: ")
+    for text in says:
+        assert text in line
+
+
+NEEDS = {
+    "single_layer": ("--max-iterations", "1"),
+    "simple_function_recurrent": ("--max-iterations", "1"),
+    "sequential_mnist": ("--data-source", "digits", "--max-epochs", "0"),
+    "two_digit_mnist": ("--data-source", "digits", "--max-epochs", "0"),
+    "batch": ("nips-sltr-in2", "0", "1", "--status"),
+    "reproduce": ("nips-sltr-in2", "--seeds", "0", "--max-iterations", "1"),
+    "summarize": ("--csv", "x.csv", "--csv-out", "y.csv"),
+    "plot": ("--csv", "x.csv"),
+    "simple_function_static_export": ("--tensorboard-dir", "t", "--csv-out", "y.csv"),
+    "generate_exp_setups": ("--csv-out", "y.csv"),
+    "pretrained_model_prediction_sweep": ("--gold-outputs",),
+}
+
+
+@pytest.mark.parametrize("script", [known(s, f"without any package: {s}") for s in NEEDS])
+def test_without_any_package(script, tmp_path):
+    before = snapshot(tmp_path)
+    done = without(ALL, script, *NEEDS[script], cwd=tmp_path)
+    one_line(done, script, "pip install")
+    assert snapshot(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    "script", ["verdict", known(TRAINING[0], f"help without any package: {TRAINING[0]}")]
+)
+def test_help_without_any_package(script, tmp_path):
+    done = without(ALL, script, "--help", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "--help" in done.stdout
+
+
+def test_a_verdict_needs_no_package(tmp_path):
+    done = without(ALL, "verdict", "--csv", "none.csv", cwd=tmp_path)
+    one_line(done, "verdict", "none.csv")
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["batch", *(pytest.param(s, marks=pytest.mark.slow) for s in ("reproduce", "single_layer"))],
+)
+def test_a_reader_that_leaves(script, tmp_path):
+    """`script --list | head -1`: no traceback, and nothing about a broken pipe."""
+    words = {"single_layer": ["--dry-run", "--seed", "0-2000"]}.get(script, ["--list"])
+    with subprocess.Popen(
+        [sys.executable, str(path_of(script)), *words],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline()
+        process.stdout.close()
+        told = process.stderr.read()
+    assert process.returncode in (0, 141)
+    assert told == ""
+
+
+@pytest.mark.slow
+def test_a_home_that_cannot_be_written(tmp_path):
+    """Trained all the same; a home is only for what is kept between runs."""
+    (tmp_path / "file").write_text("no folder")
+    words = ("--no-cuda", "--max-iterations", "2", "--seed", "0-1", "--name-prefix", "t")
+    done = subprocess.run(
+        [sys.executable, str(path_of("single_layer")), *words],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={
+            **os.environ,
+            "HOME": str(tmp_path / "file"),
+            "XDG_CACHE_HOME": str(tmp_path / "file" / "cache"),
+        },
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    assert (tmp_path / "file").read_text() == "no folder"
+
+
+@pytest.mark.slow
+def test_a_dry_run_of_many_runs_streams(tmp_path):
+    """The first of a hundred thousand names is there long before the last."""
+    words = ("--dry-run", "--seed", "0-100000")
+    with subprocess.Popen(
+        [sys.executable, str(path_of("single_layer")), *words],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        spent = os.times().children_user
+        process.kill()
+    assert "_s0_" in first
+    assert os.times().children_user - spent < 20

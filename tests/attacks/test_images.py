@@ -1,0 +1,168 @@
+"""Files of images that are damaged, exchanged, of another kind, or not there."""
+
+from __future__ import annotations
+
+import gzip
+import struct
+from collections.abc import Callable
+
+from tests.attacks.harness import Attack, Place, attacks, quick
+
+RAW = "data/MNIST/raw"
+IMAGES, LABELS = "train-images-idx3-ubyte", "train-labels-idx1-ubyte"
+TEST_IMAGES, TEST_LABELS = "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"
+COUNT = 5100
+"""Of which 5,000 are kept for validation, where a script does so."""
+NOWHERE = {
+    name: "http://127.0.0.1:9"
+    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")
+} | {"no_proxy": None, "NO_PROXY": None}
+"""No attack downloads anything."""
+
+
+def images(count: int = COUNT, side: int = 28) -> bytes:
+    """An idx file of grey images."""
+    pixels = (bytes(range(251)) * (count * side * side // 251 + 1))[: count * side * side]
+    return struct.pack(">IIII", 0x803, count, side, side) + pixels
+
+
+def labels(count: int = COUNT, largest: int = 10) -> bytes:
+    """An idx file of labels."""
+    return struct.pack(">II", 0x801, count) + bytes(i % largest for i in range(count))
+
+
+def corpus(place: Place, **other: bytes | None) -> None:
+    """A whole data set, but for the files that are given; None leaves one out."""
+    files = {IMAGES: images(), LABELS: labels(), TEST_IMAGES: images(), TEST_LABELS: labels()}
+    keys = {"images": IMAGES, "labels": LABELS, "test_images": TEST_IMAGES}
+    for key, content in other.items():
+        files[keys[key]] = content  # type: ignore[assignment]
+    for name, content in files.items():
+        if content is not None:
+            place.file(f"{RAW}/{name}", content)
+
+
+def with_files(**other: bytes | None) -> Callable[[Place], object]:
+    return lambda place: corpus(place, **other)
+
+
+DAMAGED: dict[str, Callable[[Place], object]] = {
+    "of another magic": with_files(images=b"\0\0\x08\x07" + images()[4:]),
+    "of text": with_files(images=b"no image\n" * 100),
+    "of no bytes": with_files(images=b""),
+    "of a header alone": with_files(images=images()[:16]),
+    "of half a header": with_files(images=images()[:6]),
+    "cut in half": with_files(images=images()[: 28 * 28 * COUNT // 2]),
+    "less one byte": with_files(images=images()[:-1]),
+    "with a byte more": with_files(images=images() + b"\0"),
+    "of fewer images than labels": with_files(images=images(COUNT - 50)),
+    "of more images than labels": with_files(images=images(COUNT + 50)),
+    "of another size": with_files(images=images(side=20)),
+    "that are labels": with_files(images=labels()),
+    "of which the labels are images": with_files(labels=images()),
+    "of which the labels are cut": with_files(labels=labels()[:-1]),
+    "of which the labels are no digits": with_files(labels=labels(largest=200)),
+    "of which the labels are text": with_files(labels=b"0,1,2,3\n"),
+    "still packed": with_files(images=gzip.compress(images())),
+    "of which the test set is damaged": with_files(test_images=b""),
+}
+SCRIPTS = {
+    "two_digit_mnist": (
+        *("two_digit_mnist", "--max-epochs", "0", "--samples-per-permutation", "1"),
+        *("--batch-size", "500"),
+    ),
+    "sequential_mnist": (
+        *("sequential_mnist", "--max-epochs", "0", "--batch-size", "500"),
+        *("--interpolation-length", "1", "--extrapolation-lengths", "[1]"),
+    ),
+}
+MNIST = ("--data-source", "mnist", "--data-dir", "{tmp}/data")
+
+
+@attacks(
+    Attack(f"{script}: images {what}", (*words, *MNIST), ("MNIST",), prepare, env=NOWHERE)
+    for script, words in SCRIPTS.items()
+    for what, prepare in DAMAGED.items()
+    # Pairs are made of all images, and are no sequences: the test set is not looked at.
+    if not (script == "two_digit_mnist" and "test set" in what)
+)
+def test_idx_files(case, place):
+    place.hold(case)
+
+
+@attacks(
+    Attack(f"{script}: {what}", (*words, *MNIST), says, prepare, env=NOWHERE)
+    for script, words in SCRIPTS.items()
+    for what, says, prepare in (
+        ("no images", ("--data-source digits",), lambda p: (p / "data").mkdir()),
+        ("no folder of images", ("--data-source digits",), None),
+        ("no labels", ("--data-source digits",), with_files(labels=None)),
+        ("a file for a folder of images", ("{tmp}/data",), lambda p: p.file("data", "mine")),
+        (
+            "a link in a circle for images",
+            ("{tmp}/data",),
+            lambda p: (p / "data").symlink_to("data"),
+        ),
+        ("a file within the folder of images", ("{tmp}/data",), lambda p: p.file("data/MNIST", "")),
+        (
+            "packed images that are damaged",
+            ("{tmp}/data",),
+            lambda p: p.file(f"{RAW}/{IMAGES}.gz", gzip.compress(images())[:-9]),
+        ),
+        (
+            "packed images that are others",
+            ("{tmp}/data",),
+            lambda p: p.file(f"{RAW}/{IMAGES}.gz", gzip.compress(images())),
+        ),
+    )
+)
+def test_folders_of_images(case, place):
+    place.hold(case)
+
+
+@attacks(
+    Attack(f"house numbers: {what}", words, says, prepare, env=NOWHERE)
+    for words in [
+        (
+            *quick("sequential_svhn", "--data-source", "svhn"),
+            *("--data-dir", "{tmp}/data"),
+        )
+    ]
+    for what, says, prepare in (
+        ("none", ("--data-source digits",), None),
+        ("of text", ("SVHN",), lambda p: p.file("data/train_32x32.mat", "no matrix")),
+        ("of no bytes", ("SVHN",), lambda p: p.file("data/train_32x32.mat")),
+        ("a folder", ("SVHN",), lambda p: (p / "data/train_32x32.mat").mkdir(parents=True)),
+        ("a file for a folder", ("{tmp}/data",), lambda p: p.file("data", "mine")),
+    )
+)
+def test_house_numbers(case, place):
+    place.hold(case)
+
+
+@attacks(
+    [
+        Attack(
+            "sequences longer than the images suffice for",
+            (
+                *("sequential_mnist", "--data-source", "digits", "--max-epochs", "0"),
+                *("--interpolation-length", "5000", "--extrapolation-lengths", "[1]"),
+            ),
+            ("sequence",),
+        ),
+        Attack(
+            "a corpus of other people's images is trained on, with a warning",
+            (
+                *("two_digit_mnist", "--max-epochs", "0", "--samples-per-permutation", "1"),
+                *("--batch-size", "500", *MNIST),
+            ),
+            ("checksum",),
+            with_files(),
+            code=0,
+            env=NOWHERE,
+            writes=("tensorboard*", "save*"),
+        ),
+    ]
+)
+def test_what_is_trained_on(case, place):
+    place.hold(case)

@@ -1,0 +1,149 @@
+"""Names of folders, and the places that environment variables name."""
+
+from __future__ import annotations
+
+import os
+
+from tests.attacks.harness import Attack, attacks, quick
+from tests.attacks.subjects import NMU, SHORT
+
+TRAIN = ("single_layer", *NMU, *SHORT)
+WRONG_PREFIXES = {
+    "nothing": "",
+    "the root": "/",
+    "an absolute path": "/tmp/x",
+    "upwards": "..",
+    "upwards within": "a/../../b",
+    "upwards and back": "a/../b",
+    "here": ".",
+    "here within": "a/./b",
+    "a doubled slash": "a//b",
+    "a slash at the end": "a/",
+}
+LONG = {"a name too long": "n" * 256, "a path too long": "/".join(["n" * 200] * 25)}
+STRANGE_PREFIXES = {
+    "blanks": "my runs",
+    "quotes": "a'b\"c",
+    "a dollar": "$HOME",
+    "a tilde": "~x",
+    "a star": "*",
+    "an equals sign": "=1+1",
+    "a plus": "+x",
+    "an at": "@x",
+    "a dash": "-x",
+    "a comma": "a,b",
+    "a percent sign": "100%s",
+    "braces": "{seed}",
+    "other letters": "läufe/数",
+    "a smile": "🙂",
+    "letters of no alphabet": "\udcff",
+    "a hidden folder": ".mine",
+    "a line break": "a\nb",
+    "many folders": "a/b/c/d/e/f",
+    "the longest name": "n" * 255,
+    "backslashes": "a\\b",
+}
+
+
+@attacks(
+    Attack(f"{script}, prefix: {what}", quick(script, f"--name-prefix={word}"), ("--name-prefix",))
+    for script in ("single_layer", "number_translation", "two_digit_mnist")
+    for what, word in WRONG_PREFIXES.items()
+)
+def test_folders_that_are_none(case, place):
+    place.hold(case)
+
+
+@attacks(
+    Attack(f"{script}, prefix: {what}", quick(script, f"--name-prefix={word}"), ("too long",))
+    for script in ("single_layer", "number_translation", "two_digit_mnist")
+    for what, word in LONG.items()
+)
+def test_folders_that_no_disk_holds(case, place):
+    place.hold(case)
+
+
+def _one_run(prefix: str):
+    def check(place, outcome):
+        folder = place / "tensorboard" / prefix
+        assert [path.name.startswith("reregualizedlinearmnac") for path in folder.iterdir()]
+        # Exported, with the name as a cell of its own.
+        words = ("--tensorboard-dir", str(folder), "--csv-out", "{tmp}/x.csv", "--strict")
+        assert place.run("simple_function_static_export", *words).code == 0
+        assert len((place / "x.csv").read_text().splitlines()) == 4
+
+    return check
+
+
+@attacks(
+    Attack(
+        f"prefix: {what}",
+        (*TRAIN, f"--name-prefix={word}"),
+        code=0,
+        writes=("tensorboard", "tensorboard/*", "save", "save/*"),
+        check=_one_run(word),
+    )
+    for what, word in STRANGE_PREFIXES.items()
+)
+def test_folders_with_strange_names(case, place):
+    place.hold(case)
+
+
+def roots():
+    for variable in ("TENSORBOARD_DIR", "SAVE_DIR"):
+        for what, value, prepare in (
+            ("a file", "{tmp}/file", lambda p: p.file("file", "mine")),
+            ("below a file", "{tmp}/file/x", lambda p: p.file("file", "mine")),
+            ("a device", "/dev/null", None),
+            ("below the kernel", "/proc/1/x", None),
+            ("a link in a circle", "{tmp}/ring", lambda p: (p / "ring").symlink_to("ring")),
+            ("a name too long", "{tmp}/" + "n" * 300, None),
+            ("a pipe", "{tmp}/pipe", lambda p: os.mkfifo(p / "pipe")),
+        ):
+            yield Attack(f"{variable}: {what}", TRAIN, (variable,), prepare, env={variable: value})
+        for what, value, found in (
+            ("a path of its own folder", "mine", "here/mine"),
+            ("blanks", "{tmp}/my runs", "my runs"),
+            ("letters of no alphabet", "{tmp}/\udcff", "\udcff"),
+            ("a slash at the end", "{tmp}/mine/", "mine"),
+        ):
+            yield Attack(
+                f"{variable}: {what}",
+                TRAIN,
+                code=0,
+                env={variable: value},
+                writes=("tensorboard*", "save*", f"{found}*"),
+                check=lambda p, o, found=found: len(list((p / found).iterdir())) == 1,
+            )
+    for script in ("simple_function_recurrent", "number_translation"):
+        for what, value, prepare in (
+            ("a file", "{tmp}/file", lambda p: p.file("file", "mine")),
+            ("a device", "/dev/null", None),
+        ):
+            yield Attack(
+                f"{script}, RESULTS_DIR: {what}",
+                quick(script, "--layer-type", "NAC"),
+                ("RESULTS_DIR",),
+                prepare,
+                env={"RESULTS_DIR": value},
+            )
+
+
+@attacks(roots())
+def test_roots(case, place):
+    place.hold(case)
+
+
+@attacks(
+    Attack(
+        f"{variable}={value}",
+        TRAIN,
+        code=0,
+        env={variable: value},
+        writes=("tensorboard*", "save*"),
+    )
+    for variable in ("LSB_DJOB_NUMPROC", "SLURM_CPUS_PER_TASK")
+    for value in ("", "0", "-1", "many", "1.5", "999999999999", "٣", " 1")
+)
+def test_cores_that_a_batch_system_grants(case, place):
+    place.hold(case)

@@ -1,0 +1,340 @@
+"""Tables that are damaged, foreign or put together by hand, for every script that reads one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.attacks.harness import Attack, Place, attacks
+from tests.attacks.subjects import RUNS, TABLE
+
+HEADER = (
+    "name,metric.valid.interpolation,step,wall.time,metric.test.extrapolation,sparse.error.max\n"
+)
+LEAF = (
+    "reregualizedlinearmnac_op-mul_oob-c_rs-linear-linear_eps-0_rl-20000-35000_r-10-0-1_i-1-2_"
+    "e-2-6_z-2-0.5-0.0_b128_s{seed}_h2_z2_lr-adam-0.00100-0.0"
+)
+
+
+def row(*cells: object, seed: int = 0) -> str:
+    return ",".join([LEAF.format(seed=seed), *map(str, cells)]) + "\n"
+
+
+GOOD = row(0.1, 0, 1.5, 1, 0.5) + row(1e-9, 1000, 2.5, 1e-9, 1e-4)
+
+DAMAGED: dict[str, str | bytes] = {
+    "empty": "",
+    "a line break": "\n",
+    "blanks": "   \n  \n",
+    "a header alone": HEADER,
+    "no header": GOOD,
+    "other columns": "a,b\n1,2\n",
+    "a column too few in the header": HEADER.replace(",wall.time", "") + GOOD,
+    "a ragged row": HEADER + GOOD + "x,1,2\n",
+    "a row with too much": HEADER + GOOD + row(1, 2, 3, 4, 5, 6, 7),
+    "two exports, one behind the other": HEADER + GOOD + HEADER + GOOD.replace("_s0_", "_s1_"),
+    "a word for an error": HEADER + GOOD + row(0.1, 2000, 2.5, "small", 0.1),
+    "a word for a step": HEADER + GOOD + row(0.1, "last", 2.5, 0.1, 0.1),
+    "a word for sparsity": HEADER + GOOD + row(0.1, 2000, 2.5, 0.1, "sparse"),
+    "a decimal comma": HEADER + row('"0,1"', 0, 1.5, '"0,5"', 0.5),
+    "a date for a step": HEADER + row(0.1, "2024-01-01", 1.5, 1, 0.5),
+    "an unparsable name": HEADER + "something,0.1,0,1.5,1,0.5\n",
+    "an empty name": HEADER + ",0.1,0,1.5,1,0.5\n",
+    "a number for a name": HEADER + "17,0.1,0,1.5,1,0.5\n",
+    "an open quote": HEADER + GOOD + '"' + GOOD,
+    "null bytes": (HEADER + GOOD).encode() + b"\x00\x00\x00",
+    "not UTF-8": (HEADER + GOOD).encode() + b"\xff\xfe,1,2,3,4,5\n",
+    "UTF-16": (HEADER + GOOD).encode("utf-16"),
+    "a picture": b"\x89PNG\r\n\x1a\n" + bytes(range(256)),
+    "semicolons": (HEADER + GOOD).replace(",", ";"),
+    "tabs": (HEADER + GOOD).replace(",", "\t"),
+    "a page": "<html><body>404</body></html>\n",
+    "cut off in a row": (HEADER + GOOD + GOOD)[:-40],
+}
+
+RIGHT: dict[str, str | bytes] = {
+    "a byte order mark": b"\xef\xbb\xbf" + (HEADER + GOOD).encode(),
+    "line ends of Windows": (HEADER + GOOD).replace("\n", "\r\n"),
+    "no line end at the end": (HEADER + GOOD)[:-1],
+    "quotes": (HEADER + GOOD).replace(LEAF.format(seed=0), f'"{LEAF.format(seed=0)}"'),
+    "empty lines": HEADER + "\n" + GOOD + "\n\n",
+    "columns in another order": "\n".join(
+        ",".join(line.split(",")[i] for i in (3, 0, 2, 1, 5, 4))
+        for line in (HEADER + GOOD).splitlines()
+    ),
+    "another column": "\n".join(line + ",note" for line in (HEADER + GOOD).splitlines()),
+    "missing errors": HEADER + row("", 0, 1.5, "", "") + row(1e-9, 1000, 2.5, 1e-9, 1e-4),
+    "infinite errors": HEADER + row("inf", 0, 1.5, "inf", 0.5) + row(1e-9, 1000, 2.5, 1e-9, 1e-4),
+    "rows out of order": HEADER + "".join(reversed(GOOD.splitlines(keepends=True))),
+}
+
+READERS = {
+    "summarize": ("summarize", "--csv", "{tmp}/x.csv", "--csv-out", "{tmp}/out.csv"),
+    "verdict": ("verdict", "--csv", "{tmp}/x.csv"),
+    "plot": ("plot", "--csv", "{tmp}/x.csv", "--out-dir", "{tmp}/out", "--format", "png"),
+}
+FINE = {
+    # A verdict reads no names, and of numbers only those that decide.
+    "verdict": (
+        "an unparsable name",
+        "a number for a name",
+        "an empty name",
+        "a word for a step",
+        "a date for a step",
+        "a word for sparsity",
+    ),
+    "plot": (),
+    "summarize": (),
+}
+
+
+def putting(content: str | bytes) -> Callable[[Place], object]:
+    return lambda place: place.file("x.csv", content)
+
+
+@attacks(
+    Attack(f"{reader}: {what}", words, ("{tmp}/x.csv",), putting(content))
+    for reader, words in READERS.items()
+    for what, content in DAMAGED.items()
+    if what not in FINE[reader]
+)
+def test_damaged_tables(case, place):
+    place.hold(case)
+
+
+def _same_as_without(reader: str) -> Callable[..., None]:
+    def check(place, outcome):
+        if reader == "verdict":
+            assert outcome.out.startswith("success: solved at step 1000 ")
+        else:
+            text = (place / "out.csv").read_text()
+            assert ',1,"' not in text
+            assert "U[1,2]" in text
+            # One run, solved at step 1000.
+            assert ",1000," in text
+
+    return check
+
+
+@attacks(
+    Attack(
+        f"{reader}: {what}",
+        READERS[reader],
+        prepare=putting(content),
+        code=0,
+        writes=("out.csv",),
+        check=_same_as_without(reader),
+    )
+    for reader in ("summarize", "verdict")
+    for what, content in RIGHT.items()
+)
+def test_tables_that_look_odd_and_are_right(case, place):
+    place.hold(case)
+
+
+@attacks(
+    Attack(
+        f"plot: {what}",
+        READERS["plot"],
+        prepare=putting(RIGHT[what]),
+        code=0,
+        writes=("out", "out/*"),
+    )
+    for what in ("a byte order mark", "line ends of Windows")
+)
+def test_figures_of_such_tables(case, place):
+    place.hold(case)
+
+
+WHERE: dict[str, tuple[str, Callable[[Place], object] | None]] = {
+    "a table that is not there": ("{tmp}/none.csv", None),
+    "a folder for a table": ("{tmp}/here", None),
+    "a link to nothing": ("{tmp}/link", lambda p: (p / "link").symlink_to("none.csv")),
+    "a link in a circle for a table": ("{tmp}/ring", lambda p: (p / "ring").symlink_to("ring")),
+    "a name too long for a table": ("{tmp}/" + "n" * 300, None),
+    "an event file for a table": (
+        "{tmp}/events",
+        lambda p: (p.bring(RUNS), (p / "events").symlink_to(next((p / RUNS).rglob("events*")))),
+    ),
+    "nothing for a table": ("", None),
+    "the null device for a table": ("/dev/null", None),
+    "a web address for a table": ("http://127.0.0.1:9/x.csv", None),
+}
+
+
+@attacks(
+    Attack(
+        f"{reader}: {what}",
+        tuple(word.replace("{tmp}/x.csv", path) for word in READERS[reader]),
+        prepare=prepare,
+    )
+    for reader in READERS
+    for what, (path, prepare) in WHERE.items()
+)
+def test_tables_that_are_not_there(case, place):
+    place.hold(case)
+
+
+def summary(name, says, *words, content=HEADER + GOOD, code=2):
+    return Attack(
+        f"summarize {name}",
+        (*READERS["summarize"], *words),
+        says,
+        putting(content),
+        code=code,
+        writes=() if code == 2 else ("out.csv", "x2.csv"),
+    )
+
+
+@attacks(
+    [
+        summary("threshold of nothing", ("--threshold",), "--threshold", "0"),
+        summary("negative threshold", ("--threshold",), "--threshold", "-1"),
+        summary("threshold that is no number", ("--threshold",), "--threshold", "nan"),
+        summary("threshold in words", ("--threshold",), "--threshold", "small"),
+        summary("best range of nothing", ("--best-range",), "--best-range", "0"),
+        summary("best range of a half", ("--best-range",), "--best-range", "0.5"),
+        summary("no samples", ("--bootstrap-samples",), "--plain", "--bootstrap-samples", "0"),
+        summary("unknown option to group by", ("colour",), "--by", "colour"),
+        summary("too many labels", ("models",), "--models", "a", "b"),
+        summary("unknown parameter", ("no.such",), "--parameter", "no.such"),
+        summary("unknown fit", ("--gamma-fit",), "--gamma-fit", "best"),
+        summary("thresholds from nowhere", ("none.csv",), "--exp-setups", "none.csv"),
+        summary("thresholds from the runs", ("x.csv",), "--exp-setups", "{tmp}/x.csv"),
+        summary("both kinds of runs", ("--solved-csv",), "--solved-csv", "{tmp}/x.csv"),
+        Attack(
+            "summarize a file twice",
+            ("summarize", "--csv", "{tmp}/x.csv", "{tmp}/x.csv", "--csv-out", "{tmp}/out.csv"),
+            ("--models",),
+            putting(HEADER + GOOD),
+        ),
+        Attack(
+            "plot threshold of nothing",
+            (*READERS["plot"], "--threshold", "0"),
+            ("--threshold",),
+            putting(HEADER + GOOD),
+        ),
+        Attack(
+            "plot negative threshold",
+            (*READERS["plot"], "--threshold", "-1"),
+            ("--threshold",),
+            putting(HEADER + GOOD),
+        ),
+        Attack(
+            "plot threshold that is no number",
+            (*READERS["plot"], "--threshold", "nan"),
+            ("--threshold",),
+            putting(HEADER + GOOD),
+        ),
+        Attack(
+            "plot unknown column",
+            (*READERS["plot"], "--kind", "sweep", "--column", "colour"),
+            ("colour",),
+            putting(HEADER + GOOD),
+        ),
+        Attack(
+            "plot thresholds from nowhere",
+            (*READERS["plot"], "--exp-setups", "none.csv"),
+            ("none.csv",),
+            putting(HEADER + GOOD),
+        ),
+        Attack(
+            "verdict of an infinite threshold",
+            ("verdict", "--csv", "{tmp}/x.csv", "--threshold", "inf"),
+            ("--threshold",),
+            putting(HEADER + GOOD),
+        ),
+        Attack(
+            "weights without steps",
+            ("expand_weights", "--csv", "{tmp}/x.csv"),
+            ("x.csv",),
+            putting(HEADER + GOOD),
+        ),
+        Attack(
+            "weights that are not there",
+            ("expand_weights", "--csv", "{tmp}/none.csv"),
+            ("none.csv",),
+        ),
+        Attack(
+            "weights in words",
+            ("expand_weights", "--csv", "{tmp}/x.csv"),
+            ("x.csv",),
+            putting("name,step,param.W.0\nx,100000,much\n"),
+        ),
+        Attack(
+            "weights that are a page",
+            ("expand_weights", "--csv", "{tmp}/x.csv"),
+            ("x.csv",),
+            putting(DAMAGED["a page"]),
+        ),
+        Attack(
+            "weights of nothing",
+            ("expand_weights", "--csv", "{tmp}/x.csv"),
+            ("x.csv",),
+            putting(""),
+        ),
+        Attack(
+            "thresholds of no table",
+            ("generate_exp_setups", "--csv-out", "{tmp}/x", "--tables", "singlelayer"),
+            ("--tables", "single-layer"),
+        ),
+        Attack(
+            "thresholds of tables that do not go together",
+            ("generate_exp_setups", "--csv-out", "{tmp}/x", "--tables", "sequential", "benchmark"),
+            ("--tables",),
+        ),
+        Attack(
+            "thresholds of an epsilon of 1",
+            ("generate_exp_setups", "--csv-out", "{tmp}/x", "--epsilon", "1"),
+            ("--epsilon",),
+        ),
+        Attack(
+            "thresholds of one sample",
+            ("generate_exp_setups", "--csv-out", "{tmp}/x", "--samples", "1"),
+            ("--samples",),
+        ),
+        Attack(
+            "a name that a spreadsheet executes",
+            ("verdict", "--csv", "{tmp}/x.csv"),
+            prepare=putting(HEADER + "\"=cmd|'/C calc'!A0\",1e-9,0,1,1e-9,0\n"),
+            code=0,
+        ),
+    ]
+)
+def test_how_tables_are_to_be_read(case, place):
+    place.hold(case)
+
+
+SOLVED = "group,seed,solved,extrapolation.step.solved,sparse.error.max\n"
+
+
+@attacks(
+    Attack(
+        f"judged: {what}",
+        ("summarize", "--solved-csv", "{tmp}/x.csv", "--csv-out", "{tmp}/out.csv"),
+        ("{tmp}/x.csv",),
+        putting(content),
+    )
+    for what, content in {
+        "empty": "",
+        "header alone": SOLVED,
+        "a word for a verdict": SOLVED + "a,0,maybe,NA,0\n",
+        "a number for a verdict": SOLVED + "a,0,2,NA,0\n",
+        "a missing verdict": SOLVED + "a,0,,NA,0\n",
+        "a word for a step": SOLVED + "a,0,1,soon,0\n",
+        "a negative step": SOLVED + "a,0,1,-5,0\n",
+        "a word for sparsity": SOLVED + "a,0,1,5,little\n",
+        "negative sparsity": SOLVED + "a,0,1,5,-0.5\n",
+        "solved without a step": SOLVED + "a,0,1,NA,0\n",
+        "ragged": SOLVED + "a,0,1,5,0\nb,0\n1,2,3,4,5,6,7\n",
+        "concatenated": SOLVED + "a,0,1,5,0\n" + SOLVED + "a,1,1,5,0\n",
+        "no groups": SOLVED.replace("group", "team") + "a,0,1,5,0\n",
+    }.items()
+)
+def test_judged_runs(case, place):
+    place.hold(case)
+
+
+def test_the_table_of_the_finished_runs_is_right(place):
+    place.bring(TABLE)
+    assert len((place / TABLE).read_text().splitlines()) == 7

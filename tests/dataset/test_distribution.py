@@ -1,0 +1,128 @@
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import truncnorm
+
+from stable_nalu.dataset.distribution import (
+    Benford,
+    SampleRange,
+    TruncatedNormal,
+    quantile_function,
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "form", "intervals"),
+    [
+        ([1, 2], "single", ((1, 2),)),
+        ((1.1, 1.2), "single", ((1.1, 1.2),)),
+        ([0, 0], "single", ((0, 0),)),
+        ([[-6, -2], [2, 6]], "mixture", ((-6, -2), (2, 6))),
+        ([[-2, -0.1], [0.1, 2], []], "halves", ((-2, -0.1), (0.1, 2))),
+    ],
+)
+def test_forms(given, form, intervals):
+    assert SampleRange.parse(given) == SampleRange(form, intervals)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([2, 1], "runs from low to high"),
+        ([[2, 6], [-2, -6]], "runs from low to high"),
+        ([1], "two numbers"),
+        ([1, 2, 3], "two numbers"),
+        (["1", "2"], "two numbers"),
+        ([True, False], "two numbers"),
+        ([math.nan, 1], "must be finite"),
+        ([-math.inf, 1], "must be finite"),
+        ([-1e308, 1e308], "finite width"),
+        ([], "is a list"),
+        ("1,2", "is a list"),
+        (3, "is a list"),
+        ([[1, 2]], "has two intervals"),
+        ([[1, 2], [3, 4], [], []], "has two intervals"),
+        ([[1, 2], [3, 4], [5, 6]], "third entry"),
+        ([[1, 2], [3, 5]], "exactly the same width"),
+        ([[0.1, 0.2], [1.1, 1.2]], "exactly the same width"),
+        ([[1, 2], 3], "two numbers"),
+    ],
+)
+def test_bad_ranges_are_refused(given, message):
+    with pytest.raises(ValueError, match=message):
+        SampleRange.parse(given)
+
+
+@pytest.mark.parametrize("interval", [(1, 100), (10, 200), (10, 10), (100, 100), (10, 10**10)])
+def test_benford_bounds(interval):
+    with pytest.raises(ValueError, match="power of ten"):
+        Benford().check(interval)
+
+
+def test_truncated_normal_needs_a_width():
+    with pytest.raises(ValueError, match="low < high"):
+        TruncatedNormal(0.0, 1.0).check((2, 2))
+
+
+PUBLISHED = [
+    (-5.0, 10.0, -1.0, 3.0),
+    (-15.0, -5.0, -10.0, 3.0),
+    (-5.0, 5.0, 0.0, 1.0),
+    (5.0, 15.0, 10.0, 1.0),
+]
+ONE_SIDED = [(1.0, 2.0, 0.0, 1.0), (0.0, 1.0, 0.0, 1.0), (-3.0, -1.0, 2.0, 0.5)]
+
+
+@pytest.fixture(autouse=True)
+def _afresh():
+    quantile_function.cache_clear()
+    yield
+    quantile_function.cache_clear()
+
+
+def by_scipy(doubles, low, high, mean, deviation):
+    a, b = (low - mean) / deviation, (high - mean) / deviation
+    return truncnorm.ppf(doubles, a, b, loc=mean, scale=deviation)
+
+
+@pytest.mark.parametrize("parameters", [*PUBLISHED, *ONE_SIDED, (-40.0, 0.1, 0.0, 1.0)])
+def test_values_are_those_of_scipy(parameters):
+    doubles = np.random.RandomState(3).random_sample((50, 2, 128))
+    values = quantile_function(*parameters)(doubles)
+    assert np.array_equal(values, by_scipy(doubles, *parameters))
+    assert values.min() >= parameters[0]
+    assert values.max() <= parameters[1]
+
+
+@pytest.mark.parametrize("parameters", [*PUBLISHED, *ONE_SIDED])
+def test_a_double_of_zero_is_the_lower_bound(parameters):
+    values = quantile_function(*parameters)(np.array([0.5, 0.0, 0.25]))
+    assert values[1] == pytest.approx(parameters[0], abs=1e-12)
+    assert np.array_equal(values, by_scipy(np.array([0.5, 0.0, 0.25]), *parameters))
+
+
+@pytest.mark.parametrize("parameters", PUBLISHED)
+def test_published_ones_are_not_left_to_scipy(parameters, monkeypatch):
+    quantiles = quantile_function(*parameters)
+    monkeypatch.setattr(truncnorm, "ppf", None)
+    assert np.isfinite(quantiles(np.array([0.1, 0.9]))).all()
+
+
+def test_one_other_bit_leaves_it_to_scipy(monkeypatch):
+    ppf = truncnorm.ppf
+
+    def other(doubles, *words, **keywords):
+        values = ppf(doubles, *words, **keywords)
+        values[values == values.max()] = np.nextafter(values.max(), np.inf)
+        return values
+
+    monkeypatch.setattr(truncnorm, "ppf", other)
+    quantiles = quantile_function(*PUBLISHED[0])
+    doubles = np.array([0.2, 0.7])
+    assert np.array_equal(quantiles(doubles), other(doubles, *_standardised(PUBLISHED[0])))
+
+
+def _standardised(parameters):
+    low, high, mean, deviation = parameters
+    return (low - mean) / deviation, (high - mean) / deviation, mean, deviation
