@@ -11,30 +11,15 @@ _SHORT: dict[str, tuple[str, ...]] = {
         "thresholds: a link in a circle",
         "solutions: a link in a circle",
     ),
-    "2: a saved model without its log is overwritten (training.plan.runs)": (
-        "a trained model whose log is gone",
-        "a trained model and another log folder",
-        "one trained model of two whose logs are gone",
-    ),
     "3: a picture of the user's beside the page is replaced (reproduction.page)": (
         "a page over a file of the user's: headline.svg",
     ),
     "3: a page is made of a folder that is not there (reproduction.page)": ("a page of nothing",),
-    "4: what is written may be what is read": (
+    "4: two outputs may be one file, or an output an event file": (
         "both tables into one file",
         "an export over an event file",
     ),
     "5: a state does not hold whose it is (training.plan.runs)": (
-        "--resume: a state exchanged with that of another seed",
-        "--resume: a state copied from another seed",
-        "--resume: a state exchanged along with the log",
-        "--load-checkpoint: a state exchanged with that of another seed",
-        "--load-checkpoint: a state copied from another seed",
-        "--load-checkpoint: a state exchanged along with the log",
-        "--resume: a state with another seed in it",
-        "--resume: a state with another layer in it",
-        "--load-checkpoint: a state with another seed in it",
-        "--load-checkpoint: a state with another layer in it",
         "continuing a log: that of another seed",
         "continuing a log: text",
     ),
@@ -137,16 +122,7 @@ _SHORT: dict[str, tuple[str, ...]] = {
     "9: a size beyond 64 bits is a TypeError (memory_errors_as_usage_errors)": (
         "an output beyond all numbers",
     ),
-    "9: torch's warning about a pickle comes first (saved.checkpoint.load_torch)": (
-        "--resume: a state that is a pickle of protocol 4",
-        "--resume: a state that is a pickle of protocol 5",
-        "--load-checkpoint: a state that is a pickle of protocol 4",
-        "--load-checkpoint: a state that is a pickle of protocol 5",
-        "evaluating a model that is a pickle of protocol 4",
-        "sweeping over a model that is a pickle of protocol 4",
-    ),
     "9: under --resume, messages name --load-checkpoint (training.plan.runs)": (
-        "what --resume meets names --resume",
         "a log that is gone, under --resume, names --resume",
     ),
     "9: a saved model that is a pipe is waited for (saved.checkpoint.load_torch)": (
@@ -156,13 +132,11 @@ _SHORT: dict[str, tuple[str, ...]] = {
         "sweeping over a model that is a list",
         "a sweep beyond memory",
     ),
-    "9: a refusal leaves folders, or an empty table of results (saved.checkpoint, recurrent.results)": (
+    "9: a refusal leaves folders (training.saved.checkpoint)": (
         "a batch beyond memory, and leaves no folder",
         "a log root that is a file, and leaves no folder",
         "a prefix beyond the disk, and leaves no folder",
         "sequences longer than the images suffice for, and leaves no folder",
-        "number_translation, prefix: a name too long",
-        "number_translation, prefix: a path too long",
     ),
     "9: a message names neither flag nor file (batch.render, batch.site)": (
         "site: a line break in a partition",
@@ -170,6 +144,9 @@ _SHORT: dict[str, tuple[str, ...]] = {
         "site: not there, by the environment",
     ),
     "9: seeds behind a flag are not understood (batch.arguments)": ("seeds behind a flag",),
+    "9: too long a root raises OSError where a model is looked for (training.plan.shell)": (
+        "SAVE_DIR: a name too long",
+    ),
     "10: negative or reversed bounds of a ramp": ("beta that ends below its start",),
     "10: --cuda true without a GPU trains on the CPU": ("a gpu where there is none",),
     "10: two ways to name seeds at once, or no key at all": (
