@@ -164,11 +164,6 @@ _SHORT: dict[str, tuple[str, ...]] = {
         "number_translation, prefix: a name too long",
         "number_translation, prefix: a path too long",
     ),
-    "9: a message names neither flag nor file (batch.render, batch.site)": (
-        "site: a line break in a partition",
-        "a partition with a line break",
-        "site: not there, by the environment",
-    ),
     "9: seeds behind a flag are not understood (batch.arguments)": ("seeds behind a flag",),
     "10: negative or reversed bounds of a ramp": ("beta that ends below its start",),
     "10: --cuda true without a GPU trains on the CPU": ("a gpu where there is none",),
@@ -183,10 +178,6 @@ _SHORT: dict[str, tuple[str, ...]] = {
         "export: all events twice (strict)",
         "export: a whole log behind another",
         "export: a whole log behind another (strict)",
-    ),
-    "23: a line break in an option or a folder begins a line of the job file (batch.site)": (
-        "site: a line break in an option",
-        "site: a line break in a folder",
     ),
 }
 
