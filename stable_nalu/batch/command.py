@@ -9,8 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from stable_nalu.catalogue.experiment import Model
-from stable_nalu.catalogue.flags import seeds_text
+from stable_nalu.catalogue.experiment import Model, seeds_text
 from stable_nalu.errors import OptionError
 from stable_nalu.machine import CHECKOUT, cores, tensorboard_root
 from stable_nalu.options.kinds import each_word, integer, seeds

@@ -9,9 +9,7 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from pathlib import Path
 
-from stable_nalu.catalogue.expected import ExpectedRun, covering
-from stable_nalu.catalogue.experiment import Command
-from stable_nalu.catalogue.flags import merged
+from stable_nalu.catalogue.experiment import Command, ExpectedRun, covering, merged
 from stable_nalu.errors import UsageError
 from stable_nalu.files import atomic_text_file
 from stable_nalu.machine import save_root, tensorboard_root

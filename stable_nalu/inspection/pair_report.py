@@ -19,14 +19,11 @@ import numpy as np
 import pandas as pd
 
 from stable_nalu.errors import UsageError
-from stable_nalu.figures.entry import Series
-from stable_nalu.figures.kinds import matrix, path
-from stable_nalu.figures.parts import Matrix
-from stable_nalu.figures.parts import Path as PathPart
-from stable_nalu.figures.product import Context, Product
+from stable_nalu.figures.entry import Context, Product
+from stable_nalu.figures.kinds import Matrix, classes
+from stable_nalu.figures.kinds import Path as PathPart
 from stable_nalu.figures.render import Output, write
-from stable_nalu.figures.source import Source
-from stable_nalu.figures.style import drawing
+from stable_nalu.figures.source import Series, Source
 from stable_nalu.files import atomic_text_file
 from stable_nalu.machine import save_root, tensorboard_root
 from stable_nalu.options import Config, ScriptSpec
@@ -102,16 +99,14 @@ def counts_of(run: PairRun, *, rounded: bool) -> np.ndarray:
 def write_counts(counts: np.ndarray, model: str, folder: Path) -> list[Path]:
     """The accuracy of each digit, and the confusion matrix as numbers and as a figure."""
     accuracies = folder / f"{model}_class_accs.csv"
-    shares = matrix.accuracies(counts)
+    shares = classes.accuracies(counts)
     rows = zip(shares["digit"], shares["accuracy"], strict=True)
     cells = [(model, digit, "" if np.isnan(share) else share) for digit, share in rows]
     _write_csv(accuracies, ("model", "digit", "accuracy"), cells)
     stem = f"{model}_confusion_matrix"
     numbers = folder / f"{stem}.csv"
-    _write_csv(numbers, matrix.COLUMNS, [(*place, n) for place, n in np.ndenumerate(counts)])
-    with drawing():
-        figure = matrix.draw(Matrix(stem=stem), _context(stem, folder), counts)
-    drawn = write(Product(stem, figure), Output(folder, FORMATS, DPI))
+    _write_csv(numbers, classes.COLUMNS, [(*place, n) for place, n in np.ndenumerate(counts)])
+    drawn = write(Product(stem, Matrix(stem).figure(counts)), Output(folder, FORMATS, DPI))
     return [accuracies, numbers, *drawn]
 
 
@@ -132,7 +127,7 @@ def write_path(run: str, model: str, folder: Path) -> list[Path]:
     part = PathPart(
         stem=stem, file=str(numbers.resolve()), columns=_WEIGHTS, time="epoch", limits=(0.0, 1.5)
     )
-    product = path.render(part, _context(stem, folder, Series((part.file,), model)))
+    product = part.render(_context(stem, folder, Series((part.file,), model)))
     return [numbers, *write(product, Output(folder, FORMATS, DPI, side=False))]
 
 

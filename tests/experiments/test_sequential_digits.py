@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.catalogue.flags import flags, merged, words
+from stable_nalu.catalogue.experiment import flags, merged, words
 from stable_nalu.dataset.images import ImageCorpus, SequentialDigitDataset, sources
 from stable_nalu.network import RegressionMnistNetwork, SequentialDigitNetwork
 from stable_nalu.options import SCRIPTS
