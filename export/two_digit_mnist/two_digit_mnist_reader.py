@@ -9,14 +9,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from stable_nalu.errors import UsageError  # noqa: E402
 from stable_nalu.machine import granted_cores  # noqa: E402
-from stable_nalu.reader import TensorboardMetricTwoDigitMNISTReader  # noqa: E402
-from stable_nalu.reader.export import (  # noqa: E402
-    add_export_flags,
-    conclude,
-    export_csv,
-    open_reader,
-)
-from stable_nalu.script import ScriptParser, exit_code  # noqa: E402
+from stable_nalu.script import ScriptParser, exit_code, packages  # noqa: E402
+
+with packages(__file__):
+    from stable_nalu.reader import TensorboardMetricTwoDigitMNISTReader
+    from stable_nalu.reader.export import (
+        add_export_flags,
+        conclude,
+        export_csv,
+        open_reader,
+    )
 
 FIRST_UPDATE = 1
 
