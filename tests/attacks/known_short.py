@@ -49,12 +49,6 @@ _SHORT: dict[str, tuple[str, ...]] = {
         "--resume: a state with a position within an event",
         "--load-checkpoint: a state with a position within an event",
     ),
-    "7: a name of a file may hold folders, or be empty": (
-        "a figure that leaves its folder",
-        "a figure with an absolute name",
-        "a figure without a name",
-        "a sweep that leaves its folder",
-    ),
     "8: a name that does not parse, a cell that is no number (statistics.run_table)": (
         "summarize: a header alone",
         "summarize: a column too few in the header",
