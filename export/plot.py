@@ -76,7 +76,7 @@ def plot(args: argparse.Namespace) -> None:
     from stable_nalu.figures.entry import Context
     from stable_nalu.figures.render import Output, render
     from stable_nalu.figures.source import Source
-    from stable_nalu.figures.user_files import own_entry, with_threshold
+    from stable_nalu.figures.user_files import entry_of_files, with_threshold
 
     if args.list:
         sys.stdout.write(listing(all_entries()))
@@ -84,7 +84,7 @@ def plot(args: argparse.Namespace) -> None:
     entries = [find(key) for key in args.keys]
     if args.csv:
         paths = [Path(path) for path in args.csv]
-        entries.append(own_entry(args.kind, paths, args.label, args.name, args.column))
+        entries.append(entry_of_files(args.kind, paths, args.label, args.name, args.column))
     if not entries:
         raise OptionError("KEY", "no figure is named", "name one, give --csv, or see --list")
     for entry in entries:

@@ -81,8 +81,8 @@ def _size_of_logs(root: Path) -> int:
     Zero as well while a run that had saved nothing gives up its file and begins a new one.
     """
     try:
-        files = sorted((root / "tensorboard").rglob("events.*"))
-        return files[0].stat().st_size if files else 0
+        first = next((root / "tensorboard").rglob("events.*"), None)
+        return 0 if first is None else first.stat().st_size
     except FileNotFoundError:
         return 0
 
