@@ -68,6 +68,11 @@ def _parser() -> ScriptParser:
     )
     add("--jobs", type=integer(1).one, metavar="N", help="local processes at a time (cores)")
     add("--task", type=integer(0).one, metavar="N", help="train shard N in this process")
+    _add_job_flags(parser)
+    return parser
+
+
+def _add_job_flags(parser: ScriptParser) -> None:
     add = parser.add_argument_group("jobs, over lfs_batch_jobs/site.toml").add_argument
     add("--site", type=Path, metavar="FILE", help="another site file")
     add("--partition", metavar="NAME", help="SLURM partition")
@@ -90,7 +95,6 @@ def _parser() -> ScriptParser:
     add("--setup", action="append", metavar="LINE", help="shell line before a job; repeatable")
     add("--log-dir", metavar="DIR", help="folder of the output (logs)")
     add("--python", metavar="PATH", help="interpreter of the jobs")
-    return parser
 
 
 def _list() -> int:
