@@ -21,7 +21,7 @@ help:
 	@echo 'make types      pyright'
 	@echo 'make bench      speed ratios against a hand-written loop'
 	@echo 'make generated  rewrite generated tables and files'
-	@echo 'make gallery    draw all figures into docs/gallery, from made-up data'
+	@echo 'make gallery    draw the figures of docs/gallery from the kept results'
 	@echo 'make check      lint, types, stale generated files, fast tests; changes nothing'
 	@echo 'make clean      remove the environment and caches (runs and results stay)'
 
@@ -70,7 +70,7 @@ generated: $(INSTALLED)
 	$(RUN) -m stable_nalu.generated
 
 gallery: $(INSTALLED)
-	$(RUN) -m stable_nalu.figures.gallery
+	$(RUN) -m stable_nalu.reproduction.gallery
 
 check: lint types
 	$(RUN) -m stable_nalu.generated --check

@@ -9,10 +9,10 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from stable_nalu.figures.catalogue import find
-from stable_nalu.figures.specimen import Extent, write_specimen
+from stable_nalu.figures.entries import find
 from stable_nalu.training.script import run_script
 from stable_nalu.writer import RunWriter
+from tests.figures.specimen import Extent, write_specimen
 
 from . import events
 from .clock import in_turn, spent

@@ -69,12 +69,11 @@ def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
 
 def plot(args: argparse.Namespace) -> None:
     """Find the entries, render them, tell what is missing."""
-    from stable_nalu.figures.catalogue import find, listing
-    from stable_nalu.figures.entries import all_entries
-    from stable_nalu.figures.own import own_entry, with_threshold
-    from stable_nalu.figures.product import Context
+    from stable_nalu.figures.entries import all_entries, find, listing
+    from stable_nalu.figures.entry import Context
     from stable_nalu.figures.render import Output, render
     from stable_nalu.figures.source import Source
+    from stable_nalu.figures.user_files import entry_of_files, with_threshold
 
     if args.list:
         sys.stdout.write(listing(all_entries()))
@@ -82,7 +81,7 @@ def plot(args: argparse.Namespace) -> None:
     entries = [find(key) for key in args.keys]
     if args.csv:
         paths = [Path(path) for path in args.csv]
-        entries.append(own_entry(args.kind, paths, args.label, args.name, args.column))
+        entries.append(entry_of_files(args.kind, paths, args.label, args.name, args.column))
     if not entries:
         raise UsageError("name a KEY, give --csv, or see --list")
     for entry in entries:

@@ -40,7 +40,7 @@ def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the export; the result is the exit code."""
+    """Run the export and return the exit code."""
     args = parse_arguments(argv)
 
     def export() -> int:

@@ -1,4 +1,4 @@
-"""The one way in which the project writes a file: whole or not at all."""
+"""Files that are written whole or not at all, and what a folder shows."""
 
 from __future__ import annotations
 
@@ -59,6 +59,11 @@ def atomic_text_file(path: Path) -> Iterator[TextIO]:
         return
     with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         yield file
+
+
+def visible_entries(folder: Path) -> list[Path]:
+    """Return what a folder holds apart from hidden files, sorted by name."""
+    return sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
 
 
 def refuse_inputs(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 PAUSE = 0.001
-CHECK_INTERVAL = 1.0
+CHECK_INTERVAL = 5.0
 
 REST = 300.0
 """Seconds on the clock in which processes have to work a little, or nothing happens any more."""

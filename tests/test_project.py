@@ -189,7 +189,7 @@ BY_MODULE = {
 MOST_MODULES, MOST_LINES, MOST_LINES_OF_A_FUNCTION = 20, 399, 50
 ZOOS = {Path("stable_nalu/layer"), Path("stable_nalu/functional")}
 """Folders with one file per layer or formula, however many there are."""
-IN_TRANSITION = {Path("stable_nalu/options"), Path("stable_nalu/figures/kinds/counts.py")}
+IN_TRANSITION = {Path("stable_nalu/figures/kinds/counts.py")}
 
 
 def imports_of(source: Path) -> set[Path]:

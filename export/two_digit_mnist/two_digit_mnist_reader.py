@@ -48,7 +48,7 @@ def folders_and_files(args: argparse.Namespace) -> list[tuple[str | None, str | 
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the export; the result is the exit code."""
+    """Run the export and return the exit code."""
     args = parse_arguments(argv)
 
     def export() -> int:

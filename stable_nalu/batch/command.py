@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from stable_nalu.catalogue.experiment import Model
-from stable_nalu.catalogue.flags import seeds_text
+from stable_nalu.catalogue.experiment import Model, seeds_text
 from stable_nalu.errors import OptionError
 from stable_nalu.machine import CHECKOUT, cores, tensorboard_root
 from stable_nalu.options.kinds import integer, seeds

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from stable_nalu.catalogue.experiment import Experiment, Model, Resources, named
-from stable_nalu.catalogue.flags import words
+from stable_nalu.catalogue.experiment import Experiment, Model, Resources, named, words
 from stable_nalu.catalogue.index import EXPERIMENTS, find
 from stable_nalu.errors import OptionError, UsageError, did_you_mean
 from stable_nalu.machine import CHECKOUT

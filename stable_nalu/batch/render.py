@@ -12,8 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from stable_nalu.catalogue.experiment import Model, Resources
-from stable_nalu.catalogue.flags import seeds_text
+from stable_nalu.catalogue.experiment import Model, Resources, seeds_text
 from stable_nalu.errors import UsageError
 from stable_nalu.script import EXIT_REQUEUE
 

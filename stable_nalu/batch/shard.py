@@ -6,9 +6,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import ceil
 
-from stable_nalu.catalogue.expected import ExpectedRun, expected_runs
-from stable_nalu.catalogue.experiment import EPOCH_FLAG, ITERATION_FLAG, Command, Model, Variant
-from stable_nalu.catalogue.flags import Flags, seeds_text
+from stable_nalu.catalogue.experiment import (
+    EPOCH_FLAG,
+    ITERATION_FLAG,
+    Command,
+    ExpectedRun,
+    Flags,
+    Model,
+    Variant,
+    expected_runs,
+    seeds_text,
+)
 from stable_nalu.options import SCRIPTS
 
 FEWEST_RUNS, MOST_RUNS = 50, 250

@@ -55,18 +55,18 @@ def _models(
 
 
 def _limits(minutes: int) -> dict[str, int]:
-    """Time limits of the units whose jobs were given more than the rest."""
+    """Return time limits of the units whose jobs were given more than the rest."""
     return {key: minutes for key in ("nac-mul", "nac-sigma", "nalu", "nmu")}
 
 
 def pick(models: tuple[Model, ...], *keys: str) -> tuple[Model, ...]:
-    """Some of the models."""
+    """Return the models of these keys."""
     found = {model.key: model for model in models}
     return tuple(found[key] for key in keys)
 
 
 def by_operation(models: tuple[Model, ...], wanted: dict[str, str]) -> tuple[Model, ...]:
-    """Model key -> operations; in the order of the keys."""
+    """Return models for some operations each, given by model key, in the order of the keys."""
     found = {model.key: model for model in models}
     return tuple(found[key].only_variants(*names.split()) for key, names in wanted.items())
 

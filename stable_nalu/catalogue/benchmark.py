@@ -42,7 +42,7 @@ _ADDING = {"NAC": ("NAC+", "--layer-type NAC"), "NAU": ("NAU", _NAU_FLAGS)}
 
 
 def for_operation(operation: str) -> Setting:
-    """The two-input benchmark for one operation."""
+    """Return the two-input benchmark for one operation."""
     return replace(SINGLE, flags=f"--operation {operation} {SINGLE.flags}")
 
 

@@ -19,23 +19,23 @@ BASELINE = (
 
 
 def betas(start: str, end: str) -> str:
-    """The baseline with another beta."""
+    """Return the baseline with another beta."""
     weights = f"--regualizer-beta-start {start} --regualizer-beta-end {end}"
     return f"{UNREGULARISED} {weights} --regualizer-l1"
 
 
 def window(start: int, end: int) -> str:
-    """The iterations over which a penalty rises."""
+    """Return the flags of the iterations over which a penalty rises."""
     return f"--regualizer-scaling-start {start} --regualizer-scaling-end {end}"
 
 
 def ramp(start: int, end: int) -> str:
-    """NPU penalties that follow the window instead of beta."""
+    """Return the flags of NPU penalties that follow the window instead of beta."""
     return f"--reg-scale-type madsen {window(start, end)}"
 
 
 def modified(start: int, end: int) -> str:
-    """The Real NPU with clipping, penalties and constrained start weights."""
+    """Return the Real NPU with clipping, penalties and constrained start weights."""
     return (
         f"{BASELINE} --npu-clip wg --regualizer-npu-w 1 --regualizer-gate 1 "
         f"--npu-Wr-init xavier-uniform-constrained {ramp(start, end)}"
@@ -43,12 +43,12 @@ def modified(start: int, end: int) -> str:
 
 
 def nru(start: int, end: int, rate: str) -> str:
-    """The NRU."""
+    """Return the NRU."""
     return f"--layer-type NRU --nac-mul mnac {window(start, end)} --learning-rate {rate}"
 
 
 def nmru(start: int, end: int) -> str:
-    """The NMRU with sign retrieval and clipped gradients."""
+    """Return the NMRU with sign retrieval and clipped gradients."""
     return f"--layer-type SignNMRU {window(start, end)} --clip-grad-norm 1 --learning-rate 1e-2"
 
 
@@ -159,7 +159,7 @@ _hard = _small_divisors("hard", "--operation div --max-iterations 50000", MODIFI
 
 
 def shown(number: str) -> tuple[Shown, ...]:
-    """A figure of the first paper."""
+    """Return where a figure of the first paper is shown."""
     return (Shown(MISTRY_2022_DIVISION, f"Figure {number}"),)
 
 

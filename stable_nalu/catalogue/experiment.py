@@ -1,15 +1,66 @@
-"""An experiment as data: its models, what each trains, and where the result is shown."""
+"""An experiment as data: its models, the commands that train them, and the runs they plan."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from stable_nalu.options import SCRIPTS, Config
 from stable_nalu.papers import Paper
 
-from .flags import Flags, flags, gathered, merged, seeds_text, words
+Flags = Mapping[str, tuple[str, ...]]
+"""Flag -> its values, none for a switch: `{"--seed": ("0-24",), "--no-cuda": ()}`."""
 
 EPOCH_FLAG, ITERATION_FLAG = "--max-epochs", "--max-iterations"
+
+
+def flags(text: str) -> Flags:
+    """Read `--a 1 2 --b`, quoted as in a shell; a flag that comes again replaces the former."""
+    read: dict[str, tuple[str, ...]] = {}
+    name = ""
+    for word in shlex.split(text):
+        if word.startswith("--"):
+            name = word
+            read[name] = ()
+        elif not name:
+            raise ValueError(f"{text!r} does not begin with a flag")
+        else:
+            read[name] += (word,)
+    return read
+
+
+def merged(*parts: Flags) -> Flags:
+    """Return one mapping of all flags; of a flag that comes twice, the last one counts."""
+    return {name: values for part in parts for name, values in part.items()}
+
+
+def words(mapping: Flags) -> list[str]:
+    """Return the words of a command line."""
+    return [word for name, values in mapping.items() for word in (name, *values)]
+
+
+def gathered(points: tuple[Flags, ...]) -> Flags:
+    """Return the flags of one command that plans every point: all values behind one flag.
+
+    Ranges are paired in order by the scripts, hence repeated as they stand.
+    """
+    names = list(points[0]) if points else []
+    return {name: tuple(value for point in points for value in point[name]) for name in names}
+
+
+def seeds_text(seeds: list[int] | range) -> str:
+    """Return seeds in the shortest form that the scripts read: `0-24`, `0,3,9`, `0-4,7`."""
+    ordered = sorted(seeds)
+    parts: list[str] = []
+    start = 0
+    for index, seed in enumerate(ordered):
+        if index + 1 < len(ordered) and ordered[index + 1] == seed + 1:
+            continue
+        first = ordered[start]
+        parts.append(str(seed) if first == seed else f"{first}-{seed}")
+        start = index + 1
+    return ",".join(parts)
 
 
 @dataclass(frozen=True)
@@ -51,7 +102,7 @@ class Command:
 
     @property
     def line(self) -> list[str]:
-        """The words behind `python3`."""
+        """Return the words behind `python3`."""
         return [f"experiments/{self.script}.py", *self.words]
 
 
@@ -66,7 +117,7 @@ class Model:
     prefix: the published experiment name, folder of its runs below the log root.
     csv: its table below the folder of tables, without `.csv`.
     points: values planned by one command, such as pairs of ranges; none means one.
-    steps_per_epoch: updates of an epoch, for scripts that count epochs.
+    steps_per_epoch: updates per epoch, for scripts that count epochs.
     """
 
     key: str
@@ -83,17 +134,17 @@ class Model:
 
     @property
     def runs(self) -> int:
-        """Number of runs."""
+        """Return the number of runs."""
         return len(self.seeds) * max(1, len(self.points)) * len(self.variants)
 
     @property
     def iterations(self) -> int:
-        """Iterations of all runs together, as named by the flags."""
+        """Return the iterations of all runs together, as named by the flags."""
         each = sum(self.length(variant) for variant in self.variants)
         return each * len(self.seeds) * max(1, len(self.points))
 
     def length(self, variant: Variant) -> int:
-        """Iterations (or updates, for scripts that count epochs) of one run."""
+        """Return the iterations of one run, or its updates where a script counts epochs."""
         every = merged(self.flags, variant.flags)
         if ITERATION_FLAG in every:
             return int(every[ITERATION_FLAG][0])
@@ -106,7 +157,7 @@ class Model:
         points: Sequence[Flags] | None = None,
         extra: Flags | None = None,
     ) -> Command:
-        """The command for a variant; all seeds and points unless told otherwise.
+        """Return the command for a variant, with all seeds and points unless told otherwise.
 
         extra: flags laid over everything else.
         """
@@ -122,16 +173,16 @@ class Model:
         return Command(self.script, tuple(words(every)))
 
     def commands(self, seeds: Iterable[int] | None = None) -> list[Command]:
-        """One command a variant."""
+        """Return one command per variant."""
         chosen = None if seeds is None else list(seeds)
         return [self.command(variant, chosen) for variant in self.variants]
 
     def named(self, key: str, label: str) -> Model:
-        """The same runs under another name, as in another figure."""
+        """Return the same runs under another name, as in another figure."""
         return replace(self, key=key, label=label)
 
     def only_variants(self, *names: str) -> Model:
-        """The same model for some of its variants."""
+        """Return the same model for some of its variants."""
         kept = tuple(variant for variant in self.variants if variant.name in names)
         if len(kept) != len(names):
             raise ValueError(f"{self.key} lacks some variants of {names}")
@@ -165,9 +216,10 @@ class Setting:
         minutes: int | None = None,
         memory_gb: int | None = None,
     ) -> Model:
-        """A model of this study; flags of `text` win over the common ones.
+        """Return a model of this study; flags of `text` win over the common ones.
 
-        name: experiment name behind `prefix`, else the key. csv: else the experiment name.
+        name: experiment name behind `prefix`; None: the key.
+        csv: name of the exported table; None: the experiment name.
         """
         prefix = self.prefix + (key if name is None else name)
         return Model(
@@ -213,33 +265,33 @@ class Experiment:
 
     @property
     def figure_keys(self) -> tuple[str, ...]:
-        """Lookup keys of its figures."""
+        """Return the lookup keys of its figures."""
         return self.figures or (self.key,)
 
     @property
     def runs(self) -> int:
-        """Number of runs of all models."""
+        """Return the number of runs of all models."""
         return sum(model.runs for model in self.models)
 
     @property
     def iterations(self) -> int:
-        """Iterations of all runs together."""
+        """Return the iterations of all runs together."""
         return sum(model.iterations for model in self.models)
 
     def model(self, name: str) -> Model:
-        """The model of that key, or of that name in the figure; KeyError lists all keys."""
+        """Return the model of a key, or of a name in the figure; KeyError lists all keys."""
         key = named({model.key: model for model in self.models}, name)
         if key is None:
             raise KeyError(f"{self.key} has no model {name!r}; it has {self.model_keys()}")
         return next(model for model in self.models if model.key == key)
 
     def model_keys(self) -> str:
-        """Keys of all models, for messages."""
+        """Return the keys of all models, for messages."""
         return ", ".join(model.key for model in self.models)
 
 
 def named(models: Mapping[str, Model], name: str) -> str | None:
-    """The key that a user means: itself, or the one model of that label (`nmru`: NMRU)."""
+    """Return the key that a user means: itself, or the one model of that label (`nmru`: NMRU)."""
     if name in models:
         return name
     wanted = name.casefold()
@@ -248,5 +300,60 @@ def named(models: Mapping[str, Model], name: str) -> str | None:
 
 
 def runs(experiment: Experiment) -> list[list[str]]:
-    """Words of every command of an experiment: one a model and variant, each with all seeds."""
+    """Return the words of every command: one per model and variant, each with all seeds."""
     return [list(c.words) for model in experiment.models for c in model.commands()]
+
+
+@dataclass(frozen=True)
+class ExpectedRun:
+    """One run: its place in the model and its folder below the log root."""
+
+    model: Model
+    variant: Variant
+    point: int
+    seed: int
+    name: str
+    config: Config
+
+
+def expected_runs(
+    model: Model, seeds: Iterable[int] | None = None, extra: Flags | None = None
+) -> list[ExpectedRun]:
+    """Return every run of a model, in the order in which its commands plan them.
+
+    extra: flags laid over those of the model.
+    """
+    spec = SCRIPTS[model.script]
+    chosen = list(model.seeds if seeds is None else seeds)
+    found: list[ExpectedRun] = []
+    for variant in model.variants:
+        configs = spec.plan(model.command(variant, chosen, extra=extra).words).configs
+        for index, config in enumerate(configs):
+            point = index // len(chosen)
+            name = spec.run_name(config)
+            found.append(ExpectedRun(model, variant, point, config.seed, name, config))
+    return found
+
+
+def covering(
+    runs: Sequence[ExpectedRun], extra: Flags | None = None
+) -> list[tuple[Command, list[ExpectedRun]]]:
+    """Return the fewest commands that plan these runs and no others, each with its runs.
+
+    All runs are of one model; values that are trained with the same seeds share a command.
+    """
+    columns: dict[tuple[str, int], list[ExpectedRun]] = {}
+    for run in runs:
+        columns.setdefault((run.variant.name, run.point), []).append(run)
+    groups: dict[tuple[str, tuple[int, ...]], list[list[ExpectedRun]]] = {}
+    for (variant, _), column in columns.items():
+        seeds = tuple(run.seed for run in column)
+        groups.setdefault((variant, seeds), []).append(column)
+    found: list[tuple[Command, list[ExpectedRun]]] = []
+    for (_, seeds), group in groups.items():
+        first = group[0][0]
+        model = first.model
+        points = [model.points[column[0].point] for column in group] if model.points else ()
+        command = model.command(first.variant, seeds, points, extra)
+        found.append((command, [run for column in group for run in column]))
+    return found

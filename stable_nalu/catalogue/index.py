@@ -12,7 +12,7 @@ EXPERIMENTS: dict[str, Experiment] = {e.key: e for m in _MODULES for e in m.EXPE
 
 
 def find(key: str) -> Experiment:
-    """The experiment of a key; UsageError names similar ones."""
+    """Return the experiment of a key; UsageError names similar ones."""
     if key in EXPERIMENTS:
         return EXPERIMENTS[key]
     hint = did_you_mean(key, EXPERIMENTS, "--list names them all", most=3)

@@ -1,6 +1,6 @@
 """Published numbers, read from `published_results/`: what a reproduction is compared with.
 
-One row a point: solved of runs, median and mean step solved at, sparsity error; a number that
+One row per point: solved of runs, median and mean step solved at, sparsity error; a number that
 was not published is None. An upper limit alone means "below it". `source` says where a number was
 read: table, figure, abstract, report, talk (an earlier run of the authors), derived.
 """
@@ -50,7 +50,7 @@ class Published:
 
 
 def published(experiment: str) -> list[Published]:
-    """All points of an experiment, in the order of the file."""
+    """Return all points of an experiment, in the order of the file."""
     key = _ALSO.get(experiment, experiment)
     return [
         row for path in sorted(FOLDER.glob("*.csv")) for row in _read(path) if row.experiment == key
@@ -68,7 +68,7 @@ class PublishedSeeds:
 
 
 def published_seeds(experiment: str) -> list[PublishedSeeds]:
-    """All that is known of the seeds of an experiment."""
+    """Return all that is known of the seeds of an experiment."""
     key = _ALSO.get(experiment, experiment)
     with SEEDS.open(encoding="utf-8", newline="") as file:
         return [_seeds(cells) for cells in csv.DictReader(file) if cells["experiment"] == key]
@@ -81,7 +81,7 @@ def _seeds(cells: dict[str, str]) -> PublishedSeeds:
 
 
 def all_published() -> list[Published]:
-    """Every point of every experiment."""
+    """Return every point of every experiment."""
     return [row for path in sorted(FOLDER.glob("*.csv")) for row in _read(path)]
 
 

@@ -23,7 +23,7 @@ class ExtrapolationRange:
     given_first: bool = False
 
     def label(self, sign: str = AMPERSAND) -> str:
-        """`U[a,b]`, mirrored `U[-b,-a] & U[a,b]`."""
+        """Return `U[a,b]`, mirrored `U[-b,-a] & U[a,b]`."""
         given = f"U[{plain(self.a)},{plain(self.b)}]"
         if not self.mirror:
             return given
@@ -32,7 +32,7 @@ class ExtrapolationRange:
 
 
 def plain(number: float) -> str:
-    """A number without exponent or trailing zeros: 0.0001, 20."""
+    """Return a number without exponent or trailing zeros: 0.0001, 20."""
     text = format(number, ".10f").rstrip("0").rstrip(".")
     return "0" if text == "-0" else text
 
@@ -93,7 +93,7 @@ INTERPOLATION_ORDER = (
 
 
 def canonical(label: str, sign: str = AMPERSAND) -> str:
-    """A range label with this sign between its parts, whichever of `u`, `&`, `∪` it has."""
+    """Return a range label with this sign between its parts, in place of `u`, `&` or `∪`."""
     for other in ("u", AMPERSAND, UNION):
         label = label.replace(f" {other} ", f" {sign} ")
     return label

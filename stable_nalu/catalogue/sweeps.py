@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from .experiment import Variant
-from .flags import Flags, flags
+from .experiment import Flags, Variant, flags
 from .ranges import (
     DISTRIBUTION_RANGES,
     EXTRAPOLATION_RANGES,
@@ -18,7 +17,7 @@ from .ranges import (
 
 
 def argument(tested: ExtrapolationRange) -> str:
-    """A range as the value of a flag: `[2,6]`, mirrored `[[-6,-2],[2,6]]`."""
+    """Return a range as the value of a flag: `[2,6]`, mirrored `[[-6,-2],[2,6]]`."""
     given = f"[{plain(tested.a)},{plain(tested.b)}]"
     if not tested.mirror:
         return given
@@ -27,7 +26,7 @@ def argument(tested: ExtrapolationRange) -> str:
 
 
 def range_point(trained: str, tested: str) -> Flags:
-    """Training and test range of one run."""
+    """Return the training and test range of one run."""
     return {"--interpolation-range": (trained,), "--extrapolation-range": (tested,)}
 
 
@@ -37,22 +36,22 @@ def _pairs(trained: str, tested: Sequence[ExtrapolationRange]) -> tuple[Flags, .
 
 
 def values(flag: str, texts: str) -> tuple[Flags, ...]:
-    """A point for every value of one flag."""
+    """Return a point for every value of one flag."""
     return tuple({flag: (text,)} for text in texts.split())
 
 
 def variants(flag: str, texts: str, common: str = "") -> tuple[Variant, ...]:
-    """A variant for every value of one flag that a command holds once."""
+    """Return a variant for every value of one flag that a command holds once."""
     return tuple(Variant(text, flags(f"{common} {flag} {text}")) for text in texts.split())
 
 
 def operations(names: str) -> tuple[Variant, ...]:
-    """A variant for every operation."""
+    """Return a variant for every operation."""
     return variants("--operation", names)
 
 
 def crossed(first: Iterable[Variant], second: Sequence[Variant]) -> tuple[Variant, ...]:
-    """Every combination of two sets of variants."""
+    """Return every combination of two sets of variants."""
     return tuple(
         Variant(f"{one.name}-{other.name}", {**one.flags, **other.flags}, one.minutes)
         for one in first

@@ -1,36 +1,161 @@
-"""What an entry is made of: a key, where it was published, the files it reads, what it draws."""
+"""What a figure is as data: its key and paper, how runs become points, and its parts.
+
+Sizes are width and height in cm.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from stable_nalu.papers import Paper
+from stable_nalu.statistics.estimators import PUBLISHED, Estimators
 
-from .parts import Part
+from .source import Series, Source
+from .style import STANDARD, Palette
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+INCH = 2.54
+Size = tuple[float, float]
+
+
+def standard(height: float = 5.7) -> Size:
+    """Return the usual width with a height that is given before the usual scale of 1.4."""
+    return (STANDARD[0], height * 1.4)
 
 
 @dataclass(frozen=True)
-class Series:
-    """One exported file.
+class Threshold:
+    """Errors below which runs count as solved: one number, or rows of setup files.
 
-    files: paths below the CSV folder without `.csv`; the first that exists is read.
-    label: model that all its runs are shown as; None: as their names say.
-    expects: models to miss when the file is missing and `label` does not say.
+    flat: the threshold of every run, unless setup files are given or `file` is exported.
+    parameter: the rows that count; None: all but those of division by small numbers.
+    by_input_size: whether runs match only rows of their own input size.
     """
 
+    flat: float | None = None
+    file: str | None = None
+    parameter: str | None = None
+    by_input_size: bool = False
+
+
+@dataclass(frozen=True)
+class Only:
+    """Rows to keep: those whose `column` is one of `values`; rows of other `models` pass."""
+
+    column: str
+    values: tuple[object, ...]
+    models: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Runs with a solved accumulator: the files that may have them, and the seeds that count."""
+
     files: tuple[str, ...]
-    label: str | None = None
-    expects: tuple[str, ...] = ()
+    seeds: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Runs:
+    """How the rows of exported files become one row per run.
+
+    x: the column that groups runs besides the model.
+    names: the grammar of the run names.
+    models: models that the figure should have; with `closed`, it has no others.
+    expected: values of x that every model should have.
+    relabel: makes new labels from the columns that run names hold.
+    extra: one more grouping column.
+    best_range: number of last rows among which a run is judged.
+    inclusive: whether an error equal to the threshold is good enough.
+    reference: what gives the thresholds of sequence tasks.
+    derive: further columns, made from those that run names hold.
+    """
+
+    x: str
+    threshold: Threshold
+    names: Literal["single", "data-set", "sequence"] = "data-set"
+    models: tuple[str, ...] = ()
+    closed: bool = False
+    expected: tuple[object, ...] = ()
+    only: tuple[Only, ...] = ()
+    relabel: Callable[[pd.DataFrame], pd.Series] | None = None
+    extra: str | None = None
+    best_range: int = 5000
+    inclusive: bool = False
+    reference: Reference | None = None
+    derive: tuple[tuple[str, Callable[[pd.DataFrame], pd.Series]], ...] = ()
+
+
+@dataclass(frozen=True)
+class Context:
+    """The files of an entry and how a user wants it drawn.
+
+    setups: files of thresholds; none: the usual ones.
+    shared: what parts of one entry make once and use together.
+    """
+
+    key: str
+    series: Sequence[Series]
+    source: Source
+    setups: Sequence[Path] = ()
+    estimators: Estimators = PUBLISHED
+    palette: Palette = "safe"
+    shared: dict[Any, Any] = field(default_factory=dict)
+
+    def stem(self, pattern: str) -> str:
+        """Return the file name of a part, without ending."""
+        return pattern.replace("{key}", self.key)
+
+
+@dataclass(frozen=True)
+class Product:
+    """One drawing or table, not yet written.
+
+    stem: its file name without ending.
+    text: LaTeX, where it is a table.
+    side: further tables by their whole file name without `.csv`.
+    """
+
+    stem: str
+    figure: Figure | None = None
+    text: str | None = None
+    side: dict[str, pd.DataFrame] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One drawing or table; each subclass is a kind and says how it is made.
+
+    stem: name of the file without its ending; `{key}` stands for the lookup key.
+    """
+
+    KIND: ClassVar[str]
+    """What `--list` calls the kind."""
+
+    NEEDS: ClassVar[Literal["nothing", "outcomes", "files"]] = "files"
+    """What it is drawn from: a formula, the outcome of each run, or more that files hold."""
+
+    stem: str
 
     @property
-    def missed(self) -> tuple[str, ...]:
-        """What is missing from a figure without this file."""
-        return (self.label,) if self.label is not None else self.expects or (self.files[0],)
+    def kind(self) -> str:
+        """Return what `--list` calls this part."""
+        return self.KIND
+
+    def render(self, context: Context) -> Product:
+        """Read, reduce and draw what the context names."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One lookup key.
+    """One figure or table, found by its lookup key.
 
     paper: where it was published; None for a user's own files.
     number: the paper's number for it; empty where it is in none.
@@ -51,5 +176,5 @@ class Entry:
 
     @property
     def kind(self) -> str:
-        """Kind of its first part."""
+        """Return the kind of the first part."""
         return self.parts[0].kind

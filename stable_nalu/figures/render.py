@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 
 import pandas as pd
@@ -13,34 +12,16 @@ from stable_nalu.errors import UsageError
 from stable_nalu.files import atomic_text_file
 from stable_nalu.statistics.table import write_table
 
-from .entry import Entry
-from .parts import Part
-from .product import Context, Product
+from .entry import Context, Entry, Product
 from .style import FORMATS, save
-
-MODULES = {
-    "Panels": "panels",
-    "Successes": "successes",
-    "Table": "table",
-    "Histogram": "histogram",
-    "Curves": "curves",
-    "EpochCurves": "epoch_curves",
-    "Scatter": "scatter",
-    "Violin": "violin",
-    "Distances": "distances",
-    "GoldErrors": "gold_errors",
-    "Bars": "bars",
-    "Matrix": "matrix",
-    "Surface": "surface",
-    "Landscape": "landscape",
-    "Path": "path",
-}
-"""Class of a part -> module of its kind. Modules are imported when something is drawn."""
 
 
 @dataclass(frozen=True)
 class Output:
-    """Where files go and which."""
+    """Where files go and which are written.
+
+    side: whether to write the tables beside a drawing, too.
+    """
 
     folder: Path
     formats: Sequence[str] = FORMATS
@@ -48,14 +29,8 @@ class Output:
     side: bool = True
 
 
-def renderer(part: Part) -> Callable[[Part, Context], Product]:
-    """The function that renders a part."""
-    name = MODULES[type(part).__name__]
-    return import_module(f"{__package__}.kinds.{name}").render
-
-
 def render(entry: Entry, context: Context, output: Output) -> list[Path]:
-    """Write all parts of an entry; the paths.
+    """Write all parts of an entry and return the paths.
 
     A part without any data is a warning, unless no part has some.
     """
@@ -63,7 +38,7 @@ def render(entry: Entry, context: Context, output: Output) -> list[Path]:
     failures: list[UsageError] = []
     for part in entry.parts:
         try:
-            product = renderer(part)(part, context)
+            product = part.render(context)
         except UsageError as error:
             failures.append(error)
             continue
@@ -76,7 +51,7 @@ def render(entry: Entry, context: Context, output: Output) -> list[Path]:
 
 
 def write(product: Product, output: Output) -> list[Path]:
-    """Write one product."""
+    """Write one product and return the paths."""
     written = []
     try:
         output.folder.mkdir(parents=True, exist_ok=True)
@@ -98,7 +73,7 @@ def write(product: Product, output: Output) -> list[Path]:
 
 
 def write_numbered(path: Path, table: pd.DataFrame) -> None:
-    """A table with an unnamed first column of row numbers, as the published files have."""
+    """Write a table behind an unnamed column of row numbers, as the published files have."""
     columns = ["", *map(str, table.columns)]
     records = (
         {"": str(number), **{str(name): value for name, value in row.items()}}

@@ -1,4 +1,4 @@
-"""From exported files to one row a run, with what is missing on the way."""
+"""From exported files to plotted points: one row per run, judged, summarised, gaps named."""
 
 from __future__ import annotations
 
@@ -6,30 +6,35 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from stable_nalu.errors import UsageError
+from stable_nalu.statistics.estimators import Estimators
 from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION, Criterion, reduce_runs
+from stable_nalu.statistics.setups import SHIPPED, Thresholds, read_setups
+from stable_nalu.statistics.summary import MEASURES, summarize
 
-from . import sequence
-from .entry import Series
-from .order import legend_order, plain, range_order
-from .parts import Only, Runs
-from .source import Source, numeric, read_csv, with_names
-from .thresholds import run_thresholds
+from . import digit_sequences
+from .entry import Only, Runs, Threshold
+from .source import Series, Source, numeric, read_csv, with_names
+from .style import legend_order, plain, range_order
+
+if TYPE_CHECKING:
+    from .entry import Context
 
 BEST_STEP = "best.step"
 LOGGED = ("name", "step", VALIDATION, TEST, SPARSITY)
+Judge = Callable[[pd.DataFrame, Series], list[pd.DataFrame]]
 
 
 @dataclass(frozen=True)
 class Reduced:
-    """One row a run.
+    """One row per run.
 
-    models: those of the legend, in its order, missing ones included.
-    missing: those without a run.
+    models: the models of the legend, in its order, missing ones included.
+    missing: the models without a run.
     """
 
     runs: pd.DataFrame
@@ -37,53 +42,85 @@ class Reduced:
     missing: tuple[str, ...]
 
 
+def reduced_and_estimated(
+    spec: Runs, by: list[str], context: Context
+) -> tuple[Reduced, pd.DataFrame]:
+    """Return the runs of a figure and their summary, made once for parts that show the same."""
+    key = (spec, tuple(by), tuple(context.series))
+    if key not in context.shared:
+        reduced = reduce_series(context.series, spec, context.source, context.setups)
+        context.shared[key] = (reduced, estimate(reduced.runs, by, context.estimators))
+    return context.shared[key]
+
+
+def estimate(runs: pd.DataFrame, by: list[str], estimators: Estimators) -> pd.DataFrame:
+    """Return one row per group: the summary columns, `n` runs and those of them that `failed`.
+
+    Success rates are of all n runs; the two other measures of the n - failed that solved the task.
+    """
+    summary = summarize(runs, by, estimators)
+    groups = runs.groupby(by, sort=False, dropna=False, observed=True)["solved"]
+    sizes, solved = groups.size(), groups.sum()
+    counts = pd.DataFrame({"n": sizes, "failed": sizes - solved}).reset_index()
+    return summary.merge(counts, on=by, how="left")
+
+
+def points(summary: pd.DataFrame, measure: str) -> pd.DataFrame:
+    """Return the columns mean, lower, upper and count of one measure."""
+    if measure not in MEASURES:
+        raise ValueError(measure)
+    solved = summary["n"] - summary["failed"]
+    return pd.DataFrame(
+        {
+            "mean": summary[f"{measure}.mean"],
+            "lower": summary[f"{measure}.lower"],
+            "upper": summary[f"{measure}.upper"],
+            "count": summary["n"] if measure == "success.rate" else solved,
+        }
+    )
+
+
 def reduce_series(
     series: Sequence[Series], spec: Runs, source: Source, setups: Sequence[Path] = ()
 ) -> Reduced:
     """Read, choose, name and judge the runs of a figure."""
     tables, missed = [], []
-    judge = _judge_sequences(spec, source) if spec.reference else _judge(spec, source, setups)
-    logged = sequence.LOGGED if spec.reference else LOGGED
+    judge: Judge | None = None
     for one in series:
-        rows = read_series(one, spec, source, logged)
+        judged = source.judged_runs(one)
+        if judged is not None:
+            tables.append(labelled(judged, one, spec, Path(one.files[0])))
+            continue
+        rows = read_series(one, spec, source, digit_sequences.LOGGED if spec.reference else LOGGED)
         if rows is None:
             missed += one.missed
             continue
-        for judged in judge(rows, one):
-            if not judged.empty:
-                tables.append(reduce_rows(judged, one, spec))
+        judge = judge or _judge(spec, source, setups)
+        tables += [reduce_rows(part, one, spec) for part in judge(rows, one) if not part.empty]
+    tables = [table for table in tables if not table.empty]
     if not tables:
         raise UsageError(f"nothing to draw: {'; '.join(source.warnings) or 'no run is left'}")
     runs = pd.concat(tables, ignore_index=True)
     return gathered(runs, [one.label for one in series], missed, spec, source)
 
 
-Judge = Callable[[pd.DataFrame, Series], list[pd.DataFrame]]
-
-
 def _judge(spec: Runs, source: Source, setups: Sequence[Path]) -> Judge:
-    return lambda rows, one: [with_thresholds(rows, spec, source, setups)]
-
-
-def _judge_sequences(spec: Runs, source: Source) -> Judge:
+    """Return what gives logged rows their thresholds."""
     reference, flat = spec.reference, spec.threshold.flat
-    if flat is not None or reference is None:
-        return lambda rows, one: sequence.judged_rows(
-            rows, dict.fromkeys(sequence.lengths(rows), flat or math.nan), spec, source
+    if reference is None:
+        return lambda rows, one: [with_thresholds(rows, spec, source, setups)]
+    if flat is not None:
+        return lambda rows, one: digit_sequences.judged_rows(
+            rows, dict.fromkeys(digit_sequences.lengths(rows), flat), spec, source
         )
-    thresholds = sequence.reference_thresholds(reference, spec.best_range, source)
-    return lambda rows, one: sequence.judged_rows(rows, thresholds, spec, source)
-
-
-def extra_columns(spec: Runs) -> tuple[str, ...]:
-    """Columns besides those of the exporter that a figure needs of every run."""
-    return tuple(column for column in (spec.x, spec.extra) if column is not None)
+    thresholds = digit_sequences.reference_thresholds(reference, spec.best_range, source)
+    return lambda rows, one: digit_sequences.judged_rows(rows, thresholds, spec, source)
 
 
 def read_series(
     one: Series, spec: Runs, source: Source, columns: Sequence[str]
 ) -> pd.DataFrame | None:
-    """Rows of one file with the columns of its names and the labels of its models."""
+    """Return the rows of one file with the columns of its names and the labels of its models."""
     path = source.expect(one.files, one.missed)
     if path is None:
         return None
@@ -92,6 +129,15 @@ def read_series(
         source.warn(f"missing: {', '.join(map(plain, one.missed))} ({path} has no rows)")
         return None
     table = numeric(table, [column for column in columns if column != "name"], path)
+    rows = labelled(table, one, spec, path)
+    if rows.empty:
+        source.warn(f"missing: {', '.join(map(plain, one.missed))} ({path} has no such runs)")
+        return None
+    return rows
+
+
+def labelled(table: pd.DataFrame, one: Series, spec: Runs, path: Path) -> pd.DataFrame:
+    """Add the columns of run names and the labels of models; keep what the figure is about."""
     rows = with_names(table, spec.names, path)
     if one.label is not None:
         rows["model"] = one.label
@@ -102,15 +148,11 @@ def read_series(
             rows[column] = derive(rows)
     except KeyError as error:
         raise UsageError(f"{path}: run names hold no {error.args[0]}") from None
-    rows = keep(rows, spec)
-    if rows.empty:
-        source.warn(f"missing: {', '.join(map(plain, one.missed))} ({path} has no such runs)")
-        return None
-    return rows
+    return keep(rows, spec)
 
 
 def keep(rows: pd.DataFrame, spec: Runs) -> pd.DataFrame:
-    """The rows that a figure is about."""
+    """Keep the rows that a figure is about."""
     wanted = pd.Series(True, index=rows.index)
     for only in spec.only:
         wanted &= _chosen(rows, only)
@@ -129,33 +171,67 @@ def _chosen(rows: pd.DataFrame, only: Only) -> pd.Series:
 def with_thresholds(
     rows: pd.DataFrame, spec: Runs, source: Source, setups: Sequence[Path]
 ) -> pd.DataFrame:
-    """Rows of the runs that have a threshold, and the threshold."""
+    """Keep the rows of runs that have a threshold, and add it."""
     names = rows.drop_duplicates("name").set_index("name")
     found = run_thresholds(names, spec.threshold, source, setups)
     rows = rows.assign(threshold=rows.loc[:, "name"].map(found.to_dict()))
     return rows.loc[rows["threshold"].notna()]
 
 
+def run_thresholds(
+    names: pd.DataFrame, spec: Threshold, source: Source, setups: Sequence[Path]
+) -> pd.Series:
+    """Return the threshold of each run, missing where no row of the setup files fits.
+
+    names: one row per run, with the columns that its name holds.
+    setups: files to look up, also where one number would do; none: the shipped ones.
+    """
+    beside = source.find((spec.file,)) if spec.file else None
+    paths = list(setups) or ([beside] if beside else [])
+    if not paths and spec.flat is not None:
+        return pd.Series(spec.flat, index=names.index)
+    if not paths:
+        paths = [path for path in SHIPPED if path.is_file()]
+        if not paths:
+            raise UsageError(f"no thresholds: {SHIPPED[0]} is missing; give --exp-setups")
+    else:
+        source.note(f"thresholds: {', '.join(map(str, paths))}")
+    found = _look_up(names, read_setups(paths), spec)
+    gone = names.loc[found.isna()]
+    for _, group in gone.groupby(["operation", "extrapolation.range"]):
+        operation, tested = group["operation"].iloc[0], plain(group["extrapolation.range"].iloc[0])
+        source.warn(f"{len(group)} runs left out, no threshold for {operation} on {tested}")
+    return found
+
+
+def _look_up(names: pd.DataFrame, setups: pd.DataFrame, spec: Threshold) -> pd.Series:
+    found = pd.Series(math.nan, index=names.index)
+    if not spec.by_input_size:
+        table = Thresholds(setups, spec.parameter)
+        found[:] = [table.of(run) for run in names.to_dict("records")]
+        return found
+    for size, runs in names.groupby("input.size"):
+        table = Thresholds(setups.loc[setups["input.size"] == size], spec.parameter)
+        found[runs.index] = [table.of(run) for run in runs.to_dict("records")]
+    return found
+
+
 def reduce_rows(rows: pd.DataFrame, one: Series, spec: Runs) -> pd.DataFrame:
-    """One row a run, with the grouping columns."""
-    needed = [*LOGGED, "model", "operation", "seed", "threshold", *extra_columns(spec)]
+    """Return one row per run, with the grouping columns."""
+    extra = [column for column in (spec.x, spec.extra) if column is not None]
+    needed = [*LOGGED, "model", "operation", "seed", "threshold", *extra]
     lacking = [column for column in needed if column not in rows]
     if lacking:
         raise UsageError(f"run names of {one.files[0]} hold no {', '.join(lacking)}")
     criterion = Criterion(spec.best_range, spec.inclusive)
     runs = reduce_runs(rows.filter(list(dict.fromkeys(needed))), spec.x, criterion)
-    runs[BEST_STEP] = judged_steps(rows, runs)
+    steps = {name: sorted(run["step"]) for name, run in rows.groupby("name", sort=False)}
+    places = zip(runs["name"], runs["best.model.step"], strict=True)
+    runs[BEST_STEP] = [steps[name][place - 1] for name, place in places]
     if spec.extra is not None:
         values = dict(zip(rows["name"], rows[spec.extra], strict=True))
         runs[spec.extra] = [values[name] for name in runs["name"]]
     return runs
-
-
-def judged_steps(rows: pd.DataFrame, runs: pd.DataFrame) -> list[float]:
-    """Step of the row that each run is judged at."""
-    steps = {name: sorted(run["step"]) for name, run in rows.groupby("name", sort=False)}
-    places = zip(runs["name"], runs["best.model.step"], strict=True)
-    return [steps[name][place - 1] for name, place in places]
 
 
 def gathered(
@@ -165,7 +241,7 @@ def gathered(
     spec: Runs,
     source: Source,
 ) -> Reduced:
-    """The runs with the legend; expected models and points without a run are named."""
+    """Give the runs their legend; warn of expected models and points without a run."""
     present = dict.fromkeys(runs["model"])
     absent = [model for model in (*missed, *spec.models) if model not in present]
     for model in dict.fromkeys(absent):
@@ -183,7 +259,7 @@ def gathered(
 
 
 def x_values(reduced: Reduced, spec: Runs) -> list:
-    """Values of x in the order of the axis: expected ones and those that runs have."""
+    """Return values of x in the order of the axis: expected ones and those that runs have."""
     found: list[Any] = list(dict.fromkeys([*spec.expected, *reduced.runs[spec.x].dropna()]))
     if all(isinstance(value, str) for value in found):
         return range_order(found) if spec.x == "interpolation.range" else found

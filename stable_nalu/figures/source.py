@@ -1,28 +1,69 @@
-"""Where exported files lie, what is read from them, and what was missing."""
+"""Exported files: where they lie, what their rows and run names hold, and what was missing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from stable_nalu.errors import UsageError
+from stable_nalu.statistics.names import model_label, parse_leaf
 from stable_nalu.statistics.table import read_table, require
 
-from .entry import Series
-from .names import GRAMMARS
-from .order import plain
+from .style import plain
+
+_NUMBER = r"-?\d+\.?\d*"
+_NORMAL = re.compile(rf"tn-({_NUMBER})-({_NUMBER})(?:-{_NUMBER}-{_NUMBER})?")
+_TWO_DIGIT = re.compile(
+    r"(?P<id>-?\d+)_f(?P<fold>\d+)_op-(?P<operation>[a-z]+)_nalm(?P<nalm>[TF])"
+    r"_learnL(?P<learned>[TF])_s(?P<seed>-?\d+)(?:_.*)?"
+)
+_SEQUENCE = re.compile(
+    r"(?P<model>[^_]+)_d-(?P<digits>[^_]+)_h-(?P<hidden>\d+)_op-(?P<operation>[a-z]+)_"
+    r"(?P<middle>.*_)?r-(?P<weights>[^_]+)_m-(?P<mnist>\w)-(?P<final>\w)_"
+    r"i-(?P<length>\d+)_e-(?P<lengths>[^_]+)_b(?P<batch>\d+)_s(?P<seed>\d+)(?:_.*)?"
+)
+_WEIGHTS = re.compile(r"(-?[\d.]+(?:e-?\d+)?)-(-?[\d.]+(?:e-?\d+)?)-(-?[\d.]+(?:e-?\d+)?)")
+_FAMILIES = {"u": "U", "b": "B", "e": "E"}
+
+Columns = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Series:
+    """One exported file.
+
+    files: paths below the CSV folder without `.csv`; the first that exists is read.
+    label: the model that all its runs are shown as; None: as their names say.
+    expects: models to miss when the file is missing and `label` does not say.
+    """
+
+    files: tuple[str, ...]
+    label: str | None = None
+    expects: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Return what a legend calls the file."""
+        return self.label or self.files[0]
+
+    @property
+    def missed(self) -> tuple[str, ...]:
+        """Return what is missing from a figure without this file."""
+        return (self.label,) if self.label is not None else self.expects or (self.files[0],)
 
 
 @dataclass
 class Source:
     """Exported files of one entry.
 
-    folders: tried before the folder itself; a name that is no folder is a file-name prefix.
-    warnings: what is missing, in words, each once.
-    notes: what else a reader should know.
+    folders: are searched before the folder itself; a name that is no folder is a prefix of files.
+    warnings: say what is missing, each once.
+    notes: say what else a reader should know.
     """
 
     csv_dir: Path
@@ -31,32 +72,40 @@ class Source:
     notes: list[str] = field(default_factory=list)
 
     def warn(self, text: str) -> None:
-        """Say that something is missing."""
+        """Remember that something is missing."""
         if text not in self.warnings:
             self.warnings.append(text)
 
     def note(self, text: str) -> None:
-        """Say what was done."""
+        """Remember what was done."""
         if text not in self.notes:
             self.notes.append(text)
 
     def find(self, files: Iterable[str]) -> Path | None:
-        """The first of the files that exists."""
+        """Return the first of the files that exists."""
+        for path in self.candidates(files):
+            if path.is_file():
+                return path
+        return None
+
+    def candidates(self, files: Iterable[str]) -> Iterator[Path]:
+        """Yield every path that one of the files may have."""
         for name in files:
             stem = Path(name)
-            if stem.is_absolute():
-                candidates = [stem]
-            else:
-                below = [self.csv_dir / folder / name for folder in (*self.folders, "")]
-                candidates = below + [self.csv_dir / f"{folder}{name}" for folder in self.folders]
-            for candidate in candidates:
-                for path in (candidate.with_name(f"{candidate.name}.csv"), candidate):
-                    if path.is_file():
-                        return path
+            stems = [stem]
+            if not stem.is_absolute():
+                stems = [self.csv_dir / folder / name for folder in (*self.folders, "")]
+                stems += [self.csv_dir / f"{folder}{name}" for folder in self.folders]
+            for stem in stems:
+                yield stem.with_name(f"{stem.name}.csv")
+                yield stem
+
+    def judged_runs(self, series: Series) -> pd.DataFrame | None:
+        """Return the runs of a series where they are judged already: exported ones are not."""
         return None
 
     def expect(self, files: Sequence[str], missed: Iterable[str]) -> Path | None:
-        """As `find`; a missing file is a warning that names what the figure lacks."""
+        """Find a file, or warn of what the figure lacks without it."""
         path = self.find(files)
         if path is None:
             names = ", ".join(plain(label) for label in missed)
@@ -64,7 +113,7 @@ class Source:
         return path
 
     def require(self, series: Series) -> Path:
-        """As `find`, for a file that a drawing cannot do without."""
+        """Find a file that a drawing cannot do without."""
         path = self.find(series.files)
         if path is None:
             raise UsageError(f"no file {self.csv_dir / series.files[0]}.csv")
@@ -72,14 +121,14 @@ class Source:
 
 
 def read_csv(path: Path, columns: Iterable[str], kind: str = "an export of runs") -> pd.DataFrame:
-    """A file with at least the given columns."""
+    """Read a file that has at least the given columns."""
     table = read_table(path)
     require(table, columns, path, kind)
     return table
 
 
 def with_names(table: pd.DataFrame, grammar: str, path: Path) -> pd.DataFrame:
-    """The table and the columns that its run names hold, parsed once a name."""
+    """Add the columns that run names hold; each name is parsed once."""
     codes, names = pd.factorize(table["name"].astype(str))
     try:
         parsed = pd.DataFrame([GRAMMARS[grammar](name) for name in names])
@@ -91,7 +140,7 @@ def with_names(table: pd.DataFrame, grammar: str, path: Path) -> pd.DataFrame:
 
 
 def numeric(table: pd.DataFrame, columns: Iterable[str], path: Path) -> pd.DataFrame:
-    """The table with number columns; text in one of them is an error."""
+    """Turn columns into numbers; text in one of them is an error."""
     table = table.copy()
     for column in columns:
         try:
@@ -99,3 +148,67 @@ def numeric(table: pd.DataFrame, columns: Iterable[str], path: Path) -> pd.DataF
         except (ValueError, TypeError) as error:
             raise UsageError(f"{path}: column {column} holds no numbers ({error})") from None
     return table
+
+
+def data_set_name(name: str) -> Columns:
+    """Parse a run of the two-layer task; `∪` joins the parts of a two-part range."""
+    columns = parse_leaf(name, union="∪")
+    return {"model": model_label(columns["model_code"])} | columns
+
+
+def single_name(name: str) -> Columns:
+    """Parse a run of a single module; `&` joins the parts of a two-part range."""
+    columns = parse_leaf(name, union="&")
+    columns["model"] = model_label(columns["model_code"])
+    family = columns.get("train.distribution")
+    if family is not None and "interpolation.range" in columns:
+        columns["distribution"] = distribution(family, columns["interpolation.range"])
+    return columns
+
+
+def distribution(family: str, sampled: str) -> str:
+    """Return a distribution with its range: `U:[-50,50]`, `TN(-1,3):[-5,10]`."""
+    bounds = sampled.replace("U[", "[")
+    if normal := _NORMAL.fullmatch(family):
+        return f"TN({normal[1]},{normal[2]}):{bounds}"
+    letter = family.split("-")[0]
+    return f"{_FAMILIES.get(letter, letter.upper())}:{bounds}"
+
+
+def sequence_name(name: str) -> Columns:
+    """Parse a run of the sequence tasks."""
+    match = _SEQUENCE.fullmatch(name)
+    weights = _WEIGHTS.fullmatch(match["weights"]) if match else None
+    if match is None or weights is None:
+        raise ValueError(f"run name {name!r} is not of a sequence task")
+    return {
+        "model": model_label(match["model"]),
+        "operation": match["operation"],
+        "regualizer": float(weights[1]),
+        "regualizer.z": float(weights[2]),
+        "regualizer.oob": float(weights[3]),
+        "interpolation.length": int(match["length"]),
+        "seed": int(match["seed"]),
+    }
+
+
+def two_digit_name(name: str) -> Columns:
+    """Parse `<id>_f<fold>_op-<operation>_nalm<T|F>_learnL<T|F>_s<seed>`, a pair of digits."""
+    match = _TWO_DIGIT.fullmatch(name)
+    if match is None:
+        raise ValueError(f"run name {name!r} is not of a two-digit task")
+    return {
+        "id": int(match["id"]),
+        "fold": int(match["fold"]),
+        "operation": match["operation"],
+        "seed": int(match["seed"]),
+    }
+
+
+GRAMMARS = {
+    "data-set": data_set_name,
+    "single": single_name,
+    "sequence": sequence_name,
+    "two-digit": two_digit_name,
+}
+"""Task -> what its run names hold."""

@@ -1,4 +1,4 @@
-"""Colours, markers and line styles, sizes, and how a figure is written to files.
+"""How figures look: labels and their order, colours, markers, sizes, and the files written.
 
 Every series differs from its neighbours in three ways, so that a figure reads in grey and for
 colour-blind readers. `published` gives the hues of the published figures instead.
@@ -7,21 +7,36 @@ colour-blind readers. `published` gives the hues of the published figures instea
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from .order import OUR_MODELS
+from stable_nalu.catalogue.ranges import INTERPOLATION_ORDER
+from stable_nalu.statistics.names import MODELS, OPERATIONS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+NAC_ADD = MODELS["nac"]
+NAC_MUL = MODELS["nac-nac-n"]
+NAC_MUL_SIGMA = MODELS["posnac-nac-n"]
+NAC_MUL_NMU = MODELS["reregualizedlinearposnac-nac-n"]
+NAC_ADD_Z = r"$\mathrm{NAC}_{+,R_z}$"
+NALU_SHARED = "NALU (shared)"
+NALU_SEPARATE = MODELS["nalu-nalu-2n"]
+GATED = MODELS["reregualizedlinearnalu-nalu-2nm"]
+OUR_MODELS = ("NMU", "NAU")
+
+_LATEX_ORDER = (NAC_MUL_NMU, NAC_MUL_SIGMA, NAC_MUL, NAC_ADD, NAC_ADD_Z)
+_NUMBER = re.compile(r"-?\d+\.?\d*(?:e[+-]?\d+)?")
+
 Palette = Literal["safe", "published"]
 PALETTES: tuple[Palette, ...] = ("safe", "published")
 Line = Literal["-"] | tuple[float, Sequence[float]]
-"""A line style: plain, or where its dashes start and how long they and the gaps are."""
+"""A line style: plain, or where its dashes start, and the lengths of dashes and gaps."""
 
 CM = 1 / 2.54
 STANDARD = (13.968 * 1.4, 5.7 * 1.4)
@@ -91,7 +106,7 @@ class Look:
 
 
 def looks(labels: Sequence[str], palette: Palette = "safe") -> dict[str, Look]:
-    """The look of every series, by its place in the legend."""
+    """Return the look of every series, by its place in the legend."""
     if palette == "published":
         return {
             label: Look(color, "^" if label in OUR_MODELS else "o", "-")
@@ -108,12 +123,12 @@ def looks(labels: Sequence[str], palette: Palette = "safe") -> dict[str, Look]:
 
 
 def hue_wheel(n: int) -> list[str]:
-    """`n` colours hcl(15 + 360 i/n, 100, 65), cut to what a screen can show."""
+    """Return `n` colours hcl(15 + 360 i/n, 100, 65), cut to what a screen can show."""
     return [_hcl(15 + 360 * i / n, 100, 65) for i in range(n)]
 
 
 def _hcl(hue: float, chroma: float, luminance: float) -> str:
-    """Polar CIE-LUV under D65 as an sRGB hex code."""
+    """Convert polar CIE-LUV under D65 to an sRGB hex code."""
     white_y, white_u, white_v = 1.0, 0.19783, 0.46832
     y = white_y * ((luminance + 16) / 116) ** 3
     u = chroma * math.cos(math.radians(hue)) / (13 * luminance) + white_u
@@ -135,7 +150,7 @@ def _gamma(value: float) -> float:
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """Project settings, without a screen, for figures made in the block."""
+    """Apply the project's settings, without a screen, to figures made in the block."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -147,7 +162,7 @@ def drawing() -> Iterator[None]:
 def new_figure(
     size: tuple[float, float], layout: Literal["constrained"] | None = "constrained"
 ) -> Figure:
-    """An empty figure of a size in cm that no global state holds on to."""
+    """Return an empty figure of a size in cm that no global state holds on to."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -159,7 +174,7 @@ def new_figure(
 def save(
     figure: Figure, folder: Path, stem: str, formats: Sequence[str], dpi: int = 200
 ) -> list[Path]:
-    """Write the figure once per format; no date inside, so that equal figures are equal files."""
+    """Write the figure once per format, without a date: equal figures make equal files."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for name in formats:
@@ -168,3 +183,47 @@ def save(
         figure.savefig(path, format=name, dpi=dpi, metadata=metadata)
         written.append(path)
     return written
+
+
+def legend_order(labels: Iterable[str]) -> list[str]:
+    """Return distinct labels as published legends have them: LaTeX first, then by alphabet."""
+
+    def rank(label: str) -> tuple[bool, int, str]:
+        known = _LATEX_ORDER.index(label) if label in _LATEX_ORDER else len(_LATEX_ORDER)
+        return (not label.startswith("$"), known, label.lower())
+
+    return sorted(dict.fromkeys(labels), key=rank)
+
+
+def range_order(labels: Iterable[str]) -> list[str]:
+    """Return distinct ranges: the nine in their order, others after them by their numbers."""
+
+    def rank(label: str) -> tuple[int, tuple[float, ...], str]:
+        closed = label.replace(")", "]")
+        if closed in INTERPOLATION_ORDER:
+            return (INTERPOLATION_ORDER.index(closed), (), "")
+        numbers = tuple(float(number) for number in _NUMBER.findall(label))
+        return (len(INTERPOLATION_ORDER), numbers, label)
+
+    return sorted(dict.fromkeys(labels), key=rank)
+
+
+def operation_order(operations: Iterable[str]) -> list[str]:
+    """Return distinct operations (`mul`, …) in the order of tables; unknown ones come last."""
+    known = list(OPERATIONS)
+    return sorted(
+        dict.fromkeys(operations), key=lambda o: known.index(o) if o in known else len(known)
+    )
+
+
+def half_open(label: str) -> str:
+    """Return a range as every axis and table prints it: `U[1,2)`, which has no upper end."""
+    return label.replace("]", ")")
+
+
+def plain(label: str) -> str:
+    """Return a label without LaTeX, for terminals and documents."""
+    text = label.replace(r"\bullet", "•").replace(r"\sigma", "σ").replace(r"\odot", "⊙")
+    text = text.replace(r"\mathcal{R}_{sparse}", "R_sparse")
+    text = re.sub(r"\\(?:mathrm|mathbf|hat|bm)\b", "", text)
+    return re.sub(r"[${}\\]", "", text)

@@ -13,30 +13,31 @@ from __future__ import annotations
 
 import csv
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from stable_nalu.errors import UsageError
-from stable_nalu.figures.entry import Series
-from stable_nalu.figures.kinds import matrix, path
-from stable_nalu.figures.parts import Matrix
-from stable_nalu.figures.parts import Path as PathPart
-from stable_nalu.figures.product import Context, Product
+from stable_nalu.figures.entry import Context, Product
+from stable_nalu.figures.kinds import Matrix, classes
+from stable_nalu.figures.kinds import Path as PathPart
 from stable_nalu.figures.render import Output, write
-from stable_nalu.figures.source import Source
-from stable_nalu.figures.style import drawing
+from stable_nalu.figures.source import Series, Source
 from stable_nalu.files import atomic_text_file
 from stable_nalu.machine import save_root, tensorboard_root
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.reader.event_file import EventFileReader, TensorboardReader
 from stable_nalu.reader.export import RunTable, write_tables
 from stable_nalu.reader.run_parser import PairParser
-from stable_nalu.training.command import device_of
 from stable_nalu.training.epochs.pair_data import class_counts
-from stable_nalu.training.epochs.pairs import PairRun, PairTask
+from stable_nalu.training.epochs.pairs import ISOLATED as ISOLATED_TASK
+from stable_nalu.training.epochs.pairs import SCATTERED as SCATTERED_TASK
+from stable_nalu.training.epochs.pairs import PairTask, PairTraining, pair_kind
+from stable_nalu.training.plan.shell import device_of
 from stable_nalu.training.saved.checkpoint import load_torch, restore_parameters
+from stable_nalu.training.stack import Setup
 
 FOLDER = "two_digit_mnist_plots"
 FORMATS = ("pdf", "png")
@@ -49,7 +50,8 @@ def report(task: PairTask, spec: ScriptSpec, config: Config) -> int:
     file = Path(config.evaluate)
     checkpoint = load_torch(file, "--evaluate")
     trained = trained_config(spec, config, checkpoint, file)
-    run = task.run(trained, {}, device_of(config))
+    setup = Setup([trained], [spec.run_name(trained)], [{}], device_of(config), stacked=False)
+    run = PairTraining(setup, task)
     try:
         restore_parameters(run.model.state_dict(), checkpoint["model_state_dict"], file)
     except (UsageError, LookupError, TypeError, AttributeError):
@@ -88,7 +90,7 @@ def _not_ours(spec: ScriptSpec, file: Path) -> UsageError:
     return UsageError(f"argument --evaluate: {file} is not a checkpoint of {spec.name}.py")
 
 
-def counts_of(run: PairRun, *, rounded: bool) -> np.ndarray:
+def counts_of(run: PairTraining, *, rounded: bool) -> np.ndarray:
     """Classes of all digits of the test set, left and right ones together."""
     steps = run.predictions(run.data.sets["test"])
     while True:
@@ -102,16 +104,14 @@ def counts_of(run: PairRun, *, rounded: bool) -> np.ndarray:
 def write_counts(counts: np.ndarray, model: str, folder: Path) -> list[Path]:
     """The accuracy of each digit, and the confusion matrix as numbers and as a figure."""
     accuracies = folder / f"{model}_class_accs.csv"
-    shares = matrix.accuracies(counts)
+    shares = classes.accuracies(counts)
     rows = zip(shares["digit"], shares["accuracy"], strict=True)
     cells = [(model, digit, "" if np.isnan(share) else share) for digit, share in rows]
     _write_csv(accuracies, ("model", "digit", "accuracy"), cells)
     stem = f"{model}_confusion_matrix"
     numbers = folder / f"{stem}.csv"
-    _write_csv(numbers, matrix.COLUMNS, [(*place, n) for place, n in np.ndenumerate(counts)])
-    with drawing():
-        figure = matrix.draw(Matrix(stem=stem), _context(stem, folder), counts)
-    drawn = write(Product(stem, figure), Output(folder, FORMATS, DPI))
+    _write_csv(numbers, classes.COLUMNS, [(*place, n) for place, n in np.ndenumerate(counts)])
+    drawn = write(Product(stem, Matrix(stem).figure(counts)), Output(folder, FORMATS, DPI))
     return [accuracies, numbers, *drawn]
 
 
@@ -132,7 +132,7 @@ def write_path(run: str, model: str, folder: Path) -> list[Path]:
     part = PathPart(
         stem=stem, file=str(numbers.resolve()), columns=_WEIGHTS, time="epoch", limits=(0.0, 1.5)
     )
-    product = path.render(part, _context(stem, folder, Series((part.file,), model)))
+    product = part.render(_context(stem, folder, Series((part.file,), model)))
     return [numbers, *write(product, Output(folder, FORMATS, DPI, side=False))]
 
 
@@ -153,3 +153,7 @@ def _context(stem: str, folder: Path, *series: Series) -> Context:
 def _write_csv(file: Path, header: tuple[str, ...], rows: list) -> None:
     with atomic_text_file(file) as out:
         csv.writer(out, lineterminator="\n").writerows([header, *rows])
+
+
+ISOLATED = pair_kind(ISOLATED_TASK, partial(report, ISOLATED_TASK))
+SCATTERED = pair_kind(SCATTERED_TASK, partial(report, SCATTERED_TASK))

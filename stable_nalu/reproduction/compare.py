@@ -15,8 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stable_nalu.catalogue.experiment import Experiment
-from stable_nalu.catalogue.flags import seeds_text
+from stable_nalu.catalogue.experiment import Experiment, seeds_text
 from stable_nalu.catalogue.published import Interval, Published, published, published_seeds
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from stable_nalu.batch.job_script import JOB_SCRIPTS
-from stable_nalu.catalogue.experiment import Experiment, Model
-from stable_nalu.catalogue.flags import merged
+from stable_nalu.catalogue.experiment import Experiment, Model, merged
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.papers import STUDIES

@@ -13,9 +13,7 @@ from stable_nalu.batch.job_script import EXPERIMENT
 from stable_nalu.batch.local import run_shards
 from stable_nalu.batch.shard import Shard, shards
 from stable_nalu.batch.work import pending
-from stable_nalu.catalogue.expected import ExpectedRun
-from stable_nalu.catalogue.experiment import Experiment, Model
-from stable_nalu.catalogue.flags import seeds_text
+from stable_nalu.catalogue.experiment import ExpectedRun, Experiment, Model, seeds_text
 from stable_nalu.errors import UsageError
 
 from .compare import as_text, compare, totals
@@ -184,7 +182,7 @@ def _judge(request: Request) -> pd.DataFrame:
 def _draw(request: Request) -> bool:
     """Draw the figures of the experiment; return whether there was data for each of them."""
     from stable_nalu.figures.entries import all_entries
-    from stable_nalu.figures.product import Context
+    from stable_nalu.figures.entry import Context
     from stable_nalu.figures.render import Output, render
     from stable_nalu.figures.source import Source
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stable_nalu.batch.work import State, state_of
-from stable_nalu.catalogue.expected import ExpectedRun
-from stable_nalu.catalogue.experiment import Experiment
+from stable_nalu.catalogue.experiment import ExpectedRun, Experiment
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.errors import UsageError
 from stable_nalu.machine import CHECKOUT, tensorboard_root

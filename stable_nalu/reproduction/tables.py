@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stable_nalu.batch.shard import how_to_run
-from stable_nalu.catalogue.expected import ExpectedRun, expected_runs
-from stable_nalu.catalogue.experiment import Experiment, Model
-from stable_nalu.catalogue.flags import words
+from stable_nalu.catalogue.experiment import ExpectedRun, Experiment, Model, expected_runs, words
 from stable_nalu.machine import granted_cores
 from stable_nalu.reader import TensorboardMetricReader, TensorboardMetricTwoDigitMNISTReader
 from stable_nalu.reader.export import ArithmeticMatcher, export_csv, open_reader, sequence_reader

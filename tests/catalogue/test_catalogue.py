@@ -4,8 +4,7 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from stable_nalu.catalogue.expected import expected_runs
-from stable_nalu.catalogue.experiment import runs
+from stable_nalu.catalogue.experiment import expected_runs, runs
 from stable_nalu.catalogue.index import EXPERIMENTS, find
 from stable_nalu.errors import UsageError
 from stable_nalu.options import SCRIPTS

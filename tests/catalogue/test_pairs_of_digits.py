@@ -5,7 +5,7 @@ import pytest
 from stable_nalu.batch.job_script import JOB_SCRIPTS
 from stable_nalu.batch.shard import how_to_run, shards
 from stable_nalu.batch.work import pending
-from stable_nalu.catalogue.expected import expected_runs
+from stable_nalu.catalogue.experiment import expected_runs
 from stable_nalu.catalogue.index import find
 from stable_nalu.options import SCRIPTS
 from stable_nalu.reproduction.listing import duration, seconds_here

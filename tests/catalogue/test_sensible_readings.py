@@ -1,6 +1,6 @@
 """Where the published scripts are at odds with their papers, the catalogue follows the papers."""
 
-from stable_nalu.catalogue.expected import expected_runs
+from stable_nalu.catalogue.experiment import expected_runs
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.catalogue.sweeps import DATA_SET_RANGES, MIXED_SIGNS, SINGLE_MODULE_RANGES
 

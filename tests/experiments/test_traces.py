@@ -158,11 +158,11 @@ def test_the_last_lines_of_a_nalu(capsys):
     assert run("single_layer", "--max-iterations", "2", "--no-save") == 0
     out = capsys.readouterr().out
     ends = dict(re.findall(r"^  - (loss_\w+): (\S+)$", out, re.MULTILINE))
-    assert {name: round(float(value), 5) for name, value in ends.items()} == {
-        "loss_train": 2.80037,
-        "loss_valid_inter": 2.66984,
-        "loss_valid_extra": 23.01386,
-    }
+    stated = {"loss_train": 2.80037, "loss_valid_inter": 2.66984, "loss_valid_extra": 23.01386}
+    # A unit of the last digit: on which side of a half a value lies depends on the processor.
+    assert {name: float(value) for name, value in ends.items()} == pytest.approx(
+        stated, rel=0, abs=1.1e-5
+    )
 
 
 def test_the_curriculum_and_when_it_moves(capsys):

@@ -5,8 +5,8 @@ import csv
 import pytest
 
 from export.two_digit_mnist.two_digit_mnist_reader import main
-from stable_nalu.figures.catalogue import find
-from stable_nalu.figures.product import Context
+from stable_nalu.figures.entries import find
+from stable_nalu.figures.entry import Context
 from stable_nalu.figures.render import Output, render
 from stable_nalu.figures.source import Source
 from stable_nalu.reader import TensorboardMetricTwoDigitMNISTReader

@@ -8,9 +8,8 @@ import pandas as pd
 import pytest
 import torch
 
-from stable_nalu.figures.catalogue import find
-from stable_nalu.figures.kinds.surface import render
-from stable_nalu.figures.product import Context
+from stable_nalu.figures.entries import find
+from stable_nalu.figures.entry import Context
 from stable_nalu.figures.source import Source
 from stable_nalu.network import SingleLayerNetwork
 
@@ -83,8 +82,9 @@ def test_what_is_written_can_be_drawn(sweep, tmp_path):
     sweep(*argv, "--csv-save-filename", "mul-nmu-s0", "--step-size", "1")
     entry = find("2d-surface-mul")
     source = Source(tmp_path / "csv")
-    product = render(entry.parts[0], Context(entry.key, entry.series, source))
-    assert [axes.get_title() for axes in product.figure.axes] == [s.label for s in entry.series]
+    product = entry.parts[0].render(Context(entry.key, entry.series, source))
+    *facets, _ = product.figure.axes
+    assert [axes.get_title() for axes in facets] == [s.label for s in entry.series]
     assert len(source.warnings) == 2
 
 

@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stable_nalu.figures.catalogue import find
-from stable_nalu.figures.kinds.distances import render
-from stable_nalu.figures.product import Context
+from stable_nalu.figures.entries import find
+from stable_nalu.figures.entry import Context
 from stable_nalu.figures.source import Source
 
 FOLDER = Path(__file__).resolve().parents[2] / "export/single_layer_task/robustness"
@@ -75,7 +74,7 @@ def test_figures_are_the_same_from_either_file(tmp_path):
 
     def distances():
         source = Source(tmp_path)
-        product = render(entry.parts[0], Context(entry.key, entry.series, source))
+        product = entry.parts[0].render(Context(entry.key, entry.series, source))
         return product.side["uniform-1-2_ci_plot_data"]
 
     exported(tmp_path / "uniform-1-2.csv")

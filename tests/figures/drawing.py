@@ -1,12 +1,11 @@
 """What tests of figures share: rendering without files being written, and reading a drawing."""
 
-from stable_nalu.figures.catalogue import find
-from stable_nalu.figures.product import Context
-from stable_nalu.figures.render import renderer
+from stable_nalu.figures.entries import find
+from stable_nalu.figures.entry import Context
 from stable_nalu.figures.source import Source
-from stable_nalu.figures.specimen import SMALL, write_specimen
 from stable_nalu.statistics.estimators import Estimators
 from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION
+from tests.figures.specimen import SMALL, write_specimen
 
 FAST = Estimators("frozen", "scaled")
 
@@ -18,7 +17,7 @@ def products(key, folder, make=True):
         write_specimen(entry, folder, SMALL)
     source = Source(folder, entry.folders)
     context = Context(entry.key, entry.series, source, estimators=FAST)
-    return [renderer(part)(part, context) for part in entry.parts], source
+    return [part.render(context) for part in entry.parts], source
 
 
 def by_gid(axes, gid):
@@ -54,7 +53,7 @@ def metrics(path, runs):
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = [f"name,{VALIDATION},step,wall.time,{TEST},{SPARSITY}"]
     for name, rows in runs.items():
-        lines += [f"{name},{v},{step},0,{test},{s}" for step, v, test, s in rows]
+        lines += [f'"{name}",{v},{step},0,{test},{s}' for step, v, test, s in rows]
     path.write_text("\n".join(lines) + "\n")
 
 

@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stable_nalu.figures.catalogue import find
+from stable_nalu.figures.entries import find
 from stable_nalu.figures.entries.landscapes import ENTRIES
+from stable_nalu.figures.kinds.classes import accuracies, matrix
+from stable_nalu.figures.kinds.distances import configuration, distance, relevant
 from stable_nalu.figures.kinds.landscape import TARGET, loss, predict
-from stable_nalu.figures.kinds.matrix import accuracies, matrix
 from stable_nalu.figures.kinds.path import moves
 from stable_nalu.figures.kinds.surface import RAMP, colors
-from stable_nalu.figures.solutions import configuration, distance, relevant
 
 
 def test_the_landscapes_have_their_zero_where_the_task_is_solved():

@@ -3,9 +3,8 @@
 import pytest
 
 from stable_nalu.errors import UsageError
-from stable_nalu.figures.catalogue import find, listing
-from stable_nalu.figures.entries import all_entries
-from stable_nalu.figures.parts import Panels, Scatter, Table
+from stable_nalu.figures.entries import all_entries, find, listing
+from stable_nalu.figures.kinds import Panels, Scatter, Table
 from stable_nalu.papers import STUDIES
 from tests.figures.drawing import legend_texts, products, texts
 
@@ -160,7 +159,7 @@ def test_every_key_is_drawn(key, tmp_path):
 def check_panels(entry, part, figure):
     """Three panels with counts below each, all series in the legend, n in words."""
     titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
-    assert titles == [part.success, "Solved at iteration step", "Sparsity error"]
+    assert titles == ["Success rate", "Solved at iteration step", "Sparsity error"]
     assert len(figure.axes) == 6
     shown = legend_texts(figure)
     labels = [one.label for one in entry.series if one.label]

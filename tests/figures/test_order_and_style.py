@@ -1,16 +1,20 @@
 """Order of legends and axes, colours, fonts."""
 
-from stable_nalu.figures.order import (
+from stable_nalu.figures.style import (
     NAC_ADD,
     NAC_MUL,
     NAC_MUL_NMU,
     NAC_MUL_SIGMA,
+    drawing,
     half_open,
+    hue_wheel,
     legend_order,
+    looks,
+    new_figure,
     plain,
     range_order,
+    save,
 )
-from stable_nalu.figures.style import drawing, hue_wheel, looks, new_figure, save
 
 
 def test_published_order_of_models():

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 from stable_nalu.errors import UsageError
-from stable_nalu.figures.kinds.counts import spread
-from stable_nalu.figures.kinds.panels import render
-from stable_nalu.figures.own import own_entry
-from stable_nalu.figures.product import Context
+from stable_nalu.figures.entry import Context
+from stable_nalu.figures.kinds.decoration import SMALL, spread
 from stable_nalu.figures.source import Source
 from stable_nalu.figures.style import new_figure
+from stable_nalu.figures.user_files import entry_of_files
 from stable_nalu.statistics.intervals import wilson
 from tests.figures.drawing import (
     FAILED,
@@ -27,10 +26,10 @@ from tests.figures.drawing import (
 
 def own(tmp_path, files, labels=(), **options):
     """The figure of a user's files."""
-    entry = own_entry("range", files, labels, "mine", **options)
+    entry = entry_of_files("range", files, labels, "mine", **options)
     source = Source(tmp_path)
     context = Context("mine", entry.series, source, estimators=FAST)
-    return render(entry.parts[0], context), source
+    return entry.parts[0].render(context), source
 
 
 def three_of_four(path, model="nru"):
@@ -67,7 +66,7 @@ def test_failed_and_solved_runs_are_counted_below(tmp_path):
     )
     assert failed == ["1", "2", "failed"]
     assert solved == ["3", "0", "solved"]
-    assert "n = 2–4 runs a point" in texts(product.figure)
+    assert "n = 2–4 runs per point" in texts(product.figure)
 
 
 def test_side_tables(tmp_path):
@@ -159,9 +158,9 @@ def test_plain_moments(tmp_path):
 
 def test_success_rates_alone(tmp_path):
     three_of_four(tmp_path / "a.csv")
-    entry = own_entry("success", [tmp_path / "a.csv"], ["My layer"], "mine")
+    entry = entry_of_files("success", [tmp_path / "a.csv"], ["My layer"], "mine")
     context = Context("mine", entry.series, Source(tmp_path), estimators=FAST)
-    figure = render(entry.parts[0], context).figure
+    figure = entry.parts[0].render(context).figure
     assert [axes.get_title() for axes in figure.axes] == ["Success rate", ""]
     assert means(figure.axes[0], "My layer") == {0.0: 0.75, 1.0: 0.0}
 
@@ -173,7 +172,28 @@ def test_counts_stand_in_order_without_touching(x, digits):
     axes.set_xlim(0, max(x) * 1.02)
     places, size = spread(axes, np.array(x, dtype=float), digits)
     width = 0.8 * 6 / 2.54 * 72
-    assert 2 < size <= 5.5
+    assert 2 < size <= SMALL
     assert (np.diff(places) * width >= 0.6 * digits * size - 1e-9).all()
     assert places.max() <= 1
     assert places[-1] == pytest.approx(x[-1] / (max(x) * 1.02), abs=0.05)
+
+
+def test_a_sparsity_error_of_exactly_zero_is_drawn_as_zero(tmp_path):
+    runs = {run_name(seed=seed): solved_at(1000, sparsity=0.0) for seed in range(3)}
+    metrics(tmp_path / "a.csv", runs)
+    entry = entry_of_files("range", [tmp_path / "a.csv"], ["x"], "mine")
+    context = Context("mine", entry.series, Source(tmp_path))
+    sparsity = entry.parts[0].render(context).figure.axes[4]
+    assert means(sparsity, "x") == {0.0: 0.0}
+    assert [tick.get_text() for tick in sparsity.get_yticklabels()] == ["0"]
+
+
+def test_many_series_get_panels_of_full_width(tmp_path):
+    paths = [tmp_path / f"{name}.csv" for name in "abcdefg"]
+    for path in paths:
+        ranges = (("1-2", "2-6"), ("10-20", "20-40"), ("0.1-0.2", "0.2-2"), ("1.1-1.2", "1.2-6"))
+        metrics(path, {run_name(interpolation=i, extrapolation=e): FAILED for i, e in ranges})
+    wide = own(tmp_path, paths, list("abcdefg"))[0].figure.axes[0].get_position()
+    narrow = own(tmp_path, paths[:1], ["a"])[0].figure.axes[0].get_position()
+    assert wide.width > 0.8
+    assert narrow.width < 0.3

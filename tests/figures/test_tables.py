@@ -3,8 +3,9 @@
 import pandas as pd
 import pytest
 
+from stable_nalu.figures.entry import Runs, Threshold
+from stable_nalu.figures.kinds import Table
 from stable_nalu.figures.kinds.table import best_cells, cell, latex, percent, scientific
-from stable_nalu.figures.parts import Runs, Table, Threshold
 
 PART = Table("t", Runs("operation", Threshold()), "some-label", "Words.")
 

@@ -80,7 +80,8 @@ def test_published_values(case):
     for name, values in parameters.items():
         assert actual[name] == pytest.approx(values, rel=PUBLISHED_DIGITS)
     y = network.eval()(X)
-    assert y.flatten().tolist() == pytest.approx(outputs, rel=PUBLISHED_DIGITS)
+    # An output near zero is the sum of terms near one, which processors round differently.
+    assert y.flatten().tolist() == pytest.approx(outputs, rel=PUBLISHED_DIGITS, abs=1e-7)
 
 
 @pytest.mark.parametrize(

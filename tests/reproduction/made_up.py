@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from stable_nalu.catalogue.expected import expected_runs
+from stable_nalu.catalogue.experiment import expected_runs
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.reproduction.cost import Session
 from stable_nalu.reproduction.stored import add

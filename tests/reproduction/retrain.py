@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 
 from stable_nalu.batch.shard import Shard
 from stable_nalu.batch.work import train_shard
-from stable_nalu.catalogue.experiment import Experiment, Model
-from stable_nalu.catalogue.flags import merged
+from stable_nalu.catalogue.experiment import Experiment, Model, merged
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.reproduction import stored
 from stable_nalu.reproduction.stored import TEST_ERROR

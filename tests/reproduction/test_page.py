@@ -1,6 +1,7 @@
 """The page: its numbers follow from the kept results, by a computation of its own."""
 
 import csv
+import os
 import re
 import statistics
 from math import sqrt
@@ -170,6 +171,13 @@ def test_the_headline_counts_identical_rates_once():
     assert contents.counted(results).endswith("18 code repository, report of 2023.")
 
 
+def test_runs_of_several_figures_are_one():
+    keys = ("benchmark_sltr_add", "benchmark_sltr_add_mcfc")
+    results = [section.result(EXPERIMENTS[key], stored.DATA) for key in keys]
+    assert sum(len(found.runs) for found in results) == 1125 + 450
+    assert contents._distinct(results) == 1125 + 225
+
+
 def test_revisions_with_changes_are_named_so():
     assert contents._revision("0123456789abcdef-dirty") == "0123456789ab with uncommitted changes"
     assert contents._revision("0123456789abcdef") == "0123456789ab"
@@ -252,6 +260,46 @@ def test_the_readme_has_the_headline_table():
     text = headline.README.read_text(encoding="utf-8")
     assert generated.GENERATED[headline.README](text) == text
     assert "| Division, 10 inputs: NMRU | 91.6 % (206/225)" in text
+
+
+def numbers_of(text):
+    """The text without its numbers, and those."""
+    number = re.compile(r"(?<![\w.#-])[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]\d+)?")
+    found = [float(word.replace(",", "")) for word in number.findall(text)]
+    return number.sub("0", text).splitlines(), found
+
+
+def test_numbers_are_found_in_text():
+    text = "| 85.3 % (192/225) [80–89] | 1,434,500 | 7.5e-06 | U[-0.2,-0.1] | +0.4 |"
+    assert numbers_of(text)[1][:6] == [85.3, 192, 225, 80, 89, 1434500]
+    assert numbers_of(text)[0] != numbers_of(text.replace("|", "!"))[0]
+
+
+@pytest.mark.slow
+def test_the_written_page_follows_from_the_data(tmp_path):
+    words = ["--report", "--data", str(stored.DATA), "--report-out", str(tmp_path)]
+    assert command.main(words) == 0
+    link = f"[data]({os.path.relpath(stored.DATA, tmp_path)})"
+    made = (tmp_path / "README.md").read_text(encoding="utf-8").replace(link, "[data](data)")
+    (text, found), (kept_text, kept) = map(numbers_of, (made, page_text()))
+    assert text == kept_text, "experiments/reproduce.py --report"
+    assert found == pytest.approx(kept, rel=0.01)
+
+
+def page_text():
+    return (PAGE / "README.md").read_text(encoding="utf-8")
+
+
+def test_both_forms_of_the_written_page_hold_the_same_numbers():
+    tables, _ = read_page(PAGE / "index.html")
+    lines = {plain(line) for line in page_text().splitlines()}
+    for key in stored.stored_keys():
+        for row in tables[key][0]:
+            assert plain(f"| {' | '.join(row.values())} |") in lines
+
+
+def plain(line):
+    return line.replace("\\", "")
 
 
 @pytest.mark.parametrize("key", stored.stored_keys())

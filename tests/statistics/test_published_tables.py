@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from stable_nalu.figures.kinds.table import cell
-from stable_nalu.figures.order import NAC_MUL, NAC_MUL_NMU
+from stable_nalu.figures.style import NAC_MUL, NAC_MUL_NMU
 from stable_nalu.statistics.estimators import Estimators
 from stable_nalu.statistics.intervals import wilson
 from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION, Judgement, judge_runs

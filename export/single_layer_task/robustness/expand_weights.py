@@ -25,8 +25,8 @@ def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
 
 def expand(args: argparse.Namespace) -> None:
     """Read the last step of every run, and write it with the options of the run."""
+    from stable_nalu.figures.kinds.distances import LAST_STEP, expanded
     from stable_nalu.figures.render import write_numbered
-    from stable_nalu.figures.solutions import LAST_STEP, expanded
     from stable_nalu.files import refuse_inputs
 
     path = Path(args.csv)

@@ -27,7 +27,7 @@ def generate(args: argparse.Namespace) -> None:
     """Compute and write; places are counted from 0."""
     import pandas as pd
 
-    from stable_nalu.figures.solutions import relevant
+    from stable_nalu.figures.kinds.distances import relevant
     from stable_nalu.statistics.table import write_plain_frame
 
     rows = [(seed, *relevant(seed)) for seed in range(SEEDS)]

@@ -1,35 +1,29 @@
-"""Every figure and table of the papers, by lookup key: data only, one module a study."""
+"""Every figure and table of the papers, by lookup key: data only, one module per study."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from stable_nalu.errors import UsageError, did_you_mean
+from stable_nalu.papers import STUDIES
+
 from ..entry import Entry
-from . import (
-    arithmetic,
-    benchmark,
-    division,
-    landscapes,
-    ranges,
-    robustness,
-    sequential,
-    single_paths,
-    static_mnist,
-)
+from . import arithmetic, benchmark, division, landscapes, robust, sequential, static_mnist, weights
 
 _MODULES = (
     arithmetic,
     sequential,
     division,
     benchmark,
-    ranges,
-    robustness,
+    robust,
     static_mnist,
-    single_paths,
+    weights,
     landscapes,
 )
 
 
 def all_entries() -> dict[str, Entry]:
-    """Entries by key, in the order of the studies; a second entry of a key is an error."""
+    """Return entries by key, in the order of the studies; a key that comes twice is an error."""
     entries: dict[str, Entry] = {}
     for module in _MODULES:
         for entry in module.ENTRIES:
@@ -37,3 +31,33 @@ def all_entries() -> dict[str, Entry]:
                 raise ValueError(f"figure key {entry.key!r} is defined twice")
             entries[entry.key] = entry
     return entries
+
+
+def find(key: str) -> Entry:
+    """Return the entry of a key, or of the key that the original scripts know it by."""
+    entries = all_entries()
+    if key in entries:
+        return entries[key]
+    published = [entry for entry in entries.values() if entry.published == key]
+    if len(published) == 1:
+        return published[0]
+    if published:
+        names = " or ".join(entry.key for entry in published)
+        raise UsageError(f"key {key!r} stands for several figures: use {names}")
+    hint = did_you_mean(key, entries, "--list names them all", most=3)
+    raise UsageError(f"no figure {key!r}; {hint}")
+
+
+def listing(entries: Mapping[str, Entry]) -> str:
+    """Return key, kind, content and number of every entry, one per line, under its paper."""
+    width = max(map(len, entries))
+    kinds = max(len(entry.kind) for entry in entries.values())
+    lines = []
+    for paper in STUDIES:
+        shown = {key: entry for key, entry in entries.items() if entry.paper == paper}
+        if shown:
+            lines.append(f"{paper.title} ({paper.reference})")
+        for key, entry in shown.items():
+            text = f"{entry.shows}" + (f" [{entry.number}]" if entry.number else "")
+            lines.append(f"  {key:{width}}  {entry.kind:{kinds}}  {text}")
+    return "\n".join(lines) + "\n"

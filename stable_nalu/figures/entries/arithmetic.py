@@ -7,19 +7,10 @@ import pandas as pd
 from stable_nalu.papers import MADSEN_2019, MADSEN_2020
 from stable_nalu.statistics.names import MODELS, ablation_suffix
 
-from ..entry import Entry, Series
-from ..order import GATED, NAC_ADD, NAC_MUL, NAC_MUL_NMU, NAC_MUL_SIGMA, NALU_SEPARATE, NALU_SHARED
-from ..parts import (
-    Curves,
-    Histogram,
-    Only,
-    Panels,
-    Runs,
-    Successes,
-    Table,
-    Threshold,
-    standard,
-)
+from ..entry import Entry, Only, Runs, Threshold, standard
+from ..kinds import Curves, Histogram, Panels, Successes, Table
+from ..source import Series
+from ..style import GATED, NAC_ADD, NAC_MUL, NAC_MUL_NMU, NAC_MUL_SIGMA, NALU_SEPARATE, NALU_SHARED
 
 LOOKED_UP = Threshold()
 MULTIPLIERS = (NAC_MUL_NMU, NAC_MUL_SIGMA, NAC_MUL, GATED, "NALU", "NMU")
@@ -54,7 +45,7 @@ ALL_MODELS = (
 
 
 def ablation(rows: pd.DataFrame) -> pd.Series:
-    """Labels with what is switched off."""
+    """Return labels with what is switched off."""
     weights = zip(rows["model"], rows["regualizer"], rows["regualizer.oob"], strict=True)
     return pd.Series(
         [model + ablation_suffix(sparse, oob) for model, sparse, oob in weights], index=rows.index
@@ -62,13 +53,13 @@ def ablation(rows: pd.DataFrame) -> pd.Series:
 
 
 def shared_nalu(rows: pd.DataFrame) -> pd.Series:
-    """The plain NALU has one set of weights for both of its paths."""
+    """Return labels that tell the plain NALU, whose two paths share weights, from the other."""
     labels = {MODELS["nalu"]: NALU_SHARED}
     return pd.Series([labels.get(model, model) for model in rows["model"]], index=rows.index)
 
 
 def optimizer(rows: pd.DataFrame) -> pd.Series:
-    """Name of the optimizer, with momentum as its suffix."""
+    """Return the name of the optimizer, with momentum as its suffix."""
     pairs = zip(rows["learning.optimizer"], rows["learning.momentum"], strict=True)
     names = [name if momentum == 0 else f"{name}-Nesterov" for name, momentum in pairs]
     return pd.Series(names, index=rows.index)
@@ -154,8 +145,8 @@ def _range() -> Entry:
     )
     stem, label = "simple_function_static_mul_range", "Interpolation range"
     parts = (
-        Panels(stem=stem, runs=RANGE, x_label=label, half_open=False),
-        Panels(stem=f"{stem}_reproduce", runs=reproduce, x_label=label, half_open=False),
+        Panels(stem=stem, runs=RANGE, x_label=label),
+        Panels(stem=f"{stem}_reproduce", runs=reproduce, x_label=label),
     )
     number = "Figure 3 bottom"
     return Entry(key, MADSEN_2020, number, "× by interpolation range", parts, (Series((key,)),))
@@ -182,7 +173,6 @@ def _regualization() -> Entry:
                 runs=runs,
                 x_label="Sparse regualizer",
                 style="category",
-                half_open=False,
                 size=standard(5.0),
             )
         )

@@ -1,4 +1,4 @@
-"""The single-module benchmark: every module over the nine ranges, one operation a figure."""
+"""The single-module benchmark: every module over the nine ranges, one figure per operation."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from stable_nalu.catalogue.ranges import INTERPOLATION_ORDER
 from stable_nalu.papers import MISTRY_2022_PRIMER, MISTRY_2022_ROBUST
 from stable_nalu.statistics.names import MODELS
 
-from ..entry import Entry, Series
-from ..parts import Panels, Runs, Surface, Table, Threshold
+from ..entry import Entry, Runs, Threshold
+from ..kinds import Panels, Surface, Table
+from ..source import Series
 
 # Simulated thresholds, as in the primer, when their file is beside the exported ones.
 BENCHMARK = Threshold(flat=1e-5, file="eps_thrs_sltr", by_input_size=True)
@@ -43,7 +44,6 @@ def _panels(operation: str) -> Panels:
         stem="{key}_op-" + operation,
         runs=RUNS,
         x_label="Interpolation range",
-        success="Extrapolation range success rate",
     )
 
 
@@ -76,20 +76,20 @@ _NALUS = ("NALU", "iNALU", "G-NALU")
 
 _SURFACES = {
     "mul": {
-        "Gold (TT)": "mul_gold",
-        "NMU (TT)": "mul-nmu-s0",
-        "MLP (1) (FF)": "mul-ReLU-h1-s0",
-        "MLP (100) (TF)": "mul-ReLU-h100-s8",
+        "Exact": "mul_gold",
+        "NMU: both ranges": "mul-nmu-s0",
+        "MLP (1): neither range": "mul-ReLU-h1-s0",
+        "MLP (100): training range only": "mul-ReLU-h100-s8",
     },
     "add": {
-        "Gold (TT)": "add_gold",
-        "NAU (TT)": "add-nau-s0",
-        "MLP (1) (TT)": "add-ReLU-h1-s9",
-        "MLP (1) (FF)": "add-ReLU-h1-s12",
-        "MLP (4) (TT)": "add-ReLU-h4-biasF-s4",
-        "MLP (4) (TF)": "add-ReLU-h4-biasF-s0",
-        "MLP (4) (FF)": "add-ReLU-h4-biasF-s17",
-        "MLP (100) (TF)": "add-ReLU-h100-s0",
+        "Exact": "add_gold",
+        "NAU: both ranges": "add-nau-s0",
+        "MLP (1): both ranges": "add-ReLU-h1-s9",
+        "MLP (1): neither range": "add-ReLU-h1-s12",
+        "MLP (4): both ranges": "add-ReLU-h4-biasF-s4",
+        "MLP (4): training range only": "add-ReLU-h4-biasF-s0",
+        "MLP (4): neither range": "add-ReLU-h4-biasF-s17",
+        "MLP (100): training range only": "add-ReLU-h100-s0",
     },
 }
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from stable_nalu.catalogue.ranges import INTERPOLATION_ORDER
 from stable_nalu.papers import MISTRY_2022_DIVISION
 
-from ..entry import Entry, Series
-from ..parts import GoldErrors, Panels, Runs, Threshold
+from ..entry import Entry, Runs, Threshold
+from ..kinds import GoldErrors, Panels
+from ..source import Series
 
 SINGLE = Threshold(flat=1e-5)
 MIXED_SIGNS = (
@@ -50,7 +51,7 @@ def _key(
     series: dict[str, str | tuple[str, ...]],
     part: Panels = _RANGE,
 ) -> Entry:
-    """A figure of labelled files; several paths of one file are tried in turn."""
+    """Return a figure of labelled files; several paths of one file are tried in turn."""
     found = tuple(
         Series((files,) if isinstance(files, str) else files, label)
         for label, files in series.items()
@@ -84,7 +85,7 @@ def _losses(model: str) -> dict[str, str | tuple[str, ...]]:
 
 
 def _extra(name: str) -> tuple[str, ...]:
-    """Written by the batch scripts below sltr-in10, read by the published plots without it."""
+    """Return a file's paths: batch scripts write it below sltr-in10, published plots omit that."""
     return _either(f"{_EXTRA}/{name}", f"nmru-extra/{name}")
 
 
@@ -281,8 +282,6 @@ def _distributions(inputs: int, number: str) -> Entry:
             expected=SAMPLED,
         ),
         x_label="Interpolation range",
-        success="Extrapolation range success rate",
-        half_open=False,
     )
     series = {
         "Real NPU (modified)": _either(f"{folder}/realnpu_modified", f"{folder}/realnpu"),

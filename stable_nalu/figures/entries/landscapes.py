@@ -5,7 +5,7 @@ from __future__ import annotations
 from stable_nalu.papers import MADSEN_2020, MISTRY_2022_DIVISION
 
 from ..entry import Entry
-from ..parts import Landscape
+from ..kinds import Landscape
 
 _UNITS = {
     "nac-mul": "NAC•",

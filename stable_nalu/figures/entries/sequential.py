@@ -7,9 +7,10 @@ import pandas as pd
 from stable_nalu.papers import MADSEN_2020, MISTRY_2022_ROBUST
 from stable_nalu.statistics.thresholds.sequential import REFERENCE_SEEDS
 
-from ..entry import Entry, Series
-from ..order import NAC_ADD, NAC_ADD_Z, NAC_MUL, NAC_MUL_NMU, NAC_MUL_SIGMA
-from ..parts import Only, Panels, Reference, Runs, Threshold, standard
+from ..entry import Entry, Only, Reference, Runs, Threshold, standard
+from ..kinds import Panels
+from ..source import Series
+from ..style import NAC_ADD, NAC_ADD_Z, NAC_MUL, NAC_MUL_NMU, NAC_MUL_SIGMA
 
 PRODUCT_LENGTHS = tuple(range(1, 21))
 SUM_LENGTHS = (1, 10, *range(100, 1001, 100))
@@ -41,7 +42,7 @@ def _runs(
 
 
 def with_z(rows: pd.DataFrame) -> pd.Series:
-    """NAC under the z penalty has a label of its own."""
+    """Return labels with one of its own for NAC under the z penalty."""
     pairs = zip(rows["model"], rows["regualizer.z"], strict=True)
     labels = [NAC_ADD_Z if model == NAC_ADD and z > 0 else model for model, z in pairs]
     return pd.Series(labels, index=rows.index)
@@ -68,9 +69,7 @@ def _product(stem: str, z: float, height: float = 5.7) -> Panels:
 
 
 def _sum(stem: str, runs: Runs) -> Panels:
-    return Panels(
-        stem=stem, runs=runs, x_label=_LENGTH, style="category", breaks=_SUM_BREAKS, half_open=False
-    )
+    return Panels(stem=stem, runs=runs, x_label=_LENGTH, style="category", breaks=_SUM_BREAKS)
 
 
 _PROD = "sequential_mnist_prod_long"

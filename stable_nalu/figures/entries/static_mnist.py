@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from stable_nalu.papers import MISTRY_2022_DIVISION, MISTRY_2022_ROBUST
 
-from ..entry import Entry, Series
-from ..parts import Bars, EpochCurves, Matrix, Part, Scatter, Violin
+from ..entry import Entry, Part
+from ..kinds import Bars, EpochCurves, Matrix, Scatter, Violin
+from ..source import Series
 
 ORDER = ("mul", "fc", "nmu", "snmu [1,5]", "snmu [1,1+1/sd(x)]")
 DIVIDERS = ("DIV", "MLP", "Real NPU (mod)", "NRU", "NMRU")

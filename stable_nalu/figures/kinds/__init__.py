@@ -1,4 +1,35 @@
-"""One module a kind of drawing: `render(part, context)` reduces, estimates and draws a part.
+"""The kinds of drawings: one class each, with its options and how it is reduced and drawn.
 
 The functions that draw take axes and tables, and read nothing.
 """
+
+from .classes import Bars, Matrix
+from .curves import Curves
+from .digits import EpochCurves, Scatter, Violin
+from .distances import Distances
+from .gold_errors import GoldErrors
+from .histogram import Histogram
+from .landscape import Landscape
+from .panels import Panels
+from .path import Path
+from .successes import Successes
+from .surface import Surface
+from .table import Table
+
+__all__ = [
+    "Bars",
+    "Curves",
+    "Distances",
+    "EpochCurves",
+    "GoldErrors",
+    "Histogram",
+    "Landscape",
+    "Matrix",
+    "Panels",
+    "Path",
+    "Scatter",
+    "Successes",
+    "Surface",
+    "Table",
+    "Violin",
+]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pandas as pd
 
 from stable_nalu.errors import UsageError
 from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION
 
-from ..order import legend_order, plain
-from ..parts import Curves
-from ..product import Context, Product
+from ..entry import Context, Part, Product, Runs, Size
 from ..runs import LOGGED, read_series
-from ..style import drawing, looks, new_figure
+from ..style import STANDARD, drawing, legend_order, looks, new_figure, plain
 from .decoration import Bottom, footnote, legend
 
 PANELS = (
@@ -21,26 +21,37 @@ PANELS = (
 )
 
 
-def render(part: Curves, context: Context) -> Product:
-    """Choose the run of each model, draw."""
-    tables = [read_series(one, part.runs, context.source, LOGGED) for one in context.series]
-    found = [table for table in tables if table is not None]
-    if not found:
-        raise UsageError(f"nothing to draw: {'; '.join(context.source.warnings)}")
-    rows = pd.concat(found).sort_values(["model", "name", "step"], kind="stable")
-    models = legend_order([*part.runs.models, *rows["model"]])
-    absent = tuple(model for model in models if model not in set(rows["model"]))
-    for model in absent:
-        context.source.warn(f"missing: {plain(model)} (no run of seed {part.seed})")
-    with drawing():
-        figure = draw(part, context, rows, models, absent)
-    stem = context.stem(part.stem)
-    side = rows.filter(["model", "name", "seed", "step", VALIDATION, TEST, SPARSITY])
-    return Product(stem, figure, side={f"{stem}_plot_data": side.reset_index(drop=True)})
+@dataclass(frozen=True)
+class Curves(Part):
+    """Errors of single runs against the iteration."""
+
+    KIND = "curve"
+
+    runs: Runs
+    seed: int
+    threshold_line: float
+    size: Size = STANDARD
+
+    def render(self, context: Context) -> Product:
+        """Choose the run of each model and draw it."""
+        tables = [read_series(one, self.runs, context.source, LOGGED) for one in context.series]
+        found = [table for table in tables if table is not None]
+        if not found:
+            raise UsageError(f"nothing to draw: {'; '.join(context.source.warnings)}")
+        rows = pd.concat(found).sort_values(["model", "name", "step"], kind="stable")
+        models = legend_order([*self.runs.models, *rows["model"]])
+        absent = tuple(model for model in models if model not in set(rows["model"]))
+        for model in absent:
+            context.source.warn(f"missing: {plain(model)} (no run of seed {self.seed})")
+        with drawing():
+            figure = draw(self, context, rows, models, absent)
+        stem = context.stem(self.stem)
+        side = rows.filter(["model", "name", "seed", "step", VALIDATION, TEST, SPARSITY])
+        return Product(stem, figure, side={f"{stem}_plot_data": side.reset_index(drop=True)})
 
 
 def draw(part: Curves, context: Context, rows: pd.DataFrame, models: list[str], absent: tuple):
-    """Three panels, a line a run."""
+    """Draw three panels, one line per run."""
     figure = new_figure((part.size[0], part.size[1] + 1))
     shown = looks(models, context.palette)
     for place, (column, title, log) in enumerate(PANELS, start=1):
@@ -71,6 +82,5 @@ def draw(part: Curves, context: Context, rows: pd.DataFrame, models: list[str], 
     footnote(
         figure,
         f"One run of each model (seed {part.seed}). Line: error {part.threshold_line:g}.",
-        context.stamp,
     )
     return figure

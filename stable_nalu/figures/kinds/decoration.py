@@ -1,4 +1,4 @@
-"""What surrounds the data in every drawing: legend, footnote, counts below the axes."""
+"""What surrounds the data in every drawing: frames, legend, footnote, counts below the axes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..order import plain
-from ..style import CM, MISSING, Look, new_figure
+import numpy as np
+
+from ..style import CM, MISSING, Look, new_figure, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,15 +18,17 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 NO_DATA = " (no data)"
+SMALL = 6.5
+"""Size of footnotes and counts in points: ten pixels where a README shows the figure."""
 
-
-LEFT, RIGHT, GAP, TOP = 1.5, 0.35, 1.55, 0.75
-X_TITLE, LEGEND_ROW, NOTE_LINE, COUNT_ROW = 0.45, 0.44, 0.27, 0.27
+LEFT, RIGHT, GAP, TOP = 1.6, 0.35, 1.6, 0.75
+X_TITLE, LEGEND_ROW, NOTE_LINE, COUNT_ROW = 0.75, 0.44, 0.31, 0.3
+"""Heights and gaps in cm."""
 
 
 @dataclass(frozen=True)
 class Frame:
-    """A figure of panels beside each other, each with a strip of counts, placed in cm.
+    """A figure of panels, each with a strip of counts below it.
 
     panels: pairs of axes, panel and strip.
     """
@@ -36,7 +39,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Bottom:
-    """What stands below the panels."""
+    """What stands below the panels: the legend, its remarks, and a footnote."""
 
     looks: dict[str, Look]
     texts: dict[str, str]
@@ -46,47 +49,53 @@ class Bottom:
     lines: bool
 
 
-def framed(size: tuple[float, float], columns: int, tick_height: float, bottom: Bottom) -> Frame:
-    """Panels as high as a figure of this size leaves; strip and note make it higher."""
+def framed(
+    size: tuple[float, float], panels: int, tick_height: float, bottom: Bottom, *, stacked: bool
+) -> Frame:
+    """Place panels beside or, stacked, below each other; strips and note make the figure higher."""
     width = size[0]
     handles = legend_handles(bottom)
     per_row = legend_columns(width, [str(handle.get_label()) for handle in handles])
-    rows = math.ceil(len(handles) / per_row)
-    note = textwrap.wrap(bottom.note, int(width * 9.6))
+    note = textwrap.wrap(bottom.note, int(width * 8.1))
     strip = COUNT_ROW * len(bottom.looks)
-    base = 0.1 + NOTE_LINE * len(note) + LEGEND_ROW * rows + X_TITLE + tick_height
-    panel = max(2.2, size[1] - TOP - tick_height - X_TITLE - LEGEND_ROW)
-    height = base + strip + 0.1 + panel + TOP
+    panel = 3.4 if stacked else max(2.2, size[1] - TOP - tick_height - X_TITLE - LEGEND_ROW)
+    row = X_TITLE + tick_height + strip + 0.1 + panel + TOP
+    notes_top = 0.1 + NOTE_LINE * len(note)
+    legend_top = notes_top + LEGEND_ROW * math.ceil(len(handles) / per_row) + 0.1
+    rows, columns = (panels, 1) if stacked else (1, panels)
+    height = legend_top + row * rows
     figure = new_figure((width, height), layout=None)
     each = (width - LEFT - RIGHT - GAP * (columns - 1)) / columns
-    panels = []
-    for column in range(columns):
-        left = (LEFT + column * (each + GAP)) / width
+    placed = []
+    for place in range(panels):
+        left = (LEFT + (place % columns) * (each + GAP)) / width
+        base = legend_top + row * (rows - 1 - place // columns) + X_TITLE + tick_height
         box = (left, (base + strip + 0.1) / height, each / width, panel / height)
         axes = figure.add_axes(box)
         below = figure.add_axes((left, base / height, each / width, strip / height), sharex=axes)
-        panels.append((axes, below))
-    notes_top = (0.1 + NOTE_LINE * len(note)) / height
-    legend_top = notes_top + LEGEND_ROW * rows / height
+        below.set_xlabel(bottom.x_title)
+        placed.append((axes, below))
     figure.legend(
         handles=handles,
         loc="upper center",
-        bbox_to_anchor=(0.5, legend_top),
+        bbox_to_anchor=(0.5, legend_top / height),
         ncols=per_row,
         handlelength=2.6,
         borderpad=0,
         borderaxespad=0.2,
     )
-    middle = (LEFT + (width - LEFT - RIGHT) / 2) / width
-    figure.text(middle, legend_top, bottom.x_title, ha="center", va="bottom", fontsize=8)
-    figure.text(
-        0.5, 0.1 / height, "\n".join(note), ha="center", va="bottom", fontsize=5.5, color="0.35"
-    )
-    return Frame(figure, tuple(panels))
+    write_note(figure, note, height)
+    return Frame(figure, tuple(placed))
+
+
+def write_note(figure: Figure, lines: Sequence[str], height: float) -> None:
+    """Write small grey lines at the bottom of a figure of that height in cm."""
+    text = "\n".join(lines)
+    figure.text(0.5, 0.1 / height, text, ha="center", va="bottom", fontsize=SMALL, color="0.35")
 
 
 def legend_handles(bottom: Bottom) -> list[Line2D]:
-    """Series in their order with counts; those without data in grey, and said to be so."""
+    """Return the entries of a legend; series without data are grey and say so."""
     from matplotlib.lines import Line2D
 
     handles = []
@@ -106,18 +115,18 @@ def legend_handles(bottom: Bottom) -> list[Line2D]:
 
 
 def legend_columns(width: float, labels: Sequence[str]) -> int:
-    """How many entries stand beside each other, rows being equally full."""
+    """Return how many entries stand beside each other, all rows being equally full."""
     widest = max(len(plain(label)) for label in labels)
     fits = max(1, int(width / (0.152 * widest + 1.35)))
     return math.ceil(len(labels) / math.ceil(len(labels) / fits))
 
 
 def footnote(figure: Figure, *sentences: str) -> None:
-    """Small grey text at the bottom of a figure that lays itself out, below its legend."""
+    """Write small grey text at the bottom of a figure that lays itself out, below its legend."""
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     text = " ".join(sentence for sentence in sentences if sentence)
-    lines = textwrap.wrap(text, max(40, int(figure.get_figwidth() * 23)))
+    lines = textwrap.wrap(text, max(40, int(figure.get_figwidth() * 19.5)))
     height = figure.get_figheight() / CM
     share = (0.15 + NOTE_LINE * len(lines)) / height
     above = share
@@ -128,13 +137,12 @@ def footnote(figure: Figure, *sentences: str) -> None:
         above = max(above, share + pixels / figure.bbox.height + 0.15 / height)
     engine = figure.get_layout_engine()
     if isinstance(engine, ConstrainedLayoutEngine):
-        engine.set(rect=(0, above, 1, 1 - above))
-    note = "\n".join(lines)
-    figure.text(0.5, 0.1 / height, note, ha="center", va="bottom", fontsize=5.5, color="0.35")
+        engine.set(rect=(0, above, 1, 0.99 - above))
+    write_note(figure, lines, height)
 
 
 def legend(figure: Figure, bottom: Bottom) -> None:
-    """The legend below a figure that lays itself out."""
+    """Write the legend below a figure that lays itself out."""
     handles = legend_handles(bottom)
     labels = [str(handle.get_label()) for handle in handles]
     columns = legend_columns(figure.get_figwidth() / CM, labels)
@@ -142,7 +150,7 @@ def legend(figure: Figure, bottom: Bottom) -> None:
 
 
 def patch_legend(figure: Figure, entries: Mapping[str, tuple[str, str]]) -> None:
-    """Label -> colour and hatch of bars, below a figure that lays itself out."""
+    """Write a legend of bars, label -> colour and hatch, below a figure that lays itself out."""
     from matplotlib.patches import Patch
 
     handles = [
@@ -151,3 +159,83 @@ def patch_legend(figure: Figure, entries: Mapping[str, tuple[str, str]]) -> None
     ]
     columns = legend_columns(figure.get_figwidth() / CM, list(entries))
     figure.legend(handles=handles, loc="lower center", ncols=columns)
+
+
+def counts(
+    axes: Axes,
+    rows: dict[str, tuple[np.ndarray, np.ndarray]],
+    looks: dict[str, Look],
+    title: str,
+) -> None:
+    """Write numbers of runs below a panel: one row per series, one number per point.
+
+    rows: label -> (x, counts), NaN where there is no run.
+    """
+    labels = list(rows)
+    _strip(axes, len(labels))
+    across = axes.get_yaxis_transform()
+    inch = axes.get_window_extent().width / axes.figure.dpi
+    for row, label in enumerate(labels):
+        look = looks[label]
+        axes.plot(
+            -0.06 / inch,
+            row,
+            marker=look.marker,
+            color=look.color,
+            markersize=3,
+            transform=across,
+            clip_on=False,
+        )
+        texts = ["–" if np.isnan(count) else f"{int(count)}" for count in rows[label][1]]
+        places, size = spread(axes, rows[label][0], max(map(len, texts), default=1))
+        for place, text in zip(places, texts, strict=True):
+            axes.text(
+                place,
+                row,
+                text,
+                ha="center",
+                va="center",
+                fontsize=size,
+                color=MISSING if text == "–" else look.color,
+                transform=across,
+            )
+    axes.text(
+        -0.13 / inch,
+        0.5,
+        title,
+        transform=axes.transAxes,
+        ha="right",
+        va="center",
+        fontsize=SMALL,
+        color="0.35",
+    )
+
+
+def _strip(axes: Axes, rows: int) -> None:
+    """Leave nothing of the axes but the labels of x."""
+    axes.set_ylim(rows - 0.4, -0.6)
+    axes.set_yticks([])
+    axes.grid(visible=False)
+    for side in ("top", "right", "left", "bottom"):
+        axes.spines[side].set_visible(False)
+    axes.tick_params(axis="x", length=0, pad=1)
+
+
+def spread(axes: Axes, x: np.ndarray, digits: int) -> tuple[np.ndarray, float]:
+    """Return where numbers of so many digits stand without touching, and their size.
+
+    Places are shares of the axis, in the order of `x`. Numbers that would touch move to the right,
+    back from the end where that is too far, and become smaller where there is no room at all.
+    """
+    points = np.column_stack([x, np.zeros(len(x))])
+    places = (axes.transData + axes.transAxes.inverted()).transform(points)[:, 0]
+    width = axes.get_window_extent().width / axes.figure.dpi * 72
+    share = (0.64 * digits + 0.25) / width
+    size = min(SMALL, 1 / (share * max(len(x), 1)))
+    order = np.argsort(places, kind="stable")
+    for before, place in zip(order, order[1:], strict=False):
+        places[place] = max(places[place], places[before] + size * share)
+    places[order[-1:]] = np.minimum(places[order[-1:]], 1.0)
+    for after, place in zip(order[::-1], order[-2::-1], strict=False):
+        places[place] = min(places[place], places[after] - size * share)
+    return places, size

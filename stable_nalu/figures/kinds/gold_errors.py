@@ -3,40 +3,49 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from ..order import plain
-from ..parts import GoldErrors
-from ..product import Context, Product
+from ..entry import Context, Part, Product, Size
 from ..source import numeric, read_csv
-from ..style import drawing, looks, new_figure
+from ..style import STANDARD, drawing, half_open, looks, new_figure, plain
 from .decoration import Bottom, footnote, legend
 
 COLUMNS = ("module", "parameter", "test.mse", "range")
 
 
-def render(part: GoldErrors, context: Context) -> Product:
-    """Read, draw; nothing is estimated."""
-    path = context.source.require(context.series[0])
-    table = numeric(read_csv(path, COLUMNS, "a table of gold errors"), ("test.mse",), path)
-    table["bound"] = table["range"].map(upper_bound)
-    absent = tuple(m for m in part.order if m not in set(table["module"]))
-    for module in absent:
-        context.source.warn(f"missing: {plain(module)} (no row in {path})")
-    with drawing():
-        figure = draw(part, context, table, absent)
-    return Product(context.stem(part.stem), figure)
+@dataclass(frozen=True)
+class GoldErrors(Part):
+    """Error that is left with exact weights, against the sampled range, by module."""
+
+    KIND = "gold-errors"
+
+    panels: tuple[tuple[str, str], ...]
+    order: tuple[str, ...]
+    size: Size = STANDARD
+
+    def render(self, context: Context) -> Product:
+        """Read and draw; nothing is estimated."""
+        path = context.source.require(context.series[0])
+        table = numeric(read_csv(path, COLUMNS, "a table of gold errors"), ("test.mse",), path)
+        table["bound"] = table["range"].map(upper_bound)
+        absent = tuple(m for m in self.order if m not in set(table["module"]))
+        for module in absent:
+            context.source.warn(f"missing: {plain(module)} (no row in {path})")
+        with drawing():
+            figure = draw(self, context, table, absent)
+        return Product(context.stem(self.stem), figure)
 
 
 def upper_bound(label: str) -> float:
-    """The larger number of a range."""
+    """Return the larger number of a range."""
     return max(float(n) for n in re.findall(r"\d+\.?\d*(?:e[+-]?\d+)?", label))
 
 
 def draw(part: GoldErrors, context: Context, table: pd.DataFrame, absent: tuple[str, ...]):
-    """One panel a task, a line a module."""
+    """Draw one panel per task, one line per module."""
     figure = new_figure((part.size[0], part.size[1] + 1.2))
     modules = [*part.order, *sorted(set(table["module"]) - set(part.order))]
     shown = looks(modules, context.palette)
@@ -57,12 +66,12 @@ def draw(part: GoldErrors, context: Context, table: pd.DataFrame, absent: tuple[
             )
         axes.set_title(title)
         axes.set_yscale("log")
-        axes.set_ylim(1e-13, 1e20)
-        axes.set_xticks(np.arange(len(ranges)), ranges)
+        axes.margins(0.08)
+        axes.set_xticks(np.arange(len(ranges)), [half_open(r) for r in ranges])
         for text in axes.get_xticklabels():
             text.set(rotation=45, ha="right", rotation_mode="anchor")
-        axes.set_xlabel("Data sample range")
-    grid[0].set_ylabel("log(Test error)")
+        axes.set_xlabel("Range that inputs are sampled from")
+    grid[0].set_ylabel("Mean squared test error")
     legend(figure, Bottom(shown, {}, absent, "", "", lines=True))
-    footnote(figure, "Computed with exact weights: no runs, no intervals.", context.stamp)
+    footnote(figure, "Computed in float32 with the weights that solve the task exactly: no runs.")
     return figure

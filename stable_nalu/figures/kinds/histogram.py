@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 
@@ -9,11 +11,9 @@ from stable_nalu.errors import UsageError
 from stable_nalu.statistics.judge import VALIDATION
 from stable_nalu.statistics.names import operation_label
 
-from ..order import plain
-from ..parts import Histogram
-from ..product import Context, Product
+from ..entry import Context, Part, Product, Runs, Size
 from ..runs import LOGGED, Reduced, read_series, reduce_series
-from ..style import drawing, looks, new_figure
+from ..style import STANDARD, drawing, looks, new_figure, plain
 from .decoration import footnote, patch_legend
 
 OUTCOMES = ("solved", "not solved")
@@ -21,18 +21,29 @@ _HATCHES = ("", "////")
 _WORDS = {"mul": "Multiplication", "add": "Addition"}
 
 
-def render(part: Histogram, context: Context) -> Product:
-    """Reduce, take the gates, draw."""
-    reduced = reduce_series(context.series, part.runs, context.source, context.setups)
-    runs = with_gates(part, context, reduced)
-    with drawing():
-        figure = draw(part, context, reduced, runs)
-    stem = context.stem(part.stem)
-    return Product(stem, figure, side={f"{stem}_seeds_best": runs})
+@dataclass(frozen=True)
+class Histogram(Part):
+    """Distribution of a gate over runs, by model and operation, split by success."""
+
+    KIND = "histogram"
+
+    runs: Runs
+    column: str
+    bins: int = 25
+    size: Size = STANDARD
+
+    def render(self, context: Context) -> Product:
+        """Reduce, take the gates, draw."""
+        reduced = reduce_series(context.series, self.runs, context.source, context.setups)
+        runs = with_gates(self, context, reduced)
+        with drawing():
+            figure = draw(self, context, reduced, runs)
+        stem = context.stem(self.stem)
+        return Product(stem, figure, side={f"{stem}_seeds_best": runs})
 
 
 def with_gates(part: Histogram, context: Context, reduced: Reduced) -> pd.DataFrame:
-    """The runs with the gate at their judged row."""
+    """Add the gate at the row that each run is judged at."""
     gates = []
     for one in context.series:
         rows = read_series(one, part.runs, context.source, (*LOGGED, VALIDATION))
@@ -51,7 +62,7 @@ def with_gates(part: Histogram, context: Context, reduced: Reduced) -> pd.DataFr
 
 
 def draw(part: Histogram, context: Context, reduced: Reduced, runs: pd.DataFrame):
-    """One row of panels an operation, one column a model."""
+    """Draw one row of panels per operation and one column per model."""
     operations = [name for name in ("mul", "add") if name in set(runs["operation"])]
     operations += sorted(set(runs["operation"]) - set(operations))
     figure = new_figure(part.size)
@@ -73,12 +84,12 @@ def draw(part: Histogram, context: Context, reduced: Reduced, runs: pd.DataFrame
         axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["mul", "0.25", "0.50", "0.75", "add"])
         axes.set_xlabel("Gate")
     patch_legend(figure, {o: (shown[o].color, h) for o, h in zip(OUTCOMES, _HATCHES, strict=True)})
-    footnote(figure, "Gate at the row that a run is judged at.", context.stamp)
+    footnote(figure, "Gate at the row that a run is judged at.")
     return figure
 
 
 def draw_gates(axes, group: pd.DataFrame, column: str, edges: np.ndarray, shown: dict) -> None:
-    """Counts of solved and failed runs beside each other."""
+    """Draw the counts of solved and failed runs beside each other."""
     width = (edges[1] - edges[0]) / 2
     for index, outcome in enumerate(OUTCOMES):
         values = group.loc[group["solved"] == (index == 0), column].dropna().to_numpy(dtype=float)

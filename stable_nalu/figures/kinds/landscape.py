@@ -6,11 +6,14 @@ z = ((w1, w1, 0, 0) x, (w1, w1, w1, w1) x),   y = unit(z; w2, w2)
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal
+
 import numpy as np
 
-from ..parts import Landscape
-from ..product import Context, Product
+from ..entry import INCH, Context, Part, Product, Size
 from ..style import drawing, new_figure
+from .decoration import SMALL
 
 X = np.array([1.0, 1.2, 1.8, 2.0])
 TARGET = float((X[0] + X[1]) * X.sum())
@@ -19,22 +22,37 @@ HIGHEST = 500.0
 _STEEPNESS = 1000.0
 
 
-def render(part: Landscape, context: Context) -> Product:
-    """Compute the loss on a grid, draw."""
-    w1, w2 = np.meshgrid(axis(part.w1), axis(part.w2), indexing="ij")
-    values = loss(part, w1, w2)
-    with drawing():
-        figure = draw(part, context, w1, w2, values)
-    return Product(context.stem(part.stem), figure)
+@dataclass(frozen=True)
+class Landscape(Part):
+    """Loss over two weights, computed: no file is read."""
+
+    KIND = "landscape"
+    NEEDS = "nothing"
+
+    loss: str
+    epsilon: float
+    title: str
+    shape: Literal["rmse", "squared"] = "rmse"
+    w1: tuple[float, float] = (-1.0, 1.0)
+    w2: tuple[float, float] = (-1.0, 1.0)
+    size: Size = (7 * INCH, 4.6 * INCH)
+
+    def render(self, context: Context) -> Product:
+        """Compute the loss on a grid and draw it."""
+        w1, w2 = np.meshgrid(axis(self.w1), axis(self.w2), indexing="ij")
+        values = loss(self, w1, w2)
+        with drawing():
+            figure = draw(self, w1, w2, values)
+        return Product(context.stem(self.stem), figure)
 
 
 def axis(ends: tuple[float, float]) -> np.ndarray:
-    """Weights from one end up to, not including, the other."""
+    """Return weights from one end up to, not including, the other."""
     return np.arange(ends[0], ends[1] - STEP / 2, STEP)
 
 
 def predict(unit: str, z: np.ndarray, w2: np.ndarray, epsilon: float) -> np.ndarray:
-    """Output of a unit with both weights w2, for z of shape (2, ...)."""
+    """Return the output of a unit with both weights w2, for z of shape (2, ...)."""
     if unit == "nmu":
         return np.prod(z * w2 + 1 - w2, axis=0)
     power = (np.abs(z) + epsilon) ** w2
@@ -45,7 +63,7 @@ def predict(unit: str, z: np.ndarray, w2: np.ndarray, epsilon: float) -> np.ndar
 
 
 def loss(part: Landscape, w1: np.ndarray, w2: np.ndarray) -> np.ndarray:
-    """|y - t|, or its square cut at 500."""
+    """Return |y - t|, or its square cut at 500."""
     z = np.stack([w1 * X[:2].sum(), w1 * X.sum()])
     shift = np.abs(z) + part.epsilon if part.loss == "nmu" and part.shape == "rmse" else z
     with np.errstate(over="ignore", divide="ignore"):
@@ -53,8 +71,8 @@ def loss(part: Landscape, w1: np.ndarray, w2: np.ndarray) -> np.ndarray:
         return error if part.shape == "rmse" else np.minimum(error**2, HIGHEST)
 
 
-def draw(part: Landscape, context: Context, w1: np.ndarray, w2: np.ndarray, values: np.ndarray):
-    """A surface seen from a corner."""
+def draw(part: Landscape, w1: np.ndarray, w2: np.ndarray, values: np.ndarray):
+    """Draw a surface seen from a corner."""
     from mpl_toolkits.mplot3d.axes3d import Axes3D
 
     figure = new_figure(part.size, layout=None)
@@ -74,7 +92,7 @@ def draw(part: Landscape, context: Context, w1: np.ndarray, w2: np.ndarray, valu
         0.02,
         f"Computed, no runs. Input {tuple(map(float, X))}, target {TARGET:g}.",
         ha="center",
-        fontsize=6,
+        fontsize=SMALL,
         color="0.35",
     )
     return figure

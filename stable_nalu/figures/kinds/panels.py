@@ -1,30 +1,36 @@
-"""Three panels over a range or a parameter: success rate, solved at, sparsity error."""
+"""Panels over a range or a parameter: success rate, solved at, sparsity error."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
 
+from stable_nalu.statistics.means import MARGIN
 from stable_nalu.statistics.summary import MEASURES, long_form, mean_summary
 
-from ..estimate import TITLES, points, reduced_and_estimated
-from ..order import half_open
-from ..parts import Panels
-from ..product import Context, Product
-from ..runs import BEST_STEP, Reduced, x_values
-from ..style import MISSING, Look, drawing, looks
-from .counts import counts
-from .decoration import Bottom, framed
+from ..entry import Context, Part, Product, Runs, Size
+from ..runs import BEST_STEP, Reduced, points, reduced_and_estimated, x_values
+from ..style import MISSING, STANDARD, Look, drawing, half_open, looks
+from .decoration import GAP, LEFT, RIGHT, Bottom, counts, framed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+TITLES = {
+    "success.rate": "Success rate",
+    "converged.at": "Solved at iteration step",
+    "sparse.error": "Sparsity error",
+}
 SPREAD = 0.7
-"""Width that the series of one category take together."""
+"""Share of a category's width that its series take together."""
+
+CLOSEST = 0.13
+"""Distance in cm of neighbouring series below which panels are stacked, each as wide as all."""
 
 STATS = {
     "interpolation.last": "interpolation mse",
@@ -37,46 +43,74 @@ STATS = {
 """Column -> its name in the table of plain moments."""
 
 EXPLAINED = (
-    "Bars: 95 % intervals. Below the panels, by series: runs that failed, and solved runs behind "
-    "each mean. Hollow: no interval. ×, –: no run."
+    "Bars: 95 % intervals. Below: runs that failed, and solved runs behind each mean. "
+    "Hollow: no interval. ×, –: no run."
 )
 
 
-def render(part: Panels, context: Context) -> Product:
-    """Reduce, estimate, draw."""
-    by = grouping(part)
-    reduced, summary = reduced_and_estimated(part.runs, by, context)
-    with drawing():
-        figure = draw(part, reduced, summary, context)
-    stem = context.stem(part.stem)
-    return Product(stem, figure, side=side_tables(stem, part, reduced, summary, by))
+@dataclass(frozen=True)
+class Panels(Part):
+    """Success rate, solved at and sparsity error, against a range or a parameter.
 
+    style: dodge: categories, with series beside each other; line: numbers; category: lines over
+        categories.
+    breaks: the values that the x axis prints; empty: all.
+    alone: whether the success rate is the only panel.
+    """
 
-def grouping(part: Panels) -> list[str]:
-    """Columns that make a plotted point."""
-    extra = [part.runs.extra] if part.runs.extra else []
-    return ["model", "operation", part.runs.x, *extra]
+    NEEDS = "outcomes"
+
+    runs: Runs
+    x_label: str
+    style: Literal["dodge", "line", "category"] = "dodge"
+    breaks: tuple[float, ...] = ()
+    log_x: bool = False
+    alone: bool = False
+    size: Size = STANDARD
+
+    @property
+    def kind(self) -> str:
+        """Return `range`, `distribution` or `sweep`, by what is on the x axis."""
+        if self.runs.x == "distribution":
+            return "distribution"
+        return "range" if self.runs.x == "interpolation.range" else "sweep"
+
+    @property
+    def grouping(self) -> list[str]:
+        """Return the columns that make a plotted point."""
+        extra = [self.runs.extra] if self.runs.extra else []
+        return ["model", "operation", self.runs.x, *extra]
+
+    def render(self, context: Context) -> Product:
+        """Reduce, estimate, draw."""
+        reduced, summary = reduced_and_estimated(self.runs, self.grouping, context)
+        with drawing():
+            figure = draw(self, reduced, summary, context)
+        stem = context.stem(self.stem)
+        return Product(stem, figure, side=side_tables(stem, self, reduced, summary))
 
 
 def side_tables(
-    stem: str, part: Panels, reduced: Reduced, summary: pd.DataFrame, by: list[str]
+    stem: str, part: Panels, reduced: Reduced, summary: pd.DataFrame
 ) -> dict[str, pd.DataFrame]:
-    """What the published scripts write beside the figure."""
+    """Return the tables that the published scripts write beside the figure."""
     x = part.runs.x
-    plotted = long_form(summary, by).rename(columns={x: "parameter"})
+    plotted = long_form(summary, part.grouping).rename(columns={x: "parameter"})
     runs = reduced.runs.rename(columns={x: "parameter"})
     failures = runs.loc[~runs["solved"], ["name", "parameter", "seed"]]
-    return {
+    tables = {
         f"{stem}_plot_data": plotted,
-        f"{stem}_seeds_best": runs.drop(columns=BEST_STEP),
-        f"{stem}_stats": stats(runs),
         f"{stem}_seeds_failure": failures.reset_index(drop=True),
         f"{stem}_final_metrics": summary.rename(columns={x: "parameter"}),
     }
+    if BEST_STEP in runs:
+        tables[f"{stem}_seeds_best"] = runs.drop(columns=BEST_STEP)
+        tables[f"{stem}_stats"] = stats(runs)
+    return tables
 
 
 def stats(runs: pd.DataFrame) -> pd.DataFrame:
-    """Plain moments of what the runs came to, by model and point."""
+    """Return plain moments of what the runs came to, by model and point."""
     solved = runs.assign(
         **{
             BEST_STEP: runs[BEST_STEP].where(runs["solved"]),
@@ -88,28 +122,36 @@ def stats(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw(part: Panels, reduced: Reduced, summary: pd.DataFrame, context: Context) -> Figure:
-    """The whole figure."""
+    """Draw the whole figure."""
     values = x_values(reduced, part.runs)
     series = split(part, reduced, summary)
     shown = looks(list(series), context.palette)
     measures: Sequence[str] = MEASURES[:1] if part.alone else MEASURES
     runs, texts = run_texts(series)
     absent = tuple(label for label, table in series.items() if table.empty)
-    note = " ".join(filter(None, (runs, EXPLAINED, context.stamp)))
+    note = " ".join(filter(None, (runs, EXPLAINED)))
     bottom = Bottom(shown, texts, absent, note, part.x_label, part.style != "dodge")
-    longest = max((len(tick_text(part, value)) for value in values), default=1)
-    ticks = 0.25 + 0.085 * longest if part.style == "dodge" else 0.4
-    frame = framed(part.size, len(measures), ticks, bottom)
+    longest = max((len(tick_text(value)) for value in values), default=1)
+    stacked = part.style == "dodge" and too_close(part, len(measures), len(values), len(series))
+    slanted = part.style == "dodge" and not stacked
+    ticks = 0.25 + 0.085 * longest if slanted else 0.4
+    frame = framed(part.size, len(measures), ticks, bottom, stacked=stacked)
     for measure, (axes, below) in zip(measures, frame.panels, strict=True):
-        draw_x_axis(axes, below, part, values)
+        draw_x_axis(axes, below, part, values, slanted=slanted)
         draw_measure(axes, measure, part, values, series, shown)
         draw_counts(below, measure, part, values, series, shown)
-        axes.set_title(part.success if measure == "success.rate" else TITLES[measure])
+        axes.set_title(TITLES[measure])
     return frame.figure
 
 
+def too_close(part: Panels, panels: int, values: int, series: int) -> bool:
+    """Say whether series would lie on each other if the panels stood beside each other."""
+    each = (part.size[0] - LEFT - RIGHT - GAP * (panels - 1)) / panels
+    return panels > 1 and SPREAD * each / max(values * series, 1) < CLOSEST
+
+
 def split(part: Panels, reduced: Reduced, summary: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Series in the order of the legend; a model without runs has an empty one."""
+    """Return series in the order of the legend; a model without runs has an empty one."""
     extra = part.runs.extra
     series = {}
     for model in reduced.models:
@@ -123,10 +165,10 @@ def split(part: Panels, reduced: Reduced, summary: pd.DataFrame) -> dict[str, pd
 
 
 def run_texts(series: dict[str, pd.DataFrame]) -> tuple[str, dict[str, str]]:
-    """Runs a point: one sentence where all are alike, else a text for each legend entry."""
+    """Return the runs per point: one sentence where all are alike, else texts for the legend."""
     spans = {label: _span(table) for label, table in series.items() if not table.empty}
     if len(set(spans.values())) == 1:
-        return f"n = {next(iter(spans.values()))} runs a point.", {}
+        return f"n = {next(iter(spans.values()))} runs per point.", {}
     return "", {label: f" (n = {span})" for label, span in spans.items()}
 
 
@@ -137,13 +179,13 @@ def _span(table: pd.DataFrame) -> str:
 
 
 def offsets(number: int) -> np.ndarray:
-    """Places of the series of a category, around its middle."""
+    """Return the places of the series of a category, around its middle."""
     step = SPREAD / max(number, 1)
     return (np.arange(number) - (number - 1) / 2) * step
 
 
 def positions(part: Panels, values: list, index: int, number: int) -> np.ndarray:
-    """x coordinates of one series at all values."""
+    """Return the x coordinates of one series at all values."""
     if part.style == "line":
         return np.asarray(values, dtype=float)
     places = np.arange(len(values), dtype=float)
@@ -151,7 +193,7 @@ def positions(part: Panels, values: list, index: int, number: int) -> np.ndarray
 
 
 def aligned(table: pd.DataFrame, x: str, values: list, measure: str) -> pd.DataFrame:
-    """Points of a series at all values, missing where it has none."""
+    """Return the points of a series at all values, missing where it has none."""
     if table.empty:
         return pd.DataFrame(np.nan, index=values, columns=["mean", "lower", "upper", "count"])
     found = points(table, measure).set_axis(pd.Index(table[x]))
@@ -166,11 +208,14 @@ def draw_measure(
     series: dict[str, pd.DataFrame],
     shown: dict[str, Look],
 ) -> None:
-    """One panel."""
+    """Draw one panel."""
     any_point = False
     for index, (label, table) in enumerate(series.items()):
         x = positions(part, values, index, len(series))
         found = aligned(table, part.runs.x, values, measure)
+        if measure == "sparse.error":
+            # The papers' fit cuts errors of exactly 0 to its margin.
+            found = found.mask(found <= MARGIN, 0.0)
         any_point |= bool(found["mean"].notna().any())
         draw_series(axes, x, found, shown[label], label, line=part.style != "dodge")
         if measure == "success.rate" and not table.empty:
@@ -184,7 +229,7 @@ def draw_measure(
 def draw_series(
     axes: Axes, x: np.ndarray, found: pd.DataFrame, look: Look, label: str, *, line: bool
 ) -> None:
-    """Means with their intervals; a mean without interval is hollow."""
+    """Draw means with their intervals; a mean without interval is hollow."""
     mean = found["mean"].to_numpy(dtype=float)
     lower, upper = found["lower"].to_numpy(dtype=float), found["upper"].to_numpy(dtype=float)
     here, bounded = ~np.isnan(mean), ~(np.isnan(lower) | np.isnan(upper))
@@ -215,7 +260,7 @@ def draw_series(
 
 
 def mark_missing(axes: Axes, x: np.ndarray) -> None:
-    """Crosses on the axis where a series has no runs."""
+    """Draw crosses at the bottom where a series has no runs."""
     axes.plot(
         x,
         np.zeros(len(x)),
@@ -229,20 +274,23 @@ def mark_missing(axes: Axes, x: np.ndarray) -> None:
 
 
 def draw_y_axis(axes: Axes, measure: str) -> None:
-    """From 0; rates to 1."""
+    """Begin the axis just below 0, so that no marker lies on the frame; rates end above 1."""
     from matplotlib.ticker import EngFormatter, PercentFormatter
 
     if measure == "success.rate":
-        axes.set_ylim(-0.02, 1.04)
+        axes.set_ylim(-0.06, 1.06)
         axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
         return
-    top = axes.get_ylim()[1] if axes.has_data() else 1.0
-    axes.set_ylim(0.0, top if top > 0 else 1.0)
-    if measure == "converged.at":
+    top = axes.dataLim.ymax if axes.has_data() else 1.0
+    flat = not (np.isfinite(top) and top > 0)
+    top = 1.0 if flat else axes.get_ylim()[1]
+    axes.set_ylim(-0.05 * top, top)
+    if flat:
+        axes.set_yticks([0.0], ["0"])
+    elif measure == "converged.at":
         axes.yaxis.set_major_formatter(EngFormatter(sep=""))
     else:
         axes.ticklabel_format(axis="y", style="sci", scilimits=(-2, 3), useMathText=True)
-        axes.yaxis.get_offset_text().set_fontsize(6)
 
 
 def draw_counts(
@@ -253,7 +301,7 @@ def draw_counts(
     series: dict[str, pd.DataFrame],
     shown: dict[str, Look],
 ) -> None:
-    """Failed runs below the success rates, solved ones below the other means."""
+    """Write failed runs below the success rates, solved ones below the other means."""
     rows = {}
     for label, table in series.items():
         found = aligned(table, part.runs.x, values, measure)["count"]
@@ -265,8 +313,8 @@ def draw_counts(
     counts(axes, rows, shown, "failed" if measure == "success.rate" else "solved")
 
 
-def draw_x_axis(axes: Axes, below: Axes, part: Panels, values: list) -> None:
-    """Ticks below the counts."""
+def draw_x_axis(axes: Axes, below: Axes, part: Panels, values: list, *, slanted: bool) -> None:
+    """Write ticks below the counts."""
     if part.style == "line":
         if part.log_x:
             axes.set_xscale("log")
@@ -274,18 +322,16 @@ def draw_x_axis(axes: Axes, below: Axes, part: Panels, values: list) -> None:
             axes.set_xticks(part.breaks)
     else:
         shown = [not part.breaks or value in part.breaks for value in values]
-        texts = [tick_text(part, v) if s else "" for v, s in zip(values, shown, strict=True)]
+        texts = [tick_text(v) if s else "" for v, s in zip(values, shown, strict=True)]
         axes.set_xticks(np.arange(len(values)), texts)
         axes.set_xlim(-0.5, len(values) - 0.5)
     axes.tick_params(axis="x", labelbottom=False, length=0)
     below.tick_params(axis="x", labelbottom=True)
-    if part.style == "dodge":
+    if slanted:
         for text in below.get_xticklabels():
             text.set(rotation=45, ha="right", va="center", rotation_mode="anchor")
 
 
-def tick_text(part: Panels, value: object) -> str:
-    """A value as the axis prints it."""
-    if isinstance(value, str):
-        return half_open(value) if part.half_open else value
-    return f"{value:g}"
+def tick_text(value: object) -> str:
+    """Return a value as the axis prints it: `U[1,2)`, `TN(0,1) [-5,5)`, `0.25`."""
+    return half_open(value).replace(":", " ") if isinstance(value, str) else f"{value:g}"

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
 
 from stable_nalu.errors import UsageError
 
-from ..entry import Series
-from ..parts import Path
-from ..product import Context, Product
-from ..source import numeric, read_csv, with_names
+from ..entry import Context, Part, Product, Size
+from ..source import Series, numeric, read_csv, with_names
 from ..style import drawing, looks, new_figure
 from .decoration import Bottom, footnote, legend
 
@@ -26,37 +25,56 @@ _SMALL = 0.01
 """Added to both distances of a ratio."""
 
 
-def render(part: Path, context: Context) -> Product:
-    """Read one file, keep every so many steps, draw."""
-    one = next((s for s in context.series if part.file in s.files), Series((part.file,)))
-    path = context.source.require(one)
-    pairs = [pair for pair in part.columns if pair == part.columns[0]]
-    table = read_csv(path, ("name", part.time, *part.columns[0]), "an export with weights")
-    pairs += [pair for pair in part.columns[1:] if set(pair) <= set(table)]
-    if part.show == "ratio" and len(pairs) < 2:
-        raise UsageError(f"{path} has no gates: train a unit that has them, with --verbose")
-    columns = [column for pair in pairs for column in pair]
-    rows = numeric(table, [part.time, *columns], path)
-    grammar = "two-digit" if part.time == "epoch" else "single"
-    rows = with_names(rows, grammar, path).sort_values(["name", part.time], kind="stable")
-    rows = rows.loc[(rows[part.time] % part.every == 0) & rows[columns[0]].notna()]
-    if rows.empty:
-        raise UsageError(f"{path} holds no weights: run and export with --verbose")
-    with drawing():
-        figure = (
-            draw(part, context, rows, pairs)
-            if part.show == "path"
-            else distances(part, context, rows, pairs)
+@dataclass(frozen=True)
+class Path(Part):
+    """Two weights, and two gates, along training: one file of the entry.
+
+    every: steps that it divides are read; `shown`: those that are drawn, unless `show` is a path.
+    show: the path itself, how far the weights move between rows, or that over how far gates do.
+    """
+
+    KIND = "path"
+
+    file: str
+    columns: tuple[tuple[str, str], ...]
+    time: str
+    limits: tuple[float, float]
+    every: int = 1
+    shown: int = 1
+    show: Literal["path", "distance", "ratio"] = "path"
+    size: Size = (16, 16)
+
+    def render(self, context: Context) -> Product:
+        """Read one file, keep every so many steps, draw."""
+        one = next((s for s in context.series if self.file in s.files), Series((self.file,)))
+        path = context.source.require(one)
+        pairs = [pair for pair in self.columns if pair == self.columns[0]]
+        table = read_csv(path, ("name", self.time, *self.columns[0]), "an export with weights")
+        pairs += [pair for pair in self.columns[1:] if set(pair) <= set(table)]
+        if self.show == "ratio" and len(pairs) < 2:
+            raise UsageError(f"{path} has no gates: train a unit that has them, with --verbose")
+        columns = [column for pair in pairs for column in pair]
+        rows = numeric(table, [self.time, *columns], path)
+        grammar = "two-digit" if self.time == "epoch" else "single"
+        rows = with_names(rows, grammar, path).sort_values(["name", self.time], kind="stable")
+        rows = rows.loc[(rows[self.time] % self.every == 0) & rows[columns[0]].notna()]
+        if rows.empty:
+            raise UsageError(f"{path} holds no weights: run and export with --verbose")
+        with drawing():
+            figure = (
+                draw(self, rows, pairs)
+                if self.show == "path"
+                else distances(self, context, rows, pairs)
+            )
+            figure.axes[0].set_title(one.label or self.file, fontsize=9)
+        stem = context.stem(self.stem)
+        return Product(
+            stem, figure, side={f"{stem}_plot_data": rows.filter(["name", self.time, *columns])}
         )
-        figure.axes[0].set_title(one.label or part.file, fontsize=9)
-    stem = context.stem(part.stem)
-    return Product(
-        stem, figure, side={f"{stem}_plot_data": rows.filter(["name", part.time, *columns])}
-    )
 
 
-def draw(part: Path, context: Context, rows: pd.DataFrame, pairs: list[tuple[str, str]]):
-    """Weight 0 against weight 1, coloured by time."""
+def draw(part: Path, rows: pd.DataFrame, pairs: list[tuple[str, str]]):
+    """Draw weight 0 against weight 1, coloured by time."""
     figure = new_figure(part.size)
     axes = figure.add_subplot(aspect="equal")
     line = None
@@ -73,12 +91,12 @@ def draw(part: Path, context: Context, rows: pd.DataFrame, pairs: list[tuple[str
         figure.colorbar(line, ax=axes, label=part.time, shrink=0.8)
     gates = " Triangles: gates." if len(pairs) > 1 else ""
     runs = rows["name"].nunique()
-    footnote(figure, f"{runs} runs. Blue star: first, red star: last row.{gates}", context.stamp)
+    footnote(figure, f"{runs} runs. Blue star: first, red star: last row.{gates}")
     return figure
 
 
 def draw_path(axes: Axes, points: np.ndarray, times: np.ndarray, marker: str):
-    """One run; segments take the colour of the time they begin at."""
+    """Draw one run; segments take the colour of the time they begin at."""
     from matplotlib.collections import LineCollection
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -106,7 +124,7 @@ def draw_path(axes: Axes, points: np.ndarray, times: np.ndarray, marker: str):
 
 
 def moves(part: Path, run: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
-    """Euclidean distance from row to row, of the weights or over that of the gates."""
+    """Return how far the weights move from row to row, for a ratio over how far the gates do."""
     steps = [np.diff(run[list(pair)].to_numpy(dtype=float), axis=0) for pair in pairs]
     weights = np.hypot(*steps[0].T)
     if part.show == "distance":
@@ -115,7 +133,7 @@ def moves(part: Path, run: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> np
 
 
 def distances(part: Path, context: Context, rows: pd.DataFrame, pairs: list[tuple[str, str]]):
-    """Distances between consecutive rows, or their ratios, a line a seed."""
+    """Draw distances between consecutive rows, or their ratios, one line per seed."""
     figure = new_figure(part.size)
     axes = figure.add_subplot()
     shown = looks([str(seed) for seed in sorted(set(rows["seed"]))], context.palette)
@@ -134,10 +152,10 @@ def distances(part: Path, context: Context, rows: pd.DataFrame, pairs: list[tupl
             label=seed,
         )
     axes.set_xlabel("Epoch")
-    axes.set_ylabel("L2 distance")
+    axes.set_ylabel("L2 distance between rows")
     if part.show == "ratio":
-        axes.set_ylabel("weight:gate L2 ratio")
+        axes.set_ylabel("L2 distance of weights over that of gates")
         axes.axhline(1.0, color="black", linewidth=0.8, gid="equal")
     legend(figure, Bottom(shown, {}, (), "", "", lines=True))
-    footnote(figure, "By seed.", context.stamp)
+    footnote(figure, "One line per seed.")
     return figure

@@ -3,53 +3,61 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
-from ..entry import Series
-from ..estimate import estimate, points
-from ..order import legend_order
-from ..parts import Successes
-from ..product import Context, Product
-from ..runs import reduce_series
-from ..style import drawing, looks, new_figure
-from .decoration import Bottom, footnote, legend
+from ..entry import Context, Part, Product, Runs, Size
+from ..runs import estimate, points, reduce_series
+from ..source import Series
+from ..style import STANDARD, drawing, legend_order, looks, new_figure
+from .decoration import SMALL, Bottom, footnote, legend
 from .panels import draw_series
 
 NOTE = "Bars: 95 % intervals. Beside the points: runs that failed, of n."
 
 
-def render(part: Successes, context: Context) -> Product:
-    """Reduce and estimate each panel, draw all."""
-    if part.panels not in context.memory:
-        context.memory[part.panels] = estimated(part, context)
-    found = context.memory[part.panels]
-    models = legend_order(model for _, reduced, _ in found.values() for model in reduced.models)
-    with drawing():
-        figure = draw(part, context, found, models)
-    stem = context.stem(part.stem)
-    side = {
-        f"{stem}_{title.lower().replace(' ', '_')}_plot_data": summary
-        for title, (_, _, summary) in found.items()
-    }
-    return Product(stem, figure, side=side)
+@dataclass(frozen=True)
+class Successes(Part):
+    """Success rates only, one panel per swept parameter. Panels are (title, file, runs)."""
+
+    KIND = "sweep"
+    NEEDS = "outcomes"
+
+    panels: tuple[tuple[str, str, Runs], ...]
+    columns: int
+    size: Size = STANDARD
+
+    def render(self, context: Context) -> Product:
+        """Reduce and estimate each panel, draw all."""
+        if self.panels not in context.shared:
+            context.shared[self.panels] = estimated(self, context)
+        found = context.shared[self.panels]
+        models = legend_order(model for _, reduced, _ in found.values() for model in reduced.models)
+        with drawing():
+            figure = draw(self, context, found, models)
+        stem = context.stem(self.stem)
+        side = {
+            f"{stem}_{title.lower().replace(' ', '_')}_plot_data": summary
+            for title, (_, _, summary) in found.items()
+        }
+        return Product(stem, figure, side=side)
 
 
 def estimated(part: Successes, context: Context) -> dict:
-    """Title -> swept column, runs and their summary, of the panels that have a file."""
+    """Return title -> swept column, runs and their summary, of the panels that have a file."""
     found = {}
     for title, file, runs in part.panels:
         if context.source.expect((file,), (title,)) is None:
             continue
-        series = (Series((file,)),)
-        reduced = reduce_series(series, runs, context.source, context.setups)
+        reduced = reduce_series((Series((file,)),), runs, context.source, context.setups)
         by = ["model", "operation", runs.x]
         found[title] = (runs.x, reduced, estimate(reduced.runs, by, context.estimators))
     return found
 
 
 def draw(part: Successes, context: Context, found: dict, models: list[str]):
-    """Panels in their grid; one without data says so."""
+    """Draw panels in their grid; one without data says so."""
     rows = math.ceil(len(part.panels) / part.columns)
     figure = new_figure((part.size[0], part.size[1] + 0.6))
     shown = looks(models, context.palette)
@@ -57,9 +65,9 @@ def draw(part: Successes, context: Context, found: dict, models: list[str]):
     for place, (title, _, _) in enumerate(part.panels, start=1):
         axes = figure.add_subplot(rows, part.columns, place)
         axes.set_title(title)
-        axes.set_ylim(-0.03, 1.05)
+        axes.set_ylim(-0.08, 1.1)
         if (place - 1) % part.columns == 0:
-            axes.set_ylabel("Success Rate")
+            axes.set_ylabel("Success rate")
         if title not in found:
             axes.text(0.5, 0.5, "no data", transform=axes.transAxes, ha="center", color="0.35")
             continue
@@ -76,13 +84,13 @@ def draw(part: Successes, context: Context, found: dict, models: list[str]):
                 axes.annotate(
                     f"{failed}/{n}",
                     (at, mean),
-                    xytext=(2, 4 if index == 0 else -8),
+                    xytext=(2, 4 if index == 0 else -9),
                     textcoords="offset points",
-                    fontsize=4.5,
+                    fontsize=SMALL,
                     color=shown[model].color,
                 )
         largest = float(np.max(summary[x]))
         axes.set_xlim(-0.04 * largest, 1.06 * largest)
     legend(figure, Bottom(shown, {}, tuple(missing), "", "", lines=True))
-    footnote(figure, NOTE, context.stamp)
+    footnote(figure, NOTE)
     return figure

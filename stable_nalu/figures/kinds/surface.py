@@ -1,50 +1,60 @@
-"""Predictions over two inputs, cut into equal bins, one facet a series."""
+"""Predictions over two inputs, cut into equal bins, one facet per series."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from stable_nalu.errors import UsageError
 
-from ..parts import Surface
-from ..product import Context, Product
+from ..entry import Context, Part, Product, Size
 from ..source import numeric, read_csv
 from ..style import MISSING, drawing, new_figure
 from .decoration import footnote
 
 COLUMNS = ("x1", "x2", "pred")
 RAMP = ("#35978f", "#c7eae5", "#bf812d", "#330000")
-SQUARES = ((1.0, 2.0, "#0000FF", "interpolation"), (2.0, 6.0, "#FF0000", "extrapolation"))
+"""Colours of the published figure, for the palette of that name."""
+
+SQUARES = ((1.0, 2.0, "#FFFFFF", "interpolation"), (2.0, 6.0, "#FF0000", "extrapolation"))
 
 
-def render(part: Surface, context: Context) -> Product:
-    """Read the grids, cut all by the same edges, draw."""
-    grids: dict[str, pd.DataFrame | None] = {}
-    for one in context.series:
-        label = one.label or one.files[0]
-        path = context.source.expect(one.files, (label,))
-        grids[label] = None
-        if path is not None:
-            table = read_csv(path, COLUMNS, "a grid of predictions")
-            grids[label] = numeric(table, COLUMNS, path)
-    found = [grid for grid in grids.values() if grid is not None]
-    if not found:
-        raise UsageError(f"nothing to draw: {'; '.join(context.source.warnings)}")
-    values = np.concatenate([grid["pred"].to_numpy() for grid in found])
-    finite = values[np.isfinite(values)]
-    if not len(finite):
-        raise UsageError("no prediction is a finite number")
-    edges = np.linspace(finite.min(), finite.max() + 1e-9, part.bins + 1)
-    with drawing():
-        figure = draw(part, context, grids, edges)
-    return Product(context.stem(part.stem), figure)
+@dataclass(frozen=True)
+class Surface(Part):
+    """Predictions over two inputs, cut into bins, one facet per series."""
+
+    KIND = "surface"
+
+    bins: int = 20
+    size: Size = (16 * 1.4, 10 * 1.4)
+
+    def render(self, context: Context) -> Product:
+        """Read the grids, cut all by the same edges, draw."""
+        grids: dict[str, pd.DataFrame | None] = {}
+        for one in context.series:
+            path = context.source.expect(one.files, (one.name,))
+            grids[one.name] = None
+            if path is not None:
+                table = read_csv(path, COLUMNS, "a grid of predictions")
+                grids[one.name] = numeric(table, COLUMNS, path)
+        found = [grid for grid in grids.values() if grid is not None]
+        if not found:
+            raise UsageError(f"nothing to draw: {'; '.join(context.source.warnings)}")
+        values = np.concatenate([grid["pred"].to_numpy() for grid in found])
+        finite = values[np.isfinite(values)]
+        if not len(finite):
+            raise UsageError("no prediction is a finite number")
+        edges = np.linspace(finite.min(), finite.max() + 1e-9, self.bins + 1)
+        with drawing():
+            figure = draw(self, context, grids, edges)
+        return Product(context.stem(self.stem), figure)
 
 
 def colors(bins: int) -> np.ndarray:
-    """Colours from one end of the ramp to the other, mixed in linear light."""
+    """Return colours from one end of the published ramp to the other, mixed in linear light."""
     from matplotlib.colors import to_rgb
 
     stops = np.array([to_rgb(color) for color in RAMP])
@@ -55,18 +65,22 @@ def colors(bins: int) -> np.ndarray:
 
 
 def draw(part: Surface, context: Context, grids: dict[str, pd.DataFrame | None], edges: np.ndarray):
-    """Facets in two rows, the legend of bins below."""
+    """Draw facets in two rows, and the scale of colours beside them."""
+    import matplotlib
+    from matplotlib.cm import ScalarMappable
     from matplotlib.colors import BoundaryNorm, ListedColormap
-    from matplotlib.patches import Patch, Rectangle
+    from matplotlib.patches import Rectangle
 
     columns = math.ceil(len(grids) / 2)
-    size = (part.size[0] * max(1.0, columns / 2.6), part.size[1] + 3)
-    figure = new_figure(size)
-    palette = colors(part.bins)
-    cmap = ListedColormap(palette)
+    figure = new_figure((part.size[0] * max(1.0, columns / 2.6), part.size[1] + 1))
+    published = context.palette == "published"
+    ramp = colors(part.bins) if published else matplotlib.colormaps["viridis"].resampled(part.bins)
+    cmap = ListedColormap(ramp) if isinstance(ramp, np.ndarray) else ramp
     norm = BoundaryNorm(edges, part.bins)
+    facets = []
     for place, (label, grid) in enumerate(grids.items(), start=1):
         axes = figure.add_subplot(2, columns, place, aspect="equal")
+        facets.append(axes)
         axes.set_title(label)
         axes.grid(visible=False)
         axes.set_xlabel("$x_1$")
@@ -83,20 +97,9 @@ def draw(part: Surface, context: Context, grids: dict[str, pd.DataFrame | None],
             square = Rectangle((low, low), side, side, fill=False, edgecolor=color, linewidth=1.2)
             square.set_gid(text)
             axes.add_patch(square)
-    handles = [
-        Patch(color=palette[i], label=f"({edges[i]:.3g}, {edges[i + 1]:.3g}]")
-        for i in range(part.bins)
-    ]
-    figure.legend(
-        handles=handles,
-        loc="lower center",
-        ncols=min(5, part.bins),
-        fontsize=6.5,
-        handlelength=1,
-    )
-    footnote(
-        figure,
-        "Colour: prediction. Blue square: trained on; red: tested on. In brackets: solved there?",
-        context.stamp,
-    )
+    bar = figure.colorbar(ScalarMappable(norm, cmap), ax=facets, label="Prediction")
+    ends = edges[::4].tolist()
+    bar.set_ticks(ends, labels=[f"{end:.3g}" for end in ends])
+    note = "White square: range of training; red square: range of the test. Titles: solved where."
+    footnote(figure, note)
     return figure

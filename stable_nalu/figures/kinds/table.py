@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -10,10 +11,9 @@ import pandas as pd
 from stable_nalu.errors import UsageError
 from stable_nalu.statistics.names import OPERATIONS
 
-from ..estimate import reduced_and_estimated
-from ..order import half_open, legend_order, operation_order, plain, range_order
-from ..parts import Table
-from ..product import Context, Product
+from ..entry import Context, Part, Product, Runs
+from ..runs import reduced_and_estimated
+from ..style import half_open, legend_order, operation_order, plain, range_order
 
 Columns = tuple[tuple[str, str, str], ...]
 ONE_RANGE: Columns = (
@@ -25,23 +25,42 @@ ONE_RANGE: Columns = (
 BY_RANGE = (ONE_RANGE[0], *ONE_RANGE[2:])
 
 
-def render(part: Table, context: Context) -> Product:
-    """Reduce, estimate, write LaTeX."""
-    x = part.runs.x
-    by = ["model", "operation", *([x] if part.show_range else [])]
-    _, summary = reduced_and_estimated(part.runs, by, context)
-    chosen = select(summary, part)
-    for operation, model in absent_rows(chosen, part):
-        context.source.warn(f"missing: {plain(model)} on {operation} (no run of it)")
-    if chosen.empty:
-        raise UsageError(f"table {context.stem(part.stem)} has no row: no run of its models")
-    text = latex(chosen, part)
-    stem = context.stem(part.stem)
-    return Product(stem, text=text, side={f"{stem}_final_metrics": chosen})
+@dataclass(frozen=True)
+class Table(Part):
+    """LaTeX table of success rate, solved at and sparsity error.
+
+    rows: operation -> models, where a table shows some only.
+    within: columns within which the best value is bold; empty: nothing is.
+    """
+
+    KIND = "table"
+    NEEDS = "outcomes"
+
+    runs: Runs
+    label: str
+    caption: str
+    rows: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    show_operation: bool = True
+    show_range: bool = False
+    within: tuple[str, ...] = ("operation",)
+    long: bool = False
+
+    def render(self, context: Context) -> Product:
+        """Reduce, estimate, write LaTeX."""
+        by = ["model", "operation", *([self.runs.x] if self.show_range else [])]
+        _, summary = reduced_and_estimated(self.runs, by, context)
+        chosen = select(summary, self)
+        for operation, model in absent_rows(chosen, self):
+            context.source.warn(f"missing: {plain(model)} on {operation} (no run of it)")
+        stem = context.stem(self.stem)
+        if chosen.empty:
+            raise UsageError(f"table {stem} has no row: no run of its models")
+        text = latex(chosen, self)
+        return Product(stem, text=text, side={f"{stem}_final_metrics": chosen})
 
 
 def select(summary: pd.DataFrame, part: Table) -> pd.DataFrame:
-    """Rows in the order of the table: operation, model, range."""
+    """Return rows in the order of the table: operation, model, range."""
     if part.rows:
         pairs = {(operation, model) for operation, models in part.rows for model in models}
         wanted = [
@@ -60,14 +79,14 @@ def select(summary: pd.DataFrame, part: Table) -> pd.DataFrame:
 
 
 def absent_rows(chosen: pd.DataFrame, part: Table) -> list[tuple[str, str]]:
-    """Rows that the table should have and has not."""
+    """Return the rows that the table should have and has not."""
     there = set(zip(chosen["operation"], chosen["model"], strict=True))
     wanted = [(operation, model) for operation, models in part.rows for model in models]
     return [pair for pair in wanted if pair not in there]
 
 
 def latex(rows: pd.DataFrame, part: Table) -> str:
-    """The table with its surroundings."""
+    """Return the table with its surroundings."""
     columns = BY_RANGE if part.show_range else ONE_RANGE
     heads = [*(["Op"] if part.show_operation else []), "Model"]
     heads += ["Range"] if part.show_range else []
@@ -90,7 +109,7 @@ def latex(rows: pd.DataFrame, part: Table) -> str:
 
 
 def header(heads: list[str], columns: Columns) -> str:
-    """Two rows; columns of one group share a head."""
+    """Return two rows of heads; columns of one group share the upper one."""
     groups: list[list[str | int]] = []
     for _, group, _ in columns:
         if groups and groups[-1][0] == group:
@@ -106,7 +125,7 @@ def header(heads: list[str], columns: Columns) -> str:
 
 
 def body_lines(rows: pd.DataFrame, part: Table, columns: Columns) -> list[str]:
-    """One line a row; a rule between operations, no page break within one."""
+    """Return one line per row, with a rule between operations and no page break within one."""
     best = best_cells(rows, part, columns)
     lines = []
     sizes = rows["operation"].value_counts(sort=False)
@@ -132,7 +151,7 @@ def body_lines(rows: pd.DataFrame, part: Table, columns: Columns) -> list[str]:
 
 
 def best_cells(rows: pd.DataFrame, part: Table, columns: Columns) -> set[tuple[object, str]]:
-    """Best means within their group, ties included: the largest rate, the smallest others."""
+    """Return the best means of each group, ties included: the largest rate, the smallest others."""
     best = set()
     groups = rows.groupby(list(part.within), sort=False) if part.within else ()
     for _, group in groups:
@@ -145,7 +164,7 @@ def best_cells(rows: pd.DataFrame, part: Table, columns: Columns) -> set[tuple[o
 
 
 def cell(row: pd.Series, name: str, bold: bool) -> str:
-    """A mean with the way to both ends of its interval."""
+    """Return a mean with its distances to both ends of the interval."""
     mean = float(row.loc[name])
     if not math.isfinite(mean):
         return "---"
@@ -162,12 +181,12 @@ def cell(row: pd.Series, name: str, bold: bool) -> str:
 
 
 def percent(value: float) -> str:
-    r"""`31\%`."""
+    r"""Return a share as `31\%`."""
     return f"{round(100 * value)}\\%"
 
 
 def scientific(value: float) -> str:
-    r"""`2.8 \cdot 10^{6}`."""
+    r"""Return a number as `2.8 \cdot 10^{6}`."""
     if value == 0:
         return "0"
     exponent = math.floor(math.log10(abs(value)))

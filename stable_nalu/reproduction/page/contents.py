@@ -14,7 +14,7 @@ from stable_nalu.script import duration
 
 from ..compare import DIFFERS, EQUAL, RATE_VERDICTS, SHORT
 from ..listing import UNSHOWN
-from ..stored import OUTCOME
+from ..stored import TEST_ERROR
 from . import headline, section
 from .markdown import SOURCES, UNKNOWN, bullets, heading, plain, table
 from .notes import note, place, read_notes, read_reasons, reason
@@ -30,6 +30,7 @@ INTRODUCTION = (
     "`python3 experiments/reproduce.py --report` writes this page from them."
 )
 HEADLINE = "headline.svg"
+ERRORS = ("sparse.error.max", TEST_ERROR, "diverged")
 READING = (
     "Success rate: share of runs whose test error, at the logged step with the lowest "
     "validation error, is below the threshold of the task; solved of all runs in round brackets, "
@@ -256,12 +257,15 @@ def _revision(recorded: str) -> str:
 
 
 def _distinct(results: Sequence[Result]) -> int:
-    """Return the number of different kept runs; shared ones are known by all they gave."""
+    """Return the number of different kept runs; shared ones are known by the errors they gave.
+
+    Their verdicts may differ, for figures judge at thresholds of their own.
+    """
     import pandas as pd
 
     parts = []
     for found in results:
         prefixes = {model.key: model.prefix for model in found.experiment.models}
-        columns = found.runs[["operation", "interpolation.range", "seed", "iterations", *OUTCOME]]
+        columns = found.runs[["operation", "interpolation.range", "seed", "iterations", *ERRORS]]
         parts.append(columns.assign(prefix=found.runs["model"].map(prefixes)))
     return len(pd.concat(parts).drop_duplicates())

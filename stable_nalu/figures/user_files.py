@@ -1,0 +1,109 @@
+"""Drawings of a user's own files: an entry made from what the command line says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from stable_nalu.errors import UsageError, did_you_mean
+
+from . import kinds
+from .entry import Entry, Part, Runs, Threshold
+from .source import Series
+from .style import STANDARD
+
+FLAT = 1e-5
+
+Style = Literal["dodge", "line", "category"]
+
+
+def _panels(x: str, label: str, style: Style, *, alone: bool = False) -> Callable[..., Part]:
+    def make(stem: str, column: str | None, threshold: Threshold) -> Part:
+        runs = Runs(x=column or x, threshold=threshold, names="single")
+        size = (STANDARD[0] * (0.5 if alone else 1), STANDARD[1])
+        return kinds.Panels(stem, runs, column or label, style, alone=alone, size=size)
+
+    return make
+
+
+def _table(stem: str, column: str | None, threshold: Threshold) -> Part:
+    runs = Runs(x=column or "interpolation.range", threshold=threshold, names="single")
+    return kinds.Table(stem, runs, label=stem, caption=stem, show_range=True)
+
+
+def _histogram(stem: str, column: str | None, threshold: Threshold) -> Part:
+    runs = Runs(x="operation", threshold=threshold)
+    return kinds.Histogram(stem, runs, column or "network.layer_2.nalu.gate.mean")
+
+
+def _curve(stem: str, column: str | None, _: Threshold) -> Part:
+    chosen = column or "metric.test.output.acc"
+    return kinds.EpochCurves(stem, chosen, y_label=chosen)
+
+
+def _metrics(stem: str, column: str | None, _: Threshold) -> Part:
+    chosen = column or "metric.test.output.acc"
+    return kinds.Scatter(stem, (((chosen,), chosen),), y_label=chosen)
+
+
+def _path(stem: str, *_: object) -> Part:
+    columns = (("weights.w0", "weights.w1"), ("gate.g0", "gate.g1"))
+    return kinds.Path(stem, file="", columns=columns, time="step", limits=(-1.0, 1.0))
+
+
+KINDS: dict[str, Callable[[str, str | None, Threshold], Part]] = {
+    "range": _panels("interpolation.range", "Interpolation range", "dodge"),
+    "success": _panels("interpolation.range", "Interpolation range", "dodge", alone=True),
+    "distribution": _panels("distribution", "Input distribution", "dodge"),
+    "sweep": _panels("hidden.size", "Hidden size", "line"),
+    "table": _table,
+    "histogram": _histogram,
+    "curve": _curve,
+    "metrics": _metrics,
+    "surface": lambda stem, column, threshold: kinds.Surface(stem),
+    "path": _path,
+    "matrix": lambda stem, column, threshold: kinds.Matrix(stem),
+}
+"""Word of `--kind` -> what makes its part from file name, chosen column and thresholds."""
+
+
+def entry_of_files(
+    kind: str,
+    files: Sequence[Path],
+    labels: Sequence[str],
+    stem: str,
+    column: str | None = None,
+    threshold: float | None = None,
+) -> Entry:
+    """Return an entry of the user's files; labels are the model names, or none."""
+    if kind not in KINDS:
+        hint = did_you_mean(kind, KINDS, f"kinds are {', '.join(KINDS)}")
+        raise UsageError(f"no kind {kind!r}; {hint}")
+    if labels and len(labels) != len(files):
+        raise UsageError(f"{len(labels)} labels are given for {len(files)} files")
+    for path in files:
+        if not path.is_file():
+            raise UsageError(f"cannot read {path}: no such file")
+    part = KINDS[kind](stem, column, Threshold(flat=FLAT if threshold is None else threshold))
+    if isinstance(part, kinds.Path):
+        part = replace(part, file=str(files[0].resolve()))
+    names = list(labels) or [None] * len(files)
+    if not labels and kind in ("curve", "metrics", "surface"):
+        names = [path.stem for path in files]
+    series = tuple(
+        Series((str(path.resolve()),), label) for path, label in zip(files, names, strict=True)
+    )
+    return Entry(stem, None, "", kind, (part,), series)
+
+
+def with_threshold(entry: Entry, threshold: float) -> Entry:
+    """Return the same entry with every run judged by one error."""
+    flat = Threshold(flat=threshold)
+    changed = []
+    for part in entry.parts:
+        if isinstance(part, kinds.Panels | kinds.Table | kinds.Histogram | kinds.Curves):
+            part = replace(part, runs=replace(part.runs, threshold=flat))
+        changed.append(part)
+    return replace(entry, parts=tuple(changed))
