@@ -175,6 +175,15 @@ def shortened(experiment: Experiment, runs: pd.DataFrame) -> tuple[int, int] | N
     return (kept, whole) if kept < whole else None
 
 
+def cut_short(experiment: Experiment, runs: pd.DataFrame) -> str:
+    """Return `NMU 2,000 of 50,000` for every model whose runs are shorter than published."""
+    told = []
+    for model in experiment.models:
+        if length := shortened(experiment, runs.loc[runs["model"] == model.key]):
+            told.append("{} {:,} of {:,}".format(model.label, *length))
+    return "; ".join(told)
+
+
 def _fates(point: Published, runs: pd.DataFrame) -> list[tuple[bool, bool]] | None:
     """Return per run whether it is solved here and in the papers; None where a seed is unknown.
 

@@ -13,7 +13,7 @@ from stable_nalu.catalogue.published import PublishedSeeds, published_seeds
 from stable_nalu.script import duration
 from stable_nalu.statistics.intervals import wilson
 
-from ..compare import shortened
+from ..compare import cut_short
 from ..cost import Session
 from ..stored import read, sessions_of
 from . import markdown
@@ -161,11 +161,8 @@ def _extent(found: Result) -> str:
 
 
 def _shortened(found: Result) -> str:
-    told = []
-    for model in found.experiment.models:
-        length = shortened(found.experiment, found.runs.loc[found.runs["model"] == model.key])
-        told += ["{} {:,} of {:,}".format(model.label, *length)] if length else []
-    return f"Iterations that were cut short: {', '.join(told)}." if told else ""
+    told = cut_short(found.experiment, found.runs)
+    return f"Iterations that were cut short: {told}." if told else ""
 
 
 def picture(rows: Sequence[Row]) -> str:
