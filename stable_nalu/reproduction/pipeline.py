@@ -50,7 +50,7 @@ class Request:
     space: Workspace
     seeds: list[int] | None
     processes: int
-    formats: Sequence[str] = ("pdf",)
+    formats: Sequence[str] = ("png", "pdf")
 
     @property
     def words(self) -> list[str]:

@@ -49,12 +49,6 @@ _SHORT: dict[str, tuple[str, ...]] = {
         "--resume: a state with a position within an event",
         "--load-checkpoint: a state with a position within an event",
     ),
-    "7: a name of a file may hold folders, or be empty": (
-        "a figure that leaves its folder",
-        "a figure with an absolute name",
-        "a figure without a name",
-        "a sweep that leaves its folder",
-    ),
     "8: a name that does not parse, a cell that is no number (statistics.run_table)": (
         "summarize: a header alone",
         "summarize: a column too few in the header",
@@ -119,27 +113,6 @@ _SHORT: dict[str, tuple[str, ...]] = {
         "sequential_mnist: images still packed",
         "a corpus of other people's images is trained on, with a warning",
     ),
-    "8: a Python without the packages gets a traceback": (
-        "without any package: single_layer",
-        "without any package: simple_function_recurrent",
-        "without any package: sequential_mnist",
-        "without any package: two_digit_mnist",
-        "without any package: batch",
-        "without any package: reproduce",
-        "without any package: summarize",
-        "without any package: plot",
-        "without any package: simple_function_static_export",
-        "without any package: generate_exp_setups",
-        "without any package: pretrained_model_prediction_sweep",
-        "help without any package: simple_function_static",
-    ),
-    "8: a name that is too long raises OSError where output and input are compared (files)": (
-        "summarize: a name too long for a table",
-        "summarize: a name that is too long",
-        "summarize: a path that is too long",
-        "summarize by run: a name that is too long",
-        "summarize by run: a path that is too long",
-    ),
     "9: two lines, and --parameter is not named": ("summarize unknown parameter",),
     "9: a size beyond 64 bits is a TypeError (memory_errors_as_usage_errors)": (
         "an output beyond all numbers",
@@ -171,11 +144,6 @@ _SHORT: dict[str, tuple[str, ...]] = {
         "number_translation, prefix: a name too long",
         "number_translation, prefix: a path too long",
     ),
-    "9: a message names neither flag nor file (batch.render, batch.site)": (
-        "site: a line break in a partition",
-        "a partition with a line break",
-        "site: not there, by the environment",
-    ),
     "9: seeds behind a flag are not understood (batch.arguments)": ("seeds behind a flag",),
     "10: negative or reversed bounds of a ramp": ("beta that ends below its start",),
     "10: --cuda true without a GPU trains on the CPU": ("a gpu where there is none",),
@@ -190,10 +158,6 @@ _SHORT: dict[str, tuple[str, ...]] = {
         "export: all events twice (strict)",
         "export: a whole log behind another",
         "export: a whole log behind another (strict)",
-    ),
-    "23: a line break in an option or a folder begins a line of the job file (batch.site)": (
-        "site: a line break in an option",
-        "site: a line break in a folder",
     ),
 }
 
