@@ -91,10 +91,12 @@ def drawing(found: Sequence[Finding]) -> str:
 
 
 def refreshed(document: str, data: Path = DATA) -> str:
-    """Return the README with its headline table made anew."""
+    """Return the README with its headline made anew: the count from the page, and the table."""
     head, rest = document.split(BEGIN, 1)
     tail = rest.split(END, 1)[1]
-    return f"{head}{BEGIN}\n\n{table(findings(data))}\n\n{END}{tail}"
+    page = (data.parent / "README.md").read_text(encoding="utf-8").splitlines()
+    counted = next(line for line in page if line.startswith("**"))
+    return f"{head}{BEGIN}\n\n{counted}\n\n{table(findings(data))}\n\n{END}{tail}"
 
 
 def _finding(claim: Claim, data: Path) -> Finding:
