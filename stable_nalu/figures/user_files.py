@@ -85,11 +85,11 @@ def entry_of_files(
         raise UsageError(f"{len(labels)} labels are given for {len(files)} files")
     for path in files:
         try:
-            path.stat()
+            there = path.is_file()
         except OSError as error:
             raise UsageError(f"cannot read {path}: {error.strerror}") from None
-        if not path.is_file():
-            raise UsageError(f"cannot read {path}: it is not a file")
+        if not there:
+            raise UsageError(f"cannot read {path}: no such file")
     part = KINDS[kind](stem, column, Threshold(flat=FLAT if threshold is None else threshold))
     if isinstance(part, kinds.Path):
         part = replace(part, file=str(files[0].resolve()))

@@ -50,13 +50,13 @@ def numeric(table: pd.DataFrame, columns: Iterable[str], path: Path) -> pd.DataF
         try:
             table[column] = pd.to_numeric(table[column])
         except (ValueError, TypeError):
-            read = pd.to_numeric(table[column], errors="coerce")
+            read: Any = pd.to_numeric(table[column], errors="coerce")
             refuse_rows(read.isna() & table[column].notna(), table, column, path, "no number")
     return table
 
 
 def refuse_rows(
-    wrong: pd.Series, table: pd.DataFrame, column: str, path: Path, problem: str
+    wrong: Any, table: pd.DataFrame, column: str, path: Path, problem: str
 ) -> None:
     """Raise UsageError that names the first row for which `wrong` is true, if there is one."""
     if wrong.any():
