@@ -63,7 +63,7 @@ CLASSES = 10
 def pair_metrics(
     predicted: torch.Tensor, true: torch.Tensor, *, loss: str, decimals: bool
 ) -> Iterator[tuple[str, float]]:
-    """(name, value) of predictions (n, 3) and true values (n, 3): answer, left and right digit.
+    """Yield (name, value) for predicted and true values (n, 3): answer, left and right digit.
 
     loss: name of the mean squared error. decimals: also compare answers cut to four and five
     decimals. Shares are percentages; halves are rounded to even numbers.
@@ -80,7 +80,7 @@ def pair_metrics(
 
 
 def at_decimals(values: torch.Tensor, places: int) -> torch.Tensor:
-    """Values rounded to decimal places, in their own precision."""
+    """Return values rounded to decimal places, in their own precision."""
     return (values * 10**places).round() / 10**places
 
 
@@ -93,7 +93,7 @@ def _percent(equal: torch.Tensor) -> list[float]:
 
 
 def class_counts(digits: np.ndarray, true: np.ndarray, *, rounded: bool) -> np.ndarray:
-    """Rows: true digit; columns: predicted digit, rounded or cut off towards zero.
+    """Return counts of true digits (rows) by predicted ones (columns), rounded or cut off.
 
     Cut off, 2.9999 counts as a 2.
     """
