@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from stable_nalu.training.plan.interruption import Interruption
+from stable_nalu.script import Interruption
 
 from . import bare
 from .clock import Cost, median, spent

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from stable_nalu.dataset.images import PixelTable, load_subset
-from stable_nalu.training.epochs.sequential_digits import MNIST
+from stable_nalu.training.script import run_script
 
 from .bare import NMU
 from .clock import Cost, in_turn, spent
@@ -50,7 +50,7 @@ def _train(last: int) -> None:
     words += " --extrapolation-lengths [1] --remove-existing-data --no-save --no-cuda"
     words += f" --max-epochs {last}"
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        MNIST.run(words.split())
+        run_script("sequential_mnist", words.split())
 
 
 class DigitProduct(torch.nn.Module):

@@ -9,7 +9,8 @@ import torch
 
 from stable_nalu.network.digit_reader import HalvesReader, build_reader
 from stable_nalu.options import SCRIPTS
-from stable_nalu.training.epochs.pairs import ISOLATED, SCATTERED, PairTask
+from stable_nalu.training.epochs.pairs import ISOLATED, SCATTERED, PairTask, PairTraining
+from stable_nalu.training.stack import Setup
 
 from .bare import NMU
 from .clock import Cost, in_turn, spent
@@ -56,7 +57,8 @@ class _NoLog:
 
 def _loops(name: str, task: PairTask, words: str, read: torch.nn.Module):
     (config,) = SCRIPTS[name].plan(f"{_WORDS} {words}".split()).configs
-    run = task.run(config, {}, torch.device("cpu"))
+    setup = Setup([config], [name], [{}], torch.device("cpu"), stacked=False)
+    run = PairTraining(setup, task)
     run.recorder = _NoLog()  # type: ignore[assignment]
     made = list(islice(run.batches, UPDATES))
     model = _Product(read)
@@ -67,7 +69,7 @@ def _loops(name: str, task: PairTask, words: str, read: torch.nn.Module):
 
     def _train() -> None:
         for update, batch in enumerate(islice(run.batches, UPDATES), start=1):
-            run.train(0, update, batch, at_log_point=False)
+            run.train_batch(0, update, batch, at_log_point=False)
 
     def by_hand() -> Cost:
         return spent(_train_by_hand) / UPDATES

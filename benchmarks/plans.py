@@ -12,8 +12,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from stable_nalu.script import Interruption
 from stable_nalu.training.logging.console import StackView
-from stable_nalu.training.plan.interruption import Interruption
 
 from .clock import Cost
 from .ensemble import NMU, REAL_NPU, SINGLE_LAYER_RANGES, ramp

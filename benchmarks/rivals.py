@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from stable_nalu.training.plan.interruption import Interruption
+from stable_nalu.script import Interruption
 
 from .clock import Cost, median
 from .ensemble import CASES, REPEATS

@@ -8,15 +8,17 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from stable_nalu.machine import granted_cores  # noqa: E402
-from stable_nalu.reader import TensorboardMetricReader  # noqa: E402
-from stable_nalu.reader.export import (  # noqa: E402
-    ArithmeticMatcher,
-    add_export_flags,
-    conclude,
-    export_csv,
-    open_reader,
-)
-from stable_nalu.script import ScriptParser, exit_code  # noqa: E402
+from stable_nalu.script import ScriptParser, exit_code, packages  # noqa: E402
+
+with packages(__file__):
+    from stable_nalu.reader import TensorboardMetricReader
+    from stable_nalu.reader.export import (
+        ArithmeticMatcher,
+        add_export_flags,
+        conclude,
+        export_csv,
+        open_reader,
+    )
 
 
 def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
@@ -40,7 +42,7 @@ def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the export; the result is the exit code."""
+    """Run the export and return the exit code."""
     args = parse_arguments(argv)
 
     def export() -> int:

@@ -1,4 +1,4 @@
-"""The one way in which the project writes a file: whole or not at all."""
+"""Files that are written whole or not at all, and what a folder shows."""
 
 from __future__ import annotations
 
@@ -61,9 +61,22 @@ def atomic_text_file(path: Path) -> Iterator[TextIO]:
         yield file
 
 
+def visible_entries(folder: Path) -> list[Path]:
+    """Return what a folder holds apart from hidden files, sorted by name."""
+    return sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+
+
 def refuse_inputs(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
     """Raise UsageError when a file that is to be written is one that is read."""
-    read = [path for path in inputs if path.exists()]
+    read = list(inputs)
     for path in outputs:
-        if path.exists() and any(path.samefile(one) for one in read):
+        if any(_same(path, one) for one in read):
             raise UsageError(f"{path} is read; write to another file")
+
+
+def _same(path: Path, other: Path) -> bool:
+    """Return whether two paths lead to one file that is there."""
+    try:
+        return path.samefile(other)
+    except OSError:  # Also of a name that is too long, which whoever opens it reports.
+        return False

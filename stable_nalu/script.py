@@ -5,11 +5,19 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shlex
+import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
 from typing import Any, NoReturn
 
 from .errors import OptionError, UsageError, did_you_mean
+from .machine import CHECKOUT
 
 EXIT_USAGE = 2
 EXIT_DIVERGED = 3
@@ -151,10 +159,34 @@ def _repeatable(action: argparse.Action) -> bool:
     return getattr(action, "repeatable", isinstance(action, argparse._AppendAction))
 
 
+@contextmanager
+def packages(program: str) -> Iterator[None]:
+    """Import what a script needs; on a package that is not installed, say so and leave.
+
+    The line says how to install it, and the exit code is 2. This module itself, and what it
+    imports, need the standard library only.
+
+    program: the script, by its name or its path.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        module = str(error.name).partition(".")[0]
+        if error.name is None or module == "stable_nalu" or module in sys.stdlib_module_names:
+            raise
+        install = shlex.join([sys.executable, "-m", "pip", "install", "--editable", str(CHECKOUT)])
+        sys.stderr.write(
+            f"{Path(program).name}: error: {sys.executable} has no package {module}; "
+            f"run {install}, or use the Python of an environment that has it\n"
+        )
+        raise SystemExit(EXIT_USAGE) from None
+
+
 def exit_code(program: str, body: Callable[[], int | None]) -> int:
     """Return what `body` returns, or the exit code of the way in which it failed."""
     try:
-        code = body() or 0
+        with packages(program):
+            code = body() or 0
         sys.stdout.flush()
     except UsageError as error:
         sys.stderr.write(f"{program}: error: {error}\n")
@@ -175,3 +207,48 @@ def duration(seconds: float) -> str:
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"
     return f"{seconds:.0f} s"
+
+
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+ONE_REQUEST_SECONDS = 1.0
+"""Signals that come this close belong together: `timeout` and some schedulers send two."""
+
+
+class Interruption:
+    """While entered, SIGTERM and SIGINT are noted instead of ending the process.
+
+    `signal_number` is the one that came last, or None. A later one ends the process as usual; not
+    so if it does not `insist`: a worker is told by its parent and, in a process group, again by
+    whoever told the parent.
+    """
+
+    def __init__(self, *, insists: bool = True):
+        self.signal_number: int | None = None
+        self._insists = insists
+        self._noted_at: float | None = None
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Interruption:
+        # Only the main thread may install handlers; elsewhere signals keep their effect.
+        if threading.current_thread() is threading.main_thread():
+            for number in STOP_SIGNALS:
+                self._before[number] = signal.signal(number, self._note)
+        return self
+
+    def __exit__(self, *exception) -> None:
+        self._restore()
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        now = time.monotonic()
+        if self._noted_at is None:
+            self._noted_at = now
+        self.signal_number = number
+        if self._insists and now - self._noted_at > ONE_REQUEST_SECONDS:
+            self._restore()
+            signal.raise_signal(number)
+
+    def _restore(self) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._before = {}

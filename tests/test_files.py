@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from stable_nalu.files import atomic_path, atomic_text_file
+from stable_nalu.files import atomic_path, atomic_text_file, visible_entries
 
 
 def write(path, text):
@@ -82,3 +82,9 @@ def test_a_path_to_fill(tmp_path):
         temporary.write_bytes(b"1")
         assert not path.exists()
     assert path.read_bytes() == b"1"
+
+
+def test_hidden_entries_are_not_shown_and_the_others_are_sorted(tmp_path):
+    for name in ("b", ".hidden", "a", "c"):
+        (tmp_path / name).touch()
+    assert [entry.name for entry in visible_entries(tmp_path)] == ["a", "b", "c"]

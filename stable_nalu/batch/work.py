@@ -11,13 +11,13 @@ from pathlib import Path
 
 from stable_nalu.catalogue.experiment import Command, ExpectedRun, covering, merged
 from stable_nalu.errors import UsageError
-from stable_nalu.files import atomic_text_file
+from stable_nalu.files import atomic_text_file, visible_entries
 from stable_nalu.machine import save_root, tensorboard_root
 from stable_nalu.options import SCRIPTS
 from stable_nalu.script import EXIT_DIVERGED
 from stable_nalu.training.saved.checkpoint import load_torch, model_file
 from stable_nalu.training.script import run_script
-from stable_nalu.writer.run_folder import LOCK_NAME, visible_entries
+from stable_nalu.writer.run_folder import LOCK_NAME
 
 from .shard import Shard, how_to_run
 

@@ -69,7 +69,7 @@ KINDS: dict[str, Callable[[str, str | None, Threshold], Part]] = {
 """Word of `--kind` -> what makes its part from file name, chosen column and thresholds."""
 
 
-def own_entry(
+def entry_of_files(
     kind: str,
     files: Sequence[Path],
     labels: Sequence[str],

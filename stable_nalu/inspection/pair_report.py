@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import csv
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -30,10 +31,13 @@ from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.reader.event_file import EventFileReader, TensorboardReader
 from stable_nalu.reader.export import RunTable, write_tables
 from stable_nalu.reader.run_parser import PairParser
-from stable_nalu.training.command import device_of
 from stable_nalu.training.epochs.pair_data import class_counts
-from stable_nalu.training.epochs.pairs import PairRun, PairTask
+from stable_nalu.training.epochs.pairs import ISOLATED as ISOLATED_TASK
+from stable_nalu.training.epochs.pairs import SCATTERED as SCATTERED_TASK
+from stable_nalu.training.epochs.pairs import PairTask, PairTraining, pair_kind
+from stable_nalu.training.plan.shell import device_of
 from stable_nalu.training.saved.checkpoint import load_torch, restore_parameters
+from stable_nalu.training.stack import Setup
 
 FOLDER = "two_digit_mnist_plots"
 FORMATS = ("pdf", "png")
@@ -46,7 +50,8 @@ def report(task: PairTask, spec: ScriptSpec, config: Config) -> int:
     file = Path(config.evaluate)
     checkpoint = load_torch(file, "--evaluate")
     trained = trained_config(spec, config, checkpoint, file)
-    run = task.run(trained, {}, device_of(config))
+    setup = Setup([trained], [spec.run_name(trained)], [{}], device_of(config), stacked=False)
+    run = PairTraining(setup, task)
     try:
         restore_parameters(run.model.state_dict(), checkpoint["model_state_dict"], file)
     except (UsageError, LookupError, TypeError, AttributeError):
@@ -85,7 +90,7 @@ def _not_ours(spec: ScriptSpec, file: Path) -> UsageError:
     return UsageError(f"argument --evaluate: {file} is not a checkpoint of {spec.name}.py")
 
 
-def counts_of(run: PairRun, *, rounded: bool) -> np.ndarray:
+def counts_of(run: PairTraining, *, rounded: bool) -> np.ndarray:
     """Classes of all digits of the test set, left and right ones together."""
     steps = run.predictions(run.data.sets["test"])
     while True:
@@ -123,7 +128,7 @@ def write_path(run: str, model: str, folder: Path) -> list[Path]:
     numbers = folder / f"{stem}.csv"
     with atomic_text_file(numbers) as file:
         table = RunTable(Path(run).name, columns)
-        write_tables([table], csv.writer(file, lineterminator="\n"))
+        write_tables([table], file)
     part = PathPart(
         stem=stem, file=str(numbers.resolve()), columns=_WEIGHTS, time="epoch", limits=(0.0, 1.5)
     )
@@ -148,3 +153,7 @@ def _context(stem: str, folder: Path, *series: Series) -> Context:
 def _write_csv(file: Path, header: tuple[str, ...], rows: list) -> None:
     with atomic_text_file(file) as out:
         csv.writer(out, lineterminator="\n").writerows([header, *rows])
+
+
+ISOLATED = pair_kind(ISOLATED_TASK, partial(report, ISOLATED_TASK))
+SCATTERED = pair_kind(SCATTERED_TASK, partial(report, SCATTERED_TASK))

@@ -8,13 +8,18 @@ from .flag import INHERITED, Flag, FlagGroup
 from .flags_model import LAYER_TYPE, NALU, WEIGHTS
 from .flags_task import MAX_ITERATIONS, OPERATION, SEED, SIMPLE, STATIC_OPERATIONS
 from .flags_training import (
+    CHECKPOINT_INTERVAL,
     CUDA,
     DRY_RUN,
+    LOAD_CHECKPOINT,
     NAME_PREFIX,
     NO_CUDA,
+    NO_SAVE,
     PRECISION,
     REGUALIZER_SHAPE,
     REMOVE_EXISTING_DATA,
+    RESUME,
+    RUN_CONTROL,
     VERBOSE,
 )
 from .kinds import cell_names, integer
@@ -51,16 +56,23 @@ _PENALTY_RAMP = {
 }
 
 
-def _run_group(script: str) -> FlagGroup:
+def _run_group(script: str, unit: str) -> FlagGroup:
     return FlagGroup(
         "Names, logs and devices",
         (
             NAME_PREFIX.but(default=script),
             REMOVE_EXISTING_DATA,
             VERBOSE,
+            NO_SAVE,
+            LOAD_CHECKPOINT,
+            RESUME,
+            CHECKPOINT_INTERVAL.but(
+                help=f"{unit} between two saved states to resume from; 0 saves at the end only."
+            ),
             CUDA,
             NO_CUDA,
             PRECISION,
+            *RUN_CONTROL.only("--ensemble-size", "--workers").flags,
             DRY_RUN,
         ),
     )
@@ -86,7 +98,7 @@ SIMPLE_FUNCTION_RECURRENT = ScriptSpec(
             ),
         ),
         *_LAYER_OPTIONS,
-        _run_group("simple_function_recurrent"),
+        _run_group("simple_function_recurrent", "Iterations"),
     ),
     name_fields=(
         _lower("layer_type"),
@@ -94,7 +106,7 @@ SIMPLE_FUNCTION_RECURRENT = ScriptSpec(
         nf.template("{seed}"),
         *nf.LAYER_OPTIONS_TRAILING,
     ),
-    checks=(checks.check_nalu, checks.check_device),
+    checks=(checks.check_nalu, checks.check_device, checks.check_files),
     fixed=_PENALTY_RAMP,
 )
 
@@ -118,9 +130,9 @@ NUMBER_TRANSLATION = ScriptSpec(
             ),
         ),
         *_LAYER_OPTIONS,
-        _run_group("number_translation"),
+        _run_group("number_translation", "Epochs"),
     ),
     name_fields=(_lower("layer_type"), nf.template("{seed}"), *nf.LAYER_OPTIONS_TRAILING),
-    checks=(checks.check_nalu, checks.check_device),
+    checks=(checks.check_nalu, checks.check_device, checks.check_files),
     fixed=_PENALTY_RAMP,
 )

@@ -3,29 +3,67 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from stable_nalu.errors import UsageError
+from stable_nalu.machine import cores, granted_cores, usable_cores
+from stable_nalu.options import SCRIPTS
+from stable_nalu.script import exit_code, packages
 
-_BODIES = {
-    "simple_function_recurrent": ("stable_nalu.training.recurrent.sums", "TASK"),
-    "number_translation": ("stable_nalu.training.recurrent.translation", "TASK"),
+if TYPE_CHECKING:
+    from .stack import Kind
+
+_KINDS = {
+    "simple_function_recurrent": ("stable_nalu.training.recurrent.sums", "KIND"),
+    "number_translation": ("stable_nalu.training.recurrent.translation", "KIND"),
     "sequential_mnist": ("stable_nalu.training.epochs.sequential_digits", "MNIST"),
     "sequential_svhn": ("stable_nalu.training.epochs.sequential_digits", "SVHN"),
-    "two_digit_mnist": ("stable_nalu.inspection.pair_script", "ISOLATED"),
-    "ST_mnist_labels": ("stable_nalu.inspection.pair_script", "SCATTERED"),
+    "two_digit_mnist": ("stable_nalu.inspection.pair_report", "ISOLATED"),
+    "ST_mnist_labels": ("stable_nalu.inspection.pair_report", "SCATTERED"),
 }
-"""Module and object of the scripts that are not arithmetic; imported when they are asked for."""
+"""Module and kind of the scripts that are not arithmetic; imported when they are asked for."""
 
 
 def run_script(name: str, argv: Sequence[str] | None = None) -> int:
     """Parse the command line of a training script, train its runs and return the exit code."""
-    if name in _BODIES:
-        module, body = _BODIES[name]
-        return getattr(importlib.import_module(module), body).run(argv)
-    from .arithmetic.run import run_script as run_arithmetic
-    from .arithmetic.task import TASKS
+    spec = SCRIPTS[name]
+    # --help needs no torch, which takes seconds to import and may not be installed.
+    with packages(f"{name}.py"):
+        plan = spec.parse(argv)
+        kind = kind_of(name)
+        # Small models gain from no more than one thread.
+        set_threads(cores() if kind.all_cores else 1)
 
-    if name not in TASKS:
+    def obey() -> int:
+        from .plan.shell import train_plan
+
+        if plan.dry_run:
+            sys.stdout.writelines(f"{name}\n" for name in plan.names())
+            return 0
+        first = plan.configs[0]
+        if kind.look is not None and first.evaluate is not None:
+            return kind.look(spec, first)
+        return train_plan(kind, spec, plan.configs)
+
+    return exit_code(f"{name}.py", obey)
+
+
+def kind_of(name: str) -> Kind:
+    """Return how a script trains."""
+    if name in _KINDS:
+        module, kind = _KINDS[name]
+        return getattr(importlib.import_module(module), kind)
+    from .arithmetic.trainer import KINDS
+
+    if name not in KINDS:
         raise UsageError(f"there is no training script {name!r}")
-    return run_arithmetic(name, argv)
+    return KINDS[name]
+
+
+def set_threads(otherwise: int = 1) -> None:
+    """Let torch use the threads that the scheduler grants, else `otherwise`."""
+    import torch
+
+    torch.set_num_threads(granted_cores() or min(otherwise, usable_cores()))

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stable_nalu.errors import UsageError
+from stable_nalu.files import visible_entries
 
 from .event_file import FILE_PREFIX, EventFile
 from .run_record import RECORD_NAME, RunRecord
@@ -31,16 +32,17 @@ _NO_LOCKS_HERE = {errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK}
 
 @dataclass(frozen=True)
 class ResumePoint:
-    """Where a checkpoint was taken: the event file and the bytes in it at that moment."""
+    """The event file of a checkpoint, and how many bytes it had when the checkpoint was taken."""
 
     event_file: str
     position: int
 
 
 class RunFolder:
-    """A claimed run folder; use `RunFolder.claim`. Also a context manager that releases it.
+    """A run folder that this process has claimed, by `RunFolder.claim`.
 
-    Left by an exception before anything was logged, it takes the claim back.
+    As a context manager, it releases the folder at the end. When an exception ends the block
+    before anything was logged, the claim is taken back.
     """
 
     def __init__(self, path: Path, events: EventFile, lock: int):
@@ -61,10 +63,10 @@ class RunFolder:
     ) -> "RunFolder":
         """Take the folder for this process and open its event file.
 
-        Existing data is continued (`resume`, which wins over removal), removed, or a reason to
-        refuse. It is never continued or removed when it was recorded under another configuration:
-        one that differs in a name that is not in `run_control`. `ways_out` are what a refusal
-        suggests to do instead, another folder last.
+        Existing data is continued (`resume`, which has precedence over removal), removed, or a
+        reason to refuse. It is never continued or removed when it was recorded under another
+        configuration, which is one that differs in a name that is not in `run_control`. A refusal
+        suggests the `ways_out`; the last of them is another folder.
         """
         try:
             path.mkdir(parents=True, exist_ok=True)
@@ -101,7 +103,7 @@ class RunFolder:
             raise UsageError(_unwritable(path, error)) from error
 
     def resume_point(self) -> ResumePoint:
-        """Flush, and tell where a later process may continue."""
+        """Flush, and return where a later process may continue."""
         self.events.flush()
         return ResumePoint(self.events.path.name, self.events.position)
 
@@ -121,17 +123,12 @@ class RunFolder:
         self.release()
 
     def _withdraw(self) -> None:
-        """Leave no trace of a claim that led to nothing: a corrected command is not refused."""
+        """Remove what the claim made, so that a corrected command is not refused."""
         for entry in (self.events.path, self.path / RECORD_NAME, self.path / LOCK_NAME):
             entry.unlink(missing_ok=True)
         # What else is there, such as a file of the user's, keeps the folder.
         with contextlib.suppress(OSError):
             self.path.rmdir()
-
-
-def visible_entries(folder: Path) -> list[Path]:
-    """What a folder holds apart from hidden files, sorted by name."""
-    return sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
 
 
 def _check(
@@ -161,6 +158,7 @@ def _check(
 
 
 def _refuse_other_log(path: Path, existing: Sequence[Path], resume: ResumePoint) -> None:
+    """Refuse to continue where the event file of the checkpoint is not the only one."""
     names = [entry.name for entry in existing]
     if names != [resume.event_file]:
         raise UsageError(
@@ -171,6 +169,7 @@ def _refuse_other_log(path: Path, existing: Sequence[Path], resume: ResumePoint)
 
 
 def _start(path: Path, record: RunRecord) -> EventFile:
+    """Remove what is there, and begin a run."""
     for entry in visible_entries(path):
         entry.unlink()
     record.write(path)
@@ -178,6 +177,7 @@ def _start(path: Path, record: RunRecord) -> EventFile:
 
 
 def _continue(path: Path, record: RunRecord, resume: ResumePoint) -> EventFile:
+    """Cut the event file at the checkpoint, and note the resuming command in the record."""
     events = EventFile(path / resume.event_file, position=resume.position)
     record.resumed(RunRecord.read(path)).write(path)
     return events
@@ -194,6 +194,7 @@ def _refuse_other_configuration(
     run_control: Collection[str],
     ways_out: Sequence[str],
 ) -> None:
+    """Refuse data that was recorded under another configuration."""
     earlier = RunRecord.read(path)
     differences = earlier.differences(record, run_control) if earlier else []
     if differences:
@@ -204,7 +205,7 @@ def _refuse_other_configuration(
 
 
 def _lock(path: Path) -> int:
-    """Take the folder's lock; the result is the descriptor that holds it."""
+    """Take the lock of a folder, and return the descriptor that holds it."""
     descriptor = _open_lock(path / LOCK_NAME)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -240,11 +241,13 @@ def _check_lock(path: Path) -> None:
 
 
 def _in_use(path: Path, descriptor: int) -> str:
+    """Return the message for a locked folder, which names the process that wrote into the lock."""
     holder = os.pread(descriptor, 200, 0).decode(errors="replace").strip()
     return f"{path} is in use by {holder or 'another process'}"
 
 
 def _open_lock(path: Path) -> int:
+    """Open the lock file, after raising the limit of open files when it is close."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     # An ensemble holds one lock per run. The soft limit of open files is often 1024, far below
     # the hard one; raise it while there is still room for all else that opens files.

@@ -1,4 +1,4 @@
-"""What a run folder remembers about how its run was made: `.run.json`."""
+"""The record of how a run was made: the file `.run.json` in its folder."""
 
 import functools
 import json
@@ -19,7 +19,7 @@ NOT_RECORDED = "(not recorded)"
 
 @dataclass(frozen=True)
 class RunRecord:
-    """Script, configuration, versions and the command that repeats the run.
+    """The script, configuration and versions of a run, and the command that repeats it.
 
     `config` maps the name of each flag to its effective value, however it was given; values are
     what JSON knows (a tuple equals a list). `resumed_with` are the commands of later resumes.
@@ -34,12 +34,12 @@ class RunRecord:
 
     @classmethod
     def create(cls, script: str, config: Mapping[str, object], command: str) -> "RunRecord":
-        """The record of a run that starts now, with the installed versions."""
+        """Make the record of a run that starts now, with the installed versions."""
         return cls(script, dict(config), command, _versions(), _git_revision())
 
     @classmethod
     def read(cls, folder: Path) -> "RunRecord | None":
-        """The record in `folder`; None where there is none or it is not readable as one."""
+        """Return the record in `folder`; None where there is none or it is not readable as one."""
         try:
             content = json.loads((folder / RECORD_NAME).read_text(encoding="utf-8"))
             known = {field.name: content[field.name] for field in fields(cls)}
@@ -48,13 +48,13 @@ class RunRecord:
             return None
 
     def write(self, folder: Path) -> None:
-        """Put the record into `folder`, in one step."""
+        """Write the record into `folder`, in one step."""
         with atomic_text_file(folder / RECORD_NAME) as file:
             json.dump(vars(self), file, indent=1)
             file.write("\n")
 
     def resumed(self, earlier: "RunRecord | None") -> "RunRecord":
-        """This record as that of a run resumed from `earlier`, whose command comes first."""
+        """Return this record for a run resumed from `earlier`, whose command comes first."""
         if earlier is None:
             return self
         return replace(
@@ -64,7 +64,7 @@ class RunRecord:
         )
 
     def differences(self, other: "RunRecord", ignored: Collection[str] = ()) -> list[str]:
-        """`flag: own value / other value` for whatever tells two configurations apart.
+        """Return `flag: own value / other value` for whatever tells two configurations apart.
 
         `ignored` are names in `config` that control a run without being part of what it computes.
         """
@@ -108,7 +108,7 @@ def _versions() -> dict[str, str | None]:
 
 @functools.cache
 def _git_revision() -> str | None:
-    """Commit of the checkout that holds the package, with `-dirty` for local changes."""
+    """Return the commit of the checkout that holds the package; local changes add `-dirty`."""
     if not (CHECKOUT / ".git").exists():
         return None
     command = ["git", "-C", str(CHECKOUT), "describe", "--always", "--abbrev=40", "--dirty"]

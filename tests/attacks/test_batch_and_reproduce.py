@@ -215,11 +215,13 @@ def test_what_changes_nothing(case, place):
     place.hold(case)
 
 
+STORED = ROOT / "docs/reproduction/data/simple_mul.csv"
+
+
 def kept(place: Place, content: bytes | None = None) -> Path:
     """Kept results of one figure in a folder of their own."""
-    source = next(iter(sorted((ROOT / "docs/reproduction/data").glob("*.csv"))))
     return place.file(
-        f"own/data/{source.name}", source.read_bytes() if content is None else content
+        "own/data/simple_mul.csv", STORED.read_bytes() if content is None else content
     )
 
 
@@ -283,4 +285,34 @@ REPORT = ("reproduce", "--report", "--data", "{tmp}/own/data", "--report-out", "
     ]
 )
 def test_pages(case, place):
+    place.hold(case)
+
+
+MARKUP = '<script>alert(1)</script> & <img src=x onerror=alert(2)> | "quoted" {{x}}'
+
+
+def _escaped(place, outcome):
+    page = (place / "page/index.html").read_text()
+    assert page.count("&lt;script&gt;alert(1)") >= 2
+    assert "<script>alert" not in page
+    assert "<img src=x" not in page
+
+
+@attacks(
+    [
+        Attack(
+            "notes and reasons with markup",
+            REPORT,
+            prepare=lambda p: (
+                p.file("own/data/simple_mul.csv", STORED.read_bytes()),
+                p.file("own/notes.md", f"# Notes\n\n## simple_mul / nmu / mul\n\n{MARKUP}\n"),
+                p.file("own/not_run.csv", "key,reason\n*,<script>alert(1)</script>\n"),
+            ),
+            code=0,
+            writes=("page*",),
+            check=_escaped,
+        )
+    ]
+)
+def test_markup_on_a_page(case, place):
     place.hold(case)

@@ -34,7 +34,13 @@ class Kill:
 
 
 def disturb(
-    root: Path, words: Sequence[str], kills: Sequence[Kill], least: int, **keywords
+    root: Path,
+    words: Sequence[str],
+    kills: Sequence[Kill],
+    least: int,
+    script: str = "single_layer",
+    endless: tuple[str, str] = ENDLESS,
+    **keywords,
 ) -> tuple[str, str]:
     """Start a plan of endless runs, kill it, and start it again with --resume for every kill.
 
@@ -42,7 +48,7 @@ def disturb(
     Return the flag for a length that no run has reached, and that is `least` at the least.
     """
     for kill in kills:
-        with start(root, "single_layer", *words, *ENDLESS, "--resume", **keywords) as process:
+        with start(root, script, *words, *endless, "--resume", **keywords) as process:
             for line in process.stdout:
                 if "stack(s)" in line:
                     break
@@ -52,7 +58,7 @@ def disturb(
                 send(process.pid, kill.number)
             _, errors = process.communicate()
             assert process.returncode in (75, -kill.number), errors
-    return ENDLESS[0], str(max(least, _furthest(root) + 7))
+    return endless[0], str(max(least, _furthest(root) + 7))
 
 
 def _furthest(root: Path) -> int:

@@ -79,6 +79,7 @@ def environment(root: Path) -> dict[str, str]:
     return {
         "TENSORBOARD_DIR": str(root / "tensorboard"),
         "SAVE_DIR": str(root / "save"),
+        "RESULTS_DIR": str(root / "results"),
         "OMP_NUM_THREADS": "1",
         "PYTHONPATH": str(ROOT),
     }

@@ -18,7 +18,7 @@ FIFTY = (
 LEAST = 3000
 """Iterations, past the ramp of the penalty."""
 COMPILE_ALL = (
-    "from stable_nalu.training.arithmetic import stack_run as s; "
+    "from stable_nalu.training.compiled import policy as s; "
     "s.WORK_WORTH_COMPILING = s.ELEMENTS_WORTH_COMPILING = 0"
 )
 

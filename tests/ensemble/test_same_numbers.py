@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from stable_nalu.training.arithmetic import stack_run
+from stable_nalu.training.compiled import policy
 from tests.ensemble.plans import CORE, ROOT, furthest, six_runs, train, trained
 
 WORDS = (
@@ -41,7 +41,7 @@ def furthest_of_any_run(alone, stacked):
 @pytest.mark.parametrize("layer", CORE)
 def test_stacks_and_compiled_stacks(layer, tmp_path, monkeypatch):
     """The former are equal bit for bit, the latter as close as promised."""
-    monkeypatch.setattr(stack_run, "WORK_WORTH_COMPILING", 0)
+    monkeypatch.setattr(policy, "WORK_WORTH_COMPILING", 0)
     runs = {}
     ways = {"alone": ("--ensemble-size", "1"), "stacked": ("--no-compile",), "compiled": ()}
     for way, words in ways.items():
@@ -61,7 +61,7 @@ TEN_INPUTS = ("--input-size", "10", "--subset-ratio", "0.1")
 )
 def test_compiled_stacks_of_ten_inputs(layer, tmp_path, monkeypatch):
     """Equal to plain stacks, bit for bit: sums over the inputs follow torch's order."""
-    monkeypatch.setattr(stack_run, "WORK_WORTH_COMPILING", 0)
+    monkeypatch.setattr(policy, "WORK_WORTH_COMPILING", 0)
     runs = {}
     for way, words in {"stacked": ("--no-compile",), "compiled": ()}.items():
         words = (*six_runs(layer), *TEN_INPUTS, *WORDS, *words)

@@ -8,6 +8,8 @@ import pytest
 import torch
 
 from stable_nalu import machine
+from stable_nalu.machine import save_root
+from stable_nalu.training.saved.checkpoint import model_file
 from stable_nalu.training.step import loss
 from tests.experiments.scripts import load_script, read, run, run_names, saved
 
@@ -142,7 +144,7 @@ def test_what_a_run_prints(capsys):
     start = lines.index("  -")
     assert lines[start + 1] == "  - dataset: sum(v[0:1]) * sum(v[1:2])"
     assert name in lines
-    assert lines[-1] == "Model (/checkpoint)  trained for 1 epochs has been saved"
+    assert lines[-1] == f"Model saved after iteration 1: {model_file(save_root(), name)}"
     end = lines.index("finished:")
     keys = [line.split(":")[0] for line in lines[end + 1 : end + 4]]
     assert keys == ["  - loss_train", "  - loss_valid_inter", "  - loss_valid_extra"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stable_nalu.dataset.images import ImageCorpus
-from stable_nalu.training.epochs.loop import EpochLoop
+from stable_nalu.training.epochs.pairs import PairTraining
 from tests.digit_images import images, labels_of, write_mnist
 from tests.experiments.scripts import assert_same_run, read, run, run_names, saved
 
@@ -143,28 +143,23 @@ def test_a_run_that_is_killed_anywhere(place, monkeypatch):
     """Scattered digits draw places from a generator of their own, evaluations included."""
     words = (*MUL, *UNIT, "--nmu-noise", *TINY, "--max-epochs", "1", "--resume")
     assert run(SCATTERED, *words, "--id", "2") == 0
-    epoch = EpochLoop._epoch
+    train, evaluate = PairTraining.train_batch, PairTraining.evaluate
 
-    def stopped(loop, interruption):
-        train, evaluate = loop.run.train, loop.run.evaluate
+    def stop_training(self, number, update, batch, **more):
+        train(self, number, update, batch, **more)
+        if number == 1 and place == "an update":
+            signal.raise_signal(signal.SIGTERM)
 
-        def stop_training(number, update, batch, **more):
-            train(number, update, batch, **more)
-            if number == 1 and place == "an update":
-                interruption.signal_number = signal.SIGTERM
+    def stop_evaluating(self):
+        for seen, _ in enumerate(evaluate(self)):
+            if self.at == 1 and seen == 2 and place == "an evaluation":
+                signal.raise_signal(signal.SIGTERM)
+            yield
 
-        def stop_evaluating():
-            for seen, _ in enumerate(evaluate()):
-                if loop.place.epoch == 1 and seen == 2 and place == "an evaluation":
-                    interruption.signal_number = signal.SIGTERM
-                yield
-
-        loop.run.train, loop.run.evaluate = stop_training, stop_evaluating
-        return epoch(loop, interruption)
-
-    monkeypatch.setattr(EpochLoop, "_epoch", stopped)
-    assert run(SCATTERED, *words, "--id", "1") == 75
-    monkeypatch.setattr(EpochLoop, "_epoch", epoch)
+    with monkeypatch.context() as patch:
+        patch.setattr(PairTraining, "train_batch", stop_training)
+        patch.setattr(PairTraining, "evaluate", stop_evaluating)
+        assert run(SCATTERED, *words, "--id", "1") == 75
     names = [run_names(SCATTERED, *words, "--id", number)[0] for number in "12"]
     batch = saved(names[0])["progress"]["batch"]
     assert batch == (1 if place == "an update" else 0)

@@ -4,7 +4,7 @@ The baseline puts in its place the MLP that the quotient task has: two hidden la
 much training it leaves the network with one answer for every digit, and so for every pair.
 """
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 
 import pytest
@@ -12,8 +12,10 @@ import torch
 
 from stable_nalu.network.digit_answer import quotient_mlp
 from stable_nalu.network.two_digits import TwoDigitNetwork
-from stable_nalu.training.epochs.pairs import ISOLATED, PairTask
-from stable_nalu.training.epochs.script import EpochScript
+from stable_nalu.options import SCRIPTS
+from stable_nalu.training.epochs.pairs import ISOLATED, PairTask, pair_kind
+from stable_nalu.training.plan.shell import train_plan
+from stable_nalu.training.script import set_threads
 from tests.training.epochs.test_pairs import returned
 
 COMMON = (
@@ -36,12 +38,15 @@ def on_held_out_pairs(task, words):
     """Train; return answer, left and right digit of every pair, as predicted and as they are."""
     runs = []
 
-    def build(*arguments):
-        runs.append(task.run(*arguments))
+    def build(setup):
+        runs.append(pair_kind(task).build(setup))
         return runs[-1]
 
     argv = f"{COMMON} {words}".split()
-    assert EpochScript("two_digit_mnist", build).run([*PLACE, *argv]) == 0
+    spec = SCRIPTS["two_digit_mnist"]
+    set_threads()
+    kind = replace(pair_kind(task), build=build)
+    assert train_plan(kind, spec, spec.plan([*PLACE, *argv]).configs) == 0
     return returned(runs[-1].predictions(runs[-1].data.sets["test"]))
 
 

@@ -38,7 +38,10 @@ def test_an_existing_run_is_refused_with_flags_that_exist(script, capsys):
     assert script.main(argv) == 2
     error = capsys.readouterr().err
     assert error.startswith(f"{script_name(script)}.py: error: ")
-    assert error.endswith("use --remove-existing-data to start anew, or another --name-prefix\n")
+    assert error.endswith(
+        "use --remove-existing-data to start anew, --load-checkpoint to continue it, "
+        "or another --name-prefix\n"
+    )
     assert len(results(script_name(script))) == 1
     assert script.main([*argv, "--remove-existing-data"]) == 0
     assert len(results(script_name(script))) == 2

@@ -239,14 +239,14 @@ class KilledError(Exception):
 
 def at_update(monkeypatch, number, act):
     """Let `act` happen before an update."""
-    train = sequential_digits.SequentialRun.train
+    train = sequential_digits.SequentialTraining.train_batch
 
     def watched(self, epoch, update, batch, *, at_log_point):
         if update == number:
             act()
         return train(self, epoch, update, batch, at_log_point=at_log_point)
 
-    monkeypatch.setattr(sequential_digits.SequentialRun, "train", watched)
+    monkeypatch.setattr(sequential_digits.SequentialTraining, "train_batch", watched)
 
 
 def die():
@@ -368,7 +368,7 @@ def test_weights_that_are_no_numbers_end_the_run(monkeypatch, capsys):
         if epoch == 4:
             self.model.image2label.map.bias.data.fill_(np.nan)
 
-    monkeypatch.setattr(sequential_digits.SequentialRun, "end_epoch", break_weights)
+    monkeypatch.setattr(sequential_digits.SequentialTraining, "end_epoch", break_weights)
     assert mnist("--max-epochs", "9") == 3
     assert "diverged: a weight is not a number at update 21" in capsys.readouterr().out
     record = read(name())

@@ -8,7 +8,7 @@ from stable_nalu.figures.entry import Context
 from stable_nalu.figures.kinds.decoration import SMALL, spread
 from stable_nalu.figures.source import Source
 from stable_nalu.figures.style import new_figure
-from stable_nalu.figures.user_files import own_entry
+from stable_nalu.figures.user_files import entry_of_files
 from stable_nalu.statistics.intervals import wilson
 from tests.figures.drawing import (
     FAILED,
@@ -26,7 +26,7 @@ from tests.figures.drawing import (
 
 def own(tmp_path, files, labels=(), **options):
     """The figure of a user's files."""
-    entry = own_entry("range", files, labels, "mine", **options)
+    entry = entry_of_files("range", files, labels, "mine", **options)
     source = Source(tmp_path)
     context = Context("mine", entry.series, source, estimators=FAST)
     return entry.parts[0].render(context), source
@@ -158,7 +158,7 @@ def test_plain_moments(tmp_path):
 
 def test_success_rates_alone(tmp_path):
     three_of_four(tmp_path / "a.csv")
-    entry = own_entry("success", [tmp_path / "a.csv"], ["My layer"], "mine")
+    entry = entry_of_files("success", [tmp_path / "a.csv"], ["My layer"], "mine")
     context = Context("mine", entry.series, Source(tmp_path), estimators=FAST)
     figure = entry.parts[0].render(context).figure
     assert [axes.get_title() for axes in figure.axes] == ["Success rate", ""]
@@ -181,7 +181,7 @@ def test_counts_stand_in_order_without_touching(x, digits):
 def test_a_sparsity_error_of_exactly_zero_is_drawn_as_zero(tmp_path):
     runs = {run_name(seed=seed): solved_at(1000, sparsity=0.0) for seed in range(3)}
     metrics(tmp_path / "a.csv", runs)
-    entry = own_entry("range", [tmp_path / "a.csv"], ["x"], "mine")
+    entry = entry_of_files("range", [tmp_path / "a.csv"], ["x"], "mine")
     context = Context("mine", entry.series, Source(tmp_path))
     sparsity = entry.parts[0].render(context).figure.axes[4]
     assert means(sparsity, "x") == {0.0: 0.0}

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from stable_nalu.training.arithmetic import stack_run
+from stable_nalu.training.compiled import policy
 from tests.golden.golden_runs import (
     FILES,
     FIXTURES,
@@ -89,7 +89,7 @@ def test_run_in_a_stack(name, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", COMPILED)
 def test_run_in_a_compiled_stack(name, tmp_path, monkeypatch):
-    monkeypatch.setattr(stack_run, "WORK_WORTH_COMPILING", 0)
+    monkeypatch.setattr(policy, "WORK_WORTH_COMPILING", 0)
     check_in_a_stack(name, tmp_path)
 
 

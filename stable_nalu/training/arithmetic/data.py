@@ -1,81 +1,204 @@
-"""The data of all runs of a trainer: training feed, validation and test sets."""
+"""Training batches and fixed evaluation sets of all runs of a stack."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from types import SimpleNamespace
+from functools import cached_property
 
 import torch
 
-from stable_nalu.dataset import SimpleFunctionStaticDataset
+from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.dataset import SampleStream
+from stable_nalu.dataset.joint_streams import JointStreams, NativeStreams, by_compiled_code, join
 
-from .curriculum import CurriculumFeed
-from .evaluation import TEST_SEED, VALIDATION_SEED, EvaluationSet
-from .feed import Feed
-from .task import Task
+from ..compiled.errors import CompiledErrors, Portion, portions_of
 
+BLOCK_BYTES = 32 << 20
+"""Large, so that NumPy is called rarely."""
 
-@dataclass(frozen=True)
-class Data:
-    """Training feed, evaluation sets (validation, test; or none) and the data sets of all runs."""
+NATIVE_BLOCK_BYTES = 4 << 20
+"""Small, so that samples that compiled code draws in one call are used from a near cache."""
 
-    datasets: list[SimpleFunctionStaticDataset]
-    feed: Feed | CurriculumFeed
-    evaluation: list[EvaluationSet]
+MAX_BLOCK = 512
 
-
-def build_dataset(config: SimpleNamespace) -> SimpleFunctionStaticDataset:
-    """The data set that one configuration describes."""
-    return SimpleFunctionStaticDataset(
-        config.operation,
-        config.input_size,
-        dist_params=getattr(config, "sample_distribution", ("uniform",)),
-        subset_ratio=config.subset_ratio,
-        overlap_ratio=config.overlap_ratio,
-        num_subsets=config.num_subsets,
-        simple=config.simple,
-        seed=config.seed,
-    )
+EVALUATION_ROWS = 10_000
+VALIDATION_SEED = 43953907
+TEST_SEED = 8689336
+CHUNK_ELEMENTS = 1 << 18
 
 
-def build_data(
-    task: Task,
-    configs: Sequence[SimpleNamespace],
+class Feed:
+    """Batches `x (*runs, batch, in)`, `t (*runs, batch, 1)`, drawn in blocks from a stream per run.
+
+    They are the numbers of successive single batches.
+
+    With `batch_last`, which may be set before the first batch, the batch dimension of x is the
+    contiguous one in memory. Only the feed may draw from its streams.
+    """
+
+    def __init__(
+        self,
+        streams: Sequence[SampleStream],
+        batch_size: int,
+        input_size: int,
+        *,
+        stacked: bool,
+        device: torch.device,
+        remaining: int,
+    ):
+        self.batch_size = batch_size
+        self.batch_last = False
+        self._joined = join(streams)
+        self._groups: Sequence[JointStreams | NativeStreams] = self._joined
+        self._shape = len(streams), batch_size, input_size
+        self._stacked = stacked
+        self._device = device
+        self._remaining = remaining
+        self._buffers: tuple[torch.Tensor, torch.Tensor] | None = None
+        # A batch that does not fit into memory is found out here, before anything is written.
+        self._block(0)
+        self._ready: list[tuple[torch.Tensor, torch.Tensor]] = []
+
+    @property
+    def drawn_ahead(self) -> int:
+        """Return how many batches are drawn but not yet handed out."""
+        return len(self._ready)
+
+    def next(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the next batch of every run."""
+        if not self._ready:
+            self._draw()
+        return self._ready.pop()
+
+    def _draw(self) -> None:
+        if self._buffers is None:
+            self._buffers = self._prepared()
+        count = max(1, min(len(self._buffers[0]), self._remaining))
+        self._remaining -= count
+        x, t = (buffer[:count] for buffer in self._buffers)
+        for streams in self._groups:
+            streams.draw_into(x.numpy(), t.numpy())
+        if not self._stacked:
+            x, t = x[:, 0], t[:, 0]
+        x, t = x.to(self._device), t.to(self._device)
+        self._ready = list(zip(x.unbind(0), t.unbind(0), strict=True))[::-1]
+
+    def skip(self, batches: int) -> None:
+        """Advance all streams as if `batches` batches had been used."""
+        for streams in self._groups:
+            streams.skip(batches, self.batch_size)
+
+    def _prepared(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return buffers of a block, once it is known who will fill them."""
+        x, t = self._block(BLOCK_BYTES)
+        self._groups = by_compiled_code(self._joined, x.numpy(), t.numpy())
+        native = all(isinstance(streams, NativeStreams) for streams in self._groups)
+        return self._block(NATIVE_BLOCK_BYTES) if native else (x, t)
+
+    def _block(self, size: int) -> tuple[torch.Tensor, torch.Tensor]:
+        runs, batch_size, input_size = self._shape
+        dtype = torch.get_default_dtype()
+        per_batch = runs * batch_size * (input_size + 1) * dtype.itemsize
+        batches = max(1, min(MAX_BLOCK, size // per_batch))
+        last = (input_size, batch_size) if self.batch_last else (batch_size, input_size)
+        x = torch.empty(batches, runs, *last, dtype=dtype)
+        t = torch.empty(batches, runs, batch_size, 1, dtype=dtype)
+        return (x.mT if self.batch_last else x), t
+
+
+class EvaluationSet:
+    """Fixed rows of every run, for validation or test.
+
+    Runs with the same inputs share them in memory.
+    """
+
+    def __init__(self, streams: Sequence, *, stacked: bool, device: torch.device):
+        inputs: dict[object, int] = {}
+        targets: dict[object, int] = {}
+        xs, ts, x_of_run, t_of_run = [], [], [], []
+        for stream in streams:
+            x_key, t_key = stream.inputs_key(), stream.targets_key()
+            if x_key not in inputs or t_key not in targets:
+                x, t = stream[0:EVALUATION_ROWS]
+                if x_key not in inputs:
+                    inputs[x_key] = len(xs)
+                    xs.append(x)
+                if t_key not in targets:
+                    targets[t_key] = len(ts)
+                    ts.append(t)
+            x_of_run.append(inputs[x_key])
+            t_of_run.append(targets[t_key])
+        self._stacked = stacked
+        self._x = torch.stack(xs).to(device)
+        self._t = torch.stack(ts).to(device)
+        self._x_of_run = torch.tensor(x_of_run, device=device)
+        self._t_of_run = torch.tensor(t_of_run, device=device)
+
+    @cached_property
+    def _portions(self) -> list[Portion]:
+        return portions_of(self._x, self._t)
+
+    def errors(
+        self, model: ExtendedTorchModule, compiled: CompiledErrors | None = None
+    ) -> torch.Tensor:
+        """Return the mean squared error of each run; the model is in evaluation mode already.
+
+        compiled: code for the same model, used where it works.
+        """
+        if not self._stacked:
+            return ((model(self._x[0]) - self._t[0]) ** 2).mean((-2, -1))
+        squared = None if compiled is None else self._squared_by(compiled)
+        if squared is None:
+            squared = self._squared(model)
+        return torch.cat(squared, dim=-2).mean((-2, -1))
+
+    def _squared_by(self, compiled: CompiledErrors) -> list[torch.Tensor] | None:
+        rows = self._x.shape[-2]
+        squared = []
+        for portion in self._portions:
+            errors = compiled.squared(portion, (self._x_of_run, self._t_of_run))
+            if errors is None:
+                return None
+            squared.append(errors[:, :rows])
+            rows -= errors.shape[1]
+        return squared
+
+    def _squared(self, model: ExtendedTorchModule) -> list[torch.Tensor]:
+        squared = []
+        rows = self._x.shape[-2]
+        for start in range(0, rows, self._chunk(model)):
+            part = slice(start, start + self._chunk(model))
+            y = model(self._x[:, part][self._x_of_run])
+            squared.append((y - self._t[:, part][self._t_of_run]) ** 2)
+        return squared
+
+    def _chunk(self, model: ExtendedTorchModule) -> int:
+        rows = self._x.shape[-2]
+        if not all(m.evaluates_rows_independently for m in model.extended_modules()):
+            return rows
+        per_row = len(self._x_of_run) * self._x.shape[-1]
+        return max(1, min(rows, CHUNK_ELEMENTS // per_row))
+
+
+def evaluate(
+    model: ExtendedTorchModule,
+    sets: Sequence[EvaluationSet],
     *,
-    stacked: bool,
-    device: torch.device,
-    iterations: int,
-) -> Data:
-    """Fork, per run and in this order: training, validation and test streams."""
-    datasets = [build_dataset(config) for config in configs]
-    common = {
-        "batch_size": configs[0].batch_size,
-        "input_size": datasets[0].get_input_size(),
-        "stacked": stacked,
-        "device": device,
-    }
-    if task.curriculum_ranges:
-        stages = [[d.fork(list(r)) for r in task.curriculum_ranges] for d in datasets]
-        feed = CurriculumFeed(stages, threshold=task.curriculum_threshold, **common)
-    else:
-        pairs = zip(datasets, configs, strict=True)
-        feed = Feed(
-            [d.fork(c.interpolation_range) for d, c in pairs], remaining=iterations, **common
-        )
-    evaluation = []
-    if task.evaluates:
-        pairs = list(zip(datasets, configs, strict=True))
-        validation = [d.fork(c.interpolation_range, seed=VALIDATION_SEED) for d, c in pairs]
-        test = [
-            d.fork(
-                c.extrapolation_range,
-                seed=TEST_SEED,
-                use_extrapolation=task.test_is_extrapolation,
-            )
-            for d, c in pairs
-        ]
-        evaluation = [
-            EvaluationSet(streams, stacked=stacked, device=device) for streams in (validation, test)
-        ]
-    return Data(datasets, feed, evaluation)
+    eval_mode: bool,
+    compiled: CompiledErrors | None = None,
+) -> list[torch.Tensor]:
+    """Return the errors of all sets, without gradients, sampling or traces.
+
+    The model is in training mode afterwards.
+    """
+    traces = [(module, module.trace) for module in model.extended_modules()]
+    for module, _ in traces:
+        module.trace = None
+    if eval_mode:
+        model.eval()
+    with torch.no_grad(), model.no_random():
+        errors = [s.errors(model, compiled) for s in sets]
+    model.train()
+    for module, trace in traces:
+        module.trace = trace
+    return errors

@@ -1,19 +1,25 @@
-"""What distinguishes the arithmetic scripts; everything else is the one trainer."""
+"""What distinguishes the arithmetic scripts: networks, data and what is logged."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.dataset import SimpleFunctionStaticDataset
 from stable_nalu.network import SimpleFunctionStaticNetwork, SingleLayerNetwork
 from stable_nalu.options import Config
 
-BuildNetwork = Callable[[Config, dict[str, object]], ExtendedTorchModule]
+from ..stack import BuildNetwork
+from .curriculum import CurriculumFeed
+from .data import TEST_SEED, VALIDATION_SEED, EvaluationSet, Feed
 
 
-def build_static(config: Config, layer_options: dict) -> ExtendedTorchModule:
-    """The two-layer network of the arithmetic data set."""
+def build_static(config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+    """Build the two-layer network of the arithmetic data set."""
     return SimpleFunctionStaticNetwork(
         config.layer_type,
         config.inputs,
@@ -24,8 +30,8 @@ def build_static(config: Config, layer_options: dict) -> ExtendedTorchModule:
     )
 
 
-def build_single_layer(config: Config, layer_options: dict) -> ExtendedTorchModule:
-    """One module alone, or an MLP."""
+def build_single_layer(config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+    """Build one module alone, or an MLP."""
     return SingleLayerNetwork(
         config.layer_type,
         config.inputs,
@@ -83,3 +89,68 @@ TASKS = {
         curriculum_ranges=((1.1, 1.125), (1.1, 1.15), (1.1, 1.175), (1.1, 1.2)),
     ),
 }
+
+
+@dataclass(frozen=True)
+class Data:
+    """Training feed, evaluation sets (validation, test; or none) and the data sets of all runs."""
+
+    datasets: list[SimpleFunctionStaticDataset]
+    feed: Feed | CurriculumFeed
+    evaluation: list[EvaluationSet]
+
+
+def build_dataset(config: Config) -> SimpleFunctionStaticDataset:
+    """Return the data set that a configuration describes."""
+    return SimpleFunctionStaticDataset(
+        config.operation,
+        config.input_size,
+        dist_params=getattr(config, "sample_distribution", ("uniform",)),
+        subset_ratio=config.subset_ratio,
+        overlap_ratio=config.overlap_ratio,
+        num_subsets=config.num_subsets,
+        simple=config.simple,
+        seed=config.seed,
+    )
+
+
+def build_data(
+    task: Task,
+    configs: Sequence[Config],
+    *,
+    stacked: bool,
+    device: torch.device,
+    iterations: int,
+) -> Data:
+    """Fork, per run and in this order: training, validation and test streams."""
+    datasets = [build_dataset(config) for config in configs]
+    common = {
+        "batch_size": configs[0].batch_size,
+        "input_size": datasets[0].get_input_size(),
+        "stacked": stacked,
+        "device": device,
+    }
+    if task.curriculum_ranges:
+        stages = [[d.fork(list(r)) for r in task.curriculum_ranges] for d in datasets]
+        feed = CurriculumFeed(stages, threshold=task.curriculum_threshold, **common)
+    else:
+        pairs = zip(datasets, configs, strict=True)
+        feed = Feed(
+            [d.fork(c.interpolation_range) for d, c in pairs], remaining=iterations, **common
+        )
+    evaluation = []
+    if task.evaluates:
+        pairs = list(zip(datasets, configs, strict=True))
+        validation = [d.fork(c.interpolation_range, seed=VALIDATION_SEED) for d, c in pairs]
+        test = [
+            d.fork(
+                c.extrapolation_range,
+                seed=TEST_SEED,
+                use_extrapolation=task.test_is_extrapolation,
+            )
+            for d, c in pairs
+        ]
+        evaluation = [
+            EvaluationSet(streams, stacked=stacked, device=device) for streams in (validation, test)
+        ]
+    return Data(datasets, feed, evaluation)

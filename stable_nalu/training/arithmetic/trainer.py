@@ -1,333 +1,336 @@
-"""The loop behind every arithmetic script, for one run or many stacked ones."""
+"""The training of every arithmetic script, for one run or many stacked ones."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from types import SimpleNamespace
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
 
-from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.tags import (
-    DIVERGED,
-    L1_BETA,
-    L1_LOSS,
-    LOSS_CRITERION,
-    LOSS_REGULARIZER,
-    LOSS_TOTAL,
-    METRIC_TEST,
-    METRIC_VALID,
-    REINIT,
-)
+from stable_nalu import native
+from stable_nalu.ensemble import run_state
+from stable_nalu.options import Config
+from stable_nalu.tags import L1_BETA, L1_LOSS, METRIC_TEST, METRIC_VALID, REINIT
 
+from ..compiled import policy
 from ..compiled.errors import CompiledErrors
 from ..compiled.step import CompiledStep
-from ..logging.recorder import (
-    Recorder,
-    TaggedValue,
-    observe_gradients,
-    observe_modules,
-    observe_regualizers,
-    scalar,
-    start_trace,
-    stop_trace,
-)
-from ..step.step import StepResult, TrainingStep
+from ..logging.console import Console, LogPoint, View, print_parameters
+from ..logging.recorder import Recorder, TaggedValue, scalar
+from ..saved.checkpoint import LOGGED, save_best
+from ..stack import Kind, Setup, StackTraining, Unit, numbers, seeded_models
+from ..step.step import Observed, StepResult, TrainingStep
 from .curriculum import CurriculumFeed
-from .data import Data
-from .evaluation import evaluate
-from .feed import Feed
+from .data import EVALUATION_ROWS, Feed, evaluate
 from .reinit import RestartRule
-from .task import Task
+from .task import TASKS, Task, build_data
 
 SUCCESS_THRESHOLD = 1e-7
+SHOWN_INPUTS = 10
 
 
-@dataclass
-class Errors:
-    """Last validation and test error of each run; infinite before the first evaluation."""
+class ArithmeticTraining(StackTraining):
+    """Trains iterations up to `--max-iterations`, inclusive, and evaluates at log points."""
 
-    interpolation: np.ndarray
-    extrapolation: np.ndarray
-
-
-@dataclass
-class LogPoint:
-    """What the console gets to see of a log point; arrays hold one number a run."""
-
-    iteration: int
-    criterion: np.ndarray
-    penalty: np.ndarray
-    total: np.ndarray
-    errors: Errors
-
-
-@dataclass
-class Outcome:
-    """How training ended; arrays hold one number a run."""
-
-    total: np.ndarray
-    criterion: np.ndarray
-    errors: Errors
-    diverged_at: dict[int, int] = field(default_factory=dict)
-
-    @property
-    def succeeded(self) -> np.ndarray:
-        """Whether each run's test error is at most 1e-7."""
-        return self.errors.extrapolation <= SUCCESS_THRESHOLD
-
-
-class Trainer:
-    """Trains iterations `start` to `--max-iterations`, inclusive.
-
-    `on_log(point)` runs at log points before the update; `on_progress(iterations)` after each
-    stretch of iterations; `reset_run(run)` initialises one run again.
-    """
-
-    def __init__(
-        self,
-        task: Task,
-        configs: Sequence[SimpleNamespace],
-        model: ExtendedTorchModule,
-        step: TrainingStep,
-        data: Data,
-        recorder: Recorder,
-        *,
-        stacked: bool,
-        compiled: CompiledStep | None = None,
-        compiled_errors: CompiledErrors | None = None,
-        reset_run: Callable[[int], None],
-        on_log: Callable[[LogPoint], None],
-        on_message: Callable[[str], None],
-    ):
+    def __init__(self, setup: Setup, task: Task):
+        config = setup.configs[0]
         self.task = task
-        self.config = configs[0]
-        self.runs = len(configs)
-        self.model = model
-        self.step = step
-        self.data = data
-        self.recorder = recorder
-        self.stacked = stacked
-        self.compiled = compiled
-        self._compiled_errors = compiled_errors
-        if compiled is not None and isinstance(data.feed, Feed):
-            data.feed.batch_last = True
-        self.log_interval = getattr(self.config, "log_interval", 1000)
-        self.verbose = self.config.verbose
-        infinite = np.full(self.runs, np.inf)
-        self.errors = Errors(infinite, infinite.copy())
-        self.diverged_at: dict[int, int] = {}
+        self.length = config.max_iterations + 1
+        self.data = build_data(
+            task,
+            setup.configs,
+            stacked=setup.stacked,
+            device=setup.device,
+            iterations=self.length - setup.start,
+        )
+        model, random = seeded_models(setup, task.build)
+        for module in model.extended_modules():
+            module.robustness_logging = task.robustness_logging
+        step = TrainingStep(
+            setup.configs, model, stacked=setup.stacked, beta_only_grows=task.beta_only_grows
+        )
+        super().__init__(setup, model, step, random)
+        self.log_interval = getattr(config, "log_interval", 1000)
+        self.interpolation = np.full(self.runs, np.inf)
+        self.extrapolation = np.full(self.runs, np.inf)
+        self.best = [float("inf")] * self.runs
         self.restarts = self._build_restarts()
-        self._reset_run = reset_run
-        self._on_log = on_log
-        self._on_message = on_message
-        self._last: StepResult | None = None
-        self._iteration = 0
+        self.compiled: CompiledStep | None = None
+        self._compiled_errors: CompiledErrors | None = None
 
     def _build_restarts(self) -> RestartRule | None:
-        if not getattr(self.config, "reinit", False):
+        config = self.config
+        if not getattr(config, "reinit", False):
             return None
         return RestartRule(
             self.runs,
-            self.config.reinit_epoch_interval,
-            self.config.reinit_max_stored_losses,
-            self.config.reinit_loss_thr,
+            config.reinit_epoch_interval,
+            config.reinit_max_stored_losses,
+            config.reinit_loss_thr,
         )
+
+    def restore(self, checkpoints: Sequence[dict]) -> None:
+        super().restore(checkpoints)
+        self.data.feed.skip(self.at)
+
+    def open(self, recorder: Recorder, view: View) -> None:
+        super().open(recorder, view)
+        config = self.config
+        if self.stacked and policy.is_worth_compiling(config, self.setup.planned_runs):
+            self._compile()
+        drawn = self.runs * (self.length - self.at) * config.batch_size * config.inputs
+        much = not config.no_compile and drawn >= policy.DRAWS_WORTH_COMPILING
+        if self.compiled is not None or much:
+            native.load()
+
+    def _compile(self) -> None:
+        """Let compiled code iterate and, where much is evaluated, evaluate."""
+        if not CompiledStep.supports(self.model):
+            return
+        self.compiled = CompiledStep(self.step)
+        if isinstance(self.data.feed, Feed):
+            self.data.feed.batch_last = True
+        points = (self.length - 1 - self.at) // self.log_interval + 1
+        rows = EVALUATION_ROWS * len(self.data.evaluation) * self.runs
+        if points * rows * self.config.inputs >= policy.ELEMENTS_WORTH_COMPILING:
+            self._compiled_errors = CompiledErrors(self.model)
+
+    def introduce(self) -> None:
+        self.view.line("  -")
+        self.view.line(f"  - dataset: {self.data.datasets[0].print_operation()}")
+        self.view.line(f"{self.model}\n\n{self.setup.names[0]}\n")
+        if self._shows_parameters():
+            print_parameters(self.view, self.model)
+
+    def _shows_parameters(self) -> bool:
+        return self.task.prints_weights_always or self.config.input_size <= SHOWN_INPUTS
+
+    def train(self) -> Generator[int, None, None]:
+        while self.at < self.length and not self.all_diverged:
+            yield self.at
+            self.iterate(self.at)
+            self.at += 1
+            self.view.advance(1)
 
     def iterate(self, iteration: int) -> None:
         """Train one iteration of all runs, logging where due."""
-        self._iteration = iteration
+        self.clock = iteration
         if iteration % self.log_interval == 0:
             self._log_point(iteration)
+        elif self.config.verbose:
+            self._activate_inalu(iteration)
+            self._logged(iteration, Observed())
         else:
-            self._plain(iteration)
+            self._activate_inalu(iteration)
+            step = self.compiled or self.step
+            result = step.run(iteration, *self.data.feed.next())
+            self.last_total = result.total
+            if self._prints(iteration):
+                self._show(result)
         if self.restarts is not None:
             self._restart(self.restarts, iteration)
-        if isinstance(self.data.feed, CurriculumFeed) and self._last is not None:
-            for run in self.data.feed.advance(self._numbers(self._last.total)):
-                self._on_message(self._named(run, f"cl update to ds {self.data.feed.current[run]}"))
-
-    @property
-    def all_diverged(self) -> bool:
-        """Whether no run is left to train."""
-        return len(self.diverged_at) == self.runs
-
-    def outcome(self) -> Outcome:
-        """Evaluate once more, after the last update; `errors` stays that of the last log point."""
-        last = self._last
-        self._freeze_diverged(self._iteration)
-        if last is not None:
-            infinite = ~np.isfinite(self._numbers(last.total))
-            self._freeze(infinite, self._iteration, "the loss is infinite")
-        errors = self._as_errors(self._evaluate())
-        nothing = np.full(self.runs, np.nan)
-        return Outcome(
-            nothing if last is None else self._numbers(last.total),
-            nothing if last is None else self._numbers(last.criterion),
-            errors,
-            dict(self.diverged_at),
-        )
-
-    def get_state(self) -> list[dict]:
-        """What a resumed trainer needs besides model and optimiser: plain values of each run."""
-        if self.compiled is not None:
-            self.compiled.pause()
-        states = []
-        for run, writer in enumerate(self.recorder.writers):
-            # A checkpoint that outlives a power failure needs the log that it refers to.
-            writer.events.sync()
-            state = {
-                "interpolation": float(self.errors.interpolation[run]),
-                "extrapolation": float(self.errors.extrapolation[run]),
-                "event_file": writer.events.path.name,
-                "event_position": writer.events.position,
-                "diverged_at": self.diverged_at.get(run),
-            }
-            if self.restarts is not None:
-                state["restarts"] = self.restarts.get_state(run)
-            if isinstance(self.data.feed, CurriculumFeed):
-                state["curriculum"] = self.data.feed.get_state(run)
-            states.append(state)
-        return states
-
-    def set_state(self, states: Sequence[dict]) -> None:
-        """Put the states of all runs back."""
-        for run, state in enumerate(states):
-            self.errors.interpolation[run] = state["interpolation"]
-            self.errors.extrapolation[run] = state["extrapolation"]
-            if state["diverged_at"] is not None:
-                self.diverged_at[run] = state["diverged_at"]
-                self.recorder.live[run] = False
-            if self.restarts is not None and "restarts" in state:
-                self.restarts.set_state(run, state["restarts"])
-            if isinstance(self.data.feed, CurriculumFeed) and "curriculum" in state:
-                self.data.feed.set_state(run, state["curriculum"])
-
-    def _plain(self, iteration: int) -> None:
-        self._activate_inalu(iteration)
-        step = self.compiled or self.step
-        l1 = self._observed_l1()
-        self._last = step.run(iteration, *self.data.feed.next())
-        if self.verbose:
-            self._write_losses(iteration, self._last, l1)
-            self.recorder.commit(iteration)
-        if self.task.console_interval and iteration % self.task.console_interval == 0:
-            self._on_log(self._log_values(iteration, self._last))
+        if isinstance(self.data.feed, CurriculumFeed) and self.last_total is not None:
+            for run in self.data.feed.advance(numbers(self.last_total)):
+                stage = self.data.feed.current[run]
+                self.view.line(self.named(run, f"cl update to ds {stage}"))
 
     def _activate_inalu(self, iteration: int) -> None:
         if self.task.penalizes_inalu:
-            self.step.penalties.activate_inalu(iteration, self.errors.interpolation)
+            self.step.penalties.activate_inalu(iteration, self.interpolation)
 
     def _log_point(self, iteration: int) -> None:
-        if self.compiled is not None:
-            self.compiled.pause()
+        self.pause()
         self.step.set_clock(iteration)
-        self._freeze_diverged(iteration)
+        self.freeze_diverged()
         errors = self._evaluate()
-        self.errors = self._as_errors(errors)
-        if errors:
-            self.recorder.write(map(scalar, (METRIC_VALID, METRIC_TEST), errors))
+        self.recorder.write(map(scalar, (METRIC_VALID, METRIC_TEST), errors))
         self._activate_inalu(iteration)
-        start_trace(self.model)
-        x, t = self.data.feed.next()
-        x = x.contiguous()
-        criterion, penalty, total = self.step.loss(x, t, *self.step.prepare(iteration))
-        self.recorder.write(observe_modules(self.model, verbose=self.verbose))
-        if self.verbose:
-            zeros = torch.zeros_like(total.detach())
-            self.recorder.write(observe_regualizers(self.model, zeros))
-        stop_trace(self.model)
-        gradients = self.step.gradients(total)
-        result = self._last = StepResult(criterion, penalty, total, gradients)
-        self._write_losses(iteration, result, self._observed_l1())
-        self._on_log(self._log_values(iteration, result))
-        self.step.update(gradients, criterion)
-        if self.verbose:
-            by_parameter = dict(zip(map(id, self.step.parameters), gradients, strict=False))
-            observed = observe_gradients(self.model, by_parameter, self.step.run_dims)
-            self.recorder.write(observed)
-        self.recorder.commit(iteration)
+        verbose = self.config.verbose
+        self._logged(iteration, Observed(True, verbose, verbose, verbose))
         self.recorder.flush_now_and_then()
 
-    def _log_values(self, iteration: int, result: StepResult) -> LogPoint:
-        total, criterion = self._numbers(result.total), self._numbers(result.criterion)
-        penalty = np.zeros(self.runs) if result.penalty is None else self._numbers(result.penalty)
-        return LogPoint(iteration, criterion, penalty, total, self.errors)
+    def _logged(self, iteration: int, observed: Observed) -> None:
+        """Make one iteration and write what it tells into the log."""
+        at_log_point = iteration % self.log_interval == 0
+
+        def on_result(result: StepResult) -> list[TaggedValue]:
+            if at_log_point or self._prints(iteration):
+                self._show(result)
+            if at_log_point and self.config.save_best_model:
+                self._save_best(iteration)
+            return [*self._observed_l1(), *self._observed_beta(at_log_point), *result.losses()]
+
+        x, t = self.data.feed.next()
+        schedule = self.step.prepare(iteration)
+        result = self.step.run_logged(
+            x.contiguous(), t, schedule, self.recorder, observed, on_result
+        )
+        self.last_total = result.total
+        self.recorder.commit(iteration)
 
     def _observed_l1(self) -> list[TaggedValue]:
-        """The norm of all parameters, to be taken before the update."""
-        if not (self.verbose and self.step.penalties.uses_l1):
+        """Return the norm of all parameters before the update."""
+        if not (self.config.verbose and self.step.penalties.uses_l1):
             return []
         return [scalar(L1_LOSS, self.step.penalties.l1().detach().clone())]
 
-    def _write_losses(self, iteration: int, result: StepResult, l1: Sequence[TaggedValue]) -> None:
-        criterion = result.criterion.detach()
-        penalty = torch.zeros_like(criterion) if result.penalty is None else result.penalty
-        tagged = [*l1]
-        penalties = self.step.penalties
-        at_log_point = iteration % self.log_interval == 0
-        if penalties.betas and at_log_point and not self._hides_beta():
-            betas = torch.from_numpy(penalties.beta_values())
-            tagged.append(scalar(L1_BETA, betas if self.stacked else betas[0]))
-        tagged += [
-            scalar(LOSS_CRITERION, criterion),
-            scalar(LOSS_REGULARIZER, penalty),
-            scalar(LOSS_TOTAL, result.total),
-        ]
-        self.recorder.write(tagged)
+    def _observed_beta(self, at_log_point: bool) -> list[TaggedValue]:
+        hidden = self.task.beta_tag_verbose_only and not self.config.verbose
+        if not self.step.penalties.betas or not at_log_point or hidden:
+            return []
+        betas = torch.from_numpy(self.step.penalties.beta_values())
+        return [scalar(L1_BETA, betas if self.stacked else betas[0])]
 
-    def _hides_beta(self) -> bool:
-        return self.task.beta_tag_verbose_only and not self.verbose
+    def _prints(self, iteration: int) -> bool:
+        """Return whether the published script prints a line of this iteration."""
+        interval = self.task.console_interval
+        return bool(interval) and iteration % interval == 0
+
+    def _show(self, result: StepResult) -> None:
+        """Let the console see the losses and errors of this iteration."""
+        iteration, criterion = self.clock, numbers(result.criterion)
+        penalty = np.zeros(self.runs) if result.penalty is None else numbers(result.penalty)
+        text = f"train {iteration}: {criterion[0]:.5f}, "
+        if self.task.evaluates:
+            text += f"inter: {self.interpolation[0]:.5f}, extra: {self.extrapolation[0]:.5f}"
+            point = LogPoint(iteration, self.extrapolation, True, text)
+        else:
+            text += f"reg loss: {penalty[0]:.5f}, total: {numbers(result.total)[0]:.5f}"
+            point = LogPoint(iteration, criterion, False, text)
+        if self.task.console_interval and not self._prints(iteration):
+            point = replace(point, text="")
+        self.view.log_point(point)
+
+    def _save_best(self, iteration: int) -> None:
+        """Save the weights of each run that has a lower validation error than ever before."""
+        trainable = [name for name, p in self.model.named_parameters() if p.requires_grad]
+        for run, error in enumerate(self.interpolation.tolist()):
+            if not error < self.best[run]:
+                continue
+            self.best[run] = error
+            state = run_state(self.model.state_dict(), run if self.stacked else None)
+            rows = [f"epoch: {iteration}\n", *(f"{name}\n{state[name]}\n" for name in trainable)]
+            save_best(self.setup.names[run], state, "".join(rows) + "\n")
 
     def _evaluate(self) -> list[torch.Tensor]:
+        """Return validation and test errors, if there are any, and keep them."""
         if not self.data.evaluation:
             return []
-        return evaluate(
+        errors = evaluate(
             self.model,
             self.data.evaluation,
             eval_mode=self.task.evaluates_in_eval_mode,
             compiled=self._compiled_errors,
         )
-
-    def _as_errors(self, errors: Sequence[torch.Tensor]) -> Errors:
-        return Errors(*(self._numbers(e).copy() for e in errors)) if errors else self.errors
-
-    def _freeze_diverged(self, iteration: int) -> None:
-        """Runs with a weight or a loss that is not a number are reported and no longer logged."""
-        broken = torch.zeros(self.runs, dtype=torch.bool)
-        for parameter in self.model.parameters():
-            broken |= parameter.detach().isnan().reshape(self.runs, -1).any(-1).cpu()
-        self._freeze(broken.numpy(), iteration, "a weight is not a number")
-        if self._last is not None:
-            undefined = np.isnan(self._numbers(self._last.total))
-            self._freeze(undefined, iteration, "the loss is not a number")
-
-    def _freeze(self, broken: np.ndarray, iteration: int, reason: str) -> None:
-        for run in broken.nonzero()[0].tolist():
-            if run not in self.diverged_at:
-                self.diverged_at[run] = iteration
-                message = f"diverged: {reason} at iteration {iteration}"
-                self.recorder.text(run, DIVERGED, message)
-                self.recorder.writers[run].commit(iteration)
-                self.recorder.live[run] = False
-                self._on_message(self._named(run, message))
+        self.interpolation, self.extrapolation = (numbers(e).copy() for e in errors)
+        return errors
 
     def _restart(self, restarts: RestartRule, iteration: int) -> None:
-        restarts.record(self.errors.interpolation)
+        restarts.record(self.interpolation)
         due = restarts.due(iteration)
-        if due and self.compiled is not None:
-            self.compiled.pause()
+        if due:
+            self.pause()
         for run in due:
             count = restarts.counts[run] - 1
-            self._on_message(self._named(run, f"reinit number {count}"))
+            self.view.line(self.named(run, f"reinit number {count}"))
             self.recorder.text(run, REINIT, f"{count}", rooted=False)
             self.recorder.writers[run].commit(iteration)
             self._reset_run(run)
 
-    def _named(self, run: int, message: str) -> str:
-        return f"run {run}: {message}" if self.stacked else message
+    def _reset_run(self, run: int) -> None:
+        """Initialise one run again, drawing from where its generator stands."""
+        if not self.stacked:
+            self.model.reset_parameters()
+            return
+        with torch.random.fork_rng(devices=[]):
+            fresh = self.task.build(self.config, self.setup.layer_options[0])
+        with self.generator_of(run), torch.no_grad():
+            fresh.reset_parameters()
+        values = fresh.state_dict()
+        with torch.no_grad():
+            for name, value in self.model.state_dict().items():
+                value[run].copy_(values[name])
 
-    def _numbers(self, value: torch.Tensor) -> np.ndarray:
-        return value.detach().cpu().reshape(-1).to(torch.float64).numpy()
+    def pause(self) -> None:
+        if self.compiled is not None:
+            self.compiled.pause()
+
+    def finish(self) -> bool:
+        self.freeze_diverged()
+        if self.last_total is not None:
+            self.freeze(~np.isfinite(numbers(self.last_total)), "the loss is infinite")
+        logged = self.interpolation, self.extrapolation
+        self._evaluate()
+        self._final = self.interpolation, self.extrapolation
+        # A longer run that resumes from here goes by the errors of the last log point.
+        self.interpolation, self.extrapolation = logged
+        return bool(self.diverged_at) or self.last_total is None
+
+    def report(self) -> None:
+        alone = isinstance(self.view, Console)
+        if alone:
+            self._report_losses()
+        for run, iteration in self.diverged_at.items():
+            self.view.line(f"diverged by iteration {iteration}: {self.setup.names[run]}")
+        if alone and self.task.reports_success:
+            succeeded = self._final[1][0] <= SUCCESS_THRESHOLD
+            self.view.line(f"Success (last epoch): \t{succeeded}")
+        if alone and not self.config.no_save:
+            self.view.line(
+                f"Model saved after iteration {self.length - 1}: {self.checkpoint_path(0)}"
+            )
+
+    def _report_losses(self) -> None:
+        """Print the closing lines of a single run."""
+        self.view.line("finished:")
+        if self.restarts is not None:
+            self.view.line(f"Reinitialized {sum(self.restarts.counts)} times")
+        total = np.nan if self.last_total is None else numbers(self.last_total)[0]
+        self.view.line(f"  - loss_train: {total}")
+        if self.task.evaluates:
+            for name, errors in zip(("inter", "extra"), self._final, strict=True):
+                self.view.line(f"  - loss_valid_{name}: {errors[0]}")
+        if self._shows_parameters():
+            self.view.line()
+            print_parameters(self.view, self.model)
+
+    def progress(self, run: int) -> dict[str, Any]:
+        state: dict[str, Any] = {
+            "interpolation": float(self.interpolation[run]),
+            "extrapolation": float(self.extrapolation[run]),
+            "best": self.best[run],
+        }
+        if self.restarts is not None:
+            state["restarts"] = self.restarts.get_state(run)
+        if isinstance(self.data.feed, CurriculumFeed):
+            state["curriculum"] = self.data.feed.get_state(run)
+        return state
+
+    def set_progress(self, run: int, progress: Mapping[str, Any]) -> None:
+        self.interpolation[run] = progress["interpolation"]
+        self.extrapolation[run] = progress["extrapolation"]
+        self.best[run] = progress["best"]
+        if self.restarts is not None and "restarts" in progress:
+            self.restarts.set_state(run, progress["restarts"])
+        if isinstance(self.data.feed, CurriculumFeed) and "curriculum" in progress:
+            self.data.feed.set_state(run, progress["curriculum"])
+
+
+def _inputs(config: Config) -> int:
+    return config.inputs
+
+
+KINDS = {
+    script: Kind(
+        partial(ArithmeticTraining, task=task),
+        Unit("iteration", "--max-iterations", "it"),
+        {"interpolation": float, "extrapolation": float, **LOGGED},
+        width=_inputs,
+        probes=False,
+    )
+    for script, task in TASKS.items()
+}
+"""How each arithmetic script trains."""

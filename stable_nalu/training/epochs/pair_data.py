@@ -63,16 +63,23 @@ CLASSES = 10
 def pair_metrics(
     predicted: torch.Tensor, true: torch.Tensor, *, loss: str, decimals: bool
 ) -> Iterator[tuple[str, float]]:
-    """(name, value) of predictions (n, 3) and true values (n, 3): answer, left and right digit.
+    """Yield (name, value) pairs of predictions and true values, both (n, 3).
 
-    loss: name of the mean squared error. decimals: also compare answers cut to four and five
-    decimals. Shares are percentages; halves are rounded to even numbers.
+    The columns are the answer, the left digit and the right digit. Shares are percentages. Rounded
+    predictions (halves to even numbers) are compared with true values as they are, as published: a
+    quotient that is no whole number is never met.
+
+    Args:
+        predicted: what the network gives.
+        true: what is right.
+        loss: name of the mean squared error.
+        decimals: whether to compare answers rounded to four and five decimals, too.
     """
     for name, squares in zip(QUANTITIES, _columns((predicted - true) ** 2), strict=True):
         yield f"{name}/{loss}", squares
     for name, share in zip(QUANTITIES, _percent(predicted == true), strict=True):
         yield f"{name}/acc", share
-    for name, share in zip(QUANTITIES, _percent(predicted.round() == true.round()), strict=True):
+    for name, share in zip(QUANTITIES, _percent(predicted.round() == true), strict=True):
         yield f"{name}_rounded/acc", share
     for places in DECIMALS if decimals else ():
         equal = at_decimals(predicted[:, :1], places) == at_decimals(true[:, :1], places)

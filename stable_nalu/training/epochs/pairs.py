@@ -6,7 +6,8 @@ Penalties and learning rate follow epochs.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+import math
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -19,13 +20,14 @@ from stable_nalu.dataset.loader import Batch
 from stable_nalu.network.digit_answer import build_answer, two_weights
 from stable_nalu.network.digit_reader import HalvesReader, build_reader
 from stable_nalu.network.two_digits import TwoDigitNetwork
-from stable_nalu.options import Config
+from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.tags import LABEL_WEIGHTS, METRIC
 
-from ..logging.recorder import observe_modules, observe_regualizers, scalar, start_trace, stop_trace
-from ..step.step import TrainingStep, clip_norm
-from .loop import EpochRun
+from ..logging.recorder import scalar
+from ..stack import Kind, Setup
+from ..step.step import Observed, TrainingStep, clip_norm
 from .pair_data import build_pair_data, pair_metrics
+from .training import EPOCHS, PROGRESS, EpochTraining
 
 LAST_TEMPERATURE = 1e-3
 
@@ -45,13 +47,13 @@ class PairTask:
     rounded: bool
 
     def reader(self, config: Config) -> torch.nn.Module:
-        """The part that reads digits."""
+        """Build the part that reads digits."""
         if self.scattered:
             return build_reader(config.img2label_model, unbounded=config.tps_unbounded_stn)
         return HalvesReader(len(digits_of(config.operation)))
 
     def network(self, config: Config) -> TwoDigitNetwork:
-        """The network of a configuration, drawn from its seed."""
+        """Build the network of a configuration, drawn from its seed."""
         torch.manual_seed(config.seed)
         answer = partial(
             build_answer,
@@ -74,30 +76,22 @@ class PairTask:
             identity_start=config.identity_start,
         )
 
-    def run(self, config: Config, layer_options: dict[str, Any], device: torch.device) -> PairRun:
-        """A run at its start."""
-        del layer_options
-        return PairRun(self, config, device)
-
 
 ISOLATED = PairTask(scattered=False, loss="mse", rounded=False)
 SCATTERED = PairTask(scattered=True, loss="loss", rounded=True)
 
 
-class PairRun(EpochRun):
+class PairTraining(EpochTraining):
     """One run on pairs of digits."""
 
-    def __init__(self, task: PairTask, config: Config, device: torch.device):
+    def __init__(self, setup: Setup, task: PairTask):
+        config = setup.configs[0]
         self.task = task
-        self.config = config
-        self.device = device
-        self.data = build_pair_data(config, device, scattered=task.scattered)
-        self.batches = self.data.sets["train"]
-        self.network = task.network(config).to(device)
-        self.model = self.network
-        self.step = PairStep(config, self.network)
+        self.data = build_pair_data(config, setup.device, scattered=task.scattered)
+        self.network = task.network(config).to(setup.device)
+        step = PairStep(config, self.network)
+        super().__init__(setup, self.network, step, self.data.sets["train"])
         self._errors: dict[str, float] = {}
-        self._total = torch.tensor(torch.nan)
         self._move_to(0)
 
     def _move_to(self, epoch: int) -> None:
@@ -127,7 +121,7 @@ class PairRun(EpochRun):
 
     @torch.no_grad()
     def predictions(self, loader: IndexLoader) -> Generator[None, None, Predictions]:
-        """Answer, left and right digit of every pair, as predicted and as they are: (n, 3)."""
+        """Return answer, left and right digit of every pair, predicted and true: (n, 3)."""
         predicted, true = [], []
         for images, answers, digits in loader:
             self.network.eval()
@@ -138,19 +132,15 @@ class PairRun(EpochRun):
             yield
         return torch.cat(predicted), torch.cat(true)
 
-    def train(self, epoch: int, update: int, batch: Batch, *, at_log_point: bool) -> None:
+    def train_batch(self, epoch: int, update: int, batch: Batch, *, at_log_point: bool) -> None:
         images, answers, _ = batch
         logged = at_log_point or update % self.config.log_interval == 0
-        if logged:
-            start_trace(self.model)
-        criterion, penalty, total = self.step.loss(images, answers, *self.step.prepare(epoch))
-        if logged:
-            self.write(observe_modules(self.model, verbose=self.config.verbose))
-            if self.config.verbose:
-                self.write(observe_regualizers(self.model, torch.zeros_like(criterion)))
-            stop_trace(self.model)
-        self.step.update(self.step.gradients(total), criterion)
-        self._total = total.detach()
+        verbose = self.config.verbose
+        observed = Observed(logged, penalties=logged and verbose, verbose=verbose)
+        result = self.step.run_logged(
+            images, answers, self.step.prepare(epoch), self.recorder, observed, lambda result: ()
+        )
+        self.last_total = result.total.detach()
 
     def end_epoch(self, epoch: int) -> None:
         self._move_to(epoch + 1)
@@ -165,7 +155,7 @@ class PairRun(EpochRun):
         return ", ".join(sets)
 
     def results(self) -> dict[str, float]:
-        return {"loss_train": self._total.item()}
+        return {"loss_train": math.nan if self.last_total is None else self.last_total.item()}
 
     def get_state(self) -> dict:
         state: dict[str, Any] = {"epoch": self._epoch, "random": self.data.random.get_state()}
@@ -187,7 +177,7 @@ class PairStep(TrainingStep):
     """
 
     def __init__(self, config: Config, model: TwoDigitNetwork):
-        super().__init__([config], model, stacked=False)  # type: ignore[list-item]
+        super().__init__([config], model, stacked=False)
         self._decay = float(getattr(config, "weight_decay", 0))
         last = {id(p) for p in model.answer.parameters()}
         self._last = [k for k, p in enumerate(self.parameters) if id(p) in last]
@@ -207,3 +197,8 @@ class PairStep(TrainingStep):
                 gradient = gradient.add(self.parameters[k].detach(), alpha=self._decay)
             gradients[k] = gradient
         return gradients
+
+
+def pair_kind(task: PairTask, look: Callable[[ScriptSpec, Config], int] | None = None) -> Kind:
+    """Return how a script on pairs of digits trains; `look` is what `--evaluate` does instead."""
+    return Kind(partial(PairTraining, task=task), EPOCHS, PROGRESS, all_cores=True, look=look)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import torch
 
@@ -16,26 +16,12 @@ from stable_nalu.dataset.loader import Batch
 from stable_nalu.layer.torch_cell import TorchCell
 from stable_nalu.network import RegressionMnistNetwork, SequentialDigitNetwork
 from stable_nalu.options import Config
-from stable_nalu.tags import (
-    LOSS_ACCURACY,
-    LOSS_CRITERION,
-    LOSS_REGULARIZER,
-    LOSS_TOTAL,
-    METRIC,
-)
+from stable_nalu.tags import LOSS_ACCURACY, METRIC
 
-from ..logging.recorder import (
-    TaggedValue,
-    observe_gradients,
-    observe_modules,
-    observe_regualizers,
-    scalar,
-    start_trace,
-    stop_trace,
-)
-from ..step.step import StepResult, TrainingStep
-from .loop import EpochRun
-from .script import EpochScript
+from ..logging.recorder import TaggedValue, observe_gradients, observe_modules, scalar
+from ..stack import Kind, Setup
+from ..step.step import Observed, StepResult, TrainingStep
+from .training import EPOCHS, PROGRESS, EpochTraining
 
 LOG_EPOCHS = 5
 LOG_UPDATES = 100
@@ -46,43 +32,73 @@ TRAIN_FULL_SEED, VALID_SEED, TEST_SEED = 62379872, 47430696, 88253339
 ImageNetwork = Callable[[Config], Callable[[int], torch.nn.Module]]
 
 
-class SequentialRun(EpochRun):
+class SequentialStep(TrainingStep):
+    """A step whose model reads sequences and gives an answer at every time step.
+
+    The last labels, answers and, where they are traced, observations are kept for the log.
+    """
+
+    verbose = False
+    labels: torch.Tensor
+    answers: torch.Tensor
+
+    def loss(self, x: torch.Tensor, t: torch.Tensor, criterion, weights):
+        model = cast("SequentialDigitNetwork", self.model)
+        self._observed: list[TaggedValue] = []
+        if model.trace is not None:
+            # The published log has a value of every time step.
+            model.step_ended = lambda: self._observed.extend(
+                observe_modules(model, verbose=self.verbose)
+            )
+        self.labels, self.answers = model(x)
+        model.step_ended = None
+        return self.loss_of(self.answers.flatten(0, 1), t.flatten(0, 1), criterion, weights)
+
+    def observe(self, verbose: bool) -> list[TaggedValue]:
+        return self._observed
+
+    def observe_gradients(self, gradients: Sequence[torch.Tensor | None]) -> list[TaggedValue]:
+        """Return those of the cell, unless it is torch's: published logs have no others."""
+        cell = getattr(self.model, "recurent_cell", None)
+        if cell is None or isinstance(cell.cell, TorchCell):
+            return []
+        own = set(map(id, cell.parameters()))
+        pairs = zip(self.parameters, gradients, strict=True)
+        by_parameter = {id(p): gradient for p, gradient in pairs if id(p) in own}
+        return observe_gradients(self.model, by_parameter, run_dims=0)
+
+
+class SequentialTraining(EpochTraining):
     """One run. The loss is the criterion over all steps of all sequences, plus penalties.
 
     Evaluation is in training mode, as published: noise and batch statistics stay on.
     """
 
     model: SequentialDigitNetwork
+    step: SequentialStep
 
-    def __init__(
-        self,
-        config: Config,
-        layer_options: dict[str, Any],
-        device: torch.device,
-        family: str,
-        image_network: ImageNetwork,
-    ):
-        self.config = config
+    def __init__(self, setup: Setup, family: str, image_network: ImageNetwork):
+        config = setup.configs[0]
         self.family = family
         torch.manual_seed(config.seed)
-        self._fork(config, device)
-        self.model = SequentialDigitNetwork(
+        self._fork(config, setup.device)
+        model = SequentialDigitNetwork(
             image_network(config),
             config.layer_type,
             getattr(config, f"{family}_outputs"),
             config.nac_mul,
             config.model_simplification,
-            **layer_options,
+            **setup.layer_options[0],
         )
         # The constructor's values are not used: published runs train on the next draw.
-        self.model.reset_parameters()
-        self.model.to(device)
-        configs: list[Any] = [config]
-        self.step = TrainingStep(configs, self.model, stacked=False)
+        model.reset_parameters()
+        model.to(setup.device)
+        step = SequentialStep([config], model, stacked=False)
+        step.verbose = config.verbose
         # Batch statistics need two images of a step.
-        self._smallest = 1 if self.model.reads_images_alone else 2
-        self.batches = self.training.dataloader(config.batch_size, True, self._smallest)
-        self._total = torch.tensor(math.nan)
+        self._smallest = 1 if model.reads_images_alone else 2
+        batches = self.training.dataloader(config.batch_size, True, self._smallest)
+        super().__init__(setup, model, step, batches)
         self._last = {"loss_train": math.nan, "metric_valid": math.nan}
 
     def _fork(self, config: Config, device: torch.device) -> None:
@@ -134,61 +150,28 @@ class SequentialRun(EpochRun):
         if name == "valid":
             self._last["metric_valid"] = metrics[0].item()
 
-    def train(self, epoch: int, update: int, batch: Batch, *, at_log_point: bool) -> None:
+    def train_batch(self, epoch: int, update: int, batch: Batch, *, at_log_point: bool) -> None:
         x, t = batch
         verbose = self.config.verbose
-        modules = at_log_point or update % LOG_UPDATES == 0
+        regularly = update % LOG_UPDATES == 0
+        modules = at_log_point or regularly
+        observed = Observed(modules, verbose and regularly, verbose and modules, verbose)
+
+        def on_result(result: StepResult) -> Iterator[TaggedValue]:
+            _, accuracy, accuracy_of_last = _metrics(self.step.answers.detach(), t)
+            yield scalar(f"{LOSS_ACCURACY}/all", accuracy)
+            yield scalar(f"{LOSS_ACCURACY}/last", accuracy_of_last)
+            yield from result.losses()
+            if at_log_point:
+                shown = torch.cat((self.step.labels[:, 0], t[:, 0]), dim=-1)
+                yield TaggedValue("tensor", f"{self.family.upper()}/train", shown)
+
         schedule = self.step.prepare(update)
-        observed: list[TaggedValue] = []
-        if modules:
-            start_trace(self.model)
-            # The published log has a value of every time step.
-            self.model.step_ended = lambda: observed.extend(
-                observe_modules(self.model, verbose=verbose)
-            )
-        labels, y = self.model(x)
-        self.model.step_ended = None
-        criterion, penalty, total = self.step.loss_of(y.flatten(0, 1), t.flatten(0, 1), *schedule)
-        if modules and verbose and update % LOG_UPDATES == 0:
-            observed += observe_regualizers(self.model, torch.zeros_like(criterion.detach()))
-        stop_trace(self.model)
-        self.write(observed)
-        result = StepResult(criterion, penalty, total, self.step.gradients(total))
-        self._write_losses(result, y.detach(), t)
-        if at_log_point:
-            shown = torch.cat((labels[:, 0], t[:, 0]), dim=-1)
-            self.write([TaggedValue("tensor", f"{self.family.upper()}/train", shown)])
-        self.step.update(result.gradients, criterion)
-        if modules and verbose:
-            self.write(self._gradients(result))
-        self._total = total.detach()
-
-    def _write_losses(self, result: StepResult, y: torch.Tensor, t: torch.Tensor) -> None:
-        _, accuracy, accuracy_of_last = _metrics(y, t)
-        penalty = torch.zeros(()) if result.penalty is None else result.penalty
-        self.write(
-            scalar(tag, value)
-            for tag, value in (
-                (f"{LOSS_ACCURACY}/all", accuracy),
-                (f"{LOSS_ACCURACY}/last", accuracy_of_last),
-                (LOSS_CRITERION, result.criterion),
-                (LOSS_REGULARIZER, penalty),
-                (LOSS_TOTAL, result.total),
-            )
-        )
-
-    def _gradients(self, result: StepResult) -> list[TaggedValue]:
-        """Of the cell alone, and not of torch's cells: published logs have no others."""
-        cell = getattr(self.model, "recurent_cell", None)
-        if cell is None or isinstance(cell.cell, TorchCell):
-            return []
-        own = set(map(id, cell.parameters()))
-        pairs = zip(self.step.parameters, result.gradients, strict=True)
-        by_parameter = {id(p): gradient for p, gradient in pairs if id(p) in own}
-        return observe_gradients(self.model, by_parameter, run_dims=0)
+        result = self.step.run_logged(x, t, schedule, self.recorder, observed, on_result)
+        self.last_total = result.total.detach()
 
     def summary(self) -> str:
-        return f"{self._total.item():.5f}, valid: {self._last['metric_valid']:.5f}"
+        return f"{self._loss():.5f}, valid: {self._last['metric_valid']:.5f}"
 
     def results(self) -> dict[str, float]:
         return self.get_state()
@@ -197,11 +180,15 @@ class SequentialRun(EpochRun):
         return ((n, p) for n, p in self.model.named_parameters() if "recurent_cell" in n)
 
     def get_state(self) -> dict[str, float]:
-        return self._last | {"loss_train": self._total.item()}
+        return self._last | {"loss_train": self._loss()}
+
+    def _loss(self) -> float:
+        return math.nan if self.last_total is None else self.last_total.item()
 
     def set_state(self, state: Mapping[str, float]) -> None:
         self._last = dict(state)
-        self._total = torch.tensor(state["loss_train"])
+        loss = state["loss_train"]
+        self.last_total = None if math.isnan(loss) else torch.tensor(loss)
 
 
 def _metrics(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
@@ -219,9 +206,10 @@ def _residual(config: Config) -> Callable[[int], torch.nn.Module]:
     return lambda outputs: build(num_classes=outputs)
 
 
-MNIST = EpochScript(
-    "sequential_mnist", partial(SequentialRun, family="mnist", image_network=_regression)
-)
-SVHN = EpochScript(
-    "sequential_svhn", partial(SequentialRun, family="svhn", image_network=_residual)
-)
+def _kind(family: str, image_network: ImageNetwork) -> Kind:
+    build = partial(SequentialTraining, family=family, image_network=image_network)
+    return Kind(build, EPOCHS, PROGRESS, all_cores=True)
+
+
+MNIST = _kind("mnist", _regression)
+SVHN = _kind("svhn", _residual)

@@ -4,25 +4,37 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from tqdm import tqdm
 
-from ..arithmetic.task import Task
-from ..arithmetic.trainer import LogPoint, Outcome
-
 SOLVED_THRESHOLD = 1e-5
+LINES_OF_A_PLAN = 10
+
+
+@dataclass(frozen=True)
+class LogPoint:
+    """What the console gets to see of a log point.
+
+    values: one number per run, of which a plan shows the median. evaluated: whether they are
+    errors on test data, so that small ones count as solved. text: the line of a single run, if any.
+    """
+
+    at: int
+    values: np.ndarray
+    evaluated: bool
+    text: str
 
 
 class ProgressConsole:
     """Prints to standard output; a progress bar on standard error when that is a terminal."""
 
-    def __init__(self, total: int, *, initial: int = 0, unit: str = "it", title: str = ""):
+    def __init__(self, *, unit: str, total: int = 0, title: str = ""):
         self.bar = tqdm(
             desc=title or None,
             total=total,
-            initial=initial,
             unit=unit,
             disable=None,
             dynamic_ncols=True,
@@ -30,7 +42,7 @@ class ProgressConsole:
         )
 
     def line(self, text: str = "") -> None:
-        """A line on standard output that leaves the progress bar intact."""
+        """Print a line on standard output and leave the progress bar intact."""
         with self.bar.external_write_mode(file=sys.stdout):
             sys.stdout.write(text + "\n")
             sys.stdout.flush()
@@ -45,56 +57,43 @@ class ProgressConsole:
 
 
 class Console(ProgressConsole):
-    """A single run: exact values at every log point."""
+    """The console of a single run, which shows exact values."""
 
-    def __init__(self, task: Task, *, first: int, last: int):
-        super().__init__(last + 1, initial=first)
-        self.task = task
+    def begin(self, length: int, done: int) -> None:
+        """Start the progress bar, `done` of whose `length` steps are behind the run."""
+        self.bar.reset(length)
+        self.bar.initial = self.bar.n = done
 
     def log_point(self, point: LogPoint) -> None:
-        """One line, where the script prints one."""
-        if self.task.console_interval and point.iteration % self.task.console_interval:
-            return
-        if self.task.evaluates:
-            self.line(
-                f"train {point.iteration}: {point.criterion[0]:.5f}, "
-                f"inter: {point.errors.interpolation[0]:.5f}, "
-                f"extra: {point.errors.extrapolation[0]:.5f}"
-            )
-        else:
-            self.line(
-                f"train {point.iteration}: {point.criterion[0]:.5f}, "
-                f"reg loss: {point.penalty[0]:.5f}, total: {point.total[0]:.5f}"
-            )
+        """Print the line of a log point, if it has one."""
+        if point.text:
+            self.line(point.text)
 
 
 class PlanConsole(ProgressConsole):
-    """Many runs in several stacks: medians and solved counts, one bar over all of them."""
+    """The console of many runs in several stacks: medians, solved counts, one bar over all."""
 
-    def __init__(self, task: Task, *, runs: int, total: int, lines_every: int):
-        super().__init__(total, unit="run-it")
-        self.task = task
+    def __init__(self, *, runs: int, total: int, last: int):
+        super().__init__(unit="run-it", total=total)
         self.runs = runs
-        self._lines_every = lines_every
-        self._extrapolation: dict[int, np.ndarray] = {}
+        self._lines_every = max(1, last // LINES_OF_A_PLAN)
+        self._values: dict[int, np.ndarray] = {}
 
     def log_point(self, stack: int, point: LogPoint) -> None:
-        """Take note of a stack's log point; a line now and then."""
-        values = point.errors.extrapolation if self.task.evaluates else point.criterion
-        self._extrapolation[stack] = values
-        known = np.concatenate(list(self._extrapolation.values()))
-        what = "extra" if self.task.evaluates else "train"
-        state = f"median {what} {np.median(known):.2g}"
-        if self.task.evaluates:
+        """Take note of a stack's log point; print a line now and then."""
+        self._values[stack] = point.values
+        known = np.concatenate(list(self._values.values()))
+        state = f"median {'extra' if point.evaluated else 'train'} {np.median(known):.2g}"
+        if point.evaluated:
             solved = int((known < SOLVED_THRESHOLD).sum())
             state = f"solved {solved}/{self.runs}, {state}"
         self.bar.set_postfix_str(state, refresh=False)
-        if point.iteration % self._lines_every == 0:
-            self.line(f"train {point.iteration}: {state}, stack {stack}")
+        if point.at % self._lines_every == 0:
+            self.line(f"train {point.at}: {state}, stack {stack}")
 
 
 class StackView:
-    """What one stack of a plan shows, passed on through `send(method, *arguments)`."""
+    """The console of one stack of a plan, which passes all on to `send(method, *arguments)`."""
 
     def __init__(self, send: Callable[..., None], stack: int, runs: int):
         self._send = send
@@ -102,8 +101,11 @@ class StackView:
         self._runs = runs
         self._pending = 0
 
+    def begin(self, length: int, done: int) -> None:
+        """Do nothing: the bar of the plan has started."""
+
     def line(self, text: str = "") -> None:
-        """A line on standard output."""
+        """Print a line on standard output."""
         self._send("line", text)
 
     def advance(self, iterations: int) -> None:
@@ -111,7 +113,7 @@ class StackView:
         self._pending += iterations * self._runs
 
     def log_point(self, point: LogPoint) -> None:
-        """A log point of this stack."""
+        """Show a log point of this stack."""
         self._flush()
         self._send("log_point", self._stack, point)
 
@@ -128,7 +130,7 @@ View = Console | StackView
 
 
 def print_configuration(console: ProgressConsole, configs: Sequence[dict[str, object]]) -> None:
-    """All flags; one that differs between runs is shown as a count of values."""
+    """Print all flags; of one that differs between runs, how many values it has."""
     console.line("running")
     for name in configs[0]:
         values = [config[name] for config in configs]
@@ -137,21 +139,10 @@ def print_configuration(console: ProgressConsole, configs: Sequence[dict[str, ob
         console.line(f"  - {name}: {shown}")
 
 
-def print_parameters(console: ProgressConsole | StackView, model: torch.nn.Module) -> None:
-    """Every trainable parameter, by name."""
+def print_parameters(console: View, model: torch.nn.Module) -> None:
+    """Print every trainable parameter under its name."""
     for name, parameter in model.named_parameters():
         if parameter.requires_grad:
             console.line(name)
             console.line(f"{parameter.data}")
     console.line()
-
-
-def print_outcome(console: View, task: Task, outcome: Outcome, restarts: int | None) -> None:
-    """The closing lines of a single run."""
-    console.line("finished:")
-    if restarts is not None:
-        console.line(f"Reinitialized {restarts} times")
-    console.line(f"  - loss_train: {outcome.total[0]}")
-    if task.evaluates:
-        console.line(f"  - loss_valid_inter: {outcome.errors.interpolation[0]}")
-        console.line(f"  - loss_valid_extra: {outcome.errors.extrapolation[0]}")

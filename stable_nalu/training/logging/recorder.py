@@ -1,4 +1,4 @@
-"""Writes what a log point observes into the event file of every run."""
+"""What training logs: values observed of a model, written into the event file of every run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SECONDS_UNWRITTEN = 1.0
 
 
 class Recorder:
-    """One writer a run; a run that is no longer `live` gets nothing."""
+    """Writes to the event files of all runs; a run that is no longer `live` gets nothing."""
 
     def __init__(self, writers: Sequence, *, stacked: bool):
         self.writers = list(writers)
@@ -62,7 +62,7 @@ class Recorder:
 
 
 def scalar(tag: str, value: torch.Tensor) -> TaggedValue:
-    """A scalar of shape `runs`."""
+    """Return a scalar of shape `runs` under its tag."""
     return TaggedValue("scalar", tag, value)
 
 
@@ -78,7 +78,7 @@ class TaggedValue:
 def prefixed_modules(
     module: ExtendedTorchModule, parent: str = "", passes: int = 1
 ) -> Iterator[tuple[str, ExtendedTorchModule, int]]:
-    """(tag prefix, module, how often it runs in a forward pass) of a module and its children."""
+    """Yield a module and its children: (tag prefix, module, uses per forward pass)."""
     prefix = f"{parent}/{module.namespace}" if parent else module.namespace
     passes *= module.passes_per_forward
     yield prefix, module, passes
@@ -100,7 +100,7 @@ def stop_trace(model: ExtendedTorchModule) -> None:
 
 @torch.no_grad()
 def observe_modules(model: ExtendedTorchModule, *, verbose: bool) -> list[TaggedValue]:
-    """What the modules tell about the traced forward pass."""
+    """Return what the modules tell about the traced forward pass."""
     tagged = []
     for prefix, module, passes in prefixed_modules(model):
         values = [
@@ -114,7 +114,7 @@ def observe_modules(model: ExtendedTorchModule, *, verbose: bool) -> list[Tagged
 
 @torch.no_grad()
 def observe_regualizers(model: ExtendedTorchModule, zeros: torch.Tensor) -> list[TaggedValue]:
-    """Every penalty of every module, unweighted; `zeros` (shape `runs`) for those switched off."""
+    """Return all unweighted penalties; `zeros`, of shape `runs`, stands for one that is off."""
     return [
         TaggedValue("scalar", f"{prefix}/regualizer/{key}", zeros if term is None else term())
         for prefix, module, _ in prefixed_modules(model)
@@ -125,7 +125,7 @@ def observe_regualizers(model: ExtendedTorchModule, zeros: torch.Tensor) -> list
 def observe_gradients(
     model: ExtendedTorchModule, gradients: dict[int, torch.Tensor | None], run_dims: int
 ) -> list[TaggedValue]:
-    """Summary and histogram of the FIRST ROW of each gradient, as published figures have them."""
+    """Return summary and histogram of each gradient's first row, as published logs hold them."""
     tagged = []
     for prefix, module, _ in prefixed_modules(model):
         for name, parameter in _own_parameters(module):
@@ -141,7 +141,7 @@ def observe_gradients(
 def _own_parameters(
     module: torch.nn.Module, path: str = ""
 ) -> Iterator[tuple[str, torch.nn.Parameter]]:
-    """Parameters of a module and of the plain torch modules in it, by dotted name."""
+    """Yield parameters of a module and of the plain torch modules in it, by dotted name."""
     for name, parameter in module._parameters.items():
         if parameter is not None:
             yield path + name, parameter

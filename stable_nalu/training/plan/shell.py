@@ -1,89 +1,345 @@
-"""What happens before and after a plan of runs is trained, whichever loop trains it."""
+"""The body of every training script: a plan of runs, trained, saved and logged to its end."""
 
 from __future__ import annotations
 
+import shlex
 import signal
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import Any
 
-from stable_nalu.machine import save_root
-from stable_nalu.options import Config, ScriptSpec
-from stable_nalu.script import EXIT_DIVERGED, EXIT_REQUEUE
+import torch
 
-from ..command import check_folder
-from ..saved.best_model import BEST_MODELS, BEST_PARAMETERS
-from ..saved.checkpoint import model_file, require_writable
-from .interruption import Interruption
-from .runs import PlannedRun, States, settle
+from stable_nalu.errors import UsageError
+from stable_nalu.machine import keep_freed_memory, save_root, tensorboard_root
+from stable_nalu.options import SCRIPTS, Config, ScriptSpec
+from stable_nalu.script import EXIT_DIVERGED, EXIT_INTERRUPTED, EXIT_REQUEUE, Interruption
+from stable_nalu.writer import ResumePoint, RunFolder, RunRecord, RunWriter
+from stable_nalu.writer.run_folder import WAYS_OUT
 
+from ..logging.console import Console, PlanConsole, StackView, View, print_configuration
+from ..logging.recorder import Recorder
+from ..saved.checkpoint import BEST_MODELS, BEST_PARAMETERS, model_file, plain, require_writable
+from ..stack import Kind, Setup, StackTraining, Unit
+from .runs import (
+    PlannedRun,
+    Stack,
+    States,
+    continued,
+    read_checkpoint,
+    resume_point,
+    run_control,
+    saved_states,
+    settle,
+    stacks_of,
+    worker_count,
+)
+from .workers import StackResult, TrainStack, train_in_workers
 
-@dataclass(frozen=True)
-class Unit:
-    """What a script counts its training in; `flag` names the last one."""
-
-    name: str
-    flag: str
-
-    def last(self, config: Config) -> int:
-        """The last one to train; counting starts at 0."""
-        return getattr(config, self.flag.removeprefix("--").replace("-", "_"))
-
-
-ITERATIONS = Unit("iteration", "--max-iterations")
-EPOCHS = Unit("epoch", "--max-epochs")
-
-
-@dataclass(frozen=True)
-class StackResult:
-    """How the training of a stack ended; `interrupted_at` is the first one of its unit left."""
-
-    diverged: bool = False
-    interrupted_at: int | None = None
-
-
-def unfinished(
-    stacks: Sequence[list[PlannedRun]], states: Mapping[str, States], unit: Unit
-) -> tuple[list[list[PlannedRun]], bool]:
-    """The stacks that have something left to train, and whether a finished run had diverged."""
-    finished = [run for stack in stacks for run in stack if run.start > unit.last(run.config)]
-    for run in finished:
-        settle(run)
-        sys.stdout.write(
-            f"already trained to {unit.name} {run.start - 1}: {run.name}; "
-            f"raise {unit.flag} to go on\n"
-        )
-    left = [stack for stack in stacks if stack[0].start <= unit.last(stack[0].config)]
-    return left, any(states[run.name][run.start].diverged for run in finished)
+DTYPES = {32: torch.float32, 64: torch.float64}
+_DOES_NOT_FIT = ("can't allocate memory", "not enough memory", "out of memory", "overflow")
+"""How torch words that memory is short: on the CPU by system, on a GPU, for absurd sizes."""
 
 
-def require_folders(
-    spec: ScriptSpec, stacks: Sequence[Sequence[PlannedRun]], states: Mapping[str, States]
+def train_plan(kind: Kind, spec: ScriptSpec, configs: Sequence[Config]) -> int:
+    """Train what is not finished yet; the exit code says how it ended."""
+    plan = [PlannedRun(config, spec.run_name(config)) for config in configs]
+    states = {run.name: saved_states(spec, run, kind.progress) for run in plan}
+    workers = worker_count(kind, plan)
+    cut = stacks_of(kind, spec, plan, workers)
+    stacks = [part for stack in cut for part in continued(stack, states)]
+    left, before = _unfinished(stacks, states, kind.unit)
+    results = [StackResult(diverged=before)]
+    with Interruption() as interruption:
+        if left:
+            _require_folders(spec, left, states)
+            if kind.probes:
+                _probe(kind, spec, [run for stack in left for run in stack])
+            alone = kind.width is None or sum(map(len, left)) == 1
+            if alone:
+                results += _train_in_turn(kind, spec, left, interruption)
+            else:
+                results += _train_stacks(kind, spec, left, workers, interruption)
+    return _exit_code(results, interruption, kind.unit)
+
+
+def _unfinished(
+    stacks: Sequence[Stack], states: Mapping[str, States], unit: Unit
+) -> tuple[list[Stack], bool]:
+    """Return the stacks that have something left to train, and whether a finished run diverged."""
+    left, diverged = [], False
+    for stack in stacks:
+        first = stack[0]
+        if first.source is None or first.start <= unit.last(first.config):
+            left.append(stack)
+            continue
+        for run in stack:
+            settle(run)
+            diverged |= states[run.name][run.start].diverged
+            sys.stdout.write(
+                f"already trained to {unit.name} {run.start - 1}: {run.name}; "
+                f"raise {unit.flag} to go on\n"
+            )
+    return left, diverged
+
+
+def _require_folders(
+    spec: ScriptSpec, stacks: Sequence[Stack], states: Mapping[str, States]
 ) -> None:
-    """Refuse run folders in use, and a place that models cannot be saved to, before training."""
+    """Refuse what may not be overwritten, and a place that cannot be written to, before training.
+
+    A run exists if there is its log or a model that it saved.
+    """
     runs = [run for stack in stacks for run in stack]
-    for run in runs:
-        state = states[run.name].get(run.start)
-        check_folder(spec, run.config, run.name, state.resume_point if state else None)
-    _require_save_files(runs)
-
-
-def _require_save_files(runs: Sequence[PlannedRun]) -> None:
     first = runs[0].config
     roots = [] if first.no_save else [save_root()]
     if getattr(first, "save_best_model", False):
         roots += [save_root() / BEST_MODELS, save_root() / BEST_PARAMETERS]
+    for run in runs:
+        state = states[run.name].get(run.start)
+        point = state.resume_point if state else None
+        RunFolder.check(
+            tensorboard_root() / run.name,
+            _record(spec, run.config),
+            resume=point,
+            **_rules(spec, run.config),
+        )
+        for root in roots:
+            file = model_file(root, run.name)
+            if file.exists() and not _may_replace(run.config):
+                *ways, last = _ways_out(spec)
+                raise UsageError(
+                    f"{file} already holds a trained model of this run: use {', '.join(ways)}, "
+                    f"or {last}"
+                )
     for root in roots:
         for run in runs:
             require_writable(model_file(root, run.name))
 
 
-def plan_exit_code(results: Sequence[StackResult], interruption: Interruption, unit: Unit) -> int:
-    """How a plan ended, as an exit code."""
-    stopped = [r.interrupted_at for r in results if r.interrupted_at is not None]
+def _may_replace(config: Config) -> bool:
+    return config.remove_existing_data or config.resume or config.load_checkpoint
+
+
+def _record(spec: ScriptSpec, config: Config) -> RunRecord:
+    command = f"python3 experiments/{spec.name}.py {shlex.join(spec.argv_of(config))}"
+    return RunRecord.create(spec.name, plain(config.as_dict()), command)
+
+
+def _rules(spec: ScriptSpec, config: Config) -> dict[str, Any]:
+    """Return what may become of data that is in a run folder already."""
+    return {
+        "run_control": run_control(spec),
+        # A run that is to be resumed but was never saved starts anew.
+        "remove_existing_data": config.remove_existing_data or config.resume,
+        "ways_out": _ways_out(spec),
+    }
+
+
+def _ways_out(spec: ScriptSpec) -> list[str]:
+    """Return what to do about a run that exists, with the flags that the script has."""
+    anew, resume, elsewhere = WAYS_OUT
+    if not any(flag.name == "--id" for flag in spec.flags):
+        elsewhere = elsewhere.removesuffix(" or --id")
+    return [anew, resume, elsewhere]
+
+
+def _probe(kind: Kind, spec: ScriptSpec, runs: Sequence[PlannedRun]) -> None:
+    """Refuse what cannot be loaded or built before any folder is made."""
+    by_flags = {repr({**run.config.as_dict(), "seed": None}): run for run in runs}
+    for run in by_flags.values():
+        with memory_errors_as_usage_errors(), default_dtype(_precision(run.config)):
+            _build(kind, spec, [run])
+
+
+def _build(kind: Kind, spec: ScriptSpec, runs: Stack) -> StackTraining:
+    configs = [run.config for run in runs]
+    setup = Setup(
+        configs,
+        [run.name for run in runs],
+        [spec.layer_options(config) for config in configs],
+        device_of(configs[0]),
+        stacked=len(runs) > 1,
+        start=runs[0].start,
+        planned_runs=runs[0].stack_runs,
+    )
+    try:
+        return kind.build(setup)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def _train_in_turn(
+    kind: Kind, spec: ScriptSpec, stacks: Sequence[Stack], interruption: Interruption
+) -> list[StackResult]:
+    """Train single runs one after another, each with a console of its own."""
+    results = []
+    for number, stack in enumerate(stacks, start=1):
+        title = f"run {number}/{len(stacks)}" if len(stacks) > 1 else ""
+        console = Console(unit=kind.unit.bar, title=title)
+        try:
+            print_configuration(console, [kind.shown(stack[0].config)])
+            results.append(train_stack(kind, spec.name, stack, console, interruption))
+        finally:
+            console.close()
+        if results[-1].interrupted_at is not None:
+            break
+    return results
+
+
+def _train_stacks(
+    kind: Kind,
+    spec: ScriptSpec,
+    stacks: Sequence[Stack],
+    workers: int,
+    interruption: Interruption,
+) -> list[StackResult]:
+    """Train stacks, here or in several processes, with one console for all."""
+    runs = [run for stack in stacks for run in stack]
+    processes = min(workers, len(stacks))
+    last = kind.unit.last(runs[0].config)
+    console = PlanConsole(
+        runs=len(runs), total=sum(last + 1 - run.start for run in runs), last=last
+    )
+    train = partial(train_stack, kind, spec.name)
+    try:
+        print_configuration(console, [kind.shown(run.config) for run in runs])
+        console.line("  -")
+        console.line(f"{len(runs)} runs in {len(stacks)} stack(s) on {processes} process(es)")
+        if processes > 1:
+            results = train_in_workers(train, stacks, processes, console, interruption)
+        else:
+            results = _train_here(train, stacks, console, interruption)
+        if not any(result.interrupted_at is not None for result in results):
+            console.line(f"finished: {len(runs)} runs")
+        return results
+    finally:
+        console.close()
+
+
+def _train_here(
+    train: TrainStack, stacks: Sequence[Stack], console: PlanConsole, interruption: Interruption
+) -> list[StackResult]:
+    def send(method: str, *arguments: object) -> None:
+        getattr(console, method)(*arguments)
+
+    results = []
+    for k, stack in enumerate(stacks):
+        view = StackView(send, k, len(stack))
+        results.append(train(stack, view, interruption))
+        view.close()
+        if results[-1].interrupted_at is not None:
+            break
+    return results
+
+
+def train_stack(
+    kind: Kind, script: str, runs: Stack, view: View, interruption: Interruption
+) -> StackResult:
+    """Train the runs together, or the one run alone."""
+    keep_freed_memory()
+    spec, config = SCRIPTS[script], runs[0].config
+    checkpoints = [
+        read_checkpoint(run, kind.progress, run.source) for run in runs if run.source is not None
+    ]
+    with memory_errors_as_usage_errors(), default_dtype(_precision(config)), ExitStack() as stack:
+        training = _build(kind, spec, runs)
+        # Before the logs are cut back to where the checkpoints were taken: these may not fit.
+        if checkpoints:
+            training.restore(checkpoints)
+        view.begin(training.length, training.done)
+        points = [resume_point(c) for c in checkpoints] or [None] * len(runs)
+        writers = [
+            _open_writer(stack, spec, run, point) for run, point in zip(runs, points, strict=True)
+        ]
+        for run in runs:
+            settle(run)
+        training.open(Recorder(writers, stacked=training.stacked), view)
+        if checkpoints:
+            view.line("Checkpoint loaded")
+        if isinstance(view, Console):
+            training.introduce()
+        return _train(training, kind.unit, interruption)
+
+
+def _open_writer(
+    stack: ExitStack, spec: ScriptSpec, run: PlannedRun, point: ResumePoint | None
+) -> RunWriter:
+    """Claim the folder of a run until `stack` closes, and open its event file."""
+    record, rules = _record(spec, run.config), _rules(spec, run.config)
+    folder = RunFolder.claim(tensorboard_root() / run.name, record, resume=point, **rules)
+    stack.enter_context(folder)
+    return RunWriter(folder, verbose=run.config.verbose)
+
+
+def _train(training: StackTraining, unit: Unit, interruption: Interruption) -> StackResult:
+    config, start = training.config, training.at
+    saves, interval = not config.no_save, config.checkpoint_interval
+    steps = training.train()
+    for at in steps:
+        if interruption.signal_number is not None:
+            steps.close()
+            training.recorder.flush()
+            if saves and at != start:
+                training.save(training.at)
+            return StackResult(False, training.at, interruption.signal_number)
+        if interval and at is not None and at % interval == 0 and at != start and saves:
+            training.save(at)
+    diverged = training.finish()
+    training.recorder.flush()
+    if saves:
+        training.save(unit.last(config) + 1)
+    training.report()
+    return StackResult(diverged)
+
+
+def _exit_code(results: Sequence[StackResult], interruption: Interruption, unit: Unit) -> int:
+    """Return how a plan ended, as an exit code."""
+    stopped = [r for r in results if r.interrupted_at is not None]
     if stopped:
+        first = min(r.interrupted_at for r in stopped if r.interrupted_at is not None)
         sys.stdout.write(
-            f"stopped before {unit.name} {min(stopped)}; the same command with --resume goes on\n"
+            f"stopped before {unit.name} {first}; the same command with --resume goes on\n"
         )
-        return EXIT_REQUEUE if interruption.signal_number == signal.SIGTERM else 130
+        # Workers are told by SIGTERM, whatever this process was told by.
+        signals = [interruption.signal_number or result.signal_number for result in stopped]
+        return EXIT_REQUEUE if signal.SIGTERM in signals else EXIT_INTERRUPTED
     return EXIT_DIVERGED if any(result.diverged for result in results) else 0
+
+
+def device_of(config: Config) -> torch.device:
+    """Return the GPU where there is one, unless the configuration stays on the CPU."""
+    cuda = torch.cuda.is_available() and not config.no_cuda
+    return torch.device("cuda" if cuda else "cpu")
+
+
+def _precision(config: Config) -> int:
+    return getattr(config, "pytorch_precision", 32)
+
+
+@contextmanager
+def default_dtype(precision: int) -> Iterator[None]:
+    """Use a float type for parameters and data while the context lasts."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(DTYPES[precision])
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+@contextmanager
+def memory_errors_as_usage_errors() -> Iterator[None]:
+    """Say in one line that what was asked for does not fit into memory."""
+    try:
+        yield
+    except (MemoryError, OverflowError, RuntimeError) as error:
+        first_line = next(iter(str(error).splitlines()), "")
+        if isinstance(error, RuntimeError) and not any(m in first_line for m in _DOES_NOT_FIT):
+            raise
+        raise UsageError(
+            "this does not fit into memory: lower --batch-size, --input-size, --hidden-size or, "
+            "with many runs, --ensemble-size"
+        ) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
@@ -13,31 +13,45 @@ from multiprocessing.process import BaseProcess
 import torch
 
 from stable_nalu.errors import UsageError
-from stable_nalu.options import SCRIPTS
+from stable_nalu.script import STOP_SIGNALS, Interruption
 
-from ..arithmetic.stack_run import train_stack
-from ..arithmetic.task import TASKS
-from ..logging.console import PlanConsole, StackView
-from .interruption import STOP_SIGNALS, Interruption
-from .runs import PlannedRun
-from .shell import StackResult
+from ..logging.console import PlanConsole, StackView, View
+from .runs import Stack
 
 POLL_SECONDS = 0.5
 
-Stack = list[PlannedRun]
 Share = list[tuple[int, Stack]]
 
 
 @dataclass(frozen=True)
+class StackResult:
+    """How the training of a stack ended.
+
+    interrupted_at: the first unit that is left, after a signal. signal_number: that signal.
+    """
+
+    diverged: bool = False
+    interrupted_at: int | None = None
+    signal_number: int | None = None
+
+
+TrainStack = Callable[[Stack, View, Interruption], StackResult]
+
+
+@dataclass(frozen=True)
 class Worker:
-    """A process and the end of its pipe; a pipe each, so that none can block another by dying."""
+    """A process, the end of its pipe and the stacks that it trains.
+
+    Each has a pipe of its own, so that none can block another by dying.
+    """
 
     process: BaseProcess
     connection: Connection
+    stacks: Sequence[int]
 
 
 def train_in_workers(
-    script: str,
+    train: TrainStack,
     stacks: Sequence[Stack],
     workers: int,
     console: PlanConsole,
@@ -47,17 +61,17 @@ def train_in_workers(
     shares = [
         [(k, stack) for k, stack in enumerate(stacks) if k % workers == w] for w in range(workers)
     ]
-    crew = [_start(script, share) for share in shares]
+    crew = [_start(train, share) for share in shares]
     try:
         return _collect(len(stacks), crew, console, interruption)
     finally:
         _dismiss(crew)
 
 
-def _start(script: str, share: Share) -> Worker:
+def _start(train: TrainStack, share: Share) -> Worker:
     context = multiprocessing.get_context("spawn")
     receiving, sending = context.Pipe(duplex=False)
-    process = context.Process(target=_work, args=(script, share, sending), daemon=False)
+    process = context.Process(target=_work, args=(train, share, sending), daemon=False)
     # The first process of this kind starts a helper, which would unblock the signals below.
     resource_tracker.ensure_running()
     # Inherited by the worker: signals wait until it can handle them.
@@ -67,29 +81,32 @@ def _start(script: str, share: Share) -> Worker:
     finally:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
     sending.close()
-    return Worker(process, receiving)
+    return Worker(process, receiving, [k for k, _ in share])
 
 
 def _collect(
     count: int, crew: Sequence[Worker], console: PlanConsole, interruption: Interruption
 ) -> list[StackResult]:
     done: dict[int, StackResult] = {}
-    working = {worker.connection: worker.process for worker in crew}
+    working = {worker.connection: worker for worker in crew}
     told = False
     while working:
         if interruption.signal_number is not None and not told:
             told = True
-            for process in working.values():
-                process.terminate()
+            for worker in working.values():
+                worker.process.terminate()
         ready = wait(list(working), POLL_SECONDS)
         for connection in [one for one in working if one in ready]:
             try:
                 kind, *arguments = connection.recv()
             except EOFError:
-                process = working.pop(connection)
-                process.join()
-                if process.exitcode:
-                    console.line(f"a worker process ended early, exit code {process.exitcode}")
+                worker = working.pop(connection)
+                worker.process.join()
+                if worker.process.exitcode:
+                    console.line(
+                        f"a worker process ended early, exit code {worker.process.exitcode}; "
+                        + _incomplete(set(worker.stacks) - set(done))
+                    )
                 continue
             if kind == "result":
                 stack, done[stack] = arguments
@@ -97,13 +114,17 @@ def _collect(
                 raise UsageError(arguments[0])
             else:
                 getattr(console, kind)(*arguments)
-    lost = sorted(set(range(count)) - set(done))
+    lost = set(range(count)) - set(done)
     if lost:
-        raise UsageError(
-            f"a worker process ended early; stacks {', '.join(map(str, lost))} are incomplete: "
-            "run the same command with --resume, or with fewer --workers"
-        )
+        raise UsageError(f"a worker process ended early; {_incomplete(lost)}")
     return [done[k] for k in range(count)]
+
+
+def _incomplete(stacks: Collection[int]) -> str:
+    return (
+        f"stacks {', '.join(map(str, sorted(stacks)))} are incomplete: "
+        "run the same command with --resume, or with fewer --workers"
+    )
 
 
 def _dismiss(crew: Sequence[Worker]) -> None:
@@ -115,7 +136,7 @@ def _dismiss(crew: Sequence[Worker]) -> None:
         worker.process.join()
 
 
-def _work(script: str, share: Share, connection: Connection) -> None:
+def _work(train: TrainStack, share: Share, connection: Connection) -> None:
     torch.set_num_threads(1)
     with Interruption(insists=False) as interruption:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
@@ -128,11 +149,12 @@ def _work(script: str, share: Share, connection: Connection) -> None:
 
         for k, stack in share:
             if interruption.signal_number is not None:
-                send("result", k, StackResult(interrupted_at=stack[0].start))
+                stopped = StackResult(False, stack[0].start, interruption.signal_number)
+                send("result", k, stopped)
                 continue
             view = StackView(send, k, len(stack))
             try:
-                result = train_stack(SCRIPTS[script], TASKS[script], stack, view, interruption)
+                result = train(stack, view, interruption)
             except UsageError as error:
                 send("error", str(error))
                 return

@@ -5,12 +5,11 @@ prints when repaired, for NALU with seed 0 and no penalty, and this gives the sa
 
     train 0: 281481.40625
     train 50: 325412.59375
-
-Runs of one command train one after another.
 """
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -21,61 +20,101 @@ from stable_nalu.network import NumberTranslationNetwork
 from stable_nalu.options import Config
 from stable_nalu.tags import LOSS_VALID
 
-from .run import SequenceRun, SequenceTask
+from ..saved.checkpoint import LOGGED
+from ..stack import Kind, Setup, Unit
+from .training import Batch, RecurrentTraining
 
 LOG_EPOCHS = 50
 GRADIENT_EPOCHS = 10
 MODULE_STEPS = 150
+WIDTH = 40
+COST = 60
 
 
 def build_network(config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-    """The network of a configuration."""
+    """Build the network of a configuration."""
     return NumberTranslationNetwork(config.layer_type, **layer_options)
 
 
-def train(run: SequenceRun) -> dict[str, float]:
-    """Train `--max-epochs` epochs; steps are batches, counted from 1."""
-    dataset = NumberTranslationDataset(seed=run.config.seed)
-    training, validation = (dataset.fork(subset).dataloader() for subset in ("train", "valid"))
-    step = 0
-    for epoch in range(run.config.max_epochs):
-        for batch, (x, t) in enumerate(training):
-            step += 1
-            run.begin(step)
-            at_log_point = batch == 0 and epoch % LOG_EPOCHS == 0
+class TranslationTraining(RecurrentTraining):
+    """Trains `--max-epochs` epochs; steps are batches, counted from 1."""
+
+    reported = ("seed", "layer_type", "cuda", "verbose", "max_epochs")
+
+    def __init__(self, setup: Setup):
+        super().__init__(setup, build_network)
+        self.length = self.config.max_epochs
+        datasets = [NumberTranslationDataset(seed=config.seed) for config in setup.configs]
+        self._training, self._validation = (
+            [dataset.fork(subset).dataloader() for dataset in datasets]
+            for subset in ("train", "valid")
+        )
+
+    def train(self) -> Generator[int, None, None]:
+        while self.at < self.length and not self.all_diverged:
+            yield self.at
+            self._epoch()
+            if self.all_diverged:
+                return
+            self.at += 1
+            self.view.advance(1)
+
+    def _epoch(self) -> None:
+        verbose, first = self.config.verbose, self.at * len(self._training[0]) + 1
+        for batch, batches in enumerate(self._batches(self._training)):
+            at_log_point = batch == 0 and self.at % LOG_EPOCHS == 0
+            if not self.begin(first + batch, at_log_point=at_log_point):
+                return
             if at_log_point:
-                if not run.check():
-                    break
-                run.write(LOSS_VALID, loader_error(run, validation))
-            result = run.train(
-                x,
-                t,
-                modules=run.config.verbose and step % MODULE_STEPS == 0,
-                gradients=run.config.verbose and batch == 0 and epoch % GRADIENT_EPOCHS == 0,
+                self.write(LOSS_VALID, self._loader_error(self._validation))
+            result = self.train_batch(
+                batches,
+                modules=verbose and self.clock % MODULE_STEPS == 0,
+                gradients=verbose and batch == 0 and self.at % GRADIENT_EPOCHS == 0,
             )
             if at_log_point:
-                run.console.line(f"train {epoch}: {result.criterion.item()}")
-        if run.diverged:
-            break
-        run.console.bar.update()
-    return {
-        "loss_train": loader_error(run, training).item(),
-        "loss_valid": loader_error(run, validation).item(),
-    }
+                self.show(result)
+
+    def _batches(self, loaders: Sequence[TensorLoader]) -> Iterator[list[Batch]]:
+        """Yield a batch of each run, in an order drawn from its own generator."""
+        epochs = []
+        for run, loader in enumerate(loaders):
+            with self.generator_of(run):
+                epochs.append(loader.batches(loader.begin()))
+        for batches in zip(*epochs, strict=True):
+            yield [(x, t) for x, t in batches]
+
+    def _loader_error(self, loaders: Sequence[TensorLoader]) -> torch.Tensor:
+        """Return the mean squared error over all rows, in the order of a shuffled epoch."""
+        errors, rows = [], 0
+        for batches in self._batches(loaders):
+            x, t = self.joined(batches)
+            errors.append(self.error(x, t) * t.shape[-2])
+            rows += t.shape[-2]
+        return torch.stack(errors).sum(0) / rows
+
+    def final_losses(self) -> dict[str, torch.Tensor]:
+        return {
+            "loss_train": self._loader_error(self._training),
+            "loss_valid": self._loader_error(self._validation),
+        }
+
+    def progress(self, run: int) -> dict[str, Any]:
+        return {}
+
+    def set_progress(self, run: int, progress: Mapping[str, Any]) -> None:
+        """Do nothing: the epoch, the model and the generator tell all."""
 
 
-def loader_error(run: SequenceRun, loader: TensorLoader) -> torch.Tensor:
-    """Mean squared error over all rows; takes the random numbers of a shuffled epoch."""
-    batches = [(run.error(x, t), len(x)) for x, t in loader]
-    weighted = torch.stack([error * rows for error, rows in batches])
-    return weighted.sum() / sum(rows for _, rows in batches)
+def _width(config: Config) -> int:
+    return WIDTH
 
 
-TASK = SequenceTask(
-    script="number_translation",
-    build=build_network,
-    train=train,
-    length=lambda config: config.max_epochs,
-    unit="epoch",
-    reported=("seed", "layer_type", "cuda", "verbose", "max_epochs"),
+KIND = Kind(
+    TranslationTraining,
+    Unit("epoch", "--max-epochs", "epoch", counts=True),
+    LOGGED,
+    width=_width,
+    cost=COST,
+    shown=TranslationTraining.shown,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,12 +14,22 @@ import torch
 
 from stable_nalu.errors import UsageError
 from stable_nalu.files import atomic_path
+from stable_nalu.machine import save_root
+
+BEST_MODELS, BEST_PARAMETERS = "lowest_interp_model", "lowest_interp_params"
+"""Folders of the best models below the save root, and of their parameters as text."""
+
+LOGGED = {"diverged_at": (int, type(None)), "event_file": str, "event_position": int}
+"""Names and types of what every saved state tells about the log of its run."""
 
 _LONGEST_NAME = 255
 
 
 def model_file(root: Path, name: str, suffix: str = ".pth") -> Path:
-    """File of a run below `root`; of a name too long for a file, the end becomes a digest."""
+    """Return the file of a run below `root`.
+
+    Of a name that is too long for a file, the end becomes a digest.
+    """
     path = root / f"{name}{suffix}"
     if len(path.name.encode()) <= _LONGEST_NAME:
         return path
@@ -46,7 +57,7 @@ def require_writable(path: Path) -> None:
 
 
 def save_torch(path: Path, content: dict) -> None:
-    """`torch.save`, atomically."""
+    """Write a file by `torch.save`, whole or not at all."""
 
     def write(temporary: Path) -> None:
         # Through a file of ours: torch's own reports a full disk as an internal error.
@@ -56,8 +67,15 @@ def save_torch(path: Path, content: dict) -> None:
     write_atomically(path, write)
 
 
+def save_best(name: str, state: dict[str, torch.Tensor], text: str) -> None:
+    """Write the best weights of a run, for programs and for readers."""
+    save_torch(model_file(save_root() / BEST_MODELS, name), state)
+    path = model_file(save_root() / BEST_PARAMETERS, name, ".txt")
+    write_atomically(path, lambda temporary: temporary.write_text(text))
+
+
 def pending_file(path: Path) -> Path:
-    """Where a new checkpoint waits until those of all runs of its stack are written."""
+    """Return where a new checkpoint waits until those of all runs of its stack are written."""
     digest = hashlib.sha256(path.name.encode()).hexdigest()[:32]
     return path.with_name(f".{digest}.pending{path.suffix}")
 
@@ -79,15 +97,21 @@ def save_together(contents: Iterable[tuple[Path, dict]]) -> None:
             raise UsageError(f"cannot write {path}: {error.strerror}") from None
 
 
-def load_torch(path: Path, flag: str = "--load-checkpoint") -> dict:
-    """Load a file of tensors and plain values; anything else in it is refused.
+def asked_by(config) -> str:
+    """Return the flag that asked for a saved state, which errors name."""
+    return "--resume" if config.resume else "--load-checkpoint"
 
-    flag: the one that asked for it, named in errors.
+
+def load_torch(path: Path, flag: str = "--load-checkpoint") -> dict:
+    """Load a file of tensors and plain values; refuse anything else in it.
+
+    flag: the one that asked for it, which errors name.
     """
     if not path.exists():
         raise UsageError(f"argument {flag}: there is no checkpoint {path}")
     try:
-        return torch.load(path, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings(action="ignore"):  # about the protocols of pickled files
+            return torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:
         # The texts of torch are long, and about its own history.
         reason = error.strerror if isinstance(error, OSError) and not _is_broken(path) else None
@@ -98,12 +122,12 @@ def load_torch(path: Path, flag: str = "--load-checkpoint") -> dict:
 
 
 def _is_broken(path: Path) -> bool:
-    """Whether the bytes can be read, so that it is what they say that is wrong."""
+    """Return whether the bytes can be read, so that it is what they say that is wrong."""
     return path.is_file() and os.access(path, os.R_OK)
 
 
 def numpy_rng_state() -> dict:
-    """State of numpy's global generator as plain values (kept for the published file layout)."""
+    """Return the state of NumPy's global generator as plain values, as published files hold it."""
     own = np.random.get_state(legacy=False)
     return {
         "name": own["bit_generator"],
@@ -115,7 +139,7 @@ def numpy_rng_state() -> dict:
 
 
 def set_numpy_rng_state(state: dict) -> None:
-    """Put the state of numpy's global generator back."""
+    """Put the state of NumPy's global generator back."""
     keys = state["keys"].numpy().astype(np.uint32)
     np.random.set_state(
         (state["name"], keys, state["position"], state["has_gauss"], state["gauss"])
@@ -134,7 +158,10 @@ def run_content(
     generator: torch.Tensor,
     progress: dict,
 ) -> dict:
-    """The published keys, and what a resumed run needs besides; `epoch` is the first one left."""
+    """Return the published keys and what a resumed run needs besides.
+
+    `epoch` is the first unit that is left to train.
+    """
     return {
         "epoch": epoch,
         "model_state_dict": model,
@@ -148,13 +175,13 @@ def run_content(
 
 
 def plain(values: dict) -> dict:
-    """Only types that a checkpoint can hold without pickled code."""
+    """Return values of only those types that a checkpoint can hold without pickled code."""
     allowed = (bool, int, float, str, list, tuple, dict, type(None))
     return {name: v if isinstance(v, allowed) else str(v) for name, v in values.items()}
 
 
 @contextmanager
-def damage_as_usage_error(path: Path) -> Iterator[None]:
+def damage_as_usage_error(path: Path, flag: str) -> Iterator[None]:
     """Say in one line that a checkpoint does not hold what it should."""
     try:
         yield
@@ -162,20 +189,22 @@ def damage_as_usage_error(path: Path) -> Iterator[None]:
         raise
     except _DAMAGED:
         raise UsageError(
-            f"argument --load-checkpoint: {path} is damaged or of "
-            "another version; --remove-existing-data starts anew"
+            f"argument {flag}: {path} is damaged or of another version; "
+            "--remove-existing-data starts anew"
         ) from None
 
 
 def restore_parameters(
-    targets: Mapping[str, torch.Tensor], saved: Mapping[str, torch.Tensor], path: Path
+    targets: Mapping[str, torch.Tensor],
+    saved: Mapping[str, torch.Tensor],
+    path: Path,
+    flag: str = "--load-checkpoint",
 ) -> None:
     """Copy saved values into parameters and buffers of the same names and shapes."""
     shapes = {name: tuple(value.shape) for name, value in targets.items()}
     if shapes != {name: tuple(value.shape) for name, value in saved.items()}:
         raise UsageError(
-            f"argument --load-checkpoint: the parameters saved in {path} do not fit this "
-            "configuration"
+            f"argument {flag}: the parameters saved in {path} do not fit this configuration"
         )
     with torch.no_grad():
         for name, target in targets.items():

@@ -12,13 +12,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from decimal import Decimal
-from types import SimpleNamespace
 
 import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.functional import lp_norm
+from stable_nalu.options import Config
 
 Weight = float | torch.Tensor
 INALU_WEIGHT = 0.05
@@ -31,7 +31,7 @@ class Penalties:
 
     def __init__(
         self,
-        configs: Sequence[SimpleNamespace],
+        configs: Sequence[Config],
         model: ExtendedTorchModule,
         *,
         stacked: bool,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -12,9 +11,35 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.functional import get_train_criterion, lp_norm
 from stable_nalu.functional.reductions import per_run
+from stable_nalu.options import Config
+from stable_nalu.tags import LOSS_CRITERION, LOSS_REGULARIZER, LOSS_TOTAL
 
+from ..logging.recorder import (
+    Recorder,
+    TaggedValue,
+    observe_gradients,
+    observe_modules,
+    observe_regualizers,
+    scalar,
+    start_trace,
+    stop_trace,
+)
 from .loss import Penalties, temperature
 from .optimizer import SGD, Adam, Number, Optimizer
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What a logged iteration tells besides its losses.
+
+    modules: what modules observe. penalties: every single penalty. gradients: those of parameters.
+    verbose: whether modules tell what is for verbose logs alone.
+    """
+
+    modules: bool = False
+    penalties: bool = False
+    gradients: bool = False
+    verbose: bool = False
 
 
 @dataclass(frozen=True)
@@ -26,9 +51,19 @@ class StepResult:
     total: torch.Tensor
     gradients: Sequence[torch.Tensor | None]
 
+    def losses(self) -> list[TaggedValue]:
+        """Return the losses under their tags; without a penalty, that is zero."""
+        criterion = self.criterion.detach()
+        penalty = torch.zeros_like(criterion) if self.penalty is None else self.penalty
+        return [
+            scalar(LOSS_CRITERION, criterion),
+            scalar(LOSS_REGULARIZER, penalty),
+            scalar(LOSS_TOTAL, self.total),
+        ]
 
-def per_run_value(configs: Sequence[SimpleNamespace], name: str, default: Any = None) -> Any:
-    """A flag's value: a number when runs agree, else a float64 tensor of shape `runs`."""
+
+def per_run_value(configs: Sequence[Config], name: str, default: Any = None) -> Any:
+    """Return a flag's value: a number when runs agree, else a float64 tensor of shape `runs`."""
     values: list[Any] = [getattr(config, name, default) for config in configs]
     if all(value == values[0] for value in values):
         return values[0]
@@ -40,7 +75,7 @@ class TrainingStep:
 
     def __init__(
         self,
-        configs: Sequence[SimpleNamespace],
+        configs: Sequence[Config],
         model: ExtendedTorchModule,
         *,
         stacked: bool,
@@ -63,7 +98,7 @@ class TrainingStep:
         self._clocked = [m for m in modules if m.reads_iteration]
         self._tempered = [m for m in modules if "tau" in m._parameters]
 
-    def _build_optimizer(self, configs: Sequence[SimpleNamespace]) -> Optimizer:
+    def _build_optimizer(self, configs: Sequence[Config]) -> Optimizer:
         rate: Number = per_run_value(configs, "learning_rate", 1e-3)
         if getattr(configs[0], "optimizer", "adam") == "adam":
             return Adam(self.parameters, rate)
@@ -83,17 +118,17 @@ class TrainingStep:
             module.iteration = iteration
 
     def prepare(self, iteration: int):
-        """Move schedules to `iteration`: (criterion function, weights of penalties in force)."""
+        """Move schedules to `iteration`; return criterion and weights of penalties in force."""
         self.set_clock(iteration)
         criterion = get_train_criterion(self._criterion_name, iteration, self._pcc2mse)
         return criterion, self.penalties.weights(iteration)
 
     def loss(self, x: torch.Tensor, t: torch.Tensor, criterion, weights):
-        """(criterion, weighted penalties or None, total) on one batch, each of shape `runs`."""
+        """Return (criterion, weighted penalties or None, total) on a batch, of shape `runs`."""
         return self.loss_of(self.model(x), t, criterion, weights)
 
     def loss_of(self, y: torch.Tensor, t: torch.Tensor, criterion, weights):
-        """The same, of outputs that a forward pass has given."""
+        """Return the same of outputs that a forward pass has given."""
         error = criterion(y, t)
         penalty = self.penalties.total(weights)
         return error, penalty, error if penalty is None else error + penalty
@@ -101,7 +136,7 @@ class TrainingStep:
     def gradients(
         self, total: torch.Tensor, parameters: Sequence[torch.Tensor] | None = None
     ) -> Sequence[torch.Tensor | None]:
-        """Clipped gradients of every trainable parameter; none when nothing is trainable."""
+        """Return clipped gradients of all trainable parameters; none when nothing is trainable."""
         if not total.requires_grad:
             return ()
         # Runs are independent: the gradient of the sum is the gradient of each.
@@ -116,7 +151,7 @@ class TrainingStep:
         return gradients
 
     def finish(self, criterion: torch.Tensor) -> None:
-        """After the optimiser: clamp bounded parameters, run the layers' own actions."""
+        """Clamp bounded parameters and run the layers' own actions, after the optimiser."""
         with torch.no_grad():
             for module in self._bounded:
                 for name, (low, high) in module.parameter_bounds().items():
@@ -127,16 +162,56 @@ class TrainingStep:
                 module.after_step(criterion.detach())
 
     def update(self, gradients: Sequence[torch.Tensor | None], criterion: torch.Tensor) -> None:
-        """Optimiser step and what follows it."""
+        """Make the optimiser's step and what follows it."""
         self.optimizer.step(gradients)
         self.finish(criterion)
 
     def run(self, iteration: int, x: torch.Tensor, t: torch.Tensor) -> StepResult:
-        """One whole iteration."""
+        """Make one whole iteration."""
         criterion, penalty, total = self.loss(x, t, *self.prepare(iteration))
         gradients = self.gradients(total)
         self.update(gradients, criterion)
         return StepResult(criterion, penalty, total, gradients)
+
+    def run_logged(
+        self,
+        x: torch.Tensor,
+        t: torch.Tensor,
+        schedule: tuple,
+        recorder: Recorder,
+        observed: Observed,
+        on_result: Callable[[StepResult], Iterable[TaggedValue]],
+    ) -> StepResult:
+        """Make one iteration and log it: the same numbers as those of `run`.
+
+        schedule: what `prepare` gave. on_result: called before the update; returns what the losses
+        are logged as.
+        """
+        if observed.modules:
+            start_trace(self.model)
+        criterion, penalty, total = self.loss(x, t, *schedule)
+        if observed.modules:
+            recorder.write(self.observe(observed.verbose))
+        if observed.penalties:
+            zeros = torch.zeros_like(total.detach())
+            recorder.write(observe_regualizers(self.model, zeros))
+        if observed.modules:
+            stop_trace(self.model)
+        result = StepResult(criterion, penalty, total, self.gradients(total))
+        recorder.write(on_result(result))
+        self.update(result.gradients, criterion)
+        if observed.gradients:
+            recorder.write(self.observe_gradients(result.gradients))
+        return result
+
+    def observe(self, verbose: bool) -> list[TaggedValue]:
+        """Return what the modules tell about the traced forward pass."""
+        return observe_modules(self.model, verbose=verbose)
+
+    def observe_gradients(self, gradients: Sequence[torch.Tensor | None]) -> list[TaggedValue]:
+        """Return what is logged of gradients."""
+        by_parameter = dict(zip(map(id, self.parameters), gradients, strict=False))
+        return observe_gradients(self.model, by_parameter, self.run_dims)
 
 
 def _overrides(module: ExtendedTorchModule, method: str) -> bool:

@@ -3,8 +3,7 @@
 import pytest
 import torch
 
-from stable_nalu.training.arithmetic.data import build_data, build_dataset
-from stable_nalu.training.arithmetic.task import TASKS
+from stable_nalu.training.arithmetic.task import TASKS, build_data, build_dataset
 from tests.training.configurations import configurations
 
 CPU = torch.device("cpu")

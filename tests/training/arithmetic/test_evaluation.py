@@ -5,16 +5,16 @@ import torch
 
 from stable_nalu.ensemble import PerRunRandomSource, stack_models
 from stable_nalu.network import SingleLayerNetwork
-from stable_nalu.training.arithmetic import evaluation
-from stable_nalu.training.arithmetic.data import build_dataset
-from stable_nalu.training.arithmetic.evaluation import EvaluationSet, evaluate
+from stable_nalu.training.arithmetic import data
+from stable_nalu.training.arithmetic.data import EvaluationSet, evaluate
+from stable_nalu.training.arithmetic.task import build_dataset
 from tests.training.configurations import configurations
 
 CPU = torch.device("cpu")
 RANGES = ("--interpolation-range", "[1,2]", "[-2,2]")
 
 
-def streams(*words, seed=evaluation.VALIDATION_SEED):
+def streams(*words, seed=data.VALIDATION_SEED):
     configs = configurations("single_layer", *words)
     return [build_dataset(c).fork(c.interpolation_range, seed=seed) for c in configs]
 
@@ -85,14 +85,14 @@ def stacked_and_single(words, **options):
     ],
 )
 def test_stacked_runs_in_chunks_have_the_errors_of_single_runs(monkeypatch, unit, chunk):
-    monkeypatch.setattr(evaluation, "CHUNK_ELEMENTS", chunk)
+    monkeypatch.setattr(data, "CHUNK_ELEMENTS", chunk)
     rows, model, alone = stacked_and_single(("--seed", "0-4", *RANGES), unit=unit)
     (errors,) = evaluate(model, [rows], eval_mode=True)
     torch.testing.assert_close(errors, alone, rtol=1e-6, atol=0)
 
 
 def test_runs_with_their_own_slices(monkeypatch):
-    monkeypatch.setattr(evaluation, "CHUNK_ELEMENTS", 1 << 14)
+    monkeypatch.setattr(data, "CHUNK_ELEMENTS", 1 << 14)
     words = ("--seed", "0-2", "--input-size", "20", "--subset-ratio", "0.25")
     rows, model, alone = stacked_and_single(words, size=20)
     (errors,) = evaluate(model, [rows], eval_mode=True)
@@ -101,7 +101,7 @@ def test_runs_with_their_own_slices(monkeypatch):
 
 
 def test_a_layer_that_samples_in_evaluation_sees_all_rows_at_once(monkeypatch):
-    monkeypatch.setattr(evaluation, "CHUNK_ELEMENTS", 100)
+    monkeypatch.setattr(data, "CHUNK_ELEMENTS", 100)
     rows = evaluation_set("--seed", "0-1", stacked=True)
     model = stack_models(networks(2, unit="HardSoftmaxNAC"))
     assert rows._chunk(model) == 10_000

@@ -4,10 +4,9 @@ import pytest
 import torch
 
 from stable_nalu import native
-from stable_nalu.training.arithmetic import feed
-from stable_nalu.training.arithmetic.data import build_data, build_dataset
-from stable_nalu.training.arithmetic.feed import Feed
-from stable_nalu.training.arithmetic.task import TASKS
+from stable_nalu.training.arithmetic import data
+from stable_nalu.training.arithmetic.data import Feed
+from stable_nalu.training.arithmetic.task import TASKS, build_data, build_dataset
 from tests.training.configurations import configurations
 
 CPU = torch.device("cpu")
@@ -30,7 +29,7 @@ def expected_batches(count, *words):
 
 @pytest.mark.parametrize("block", [1, 3, 512])
 def test_a_single_run(monkeypatch, block):
-    monkeypatch.setattr(feed, "MAX_BLOCK", block)
+    monkeypatch.setattr(data, "MAX_BLOCK", block)
     batches = build("--seed", "3", remaining=10, stacked=False)
     for x, t in expected_batches(10, "--seed", "3")[0]:
         actual = batches.next()
@@ -41,7 +40,7 @@ def test_a_single_run(monkeypatch, block):
 
 @pytest.mark.parametrize("block", [1, 3, 512])
 def test_stacked_runs(monkeypatch, block):
-    monkeypatch.setattr(feed, "MAX_BLOCK", block)
+    monkeypatch.setattr(data, "MAX_BLOCK", block)
     words = ("--seed", "0-2", "--interpolation-range", "[1,2]", "[-2,2]")
     runs = expected_batches(7, *words)
     batches = build(*words, remaining=7, stacked=True)
@@ -79,8 +78,8 @@ def test_a_block_is_bounded_in_bytes(monkeypatch, compiled):
     monkeypatch.setattr(native, "_library", None)
     if compiled and not native.load():
         pytest.skip("no C++ compiler")
-    monkeypatch.setattr(feed, "BLOCK_BYTES", 10 * BATCH * (2 + 1) * 4)
-    monkeypatch.setattr(feed, "NATIVE_BLOCK_BYTES", 4 * BATCH * (2 + 1) * 4)
+    monkeypatch.setattr(data, "BLOCK_BYTES", 10 * BATCH * (2 + 1) * 4)
+    monkeypatch.setattr(data, "NATIVE_BLOCK_BYTES", 4 * BATCH * (2 + 1) * 4)
     batches = build("--seed", "3", remaining=100, stacked=False)
     batches.next()
     assert batches.drawn_ahead == (3 if compiled else 9)

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from stable_nalu.training.arithmetic import evaluation
-from stable_nalu.training.arithmetic.evaluation import evaluate
+from stable_nalu.training.arithmetic import data
+from stable_nalu.training.arithmetic.data import evaluate
 from stable_nalu.training.compiled.compiler import compiled_by_torch
 from stable_nalu.training.compiled.errors import ROWS, CompiledErrors, portions_of
 from tests.ensemble.plans import CORE, six_runs
@@ -29,7 +29,7 @@ def assert_same(found, expected):
 
 @pytest.fixture(autouse=True)
 def _few_rows(monkeypatch):
-    monkeypatch.setattr(evaluation, "EVALUATION_ROWS", 2 * ROWS + 100)
+    monkeypatch.setattr(data, "EVALUATION_ROWS", 2 * ROWS + 100)
 
 
 @pytest.mark.parametrize("layer", CORE)

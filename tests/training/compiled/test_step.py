@@ -7,12 +7,14 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.options import SCRIPTS
-from stable_nalu.training.arithmetic.session import Session, default_dtype
 from stable_nalu.training.arithmetic.task import TASKS
+from stable_nalu.training.arithmetic.trainer import ArithmeticTraining
 from stable_nalu.training.compiled import step
 from stable_nalu.training.compiled.compiler import compiled_by_torch
 from stable_nalu.training.compiled.step import CompiledStep
 from stable_nalu.training.compiled.unroll import UnrollingError
+from stable_nalu.training.plan.shell import default_dtype
+from stable_nalu.training.stack import Setup
 from stable_nalu.training.step import TrainingStep
 from tests.ensemble.plans import CORE, six_runs
 from tests.training.configurations import configurations
@@ -36,15 +38,15 @@ def session(*words, script="single_layer", stacked=True):
     """Model, data and optimiser of the runs of a command line."""
     spec = SCRIPTS[script]
     configs = configurations(script, "--no-cuda", *words)
+    setup = Setup(
+        configs,
+        [str(k) for k in range(len(configs))],
+        [spec.layer_options(config) for config in configs],
+        torch.device("cpu"),
+        stacked=stacked,
+    )
     with default_dtype(configs[0].pytorch_precision):
-        return Session(
-            TASKS[script],
-            configs,
-            [spec.layer_options(config) for config in configs],
-            [str(k) for k in range(len(configs))],
-            stacked=stacked,
-            device=torch.device("cpu"),
-        )
+        return ArithmeticTraining(setup, TASKS[script])
 
 
 def train_both(*words, compiler=as_recorded, iterations=ITERATIONS, **keywords):
@@ -71,7 +73,7 @@ def assert_same_training(ours, plain, tolerance=0.0):
     assert ours.step.optimizer.steps == plain.step.optimizer.steps
     for one, other in zip(ours.step.parameters, plain.step.parameters, strict=True):
         torch.testing.assert_close(one, other, rtol=0, atol=tolerance, equal_nan=True)
-    for one, other in zip(ours._random.generators, plain._random.generators, strict=True):
+    for one, other in zip(ours.random.generators, plain.random.generators, strict=True):
         assert torch.equal(one.get_state(), other.get_state())
 
 

@@ -8,7 +8,8 @@ from stable_nalu.dataset.digit_pairs import draw_pair_sets, fold_pairs
 from stable_nalu.dataset.images import PixelTable, load_corpus
 from stable_nalu.dataset.legacy_random import LegacyRandom
 from stable_nalu.options import SCRIPTS
-from stable_nalu.training.epochs.pairs import ISOLATED, SCATTERED
+from stable_nalu.training.epochs.pairs import ISOLATED, SCATTERED, PairTraining
+from stable_nalu.training.stack import Setup
 
 CPU = torch.device("cpu")
 TINY = "--data-source digits --samples-per-permutation 1"
@@ -19,12 +20,17 @@ def config_of(script, words):
     return config
 
 
+def training(script, words, task):
+    setup = Setup([config_of(script, words)], ["t"], [{}], CPU, stacked=False)
+    return PairTraining(setup, task)
+
+
 def isolated(words=""):
-    return ISOLATED.run(config_of("two_digit_mnist", words), {}, CPU)
+    return training("two_digit_mnist", words, ISOLATED)
 
 
 def scattered(words=""):
-    return SCATTERED.run(config_of("ST_mnist_labels", words), {}, CPU)
+    return training("ST_mnist_labels", words, SCATTERED)
 
 
 def test_the_start_weights_depend_on_seed_and_network_alone():

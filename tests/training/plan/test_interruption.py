@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from stable_nalu.training.plan import interruption as interruption_module
-from stable_nalu.training.plan.interruption import Interruption
+from stable_nalu import script
+from stable_nalu.script import Interruption
 from tests.ensemble.plans import assert_identical, start, train, trained
 
 BASE = ("--layer-type", "NMRU", "--operation", "mul")
@@ -36,7 +36,7 @@ def _interruptible():
 
 @pytest.mark.usefixtures("_interruptible")
 def test_a_later_interrupt_has_its_usual_effect(monkeypatch):
-    monkeypatch.setattr(interruption_module, "ONE_REQUEST_SECONDS", 0.0)
+    monkeypatch.setattr(script, "ONE_REQUEST_SECONDS", 0.0)
     with Interruption() as interruption:
         os.kill(os.getpid(), signal.SIGINT)
         with pytest.raises(KeyboardInterrupt):
@@ -47,7 +47,7 @@ def test_a_later_interrupt_has_its_usual_effect(monkeypatch):
 @pytest.mark.usefixtures("_interruptible")
 def test_a_signal_that_is_sent_twice_is_one_request(monkeypatch):
     # However long this process has to wait for its turn between the two.
-    monkeypatch.setattr(interruption_module, "ONE_REQUEST_SECONDS", 3600.0)
+    monkeypatch.setattr(script, "ONE_REQUEST_SECONDS", 3600.0)
     with Interruption() as interruption:
         for _ in range(2):
             signal.raise_signal(signal.SIGINT)

@@ -6,17 +6,21 @@ from pathlib import Path
 import pytest
 
 from stable_nalu.options import SCRIPTS
-from stable_nalu.training.arithmetic import stack_run
-from stable_nalu.training.arithmetic.task import TASKS
+from stable_nalu.script import Interruption
+from stable_nalu.training.arithmetic.trainer import KINDS
+from stable_nalu.training.compiled import policy
+from stable_nalu.training.compiled.policy import RUNS_OF_AN_ITERATION, stack_work
+from stable_nalu.training.logging.console import StackView
+from stable_nalu.training.plan import shell
 from stable_nalu.training.plan.runs import (
-    RUNS_OF_AN_ITERATION,
     PlannedRun,
     SavedState,
     continued,
-    shards,
+    stacks_of,
 )
 
 SPEC = SCRIPTS["single_layer"]
+KIND = KINDS["single_layer"]
 WORDS = ("--layer-type", "NMRU", "--seed", "0-3", "--max-iterations", "99")
 
 
@@ -30,36 +34,37 @@ def planned():
 
 
 def test_the_work_of_a_stack_is_that_of_all_its_runs():
-    (stack,) = shards(SPEC, planned(), 1)
-    assert [run.stack_work for run in stack] == [work(4)] * 4
-    halves = shards(SPEC, planned(), 2)
-    assert [run.stack_work for half in halves for run in half] == [work(2)] * 4
+    (stack,) = stacks_of(KIND, SPEC, planned(), 1)
+    assert [run.stack_runs for run in stack] == [4] * 4
+    assert stack_work(4, 100) == work(4)
+    halves = stacks_of(KIND, SPEC, planned(), 2)
+    assert [run.stack_runs for half in halves for run in half] == [2] * 4
 
 
 def test_resuming_leaves_the_work_as_it_was():
     """With some runs ahead of the others, and with all of them near the end."""
-    (stack,) = shards(SPEC, planned(), 1)
+    (stack,) = stacks_of(KIND, SPEC, planned(), 1)
     states = {run.name: {90: SavedState(Path("a"), 90, None, False)} for run in stack}
     states[stack[0].name] = {50: SavedState(Path("b"), 50, None, False)}
     parts = continued(stack, states)
     assert sorted(len(part) for part in parts) == [1, 3]
-    assert {run.stack_work for part in parts for run in part} == {work(4)}
+    assert {run.stack_runs for part in parts for run in part} == {4}
 
 
 def test_code_is_compiled_by_the_work_of_the_plan(tmp_path, monkeypatch):
     """Whatever is left of it."""
     chosen = []
 
-    def note(*arguments, may_compile):
-        chosen.append(may_compile)
+    def note(training, unit, interruption):
+        chosen.append(training.compiled is not None)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(stack_run, "_build_trainer", note)
-    monkeypatch.setattr(stack_run, "WORK_WORTH_COMPILING", work(4))
-    (stack,) = shards(SPEC, planned(), 1)
+    monkeypatch.setattr(shell, "_train", note)
+    monkeypatch.setattr(policy, "WORK_WORTH_COMPILING", work(4))
+    (stack,) = stacks_of(KIND, SPEC, planned(), 1)
     for runs in (stack, stack[:2], [replace(run, stack_runs=3) for run in stack]):
         with pytest.raises(KeyboardInterrupt):
-            stack_run.train_stack(SPEC, TASKS["single_layer"], runs, None, None)
+            shell.train_stack(KIND, "single_layer", runs, StackView(print, 0, 1), Interruption())
     assert chosen == [True, True, False]
 
 
@@ -70,4 +75,4 @@ def test_the_simple_task_has_four_inputs():
     runs = [PlannedRun(config, spec.run_name(config)) for config in spec.plan(words).configs]
     assert runs[0].config.input_size == 100
     assert runs[0].config.inputs == 4
-    assert [len(stack) for stack in shards(spec, runs, 1)] == [100]
+    assert [len(stack) for stack in stacks_of(KINDS[spec.name], spec, runs, 1)] == [100]

@@ -7,7 +7,8 @@ from stable_nalu.dataset import SimpleFunctionRecurrentDataset
 from stable_nalu.functional import mse
 from stable_nalu.layer import GeneralizedCell
 from stable_nalu.network import SimpleFunctionRecurrentNetwork
-from stable_nalu.training.recurrent import sums as sequence
+from stable_nalu.training.recurrent import sums
+from stable_nalu.training.script import run_script
 from tests.sequence_runs import logged, results
 
 SCRIPT = "simple_function_recurrent"
@@ -25,10 +26,10 @@ def values(log, tag):
 @pytest.fixture
 def short(monkeypatch):
     """Evaluation on fewer and shorter sequences, at every second iteration."""
-    monkeypatch.setattr(sequence, "EXTRAPOLATION_LENGTH", 15)
-    monkeypatch.setattr(sequence, "EVALUATION_ROWS", 64)
-    monkeypatch.setattr(sequence, "EVALUATION_BLOCK", 16)
-    monkeypatch.setattr(sequence, "LOG_INTERVAL", 2)
+    monkeypatch.setattr(sums, "EXTRAPOLATION_LENGTH", 15)
+    monkeypatch.setattr(sums, "EVALUATION_ROWS", 64)
+    monkeypatch.setattr(sums, "EVALUATION_BLOCK", 16)
+    monkeypatch.setattr(sums, "LOG_INTERVAL", 2)
 
 
 def test_one_update_by_hand(capsys):
@@ -51,7 +52,7 @@ def test_one_update_by_hand(capsys):
     after = errors()
 
     argv = ["--layer-type", "GRU", "--operation", "sub", "--seed", "4", "--max-iterations", "0"]
-    assert sequence.TASK.run(argv) == 0
+    assert run_script(SCRIPT, argv) == 0
     log = logged(f"{SCRIPT}/gru_sub_4")
     assert [values(log, tag) for tag in VALID] == [[pytest.approx(e, rel=1e-5)] for e in before]
     assert values(log, "loss/train/critation") == [pytest.approx(loss.item(), rel=1e-5)]
@@ -79,7 +80,7 @@ def test_one_update_by_hand(capsys):
 
 
 def test_every_step_has_losses_and_some_an_evaluation(short):
-    assert sequence.TASK.run(["--layer-type", "NAC", "--max-iterations", "4"]) == 0
+    assert run_script(SCRIPT, ["--layer-type", "NAC", "--max-iterations", "4"]) == 0
     log = logged(f"{SCRIPT}/nac_add_0")
     assert set(log) == {*LOSSES, *VALID}
     assert all([step for step, _ in log[tag]] == [0, 1, 2, 3, 4] for tag in LOSSES)
@@ -88,15 +89,15 @@ def test_every_step_has_losses_and_some_an_evaluation(short):
 
 def test_penalties_are_summed_and_ramped(short, monkeypatch):
     weights = []
-    run = sequence.SequenceRun.train
+    train = sums.SumsTraining.train_batch
 
     def spy(self, *args, **options):
         weights.append([p.detach().clone() for n, p in self.model.named_parameters() if "W" in n])
-        return run(self, *args, **options)
+        return train(self, *args, **options)
 
-    monkeypatch.setattr(sequence.SequenceRun, "train", spy)
+    monkeypatch.setattr(sums.SumsTraining, "train_batch", spy)
     argv = ["--layer-type", "ReRegualizedLinearNAC", "--max-iterations", "3"]
-    assert sequence.TASK.run(argv) == 0
+    assert run_script(SCRIPT, argv) == 0
     log = logged(f"{SCRIPT}/reregualizedlinearnac_add_0")
     for step, matrices in enumerate(weights):
         assert [tuple(W.shape) for W in matrices] == [(2, 12), (1, 2)]
@@ -115,7 +116,7 @@ def test_penalties_are_summed_and_ramped(short, monkeypatch):
 
 def test_verbose_logs_modules_and_gradients_at_log_points(short):
     argv = ["--layer-type", "NAC", "--max-iterations", "2", "--verbose"]
-    assert sequence.TASK.run(argv) == 0
+    assert run_script(SCRIPT, argv) == 0
     log = logged(f"{SCRIPT}/nac_add_0")
     cell = "network/recurrent_layer/recurrent_layer/recurrent_layer"
     for tag in (
@@ -131,7 +132,7 @@ def test_verbose_logs_modules_and_gradients_at_log_points(short):
 @pytest.mark.parametrize("unit_name", GeneralizedCell.unit_names())
 def test_every_cell(short, unit_name):
     argv = ["--layer-type", unit_name, "--max-iterations", "2", "--verbose"]
-    assert sequence.TASK.run(argv) == (3 if unit_name in OVERFLOWS else 0)
+    assert run_script(SCRIPT, argv) == (3 if unit_name in OVERFLOWS else 0)
     log = logged(f"{SCRIPT}/{unit_name.lower()}_add_0")
     recorded = [0, 1] if unit_name in OVERFLOWS else [0, 1, 2]
     assert all([step for step, _ in log[tag]] == recorded for tag in LOSSES)
@@ -142,7 +143,7 @@ def test_all_cells_are_those_of_the_published_script():
 
 
 def test_a_diverged_run_ends_at_the_log_point_and_others_go_on(short, capsys, monkeypatch):
-    build = sequence.TASK.build
+    build = sums.build_network
 
     def broken(config, layer_options):
         network = build(config, layer_options)
@@ -150,9 +151,9 @@ def test_a_diverged_run_ends_at_the_log_point_and_others_go_on(short, capsys, mo
             network.reset_parameters = lambda: torch.nn.init.constant_(network.zero_state, 1e38)
         return network
 
-    task = sequence.SequenceTask(**(vars(sequence.TASK) | {"build": broken}))
+    monkeypatch.setattr(sums, "build_network", broken)
     argv = ["--layer-type", "RNN-linear", "--seed", "0-1", "--max-iterations", "5"]
-    assert task.run(argv) == 3
+    assert run_script(SCRIPT, argv) == 3
     log = logged(f"{SCRIPT}/rnn-linear_add_0")
     assert log["/diverged/text_summary"] == [
         (2, b"diverged: a weight is not a number at iteration 2")
@@ -171,8 +172,8 @@ def test_a_diverged_run_ends_at_the_log_point_and_others_go_on(short, capsys, mo
 
 def test_seeds_of_one_command_are_the_runs_of_single_commands(short):
     argv = ["--layer-type", "GumbelNAC", "--max-iterations", "2", "--operation", "mul"]
-    assert sequence.TASK.run([*argv, "--seed", "0-1"]) == 0
-    assert sequence.TASK.run([*argv, "--seed", "1", "--name-prefix", "alone"]) == 0
+    assert run_script(SCRIPT, [*argv, "--seed", "0-1"]) == 0
+    assert run_script(SCRIPT, [*argv, "--seed", "1", "--name-prefix", "alone"]) == 0
     first, second, alone = results(SCRIPT)
     assert alone.pop("name_prefix") == "alone"
     assert second == alone
@@ -182,7 +183,7 @@ def test_seeds_of_one_command_are_the_runs_of_single_commands(short):
 
 def test_simple_task_in_float64(short):
     argv = ["--simple", "--layer-type", "LSTM", "--max-iterations", "1"]
-    assert sequence.TASK.run([*argv, "--pytorch-precision", "64"]) == 0
+    assert run_script(SCRIPT, [*argv, "--pytorch-precision", "64"]) == 0
     (record,) = results(SCRIPT)
     assert record["simple"] is True
     assert record["pytorch_precision"] == 64

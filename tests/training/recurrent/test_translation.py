@@ -3,6 +3,7 @@ import torch
 
 from stable_nalu.layer import GeneralizedCell
 from stable_nalu.training.recurrent import translation
+from stable_nalu.training.script import run_script
 from tests.sequence_runs import logged, results
 
 SCRIPT = "number_translation"
@@ -10,7 +11,7 @@ LOSSES = ("loss/train/critation", "loss/train/regualizer", "loss/train/total")
 
 
 def test_losses_known_of_the_published_script(capsys):
-    assert translation.TASK.run(["--max-epochs", "51", "--verbose"]) == 0
+    assert run_script(SCRIPT, ["--max-epochs", "51", "--verbose"]) == 0
     printed = capsys.readouterr().out.splitlines()
     assert printed[1:6] == [
         "  - seed: 0", "  - layer_type: NALU", f"  - cuda: {torch.cuda.is_available()}",
@@ -40,7 +41,7 @@ def test_losses_known_of_the_published_script(capsys):
 
 
 def test_validation_counts_every_sentence_once():
-    assert translation.TASK.run(["--layer-type", "NAC", "--max-epochs", "1", "--seed", "1"]) == 0
+    assert run_script(SCRIPT, ["--layer-type", "NAC", "--max-epochs", "1", "--seed", "1"]) == 0
     torch.manual_seed(1)
     network = translation.NumberTranslationNetwork("NAC")
     network.reset_parameters()
@@ -53,13 +54,13 @@ def test_validation_counts_every_sentence_once():
 
 @pytest.mark.parametrize("unit_name", GeneralizedCell.unit_names())
 def test_every_cell(unit_name):
-    assert translation.TASK.run(["--layer-type", unit_name, "--max-epochs", "1", "--verbose"]) == 0
+    assert run_script(SCRIPT, ["--layer-type", unit_name, "--max-epochs", "1", "--verbose"]) == 0
     log = logged(f"{SCRIPT}/{unit_name.lower()}_0")
     assert all([step for step, _ in log[tag]] == [1, 2, 3] for tag in LOSSES)
 
 
 def test_no_epochs():
-    assert translation.TASK.run(["--max-epochs", "0"]) == 0
+    assert run_script(SCRIPT, ["--max-epochs", "0"]) == 0
     assert logged(f"{SCRIPT}/nalu_0") == {}
     (record,) = results(SCRIPT)
     assert record["loss_train"] > 0
@@ -74,8 +75,8 @@ def test_a_diverged_run_ends(monkeypatch):
         network.reset_parameters = lambda: torch.nn.init.constant_(network.embedding, torch.inf)
         return network
 
-    task = translation.SequenceTask(**(vars(translation.TASK) | {"build": broken}))
-    assert task.run(["--max-epochs", "6"]) == 3
+    monkeypatch.setattr(translation, "build_network", broken)
+    assert run_script(SCRIPT, ["--max-epochs", "6"]) == 3
     log = logged(f"{SCRIPT}/nalu_0")
     assert [step for step, _ in log["/diverged/text_summary"]] == [7]
     assert [step for step, _ in log["loss/train/total"]] == [*range(1, 7)]

@@ -1,0 +1,51 @@
+"""When more preparation pays: compiled code, larger stacks, another process.
+
+Each constant was measured: below it the preparation costs more time than it saves.
+"""
+
+from __future__ import annotations
+
+from stable_nalu.options import Config
+
+STACKED_INPUTS = 4096
+"""Runs in one stack, times their inputs: past that, more runs in a stack gain no speed."""
+
+RUNS_OF_AN_ITERATION = 250
+"""A stack's iteration costs as much as these runs more, before it is compiled, in calls."""
+
+WORK_OF_A_PROCESS = 1_000_000
+"""Iterations, summed over runs, below which another process costs more than it saves."""
+
+WORK_WORTH_COMPILING = 6_000_000
+"""Cost of a stack from which compiled code saves more than compiling costs: see `stack_work`."""
+
+WIDEST_COMPILED = 32
+"""Inputs up to which compiled code is faster: wider layers spend their time in matrix products."""
+
+DRAWS_WORTH_COMPILING = 1_000_000_000
+"""Input elements that take NumPy about as long to draw as torch's compiler takes to load."""
+
+ELEMENTS_WORTH_COMPILING = 400_000_000
+"""Input elements from which compiled evaluation saves more than taking it from torch's cache costs.
+
+Compiling it takes longer, once, and serves all models of a figure that differ only in numbers.
+"""
+
+
+def stack_work(planned_runs: int, iterations: int) -> int:
+    """Return the cost of a stack in iterations of one run.
+
+    It counts all runs that the plan puts into the stack and all iterations, done or not, so that
+    it is the same whenever the stack is resumed.
+    """
+    return (planned_runs + RUNS_OF_AN_ITERATION) * iterations
+
+
+def is_worth_compiling(config: Config, planned_runs: int) -> bool:
+    """Return whether the iterations of a stack should be compiled, if its model allows it."""
+    return (
+        stack_work(planned_runs, config.max_iterations + 1) >= WORK_WORTH_COMPILING
+        and not config.no_compile
+        and not config.verbose
+        and config.inputs <= WIDEST_COMPILED
+    )

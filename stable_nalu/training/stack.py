@@ -1,0 +1,301 @@
+"""Runs in training, one alone or many stacked ones: their model, log and saved state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.ensemble import PerRunRandomSource, run_state, stack_models
+from stable_nalu.machine import save_root
+from stable_nalu.options import Config, ScriptSpec
+from stable_nalu.tags import DIVERGED
+
+from .logging.console import View
+from .logging.recorder import Recorder
+from .saved.checkpoint import (
+    asked_by,
+    damage_as_usage_error,
+    model_file,
+    restore_parameters,
+    run_content,
+    save_together,
+    set_numpy_rng_state,
+)
+from .step.optimizer import load_optimizer_state, optimizer_state
+from .step.step import TrainingStep
+
+BuildNetwork = Callable[[Config, dict[str, Any]], ExtendedTorchModule]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What a script counts its training in.
+
+    flag: the flag that says how much is trained: the last unit or, if it `counts`, their number.
+    bar: what the progress bar counts.
+    """
+
+    name: str
+    flag: str
+    bar: str
+    counts: bool = False
+
+    def last(self, config: Config) -> int:
+        """Return the last unit to train; counting starts at 0."""
+        return getattr(config, self.flag.removeprefix("--").replace("-", "_")) - self.counts
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a stack is built from: configuration, name and layer options of each run.
+
+    start: the first unit to train. planned_runs: runs of the stack in the plan, finished ones too.
+    """
+
+    configs: Sequence[Config]
+    names: Sequence[str]
+    layer_options: Sequence[dict[str, Any]]
+    device: torch.device
+    stacked: bool
+    start: int = 0
+    planned_runs: int = 1
+
+
+class StackTraining:
+    """One run, or many stacked ones, from its start or a saved state to its end.
+
+    A subclass says how it trains. `at` is the unit (iteration or epoch) that is trained next,
+    `clock` the step under which values are logged, which `clock_name` counts.
+    """
+
+    clock_name: ClassVar[str] = "iteration"
+    length: int
+    """Steps of the progress bar in all."""
+
+    def __init__(
+        self,
+        setup: Setup,
+        model: ExtendedTorchModule,
+        step: TrainingStep,
+        random: PerRunRandomSource | None = None,
+    ):
+        self.setup = setup
+        self.config = setup.configs[0]
+        self.runs = len(setup.configs)
+        self.stacked = setup.stacked
+        self.device = setup.device
+        self.model = model
+        self.step = step
+        self.random = random
+        self.at = setup.start
+        self.clock = 0
+        self.diverged_at: dict[int, int] = {}
+        self.last_total: torch.Tensor | None = None
+        self.recorder: Recorder
+        self.view: View
+
+    @property
+    def done(self) -> int:
+        """Return how many steps of the progress bar are done."""
+        return self.at
+
+    def open(self, recorder: Recorder, view: View) -> None:
+        """Take over the event files and the console of these runs."""
+        self.recorder, self.view = recorder, view
+        for run in self.diverged_at:
+            recorder.live[run] = False
+
+    def introduce(self) -> None:
+        """Show on the console what a single run trains."""
+
+    def train(self) -> Generator[int | None, None, None]:
+        """Train, and yield wherever training may stop: `at`, or None within a unit."""
+        raise NotImplementedError
+
+    def finish(self) -> bool:
+        """Evaluate after the last update; return whether a run diverged."""
+        raise NotImplementedError
+
+    def report(self) -> None:
+        """Show on the console how training ended, once everything is saved."""
+
+    def progress(self, run: int) -> dict[str, Any]:
+        """Return what a resumed run needs besides model, optimiser, generator and log."""
+        raise NotImplementedError
+
+    def set_progress(self, run: int, progress: Mapping[str, Any]) -> None:
+        """Put the progress of a run back."""
+        raise NotImplementedError
+
+    def pause(self) -> None:
+        """Bring all state to where the finished updates have left it."""
+
+    def checkpoint_path(self, run: int) -> Path:
+        """Return where the checkpoint of a run is saved."""
+        return model_file(save_root(), self.setup.names[run])
+
+    def save(self, at: int) -> None:
+        """Write the checkpoints of all runs; `at` is the first unit that a resumed run trains."""
+        self.pause()
+        state = self.model.state_dict()
+        save_together(
+            (self.checkpoint_path(run), self._checkpoint(run, at, state))
+            for run in range(self.runs)
+        )
+
+    def _checkpoint(self, run: int, at: int, state: dict[str, torch.Tensor]) -> dict:
+        index = run if self.stacked else None
+        events = self.recorder.writers[run].events
+        # A checkpoint that outlives a power failure needs the log that it refers to.
+        events.sync()
+        progress = self.progress(run) | {
+            "diverged_at": self.diverged_at.get(run),
+            "event_file": events.path.name,
+            "event_position": events.position,
+        }
+        if self.step.penalties.betas:
+            progress["beta"] = str(self.step.penalties.betas[run].value)
+        generator = self.random and self.random.generators[run].get_state()
+        return run_content(
+            at,
+            self.setup.configs[run],
+            run_state(state, index),
+            optimizer_state(self.step.optimizer, index),
+            torch.get_rng_state() if generator is None else generator,
+            progress,
+        )
+
+    def restore(self, checkpoints: Sequence[dict]) -> None:
+        """Go on where the checkpoints of all runs were taken."""
+        own = self.model.state_dict()
+        for run, checkpoint in enumerate(checkpoints):
+            with damage_as_usage_error(self.checkpoint_path(run), asked_by(self.config)):
+                self._restore_run(own, checkpoint, run)
+
+    def _restore_run(self, own: dict[str, torch.Tensor], checkpoint: dict, run: int) -> None:
+        index = run if self.stacked else None
+        targets = {name: value if index is None else value[index] for name, value in own.items()}
+        path, flag = self.checkpoint_path(run), asked_by(self.config)
+        restore_parameters(targets, checkpoint["model_state_dict"], path, flag)
+        load_optimizer_state(self.step.optimizer, checkpoint["optimizer_state_dict"], index)
+        if self.random is not None:
+            self.random.generators[run].set_state(checkpoint["torch_rng_state"])
+        else:
+            torch.set_rng_state(checkpoint["torch_rng_state"])
+            set_numpy_rng_state(checkpoint["numpy_rng_state"])
+        self.at = checkpoint["epoch"]
+        progress = checkpoint["progress"]
+        if progress["diverged_at"] is not None:
+            self.diverged_at[run] = progress["diverged_at"]
+        if self.step.penalties.betas:
+            self.step.penalties.betas[run].value = Decimal(progress["beta"])
+        self.set_progress(run, progress)
+
+    @contextmanager
+    def generator_of(self, run: int) -> Iterator[None]:
+        """Let torch's global generator be that of a run while the context lasts."""
+        if self.random is None:
+            yield
+            return
+        own = self.random.generators[run]
+        with torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(own.get_state())
+            yield
+            own.set_state(torch.get_rng_state())
+
+    @property
+    def all_diverged(self) -> bool:
+        """Return whether no run is left to train."""
+        return len(self.diverged_at) == self.runs
+
+    def freeze_diverged(self) -> None:
+        """Report runs with a weight or a loss that is not a number, and end their logs."""
+        broken = torch.zeros(self.runs, dtype=torch.bool)
+        for parameter in self.model.parameters():
+            broken |= parameter.detach().isnan().reshape(self.runs, -1).any(-1).cpu()
+        self.freeze(broken.numpy(), "a weight is not a number")
+        if self.last_total is not None:
+            self.freeze(np.isnan(numbers(self.last_total)), "the loss is not a number")
+
+    def freeze(self, broken: np.ndarray, reason: str) -> None:
+        """Report runs that are `broken` for the first time, and end their logs."""
+        for run in broken.nonzero()[0].tolist():
+            if run not in self.diverged_at:
+                self.diverged_at[run] = self.clock
+                message = f"diverged: {reason} at {self.clock_name} {self.clock}"
+                self.recorder.text(run, DIVERGED, message)
+                self.recorder.writers[run].commit(self.clock)
+                self.recorder.live[run] = False
+                self.view.line(self.named(run, message))
+
+    def named(self, run: int, message: str) -> str:
+        """Return a message that says which run it is about, if there are several."""
+        return f"run {run}: {message}" if self.stacked else message
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How a script trains.
+
+    build: makes the training of a stack; raises ValueError for what cannot be built.
+    unit: what is counted. progress: names and types of what a checkpoint must hold.
+    width: numbers that one run reads per iteration, which bounds the size of stacks; None where
+    runs train one after another. cost: iterations of a small layer that take as long as a unit.
+    probes: whether every configuration is built once before any folder is made.
+    all_cores: whether one run gains from all cores. separated: whether a line of its own ends the
+    configuration on the console. shown: what the console shows of a configuration.
+    look: what `--evaluate` asks for instead of training.
+    """
+
+    build: Callable[[Setup], StackTraining]
+    unit: Unit
+    progress: Mapping[str, Any]
+    width: Callable[[Config], int] | None = None
+    cost: int = 1
+    probes: bool = True
+    all_cores: bool = False
+    shown: Callable[[Config], dict[str, Any]] = Config.as_dict
+    look: Callable[[ScriptSpec, Config], int] | None = None
+
+
+def seeded_models(
+    setup: Setup, build: BuildNetwork
+) -> tuple[ExtendedTorchModule, PerRunRandomSource | None]:
+    """Build every run's model, initialised under its own seed, and stack them.
+
+    Parameters are initialised twice, by the constructor and again: published runs train on the
+    second draw. The generators of stacked runs stand where initialising has left them.
+    """
+    models, generators = [], []
+    if not setup.stacked:
+        return _seeded(setup, build, 0).to(setup.device), None
+    with torch.random.fork_rng(devices=[]):
+        for run in range(len(setup.configs)):
+            models.append(_seeded(setup, build, run))
+            generators.append(torch.Generator())
+            generators[-1].set_state(torch.get_rng_state())
+    model = stack_models(models).to(setup.device)
+    random = PerRunRandomSource(generators)
+    for module in model.extended_modules():
+        module.random = random
+    return model, random
+
+
+def _seeded(setup: Setup, build: BuildNetwork, run: int) -> ExtendedTorchModule:
+    torch.manual_seed(setup.configs[run].seed)
+    model = build(setup.configs[run], setup.layer_options[run])
+    model.reset_parameters()
+    return model
+
+
+def numbers(value: torch.Tensor) -> np.ndarray:
+    """Return one float64 number per run."""
+    return value.detach().cpu().reshape(-1).to(torch.float64).numpy()
