@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 import torch
+
+from stable_nalu.errors import OptionError
+from stable_nalu.script import ScriptParser, unknown_choice
 
 from . import ensemble, images, pairs, plans, results, rivals, single
 from .table import Row, print_rows
@@ -29,12 +31,13 @@ PARTS: dict[str, tuple[str, Callable[[], Iterable[Row]]]] = {
 def main() -> None:
     """Measure the chosen parts."""
     described = "; ".join(f"{name}: {what}" for name, (what, _) in PARTS.items())
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser = ScriptParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"default: all. {described}")
     chosen = parser.parse_args().parts or list(PARTS)
-    unknown = sorted(set(chosen) - set(PARTS))
-    if unknown:
-        parser.error(f"no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
+    for name in chosen:
+        if name not in PARTS:
+            problem, _, remedy = unknown_choice(name, list(PARTS)).partition("; ")
+            parser.refuse(OptionError("PART", problem, remedy))
     torch.set_num_threads(1)
     print_rows(_rows(chosen))
 

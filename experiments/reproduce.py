@@ -6,7 +6,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from stable_nalu.reproduction.command import main as run  # noqa: E402
+from stable_nalu.script import packages  # noqa: E402
+
+with packages(__file__):
+    from stable_nalu.reproduction.command import main as run
 
 
 def main(argv: Sequence[str] | None = None) -> int:

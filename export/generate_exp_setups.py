@@ -9,9 +9,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from stable_nalu.errors import UsageError  # noqa: E402
 from stable_nalu.options.kinds import integer, number  # noqa: E402
-from stable_nalu.script import ScriptParser, exit_code  # noqa: E402
-from stable_nalu.statistics.table import write_table  # noqa: E402
-from stable_nalu.statistics.thresholds import tables  # noqa: E402
+from stable_nalu.script import ScriptParser, exit_code, packages  # noqa: E402
+
+with packages(__file__):
+    from stable_nalu.statistics.table import write_table
+    from stable_nalu.statistics.thresholds import tables
 
 
 def parse_arguments(argv: list[str] | None) -> argparse.Namespace:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from stable_nalu.errors import UsageError  # noqa: E402
-from stable_nalu.options.kinds import number  # noqa: E402
+from stable_nalu.errors import OptionError  # noqa: E402
+from stable_nalu.options.kinds import file_name, number  # noqa: E402
 from stable_nalu.script import ScriptParser, exit_code  # noqa: E402
 from stable_nalu.statistics.estimators import Estimators, add_estimate_flags  # noqa: E402
 
@@ -43,7 +43,10 @@ def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
     own.add_argument("--label", metavar="TEXT", nargs="+", default=[], help="name of each file")
     own.add_argument("--column", metavar="NAME", help="x of a sweep; what other kinds show")
     own.add_argument(
-        "--name", default="figure", help="file name without ending (default: %(default)s)"
+        "--name",
+        type=file_name().one,
+        default="figure",
+        help="file name without ending (default: %(default)s)",
     )
     judged = parser.add_argument_group("when a run is solved")
     judged.add_argument(
@@ -83,7 +86,7 @@ def plot(args: argparse.Namespace) -> None:
         paths = [Path(path) for path in args.csv]
         entries.append(entry_of_files(args.kind, paths, args.label, args.name, args.column))
     if not entries:
-        raise UsageError("name a KEY, give --csv, or see --list")
+        raise OptionError("KEY", "no figure is named", "name one, give --csv, or see --list")
     for entry in entries:
         if args.threshold is not None:
             entry = with_threshold(entry, args.threshold)

@@ -8,14 +8,16 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from stable_nalu.machine import granted_cores  # noqa: E402
-from stable_nalu.reader.export import (  # noqa: E402
-    add_export_flags,
-    conclude,
-    export_csv,
-    open_reader,
-    sequence_reader,
-)
-from stable_nalu.script import ScriptParser, exit_code  # noqa: E402
+from stable_nalu.script import ScriptParser, exit_code, packages  # noqa: E402
+
+with packages(__file__):
+    from stable_nalu.reader.export import (
+        add_export_flags,
+        conclude,
+        export_csv,
+        open_reader,
+        sequence_reader,
+    )
 
 
 def parse_arguments(argv: list[str] | None) -> argparse.Namespace:

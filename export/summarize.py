@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from stable_nalu.errors import UsageError  # noqa: E402
+from stable_nalu.errors import OptionError  # noqa: E402
 from stable_nalu.options.kinds import integer, number  # noqa: E402
 from stable_nalu.script import ScriptParser, exit_code  # noqa: E402
 from stable_nalu.statistics.estimators import Estimators, add_estimate_flags  # noqa: E402
@@ -106,8 +106,9 @@ def summarize(args: argparse.Namespace) -> None:
         args.goodness_of_fit,
     )
     if args.solved_csv:
-        if args.seeds_csv_out or args.by or args.models:
-            raise UsageError("--models, --by and --seeds-csv-out go with --csv only")
+        for flag in ("--models", "--by", "--seeds-csv-out"):
+            if getattr(args, flag[2:].replace("-", "_")):
+                raise OptionError(flag, "goes with --csv only", "leave it out")
         write_frame(Path(args.csv_out), summarize_solved(Path(args.solved_csv), estimators))
         return
     judgement = Judgement(

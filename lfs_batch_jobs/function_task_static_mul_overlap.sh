@@ -27,7 +27,7 @@
 #SBATCH --requeue
 #SBATCH --signal=B:TERM@120
 #SBATCH --open-mode=append
-#SBATCH --output=/dev/null
+#SBATCH --output=%x_%A_%a.out
 #BSUB -J "function_task_static_mul_overlap[1-36]"
 #BSUB -n 1
 #BSUB -R "span[hosts=1]"
@@ -36,7 +36,7 @@
 #BSUB -r
 #BSUB -Q "75"
 #BSUB -wa "TERM" -wt "2"
-#BSUB -o /dev/null
+#BSUB -o function_task_static_mul_overlap_%J_%I.lsf.out
 
 set -eu
 root="${STABLE_NALU_ROOT:-${SLURM_SUBMIT_DIR:-${LS_SUBCWD:-}}}"

@@ -32,6 +32,10 @@ fi
 logs="${STABLE_NALU_LOGS:-$root/logs}/$1"
 mkdir -p "$logs" || exit 1
 exec >>"$logs/$job.out" 2>>"$logs/$job.err"
+# A batch script that is given to SLURM itself has output where it was submitted: kept if it says
+# anything.
+first="${SLURM_SUBMIT_DIR:-.}/${SLURM_JOB_NAME:-}_$job.out"
+[ -s "$first" ] || rm -f "$first"
 
 # A signal interrupts `wait`: it is passed on, and the shard is waited for again. One that comes
 # before the shard has a number is passed on as soon as it has one.

@@ -22,7 +22,7 @@
 #SBATCH --requeue
 #SBATCH --signal=B:TERM@120
 #SBATCH --open-mode=append
-#SBATCH --output=/dev/null
+#SBATCH --output=%x_%A_%a.out
 #SBATCH --gres=gpu:1
 #BSUB -J "sequential_mnist_sum_reference[1-10]"
 #BSUB -n 2
@@ -32,7 +32,7 @@
 #BSUB -r
 #BSUB -Q "75"
 #BSUB -wa "TERM" -wt "2"
-#BSUB -o /dev/null
+#BSUB -o sequential_mnist_sum_reference_%J_%I.lsf.out
 #BSUB -gpu "num=1:mode=exclusive_process"
 
 set -eu

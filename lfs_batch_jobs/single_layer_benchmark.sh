@@ -55,7 +55,7 @@
 #SBATCH --requeue
 #SBATCH --signal=B:TERM@120
 #SBATCH --open-mode=append
-#SBATCH --output=/dev/null
+#SBATCH --output=%x_%A_%a.out
 #BSUB -J "single_layer_benchmark[1-28]"
 #BSUB -n 1
 #BSUB -R "span[hosts=1]"
@@ -64,7 +64,7 @@
 #BSUB -r
 #BSUB -Q "75"
 #BSUB -wa "TERM" -wt "2"
-#BSUB -o /dev/null
+#BSUB -o single_layer_benchmark_%J_%I.lsf.out
 
 set -eu
 root="${STABLE_NALU_ROOT:-${SLURM_SUBMIT_DIR:-${LS_SUBCWD:-}}}"

@@ -2,7 +2,7 @@
 
 import os
 
-# Matrix products then round alike on every x86 CPU, in the order of the published figures. It is
+# Keep MKL from choosing the order of sums in a matrix product by the processor's features. It is
 # read once, at the first product; whoever prefers speed on large layers can set it beforehand.
 os.environ.setdefault("MKL_CBWR", "COMPATIBLE")
 

@@ -68,7 +68,15 @@ def visible_entries(folder: Path) -> list[Path]:
 
 def refuse_inputs(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
     """Raise UsageError when a file that is to be written is one that is read."""
-    read = [path for path in inputs if path.exists()]
+    read = list(inputs)
     for path in outputs:
-        if path.exists() and any(path.samefile(one) for one in read):
+        if any(_same(path, one) for one in read):
             raise UsageError(f"{path} is read; write to another file")
+
+
+def _same(path: Path, other: Path) -> bool:
+    """Return whether two paths lead to one file that is there."""
+    try:
+        return path.samefile(other)
+    except OSError:  # Also of a name that is too long, which whoever opens it reports.
+        return False

@@ -5,15 +5,19 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shlex
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
 from .errors import OptionError, UsageError, did_you_mean
+from .machine import CHECKOUT
 
 EXIT_USAGE = 2
 EXIT_DIVERGED = 3
@@ -155,10 +159,34 @@ def _repeatable(action: argparse.Action) -> bool:
     return getattr(action, "repeatable", isinstance(action, argparse._AppendAction))
 
 
+@contextmanager
+def packages(program: str) -> Iterator[None]:
+    """Import what a script needs; on a package that is not installed, say so and leave.
+
+    The line says how to install it, and the exit code is 2. This module itself, and what it
+    imports, need the standard library only.
+
+    program: the script, by its name or its path.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        module = str(error.name).partition(".")[0]
+        if error.name is None or module == "stable_nalu" or module in sys.stdlib_module_names:
+            raise
+        install = shlex.join([sys.executable, "-m", "pip", "install", "--editable", str(CHECKOUT)])
+        sys.stderr.write(
+            f"{Path(program).name}: error: {sys.executable} has no package {module}; "
+            f"run {install}, or use the Python of an environment that has it\n"
+        )
+        raise SystemExit(EXIT_USAGE) from None
+
+
 def exit_code(program: str, body: Callable[[], int | None]) -> int:
     """Return what `body` returns, or the exit code of the way in which it failed."""
     try:
-        code = body() or 0
+        with packages(program):
+            code = body() or 0
         sys.stdout.flush()
     except UsageError as error:
         sys.stderr.write(f"{program}: error: {error}\n")

@@ -8,7 +8,7 @@ import pytest
 
 from stable_nalu.errors import UsageError, did_you_mean
 from stable_nalu.options.kinds import integer, number
-from stable_nalu.script import ScriptParser, exit_code
+from stable_nalu.script import ScriptParser, exit_code, packages
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -108,6 +108,27 @@ def test_help_goes_before_mistakes(capsys):
     out, err = capsys.readouterr()
     assert out.startswith("usage: a.py")
     assert err == ""
+
+
+def test_a_package_that_is_not_installed_is_one_line(capsys):
+    def need():
+        raise ModuleNotFoundError("No module named 'torch.nn'", name="torch.nn")
+
+    with pytest.raises(SystemExit) as end, packages("/a/b/plot.py"):
+        need()
+    assert end.value.code == 2
+    with pytest.raises(SystemExit):
+        exit_code("plot.py", need)
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == second
+    assert first.startswith(f"plot.py: error: {sys.executable} has no package torch; run ")
+    assert f" -m pip install --editable {ROOT}" in first
+
+
+@pytest.mark.parametrize("name", ["stable_nalu.layer.none", "tomllib", None])
+def test_a_module_that_no_package_would_bring_is_a_fault(name):
+    with pytest.raises(ModuleNotFoundError), packages("plot.py"):
+        raise ModuleNotFoundError("none", name=name)
 
 
 @pytest.mark.parametrize(

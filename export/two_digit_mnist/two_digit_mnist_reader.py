@@ -7,16 +7,18 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from stable_nalu.errors import UsageError  # noqa: E402
+from stable_nalu.errors import OptionError  # noqa: E402
 from stable_nalu.machine import granted_cores  # noqa: E402
-from stable_nalu.reader import TensorboardMetricTwoDigitMNISTReader  # noqa: E402
-from stable_nalu.reader.export import (  # noqa: E402
-    add_export_flags,
-    conclude,
-    export_csv,
-    open_reader,
-)
-from stable_nalu.script import ScriptParser, exit_code  # noqa: E402
+from stable_nalu.script import ScriptParser, exit_code, packages  # noqa: E402
+
+with packages(__file__):
+    from stable_nalu.reader import TensorboardMetricTwoDigitMNISTReader
+    from stable_nalu.reader.export import (
+        add_export_flags,
+        conclude,
+        export_csv,
+        open_reader,
+    )
 
 FIRST_UPDATE = 1
 
@@ -39,11 +41,12 @@ def folders_and_files(args: argparse.Namespace) -> list[tuple[str | None, str | 
         return [(args.tensorboard_dir, args.csv_out)]
     parent = Path(args.tensorboard_dir)
     if not parent.is_dir():
-        raise UsageError(f"no folder --tensorboard-dir {parent}")
+        raise OptionError("--tensorboard-dir", f"there is no folder {parent}", "name another")
     found = sorted(folder for folder in parent.iterdir() if folder.is_dir())
     shown = [folder for folder in found if not folder.name.startswith(".")]
     if not shown:
-        raise UsageError(f"no folders of runs in --tensorboard-dir {parent}")
+        problem = f"there are no folders of runs in {parent}"
+        raise OptionError("--tensorboard-dir", problem, "leave out --from-parent-folder")
     return [(str(f), str(Path(args.csv_out) / f"{f.name}.csv")) for f in shown]
 
 

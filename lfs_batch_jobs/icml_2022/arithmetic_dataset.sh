@@ -25,7 +25,7 @@
 #SBATCH --requeue
 #SBATCH --signal=B:TERM@120
 #SBATCH --open-mode=append
-#SBATCH --output=/dev/null
+#SBATCH --output=%x_%A_%a.out
 #BSUB -J "arithmetic_dataset[1-12]"
 #BSUB -n 1
 #BSUB -R "span[hosts=1]"
@@ -34,7 +34,7 @@
 #BSUB -r
 #BSUB -Q "75"
 #BSUB -wa "TERM" -wt "2"
-#BSUB -o /dev/null
+#BSUB -o arithmetic_dataset_%J_%I.lsf.out
 
 set -eu
 root="${STABLE_NALU_ROOT:-${SLURM_SUBMIT_DIR:-${LS_SUBCWD:-}}}"

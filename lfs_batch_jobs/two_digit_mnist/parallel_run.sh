@@ -26,7 +26,7 @@
 #SBATCH --requeue
 #SBATCH --signal=B:TERM@120
 #SBATCH --open-mode=append
-#SBATCH --output=/dev/null
+#SBATCH --output=%x_%A_%a.out
 #SBATCH --gres=gpu:1
 #BSUB -J "parallel_run[1-50]"
 #BSUB -n 5
@@ -36,7 +36,7 @@
 #BSUB -r
 #BSUB -Q "75"
 #BSUB -wa "TERM" -wt "2"
-#BSUB -o /dev/null
+#BSUB -o parallel_run_%J_%I.lsf.out
 #BSUB -gpu "num=1:mode=exclusive_process"
 
 set -eu

@@ -7,20 +7,19 @@ import shlex
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from stable_nalu.catalogue.experiment import Model, seeds_text
 from stable_nalu.errors import OptionError
 from stable_nalu.machine import CHECKOUT, cores, tensorboard_root
-from stable_nalu.options.kinds import integer, seeds
+from stable_nalu.options.kinds import each_word, integer, seeds
 from stable_nalu.script import ScriptParser, exit_code
 
 from .job_script import JOB_SCRIPTS, JobScript, find_job
 from .local import run_shards
 from .render import render_job
 from .shard import Shard, how_to_run, shards
-from .site import SCHEDULERS, Site, read_site, submit
+from .site import SCHEDULERS, Site, read_site, submit, time_limit
 from .work import State, count, pending, train_shard
 
 
@@ -60,19 +59,42 @@ def _parser() -> ScriptParser:
         metavar="N",
         help="train for less, or more; whole epochs where a script counts them",
     )
-    add("--runs-per-task", type=integer(1).one, metavar="N", help="size of a shard (50 to 250)")
+    add(
+        "--runs-per-task",
+        type=integer(1).one,
+        metavar="N",
+        help="runs per shard, at least one seed of every range (50 to 250, the fewer the longer "
+        "they train; 1 where jobs ask for a GPU)",
+    )
     add("--jobs", type=integer(1).one, metavar="N", help="local processes at a time (cores)")
     add("--task", type=integer(0).one, metavar="N", help="train shard N in this process")
-    add = parser.add_argument_group("site, over lfs_batch_jobs/site.toml").add_argument
+    _add_job_flags(parser)
+    return parser
+
+
+def _add_job_flags(parser: ScriptParser) -> None:
+    add = parser.add_argument_group("jobs, over lfs_batch_jobs/site.toml").add_argument
     add("--site", type=Path, metavar="FILE", help="another site file")
     add("--partition", metavar="NAME", help="SLURM partition")
     add("--queue", metavar="NAME", help="LSF queue")
     add("--account", metavar="NAME", help="SLURM account, LSF project")
+    add(
+        "--time",
+        type=each_word("", time_limit).one,
+        metavar="HOURS:MINUTES",
+        help="limit per job (that of the experiment)",
+    )
+    add("--memory", type=integer(1).one, metavar="GB", help="per job (that of the experiment)")
+    add(
+        "--gpus",
+        type=integer(0).one,
+        choices=(0, 1),
+        help="per job (1 for image tasks, 0 for all others)",
+    )
     add("--module", metavar="NAME", action="append", dest="modules", help="module to load")
     add("--setup", action="append", metavar="LINE", help="shell line before a job; repeatable")
     add("--log-dir", metavar="DIR", help="folder of the output (logs)")
     add("--python", metavar="PATH", help="interpreter of the jobs")
-    return parser
 
 
 def _list() -> int:
@@ -167,9 +189,11 @@ def _hand_over(
         _say(f"{runs} runs in {len(chosen)} shards, {at_once} at a time; output in {logs}")
         names = {i: everything[i].name for i in chosen}
         return run_shards([script.name, *words], names, logs, processes=at_once, gpu=arguments.gpu)
-    text = render_job(script.name, script.resources(), site, str(CHECKOUT), words, chosen)
+    resources = site.resources(script.resources())
+    text = render_job(script.name, resources, site, str(CHECKOUT), words, chosen)
     if scheduler == "print":
         _say(text)
+        _say(f"# before it is submitted: mkdir -p {shlex.quote(str(logs))}")
         for i in chosen:
             _say(f"# shard {i}: python3 {shlex.join(everything[i].command().line)}")
         return 0
@@ -185,10 +209,11 @@ def _site_of(arguments: argparse.Namespace) -> Site:
     """
     site = read_site(arguments.site)
     names = ["partition", "queue", "account", "log_dir", "python", "modules", "setup"]
+    names += ["time", "memory", "gpus"]
     names += [] if arguments.scheduler == "print" else ["scheduler"]
     values = {name: getattr(arguments, name) for name in names}
     given = {n: tuple(v) if isinstance(v, list) else v for n, v in values.items() if v is not None}
-    return replace(site, **given)
+    return site.overlaid(given)
 
 
 def _passed_on(arguments: argparse.Namespace) -> list[str]:

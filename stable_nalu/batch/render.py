@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from stable_nalu.catalogue.experiment import Model, Resources, seeds_text
-from stable_nalu.errors import UsageError
+from stable_nalu.errors import OptionError
 from stable_nalu.script import EXIT_REQUEUE
 
 from .job_script import FOLDER, JOB_SCRIPTS, JobScript
@@ -46,7 +46,7 @@ def render_published(script: JobScript) -> str:
         "#",
         *_about(script),
         "#",
-        *headers(script.name, script.resources(), Site(), range(count)),
+        *headers(script.name, script.resources(), Site(), range(count), None),
         "",
         "set -eu",
         *_find_root(depth),
@@ -75,7 +75,7 @@ def render_job(
         environment.append(f"export PYTHON={shlex.quote(site.python)}")
     lines = [
         "#!/usr/bin/env bash",
-        *headers(name, resources, site, indices),
+        *headers(name, resources, site, indices, site.logs / name),
         "",
         "set -e",
         *environment,
@@ -88,21 +88,28 @@ def render_job(
     return "\n".join(lines) + "\n"
 
 
-def headers(name: str, resources: Resources, site: Site, indices: Sequence[int]) -> list[str]:
-    """Return header lines for SLURM, which counts elements from 0, and for LSF, from 1."""
-    return [
-        *(f"#SBATCH {option}" for option in slurm_options(name, resources, site, indices)),
-        *(f"#BSUB {option}" for option in lsf_options(name, resources, site, indices)),
-    ]
+def headers(
+    name: str, resources: Resources, site: Site, indices: Sequence[int], logs: Path | None
+) -> list[str]:
+    """Return header lines for SLURM, which counts elements from 0, and for LSF, from 1.
+
+    logs: folder of what a job says before the wrapper opens its own files, such as a module that
+    is missing, and of the batch system's words; it has to be there. None: where it is submitted.
+    """
+    slurm = slurm_options(name, resources, site, indices, logs)
+    lsf = lsf_options(name, resources, site, indices, logs)
+    return [*(f"#SBATCH {option}" for option in slurm), *(f"#BSUB {option}" for option in lsf)]
 
 
-def slurm_options(name: str, resources: Resources, site: Site, indices: Sequence[int]) -> list[str]:
+def slurm_options(
+    name: str, resources: Resources, site: Site, indices: Sequence[int], logs: Path | None = None
+) -> list[str]:
     """Return the options of `sbatch`.
 
-    Output goes where the wrapper sends it, which makes the folder.
-
-    `sbatch` would read the lines for LSF as well, and stop at those it does not know.
+    In a folder of logs the output is the file that the wrapper appends to as well.
+    `--ignore-pbs`: `sbatch` would read the lines for LSF too, and stop at those it does not know.
     """
+    output = _header_path(logs, "%A_%a.out") if logs else "%x_%A_%a.out"
     hours, minutes = divmod(resources.minutes, 60)
     options = [
         f"--job-name={job_name(name)}",
@@ -116,19 +123,25 @@ def slurm_options(name: str, resources: Resources, site: Site, indices: Sequence
         "--requeue",
         f"--signal=B:TERM@{60 * _WARNING_MINUTES}",
         "--open-mode=append",
-        "--output=/dev/null",
+        f"--output={output}",
     ]
     if resources.gpu:
         options.append("--gres=gpu:1")
     if site.partition:
-        options.append(f"--partition={_one_word(site.partition)}")
+        options.append(f"--partition={_one_word('partition', site.partition)}")
     if site.account:
-        options.append(f"--account={_one_word(site.account)}")
+        options.append(f"--account={_one_word('account', site.account)}")
     return options + (list(site.options) if site.scheduler == "slurm" else [])
 
 
-def lsf_options(name: str, resources: Resources, site: Site, indices: Sequence[int]) -> list[str]:
-    """Return the options of `bsub`."""
+def lsf_options(
+    name: str, resources: Resources, site: Site, indices: Sequence[int], logs: Path | None = None
+) -> list[str]:
+    """Return the options of `bsub`.
+
+    LSF counts elements from 1 and the wrapper from 0: the two write files of different names.
+    """
+    output = _header_path(logs, "%J_%I.lsf.out") if logs else f"{job_name(name)}_%J_%I.lsf.out"
     hours, minutes = divmod(resources.minutes, 60)
     elements = seeds_text([index + 1 for index in indices])
     options = [
@@ -140,14 +153,14 @@ def lsf_options(name: str, resources: Resources, site: Site, indices: Sequence[i
         "-r",
         f'-Q "{EXIT_REQUEUE}"',
         f'-wa "TERM" -wt "{_WARNING_MINUTES}"',
-        "-o /dev/null",
+        f"-o {output}",
     ]
     if resources.gpu:
         options.append('-gpu "num=1:mode=exclusive_process"')
     if site.queue:
-        options.append(f"-q {_one_word(site.queue)}")
+        options.append(f"-q {_one_word('queue', site.queue)}")
     if site.account:
-        options.append(f"-P {_one_word(site.account)}")
+        options.append(f"-P {_one_word('account', site.account)}")
     return options + (list(site.options) if site.scheduler == "lsf" else [])
 
 
@@ -156,10 +169,19 @@ def job_name(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]", "-", name.rsplit("/", 1)[-1])
 
 
-def _one_word(text: str) -> str:
+def _header_path(folder: Path, name: str) -> str:
+    """Return an output file's path for a header line, in quotes where it needs some."""
+    text = str(folder)
+    if re.fullmatch(r"[\w.,:/+@~=-]+", text):
+        return f"{text}/{name}"
+    escaped = re.sub(r'(["\\])', r"\\\1", text.replace("%", "%%"))
+    return f'"{escaped}/{name}"'
+
+
+def _one_word(entry: str, text: str) -> str:
     """Return a value for a header line, where quotes would be part of it."""
     if not re.fullmatch(r"[\w.,:/+@-]+", text):
-        raise UsageError(f"{text!r} is not the name of a queue or an account; it is one word")
+        raise OptionError(f"--{entry}", f"{text!r} is not the name of one", "write one word")
     return text
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from stable_nalu.errors import UsageError, did_you_mean
+from stable_nalu.catalogue.experiment import Resources
+from stable_nalu.errors import OptionError, UsageError, did_you_mean
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.script import unknown_choice
 
@@ -28,6 +30,7 @@ class Site:
     account: SLURM's account, LSF's project. modules: loaded in a job. setup: lines of shell run
     behind that. log_dir: folder of the jobs' output. python: interpreter of the jobs.
     options: further words for `sbatch` or `bsub`, one option each.
+    time: minutes per job, memory: GB per job, gpus: 0 or 1 per job; of the experiment when None.
     """
 
     scheduler: str = "local"
@@ -39,11 +42,42 @@ class Site:
     log_dir: str = ""
     python: str = ""
     options: tuple[str, ...] = ()
+    time: int | None = None
+    memory: int | None = None
+    gpus: int | None = None
 
     @property
     def logs(self) -> Path:
         """Return the folder of the jobs' output."""
-        return Path(self.log_dir).expanduser() if self.log_dir else CHECKOUT / "logs"
+        return Path(self.log_dir).expanduser().absolute() if self.log_dir else CHECKOUT / "logs"
+
+    def resources(self, asked: Resources) -> Resources:
+        """Return what an experiment asks for, with the site's time, memory and GPU in its place."""
+        return replace(
+            asked,
+            minutes=self.time or asked.minutes,
+            memory_gb=self.memory or asked.memory_gb,
+            gpu=asked.gpu if self.gpus is None else bool(self.gpus),
+        )
+
+    def overlaid(self, given: Mapping[str, Any]) -> Site:
+        """Return the site with the values of flags, by the name of the entry, in place of its own.
+
+        A value that would begin a second line of a job file is refused.
+        """
+        for name, value in given.items():
+            if name != "setup" and _breaks_a_line(value):
+                flag = f"--{name.replace('_', '-')}"
+                raise OptionError(flag, f"{value!r} holds a line break", "write one line")
+        return replace(self, **given)
+
+
+def time_limit(word: str) -> int:
+    """Return the minutes of a time such as `12:00`, hours and minutes."""
+    match = re.fullmatch(r"(\d+):([0-5]\d)", word)
+    if match is None or not (minutes := 60 * int(match[1]) + int(match[2])):
+        raise ValueError(f"{word!r} is not a time; write hours and minutes, such as 12:00")
+    return minutes
 
 
 def read_site(path: Path | None) -> Site:
@@ -54,16 +88,14 @@ def read_site(path: Path | None) -> Site:
     if named is None and not SITE_FILE.exists():
         return Site()
     chosen = named or SITE_FILE
+    asked_by = "argument --site" if path or named is None else "STABLE_NALU_SITE"
     try:
         content = tomllib.loads(chosen.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise UsageError(f"argument --site: cannot read {chosen}: {error.strerror}") from None
-    except ValueError as error:
-        raise UsageError(f"argument --site: {chosen}: {error}") from None
-    try:
         return replace(Site(), **_checked(content))
+    except OSError as error:
+        raise UsageError(f"{asked_by}: cannot read {chosen}: {error.strerror}") from None
     except ValueError as error:
-        raise UsageError(f"argument --site: {chosen}: {error}") from None
+        raise UsageError(f"{asked_by}: {chosen}: {error}") from None
 
 
 def _checked(content: dict[str, Any]) -> dict[str, Any]:
@@ -73,7 +105,9 @@ def _checked(content: dict[str, Any]) -> dict[str, Any]:
         if name not in known:
             remedy = did_you_mean(name, known, f"known are {', '.join(known)}")
             raise ValueError(f"unknown entry {name!r}; {remedy}")
-        if isinstance(known[name], tuple):
+        if name in _NUMBERS:
+            values[name] = _NUMBERS[name](value)
+        elif isinstance(known[name], tuple):
             listed = [value] if isinstance(value, str) else value
             if not isinstance(listed, list) or not all(isinstance(v, str) for v in listed):
                 raise ValueError(f'{name} is a list of texts; write {name} = ["…"]')
@@ -82,6 +116,8 @@ def _checked(content: dict[str, Any]) -> dict[str, Any]:
             raise ValueError(f'{name} is a text; write {name} = "…"')
         else:
             values[name] = value
+        if name != "setup" and _breaks_a_line(values[name]):
+            raise ValueError(f"{name}: {value!r} holds a line break; write one line")
     if values.get("scheduler", "local") not in SCHEDULERS:
         raise ValueError(f"scheduler {unknown_choice(values['scheduler'], SCHEDULERS)}")
     for option in values.get("options", ()):
@@ -90,6 +126,33 @@ def _checked(content: dict[str, Any]) -> dict[str, Any]:
                 f'options: {option!r} is no option of sbatch or bsub; write such as ["--qos=long"]'
             )
     return values
+
+
+def _breaks_a_line(value: object) -> bool:
+    texts = value if isinstance(value, tuple) else (value,)
+    return any(isinstance(text, str) and "".join(text.splitlines()) != text for text in texts)
+
+
+def _time(value: object) -> int:
+    if not isinstance(value, str):
+        raise ValueError('time is a text; write time = "12:00"')
+    return time_limit(value)
+
+
+def _memory(value: object) -> int:
+    if not isinstance(value, int) or value < 1:
+        raise ValueError("memory is a whole number of GB from 1 on; write memory = 8")
+    return int(value)
+
+
+def _gpus(value: object) -> int:
+    if value not in (0, 1):
+        raise ValueError("gpus is 0 or 1; write gpus = 1")
+    return int(value == 1)
+
+
+_NUMBERS = {"time": _time, "memory": _memory, "gpus": _gpus}
+"""Readers of the entries that are no texts."""
 
 
 def submit(scheduler: str, text: str, path: Path) -> str:

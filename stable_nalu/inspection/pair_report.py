@@ -128,7 +128,7 @@ def write_path(run: str, model: str, folder: Path) -> list[Path]:
     numbers = folder / f"{stem}.csv"
     with atomic_text_file(numbers) as file:
         table = RunTable(Path(run).name, columns)
-        write_tables([table], csv.writer(file, lineterminator="\n"))
+        write_tables([table], file)
     part = PathPart(
         stem=stem, file=str(numbers.resolve()), columns=_WEIGHTS, time="epoch", limits=(0.0, 1.5)
     )

@@ -113,7 +113,10 @@ class Flag:
         if callable(self.choices) and self.name != _LISTS_LAYERS:
             parts.append(f"One of those of {_LISTS_LAYERS}.")
         elif self.choices is not None:
-            parts.append(f"One of {', '.join(map(str, self.allowed() or ()))}.")
+            try:
+                parts.append(f"One of {', '.join(map(str, self.allowed() or ()))}.")
+            except ModuleNotFoundError as error:
+                parts.append(f"Its values are listed once {error.name} is installed.")
         parts.append(f"Default: {self.default_text}.")
         return " ".join([*parts, *(["[sweep]"] if self.sweep else [])])
 

@@ -71,6 +71,17 @@ def text(metavar: str = "NAME") -> Kind:
     return each_word(metavar, str)
 
 
+def file_name() -> Kind:
+    """Return the kind of names of files, without a folder."""
+
+    def read(word: str) -> str:
+        if word in ("", ".", "..") or "/" in word:
+            raise ValueError(f"{word!r} is not the name of a file; write one without a folder")
+        return word
+
+    return each_word("NAME", read)
+
+
 def truth() -> Kind:
     """Return the kind of `true` and `false`; the bare flag means true."""
 

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TextIO
 
-from stable_nalu.errors import UsageError
+from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.files import atomic_text_file
 from stable_nalu.machine import usable_cores
 from stable_nalu.tags import GATE_MEAN_SUFFIX, METRIC, METRIC_TEST, METRIC_VALID
@@ -243,6 +243,10 @@ def _progress(total: int, wanted: bool) -> Iterator[Callable[[], object]]:
         yield bar.update
 
 
+_FORMULAS = ("=", "+", "-", "@")
+"""What spreadsheets take for the beginning of a formula."""
+
+
 def add_export_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags of every exporter."""
     parser.add_argument("--tensorboard-dir", metavar="PATH", help="parent folder of the runs")
@@ -257,44 +261,50 @@ def open_reader(
 ) -> TensorboardMetricReader:
     """Return `build(tensorboard_dir)`, after making sure that there are runs in it."""
     if not tensorboard_dir:
-        raise UsageError("--tensorboard-dir is required: the parent folder of the runs")
+        raise OptionError("--tensorboard-dir", "missing", "name the parent folder of the runs")
     try:
         reader = build(tensorboard_dir)
     except OSError as error:
         raise UsageError(
-            f"cannot read --tensorboard-dir {tensorboard_dir}: {error.strerror}"
+            f"argument --tensorboard-dir: cannot read {tensorboard_dir}: {error.strerror}"
         ) from error
     if len(reader) == 0:
-        raise UsageError(f"no runs in --tensorboard-dir {tensorboard_dir}")
+        raise OptionError(
+            "--tensorboard-dir", f"there are no runs in {tensorboard_dir}", "name their parent"
+        )
     return reader
 
 
 def export_csv(reader: TensorboardMetricReader, csv_out: str | None) -> None:
     """Write all runs of `reader` to `csv_out`, which is left alone when there is no data."""
     if not csv_out:
-        raise UsageError("--csv-out is required: the file to write")
+        raise OptionError("--csv-out", "missing", "name the file to write")
     try:
         with atomic_text_file(Path(csv_out)) as file:
-            if not write_tables(reader.tables(), csv.writer(file, lineterminator="\n")):
+            if not write_tables(reader.tables(), file):
                 reasons = "; ".join(f"{p.run}: {p.message}" for p in reader.problems[:3])
                 raise UsageError(f"nothing to export, no run has data ({reasons})")
     except OSError as error:
-        raise UsageError(f"cannot write --csv-out {csv_out}: {error.strerror}") from error
+        raise UsageError(f"argument --csv-out: cannot write {csv_out}: {error.strerror}") from error
 
 
-def write_tables(tables: Iterable[RunTable], writer) -> bool:
+def write_tables(tables: Iterable[RunTable], file: TextIO) -> bool:
     """Write a header once, then the rows of every run; return whether there were any.
 
     Numbers have Python's shortest form that reads back as the same float64, and missing cells are
-    empty: the text that pandas writes.
+    empty: the text that pandas writes. Texts of a run are quoted when its name begins as formulas
+    of spreadsheets do.
     """
+    plain = csv.writer(file, lineterminator="\n")
+    quoting = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     started = False
     for table in tables:
         if not started:
-            writer.writerow(("name", *table.columns))
+            plain.writerow(("name", *table.columns))
             started = True
         cells = [["" if cell != cell else cell for cell in c] for c in table.columns.values()]
         names = [table.name] * len(cells[0])
+        writer = quoting if table.name.startswith(_FORMULAS) else plain
         writer.writerows(zip(names, *cells, strict=True))
     return started
 

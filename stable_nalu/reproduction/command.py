@@ -63,7 +63,8 @@ def _parser() -> ScriptParser:
         help="a quick look; whole epochs where a script counts them",
     )
     add("--jobs", type=integer(1).one, metavar="N", help="training processes (cores)")
-    add("--format", nargs="+", choices=("pdf", "png"), default=["pdf"], help="of figures (pdf)")
+    formats = ("pdf", "png")
+    add("--format", nargs="+", choices=formats, default=formats, help="of figures (both)")
     add(
         "--keep",
         action="store_true",

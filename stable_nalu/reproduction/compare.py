@@ -1,69 +1,127 @@
-"""Reproduced numbers beside the published ones."""
+"""Reproduced numbers beside the published ones, and what the comparison can and cannot tell.
+
+Two rates are called equal only where their counts are identical. Otherwise the difference has
+Newcombe's interval, and a verdict of equivalence follows from it at a margin of five points. Seeds
+that are only some of the published ones are no sample of all: they are compared one by one, where
+the outcome of each is known. Runs that are shorter than the published ones have no verdict.
+"""
 
 from __future__ import annotations
 
 import functools
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stable_nalu.catalogue.published import Interval, Published, published_seeds
+from stable_nalu.catalogue.experiment import Experiment, seeds_text
+from stable_nalu.catalogue.published import Interval, Published, published, published_seeds
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from stable_nalu.statistics.intervals import Estimate
+
+MARGIN = 0.05
+"""The margin of equivalence: five points of a rate, or five percent of a mean."""
+
+EQUAL, DIFFERS, CANNOT_TELL = "equal", "differs", "cannot tell at this n"
+WITHIN_POINTS, WITHIN_PERCENT, WITHIN_LIMIT = "within 5 points", "within 5 %", "below the limit"
+CHOSEN, SHORT = "chosen seeds", "not comparable"
+RATE_VERDICTS = (EQUAL, WITHIN_POINTS, CANNOT_TELL, DIFFERS)
+"""Verdicts about rates that are compared as rates."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Some of the published seeds, the runs of them here, and how many end as published."""
+
+    seeds: tuple[int, ...]
+    runs: int
+    same: int
+
+    def __str__(self) -> str:
+        what = "chosen seeds" if self.runs == len(self.seeds) else "runs of chosen seeds"
+        seeds = seeds_text(self.seeds).replace(",", ", ")
+        return f"{self.same} of {self.runs} {what} ({seeds}) end as published"
 
 
 @dataclass(frozen=True)
 class Comparison:
     """One published point and what the runs at hand give for it.
 
-    of_seeds: the published counts, solved of all, of the same seeds where they are known.
+    chosen: the fate of the seeds at hand, where they are some of those with a known outcome.
+    length: the iterations of our runs and of the published ones, where ours are shorter.
+    gap: our rate less the published one, with its interval; None where no rate is compared.
     summary: the summary of these runs, by the columns of `statistics.summary`.
     """
 
     published: Published
-    of_seeds: tuple[int, int] | None
+    chosen: Chosen | None
     solved: int
     runs: int
+    length: tuple[int, int] | None
+    gap: Estimate | None
     summary: Mapping[str, float]
 
     @property
-    def counts(self) -> tuple[int, int]:
-        """Return how many published runs were solved, and how many ours are compared with."""
-        return self.of_seeds or (self.published.solved, self.published.runs)
+    def kind(self) -> str:
+        """Return the kind of verdict about the success rate."""
+        known = self.published
+        # A short run that failed tells nothing; one that is solved so far does.
+        told = self.chosen is not None and self.chosen.same == self.chosen.runs and self.solved > 0
+        if self.chosen is not None and (told or not self.length):
+            return CHOSEN
+        if self.gap is None:
+            return SHORT
+        if (self.solved, self.runs) == (known.solved, known.runs):
+            return EQUAL
+        return equivalence(self.gap, WITHIN_POINTS)
 
     @property
-    def overlap(self) -> bool:
-        """Return whether the Wilson intervals of both success rates have a point in common."""
-        from stable_nalu.statistics.intervals import wilson
-
-        theirs = wilson(*self.counts)
-        ours = wilson(self.solved, self.runs)
-        return theirs.lower <= ours.upper and ours.lower <= theirs.upper
-
-    @property
-    def mean_overlap(self) -> bool | None:
-        """Return the same for the mean steps solved at, or None where one has no interval."""
-        return _overlap(self.published.mean, self.summary, "converged.at")
+    def verdict(self) -> str:
+        """Return the verdict about the success rate in words."""
+        length = "{:,} of {:,} iterations".format(*self.length) if self.length else ""
+        if self.kind == CHOSEN:
+            return f"{self.chosen}, after {length}" if length else str(self.chosen)
+        return f"{SHORT}: {length}" if self.kind == SHORT else self.kind
 
     @property
-    def sparsity_overlap(self) -> bool | None:
+    def steps(self) -> str | None:
+        """Return the verdict about the mean steps solved at; None where one has no interval."""
+        return _verdict_of_means(self.published.mean, self.summary, "converged.at")
+
+    @property
+    def sparsity(self) -> str | None:
         """Return the same for the sparsity errors; a published limit is compared as a limit."""
-        return _overlap(self.published.sparsity, self.summary, "sparse.error")
+        return _verdict_of_means(self.published.sparsity, self.summary, "sparse.error")
+
+    @property
+    def so_far(self) -> str:
+        """Return what shortened runs have solved so far, and at which steps."""
+        known, ours = self.published, self.summary["converged.at.median"]
+        step = "" if math.isnan(ours) else f", at median step {ours:,.0f}"
+        theirs = known.mean.value if known.median is None else known.median
+        name = "mean" if known.median is None else "median"
+        told = "" if theirs is None else f" (published {name} of whole runs: {theirs:,.0f})"
+        place = " ".join(filter(None, (known.model, known.operation, known.point)))
+        return f"{place}: {self.solved} of {self.runs} solved so far{step}{told}"
 
     def row(self) -> dict[str, Any]:
         """Return the cells of the comparison table by their columns."""
-        known, ours = self.published, self.summary
+        known, ours, gap = self.published, self.summary, self.gap
         return {
             "model": known.model,
             "operation": known.operation,
             "point": known.point,
-            "published.solved": self.counts[0],
-            "published.runs": self.counts[1],
+            "published.solved": known.solved,
+            "published.runs": known.runs,
             "solved": self.solved,
             "runs": self.runs,
-            "intervals.overlap": "yes" if self.overlap else "no",
+            "difference": gap and gap.mean,
+            "difference.lower": gap and gap.lower,
+            "difference.upper": gap and gap.upper,
             "published.median": known.median,
             "median": ours["converged.at.median"],
             "published.mean": known.mean.value,
@@ -71,16 +129,17 @@ class Comparison:
             "published.sparsity": known.sparsity.value,
             "sparsity": ours["sparse.error.mean"],
             "source": known.source,
+            "verdict": self.verdict,
         }
 
 
-def compare(points: Sequence[Published], runs: pd.DataFrame) -> list[Comparison]:
-    """Compare every published point that there are runs for.
+def compare(experiment: Experiment, runs: pd.DataFrame) -> list[Comparison]:
+    """Compare every published point of an experiment that there are runs for.
 
     runs: one row per judged run.
     """
-    found = [(point, runs_at(point, runs)) for point in points]
-    return [comparison(point, chosen) for point, chosen in found if not chosen.empty]
+    found = [(point, runs_at(point, runs)) for point in published(experiment.key)]
+    return [comparison(experiment, *pair) for pair in found if not pair[1].empty]
 
 
 def runs_at(point: Published, runs: pd.DataFrame) -> pd.DataFrame:
@@ -92,24 +151,61 @@ def runs_at(point: Published, runs: pd.DataFrame) -> pd.DataFrame:
     return chosen
 
 
-def comparison(point: Published, runs: pd.DataFrame) -> Comparison:
+def comparison(experiment: Experiment, point: Published, runs: pd.DataFrame) -> Comparison:
     """Compare a published point with the runs for it."""
-    of_seeds = _counts_of_seeds(point, runs)
-    return Comparison(point, of_seeds, solved_of(runs), len(runs), summary_of(runs))
+    length, fates = shortened(experiment, runs), _fates(point, runs)
+    chosen = None
+    if fates is not None and len(runs) < point.runs:
+        same = sum(ours == theirs for ours, theirs in fates)
+        chosen = Chosen(tuple(sorted(set(runs["seed"].tolist()))), len(runs), same)
+    gap = None if chosen or length else _gap(point, runs, fates)
+    return Comparison(point, chosen, solved_of(runs), len(runs), length, gap, summary_of(runs))
 
 
-def _counts_of_seeds(point: Published, runs: pd.DataFrame) -> tuple[int, int] | None:
-    """Return the published counts, solved and all, of the seeds at hand, if some are left out.
+def shortened(experiment: Experiment, runs: pd.DataFrame) -> tuple[int, int] | None:
+    """Return the iterations of the runs of one model and of the published ones, if those had more.
 
-    A few seeds, chosen perhaps for what is known of them, are no sample of all. The result is None
-    where the papers' files do not tell what became of each seed.
+    Runs without a column of iterations count as whole.
     """
-    seeds = frozenset(runs["seed"])
+    if "iterations" not in runs.columns or runs.empty:
+        return None
+    model = experiment.model(runs["model"].iloc[0])
+    whole = max(model.length(variant) for variant in model.variants)
+    kept = int(runs["iterations"].max())
+    return (kept, whole) if kept < whole else None
+
+
+def cut_short(experiment: Experiment, runs: pd.DataFrame) -> str:
+    """Return `NMU 2,000 of 50,000` for every model whose runs are shorter than published."""
+    told = []
+    for model in experiment.models:
+        if length := shortened(experiment, runs.loc[runs["model"] == model.key]):
+            told.append("{} {:,} of {:,}".format(model.label, *length))
+    return "; ".join(told)
+
+
+def _fates(point: Published, runs: pd.DataFrame) -> list[tuple[bool, bool]] | None:
+    """Return per run whether it is solved here and in the papers; None where a seed is unknown.
+
+    Where all published runs or none were solved, the outcome of every seed follows.
+    """
+    ours = list(zip(runs["seed"].tolist(), runs["solved"].astype(bool).tolist(), strict=True))
+    if point.solved in (0, point.runs):
+        return [(solved, point.solved > 0) for _, solved in ours]
     for known in published_seeds(point.experiment):
         same = (known.model, known.operation) == (point.model, point.operation)
-        if same and seeds and seeds < frozenset(range(known.runs)):
-            return len(seeds & known.solved), len(seeds)
+        if same and all(0 <= seed < known.runs for seed, _ in ours):
+            return [(solved, seed in known.solved) for seed, solved in ours]
     return None
+
+
+def _gap(point: Published, runs: pd.DataFrame, fates: list[tuple[bool, bool]] | None) -> Estimate:
+    """Return our rate less the published one; paired, where the outcomes of seeds are known."""
+    from stable_nalu.statistics.intervals import difference, paired_difference, wilson
+
+    if fates is not None and len(fates) == point.runs:
+        return paired_difference(fates)
+    return difference(wilson(solved_of(runs), len(runs)), wilson(point.solved, point.runs))
 
 
 def solved_of(runs: pd.DataFrame) -> int:
@@ -137,16 +233,34 @@ def _summary(
     return summarize_group(np.array(solved, bool), np.array(steps), np.array(sparsity))
 
 
-def _overlap(theirs: Interval, ours: Mapping[str, float], measure: str) -> bool | None:
-    value = ours[f"{measure}.mean"]
-    lower, upper = ours[f"{measure}.lower"], ours[f"{measure}.upper"]
-    if theirs.upper is None or math.isnan(value):
+def _verdict_of_means(theirs: Interval, ours: Mapping[str, float], measure: str) -> str | None:
+    """Return the verdict about the difference of two means, in shares of the published one.
+
+    Its interval follows from theirs as Newcombe's does from Wilson's (the method MOVER).
+    """
+    from stable_nalu.statistics.intervals import Estimate, difference
+
+    here = Estimate(*(ours[f"{measure}.{end}"] for end in ("mean", "lower", "upper")))
+    if theirs.upper is None or math.isnan(here.mean):
         return None
     if theirs.value is None:
-        return (value if math.isnan(lower) else lower) <= theirs.upper
-    if theirs.lower is None or math.isnan(lower) or math.isnan(upper):
+        lower, upper = (here.mean if math.isnan(x) else x for x in (here.lower, here.upper))
+        limit = theirs.upper
+        return WITHIN_LIMIT if upper <= limit else DIFFERS if lower > limit else CANNOT_TELL
+    if theirs.lower is None or math.isnan(here.lower) or math.isnan(here.upper):
         return None
-    return theirs.lower <= upper and lower <= theirs.upper
+    gap = difference(here, Estimate(theirs.value, theirs.lower, theirs.upper))
+    unit = abs(theirs.value) or 1.0
+    return equivalence(
+        Estimate(gap.mean / unit, gap.lower / unit, gap.upper / unit), WITHIN_PERCENT
+    )
+
+
+def equivalence(gap: Estimate, within: str) -> str:
+    """Return the verdict about a difference by its 95 % interval and the margin."""
+    if gap.lower >= -MARGIN and gap.upper <= MARGIN:
+        return within
+    return DIFFERS if gap.lower > 0 or gap.upper < 0 else CANNOT_TELL
 
 
 def same_point(value: object, text: str) -> bool:
@@ -161,12 +275,22 @@ def same_point(value: object, text: str) -> bool:
 
 
 def as_text(comparisons: Sequence[Comparison]) -> str:
-    """Return the comparison as lines of aligned columns."""
+    """Return the comparison as lines of aligned columns, and what has been solved so far."""
     rows = [comparison.row() for comparison in comparisons]
     table = [list(rows[0]), *([_shown(cell) for cell in row.values()] for row in rows)]
     widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
     lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) for row in table]
+    lines += [found.so_far for found in comparisons if found.kind == SHORT]
     return "\n".join(line.rstrip() for line in lines)
+
+
+def totals(comparisons: Sequence[Comparison]) -> str:
+    """Return how many success rates have which verdict, the best first."""
+    kinds = Counter(found.kind for found in comparisons)
+    counted = [f"{kinds[kind]} {kind}" for kind in (*RATE_VERDICTS, CHOSEN) if kinds[kind]]
+    if kinds[SHORT]:
+        counted.append(f"{kinds[SHORT]} {SHORT} (shortened runs)")
+    return f"{len(comparisons)} success rates: {', '.join(counted)}"
 
 
 def _shown(cell: object) -> str:

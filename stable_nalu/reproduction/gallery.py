@@ -33,7 +33,8 @@ from stable_nalu.script import ScriptParser, exit_code
 from stable_nalu.statistics.names import expand_names
 from stable_nalu.statistics.thresholds import small_divisors
 
-from .stored import DATA, OUTCOME, cut_short, identifying, read, stored_keys
+from .compare import cut_short
+from .stored import DATA, OUTCOME, identifying, read, stored_keys
 from .tables import runs_of
 
 if TYPE_CHECKING:
@@ -241,11 +242,11 @@ def origin(entry: Entry, data: Path) -> str:
     for key in of:
         kept = read(key, data)
         models = [model for model in EXPERIMENTS[key].models if model.csv in files]
-        number = len(kept.loc[kept["model"].isin([model.key for model in models])])
+        shown = kept.loc[kept["model"].isin([model.key for model in models])]
         published = sum(model.runs for model in models)
-        text = f"{number:,} of {published:,} runs of [{key}](../reproduction/README.md#{key})"
-        short = [f"{m.label} {cut}" for m in models if (cut := cut_short(m, kept))]
-        texts.append(text + (f", cut short: {'; '.join(short)} iterations" if short else ""))
+        text = f"{len(shown):,} of {published:,} runs of [{key}](../reproduction/README.md#{key})"
+        short = cut_short(EXPERIMENTS[key], shown)
+        texts.append(text + (f", cut short: {short} iterations" if short else ""))
     return f"{'; '.join(texts)}."
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from stable_nalu.batch.job_script import JOB_SCRIPTS
-from stable_nalu.catalogue.experiment import Experiment
+from stable_nalu.catalogue.experiment import Experiment, Model, merged
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.papers import STUDIES
 from stable_nalu.script import duration
 
-from .stored import DATA, path_of
+from .stored import DATA, path_of, sessions_of
 
 RATES = {
     "simple_function_static": 14_000.0,
@@ -22,8 +24,8 @@ RATES = {
     "sequential_svhn": 3.0,
 }
 RATE_OF_SINGLE_MODULES = 100_000.0
-"""Iterations per second and core, all runs of a stack counted: rough, for usual shards. Image
-networks train alone, and much faster on a GPU."""
+"""Iterations per second and core, all runs of a stack counted, where no kept cost tells: rough.
+Image networks train alone, and much faster on a GPU."""
 
 DOCUMENT = CHECKOUT / "docs" / "experiments.md"
 BEGIN = "<!-- Generated from stable_nalu/catalogue; rewrite with `make generated`. -->"
@@ -32,11 +34,47 @@ UNSHOWN = "Runs that no figure shows"
 
 
 def seconds_here(experiment: Experiment, cores: int) -> float:
-    """Return the estimated time on so many cores."""
-    return sum(
-        model.iterations / RATES.get(model.script, RATE_OF_SINGLE_MODULES) / cores
-        for model in experiment.models
-    )
+    """Return the estimated time on so many cores, at the kept costs of like experiments.
+
+    The cost of the experiment itself counts first, then that of the same task, input size and
+    distribution, then of ever less.
+    """
+    measured = _measured()
+    total = 0.0
+    for model in experiment.models:
+        rough = RATES.get(model.script, RATE_OF_SINGLE_MODULES)
+        kinds = [(experiment.key,), *_kinds(model)]
+        rate = next((measured[kind] for kind in kinds if kind in measured), rough)
+        total += model.iterations / rate / cores
+    return total
+
+
+@functools.cache
+def _measured() -> Mapping[tuple[str, ...], float]:
+    """Return iterations per CPU second by experiment and by kind of task, from the kept costs."""
+    spent: dict[tuple[str, ...], list[float]] = {}
+    for experiment in EXPERIMENTS.values():
+        sessions = sessions_of(experiment.key)
+        iterations = sum(session.run_iterations for session in sessions)
+        if not iterations:
+            continue
+        seconds = sum(session.cpu_seconds for session in sessions)
+        kinds = [kind for model in experiment.models for kind in _kinds(model)]
+        for kind in dict.fromkeys([(experiment.key,), *kinds]):
+            total = spent.setdefault(kind, [0.0, 0.0])
+            total[0] += iterations
+            total[1] += seconds
+    return {kind: iterations / seconds for kind, (iterations, seconds) in spent.items()}
+
+
+def _kinds(model: Model) -> list[tuple[str, ...]]:
+    """Return what a model's cost depends on, from all of it to the script alone."""
+    every = [merged(model.flags, variant.flags) for variant in model.variants]
+    size = " ".join(sorted({*every[0].get("--input-size", ()), *every[0].keys() & {"--simple"}}))
+    task = " ".join(every[0].get("--operation", ()))
+    drawn = {word for one in every for word in one.get("--sample-distribution", ("uniform",))}
+    kind = (model.script, size, "uniform" if drawn == {"uniform"} else "others")
+    return [(*kind, task), kind, kind[:2], kind[:1]]
 
 
 def listing(cores: int, data: Path = DATA) -> str:

@@ -14,10 +14,9 @@ from stable_nalu.batch.local import run_shards
 from stable_nalu.batch.shard import Shard, shards
 from stable_nalu.batch.work import pending
 from stable_nalu.catalogue.experiment import ExpectedRun, Experiment, Model, seeds_text
-from stable_nalu.catalogue.published import published
 from stable_nalu.errors import UsageError
 
-from .compare import as_text, compare
+from .compare import as_text, compare, totals
 from .cost import Stopwatch, add_sessions, read_sessions
 from .stored import keep, path_of
 from .tables import (
@@ -51,7 +50,7 @@ class Request:
     space: Workspace
     seeds: list[int] | None
     processes: int
-    formats: Sequence[str] = ("pdf",)
+    formats: Sequence[str] = ("png", "pdf")
 
     @property
     def words(self) -> list[str]:
@@ -163,7 +162,11 @@ def _judge(request: Request) -> pd.DataFrame:
     _say("judging and summarising the runs")
     runs = judge(experiment, request.models, space, request.seeds, _say)
     _say(f"summary {summarise(experiment, runs, space)}")
-    found = compare(published(experiment.key), runs)
+    lengths = {(r.model.key, r.name): _iterations(r) for r in expected_of(request)}
+    prefixes = {model.key: model.prefix for model in request.models}
+    pairs = zip(runs["model"], runs["name"], strict=True)
+    iterations = [lengths[model, f"{prefixes[model]}/{name}"] for model, name in pairs]
+    found = compare(experiment, runs.assign(iterations=iterations))
     if not found:
         _say("no published number to compare with")
         return runs
@@ -172,8 +175,7 @@ def _judge(request: Request) -> pd.DataFrame:
     path = space.summaries / f"{experiment.key}_comparison.csv"
     pd.DataFrame([comparison.row() for comparison in found]).to_csv(path, index=False)
     _say(as_text(found))
-    agreeing = sum(comparison.overlap for comparison in found)
-    _say(f"comparison {path}: {agreeing} of {len(found)} success rates agree")
+    _say(f"comparison {path}: {totals(found)}")
     return runs
 
 

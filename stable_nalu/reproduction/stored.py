@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stable_nalu.batch.work import State, state_of
-from stable_nalu.catalogue.experiment import ExpectedRun, Experiment, Model
+from stable_nalu.catalogue.experiment import ExpectedRun, Experiment
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.errors import UsageError
 from stable_nalu.machine import CHECKOUT, tensorboard_root
@@ -119,13 +119,6 @@ def read(key: str, data: Path = DATA) -> pd.DataFrame:
     table = read_table(path)
     require(table, (*identifying(key), "iterations", *OUTCOME), path, "a table of kept runs")
     return table
-
-
-def cut_short(model: Model, runs: pd.DataFrame) -> str:
-    """Return `2,000 of 50,000` where the kept runs of a model are shorter than published."""
-    whole = max(model.length(variant) for variant in model.variants)
-    kept = runs.loc[runs["model"] == model.key, "iterations"].tolist()
-    return f"{max(kept):,} of {whole:,}" if kept and max(kept) < whole else ""
 
 
 def sessions_of(key: str, data: Path = DATA) -> list[Session]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,10 +35,36 @@ def wilson(successes: int, runs: int) -> Estimate:
 def difference(one: Estimate, other: Estimate) -> Estimate:
     """Return one - other of two independent proportions with Newcombe's interval (1998, method 10).
 
-    Both have Wilson's interval.
+    Both rates have Wilson's interval. With the intervals of two means it is the method MOVER.
     """
     lower = math.hypot(one.mean - one.lower, other.upper - other.mean)
     upper = math.hypot(one.upper - one.mean, other.mean - other.lower)
+    mean = one.mean - other.mean
+    return Estimate(mean, mean - lower, mean + upper)
+
+
+def paired_difference(pairs: Sequence[tuple[bool, bool]]) -> Estimate:
+    """Return the first rate less the second of paired outcomes, with Newcombe's interval.
+
+    It is method 10 of Newcombe (1998), "Improved confidence intervals for the difference between
+    binomial proportions based on paired data": both proportions have Wilson's interval, and their
+    correlation is corrected for continuity.
+    """
+    n = len(pairs)
+    both, first = sum(a and b for a, b in pairs), sum(a for a, _ in pairs)
+    second = sum(b for _, b in pairs)
+    one, other = wilson(first, n), wilson(second, n)
+    # ad - bc of the fourfold table.
+    excess = both * (n - first - second + both) - (first - both) * (second - both)
+    corrected = excess if excess < 0 else max(excess - n / 2, 0)
+    scale = math.sqrt(first * (n - first) * second * (n - second))
+    phi = corrected / scale if scale else 0.0
+
+    def length(x: float, y: float) -> float:
+        return math.sqrt(max(x * x - 2 * phi * x * y + y * y, 0))
+
+    lower = length(one.mean - one.lower, other.upper - other.mean)
+    upper = length(one.upper - one.mean, other.mean - other.lower)
     mean = one.mean - other.mean
     return Estimate(mean, mean - lower, mean + upper)
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Sequence
-
-import torch
+from typing import TYPE_CHECKING
 
 from stable_nalu.errors import UsageError
 from stable_nalu.machine import cores, granted_cores, usable_cores
 from stable_nalu.options import SCRIPTS
-from stable_nalu.script import exit_code
+from stable_nalu.script import exit_code, packages
 
-from .plan.shell import train_plan
-from .stack import Kind
+if TYPE_CHECKING:
+    from .stack import Kind
 
 _KINDS = {
     "simple_function_recurrent": ("stable_nalu.training.recurrent.sums", "KIND"),
@@ -30,12 +29,16 @@ _KINDS = {
 def run_script(name: str, argv: Sequence[str] | None = None) -> int:
     """Parse the command line of a training script, train its runs and return the exit code."""
     spec = SCRIPTS[name]
-    plan = spec.parse(argv)
-    kind = kind_of(name)
-    # Small models gain from no more than one thread.
-    set_threads(cores() if kind.all_cores else 1)
+    # --help needs no torch, which takes seconds to import and may not be installed.
+    with packages(f"{name}.py"):
+        plan = spec.parse(argv)
+        kind = kind_of(name)
+        # Small models gain from no more than one thread.
+        set_threads(cores() if kind.all_cores else 1)
 
     def obey() -> int:
+        from .plan.shell import train_plan
+
         if plan.dry_run:
             sys.stdout.writelines(f"{name}\n" for name in plan.names())
             return 0
@@ -61,4 +64,6 @@ def kind_of(name: str) -> Kind:
 
 def set_threads(otherwise: int = 1) -> None:
     """Let torch use the threads that the scheduler grants, else `otherwise`."""
+    import torch
+
     torch.set_num_threads(granted_cores() or min(otherwise, usable_cores()))

@@ -11,37 +11,15 @@ _SHORT: dict[str, tuple[str, ...]] = {
         "thresholds: a link in a circle",
         "solutions: a link in a circle",
     ),
-    "2: a saved model without its log is overwritten (training.plan)": (
-        "a trained model whose log is gone",
-        "a trained model and another log folder",
-        "one trained model of two whose logs are gone",
-    ),
     "3: a picture of the user's beside the page is replaced (reproduction.page)": (
         "a page over a file of the user's: headline.svg",
     ),
     "3: a page is made of a folder that is not there (reproduction.page)": ("a page of nothing",),
-    "4: what is written may be what is read": (
-        "a summary over its runs",
-        "a summary over its runs, by another path",
-        "a summary over its runs, by a link",
-        "judged runs over the exported ones",
+    "4: two outputs may be one file, or an output an event file": (
         "both tables into one file",
-        "a summary over its thresholds",
-        "a summary over judged runs",
-        "weights over the export",
         "an export over an event file",
     ),
-    "5: a state does not hold whose it is (training.resume)": (
-        "--resume: a state exchanged with that of another seed",
-        "--resume: a state copied from another seed",
-        "--resume: a state exchanged along with the log",
-        "--load-checkpoint: a state exchanged with that of another seed",
-        "--load-checkpoint: a state copied from another seed",
-        "--load-checkpoint: a state exchanged along with the log",
-        "--resume: a state with another seed in it",
-        "--resume: a state with another layer in it",
-        "--load-checkpoint: a state with another seed in it",
-        "--load-checkpoint: a state with another layer in it",
+    "5: a state does not hold whose it is (training.plan.runs)": (
         "continuing a log: that of another seed",
         "continuing a log: text",
     ),
@@ -49,13 +27,7 @@ _SHORT: dict[str, tuple[str, ...]] = {
         "--resume: a state with a position within an event",
         "--load-checkpoint: a state with a position within an event",
     ),
-    "7: a name of a file may hold folders, or be empty": (
-        "a figure that leaves its folder",
-        "a figure with an absolute name",
-        "a figure without a name",
-        "a sweep that leaves its folder",
-    ),
-    "8: a name that does not parse, a cell that is no number (statistics.run_table)": (
+    "8: a name that does not parse, a cell that is no number (statistics.names, .judge)": (
         "summarize: a header alone",
         "summarize: a column too few in the header",
         "summarize: a ragged row",
@@ -90,7 +62,7 @@ _SHORT: dict[str, tuple[str, ...]] = {
         "plot: null bytes",
         "plot: a name too long for a table",
     ),
-    "8: weights in words are passed on (figures.solutions)": ("weights in words",),
+    "8: weights in words are passed on (figures.kinds.distances)": ("weights in words",),
     "8: a run folder whose name is not UTF-8": (
         "export: a run whose name is not UTF-8",
         "export: a run whose name is not UTF-8 (strict)",
@@ -119,64 +91,30 @@ _SHORT: dict[str, tuple[str, ...]] = {
         "sequential_mnist: images still packed",
         "a corpus of other people's images is trained on, with a warning",
     ),
-    "8: a Python without the packages gets a traceback": (
-        "without any package: single_layer",
-        "without any package: simple_function_recurrent",
-        "without any package: sequential_mnist",
-        "without any package: two_digit_mnist",
-        "without any package: batch",
-        "without any package: reproduce",
-        "without any package: summarize",
-        "without any package: plot",
-        "without any package: simple_function_static_export",
-        "without any package: generate_exp_setups",
-        "without any package: pretrained_model_prediction_sweep",
-        "help without any package: simple_function_static",
-    ),
-    "8: a name that is too long raises OSError where output and input are compared (files)": (
-        "summarize: a name too long for a table",
-        "summarize: a name that is too long",
-        "summarize: a path that is too long",
-        "summarize by run: a name that is too long",
-        "summarize by run: a path that is too long",
-    ),
     "9: two lines, and --parameter is not named": ("summarize unknown parameter",),
     "9: a size beyond 64 bits is a TypeError (memory_errors_as_usage_errors)": (
         "an output beyond all numbers",
     ),
-    "9: torch's warning about a pickle comes first (training.checkpoint.load_torch)": (
-        "--resume: a state that is a pickle of protocol 4",
-        "--resume: a state that is a pickle of protocol 5",
-        "--load-checkpoint: a state that is a pickle of protocol 4",
-        "--load-checkpoint: a state that is a pickle of protocol 5",
-        "evaluating a model that is a pickle of protocol 4",
-        "sweeping over a model that is a pickle of protocol 4",
-    ),
-    "9: under --resume, messages name --load-checkpoint (training.resume)": (
-        "what --resume meets names --resume",
+    "9: under --resume, messages name --load-checkpoint (training.plan.runs)": (
         "a log that is gone, under --resume, names --resume",
     ),
-    "9: a saved model that is a pipe is waited for (training.checkpoint.load_torch)": (
+    "9: a saved model that is a pipe is waited for (saved.checkpoint.load_torch)": (
         "a state that is a pipe",
     ),
-    "9: tracebacks of the sweep over inputs (training.prediction_sweep)": (
+    "9: tracebacks of the sweep over inputs (arithmetic.prediction_sweep)": (
         "sweeping over a model that is a list",
         "a sweep beyond memory",
     ),
-    "9: a refusal leaves folders, or an empty table of results (checkpoint.require_writable)": (
+    "9: a refusal leaves folders (training.saved.checkpoint)": (
         "a batch beyond memory, and leaves no folder",
         "a log root that is a file, and leaves no folder",
         "a prefix beyond the disk, and leaves no folder",
         "sequences longer than the images suffice for, and leaves no folder",
-        "number_translation, prefix: a name too long",
-        "number_translation, prefix: a path too long",
-    ),
-    "9: a message names neither flag nor file (batch.render, batch.site)": (
-        "site: a line break in a partition",
-        "a partition with a line break",
-        "site: not there, by the environment",
     ),
     "9: seeds behind a flag are not understood (batch.arguments)": ("seeds behind a flag",),
+    "9: too long a root raises OSError where a model is looked for (training.plan.shell)": (
+        "SAVE_DIR: a name too long",
+    ),
     "10: negative or reversed bounds of a ramp": ("beta that ends below its start",),
     "10: --cuda true without a GPU trains on the CPU": ("a gpu where there is none",),
     "10: two ways to name seeds at once, or no key at all": (
@@ -190,10 +128,6 @@ _SHORT: dict[str, tuple[str, ...]] = {
         "export: all events twice (strict)",
         "export: a whole log behind another",
         "export: a whole log behind another (strict)",
-    ),
-    "23: a line break in an option or a folder begins a line of the job file (batch.site)": (
-        "site: a line break in an option",
-        "site: a line break in a folder",
     ),
 }
 

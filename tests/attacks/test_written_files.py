@@ -175,19 +175,16 @@ def test_where_tables_are_written(case, place):
         Attack(
             "a summary over its runs",
             ("summarize", "--csv", "{tmp}/runs.csv", "--csv-out", "{tmp}/runs.csv"),
-            ("--csv-out", "runs.csv"),
             prepare=lambda p: p.bring(TABLE),
         ),
         Attack(
             "a summary over its runs, by another path",
             ("summarize", "--csv", "{tmp}/runs.csv", "--csv-out", "../here/../runs.csv"),
-            ("--csv-out",),
             prepare=lambda p: p.bring(TABLE),
         ),
         Attack(
             "a summary over its runs, by a link",
             ("summarize", "--csv", "{tmp}/runs.csv", "--csv-out", "{tmp}/link"),
-            ("--csv-out",),
             prepare=lambda p: (p.bring(TABLE), (p / "link").symlink_to("runs.csv")),
         ),
         Attack(
@@ -204,7 +201,6 @@ def test_where_tables_are_written(case, place):
                 *("summarize", "--csv", "{tmp}/runs.csv", "--csv-out", "{tmp}/x.csv"),
                 *("--seeds-csv-out", "{tmp}/runs.csv"),
             ),
-            ("--seeds-csv-out",),
             prepare=lambda p: p.bring(TABLE),
         ),
         Attack(
@@ -213,7 +209,6 @@ def test_where_tables_are_written(case, place):
                 *("summarize", "--csv", "{tmp}/runs.csv", "--csv-out", "{tmp}/x.csv"),
                 *("--seeds-csv-out", "{tmp}/x.csv"),
             ),
-            ("--seeds-csv-out",),
             prepare=lambda p: p.bring(TABLE),
         ),
         Attack(
@@ -222,7 +217,6 @@ def test_where_tables_are_written(case, place):
                 *("summarize", "--csv", "{tmp}/runs.csv", "--csv-out", "{tmp}/own.csv"),
                 *("--exp-setups", "{tmp}/own.csv"),
             ),
-            ("--csv-out",),
             prepare=lambda p: (
                 p.bring(TABLE),
                 p.run("generate_exp_setups", "--tables", "benchmark", "--csv-out={tmp}/own.csv"),
@@ -231,7 +225,6 @@ def test_where_tables_are_written(case, place):
         Attack(
             "a summary over judged runs",
             ("summarize", "--solved-csv", "{tmp}/judged.csv", "--csv-out", "{tmp}/judged.csv"),
-            ("--csv-out",),
             prepare=lambda p: p.file(
                 "judged.csv",
                 "group,seed,solved,extrapolation.step.solved,sparse.error.max\na,0,1,10,0.1\n",
@@ -240,7 +233,6 @@ def test_where_tables_are_written(case, place):
         Attack(
             "weights over the export",
             ("expand_weights", "--csv", "{tmp}/w.csv", "--csv-out", "{tmp}/w.csv"),
-            ("--csv-out",),
             prepare=lambda p: p.file("w.csv", WEIGHTS),
         ),
         Attack(
@@ -249,7 +241,6 @@ def test_where_tables_are_written(case, place):
                 *("simple_function_static_export", "--tensorboard-dir", f"{{tmp}}/{RUNS}"),
                 *("--csv-out", "{tmp}/events"),
             ),
-            ("--csv-out",),
             prepare=lambda p: (
                 p.bring(RUNS),
                 (p / "events").symlink_to(next((p / RUNS).rglob("events*"))),

@@ -3,6 +3,7 @@
 import re
 import shlex
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -93,7 +94,7 @@ def test_slurm_options():
         "--requeue",
         "--signal=B:TERM@120",
         "--open-mode=append",
-        "--output=/dev/null",
+        "--output=%x_%A_%a.out",
         "--gres=gpu:1",
         "--partition=gpu",
         "--account=nalu",
@@ -113,7 +114,7 @@ def test_lsf_options_count_from_one():
         "-r",
         '-Q "75"',
         '-wa "TERM" -wt "2"',
-        "-o /dev/null",
+        "-o simple_mul_%J_%I.lsf.out",
         '-gpu "num=1:mode=exclusive_process"',
         "-q hpc",
         "-P nalu",
@@ -133,7 +134,22 @@ def test_a_job_quotes_what_it_is_given(tmp_path):
     assert shlex.split(last)[3:] == ["x", "0", "4", "--model", "a b"]
 
 
+@pytest.mark.parametrize(
+    ("folder", "slurm", "lsf"),
+    [
+        ("/logs/a", "--output=/logs/a/%A_%a.out", "-o /logs/a/%J_%I.lsf.out"),
+        ("/my logs/a", '--output="/my logs/a/%A_%a.out"', '-o "/my logs/a/%J_%I.lsf.out"'),
+    ],
+)
+def test_output_before_the_wrapper_goes_to_the_logs(folder, slurm, lsf):
+    """A job that fails in `module load` would leave nothing behind otherwise."""
+    assert slurm in slurm_options("x", Resources(1), Site(), [0], Path(folder))
+    assert lsf in lsf_options("x", Resources(1), Site(), [0], Path(folder))
+    job = render_job("x", Resources(1), Site(log_dir="/logs"), "/p", [], [0])
+    assert "#SBATCH --output=/logs/x/%A_%a.out" in job
+
+
 def test_header_values_are_single_words():
-    with pytest.raises(UsageError, match="not the name of a queue"):
+    with pytest.raises(UsageError, match="argument --partition: .* is not the name of one; write"):
         slurm_options("x", Resources(1), Site(partition="a\n#SBATCH --x"), [0])
     assert job_name("a/b c[1]") == "b-c-1-"

@@ -53,7 +53,7 @@ LSF_JOB = """\
 #SBATCH --requeue
 #SBATCH --signal=B:TERM@120
 #SBATCH --open-mode=append
-#SBATCH --output=/dev/null
+#SBATCH --output={logs}/{script}/%A_%a.out
 #SBATCH --partition=batch
 #BSUB -J "sltr-in2[1-2]"
 #BSUB -n 1
@@ -63,7 +63,7 @@ LSF_JOB = """\
 #BSUB -r
 #BSUB -Q "75"
 #BSUB -wa "TERM" -wt "2"
-#BSUB -o /dev/null
+#BSUB -o {logs}/{script}/%J_%I.lsf.out
 #BSUB -q compute
 
 set -e
@@ -116,6 +116,12 @@ def test_a_missing_batch_system_is_said(tmp_path, monkeypatch, capsys):
         ("modules = [1]", 'modules is a list of texts; write modules = ["…"]'),
         ('options = "no"', "options: 'no' is no option of sbatch or bsub; write such as"),
         ("options = [", "site.toml: "),
+        ('options = ["--qos=a\\nrm -rf x"]', "options: ['--qos=a\\nrm -rf x'] holds a line break"),
+        ('log_dir = "a\\nb"', "log_dir: 'a\\nb' holds a line break; write one line"),
+        ('time = "720"', "'720' is not a time; write hours and minutes, such as 12:00"),
+        ("time = 12", 'time is a text; write time = "12:00"'),
+        ("memory = 0", "memory is a whole number of GB from 1 on; write memory = 8"),
+        ("gpus = 2", "gpus is 0 or 1; write gpus = 1"),
     ],
 )
 def test_a_site_file_that_is_wrong(entry, message, tmp_path, capsys):
@@ -125,6 +131,34 @@ def test_a_site_file_that_is_wrong(entry, message, tmp_path, capsys):
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("batch.py: error: argument --site: ")
     assert message in line
+
+
+def test_time_memory_and_gpu_of_the_site_and_of_flags_over_it(tmp_path, capsys):
+    site = tmp_path / "site.toml"
+    site.write_text('time = "12:30"\nmemory = 16\ngpus = 1\n')
+    printed = ("0", "4", "--scheduler", "print", "--site", str(site))
+    assert submit(tmp_path, *printed) == 0
+    said = capsys.readouterr().out.splitlines()
+    for line in ("--time=12:30:00", "--mem=16G", "--gres=gpu:1"):
+        assert f"#SBATCH {line}" in said
+    assert submit(tmp_path, *printed, "--time", "2:05", "--memory", "3", "--gpus", "0") == 0
+    said = capsys.readouterr().out
+    for line in ("#SBATCH --time=02:05:00", "#SBATCH --mem=3G", "#BSUB -W 2:05", "mem=3GB"):
+        assert line in said
+    assert "--gres" not in said
+    assert "-gpu " not in said
+
+
+def test_a_printed_job_says_which_folder_it_needs(tmp_path, capsys):
+    assert submit(tmp_path, "0", "4", "--scheduler", "print") == 0
+    made = f"# before it is submitted: mkdir -p {tmp_path / 'logs' / SCRIPT}"
+    assert made in capsys.readouterr().out.splitlines()
+
+
+def test_a_site_file_named_by_the_environment_that_is_not_there(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("STABLE_NALU_SITE", str(tmp_path / "none.toml"))
+    assert submit(tmp_path, "--scheduler", "print") == 2
+    assert "error: STABLE_NALU_SITE: cannot read " in capsys.readouterr().err
 
 
 def test_print_shows_the_options_of_the_scheduler_in_the_site_file(tmp_path, capsys):
@@ -147,6 +181,12 @@ def test_print_shows_the_options_of_the_scheduler_in_the_site_file(tmp_path, cap
         ([SCRIPT, "--scheduler", "slrum"], "--scheduler: 'slrum' is not a choice; did you mean s"),
         ([SCRIPT, "--scheduler"], "argument --scheduler: has no value; write --scheduler "),
         ([SCRIPT, "--runs-per-task", "0"], "--runs-per-task: 0 is too small; the smallest value"),
+        ([SCRIPT, "--time", "12"], "argument --time: '12' is not a time; write hours and"),
+        ([SCRIPT, "--gpus", "2"], "argument --gpus: 2 is not a choice; choose one of 0, 1"),
+        (
+            [SCRIPT, "--log-dir", "a\nb", "--scheduler", "print"],
+            "argument --log-dir: 'a\\nb' holds a line break; write one line",
+        ),
         ([SCRIPT, "--jobs", "0"], "argument --jobs: 0 is too small; the smallest value is 1"),
         ([SCRIPT, "--max-iterations", "-5"], "-5 is too small; the smallest value is 0"),
         ([SCRIPT, "--task", "-1"], "argument --task: -1 is too small; the smallest value is 0"),

@@ -73,6 +73,17 @@ def test_an_element_of_slurm(job, tmp_path):
     assert said == ["squeue --noheader --jobs 7_3 --format %T", "scontrol requeue 7_3"]
 
 
+@pytest.mark.parametrize(("text", "kept"), [("", False), ("module: not found\n", True)])
+def test_what_was_said_before_the_wrapper_is_kept(job, tmp_path, text, kept):
+    """A script given to sbatch itself has a file in the folder that it was submitted from."""
+    first = tmp_path / "b_7_3.out"
+    first.write_text(text)
+    process = job(SLURM_SUBMIT_DIR=str(tmp_path), SLURM_JOB_NAME="b", **SLURM)
+    until_it_trains(process, tmp_path, "7_3")
+    assert stopped(process) == 75
+    assert first.exists() == kept
+
+
 def test_a_cancelled_element_stays_away(job, tmp_path):
     process = job(state="COMPLETING", **SLURM)
     until_it_trains(process, tmp_path, "7_3")

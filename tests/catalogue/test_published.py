@@ -1,7 +1,28 @@
 """Published numbers belong to points of the catalogue."""
 
+import hashlib
+
 from stable_nalu.catalogue.index import EXPERIMENTS
-from stable_nalu.catalogue.published import all_published, published
+from stable_nalu.catalogue.published import FOLDER, SEEDS, all_published, published
+from stable_nalu.reproduction.page.markdown import SOURCES
+
+CHECKSUMS = {
+    "arithmetic_units.csv": "2330d620a5a856feadefae84d4186c7cc871b89125aa4a82cf652cc5da17ba2d",
+    "division.csv": "a8160acb06786d9efa1027831e0542fbfc11cbddc7406baafb3d26ae559147b8",
+    "mcfc.csv": "a420144b3b13183a007938a20c30dbbed32f831b9a7eb5f83b4764001893dfda",
+    "robust.csv": "e75915861f80b227230ce6b4abcc6b687e15122a9ee05f017c6d52226e8205c3",
+    "published_seeds.csv": "894d1c680c6ded7b8edd025be9989e83cd73e3e80d2e4bdf8479b6a8d7b074b2",
+}
+"""SHA-256 of the published numbers: a single digit that moves is noticed."""
+
+
+def test_no_published_number_moved():
+    paths = [*FOLDER.glob("*.csv"), SEEDS]
+    assert {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in paths} == CHECKSUMS
+
+
+def test_where_a_number_was_read_has_words():
+    assert {row.source for row in all_published()} == set(SOURCES)
 
 
 def test_every_number_belongs_to_a_model():

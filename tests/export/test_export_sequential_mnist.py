@@ -80,5 +80,5 @@ def test_a_weight_of_one_element_has_no_second(main, tmp_path):
 def test_bad_input_is_one_line(main, tmp_path, capsys):
     assert main(["--tensorboard-dir", str(tmp_path / "none"), "--csv-out", "x.csv"]) == 2
     error = capsys.readouterr().err
-    assert error.startswith("sequential_mnist.py: error: cannot read --tensorboard-dir")
+    assert error.startswith("sequential_mnist.py: error: argument --tensorboard-dir: cannot read")
     assert error.count("\n") == 1

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from stable_nalu.writer import RunWriter
@@ -128,7 +129,7 @@ def test_strict_and_the_summary_of_problems(runs, tmp_path, capsys):
     assert (tmp_path / "a.csv").read_text().count("\ntruncated,") == 5
 
 
-@pytest.mark.parametrize("kind", ["absent", "a file", "no runs", "no data", "no flag"])
+@pytest.mark.parametrize("kind", ["absent", "a file", "no runs", "no data", "no name"])
 def test_nothing_to_export_is_one_line_and_touches_nothing(tmp_path, capsys, kind):
     folder = tmp_path / "runs"
     if kind == "a file":
@@ -138,11 +139,29 @@ def test_nothing_to_export_is_one_line_and_touches_nothing(tmp_path, capsys, kin
     elif kind == "no data":
         (folder / "run").mkdir(parents=True)
     (tmp_path / "out.csv").write_text("old")
-    argv = [] if kind == "no flag" else ["--tensorboard-dir", str(folder)]
-    assert main([*argv, "--csv-out", str(tmp_path / "out.csv")]) == 2
+    named = "" if kind == "no name" else str(folder)
+    assert main(["--tensorboard-dir", named, "--csv-out", str(tmp_path / "out.csv")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
     assert (tmp_path / "out.csv").read_text() == "old"
     assert sorted(p.name for p in tmp_path.iterdir() if p.name.startswith(".")) == []
+
+
+@pytest.mark.parametrize("first", "=+-@")
+def test_names_that_spreadsheets_take_for_formulas_are_quoted(runs, tmp_path, first):
+    name = f"{first}cmd|'x'!A1"
+    write_golden(runs, golden("fs_linear_s0") | {"run_name": name})
+    assert export(runs, tmp_path / "all.csv") == 0
+    lines = (tmp_path / "all.csv").read_text().splitlines()
+    table = pd.read_csv(tmp_path / "all.csv")
+    mine = [line for line in lines if line.startswith(f'"{name}",')]
+    assert len(mine) == sum(table["name"] == name) > 0
+    assert len([line for line in lines if '"' in line]) == len(mine)
+    numbers = table.drop(columns=["name", "wall.time"])
+    theirs = golden("fs_linear_s0")["run_name"]
+    pd.testing.assert_frame_equal(
+        numbers[table["name"] == name].reset_index(drop=True),
+        numbers[table["name"] == theirs].reset_index(drop=True),
+    )
 
 
 def test_output_folders(runs, tmp_path, capsys):
@@ -150,9 +169,9 @@ def test_output_folders(runs, tmp_path, capsys):
     assert (tmp_path / "new" / "sub" / "out.csv").exists()
     (tmp_path / "file").touch()
     assert export(runs, tmp_path / "file" / "out.csv") == 2
-    assert "cannot write --csv-out" in capsys.readouterr().err
+    assert "argument --csv-out: cannot write" in capsys.readouterr().err
     assert main(["--tensorboard-dir", str(runs)]) == 2
-    assert "--csv-out is required" in capsys.readouterr().err
+    assert "argument --csv-out: missing" in capsys.readouterr().err
 
 
 def test_an_interrupted_export_leaves_the_old_file(runs, tmp_path, monkeypatch):

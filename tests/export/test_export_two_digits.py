@@ -92,11 +92,14 @@ def test_a_file_for_every_folder_of_runs(tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "--tensorboard-dir is required"),
-        (["--tensorboard-dir", "{tmp}/none", "--csv-out", "x"], "cannot read --tensorboard-dir"),
+        ([], "argument --tensorboard-dir: missing; name the parent folder"),
+        (
+            ["--tensorboard-dir", "{tmp}/none", "--csv-out", "x"],
+            "argument --tensorboard-dir: cannot read ",
+        ),
         (
             ["--tensorboard-dir", "{tmp}", "--csv-out", "x", "--from-parent-folder"],
-            "no folders of runs in --tensorboard-dir",
+            "argument --tensorboard-dir: there are no folders of runs in ",
         ),
     ],
 )

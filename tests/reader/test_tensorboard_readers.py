@@ -1,6 +1,5 @@
 """Readers of a folder of runs."""
 
-import csv
 import io
 import logging
 import math
@@ -160,7 +159,7 @@ def test_a_matcher_that_cannot_travel_is_used_here(tmp_path, monkeypatch):
 
 def csv_text(tables):
     file = io.StringIO()
-    assert write_tables(tables, csv.writer(file, lineterminator="\n"))
+    assert write_tables(tables, file)
     return file.getvalue()
 
 

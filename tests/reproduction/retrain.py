@@ -1,23 +1,33 @@
 """Some kept runs of every experiment, trained again from nothing."""
 
+import math
 from collections import Counter
 from dataclasses import dataclass, replace
 
 from stable_nalu.batch.shard import Shard
 from stable_nalu.batch.work import train_shard
-from stable_nalu.catalogue.experiment import Experiment, Model
+from stable_nalu.catalogue.experiment import Experiment, Model, merged
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.reproduction import stored
+from stable_nalu.reproduction.stored import TEST_ERROR
 from stable_nalu.reproduction.tables import Workspace, export, judge, runs_of
 
 SEEDS = 2
+STRIDE = 5
+NOISE = 1e-9
+LONG = 250_000
+"""Steps from which only the beginning of kept runs is trained again."""
+
+LOG = 1000
+"""The log interval of the kept runs: errors are known so often."""
 
 
 @dataclass(frozen=True)
 class Sample:
     """One variant of a model, with some of the seeds that are kept.
 
-    max_iterations: None where the kept runs have the published length.
+    max_iterations: None where the runs have the published length.
+    partial: whether they end before the kept ones do, behind the step that solves the last seed.
     """
 
     experiment: Experiment
@@ -25,6 +35,7 @@ class Sample:
     seeds: tuple[int, ...]
     steps: int
     max_iterations: int | None
+    partial: bool = False
 
     @property
     def training(self):
@@ -45,14 +56,27 @@ def candidates(key, data):
         shortened = None if steps == model.length(variant) else steps
         seeds = tuple(sorted(set(own["seed"].tolist()))[:SEEDS])
         one = replace(model, variants=(variant,))
-        found.append(Sample(experiment, one, seeds, steps, shortened))
+        sample = Sample(experiment, one, seeds, steps, shortened)
+        found.append(sample if steps <= LONG else _cut(sample, own))
     return found
 
 
-def samples(keys, data, budget):
+def _cut(sample, own):
+    """The same sample, no longer than its seeds need to be solved for the first time."""
+    operation = merged(sample.model.flags, sample.model.variants[0].flags)["--operation"][0]
+    same = own[own["seed"].isin(sample.seeds) & (own["operation"] == operation)]
+    solved = same["extrapolation.step.solved"]
+    if solved.empty or solved.isna().any() or solved.max() + LOG >= sample.steps:
+        return sample
+    steps = int(solved.max()) + LOG
+    return replace(sample, steps=steps, max_iterations=steps, partial=True)
+
+
+def samples(keys, data, budget, turn=0):
     """Key -> its cheapest sample, or None where the budget of steps is spent.
 
-    Models that several experiments share are preferred: they train once.
+    Models that several experiments share are preferred: they train once. Every turn begins with
+    another key, so that in as many turns as there are keys each of them is reached.
     """
     every = {key: candidates(key, data) for key in keys}
     shared = Counter(sample.training for found in every.values() for sample in found)
@@ -61,7 +85,9 @@ def samples(keys, data, budget):
         for key, found in every.items()
     }
     chosen, trained = {}, set()
-    for key in sorted(best, key=lambda key: best[key].steps / shared[best[key].training]):
+    start = turn * STRIDE % len(best)
+    order = sorted(best)
+    for key in order[start:] + order[:start]:
         sample = best[key]
         new = 0 if sample.training in trained else sample.steps
         if new > budget:
@@ -88,9 +114,36 @@ def retrain(sample, folder):
     return stored.read(sample.experiment.key, data)
 
 
-def other_verdicts(sample, again, data):
-    """Runs whose verdict is not the kept one, and the number of runs compared."""
+def other_outcomes(sample, again, data):
+    """Runs whose verdict, step or errors are not the kept ones, and the number compared."""
     kept = stored.read(sample.experiment.key, data)
     identity = stored.identifying(sample.experiment.key)
     both = again.merge(kept, on=identity, suffixes=("", ".kept"))
-    return both[both["solved"] != both["solved.kept"]], len(both)
+    return both[[_differs(row, sample.partial) for row in both.to_dict("records")]], len(both)
+
+
+def _differs(row, partial):
+    """Whether a run is not the kept one, but for the last bits of its arithmetic.
+
+    Of runs that end early only the step that they are solved at is compared.
+    """
+    step, kept_step = (row[f"extrapolation.step.solved{end}"] for end in ("", ".kept"))
+    steps_differ = math.isnan(step) != math.isnan(kept_step) or abs(step - kept_step) > LOG
+    if partial:
+        return steps_differ
+    errors = [(row[name], row[f"{name}.kept"]) for name in (TEST_ERROR, "sparse.error.max")]
+    (error, kept), sparsity = errors
+    if row["solved"] != row["solved.kept"] or steps_differ:
+        return True
+    if row["solved"]:
+        # Far below the threshold, the last bits make the error.
+        test_differs = not 0.1 <= (error + NOISE) / (kept + NOISE) <= 10
+    else:
+        test_differs = not _close(error, kept, 0.01)
+    return test_differs or not _close(*sparsity, 0.05)
+
+
+def _close(one, other, share):
+    if math.isnan(one) or math.isnan(other):
+        return math.isnan(one) and math.isnan(other)
+    return math.isclose(one, other, rel_tol=share, abs_tol=1e-6)

@@ -1,6 +1,7 @@
 """The page: its numbers follow from the kept results, by a computation of its own."""
 
 import csv
+import os
 import re
 import statistics
 from math import sqrt
@@ -12,7 +13,7 @@ from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.catalogue.published import published
 from stable_nalu.errors import UsageError
 from stable_nalu.reproduction import command, stored
-from stable_nalu.reproduction.page import headline, notes
+from stable_nalu.reproduction.page import contents, headline, notes, section
 from stable_nalu.reproduction.page.rows import ALL_POINTS
 from stable_nalu.reproduction.page.section import Result, seed_rows
 from stable_nalu.statistics.intervals import difference, wilson
@@ -21,6 +22,8 @@ from tests.reproduction.page_reader import read_page
 
 PAGE = stored.DATA.parent
 RATE = re.compile(r"(.+) % \((\d+)/(\d+)\) \[(\d+)–(\d+)\]")
+CHOSEN = re.compile(r"(\d+)/(\d+) of chosen seeds")
+POINTS = re.compile(r"([-+]\S+) points \[([-+]\S+) to ([-+]\S+)\]")
 MADE_UP = "simple_mul"
 
 
@@ -55,10 +58,15 @@ def check_section(folder, key, tables):
     labels = {model.key: model.label for model in EXPERIMENTS[key].models}
     counted = 0
     for row in tables[key][0]:
-        percent, *counts = RATE.fullmatch(row["success, here"]).groups()
-        k, n, low, high = map(int, counts)
-        assert float(percent) == pytest.approx(100 * k / n, abs=0.051)
-        assert [low, high] == pytest.approx(wilson_here(k, n), abs=0.501)
+        if chosen := CHOSEN.fullmatch(row["success, here"]):
+            k, n = map(int, chosen.groups())
+            assert f"of {n} chosen seeds (" in row["success: verdict"]
+        else:
+            percent, *counts = RATE.fullmatch(row["success, here"]).groups()
+            k, n, low, high = map(int, counts)
+            assert float(percent) == pytest.approx(100 * k / n, abs=0.051)
+            assert [low, high] == pytest.approx(wilson_here(k, n), abs=0.501)
+        check_verdict(row)
         point = row.get("point", "–")
         cells = [] if point in ("–", ALL_POINTS) else re.split(r", (?![^[]*])", point)
         same = [r for r in runs if labels[r["model"]] == row["model"] and is_at(r, cells)]
@@ -70,6 +78,33 @@ def check_section(folder, key, tables):
         if point != ALL_POINTS:
             counted += n
     assert counted == len(runs)
+
+
+def check_verdict(row):
+    """The verdict about a rate follows from the counts and the difference that stand there."""
+    if row.get("difference", "–") == "–":
+        return
+    (_, *ours), (_, *theirs) = (
+        RATE.fullmatch(row[f"success, {who}"]).groups()[:3] for who in ("here", "published")
+    )
+    mean, lower, upper = map(float, POINTS.fullmatch(row["difference"]).groups())
+    (k, n), (a, b) = map(int, ours), map(int, theirs)
+    assert mean == pytest.approx(100 * (k / n - a / b), abs=0.051)
+    (low, high), (their_low, their_high) = wilson_here(k, n), wilson_here(a, b)
+    shares = (100 * k / n, 100 * a / b)
+    assert lower == pytest.approx(
+        mean - sqrt((shares[0] - low) ** 2 + (their_high - shares[1]) ** 2), abs=0.11
+    )
+    assert upper == pytest.approx(
+        mean + sqrt((high - shares[0]) ** 2 + (shares[1] - their_low) ** 2), abs=0.11
+    )
+    if ours == theirs:
+        expected = "equal"
+    elif lower >= -5 and upper <= 5:
+        expected = "within 5 points"
+    else:
+        expected = "differs" if lower > 0 or upper < 0 else "cannot tell at this n"
+    assert row["success: verdict"] == expected
 
 
 def is_at(run, cells):
@@ -95,13 +130,10 @@ def test_published_numbers_stand_beside(made_up):
     assert rows["NMU"]["median solved at, published"] == "14,000"
     assert rows["NAC•"]["success, published"].startswith("13 % (13/100)")
     assert rows["NAC•,σ"]["success, published"] == "–"
+    assert rows["NMU"]["source"] == "paper, table"
     for row in rows.values():
-        if row["success, published"] != "–":
-            ends = [
-                RATE.fullmatch(row[f"success, {who}"]).groups() for who in ("published", "here")
-            ]
-            (a, b), (c, d) = [wilson_here(int(e[1]), int(e[2])) for e in ends]
-            assert row["success: intervals"] == ("agrees" if a <= d and c <= b else "differs")
+        assert (row["success: verdict"] == "–") == (row["success, published"] == "–")
+        check_verdict(row)
 
 
 def test_markdown_says_the_same(made_up):
@@ -129,6 +161,26 @@ def test_what_was_not_run_has_a_reason(made_up):
     assert why["simple_mul"]["runs"] == "440 of 500"
     assert why["loss_landscape"]["why"] == "Needs no training."
     assert all(row["why"] for row in why.values())
+
+
+def test_the_headline_counts_identical_rates_once():
+    data = stored.DATA
+    keys = ("benchmark_sltr_add", "benchmark_sltr_add_mcfc")
+    results = [section.result(EXPERIMENTS[key], data) for key in keys]
+    assert "**18 of 18 published success rates are met to the run" in contents.counted(results)
+    assert contents.counted(results).endswith("18 code repository, report of 2023.")
+
+
+def test_runs_of_several_figures_are_one():
+    keys = ("benchmark_sltr_add", "benchmark_sltr_add_mcfc")
+    results = [section.result(EXPERIMENTS[key], stored.DATA) for key in keys]
+    assert sum(len(found.runs) for found in results) == 1125 + 450
+    assert contents._distinct(results) == 1125 + 225
+
+
+def test_revisions_with_changes_are_named_so():
+    assert contents._revision("0123456789abcdef-dirty") == "0123456789ab with uncommitted changes"
+    assert contents._revision("0123456789abcdef") == "0123456789ab"
 
 
 def test_the_page_needs_nothing_else(made_up):
@@ -176,8 +228,9 @@ def test_runs_that_were_cut_short_are_named(tmp_path):
     runs = write("simple_mul", tmp_path, range(2))
     runs.loc[runs["model"] == "nmu", "iterations"] = 5000
     stored.add(EXPERIMENTS["simple_mul"], runs, [], tmp_path)
-    found = {f.claim.text: f.text for f in headline.findings(tmp_path)}
-    short = {text for text, told in found.items() if "after 5,000 of 200,000 iterations" in told}
+    found = {f.claim.text: f.verdict for f in headline.findings(tmp_path)}
+    verdict = "not comparable: 5,000 of 200,000 iterations"
+    short = {text for text, told in found.items() if told == verdict}
     assert short == {"(x1+x2)(x1+x2+x3+x4): NMU"}
 
 
@@ -207,6 +260,47 @@ def test_the_readme_has_the_headline_table():
     text = headline.README.read_text(encoding="utf-8")
     assert generated.GENERATED[headline.README](text) == text
     assert "| Division, 10 inputs: NMRU | 91.6 % (206/225)" in text
+    assert "**109 of 114 published success rates are met to the run" in text
+
+
+def numbers_of(text):
+    """The text without its numbers, and those."""
+    number = re.compile(r"(?<![\w.#-])[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]\d+)?")
+    found = [float(word.replace(",", "")) for word in number.findall(text)]
+    return number.sub("0", text).splitlines(), found
+
+
+def test_numbers_are_found_in_text():
+    text = "| 85.3 % (192/225) [80–89] | 1,434,500 | 7.5e-06 | U[-0.2,-0.1] | +0.4 |"
+    assert numbers_of(text)[1][:6] == [85.3, 192, 225, 80, 89, 1434500]
+    assert numbers_of(text)[0] != numbers_of(text.replace("|", "!"))[0]
+
+
+@pytest.mark.slow
+def test_the_written_page_follows_from_the_data(tmp_path):
+    words = ["--report", "--data", str(stored.DATA), "--report-out", str(tmp_path)]
+    assert command.main(words) == 0
+    link = f"[data]({os.path.relpath(stored.DATA, tmp_path)})"
+    made = (tmp_path / "README.md").read_text(encoding="utf-8").replace(link, "[data](data)")
+    (text, found), (kept_text, kept) = map(numbers_of, (made, page_text()))
+    assert text == kept_text, "experiments/reproduce.py --report"
+    assert found == pytest.approx(kept, rel=0.01)
+
+
+def page_text():
+    return (PAGE / "README.md").read_text(encoding="utf-8")
+
+
+def test_both_forms_of_the_written_page_hold_the_same_numbers():
+    tables, _ = read_page(PAGE / "index.html")
+    lines = {plain(line) for line in page_text().splitlines()}
+    for key in stored.stored_keys():
+        for row in tables[key][0]:
+            assert plain(f"| {' | '.join(row.values())} |") in lines
+
+
+def plain(line):
+    return line.replace("\\", "")
 
 
 @pytest.mark.parametrize("key", stored.stored_keys())

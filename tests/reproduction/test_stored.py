@@ -3,6 +3,7 @@
 import csv
 import math
 import subprocess
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -12,7 +13,7 @@ from stable_nalu.errors import UsageError
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.reproduction import command, stored
 from stable_nalu.reproduction.cost import Stopwatch, add_sessions, read_sessions
-from stable_nalu.reproduction.listing import listing
+from stable_nalu.reproduction.listing import listing, seconds_here
 from stable_nalu.reproduction.tables import runs_of
 from tests.reproduction.made_up import SESSION, write
 
@@ -80,6 +81,26 @@ def test_the_list_says_what_is_kept(tmp_path):
     path = stored.path_of(KEY, tmp_path)
     assert f"kept results of 18 runs: {path}" in listing(2, tmp_path)
     assert listing(2, tmp_path).count("kept results") == 1
+
+
+@pytest.mark.parametrize(
+    ("key", "minutes"), [("nips-in10-distributions", 58.8), ("nips-sltr-in10", 37.8)]
+)
+def test_estimates_are_the_kept_costs(key, minutes):
+    assert seconds_here(EXPERIMENTS[key], 1) / 60 == pytest.approx(minutes, rel=0.01)
+    assert seconds_here(EXPERIMENTS[key], 2) / 60 == pytest.approx(minutes / 2, rel=0.01)
+
+
+def test_estimates_of_others_are_those_of_their_task_size_and_distribution():
+    spent = {}
+    for key in ("nips-sltr-in10", "in10-mixedSigns"):
+        sessions = stored.sessions_of(key)
+        spent[key] = sum(s.cpu_seconds for s in sessions), sum(s.run_iterations for s in sessions)
+    seconds, iterations = map(sum, zip(*spent.values(), strict=True))
+    known = EXPERIMENTS["nips-sltr-in10"]
+    other = replace(known, key="of no kept cost")
+    expected = known.iterations * seconds / iterations
+    assert seconds_here(other, 1) == pytest.approx(expected)
 
 
 def test_sessions_are_read_back_and_kept_once(tmp_path):

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from stable_nalu.statistics import judge
 from stable_nalu.statistics.judge import Criterion, best_row, reduce_run, reduce_runs
 from stable_nalu.statistics.summary import mean_summary
 
@@ -55,6 +56,14 @@ def test_only_the_last_rows_are_candidates():
     assert best_row(validation, best_range=3) == 2
     assert best_row(validation, best_range=4) == 0
     assert best_row(np.array([0.0, NAN, NAN]), best_range=2) == 2
+
+
+def test_the_published_window_is_the_last_5000_rows():
+    validation = np.ones(6000)
+    validation[[999, 1000]] = 0.0, 0.5
+    assert best_row(validation) == Criterion().best_range - 4000 == 1000
+    assert best_row(validation[:-1]) == 999
+    assert judge.Judgement([]).best_range == 5000
 
 
 def test_an_error_at_the_threshold_solves_only_where_it_may():

@@ -24,7 +24,7 @@
 #SBATCH --requeue
 #SBATCH --signal=B:TERM@120
 #SBATCH --open-mode=append
-#SBATCH --output=/dev/null
+#SBATCH --output=%x_%A_%a.out
 #BSUB -J "sltr-distributions-in10[1-18]"
 #BSUB -n 1
 #BSUB -R "span[hosts=1]"
@@ -33,7 +33,7 @@
 #BSUB -r
 #BSUB -Q "75"
 #BSUB -wa "TERM" -wt "2"
-#BSUB -o /dev/null
+#BSUB -o sltr-distributions-in10_%J_%I.lsf.out
 
 set -eu
 root="${STABLE_NALU_ROOT:-${SLURM_SUBMIT_DIR:-${LS_SUBCWD:-}}}"

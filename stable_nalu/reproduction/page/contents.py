@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 from stable_nalu.catalogue.experiment import Experiment
 from stable_nalu.catalogue.index import EXPERIMENTS
+from stable_nalu.catalogue.published import Published
 from stable_nalu.papers import STUDIES
 from stable_nalu.script import duration
 
+from ..compare import DIFFERS, EQUAL, RATE_VERDICTS, SHORT
 from ..listing import UNSHOWN
+from ..stored import TEST_ERROR
 from . import headline, section
-from .markdown import UNKNOWN, bullets, heading, plain, table
+from .markdown import SOURCES, UNKNOWN, bullets, heading, plain, table
 from .notes import note, place, read_notes, read_reasons, reason
 from .rows import MEASURES, Row
 from .section import Result
@@ -26,6 +30,7 @@ INTRODUCTION = (
     "`python3 experiments/reproduce.py --report` writes this page from them."
 )
 HEADLINE = "headline.svg"
+ERRORS = ("sparse.error.max", TEST_ERROR, "diverged")
 READING = (
     "Success rate: share of runs whose test error, at the logged step with the lowest "
     "validation error, is below the threshold of the task; solved of all runs in round brackets, "
@@ -33,10 +38,23 @@ READING = (
     "Solved at: first logged step with a test error below the threshold, of solved runs; "
     "sparsity error: at the step that the run is judged at, of solved runs. Means and intervals "
     "are those of the papers' estimators (see `export/summarize.py --help`), not arithmetic means.",
-    "agrees: the two 95 % intervals overlap. differs: they do not. –: not published, "
-    "or without an interval. A published limit (`below …`) agrees when our interval reaches it. A "
-    "few seeds are compared with what became of the same seeds, where the papers' files tell.",
+    "Source: where the published number was read. The intervals of published rates are computed "
+    "here from their counts, all of division among them; those of steps and sparsity are "
+    "published.",
+    "Difference: our rate less the published one, with Newcombe's 95 % interval, paired where the "
+    "outcome of every seed is known.",
+    "Verdicts about rates: equal – the counts, solved of all, are identical; within 5 points – "
+    "the interval of the difference lies within 5 points of zero; differs – it does not hold zero; "
+    "cannot tell at this n – neither, for so few runs. Means of steps and sparsity: within 5 %, in "
+    "shares of the published mean. –: not published, or without an interval.",
+    "Chosen seeds are some of the published ones, and no sample of all: what became of each is "
+    "compared with what the papers' files say of the same seed, and no rate is compared. Runs that "
+    "are shorter than the published ones are not comparable, except where they are solved already.",
     "In drawings, hollow squares are published rates, filled circles are ours, bars are intervals.",
+)
+REPEATED = (
+    "Figures that show the same runs and published numbers repeat their counts; the headline "
+    "counts each once."
 )
 ORIGINAL = (
     "The original's time follows from the papers' 8 hours for 5 million iterations on one core; "
@@ -59,6 +77,7 @@ def page(
         heading(1, "Reproduced results", "top"),
         INTRODUCTION.format(data=link),
         heading(2, "Headline figures", "headline"),
+        counted(results),
         headline.table(found),
         f"![Success rates, published and here]({HEADLINE})",
         heading(2, "How to read it", "reading"),
@@ -85,7 +104,8 @@ def _overview(results: Sequence[Result]) -> list[str]:
         "runs",
         "CPU time here",
         "original, one core",
-        *(f"{measure} agrees" for measure in MEASURES),
+        "rates with identical counts",
+        *MEASURES,
     )
     rows = []
     for found in results:
@@ -96,14 +116,45 @@ def _overview(results: Sequence[Result]) -> list[str]:
                 f"{len(found.runs):,} of {found.experiment.runs:,}",
                 duration(spent) if found.sessions else "with others",
                 duration(found.iterations * section.ORIGINAL_SECONDS),
-                *(_share(found.agreeing(measure)) for measure in MEASURES),
+                _identical(found.rows),
+                *(_counts(found.verdicts(measure)) for measure in MEASURES),
             ]
         )
-    return [table(head, rows), ORIGINAL]
+    return [table(head, rows), REPEATED, ORIGINAL]
 
 
-def _share(counts: tuple[int, int]) -> str:
-    return f"{counts[0]} of {counts[1]}" if counts[1] else UNKNOWN
+def counted(results: Sequence[Result]) -> str:
+    """Return how many rates are identical in their counts, every published rate counted once."""
+    rows = list(_once(results).values())
+    rates = [row for row in rows if row.is_rate]
+    if not rates:
+        return "No published rate can be compared yet."
+    kinds = Counter(row.verdicts[MEASURES[0]] for row in rates)
+    others = [f"{kinds[kind]} {kind}" for kind in RATE_VERDICTS[1:] if kinds[kind]]
+    told = f"; {', '.join(others)}" if others else ""
+    sources = Counter(SOURCES[row.published.source] for row in rates if row.published)
+    read = ", ".join(f"{count} {source}" for source, count in sources.most_common())
+    return (
+        f"**{kinds[EQUAL]} of {len(rates)} published success rates are met to the run: the same "
+        f"number solved, of the same number of runs**{told}. Where the {len(rates)} were read: "
+        f"{read}."
+    )
+
+
+def _once(results: Sequence[Result]) -> dict[Published, Row]:
+    """Return every published point with its row; figures that show the same runs share points."""
+    rows = [row for found in results for row in found.rows]
+    return {row.published: row for row in reversed(rows) if row.published}
+
+
+def _identical(rows: Sequence[Row]) -> str:
+    rates = [row for row in rows if row.is_rate]
+    same = sum(row.verdicts[MEASURES[0]] == EQUAL for row in rates)
+    return f"{same} of {len(rates)}" if rates else UNKNOWN
+
+
+def _counts(kinds: Counter[str]) -> str:
+    return ", ".join(f"{count} {kind}" for kind, count in kinds.most_common()) or UNKNOWN
 
 
 def _where(experiment: Experiment) -> str:
@@ -129,18 +180,22 @@ def _figures(results: Sequence[Result]) -> list[str]:
 
 def _disagreements(results: Sequence[Result], notes: dict[str, str]) -> list[str]:
     head = ("figure / model / point", "measure", "published", "here", "explanation")
+    once = _once(results)
     rows = [
         [plain(place(found.experiment.key, row)), measure, *_values(row, measure), told or UNKNOWN]
         for found in results
         for row in found.rows
-        for measure, agrees in row.agreement.items()
-        if agrees is False
+        for measure, verdict in row.verdicts.items()
+        if verdict == DIFFERS and once[row.published] is row
         for told in [note(notes, found.experiment.key, row)]
     ]
-    compared = sum(found.agreeing(measure)[1] for found in results for measure in MEASURES)
+    compared = sum(
+        row.verdicts[measure] not in (None, SHORT) for row in once.values() for measure in MEASURES
+    )
     text = (
-        f"{len(rows)} of {compared} compared numbers have intervals that do not overlap. Where two "
-        "experiments measure the same, this happens by chance in about 6 of 1000 comparisons."
+        f"{len(rows)} of {compared} comparisons differ, each counted once though several figures "
+        "may show it. Where two experiments measure the same, an interval of 95 % misses zero by "
+        "chance in 1 of 20 comparisons."
     )
     parts: list[str] = [heading(2, "Where results differ", "differences"), text]
     return [*parts, table(head, rows)] if rows else parts
@@ -177,13 +232,15 @@ def _origin(results: Sequence[Result]) -> list[str]:
     sessions = [session for found in results for session in found.sessions]
     if not sessions:
         return []
-    made = dict.fromkeys((s.git_revision[:12], s.versions) for s in sessions)
+    sessions.sort(key=lambda session: session.began)
+    made = dict.fromkeys((_revision(s.git_revision), s.versions) for s in sessions)
     spent = duration(sum(s.cpu_seconds for s in sessions))
-    runs = sum(s.runs for s in sessions)
+    trained = sum(s.runs for s in sessions)
     text = (
-        f"{runs:,} runs were trained in {spent} of CPU time, with up to "
-        f"{max(s.processes for s in sessions)} processes at a time, from "
-        f"{sessions[0].began[:10]} on. Runs that several figures share were trained once."
+        f"{_distinct(results):,} different runs are kept; figures that share runs show the same "
+        f"ones. {trained:,} trainings are on record, those of runs that were trained again "
+        f"included: {spent} of CPU time, with up to {max(s.processes for s in sessions)} processes "
+        f"at a time, between {sessions[0].began[:10]} and {sessions[-1].began[:10]}."
     )
     rows = [list(map(plain, one)) for one in made]
     return [
@@ -191,3 +248,24 @@ def _origin(results: Sequence[Result]) -> list[str]:
         text,
         table(("revision", "versions"), rows),
     ]
+
+
+def _revision(recorded: str) -> str:
+    """Return the first letters of a revision, and whether the tree departed from it."""
+    revision, _, changed = recorded.partition("-")
+    return revision[:12] + (" with uncommitted changes" if changed else "")
+
+
+def _distinct(results: Sequence[Result]) -> int:
+    """Return the number of different kept runs; shared ones are known by the errors they gave.
+
+    Their verdicts may differ, for figures judge at thresholds of their own.
+    """
+    import pandas as pd
+
+    parts = []
+    for found in results:
+        prefixes = {model.key: model.prefix for model in found.experiment.models}
+        columns = found.runs[["operation", "interpolation.range", "seed", "iterations", *ERRORS]]
+        parts.append(columns.assign(prefix=found.runs["model"].map(prefixes)))
+    return len(pd.concat(parts).drop_duplicates())

@@ -11,13 +11,13 @@ from stable_nalu.catalogue.published import Published, published
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.statistics.intervals import Estimate, difference, wilson
 
-from ..compare import Comparison, compare
-from ..stored import DATA, cut_short, path_of, read
+from ..compare import DIFFERS, WITHIN_POINTS, Comparison, comparison, equivalence, runs_at
+from ..stored import DATA, path_of, read
 from . import markdown
 from .drawing import Mark, draw
 
 NOT_RUN = "not run"
-HEAD = ("claim", "published", "here", "intervals")
+HEAD = ("claim", "published", "source", "here", "difference", "verdict")
 README = CHECKOUT / "README.md"
 BEGIN = "<!-- Generated from docs/reproduction/data; rewrite with `make generated`. -->"
 END = "<!-- End of the generated results. -->"
@@ -57,20 +57,19 @@ CLAIMS = (
 
 @dataclass(frozen=True)
 class Finding:
-    """A claim with the published numbers and, where there are runs, ours."""
+    """A claim with the published numbers and, where there are runs, ours, as estimates and text.
+
+    gap: our number less the published one.
+    """
 
     claim: Claim
     published: Estimate
     ours: Estimate | None
     published_text: str
-    text: str
-
-    @property
-    def overlap(self) -> bool | None:
-        """Return whether the intervals have a point in common; None where we have no runs."""
-        if self.ours is None:
-            return None
-        return self.published.lower <= self.ours.upper and self.ours.lower <= self.published.upper
+    source: str
+    text: str = NOT_RUN
+    gap: str = markdown.UNKNOWN
+    verdict: str = markdown.UNKNOWN
 
 
 def findings(data: Path = DATA) -> list[Finding]:
@@ -80,7 +79,7 @@ def findings(data: Path = DATA) -> list[Finding]:
 
 def table(found: Sequence[Finding]) -> str:
     """Return the Markdown table of one row per claim."""
-    rows = [[f.claim.text, f.published_text, f.text, markdown.OVERLAP[f.overlap]] for f in found]
+    rows = [[f.claim.text, f.published_text, f.source, f.text, f.gap, f.verdict] for f in found]
     return markdown.table(HEAD, rows)
 
 
@@ -92,36 +91,46 @@ def drawing(found: Sequence[Finding]) -> str:
 
 
 def refreshed(document: str, data: Path = DATA) -> str:
-    """Return the README with its headline table made anew."""
+    """Return the README with its headline made anew: the count from the page, and the table."""
     head, rest = document.split(BEGIN, 1)
     tail = rest.split(END, 1)[1]
-    return f"{head}{BEGIN}\n\n{table(findings(data))}\n\n{END}{tail}"
+    page = (data.parent / "README.md").read_text(encoding="utf-8").splitlines()
+    counted = next(line for line in page if line.startswith("**"))
+    return f"{head}{BEGIN}\n\n{counted}\n\n{table(findings(data))}\n\n{END}{tail}"
 
 
 def _finding(claim: Claim, data: Path) -> Finding:
     known, found = _known(claim, claim.model), _comparison(claim, claim.model, data)
-    theirs, ours = _rates(known, found)
-    note = _note(claim, data)
-    if not claim.above:
-        text = markdown.rate(found.solved, found.runs) + note if found else NOT_RUN
-        published_text = markdown.published_rate(known, found.of_seeds if found else None)
-        return Finding(claim, theirs, ours, published_text, text)
-    their_other, our_other = _rates(
-        _known(claim, claim.above), _comparison(claim, claim.above, data)
-    )
-    their_gain = difference(theirs, their_other)
-    our_gain = difference(ours, our_other) if ours and our_other else None
-    text = markdown.points(our_gain) + note if our_gain else NOT_RUN
-    return Finding(claim, their_gain, our_gain, markdown.points(their_gain), text)
+    theirs = wilson(known.solved, known.runs)
+    ours = wilson(found.solved, found.runs) if found and not found.chosen else None
+    source = markdown.SOURCES[known.source]
+    if claim.above:
+        return _gain(claim, theirs, ours, data)
+    text = markdown.rate(known.solved, known.runs)
+    if found is None:
+        return Finding(claim, theirs, None, text, source)
+    here = markdown.rate_here(found.solved, found.runs, found)
+    gap = markdown.points(found.gap) if found.gap else markdown.UNKNOWN
+    return Finding(claim, theirs, ours, text, source, here, gap, _verdict(found))
 
 
-def _note(claim: Claim, data: Path) -> str:
-    """Return what has to be said of our runs."""
-    if not path_of(claim.experiment, data).exists():
-        return ""
-    model, runs = find(claim.experiment).model(claim.model), read(claim.experiment, data)
-    length = cut_short(model, runs)
-    return f" after {length} iterations" if length else ""
+def _verdict(found: Comparison) -> str:
+    """Return the verdict; of chosen seeds also whether their mean step differs."""
+    differs = found.chosen is not None and found.steps == DIFFERS
+    return f"{found.verdict}; their mean step differs" if differs else found.verdict
+
+
+def _gain(claim: Claim, theirs: Estimate, ours: Estimate | None, data: Path) -> Finding:
+    """Return the finding about how far a model is above another one."""
+    known, found = _known(claim, claim.above), _comparison(claim, claim.above, data)
+    gain = difference(theirs, wilson(known.solved, known.runs))
+    text, source = markdown.points(gain), "derived from both"
+    if ours is None or found is None:
+        return Finding(claim, gain, None, text, source)
+    here = difference(ours, wilson(found.solved, found.runs))
+    gap = difference(here, gain)
+    told, verdict = markdown.points(gap), equivalence(gap, WITHIN_POINTS)
+    return Finding(claim, gain, here, text, source, markdown.points(here), told, verdict)
 
 
 def _known(claim: Claim, model: str) -> Published:
@@ -136,11 +145,7 @@ def _comparison(claim: Claim, model: str, data: Path) -> Comparison | None:
     """Compare all kept runs of a model with the claim; return None where there are none."""
     if not path_of(claim.experiment, data).exists():
         return None
-    return next(iter(compare([_known(claim, model)], read(claim.experiment, data))), None)
-
-
-def _rates(known: Published, found: Comparison | None) -> tuple[Estimate, Estimate | None]:
-    """Return the published rate and ours."""
-    if found is None:
-        return wilson(known.solved, known.runs), None
-    return wilson(*found.counts), wilson(found.solved, found.runs)
+    experiment, runs = find(claim.experiment), read(claim.experiment, data)
+    known = _known(claim, model)
+    own = runs_at(known, runs)
+    return None if own.empty else comparison(experiment, known, own)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from html import escape
 from string import Template
 
-from .markdown import AGREES, DIFFERS
+from ..compare import DIFFERS, EQUAL, WITHIN_LIMIT, WITHIN_PERCENT, WITHIN_POINTS
 
 _PAGE = Template("""<!DOCTYPE html>
 <html lang="en">
@@ -41,7 +41,7 @@ th, td { border: 1px solid var(--line); padding: .25rem .5rem; text-align: left;
 td { white-space: nowrap; }
 td.long { white-space: normal; min-width: 16rem; }
 th { background: var(--shade); min-width: 4.5rem; }
-.agrees { color: var(--good); }
+.equal { color: var(--good); }
 .differs { color: var(--bad); font-weight: 700; background: var(--alarm); }
 @media print {
   body { max-width: none; font-size: 10pt; padding: 0; }
@@ -63,6 +63,8 @@ $body</body>
 _ANCHOR = re.compile(r'<a id="([-.\w]+)"></a>')
 _LONG = 40
 """The number of letters from which a cell is broken into lines."""
+_CLASSES = {word: "equal" for word in (EQUAL, WITHIN_POINTS, WITHIN_PERCENT, WITHIN_LIMIT)}
+_CLASSES[DIFFERS] = "differs"
 
 
 def render(markdown: str, pictures: Mapping[str, str]) -> str:
@@ -118,4 +120,4 @@ def _with_anchors(tokens: list) -> list:
 
 def _kind(cell: str) -> str:
     """Return the class of a table's cell."""
-    return cell if cell in (AGREES, DIFFERS) else "long" if len(cell) > _LONG else ""
+    return _CLASSES.get(cell, "long" if len(cell) > _LONG else "")

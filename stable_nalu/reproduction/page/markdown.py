@@ -6,13 +6,24 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from stable_nalu.catalogue.published import Interval, Published
+from stable_nalu.catalogue.published import Interval
 from stable_nalu.statistics.intervals import Estimate, wilson
 
-AGREES, DIFFERS, UNKNOWN = "agrees", "differs", "–"
-"""Words for whether two intervals have a point in common."""
+from ..compare import Comparison
 
-OVERLAP = {True: AGREES, False: DIFFERS, None: UNKNOWN}
+UNKNOWN = "–"
+"""What stands where nothing is known."""
+
+SOURCES = {
+    "table": "paper, table",
+    "figure": "paper, figure",
+    "abstract": "paper, abstract",
+    "report": "code repository, report of 2023",
+    "talk": "slide deck of January 2021",
+    "derived": "derived from the paper",
+}
+"""Where a published number was read, in words."""
+
 _OPEN_BAR, _BAR = re.compile(r"(?<!\\)\|"), r"\\|"
 _MARKUP = re.compile(r"[\\`*<|~]|&(?=#?\w+;)|(?<=\])\(|!(?=\[)|(?<![^\W_])_|_(?![^\W_])")
 
@@ -55,10 +66,10 @@ def rate(solved: int, runs: int) -> str:
     return f"{percent(found.mean)} ({solved}/{runs}) [{ends}]"
 
 
-def published_rate(whole: Published, of_seeds: tuple[int, int] | None) -> str:
-    """Return the rate of all published runs, and what became of the seeds at hand."""
-    text = rate(whole.solved, whole.runs)
-    return f"{text}; of the same seeds {of_seeds[0]}/{of_seeds[1]}" if of_seeds else text
+def rate_here(solved: int, runs: int, found: Comparison | None) -> str:
+    """Return our rate; of chosen seeds only the counts, for they are no sample of all."""
+    chosen = found is not None and found.chosen is not None
+    return f"{solved}/{runs} of chosen seeds" if chosen else rate(solved, runs)
 
 
 def percent(share: float) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from stable_nalu.catalogue.experiment import Experiment
 from stable_nalu.catalogue.published import Published, published
 
-from ..compare import Comparison, comparison, runs_at, solved_of, summary_of
+from ..compare import CHOSEN, SHORT, Comparison, comparison, runs_at, solved_of, summary_of
 from ..stored import point_columns
 
 if TYPE_CHECKING:
@@ -40,19 +40,17 @@ class Row:
         return self.comparison.published if self.comparison else None
 
     @property
-    def of_seeds(self) -> tuple[int, int] | None:
-        """Return the published counts of the seeds at hand, if those are some that are known."""
-        return self.comparison.of_seeds if self.comparison else None
-
-    @property
-    def agreement(self) -> dict[str, bool | None]:
-        """Return per measure whether the intervals overlap; None where one has no interval."""
+    def verdicts(self) -> dict[str, str | None]:
+        """Return the kind of verdict per measure; None where one has no interval."""
         if self.comparison is None:
             return dict.fromkeys(MEASURES)
         found = self.comparison
-        return dict(
-            zip(MEASURES, (found.overlap, found.mean_overlap, found.sparsity_overlap), strict=True)
-        )
+        return dict(zip(MEASURES, (found.kind, found.steps, found.sparsity), strict=True))
+
+    @property
+    def is_rate(self) -> bool:
+        """Return whether a published rate is compared with a rate, not with chosen seeds."""
+        return self.comparison is not None and self.comparison.kind not in (CHOSEN, SHORT)
 
 
 def rows_of(experiment: Experiment, runs: pd.DataFrame) -> list[Row]:
@@ -69,18 +67,28 @@ def rows_of(experiment: Experiment, runs: pd.DataFrame) -> list[Row]:
             text = ", ".join(map(_text, key)) if varying else "–"
             match = [point for point, chosen in own if chosen.index.equals(group.index)]
             own = [pair for pair in own if pair[0] not in match]
-            found.append(_row(model, str(labels.get(model, model)), text, group, match))
+            found.append(_row(experiment, str(labels.get(model, model)), text, group, match))
         found += [
-            _row(model, str(labels.get(model, model)), ALL_POINTS, chosen, [point])
+            _row(experiment, str(labels.get(model, model)), ALL_POINTS, chosen, [point])
             for point, chosen in own
             if not chosen.empty
         ]
     return found
 
 
-def _row(model: str, label: str, point: str, runs: pd.DataFrame, known: list[Published]) -> Row:
-    found = comparison(known[0], runs) if known else None
-    return Row(model, label, point, solved_of(runs), len(runs), summary_of(runs), found)
+def _row(
+    experiment: Experiment, label: str, point: str, runs: pd.DataFrame, known: list[Published]
+) -> Row:
+    found = comparison(experiment, known[0], runs) if known else None
+    return Row(
+        str(runs["model"].iloc[0]),
+        label,
+        point,
+        solved_of(runs),
+        len(runs),
+        summary_of(runs),
+        found,
+    )
 
 
 def _varying(experiment: Experiment, runs: pd.DataFrame) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +13,13 @@ from stable_nalu.catalogue.published import PublishedSeeds, published_seeds
 from stable_nalu.script import duration
 from stable_nalu.statistics.intervals import wilson
 
+from ..compare import cut_short
 from ..cost import Session
-from ..stored import cut_short, read, sessions_of
+from ..stored import read, sessions_of
 from . import markdown
 from .drawing import Mark, draw
 from .markdown import UNKNOWN, plain
-from .rows import ALL_POINTS, Row, rows_of
+from .rows import ALL_POINTS, MEASURES, Row, rows_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,16 +32,18 @@ HEAD: tuple[str, ...] = (
     "model",
     "point",
     "success, published",
+    "source",
     "success, here",
-    "success: intervals",
+    "difference",
+    "success: verdict",
     "median solved at, published",
     "median solved at, here",
     "mean solved at, published",
     "mean solved at, here",
-    "solved at: intervals",
+    "solved at: verdict",
     "sparsity error, published",
     "sparsity error, here",
-    "sparsity: intervals",
+    "sparsity: verdict",
 )
 SEED_HEAD = ("model", "operation", "seeds compared", "same outcome", "other outcome at seeds")
 
@@ -58,10 +62,9 @@ class Result:
         """Return the iterations of all kept runs together."""
         return int(self.runs["iterations"].to_numpy().sum())
 
-    def agreeing(self, measure: str) -> tuple[int, int]:
-        """Return at how many points a measure agrees, and at how many it can be compared."""
-        known = [row.agreement[measure] for row in self.rows]
-        return sum(1 for k in known if k), sum(1 for k in known if k is not None)
+    def verdicts(self, measure: str) -> Counter[str]:
+        """Return how often a measure has which verdict."""
+        return Counter(v for row in self.rows if (v := row.verdicts[measure]) is not None)
 
 
 def result(experiment: Experiment, data: Path) -> Result:
@@ -97,22 +100,24 @@ def section(found: Result, picture: str) -> list[str]:
 
 def cells(row: Row) -> list[str]:
     """Return one row of the table, under `HEAD`."""
-    known, ours = row.published, row.summary
-    marks = [markdown.OVERLAP[found] for found in row.agreement.values()]
+    known, ours, found = row.published, row.summary, row.comparison
+    steps, sparsity = [row.verdicts[measure] or UNKNOWN for measure in MEASURES[1:]]
     return [
         plain(row.label),
         plain(row.point),
-        markdown.published_rate(known, row.of_seeds) if known else UNKNOWN,
-        markdown.rate(row.solved, row.runs),
-        marks[0],
+        markdown.rate(known.solved, known.runs) if known else UNKNOWN,
+        markdown.SOURCES[known.source] if known else UNKNOWN,
+        markdown.rate_here(row.solved, row.runs, found),
+        markdown.points(found.gap) if found and found.gap else UNKNOWN,
+        found.verdict if found else UNKNOWN,
         markdown.number(known.median) if known else UNKNOWN,
         markdown.number(ours["converged.at.median"]),
         markdown.known(known.mean) if known else UNKNOWN,
         markdown.measured(ours, "converged.at"),
-        marks[1],
+        steps,
         markdown.known(known.sparsity) if known else UNKNOWN,
         markdown.measured(ours, "sparse.error"),
-        marks[2],
+        sparsity,
     ]
 
 
@@ -156,9 +161,8 @@ def _extent(found: Result) -> str:
 
 
 def _shortened(found: Result) -> str:
-    lengths = ((model.label, cut_short(model, found.runs)) for model in found.experiment.models)
-    told = [f"{label} {length}" for label, length in lengths if length]
-    return f"Iterations that were cut short: {', '.join(told)}." if told else ""
+    told = cut_short(found.experiment, found.runs)
+    return f"Iterations that were cut short: {told}." if told else ""
 
 
 def picture(rows: Sequence[Row]) -> str:
@@ -176,5 +180,8 @@ def picture(rows: Sequence[Row]) -> str:
 
 
 def _mark(row: Row, label: str) -> Mark:
-    theirs = wilson(*row.comparison.counts) if row.comparison else None
-    return Mark(label, theirs, wilson(row.solved, row.runs))
+    """Return the mark of a point; the outcome of chosen seeds is not drawn as a rate."""
+    known = row.published
+    theirs = wilson(known.solved, known.runs) if known else None
+    rate = row.comparison is None or row.comparison.chosen is None
+    return Mark(label, theirs, wilson(row.solved, row.runs) if rate else None)

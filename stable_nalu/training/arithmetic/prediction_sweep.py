@@ -16,7 +16,7 @@ import torch
 
 from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec, switch
-from stable_nalu.options.kinds import integer, number, text
+from stable_nalu.options.kinds import file_name, integer, number, text
 from stable_nalu.options.scripts import SINGLE_LAYER_BENCHMARK
 from stable_nalu.script import exit_code
 
@@ -36,7 +36,7 @@ _SWEEP = FlagGroup(
         switch("--gold-outputs", "Write the exact answers and load no model."),
         Flag("--model-filepath", text("PATH"), None, "Checkpoint of a trained model."),
         Flag("--csv-save-folder", text("PATH"), ".", "Folder of the files that are written."),
-        Flag("--csv-save-filename", text(), None, "Name of the file, without .csv."),
+        Flag("--csv-save-filename", file_name(), None, "Name of the file, without .csv."),
         Flag("--lower-bound", integer(), -6, "Smallest input."),
         Flag("--upper-bound", integer(), 6, "Largest input."),
         Flag("--step-size", number(above=0), 0.1, "Distance between inputs."),

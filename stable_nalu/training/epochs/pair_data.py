@@ -63,16 +63,23 @@ CLASSES = 10
 def pair_metrics(
     predicted: torch.Tensor, true: torch.Tensor, *, loss: str, decimals: bool
 ) -> Iterator[tuple[str, float]]:
-    """Yield (name, value) for predicted and true values (n, 3): answer, left and right digit.
+    """Yield (name, value) pairs of predictions and true values, both (n, 3).
 
-    loss: name of the mean squared error. decimals: also compare answers cut to four and five
-    decimals. Shares are percentages; halves are rounded to even numbers.
+    The columns are the answer, the left digit and the right digit. Shares are percentages. Rounded
+    predictions (halves to even numbers) are compared with true values as they are, as published: a
+    quotient that is no whole number is never met.
+
+    Args:
+        predicted: what the network gives.
+        true: what is right.
+        loss: name of the mean squared error.
+        decimals: whether to compare answers rounded to four and five decimals, too.
     """
     for name, squares in zip(QUANTITIES, _columns((predicted - true) ** 2), strict=True):
         yield f"{name}/{loss}", squares
     for name, share in zip(QUANTITIES, _percent(predicted == true), strict=True):
         yield f"{name}/acc", share
-    for name, share in zip(QUANTITIES, _percent(predicted.round() == true.round()), strict=True):
+    for name, share in zip(QUANTITIES, _percent(predicted.round() == true), strict=True):
         yield f"{name}_rounded/acc", share
     for places in DECIMALS if decimals else ():
         equal = at_decimals(predicted[:, :1], places) == at_decimals(true[:, :1], places)
@@ -80,7 +87,7 @@ def pair_metrics(
 
 
 def at_decimals(values: torch.Tensor, places: int) -> torch.Tensor:
-    """Return values rounded to decimal places, in their own precision."""
+    """Values rounded to decimal places, in their own precision."""
     return (values * 10**places).round() / 10**places
 
 
@@ -93,7 +100,7 @@ def _percent(equal: torch.Tensor) -> list[float]:
 
 
 def class_counts(digits: np.ndarray, true: np.ndarray, *, rounded: bool) -> np.ndarray:
-    """Return counts of true digits (rows) by predicted ones (columns), rounded or cut off.
+    """Rows: true digit; columns: predicted digit, rounded or cut off towards zero.
 
     Cut off, 2.9999 counts as a 2.
     """

@@ -29,12 +29,19 @@ def test_values_and_their_order():
     assert found["output/mse"] == pytest.approx((0.25 + 9 + 16e-12) / 4)
     assert found["label1/mse"] == pytest.approx((0.16 + 0.25) / 4)
     assert (found["output/acc"], found["label1/acc"], found["label2/acc"]) == (25, 50, 50)
-    # 8.5 rounds to 8, 2.5 to 2, 6.5 to 6, 0.5 to 0: halves to even numbers.
+    # 8.5 rounds to 8, 2.5 to 2, 6.5 to 6: halves to even numbers. A quotient of 0.5 is not rounded.
     assert found["output_rounded/acc"] == 50
     assert found["label1_rounded/acc"] == 100
     assert found["label2_rounded/acc"] == 75
     assert found["output_rounded_4dp/acc"] == 50
     assert found["output_rounded_5dp/acc"] == 50
+
+
+def test_a_rounded_quotient_is_compared_with_the_quotient_itself():
+    true = torch.tensor([[1.5, 3.0, 2.0], [2.0, 4.0, 2.0], [0.25, 1.0, 4.0]])
+    found = dict(pair_metrics(true + 0.1, true, loss="mse", decimals=True))
+    assert found["output_rounded/acc"] == pytest.approx(100 / 3)
+    assert found["label1_rounded/acc"] == found["label2_rounded/acc"] == 100
 
 
 def test_without_decimals_and_under_another_name():
