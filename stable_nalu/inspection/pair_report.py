@@ -46,7 +46,7 @@ _WEIGHTS = (("label2out.w0", "label2out.w1"),)
 
 
 def report(task: PairTask, spec: ScriptSpec, config: Config) -> int:
-    """Look at the saved model that `--evaluate` names; the exit code."""
+    """Look at the saved model that `--evaluate` names; return the exit code."""
     file = Path(config.evaluate)
     checkpoint = load_torch(file, "--evaluate")
     trained = trained_config(spec, config, checkpoint, file)
@@ -78,7 +78,7 @@ def report(task: PairTask, spec: ScriptSpec, config: Config) -> int:
 
 
 def trained_config(spec: ScriptSpec, config: Config, checkpoint: dict, file: Path) -> Config:
-    """The configuration of a saved model, with the surroundings of this command."""
+    """Return the configuration of a saved model, with the surroundings of this command."""
     saved = checkpoint.get("config") if isinstance(checkpoint, dict) else None
     wanted = [flag.dest for flag in spec.flags if flag.result]
     if not isinstance(saved, dict) or not set(wanted) <= set(saved):
@@ -91,7 +91,7 @@ def _not_ours(spec: ScriptSpec, file: Path) -> UsageError:
 
 
 def counts_of(run: PairTraining, *, rounded: bool) -> np.ndarray:
-    """Classes of all digits of the test set, left and right ones together."""
+    """Count classes of all digits of the test set, left and right ones together."""
     steps = run.predictions(run.data.sets["test"])
     while True:
         try:
@@ -102,7 +102,7 @@ def counts_of(run: PairTraining, *, rounded: bool) -> np.ndarray:
 
 
 def write_counts(counts: np.ndarray, model: str, folder: Path) -> list[Path]:
-    """The accuracy of each digit, and the confusion matrix as numbers and as a figure."""
+    """Write the accuracy of each digit, and the confusion matrix as numbers and as a figure."""
     accuracies = folder / f"{model}_class_accs.csv"
     shares = classes.accuracies(counts)
     rows = zip(shares["digit"], shares["accuracy"], strict=True)
@@ -116,7 +116,7 @@ def write_counts(counts: np.ndarray, model: str, folder: Path) -> list[Path]:
 
 
 def write_path(run: str, model: str, folder: Path) -> list[Path]:
-    """The weights of the last layer at every evaluation, if there is a log that has them."""
+    """Write the weights of the last layer at every evaluation, if a log has them."""
     columns = _logged(run)
     if columns is None:
         sys.stdout.write(f"no path of weights: no log of {run} below {tensorboard_root()}\n")

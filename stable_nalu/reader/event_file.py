@@ -9,6 +9,7 @@ than asking protobuf for value after value, which reads whatever is left.
 
 import functools
 import itertools
+import os
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -269,13 +270,17 @@ class TensorboardReader:
         """Yield every run with its file or its problem."""
         for name in self._names:
             folder = self.dirpath / name
+            shown = os.fsencode(name).decode(errors="backslashreplace")
+            if shown != name:
+                yield RunFiles(shown, None, "the name of the folder is not UTF-8")
+                continue
             try:
                 files = visible_entries(folder)
+                problem = _problem(files)
             except OSError as error:
                 reason = "not a folder" if isinstance(error, NotADirectoryError) else str(error)
                 yield RunFiles(name, None, reason)
                 continue
-            problem = _problem(files)
             yield RunFiles(name, None if problem else files[0], problem)
 
 
@@ -288,4 +293,5 @@ def _problem(files: list[Path]) -> str | None:
     if len(files) > 1:
         names = ", ".join(file.name for file in files)
         return f"{len(files)} files instead of one event file ({names})"
-    return None
+    # A link to nothing cannot be opened, and a pipe would be waited for.
+    return None if files[0].is_file() else f"{files[0].name} is not a file"

@@ -24,6 +24,7 @@ from .saved.checkpoint import (
     asked_by,
     damage_as_usage_error,
     model_file,
+    numpy_rng_state,
     restore_parameters,
     run_content,
     save_together,
@@ -198,6 +199,26 @@ class StackTraining:
         if self.step.penalties.betas:
             self.step.penalties.betas[run].value = Decimal(progress["beta"])
         self.set_progress(run, progress)
+
+    def snapshot(self) -> Callable[[], None]:
+        """Return what puts generators, buffers and progress back to where they are now."""
+        generators = self.random.generators if self.random else [torch.default_generator]
+        states = [generator.get_state() for generator in generators]
+        numpy = numpy_rng_state()
+        progress = [self.progress(run) for run in range(self.runs)]
+        buffers = [(buffer, buffer.clone()) for buffer in self.model.buffers()]
+
+        @torch.no_grad()
+        def put_back() -> None:
+            for generator, state in zip(generators, states, strict=True):
+                generator.set_state(state)
+            set_numpy_rng_state(numpy)
+            for run, own in enumerate(progress):
+                self.set_progress(run, own)
+            for buffer, before in buffers:
+                buffer.copy_(before)
+
+        return put_back
 
     @contextmanager
     def generator_of(self, run: int) -> Iterator[None]:

@@ -13,6 +13,7 @@ import signal
 import stat
 import sys
 import traceback
+import urllib.request
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import contextmanager
@@ -190,6 +191,8 @@ class Place:
         """Call a script as a shell would; a traceback counts as a code of its own."""
         script, *argv = (word.replace("{tmp}", str(self.tmp)) for word in words)
         self.capture.readouterr()
+        # It keeps the proxies that an attack was the first to download with.
+        self.monkeypatch.setattr(urllib.request, "_opener", None)
         self.monkeypatch.setattr(sys, "argv", [str(path_of(script)), *argv])
         with _patience(patience), _warnings_on_stderr():
             try:

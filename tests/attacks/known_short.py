@@ -27,57 +27,17 @@ _SHORT: dict[str, tuple[str, ...]] = {
         "--resume: a state with a position within an event",
         "--load-checkpoint: a state with a position within an event",
     ),
-    "8: a run folder whose name is not UTF-8": (
-        "export: a run whose name is not UTF-8",
-        "export: a run whose name is not UTF-8 (strict)",
-    ),
-    "8: an event file that cannot be opened ends the export of all, or it waits for ever": (
-        "export: a link to nothing for an event file",
-        "export: a link to nothing for an event file (strict)",
-        "export: a pipe for an event file",
-    ),
-    "8: idx files are not looked at before torchvision reads them (dataset.images.sources)": (
-        "two_digit_mnist: images of another magic",
-        "two_digit_mnist: images of text",
-        "two_digit_mnist: images of fewer images than labels",
-        "two_digit_mnist: images of more images than labels",
-        "two_digit_mnist: images of another size",
-        "two_digit_mnist: images of which the labels are no digits",
-        "two_digit_mnist: images of which the labels are text",
-        "two_digit_mnist: images still packed",
-        "sequential_mnist: images of another magic",
-        "sequential_mnist: images of text",
-        "sequential_mnist: images of fewer images than labels",
-        "sequential_mnist: images of more images than labels",
-        "sequential_mnist: images of another size",
-        "sequential_mnist: images of which the labels are no digits",
-        "sequential_mnist: images of which the labels are text",
-        "sequential_mnist: images still packed",
-        "a corpus of other people's images is trained on, with a warning",
-    ),
     "9: a size beyond 64 bits is a TypeError (memory_errors_as_usage_errors)": (
         "an output beyond all numbers",
     ),
     "9: under --resume, messages name --load-checkpoint (training.plan.runs)": (
         "a log that is gone, under --resume, names --resume",
     ),
-    "9: a saved model that is a pipe is waited for (saved.checkpoint.load_torch)": (
-        "a state that is a pipe",
-    ),
     "9: tracebacks of the sweep over inputs (arithmetic.prediction_sweep)": (
         "sweeping over a model that is a list",
         "a sweep beyond memory",
     ),
-    "9: a refusal leaves folders (training.saved.checkpoint)": (
-        "a batch beyond memory, and leaves no folder",
-        "a log root that is a file, and leaves no folder",
-        "a prefix beyond the disk, and leaves no folder",
-        "sequences longer than the images suffice for, and leaves no folder",
-    ),
     "9: seeds behind a flag are not understood (batch.arguments)": ("seeds behind a flag",),
-    "9: too long a root raises OSError where a model is looked for (training.plan.shell)": (
-        "SAVE_DIR: a name too long",
-    ),
     "10: negative or reversed bounds of a ramp": ("beta that ends below its start",),
     "10: --cuda true without a GPU trains on the CPU": ("a gpu where there is none",),
     "10: two ways to name seeds at once, or no key at all": (

@@ -228,6 +228,50 @@ def test_a_checkpoint_whose_log_is_gone(capsys, tmp_path):
     assert "--load-checkpoint" in line
 
 
+def test_a_trained_model_is_a_run_that_exists(capsys, tmp_path):
+    """Though its log is elsewhere."""
+    words = ("--layer-type", "NAC", *SHORT)
+    script = "simple_function_static"
+    assert run(script, *words, "--save-best-model") == 0
+    (tmp_path / "tensorboard").rename(tmp_path / "logs")
+    before = contents(tmp_path)
+    capsys.readouterr()
+    line = refused(capsys, script, *words)
+    assert "already holds a trained model" in line
+    for flag in ("--remove-existing-data", "--load-checkpoint", "--name-prefix"):
+        assert flag in line
+    assert "lowest_interp" in refused(capsys, script, *words, "--no-save", "--save-best-model")
+    assert contents(tmp_path) == before
+    assert run(script, *words, "--no-save") == 0
+    assert run(script, *words, "--remove-existing-data") == 0
+
+
+@pytest.mark.parametrize("flag", ["--load-checkpoint", "--resume"])
+def test_checkpoints_that_were_exchanged(flag, capsys):
+    assert run("single_layer", *NMU, *SHORT, "--seed", "0-1") == 0
+    names = run_names("single_layer", *NMU, "--seed", "0-1")
+    one, other = (Path(os.environ["SAVE_DIR"]) / f"{name}.pth" for name in names)
+    aside = one.with_suffix(".aside")
+    one.rename(aside)
+    other.rename(one)
+    aside.rename(other)
+    capsys.readouterr()
+    words = (*NMU, "--seed", "0-1", "--max-iterations", "5", flag)
+    line = refused(capsys, "single_layer", *words)
+    assert f"argument {flag}: the checkpoint of {names[0]} is of another configuration" in line
+    assert "--seed 1 there, 0 here" in line
+
+
+def test_errors_name_the_flag_that_asked(capsys):
+    (name,) = run_names("single_layer", *NMU)
+    path = Path(os.environ["SAVE_DIR"]) / f"{name}.pth"
+    path.parent.mkdir(parents=True)
+    torch.save({"epoch": 1}, path, pickle_protocol=4)
+    line = refused(capsys, "single_layer", *NMU, *SHORT, "--resume")
+    assert "argument --resume: " in line
+    assert "--load-checkpoint" not in line
+
+
 def test_removing_and_resuming_at_once(capsys, tmp_path):
     assert run("single_layer", *NMU, *SHORT) == 0
     before = contents(tmp_path)

@@ -1,7 +1,7 @@
 """On real digits and pairs held out from training, an NMU lets a network find the digits.
 
 The baseline puts in its place the MLP that the quotient task has: two hidden layers of 256. With as
-much training it leaves the network with one answer for every digit.
+much training it leaves the network with one answer for every digit, and so for every pair.
 """
 
 from dataclasses import asdict, replace
@@ -56,9 +56,9 @@ def test_an_nmu_finds_digits_that_an_mlp_does_not(monkeypatch):
     monkeypatch.setenv("LSB_DJOB_NUMPROC", "1")
     nmu, true = on_held_out_pairs(ISOLATED, NMU)
     mlp, _ = on_held_out_pairs(WithMlp(**asdict(ISOLATED)), "")
-    errors = [((found - true) ** 2).mean(0) for found in (nmu, mlp)]
-    # Found: a fifth of the error of the answers, a seventh or less of that of the digits.
-    assert (errors[0] < errors[1] / torch.tensor([2, 3, 3])).all()
-    # Found: 0.8 and more, and the same digit for all images.
+    errors, of_one_answer = ((nmu - true) ** 2).mean(0), true.var(0, correction=0)
+    # Found: a quarter of the error of the best single answer, at most 0.6 of that of any digit.
+    assert (errors < of_one_answer * torch.tensor([0.5, 1, 1])).all()
+    # Found: 0.85 and more.
     assert all(torch.corrcoef(torch.stack((nmu, true))[..., k])[0, 1] > 0.5 for k in (1, 2))
-    assert (mlp[:, 1:].std(0) < 0.01).all()
+    assert (mlp.std(0) < 0.01).all()

@@ -9,8 +9,11 @@ writers, its test images.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import importlib
 import io
+import math
+import struct
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -33,6 +36,14 @@ VALIDATION_IMAGES = {"mnist": 5000, "svhn": 5000, DIGITS: 200}
 
 DIGITS_TRAINED = 1397
 BRIGHTEST_DIGIT = 16
+
+_PUBLISHED = {
+    "train-images-idx3-ubyte": "6bbc9ace898e44ae57da46a324031adb",
+    "train-labels-idx1-ubyte": "a25bea736e30d166cdddb491f175f624",
+    "t10k-images-idx3-ubyte": "2646ac647ad5339dbf082846283269ea",
+    "t10k-labels-idx1-ubyte": "27ae3e4e09519cfbb04c329615203637",
+}
+"""The MD5 sums of the unpacked files of MNIST."""
 
 _COMPILED = ("nms", "qnms")
 _SCHEMA = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
@@ -65,8 +76,67 @@ def load_subset(family: str, source: str, subset: str, folder: Path | None = Non
 
 
 def _load_mnist(split: str, folder: Path) -> ImageCorpus:
+    raw = folder.expanduser() / "MNIST" / "raw"
+    # Where one is missing, torchvision unpacks all of them anew, and checks what it unpacks.
+    with contextlib.suppress(OSError):  # which torchvision meets as well
+        if all((raw / name).is_file() for name in _PUBLISHED):
+            _check_unpacked(raw)
     found = _open("MNIST", folder, train=split == "train")
     return ImageCorpus(found.data.numpy(), found.targets.numpy())
+
+
+@cache
+def _check_unpacked(raw: Path) -> None:
+    """Refuse unpacked files that are no images of digits with their labels.
+
+    Other files than the published ones are good, with a warning: people train on variants.
+    """
+    others = []
+    side = SIZES["mnist"]
+    names = list(_PUBLISHED)
+    for images, labels in zip(names[::2], names[1::2], strict=True):
+        pixels = _read_idx(raw / images, (side, side))
+        digits = _read_idx(raw / labels, ())
+        if len(pixels) != len(digits) * side * side:
+            count = len(pixels) // side**2
+            raise UsageError(f"{raw / images} holds {count} images, {labels} {len(digits)} labels")
+        if max(digits) > 9:
+            raise _unreadable(raw / labels, f"a label is {max(digits)}, and no digit")
+        others += [name for name in (images, labels) if not _is_published(raw / name)]
+    if others:
+        sys.stderr.write(
+            f"Warning: in {raw}, {', '.join(others)}: another checksum than the published one\n"
+        )
+
+
+def _is_published(path: Path) -> bool:
+    digest = hashlib.md5(path.read_bytes(), usedforsecurity=False)
+    return digest.hexdigest() == _PUBLISHED[path.name]
+
+
+def _read_idx(path: Path, shape: tuple[int, ...]) -> bytes:
+    """Return the bytes of all items of `shape` in an idx file."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+    header = struct.Struct(f">{2 + len(shape)}I")
+    magic, *sizes = header.unpack(content[: header.size].ljust(header.size, b"\0"))
+    right = 0x801 + len(shape)
+    if magic != right:
+        raise _unreadable(path, f"it begins with {magic:08x}, not with {right:08x}")
+    if tuple(sizes[1:]) != shape:
+        raise _unreadable(path, f"its images are of {sizes[1]} x {sizes[2]} pixels, not 28 x 28")
+    expected = header.size + math.prod(sizes)
+    if len(content) != expected or not sizes[0]:
+        raise _unreadable(
+            path, f"it has {len(content)} bytes, and {expected} by the {sizes[0]} that it announces"
+        )
+    return content[header.size :]
+
+
+def _unreadable(path: Path, reason: str) -> UsageError:
+    return UsageError(f"{path} cannot be read as a file of MNIST: {reason}; delete it or repair it")
 
 
 def _load_svhn(split: str, folder: Path) -> ImageCorpus:

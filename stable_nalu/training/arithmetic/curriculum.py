@@ -32,7 +32,7 @@ class CurriculumFeed:
         self._t = torch.empty(len(stages), batch_size, 1, dtype=dtype)
 
     def next(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """The next batch of every run."""
+        """Return the next batch of every run."""
         for run, stage in enumerate(self.current):
             x, t = self._x[run : run + 1].numpy(), self._t[run : run + 1].numpy()
             self.stages[run][stage].draw_into(x, t)
@@ -40,7 +40,7 @@ class CurriculumFeed:
         return x.to(self._device), t.to(self._device)
 
     def advance(self, losses: Sequence[float] | np.ndarray) -> list[int]:
-        """Move runs whose total loss is below their threshold to the next stage; returns them."""
+        """Move runs whose total loss is below their threshold to the next stage; return them."""
         moved = []
         for run, loss in enumerate(losses):
             if loss < self.thresholds[run] and self.current[run] < len(self.stages[run]) - 1:
@@ -50,10 +50,10 @@ class CurriculumFeed:
         return moved
 
     def skip(self, batches: int) -> None:
-        """Nothing to do: the streams' states are part of `get_state`."""
+        """Do nothing: the streams' states are part of `get_state`."""
 
     def get_state(self, run: int) -> dict:
-        """Stage, threshold and stream positions of one run, as plain values and tensors."""
+        """Return stage, threshold and stream positions of one run, as plain values and tensors."""
         return {
             "stage": self.current[run],
             "threshold": self.thresholds[run],

@@ -30,7 +30,7 @@ class RestartRule:
                 segments.append((error, times))
 
     def due(self, iteration: int) -> list[int]:
-        """Runs to initialise again at `iteration`; their records are emptied."""
+        """Return the runs to initialise again at `iteration`, and empty their records."""
         if iteration == 0 or iteration % self.interval != 0:
             return []
         restarted = [run for run, segments in enumerate(self._segments) if self._stuck(segments)]
@@ -55,7 +55,7 @@ class RestartRule:
             return bool(older.mean() <= bound and newer.mean() > self.threshold)
 
     def _newer_half_exceeds(self, segments: list[tuple[float, int]], stored: int) -> bool:
-        """Cheap necessary condition: some value of the newer half is above the threshold."""
+        """Return whether some value of the newer half is above the threshold, which is needed."""
         remaining = stored - stored // 2
         for value, times in reversed(segments):
             if value > self.threshold:
@@ -66,7 +66,7 @@ class RestartRule:
         return False
 
     def get_state(self, run: int) -> dict:
-        """Plain values of one run that `set_state` understands, for checkpoints."""
+        """Return the state of one run as plain values."""
         return {"count": self.counts[run], "segments": list(self._segments[run])}
 
     def set_state(self, run: int, state: dict) -> None:

@@ -95,7 +95,7 @@ class PairTraining(EpochTraining):
         self._move_to(0)
 
     def _move_to(self, epoch: int) -> None:
-        """Set what stays the same for an epoch, the penalties apart."""
+        """Set learning rate and temperature, which stay the same for an epoch."""
         self._epoch = epoch
         config = self.config
         if not config.no_scheduler:

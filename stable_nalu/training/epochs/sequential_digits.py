@@ -69,7 +69,7 @@ class SequentialStep(TrainingStep):
 
 
 class SequentialTraining(EpochTraining):
-    """One run. The loss is the criterion over all steps of all sequences, plus penalties.
+    """One run, whose loss is the criterion over all steps of all sequences, plus penalties.
 
     Evaluation is in training mode, as published: noise and batch statistics stay on.
     """
@@ -140,7 +140,7 @@ class SequentialTraining(EpochTraining):
                 self._write_metrics(name, metrics / len(sequences))
 
     def _read(self, sequences: DigitSequences) -> torch.Tensor:
-        """Labels of all images of a subset, `(images, outputs)`: sequences share them."""
+        """Return labels of all images of a subset, `(images, outputs)`, which sequences share."""
         images = sequences.subset.images.split(IMAGES_AT_ONCE)
         return torch.cat([self.model.image2label(sequences.table(part)) for part in images])
 
@@ -192,7 +192,7 @@ class SequentialTraining(EpochTraining):
 
 
 def _metrics(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
-    """Mean squared error, share of right roundings, and that of the last step."""
+    """Return the mean squared error, the share of right roundings, and that of the last step."""
     right = (y.round() == t).to(torch.float64)
     return torch.stack([((y - t) ** 2).mean().to(torch.float64), right.mean(), right[:, -1].mean()])
 

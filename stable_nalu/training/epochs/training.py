@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,7 +15,7 @@ from stable_nalu.dataset.loader import Batch
 from stable_nalu.tags import EPOCH
 
 from ..logging.recorder import TaggedValue, scalar
-from ..saved.checkpoint import LOGGED, numpy_rng_state, set_numpy_rng_state
+from ..saved.checkpoint import LOGGED
 from ..stack import Setup, StackTraining, Unit
 from ..step.step import TrainingStep
 
@@ -117,15 +117,15 @@ class EpochTraining(StackTraining):
             if number > first:
                 yield None
             due = number == 0 and self.is_log_point(self.at)
-            before = _Snapshot(self) if due else None
+            put_back = self.snapshot() if due else None
             batch = next(batches)
             self.clock = place.step + 1
             self.write([scalar(EPOCH, torch.tensor(self.at))])
-            if before is not None:
+            if put_back is not None:
                 self.freeze_diverged()
                 if self.all_diverged:
                     return
-                yield from self._evaluate_unless_left(before)
+                yield from self._evaluate_unless_left(put_back)
             self.train_batch(self.at, self.clock, batch, at_log_point=due)
             self.recorder.commit(self.clock)
             if due:
@@ -136,11 +136,11 @@ class EpochTraining(StackTraining):
         self.end_epoch(self.at)
         self.at, self.place = self.at + 1, Place(step=place.step)
 
-    def _evaluate_unless_left(self, before: _Snapshot) -> Iterator[None]:
+    def _evaluate_unless_left(self, put_back: Callable[[], None]) -> Iterator[None]:
         try:
             yield from self.evaluate()
         except GeneratorExit:
-            before.restore()
+            put_back()
             raise
 
     def finish(self) -> bool:
@@ -167,23 +167,3 @@ class EpochTraining(StackTraining):
     def set_progress(self, run: int, progress: Mapping[str, Any]) -> None:
         self.set_state(progress["own"])
         self.place = Place(progress["batch"], progress["step"], progress["order"])
-
-
-class _Snapshot:
-    """What an evaluation that is left half-way must not have changed."""
-
-    def __init__(self, run: EpochTraining):
-        self._run = run
-        self._own = run.get_state()
-        self._generator = torch.get_rng_state()
-        self._numpy = numpy_rng_state()
-        self._buffers = [(buffer, buffer.clone()) for buffer in run.model.buffers()]
-
-    def restore(self) -> None:
-        """Put it back."""
-        self._run.set_state(self._own)
-        torch.set_rng_state(self._generator)
-        set_numpy_rng_state(self._numpy)
-        with torch.no_grad():
-            for buffer, before in self._buffers:
-                buffer.copy_(before)

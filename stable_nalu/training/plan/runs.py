@@ -14,7 +14,7 @@ from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.writer import ResumePoint
 
 from ..compiled.policy import STACKED_INPUTS, WORK_OF_A_PROCESS
-from ..saved.checkpoint import asked_by, load_torch, model_file, pending_file, plain
+from ..saved.checkpoint import asked_by, is_there, load_torch, model_file, pending_file, plain
 from ..stack import Kind
 
 LENGTH_AND_LOGGING = frozenset(
@@ -151,7 +151,7 @@ def saved_states(spec: ScriptSpec, run: PlannedRun, progress: Mapping[str, Any])
     if not (run.config.load_checkpoint or run.config.resume):
         return {}
     path = model_file(save_root(), run.name)
-    files = [file for file in (path, pending_file(path)) if file.exists()]
+    files = [file for file in (path, pending_file(path)) if is_there(file)]
     if run.config.load_checkpoint and not files:
         files = [path]
     states = {}

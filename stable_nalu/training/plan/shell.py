@@ -108,15 +108,13 @@ def _require_folders(
         )
         for root in roots:
             file = model_file(root, run.name)
+            require_writable(file)
             if file.exists() and not _may_replace(run.config):
                 *ways, last = _ways_out(spec)
                 raise UsageError(
                     f"{file} already holds a trained model of this run: use {', '.join(ways)}, "
                     f"or {last}"
                 )
-    for root in roots:
-        for run in runs:
-            require_writable(model_file(root, run.name))
 
 
 def _may_replace(config: Config) -> bool:

@@ -132,12 +132,9 @@ class RecurrentTraining(StackTraining):
 
     def finish(self) -> bool:
         # A longer run that resumes from here has drawn nothing for this evaluation.
-        states = [self.progress(run) for run in range(self.runs)]
-        generators = self._generator_states()
+        put_back = self.snapshot()
         self._losses = {name: numbers(loss) for name, loss in self.final_losses().items()}
-        self._set_generator_states(generators)
-        for run, state in enumerate(states):
-            self.set_progress(run, state)
+        put_back()
         self.freeze_diverged()
         for run, config in enumerate(self.setup.configs):
             losses = {name: float(loss[run]) for name, loss in self._losses.items()}
@@ -146,18 +143,6 @@ class RecurrentTraining(StackTraining):
             self._results.append(record, once=config.resume)
         finite = np.isfinite(self._losses["loss_train"]).all()
         return bool(self.diverged_at) or not finite
-
-    def _generator_states(self) -> list[torch.Tensor]:
-        if self.random is None:
-            return [torch.get_rng_state()]
-        return [generator.get_state() for generator in self.random.generators]
-
-    def _set_generator_states(self, states: Sequence[torch.Tensor]) -> None:
-        if self.random is None:
-            torch.set_rng_state(states[0])
-            return
-        for generator, state in zip(self.random.generators, states, strict=True):
-            generator.set_state(state)
 
     def report(self) -> None:
         if isinstance(self.view, Console):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
+import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -46,14 +48,40 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         raise UsageError(f"cannot write {path}: {error.strerror}; set SAVE_DIR elsewhere") from None
 
 
-def require_writable(path: Path) -> None:
-    """Refuse a file that could not be written later, before any work is done for it."""
+def is_there(path: Path) -> bool:
+    """Return whether a file exists; one whose name no disk holds does not."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        return path.exists()
+    except OSError:
+        return False
+
+
+def require_writable(path: Path) -> None:
+    """Refuse a file that could not be written later, before any work is done for it.
+
+    Nothing is left behind: a folder that is missing is made when the file is.
+    """
+    try:
+        folder = _nearest(path.parent)
+        if folder != path.parent:
+            # Only making them tells on every file system whether folders can be made.
+            with tempfile.TemporaryDirectory(prefix=".", dir=folder) as probe:
+                Path(probe, path.parent.relative_to(folder)).mkdir(parents=True)
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}; set SAVE_DIR elsewhere") from None
-    if path.is_dir() or not os.access(path.parent, os.W_OK | os.X_OK):
+    if path.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
         raise UsageError(f"cannot write {path}; set SAVE_DIR to a writable folder")
+
+
+def _nearest(folder: Path) -> Path:
+    """Return the folder, or the nearest one above it that exists; raise OSError for other files."""
+    try:
+        folder.lstat()
+    except FileNotFoundError:
+        return _nearest(folder.parent)
+    if not folder.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
+    return folder
 
 
 def save_torch(path: Path, content: dict) -> None:
@@ -107,8 +135,10 @@ def load_torch(path: Path, flag: str = "--load-checkpoint") -> dict:
 
     flag: the one that asked for it, which errors name.
     """
-    if not path.exists():
+    if not is_there(path):
         raise UsageError(f"argument {flag}: there is no checkpoint {path}")
+    if not path.is_file() and not path.is_dir():  # A pipe would be waited for.
+        raise UsageError(f"argument {flag}: the checkpoint {path} is not a file")
     try:
         with warnings.catch_warnings(action="ignore"):  # about the protocols of pickled files
             return torch.load(path, map_location="cpu", weights_only=True)

@@ -76,7 +76,7 @@ class Penalties:
         return betas
 
     def _build_factors(self) -> list[tuple[str, Callable[[np.ndarray], np.ndarray]]]:
-        """(key, weight of each run given the ramp s), in the order of the published sum."""
+        """Return (key, weight of each run given the ramp s), in the order of the published sum."""
         w, z, oob = (self._column(f"regualizer{x}") for x in ("", "_z", "_oob"))
         npu, gate = self._column("regualizer_npu_w"), self._column("regualizer_gate")
         one = np.ones(len(self._configs))
@@ -101,15 +101,15 @@ class Penalties:
         return present
 
     def beta_values(self) -> np.ndarray:
-        """Current beta of each run (zero when nothing uses it)."""
+        """Return the current beta of each run; zero when nothing uses it."""
         if not self.betas:
             return np.zeros(len(self._configs))
         return np.array([float(beta) for beta in self.betas])
 
     def weights(self, iteration: int) -> list[tuple[str, Weight]]:
-        """The penalties in force at `iteration` and their weights; moves the beta schedule.
+        """Return the penalties in force at `iteration` and their weights; move the beta schedule.
 
-        Call it once an iteration. A weight is a number, or a tensor of shape `runs` where runs
+        Call it once per iteration. A weight is a number, or a tensor of shape `runs` where runs
         differ; the list is computed anew only when a schedule moved.
         """
         for beta in self.betas:
@@ -128,7 +128,7 @@ class Penalties:
         return torch.from_numpy(weight).to(reference.device, reference.dtype)
 
     def value(self, key: str) -> torch.Tensor:
-        """Unweighted penalty, shape `runs`."""
+        """Return the unweighted penalty, of shape `runs`."""
         terms = self._terms[key]
         total = terms[0]()
         for term in terms[1:]:
@@ -136,14 +136,14 @@ class Penalties:
         return total
 
     def l1(self) -> torch.Tensor:
-        """Sum over all parameters, trainable or not, of their norm."""
+        """Return the sum of the norms of all parameters, trainable or not."""
         norms = [
             lp_norm(p, self._lp_order, p.ndim - self._run_dims) for p in self._model.parameters()
         ]
         return sum(norms[1:], norms[0])
 
     def total(self, weights: Sequence[tuple[str, Weight]]) -> torch.Tensor | None:
-        """Weighted sum of the penalties in force; None when there is none."""
+        """Return the weighted sum of the penalties in force; None when there is none."""
         total = None
         for key, weight in weights:
             value = weight * self.value(key)
@@ -151,7 +151,7 @@ class Penalties:
         return total
 
     def activate_inalu(self, iteration: int, interpolation_error: np.ndarray) -> None:
-        """iNALU's penalty acts once a run's last validation error is below 1."""
+        """Let iNALU's penalty act on runs whose last validation error is below 1."""
         if "inalu" not in self._terms:
             return
         active = (interpolation_error < 1) & (iteration > INALU_START)
@@ -185,17 +185,17 @@ RATE = 1e-5
 
 
 def temperature(iteration: int) -> float:
-    """Gumbel temperature: max(0.5, exp(-1e-5 i))."""
+    """Return the Gumbel temperature max(0.5, exp(-1e-5 i))."""
     return max(0.5, math.exp(-RATE * iteration))
 
 
 def saturation(iteration: int) -> float:
-    """1 - exp(-1e-5 i)."""
+    """Return 1 - exp(-1e-5 i)."""
     return 1 - math.exp(-RATE * iteration)
 
 
 class PenaltyRamp:
-    """Scale of the discretisation penalty, one number a run.
+    """Scale of the discretisation penalty, one number per run.
 
     `linear` rises from 0 at `start` to 1 at `end` (an end before the start makes it fall from 1 to
     0); `exp` is 1 - exp(-1e-5 i).
@@ -209,10 +209,11 @@ class PenaltyRamp:
         self._first, self._last = float(ends.min()), float(ends.max())
 
     def moves(self, iteration: int) -> bool:
-        """Whether the scale can differ from that of the iteration before."""
+        """Return whether the scale can differ from that of the iteration before."""
         return self.scaling == "exp" or self._first < iteration <= self._last
 
     def at(self, iteration: int) -> np.ndarray:
+        """Return the scale of each run at an iteration."""
         if self.scaling == "exp":
             return np.full(self.start.shape, saturation(iteration))
         return np.clip((iteration - self.start) / self.length, 0.0, 1.0)
@@ -234,7 +235,7 @@ class BetaGrowth:
         self.only_grows = False
 
     def advance(self, iteration: int) -> bool:
-        """Update the value at the beginning of `iteration`; True when it may have changed."""
+        """Update the value at the beginning of `iteration`; return whether it may have changed."""
         if iteration % self.step != 0 or iteration == 0:
             return False
         if self.value < self.end:

@@ -22,7 +22,7 @@ Slots = dict[str, list[torch.Tensor]]
 class Optimizer:
     """Parameters and, per parameter, a step count and the tensors named in `slots`.
 
-    `learning_rate` is a number, or one a run in a float64 tensor of shape `runs`.
+    `learning_rate` is a number, or one per run in a float64 tensor of shape `runs`.
     """
 
     slots: ClassVar[tuple[str, ...]]
@@ -36,7 +36,7 @@ class Optimizer:
         }
 
     def step(self, gradients: Gradients) -> None:
-        """One update; a parameter without gradient is left alone."""
+        """Update all parameters that have a gradient."""
         with torch.no_grad():
             for k, gradient in enumerate(gradients):
                 if gradient is not None:
@@ -45,7 +45,7 @@ class Optimizer:
                     self.apply(self.parameters[k], slots, gradient, self.scalars(self.steps[k]))
 
     def scalars(self, step: int) -> tuple[Number, ...]:
-        """Numbers that `apply` needs and that change with the step."""
+        """Return the numbers that `apply` needs and that change with the step."""
         raise NotImplementedError
 
     def apply(
@@ -82,7 +82,7 @@ class Adam(Optimizer):
 
 
 class SGD(Optimizer):
-    """Plain gradient descent with momentum (not Nesterov's)."""
+    """Gradient descent with momentum, which is not Nesterov's."""
 
     slots = ("momentum_buffer",)
 
@@ -116,7 +116,7 @@ def _per_run(value: torch.Tensor, parameter: torch.Tensor) -> torch.Tensor:
 
 
 def optimizer_state(optimizer: Optimizer, run: int | None) -> dict:
-    """State of one run in the layout of `torch.optim` (`None`: the optimiser is not stacked)."""
+    """Return the state of a run in the layout of `torch.optim`; `run` is None if not stacked."""
     state = {}
     for k, step in enumerate(optimizer.steps):
         if step == 0:

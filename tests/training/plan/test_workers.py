@@ -81,6 +81,19 @@ def test_a_killed_worker_is_reported_and_the_other_finishes(tmp_path):
 
 
 @pytest.mark.slow
+def test_a_worker_that_is_told_to_stop_alone(tmp_path):
+    """As pre-emption may do it: the others finish, and the job is put back into the queue."""
+    words = (*WORDS, "--max-iterations", "20000", "--workers", "2")
+    with start(tmp_path, "single_layer", *words) as process:
+        wait_until_all_train(process, 2)
+        os.kill(children(process.pid)[0], signal.SIGTERM)
+        _, errors = process.communicate()
+    assert (process.returncode, errors) == (75, "")
+    epochs = [run.checkpoint["epoch"] for run in trained(tmp_path).values()]
+    assert epochs.count(20001) == 2
+
+
+@pytest.mark.slow
 def test_workers_stop_when_their_parent_is_killed(tmp_path):
     with start(tmp_path, "single_layer", *WORDS, *LONG, "--workers", "2") as process:
         wait_until_all_train(process, 2)
