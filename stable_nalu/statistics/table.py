@@ -55,9 +55,7 @@ def numeric(table: pd.DataFrame, columns: Iterable[str], path: Path) -> pd.DataF
     return table
 
 
-def refuse_rows(
-    wrong: Any, table: pd.DataFrame, column: str, path: Path, problem: str
-) -> None:
+def refuse_rows(wrong: Any, table: pd.DataFrame, column: str, path: Path, problem: str) -> None:
     """Raise UsageError that names the first row for which `wrong` is true, if there is one."""
     if wrong.any():
         place = int(np.argmax(wrong.to_numpy()))
