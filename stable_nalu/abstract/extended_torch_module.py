@@ -62,13 +62,16 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
     namespace_is_sibling = False
     """True for a child whose tags stand beside those of its parent instead of below."""
 
+    obstacle: str | None = None
+    """Why many runs of it cannot be stacked; they are then trained one after another."""
+
     shown = ("unit_name", "input_size", "hidden_size", "in_features", "out_features")
 
     if TYPE_CHECKING:
         # Parameters and children are attributes that torch registers at run time.
         def __getattr__(self, name: str) -> Any: ...
 
-    def __init__(self, default_name: str, name: str | None = None):
+    def __init__(self, default_name: str = "layer", name: str | None = None):
         super().__init__()
         self.namespace = name or default_name
         self.allow_random = True

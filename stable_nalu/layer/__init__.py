@@ -38,7 +38,7 @@ from .nru import ReciprocalNMULayer
 from .pos_nac import PosNACCell, PosNACLayer
 from .pos_nalu import PosNALUCell, PosNALULayer
 from .pos_nau import PosNAUCell, PosNAULayer
-from .registry import entries
+from .registry import entries, has_own, keys_of_name
 from .regualized_linear_mnac import RegualizedLinearMNACCell, RegualizedLinearMNACLayer
 from .regualized_linear_nac import RegualizedLinearNACCell, RegualizedLinearNACLayer
 from .regualized_linear_nalu import RegualizedLinearNALUCell, RegualizedLinearNALULayer

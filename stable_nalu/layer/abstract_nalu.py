@@ -24,7 +24,7 @@ from stable_nalu.abstract import ExtendedTorchModule, Observation
 from stable_nalu.functional import LOG_SPACE_MODES, golden_sigmoid, in_log_space, linear, mean_over
 from stable_nalu.functional.initialization import xavier_bound
 
-from .registry import option_names
+from .registry import option_parameters
 
 NALU_GATES = ("normal", "regualized", "golden-ratio", "gumbel", "obs-gumbel")
 
@@ -88,7 +88,7 @@ class AbstractNALULayer(ExtendedTorchModule):
             raise ValueError("nalu_mul 'mnac' needs a layer for each path (--nalu-two-nac)")
         if nalu_gate not in NALU_GATES:
             raise ValueError(f"nalu_gate {nalu_gate!r} is not one of {', '.join(NALU_GATES)}")
-        unknown = set(child_options).difference(*map(option_names, self.child_ops()))
+        unknown = set(child_options).difference(*map(option_parameters, self.child_ops()))
         if unknown:
             raise TypeError(f"{kind} reads no option {', '.join(sorted(unknown))}")
 
@@ -100,7 +100,7 @@ class AbstractNALULayer(ExtendedTorchModule):
         self.register_parameter(f"bias_{path}", b)
 
     def _build_child(self, op, child_options, name):
-        options = {k: v for k, v in child_options.items() if k in option_names(op)}
+        options = {k: v for k, v in child_options.items() if k in option_parameters(op)}
         return op(self.in_features, self.out_features, name=name, **options)
 
     def reset_parameters(self) -> None:

@@ -60,7 +60,14 @@ def _readers() -> tuple[str, ...]:
 def _dividers() -> tuple[str, ...]:
     from stable_nalu.network.digit_answer import DIVIDERS
 
-    return ("", *DIVIDERS)
+    return ("", *DIVIDERS, *own_units()[1:])
+
+
+def own_units() -> tuple[str, ...]:
+    """Return no unit, and the keys of layers of the user's."""
+    from stable_nalu.layer import entries
+
+    return ("", *(key for key, entry in entries().items() if entry.origin is not None))
 
 
 DIGIT_NETWORK = FlagGroup(
@@ -79,7 +86,8 @@ DIGIT_NETWORK = FlagGroup(
             "--nalm-name",
             text(),
             "",
-            "Unit that divides: modified Real NPU, NRU or NMRU.",
+            "Unit that divides: modified Real NPU, NRU or NMRU. A layer of --layer-file may be "
+            "named for any operation.",
             choices=_dividers,
         ),
         switch(

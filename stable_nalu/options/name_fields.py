@@ -188,6 +188,9 @@ REINIT = NameField(
     ("reinit", "reinit_epoch_interval", "reinit_max_stored_losses"),
 )
 ID = template("id{id}")
+LAYER_OPTION = NameField(
+    lambda c: "-".join(("lo", *c.layer_option)), ("layer_option",), optional=True
+)
 
 
 def _or_false(prefix: str, flag: str) -> NameField:
@@ -265,6 +268,7 @@ LAYER_OPTIONS_TRAILING = tuple(
         NAU_NOISE,
         BETA_NAU,
         PRECISION,
+        LAYER_OPTION,
     )
 )
 

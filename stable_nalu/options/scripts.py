@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import checks
 from . import name_fields as nf
-from .flags_model import NALU, NALU_GATE, NALU_MUL, NETWORK, NPU, WEIGHTS
+from .flags_model import NALU, NALU_GATE, NALU_MUL, NETWORK, NPU, OWN_LAYERS, WEIGHTS
 from .flags_task import CRITERION, OPTIMIZER, REINIT, STATIC_OPERATIONS, TASK
 from .flags_training import LOGGING, NPU_PENALTIES, PENALTIES, RUN_CONTROL
 from .script_spec import ScriptSpec
@@ -15,6 +15,7 @@ from .scripts_sequence import NUMBER_TRANSLATION, SIMPLE_FUNCTION_RECURRENT
 _ALL_GROUPS = (
     TASK,
     NETWORK,
+    OWN_LAYERS,
     WEIGHTS,
     NALU,
     NPU,
@@ -51,6 +52,7 @@ _STATIC_TASK = TASK.without("--sample-distribution").but(
 _STATIC_GROUPS = (
     _STATIC_TASK,
     NETWORK.only("--layer-type", "--first-layer", "--hidden-size", "--nac-mul"),
+    OWN_LAYERS,
     WEIGHTS.without("--nru-div-mode"),
     NALU.without("--nac-weight"),
     NPU.without("--realnpu-reg-type"),
@@ -91,7 +93,7 @@ SIMPLE_FUNCTION_STATIC = ScriptSpec(
         group.but(**_NO_TERM) if group.title == NPU_PENALTIES.title else group
         for group in _STATIC_GROUPS
     ),
-    name_fields=(*_STATIC_NAME, nf.ID),
+    name_fields=(*_STATIC_NAME, nf.ID, nf.LAYER_OPTION),
     checks=(*_TWO_LAYER_CHECKS, checks.check_no_npu_terms),
     refused=_REFUSED,
     fixed=_FIXED,
@@ -103,7 +105,7 @@ SIMPLE_FUNCTION_STATIC_NPU = ScriptSpec(
     "loss.",
     example="--operation div --layer-type ReRegualizedLinearNAC --nac-mul npu --regualizer-l1",
     groups=_STATIC_GROUPS,
-    name_fields=(*_STATIC_NAME, nf.trailing(nf.NOISE_RANGE), nf.trailing(nf.ID)),
+    name_fields=(*_STATIC_NAME, nf.trailing(nf.NOISE_RANGE), nf.trailing(nf.ID), nf.LAYER_OPTION),
     checks=_TWO_LAYER_CHECKS,
     refused=_REFUSED,
     fixed=_FIXED,
@@ -124,6 +126,7 @@ SINGLE_LAYER = ScriptSpec(
     groups=(
         TASK,
         _SINGLE_NETWORK.without("--mlp-bias", "--mlp-depth"),
+        OWN_LAYERS,
         WEIGHTS.without("--W-set-count"),
         NALU.without("--nac-weight"),
         NPU,
@@ -146,6 +149,7 @@ SINGLE_LAYER = ScriptSpec(
         nf.GRAD_NORM,
         nf.CRITERION_TRASH,
         nf.ID,
+        nf.LAYER_OPTION,
     ),
     checks=_SINGLE_LAYER_CHECKS,
     refused=_REFUSED,
@@ -159,6 +163,7 @@ SINGLE_LAYER_ROBUST = ScriptSpec(
     groups=(
         TASK.but(extrapolation_range={"note": "part of the run name only, nothing is evaluated"}),
         _SINGLE_NETWORK.without("--mlp-bias", "--mlp-depth"),
+        OWN_LAYERS,
         WEIGHTS.without("--trash-cell", "--W-set-count"),
         NALU.without("--nac-weight"),
         NPU,
@@ -181,6 +186,7 @@ SINGLE_LAYER_ROBUST = ScriptSpec(
         nf.GRAD_NORM,
         nf.LOG_INTERVAL,
         nf.CRITERION,
+        nf.LAYER_OPTION,
     ),
     checks=_SINGLE_LAYER_CHECKS,
     refused=_REFUSED,
@@ -198,6 +204,7 @@ SINGLE_LAYER_CURRICULUM = ScriptSpec(
             interpolation_range={"note": "range of the validation inputs, training has its own"},
         ),
         _SINGLE_NETWORK.without("--output-size", "--mlp-bias", "--mlp-depth"),
+        OWN_LAYERS,
         WEIGHTS,
         NALU.without("--nac-weight"),
         NPU,
@@ -238,6 +245,7 @@ SINGLE_LAYER_CURRICULUM = ScriptSpec(
                 nf.ID,
             ),
         ),
+        nf.LAYER_OPTION,
     ),
     checks=_SINGLE_LAYER_CHECKS,
     refused=_REFUSED,
@@ -251,6 +259,7 @@ SINGLE_LAYER_BENCHMARK = ScriptSpec(
     groups=(
         TASK.without("--sample-distribution"),
         _SINGLE_NETWORK,
+        OWN_LAYERS,
         WEIGHTS.without("--trash-cell", "--W-set-count"),
         NALU.but(
             nalu_mul={"choices": (*NALU_MUL, "golden-ratio")},
@@ -276,6 +285,7 @@ SINGLE_LAYER_BENCHMARK = ScriptSpec(
         nf.REINIT,
         nf.BENCHMARK_CRITERION,
         nf.ID,
+        nf.LAYER_OPTION,
     ),
     checks=_SINGLE_LAYER_CHECKS,
     refused=_REFUSED,
