@@ -19,7 +19,6 @@ from .errors import OptionError, UsageError
 STREAMS = ("-", "/dev/stdout")
 """Names of standard output, which is written to as it is."""
 
-
 EVENT_FILE = ".tfevents."
 """What the name of every event file holds, whoever wrote it."""
 
