@@ -18,14 +18,6 @@ _SHORT: dict[str, tuple[str, ...]] = {
     "9: under --resume, messages name --load-checkpoint (training.plan.runs)": (
         "a log that is gone, under --resume, names --resume",
     ),
-    "11: a step that an event file holds twice has two rows": (
-        "export: a step twice",
-        "export: a step twice (strict)",
-        "export: all events twice",
-        "export: all events twice (strict)",
-        "export: a whole log behind another",
-        "export: a whole log behind another (strict)",
-    ),
 }
 
 KNOWN_SHORT = {name: reason for reason, names in _SHORT.items() for name in names}
