@@ -19,14 +19,6 @@ _SHORT: dict[str, tuple[str, ...]] = {
         "both tables into one file",
         "an export over an event file",
     ),
-    "5: a state does not hold whose it is (training.plan.runs)": (
-        "continuing a log: that of another seed",
-        "continuing a log: text",
-    ),
-    "5: a position within an event cuts the log there (writer.run_folder)": (
-        "--resume: a state with a position within an event",
-        "--load-checkpoint: a state with a position within an event",
-    ),
     "8: a name that does not parse, a cell that is no number (statistics.names, .judge)": (
         "summarize: a header alone",
         "summarize: a column too few in the header",
@@ -67,9 +59,6 @@ _SHORT: dict[str, tuple[str, ...]] = {
     "9: a size beyond 64 bits is a TypeError (memory_errors_as_usage_errors)": (
         "an output beyond all numbers",
     ),
-    "9: under --resume, messages name --load-checkpoint (training.plan.runs)": (
-        "a log that is gone, under --resume, names --resume",
-    ),
     "9: tracebacks of the sweep over inputs (arithmetic.prediction_sweep)": (
         "sweeping over a model that is a list",
         "a sweep beyond memory",
@@ -80,14 +69,6 @@ _SHORT: dict[str, tuple[str, ...]] = {
     "10: two ways to name seeds at once, or no key at all": (
         "batch: seeds twice over",
         "reproduce: nothing for a key",
-    ),
-    "11: a step that an event file holds twice has two rows": (
-        "export: a step twice",
-        "export: a step twice (strict)",
-        "export: all events twice",
-        "export: all events twice (strict)",
-        "export: a whole log behind another",
-        "export: a whole log behind another (strict)",
     ),
 }
 
