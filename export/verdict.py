@@ -1,7 +1,6 @@
 """Say of every run in an exported CSV file whether it solved its task: one line each."""
 
 import argparse
-import csv
 import math
 import sys
 from collections.abc import Sequence
@@ -10,6 +9,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from stable_nalu.errors import UsageError  # noqa: E402
+from stable_nalu.files import table_rows  # noqa: E402
 from stable_nalu.options.kinds import number  # noqa: E402
 from stable_nalu.script import ScriptParser, exit_code  # noqa: E402
 
@@ -59,13 +59,17 @@ def verdicts_of(path: Path, threshold: float) -> dict[str, str]:
     """Run name -> verdict, in the order of the file."""
     runs: dict[str, list[Row]] = {}
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            for row in csv.DictReader(file):
-                runs.setdefault(row["name"], []).append(row)
+        lines = table_rows(path)
+        header = next(lines, [])
+        for cells in lines:
+            row = dict(zip(header, cells, strict=True))
+            for column in (VALIDATION, TEST):
+                cell(row, column)
+            runs.setdefault(row["name"], []).append(row)
         verdicts = {name: verdict(rows, threshold) for name, rows in runs.items()}
-    except OSError as error:
-        raise UsageError(f"argument --csv: cannot read {path}: {error.strerror}") from error
-    except (KeyError, TypeError, ValueError, csv.Error) as error:
+    except UsageError as error:
+        raise UsageError(f"argument --csv: {error}") from error
+    except (KeyError, ValueError) as error:
         raise UsageError(
             f"argument --csv: {path} is not an export of export/simple_function_static.py ({error})"
         ) from error

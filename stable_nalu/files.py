@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import errno
 import os
 import shutil
@@ -64,6 +65,32 @@ def atomic_text_file(path: Path) -> Iterator[TextIO]:
 def visible_entries(folder: Path) -> list[Path]:
     """Return what a folder holds apart from hidden files, sorted by name."""
     return sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+
+
+def table_rows(path: Path) -> Iterator[list[str]]:
+    """Yield the cells of a CSV file in UTF-8, header first, as text; empty lines are left out.
+
+    Raises UsageError for a file that cannot be read, a row whose length is not the header's, an
+    open quote and a null byte. Rows are counted from 1 below the header.
+    """
+    number, width = 0, 0
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            for row in csv.reader(file, strict=True):
+                if not row:
+                    continue
+                if number and len(row) != width:
+                    raise ValueError(f"it has {len(row)} cells, the header {width}")
+                if any("\0" in cell for cell in row):
+                    raise ValueError("it holds a null byte")
+                yield row
+                width = width or len(row)
+                number += 1
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror or error}") from None
+    except (ValueError, csv.Error) as error:
+        where = f"row {number}" if number else "the header"
+        raise UsageError(f"{path} is not a CSV table: {where}: {error}") from None
 
 
 def refuse_inputs(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-PAUSE = 0.001
+PAUSE = 0.005
 CHECK_INTERVAL = 5.0
 
 REST = 300.0

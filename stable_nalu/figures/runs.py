@@ -15,10 +15,11 @@ from stable_nalu.statistics.estimators import Estimators
 from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION, Criterion, reduce_runs
 from stable_nalu.statistics.setups import SHIPPED, Thresholds, read_setups
 from stable_nalu.statistics.summary import MEASURES, summarize
+from stable_nalu.statistics.table import numeric
 
 from . import digit_sequences
 from .entry import Only, Runs, Threshold
-from .source import Series, Source, numeric, read_csv, with_names
+from .source import Series, Source, read_csv, with_names
 from .style import legend_order, plain, range_order
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from stable_nalu.errors import UsageError
 from stable_nalu.statistics.names import model_label, parse_leaf
-from stable_nalu.statistics.table import read_table, require
+from stable_nalu.statistics.table import parsed_names, read_table, require
 
 from .style import plain
 
@@ -129,25 +129,10 @@ def read_csv(path: Path, columns: Iterable[str], kind: str = "an export of runs"
 
 def with_names(table: pd.DataFrame, grammar: str, path: Path) -> pd.DataFrame:
     """Add the columns that run names hold; each name is parsed once."""
-    codes, names = pd.factorize(table["name"].astype(str))
-    try:
-        parsed = pd.DataFrame([GRAMMARS[grammar](name) for name in names])
-    except ValueError as error:
-        raise UsageError(f"{path}: {error}") from None
+    codes, parsed = parsed_names(table, GRAMMARS[grammar], path)
     parsed = parsed.drop(columns=[column for column in parsed if column in table])
     expanded = parsed.take(codes).set_axis(table.index)
     return pd.concat([table, expanded], axis=1)
-
-
-def numeric(table: pd.DataFrame, columns: Iterable[str], path: Path) -> pd.DataFrame:
-    """Turn columns into numbers; text in one of them is an error."""
-    table = table.copy()
-    for column in columns:
-        try:
-            table[column] = pd.to_numeric(table[column])
-        except (ValueError, TypeError) as error:
-            raise UsageError(f"{path}: column {column} holds no numbers ({error})") from None
-    return table
 
 
 def data_set_name(name: str) -> Columns:

@@ -84,7 +84,11 @@ def entry_of_files(
     if labels and len(labels) != len(files):
         raise UsageError(f"{len(labels)} labels are given for {len(files)} files")
     for path in files:
-        if not path.is_file():
+        try:
+            there = path.is_file()
+        except OSError as error:
+            raise UsageError(f"cannot read {path}: {error.strerror}") from None
+        if not there:
             raise UsageError(f"cannot read {path}: no such file")
     part = KINDS[kind](stem, column, Threshold(flat=FLAT if threshold is None else threshold))
     if isinstance(part, kinds.Path):

@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 
 from stable_nalu.catalogue.ranges import INTERPOLATION_ORDER
-from stable_nalu.errors import UsageError
+from stable_nalu.errors import OptionError, UsageError, did_you_mean
 
-from .names import OPERATIONS, expand_names, model_order
-from .setups import Thresholds, read_setups
-from .table import groups, read_table, require
+from .names import OPERATIONS, expand_name, model_order
+from .setups import Thresholds, known_parameters, read_setups
+from .table import groups, numeric, parsed_names, read_table, require
 
 VALIDATION = "metric.valid.interpolation"
 TEST = "metric.test.extrapolation"
@@ -70,7 +70,13 @@ def judge_runs(
     rows, runs = read_runs(paths, models)
     inclusive = False
     if judgement.threshold is None:
-        thresholds = Thresholds(read_setups(judgement.setups), judgement.parameter)
+        setups = read_setups(judgement.setups)
+        known = known_parameters(setups)
+        if judgement.parameter not in (None, *known):
+            problem = f"the tables of thresholds have no rows of {judgement.parameter!r}"
+            hint = did_you_mean(str(judgement.parameter), known, f"write one of {', '.join(known)}")
+            raise OptionError("--parameter", problem, hint)
+        thresholds = Thresholds(setups, judgement.parameter)
         inclusive = thresholds.inclusive
         runs["threshold"] = [thresholds.of(run) for run in runs.to_dict("records")]
     else:
@@ -123,14 +129,17 @@ def read_runs(
     for i, path in enumerate(paths):
         part = read_table(path)
         require(part, _EXPORTED, path, "an export of metrics")
-        options = expand_names(part["name"].unique())
+        if part.empty:
+            continue
+        part = numeric(part, _EXPORTED[1:], path)
+        _, options = parsed_names(part, expand_name, path)
         if models is not None:
             options["model"] = models[i]
         rows.append(part.merge(options[["name", "model"]], on="name", validate="many_to_one"))
         runs.append(options)
+    if not runs:
+        raise UsageError(f"there is no run in {', '.join(map(str, paths))}")
     table = pd.concat(runs, ignore_index=True)
-    if table.empty:
-        raise UsageError("there is no run in the exported metrics")
     twice = table["name"][table.duplicated(["model", "name"])].tolist()
     if twice:
         raise UsageError(f"two files hold run {twice[0]}; tell them apart by --models")

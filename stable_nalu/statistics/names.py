@@ -88,23 +88,29 @@ def ablation_suffix(regualizer: float, regualizer_oob: float) -> str:
 
 
 def expand_names(names: Iterable[str]) -> pd.DataFrame:
-    """Return a table of one row per run name, with its options.
-
-    `model` is the label, `model_code` is field 1.
-    """
+    """Return a table of one row per run name, with its options as `expand_name` returns them."""
     import pandas as pd
 
-    options = []
-    for name in names:
-        try:
-            columns = parse_leaf(name)
-        except ValueError as error:
-            raise UsageError(str(error)) from None
-        single = is_single_module(columns["input.size"], columns["subset.ratio"])
-        for column in ("interpolation.range", "extrapolation.range"):
-            columns[column] = canonical(columns[column], AMPERSAND if single else UNION)
-        options.append({"name": name, "model": model_label(columns["model_code"])} | columns)
+    try:
+        options = [expand_name(name) for name in names]
+    except ValueError as error:
+        raise UsageError(str(error)) from None
     return pd.DataFrame(options, columns=None if options else ["name", "model"])
+
+
+def expand_name(name: str) -> Columns:
+    """Return the options of a run of an arithmetic script, with its name.
+
+    `model` is the label, `model_code` is field 1. Raises ValueError for a name that ends before
+    its seed.
+    """
+    columns = parse_leaf(name)
+    if "seed" not in columns:
+        raise ValueError(f"run name {name!r} is not of an arithmetic task: it has no seed")
+    single = is_single_module(columns["input.size"], columns["subset.ratio"])
+    for column in ("interpolation.range", "extrapolation.range"):
+        columns[column] = canonical(columns[column], AMPERSAND if single else UNION)
+    return {"name": name, "model": model_label(columns["model_code"])} | columns
 
 
 def is_single_module(input_size: float, subset_ratio: float | None) -> bool:

@@ -43,6 +43,14 @@ def read_setups(paths: Iterable[Path]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
+def known_parameters(setups: pd.DataFrame) -> list[str]:
+    """Return the parameters that a threshold can be looked up by, those of every model included."""
+    found = [str(parameter) for parameter in setups["parameter"].drop_duplicates()]
+    suffixes = tuple(set(_SUFFIXES.values()))
+    stems = [p.rpartition(".")[0] for p in found if p.endswith(suffixes)]
+    return sorted({*found, *stems})
+
+
 class Thresholds:
     """The lookup of the threshold of a run.
 

@@ -21,7 +21,7 @@ from .estimators import PUBLISHED, Estimators
 from .goodness_of_fit import beta_p_value, gamma_p_value
 from .intervals import STATISTICS, bootstrap, wilson
 from .means import mean_sparsity, solved_at
-from .table import groups, read_table, require
+from .table import groups, numeric, read_table, refuse_rows, require
 
 SOLVED, STEP, SPARSITY = "solved", "extrapolation.step.solved", "sparse.error.max"
 MEASURES = ("success.rate", "converged.at", "sparse.error")
@@ -126,15 +126,16 @@ def summarize_solved(path: Path, estimators: Estimators) -> pd.DataFrame:
     """Return one row per group of a plain table of runs, in order of appearance."""
     runs = read_table(path)
     require(runs, ("group", "seed", SOLVED, STEP, SPARSITY), path, "a table of solved runs")
+    if runs.empty:
+        raise UsageError(f"there is no run in {path}")
     solved = runs[SOLVED].tolist()
     if wrong := [value for value in solved if value not in _TRUTH]:
         raise UsageError(f"{path}: column {SOLVED} holds {wrong[0]!r}, not 0, 1, TRUE or FALSE")
-    for column in (STEP, SPARSITY):
-        try:
-            runs[column] = runs[column].astype(float)
-        except ValueError as error:
-            raise UsageError(f"{path}: column {column}: {error}") from None
+    runs = numeric(runs, (STEP, SPARSITY), path)
     runs[SOLVED] = [_TRUTH[value] for value in solved]
+    for column in (STEP, SPARSITY):
+        refuse_rows(runs[column] < 0, runs, column, path, "less than 0")
+    refuse_rows(runs[SOLVED] & runs[STEP].isna(), runs, STEP, path, "where the run is solved")
     runs["group"] = runs["group"].astype(str)
     return summarize(runs, ["group"], estimators)
 

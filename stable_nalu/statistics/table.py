@@ -6,7 +6,7 @@ In that dialect text is quoted, and missing, infinite and true values are NA, In
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from stable_nalu.errors import UsageError
-from stable_nalu.files import atomic_text_file
+from stable_nalu.files import atomic_text_file, table_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,8 +24,10 @@ def read_table(path: Path) -> pd.DataFrame:
     """Read a CSV file, or raise UsageError with one line that says what is wrong with it."""
     import pandas as pd
 
+    for _ in table_rows(path):  # pandas fills rows that are too short.
+        pass
     try:
-        return pd.read_csv(path)
+        return pd.read_csv(path, low_memory=False)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from None
     except ValueError as error:
@@ -37,6 +39,50 @@ def require(table: pd.DataFrame, columns: Iterable[str], path: Path, kind: str) 
     lacking = [column for column in columns if column not in table.columns]
     if lacking:
         raise UsageError(f"{path} is not {kind}: it has no column {', '.join(lacking)}")
+
+
+def numeric(table: pd.DataFrame, columns: Iterable[str], path: Path) -> pd.DataFrame:
+    """Return the table with columns of numbers; UsageError names the first cell that is none."""
+    import pandas as pd
+
+    table = table.copy()
+    for column in columns:
+        try:
+            table[column] = pd.to_numeric(table[column])
+        except (ValueError, TypeError):
+            read: Any = pd.to_numeric(table[column], errors="coerce")
+            refuse_rows(read.isna() & table[column].notna(), table, column, path, "no number")
+    return table
+
+
+def refuse_rows(wrong: Any, table: pd.DataFrame, column: str, path: Path, problem: str) -> None:
+    """Raise UsageError that names the first row for which `wrong` is true, if there is one."""
+    if wrong.any():
+        place = int(np.argmax(wrong.to_numpy()))
+        cell = table[column].iloc[place]
+        shown = "an empty cell" if cell != cell else repr(str(cell))
+        raise UsageError(f"{path}: row {place + 1}: column {column} holds {shown}, {problem}")
+
+
+def parsed_names(
+    table: pd.DataFrame, parse: Callable[[str], Mapping[str, object]], path: Path
+) -> tuple[np.ndarray, pd.DataFrame]:
+    """Return the options of the run names of a table, and which row of them each row has.
+
+    Each name is parsed once. UsageError names the first row whose name is empty or does not parse.
+    """
+    import pandas as pd
+
+    refuse_rows(table["name"].isna(), table, "name", path, "no name of a run")
+    codes, names = pd.factorize(table["name"].astype(str))
+    options = []
+    for code, name in enumerate(names):
+        try:
+            options.append(parse(name))
+        except ValueError as error:
+            row = int(np.argmax(codes == code)) + 1
+            raise UsageError(f"{path}: row {row}: {error}") from None
+    return codes, pd.DataFrame(options)
 
 
 def groups(table: pd.DataFrame, by: Iterable[str]) -> Iterator[tuple[tuple[Any, ...], Any]]:

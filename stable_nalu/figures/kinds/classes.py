@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 
 from stable_nalu.errors import UsageError
+from stable_nalu.statistics.table import numeric
 
 from ..entry import INCH, Context, Part, Product, Size
-from ..source import numeric, read_csv
+from ..source import read_csv
 from ..style import drawing, looks, new_figure
 from .decoration import NO_DATA, footnote, patch_legend
 

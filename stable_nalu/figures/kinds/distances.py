@@ -17,6 +17,7 @@ import pandas as pd
 from stable_nalu.errors import UsageError
 from stable_nalu.statistics.names import model_label
 from stable_nalu.statistics.summary import mean_summary
+from stable_nalu.statistics.table import numeric
 
 from ..entry import INCH, Context, Part, Product, Size
 from ..source import Series, read_csv, with_names
@@ -225,6 +226,8 @@ def configuration(model: str, row: Mapping[str, object]) -> str:
 def expanded(path: pathlib.Path) -> pd.DataFrame:
     """Return rows of the step that runs are compared at, with the options of their names."""
     table = read_csv(path, ("name", "step"), "an export of weights")
+    weights = [column for column in table if str(column).startswith("param.")]
+    table = numeric(table, ["step", *weights], path)
     table = table.loc[table["step"] == LAST_STEP].reset_index(drop=True)
     if table.empty:
         return table

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from stable_nalu.statistics.table import numeric
+
 from ..entry import Context, Part, Product, Size
-from ..source import numeric, read_csv
+from ..source import read_csv
 from ..style import STANDARD, drawing, half_open, looks, new_figure, plain
 from .decoration import Bottom, footnote, legend
 

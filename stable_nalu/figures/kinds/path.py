@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 
 from stable_nalu.errors import UsageError
+from stable_nalu.statistics.table import numeric
 
 from ..entry import Context, Part, Product, Size
-from ..source import Series, numeric, read_csv, with_names
+from ..source import Series, read_csv, with_names
 from ..style import drawing, looks, new_figure
 from .decoration import Bottom, footnote, legend
 

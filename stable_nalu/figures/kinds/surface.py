@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 
 from stable_nalu.errors import UsageError
+from stable_nalu.statistics.table import numeric
 
 from ..entry import Context, Part, Product, Size
-from ..source import numeric, read_csv
+from ..source import read_csv
 from ..style import MISSING, drawing, new_figure
 from .decoration import footnote
 

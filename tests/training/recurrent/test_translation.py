@@ -20,7 +20,9 @@ def test_losses_known_of_the_published_script(capsys):
     lines = dict(line.split(": ") for line in printed if line.startswith("train "))
     assert list(lines) == ["train 0", "train 50"]
     assert float(lines["train 0"]) == pytest.approx(281481.40625, rel=1e-7)
-    assert float(lines["train 50"]) == pytest.approx(325412.59375, rel=1e-6)
+    # Made with vector instructions: without them, fifty epochs magnify another rounding.
+    vectors = torch.backends.cpu.get_cpu_capability() != "DEFAULT"
+    assert float(lines["train 50"]) == pytest.approx(325412.59375, rel=1e-6 if vectors else 1e-4)
 
     (record,) = results(SCRIPT)
     assert list(record) == [
