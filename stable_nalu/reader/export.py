@@ -203,7 +203,8 @@ def _parse_run(parser: RunParser, run: RunFiles) -> tuple[Columns, str | None]:
     if len(set(steps)) == len(steps):
         return columns, events.problem
     columns = _last_of_each(columns)
-    repeated = f"rows of repeated steps: {len(steps) - len(columns[STEP])}; the last values are kept"
+    again = len(steps) - len(columns[STEP])
+    repeated = f"rows of repeated steps: {again}; the last values are kept"
     return columns, "; ".join(filter(None, (repeated, events.problem)))
 
 

@@ -7,7 +7,6 @@ _SHORT: dict[str, tuple[str, ...]] = {
     "3: a picture of the user's beside the page is replaced (reproduction.page)": (
         "a page over a file of the user's: headline.svg",
     ),
-    ),
 }
 
 KNOWN_SHORT = {name: reason for reason, names in _SHORT.items() for name in names}
