@@ -212,23 +212,29 @@ def _parse_run(parser: RunParser, with_config: bool, run: RunFiles) -> tuple[Col
         columns = parser.parse(events, sums_imaginary=_is_of_division_study(run.name, record))
     except OSError as error:
         return {}, str(error)
-    columns, repeated = _last_of_each_step(columns)
+    problem, steps = events.problem, columns.get(STEP, [])
+    if len(set(steps)) < len(steps):
+        columns = _last_of_each(columns)
+        again = len(steps) - len(columns[STEP])
+        repeated = f"rows of repeated steps: {again}; the last values are kept"
+        problem = "; ".join(filter(None, (repeated, problem)))
     if with_config and columns:
+        options = _configuration(run.name, record).items()
         count = len(columns[STEP])
-        options = _configuration(run.name, record)
-        columns |= {name: [cell] * count for name, cell in options.items() if name not in columns}
-    return columns, events.problem or repeated
+        columns |= {name: [cell] * count for name, cell in options if name not in columns}
+    return columns, problem
 
 
-def _last_of_each_step(columns: Columns) -> tuple[Columns, str | None]:
-    """Return the last row of each step, and what was left out: earlier rows of the same step."""
-    rows = {step: row for row, step in enumerate(columns.get(STEP, ()))}
-    count = len(columns.get(STEP, ()))
-    if len(rows) == count:
-        return columns, None
-    kept = sorted(rows.values())
-    problem = f"{count - len(rows)} rows are left out, as their steps come again"
-    return {name: [cells[row] for row in kept] for name, cells in columns.items()}, problem
+def _last_of_each(columns: Columns) -> Columns:
+    """Return one row per step, of the last values that are there."""
+    places: dict[int, int] = {}
+    rows = [places.setdefault(step, len(places)) for step in columns[STEP]]
+    kept = {name: [math.nan] * len(places) for name in columns}
+    for name, cells in columns.items():
+        for row, cell in zip(rows, cells, strict=True):
+            if cell == cell:
+                kept[name][row] = cell
+    return kept
 
 
 def _is_of_division_study(name: str, record: RunRecord | None) -> bool:

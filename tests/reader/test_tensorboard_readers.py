@@ -129,18 +129,6 @@ def test_the_first_run_fixes_the_columns(tmp_path, caplog):
     assert [m for m in caplog.messages if "network.layer_2.nalu.gate.mean" in m and " c," in m]
 
 
-def test_of_a_step_that_comes_again_the_last_row_is_kept(tmp_path, caplog):
-    write_run(tmp_path / "run", steps=(0, 1000, 2000, 1000, 2000, 3000))
-    write_run(tmp_path / "whole")
-    subject = reader(tmp_path)
-    run, _ = subject.tables()
-    assert run.columns["step"] == [0, 1000, 2000, 3000]
-    assert subject.problems == [
-        RunProblem("run", "2 rows are left out, as their steps come again", False)
-    ]
-    assert "Warning: read in part run: 2 rows are left out" in caplog.text
-
-
 def test_the_configuration_of_a_run_comes_from_its_record_or_else_its_name(tmp_path):
     spec = SCRIPTS["single_layer"]
     (config,) = spec.plan(["--layer-type", "NAC", "--learning-rate", "1e-6"]).configs
