@@ -95,9 +95,7 @@ def draw_curves(
         axes.plot(
             table["epoch"],
             table["mean"],
-            color=look.color,
-            linestyle=look.line,
-            marker=look.marker,
+            **look.style,
             markevery=max(1, len(table) // 8),
             label=label,
         )

@@ -59,9 +59,7 @@ def draw(part: GoldErrors, context: Context, table: pd.DataFrame, absent: tuple[
             axes.plot(
                 np.arange(len(ranges)),
                 errors,
-                color=look.color,
-                linestyle=look.line,
-                marker=look.marker,
+                **look.style,
                 label=module,
             )
         axes.set_title(title)

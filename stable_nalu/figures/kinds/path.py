@@ -139,9 +139,7 @@ def distances(part: Path, context: Context, rows: pd.DataFrame, pairs: list[tupl
         axes.plot(
             times[chosen],
             moves(part, run, pairs)[chosen],
-            color=look.color,
-            linestyle=look.line,
-            marker=look.marker,
+            **look.style,
             markersize=3,
             label=seed,
         )
