@@ -31,6 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> ScriptParser:
     parser = ScriptParser(
         prog="batch.py",
+        intermixed=True,
         description="Train an experiment, or what is left of it, here or on a cluster.",
         epilog="batch.py --list names all batch scripts.",
     )
@@ -136,6 +137,9 @@ def _seeds_of(arguments: argparse.Namespace) -> list[int] | None:
         raise OptionError("FIRST_SEED", problem, f"write {first} {first} for one seed, or 0 24")
     if first is not None and first > last:
         raise OptionError("FIRST_SEED", f"{first} {last} runs backwards", f"write {last} {first}")
+    if first is not None and arguments.seeds is not None:
+        problem = f"seeds {first} to {last} are named, too"
+        raise OptionError("--seeds", problem, "name them in one of the two ways")
     if arguments.seeds is not None:
         return sorted(arguments.seeds)
     return None if first is None else list(range(first, last + 1))

@@ -22,7 +22,15 @@ from stable_nalu.tags import GATE_MEAN_SUFFIX, METRIC, METRIC_TEST, METRIC_VALID
 from stable_nalu.writer.run_record import RunRecord
 
 from .event_file import EventFileReader, RunFiles, TensorboardReader
-from .run_parser import Columns, MetricParser, PairParser, RunParser, WeightsParser, is_pair_metric
+from .run_parser import (
+    STEP,
+    Columns,
+    MetricParser,
+    PairParser,
+    RunParser,
+    WeightsParser,
+    is_pair_metric,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -188,9 +196,28 @@ def _parse_run(parser: RunParser, run: RunFiles) -> tuple[Columns, str | None]:
         return {}, run.problem
     events = EventFileReader(run.path)
     try:
-        return parser.parse(events, sums_imaginary=_is_of_division_study(run)), events.problem
+        columns = parser.parse(events, sums_imaginary=_is_of_division_study(run))
     except OSError as error:
         return {}, str(error)
+    steps = columns.get(STEP, [])
+    if len(set(steps)) == len(steps):
+        return columns, events.problem
+    columns = _last_of_each(columns)
+    again = len(steps) - len(columns[STEP])
+    repeated = f"rows of repeated steps: {again}; the last values are kept"
+    return columns, "; ".join(filter(None, (repeated, events.problem)))
+
+
+def _last_of_each(columns: Columns) -> Columns:
+    """Return one row per step, of the last values that are there."""
+    places: dict[int, int] = {}
+    rows = [places.setdefault(step, len(places)) for step in columns[STEP]]
+    kept = {name: [math.nan] * len(places) for name in columns}
+    for name, cells in columns.items():
+        for row, cell in zip(rows, cells, strict=True):
+            if cell == cell:
+                kept[name][row] = cell
+    return kept
 
 
 def _is_of_division_study(run: RunFiles) -> bool:
