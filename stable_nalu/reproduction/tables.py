@@ -67,16 +67,11 @@ class Workspace:
         os.environ["SAVE_DIR"] = str(self.save)
 
 
-def csv_name(model: Model) -> str:
-    """Return the name of a model's exported table, below the CSV folder."""
-    return f"{model.csv}.csv"
-
-
 def tables_of(models: Sequence[Model]) -> dict[tuple[str, str], Model]:
     """Return (table, folder of its runs) -> one of the models that it holds."""
     found: dict[tuple[str, str], Model] = {}
     for model in models:
-        found.setdefault((csv_name(model), model.prefix), model)
+        found.setdefault((f"{model.csv}.csv", model.prefix), model)
     return found
 
 
@@ -186,14 +181,14 @@ def judge(
     window = _WINDOWS.get(experiment.key, BEST_RANGE)
     judgement = Judgement(setups, flat, parameter, window)
     parts: list[pd.DataFrame] = []
-    for csv in dict.fromkeys(map(csv_name, models)):
+    for csv in dict.fromkeys(model.csv for model in models):
         keys = {
             run.name.removeprefix(f"{model.prefix}/"): model.key
             for model in models
-            if csv_name(model) == csv
+            if model.csv == csv
             for run in runs_of(model, seeds, space.max_iterations)
         }
-        runs = judge_runs([space.csv / csv], judgement, warn)
+        runs = judge_runs([space.csv / f"{csv}.csv"], judgement, warn)
         runs = runs.loc[runs["name"].isin(list(keys))].copy()
         runs["model"] = [keys[name] for name in runs["name"]]
         parts.append(runs)
