@@ -89,14 +89,17 @@ def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
 
 def summarize(args: argparse.Namespace) -> None:
     """Read, judge and estimate, then write the summary."""
-    from stable_nalu.files import refuse_inputs
+    from stable_nalu.files import refuse_inputs, refuse_one_file
     from stable_nalu.statistics.judge import Judgement, judge_runs
     from stable_nalu.statistics.summary import summarize_runs, summarize_solved
     from stable_nalu.statistics.table import write_frame
 
     inputs = [*(args.csv or [args.solved_csv]), *args.exp_setups]
-    outputs = [args.csv_out, *([args.seeds_csv_out] if args.seeds_csv_out else [])]
-    refuse_inputs(map(Path, outputs), map(Path, inputs))
+    outputs = {"--csv-out": Path(args.csv_out)}
+    if args.seeds_csv_out:
+        outputs["--seeds-csv-out"] = Path(args.seeds_csv_out)
+    refuse_inputs(outputs.values(), map(Path, inputs))
+    refuse_one_file(outputs)
     estimators = Estimators(
         args.gamma_fit,
         args.sparsity_fit,

@@ -8,15 +8,19 @@ import os
 import shutil
 import sys
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import combinations
 from pathlib import Path
 from typing import TextIO
 
-from .errors import UsageError
+from .errors import OptionError, UsageError
 
 STREAMS = ("-", "/dev/stdout")
 """Names of standard output, which is written to as it is."""
+
+EVENT_FILE = ".tfevents."
+"""What the name of every event file holds, whoever wrote it."""
 
 
 @contextmanager
@@ -24,13 +28,19 @@ def atomic_path(path: Path, *, durable: bool = False) -> Iterator[Path]:
     """Yield a path beside `path` to fill; on success that file takes the place of `path`.
 
     When the block raises, `path` keeps its old content and the new file is removed. A symbolic
-    link stays one, and the file behind it is written. Raises OSError for a device or a folder.
+    link stays one, and the file behind it is written. Raises OSError for a device, a folder, the
+    event file of a run and a link in a circle.
 
     Args:
         path: the file to write; its folder is made.
         durable: whether the content must be on the disk before the old file is given up.
     """
-    target = path.resolve()
+    try:
+        target = path.resolve()
+    except RuntimeError:  # Python raises it for links in a circle.
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path)) from None
+    if EVENT_FILE in target.name and target.exists():
+        raise OSError(errno.EINVAL, "it is the event file of a run", str(path))
     if target.exists() and not target.is_file():
         kind = "a folder" if target.is_dir() else "a device"
         raise OSError(errno.EINVAL, f"it is {kind}, not a file", str(path))
@@ -101,9 +111,23 @@ def refuse_inputs(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
             raise UsageError(f"{path} is read; write to another file")
 
 
+def refuse_one_file(outputs: Mapping[str, Path]) -> None:
+    """Raise OptionError when two of the files that are to be written, by flag, are one."""
+    for (flag, path), (other, chosen) in combinations(outputs.items(), 2):
+        if path.absolute() == chosen.absolute() or _same(path, chosen):
+            raise OptionError(other, f"{chosen} is the file of {flag}", "write to another file")
+
+
 def _same(path: Path, other: Path) -> bool:
     """Return whether two paths lead to one file that is there."""
     try:
         return path.samefile(other)
     except OSError:  # Also of a name that is too long, which whoever opens it reports.
         return False
+
+
+def with_part(document: str, begin: str, end: str, text: str) -> str:
+    """Return a document with another text between the lines that begin and end a part of it."""
+    head, rest = document.split(begin, 1)
+    tail = rest.split(end, 1)[1]
+    return f"{head}{begin}\n\n{text}{end}{tail}"

@@ -58,6 +58,7 @@ class ScriptParser(argparse.ArgumentParser):
 
     refused: flags of the published scripts that are not accepted, and why.
     stray: what to do about a word that belongs to no flag.
+    intermixed: whether the words that belong to no flag may stand between the flags.
     """
 
     def __init__(
@@ -65,12 +66,14 @@ class ScriptParser(argparse.ArgumentParser):
         *,
         refused: Mapping[str, str] | None = None,
         stray: str = "see --help",
+        intermixed: bool = False,
         **settings: Any,
     ):
         settings = {"formatter_class": ScriptFormatter} | settings
         super().__init__(allow_abbrev=False, exit_on_error=False, **settings)
         self._refused = dict(refused or {})
         self._stray = stray
+        self._intermixed = intermixed
         # The pattern of Python 3.11 takes -1e-3 for a flag.
         self._negative_number_matcher = re.compile(r"-(\.?\d|inf|nan)")
 
@@ -89,8 +92,9 @@ class ScriptParser(argparse.ArgumentParser):
             self.print_help()
             self.exit()
         self._check_names(words)
+        read = self.parse_known_intermixed_args if self._intermixed else self.parse_known_args
         try:
-            namespace, unread = self.parse_known_args(words)
+            namespace, unread = read(words)
         except argparse.ArgumentError as error:
             raise self._explained(error) from None
         if unread:
@@ -199,6 +203,12 @@ def exit_code(program: str, body: Callable[[], int | None]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_BROKEN_PIPE
     return code
+
+
+def say(line: str) -> None:
+    """Print a line at once, also where standard output is a file."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 def duration(seconds: float) -> str:

@@ -1,10 +1,12 @@
 """Files are written whole or not at all, and never in place of something else."""
 
+import errno
 import os
 
 import pytest
 
-from stable_nalu.files import atomic_path, atomic_text_file, visible_entries
+from stable_nalu.errors import UsageError
+from stable_nalu.files import atomic_path, atomic_text_file, refuse_one_file, visible_entries
 
 
 def write(path, text):
@@ -88,3 +90,28 @@ def test_hidden_entries_are_not_shown_and_the_others_are_sorted(tmp_path):
     for name in ("b", ".hidden", "a", "c"):
         (tmp_path / name).touch()
     assert [entry.name for entry in visible_entries(tmp_path)] == ["a", "b", "c"]
+
+
+def test_the_event_file_of_a_run_is_refused(tmp_path):
+    path = tmp_path / "events.out.tfevents.1.host"
+    path.write_text("events")
+    with pytest.raises(OSError, match="it is the event file of a run"):
+        write(path, "text")
+    assert path.read_text() == "events"
+    write(tmp_path / "events.out.tfevents.2.host", "text")
+
+
+def test_links_in_a_circle_are_refused(tmp_path):
+    (tmp_path / "circle").symlink_to("circle")
+    with pytest.raises(OSError, match=os.strerror(errno.ELOOP)):
+        write(tmp_path / "circle", "text")
+
+
+@pytest.mark.parametrize("names", [("a", "a"), ("a", "./a"), ("file", "link")])
+def test_two_outputs_are_two_files(names, tmp_path):
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to("file")
+    one, other = (tmp_path / name for name in names)
+    with pytest.raises(UsageError, match="--other: .* is the file of --one"):
+        refuse_one_file({"--one": one, "--other": other})
+    refuse_one_file({"--one": one, "--other": tmp_path / "b"})

@@ -62,9 +62,9 @@ class GeneralizedLayer(ExtendedTorchModule):
         self.unit_name = unit_name
         entry, build = lookup(unit_name)
         selected = select_options(entry, options)
-        self.layer = build(in_features, out_features, **selected)
         if entry.origin is not None:
             self.obstacle = obstacle(build, in_features, out_features, selected)
+        self.layer = build(in_features, out_features, **selected)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.layer(x)
@@ -90,10 +90,10 @@ class GeneralizedCell(ExtendedTorchModule):
         self.unit_name = unit_name
         entry, build = lookup(unit_name, cell=True)
         selected = select_options(entry, options)
-        self.cell = build(input_size, hidden_size, name=name, **selected)
         if entry.origin is not None and entry.layer is not None:
             width = input_size + hidden_size
             self.obstacle = obstacle(entry.layer, width, hidden_size, selected)
+        self.cell = build(input_size, hidden_size, name=name, **selected)
 
     def forward(self, x_t: torch.Tensor, h_tm1):
         return self.cell(x_t, h_tm1)

@@ -19,13 +19,12 @@ from typing import Any
 
 import torch
 
-from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.papers import Paper
 
 from . import registry
+from .base import Cell, Layer, recurrent
 from .plain import options_of, plain_layer
-from .recurrent_cell import RecurrentCell
 from .trial import in_words
 
 GROUP = "stable_nalu.layers"
@@ -53,7 +52,7 @@ def register(
     label: str | None = None,
     latex: str | None = None,
     cites: Paper | str = "",
-    cell: type[ExtendedTorchModule] | None = None,
+    cell: type[Cell] | None = None,
 ) -> type[torch.nn.Module]:
     """Make a layer known under a key, by default the name of its class, and return the class.
 
@@ -67,14 +66,14 @@ def register(
     if problem:
         raise ValueError(problem)
     registry.drop(key)
-    built = layer if issubclass(layer, ExtendedTorchModule) else plain_layer(layer)
+    built = layer if issubclass(layer, Layer) else plain_layer(layer)
     registry.register(
         key=key,
         layer=built,
         paper_name=label or key,
         latex=latex or rf"\mathrm{{{key}}}",
         cites=cites if isinstance(cites, Paper) else Paper(key, "", 0, cites or key),
-        cell=cell or type(f"{layer.__name__}Cell", (RecurrentCell,), {"Op": built}),
+        cell=cell or recurrent(built),
         tier="own",
         origin=origin,
     )
@@ -208,7 +207,7 @@ def _register_classes(module: ModuleType) -> list[str]:
     built = {entry.layer for entry in registry.entries().values()}
     wrapped = {getattr(layer, "Module", layer) for layer in built}
     for value in own:
-        if value in wrapped or issubclass(value, RecurrentCell):
+        if value in wrapped or issubclass(value, Cell):
             continue
         try:
             options_of(value)

@@ -13,11 +13,14 @@ from typing import Any, ClassVar
 import torch
 from torch.func import functional_call, vmap
 
-from stable_nalu.abstract import ExtendedTorchModule, Observation
+from stable_nalu.abstract import Observation
 from stable_nalu.abstract.observation import weight_observations
 
+from .base import Layer
+from .registry import OF_EVERY_LAYER
 
-class PlainLayer(ExtendedTorchModule):
+
+class PlainLayer(Layer):
     """Holds a module of the class `Module`, given its sizes and its own options.
 
     Shapes: x (*runs, batch, in), y (*runs, batch, out), at most one run dimension. Parameters are
@@ -26,12 +29,12 @@ class PlainLayer(ExtendedTorchModule):
 
     Module: ClassVar[type[torch.nn.Module]]
 
+    default_name = "plain"
+
     def __init__(
         self, in_features: int, out_features: int, *, name: str | None = None, **options: Any
     ):
-        super().__init__("plain", name)
-        self.in_features = in_features
-        self.out_features = out_features
+        super().__init__(in_features, out_features, name=name)
         self._build = partial(self.Module, in_features, out_features, **options)
         self.module = self._build()
         self._ndim = next((p.ndim for p in self.module.parameters()), 0)
@@ -104,4 +107,5 @@ def options_of(module: type[torch.nn.Module]) -> list[inspect.Parameter]:
     signature = inspect.signature(module)
     signature.bind(1, 1)
     _, _, *options = signature.parameters.values()
-    return [p for p in options if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    named = [p for p in options if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    return [p for p in named if p.name not in OF_EVERY_LAYER]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.papers import Paper
@@ -43,16 +44,16 @@ class LayerEntry:
     takes_pair: bool = False
     origin: str | None = None
     variants: tuple[Variant, ...] = ()
-    options: frozenset[str] = field(init=False)
-    """Names of the keyword-only options that the layer, or that of the cell, reads."""
 
-    def __post_init__(self):
-        object.__setattr__(self, "options", frozenset(self.parameters) - set(self.fixed_options))
+    @cached_property
+    def options(self) -> frozenset[str]:
+        """Return the names of the keyword-only options that the layer, or the cell, reads."""
+        return frozenset(self.parameters) - set(self.fixed_options)
 
     @property
     def parameters(self) -> dict[str, inspect.Parameter]:
-        """Return what the constructor takes by keyword, `name` aside."""
-        built = self.layer or getattr(self.cell, "Op", self.cell)
+        """Return these options with their defaults, fixed ones too."""
+        built = self.layer or self.cell
         return {} if built is None else option_parameters(built)
 
     @property
@@ -61,6 +62,7 @@ class LayerEntry:
         return hasattr(self.layer, "Module")
 
 
+OF_EVERY_LAYER = {"name", "dtype", "device"}
 _ENTRIES: dict[str, LayerEntry] = {}
 
 
@@ -96,13 +98,13 @@ def keys_of_name(name: str) -> list[str]:
     return [key for key in named if key.lower() != name.lower()]
 
 
-def option_parameters(layer: type[ExtendedTorchModule]) -> dict[str, inspect.Parameter]:
-    """Return the keyword-only parameters of a layer's constructor, its `name` aside.
+def option_names(layer: type[ExtendedTorchModule]) -> frozenset[str]:
+    """Return the names of the options of a constructor."""
+    return frozenset(option_parameters(layer))
 
-    A layer made of other layers names them by `child_ops()`: it hands on the options they read.
-    """
-    parameters = inspect.signature(layer.__init__).parameters.values()
-    own = {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "name"}
-    for child in getattr(layer, "child_ops", tuple)():
-        own = option_parameters(child) | own
-    return own
+
+def option_parameters(layer: type[ExtendedTorchModule]) -> dict[str, inspect.Parameter]:
+    """Return the keyword-only parameters of a constructor, aside from those of every layer."""
+    parameters = inspect.signature(layer).parameters.values()
+    named = {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY}
+    return {name: p for name, p in named.items() if name not in OF_EVERY_LAYER}

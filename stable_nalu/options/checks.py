@@ -66,6 +66,17 @@ def check_schedule(c: Config) -> None:
         )
 
 
+def check_growing_beta(c: Config) -> None:
+    """Require that beta ends above its start, where it only grows; elsewhere it may fall, too."""
+    start, end = c.regualizer_beta_start, c.regualizer_beta_end
+    if end < start and (c.regualizer_l1 or c.regualizer_npu_w or c.regualizer_gate):
+        raise OptionError(
+            "--regualizer-beta-end",
+            f"{end} is less than --regualizer-beta-start {start}",
+            "beta only grows in this script; give a larger one",
+        )
+
+
 def check_optimizer(c: Config) -> None:
     """Refuse momentum for Adam, which takes none."""
     if c.optimizer == "adam" and c.momentum != 0:
@@ -195,3 +206,8 @@ def check_device(c: Config) -> None:
     """Refuse `--cuda` and `--no-cuda` where they contradict each other."""
     if c.cuda and c.no_cuda:
         raise OptionError("--cuda", "contradicts --no-cuda", "give only one of the two")
+    if c.cuda:
+        import torch
+
+        if not torch.cuda.is_available():
+            raise OptionError("--cuda", "there is no GPU that torch can use", "leave it out")

@@ -23,6 +23,10 @@ def each_word(metavar: str, read: Callable[[str], Any]) -> Kind:
     return Kind(metavar, lambda words: [read(word) for word in words])
 
 
+_LARGEST = 2**63 - 1
+"""NumPy and torch count with 64 bits."""
+
+
 def integer(minimum: int | None = None) -> Kind:
     """Return the kind of whole numbers from `minimum` on."""
 
@@ -33,6 +37,10 @@ def integer(minimum: int | None = None) -> Kind:
             raise ValueError(f"{word!r} is not a whole number; write one such as 10") from None
         if minimum is not None and value < minimum:
             raise ValueError(f"{value} is too small; the smallest value is {minimum}")
+        if abs(value) > _LARGEST:
+            raise ValueError(
+                f"{word[:30]!r} is out of bounds; these are {_LARGEST} and its negative"
+            )
         return value
 
     return each_word("INT", read)

@@ -94,9 +94,10 @@ def _converted(word: str, value: str, default: Any) -> Any:
         read = _TRUTH[value.lower()] if value.lower() in _TRUTH else ast.literal_eval(value)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         read = value
-    if default is not None and default is not inspect.Parameter.empty:
-        if type(read) not in _KINDS.get(type(default), (type(default),)):
-            raise OptionError(
-                "--layer-option", f"{word} is of another kind", f"the default is {default!r}"
-            )
+    kind: Any = type(default)
+    free = default is None or default is inspect.Parameter.empty
+    if not free and type(read) not in _KINDS.get(kind, (kind,)):
+        raise OptionError(
+            "--layer-option", f"{word} is of another kind", f"the default is {default!r}"
+        )
     return read

@@ -247,7 +247,7 @@ SINGLE_LAYER_CURRICULUM = ScriptSpec(
         ),
         nf.LAYER_OPTION,
     ),
-    checks=_SINGLE_LAYER_CHECKS,
+    checks=(*_SINGLE_LAYER_CHECKS, checks.check_growing_beta),
     refused=_REFUSED,
     fixed=_FIXED,
 )

@@ -33,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.key is None and not arguments.report:
             remedy = "write one, --list to see them all, or --report"
             raise OptionError("KEY", "no experiment is named", remedy)
-        code = _reproduce(arguments) if arguments.key else 0
+        code = 0 if arguments.key is None else _reproduce(arguments)
         if arguments.report and not arguments.dry_run and code in (0, EXIT_PARTLY):
             from .page import write_page
 

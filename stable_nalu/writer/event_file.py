@@ -16,6 +16,9 @@ FILE_PREFIX = "events.out.tfevents."
 _FLUSH_BYTES = 1 << 16
 _LENGTH = struct.Struct("<Q")
 _CHECKSUM = struct.Struct("<I")
+_WALL_TIME = struct.Struct("<d")
+_HEAD_BYTES = _LENGTH.size + _CHECKSUM.size
+_FRAME_BYTES = _HEAD_BYTES + _CHECKSUM.size
 
 
 @functools.cache
@@ -48,10 +51,11 @@ class EventFile:
     """Buffered writing of serialised events; no file descriptor is held between flushes.
 
     A new file is created at once, with its version record. With `position`, an existing file is
-    cut to that many bytes and continued: whatever a killed run wrote later is dropped.
+    cut to that many bytes and continued: whatever a killed run wrote later is dropped. `started` is
+    the wall time of the version record, which is now when it is not given.
     """
 
-    def __init__(self, path: Path, *, position: int | None = None):
+    def __init__(self, path: Path, *, position: int | None = None, started: float | None = None):
         self.path = path
         self._buffer: list[bytes] = []
         self._buffered = 0
@@ -59,7 +63,9 @@ class EventFile:
         if position is None:
             with path.open("xb"):
                 self._position = 0
-            version = event_message()(wall_time=time.time(), file_version="brain.Event:2")
+            version = event_message()(
+                wall_time=time.time() if started is None else started, file_version="brain.Event:2"
+            )
             self.add(version.SerializeToString())
             self.flush()
             self._unused_size: int | None = self._position
@@ -69,9 +75,11 @@ class EventFile:
             self._unused_size = None
 
     @classmethod
-    def create_in(cls, folder: Path) -> "EventFile":
+    def create_in(cls, folder: Path, started: float | None = None) -> "EventFile":
         """Create a file in `folder` under the usual name, `…tfevents.<time>.<host>`."""
-        return cls(folder / f"{FILE_PREFIX}{int(time.time()):010d}.{socket.gethostname()}")
+        started = time.time() if started is None else started
+        name = f"{FILE_PREFIX}{int(started):010d}.{socket.gethostname()}"
+        return cls(folder / name, started=started)
 
     @property
     def position(self) -> int:
@@ -122,13 +130,35 @@ class EventFile:
         self._closed = True
 
 
-def _cut(path: Path, position: int) -> None:
-    """Cut a file to `position` bytes; refuse one that is shorter."""
-    size = path.stat().st_size
-    if size < position:
+def require_events(path: Path, position: int, started: float | None = None) -> None:
+    """Refuse to continue a file of which the first `position` bytes are not whole records.
+
+    `started` is the wall time of the first of them, where it is known: two logs that begin at one
+    time do not exist.
+    """
+    with path.open("rb") as file:
+        data = file.read(max(position, 0))
+    if len(data) < position:
         raise UsageError(
-            f"cannot continue {path}: it has {size} bytes, fewer than the {position} at the "
+            f"cannot continue {path}: it has {len(data)} bytes, fewer than the {position} at the "
             "checkpoint; start anew with --remove-existing-data"
         )
-    if size > position:
+    end = 0
+    while 0 <= end < position:
+        head = data[end : end + _HEAD_BYTES]
+        (length,) = _LENGTH.unpack(head[: _LENGTH.size].ljust(_LENGTH.size, b"\0"))
+        end = end + _FRAME_BYTES + length if head == record_head(length) else -1
+    if end != position or not position:
+        reason = f"no record ends at byte {position}, where the checkpoint was taken"
+    elif started is not None and _WALL_TIME.unpack_from(data, _HEAD_BYTES + 1)[0] != started:
+        reason = "it is the log of another run"
+    else:
+        return
+    raise UsageError(f"cannot continue {path}: {reason}; start anew with --remove-existing-data")
+
+
+def _cut(path: Path, position: int) -> None:
+    """Cut a file to `position` bytes, at the end of a record."""
+    require_events(path, position)
+    if path.stat().st_size > position:
         os.truncate(path, position)

@@ -10,15 +10,16 @@ import fcntl
 import os
 import resource
 import socket
+import time
 import warnings
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from stable_nalu.errors import UsageError
 from stable_nalu.files import visible_entries
 
-from .event_file import FILE_PREFIX, EventFile
+from .event_file import FILE_PREFIX, EventFile, require_events
 from .run_record import RECORD_NAME, RunRecord
 
 LOCK_NAME = ".lock"
@@ -32,10 +33,14 @@ _NO_LOCKS_HERE = {errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK}
 
 @dataclass(frozen=True)
 class ResumePoint:
-    """The event file of a checkpoint, and how many bytes it had when the checkpoint was taken."""
+    """The event file of a checkpoint, and how many bytes it had when the checkpoint was taken.
+
+    `flag` is the one that asked for the checkpoint, which errors name.
+    """
 
     event_file: str
     position: int
+    flag: str = "--load-checkpoint"
 
 
 class RunFolder:
@@ -158,22 +163,27 @@ def _check(
 
 
 def _refuse_other_log(path: Path, existing: Sequence[Path], resume: ResumePoint) -> None:
-    """Refuse to continue where the event file of the checkpoint is not the only one."""
+    """Refuse to continue where the event file of the checkpoint is not the only one, or another."""
     names = [entry.name for entry in existing]
     if names != [resume.event_file]:
         raise UsageError(
             f"cannot continue {path}: the checkpoint belongs to {resume.event_file}, "
             f"the folder holds {', '.join(names) or 'no event file'}; "
-            "start anew without --load-checkpoint"
+            f"start anew with --remove-existing-data instead of {resume.flag}"
         )
+    recorded = RunRecord.read(path)
+    require_events(
+        path / resume.event_file, resume.position, recorded.log_started if recorded else None
+    )
 
 
 def _start(path: Path, record: RunRecord) -> EventFile:
     """Remove what is there, and begin a run."""
     for entry in visible_entries(path):
         entry.unlink()
-    record.write(path)
-    return EventFile.create_in(path)
+    started = time.time()
+    replace(record, log_started=started).write(path)
+    return EventFile.create_in(path, started)
 
 
 def _continue(path: Path, record: RunRecord, resume: ResumePoint) -> EventFile:

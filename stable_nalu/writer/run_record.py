@@ -24,6 +24,7 @@ class RunRecord:
     `config` maps the name of each flag to its effective value, however it was given; values are
     what JSON knows (a tuple equals a list). `resumed_with` are the commands of later resumes.
     `layer_files` are path, digest and text of what defines layers that are not of this package.
+    `log_started` is the wall time of the first event of the log, by which another's is told.
     """
 
     script: str
@@ -33,6 +34,7 @@ class RunRecord:
     git_revision: str | None
     resumed_with: tuple[str, ...] = ()
     layer_files: Sequence[Mapping[str, str]] = ()
+    log_started: float | None = None
 
     @classmethod
     def create(cls, script: str, config: Mapping[str, object], command: str) -> "RunRecord":
@@ -43,8 +45,8 @@ class RunRecord:
     def read(cls, folder: Path) -> "RunRecord | None":
         """Return the record in `folder`; None where there is none or it is not readable as one."""
         try:
-            content = json.loads((folder / RECORD_NAME).read_text(encoding="utf-8"))
-            content = {"layer_files": (), **content}
+            written = json.loads((folder / RECORD_NAME).read_text(encoding="utf-8"))
+            content = {"log_started": None, "layer_files": (), **written}
             known = {field.name: content[field.name] for field in fields(cls)}
             return cls(**{**known, "resumed_with": tuple(known["resumed_with"])})
         except (FileNotFoundError, ValueError, TypeError, KeyError):
@@ -63,6 +65,7 @@ class RunRecord:
         return replace(
             self,
             command=earlier.command,
+            log_started=earlier.log_started,
             resumed_with=(*earlier.resumed_with, self.command),
         )
 

@@ -198,8 +198,8 @@ TOGETHER = [
         "--regualizer-scaling-",
     ),
     refused(
-        "beta that ends below its start",
-        "single_layer",
+        "beta that ends below its start, where it only grows",
+        "single_layer_curriculum",
         "--regualizer-beta-start 1e-3 --regualizer-beta-end 1e-4 --regualizer-l1",
         "--regualizer-beta-",
     ),

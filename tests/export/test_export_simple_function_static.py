@@ -129,6 +129,20 @@ def test_strict_and_the_summary_of_problems(runs, tmp_path, capsys):
     assert (tmp_path / "a.csv").read_text().count("\ntruncated,") == 5
 
 
+def test_a_step_that_is_twice_in_a_log_keeps_its_last_values(tmp_path, caplog):
+    writer = RunWriter(tmp_path / "runs" / "run")
+    for step, value in ((0, 1.0), (1000, 2.0), (1000, 3.0), (2000, 4.0)):
+        writer.scalar("metric/valid/interpolation", value)
+        writer.commit(step)
+    writer.close()
+    assert export(tmp_path / "runs", tmp_path / "a.csv") == 0
+    assert "rows of repeated steps: 1; the last values are kept" in caplog.text
+    table = pd.read_csv(tmp_path / "a.csv")
+    assert table["step"].tolist() == [0, 1000, 2000]
+    assert table["metric.valid.interpolation"].tolist() == [1.0, 3.0, 4.0]
+    assert export(tmp_path / "runs", tmp_path / "b.csv", "--strict") == 1
+
+
 @pytest.mark.parametrize("kind", ["absent", "a file", "no runs", "no data", "no name"])
 def test_nothing_to_export_is_one_line_and_touches_nothing(tmp_path, capsys, kind):
     folder = tmp_path / "runs"

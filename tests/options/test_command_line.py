@@ -204,7 +204,8 @@ def test_accepted_edges():
     ("command", "no_cuda"),
     [("", False), ("--cuda", False), ("--cuda True", False), ("--cuda False", True)],
 )
-def test_cuda_reads_a_truth_value(command, no_cuda):
+def test_cuda_reads_a_truth_value(command, no_cuda, monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
     (config,) = plan("number_translation", command).configs
     assert config.no_cuda is no_cuda
 

@@ -68,6 +68,7 @@ def test_results_in_another_folder_need_a_place_for_their_page(tmp_path, capsys)
 
 def test_files_of_others_are_kept(tmp_path, capsys):
     page = tmp_path / "page"
+    write("simple_mul", tmp_path / "data", range(2))
     words = ["--report", "--data", str(tmp_path / "data"), "--report-out", str(page)]
     assert command.main(words) == 0
     assert command.main(words) == 0, "a page may be written anew"

@@ -13,6 +13,7 @@ import stable_nalu
 from stable_nalu.errors import UsageError
 from stable_nalu.reader.event_file import EventFileReader
 from stable_nalu.writer import ResumePoint, RunFolder, RunRecord, RunWriter
+from stable_nalu.writer.event_file import event_message
 
 CONFIG = {"operation": "mul", "regualizer": 10, "interpolation_range": (1, 2), "max_iterations": 5}
 RUN_CONTROL = frozenset({"max_iterations", "verbose"})
@@ -148,6 +149,34 @@ def test_resuming_needs_the_file_of_the_checkpoint(tmp_path, files):
         (tmp_path / name).touch()
     with pytest.raises(UsageError, match=r"checkpoint belongs to events\.out\.tfevents\.1\.a"):
         claim(tmp_path, resume=ResumePoint("events.out.tfevents.1.a", 0))
+
+
+@pytest.mark.parametrize("position", [0, 1, 39, 60])
+def test_a_log_is_continued_at_the_end_of_a_record_only(finished, position):
+    (events,) = visible(finished)
+    content = events.read_bytes()
+    with pytest.raises(UsageError, match=rf"no record ends at byte {position}, where"):
+        claim(finished, resume=ResumePoint(events.name, position))
+    assert events.read_bytes() == content
+
+
+def test_the_log_of_another_run_is_not_continued(finished, tmp_path):
+    (events,) = visible(finished)
+    with claim(tmp_path / "other") as other:
+        log(other, (0, 1))
+    content = visible(tmp_path / "other")[0].read_bytes()
+    events.write_bytes(content)
+    with pytest.raises(UsageError, match="it is the log of another run"):
+        claim(finished, resume=ResumePoint(events.name, len(content)))
+    assert events.read_bytes() == content
+
+
+def test_the_record_says_when_the_log_began(finished):
+    (events,) = visible(finished)
+    began = json.loads((finished / ".run.json").read_text())["log_started"]
+    assert event_message().FromString(events.read_bytes()[12:36]).wall_time == began
+    with claim(finished, resume=ResumePoint(events.name, events.stat().st_size)):
+        assert json.loads((finished / ".run.json").read_text())["log_started"] == began
 
 
 def test_a_second_claim_is_refused_until_release(tmp_path):

@@ -43,7 +43,10 @@ def write_page(data: Path = DATA, out: Path | None = None) -> list[Path]:
         path = folder / name
         if path.exists() and FIRST_WORDS not in path.read_text(encoding="utf-8", errors="replace"):
             raise UsageError(f"--report-out: {path} is not a page of this script, and is kept")
-    keys = tqdm(stored_keys(data), desc="figures", disable=None, leave=False)
+    kept = stored_keys(data)
+    if not kept:
+        raise UsageError(f"--data: {data} holds no kept results")
+    keys = tqdm(kept, desc="figures", disable=None, leave=False)
     found = headline.findings(data)
     text, pictures = page(
         [result(EXPERIMENTS[key], data) for key in keys], found, data, os.path.relpath(data, folder)

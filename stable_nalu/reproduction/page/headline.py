@@ -8,6 +8,7 @@ from pathlib import Path
 
 from stable_nalu.catalogue.index import find
 from stable_nalu.catalogue.published import Published, published
+from stable_nalu.files import with_part
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.statistics.intervals import Estimate, difference, wilson
 
@@ -92,11 +93,9 @@ def drawing(found: Sequence[Finding]) -> str:
 
 def refreshed(document: str, data: Path = DATA) -> str:
     """Return the README with its headline made anew: the count from the page, and the table."""
-    head, rest = document.split(BEGIN, 1)
-    tail = rest.split(END, 1)[1]
     page = (data.parent / "README.md").read_text(encoding="utf-8").splitlines()
     counted = next(line for line in page if line.startswith("**"))
-    return f"{head}{BEGIN}\n\n{counted}\n\n{table(findings(data))}\n\n{END}{tail}"
+    return with_part(document, BEGIN, END, f"{counted}\n\n{table(findings(data))}\n\n")
 
 
 def _finding(claim: Claim, data: Path) -> Finding:

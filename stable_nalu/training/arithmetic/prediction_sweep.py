@@ -44,6 +44,10 @@ _SWEEP = FlagGroup(
 )
 
 
+_MOST_POINTS = 10**8
+"""A grid of more has a table of several gigabytes, and soon no place in memory."""
+
+
 def _check_sweep(config: Config) -> None:
     if config.upper_bound <= config.lower_bound:
         raise OptionError(
@@ -51,6 +55,10 @@ def _check_sweep(config: Config) -> None:
             f"{config.upper_bound} is not above --lower-bound {config.lower_bound}",
             "give a larger one",
         )
+    width = (config.upper_bound - config.lower_bound) / config.step_size
+    if width**2 > _MOST_POINTS:
+        problem = f"{config.step_size} makes more than {_MOST_POINTS:,} points"
+        raise OptionError("--step-size", problem, "give a larger one")
     if config.gold_outputs:
         return
     for flag, value in (
@@ -95,7 +103,8 @@ def trained_model(spec: ScriptSpec, config: Config) -> torch.nn.Module:
         model = TASKS["single_layer_benchmark"].build(config, spec.layer_options(config))
     except ValueError as error:
         raise UsageError(str(error)) from None
-    state = load_torch(path, "--model-filepath").get("model_state_dict")
+    saved: object = load_torch(path, "--model-filepath")
+    state = saved.get("model_state_dict") if isinstance(saved, dict) else None
     if not isinstance(state, dict):
         raise UsageError(f"argument --model-filepath: {path} lacks model_state_dict")
     try:

@@ -135,12 +135,13 @@ def _missing(content: Any, required: Mapping[str, Any]) -> list[str]:
     return [name for name, kind in required.items() if not isinstance(held.get(name, ...), kind)]
 
 
-def resume_point(checkpoint: dict) -> ResumePoint | None:
+def resume_point(run: PlannedRun, checkpoint: dict) -> ResumePoint | None:
     """Return where the log of a run stood when it was saved."""
     progress = checkpoint["progress"]
     if "event_file" not in progress:
         return None
-    return ResumePoint(progress["event_file"], progress["event_position"])
+    flag = asked_by(run.config)
+    return ResumePoint(progress["event_file"], progress["event_position"], flag)
 
 
 def saved_states(spec: ScriptSpec, run: PlannedRun, progress: Mapping[str, Any]) -> States:
@@ -161,7 +162,7 @@ def saved_states(spec: ScriptSpec, run: PlannedRun, progress: Mapping[str, Any])
         states[checkpoint["epoch"]] = SavedState(
             file,
             checkpoint["epoch"],
-            resume_point(checkpoint),
+            resume_point(run, checkpoint),
             checkpoint["progress"].get("diverged_at") is not None,
         )
     return states

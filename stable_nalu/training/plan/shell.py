@@ -275,7 +275,7 @@ def train_stack(
         if checkpoints:
             training.restore(checkpoints)
         view.begin(training.length, training.done)
-        points = [resume_point(c) for c in checkpoints] or [None] * len(runs)
+        points = list(map(resume_point, runs, checkpoints)) or [None] * len(runs)
         writers = [
             _open_writer(stack, spec, run, point) for run, point in zip(runs, points, strict=True)
         ]
