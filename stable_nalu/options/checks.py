@@ -193,7 +193,7 @@ def _check_buildable(flag: str, unit: str) -> None:
 
 def check_no_npu_terms(c: Config) -> None:
     """Refuse penalties that the plain two-layer script does not have."""
-    for flag in NPU_PENALTIES.flags:
+    for flag in NPU_PENALTIES:
         if getattr(c, flag.dest) != flag.default:
             raise OptionError(
                 flag.name,

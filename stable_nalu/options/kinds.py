@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any, cast
 
-from .flag import Kind
+from .flag import Choices, Flag, Kind
 
 _LARGEST_SEED = 2**32 - 1
 _SEEDS = re.compile(r"(\d+)(?:-(\d+))?")
@@ -141,6 +141,11 @@ def digits() -> Kind:
         return [int(digit) for digit in word]
 
     return each_word("DIGITS", read)
+
+
+def choice(name: str, default: Any, help: str, choices: Choices, **properties: Any) -> Flag:
+    """Return a flag that takes one of several words."""
+    return Flag(name, text(), default, help, choices, **properties)
 
 
 def name_prefix() -> Kind:
