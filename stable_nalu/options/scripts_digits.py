@@ -97,11 +97,7 @@ def _network(data: str, *more: Flag) -> FlagGroup:
 
 (_OOB,) = WEIGHTS.only("--oob-mode").but(oob_mode={"name": "--nac-oob"})
 _NOISE = ("--mnac-epsilon", "--nmu-noise", "--noise-range")
-_MNIST_WEIGHTS = FlagGroup(
-    WEIGHTS.title,
-    _OOB,
-    *WEIGHTS.only(*_NOISE, "--nau-noise", "--beta-nau"),
-)
+_MNIST_WEIGHTS = FlagGroup(WEIGHTS.title, _OOB, *WEIGHTS.only(*_NOISE, "--nau-noise", "--beta-nau"))
 _SVHN_WEIGHTS = FlagGroup(WEIGHTS.title, _OOB, *WEIGHTS.only(*_NOISE))
 _PENALTIES = PENALTIES.but(
     regualizer_scaling={
@@ -124,7 +120,7 @@ _MNIST_CRITERION = CRITERION.but(
     pcc2mse_iteration={
         "default": 7500,
         "help": "First update of the mse phase of criterion pcc-mse.",
-    },
+    }
 )
 
 

@@ -48,12 +48,7 @@ SIMPLE_FUNCTION_RECURRENT = ScriptSpec(
     example="--operation add --layer-type NAC --seed 0-9",
     groups=(
         FlagGroup(
-            "Task",
-            _CELL,
-            OPERATION.but(choices=STATIC_OPERATIONS),
-            SEED,
-            MAX_ITERATIONS,
-            SIMPLE,
+            "Task", _CELL, OPERATION.but(choices=STATIC_OPERATIONS), SEED, MAX_ITERATIONS, SIMPLE
         ),
         *_LAYER_OPTIONS,
         files_and_devices("simple_function_recurrent", "Iterations"),
@@ -78,10 +73,7 @@ NUMBER_TRANSLATION = ScriptSpec(
             _CELL.but(help="Unit of the output accumulator's cell, by its key."),
             SEED,
             Flag(
-                "--max-epochs",
-                integer(0),
-                10000,
-                "Number of passes over the training sentences.",
+                "--max-epochs", integer(0), 10000, "Number of passes over the training sentences."
             ),
         ),
         *_LAYER_OPTIONS,
