@@ -181,13 +181,18 @@ def evaluate(
     eval_mode: bool,
     compiled: CompiledErrors | None = None,
 ) -> list[torch.Tensor]:
-    """Return the errors of all sets, without gradients or sampling.
+    """Return the errors of all sets, without gradients, sampling or traces.
 
     The model is in training mode afterwards.
     """
+    traces = [(module, module.trace) for module in model.extended_modules()]
+    for module, _ in traces:
+        module.trace = None
     if eval_mode:
         model.eval()
     with torch.no_grad(), model.no_random():
         errors = [s.errors(model, compiled) for s in sets]
     model.train()
+    for module, trace in traces:
+        module.trace = trace
     return errors
