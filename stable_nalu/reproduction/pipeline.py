@@ -87,7 +87,7 @@ def show_commands(request: Request) -> None:
     for (csv, prefix), model in tables_of(request.models).items():
         folders = ["--tensorboard-dir", str(space.tensorboard / prefix)]
         words = [*folders, "--csv-out", str(space.csv / csv)]
-        say(f"python3 export/{exporter_of(model).script} {shlex.join(words)}")
+        say(f"python3 export/{exporter_of(model)[0]} {shlex.join(words)}")
     for table in other_tables(request.experiment, request.models, space):
         say(f"python3 {shlex.join(table.line)}")
 
