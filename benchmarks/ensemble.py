@@ -13,7 +13,7 @@ from stable_nalu.script import Interruption
 from . import bare
 from .clock import Cost, median, spent
 from .stopwatch import Stopwatch, train
-from .table import Row, microseconds
+from .table import Row, compared, microseconds
 
 REPEATS = 7
 BARE_ITERATIONS = 2000
@@ -134,15 +134,11 @@ def _measure(case: Case) -> Iterator[Row]:
     watch = Stopwatch(case.iterations, REPEATS, rivals, interruption)
     train(case.script, case.words, watch, interruption)
     own = median(watch.own) / case.runs
-    yield _row(f"{case.title}: {case.runs} runs / bare loop", own, watch.others["bare"], case.aim)
-    if case.drawing_aim is not None:
-        title = f"{case.title}: {case.runs} runs / bare drawing"
-        yield _row(title, own, watch.others["drawing"], case.drawing_aim)
-
-
-def _row(title: str, own: Cost, others: list[Cost], aim: str) -> Row:
-    other = median(others)
-    return Row(title, own.cpu / other.cpu, aim, microseconds(own), microseconds(other))
+    for rival, title, aim in (("bare", "loop", case.aim), ("drawing", "drawing", case.drawing_aim)):
+        if aim is not None:
+            costs = own, median(watch.others[rival])
+            title = f"{case.title}: {case.runs} runs / bare {title}"
+            yield compared(title, costs, aim, microseconds)
 
 
 def _drawing(case: Case) -> Cost:

@@ -16,7 +16,7 @@ from stable_nalu.reader.export import ArithmeticMatcher
 from stable_nalu.writer import RunWriter
 
 from .clock import in_turn, spent
-from .table import Row, seconds
+from .table import Row, compared, seconds
 
 TAGS = (
     "metric/valid/interpolation",
@@ -34,22 +34,21 @@ def rows() -> Iterator[Row]:
     for width in (1, 8, 60):
         with tempfile.TemporaryDirectory() as folder:
             _write_run(Path(folder, "run"), width)
-            own, other = in_turn(
+            costs = in_turn(
                 lambda folder=folder: spent(lambda: _read(folder)),
                 lambda folder=folder: spent(lambda: parse(Path(folder))),
                 REPEATS,
             )
         title = f"reading events of {width} values / FromString and checksum"
-        yield Row(title, own.cpu / other.cpu, "2", seconds(own), seconds(other))
+        yield compared(title, costs, "2", seconds)
     with tempfile.TemporaryDirectory() as folder:
         numbers = iter(range(1 << 20))
-        own, other = in_turn(
+        costs = in_turn(
             lambda: spent(lambda: _write(Path(folder, str(next(numbers))))),
             lambda: spent(lambda: _encode(Path(folder, str(next(numbers))))),
             REPEATS,
         )
-    title = f"writing {WRITTEN:,} events / encoding and framing"
-    yield Row(title, own.cpu / other.cpu, "2", seconds(own), seconds(other))
+    yield compared(f"writing {WRITTEN:,} events / encoding and framing", costs, "2", seconds)
 
 
 def parse(root: Path) -> int:

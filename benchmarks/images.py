@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import os
 import tempfile
 from collections.abc import Iterator
@@ -12,11 +10,11 @@ import numpy as np
 import torch
 
 from stable_nalu.dataset.images import PixelTable, load_subset
-from stable_nalu.training.script import run_script
 
 from .bare import NMU
 from .clock import Cost, in_turn, spent
-from .table import Row, seconds
+from .single import quietly
+from .table import Row, compared, seconds
 
 EPOCHS = 4
 """Without evaluation: that is at every fifth."""
@@ -29,14 +27,8 @@ def rows() -> Iterator[Row]:
     loop = BareLoop()
     with tempfile.TemporaryDirectory() as folder:
         os.environ |= {"TENSORBOARD_DIR": folder, "LSB_DJOB_NUMPROC": "1"}
-        own, other = in_turn(_epoch_of_a_run, loop.epoch, REPEATS)
-    yield Row(
-        "digit products: epoch / bare loop",
-        own.cpu / other.cpu,
-        "1.1",
-        seconds(own),
-        seconds(other),
-    )
+        costs = in_turn(_epoch_of_a_run, loop.epoch, REPEATS)
+    yield compared("digit products: epoch / bare loop", costs, "1.1", seconds)
 
 
 def _epoch_of_a_run() -> Cost:
@@ -49,8 +41,7 @@ def _train(last: int) -> None:
     words += " --nac-mul mnac --mnist-digits 123456789 --interpolation-length 2"
     words += " --extrapolation-lengths [1] --remove-existing-data --no-save --no-cuda"
     words += f" --max-epochs {last}"
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        run_script("sequential_mnist", words.split())
+    quietly("sequential_mnist", words)
 
 
 class DigitProduct(torch.nn.Module):

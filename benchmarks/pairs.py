@@ -14,7 +14,7 @@ from stable_nalu.training.stack import Setup
 
 from .bare import NMU
 from .clock import Cost, in_turn, spent
-from .table import Row, seconds
+from .table import Row, compared, seconds
 
 UPDATES = 6
 REPEATS = 5
@@ -31,9 +31,8 @@ def rows() -> Iterator[Row]:
         ("two_digit_mnist", ISOLATED, "", lambda: HalvesReader(10)),
         ("ST_mnist_labels", SCATTERED, _SPLINES, lambda: build_reader("TPS-no-concat-conv")),
     ):
-        own, other = in_turn(*_loops(name, task, words, read()), REPEATS)
-        ratio = own.cpu / other.cpu
-        yield Row(f"{name}: update / bare loop", ratio, "1.1", seconds(own), seconds(other))
+        costs = in_turn(*_loops(name, task, words, read()), REPEATS)
+        yield compared(f"{name}: update / bare loop", costs, "1.1", seconds)
 
 
 class _Product(torch.nn.Module):

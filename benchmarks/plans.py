@@ -10,8 +10,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
+from stable_nalu.machine import CHECKOUT
 from stable_nalu.script import Interruption
 from stable_nalu.training.logging.console import StackView
 
@@ -20,7 +20,6 @@ from .ensemble import NMU, REAL_NPU, SINGLE_LAYER_RANGES, ramp
 from .stopwatch import train
 from .table import Row
 
-ROOT = Path(__file__).resolve().parents[1]
 LOG_INTERVAL = 1000
 LAST = 50_000
 WORDS = f"{NMU} {ramp(20000, 35000)} {SINGLE_LAYER_RANGES} --seed 0-24 --no-cuda"
@@ -103,7 +102,7 @@ def _throughput(words: str, processes: int) -> float:
         environment = os.environ | {"TENSORBOARD_DIR": folder, "PYTHONUNBUFFERED": "1"}
         with subprocess.Popen(
             [sys.executable, "experiments/single_layer.py", *words.split(), *how.split()],
-            cwd=ROOT,
+            cwd=CHECKOUT,
             env=environment,
             text=True,
             stdout=subprocess.PIPE,

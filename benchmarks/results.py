@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from stable_nalu.figures.entries import find
-from stable_nalu.training.script import run_script
 from stable_nalu.writer import RunWriter
 from tests.figures.specimen import Extent, write_specimen
 
 from . import events
 from .clock import in_turn, spent
 from .ensemble import NMU, SINGLE_LAYER_RANGES
-from .single import REPEATS, process
-from .table import Row, seconds
+from .single import REPEATS, process, quietly
+from .table import Row, compared, seconds
 
 STEPS = 51
 KEY = "nips-in10-nmru-ablation"
@@ -42,13 +39,12 @@ def export() -> Iterator[Row]:
         ):
             csv = str(Path(folder, "out.csv"))
             command = ("export/simple_function_static.py", "--tensorboard-dir", str(root))
-            exported, parsed = in_turn(
+            costs = in_turn(
                 lambda command=command, csv=csv: spent(lambda: process(*command, "--csv-out", csv)),
                 lambda root=root: spent(lambda: process("-m", _PARSER, str(root))),
                 REPEATS,
             )
-            ratio = exported.cpu / parsed.cpu
-            yield Row(title, ratio, "2", seconds(exported), seconds(parsed))
+            yield compared(title, costs, "2", seconds)
     yield from events.rows()
 
 
@@ -68,8 +64,7 @@ def _train(root: Path) -> list[str]:
     os.environ["TENSORBOARD_DIR"] = str(root.parent)
     words = f"{NMU} {SINGLE_LAYER_RANGES} --seed 0-24 --no-cuda --no-save --name-prefix {root.name}"
     words += f" --max-iterations {STEPS - 1} --log-interval 1"
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        run_script("single_layer", words.split())
+    quietly("single_layer", words)
     return sorted(path.name for path in root.iterdir())
 
 

@@ -6,16 +6,15 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
+from stable_nalu.machine import CHECKOUT
 from stable_nalu.script import Interruption
 
 from .clock import Cost, median
 from .ensemble import CASES, REPEATS
 from .stopwatch import Stopwatch, train
-from .table import Row, microseconds
+from .table import Row, compared, microseconds
 
-ROOT = Path(__file__).resolve().parents[1]
 CHECK = "import sys, importlib.util as u; sys.exit(u.find_spec('jax') is None)"
 
 
@@ -31,7 +30,7 @@ def rows() -> Iterator[Row]:
     case = CASES["in2"][0]
     with subprocess.Popen(
         [python, "-m", "benchmarks.jax_loop"],
-        cwd=ROOT,
+        cwd=CHECKOUT,
         text=True,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -49,6 +48,5 @@ def rows() -> Iterator[Row]:
         watch = Stopwatch(case.iterations, REPEATS, {"jax": turn}, interruption)
         train(case.script, case.words, watch, interruption)
         ask.close()
-    own, other = median(watch.own) / case.runs, median(watch.others["jax"])
-    title = "NMU: 225 runs / the same in JAX"
-    yield Row(title, own.cpu / other.cpu, "1", microseconds(own), microseconds(other))
+    costs = median(watch.own) / case.runs, median(watch.others["jax"])
+    yield compared("NMU: 225 runs / the same in JAX", costs, "1", microseconds)

@@ -9,15 +9,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
+from stable_nalu.machine import CHECKOUT
 from stable_nalu.training.script import run_script
 
 from . import bare
 from .clock import Cost, in_turn, spent
-from .table import Row, microseconds, seconds
+from .table import Row, compared, microseconds, seconds
 
-ROOT = Path(__file__).resolve().parents[1]
 REPEATS = 7
 ITERATIONS = 3000
 WARM_UP = 300
@@ -28,19 +27,18 @@ def rows() -> Iterator[Row]:
     loop = bare.BareLoop(bare.NMU(2), bare.multiply)
     with tempfile.TemporaryDirectory() as folder:
         os.environ["TENSORBOARD_DIR"] = folder
-        own, other = in_turn(
-            lambda: _iteration_of_a_run(),
+        iterations = in_turn(
+            _iteration_of_a_run,
             lambda: spent(lambda: loop.run(ITERATIONS)) / ITERATIONS,
             REPEATS,
         )
-    ratio = own.cpu / other.cpu
-    yield Row("NMU: single run / bare loop", ratio, "1.3", microseconds(own), microseconds(other))
-    own, other = in_turn(
+    yield compared("NMU: single run / bare loop", iterations, "1.3", microseconds)
+    starts = in_turn(
         lambda: spent(lambda: process("experiments/single_layer.py", "--help")),
         lambda: spent(lambda: process("-c", "import torch")),
         REPEATS,
     )
-    yield Row("--help / import torch", own.cpu / other.cpu, "1.5", seconds(own), seconds(other))
+    yield compared("--help / import torch", starts, "1.5", seconds)
 
 
 def _iteration_of_a_run() -> Cost:
@@ -53,10 +51,15 @@ def _train(iterations: int) -> None:
     """Train by the script, logging at the first iteration only."""
     words = f"--operation mul --layer-type ReRegualizedLinearMNAC --max-iterations {iterations - 1}"
     words += f" --log-interval {iterations} --remove-existing-data --no-save --no-cuda"
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        run_script("single_layer", words.split())
+    quietly("single_layer", words)
 
 
 def process(*words: str) -> None:
     """Run Python with these words, from the root of the project."""
-    subprocess.run([sys.executable, *words], cwd=ROOT, stdout=subprocess.DEVNULL, check=True)
+    subprocess.run([sys.executable, *words], cwd=CHECKOUT, stdout=subprocess.DEVNULL, check=True)
+
+
+def quietly(script: str, words: str) -> None:
+    """Train in this process, without a word."""
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        run_script(script, words.split())

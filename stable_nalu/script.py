@@ -205,6 +205,12 @@ def exit_code(program: str, body: Callable[[], int | None]) -> int:
     return code
 
 
+def say(line: str) -> None:
+    """Print a line at once, also where standard output is a file."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
 def duration(seconds: float) -> str:
     """Return a time in its largest unit, such as `3 h`."""
     for size, unit in _UNITS:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from functools import cache
+from inspect import Parameter
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -18,20 +21,58 @@ class _InitializeWhenComplete(type):
     """A metaclass that calls `reset_parameters` once, when the outermost module is complete.
 
     A layer built on its own is ready to use; inside a network the network's order of
-    initialisation decides which weight gets which random numbers.
+    initialisation decides which weight gets which random numbers. Like torch's modules, each takes
+    `dtype` and `device`, which hold for all that its constructor makes.
     """
 
     _depth = 0
 
-    def __call__(cls, *args, **kwargs):
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        return _constructor(cls)
+
+    def __call__(cls, *args, dtype=None, device=None, **kwargs):
         _InitializeWhenComplete._depth += 1
         try:
-            module = super().__call__(*args, **kwargs)
+            with _making(dtype), nullcontext() if device is None else torch.device(device):
+                module = super().__call__(*args, **kwargs)
         finally:
             _InitializeWhenComplete._depth -= 1
         if _InitializeWhenComplete._depth == 0:
             module.reset_parameters()
         return module
+
+
+@contextmanager
+def _making(dtype: torch.dtype | None) -> Iterator[None]:
+    """Let new tensors be of a floating-point dtype while this lasts."""
+    default = torch.get_default_dtype()
+    if dtype is not None:
+        torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(default)
+
+
+_FACTORY = [
+    Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=f"torch.{name} | None")
+    for name in ("dtype", "device")
+]
+
+
+@cache
+def _constructor(cls: type[ExtendedTorchModule]) -> inspect.Signature:
+    """Return what a class takes, in place of `**options` what those take that it hands them to."""
+    own = list(inspect.signature(cls.__init__).parameters.values())[1:]
+    takes_more = any(p.kind is p.VAR_KEYWORD for p in own)
+    receivers = cls.hands_options_to() if takes_more else ()
+    named = {p.name: p for p in own if not (receivers and p.kind is p.VAR_KEYWORD)}
+    for handed in (p for r in receivers for p in inspect.signature(r).parameters.values()):
+        if handed.kind is handed.KEYWORD_ONLY:
+            named.setdefault(handed.name, handed)
+    named |= {p.name: p for p in _FACTORY}
+    return inspect.Signature(sorted(named.values(), key=lambda p: p.kind))
 
 
 class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
@@ -63,6 +104,7 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
     """True for a child whose tags stand beside those of its parent instead of below."""
 
     shown = ("unit_name", "input_size", "hidden_size", "in_features", "out_features")
+    """Attributes that printing the module always shows."""
 
     if TYPE_CHECKING:
         # Parameters and children are attributes that torch registers at run time.
@@ -77,10 +119,19 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
         self.trace: dict[str, torch.Tensor] | None = None
         """Intermediate values of a forward pass, filled by layers when it is not None."""
 
+    @classmethod
+    def hands_options_to(cls) -> tuple[type[ExtendedTorchModule], ...]:
+        """Return the classes whose options the constructor takes as `**options`."""
+        return ()
+
     def extra_repr(self) -> str:
-        """Return what printing the module shows: those attributes of `shown` that it has."""
-        own = vars(self)
-        return ", ".join(f"{name}={own[name]}" for name in self.shown if name in own)
+        """Return what printing the module shows: `shown`, and options that are not the default."""
+        own = vars(self) | {name: p is not None for name, p in self._parameters.items()}
+        shown = {name: own[name] for name in self.shown if name in own}
+        for option in inspect.signature(type(self)).parameters.values():
+            if option.kind is option.KEYWORD_ONLY and own.get(option.name) != option.default:
+                shown.setdefault(option.name, own.get(option.name))
+        return ", ".join(f"{name}={value}" for name, value in shown.items() if name in own)
 
     def reset_parameters(self) -> None:
         """Initialise all parameters, in the order that decides their random numbers."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ from stable_nalu.catalogue.experiment import Model, seeds_text
 from stable_nalu.errors import OptionError
 from stable_nalu.machine import CHECKOUT, cores, tensorboard_root
 from stable_nalu.options.kinds import each_word, integer, seeds
-from stable_nalu.script import ScriptParser, exit_code
+from stable_nalu.script import ScriptParser, exit_code, say
 
 from .job_script import JOB_SCRIPTS, JobScript, find_job
 from .local import run_shards
@@ -100,7 +99,7 @@ def _add_job_flags(parser: ScriptParser) -> None:
 
 def _list() -> int:
     for script in JOB_SCRIPTS.values():
-        _say(f"{script.name}: {', '.join(script.named_models())}")
+        say(f"{script.name}: {', '.join(script.named_models())}")
     return 0
 
 
@@ -120,12 +119,12 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.resume:
         chosen = [i for i in chosen if pending(everything[i], arguments.max_iterations)]
     if not chosen:
-        _say("nothing left to train")
+        say("nothing left to train")
         return 0
     if arguments.dry_run:
         for i in chosen:
             for command, _ in pending(everything[i], arguments.max_iterations):
-                _say(f"python3 {shlex.join(command.line)}")
+                say(f"python3 {shlex.join(command.line)}")
         return 0
     return _hand_over(script, everything, chosen, arguments)
 
@@ -148,10 +147,10 @@ def _seeds_of(arguments: argparse.Namespace) -> list[int] | None:
 
 def _train(everything: Sequence[Shard], arguments: argparse.Namespace) -> int:
     if arguments.task >= len(everything):
-        _say(f"there is no shard {arguments.task}, only {len(everything)}")
+        say(f"there is no shard {arguments.task}, only {len(everything)}")
         return 0
     shard = everything[arguments.task]
-    _say(f"shard {arguments.task}: {shard.name}, {shard.runs} runs")
+    say(f"shard {arguments.task}: {shard.name}, {shard.runs} runs")
     return train_shard(shard, arguments.max_iterations)
 
 
@@ -167,9 +166,9 @@ def _status(
         for shard in shards({name: model}, chosen_seeds, model.runs):
             extra = how_to_run(model, shard.variant, max_iterations)
             found += count(shard.expected(extra), tensorboard_root())
-        _say(f"{name}: {_counts(found)}")
+        say(f"{name}: {_counts(found)}")
         total += found
-    _say(f"{script.name}: {_counts(total)}")
+    say(f"{script.name}: {_counts(total)}")
     return 0
 
 
@@ -190,19 +189,19 @@ def _hand_over(
     runs = sum(everything[i].runs for i in chosen)
     if scheduler == "local":
         at_once = arguments.jobs or max(1, cores() // script.resources().cores)
-        _say(f"{runs} runs in {len(chosen)} shards, {at_once} at a time; output in {logs}")
+        say(f"{runs} runs in {len(chosen)} shards, {at_once} at a time; output in {logs}")
         names = {i: everything[i].name for i in chosen}
         return run_shards([script.name, *words], names, logs, processes=at_once, gpu=arguments.gpu)
     resources = site.resources(script.resources())
     text = render_job(script.name, resources, site, str(CHECKOUT), words, chosen)
     if scheduler == "print":
-        _say(text)
-        _say(f"# before it is submitted: mkdir -p {shlex.quote(str(logs))}")
+        say(text)
+        say(f"# before it is submitted: mkdir -p {shlex.quote(str(logs))}")
         for i in chosen:
-            _say(f"# shard {i}: python3 {shlex.join(everything[i].command().line)}")
+            say(f"# shard {i}: python3 {shlex.join(everything[i].command().line)}")
         return 0
-    _say(f"{runs} runs in {len(chosen)} shards; output in {logs}")
-    _say(submit(scheduler, text, logs / f"{scheduler}.sh"))
+    say(f"{runs} runs in {len(chosen)} shards; output in {logs}")
+    say(submit(scheduler, text, logs / f"{scheduler}.sh"))
     return 0
 
 
@@ -232,11 +231,6 @@ def _passed_on(arguments: argparse.Namespace) -> list[str]:
     ):
         words += [] if value is None else [flag, str(value)]
     return words
-
-
-def _say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

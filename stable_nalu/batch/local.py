@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from stable_nalu.errors import UsageError
 from stable_nalu.machine import CHECKOUT
-from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, duration
+from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, duration, say
 
 _PAUSE = 0.05
 
@@ -58,7 +58,7 @@ def run_shards(
                 outcome = _outcome(codes[task], task, logs)
                 left = (time.monotonic() - started) / len(codes) * (len(names) - len(codes))
                 rest = f", about {duration(left)} left" if left else ""
-                _say(f"[{len(codes)}/{len(names)}] {names[task]}: {outcome}{rest}")
+                say(f"[{len(codes)}/{len(names)}] {names[task]}: {outcome}{rest}")
             time.sleep(_PAUSE)
     except _Stopped as stopped:
         _stop_all(running)
@@ -95,9 +95,4 @@ def _stop_all(running: dict[int, subprocess.Popen[bytes]]) -> None:
         process.terminate()
     for process in running.values():
         process.wait()
-    _say(f"stopped {len(running)} shards; the same command goes on")
-
-
-def _say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
+    say(f"stopped {len(running)} shards; the same command goes on")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 
 from stable_nalu.catalogue.experiment import Model, Resources, seeds_text
@@ -113,7 +112,7 @@ def slurm_options(
     hours, minutes = divmod(resources.minutes, 60)
     options = [
         f"--job-name={job_name(name)}",
-        f"--array={seeds_text(list(indices))}",
+        f"--array={seeds_text(indices)}",
         "--nodes=1",
         "--ntasks=1",
         f"--cpus-per-task={resources.cores}",
@@ -257,12 +256,8 @@ done
 
 def batch_files() -> dict[Path, Callable[[str], str]]:
     """Return every generated file with a function from its present text to what it should be."""
-
-    def published(script: JobScript, _text: str) -> str:
-        return render_published(script)
-
     return {
-        **{script.path: partial(published, script) for script in JOB_SCRIPTS.values()},
+        **{s.path: lambda _, script=s: render_published(script) for s in JOB_SCRIPTS.values()},
         FOLDER / "execute_all.sh": lambda _: _execute_all(),
         FOLDER / "function_task_static_csv_metrics.sh": lambda _: _export(
             "simple_function_static", _EXECUTE_ALL

@@ -70,7 +70,7 @@ def shards(
             step = max(1, size // max(1, len(model.points)))
             for first in range(0, len(chosen), step):
                 part = tuple(chosen[first : first + step])
-                texts = (name, variant.name, f"seeds {seeds_text(list(part))}")
+                texts = (name, variant.name, f"seeds {seeds_text(part)}")
                 found.append(Shard(" ".join(t for t in texts if t), model, variant, part))
     return found
 

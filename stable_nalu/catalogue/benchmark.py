@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from stable_nalu.papers import MCFC_2023, MISTRY_2022_PRIMER
 
-from .experiment import Experiment, Model, Resources, Setting, Shown
+from .experiment import Experiment, Model, Resources, Setting, Shown, judged_by
 from .sweeps import SINGLE_MODULE_RANGES
 
 SINGLE = Setting(
@@ -114,41 +114,37 @@ def _shown(number: int) -> tuple[Shown, ...]:
     return (Shown(MISTRY_2022_PRIMER, f"Figure {number}"),)
 
 
-EXPERIMENTS = (
+EXPERIMENTS = judged_by(
+    "benchmark",
     Experiment(
         "benchmark_sltr_add",
         "Addition, single modules",
         _shown(14),
         _like_figure(_add, _ADDING_ORDER),
-        criterion="benchmark",
     ),
     Experiment(
         "benchmark_sltr_sub",
         "Subtraction, single modules",
         _shown(15),
         _like_figure(_sub, _ADDING_ORDER),
-        criterion="benchmark",
     ),
     Experiment(
         "benchmark_sltr_mul",
         "Multiplication, single modules",
         _shown(16),
         MULTIPLYING,
-        criterion="benchmark",
     ),
     Experiment(
         "benchmark_sltr_div",
         "Division, single modules",
         _shown(17),
         _like_figure(_div, "MNAC NALU NPU RealNPU iNALU G-NALU"),
-        criterion="benchmark",
     ),
     Experiment(
         "inalu-in10",
         "iNALU, addition with ten inputs",
         _shown(18),
         (_inalu_in10,),
-        criterion="benchmark",
         figures=("in10-iNALU-add",),
     ),
     Experiment(
@@ -156,7 +152,6 @@ EXPERIMENTS = (
         "NAU with ten inputs",
         _shown(19),
         (_larger(10, _IN10, "add"), _larger(10, _IN10, "sub")),
-        criterion="benchmark",
         note="The published scripts hold subtraction only; the figure shows both.",
     ),
     Experiment(
@@ -164,7 +159,6 @@ EXPERIMENTS = (
         "NAU with a hundred inputs",
         _shown(20),
         (_larger(100, _IN100, "add"), _larger(100, _IN100, "sub")),
-        criterion="benchmark",
         figures=("in100-NAU-sub",),
         note="The published scripts hold addition, the published figure is of subtraction.",
     ),
@@ -184,13 +178,11 @@ EXPERIMENTS = (
                 "--reg-scale-type madsen --regualizer-gate 1",
             ),
         ),
-        criterion="benchmark",
     ),
     Experiment(
         "benchmark_sltr_add_mcfc",
         "MC-FC layers: addition",
         (Shown(MCFC_2023, "addition"),),
         (_like_figure(_add, "NAU")[0], _mcfc("add", "MCFC", "MCFC", 33)),
-        criterion="benchmark",
     ),
 )

@@ -63,6 +63,26 @@ IN2 = Setting(
     points=SINGLE_MODULE_RANGES,
 )
 
+
+def on_distributions(
+    setting: Setting, real_npu: str, nru_text: str, nmru_text: str
+) -> tuple[Model, ...]:
+    """Return three units on every distribution of inputs, in a folder of the setting's."""
+    prefix = f"{setting.prefix}distributions/"
+    drawn = replace(
+        setting,
+        flags=f"{setting.flags} --log-interval 1000",
+        points=(),
+        variants=DISTRIBUTIONS,
+        prefix=prefix,
+    )
+    return (
+        drawn.model("realnpu", REAL_NPU_LABEL, real_npu, csv=f"{prefix}realnpu_modified"),
+        drawn.model("nru", "NRU", nru_text),
+        drawn.model("sign-nmru", "NMRU", nmru_text),
+    )
+
+
 _MAIN = replace(IN2, prefix="sltr-in2/")
 _CHANGES = replace(IN2, prefix="sltr-in2/realnpu-modifications/")
 _baseline = _MAIN.model("realnpu_baseline", "Real NPU (baseline)", BASELINE)
@@ -118,20 +138,7 @@ _mixed_signs = (
     _SIGNS.model("nru", "NRU", f"{NRU} --id 1"),
     _SIGNS.model("nmru", "NMRU", f"{NMRU} --id 2"),
 )
-_DRAWN = replace(
-    IN2,
-    flags=f"{IN2.flags} --log-interval 1000",
-    points=(),
-    variants=DISTRIBUTIONS,
-    prefix="sltr-in2/distributions/",
-)
-_distributions = (
-    _DRAWN.model(
-        "realnpu", REAL_NPU_LABEL, MODIFIED, csv="sltr-in2/distributions/realnpu_modified"
-    ),
-    _DRAWN.model("nru", "NRU", NRU),
-    _DRAWN.model("sign-nmru", "NMRU", NMRU),
-)
+_distributions = on_distributions(_MAIN, MODIFIED, NRU, NMRU)
 
 
 def _small_divisors(task: str, text: str, real_npu: str, nru_text: str) -> tuple[Model, ...]:

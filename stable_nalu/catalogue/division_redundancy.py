@@ -13,11 +13,12 @@ from .division import (
     modified,
     nmru,
     nru,
+    on_distributions,
     shown,
     window,
 )
 from .experiment import Experiment, Model, Resources, Setting, Shown
-from .sweeps import DISTRIBUTIONS, MIXED_SIGNS
+from .sweeps import MIXED_SIGNS
 
 _WINDOW = (50000, 75000)
 _MODIFIED, _NRU, _NMRU = modified(*_WINDOW), nru(*_WINDOW, "1e-3"), nmru(*_WINDOW)
@@ -93,20 +94,6 @@ _mixed_signs = (
     _SIGNS.model("nru", "NRU", f"{_NRU} --id 4"),
     _SIGNS.model("nmru", "NMRU", f"{_NMRU} --id 5"),
 )
-_DRAWN = replace(
-    _IN10,
-    flags=f"{_IN10.flags} --log-interval 1000",
-    points=(),
-    variants=DISTRIBUTIONS,
-    prefix="sltr-in10/distributions/",
-)
-_distributions = (
-    _DRAWN.model(
-        "realnpu", REAL_NPU_LABEL, _MODIFIED, csv="sltr-in10/distributions/realnpu_modified"
-    ),
-    _DRAWN.model("nru", "NRU", _NRU),
-    _DRAWN.model("sign-nmru", "NMRU", _NMRU),
-)
 
 _DIGITS = Setting(
     "two_digit_mnist",
@@ -161,7 +148,7 @@ EXPERIMENTS = (
         "nips-in10-distributions",
         "Division with redundancy, more distributions",
         shown("7"),
-        _distributions,
+        on_distributions(_MAIN, _MODIFIED, _NRU, _NMRU),
         parameter="train.distribution",
         criterion="distributions",
     ),

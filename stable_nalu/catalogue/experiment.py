@@ -49,7 +49,7 @@ def gathered(points: tuple[Flags, ...]) -> Flags:
     return {name: tuple(value for point in points for value in point[name]) for name in names}
 
 
-def seeds_text(seeds: list[int] | range) -> str:
+def seeds_text(seeds: Iterable[int]) -> str:
     """Return seeds in the shortest form that the scripts read: `0-24`, `0,3,9`, `0-4,7`."""
     ordered = sorted(seeds)
     parts: list[str] = []
@@ -166,7 +166,7 @@ class Model:
             self.flags,
             variant.flags,
             gathered(chosen),
-            {"--seed": (seeds_text(list(self.seeds if seeds is None else seeds)),)},
+            {"--seed": (seeds_text(self.seeds if seeds is None else seeds),)},
             {"--name-prefix": (self.prefix,)},
             extra or {},
         )
@@ -288,6 +288,11 @@ class Experiment:
     def model_keys(self) -> str:
         """Return the keys of all models, for messages."""
         return ", ".join(model.key for model in self.models)
+
+
+def judged_by(criterion: str, *experiments: Experiment) -> tuple[Experiment, ...]:
+    """Return experiments with the criterion that all of them share."""
+    return tuple(replace(experiment, criterion=criterion) for experiment in experiments)
 
 
 def named(models: Mapping[str, Model], name: str) -> str | None:

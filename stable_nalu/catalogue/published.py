@@ -52,9 +52,7 @@ class Published:
 def published(experiment: str) -> list[Published]:
     """Return all points of an experiment, in the order of the file."""
     key = _ALSO.get(experiment, experiment)
-    return [
-        row for path in sorted(FOLDER.glob("*.csv")) for row in _read(path) if row.experiment == key
-    ]
+    return [row for row in all_published() if row.experiment == key]
 
 
 @dataclass(frozen=True)

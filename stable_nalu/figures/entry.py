@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
+from stable_nalu.errors import UsageError
 from stable_nalu.papers import Paper
 from stable_nalu.statistics.estimators import PUBLISHED, Estimators
 
 from .source import Series, Source
-from .style import STANDARD, Palette
+from .style import STANDARD, Palette, drawing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,6 +113,18 @@ class Context:
         """Return the file name of a part, without ending."""
         return pattern.replace("{key}", self.key)
 
+    def tables(
+        self, read: Callable[[Path, Series], pd.DataFrame | None]
+    ) -> dict[str, pd.DataFrame | None]:
+        """Return what is read of the file of each series, by its name; None where there is none."""
+        found = {}
+        for one in self.series:
+            path = self.source.expect(one.files, (one.name,))
+            found[one.name] = None if path is None else read(path, one)
+        if all(table is None for table in found.values()):
+            raise UsageError(f"nothing to draw: {'; '.join(self.source.warnings)}")
+        return found
+
 
 @dataclass(frozen=True)
 class Product:
@@ -126,6 +139,10 @@ class Product:
     figure: Figure | None = None
     text: str | None = None
     side: dict[str, pd.DataFrame] = field(default_factory=dict)
+
+
+Drawn: TypeAlias = "tuple[Figure, dict[str, pd.DataFrame]]"
+"""A drawing, and the tables beside it by the patterns of their file names."""
 
 
 @dataclass(frozen=True)
@@ -150,6 +167,13 @@ class Part:
 
     def render(self, context: Context) -> Product:
         """Read, reduce and draw what the context names."""
+        with drawing():
+            figure, side = self.drawn(context)
+        tables = {context.stem(name): table for name, table in side.items()}
+        return Product(context.stem(self.stem), figure, side=tables)
+
+    def drawn(self, context: Context) -> Drawn:
+        """Return the drawing and its tables, of a kind that is drawn."""
         raise NotImplementedError
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from stable_nalu.catalogue.ranges import INTERPOLATION_ORDER
 from stable_nalu.statistics.names import MODELS, OPERATIONS
@@ -103,6 +103,11 @@ class Look:
     color: str
     marker: str
     line: Line
+
+    @property
+    def style(self) -> dict[str, Any]:
+        """Return what `Axes.plot` takes for a line with markers."""
+        return {"color": self.color, "linestyle": self.line, "marker": self.marker}
 
 
 def looks(labels: Sequence[str], palette: Palette = "safe") -> dict[str, Look]:

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from stable_nalu.errors import UsageError
-from stable_nalu.figures.entry import Context, Product
+from stable_nalu.figures.entry import Context, Part
 from stable_nalu.figures.kinds import Matrix, classes
 from stable_nalu.figures.kinds import Path as PathPart
 from stable_nalu.figures.render import Output, write
@@ -111,8 +111,7 @@ def write_counts(counts: np.ndarray, model: str, folder: Path) -> list[Path]:
     stem = f"{model}_confusion_matrix"
     numbers = folder / f"{stem}.csv"
     _write_csv(numbers, classes.COLUMNS, [(*place, n) for place, n in np.ndenumerate(counts)])
-    drawn = write(Product(stem, Matrix(stem).figure(counts)), Output(folder, FORMATS, DPI))
-    return [accuracies, numbers, *drawn]
+    return [accuracies, numbers, *_drawn(Matrix(stem), folder, Series((str(numbers.resolve()),)))]
 
 
 def write_path(run: str, model: str, folder: Path) -> list[Path]:
@@ -132,8 +131,7 @@ def write_path(run: str, model: str, folder: Path) -> list[Path]:
     part = PathPart(
         stem=stem, file=str(numbers.resolve()), columns=_WEIGHTS, time="epoch", limits=(0.0, 1.5)
     )
-    product = part.render(_context(stem, folder, Series((part.file,), model)))
-    return [numbers, *write(product, Output(folder, FORMATS, DPI, side=False))]
+    return [numbers, *_drawn(part, folder, Series((part.file,), model))]
 
 
 def _logged(run: str) -> dict[str, list] | None:
@@ -146,8 +144,9 @@ def _logged(run: str) -> dict[str, list] | None:
     return None
 
 
-def _context(stem: str, folder: Path, *series: Series) -> Context:
-    return Context(stem, series, Source(folder))
+def _drawn(part: Part, folder: Path, *series: Series) -> list[Path]:
+    product = part.render(Context(part.stem, series, Source(folder)))
+    return write(product, Output(folder, FORMATS, DPI, side=False))
 
 
 def _write_csv(file: Path, header: tuple[str, ...], rows: list) -> None:

@@ -1,23 +1,19 @@
 """All layers: one file per layer, each of them registered in `registry`."""
 
 from .abstract_nalu import AbstractNALULayer
+from .base import Layer
 from .basic import BasicCell, BasicLayer
 from .ensemble_gumbel_nau import EnsembleGumbelNAULayer
 from .feature_selector import FeatureSelector
 from .gated_nau_nmu import GatedNAUNMUCell, GatedNAUNMULayer
 from .generalized import GeneralizedCell, GeneralizedLayer
 from .gradient_bandit_nac import GradientBanditNACCell, GradientBanditNACLayer
-from .gradient_bandit_nalu import GradientBanditNALUCell, GradientBanditNALULayer
 from .gumbel_mnac import GumbelMNACCell, GumbelMNACLayer
 from .gumbel_nac import GumbelNACCell, GumbelNACLayer
-from .gumbel_nalu import GumbelNALUCell, GumbelNALULayer
 from .hard_softmax_nac import HardSoftmaxNACCell, HardSoftmaxNACLayer
-from .hard_softmax_nalu import HardSoftmaxNALUCell, HardSoftmaxNALULayer
 from .inalu import INALULayer
 from .independent_nac import IndependentNACCell, IndependentNACLayer
-from .independent_nalu import IndependentNALUCell, IndependentNALULayer
 from .linear_nac import LinearNACCell, LinearNACLayer
-from .linear_nalu import LinearNALUCell, LinearNALULayer
 from .mcfc import MCFullyConnected
 from .mnac import MNACCell, MNACLayer
 from .mul_mcfc import MulMCFC
@@ -26,6 +22,24 @@ from .mul_mcfc_sign_real_npu import MulMCFCSignRealNPU
 from .multi_weight_nau import MultiWeightNAULayer
 from .nac import NACCell, NACLayer
 from .nalu import NALUCell, NALULayer
+from .nalu_variants import (
+    GradientBanditNALUCell,
+    GradientBanditNALULayer,
+    GumbelNALUCell,
+    GumbelNALULayer,
+    HardSoftmaxNALUCell,
+    HardSoftmaxNALULayer,
+    IndependentNALUCell,
+    IndependentNALULayer,
+    LinearNALUCell,
+    LinearNALULayer,
+    PosNALUCell,
+    PosNALULayer,
+    RegualizedLinearNALUCell,
+    RegualizedLinearNALULayer,
+    SoftmaxNALUCell,
+    SoftmaxNALULayer,
+)
 from .nau import NAUCell, NAULayer
 from .nmru import ConcatReciprocalNMULayer
 from .nmru_gated_sign import ConcatReciprocalNMUGatedSignRetrievalLayer
@@ -36,17 +50,14 @@ from .npu import NPULayer
 from .npu_real import RealNPULayer
 from .nru import ReciprocalNMULayer
 from .pos_nac import PosNACCell, PosNACLayer
-from .pos_nalu import PosNALUCell, PosNALULayer
 from .pos_nau import PosNAUCell, PosNAULayer
 from .registry import entries
 from .regualized_linear_mnac import RegualizedLinearMNACCell, RegualizedLinearMNACLayer
 from .regualized_linear_nac import RegualizedLinearNACCell, RegualizedLinearNACLayer
-from .regualized_linear_nalu import RegualizedLinearNALUCell, RegualizedLinearNALULayer
 from .scaled_sigmoid_nau import ScaledSigmoidNAULayer
 from .sigmoid_nau import SigmoidNAULayer
 from .silly_mnac import SillyReRegualizedLinearMNACCell, SillyReRegualizedLinearMNACLayer
 from .softmax_nac import SoftmaxNACCell, SoftmaxNACLayer
-from .softmax_nalu import SoftmaxNALUCell, SoftmaxNALULayer
 from .torch_cell import GRUCell, LSTMCell, RNNReLUCell, RNNTanhCell
 
 ReRegualizedLinearNACLayer, ReRegualizedLinearNACCell = NAULayer, NAUCell

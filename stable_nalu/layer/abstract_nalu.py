@@ -20,26 +20,26 @@ from typing import ClassVar
 
 import torch
 
-from stable_nalu.abstract import ExtendedTorchModule, Observation
+from stable_nalu.abstract import Observation
 from stable_nalu.functional import LOG_SPACE_MODES, golden_sigmoid, in_log_space, linear, mean_over
 from stable_nalu.functional.initialization import xavier_bound
 
+from .base import Layer
 from .registry import option_names
 
 NALU_GATES = ("normal", "regualized", "golden-ratio", "gumbel", "obs-gumbel")
 
 
-class AbstractNALULayer(ExtendedTorchModule):
+class AbstractNALULayer(Layer):
     """Subclasses name the layers of the two paths; options they read are options of the NALU."""
 
-    NACOp: ClassVar[type[ExtendedTorchModule]]
-    shown = ("in_features", "out_features", "eps", "nalu_two_nac", "nalu_bias")
-    MNACOp: ClassVar[type[ExtendedTorchModule] | None] = None
+    default_name = "nalu"
+    NACOp: ClassVar[type[Layer]]
+    MNACOp: ClassVar[type[Layer] | None] = None
     """The multiplying layer of `nalu_mul="mnac"`; None if there is none of this kind."""
 
     @classmethod
-    def child_ops(cls) -> tuple[type[ExtendedTorchModule], ...]:
-        """Return the layer classes whose options this layer hands on."""
+    def hands_options_to(cls) -> tuple[type[Layer], ...]:
         return tuple(op for op in (cls.NACOp, cls.MNACOp) if op is not None)
 
     def __init__(
@@ -56,10 +56,8 @@ class AbstractNALULayer(ExtendedTorchModule):
         name: str | None = None,
         **child_options,
     ):
-        super().__init__("nalu", name)
+        super().__init__(in_features, out_features, name=name)
         self._check_options(nalu_two_nac, nalu_mul, nalu_gate, child_options)
-        self.in_features = in_features
-        self.out_features = out_features
         self.eps = eps
         self.nalu_two_nac = nalu_two_nac
         self.nalu_two_gate = nalu_two_gate
@@ -88,7 +86,7 @@ class AbstractNALULayer(ExtendedTorchModule):
             raise ValueError("nalu_mul 'mnac' needs a layer for each path (--nalu-two-nac)")
         if nalu_gate not in NALU_GATES:
             raise ValueError(f"nalu_gate {nalu_gate!r} is not one of {', '.join(NALU_GATES)}")
-        unknown = set(child_options).difference(*map(option_names, self.child_ops()))
+        unknown = set(child_options).difference(*map(option_names, self.hands_options_to()))
         if unknown:
             raise TypeError(f"{kind} reads no option {', '.join(sorted(unknown))}")
 

@@ -1,22 +1,16 @@
-r"""A dense layer with an activation: the layer of the MLP baselines.
-
-    y_o = activation(sum_i W_oi x_i + bias_o)
-
-Shapes: x (*runs, batch, in), W (*runs, out, in), bias (*runs, out), y (*runs, batch, out).
-
-Departs from the published code: no.
-"""
+"""A dense layer with an activation: the layer of the MLP baselines."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch.nn import functional
 
-from stable_nalu.abstract import ExtendedTorchModule, Observation
+from stable_nalu.abstract import Observation
 from stable_nalu.abstract.observation import weight_observations
 from stable_nalu.functional import linear
 from stable_nalu.functional.initialization import kaiming_bound, xavier_bound
@@ -32,7 +26,7 @@ from stable_nalu.papers import (
     Paper,
 )
 
-from .recurrent_cell import RecurrentCell
+from .base import Layer, recurrent
 from .registry import register
 
 
@@ -61,10 +55,17 @@ ACTIVATIONS = {
 }
 
 
-class BasicLayer(ExtendedTorchModule):
-    """A dense layer."""
+class BasicLayer(Layer):
+    r"""Map inputs linearly and apply an activation; sources are those of the activations.
 
-    shown = ("in_features", "out_features", "activation")
+        y_o = activation(sum_i W_oi x_i + bias_o)
+
+    Shapes: x (*runs, batch, in), W (*runs, out, in), bias (*runs, out), y (*runs, batch, out).
+
+    Departs from the published code: no.
+    """
+
+    default_name = "basic"
 
     def __init__(
         self,
@@ -73,13 +74,11 @@ class BasicLayer(ExtendedTorchModule):
         *,
         activation: str = "linear",
         bias: bool = True,
-        name: str | None = None,
+        **options: Any,
     ):
-        super().__init__("basic", name)
+        super().__init__(in_features, out_features, **options)
         if activation not in ACTIVATIONS:
             raise ValueError(f"activation {activation!r} is not one of {', '.join(ACTIVATIONS)}")
-        self.in_features = in_features
-        self.out_features = out_features
         self.activation = activation
         self.W = torch.nn.Parameter(torch.empty(out_features, in_features))
         self.register_parameter(
@@ -99,11 +98,7 @@ class BasicLayer(ExtendedTorchModule):
         return weight_observations("W", lambda: self.W)
 
 
-class BasicCell(RecurrentCell):
-    """Recurrent dense layer."""
-
-    Op = BasicLayer
-
+BasicCell = recurrent(BasicLayer)
 
 ENTRIES = tuple(
     register(

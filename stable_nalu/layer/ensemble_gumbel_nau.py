@@ -1,44 +1,43 @@
-r"""EnsembleGumbelNAU — a sum over inputs picked by several hard Gumbel-softmax masks (Mistry et al.
-2023, published code; Gumbel-softmax: Jang et al. 2017, arXiv:1611.01144).
-
-    y_bo = sum_i x_bi max_m mask^m_bio,    m = 1 ... ceil(in / 4)
-
-    soft^m_b.o = softmax_i((x_bi W_io - log E^m_bio) / tau),    E ~ Exp(1)
-    mask^m_b.o = onehot_i(argmax_i soft^m_bio),    with the gradient of soft^m
-    tau = min(1, exp(-1e-5 iteration))
-
-Shapes: x (*runs, batch, in), W_logits (*runs, in, out), y (*runs, batch, out).
-
-Departs from the paper: it is not in the paper. Departs from the published code: numbers are drawn
-on the CPU for every device. It samples in evaluation and under `no_random` too, as there. Its `z`
-penalty, taken of constant ones there, is always zero.
-"""
+"""EnsembleGumbelNAU, a sum over inputs picked by several hard Gumbel-softmax masks."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 
-from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.papers import MISTRY_2022_DIVISION
 
+from .base import Layer
 from .registry import register
 
 _INPUTS_PER_MASK = 4
 _COOLING_RATE = 1e-5
 
 
-class EnsembleGumbelNAULayer(ExtendedTorchModule):
-    """Addition of selected inputs; the selection is drawn anew for every row."""
+class EnsembleGumbelNAULayer(Layer):
+    r"""Add those inputs that hard Gumbel-softmax masks pick, drawn anew for every row (Mistry et
+    al. 2023, published code; Gumbel-softmax: Jang et al. 2017, arXiv:1611.01144).
+
+        y_bo = sum_i x_bi max_m mask^m_bio,    m = 1 ... ceil(in / 4)
+
+        soft^m_b.o = softmax_i((x_bi W_io - log E^m_bio) / tau),    E ~ Exp(1)
+        mask^m_b.o = onehot_i(argmax_i soft^m_bio),    with the gradient of soft^m
+        tau = min(1, exp(-1e-5 iteration))
+
+    Shapes: x (*runs, batch, in), W_logits (*runs, in, out), y (*runs, batch, out).
+
+    Departs from the paper: it is not in the paper. Departs from the published code: numbers are
+    drawn on the CPU for every device. It samples in evaluation and under `no_random` too, as there.
+    Its `z` penalty, taken of constant ones there, is always zero.
+    """
 
     evaluates_rows_independently = False
     reads_iteration = True
 
-    def __init__(self, in_features: int, out_features: int, *, name: str | None = None):
-        super().__init__("nac", name)
-        self.in_features = in_features
-        self.out_features = out_features
+    def __init__(self, in_features: int, out_features: int, **options: Any):
+        super().__init__(in_features, out_features, **options)
         self.W_logits = torch.nn.Parameter(torch.empty(in_features, out_features))
 
     def reset_parameters(self) -> None:

@@ -1,48 +1,49 @@
-r"""GradientBanditNAC — a NAC whose weights are the arms of gradient bandits (Madsen & Johansen
-2020, published code; gradient bandits: Sutton & Barto, Reinforcement Learning, section 2.8).
-
-    y_o = sum_i W_oi x_i,    W_oi in {1, -1, 0} sampled from p = softmax(W_hat)
-
-    after step t, with loss L:    m <- beta m + (1 - beta) L
-                                  W_hat <- W_hat + lr (m / (1 - beta^t) - L) (onehot(sample) - p)
-
-Without randomness, the most probable weight is used. Nothing is trained by gradients: `W_hat` is a
-buffer; `lr` and `running_mean_beta` can be changed with `set_parameter`. The first update is zero
-(up to rounding).
-Shapes: x (*runs, batch, in), W_hat (*runs, out, in, 3), L, m, t, lr, beta (*runs).
-
-Departs from the paper: it is not in the paper. Departs from the published code: L is detached (the
-same numbers, without a growing graph); works in float64 and on a GPU.
-"""
+"""GradientBanditNAC, a NAC whose weights are the arms of gradient bandits."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
-from stable_nalu.abstract import ExtendedTorchModule, Observation
+from stable_nalu.abstract import Observation
 from stable_nalu.abstract.observation import weight_observations
 from stable_nalu.functional.nac_weight import chosen_sign
 from stable_nalu.functional.reductions import per_run
 from stable_nalu.papers import MADSEN_2020
 
-from .recurrent_cell import RecurrentCell
+from .base import Layer, recurrent
 from .registry import register
 
 CHOICES = 3
 
 
-class GradientBanditNACLayer(ExtendedTorchModule):
-    """Addition and subtraction, learned from the loss alone."""
+class GradientBanditNACLayer(Layer):
+    r"""Add and subtract with weights learned from the loss alone (Madsen & Johansen 2020, published
+    code; gradient bandits: Sutton & Barto, Reinforcement Learning, section 2.8).
+
+        y_o = sum_i W_oi x_i,    W_oi in {1, -1, 0} sampled from p = softmax(W_hat)
+
+        after step t, with loss L:
+            m <- beta m + (1 - beta) L
+            W_hat <- W_hat + lr (m / (1 - beta^t) - L) (onehot(sample) - p)
+
+    Without randomness, the most probable weight is used. Nothing is trained by gradients: `W_hat`
+    is a buffer; `lr` and `running_mean_beta` can be changed with `set_parameter`. The first update
+    is zero (up to rounding).
+    Shapes: x (*runs, batch, in), W_hat (*runs, out, in, 3), L, m, t, lr, beta (*runs).
+
+    Departs from the paper: it is not in the paper. Departs from the published code: L is detached
+    (the same numbers, without a growing graph); works in float64 and on a GPU.
+    """
 
     W_hat: torch.Tensor
     running_mean_iter: torch.Tensor
     running_mean_loss: torch.Tensor
     sample: torch.Tensor
 
-    def __init__(self, in_features: int, out_features: int, *, name: str | None = None):
-        super().__init__("nac", name)
-        self.in_features = in_features
-        self.out_features = out_features
+    def __init__(self, in_features: int, out_features: int, **options: Any):
+        super().__init__(in_features, out_features, **options)
         self.lr = torch.nn.Parameter(torch.full((), 1e-3), requires_grad=False)
         self.running_mean_beta = torch.nn.Parameter(torch.full((), 0.9), requires_grad=False)
         self.register_buffer("W_hat", torch.zeros(out_features, in_features, CHOICES))
@@ -84,11 +85,7 @@ class GradientBanditNACLayer(ExtendedTorchModule):
         return weight_observations("W", self.weights)
 
 
-class GradientBanditNACCell(RecurrentCell):
-    """Recurrent GradientBanditNAC; the sample of the last time step is the one that learns."""
-
-    Op = GradientBanditNACLayer
-
+GradientBanditNACCell = recurrent(GradientBanditNACLayer)
 
 ENTRY = register(
     key="GradientBanditNAC",

@@ -1,40 +1,39 @@
-r"""GumbelMNAC — the sigmoid product with Gumbel noise on its weights (Madsen & Johansen 2020,
-published code).
-
-    y_o = prod_i (W_oi x_i + 1 - W_oi),    W = sigmoid((W_hat + n) / tau)
-
-    n = -log(1e-8 - log(U + 1e-8)),    U ~ U(0, 1)
-
-Without randomness, W = sigmoid(W_hat). `set_parameter("tau", v)` cools the noise down.
-Shapes: x (*runs, batch, in), W_hat (*runs, out, in), tau (*runs), y (*runs, batch, out).
-
-Departs from the paper: it is not in the paper. Departs from the published code: no. The cell,
-which cannot be built there, is the one over this layer.
-"""
+"""GumbelMNAC, the sigmoid product with Gumbel noise on its weights."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
-from stable_nalu.abstract import ExtendedTorchModule, Observation
+from stable_nalu.abstract import Observation
 from stable_nalu.abstract.observation import weight_observations
 from stable_nalu.functional import mnac
 from stable_nalu.functional.reductions import per_run
 from stable_nalu.papers import MADSEN_2020
 
-from .recurrent_cell import RecurrentCell
+from .base import Layer, recurrent
 from .registry import register
 
 _EPSILON = 1e-8
 
 
-class GumbelMNACLayer(ExtendedTorchModule):
-    """Multiplication with noisy weights in (0, 1)."""
+class GumbelMNACLayer(Layer):
+    r"""Multiply inputs with noisy weights in (0, 1) (Madsen & Johansen 2020, published code).
 
-    def __init__(self, in_features: int, out_features: int, *, name: str | None = None):
-        super().__init__("nac", name)
-        self.in_features = in_features
-        self.out_features = out_features
+        y_o = prod_i (W_oi x_i + 1 - W_oi),    W = sigmoid((W_hat + n) / tau)
+
+        n = -log(1e-8 - log(U + 1e-8)),    U ~ U(0, 1)
+
+    Without randomness, W = sigmoid(W_hat). `set_parameter("tau", v)` cools the noise down.
+    Shapes: x (*runs, batch, in), W_hat (*runs, out, in), tau (*runs), y (*runs, batch, out).
+
+    Departs from the paper: it is not in the paper. Departs from the published code: no. The cell,
+    which cannot be built there, is the one over this layer.
+    """
+
+    def __init__(self, in_features: int, out_features: int, **options: Any):
+        super().__init__(in_features, out_features, **options)
         self.W_hat = torch.nn.Parameter(torch.empty(out_features, in_features))
         self.tau = torch.nn.Parameter(torch.ones(()), requires_grad=False)
 
@@ -57,11 +56,7 @@ class GumbelMNACLayer(ExtendedTorchModule):
         return weight_observations("W", self.weights, text_always=True, sparsity=False)
 
 
-class GumbelMNACCell(RecurrentCell):
-    """Recurrent GumbelMNAC."""
-
-    Op = GumbelMNACLayer
-
+GumbelMNACCell = recurrent(GumbelMNACLayer)
 
 ENTRY = register(
     key="GumbelMNAC",

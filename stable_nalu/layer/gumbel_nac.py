@@ -1,40 +1,40 @@
-r"""GumbelNAC — SoftmaxNAC with Gumbel-softmax noise in training (Madsen & Johansen 2020, published
-code; Gumbel-softmax: Jang et al. 2017, arXiv:1611.01144).
-
-    y_o = sum_i W_oi x_i,    W = q_+ - q_-
-
-    q = softmax((log p - log(-log U)) / tau),    p = softmax([W_hat, 0]),    U ~ U(1e-10, 1)
-
-Without randomness, q = p. `set_parameter("tau", v)` cools the noise down during training.
-Shapes: x (*runs, batch, in), W_hat (*runs, out, in, 2), tau (*runs), y (*runs, batch, out).
-
-Departs from the paper: it is not in the paper. Departs from the published code: it works in float64
-and on a GPU.
-"""
+"""GumbelNAC, a SoftmaxNAC with Gumbel-softmax noise in training."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
-from stable_nalu.abstract import ExtendedTorchModule, Observation
+from stable_nalu.abstract import Observation
 from stable_nalu.abstract.observation import weight_observations
 from stable_nalu.functional.nac_weight import expected_sign
 from stable_nalu.functional.reductions import per_run
 from stable_nalu.papers import MADSEN_2020
 
-from .recurrent_cell import RecurrentCell
+from .base import Layer, recurrent
 from .registry import register
 
 _SMALLEST_UNIFORM = 1e-10
 
 
-class GumbelNACLayer(ExtendedTorchModule):
-    """Addition and subtraction with noisy weights in (-1, 1)."""
+class GumbelNACLayer(Layer):
+    r"""Add and subtract inputs with noisy weights in (-1, 1) (Madsen & Johansen 2020, published
+    code; Gumbel-softmax: Jang et al. 2017, arXiv:1611.01144).
 
-    def __init__(self, in_features: int, out_features: int, *, name: str | None = None):
-        super().__init__("nac", name)
-        self.in_features = in_features
-        self.out_features = out_features
+        y_o = sum_i W_oi x_i,    W = q_+ - q_-
+
+        q = softmax((log p - log(-log U)) / tau),    p = softmax([W_hat, 0]),    U ~ U(1e-10, 1)
+
+    Without randomness, q = p. `set_parameter("tau", v)` cools the noise down during training.
+    Shapes: x (*runs, batch, in), W_hat (*runs, out, in, 2), tau (*runs), y (*runs, batch, out).
+
+    Departs from the paper: it is not in the paper. Departs from the published code: it works in
+    float64 and on a GPU.
+    """
+
+    def __init__(self, in_features: int, out_features: int, **options: Any):
+        super().__init__(in_features, out_features, **options)
         self.W_hat = torch.nn.Parameter(torch.empty(out_features, in_features, 2))
         self.register_buffer("W_hat_k", torch.zeros(out_features, in_features, 1))
         self.tau = torch.nn.Parameter(torch.ones(()), requires_grad=False)
@@ -67,11 +67,7 @@ class GumbelNACLayer(ExtendedTorchModule):
         return weight_observations("W", self.weights, text_always=True, sparsity=False)
 
 
-class GumbelNACCell(RecurrentCell):
-    """Recurrent GumbelNAC."""
-
-    Op = GumbelNACLayer
-
+GumbelNACCell = recurrent(GumbelNACLayer)
 
 ENTRY = register(
     key="GumbelNAC",

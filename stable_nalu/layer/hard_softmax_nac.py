@@ -1,15 +1,4 @@
-r"""HardSoftmaxNAC — SoftmaxNAC with sampled weights and a straight-through gradient (Madsen &
-Johansen 2020, published code).
-
-    y_o = sum_i W_oi x_i,    W_oi in {1, -1, 0} sampled from softmax([W_hat, 0])
-
-The gradient is that of the expected weight p_+ - p_-.
-Shapes: x (*runs, batch, in), W_hat (*runs, out, in, 2), y (*runs, batch, out).
-
-Departs from the paper: it is not in the paper. Departs from the published code: it works in
-float64.
-It samples in evaluation and under `no_random` too, as there.
-"""
+"""HardSoftmaxNAC, a SoftmaxNAC with sampled weights and a straight-through gradient."""
 
 from __future__ import annotations
 
@@ -18,13 +7,24 @@ import torch
 from stable_nalu.functional.nac_weight import chosen_sign, expected_sign
 from stable_nalu.papers import MADSEN_2020
 
-from .recurrent_cell import RecurrentCell
+from .base import recurrent
 from .registry import register
 from .softmax_nac import SoftmaxNACLayer
 
 
 class HardSoftmaxNACLayer(SoftmaxNACLayer):
-    """Addition and subtraction with weights sampled at every forward pass."""
+    r"""Add and subtract inputs with weights that every forward pass samples (Madsen & Johansen
+    2020, published code).
+
+        y_o = sum_i W_oi x_i,    W_oi in {1, -1, 0} sampled from softmax([W_hat, 0])
+
+    The gradient is that of the expected weight p_+ - p_-.
+    Shapes: x (*runs, batch, in), W_hat (*runs, out, in, 2), y (*runs, batch, out).
+
+    Departs from the paper: it is not in the paper. Departs from the published code: it works in
+    float64.
+    It samples in evaluation and under `no_random` too, as there.
+    """
 
     evaluates_rows_independently = False
 
@@ -44,11 +44,7 @@ class HardSoftmaxNACLayer(SoftmaxNACLayer):
         return x @ W.mT
 
 
-class HardSoftmaxNACCell(RecurrentCell):
-    """Recurrent HardSoftmaxNAC."""
-
-    Op = HardSoftmaxNACLayer
-
+HardSoftmaxNACCell = recurrent(HardSoftmaxNACLayer)
 
 ENTRY = register(
     key="HardSoftmaxNAC",

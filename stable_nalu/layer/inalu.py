@@ -1,29 +1,17 @@
-r"""iNALU — improved Neural Arithmetic Logic Unit (Schlör et al. 2020, arXiv:2003.07629).
-
-    y_o = c_o a_o + (1 - c_o) m_o s_o,    c = sigmoid(g)
-    a_o = sum_i A_io x_i,                 A = tanh(W_a_hat) sigmoid(M_a_hat)
-    m_o = exp(min(sum_i M_io log max(|x_i|, 1e-7), 20))
-    s_o = prod_i (|M_io| sign(x_i) + 1 - |M_io|),    M = tanh(W_m_hat) sigmoid(M_m_hat)
-
-Shapes: x (*runs, batch, in), the four hat matrices (*runs, in, out), g (*runs, out),
-y (*runs, batch, out).
-
-The penalty `inalu` pushes every parameter p away from zero: sum over the five parameters of
-mean relu(20 - |p|).
-
-Departs from the paper: no. Departs from the published code: the penalty has its gradient (as in
-nalm-benchmark, not in nalm-robust-nmu); float64 and a GPU work.
-"""
+"""iNALU, the improved Neural Arithmetic Logic Unit."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
-from stable_nalu.abstract import ExtendedTorchModule, Observation
+from stable_nalu.abstract import Observation
 from stable_nalu.abstract.observation import weight_observations
 from stable_nalu.functional import Regualizer, mean_over, mnac, sparsity_error
 from stable_nalu.papers import SCHLOER_2020
 
+from .base import Layer
 from .registry import register
 
 SMALLEST_INPUT = 1e-7
@@ -32,13 +20,29 @@ _matrix_penalty = Regualizer("inalu", "bias", "linear")
 _gate_penalty = Regualizer("inalu", "bias", "linear", ndim=1)
 
 
-class INALULayer(ExtendedTorchModule):
-    """All four operations: separate weights to add and to multiply, and an input-free gate."""
+class INALULayer(Layer):
+    r"""Compute all four operations, with separate weights to add and to multiply and a gate that no
+    input moves: the iNALU of Schlör et al. (2020, arXiv:2003.07629).
 
-    def __init__(self, in_features: int, out_features: int, *, name: str | None = None):
-        super().__init__("inalu", name)
-        self.in_features = in_features
-        self.out_features = out_features
+        y_o = c_o a_o + (1 - c_o) m_o s_o,    c = sigmoid(g)
+        a_o = sum_i A_io x_i,                 A = tanh(W_a_hat) sigmoid(M_a_hat)
+        m_o = exp(min(sum_i M_io log max(|x_i|, 1e-7), 20))
+        s_o = prod_i (|M_io| sign(x_i) + 1 - |M_io|),    M = tanh(W_m_hat) sigmoid(M_m_hat)
+
+    Shapes: x (*runs, batch, in), the four hat matrices (*runs, in, out), g (*runs, out),
+    y (*runs, batch, out).
+
+    The penalty `inalu` pushes every parameter p away from zero: sum over the five parameters of
+    mean relu(20 - |p|).
+
+    Departs from the paper: no. Departs from the published code: the penalty has its gradient (as in
+    nalm-benchmark, not in nalm-robust-nmu); float64 and a GPU work.
+    """
+
+    default_name = "inalu"
+
+    def __init__(self, in_features: int, out_features: int, **options: Any):
+        super().__init__(in_features, out_features, **options)
         self.W_a_hat = torch.nn.Parameter(torch.empty(in_features, out_features))
         self.M_a_hat = torch.nn.Parameter(torch.empty(in_features, out_features))
         self.W_m_hat = torch.nn.Parameter(torch.empty(in_features, out_features))

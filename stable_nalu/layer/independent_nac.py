@@ -1,27 +1,27 @@
-r"""IndependentNAC — a NAC whose two factors get gradients independent of each other (Madsen &
-Johansen 2020, published code).
-
-    y_o = sum_i W_oi x_i,    W = tanh(W_hat) * sigmoid(M_hat)
-
-    dW / dW_hat := 1 - tanh(W_hat)^2,    dW / dM_hat := sigmoid'(M_hat)
-
-Shapes: x (*runs, batch, in), W_hat, M_hat (*runs, out, in), y (*runs, batch, out).
-
-Departs from the paper: it is not in the paper. Departs from the published code: the penalty `z`
-works as the NAC's; there, asking for it is an error because inputs are never recorded.
-"""
+"""IndependentNAC, a NAC whose two factors get gradients independent of each other."""
 
 from __future__ import annotations
 
 from stable_nalu.papers import MADSEN_2020
 
+from .base import recurrent
 from .nac import NACLayer
-from .recurrent_cell import RecurrentCell
 from .registry import register
 
 
 class IndependentNACLayer(NACLayer):
-    """NAC with an altered backward pass."""
+    r"""Add and subtract as the NAC does, with an altered backward pass (Madsen & Johansen 2020,
+    published code).
+
+        y_o = sum_i W_oi x_i,    W = tanh(W_hat) * sigmoid(M_hat)
+
+        dW / dW_hat := 1 - tanh(W_hat)^2,    dW / dM_hat := sigmoid'(M_hat)
+
+    Shapes: x (*runs, batch, in), W_hat, M_hat (*runs, out, in), y (*runs, batch, out).
+
+    Departs from the paper: it is not in the paper. Departs from the published code: the penalty `z`
+    works as the NAC's; there, asking for it is an error because inputs are never recorded.
+    """
 
     def __init__(
         self,
@@ -31,20 +31,11 @@ class IndependentNACLayer(NACLayer):
         regualizer_z: float = 0,
         name: str | None = None,
     ):
-        super().__init__(
-            in_features,
-            out_features,
-            regualizer_z=regualizer_z,
-            nac_weight="independent",
-            name=name,
-        )
+        options = {"regualizer_z": regualizer_z, "name": name}
+        super().__init__(in_features, out_features, nac_weight="independent", **options)
 
 
-class IndependentNACCell(RecurrentCell):
-    """Recurrent IndependentNAC."""
-
-    Op = IndependentNACLayer
-
+IndependentNACCell = recurrent(IndependentNACLayer)
 
 ENTRY = register(
     key="IndependentNAC",

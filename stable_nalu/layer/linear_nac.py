@@ -1,32 +1,33 @@
-r"""LinearNAC — a bare linear map, the unconstrained baseline of the NAC (Madsen & Johansen 2020).
-
-    y_o = sum_i W_oi x_i
-
-Shapes: x (*runs, batch, in), W (*runs, out, in), y (*runs, batch, out).
-
-Departs from the paper: it is not in the paper. Departs from the published code: no.
-"""
+"""LinearNAC, a bare linear map."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
-from stable_nalu.abstract import ExtendedTorchModule, Observation
+from stable_nalu.abstract import Observation
 from stable_nalu.abstract.observation import weight_observations
 from stable_nalu.functional.initialization import xavier_bound
 from stable_nalu.papers import MADSEN_2020
 
-from .recurrent_cell import RecurrentCell
+from .base import Layer, recurrent
 from .registry import register
 
 
-class LinearNACLayer(ExtendedTorchModule):
-    """A linear map without bias, range or penalty."""
+class LinearNACLayer(Layer):
+    r"""Map inputs linearly, without bias, range or penalty: the unconstrained baseline of the NAC
+    (Madsen & Johansen 2020, published code).
 
-    def __init__(self, in_features: int, out_features: int, *, name: str | None = None):
-        super().__init__("nac", name)
-        self.in_features = in_features
-        self.out_features = out_features
+        y_o = sum_i W_oi x_i
+
+    Shapes: x (*runs, batch, in), W (*runs, out, in), y (*runs, batch, out).
+
+    Departs from the paper: it is not in the paper. Departs from the published code: no.
+    """
+
+    def __init__(self, in_features: int, out_features: int, **options: Any):
+        super().__init__(in_features, out_features, **options)
         self.W = torch.nn.Parameter(torch.empty(out_features, in_features))
 
     def reset_parameters(self) -> None:
@@ -44,11 +45,7 @@ class LinearNACLayer(ExtendedTorchModule):
         return weight_observations("W", self.weights, text_always=True, sparsity=False)
 
 
-class LinearNACCell(RecurrentCell):
-    """Recurrent LinearNAC."""
-
-    Op = LinearNACLayer
-
+LinearNACCell = recurrent(LinearNACLayer)
 
 ENTRY = register(
     key="LinearNAC",

@@ -1,27 +1,16 @@
-r"""MCFC — mass-conserving fully connected layer (Hoedt et al. 2021, arXiv:2101.05186; as an
-arithmetic module: Mistry et al. 2022, arXiv:2101.09530).
-
-    y_o = c_o sum_i J_io x_i,    c = sigmoid(w + b),    J = softmax of r over outputs
-
-Shapes: x (*runs, batch, in), junction.r (*runs, in, out), out_gate.fc.weight = w (*runs, out, 1),
-out_gate.fc.bias = b (*runs, out), y (*runs, batch, out).
-
-Each input is shared out completely by J; the gate lets part of it go. With one output J is 1
-whatever r is. The penalty `W` = -mean r^2 - mean w^2 - mean b^2 is negative: it rewards large
-parameters.
-
-Departs from the paper: the gate has no input. Departs from the published code: no; the
-constructor draws random numbers, as there.
-"""
+"""MCFC, the mass-conserving fully connected layer."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
-from stable_nalu.abstract import ExtendedTorchModule, Observation
+from stable_nalu.abstract import Observation
 from stable_nalu.functional import mean_over, sparsity_error
 from stable_nalu.papers import HOEDT_2021
 
+from .base import Layer
 from .registry import register
 
 
@@ -60,13 +49,27 @@ class Junction(torch.nn.Module):
         return torch.softmax(self.r, dim=-1)
 
 
-class MCFullyConnected(ExtendedTorchModule):
-    """Addition that conserves, up to a gate, the sum of its inputs."""
+class MCFullyConnected(Layer):
+    r"""Add inputs and conserve, up to a gate, their sum: the MCFC of Hoedt et al. (2021,
+    arXiv:2101.05186), as an arithmetic module in Mistry et al. (2022, arXiv:2101.09530).
 
-    def __init__(self, in_features: int, out_features: int, *, name: str | None = None):
-        super().__init__("MCFC", name)
-        self.in_features = in_features
-        self.out_features = out_features
+        y_o = c_o sum_i J_io x_i,    c = sigmoid(w + b),    J = softmax of r over outputs
+
+    Shapes: x (*runs, batch, in), junction.r (*runs, in, out), out_gate.fc.weight = w
+    (*runs, out, 1), out_gate.fc.bias = b (*runs, out), y (*runs, batch, out).
+
+    Each input is shared out completely by J; the gate lets part of it go. With one output J is 1
+    whatever r is. The penalty `W` = -mean r^2 - mean w^2 - mean b^2 is negative: it rewards large
+    parameters.
+
+    Departs from the paper: the gate has no input. Departs from the published code: no; the
+    constructor draws random numbers, as there.
+    """
+
+    default_name = "MCFC"
+
+    def __init__(self, in_features: int, out_features: int, **options: Any):
+        super().__init__(in_features, out_features, **options)
         self.out_gate = OutGate(out_features)
         self.junction = Junction(in_features, out_features)
 

@@ -1,16 +1,8 @@
-r"""MulMCFCSignRealNPU — MulMCFC of the magnitudes, with the sign of the RealNPU
-(Mistry et al. 2022, arXiv:2101.09530).
-
-    y_o = exp(bias_o + c_o sum_i J_io log |x_i|) * cos(sum_i J_io g'_i pi [x_i < 0])
-
-with g' = clamp(g, 0, 1), and gate c and junction J of the MCFC.
-Shapes: x (*runs, batch, in), bias (*runs, out), J (*runs, in, out), g (*runs, in),
-y (*runs, batch, out).
-
-Departs from the published code: no; g is not clamped after a step, as there.
-"""
+"""MulMCFCSignRealNPU, the MulMCFC of magnitudes with the sign of the RealNPU."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import torch
 
@@ -25,17 +17,23 @@ from .registry import register
 
 
 class MulMCFCSignRealNPU(MulMCFC):
-    """Multiplication of signed inputs, the sign as the cosine of a gated phase."""
+    r"""Multiply signed inputs, with the sign as the cosine of a gated phase (Mistry et al. 2022,
+    arXiv:2101.09530).
+
+        y_o = exp(bias_o + c_o sum_i J_io log |x_i|) * cos(sum_i J_io g'_i pi [x_i < 0])
+
+    with g' = clamp(g, 0, 1), and gate c and junction J of the MCFC.
+    Shapes: x (*runs, batch, in), bias (*runs, out), J (*runs, in, out), g (*runs, in),
+    y (*runs, batch, out).
+
+    Departs from the published code: no; g is not clamped after a step, as there.
+    """
 
     def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        *,
-        regualizer_gate: float = 0,
-        name: str | None = None,
+        self, in_features: int, out_features: int, *, regualizer_gate: float = 0, **options: Any
     ):
-        super().__init__(in_features, out_features, name=name)
+        super().__init__(in_features, out_features, **options)
+        self.regualizer_gate = regualizer_gate
         self._gate_bias = Regualizer("mnac", "bias", "linear", zero=not regualizer_gate, ndim=1)
         self.g = torch.nn.Parameter(torch.empty(in_features))
 

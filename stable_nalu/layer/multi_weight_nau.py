@@ -1,17 +1,8 @@
-r"""MultiWeightNAU — K NAU weights that take turns (Mistry et al. 2022, published code).
-
-    y_o = sum_i clamp(W_k,oi, -1, 1) x_i,    k = iteration mod K
-
-Shapes: x (*runs, batch, in), W_0 ... W_{K-1} (*runs, out, in), y (*runs, batch, out).
-
-`W_set_count` is K. All penalties and the range are those of the active weight; the key `W-set`
-holds the spread of all of them, mean (W_k - mean_k W_k)^2, which no script adds to its loss.
-Weights that are not active get no gradient.
-
-Departs from the paper: it is not in the paper. Departs from the published code: no.
-"""
+"""MultiWeightNAU: K NAU weights that take turns."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import torch
 
@@ -25,31 +16,26 @@ from .registry import register
 
 
 class MultiWeightNAULayer(NAUBase):
-    """Addition and subtraction; the iteration decides which of K weights is used and trained."""
+    r"""Add and subtract with one of K weights, which the iteration decides (Mistry et al. 2022,
+    published code).
+
+        y_o = sum_i clamp(W_k,oi, -1, 1) x_i,    k = iteration mod K
+
+    Shapes: x (*runs, batch, in), W_0 ... W_{K-1} (*runs, out, in), y (*runs, batch, out).
+
+    `W_set_count` is K. All penalties and the range are those of the active weight; the key `W-set`
+    holds the spread of all of them, mean (W_k - mean_k W_k)^2, which no script adds to its loss.
+    Weights that are not active get no gradient.
+
+    Departs from the paper: it is not in the paper. Departs from the published code: no.
+    """
 
     reads_iteration = True
 
     def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        *,
-        nac_oob: str = "regualized",
-        regualizer_shape: str = "squared",
-        regualizer_z: float = 0,
-        nau_noise: bool = False,
-        W_set_count: int = 5,
-        name: str | None = None,
+        self, in_features: int, out_features: int, *, W_set_count: int = 5, **options: Any
     ):
-        super().__init__(
-            in_features,
-            out_features,
-            nac_oob=nac_oob,
-            regualizer_shape=regualizer_shape,
-            regualizer_z=regualizer_z,
-            nau_noise=nau_noise,
-            name=name,
-        )
+        super().__init__(in_features, out_features, **options)
         self.W_set_count = W_set_count
         for k in range(W_set_count):
             weight = torch.nn.Parameter(torch.empty(out_features, in_features))

@@ -1,32 +1,35 @@
-r"""NAC — Neural Accumulator (Trask et al. 2018, arXiv:1808.00508).
-
-    y_o = sum_i W_oi x_i,    W = tanh(W_hat) * sigmoid(M_hat)
-
-Shapes: x (*runs, batch, in), W_hat, M_hat (*runs, out, in), y (*runs, batch, out).
-
-`nac_weight="golden-ratio"` uses the golden-ratio tanh and sigmoid (G-NALU).
-
-Departs from the paper: the initial range is the one that Madsen & Johansen (2020) derive.
-Departs from the published code: no.
-"""
+"""NAC, the Neural Accumulator."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
-from stable_nalu.abstract import ExtendedTorchModule, Observation
+from stable_nalu.abstract import Observation
 from stable_nalu.abstract.observation import weight_observations
 from stable_nalu.functional import RegualizerNAUZ
 from stable_nalu.functional import nac_weight as nac_weight_function
 from stable_nalu.functional.initialization import nac_bound
 from stable_nalu.papers import TRASK_2018
 
-from .recurrent_cell import RecurrentCell
+from .base import Layer, recurrent
 from .registry import register
 
 
-class NACLayer(ExtendedTorchModule):
-    """Addition and subtraction with weights in (-1, 1)."""
+class NACLayer(Layer):
+    r"""Add and subtract inputs with weights in (-1, 1): the NAC of Trask et al. (2018,
+    arXiv:1808.00508).
+
+        y_o = sum_i W_oi x_i,    W = tanh(W_hat) * sigmoid(M_hat)
+
+    Shapes: x (*runs, batch, in), W_hat, M_hat (*runs, out, in), y (*runs, batch, out).
+
+    `nac_weight="golden-ratio"` uses the golden-ratio tanh and sigmoid (G-NALU).
+
+    Departs from the paper: the initial range is the one that Madsen & Johansen (2020) derive.
+    Departs from the published code: no.
+    """
 
     def __init__(
         self,
@@ -35,11 +38,10 @@ class NACLayer(ExtendedTorchModule):
         *,
         regualizer_z: float = 0,
         nac_weight: str = "normal",
-        name: str | None = None,
+        **options: Any,
     ):
-        super().__init__("nac", name)
-        self.in_features = in_features
-        self.out_features = out_features
+        super().__init__(in_features, out_features, **options)
+        self.regualizer_z = regualizer_z
         self.nac_weight = nac_weight
         self._z = RegualizerNAUZ(zero=regualizer_z == 0)
         self.W_hat = torch.nn.Parameter(torch.empty(out_features, in_features))
@@ -69,11 +71,7 @@ class NACLayer(ExtendedTorchModule):
         return weight_observations("W", self.weights)
 
 
-class NACCell(RecurrentCell):
-    """Recurrent NAC."""
-
-    Op = NACLayer
-
+NACCell = recurrent(NACLayer)
 
 ENTRY = register(
     key="NAC",

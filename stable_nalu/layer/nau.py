@@ -1,15 +1,4 @@
-r"""NAU — Neural Addition Unit (Madsen & Johansen 2020, arXiv:2001.05016).
-
-    y_o = sum_i W'_oi x_i,    W' = clamp(W, -1, 1)
-
-Shapes: x (*runs, batch, in), W (*runs, out, in), y (*runs, batch, out).
-
-`nau_noise` adds U(-a, a), a = 1 / var(x), to the input in training and takes its image from the
-output again: value and gradients are those of the plain layer up to rounding.
-
-Departs from the paper: no. Departs from the published code: W' is clamped with `nac_oob` "clip"
-too, as there; the noise does not change the caller's tensor in place.
-"""
+"""NAU, the Neural Addition Unit."""
 
 from __future__ import annotations
 
@@ -17,12 +6,12 @@ from typing import Any
 
 import torch
 
-from stable_nalu.functional import RegualizerNAUZ, var_over
+from stable_nalu.functional import var_over
 from stable_nalu.functional.initialization import nau_bound
 from stable_nalu.papers import MADSEN_2020
 
+from .base import recurrent
 from .ranged_weight import RangedWeightLayer
-from .recurrent_cell import RecurrentCell
 from .registry import register
 
 
@@ -30,24 +19,9 @@ class NAUBase(RangedWeightLayer):
     """The sum over a clamped weight `W`, which subclasses own."""
 
     def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        *,
-        nau_noise: bool,
-        name: str | None,
-        **penalties: Any,
+        self, in_features: int, out_features: int, *, nau_noise: bool = False, **options: Any
     ):
-        super().__init__(
-            "nac",
-            name,
-            in_features,
-            out_features,
-            support="nac",
-            weight_range=(-1.0, 1.0),
-            regualizer_z_class=RegualizerNAUZ,
-            **penalties,
-        )
+        super().__init__(in_features, out_features, **options)
         self.nau_noise = nau_noise
 
     def weights(self) -> torch.Tensor:
@@ -66,31 +40,27 @@ class NAUBase(RangedWeightLayer):
 
 
 class NAULayer(NAUBase):
-    """Addition and subtraction with weights in {-1, 0, 1}."""
+    r"""Add and subtract inputs with weights in {-1, 0, 1}: the NAU of Madsen & Johansen (2020,
+    arXiv:2001.05016).
+
+        y_o = sum_i W'_oi x_i,    W' = clamp(W, -1, 1)
+
+    Shapes: x (*runs, batch, in), W (*runs, out, in), y (*runs, batch, out).
+
+    `nau_noise` adds U(-a, a), a = 1 / var(x), to the input in training and takes its image from the
+    output again: value and gradients are those of the plain layer up to rounding. `beta_nau` draws
+    the initial weights from 2 Beta(7, 7) - 1 instead of a uniform distribution.
+
+    Departs from the paper: no. Departs from the published code: W' is clamped with `nac_oob` "clip"
+    too, as there; the noise does not change the caller's tensor in place.
+    """
 
     follows_robustness_logging = True
 
     def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        *,
-        nac_oob: str = "regualized",
-        regualizer_shape: str = "squared",
-        regualizer_z: float = 0,
-        nau_noise: bool = False,
-        beta_nau: bool = False,
-        name: str | None = None,
+        self, in_features: int, out_features: int, *, beta_nau: bool = False, **options: Any
     ):
-        super().__init__(
-            in_features,
-            out_features,
-            nac_oob=nac_oob,
-            regualizer_shape=regualizer_shape,
-            regualizer_z=regualizer_z,
-            nau_noise=nau_noise,
-            name=name,
-        )
+        super().__init__(in_features, out_features, **options)
         self.beta_nau = beta_nau
         self.W = torch.nn.Parameter(torch.empty(out_features, in_features))
 
@@ -111,11 +81,7 @@ def nau_init_(W: torch.Tensor, beta_nau: bool) -> None:
         torch.nn.init.uniform_(W, -bound, bound)
 
 
-class NAUCell(RecurrentCell):
-    """Recurrent NAU."""
-
-    Op = NAULayer
-
+NAUCell = recurrent(NAULayer)
 
 ENTRY = register(
     key="ReRegualizedLinearNAC",

@@ -1,21 +1,8 @@
-r"""GatedSignNMRU — the NMRU with sign retrieval and a gate per input
-(Mistry et al. 2022, arXiv:2110.05177).
-
-    y_o = prod_j (W_oj |z_j| + 1 - W_oj) * cos(sum_j W_oj pi [z_j < 0])
-    z_j = g_j [x, 1 / (x + eps)]_j
-
-with W and g in [0, 1], and eps = 2^-23 in training and 0 in evaluation. The gate scales its input
-before sign and magnitude are taken; it is not clamped here and a closed gate makes z zero, not
-one. With `nmu_noise`, in training, |z| is multiplied by n ~ U(1, 5), undone as in the NMRU.
-
-Shapes: x (*runs, batch, in), z (*runs, batch, 2 in), W (*runs, out, 2 in), g (*runs, 2 in),
-y (*runs, batch, out).
-
-Departs from the paper: no. Departs from the published code: `mnac_normalized`, which has no
-effect there, is no option.
-"""
+"""GatedSignNMRU, the NMRU with sign retrieval and a gate per input."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import torch
 
@@ -31,32 +18,30 @@ _GATE_RANGE = (0.0, 1.0)
 
 
 class ConcatReciprocalNMUGatedSignRetrievalLayer(SignNMRUBase):
-    """Multiplication and division of gated, signed inputs with weights in {0, 1}."""
+    r"""Multiply and divide gated, signed inputs with weights in {0, 1}: the gated NMRU of Mistry et
+    al. (2022, arXiv:2110.05177).
+
+        y_o = prod_j (W_oj |z_j| + 1 - W_oj) * cos(sum_j W_oj pi [z_j < 0])
+        z_j = g_j [x, 1 / (x + eps)]_j
+
+    with W and g in [0, 1], and eps = 2^-23 in training and 0 in evaluation. The gate scales its
+    input before sign and magnitude are taken. It is not clamped here, and a closed gate makes z
+    zero, not one. `nmu_noise` multiplies |z| in training by n ~ U(1, 5) and undoes it as the NMRU.
+
+    Shapes: x (*runs, batch, in), z (*runs, batch, 2 in), W (*runs, out, 2 in), g (*runs, 2 in),
+    y (*runs, batch, out).
+
+    Departs from the paper: no. Departs from the published code: `mnac_normalized`, which has no
+    effect there, is no option.
+    """
+
+    default_name = "gated-nmru-sign"
 
     def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        *,
-        nac_oob: str = "regualized",
-        regualizer_shape: str = "squared",
-        regualizer_z: float = 0,
-        mnac_epsilon: float = 0,
-        nmu_noise: bool = False,
-        regualizer_gate: float = 0,
-        name: str | None = None,
+        self, in_features: int, out_features: int, *, regualizer_gate: float = 0, **options: Any
     ):
-        super().__init__(
-            "gated-nmru-sign",
-            name,
-            in_features,
-            out_features,
-            nac_oob=nac_oob,
-            regualizer_shape=regualizer_shape,
-            regualizer_z=regualizer_z,
-            mnac_epsilon=mnac_epsilon,
-            nmu_noise=nmu_noise,
-        )
+        super().__init__(in_features, out_features, **options)
+        self.regualizer_gate = regualizer_gate
         self._gate_bias = Regualizer("mnac", "bias", "linear", zero=not regualizer_gate, ndim=1)
         self.g = torch.nn.Parameter(torch.empty(2 * in_features))
 

@@ -1,31 +1,23 @@
-r"""SignNMRU — Neural Multiplicative Reciprocal Unit with sign retrieval: the paper's NMRU
-(Mistry et al. 2022, arXiv:2110.05177).
-
-    y_o = prod_j (W_oj |z_j| + 1 - W_oj) * cos(sum_j W_oj pi [z_j < 0]),    z = [x, 1 / (x + eps)]
-
-with W in [0, 1], and eps = 2^-23 in training and 0 in evaluation. The sign takes the raw W, even
-where the magnitude takes a clamped one. With `nmu_noise`, in training, |z| is multiplied by
-n ~ U(noise_range), one value per element, and undone as in the NMRU without sign retrieval.
-
-Shapes: x (*runs, batch, in), z (*runs, batch, 2 in), W (*runs, out, 2 in), y (*runs, batch, out).
-
-Departs from the paper: no. Departs from the published code: `mnac_normalized`, which has no
-effect there, is no option.
-"""
+"""SignNMRU, the paper's NMRU: with sign retrieval."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 
 from stable_nalu.functional.log_space import sign_phase
 from stable_nalu.papers import MISTRY_2022_DIVISION
 
-from .nmru import NOISE_RANGE, NMRUBase
+from .nmru import NMRUBase
 from .registry import register
 
 
 class SignNMRUBase(NMRUBase):
     """Magnitude and sign of the product of `z`, apart."""
+
+    default_name = "nmru-sign"
 
     def signed_product(self, z: torch.Tensor) -> torch.Tensor:
         """Map z `(*runs, batch, 2 in)` to `(*runs, batch, out)`."""
@@ -35,7 +27,21 @@ class SignNMRUBase(NMRUBase):
 
 
 class ConcatReciprocalNMUSignRetrievalLayer(SignNMRUBase):
-    """Multiplication and division of signed inputs with weights in {0, 1}."""
+    r"""Multiply and divide signed inputs with weights in {0, 1}: the NMRU of Mistry et al. (2022,
+    arXiv:2110.05177).
+
+        y_o = prod_j (W_oj |z_j| + 1 - W_oj) * cos(sum_j W_oj pi [z_j < 0]),  z = [x, 1 / (x + eps)]
+
+    with W in [0, 1], and eps = 2^-23 in training and 0 in evaluation. The sign takes the raw W,
+    even where the magnitude takes a clamped one. `nmu_noise` multiplies |z| in training by
+    n ~ U(noise_range), one value per element, and undoes it as the NMRU without sign retrieval.
+
+    Shapes: x (*runs, batch, in), z (*runs, batch, 2 in), W (*runs, out, 2 in),
+    y (*runs, batch, out).
+
+    Departs from the paper: no. Departs from the published code: `mnac_normalized`, which has no
+    effect there, is no option.
+    """
 
     follows_robustness_logging = True
 
@@ -44,31 +50,16 @@ class ConcatReciprocalNMUSignRetrievalLayer(SignNMRUBase):
         in_features: int,
         out_features: int,
         *,
-        nac_oob: str = "regualized",
-        regualizer_shape: str = "squared",
-        regualizer_z: float = 0,
-        mnac_epsilon: float = 0,
-        nmu_noise: bool = False,
-        noise_range: tuple[float, float] | list[float] = NOISE_RANGE,
-        name: str | None = None,
+        noise_range: Sequence[float] = (1, 5),
+        **options: Any,
     ):
-        super().__init__(
-            "nmru-sign",
-            name,
-            in_features,
-            out_features,
-            nac_oob=nac_oob,
-            regualizer_shape=regualizer_shape,
-            regualizer_z=regualizer_z,
-            mnac_epsilon=mnac_epsilon,
-            nmu_noise=nmu_noise,
-            noise_range=noise_range,
-        )
-        if nmu_noise and noise_range[0] > noise_range[1]:
+        super().__init__(in_features, out_features, **options)
+        if self.nmu_noise and noise_range[0] > noise_range[1]:
             raise ValueError(
                 f"SignNMRU draws noise from U(low, high); noise_range {list(noise_range)} is empty "
                 "([1, 0] has its special meaning for the NMU only)"
             )
+        self.noise_range = noise_range
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.signed_product(self.with_reciprocal(x))

@@ -1,76 +1,39 @@
-r"""NMU — Neural Multiplication Unit (Madsen & Johansen 2020, arXiv:2001.05016),
-and sNMU, its stochastic version (Mistry et al. 2022, arXiv:2211.05624).
-
-    y_o = prod_i (W_oi x_i + 1 - W_oi),    W_oi in [0, 1]
-
-    sNMU, in training:  y_o = prod_i (W_oi n_i x_i + 1 - W_oi) / prod_i (W_oi n_i + 1 - W_oi)
-
-with one n_i ~ U(noise_range) per element, or n_i ~ U(1, 1 + 1 / std(x)) for noise_range [1, 0].
-
-Shapes: x (*runs, batch, in), W (*runs, out, in), y (*runs, batch, out).
-
-Departs from the paper: no. Departs from the published code: the noise does not change the
-caller's tensor in place.
-"""
+"""NMU, the Neural Multiplication Unit, and sNMU, its stochastic version."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
 from stable_nalu.abstract import Observation
 from stable_nalu.abstract.random_source import Bound
-from stable_nalu.functional import RegualizerNMUZ, mnac, std_over
-from stable_nalu.functional.initialization import NMU_BOUND
+from stable_nalu.functional import mnac, std_over
 from stable_nalu.functional.reductions import per_run
 from stable_nalu.papers import MADSEN_2020, MISTRY_2022_ROBUST
 
-from .ranged_weight import RangedWeightLayer
-from .recurrent_cell import RecurrentCell
+from .base import recurrent
+from .ranged_weight import UnitWeightLayer
 from .registry import Variant, register
 
 BATCH_NOISE = [1, 0]
 
 
-class NMUBase(RangedWeightLayer):
-    """The product over a weight `W` of `columns` inputs, and the noise that it undoes."""
+class NMUBase(UnitWeightLayer):
+    """The product over a weight `W`, and the noise that it undoes."""
+
+    mnac_normalized = False
+    noise_range: Sequence[float] = (1, 5)
 
     def __init__(
-        self,
-        default_name: str,
-        name: str | None,
-        in_features: int,
-        out_features: int,
-        *,
-        columns: int,
-        mnac_epsilon: float,
-        mnac_normalized: bool,
-        nmu_noise: bool,
-        noise_range: tuple[float, float] | list[float],
-        **penalties: Any,
+        self, in_features: int, out_features: int, *, nmu_noise: bool = False, **options: Any
     ):
-        super().__init__(
-            default_name,
-            name,
-            in_features,
-            out_features,
-            support="mnac",
-            weight_range=(mnac_epsilon, 1.0),
-            regualizer_z_class=RegualizerNMUZ,
-            **penalties,
-        )
-        self.mnac_normalized = mnac_normalized
+        super().__init__(in_features, out_features, **options)
         self.nmu_noise = nmu_noise
-        self.noise_range = noise_range
-        self.W = torch.nn.Parameter(torch.empty(out_features, columns))
-
-    def reset_parameters(self) -> None:
-        nmu_init_(self.W)
-        self._z.reset()
 
     def product(self, x: torch.Tensor) -> torch.Tensor:
-        """Map x `(*runs, batch, columns)` to `(*runs, batch, out)`, with the noise if asked for."""
+        """Map x `(*runs, batch, columns of W)` to the output, with the noise if asked for."""
         W = self.weights()
         if not (self.nmu_noise and self.training):
             self.record_input(x)
@@ -91,7 +54,22 @@ class NMUBase(RangedWeightLayer):
 
 
 class NMULayer(NMUBase):
-    """Multiplication with weights in {0, 1}."""
+    r"""Multiply those inputs whose weight is 1: the NMU of Madsen & Johansen (2020,
+    arXiv:2001.05016), and the sNMU of Mistry et al. (2022, arXiv:2211.05624).
+
+        y_o = prod_i (W_oi x_i + 1 - W_oi),    W_oi in [0, 1]
+
+        sNMU, in training:  y_o = prod_i (W_oi n_i x_i + 1 - W_oi) / prod_i (W_oi n_i + 1 - W_oi)
+
+    Shapes: x (*runs, batch, in), W (*runs, out, in), y (*runs, batch, out).
+
+    `nmu_noise` makes it the sNMU, which draws one n_i ~ U(noise_range) per element of x, or
+    n_i ~ U(1, 1 + 1 / std(x)) for the `noise_range` [1, 0]. `mnac_normalized` multiplies x / c and
+    scales the product back, c = std(x).
+
+    Departs from the paper: no. Departs from the published code: the noise does not change the
+    caller's tensor in place.
+    """
 
     follows_robustness_logging = True
 
@@ -100,29 +78,13 @@ class NMULayer(NMUBase):
         in_features: int,
         out_features: int,
         *,
-        nac_oob: str = "regualized",
-        regualizer_shape: str = "squared",
-        regualizer_z: float = 0,
-        mnac_epsilon: float = 0,
         mnac_normalized: bool = False,
-        nmu_noise: bool = False,
-        noise_range: tuple[float, float] | list[float] = (1, 5),
-        name: str | None = None,
+        noise_range: Sequence[float] = (1, 5),
+        **options: Any,
     ):
-        super().__init__(
-            "nac",
-            name,
-            in_features,
-            out_features,
-            columns=in_features,
-            nac_oob=nac_oob,
-            regualizer_shape=regualizer_shape,
-            regualizer_z=regualizer_z,
-            mnac_epsilon=mnac_epsilon,
-            mnac_normalized=mnac_normalized,
-            nmu_noise=nmu_noise,
-            noise_range=noise_range,
-        )
+        super().__init__(in_features, out_features, **options)
+        self.mnac_normalized = mnac_normalized
+        self.noise_range = noise_range
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.product(x)
@@ -145,22 +107,13 @@ class NMULayer(NMUBase):
         return observed
 
 
-def nmu_init_(W: torch.Tensor) -> None:
-    """Initialise as NMU: uniform around 0.5."""
-    torch.nn.init.uniform_(W, 0.5 - NMU_BOUND, 0.5 + NMU_BOUND)
-
-
 def normalized_mnac(x: torch.Tensor, W: torch.Tensor, mode: str = "prod") -> torch.Tensor:
     """Return the product of x / c times c^(sum W), c the standard deviation of a run's x."""
     c = per_run(std_over(x, 2), 2)
     return mnac(x / c, W, mode) * c ** W.sum(-1).unsqueeze(-2)
 
 
-class NMUCell(RecurrentCell):
-    """Recurrent NMU."""
-
-    Op = NMULayer
-
+NMUCell = recurrent(NMULayer)
 
 ENTRY = register(
     key="ReRegualizedLinearMNAC",

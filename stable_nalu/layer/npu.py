@@ -1,20 +1,8 @@
-r"""NPU — Neural Power Unit (Heim et al. 2020, arXiv:2006.01681).
-
-    y_o = exp(sum_i Wr_io log r_i - Wi_io k_i) * cos(sum_i Wr_io k_i + Wi_io log r_i)
-    r_i = g'_i (|x_i| + eps) + 1 - g'_i,    k_i = g'_i pi [x_i < 0],    g' = clamp(g, 0, 1)
-
-with Wr = W_real, Wi = W_im and eps = 2^-23: the real part of prod_i x_i^(Wr + j Wi), each input
-switched by its gate.
-Shapes: x (*runs, batch, in), W_real and W_im (*runs, in, out), g (*runs, in),
-y (*runs, batch, out). An input of zero counts as positive.
-
-`npu_clip="wig"` clamps W_im as well, and adds sum |W_im| to the penalty `W-NPU`.
-
-Departs from the paper: no. Departs from the published code: an unknown `npu_Wr_init` or
-`npu_clip` is an error.
-"""
+"""NPU, the Neural Power Unit."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import torch
 
@@ -31,31 +19,29 @@ _weight_penalty = Regualizer("npu", "W", "linear")
 
 
 class NPULayer(NPUBase):
-    """Multiplication, division and powers, with complex weights."""
+    r"""Multiply, divide and raise to powers, with complex weights: the NPU of Heim et al. (2020,
+    arXiv:2006.01681).
 
+        y_o = exp(sum_i Wr_io log r_i - Wi_io k_i) * cos(sum_i Wr_io k_i + Wi_io log r_i)
+        r_i = g'_i (|x_i| + eps) + 1 - g'_i,    k_i = g'_i pi [x_i < 0],    g' = clamp(g, 0, 1)
+
+    with Wr = W_real, Wi = W_im and eps = 2^-23: the real part of prod_i x_i^(Wr + j Wi), each input
+    switched by its gate.
+
+    Shapes: x (*runs, batch, in), W_real and W_im (*runs, in, out), g (*runs, in),
+    y (*runs, batch, out). An input of zero counts as positive.
+
+    `npu_clip="wig"` clamps W_im as well, and adds sum |W_im| to the penalty `W-NPU`.
+
+    Departs from the paper: no. Departs from the published code: an unknown `npu_Wr_init` or
+    `npu_clip` is an error.
+    """
+
+    default_name = "npu"
     clipped_by_wig = ("W_real", "W_im", "g")
 
-    def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        *,
-        npu_clip: str = "none",
-        npu_Wr_init: str = "xavier-uniform",
-        regualizer_npu_w: float = 0,
-        regualizer_gate: float = 0,
-        name: str | None = None,
-    ):
-        super().__init__(
-            "npu",
-            name,
-            in_features,
-            out_features,
-            npu_clip=npu_clip,
-            npu_Wr_init=npu_Wr_init,
-            regualizer_npu_w=regualizer_npu_w,
-            regualizer_gate=regualizer_gate,
-        )
+    def __init__(self, in_features: int, out_features: int, **options: Any):
+        super().__init__(in_features, out_features, **options)
         self.W_im = torch.nn.Parameter(torch.empty(in_features, out_features))
         self.W_real = torch.nn.Parameter(torch.empty(in_features, out_features))
         self.g = torch.nn.Parameter(torch.empty(in_features))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 
-from stable_nalu.abstract import ExtendedTorchModule, Observation
+from stable_nalu.abstract import Observation
 from stable_nalu.abstract.extended_torch_module import Term
 from stable_nalu.abstract.observation import weight_observations
 from stable_nalu.functional import Regualizer
 from stable_nalu.functional.initialization import nau_bound, xavier_bound
 from stable_nalu.functional.log_space import sign_phase
+
+from .base import Layer
 
 # Keeps the logarithm finite; the published code adds the float32 value in float64 runs too.
 EPSILON = 2.0**-23
@@ -24,7 +26,7 @@ INITIAL_BOUNDS: dict[str, Callable[[int, int], float]] = {
 _RANGES = {"W_real": (-1.0, 1.0), "W_im": (-1.0, 1.0), "g": (0.0, 1.0)}
 
 
-class NPUBase(ExtendedTorchModule):
+class NPUBase(Layer):
     """Powers of gated inputs; subclasses own `W_real (*runs, in, out)` and `g (*runs, in)`.
 
     `npu_clip` names the parameters clamped after every step: w (W_real), g, wg, or wig, which
@@ -36,17 +38,16 @@ class NPUBase(ExtendedTorchModule):
 
     def __init__(
         self,
-        default_name: str,
-        name: str | None,
         in_features: int,
         out_features: int,
         *,
-        npu_clip: str,
-        npu_Wr_init: str,
-        regualizer_npu_w: float,
-        regualizer_gate: float,
+        npu_clip: str = "none",
+        npu_Wr_init: str = "xavier-uniform",
+        regualizer_npu_w: float = 0,
+        regualizer_gate: float = 0,
+        **options: Any,
     ):
-        super().__init__(default_name, name)
+        super().__init__(in_features, out_features, **options)
         clipped = {"none": (), "w": ("W_real",), "g": ("g",), "wg": ("W_real", "g")}
         clipped["wig"] = self.clipped_by_wig
         if npu_clip not in clipped:
@@ -54,11 +55,10 @@ class NPUBase(ExtendedTorchModule):
         if npu_Wr_init not in INITIAL_BOUNDS:
             known = ", ".join(INITIAL_BOUNDS)
             raise ValueError(f"npu_Wr_init {npu_Wr_init!r} is not one of {known}")
-        self.in_features = in_features
-        self.out_features = out_features
         self.npu_clip = npu_clip
         self.npu_Wr_init = npu_Wr_init
         self.regualizer_npu_w = regualizer_npu_w
+        self.regualizer_gate = regualizer_gate
         self._bounds = {parameter: _RANGES[parameter] for parameter in clipped[npu_clip]}
         self._gate_bias = Regualizer("mnac", "bias", "linear", zero=not regualizer_gate, ndim=1)
 

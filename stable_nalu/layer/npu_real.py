@@ -1,18 +1,8 @@
-r"""RealNPU — Neural Power Unit with real weights (Heim et al. 2020, arXiv:2006.01681).
-
-    y_o = exp(sum_i W_io log r_i) * cos(sum_i W_io k_i)
-    r_i = g'_i (|x_i| + eps) + 1 - g'_i,    k_i = g'_i pi [x_i < 0],    g' = clamp(g, 0, 1)
-
-with W = W_real and eps = 2^-23.
-Shapes: x (*runs, batch, in), W_real (*runs, in, out), g (*runs, in), y (*runs, batch, out).
-
-`realnpu_reg_type` is the form of the penalty `W-NPU`: W pulls the weights to -1 and 1, bias to
--1, 0 and 1. `npu_clip="wig"` clips nothing, as in the published code.
-
-Departs from the paper: no. Departs from the published code: an unknown option value is an error.
-"""
+"""RealNPU, the Neural Power Unit with real weights."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import torch
 
@@ -29,33 +19,31 @@ _WEIGHT_PENALTIES = {
 
 
 class RealNPULayer(NPUBase):
-    """Multiplication, division and powers, with real weights."""
+    r"""Multiply, divide and raise to powers, with real weights: the RealNPU of Heim et al. (2020,
+    arXiv:2006.01681).
 
+        y_o = exp(sum_i W_io log r_i) * cos(sum_i W_io k_i)
+        r_i = g'_i (|x_i| + eps) + 1 - g'_i,    k_i = g'_i pi [x_i < 0],    g' = clamp(g, 0, 1)
+
+    with W = W_real and eps = 2^-23.
+
+    Shapes: x (*runs, batch, in), W_real (*runs, in, out), g (*runs, in), y (*runs, batch, out).
+
+    `realnpu_reg_type` is the form of the penalty `W-NPU`: W pulls the weights to -1 and 1, bias to
+    -1, 0 and 1. `npu_clip="wig"` clips nothing, as in the published code.
+
+    Departs from the paper: no. Departs from the published code: an unknown option value is an
+    error.
+    """
+
+    default_name = "real_npu"
     follows_robustness_logging = True
     clipped_by_wig = ()
 
     def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        *,
-        npu_clip: str = "none",
-        npu_Wr_init: str = "xavier-uniform",
-        regualizer_npu_w: float = 0,
-        realnpu_reg_type: str = "W",
-        regualizer_gate: float = 0,
-        name: str | None = None,
+        self, in_features: int, out_features: int, *, realnpu_reg_type: str = "W", **options: Any
     ):
-        super().__init__(
-            "real_npu",
-            name,
-            in_features,
-            out_features,
-            npu_clip=npu_clip,
-            npu_Wr_init=npu_Wr_init,
-            regualizer_npu_w=regualizer_npu_w,
-            regualizer_gate=regualizer_gate,
-        )
+        super().__init__(in_features, out_features, **options)
         if realnpu_reg_type not in _WEIGHT_PENALTIES:
             raise ValueError(f"realnpu_reg_type {realnpu_reg_type!r} is not W or bias")
         self.realnpu_reg_type = realnpu_reg_type

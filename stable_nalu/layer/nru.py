@@ -1,22 +1,12 @@
-r"""NRU — Neural Reciprocal Unit (Mistry et al. 2022, arXiv:2110.05177).
-
-    div           y_o = prod_i (A_oi sign(x_i) |x_i|^W_oi + 1 - A_oi)
-    div-sepSign   y_o = prod_i (A_oi |x_i|^W_oi + 1 - A_oi) * prod_i sign(x_i)^round(W_oi)
-
-with W in [-1, 1]; A = tanh(1000 W)^2 in training and |W| in evaluation.
-Shapes: x (*runs, batch, in), W (*runs, out, in), trash_cell (*runs, 1), y (*runs, batch, out).
-
-`trash_cell` adds a trainable scalar to the output, in training only. An input of exactly zero
-with a negative weight gives NaN (div) or infinity (div-sepSign), and W = 0 has no gradient.
-
-Departs from the paper: no. Departs from the published code: no.
-"""
+"""NRU, the Neural Reciprocal Unit."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
-from stable_nalu.functional import RegualizerNAUZ, mnac
+from stable_nalu.functional import mnac
 from stable_nalu.papers import MISTRY_2022_DIVISION
 
 from .nau import nau_init_
@@ -27,36 +17,40 @@ DIV_MODES = ("div", "div-sepSign")
 
 
 class ReciprocalNMULayer(RangedWeightLayer):
-    """Multiplication and division with weights in {-1, 0, 1}."""
+    r"""Multiply and divide inputs with weights in {-1, 0, 1}: the NRU of Mistry et al. (2022,
+    arXiv:2110.05177).
+
+        div           y_o = prod_i (A_oi sign(x_i) |x_i|^W_oi + 1 - A_oi)
+        div-sepSign   y_o = prod_i (A_oi |x_i|^W_oi + 1 - A_oi) * prod_i sign(x_i)^round(W_oi)
+
+    with W in [-1, 1]; A = tanh(1000 W)^2 in training and |W| in evaluation.
+
+    Shapes: x (*runs, batch, in), W (*runs, out, in), trash_cell (*runs, 1), y (*runs, batch, out).
+
+    `trash_cell` adds a trainable scalar to the output, in training only. An input of exactly zero
+    with a negative weight gives NaN (div) or infinity (div-sepSign), and W = 0 has no gradient.
+
+    Departs from the paper: no. Departs from the published code: no.
+    """
+
+    default_name = "nru"
 
     def __init__(
         self,
         in_features: int,
         out_features: int,
         *,
-        nac_oob: str = "regualized",
-        regualizer_shape: str = "squared",
-        regualizer_z: float = 0,
         mnac_epsilon: float = 0,
         beta_nau: bool = False,
         nru_div_mode: str = "div",
         trash_cell: bool = False,
-        name: str | None = None,
+        **options: Any,
     ):
-        super().__init__(
-            "nru",
-            name,
-            in_features,
-            out_features,
-            support="nac",
-            weight_range=(-1.0 + mnac_epsilon, 1.0),
-            regualizer_z_class=RegualizerNAUZ,
-            nac_oob=nac_oob,
-            regualizer_shape=regualizer_shape,
-            regualizer_z=regualizer_z,
-        )
+        super().__init__(in_features, out_features, **options)
         if nru_div_mode not in DIV_MODES:
             raise ValueError(f"nru_div_mode {nru_div_mode!r} is not {' or '.join(DIV_MODES)}")
+        self.mnac_epsilon = mnac_epsilon
+        self.weight_range = (-1.0 + mnac_epsilon, 1.0)
         self.beta_nau = beta_nau
         self.nru_div_mode = nru_div_mode
         self.W = torch.nn.Parameter(torch.empty(out_features, in_features))

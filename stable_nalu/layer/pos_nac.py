@@ -1,35 +1,34 @@
-r"""PosNAC — a NAC with weights in (0, 1) (Madsen & Johansen 2020, arXiv:2001.05016).
-
-    y_o = sum_i W_oi x_i,    W = sigmoid(W_hat)
-
-Shapes: x (*runs, batch, in), W_hat (*runs, out, in), y (*runs, batch, out).
-
-In log space, after a NAC, it is the paper's NAC with sigmoid weights for multiplication.
-
-Departs from the published code: no.
-"""
+"""PosNAC, a NAC with weights in (0, 1)."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 
-from stable_nalu.abstract import ExtendedTorchModule, Observation
+from stable_nalu.abstract import Observation
 from stable_nalu.abstract.observation import weight_observations
 from stable_nalu.papers import MADSEN_2020
 
-from .recurrent_cell import RecurrentCell
+from .base import Layer, recurrent
 from .registry import register
 
 
-class PosNACLayer(ExtendedTorchModule):
-    """Addition with weights in (0, 1)."""
+class PosNACLayer(Layer):
+    r"""Add inputs with weights in (0, 1) (Madsen & Johansen 2020, arXiv:2001.05016).
 
-    def __init__(self, in_features: int, out_features: int, *, name: str | None = None):
-        super().__init__("nac", name)
-        self.in_features = in_features
-        self.out_features = out_features
+        y_o = sum_i W_oi x_i,    W = sigmoid(W_hat)
+
+    Shapes: x (*runs, batch, in), W_hat (*runs, out, in), y (*runs, batch, out).
+
+    In log space, after a NAC, it is the paper's NAC with sigmoid weights for multiplication.
+
+    Departs from the published code: no.
+    """
+
+    def __init__(self, in_features: int, out_features: int, **options: Any):
+        super().__init__(in_features, out_features, **options)
         self.W_hat = torch.nn.Parameter(torch.empty(out_features, in_features))
 
     def reset_parameters(self) -> None:
@@ -47,11 +46,7 @@ class PosNACLayer(ExtendedTorchModule):
         return weight_observations("W", self.weights)
 
 
-class PosNACCell(RecurrentCell):
-    """Recurrent PosNAC."""
-
-    Op = PosNACLayer
-
+PosNACCell = recurrent(PosNACLayer)
 
 ENTRY = register(
     key="PosNAC",

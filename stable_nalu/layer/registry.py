@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.papers import Paper
@@ -41,15 +42,15 @@ class LayerEntry:
     fixed_options: dict[str, object] = field(default_factory=dict)
     takes_pair: bool = False
     variants: tuple[Variant, ...] = ()
-    options: frozenset[str] = field(init=False)
-    """Names of the keyword-only options that the layer, or that of the cell, reads."""
 
-    def __post_init__(self):
-        built = self.layer or getattr(self.cell, "Op", self.cell)
-        names = frozenset() if built is None else option_names(built) - set(self.fixed_options)
-        object.__setattr__(self, "options", names)
+    @cached_property
+    def options(self) -> frozenset[str]:
+        """Return the names of the keyword-only options that the layer, or the cell, reads."""
+        built = self.layer or self.cell
+        return frozenset() if built is None else option_names(built) - set(self.fixed_options)
 
 
+_OF_EVERY_LAYER = {"name", "dtype", "device"}
 _ENTRIES: dict[str, LayerEntry] = {}
 
 
@@ -68,11 +69,6 @@ def entries() -> dict[str, LayerEntry]:
 
 
 def option_names(layer: type[ExtendedTorchModule]) -> frozenset[str]:
-    """Return the keyword-only parameters of a layer's constructor, its `name` aside.
-
-    A layer made of other layers names them by `child_ops()`: it hands on the options they read.
-    """
-    parameters = inspect.signature(layer.__init__).parameters.values()
-    own = frozenset(p.name for p in parameters if p.kind is p.KEYWORD_ONLY) - {"name"}
-    child_ops = getattr(layer, "child_ops", tuple)()
-    return own.union(*map(option_names, child_ops))
+    """Return the keyword-only parameters of a constructor, aside from those of every layer."""
+    parameters = inspect.signature(layer).parameters.values()
+    return frozenset(p.name for p in parameters if p.kind is p.KEYWORD_ONLY) - _OF_EVERY_LAYER

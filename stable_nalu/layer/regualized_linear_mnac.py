@@ -1,33 +1,35 @@
-r"""RegualizedLinearMNAC — the NMU's product with a penalty but no range, an ablation of Madsen &
-Johansen (2020, published code).
-
-    y_o = prod_i (W_oi x_i + 1 - W_oi)
-
-Shapes: x (*runs, batch, in), W (*runs, out, in), y (*runs, batch, out).
-
-`mnac_normalized` takes the product of x / c and scales it back, c = std(x).
-
-Departs from the paper: it is not in the paper. Departs from the published code: that one cannot
-be built (a missing import); this is what it was meant to be. W is never clamped.
-"""
+"""RegualizedLinearMNAC, the NMU without a range."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
-from stable_nalu.abstract import ExtendedTorchModule, Observation
+from stable_nalu.abstract import Observation
 from stable_nalu.abstract.observation import weight_observations
 from stable_nalu.functional import Regualizer, mnac
 from stable_nalu.functional.initialization import MNAC_BOUND
 from stable_nalu.papers import MADSEN_2020
 
+from .base import Layer, recurrent
 from .nmu import normalized_mnac
-from .recurrent_cell import RecurrentCell
 from .registry import register
 
 
-class RegualizedLinearMNACLayer(ExtendedTorchModule):
-    """Multiplication with unbounded weights and the NMU's sparsity penalty `W`."""
+class RegualizedLinearMNACLayer(Layer):
+    r"""Multiply inputs with unbounded weights and the NMU's penalty `W`: an ablation of Madsen &
+    Johansen (2020, published code).
+
+        y_o = prod_i (W_oi x_i + 1 - W_oi)
+
+    Shapes: x (*runs, batch, in), W (*runs, out, in), y (*runs, batch, out).
+
+    `mnac_normalized` takes the product of x / c and scales it back, c = std(x).
+
+    Departs from the paper: it is not in the paper. Departs from the published code: that one cannot
+    be built (a missing import); this is what it was meant to be. W is never clamped.
+    """
 
     def __init__(
         self,
@@ -36,11 +38,10 @@ class RegualizedLinearMNACLayer(ExtendedTorchModule):
         *,
         regualizer_shape: str = "squared",
         mnac_normalized: bool = False,
-        name: str | None = None,
+        **options: Any,
     ):
-        super().__init__("nac", name)
-        self.in_features = in_features
-        self.out_features = out_features
+        super().__init__(in_features, out_features, **options)
+        self.regualizer_shape = regualizer_shape
         self.mnac_normalized = mnac_normalized
         self._bias = Regualizer("mnac", "bias", regualizer_shape)
         self.W = torch.nn.Parameter(torch.empty(out_features, in_features))
@@ -62,11 +63,7 @@ class RegualizedLinearMNACLayer(ExtendedTorchModule):
         return weight_observations("W", self.weights)
 
 
-class RegualizedLinearMNACCell(RecurrentCell):
-    """Recurrent RegualizedLinearMNAC."""
-
-    Op = RegualizedLinearMNACLayer
-
+RegualizedLinearMNACCell = recurrent(RegualizedLinearMNACLayer)
 
 ENTRY = register(
     key="RegualizedLinearMNAC",

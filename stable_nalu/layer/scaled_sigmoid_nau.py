@@ -1,19 +1,8 @@
-r"""ScaledSigmoidNAU — a sum over inputs selected by a folded sigmoid mask (Mistry et al. 2022,
-published code).
-
-    y_o = sum_i x_i mask_io,    mask = 2 sigmoid(-|W_logits l1.weight^T + l1.bias| / 2)
-
-In evaluation the mask is rounded to {0, 1}.
-Shapes: x (*runs, batch, in), W_logits (*runs, in, out), l1.weight (*runs, out, out),
-l1.bias (*runs, out), y (*runs, batch, out).
-
-The constructor draws l1 (it belongs to no later initialisation); `reset_parameters` draws W_logits.
-
-Departs from the paper: it is not in the paper. Departs from the published code: no. Its `z`
-penalty, taken of constant ones there, is always zero.
-"""
+"""ScaledSigmoidNAU, a sum over inputs selected by a folded sigmoid mask."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import torch
 
@@ -24,12 +13,23 @@ from .sigmoid_nau import SelectionBase
 
 
 class ScaledSigmoidNAULayer(SelectionBase):
-    """Addition of selected inputs."""
+    r"""Add those inputs that a folded sigmoid mask selects (Mistry et al. 2022, published code).
 
-    def __init__(self, in_features: int, out_features: int, *, name: str | None = None):
-        super().__init__("nac", name)
-        self.in_features = in_features
-        self.out_features = out_features
+        y_o = sum_i x_i mask_io,    mask = 2 sigmoid(-|W_logits l1.weight^T + l1.bias| / 2)
+
+    In evaluation the mask is rounded to {0, 1}.
+    Shapes: x (*runs, batch, in), W_logits (*runs, in, out), l1.weight (*runs, out, out),
+    l1.bias (*runs, out), y (*runs, batch, out).
+
+    The constructor draws l1 (it belongs to no later initialisation); `reset_parameters` draws
+    W_logits.
+
+    Departs from the paper: it is not in the paper. Departs from the published code: no. Its `z`
+    penalty, taken of constant ones there, is always zero.
+    """
+
+    def __init__(self, in_features: int, out_features: int, **options: Any):
+        super().__init__(in_features, out_features, **options)
         self.l1 = torch.nn.Linear(out_features, out_features)
         self.W_logits = torch.nn.Parameter(torch.empty(in_features, out_features))
 

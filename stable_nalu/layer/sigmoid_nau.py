@@ -1,27 +1,15 @@
-r"""SigmoidNAU — a sum over inputs selected by a batch-normalised sigmoid mask (Mistry et al. 2022,
-published code).
-
-    y_o = sum_i x_i mask_io,    mask = sigmoid(bn(W_logits l1.weight^T + l1.bias))
-
-`bn` normalises over the rows (inputs) of the mask: with their own mean and variance in training,
-with running ones in evaluation, where the mask is also rounded to {0, 1}.
-Shapes: x (*runs, batch, in), W_logits (*runs, in, out), l1.weight (*runs, out, out),
-l1.bias and all of bn (*runs, out), y (*runs, batch, out).
-
-The constructor draws l1 (it belongs to no later initialisation); `reset_parameters` draws W_logits.
-
-Departs from the paper: it is not in the paper. Departs from the published code: no. Its `z`
-penalty, taken of constant ones there, is always zero.
-"""
+"""SigmoidNAU, a sum over inputs selected by a batch-normalised sigmoid mask."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
-from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.functional import linear
 from stable_nalu.papers import MISTRY_2022_DIVISION
 
+from .base import Layer
 from .registry import register
 
 
@@ -58,7 +46,7 @@ class RowNorm(torch.nn.Module):
         self.num_batches_tracked += 1
 
 
-class SelectionBase(ExtendedTorchModule):
+class SelectionBase(Layer):
     """Addition of inputs that `mask` selects: softly in training, else rounded to {0, 1}."""
 
     def reset_parameters(self) -> None:
@@ -81,17 +69,30 @@ class SelectionBase(ExtendedTorchModule):
 
 
 class SigmoidNAULayer(SelectionBase):
-    """Addition of selected inputs."""
+    r"""Add those inputs that a batch-normalised sigmoid mask selects (Mistry et al. 2022, published
+    code).
+
+        y_o = sum_i x_i mask_io,    mask = sigmoid(bn(W_logits l1.weight^T + l1.bias))
+
+    `bn` normalises over the rows (inputs) of the mask: with their own mean and variance in
+    training, with running ones in evaluation, where the mask is also rounded to {0, 1}.
+    Shapes: x (*runs, batch, in), W_logits (*runs, in, out), l1.weight (*runs, out, out),
+    l1.bias and all of bn (*runs, out), y (*runs, batch, out).
+
+    The constructor draws l1 (it belongs to no later initialisation); `reset_parameters` draws
+    W_logits.
+
+    Departs from the paper: it is not in the paper. Departs from the published code: no. Its `z`
+    penalty, taken of constant ones there, is always zero.
+    """
 
     # In training mode every pass moves the running statistics, however few rows it has.
     evaluates_rows_independently = False
 
-    def __init__(self, in_features: int, out_features: int, *, name: str | None = None):
-        super().__init__("nac", name)
+    def __init__(self, in_features: int, out_features: int, **options: Any):
+        super().__init__(in_features, out_features, **options)
         if in_features < 2:
             raise ValueError("SigmoidNAU normalises over its inputs and needs at least 2")
-        self.in_features = in_features
-        self.out_features = out_features
         self.bn = RowNorm(out_features)
         # Holds parameters and draws them; its own forward pass knows no run dimensions.
         self.l1 = torch.nn.Linear(out_features, out_features)

@@ -1,35 +1,36 @@
-r"""SillyReRegualizedLinearMNAC — the NMU without its identity, an ablation of Madsen & Johansen
-(2020, published code).
-
-    y_o = prod_i W'_oi x_i
-
-W' is the NMU's: clamp(W, mnac_epsilon, 1) with `nac_oob="regualized"`, else the raw W.
-Shapes: x (*runs, batch, in), W (*runs, out, in), y (*runs, batch, out).
-
-Two more keys, SillyReRegualizedLinearNAC and -NALU, only name a layer type: a network with
-`nac_mul="mnac"` replaces the last three letters by "MNAC", and so finds this layer.
-
-Departs from the paper: it is not in the paper. Departs from the published code: that one cannot
-be built (a missing import); this is what it was meant to be.
-"""
+"""SillyReRegualizedLinearMNAC, the NMU without its identity."""
 
 from __future__ import annotations
 
 import torch
 
-from stable_nalu.functional import RegualizerNMUZ, mnac
+from stable_nalu.functional import mnac
 from stable_nalu.papers import MADSEN_2020
 
-from .nmu import nmu_init_, normalized_mnac
-from .ranged_weight import RangedWeightLayer
-from .recurrent_cell import RecurrentCell
+from .base import recurrent
+from .nmu import normalized_mnac
+from .ranged_weight import UnitWeightLayer
 from .registry import register
 
 _MODE = "no-idendity"
 
 
-class SillyReRegualizedLinearMNACLayer(RangedWeightLayer):
-    """A product that an unused input (weight 0) makes zero."""
+class SillyReRegualizedLinearMNACLayer(UnitWeightLayer):
+    r"""Multiply all inputs, scaled by their weights: an ablation of the NMU in which an unused
+    input (weight 0) makes the product zero (Madsen & Johansen 2020, published code).
+
+        y_o = prod_i W'_oi x_i
+
+    W' is the NMU's: clamp(W, mnac_epsilon, 1) with `nac_oob="regualized"`, else the raw W.
+
+    Shapes: x (*runs, batch, in), W (*runs, out, in), y (*runs, batch, out).
+
+    Two more keys, SillyReRegualizedLinearNAC and -NALU, only name a layer type: a network with
+    `nac_mul="mnac"` replaces the last three letters by "MNAC", and so finds this layer.
+
+    Departs from the paper: it is not in the paper. Departs from the published code: that one cannot
+    be built (a missing import); this is what it was meant to be.
+    """
 
     def __init__(
         self,
@@ -42,23 +43,16 @@ class SillyReRegualizedLinearMNACLayer(RangedWeightLayer):
         mnac_normalized: bool = False,
         name: str | None = None,
     ):
+        # Unlike the NMU it has no penalty z, and therefore not all options of its base.
         super().__init__(
-            "nac",
-            name,
             in_features,
             out_features,
-            support="mnac",
-            weight_range=(mnac_epsilon, 1.0),
-            regualizer_z_class=RegualizerNMUZ,
             nac_oob=nac_oob,
             regualizer_shape=regualizer_shape,
-            regualizer_z=0,
+            mnac_epsilon=mnac_epsilon,
+            name=name,
         )
         self.mnac_normalized = mnac_normalized
-        self.W = torch.nn.Parameter(torch.empty(out_features, in_features))
-
-    def reset_parameters(self) -> None:
-        nmu_init_(self.W)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         product = normalized_mnac if self.mnac_normalized else mnac
@@ -68,11 +62,7 @@ class SillyReRegualizedLinearMNACLayer(RangedWeightLayer):
         return {key: term for key, term in super().regualizer_terms().items() if key != "z"}
 
 
-class SillyReRegualizedLinearMNACCell(RecurrentCell):
-    """Recurrent SillyReRegualizedLinearMNAC."""
-
-    Op = SillyReRegualizedLinearMNACLayer
-
+SillyReRegualizedLinearMNACCell = recurrent(SillyReRegualizedLinearMNACLayer)
 
 ENTRY = register(
     key="SillyReRegualizedLinearMNAC",

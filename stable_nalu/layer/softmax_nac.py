@@ -1,37 +1,36 @@
-r"""SoftmaxNAC — a NAC whose weight is the mean of a choice between 1, -1 and 0 (Madsen & Johansen
-2020, published code).
-
-    y_o = sum_i W_oi x_i,    W = p_+ - p_-,    (p_+, p_-, p_0) = softmax([W_hat, 0])
-
-Shapes: x (*runs, batch, in), W_hat (*runs, out, in, 2), y (*runs, batch, out).
-
-Departs from the paper: it is not in the paper. Departs from the published code: it works in
-float64.
-"""
+"""SoftmaxNAC, a NAC whose weight is the mean of a choice between 1, -1 and 0."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 
-from stable_nalu.abstract import ExtendedTorchModule, Observation
+from stable_nalu.abstract import Observation
 from stable_nalu.abstract.observation import weight_observations
 from stable_nalu.functional.initialization import xavier_bound
 from stable_nalu.functional.nac_weight import expected_sign
 from stable_nalu.papers import MADSEN_2020
 
-from .recurrent_cell import RecurrentCell
+from .base import Layer, recurrent
 from .registry import register
 
 
-class SoftmaxNACLayer(ExtendedTorchModule):
-    """Addition and subtraction with expected weights in (-1, 1)."""
+class SoftmaxNACLayer(Layer):
+    r"""Add and subtract inputs with expected weights in (-1, 1) (Madsen & Johansen 2020, published
+    code).
 
-    def __init__(self, in_features: int, out_features: int, *, name: str | None = None):
-        super().__init__("nac", name)
-        self.in_features = in_features
-        self.out_features = out_features
+        y_o = sum_i W_oi x_i,    W = p_+ - p_-,    (p_+, p_-, p_0) = softmax([W_hat, 0])
+
+    Shapes: x (*runs, batch, in), W_hat (*runs, out, in, 2), y (*runs, batch, out).
+
+    Departs from the paper: it is not in the paper. Departs from the published code: it works in
+    float64.
+    """
+
+    def __init__(self, in_features: int, out_features: int, **options: Any):
+        super().__init__(in_features, out_features, **options)
         self.W_hat = torch.nn.Parameter(torch.empty(out_features, in_features, 2))
         # The logit of weight 0 is fixed, as a softmax has one degree of freedom less than logits.
         self.register_buffer("W_hat_k", torch.zeros(out_features, in_features, 1))
@@ -57,11 +56,7 @@ class SoftmaxNACLayer(ExtendedTorchModule):
         return weight_observations("W", self.weights)
 
 
-class SoftmaxNACCell(RecurrentCell):
-    """Recurrent SoftmaxNAC."""
-
-    Op = SoftmaxNACLayer
-
+SoftmaxNACCell = recurrent(SoftmaxNACLayer)
 
 ENTRY = register(
     key="SoftmaxNAC",

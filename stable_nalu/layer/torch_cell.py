@@ -25,22 +25,20 @@ from typing import ClassVar
 
 import torch
 
-from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.functional import linear
 from stable_nalu.papers import CHO_2014, ELMAN_1990, HOCHREITER_1997
 
+from .base import Cell
 from .registry import register
 
 
-class TorchCell(ExtendedTorchModule):
+class TorchCell(Cell):
     """Parameters of a cell with `gates` stacked linear maps."""
 
     gates: ClassVar[int]
 
     def __init__(self, input_size: int, hidden_size: int, *, name: str | None = None):
-        super().__init__("recurrent", name)
-        self.input_size = input_size
-        self.hidden_size = hidden_size
+        super().__init__(input_size, hidden_size, name=name)
         rows = self.gates * hidden_size
         self.weight_ih = torch.nn.Parameter(torch.empty(rows, input_size))
         self.weight_hh = torch.nn.Parameter(torch.empty(rows, hidden_size))

@@ -14,9 +14,10 @@ from torch import nn
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.layer.nau import NAULayer
 from stable_nalu.layer.nmru_sign import ConcatReciprocalNMUSignRetrievalLayer
-from stable_nalu.layer.nmu import NMULayer, nmu_init_
+from stable_nalu.layer.nmu import NMULayer
 from stable_nalu.layer.npu_real import RealNPULayer
 from stable_nalu.layer.nru import ReciprocalNMULayer
+from stable_nalu.layer.ranged_weight import nmu_init_
 
 HIDDEN = 256
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from stable_nalu.files import with_part
 from stable_nalu.machine import CHECKOUT
 
 from .flag import Flag
@@ -55,18 +56,12 @@ def render_flag_tables() -> str:
 
 def refreshed_flags(document: str) -> str:
     """Return docs/flags.md with its generated tables rendered anew."""
-    return _refreshed(document, *MARKS[FLAGS], f"{render_flag_tables()}\n")
+    return with_part(document, *MARKS[FLAGS], f"{render_flag_tables()}\n")
 
 
 def refreshed_layers(document: str) -> str:
     """Return README.md with its table of layers rendered anew."""
-    return _refreshed(document, *MARKS[LAYERS], f"{render_layer_table()}\n\n")
-
-
-def _refreshed(document: str, begin: str, end: str, text: str) -> str:
-    head, rest = document.split(begin, 1)
-    tail = rest.split(end, 1)[1]
-    return f"{head}{begin}\n\n{text}{end}{tail}"
+    return with_part(document, *MARKS[LAYERS], f"{render_layer_table()}\n\n")
 
 
 def _scripts() -> list[str]:

@@ -7,17 +7,19 @@ import math
 import multiprocessing
 import pickle
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+
+from tqdm import tqdm
 
 from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.files import atomic_text_file
-from stable_nalu.machine import usable_cores
+from stable_nalu.machine import granted_cores, usable_cores
+from stable_nalu.script import ScriptParser, exit_code
 from stable_nalu.tags import GATE_MEAN_SUFFIX, METRIC, METRIC_TEST, METRIC_VALID
 from stable_nalu.writer.run_record import RunRecord
 
@@ -63,33 +65,31 @@ class RunProblem(NamedTuple):
     skipped: bool
 
 
-class TensorboardMetricReader:
+class RunReader:
     """Iterates over one data frame per run, in run-name order; rows are logged steps.
 
     The first run that has data fixes the columns; later ones are brought into that order, with
     missing values for columns they lack. A run that cannot be read, or only in part, is logged as
-    a warning and listed in `problems`; the others go on. `processes` (all CPUs when None) bounds
-    the workers; small inputs are read in this process.
+    a warning and listed in `problems`; the others go on.
+
+    processes: most workers, all CPUs when None; small inputs are read in this process.
+    with_config: whether every row has the configuration of its run, too.
     """
 
     def __init__(
         self,
-        dirname: str | Path,
-        metric_matcher: Callable[[str], bool] = accept_all,
-        step_start: int = 0,
-        recursive_weight: bool = False,
+        folder: str | Path,
+        parser: RunParser,
+        *,
         processes: int | None = None,
         progress_bar: bool = True,
-        weights_only: bool = False,
+        with_config: bool = False,
     ):
-        self._reader = TensorboardReader(dirname, auto_open=False)
-        self._parser: RunParser = (
-            WeightsParser(step_start)
-            if weights_only
-            else MetricParser(metric_matcher, step_start, recursive_weight)
-        )
+        self._reader = TensorboardReader(folder, auto_open=False)
+        self._parser = parser
         self._processes = processes or usable_cores()
         self._progress_bar = progress_bar
+        self._with_config = with_config
         self.problems: list[RunProblem] = []
 
     def __len__(self) -> int:
@@ -106,17 +106,17 @@ class TensorboardMetricReader:
         self.problems = []
         header: list[str] | None = None
         runs = list(self._reader.runs())
-        with _progress(len(runs), self._progress_bar) as tick:
-            for run, (columns, problem) in zip(runs, self._parsed(runs), strict=True):
-                tick()
-                self._note(run.name, columns, problem)
-                if columns:
-                    header = list(columns) if header is None else header
-                    yield RunTable(run.name, _with_header(run.name, columns, header))
+        hidden = None if self._progress_bar else True  # None: shown to a person who watches
+        parsed = tqdm(self._parsed(runs), total=len(runs), disable=hidden)
+        for run, (columns, problem) in zip(runs, parsed, strict=True):
+            self._note(run.name, columns, problem)
+            if columns:
+                header = list(columns) if header is None else header
+                yield RunTable(run.name, _with_header(run.name, columns, header))
 
     def _parsed(self, runs: list[RunFiles]) -> Iterator[tuple[Columns, str | None]]:
         """Yield the columns and the problem of every run, read by workers where that is quicker."""
-        work = partial(_parse_run, self._parser)
+        work = partial(_parse_run, self._parser, self._with_config)
         workers = min(self._processes, len(runs), _total_bytes(runs) // _BYTES_PER_WORKER)
         if workers < 2 or not _can_travel(self._parser):
             yield from map(work, runs)
@@ -138,12 +138,34 @@ class TensorboardMetricReader:
             verb = "read in part" if columns else "skipped"
             _LOG.warning("Warning: %s %s: %s", verb, run, problem)
 
+    def tell(self) -> None:
+        """Say on stderr how many runs are absent or incomplete, if there are some."""
+        if self.problems:
+            skipped = sum(problem.skipped for problem in self.problems)
+            in_part = len(self.problems) - skipped
+            sys.stderr.write(f"{len(self)} runs: {skipped} skipped, {in_part} read in part\n")
 
-class TensorboardMetricTwoDigitMNISTReader(TensorboardMetricReader):
-    """Tables of runs on pairs of digits: a row per evaluation, with the last layer's two weights.
 
-    `step_start` is the step of the first update.
-    """
+class TensorboardMetricReader(RunReader):
+    """Reads metrics, sparsity errors and first weights, or all weights; see `MetricParser`."""
+
+    def __init__(
+        self,
+        dirname: str | Path,
+        metric_matcher: Callable[[str], bool] = accept_all,
+        step_start: int = 0,
+        recursive_weight: bool = False,
+        processes: int | None = None,
+        progress_bar: bool = True,
+        weights_only: bool = False,
+    ):
+        parser = MetricParser(metric_matcher, step_start, recursive_weight)
+        parser = WeightsParser(step_start) if weights_only else parser
+        super().__init__(dirname, parser, processes=processes, progress_bar=progress_bar)
+
+
+class TensorboardMetricTwoDigitMNISTReader(RunReader):
+    """Reads runs on pairs of digits; `step_start` is the step of the first update."""
 
     def __init__(
         self,
@@ -153,8 +175,8 @@ class TensorboardMetricTwoDigitMNISTReader(TensorboardMetricReader):
         processes: int | None = None,
         progress_bar: bool = True,
     ):
-        super().__init__(dirname, processes=processes, progress_bar=progress_bar)
-        self._parser = PairParser(metric_matcher, step_start)
+        parser = PairParser(metric_matcher, step_start)
+        super().__init__(dirname, parser, processes=processes, progress_bar=progress_bar)
 
 
 @dataclass(frozen=True)
@@ -175,37 +197,33 @@ def is_sequence_metric(tag: str) -> bool:
     )
 
 
-def sequence_reader(
-    folder: str, processes: int | None = None, progress_bar: bool = True
-) -> TensorboardMetricReader:
-    """Return a reader of runs on digit sequences, with the first two weights of verbose ones."""
-    return TensorboardMetricReader(
-        folder,
-        metric_matcher=is_sequence_metric,
-        # Training counts updates from 1.
-        step_start=1,
-        recursive_weight=True,
-        processes=processes,
-        progress_bar=progress_bar,
-    )
+# Where training counts updates from 1, rows do from 0.
+SEQUENCES = MetricParser(is_sequence_metric, step_start=1, recursive_weight=True)
+PAIRS = PairParser(step_start=1)
+"""The parsers of the digit scripts."""
 
 
-def _parse_run(parser: RunParser, run: RunFiles) -> tuple[Columns, str | None]:
+def _parse_run(parser: RunParser, with_config: bool, run: RunFiles) -> tuple[Columns, str | None]:
     """Return the columns of one run, and what is wrong with its file."""
     if run.path is None:
         return {}, run.problem
     events = EventFileReader(run.path)
+    record = RunRecord.read(run.path.parent)
     try:
-        columns = parser.parse(events, sums_imaginary=_is_of_division_study(run))
+        columns = parser.parse(events, sums_imaginary=_is_of_division_study(run.name, record))
     except OSError as error:
         return {}, str(error)
-    steps = columns.get(STEP, [])
-    if len(set(steps)) == len(steps):
-        return columns, events.problem
-    columns = _last_of_each(columns)
-    again = len(steps) - len(columns[STEP])
-    repeated = f"rows of repeated steps: {again}; the last values are kept"
-    return columns, "; ".join(filter(None, (repeated, events.problem)))
+    problem, steps = events.problem, columns.get(STEP, [])
+    if len(set(steps)) < len(steps):
+        columns = _last_of_each(columns)
+        again = len(steps) - len(columns[STEP])
+        repeated = f"rows of repeated steps: {again}; the last values are kept"
+        problem = "; ".join(filter(None, (repeated, problem)))
+    if with_config and columns:
+        options = _configuration(run.name, record).items()
+        count = len(columns[STEP])
+        columns |= {name: [cell] * count for name, cell in options if name not in columns}
+    return columns, problem
 
 
 def _last_of_each(columns: Columns) -> Columns:
@@ -220,18 +238,32 @@ def _last_of_each(columns: Columns) -> Columns:
     return kept
 
 
-def _is_of_division_study(run: RunFiles) -> bool:
+def _is_of_division_study(name: str, record: RunRecord | None) -> bool:
     """Return whether a run belongs to the division study, by its record if it has one.
 
     Runs of the published scripts have none. Their names, and no others but those of the
     robustness study (`TB-`), have a distribution (`D-`).
     """
-    record = RunRecord.read(run.path.parent) if run.path is not None else None
     if record is not None:
         return record.script == _DIVISION_STUDY
-    fields = run.name.split("_")
+    fields = name.split("_")
     of_robustness = any(field.startswith("TB-") for field in fields)
     return any(field.startswith("D-") for field in fields) and not of_robustness
+
+
+def _configuration(name: str, record: RunRecord | None) -> dict[str, Any]:
+    """Return the options of a run: those of its record, else those that its name holds."""
+    from stable_nalu.statistics.names import parse_leaf, record_columns
+
+    try:
+        if record is not None:
+            return record_columns(record)
+    except (LookupError, AttributeError, TypeError, ValueError):  # of another version
+        pass
+    try:
+        return parse_leaf(name)
+    except ValueError:
+        return {}
 
 
 def _with_header(run: str, columns: Columns, header: list[str]) -> Columns:
@@ -258,61 +290,8 @@ def _can_travel(parser: RunParser) -> bool:
     return True
 
 
-@contextmanager
-def _progress(total: int, wanted: bool) -> Iterator[Callable[[], object]]:
-    """Yield a function to call once per finished run; a bar shows it when a person is watching."""
-    if not (wanted and sys.stderr.isatty()):
-        yield lambda: None
-        return
-    from tqdm import tqdm
-
-    with tqdm(total=total) as bar:
-        yield bar.update
-
-
 _FORMULAS = ("=", "+", "-", "@")
 """What spreadsheets take for the beginning of a formula."""
-
-
-def add_export_flags(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of every exporter."""
-    parser.add_argument("--tensorboard-dir", metavar="PATH", help="parent folder of the runs")
-    parser.add_argument("--csv-out", metavar="PATH", help="file to write")
-    parser.add_argument(
-        "--strict", action="store_true", help="exit code 1 when a run is skipped or incomplete"
-    )
-
-
-def open_reader(
-    tensorboard_dir: str | None, build: Callable[[str], TensorboardMetricReader]
-) -> TensorboardMetricReader:
-    """Return `build(tensorboard_dir)`, after making sure that there are runs in it."""
-    if not tensorboard_dir:
-        raise OptionError("--tensorboard-dir", "missing", "name the parent folder of the runs")
-    try:
-        reader = build(tensorboard_dir)
-    except OSError as error:
-        raise UsageError(
-            f"argument --tensorboard-dir: cannot read {tensorboard_dir}: {error.strerror}"
-        ) from error
-    if len(reader) == 0:
-        raise OptionError(
-            "--tensorboard-dir", f"there are no runs in {tensorboard_dir}", "name their parent"
-        )
-    return reader
-
-
-def export_csv(reader: TensorboardMetricReader, csv_out: str | None) -> None:
-    """Write all runs of `reader` to `csv_out`, which is left alone when there is no data."""
-    if not csv_out:
-        raise OptionError("--csv-out", "missing", "name the file to write")
-    try:
-        with atomic_text_file(Path(csv_out)) as file:
-            if not write_tables(reader.tables(), file):
-                reasons = "; ".join(f"{p.run}: {p.message}" for p in reader.problems[:3])
-                raise UsageError(f"nothing to export, no run has data ({reasons})")
-    except OSError as error:
-        raise UsageError(f"argument --csv-out: cannot write {csv_out}: {error.strerror}") from error
 
 
 def write_tables(tables: Iterable[RunTable], file: TextIO) -> bool:
@@ -336,12 +315,67 @@ def write_tables(tables: Iterable[RunTable], file: TextIO) -> bool:
     return started
 
 
-def conclude(reader: TensorboardMetricReader, strict: bool) -> int:
-    """Return the exit code of an export: 1 under `strict` when runs are absent or incomplete."""
-    if not reader.problems:
-        return 0
-    skipped = sum(problem.skipped for problem in reader.problems)
-    sys.stderr.write(
-        f"{len(reader)} runs: {skipped} skipped, {len(reader.problems) - skipped} read in part\n"
+def export_csv(folder: str, csv_out: str, parser: RunParser, **options: Any) -> RunReader:
+    """Write the runs of a folder to a file, which is left alone when there is no data.
+
+    options: of the reader, which is returned.
+    """
+    try:
+        reader = RunReader(folder, parser, **options)
+    except OSError as error:
+        problem = f"cannot read {folder}: {error.strerror}"
+        raise UsageError(f"argument --tensorboard-dir: {problem}") from error
+    if len(reader) == 0:
+        raise OptionError(
+            "--tensorboard-dir", f"there are no runs in {folder}", "name their parent"
+        )
+    try:
+        with atomic_text_file(Path(csv_out)) as file:
+            if not write_tables(reader.tables(), file):
+                reasons = "; ".join(f"{p.run}: {p.message}" for p in reader.problems[:3])
+                raise UsageError(f"nothing to export, no run has data ({reasons})")
+    except OSError as error:
+        raise UsageError(f"argument --csv-out: cannot write {csv_out}: {error.strerror}") from error
+    return reader
+
+
+def run_exporter(
+    script: str,
+    description: str,
+    argv: Sequence[str] | None,
+    parser_of: Callable[[argparse.Namespace], RunParser],
+    switches: Mapping[str, str] | None = None,
+    jobs_of: Callable[[argparse.Namespace], Iterable[tuple[str, str]]] | None = None,
+) -> int:
+    """Read a command line and do what it says: the body of every exporter; return the exit code.
+
+    switches: flags of the exporter's own, and their help.
+    jobs_of: folders of runs and the files that they become, where that is not one of each.
+    """
+    parser = ScriptParser(prog=script, description=description)
+    parser.add_argument("--tensorboard-dir", metavar="PATH", help="parent folder of the runs")
+    parser.add_argument("--csv-out", metavar="PATH", help="file to write")
+    parser.add_argument(
+        "--strict", action="store_true", help="exit code 1 when a run is skipped or incomplete"
     )
-    return 1 if strict else 0
+    parser.add_argument(
+        "--with-config", action="store_true", help="add the configuration of every run"
+    )
+    for flag, text in (switches or {}).items():
+        parser.add_argument(flag, action="store_true", help=text)
+    args = parser.parse_args(argv)
+
+    def export() -> int:
+        if not args.tensorboard_dir:
+            raise OptionError("--tensorboard-dir", "missing", "name the parent folder of the runs")
+        if not args.csv_out:
+            raise OptionError("--csv-out", "missing", "name the file to write")
+        options = {"processes": granted_cores(), "with_config": args.with_config}
+        whole = True
+        for folder, file in jobs_of(args) if jobs_of else [(args.tensorboard_dir, args.csv_out)]:
+            reader = export_csv(folder, file, parser_of(args), **options)
+            reader.tell()
+            whole = whole and not reader.problems
+        return 1 if args.strict and not whole else 0
+
+    return exit_code(script, export)

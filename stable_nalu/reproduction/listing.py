@@ -10,6 +10,7 @@ from pathlib import Path
 from stable_nalu.batch.job_script import JOB_SCRIPTS
 from stable_nalu.catalogue.experiment import Experiment, Model, merged
 from stable_nalu.catalogue.index import EXPERIMENTS
+from stable_nalu.files import with_part
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.papers import STUDIES
 from stable_nalu.script import duration
@@ -122,9 +123,7 @@ def _lengths(experiment: Experiment) -> str:
 
 def refreshed(document: str) -> str:
     """Return the document with its generated part rendered anew."""
-    head, rest = document.split(BEGIN, 1)
-    tail = rest.split(END, 1)[1]
-    return f"{head}{BEGIN}\n\n{render_experiment_tables()}\n{END}{tail}"
+    return with_part(document, BEGIN, END, f"{render_experiment_tables()}\n")
 
 
 def render_experiment_tables() -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from stable_nalu.batch.shard import Shard, shards
 from stable_nalu.batch.work import pending
 from stable_nalu.catalogue.experiment import ExpectedRun, Experiment, Model, seeds_text
 from stable_nalu.errors import UsageError
+from stable_nalu.script import say
 
 from .compare import as_text, compare, totals
 from .cost import Stopwatch, add_sessions, read_sessions
@@ -79,26 +79,26 @@ class Request:
 def show_commands(request: Request) -> None:
     """Print every command that a reproduction would run."""
     space = request.space
-    _say(f"export TENSORBOARD_DIR={shlex.quote(str(space.tensorboard))}")
-    _say(f"export SAVE_DIR={shlex.quote(str(space.save))}")
+    say(f"export TENSORBOARD_DIR={shlex.quote(str(space.tensorboard))}")
+    say(f"export SAVE_DIR={shlex.quote(str(space.save))}")
     for shard in request.shards().values():
         for command, _ in pending(shard, space.max_iterations):
-            _say(f"python3 {shlex.join(command.line)}")
+            say(f"python3 {shlex.join(command.line)}")
     for (csv, prefix), model in tables_of(request.models).items():
         folders = ["--tensorboard-dir", str(space.tensorboard / prefix)]
         words = [*folders, "--csv-out", str(space.csv / csv)]
-        _say(f"python3 export/{exporter_of(model).script} {shlex.join(words)}")
+        say(f"python3 export/{exporter_of(model)[0]} {shlex.join(words)}")
     for table in other_tables(request.experiment, request.models, space):
-        _say(f"python3 {shlex.join(table.line)}")
+        say(f"python3 {shlex.join(table.line)}")
 
 
 def train(request: Request) -> int:
     """Train what is not trained yet, and return the exit code."""
     left = request.shards()
     if not left:
-        _say("all runs are trained" if request.models else request.experiment.note)
+        say("all runs are trained" if request.models else request.experiment.note)
         return 0
-    _say(f"training {sum(shard.runs for shard in left.values())} runs in {len(left)} shards")
+    say(f"training {sum(shard.runs for shard in left.values())} runs in {len(left)} shards")
     names = {i: shard.name for i, shard in left.items()}
     logs = request.space.logs / request.experiment.key
     before, watch = _unfinished(left.values(), request), Stopwatch()
@@ -134,48 +134,48 @@ def report(request: Request, data: Path | None = None) -> bool:
     """
     experiment, space = request.experiment, request.space
     if request.models:
-        _say("exporting the runs")
+        say("exporting the runs")
     for path in export(request.models, space):
-        _say(f"table {path}")
+        say(f"table {path}")
     if experiment.criterion == "benchmark":
         write_benchmark_thresholds(space)
     for table in other_tables(experiment, request.models, space):
         if table.source is None or table.source.exists():
             table.write()
         else:
-            _say(f"no saved model {table.source}")
+            say(f"no saved model {table.source}")
     complete = _draw(request)
     if experiment.criterion.startswith(JUDGED) and request.models:
         runs = _judge(request)
         if data is not None:
             sessions = read_sessions(request.sessions)
             kept = keep(experiment, runs, expected_of(request), sessions, data)
-            _say(f"kept {len(kept)} runs in {path_of(experiment.key, data)}")
+            say(f"kept {len(kept)} runs in {path_of(experiment.key, data)}")
     elif data is not None:
-        _say(f"nothing to keep: no success criterion applies to runs of {experiment.key}")
+        say(f"nothing to keep: no success criterion applies to runs of {experiment.key}")
     return complete
 
 
 def _judge(request: Request) -> pd.DataFrame:
     """Summarise which runs solved their task, and compare them with the published numbers."""
     experiment, space = request.experiment, request.space
-    _say("judging and summarising the runs")
-    runs = judge(experiment, request.models, space, request.seeds, _say)
-    _say(f"summary {summarise(experiment, runs, space)}")
+    say("judging and summarising the runs")
+    runs = judge(experiment, request.models, space, request.seeds, say)
+    say(f"summary {summarise(experiment, runs, space)}")
     lengths = {(r.model.key, r.name): _iterations(r) for r in expected_of(request)}
     prefixes = {model.key: model.prefix for model in request.models}
     pairs = zip(runs["model"], runs["name"], strict=True)
     iterations = [lengths[model, f"{prefixes[model]}/{name}"] for model, name in pairs]
     found = compare(experiment, runs.assign(iterations=iterations))
     if not found:
-        _say("no published number to compare with")
+        say("no published number to compare with")
         return runs
     import pandas as pd
 
     path = space.summaries / f"{experiment.key}_comparison.csv"
     pd.DataFrame([comparison.row() for comparison in found]).to_csv(path, index=False)
-    _say(as_text(found))
-    _say(f"comparison {path}: {totals(found)}")
+    say(as_text(found))
+    say(f"comparison {path}: {totals(found)}")
     return runs
 
 
@@ -191,7 +191,7 @@ def _draw(request: Request) -> bool:
     for key in request.experiment.figure_keys:
         if key not in entries:
             continue
-        _say(f"drawing figure {key}")
+        say(f"drawing figure {key}")
         entry = entries[key]
         source = Source(space.csv, entry.folders)
         output = Output(space.figures, request.formats)
@@ -201,16 +201,11 @@ def _draw(request: Request) -> bool:
         try:
             paths = render(entry, Context(key, series, source), output)
         except (UsageError, ImportError) as error:
-            _say(f"figure {key} not drawn: {error}")
+            say(f"figure {key} not drawn: {error}")
             complete = False
             continue
         for path in paths:
-            _say(f"figure {path}")
+            say(f"figure {path}")
         for warning in source.warnings:
-            _say(f"  {warning}")
+            say(f"  {warning}")
     return complete
-
-
-def _say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()

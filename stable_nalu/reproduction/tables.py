@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stable_nalu.batch.shard import how_to_run
 from stable_nalu.catalogue.experiment import ExpectedRun, Experiment, Model, expected_runs, words
 from stable_nalu.machine import granted_cores
-from stable_nalu.reader import TensorboardMetricReader, TensorboardMetricTwoDigitMNISTReader
-from stable_nalu.reader.export import ArithmeticMatcher, export_csv, open_reader, sequence_reader
+from stable_nalu.reader.export import PAIRS, SEQUENCES, ArithmeticMatcher, export_csv
+from stable_nalu.reader.run_parser import MetricParser, RunParser
 from stable_nalu.training.saved.checkpoint import model_file
 
 if TYPE_CHECKING:
@@ -68,46 +67,31 @@ class Workspace:
         os.environ["SAVE_DIR"] = str(self.save)
 
 
-def csv_name(model: Model) -> str:
-    """Return the name of a model's exported table, below the CSV folder."""
-    return f"{model.csv}.csv"
-
-
 def tables_of(models: Sequence[Model]) -> dict[tuple[str, str], Model]:
     """Return (table, folder of its runs) -> one of the models that it holds."""
     found: dict[tuple[str, str], Model] = {}
     for model in models:
-        found.setdefault((csv_name(model), model.prefix), model)
+        found.setdefault((f"{model.csv}.csv", model.prefix), model)
     return found
 
 
-@dataclass(frozen=True)
-class Exporter:
-    """A script below `export/`, and the reader that reads a folder of runs as the script does."""
-
-    script: str
-    read: Callable[[str], TensorboardMetricReader]
-
-
-def exporter_of(model: Model) -> Exporter:
-    """Return the exporter of a model's runs."""
-    here = {"processes": granted_cores(), "progress_bar": False}
+def exporter_of(model: Model) -> tuple[str, RunParser]:
+    """Return the script below `export/` for a model's runs, and what makes its rows of them."""
     if model.script in _PAIRS:
-        read = partial(TensorboardMetricTwoDigitMNISTReader, step_start=1, **here)
-        return Exporter("two_digit_mnist/two_digit_mnist_reader.py", read)
+        return "two_digit_mnist/two_digit_mnist_reader.py", PAIRS
     if model.script in _SEQUENCES:
-        return Exporter("sequential_mnist.py", partial(sequence_reader, **here))
+        return "sequential_mnist.py", SEQUENCES
     matcher = ArithmeticMatcher(gates=model.prefix == "function_task_static_nalu")
-    read = partial(TensorboardMetricReader, metric_matcher=matcher, **here)
-    return Exporter("simple_function_static.py", read)
+    return "simple_function_static.py", MetricParser(matcher)
 
 
 def export(models: Sequence[Model], space: Workspace) -> list[Path]:
     """Export the runs of every model; models of one experiment name share a table."""
     written: list[Path] = []
+    options = {"processes": granted_cores(), "progress_bar": False}
     for (csv, prefix), model in tables_of(models).items():
-        reader = open_reader(str(space.tensorboard / prefix), exporter_of(model).read)
-        export_csv(reader, str(space.csv / csv))
+        _, parser = exporter_of(model)
+        export_csv(str(space.tensorboard / prefix), str(space.csv / csv), parser, **options)
         written.append(space.csv / csv)
     return written
 
@@ -197,14 +181,14 @@ def judge(
     window = _WINDOWS.get(experiment.key, BEST_RANGE)
     judgement = Judgement(setups, flat, parameter, window)
     parts: list[pd.DataFrame] = []
-    for csv in dict.fromkeys(map(csv_name, models)):
+    for csv in dict.fromkeys(model.csv for model in models):
         keys = {
             run.name.removeprefix(f"{model.prefix}/"): model.key
             for model in models
-            if csv_name(model) == csv
+            if model.csv == csv
             for run in runs_of(model, seeds, space.max_iterations)
         }
-        runs = judge_runs([space.csv / csv], judgement, warn)
+        runs = judge_runs([space.csv / f"{csv}.csv"], judgement, warn)
         runs = runs.loc[runs["name"].isin(list(keys))].copy()
         runs["model"] = [keys[name] for name in runs["name"]]
         parts.append(runs)

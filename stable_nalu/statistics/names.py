@@ -1,4 +1,4 @@
-"""Read run names: the options of a run, and the labels of its model and operation.
+"""The options of a run, from its record or its name, and the labels of its model and operation.
 
 Models are known by field 1 of a run name. Runs are grouped by labels, so that models with the same
 label count as one.
@@ -8,13 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from string import Formatter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stable_nalu.catalogue.ranges import AMPERSAND, UNION, canonical
 from stable_nalu.errors import UsageError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from stable_nalu.writer.run_record import RunRecord
+
+Columns = dict[str, Any]
 
 MODELS = {
     "linear": "Linear",
@@ -108,7 +114,7 @@ def expand_name(name: str) -> Columns:
     if "seed" not in columns:
         raise ValueError(f"run name {name!r} is not of an arithmetic task: it has no seed")
     single = is_single_module(columns["input.size"], columns["subset.ratio"])
-    for column in ("interpolation.range", "extrapolation.range"):
+    for column in _RANGES:
         columns[column] = canonical(columns[column], AMPERSAND if single else UNION)
     return {"name": name, "model": model_label(columns["model_code"])} | columns
 
@@ -119,13 +125,133 @@ def is_single_module(input_size: float, subset_ratio: float | None) -> bool:
 
 
 _NUMBER = r"-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
-_PAIR = re.compile(rf"({_NUMBER})-({_NUMBER})")
-_NESTED = re.compile(rf"\[({_NUMBER}), ({_NUMBER})\]-\[({_NUMBER}), ({_NUMBER})\]")
+_BOUNDS = rf"({_NUMBER})-({_NUMBER})"
+_PART = rf"\[({_NUMBER}), ({_NUMBER})\]"
 _OPTIMIZERS = {"adam": "Adam", "sgd": "SGD"}
-Columns = dict[str, Any]
 
 
-def parse_leaf(leaf: str, *, union: str = "∪") -> Columns:
+class _Kind(NamedTuple):
+    """How a value stands in a run name, and how the text or the flag's value becomes a cell."""
+
+    pattern: str
+    of_text: Callable[[str], Any]
+    of_value: Callable[[Any], Any]
+
+
+def _range(text: str) -> str:
+    pairs = re.findall(_PART, text) or [re.fullmatch(_BOUNDS, text).groups()]  # pyright: ignore[reportOptionalMemberAccess] — the pattern of the kind
+    return _union(pairs)
+
+
+def _range_of_value(value: Any) -> str:
+    return _union(value[:2] if isinstance(value[0], list | tuple) else [value])
+
+
+def _union(pairs: Iterable[Any]) -> str:
+    return f" {UNION} ".join(f"U[{low},{high}]" for low, high in pairs)
+
+
+_KINDS = {
+    "text": _Kind(".+", str, str),
+    "word": _Kind("[^-]+", str, str),
+    "float": _Kind(_NUMBER, float, float),
+    "int": _Kind(r"-?\d+", int, int),
+    "bool": _Kind("[TF]", lambda t: t == "T", bool),
+    "weight": _Kind("[TF]", lambda t: float(t == "T"), float),
+    "limit": _Kind(
+        f"F|{_NUMBER}",
+        lambda t: None if t == "F" else float(t),
+        lambda v: None if v is None else float(v),
+    ),
+    "range": _Kind(rf"{_BOUNDS}|{_PART}-{_PART}", _range, _range_of_value),
+    "control": _Kind(".*", lambda t: "regualized" if t == "r" else "clip", str),
+    "optimizer": _Kind("|".join(_OPTIMIZERS), _OPTIMIZERS.__getitem__, _OPTIMIZERS.__getitem__),
+    "criterion": _Kind("mse|mape|pcc-mse|pcc", str, str),
+    "switch": _Kind(r"(?:-\d+)?", lambda t: int(t[1:]) if t else None, int),
+    "suffix": _Kind("(?:-TC)?", bool, bool),
+    "TC": _Kind("TC", bool, bool),
+    "scale": _Kind("[HM]", {"H": "heim", "M": "madsen"}.__getitem__, str),
+    "initial": _Kind("W|bias|b", lambda t: t[0], lambda v: v[0]),
+    "clip": _Kind("n|w|g|wg|wig", str, lambda v: "n" if v == "none" else v),
+    "init": _Kind("xuc?", str, lambda v: "xu" if v == "xavier-uniform" else "xuc"),
+}
+_COMMON = (
+    ("the operation", "op-{operation:text}"),
+    ("the range control", "oob-{oob.control:control}"),
+    ("the penalty's scaling and shape", "rs-{regualizer.scaling:word}-{regualizer.shape:word}"),
+    ("an epsilon", "eps-{epsilon.zero:float}"),
+    ("the penalty's ramp", "rl-{regualizer.scaling.start:float}-{regualizer.scaling.end:float}"),
+    ("the penalties' weights", "r-{regualizer:float}-{regualizer.z:float}-{regualizer.oob:float}"),
+    ("a range", "i-{interpolation.range:range}"),
+    ("a range", "e-{extrapolation.range:range}"),
+    ("the data sizes", "z-{input.size:float}-{subset.ratio:float}-{overlap.ratio:float}"),
+    ("the batch size", "b{batch.size:int}"),
+    ("the seed", "s{seed:int}"),
+    ("the hidden size", "h{hidden.size:int}"),
+    ("the number of subsets", "z{num.subsets:int}"),
+    (
+        "the optimizer",
+        "lr-{learning.optimizer:optimizer}-{learning.rate:float}-{learning.momentum:float}",
+    ),
+)
+"""Fields 2 to 15, with the columns that they hold: what each is, and how it is written."""
+
+_TAIL = (
+    "D-{train.distribution:text}",
+    "n-{noise.range:range}",
+    "L1{l1:bool}",
+    "rb-{regualizer.beta.start:float}-{regualizer.beta.end:float}"
+    "-{regualizer.beta.step:int}-{regualizer.beta.growth:int}",
+    "rWnpu-{regualizer.npu.W:float}-{regualizer.npu.W.type:initial}",
+    "rWnpu-{regualizer.npu.W:float}",
+    "rWnpu{regualizer.npu.W:weight}",
+    "rg-{regualizer.gate:float}",
+    "r{reg.scale.type:scale}",
+    "r{reinit:bool}-{reinit.epoch.interval:int}-{reinit.max.stored.losses:int}",
+    "clip-{npu.clip:clip}",
+    "WrI-{npu.W_real.init:init}",
+    "p-{pytorch.precision:int}",
+    "nM{nmu.noise:bool}",
+    "nA{nau.noise:bool}",
+    "Bnau{beta.nau:bool}",
+    "gn-{grad.norm.clip:limit}",
+    "gv-{grad.value.clip:limit}",
+    "TB-{log.interval:int}",
+    "{train.criterion:criterion}{pcc2mse.iteration:switch}{trash.cell:suffix}",
+    "id{id:int}",
+    "rt-{regualizer.npu.W.type:initial}",
+    "ws-{W.set.count:int}",
+    "{trash.cell:TC}",
+)
+"""Later fields, in any order."""
+
+_FLAGS = {
+    "oob.control": "oob_mode",
+    "epsilon.zero": "mnac_epsilon",
+    "learning.optimizer": "optimizer",
+    "learning.momentum": "momentum",
+    "train.distribution": "sample_distribution",
+    "l1": "regualizer_l1",
+    "regualizer.npu.W": "regualizer_npu_w",
+    "regualizer.npu.W.type": "realnpu_reg_type",
+    "npu.W_real.init": "npu_Wr_init",
+    "grad.norm.clip": "clip_grad_norm",
+    "grad.value.clip": "clip_grad_value",
+}
+"""Column -> its flag, where that is not named alike."""
+
+_RANGES = ("interpolation.range", "extrapolation.range")
+_SIMPLE = {"input.size": 4.0, "subset.ratio": None, "overlap.ratio": None}
+_OLDEST = {
+    "hidden.size": 2,
+    "learning.optimizer": "Adam",
+    "learning.rate": 0.001,
+    "learning.momentum": 0.0,
+}
+"""Of the oldest names, which lack these fields."""
+
+
+def parse_leaf(leaf: str, *, union: str = UNION) -> Columns:
     """Return the columns that a run name of an arithmetic script holds.
 
     Fields 1 to 15 are read by position, later ones by what they begin with. Numbers compare as
@@ -136,150 +262,72 @@ def parse_leaf(leaf: str, *, union: str = "∪") -> Columns:
     """
     model, *rest = leaf.split("_")
     columns: Columns = {"model_code": model}
-    readers = _readers(union)
-    common, tail = rest[: len(readers)], rest[len(readers) :]
-    for text, (name, read) in zip(common, readers, strict=False):
-        columns |= _apply(leaf, name, read, text)
-    columns.setdefault("hidden.size", 2)
-    for key, value in _optimizer("lr-adam-0.00100-0.0").items():
-        columns.setdefault(key, value)
-    for text in tail:
-        columns |= _tail(leaf, text)
+    for text, (what, pattern) in zip(rest, _COMMON, strict=False):
+        found = _SIMPLE if text == "z-simple" else _match(pattern, text)
+        if found is None:
+            raise ValueError(f"run name {leaf!r}: field {text!r} does not hold {what}")
+        columns |= found
+    columns = {**columns, **{n: cell for n, cell in _OLDEST.items() if n not in columns}}
+    for text in rest[len(_COMMON) :]:
+        found = next(filter(None, (_match(pattern, text) for pattern in _TAIL)), None)
+        if found is None:
+            raise ValueError(f"run name {leaf!r}: field {text!r} is not known")
+        columns |= found
+    return columns | {n: canonical(columns[n], union) for n in _RANGES if n in columns}
+
+
+def _match(pattern: str, text: str) -> Columns | None:
+    expression, columns = _compiled(pattern)
+    match = expression.fullmatch(text)
+    if match is None:
+        return None
+    return {name: kind.of_text(match[f"c{k}"]) for k, (name, kind) in enumerate(columns)}
+
+
+@cache
+def _compiled(pattern: str) -> tuple[re.Pattern[str], list[tuple[str, _Kind]]]:
+    """Return the regular expression of a field, and the columns and kinds of its groups."""
+    expression, columns = "", []
+    for literal, name, kind, _ in Formatter().parse(pattern):
+        expression += literal
+        if name is not None:
+            expression += f"(?P<c{len(columns)}>{_KINDS[str(kind)].pattern})"
+            columns.append((name, _KINDS[str(kind)]))
+    return re.compile(expression), columns
+
+
+def record_columns(record: RunRecord) -> Columns:
+    """Return the options of a run from its record: all that can change what it computes.
+
+    What a run name of an arithmetic script can hold is as `parse_leaf` returns it, but for learning
+    rates, which are not rounded. Other options are called as their flags.
+    """
+    from stable_nalu.options import SCRIPTS, Config
+    from stable_nalu.options.name_fields import COMMON
+
+    spec = SCRIPTS[record.script]
+    config = Config(spec.name, record.config, fixed=spec.fixed)
+    dests = [flag.dest for flag in spec.flags if flag.result and flag.dest in record.config]
+    if COMMON[0] not in spec.name_fields:
+        return {dest.replace("_", "."): _plain(record.config[dest]) for dest in dests}
+    fields = (*(pattern for _, pattern in _COMMON), *_TAIL)
+    kinds = dict(pair for field in fields for pair in _compiled(field)[1])
+    names = {flag: name for name, flag in _FLAGS.items()}
+    columns: Columns = {"model_code": spec.name_fields[0].text(config)}
+    for dest in dests:
+        name, value = names.get(dest, dest.replace("_", ".")), record.config[dest]
+        columns[name] = kinds[name].of_value(value) if name in kinds else _plain(value)
+    if config.simple:
+        columns |= _SIMPLE
+    if "train.distribution" in columns:
+        shown = next(f for f in spec.name_fields if f.flags == ("sample_distribution",))
+        columns["train.distribution"] = str(shown.text(config)).removeprefix("D-")
+    if "train.criterion" in columns:
+        columns["trash.cell"] = bool(config.trash_cell)
+        if config.train_criterion != "pcc-mse":
+            columns["pcc2mse.iteration"] = None
     return columns
 
 
-def _apply(leaf: str, name: str, read: Callable[[str], Columns], text: str) -> Columns:
-    try:
-        return read(text)
-    except (ValueError, IndexError, KeyError):
-        raise ValueError(f"run name {leaf!r}: field {text!r} does not hold {name}") from None
-
-
-def _readers(union: str) -> tuple[tuple[str, Callable[[str], Columns]], ...]:
-    return (
-        ("the operation", lambda t: {"operation": _after("op-", t)}),
-        ("the range control", _oob_control),
-        ("the penalty's scaling and shape", _scaling),
-        ("an epsilon", lambda t: {"epsilon.zero": float(_after("eps-", t))}),
-        (
-            "the penalty's ramp",
-            lambda t: _numbers("rl-", t, "regualizer.scaling.start", "regualizer.scaling.end"),
-        ),
-        (
-            "the penalties' weights",
-            lambda t: _numbers("r-", t, "regualizer", "regualizer.z", "regualizer.oob"),
-        ),
-        ("a range", lambda t: {"interpolation.range": _range(_after("i-", t), union)}),
-        ("a range", lambda t: {"extrapolation.range": _range(_after("e-", t), union)}),
-        ("the data sizes", _data),
-        ("the batch size", lambda t: {"batch.size": int(_after("b", t))}),
-        ("the seed", lambda t: {"seed": int(_after("s", t))}),
-        ("the hidden size", lambda t: {"hidden.size": int(_after("h", t))}),
-        ("the number of subsets", lambda t: {"num.subsets": int(_after("z", t))}),
-        ("the optimizer", _optimizer),
-    )
-
-
-def _after(prefix: str, text: str) -> str:
-    if not text.startswith(prefix):
-        raise ValueError(text)
-    return text.removeprefix(prefix)
-
-
-def _numbers(prefix: str, text: str, *columns: str) -> Columns:
-    pattern = "-".join([rf"({_NUMBER})"] * len(columns))
-    match = re.fullmatch(pattern, _after(prefix, text))
-    if match is None:
-        raise ValueError(text)
-    return dict(zip(columns, map(float, match.groups()), strict=True))
-
-
-def _oob_control(text: str) -> Columns:
-    return {"oob.control": "regualized" if _after("oob-", text) == "r" else "clip"}
-
-
-def _scaling(text: str) -> Columns:
-    scaling, shape = _after("rs-", text).split("-")
-    return {"regualizer.scaling": scaling, "regualizer.shape": shape}
-
-
-def _range(text: str, union: str) -> str:
-    if nested := _NESTED.fullmatch(text):
-        return "U[{},{}] {} U[{},{}]".format(*nested.groups()[:2], union, *nested.groups()[2:])
-    pair = _PAIR.fullmatch(text)
-    if pair is None:
-        raise ValueError(text)
-    return "U[{},{}]".format(*pair.groups())
-
-
-def _data(text: str) -> Columns:
-    if text == "z-simple":
-        return {"input.size": 4.0, "subset.ratio": None, "overlap.ratio": None}
-    return _numbers("z-", text, "input.size", "subset.ratio", "overlap.ratio")
-
-
-def _optimizer(text: str) -> Columns:
-    name, numbers = _after("lr-", text).split("-", 1)
-    return {"learning.optimizer": _OPTIMIZERS[name]} | _numbers(
-        "", numbers, "learning.rate", "learning.momentum"
-    )
-
-
-_TAIL: tuple[tuple[str, Callable[[re.Match[str]], Columns]], ...] = (
-    (r"D-(.+)", lambda m: {"train.distribution": m[1]}),
-    (rf"n-({_NUMBER})-({_NUMBER})", lambda m: {"noise.range": f"U[{m[1]},{m[2]}]"}),
-    (r"L1([TF])", lambda m: {"l1": m[1] == "T"}),
-    (
-        rf"rb-({_NUMBER})-({_NUMBER})-(\d+)-(\d+)",
-        lambda m: {
-            "regualizer.beta.start": float(m[1]),
-            "regualizer.beta.end": float(m[2]),
-            "regualizer.beta.step": int(m[3]),
-            "regualizer.beta.growth": int(m[4]),
-        },
-    ),
-    (
-        r"rWnpu-(-?\d+)-([Wb])",
-        lambda m: {"regualizer.npu.W": float(m[1]), "regualizer.npu.W.type": m[2]},
-    ),
-    (r"rWnpu-(-?\d+)", lambda m: {"regualizer.npu.W": float(m[1])}),
-    (r"rWnpu([TF])", lambda m: {"regualizer.npu.W": float(m[1] == "T")}),
-    (r"rg-(-?\d+)", lambda m: {"regualizer.gate": float(m[1])}),
-    (r"r([HM])", lambda m: {"reg.scale.type": {"H": "heim", "M": "madsen"}[m[1]]}),
-    (
-        r"r([TF])-(\d+)-(\d+)",
-        lambda m: {
-            "reinit": m[1] == "T",
-            "reinit.epoch.interval": int(m[2]),
-            "reinit.max.stored.losses": int(m[3]),
-        },
-    ),
-    (r"clip-(n|w|g|wg|wig)", lambda m: {"npu.clip": m[1]}),
-    (r"WrI-(xuc?)", lambda m: {"npu.W_real.init": m[1]}),
-    (r"p-(32|64)", lambda m: {"pytorch.precision": int(m[1])}),
-    (r"nM([TF])", lambda m: {"nmu.noise": m[1] == "T"}),
-    (r"nA([TF])", lambda m: {"nau.noise": m[1] == "T"}),
-    (r"Bnau([TF])", lambda m: {"beta.nau": m[1] == "T"}),
-    (r"gn-(.+)", lambda m: {"grad.norm.clip": None if m[1] == "F" else float(m[1])}),
-    (r"gv-(.+)", lambda m: {"grad.value.clip": None if m[1] == "F" else float(m[1])}),
-    (r"TB-(\d+)", lambda m: {"log.interval": int(m[1])}),
-    (
-        r"(mse|mape|pcc-mse|pcc)(?:-(\d+))?(-TC)?",
-        lambda m: {
-            "train.criterion": m[1],
-            "pcc2mse.iteration": None if m[2] is None else int(m[2]),
-            "trash.cell": m[3] is not None,
-        },
-    ),
-    (r"id(-?\d+)", lambda m: {"id": int(m[1])}),
-    (r"rt-(W|bias)", lambda m: {"regualizer.npu.W.type": m[1][0]}),
-    (r"ws-(\d+)", lambda m: {"W.set.count": int(m[1])}),
-    (r"TC", lambda m: {"trash.cell": True}),
-)
-
-
-def _tail(leaf: str, text: str) -> Columns:
-    for pattern, read in _TAIL:
-        if match := re.fullmatch(pattern, text):
-            return read(match)
-    raise ValueError(f"run name {leaf!r}: field {text!r} is not known")
+def _plain(value: Any) -> Any:
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else value

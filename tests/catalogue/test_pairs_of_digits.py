@@ -125,8 +125,8 @@ def test_a_shorter_plan_has_whole_epochs():
 @pytest.mark.parametrize("batch", PUBLISHED)
 def test_tables_come_from_the_exporter_of_pairs(batch):
     for model in JOB_SCRIPTS[batch].models():
-        assert exporter_of(model).script == "two_digit_mnist/two_digit_mnist_reader.py"
-    assert exporter_of(find("nips-sltr-in2").models[0]).script == "simple_function_static.py"
+        assert exporter_of(model)[0] == "two_digit_mnist/two_digit_mnist_reader.py"
+    assert exporter_of(find("nips-sltr-in2").models[0])[0] == "simple_function_static.py"
 
 
 def test_estimated_time_is_that_of_image_networks():

@@ -6,9 +6,12 @@ import math
 
 import pytest
 
+from stable_nalu.options import SCRIPTS
 from stable_nalu.reader import RunProblem, TensorboardMetricReader, TensorboardReader
 from stable_nalu.reader import export as module
-from stable_nalu.reader.export import ArithmeticMatcher, write_tables
+from stable_nalu.reader.export import ArithmeticMatcher, RunReader, write_tables
+from stable_nalu.reader.run_parser import MetricParser
+from stable_nalu.training.saved.checkpoint import plain
 from stable_nalu.writer import RunRecord, RunWriter
 
 VALID, TEST = "metric/valid/interpolation", "metric/test/extrapolation"
@@ -26,7 +29,7 @@ def write_run(folder, steps=(0, 1000), tags=(VALID, TEST)):
 
 
 def reader(folder, **options):
-    return TensorboardMetricReader(folder, MATCHER, progress_bar=False, **options)
+    return RunReader(folder, MetricParser(MATCHER), progress_bar=False, **options)
 
 
 def names(tables):
@@ -124,6 +127,25 @@ def test_the_first_run_fixes_the_columns(tmp_path, caplog):
     assert list(d.columns)[0] == "metric.valid.interpolation"
     assert all(map(math.isnan, d.columns["metric.test.extrapolation"]))
     assert [m for m in caplog.messages if "network.layer_2.nalu.gate.mean" in m and " c," in m]
+
+
+def test_the_configuration_of_a_run_comes_from_its_record_or_else_its_name(tmp_path):
+    spec = SCRIPTS["single_layer"]
+    (config,) = spec.plan(["--layer-type", "NAC", "--learning-rate", "1e-6"]).configs
+    leaf = spec.leaf(config)
+    write_run(tmp_path / leaf)
+    (named,) = reader(tmp_path, with_config=True).tables()
+    RunRecord.create("single_layer", plain(config.as_dict()), "").write(tmp_path / leaf)
+    (recorded,) = reader(tmp_path, with_config=True).tables()
+    (alone,) = reader(tmp_path).tables()
+    assert list(named.columns)[: len(alone.columns)] == list(alone.columns)
+    assert named.columns["operation"] == recorded.columns["operation"] == ["add", "add"]
+    assert named.columns["learning.rate"] == [0.0, 0.0]
+    assert recorded.columns["learning.rate"] == [1e-6, 1e-6]
+    assert "max.iterations" in recorded.columns
+    RunRecord.create("a later script", {}, "").write(tmp_path / leaf)
+    (unknown,) = reader(tmp_path, with_config=True).tables()
+    assert unknown == named
 
 
 def test_worker_processes_give_the_same_in_the_same_order(tmp_path, monkeypatch):

@@ -5,8 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from stable_nalu.catalogue.experiment import expected_runs
+from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.options import SCRIPTS
-from stable_nalu.statistics.names import parse_leaf
+from stable_nalu.statistics.names import parse_leaf, record_columns
+from stable_nalu.training.saved.checkpoint import plain
+from stable_nalu.writer.run_record import RunRecord
 
 FIXTURES = Path(__file__).parents[1] / "options" / "fixtures"
 PUBLISHED = json.loads((FIXTURES / "run_names.json").read_text())
@@ -80,6 +84,47 @@ def test_published_names_are_read(entry):
     assert columns["regualizer"] == config.regualizer
     assert columns["learning.rate"] == pytest.approx(config.learning_rate, abs=5e-6)
     assert columns["regualizer.beta.start"] == config.regualizer_beta_start
+
+
+def recorded(config):
+    """Return the columns of the record that a run writes, read back from its file."""
+    record = RunRecord(config.script, plain(config.as_dict()), "", {}, None)
+    return record_columns(RunRecord(**json.loads(json.dumps(vars(record)))))
+
+
+def agree(config, leaf):
+    columns, found = parse_leaf(leaf), recorded(config)
+    assert found.pop("learning.rate") == pytest.approx(columns.pop("learning.rate"), abs=5e-6)
+    assert {name: found[name] for name in columns} == columns
+
+
+@pytest.mark.parametrize(("script", "command"), ROUND_TRIP)
+def test_the_record_of_a_run_gives_the_columns_of_its_name(script, command):
+    (config,) = SCRIPTS[script].plan(command.split()).configs
+    agree(config, SCRIPTS[script].leaf(config))
+
+
+@pytest.mark.parametrize("entry", [e for e in PUBLISHED if e["run_name"]], ids=lambda e: e["name"])
+def test_the_record_of_a_published_run_gives_the_columns_of_its_name(entry):
+    (config,) = SCRIPTS[entry["script"]].plan(entry["argv"].split()).configs
+    agree(config, entry["run_name"])
+
+
+@pytest.mark.parametrize("key", EXPERIMENTS)
+def test_the_records_of_an_experiment_give_the_columns_of_its_names(key):
+    for model in EXPERIMENTS[key].models:
+        for run in expected_runs(model, [0], None):
+            if "overlap_ratio" in run.config.as_dict():
+                agree(run.config, run.name.rpartition("/")[2])
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_the_record_holds_every_option_that_changes_a_run(script):
+    spec = SCRIPTS[script]
+    (config,) = spec.plan([]).configs
+    results = [flag for flag in spec.flags if flag.result]
+    columns = set(recorded(config)) - {"model_code", "trash.cell"}
+    assert len(columns) == len([flag for flag in results if flag.dest != "trash_cell"])
 
 
 def test_example_column_by_column():

@@ -15,12 +15,7 @@ BENCHMARK = Threshold(flat=1e-5, file="eps_thrs_sltr", by_input_size=True)
 RUNS = Runs(
     x="interpolation.range", threshold=BENCHMARK, names="single", expected=INTERPOLATION_ORDER
 )
-_WORDS = {
-    "add": "addition",
-    "sub": "subtraction",
-    "mul": "multiplication",
-    "div": "division",
-}
+_WORDS = {"add": "addition", "sub": "subtraction", "mul": "multiplication", "div": "division"}
 _FILES = {
     "NAC": MODELS["nac"],
     "MNAC": MODELS["mnac"],
@@ -40,11 +35,7 @@ _FILES = {
 
 
 def _panels(operation: str) -> Panels:
-    return Panels(
-        stem="{key}_op-" + operation,
-        runs=RUNS,
-        x_label="Interpolation range",
-    )
+    return Panels("{key}_op-" + operation, RUNS, "Interpolation range")
 
 
 def _table(operation: str) -> Table:

@@ -9,12 +9,7 @@ from ..entry import Entry, Runs, Threshold
 from ..kinds import Distances, Panels
 from ..source import Series
 
-RUNS = Runs(
-    x="interpolation.range",
-    threshold=Threshold(),
-    names="data-set",
-    expected=INTERPOLATION_ORDER,
-)
+RUNS = Runs("interpolation.range", Threshold(), expected=INTERPOLATION_ORDER)
 _FOLDER = "FTS_NAU_NMU_ranges"
 _NOISE = f"{_FOLDER}/sNMU-noise-ranges"
 
@@ -30,12 +25,8 @@ def _noise(low: str, high: str) -> tuple[str, ...]:
     return (f"{_NOISE}/FTS_nau-snmu_{low}-{high}", f"{_NOISE}/{low}-{high}")
 
 
-def _key(key: str, number: str, shows: str, series: dict[str, tuple[str, ...]]) -> Entry:
-    part = Panels(
-        stem="{key}",
-        runs=RUNS,
-        x_label="Interpolation range",
-    )
+def _key(key: str, shows: str, series: dict[str, tuple[str, ...]], number: str = "") -> Entry:
+    part = Panels("{key}", RUNS, "Interpolation range")
     found = tuple(Series(files, label) for label, files in series.items())
     return Entry(key, MISTRY_2022_ROBUST, number, shows, (part,), found)
 
@@ -43,7 +34,6 @@ def _key(key: str, number: str, shows: str, series: dict[str, tuple[str, ...]]) 
 _RANGES = (
     _key(
         "fts-snmu-noise-ranges",
-        "Figure 5",
         "sNMU on the arithmetic data set: ranges of the noise",
         {
             "[0.01,0.05]": _noise("0.01", "0.05"),
@@ -54,22 +44,21 @@ _RANGES = (
             "[10,20]": _noise("10", "20"),
             "[1,1+1/sd(x)]": BATCH,
         },
+        "Figure 5",
     ),
     _key(
         "fts-2021-final",
-        "Figure 7",
         "NMU and sNMU on the arithmetic data set",
         {"NMU": BASELINE, "sNMU": NOISE_1_5},
+        "Figure 7",
     ),
     _key(
         "fts-snmu-test",
-        "",
         "sNMU: three ranges of the noise",
         {"[1,5]": NOISE_1_5, "[5,10]": _noise("5", "10"), "[10,20]": _noise("10", "20")},
     ),
     _key(
         "fts-2021",
-        "",
         "NMU and sNMU: losses",
         {
             "NMU": BASELINE,
@@ -81,7 +70,6 @@ _RANGES = (
     ),
     _key(
         "fts-icml2020",
-        "",
         "NMU, sNMU, PCC-MSE loss and beta-initialised NAU",
         {
             "NMU": BASELINE,
@@ -92,7 +80,6 @@ _RANGES = (
     ),
     _key(
         "fts-icml2020-rebuttal",
-        "",
         "NMU and sNMU under PCC losses",
         {
             "NAU-sNMU PCC-MSE": PCC_NOISE,
@@ -102,13 +89,11 @@ _RANGES = (
     ),
     _key(
         "fts-noise",
-        "",
         "sNMU, batch sNMU and NMU with stochastic gates",
         {"sNMU": NOISE_1_5, "Batch sNMU": BATCH, "stg-NMU": ("FTS_nau-stg_nmu",)},
     ),
     _key(
         "fts-mape",
-        "",
         "NMU and sNMU under the MAPE loss",
         {
             "nmu (mse)": BASELINE,

@@ -58,18 +58,11 @@ _SUM_MODELS = (NAC_ADD, NAC_ADD_Z, "LSTM", "NALU", "NAU")
 
 def _product(stem: str, z: float, height: float = 5.7) -> Panels:
     runs = _runs("cumprod", _PRODUCT_MODELS, _z(z, "NMU", NAC_MUL_NMU))
-    return Panels(
-        stem=stem,
-        runs=runs,
-        x_label=_LENGTH,
-        style="line",
-        breaks=_PRODUCT_BREAKS,
-        size=standard(height),
-    )
+    return Panels(stem, runs, _LENGTH, "line", _PRODUCT_BREAKS, size=standard(height))
 
 
 def _sum(stem: str, runs: Runs) -> Panels:
-    return Panels(stem=stem, runs=runs, x_label=_LENGTH, style="category", breaks=_SUM_BREAKS)
+    return Panels(stem, runs, _LENGTH, "category", _SUM_BREAKS)
 
 
 _PROD = "sequential_mnist_prod_long"
@@ -104,15 +97,7 @@ ENTRIES = (
         MISTRY_2022_ROBUST,
         "Figure 10",
         "Products of digit sequences: NMU and sNMU",
-        (
-            Panels(
-                stem=f"{_PROD}_icml2021",
-                runs=_runs("cumprod", ()),
-                x_label=_LENGTH,
-                style="line",
-                breaks=_PRODUCT_BREAKS,
-            ),
-        ),
+        (Panels(f"{_PROD}_icml2021", _runs("cumprod", ()), _LENGTH, "line", _PRODUCT_BREAKS),),
         (
             Series((f"{_PROD}_nmu",), "NMU"),
             Series((f"{_PROD}_snmu",), "sNMU [1,5]"),

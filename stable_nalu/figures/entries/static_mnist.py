@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
+
+from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.papers import MISTRY_2022_DIVISION, MISTRY_2022_ROBUST
 
 from ..entry import Entry, Part
@@ -67,57 +70,36 @@ def _parts(base: str) -> tuple[Part, ...]:
     )
 
 
-def _key(key: str, number: str, shows: str, series: dict[str, str], published: str = "") -> Entry:
+def _key(
+    key: str, shows: str, series: dict[str, str], number: str = "", published: str = ""
+) -> Entry:
     found = tuple(Series((name,), label) for label, name in series.items())
     folders = ("static-mnist/mul", "static-mnist/add")
     return Entry(key, MISTRY_2022_ROBUST, number, shows, _parts("{key}"), found, folders, published)
 
 
-def _in(ending: str, models: dict[str, str]) -> dict[str, str]:
-    return {label: f"{name}_{ending}" for label, name in models.items()}
+def _trained(key: str, shows: str) -> Entry:
+    """Return the figure of an experiment: a series for each of its models."""
+    experiment = EXPERIMENTS[key]
+    series = {model.label: PurePath(model.csv).name for model in experiment.models}
+    return _key(key, shows, series, experiment.shown[0].number)
 
-
-_MODELS = {
-    "mul": "mul",
-    "fc": "fc",
-    "nmu": "nmu",
-    "snmu [1,5]": "snmu",
-    "snmu [1,1+1/sd(x)]": "batch-snmu",
-}
 
 PAIRS = (
-    _key(
-        "static-mnist-mul-isolated",
-        "Figure 8",
-        "Product of two isolated digits",
-        {
-            "mul": "1digit_conv-mul_Adam",
-            "fc": "1digit_conv-fc_Adam",
-            "nmu": "1digit_conv-nmu_Adam",
-            "snmu [1,5]": "1digit_conv-snmu",
-            "snmu [1,1+1/sd(x)]": "1digit_conv-batch-snmu",
-        },
-    ),
-    _key(
-        "static-mnist-mul-colour-concat",
-        "Figure 9",
-        "Product of two digits in colour channels",
-        _in(_TPS, _MODELS),
-    ),
+    _trained("static-mnist-mul-isolated", "Product of two isolated digits"),
+    _trained("static-mnist-mul-colour-concat", "Product of two digits in colour channels"),
     _key(
         "two-digit-test",
-        "",
         "Early runs: sum of two digits, with and without a unit",
         {
             "covn-fc": "add_nalmF_fixF",
             "covn-add": "add_nalmF_fixT",
             "convn-nau": "add_nalmT_fixF",
         },
-        "test",
+        published="test",
     ),
     _key(
         "two-digit-add",
-        "",
         "Early runs: sum of two digits",
         {
             "covn-add (Adam)": "conv-add",
@@ -125,11 +107,10 @@ PAIRS = (
             "conv-nau": "conv-nau",
             "convn-add (Adadelta)": "conv-add_opt-Adadelta-rho-0.95_lr-1",
         },
-        "add",
+        published="add",
     ),
     _key(
         "two-digit-mul",
-        "",
         "Early runs: product of two digits",
         {
             "covn-mul": "conv-mul",
@@ -137,11 +118,10 @@ PAIRS = (
             "convn-nmu": "conv-nmu",
             "conv-snmu": "conv-snmu",
         },
-        "mul",
+        published="mul",
     ),
     _key(
         "mul-adadelta",
-        "",
         "Product of two digits, ResNet-18, Adadelta",
         {
             "mul": "resnet18-mul-Adadelta",
@@ -153,13 +133,11 @@ PAIRS = (
     ),
     _key(
         "mul-1digit_conv-Adadelta",
-        "",
         "Product of isolated digits, Adadelta",
         {name: f"1digit_conv-{name}" for name in ("mul", "fc", "nmu", "snmu")},
     ),
     _key(
         "mul-1digit_conv-snmu-dev",
-        "",
         "Product of isolated digits, sNMU: schedules",
         {
             "(Adadelta + scheduler)": "1digit_conv-snmu",
@@ -172,7 +150,6 @@ PAIRS = (
     ),
     _key(
         "mul-1digit_conv-Adam",
-        "",
         "Product of isolated digits, Adam",
         {
             "mul": "1digit_conv-mul_Adam",
@@ -184,7 +161,6 @@ PAIRS = (
     ),
     _key(
         "mul-spatial-transformer",
-        "",
         "Product of two digits, spatial transformers",
         {
             "mul (Adam)": "st-mul_Adam",
@@ -196,7 +172,6 @@ PAIRS = (
     ),
     _key(
         "mul-colour_no-concat-conv",
-        "",
         "Product of digits in colour channels, convolutions",
         {
             "mul": f"ID55-stOrgTask-mul_{_CONV}_no-concat-conv",
@@ -208,22 +183,17 @@ PAIRS = (
     ),
     _key(
         "mul-TPS-no-concat-conv",
-        "",
         "Product of digits in colour channels, thin-plate splines",
-        _in(
-            _TPS,
-            {
-                "mul": "ID60-mul",
-                "fc": "ID63-fc",
-                "nmu": "ID62-nmu",
-                "snmu [1,5]": "ID61-snmu",
-                "snmu [1,1+1/sd(x)]": "ID69-batch-snmu",
-            },
-        ),
+        {
+            "mul": f"ID60-mul_{_TPS}",
+            "fc": f"ID63-fc_{_TPS}",
+            "nmu": f"ID62-nmu_{_TPS}",
+            "snmu [1,5]": f"ID61-snmu_{_TPS}",
+            "snmu [1,1+1/sd(x)]": f"ID69-batch-snmu_{_TPS}",
+        },
     ),
     _key(
         "add-1digit_conv-Adam",
-        "",
         "Sum of isolated digits, Adam",
         {
             "mul": "1digit_conv-add_Adam",
@@ -260,13 +230,7 @@ DIVISION_OF_DIGITS = Entry(
             best=BEST,
         ),
     ),
-    (
-        Series(("ID79-1digit_conv-div",), "DIV"),
-        Series(("ID84-1digit_conv-mlp_2L-256HU_wDecay-1e-3",), "MLP"),
-        Series(("ID78-1digit_conv-nru_R30-40-2_gnc1_s3Init",), "NRU"),
-        Series(("ID80-1digit_conv-realnpu-mod_R30-40-2_s3Init",), "Real NPU (mod)"),
-        Series(("ID81-1digit_conv-nmruSign_R30-40-2_gncF_s3Init",), "NMRU"),
-    ),
+    tuple(Series((m.csv,), m.label) for m in EXPERIMENTS["div-1digit_conv-Adam-s3Init"].models),
     ("static-mnist/div",),
 )
 

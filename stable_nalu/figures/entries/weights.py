@@ -2,100 +2,61 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import PurePath
+
+from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.papers import MISTRY_2022_DIVISION, MISTRY_2022_ROBUST
 
-from ..entry import Entry
+from ..entry import Entry, Part
 from ..kinds import Path
 from ..source import Series
 
-LAST_LAYER = (("label2out.w0", "label2out.w1"),)
-MODULE = (("weights.w0", "weights.w1"), ("gate.g0", "gate.g1"))
-_MULTIPLY = ("static-mnist/mul", "weight-paths")
-_MODULE_SERIES = (Series(("realnpu_modified",), "Real NPU (modified)"),)
-_MODULE_FOLDERS = ("sltr-in2", "weight-paths")
+_LAST_LAYER = Path(
+    stem="", file="", columns=(("label2out.w0", "label2out.w1"),), time="epoch", limits=(0.0, 1.5)
+)
+_MODULE = Path(
+    stem="{key}_sNA",
+    file="realnpu_modified",
+    columns=(("weights.w0", "weights.w1"), ("gate.g0", "gate.g1")),
+    time="step",
+    limits=(-1.0, 1.0),
+    every=1000,
+)
 
 
-def _digits(key: str, shows: str, series: dict[str, str]) -> Entry:
-    parts = tuple(
-        Path(
-            stem=f"{name}_fNA_labels2out-path",
-            columns=LAST_LAYER,
-            time="epoch",
-            limits=(0.0, 1.5),
-            file=name,
-        )
-        for name in series.values()
+def _digits(inputs: str, experiment: str, shows: str) -> Entry:
+    """Return the paths of the models of an experiment that learn what to do with the digits."""
+    models = [m for m in EXPERIMENTS[experiment].models if "--learn-labels2out" in m.flags]
+    files = {PurePath(model.csv).name: model.label for model in models}
+    return Entry(
+        f"weights_path-{inputs}",
+        MISTRY_2022_ROBUST,
+        "Figures 13–20",
+        f"Weights of the last layer along training, {shows}",
+        tuple(replace(_LAST_LAYER, stem=f"{f}_fNA_labels2out-path", file=f) for f in files),
+        tuple(Series((file,), label) for file, label in files.items()),
+        ("static-mnist/mul", "weight-paths"),
     )
-    found = tuple(Series((name,), label) for label, name in series.items())
-    return Entry(key, MISTRY_2022_ROBUST, "Figures 13–20", shows, parts, found, _MULTIPLY)
+
+
+def _module(key: str, shows: str, *parts: Part) -> Entry:
+    series = (Series((_MODULE.file,), "Real NPU (modified)"),)
+    return Entry(key, MISTRY_2022_DIVISION, "", shows, parts, series, ("sltr-in2", "weight-paths"))
 
 
 ENTRIES = (
-    _digits(
-        "weights_path-isolated",
-        "Weights of the last layer along training, isolated digits",
-        {
-            "fc": "1digit_conv-fc_Adam",
-            "nmu": "1digit_conv-nmu_Adam",
-            "snmu [1,5]": "1digit_conv-snmu",
-            "snmu [1,1+1/sd(x)]": "1digit_conv-batch-snmu",
-        },
-    ),
-    _digits(
-        "weights_path-colour-concat",
-        "Weights of the last layer along training, digits in colour channels",
-        {
-            "fc": "fc_MSE_Adam-lr0.001_TPS-no-concat-conv",
-            "nmu": "nmu_MSE_Adam-lr0.001_TPS-no-concat-conv",
-            "snmu [1,5]": "snmu_MSE_Adam-lr0.001_TPS-no-concat-conv",
-            "snmu [1,1+1/sd(x)]": "batch-snmu_MSE_Adam-lr0.001_TPS-no-concat-conv",
-        },
-    ),
-    Entry(
+    _digits("isolated", "static-mnist-mul-isolated", "isolated digits"),
+    _digits("colour-concat", "static-mnist-mul-colour-concat", "digits in colour channels"),
+    _module(
         "weights_path",
-        MISTRY_2022_DIVISION,
-        "",
         "Weights and gates of a single module along training",
-        (
-            Path(
-                stem="{key}_sNA",
-                columns=MODULE,
-                time="step",
-                limits=(-1.0, 1.0),
-                every=1000,
-                file="realnpu_modified",
-            ),
-            Path(
-                stem="{key}_sNA_L2",
-                columns=MODULE[:1],
-                time="step",
-                limits=(-1.0, 1.0),
-                every=1000,
-                file="realnpu_modified",
-                show="distance",
-            ),
-        ),
-        _MODULE_SERIES,
-        _MODULE_FOLDERS,
+        _MODULE,
+        replace(_MODULE, stem="{key}_sNA_L2", columns=_MODULE.columns[:1], show="distance"),
     ),
-    Entry(
+    _module(
         "weight2gate_ratio",
-        MISTRY_2022_DIVISION,
-        "",
         "How far the weights of a single module move, over how far its gates do",
-        (
-            Path(
-                stem="{key}",
-                columns=MODULE,
-                time="step",
-                limits=(-1.0, 1.0),
-                every=10,
-                shown=100,
-                file="realnpu_modified",
-                show="ratio",
-            ),
-        ),
-        _MODULE_SERIES,
-        _MODULE_FOLDERS,
+        replace(_MODULE, stem="{key}", every=10, shown=100, show="ratio"),
     ),
 )

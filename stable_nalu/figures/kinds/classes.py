@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,9 +11,9 @@ import pandas as pd
 from stable_nalu.errors import UsageError
 from stable_nalu.statistics.table import numeric
 
-from ..entry import INCH, Context, Part, Product, Size
-from ..source import read_csv
-from ..style import drawing, looks, new_figure
+from ..entry import INCH, Context, Drawn, Part, Size
+from ..source import Series, read_csv
+from ..style import looks, new_figure
 from .decoration import NO_DATA, footnote, patch_legend
 
 COLUMNS = ("true", "predicted", "count")
@@ -29,25 +30,19 @@ class Bars(Part):
     zoom: tuple[float, float] = (0.96, 1.0)
     size: Size = (13.968 * 2, 5.7 * 2)
 
-    def render(self, context: Context) -> Product:
+    def drawn(self, context: Context) -> Drawn:
         """Read and draw; nothing is estimated."""
-        tables, missing = [], []
-        for one in context.series:
-            path = context.source.expect(one.files, (one.name,))
-            if path is None:
-                missing.append(one.name)
-                continue
-            table = read_csv(path, ("digit", "accuracy"), "a table of class accuracies")
-            tables.append(numeric(table, ("accuracy",), path).assign(model=one.name))
-        if not tables:
-            raise UsageError(f"nothing to draw: {'; '.join(context.source.warnings)}")
-        table = pd.concat(tables, ignore_index=True)
-        labels = [one.name for one in context.series]
-        with drawing():
-            figure = draw_bars(self, context, table, labels, tuple(missing))
-        stem = context.stem(self.stem)
-        name = f"{stem.removesuffix('_class_accs')}_combined_class_accs"
-        return Product(stem, figure, side={name: table.filter(["model", "digit", "accuracy"])})
+        found = context.tables(_accuracies)
+        table = pd.concat([part for part in found.values() if part is not None], ignore_index=True)
+        missing = tuple(name for name, part in found.items() if part is None)
+        figure = draw_bars(self, context, table, list(found), missing)
+        name = f"{self.stem.removesuffix('_class_accs')}_combined_class_accs"
+        return figure, {name: table.filter(["model", "digit", "accuracy"])}
+
+
+def _accuracies(path: Path, one: Series) -> pd.DataFrame:
+    table = read_csv(path, ("digit", "accuracy"), "a table of class accuracies")
+    return numeric(table, ("accuracy",), path).assign(model=one.name)
 
 
 def draw_bars(part: Bars, context: Context, table: pd.DataFrame, labels: list[str], missing: tuple):
@@ -93,20 +88,14 @@ class Matrix(Part):
 
     size: Size = (15 * INCH, 10 * INCH)
 
-    def render(self, context: Context) -> Product:
+    def drawn(self, context: Context) -> Drawn:
         """Read, count, draw."""
         path = context.source.require(context.series[0])
         table = numeric(read_csv(path, COLUMNS, "a table of class counts"), COLUMNS, path)
         if table.empty:
             raise UsageError(f"{path} has no rows")
         counts = matrix(table)
-        stem = context.stem(self.stem)
-        return Product(stem, self.figure(counts), side={f"{stem}_class_accs": accuracies(counts)})
-
-    def figure(self, counts: np.ndarray):
-        """Draw shares by colour and counts as text."""
-        with drawing():
-            return draw_matrix(self, counts)
+        return draw_matrix(self, counts), {f"{self.stem}_class_accs": accuracies(counts)}
 
 
 def matrix(table: pd.DataFrame) -> np.ndarray:

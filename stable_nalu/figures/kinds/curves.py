@@ -9,9 +9,9 @@ import pandas as pd
 from stable_nalu.errors import UsageError
 from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION
 
-from ..entry import Context, Part, Product, Runs, Size
+from ..entry import Context, Drawn, Part, Runs, Size
 from ..runs import LOGGED, read_series
-from ..style import STANDARD, drawing, legend_order, looks, new_figure, plain
+from ..style import STANDARD, legend_order, looks, new_figure, plain
 from .decoration import Bottom, footnote, legend
 
 PANELS = (
@@ -32,7 +32,7 @@ class Curves(Part):
     threshold_line: float
     size: Size = STANDARD
 
-    def render(self, context: Context) -> Product:
+    def drawn(self, context: Context) -> Drawn:
         """Choose the run of each model and draw it."""
         tables = [read_series(one, self.runs, context.source, LOGGED) for one in context.series]
         found = [table for table in tables if table is not None]
@@ -43,11 +43,9 @@ class Curves(Part):
         absent = tuple(model for model in models if model not in set(rows["model"]))
         for model in absent:
             context.source.warn(f"missing: {plain(model)} (no run of seed {self.seed})")
-        with drawing():
-            figure = draw(self, context, rows, models, absent)
-        stem = context.stem(self.stem)
         side = rows.filter(["model", "name", "seed", "step", VALIDATION, TEST, SPARSITY])
-        return Product(stem, figure, side={f"{stem}_plot_data": side.reset_index(drop=True)})
+        figure = draw(self, context, rows, models, absent)
+        return figure, {f"{self.stem}_plot_data": side.reset_index(drop=True)}
 
 
 def draw(part: Curves, context: Context, rows: pd.DataFrame, models: list[str], absent: tuple):
@@ -64,9 +62,7 @@ def draw(part: Curves, context: Context, rows: pd.DataFrame, models: list[str], 
             axes.plot(
                 run["step"],
                 run[column],
-                color=look.color,
-                linestyle=look.line,
-                marker=look.marker,
+                **look.style,
                 markevery=max(1, len(run) // 6),
                 markersize=3,
                 alpha=0.8,

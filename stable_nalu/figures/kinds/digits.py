@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -12,9 +13,9 @@ import pandas as pd
 from stable_nalu.errors import UsageError
 from stable_nalu.statistics.summary import mean_summary
 
-from ..entry import INCH, Context, Part, Product, Size
-from ..source import read_csv, with_names
-from ..style import MISSING, drawing, looks, new_figure
+from ..entry import INCH, Context, Drawn, Part, Size
+from ..source import Series, read_csv, with_names
+from ..style import MISSING, looks, new_figure
 from .decoration import NO_DATA, Bottom, footnote, legend
 from .panels import draw_series, offsets
 
@@ -27,18 +28,15 @@ LAST_ROWS = 10
 
 def read_digits(context: Context) -> tuple[pd.DataFrame, list[str], tuple[str, ...]]:
     """Return the rows of all files, labels in their order, and the labels without data."""
-    tables, missing = [], []
-    for one in context.series:
-        path = context.source.expect(one.files, (one.name,))
-        if path is None:
-            missing.append(one.name)
-            continue
+
+    def rows(path: Path, one: Series) -> pd.DataFrame:
         table = with_names(read_csv(path, ("name", "epoch")), "two-digit", path)
-        tables.append(table.assign(model=one.name))
-    if not tables:
-        raise UsageError(f"nothing to draw: {'; '.join(context.source.warnings)}")
-    labels = [one.name for one in context.series]
-    return pd.concat(tables, ignore_index=True), labels, tuple(missing)
+        return table.assign(model=one.name)
+
+    found = context.tables(rows)
+    tables = [table for table in found.values() if table is not None]
+    missing = tuple(name for name, table in found.items() if table is None)
+    return pd.concat(tables, ignore_index=True), list(found), missing
 
 
 def chosen_rows(rows: pd.DataFrame, best: str | None) -> pd.DataFrame:
@@ -68,7 +66,7 @@ class EpochCurves(Part):
     y_label: str
     size: Size = (7 * INCH, 7 * INCH)
 
-    def render(self, context: Context) -> Product:
+    def drawn(self, context: Context) -> Drawn:
         """Take means at every epoch and draw them."""
         rows, labels, missing = read_digits(context)
         if self.column not in rows:
@@ -77,10 +75,8 @@ class EpochCurves(Part):
         summary = groups.agg(n="count", mean="mean", sd="std").reset_index()
         summary["se"] = summary["sd"] / summary["n"] ** 0.5
         summary = summary.sort_values(["model", "epoch"], kind="stable").reset_index(drop=True)
-        with drawing():
-            figure = draw_curves(self, context, summary, labels, missing)
-        stem = context.stem(self.stem)
-        return Product(stem, figure, side={f"{stem}_plot_data": summary})
+        figure = draw_curves(self, context, summary, labels, missing)
+        return figure, {f"{self.stem}_plot_data": summary}
 
 
 def draw_curves(
@@ -99,9 +95,7 @@ def draw_curves(
         axes.plot(
             table["epoch"],
             table["mean"],
-            color=look.color,
-            linestyle=look.line,
-            marker=look.marker,
+            **look.style,
             markevery=max(1, len(table) // 8),
             label=label,
         )
@@ -133,7 +127,7 @@ class Scatter(Part):
     best: str | None = None
     size: Size = (7 * INCH, 7 * INCH)
 
-    def render(self, context: Context) -> Product:
+    def drawn(self, context: Context) -> Drawn:
         """Choose rows, take means, draw."""
         rows, labels, missing = read_digits(context)
         chosen = chosen_rows(rows, self.best)
@@ -143,10 +137,8 @@ class Scatter(Part):
             raise UsageError(f"no file has a column for {self.y_label}, such as {wanted}")
         summary = mean_summary(chosen, ["model"], measures)
         models = model_places(labels, self.order)
-        with drawing():
-            figure = draw_scatter(self, context, summary, models, missing)
-        stem = context.stem(self.stem)
-        return Product(stem, figure, side={f"{stem}_plot_data": summary})
+        figure = draw_scatter(self, context, summary, models, missing)
+        return figure, {f"{self.stem}_plot_data": summary}
 
 
 def available(part: Scatter, rows: pd.DataFrame) -> dict[str, str]:
@@ -208,7 +200,7 @@ class Violin(Part):
     best: str | None = None
     size: Size = (13.968 * 2, 5.7 * 2)
 
-    def render(self, context: Context) -> Product:
+    def drawn(self, context: Context) -> Drawn:
         """Choose rows and draw."""
         rows, labels, _ = read_digits(context)
         if self.column not in rows:
@@ -216,16 +208,14 @@ class Violin(Part):
         chosen = chosen_rows(rows, self.best)
         models = [m for m in model_places(labels, self.order) if m in self.order]
         values = [chosen.loc[chosen["model"] == m, self.column].dropna().to_numpy() for m in models]
-        with drawing():
-            figure = new_figure(self.size)
-            axes = figure.add_subplot()
-            violins(axes, values, models, horizontal=True)
-            axes.set_xlabel(self.y_label)
-            axes.set_ylabel("Model")
-            footnote(figure, "Box: quartiles. Points: outliers.")
-        stem = context.stem(self.stem)
+        figure = new_figure(self.size)
+        axes = figure.add_subplot()
+        violins(axes, values, models, horizontal=True)
+        axes.set_xlabel(self.y_label)
+        axes.set_ylabel("Model")
+        footnote(figure, "Box: quartiles. Points: outliers.")
         side = chosen.filter(["model", "name", "seed", "epoch", self.column])
-        return Product(stem, figure, side={f"{stem}_plot_data": side})
+        return figure, {f"{self.stem}_plot_data": side}
 
 
 def violins(

@@ -19,9 +19,9 @@ from stable_nalu.statistics.names import model_label
 from stable_nalu.statistics.summary import mean_summary
 from stable_nalu.statistics.table import numeric
 
-from ..entry import INCH, Context, Part, Product, Size
-from ..source import Series, read_csv, with_names
-from ..style import drawing, looks, new_figure
+from ..entry import INCH, Context, Drawn, Part, Size
+from ..source import Series, Source, read_csv, with_names
+from ..style import looks, new_figure
 from .decoration import footnote
 from .digits import violins
 
@@ -59,32 +59,24 @@ class Distances(Part):
     by: Literal["configuration", "distribution"]
     size: Size = (7 * INCH, 7 * INCH)
 
-    def render(self, context: Context) -> Product:
+    def drawn(self, context: Context) -> Drawn:
         """Measure every run and draw."""
-        tables = {one.name: measured(one, context) for one in context.series}
-        found = [table for table in tables.values() if table is not None]
-        if not found:
-            raise UsageError(f"nothing to draw: {'; '.join(context.source.warnings)}")
-        runs = pd.concat(found, ignore_index=True)
-        stem = context.stem(self.stem)
-        with drawing():
-            if self.by == "distribution":
-                side, figure = runs.filter(_SIDE), by_distribution(self, tables)
-            else:
-                summary = mean_summary(runs, ["config.id"], {"distance": "distance"})
-                side = summary.drop(columns="metric.type")
-                figure = by_configuration(self, context, side)
-        return Product(stem, figure, side={f"{stem}_plot_data": side})
+        tables = context.tables(lambda path, one: measured(path, one, context.source))
+        runs = pd.concat([t for t in tables.values() if t is not None], ignore_index=True)
+        if self.by == "distribution":
+            side, figure = runs.filter(_SIDE), by_distribution(self, tables)
+        else:
+            summary = mean_summary(runs, ["config.id"], {"distance": "distance"})
+            side = summary.drop(columns="metric.type")
+            figure = by_configuration(self, context, side)
+        return figure, {f"{self.stem}_plot_data": side}
 
 
-def measured(one: Series, context: Context) -> pd.DataFrame | None:
+def measured(path: pathlib.Path, one: Series, source: Source) -> pd.DataFrame | None:
     """Return one row per run with its distance and configuration."""
-    path = context.source.expect(one.files, (one.name,))
-    if path is None:
-        return None
     rows = expanded(path)
     if rows.empty:
-        context.source.warn(f"missing: {one.label} ({path} has no row of step {LAST_STEP})")
+        source.warn(f"missing: {one.label} ({path} has no row of step {LAST_STEP})")
         return None
     records = rows.to_dict("records")
     rows["distance"] = [

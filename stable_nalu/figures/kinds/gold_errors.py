@@ -10,9 +10,9 @@ import pandas as pd
 
 from stable_nalu.statistics.table import numeric
 
-from ..entry import Context, Part, Product, Size
+from ..entry import Context, Drawn, Part, Size
 from ..source import read_csv
-from ..style import STANDARD, drawing, half_open, looks, new_figure, plain
+from ..style import STANDARD, half_open, looks, new_figure, plain
 from .decoration import Bottom, footnote, legend
 
 COLUMNS = ("module", "parameter", "test.mse", "range")
@@ -28,7 +28,7 @@ class GoldErrors(Part):
     order: tuple[str, ...]
     size: Size = STANDARD
 
-    def render(self, context: Context) -> Product:
+    def drawn(self, context: Context) -> Drawn:
         """Read and draw; nothing is estimated."""
         path = context.source.require(context.series[0])
         table = numeric(read_csv(path, COLUMNS, "a table of gold errors"), ("test.mse",), path)
@@ -36,9 +36,7 @@ class GoldErrors(Part):
         absent = tuple(m for m in self.order if m not in set(table["module"]))
         for module in absent:
             context.source.warn(f"missing: {plain(module)} (no row in {path})")
-        with drawing():
-            figure = draw(self, context, table, absent)
-        return Product(context.stem(self.stem), figure)
+        return draw(self, context, table, absent), {}
 
 
 def upper_bound(label: str) -> float:
@@ -61,9 +59,7 @@ def draw(part: GoldErrors, context: Context, table: pd.DataFrame, absent: tuple[
             axes.plot(
                 np.arange(len(ranges)),
                 errors,
-                color=look.color,
-                linestyle=look.line,
-                marker=look.marker,
+                **look.style,
                 label=module,
             )
         axes.set_title(title)

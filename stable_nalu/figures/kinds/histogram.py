@@ -11,9 +11,9 @@ from stable_nalu.errors import UsageError
 from stable_nalu.statistics.judge import VALIDATION
 from stable_nalu.statistics.names import operation_label
 
-from ..entry import Context, Part, Product, Runs, Size
+from ..entry import Context, Drawn, Part, Runs, Size
 from ..runs import LOGGED, Reduced, read_series, reduce_series
-from ..style import STANDARD, drawing, looks, new_figure, plain
+from ..style import STANDARD, looks, new_figure, plain
 from .decoration import footnote, patch_legend
 
 OUTCOMES = ("solved", "not solved")
@@ -32,14 +32,11 @@ class Histogram(Part):
     bins: int = 25
     size: Size = STANDARD
 
-    def render(self, context: Context) -> Product:
+    def drawn(self, context: Context) -> Drawn:
         """Reduce, take the gates, draw."""
         reduced = reduce_series(context.series, self.runs, context.source, context.setups)
         runs = with_gates(self, context, reduced)
-        with drawing():
-            figure = draw(self, context, reduced, runs)
-        stem = context.stem(self.stem)
-        return Product(stem, figure, side={f"{stem}_seeds_best": runs})
+        return draw(self, context, reduced, runs), {f"{self.stem}_seeds_best": runs}
 
 
 def with_gates(part: Histogram, context: Context, reduced: Reduced) -> pd.DataFrame:

@@ -11,8 +11,8 @@ from typing import Literal
 
 import numpy as np
 
-from ..entry import INCH, Context, Part, Product, Size
-from ..style import drawing, new_figure
+from ..entry import INCH, Context, Drawn, Part, Size
+from ..style import new_figure
 from .decoration import SMALL
 
 X = np.array([1.0, 1.2, 1.8, 2.0])
@@ -37,13 +37,10 @@ class Landscape(Part):
     w2: tuple[float, float] = (-1.0, 1.0)
     size: Size = (7 * INCH, 4.6 * INCH)
 
-    def render(self, context: Context) -> Product:
+    def drawn(self, context: Context) -> Drawn:
         """Compute the loss on a grid and draw it."""
         w1, w2 = np.meshgrid(axis(self.w1), axis(self.w2), indexing="ij")
-        values = loss(self, w1, w2)
-        with drawing():
-            figure = draw(self, w1, w2, values)
-        return Product(context.stem(self.stem), figure)
+        return draw(self, w1, w2, loss(self, w1, w2)), {}
 
 
 def axis(ends: tuple[float, float]) -> np.ndarray:

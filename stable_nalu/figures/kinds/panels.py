@@ -12,9 +12,9 @@ import pandas as pd
 from stable_nalu.statistics.means import MARGIN
 from stable_nalu.statistics.summary import MEASURES, long_form, mean_summary
 
-from ..entry import Context, Part, Product, Runs, Size
+from ..entry import Context, Drawn, Part, Runs, Size
 from ..runs import BEST_STEP, Reduced, points, reduced_and_estimated, x_values
-from ..style import MISSING, STANDARD, Look, drawing, half_open, looks
+from ..style import MISSING, STANDARD, Look, half_open, looks
 from .decoration import GAP, LEFT, RIGHT, Bottom, counts, framed
 
 if TYPE_CHECKING:
@@ -81,20 +81,15 @@ class Panels(Part):
         extra = [self.runs.extra] if self.runs.extra else []
         return ["model", "operation", self.runs.x, *extra]
 
-    def render(self, context: Context) -> Product:
+    def drawn(self, context: Context) -> Drawn:
         """Reduce, estimate, draw."""
         reduced, summary = reduced_and_estimated(self.runs, self.grouping, context)
-        with drawing():
-            figure = draw(self, reduced, summary, context)
-        stem = context.stem(self.stem)
-        return Product(stem, figure, side=side_tables(stem, self, reduced, summary))
+        return draw(self, reduced, summary, context), side_tables(self, reduced, summary)
 
 
-def side_tables(
-    stem: str, part: Panels, reduced: Reduced, summary: pd.DataFrame
-) -> dict[str, pd.DataFrame]:
+def side_tables(part: Panels, reduced: Reduced, summary: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return the tables that the published scripts write beside the figure."""
-    x = part.runs.x
+    x, stem = part.runs.x, part.stem
     plotted = long_form(summary, part.grouping).rename(columns={x: "parameter"})
     runs = reduced.runs.rename(columns={x: "parameter"})
     failures = runs.loc[~runs["solved"], ["name", "parameter", "seed"]]

@@ -12,9 +12,9 @@ import pandas as pd
 from stable_nalu.errors import UsageError
 from stable_nalu.statistics.table import numeric
 
-from ..entry import Context, Part, Product, Size
+from ..entry import Context, Drawn, Part, Size
 from ..source import Series, read_csv, with_names
-from ..style import drawing, looks, new_figure
+from ..style import looks, new_figure
 from .decoration import Bottom, footnote, legend
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Path(Part):
     show: Literal["path", "distance", "ratio"] = "path"
     size: Size = (16, 16)
 
-    def render(self, context: Context) -> Product:
+    def drawn(self, context: Context) -> Drawn:
         """Read one file, keep every so many steps, draw."""
         one = next((s for s in context.series if self.file in s.files), Series((self.file,)))
         path = context.source.require(one)
@@ -61,17 +61,10 @@ class Path(Part):
         rows = rows.loc[(rows[self.time] % self.every == 0) & rows[columns[0]].notna()]
         if rows.empty:
             raise UsageError(f"{path} holds no weights: run and export with --verbose")
-        with drawing():
-            figure = (
-                draw(self, rows, pairs)
-                if self.show == "path"
-                else distances(self, context, rows, pairs)
-            )
-            figure.axes[0].set_title(one.label or self.file, fontsize=9)
-        stem = context.stem(self.stem)
-        return Product(
-            stem, figure, side={f"{stem}_plot_data": rows.filter(["name", self.time, *columns])}
-        )
+        path_itself = self.show == "path"
+        figure = draw(self, rows, pairs) if path_itself else distances(self, context, rows, pairs)
+        figure.axes[0].set_title(one.label or self.file, fontsize=9)
+        return figure, {f"{self.stem}_plot_data": rows.filter(["name", self.time, *columns])}
 
 
 def draw(part: Path, rows: pd.DataFrame, pairs: list[tuple[str, str]]):
@@ -146,9 +139,7 @@ def distances(part: Path, context: Context, rows: pd.DataFrame, pairs: list[tupl
         axes.plot(
             times[chosen],
             moves(part, run, pairs)[chosen],
-            color=look.color,
-            linestyle=look.line,
-            marker=look.marker,
+            **look.style,
             markersize=3,
             label=seed,
         )

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..entry import Context, Part, Product, Runs, Size
+from ..entry import Context, Drawn, Part, Runs, Size
 from ..runs import estimate, points, reduce_series
 from ..source import Series
-from ..style import STANDARD, drawing, legend_order, looks, new_figure
+from ..style import STANDARD, legend_order, looks, new_figure
 from .decoration import SMALL, Bottom, footnote, legend
 from .panels import draw_series
 
@@ -28,20 +28,17 @@ class Successes(Part):
     columns: int
     size: Size = STANDARD
 
-    def render(self, context: Context) -> Product:
+    def drawn(self, context: Context) -> Drawn:
         """Reduce and estimate each panel, draw all."""
         if self.panels not in context.shared:
             context.shared[self.panels] = estimated(self, context)
         found = context.shared[self.panels]
         models = legend_order(model for _, reduced, _ in found.values() for model in reduced.models)
-        with drawing():
-            figure = draw(self, context, found, models)
-        stem = context.stem(self.stem)
         side = {
-            f"{stem}_{title.lower().replace(' ', '_')}_plot_data": summary
+            f"{self.stem}_{title.lower().replace(' ', '_')}_plot_data": summary
             for title, (_, _, summary) in found.items()
         }
-        return Product(stem, figure, side=side)
+        return draw(self, context, found, models), side
 
 
 def estimated(part: Successes, context: Context) -> dict:

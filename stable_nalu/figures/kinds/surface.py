@@ -11,9 +11,9 @@ import pandas as pd
 from stable_nalu.errors import UsageError
 from stable_nalu.statistics.table import numeric
 
-from ..entry import Context, Part, Product, Size
+from ..entry import Context, Drawn, Part, Size
 from ..source import read_csv
-from ..style import MISSING, drawing, new_figure
+from ..style import MISSING, new_figure
 from .decoration import footnote
 
 COLUMNS = ("x1", "x2", "pred")
@@ -32,26 +32,20 @@ class Surface(Part):
     bins: int = 20
     size: Size = (16 * 1.4, 10 * 1.4)
 
-    def render(self, context: Context) -> Product:
+    def drawn(self, context: Context) -> Drawn:
         """Read the grids, cut all by the same edges, draw."""
-        grids: dict[str, pd.DataFrame | None] = {}
-        for one in context.series:
-            path = context.source.expect(one.files, (one.name,))
-            grids[one.name] = None
-            if path is not None:
-                table = read_csv(path, COLUMNS, "a grid of predictions")
-                grids[one.name] = numeric(table, COLUMNS, path)
-        found = [grid for grid in grids.values() if grid is not None]
-        if not found:
-            raise UsageError(f"nothing to draw: {'; '.join(context.source.warnings)}")
-        values = np.concatenate([grid["pred"].to_numpy() for grid in found])
+        grids = context.tables(
+            lambda path, one: numeric(
+                read_csv(path, COLUMNS, "a grid of predictions"), COLUMNS, path
+            )
+        )
+        found = [grid["pred"].to_numpy() for grid in grids.values() if grid is not None]
+        values = np.concatenate(found)
         finite = values[np.isfinite(values)]
         if not len(finite):
             raise UsageError("no prediction is a finite number")
         edges = np.linspace(finite.min(), finite.max() + 1e-9, self.bins + 1)
-        with drawing():
-            figure = draw(self, context, grids, edges)
-        return Product(context.stem(self.stem), figure)
+        return draw(self, context, grids, edges), {}
 
 
 def colors(bins: int) -> np.ndarray:

@@ -1,0 +1,95 @@
+"""What every layer and recurrent cell is built on, and the cell that any layer makes."""
+
+from __future__ import annotations
+
+from inspect import cleandoc
+from types import new_class
+from typing import Any, ClassVar
+
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule
+
+
+class Layer(ExtendedTorchModule):
+    """Map x `(*runs, batch, in_features)` to `(*runs, batch, out_features)`.
+
+    A vector is mapped as a batch of one row. A subclass keeps each option under its own name, and
+    may take options of its base as `**options`.
+    """
+
+    default_name: ClassVar[str] = "nac"
+
+    def __init__(self, in_features: int, out_features: int, *, name: str | None = None):
+        super().__init__(self.default_name, name)
+        self.in_features = in_features
+        self.out_features = out_features
+
+    @classmethod
+    def hands_options_to(cls) -> tuple[type[ExtendedTorchModule], ...]:
+        builder = next(c for c in cls.__mro__ if "__init__" in vars(c))
+        return () if builder is Layer else builder.__bases__
+
+    def __call__(self, x: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
+        """Run the layer on rows of the right size, or on a vector."""
+        if not isinstance(x, torch.Tensor):  # a pair of tensors, or a symbol that stands for one
+            return super().__call__(x, *args, **kwargs)
+        check_size(self, x, self.in_features)
+        if x.ndim > 1:
+            return super().__call__(x, *args, **kwargs)
+        return super().__call__(x.unsqueeze(0), *args, **kwargs).squeeze(-2)
+
+
+class Cell(ExtendedTorchModule):
+    """Map x `(*runs, batch, input_size)` and a state, `(*runs, batch, hidden_size)`, to a state."""
+
+    def __init__(self, input_size: int, hidden_size: int, *, name: str | None = None):
+        super().__init__("recurrent", name)
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+
+    def __call__(self, x_t: torch.Tensor, state: Any) -> Any:
+        """Run the cell on an input and a state, or a pair of states, of the right sizes."""
+        check_size(self, x_t, self.input_size)
+        for part in state if isinstance(state, tuple) else (state,):
+            check_size(self, part, self.hidden_size, "states")
+        return super().__call__(x_t, state)
+
+
+class RecurrentCell(Cell):
+    """Apply a layer to input and state: h_t = layer([x_t, h_{t-1}]); subclasses name their `Op`.
+
+    Options are those of the layer.
+    """
+
+    Op: ClassVar[type[Layer]]
+
+    def __init__(
+        self, input_size: int, hidden_size: int, *, name: str | None = None, **options: Any
+    ):
+        super().__init__(input_size, hidden_size, name=name)
+        # The name is handed on to the layer: tags of published runs repeat it at each level.
+        self.op = self.Op(input_size + hidden_size, hidden_size, name=name, **options)
+
+    @classmethod
+    def hands_options_to(cls) -> tuple[type[ExtendedTorchModule], ...]:
+        return (cls.Op,)
+
+    def forward(self, x_t: torch.Tensor, h_tm1: torch.Tensor) -> torch.Tensor:
+        return self.op(torch.cat((x_t, h_tm1), dim=-1))
+
+
+def recurrent(layer: type[Layer]) -> type[RecurrentCell]:
+    """Return the recurrent cell of a layer, for a variable called as the layer but `Cell`."""
+    name = layer.__name__.removesuffix("Layer") + "Cell"
+    about = f"Apply {layer.__name__} to input and state: h_t = layer([x_t, h_{{t-1}}]).\n\n"
+    about += cleandoc(layer.__doc__ or "")
+    members = {"Op": layer, "__module__": layer.__module__, "__doc__": about}
+    return new_class(name, (RecurrentCell,), exec_body=lambda body: body.update(members))
+
+
+def check_size(module: torch.nn.Module, x: torch.Tensor, size: int, what: str = "inputs") -> None:
+    """Refuse a tensor whose last dimension is not the size that a module was built for."""
+    if x.ndim == 0 or x.shape[-1] != size:
+        kind = type(module).__name__
+        raise ValueError(f"{kind} takes {what} (..., {size}), not of shape {tuple(x.shape)}")
