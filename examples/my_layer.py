@@ -1,4 +1,4 @@
-"""SPU, a soft product unit: y_o = prod_i (W_oi (x_i - 1) + 1)^power, with weights from 0 to 1.
+"""SPU, a soft product unit: y_o = prod_i (1 + W_oi (x_i - 1))^power.
 
 A plain torch module: nothing of this project is imported. Train it in any experiment:
 
@@ -16,5 +16,4 @@ class SPU(torch.nn.Module):
         self.W = torch.nn.Parameter(0.25 + 0.5 * torch.rand(out_features, in_features))
 
     def forward(self, x):
-        W = self.W.clamp(0, 1)
-        return (W * (x.unsqueeze(1) - 1) + 1).prod(-1) ** self.power
+        return (1 + self.W * (x.unsqueeze(1) - 1)).prod(-1) ** self.power

@@ -5,7 +5,8 @@ r"""A layer of the project's own kind: penalty, constraint after each update, no
 It is written over leading run dimensions, so that hundreds of runs train as one:
 
     python3 experiments/single_layer_benchmark.py --operation add --seed 0-24 \
-        --layer-file examples/my_layer_with_penalty.py --layer-type NoisySum --layer-option noise=0.1
+        --layer-file examples/my_layer_with_penalty.py --layer-type NoisySum \
+        --layer-option noise=0.1
 """
 
 import torch

@@ -37,8 +37,7 @@ for step in range(STEPS):
 
 with torch.no_grad():
     x, t = batch(10, 20)
-    print(
-        f"trained on inputs from -2 to 2; error on 10 to 20: {((model(x) - t) / t).abs().max():.2%}"
-    )
+    error = ((model(x) - t) / t).abs().max()
+    print(f"trained on inputs from -2 to 2; relative error on 10 to 20: {error:.2%}")
     for layer in layers:
         print(type(layer).__name__, [[round(w, 3) for w in row] for row in layer.W.tolist()])

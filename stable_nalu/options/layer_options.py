@@ -6,7 +6,7 @@ import ast
 import inspect
 from collections.abc import Mapping, Sequence
 from importlib import metadata
-from typing import Any
+from typing import Any, cast
 
 from stable_nalu.errors import OptionError, did_you_mean
 
@@ -94,7 +94,7 @@ def _converted(word: str, value: str, default: Any) -> Any:
         read = _TRUTH[value.lower()] if value.lower() in _TRUTH else ast.literal_eval(value)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         read = value
-    kind: Any = type(default)
+    kind = cast("type[Any]", type(default))
     free = default is None or default is inspect.Parameter.empty
     if not free and type(read) not in _KINDS.get(kind, (kind,)):
         raise OptionError(

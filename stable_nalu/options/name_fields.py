@@ -189,7 +189,10 @@ REINIT = NameField(
 )
 ID = template("id{id}")
 LAYER_OPTION = NameField(
-    lambda c: "-".join(("lo", *c.layer_option)), ("layer_option",), optional=True
+    lambda c: "-".join(("lo", *c.layer_option)).replace("_", "."),
+    ("layer_option",),
+    {"layer_option": "underscores, which part the fields, are printed as dots"},
+    optional=True,
 )
 
 

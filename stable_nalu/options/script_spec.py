@@ -54,7 +54,7 @@ class ScriptSpec:
     @cached_property
     def flags(self) -> tuple[Flag, ...]:
         """Return all flags in the order of --help."""
-        return tuple(flag for group in self.groups for flag in group.flags)
+        return tuple(flag for group in self.groups for flag in group)
 
     @cached_property
     def defaults(self) -> dict[str, Any]:
@@ -78,7 +78,7 @@ class ScriptSpec:
         )
         for group in self.groups:
             section = parser.add_argument_group(group.title)
-            for flag in group.flags:
+            for flag in group:
                 section.add_argument(*flag.spellings, action=ReadFlag, flag=flag)
         return parser
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from . import checks
 from . import name_fields as nf
 from .flags_model import NALU, NALU_GATE, NALU_MUL, NETWORK, NPU, OWN_LAYERS, WEIGHTS
@@ -27,10 +29,11 @@ _ALL_GROUPS = (
     LOGGING,
     RUN_CONTROL,
 )
-_FIXED = {flag.dest: flag.default for group in _ALL_GROUPS for flag in group.flags}
+_FIXED = {flag.dest: flag.default for group in _ALL_GROUPS for flag in group}
 
 _WEIGHT_PULL = "it had no effect in the published code either, leave it out"
 _REFUSED = {"--weight-pull-start": _WEIGHT_PULL, "--weight-pull-end": _WEIGHT_PULL}
+_arithmetic = partial(ScriptSpec, refused=_REFUSED, fixed=_FIXED)
 
 _COMMON_CHECKS = (
     checks.check_slices,
@@ -81,10 +84,10 @@ _STATIC_NAME = (
 )
 _NO_TERM = {
     flag.dest: {"note": "refused unless at its default, the loss has no such term"}
-    for flag in NPU_PENALTIES.without("--lp-norm").flags
+    for flag in NPU_PENALTIES.without("--lp-norm")
 }
 
-SIMPLE_FUNCTION_STATIC = ScriptSpec(
+SIMPLE_FUNCTION_STATIC = _arithmetic(
     name="simple_function_static",
     summary="Train two layers on the arithmetic data set: sums of two slices of a vector, joined "
     "by an operation.",
@@ -95,11 +98,9 @@ SIMPLE_FUNCTION_STATIC = ScriptSpec(
     ),
     name_fields=(*_STATIC_NAME, nf.ID, nf.LAYER_OPTION),
     checks=(*_TWO_LAYER_CHECKS, checks.check_no_npu_terms),
-    refused=_REFUSED,
-    fixed=_FIXED,
 )
 
-SIMPLE_FUNCTION_STATIC_NPU = ScriptSpec(
+SIMPLE_FUNCTION_STATIC_NPU = _arithmetic(
     name="simple_function_static_npu",
     summary="Train two layers on the arithmetic data set, with the L1 and NPU penalties in the "
     "loss.",
@@ -107,8 +108,6 @@ SIMPLE_FUNCTION_STATIC_NPU = ScriptSpec(
     groups=_STATIC_GROUPS,
     name_fields=(*_STATIC_NAME, nf.trailing(nf.NOISE_RANGE), nf.trailing(nf.ID), nf.LAYER_OPTION),
     checks=_TWO_LAYER_CHECKS,
-    refused=_REFUSED,
-    fixed=_FIXED,
 )
 
 _SINGLE_NETWORK = NETWORK.but(
@@ -117,9 +116,11 @@ _SINGLE_NETWORK = NETWORK.but(
     nac_mul={"note": "only max-safe has an effect, it adds the penalty z of the output"},
 )
 _SINGLE_SAVING = LOGGING.without("--save-best-model")
-_SINGLE_NPU_TAIL = (nf.NPU_W_TYPED, nf.GATE, nf.SCALE_TYPE, nf.NPU_CLIP, nf.NPU_INIT)
+_SINGLE_NPU_TAIL = (
+    nf.L1, nf.BETA, nf.NPU_W_TYPED, nf.GATE, nf.SCALE_TYPE, nf.NPU_CLIP, nf.NPU_INIT,
+)  # fmt: skip
 
-SINGLE_LAYER = ScriptSpec(
+SINGLE_LAYER = _arithmetic(
     name="single_layer",
     summary="Train one arithmetic unit alone on two or more inputs.",
     example="--operation div --layer-type RealNPU --learning-rate 5e-3 --seed 0-24",
@@ -142,8 +143,6 @@ SINGLE_LAYER = ScriptSpec(
         *nf.COMMON,
         nf.DISTRIBUTION,
         nf.NOISE_RANGE,
-        nf.L1,
-        nf.BETA,
         *_SINGLE_NPU_TAIL,
         nf.NMU_NOISE,
         nf.GRAD_NORM,
@@ -152,11 +151,9 @@ SINGLE_LAYER = ScriptSpec(
         nf.LAYER_OPTION,
     ),
     checks=_SINGLE_LAYER_CHECKS,
-    refused=_REFUSED,
-    fixed=_FIXED,
 )
 
-SINGLE_LAYER_ROBUST = ScriptSpec(
+SINGLE_LAYER_ROBUST = _arithmetic(
     name="single_layer_robust",
     summary="Train one arithmetic unit without validation and log its weights' path.",
     example="--operation mul --layer-type ReRegualizedLinearMNAC --nmu-noise --verbose",
@@ -179,8 +176,6 @@ SINGLE_LAYER_ROBUST = ScriptSpec(
         *nf.COMMON,
         nf.ROBUST_DISTRIBUTION,
         nf.NOISE_RANGE,
-        nf.L1,
-        nf.BETA,
         *_SINGLE_NPU_TAIL,
         nf.NMU_NOISE,
         nf.GRAD_NORM,
@@ -189,11 +184,9 @@ SINGLE_LAYER_ROBUST = ScriptSpec(
         nf.LAYER_OPTION,
     ),
     checks=_SINGLE_LAYER_CHECKS,
-    refused=_REFUSED,
-    fixed=_FIXED,
 )
 
-SINGLE_LAYER_CURRICULUM = ScriptSpec(
+SINGLE_LAYER_CURRICULUM = _arithmetic(
     name="single_layer_curriculum",
     summary="Train one arithmetic unit on four ranges, from [1.1,1.125] to [1.1,1.2]; the next "
     "begins when the loss is low enough.",
@@ -248,11 +241,9 @@ SINGLE_LAYER_CURRICULUM = ScriptSpec(
         nf.LAYER_OPTION,
     ),
     checks=(*_SINGLE_LAYER_CHECKS, checks.check_growing_beta),
-    refused=_REFUSED,
-    fixed=_FIXED,
 )
 
-SINGLE_LAYER_BENCHMARK = ScriptSpec(
+SINGLE_LAYER_BENCHMARK = _arithmetic(
     name="single_layer_benchmark",
     summary="Train one arithmetic unit, or a plain MLP, on the benchmark of single modules.",
     example="--operation mul --layer-type iNALU --clip-grad-value 0.1 --reinit --seed 0-24",
@@ -277,8 +268,6 @@ SINGLE_LAYER_BENCHMARK = ScriptSpec(
     name_fields=(
         nf.BENCHMARK_MODEL,
         *nf.COMMON,
-        nf.L1,
-        nf.BETA,
         *_SINGLE_NPU_TAIL,
         nf.GRAD_NORM,
         nf.GRAD_VALUE,
@@ -288,8 +277,6 @@ SINGLE_LAYER_BENCHMARK = ScriptSpec(
         nf.LAYER_OPTION,
     ),
     checks=_SINGLE_LAYER_CHECKS,
-    refused=_REFUSED,
-    fixed=_FIXED,
 )
 
 SCRIPTS = {

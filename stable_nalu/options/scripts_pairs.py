@@ -6,8 +6,8 @@ from stable_nalu.errors import OptionError
 
 from . import checks
 from . import name_fields as nf
-from .flag import INHERITED, Config, FlagGroup
-from .flags_images import DATA_DIR, DATASET_WORKERS, EPOCH_FILES, MAX_EPOCHS, data_source
+from .flag import Config, FlagGroup
+from .flags_images import DATA_DIR, DATASET_WORKERS, MAX_EPOCHS, data_source, epoch_files
 from .flags_model import OWN_LAYERS, WEIGHTS
 from .flags_pairs import (
     DIGIT_NETWORK,
@@ -22,33 +22,24 @@ from .flags_training import ID, LOGGING
 from .script_spec import ScriptSpec
 
 _NOISE = WEIGHTS.only("--nmu-noise", "--nau-noise", "--noise-range", "--beta-nau")
-_OPTIMIZER = OPTIMIZER.without("--momentum", "--clip-grad-value").but(
-    optimizer={"unnamed": INHERITED}, learning_rate={"unnamed": INHERITED}
-)
-_FILES = EPOCH_FILES.but(name_prefix={"default": "two_digit_mnist"})
-_LOG_INTERVAL = (
-    LOGGING.only("--log-interval")
-    .but(
-        log_interval={
-            "default": 1,
-            "help": "Epochs between two evaluations, and updates between two looks at the last "
-            "layer.",
-        }
-    )
-    .flags
+_OPTIMIZER = OPTIMIZER.without("--momentum", "--clip-grad-value")
+_FILES = epoch_files("two_digit_mnist")
+_LOG_INTERVAL = LOGGING.only("--log-interval").but(
+    log_interval={
+        "default": 1,
+        "help": "Epochs between two evaluations, and updates between two looks at the last layer.",
+    }
 )
 _SHARED = (
     FlagGroup(
         "Images and length",
-        (
-            data_source("mnist"),
-            DATA_DIR,
-            DATASET_WORKERS.but(default=0),
-            *TASK.only("--batch-size").but(batch_size={"unnamed": INHERITED}).flags,
-            MAX_EPOCHS.but(default=100),
-        ),
+        data_source("mnist"),
+        DATA_DIR,
+        DATASET_WORKERS.but(default=0),
+        *TASK.only("--batch-size"),
+        MAX_EPOCHS.but(default=100),
     ),
-    FlagGroup(_FILES.title, (ID.but(unnamed=None), *_FILES.flags, *_LOG_INTERVAL)),
+    FlagGroup(_FILES.title, ID, *_FILES, *_LOG_INTERVAL),
     EVALUATION,
 )
 
@@ -63,7 +54,7 @@ _FIXED = {
     **{
         flag.dest: flag.default
         for group in (PAIRS, DIGIT_NETWORK, DIGIT_PENALTIES, DIGIT_OPTIMIZER, OPTIMIZER)
-        for flag in group.flags
+        for flag in group
     },
     "no_scheduler": True,
 }
