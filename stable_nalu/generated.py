@@ -18,7 +18,8 @@ from stable_nalu.script import ScriptParser
 
 GENERATED: dict[Path, Callable[[str], str]] = {
     documents.FLAGS: documents.refreshed_flags,
-    headline.README: lambda text: headline.refreshed(documents.refreshed_layers(text)),
+    documents.LAYERS: documents.refreshed_layers,
+    headline.README: headline.refreshed,
     listing.DOCUMENT: listing.refreshed,
     **batch_files(),
 }
