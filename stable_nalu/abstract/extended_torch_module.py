@@ -106,6 +106,9 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
     forgets: ClassVar[dict[str, Any]] = {}
     """Attributes that a forward pass leaves behind, with their values in copies of the module."""
 
+    obstacle: str | None = None
+    """Why many runs of it cannot be stacked; they are then trained one after another."""
+
     shown = ("unit_name", "input_size", "hidden_size", "in_features", "out_features")
     """Attributes that printing the module always shows."""
 

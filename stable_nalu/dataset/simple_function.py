@@ -9,6 +9,7 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -80,8 +81,10 @@ class FunctionTargets:
     width = 1
 
     def __init__(self, operation: Operation, subset_ranges: Sequence[Subset]):
+        operation.check(len(subset_ranges))
         self.operation = operation
-        self.operands = tuple(subset_ranges[: operation.operands])
+        self.subset_ranges = tuple(subset_ranges)
+        self.operands = self.subset_ranges[: operation.operands]
 
     @property
     def key(self) -> tuple:
@@ -92,6 +95,10 @@ class FunctionTargets:
         """Return the targets in the precision of the inputs."""
         sums = (_subset_sum(x, start, end) for start, end in self.operands)
         return self.operation.combine(*sums)[..., None]
+
+    def text(self) -> str:
+        """Return the target as text, such as `sum(v[0:25]) + sum(v[13:38])`."""
+        return self.operation.text(*(f"sum(v[{start}:{end}])" for start, end in self.operands))
 
 
 def _subset_sum(x: np.ndarray, start: int, end: int) -> np.ndarray:
@@ -156,14 +163,24 @@ def draw_offset(parent: LegacyRandom, subsets: Sequence[Subset], input_size: int
     return [(start + offset, end + offset) for start, end in subsets]
 
 
+class SubsetTargets(Targets, Protocol):
+    """Targets that are made of slices of the inputs."""
+
+    subset_ranges: tuple[Subset, ...]
+
+    def text(self) -> str:
+        """Return what they are, in words."""
+        ...
+
+
 class SubsetDataset:
-    """A vector of inputs, slices of it, and a parent generator that seeds the forks."""
+    """A vector of inputs, targets of slices of it, and a parent generator that seeds the forks."""
 
     def __init__(
         self,
         parent: LegacyRandom,
         input_size: int,
-        subset_ranges: Sequence[Subset],
+        targets: SubsetTargets,
         *,
         dist_params: Sequence = ("uniform",),
         max_size: int = MAX_SIZE,
@@ -172,17 +189,21 @@ class SubsetDataset:
             raise ValueError(f"The size of a dataset cannot be {max_size}.")
         self._parent = parent
         self._input_size = input_size
+        self._targets = targets
         self._dist_params = check_dist_params(dist_params)
         self._max_size = max_size
-        self.subset_ranges = list(subset_ranges)
+        self.subset_ranges = list(targets.subset_ranges)
 
     def get_input_size(self) -> int:
         """Return the length of the input vector."""
         return self._input_size
 
+    def print_operation(self) -> str:
+        """Return the targets as text."""
+        return self._targets.text()
+
     def _stream(
         self,
-        targets: Targets,
         sample_shape: tuple[int, ...],
         sample_range: Sequence,
         seed: int | None,
@@ -193,36 +214,10 @@ class SubsetDataset:
         sampler = Sampler(distribution, SampleRange.parse(sample_range), sample_shape)
         if seed is None:
             seed = int(self._parent.integers(0, 2**32 - 1))
-        return SampleStream(seed, sampler, targets, self._max_size)
+        return SampleStream(seed, sampler, self._targets, self._max_size)
 
 
-class SimpleFunctionDataset(SubsetDataset):
-    """An arithmetic operation on the sums over slices of the input."""
-
-    def __init__(
-        self,
-        operation: str,
-        parent: LegacyRandom,
-        input_size: int,
-        subset_ranges: Sequence[Subset],
-        *,
-        dist_params: Sequence = ("uniform",),
-        max_size: int = MAX_SIZE,
-    ):
-        super().__init__(
-            parent, input_size, subset_ranges, dist_params=dist_params, max_size=max_size
-        )
-        self._operation = get_operation(operation)
-        self._operation.check(len(self.subset_ranges))
-        self._targets = FunctionTargets(self._operation, self.subset_ranges)
-
-    def print_operation(self) -> str:
-        """Return the target as text, such as `sum(v[0:25]) + sum(v[13:38])`."""
-        operands = self.subset_ranges[: self._operation.operands]
-        return self._operation.text(*(f"sum(v[{start}:{end}])" for start, end in operands))
-
-
-class SimpleFunctionStaticDataset(SimpleFunctionDataset):
+class SimpleFunctionStaticDataset(SubsetDataset):
     """x (B, input_size) and t (B, 1) = operation(sum of slice 0, sum of slice 1, …).
 
     `overlap_ratio` is a fraction of the subset, not of the input. `simple` fixes four inputs and
@@ -246,9 +241,8 @@ class SimpleFunctionStaticDataset(SimpleFunctionDataset):
         input_size, subsets = draw_subsets(
             parent, input_size, subset_ratio, overlap_ratio, num_subsets, simple=simple
         )
-        super().__init__(
-            operation, parent, input_size, subsets, dist_params=dist_params, max_size=max_size
-        )
+        targets = FunctionTargets(get_operation(operation), subsets)
+        super().__init__(parent, input_size, targets, dist_params=dist_params, max_size=max_size)
 
     def fork(
         self,
@@ -262,4 +256,4 @@ class SimpleFunctionStaticDataset(SimpleFunctionDataset):
         `use_extrapolation` selects the second mean and deviation of a truncated normal.
         """
         shape = (self.get_input_size(),)
-        return self._stream(self._targets, shape, sample_range, seed, use_extrapolation)
+        return self._stream(shape, sample_range, seed, use_extrapolation)

@@ -13,14 +13,16 @@ from .simple_function import (
     MAX_SIZE,
     SIMPLE_INPUT_SIZE,
     SIMPLE_SUBSETS,
-    SimpleFunctionDataset,
+    FunctionTargets,
     Subset,
+    SubsetDataset,
     draw_offset,
+    get_operation,
 )
 from .stream import SampleStream
 
 
-class SimpleFunctionRecurrentDataset(SimpleFunctionDataset):
+class SimpleFunctionRecurrentDataset(SubsetDataset):
     """x (B, T, vector_size) and t (B, 1) = operation(sum of slice 0, sum of slice 1).
 
     The overlap and the two slice lengths are drawn from their closed intervals, then the position.
@@ -51,7 +53,8 @@ class SimpleFunctionRecurrentDataset(SimpleFunctionDataset):
                 (min_subset_length, max_subset_length),
                 (min_subset_overlap, max_subset_overlap),
             )
-        super().__init__(operation, parent, vector_size, subsets, max_size=max_size)
+        targets = FunctionTargets(get_operation(operation), subsets)
+        super().__init__(parent, vector_size, targets, max_size=max_size)
 
     def fork(
         self,
@@ -63,7 +66,7 @@ class SimpleFunctionRecurrentDataset(SimpleFunctionDataset):
         if seq_length < 1:
             raise ValueError(f"A sequence needs at least one step, got {seq_length}.")
         shape = (seq_length, self.get_input_size())
-        return self._stream(self._targets, shape, sample_range, seed)
+        return self._stream(shape, sample_range, seed)
 
 
 def _draw_subsets(

@@ -52,6 +52,10 @@ class ElementTargets:
             return by_subset.swapaxes(1, 2)
         return by_subset.reshape(*x.shape[:2], self.width)
 
+    def text(self) -> str:
+        """Return the targets as text, brackets as published: `mul(v[0:2)), mul(v[2:4))`."""
+        return ", ".join(f"{self.operation}(v[{a}:{b}))" for a, b in self.subset_ranges)
+
 
 class SingleLayerStaticDataset(SubsetDataset):
     """x (B, input_size) and t (B, num_subsets); no published experiment uses it.
@@ -76,20 +80,15 @@ class SingleLayerStaticDataset(SubsetDataset):
         input_size, subsets = draw_subsets(
             parent, input_size, subset_ratio, overlap_ratio, num_subsets, simple=simple
         )
-        super().__init__(parent, input_size, subsets, max_size=max_size)
-        self._targets = ElementTargets(operation, subsets, corrected)
+        targets = ElementTargets(operation, subsets, corrected)
+        super().__init__(parent, input_size, targets, max_size=max_size)
 
     def get_output_size(self) -> int:
         """Return the number of targets per sample; published code says 1 for the 2 of `simple`."""
         return self._targets.width
 
-    def print_operation(self) -> str:
-        """Return the targets as text, brackets as published: `mul(v[0:2)), mul(v[2:4))`."""
-        operation = self._targets.operation
-        return ", ".join(f"{operation}(v[{start}:{end}))" for start, end in self.subset_ranges)
-
     def fork(self, sample_range: Sequence = (1, 2), seed: int | None = None) -> SampleStream:
         """Return a stream of samples; without a seed, the parent draws one at the call."""
         if SampleRange.parse(sample_range).form == "halves":
             raise ValueError(f"This dataset has no halves form of a range, got {sample_range!r}.")
-        return self._stream(self._targets, (self.get_input_size(),), sample_range, seed)
+        return self._stream((self.get_input_size(),), sample_range, seed)

@@ -9,11 +9,12 @@ import pickle
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+
+from tqdm import tqdm
 
 from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.files import atomic_text_file
@@ -105,13 +106,13 @@ class RunReader:
         self.problems = []
         header: list[str] | None = None
         runs = list(self._reader.runs())
-        with _progress(len(runs), self._progress_bar) as tick:
-            for run, (columns, problem) in zip(runs, self._parsed(runs), strict=True):
-                tick()
-                self._note(run.name, columns, problem)
-                if columns:
-                    header = list(columns) if header is None else header
-                    yield RunTable(run.name, _with_header(run.name, columns, header))
+        hidden = None if self._progress_bar else True  # None: shown to a person who watches
+        parsed = tqdm(self._parsed(runs), total=len(runs), disable=hidden)
+        for run, (columns, problem) in zip(runs, parsed, strict=True):
+            self._note(run.name, columns, problem)
+            if columns:
+                header = list(columns) if header is None else header
+                yield RunTable(run.name, _with_header(run.name, columns, header))
 
     def _parsed(self, runs: list[RunFiles]) -> Iterator[tuple[Columns, str | None]]:
         """Yield the columns and the problem of every run, read by workers where that is quicker."""
@@ -287,18 +288,6 @@ def _can_travel(parser: RunParser) -> bool:
     except (pickle.PicklingError, AttributeError, TypeError):
         return False
     return True
-
-
-@contextmanager
-def _progress(total: int, wanted: bool) -> Iterator[Callable[[], object]]:
-    """Yield a function to call once per finished run; a bar shows it when a person is watching."""
-    if not (wanted and sys.stderr.isatty()):
-        yield lambda: None
-        return
-    from tqdm import tqdm
-
-    with tqdm(total=total) as bar:
-        yield bar.update
 
 
 _FORMULAS = ("=", "+", "-", "@")

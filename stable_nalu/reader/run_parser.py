@@ -9,7 +9,8 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from itertools import chain, count
+from typing import Any, Protocol
 
 from stable_nalu.tags import EPOCH, LABEL_WEIGHTS, TEXT_SUFFIX
 
@@ -92,7 +93,7 @@ class MetricParser:
                 values = event.values
                 for index, action in plan:
                     action(values[index])
-        return self._ordered(walk.rows.columns(), walk.rows.count)
+        return self._ordered(walk.rows.columns(), len(walk.rows))
 
     def _plan(self, walk: "_Walk", tags: tuple[str, ...]) -> list[tuple[int, Action]]:
         """Return what to do with the values of an event of these tags, by their indices."""
@@ -184,61 +185,25 @@ class WeightsParser:
                 if elements is None:
                     continue
                 if event.step != step:
-                    rows.start()
                     step = event.step
-                    rows.put(STEP, step - self.step_start)
+                    rows.append({STEP: step - self.step_start})
                 parameter = tag.split("/")[-2]
                 first = first or f"param.{parameter}."
-                if not rows.filled(f"param.{parameter}.0"):
-                    for index, element in enumerate(elements):
-                        rows.put(f"param.{parameter}.{index}", element)
+                if f"param.{parameter}.0" not in rows[-1]:
+                    names = (f"param.{parameter}.{index}" for index in count())
+                    rows[-1] |= zip(names, elements, strict=False)
         columns = rows.columns()
         leading = [name for name in columns if name.startswith(first)] if first else []
         return {name: columns[name] for name in (*leading, STEP, *columns) if name in columns}
 
 
-class _Rows:
-    """Columns by name, in the order of their first value; a cell never filled is missing (NaN)."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self._columns: Columns = {}
-
-    def start(self) -> None:
-        """Begin a row."""
-        self.count += 1
-
-    def full(self, column: str) -> list:
-        """Return a new column to which every row is to be appended."""
-        return self._columns.setdefault(column, [])
-
-    def filled(self, column: str) -> bool:
-        """Return whether the current row has a value in `column`."""
-        return len(self._columns.get(column, ())) == self.count
-
-    def put(self, column: str, value: float | str | bytes) -> None:
-        """Set the cell of the current row."""
-        cells = self._columns.get(column)
-        if cells is None:
-            cells = self._columns[column] = []
-        lacking = self.count - len(cells)
-        if lacking == 0:
-            cells[-1] = value
-            return
-        if lacking > 1:
-            cells.extend([math.nan] * (lacking - 1))
-        cells.append(value)
-
-    def get(self, column: str) -> float:
-        """Return the cell of the current row, which must be filled."""
-        return self._columns[column][-1]
+class _Rows(list[dict[str, Any]]):
+    """The cells of each row by column."""
 
     def columns(self) -> Columns:
-        """Return all columns, padded to the same length."""
-        return {
-            name: cells + [math.nan] * (self.count - len(cells))
-            for name, cells in self._columns.items()
-        }
+        """Return columns in the order of their first cell; a cell never filled is missing (NaN)."""
+        names = dict.fromkeys(chain.from_iterable(self))
+        return {name: [row.get(name, math.nan) for row in self] for name in names}
 
 
 class _Walk:
@@ -249,11 +214,10 @@ class _Walk:
 
     event: Event
     in_row: bool
-    _steps: list[int]
-    _times: list[float]
 
     def __init__(self, step_start: int, sums_imaginary: bool):
         self.rows = _Rows()
+        self.row: dict[str, Any] = {}
         self.epoch: float | bytes | None = None
         self.step_start = step_start
         self.sums_imaginary = sums_imaginary
@@ -265,31 +229,30 @@ class _Walk:
 
     def metric(self, column: str, value: float | bytes) -> None:
         """Join the row of this step, or open one."""
-        rows = self.rows
         cell = value.decode(errors="replace") if isinstance(value, bytes) else value
-        if self.in_row and not rows.filled(column):
-            rows.put(column, cell)
+        if self.in_row and column not in self.row:
+            self.row[column] = cell
             return
         event = self.event
-        rows.start()
-        rows.put(column, cell)
-        if self.logged_step is None:
-            self._steps, self._times = rows.full(STEP), rows.full(WALL_TIME)
-        self._steps.append(event.step - self.step_start)
-        self._times.append(event.wall_time)
+        self.row = {
+            column: cell,
+            STEP: event.step - self.step_start,
+            WALL_TIME: event.wall_time,
+        }
         if self.epoch is not None:
-            rows.put(EPOCH, self.epoch)
+            self.row[EPOCH] = self.epoch
+        self.rows.append(self.row)
         self.logged_step = event.step
         self.in_row = True
 
     def join(self, column: str, value: float | bytes) -> None:
         """Put a value into the last row, if the current event belongs to it."""
         if self.in_row:
-            self.rows.put(column, value)
+            self.row[column] = value
 
     def matrix(self, names: tuple[str, ...], value: float | bytes) -> None:
         """Put the first elements of the first matrix of a step into the last row."""
-        if not isinstance(value, bytes) or self.rows.filled(names[0]):
+        if not isinstance(value, bytes) or names[0] in self.row:
             return
         elements = matrix_elements(value) or []
         for index, name in enumerate(names):
@@ -299,19 +262,16 @@ class _Walk:
         """Join a sparsity error to that of the last row, as `_SPARSITY_RULES` says."""
         if isinstance(value, bytes) or not self.in_row:
             return
-        rows = self.rows
-        if not rows.filled(SPARSITY):
+        entry = self.row.get(SPARSITY)
+        if entry is None:
             if share == 0:
-                rows.put(SPARSITY, value)
-            return
-        entry = rows.get(SPARSITY)
-        if summed and self.sums_imaginary:
-            value = entry + value
+                self.row[SPARSITY] = value
+        elif summed and self.sums_imaginary:
+            self.row[SPARSITY] = entry + value
         elif share:
-            value = (share * entry + value) / (share + 1)
-        elif entry >= value or math.isnan(entry):
-            return
-        rows.put(SPARSITY, value)
+            self.row[SPARSITY] = (share * entry + value) / (share + 1)
+        elif not (entry >= value or math.isnan(entry)):
+            self.row[SPARSITY] = value
 
 
 def matrix_elements(text: bytes) -> list[float] | None:

@@ -116,7 +116,8 @@ def expand_name(name: str) -> Columns:
     single = is_single_module(columns["input.size"], columns["subset.ratio"])
     for column in _RANGES:
         columns[column] = canonical(columns[column], AMPERSAND if single else UNION)
-    return {"name": name, "model": model_label(columns["model_code"])} | columns
+    label, options = model_label(columns["model_code"]), columns.get("layer.option")
+    return {"name": name, "model": f"{label} ({options})" if options else label} | columns
 
 
 def is_single_module(input_size: float, subset_ratio: float | None) -> bool:
@@ -173,6 +174,7 @@ _KINDS = {
     "scale": _Kind("[HM]", {"H": "heim", "M": "madsen"}.__getitem__, str),
     "initial": _Kind("W|bias|b", lambda t: t[0], lambda v: v[0]),
     "clip": _Kind("n|w|g|wg|wig", str, lambda v: "n" if v == "none" else v),
+    "options": _Kind(".+", str, lambda v: "-".join(v).replace("_", ".")),
     "init": _Kind("xuc?", str, lambda v: "xu" if v == "xavier-uniform" else "xuc"),
 }
 _COMMON = (
@@ -222,6 +224,7 @@ _TAIL = (
     "rt-{regualizer.npu.W.type:initial}",
     "ws-{W.set.count:int}",
     "{trash.cell:TC}",
+    "lo-{layer.option:options}",
 )
 """Later fields, in any order."""
 

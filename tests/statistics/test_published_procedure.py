@@ -14,10 +14,8 @@ from stable_nalu.statistics.box_minimizer import (
     minimize_in_box,
 )
 from stable_nalu.statistics.means import gamma_objective
-from stable_nalu.statistics.profile_likelihood import interval
-from stable_nalu.statistics.published_fit import published_fit, standard_error
-from stable_nalu.statistics.richardson import hessian
-from stable_nalu.statistics.spline import end_cubic_spline
+from stable_nalu.statistics.profile_likelihood import end_cubic_spline, interval
+from stable_nalu.statistics.published_fit import hessian, published_fit, standard_error
 
 
 def bowl(p):

@@ -72,11 +72,10 @@ class ArithmeticTask:
 
 @dataclass(frozen=True)
 class Moments:
-    """Mean, variance, and third and fourth central moment of one input."""
+    """Mean, variance and fourth central moment of one input, whose third is 0."""
 
     mean: float
     variance: float
-    third: float
     fourth: float
 
     @classmethod
@@ -84,9 +83,9 @@ class Moments:
         """Return the moments of U(a, b), or of U(a, b) with a fair random sign."""
         if x.mirror:
             fourth = (x.b**5 - x.a**5) / (5 * (x.b - x.a))
-            return cls(0.0, (x.a**2 + x.a * x.b + x.b**2) / 3, 0.0, fourth)
+            return cls(0.0, (x.a**2 + x.a * x.b + x.b**2) / 3, fourth)
         width = x.b - x.a
-        return cls((x.a + x.b) / 2, width**2 / 12, 0.0, width**4 / 80)
+        return cls((x.a + x.b) / 2, width**2 / 12, width**4 / 80)
 
 
 def closed_form(task: ArithmeticTask, epsilon: float = EPSILON, *, published: bool = True) -> float:
@@ -110,7 +109,7 @@ def _off_by(selection: np.ndarray, epsilon: float) -> np.ndarray:
 
 
 def _mean_square_of_form(matrix: np.ndarray, moments: Moments) -> float:
-    """Return E (x'Mx)² for independent x_i of the given moments."""
+    """Return E (x'Mx)² for independent, symmetric x_i of the given moments."""
     form = (matrix + matrix.T) / 2
     mean, variance = moments.mean, moments.variance
     rows, trace, diagonal = form.sum(axis=1), np.trace(form), np.diag(form)
@@ -120,7 +119,6 @@ def _mean_square_of_form(matrix: np.ndarray, moments: Moments) -> float:
         level**2
         + 4 * mean**2 * variance * rows @ rows
         + 2 * level * variance * trace
-        + 4 * mean * moments.third * rows @ diagonal
         + excess * diagonal @ diagonal
         + variance**2 * (trace**2 + 2 * (form**2).sum())
     )
