@@ -54,7 +54,7 @@ class RunTable(NamedTuple):
 
     name: str
     columns: Columns
-    options: Mapping[str, Any] = {}
+    options: dict[str, Any] = {}
 
 
 class RunProblem(NamedTuple):
@@ -72,7 +72,8 @@ class RunReader:
     missing values for columns they lack. A run that cannot be read, or only in part, is logged as
     a warning and listed in `problems`; the others go on.
 
-    parser: makes the rows; None: what suits the script of each run.
+    parser: makes the rows; None: what suits the script of each run, with the columns of all runs,
+        which are read before the first is given.
     processes: most workers, all CPUs when None; small inputs are read in this process.
     with_config: whether every row has the options of its run, too.
     """
@@ -104,13 +105,21 @@ class RunReader:
 
     def tables(self) -> Iterator[RunTable]:
         """Yield the same as plain columns, which spares callers that only write them pandas."""
+        found = self._found()
         header: RunTable | None = None
-        for table in self.tables_as_they_are():
+        if self._parser is None:
+            found = list(found)
+            header = RunTable("", {}, {})
+            for table in found:
+                header = RunTable(
+                    "", header.columns | table.columns, header.options | table.options
+                )
+        for table in found:
             header = header or table
             yield _in_order(table, header)
 
-    def tables_as_they_are(self) -> Iterator[RunTable]:
-        """Yield every run with the columns that it has."""
+    def _found(self) -> Iterator[RunTable]:
+        """Yield every run that has data, with the columns that it has."""
         self.problems = []
         runs = list(self._reader.runs())
         hidden = None if self._progress_bar else True  # None: shown to a person who watches
@@ -326,7 +335,7 @@ def open_reader(
     return reader
 
 
-def export_csv(folder: str, csv_out: str, parser: RunParser, **options: Any) -> RunReader:
+def export_csv(folder: str, csv_out: str, parser: RunParser | None, **options: Any) -> RunReader:
     """Write the runs of a folder to a file, which is left alone when there is no data.
 
     options: of the reader, which is returned.
@@ -345,12 +354,13 @@ def run_exporter(
     script: str,
     description: str,
     argv: Sequence[str] | None,
-    parser_of: Callable[[argparse.Namespace], RunParser],
+    parser_of: Callable[[argparse.Namespace], RunParser] | None = None,
     switches: Mapping[str, str] | None = None,
     jobs_of: Callable[[argparse.Namespace], Iterable[tuple[str, str]]] | None = None,
 ) -> int:
     """Read a command line and do what it says: the body of every exporter; return the exit code.
 
+    parser_of: makes the rows; None: what suits each run, and its configuration always.
     switches: flags of the exporter's own, and their help.
     jobs_of: folders of runs and the files that they become, where that is not one of each.
     """
@@ -360,9 +370,11 @@ def run_exporter(
     parser.add_argument(
         "--strict", action="store_true", help="exit code 1 when a run is skipped or incomplete"
     )
-    parser.add_argument(
-        "--with-config", action="store_true", help="add the configuration of every run"
-    )
+    parser.set_defaults(with_config=parser_of is None)
+    if parser_of is not None:
+        parser.add_argument(
+            "--with-config", action="store_true", help="add the configuration of every run"
+        )
     for flag, text in (switches or {}).items():
         parser.add_argument(flag, action="store_true", help=text)
     args = parser.parse_args(argv)
@@ -375,7 +387,7 @@ def run_exporter(
         options = {"processes": granted_cores(), "with_config": args.with_config}
         whole = True
         for folder, file in jobs_of(args) if jobs_of else [(args.tensorboard_dir, args.csv_out)]:
-            reader = export_csv(folder, file, parser_of(args), **options)
+            reader = export_csv(folder, file, parser_of and parser_of(args), **options)
             reader.tell()
             whole = whole and not reader.problems
         return 1 if args.strict and not whole else 0
