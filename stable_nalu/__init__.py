@@ -5,6 +5,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .layer.base import Layer
+    from .layer.own_layers import register
     from .runs import plot, read_runs, summarize
 
 # Keep MKL from choosing the order of sums in a matrix product by the processor's features. It is
@@ -12,9 +14,11 @@ if TYPE_CHECKING:
 os.environ.setdefault("MKL_CBWR", "COMPATIBLE")
 
 __version__ = "1.0.0"
-__all__ = ["plot", "read_runs", "summarize"]
+__all__ = ["Layer", "plot", "read_runs", "register", "summarize"]
 
 _HOMES = {
+    "Layer": "layer.base",
+    "register": "layer.own_layers",
     "plot": "runs",
     "read_runs": "runs",
     "summarize": "runs",

@@ -103,6 +103,9 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
     namespace_is_sibling = False
     """True for a child whose tags stand beside those of its parent instead of below."""
 
+    obstacle: str | None = None
+    """Why many runs of it cannot be stacked; they are then trained one after another."""
+
     shown = ("unit_name", "input_size", "hidden_size", "in_features", "out_features")
     """Attributes that printing the module always shows."""
 

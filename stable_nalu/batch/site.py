@@ -140,15 +140,15 @@ def _time(value: object) -> int:
 
 
 def _memory(value: object) -> int:
-    if not isinstance(value, int) or value < 1:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise ValueError("memory is a whole number of GB from 1 on; write memory = 8")
-    return int(value)
+    return value
 
 
 def _gpus(value: object) -> int:
-    if value not in (0, 1):
+    if not isinstance(value, int) or isinstance(value, bool) or value not in (0, 1):
         raise ValueError("gpus is 0 or 1; write gpus = 1")
-    return int(value == 1)
+    return value
 
 
 _NUMBERS = {"time": _time, "memory": _memory, "gpus": _gpus}

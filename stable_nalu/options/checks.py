@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from stable_nalu.errors import OptionError
 
@@ -136,16 +136,11 @@ def check_single_layer(c: Config) -> None:
 
 def check_two_layers(c: Config) -> None:
     """Require two layers that can be built and a second one that multiplies as asked for."""
-    _check_buildable("--first-layer" if c.first_layer else "--layer-type", _first_unit(c))
+    _check_buildable(
+        "--first-layer" if c.first_layer else "--layer-type", c.first_layer or c.layer_type
+    )
     if c.nac_mul == "mnac":
-        form = c.layer_type[:-3] + "MNAC"
-        if not c.layer_type.endswith("NAC") or form not in buildable_layers():
-            multiplying = (n[:-4] + "NAC" for n in buildable_layers() if n.endswith("MNAC"))
-            raise OptionError(
-                "--nac-mul",
-                f"{c.layer_type} has no multiplying form for mnac",
-                f"layers that have one: {', '.join(multiplying)}",
-            )
+        _check_multiplying_form(c, buildable_layers())
     elif c.nac_mul not in ("npu", "real-npu"):
         _check_buildable("--layer-type", c.layer_type)
 
@@ -153,14 +148,7 @@ def check_two_layers(c: Config) -> None:
 def check_cell(c: Config) -> None:
     """Require a cell that multiplies as asked for, and one label where a reference replaces it."""
     if c.nac_mul == "mnac":
-        form = c.layer_type[:-3] + "MNAC"
-        if not c.layer_type.endswith("NAC") or form not in cell_names():
-            multiplying = [n[:-4] + "NAC" for n in cell_names() if n.endswith("MNAC")]
-            raise OptionError(
-                "--nac-mul",
-                f"{c.layer_type} has no multiplying form for mnac",
-                f"units that have one: {', '.join(n for n in multiplying if n in cell_names())}",
-            )
+        _check_multiplying_form(c, cell_names())
     outputs = next(getattr(c, f) for f in ("mnist_outputs", "svhn_outputs") if hasattr(c, f))
     if c.model_simplification != "none" and outputs > 1:
         raise OptionError(
@@ -174,8 +162,15 @@ def check_cell(c: Config) -> None:
         )
 
 
-def _first_unit(c: Config) -> str:
-    return c.first_layer or c.layer_type
+def _check_multiplying_form(c: Config, units: Sequence[str]) -> None:
+    """Require that `units` hold the form of a unit that multiplies, as `mnac` asks for."""
+    multiplying = [f"{name[:-4]}NAC" for name in units if name.endswith("MNAC")]
+    if c.layer_type not in multiplying:
+        raise OptionError(
+            "--nac-mul",
+            f"{c.layer_type} has no multiplying form for mnac",
+            f"units that have one: {', '.join(multiplying)}",
+        )
 
 
 def _check_buildable(flag: str, unit: str) -> None:
@@ -193,7 +188,7 @@ def _check_buildable(flag: str, unit: str) -> None:
 
 def check_no_npu_terms(c: Config) -> None:
     """Refuse penalties that the plain two-layer script does not have."""
-    for flag in NPU_PENALTIES.flags:
+    for flag in NPU_PENALTIES:
         if getattr(c, flag.dest) != flag.default:
             raise OptionError(
                 flag.name,

@@ -80,7 +80,7 @@ def _uses() -> dict[str, dict[str, list[tuple[ScriptSpec, Flag]]]]:
     home: dict[str, str] = {}
     for spec in SCRIPTS.values():
         for group in spec.groups:
-            for flag in group.flags:
+            for flag in group:
                 title = home.setdefault(flag.name, group.title)
                 uses[title].setdefault(flag.name, []).append((spec, flag))
     return {title: flags for title, flags in uses.items() if flags}

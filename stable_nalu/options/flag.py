@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from stable_nalu.errors import OptionError
@@ -12,6 +12,8 @@ from stable_nalu.script import unknown_choice
 
 INHERITED = "published run names of this script have no place for it"
 _LISTS_LAYERS = "--layer-type"
+
+Choices = tuple[Any, ...] | Callable[[], tuple[Any, ...]]
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Flag:
     layer_option: name of the layer option that it sets.
     sweep: several values may be given; the command then plans several runs.
     repeatable: the flag may be repeated, where all words behind it make one value.
-    unnamed: why a run name does not hold it (needed where no name field does).
+    unnamed: why a run name does not hold it, where no name field does.
     result: whether it can change what a run computes or records.
     note: what the script at hand does with it, where that is not what the help says.
     """
@@ -58,12 +60,12 @@ class Flag:
     kind: Kind | None
     default: Any
     help: str
-    choices: tuple[Any, ...] | Callable[[], tuple[Any, ...]] | None = None
+    choices: Choices | None = None
     aliases: tuple[str, ...] = ()
     layer_option: str | None = None
     sweep: bool = False
     repeatable: bool = False
-    unnamed: str | None = None
+    unnamed: str = INHERITED
     result: bool = True
     note: str | None = None
 
@@ -91,7 +93,7 @@ class Flag:
         if self.is_switch:
             return "off"
         default = self.default
-        if default is None:
+        if default is None or default == ():
             return "none"
         if isinstance(default, tuple):
             return " ".join(map(str, cast("tuple[Any, ...]", default)))
@@ -120,6 +122,15 @@ class Flag:
         parts.append(f"Default: {self.default_text}.")
         return " ".join([*parts, *(["[sweep]"] if self.sweep else [])])
 
+    def _unknown_unit(self, value: Any, allowed: tuple[Any, ...]) -> str:
+        """Return what is wrong with a word that is no key of a unit: papers name some otherwise."""
+        from stable_nalu.layer import keys_of_name
+
+        keys = [key for key in keys_of_name(str(value)) if key in allowed]
+        if keys:
+            return f"{value} is a unit's name in the papers; type its key, {' or '.join(keys)}"
+        return unknown_choice(value, allowed)
+
     def read(self, words: list[str]) -> list[Any]:
         """Return the values of the words behind one occurrence, or raise OptionError."""
         if self.kind is None:
@@ -137,7 +148,8 @@ class Flag:
         allowed = self.allowed()
         for value in values:
             if allowed is not None and value not in allowed:
-                problem, _, remedy = unknown_choice(value, allowed).partition("; ")
+                unknown = self._unknown_unit if callable(self.choices) else unknown_choice
+                problem, _, remedy = unknown(value, allowed).partition("; ")
                 raise OptionError(self.name, problem, remedy)
         if len(values) > 1 and not self.sweep:
             remedy = "runs of one command share it, start one command per value"
@@ -173,17 +185,20 @@ class ReadFlag(argparse.Action):
         setattr(namespace, self.dest, [*before, *self.flag.read(values)])
 
 
-@dataclass(frozen=True)
 class FlagGroup:
     """Flags that stand under one heading."""
 
-    title: str
-    flags: tuple[Flag, ...] = field(default=())
+    def __init__(self, title: str, *flags: Flag):
+        self.title = title
+        self.flags = flags
+
+    def __iter__(self) -> Iterator[Flag]:
+        return iter(self.flags)
 
     def without(self, *names: str) -> FlagGroup:
         """Return the group less some flags; a name that it lacks is an error."""
         self._require(set(names) - {f.name for f in self.flags})
-        return FlagGroup(self.title, tuple(f for f in self.flags if f.name not in names))
+        return FlagGroup(self.title, *(f for f in self.flags if f.name not in names))
 
     def only(self, *names: str) -> FlagGroup:
         """Return the group with some of its flags only; a name that it lacks is an error."""
@@ -192,8 +207,7 @@ class FlagGroup:
     def but(self, **changes: dict[str, Any]) -> FlagGroup:
         """Return the group with properties of some flags changed: dest -> changes."""
         self._require(set(changes) - {f.dest for f in self.flags})
-        flags = tuple(f.but(**changes.get(f.dest, {})) for f in self.flags)
-        return FlagGroup(self.title, flags)
+        return FlagGroup(self.title, *(f.but(**changes.get(f.dest, {})) for f in self.flags))
 
     def _require(self, missing: set[str]) -> None:
         if missing:

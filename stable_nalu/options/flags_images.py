@@ -3,17 +3,7 @@
 from __future__ import annotations
 
 from .flag import Flag, FlagGroup
-from .flags_training import (
-    CHECKPOINT_INTERVAL,
-    DRY_RUN,
-    LOAD_CHECKPOINT,
-    NAME_PREFIX,
-    NO_CUDA,
-    NO_SAVE,
-    REMOVE_EXISTING_DATA,
-    RESUME,
-    VERBOSE,
-)
+from .flags_training import files_and_devices
 from .kinds import integer, text
 
 _WHERE = "it changes where images are read from, not what is computed"
@@ -59,19 +49,8 @@ MAX_EPOCHS = Flag(
     unnamed="a run that is resumed with more epochs keeps its name",
 )
 
-EPOCH_FILES = FlagGroup(
-    "Names, logs, files and devices",
-    (
-        NAME_PREFIX,
-        REMOVE_EXISTING_DATA,
-        VERBOSE,
-        NO_SAVE,
-        LOAD_CHECKPOINT,
-        RESUME,
-        CHECKPOINT_INTERVAL.but(
-            help="Epochs between two saved states to resume from; 0 saves at the end only."
-        ),
-        NO_CUDA,
-        DRY_RUN,
-    ),
-)
+
+def epoch_files(prefix: str) -> FlagGroup:
+    """Return flags of names, logs, files and devices; runs of images train one after another."""
+    group = files_and_devices(prefix, "Epochs")
+    return group.without("--cuda", "--pytorch-precision", "--ensemble-size", "--workers")

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import math
 import re
 from collections.abc import Callable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from .flag import Kind
+from .flag import Choices, Flag, Kind
+
+if TYPE_CHECKING:
+    from stable_nalu.layer.registry import LayerEntry
 
 _LARGEST_SEED = 2**32 - 1
 _SEEDS = re.compile(r"(\d+)(?:-(\d+))?")
@@ -79,6 +83,26 @@ def text(metavar: str = "NAME") -> Kind:
     return each_word(metavar, str)
 
 
+def files() -> Kind:
+    """Return the kind of paths of files; all words behind a flag make one value."""
+    return Kind("FILE [FILE ...]", lambda words: [tuple(dict.fromkeys(words))])
+
+
+def layer_option() -> Kind:
+    """Return the kind of options `name=value`; a value holds one of each name."""
+    return Kind("NAME=VALUE [...]", _read_layer_options)
+
+
+def _read_layer_options(words: list[str]) -> list[tuple[str, ...]]:
+    by_name: dict[str, list[str]] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not (name.isidentifier() and equals and value) or "/" in value:
+            raise ValueError(f"{word!r} is not an option of a layer; write one such as power=2")
+        by_name.setdefault(name, []).append(word)
+    return list(itertools.product(*by_name.values()))
+
+
 def file_name() -> Kind:
     """Return the kind of names of files, without a folder."""
 
@@ -141,6 +165,11 @@ def digits() -> Kind:
         return [int(digit) for digit in word]
 
     return each_word("DIGITS", read)
+
+
+def choice(name: str, default: Any, help: str, choices: Choices, **properties: Any) -> Flag:
+    """Return a flag that takes one of several words."""
+    return Flag(name, text(), default, help, choices, **properties)
 
 
 def name_prefix() -> Kind:
@@ -268,32 +297,25 @@ def as_clause(error: Exception) -> str:
     return text[:1].lower() + text[1:]
 
 
-def layer_names() -> tuple[str, ...]:
-    """Return every key of a layer, and the keys that only name a pair of layers."""
-    from stable_nalu.layer import entries
+def _keys(allowed: Callable[[LayerEntry], bool]) -> Callable[[], tuple[str, ...]]:
+    """Return a function that lists the keys of those units that are `allowed`."""
 
-    return tuple(key for key, e in entries().items() if e.layer is not None or e.cell is None)
+    def names() -> tuple[str, ...]:
+        from stable_nalu.layer import entries
 
+        return tuple(key for key, entry in entries().items() if allowed(entry))
 
-def buildable_layers() -> tuple[str, ...]:
-    """Return every key that stands for one layer."""
-    from stable_nalu.layer import entries
-
-    return tuple(key for key, entry in entries().items() if entry.layer is not None)
+    return names
 
 
-def layers_of_pairs() -> tuple[str, ...]:
-    """Return the keys of layers that map two inputs, which no task has."""
-    from stable_nalu.layer import entries
+layer_names = _keys(lambda entry: entry.layer is not None or entry.cell is None)
+"""List every key of a layer, and the keys that only name a pair of layers."""
 
-    return tuple(key for key, entry in entries().items() if entry.takes_pair)
+buildable_layers = _keys(lambda entry: entry.layer is not None)
+layers_of_pairs = _keys(lambda entry: entry.takes_pair)
+"""List the keys of layers that map two inputs, which no task has."""
 
-
-def cell_names() -> tuple[str, ...]:
-    """Return every key of a recurrent cell."""
-    from stable_nalu.layer import entries
-
-    return tuple(key for key, entry in entries().items() if entry.cell is not None)
+cell_names = _keys(lambda entry: entry.cell is not None)
 
 
 def activation_names() -> tuple[str, ...]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from . import checks
 from . import name_fields as nf
-from .flags_model import NALU, NALU_GATE, NALU_MUL, NETWORK, NPU, WEIGHTS
+from .flags_model import NALU, NALU_GATE, NALU_MUL, NETWORK, NPU, OWN_LAYERS, WEIGHTS
 from .flags_task import CRITERION, OPTIMIZER, REINIT, STATIC_OPERATIONS, TASK
 from .flags_training import LOGGING, NPU_PENALTIES, PENALTIES, RUN_CONTROL
 from .script_spec import ScriptSpec
@@ -15,6 +17,7 @@ from .scripts_sequence import NUMBER_TRANSLATION, SIMPLE_FUNCTION_RECURRENT
 _ALL_GROUPS = (
     TASK,
     NETWORK,
+    OWN_LAYERS,
     WEIGHTS,
     NALU,
     NPU,
@@ -26,10 +29,11 @@ _ALL_GROUPS = (
     LOGGING,
     RUN_CONTROL,
 )
-_FIXED = {flag.dest: flag.default for group in _ALL_GROUPS for flag in group.flags}
+_FIXED = {flag.dest: flag.default for group in _ALL_GROUPS for flag in group}
 
 _WEIGHT_PULL = "it had no effect in the published code either, leave it out"
 _REFUSED = {"--weight-pull-start": _WEIGHT_PULL, "--weight-pull-end": _WEIGHT_PULL}
+_arithmetic = partial(ScriptSpec, refused=_REFUSED, fixed=_FIXED)
 
 _COMMON_CHECKS = (
     checks.check_slices,
@@ -51,6 +55,7 @@ _STATIC_TASK = TASK.without("--sample-distribution").but(
 _STATIC_GROUPS = (
     _STATIC_TASK,
     NETWORK.only("--layer-type", "--first-layer", "--hidden-size", "--nac-mul"),
+    OWN_LAYERS,
     WEIGHTS.without("--nru-div-mode"),
     NALU.without("--nac-weight"),
     NPU.without("--realnpu-reg-type"),
@@ -79,10 +84,10 @@ _STATIC_NAME = (
 )
 _NO_TERM = {
     flag.dest: {"note": "refused unless at its default, the loss has no such term"}
-    for flag in NPU_PENALTIES.without("--lp-norm").flags
+    for flag in NPU_PENALTIES.without("--lp-norm")
 }
 
-SIMPLE_FUNCTION_STATIC = ScriptSpec(
+SIMPLE_FUNCTION_STATIC = _arithmetic(
     name="simple_function_static",
     summary="Train two layers on the arithmetic data set: sums of two slices of a vector, joined "
     "by an operation.",
@@ -91,22 +96,18 @@ SIMPLE_FUNCTION_STATIC = ScriptSpec(
         group.but(**_NO_TERM) if group.title == NPU_PENALTIES.title else group
         for group in _STATIC_GROUPS
     ),
-    name_fields=(*_STATIC_NAME, nf.ID),
+    name_fields=(*_STATIC_NAME, nf.ID, nf.LAYER_OPTION),
     checks=(*_TWO_LAYER_CHECKS, checks.check_no_npu_terms),
-    refused=_REFUSED,
-    fixed=_FIXED,
 )
 
-SIMPLE_FUNCTION_STATIC_NPU = ScriptSpec(
+SIMPLE_FUNCTION_STATIC_NPU = _arithmetic(
     name="simple_function_static_npu",
     summary="Train two layers on the arithmetic data set, with the L1 and NPU penalties in the "
     "loss.",
     example="--operation div --layer-type ReRegualizedLinearNAC --nac-mul npu --regualizer-l1",
     groups=_STATIC_GROUPS,
-    name_fields=(*_STATIC_NAME, nf.trailing(nf.NOISE_RANGE), nf.trailing(nf.ID)),
+    name_fields=(*_STATIC_NAME, nf.trailing(nf.NOISE_RANGE), nf.trailing(nf.ID), nf.LAYER_OPTION),
     checks=_TWO_LAYER_CHECKS,
-    refused=_REFUSED,
-    fixed=_FIXED,
 )
 
 _SINGLE_NETWORK = NETWORK.but(
@@ -115,15 +116,18 @@ _SINGLE_NETWORK = NETWORK.but(
     nac_mul={"note": "only max-safe has an effect, it adds the penalty z of the output"},
 )
 _SINGLE_SAVING = LOGGING.without("--save-best-model")
-_SINGLE_NPU_TAIL = (nf.NPU_W_TYPED, nf.GATE, nf.SCALE_TYPE, nf.NPU_CLIP, nf.NPU_INIT)
+_SINGLE_NPU_TAIL = (
+    nf.L1, nf.BETA, nf.NPU_W_TYPED, nf.GATE, nf.SCALE_TYPE, nf.NPU_CLIP, nf.NPU_INIT,
+)  # fmt: skip
 
-SINGLE_LAYER = ScriptSpec(
+SINGLE_LAYER = _arithmetic(
     name="single_layer",
     summary="Train one arithmetic unit alone on two or more inputs.",
     example="--operation div --layer-type RealNPU --learning-rate 5e-3 --seed 0-24",
     groups=(
         TASK,
         _SINGLE_NETWORK.without("--mlp-bias", "--mlp-depth"),
+        OWN_LAYERS,
         WEIGHTS.without("--W-set-count"),
         NALU.without("--nac-weight"),
         NPU,
@@ -139,26 +143,24 @@ SINGLE_LAYER = ScriptSpec(
         *nf.COMMON,
         nf.DISTRIBUTION,
         nf.NOISE_RANGE,
-        nf.L1,
-        nf.BETA,
         *_SINGLE_NPU_TAIL,
         nf.NMU_NOISE,
         nf.GRAD_NORM,
         nf.CRITERION_TRASH,
         nf.ID,
+        nf.LAYER_OPTION,
     ),
     checks=_SINGLE_LAYER_CHECKS,
-    refused=_REFUSED,
-    fixed=_FIXED,
 )
 
-SINGLE_LAYER_ROBUST = ScriptSpec(
+SINGLE_LAYER_ROBUST = _arithmetic(
     name="single_layer_robust",
     summary="Train one arithmetic unit without validation and log its weights' path.",
     example="--operation mul --layer-type ReRegualizedLinearMNAC --nmu-noise --verbose",
     groups=(
         TASK.but(extrapolation_range={"note": "part of the run name only, nothing is evaluated"}),
         _SINGLE_NETWORK.without("--mlp-bias", "--mlp-depth"),
+        OWN_LAYERS,
         WEIGHTS.without("--trash-cell", "--W-set-count"),
         NALU.without("--nac-weight"),
         NPU,
@@ -174,20 +176,17 @@ SINGLE_LAYER_ROBUST = ScriptSpec(
         *nf.COMMON,
         nf.ROBUST_DISTRIBUTION,
         nf.NOISE_RANGE,
-        nf.L1,
-        nf.BETA,
         *_SINGLE_NPU_TAIL,
         nf.NMU_NOISE,
         nf.GRAD_NORM,
         nf.LOG_INTERVAL,
         nf.CRITERION,
+        nf.LAYER_OPTION,
     ),
     checks=_SINGLE_LAYER_CHECKS,
-    refused=_REFUSED,
-    fixed=_FIXED,
 )
 
-SINGLE_LAYER_CURRICULUM = ScriptSpec(
+SINGLE_LAYER_CURRICULUM = _arithmetic(
     name="single_layer_curriculum",
     summary="Train one arithmetic unit on four ranges, from [1.1,1.125] to [1.1,1.2]; the next "
     "begins when the loss is low enough.",
@@ -198,6 +197,7 @@ SINGLE_LAYER_CURRICULUM = ScriptSpec(
             interpolation_range={"note": "range of the validation inputs, training has its own"},
         ),
         _SINGLE_NETWORK.without("--output-size", "--mlp-bias", "--mlp-depth"),
+        OWN_LAYERS,
         WEIGHTS,
         NALU.without("--nac-weight"),
         NPU,
@@ -238,19 +238,19 @@ SINGLE_LAYER_CURRICULUM = ScriptSpec(
                 nf.ID,
             ),
         ),
+        nf.LAYER_OPTION,
     ),
     checks=(*_SINGLE_LAYER_CHECKS, checks.check_growing_beta),
-    refused=_REFUSED,
-    fixed=_FIXED,
 )
 
-SINGLE_LAYER_BENCHMARK = ScriptSpec(
+SINGLE_LAYER_BENCHMARK = _arithmetic(
     name="single_layer_benchmark",
     summary="Train one arithmetic unit, or a plain MLP, on the benchmark of single modules.",
     example="--operation mul --layer-type iNALU --clip-grad-value 0.1 --reinit --seed 0-24",
     groups=(
         TASK.without("--sample-distribution"),
         _SINGLE_NETWORK,
+        OWN_LAYERS,
         WEIGHTS.without("--trash-cell", "--W-set-count"),
         NALU.but(
             nalu_mul={"choices": (*NALU_MUL, "golden-ratio")},
@@ -268,18 +268,15 @@ SINGLE_LAYER_BENCHMARK = ScriptSpec(
     name_fields=(
         nf.BENCHMARK_MODEL,
         *nf.COMMON,
-        nf.L1,
-        nf.BETA,
         *_SINGLE_NPU_TAIL,
         nf.GRAD_NORM,
         nf.GRAD_VALUE,
         nf.REINIT,
         nf.BENCHMARK_CRITERION,
         nf.ID,
+        nf.LAYER_OPTION,
     ),
     checks=_SINGLE_LAYER_CHECKS,
-    refused=_REFUSED,
-    fixed=_FIXED,
 )
 
 SCRIPTS = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 from . import checks
 from . import name_fields as nf
 from .flag import Flag, FlagGroup
-from .flags_images import DATA_DIR, DATASET_WORKERS, EPOCH_FILES, MAX_EPOCHS, data_source
-from .flags_model import LAYER_TYPE, NALU, NETWORK, WEIGHTS
+from .flags_images import DATA_DIR, DATASET_WORKERS, MAX_EPOCHS, data_source, epoch_files
+from .flags_model import LAYER_TYPE, NALU, NETWORK, OWN_LAYERS, WEIGHTS
 from .flags_task import CRITERION, SEED
 from .flags_training import ID, PENALTIES
-from .kinds import cell_names, digits, each_word, integer, lengths, text
+from .kinds import cell_names, choice, digits, each_word, integer, lengths
 from .script_spec import ScriptSpec
 
 RESNETS = ("resnet18", "resnet34", "resnet50", "resnet101", "resnet152")
@@ -30,89 +30,75 @@ def _read_operation(word: str) -> str:
 def _task(data: str) -> FlagGroup:
     return FlagGroup(
         "Task and data",
-        (
-            Flag(
-                "--operation",
-                each_word("NAME", _read_operation),
-                "cumsum",
-                "Running sum or product of the labels, the target at every step; sum and prod are "
-                "other names of cumsum and cumprod.",
-                choices=("cumsum", "sum", "cumprod", "prod"),
-            ),
-            Flag(
-                f"--{data}-digits",
-                digits(),
-                list(range(10)),
-                "Labels of the images that are used, such as 123456789.",
-            ),
-            Flag(
-                "--interpolation-length",
-                integer(1),
-                10,
-                "Length of the sequences of training and validation.",
-                sweep=True,
-            ),
-            Flag(
-                "--extrapolation-lengths",
-                lengths(),
-                [100, 1000],
-                "Lengths of the test sequences.",
-                sweep=True,
-            ),
-            data_source(data),
-            DATA_DIR,
-            DATASET_WORKERS,
-            Flag("--batch-size", integer(1), 64, "Number of sequences in a training batch."),
-            SEED,
-            MAX_EPOCHS,
+        Flag(
+            "--operation",
+            each_word("NAME", _read_operation),
+            "cumsum",
+            "Running sum or product of the labels, the target at every step; sum and prod are "
+            "other names of cumsum and cumprod.",
+            choices=("cumsum", "sum", "cumprod", "prod"),
         ),
+        Flag(
+            f"--{data}-digits",
+            digits(),
+            list(range(10)),
+            "Labels of the images that are used, such as 123456789.",
+        ),
+        Flag(
+            "--interpolation-length",
+            integer(1),
+            10,
+            "Length of the sequences of training and validation.",
+            sweep=True,
+        ),
+        Flag(
+            "--extrapolation-lengths",
+            lengths(),
+            [100, 1000],
+            "Lengths of the test sequences.",
+            sweep=True,
+        ),
+        data_source(data),
+        DATA_DIR,
+        DATASET_WORKERS,
+        Flag("--batch-size", integer(1), 64, "Number of sequences in a training batch."),
+        SEED,
+        MAX_EPOCHS,
     )
 
 
 def _network(data: str, *more: Flag) -> FlagGroup:
-    (nac_mul,) = NETWORK.only("--nac-mul").flags
+    (nac_mul,) = NETWORK.only("--nac-mul")
     return FlagGroup(
         "Network",
-        (
-            LAYER_TYPE.but(help="Unit of the recurrent cell, by its key.", choices=cell_names),
-            nac_mul.but(
-                help="How the cell multiplies: in log space (normal), or as the multiplicative "
-                "form of the unit (mnac).",
-                choices=("none", "normal", "mnac"),
-                unnamed=None,
-            ),
-            Flag(
-                f"--{data}-outputs",
-                integer(1),
-                1,
-                "Number of outputs of the image network, the inputs of the cell.",
-                sweep=True,
-            ),
-            Flag(
-                "--model-simplification",
-                text(),
-                "none",
-                "A reference in place of the cell: exact sums or products of the outputs "
-                "(solved-accumulator), or the outputs themselves (pass-through).",
-                choices=("none", "solved-accumulator", "pass-through"),
-            ),
-            *more,
+        LAYER_TYPE.but(help="Unit of the recurrent cell, by its key.", choices=cell_names),
+        nac_mul.but(
+            help="How the cell multiplies: in log space (normal), or as the multiplicative "
+            "form of the unit (mnac).",
+            choices=("none", "normal", "mnac"),
         ),
+        Flag(
+            f"--{data}-outputs",
+            integer(1),
+            1,
+            "Number of outputs of the image network, the inputs of the cell.",
+            sweep=True,
+        ),
+        choice(
+            "--model-simplification",
+            "none",
+            "A reference in place of the cell: exact sums or products of the outputs "
+            "(solved-accumulator), or the outputs themselves (pass-through).",
+            ("none", "solved-accumulator", "pass-through"),
+        ),
+        *more,
     )
 
 
-_OOB = WEIGHTS.only("--oob-mode").flags[0].but(name="--nac-oob")
+(_OOB,) = WEIGHTS.only("--oob-mode").but(oob_mode={"name": "--nac-oob"})
 _NOISE = ("--mnac-epsilon", "--nmu-noise", "--noise-range")
-_MNIST_WEIGHTS = FlagGroup(
-    WEIGHTS.title,
-    (
-        _OOB,
-        *WEIGHTS.only(*_NOISE, "--nau-noise", "--beta-nau")
-        .but(nmu_noise={"unnamed": None}, beta_nau={"unnamed": None})
-        .flags,
-    ),
-)
-_SVHN_WEIGHTS = FlagGroup(WEIGHTS.title, (_OOB, *WEIGHTS.only(*_NOISE).flags))
+_MNIST_WEIGHTS = FlagGroup(WEIGHTS.title, _OOB, *WEIGHTS.only(*_NOISE, "--nau-noise", "--beta-nau"))
+_SVHN_WEIGHTS = FlagGroup(WEIGHTS.title, _OOB, *WEIGHTS.only(*_NOISE))
 _PENALTIES = PENALTIES.but(
     regualizer_scaling={
         "help": "How the sparsity penalty grows: a linear ramp, or 1 - exp(-1e-5 update)."
@@ -131,17 +117,11 @@ _PENALTIES = PENALTIES.but(
     },
 )
 _MNIST_CRITERION = CRITERION.but(
-    train_criterion={"unnamed": None},
     pcc2mse_iteration={
         "default": 7500,
         "help": "First update of the mse phase of criterion pcc-mse.",
-    },
+    }
 )
-
-
-def _files(prefix: str, *more: Flag) -> FlagGroup:
-    group = EPOCH_FILES.but(name_prefix={"default": prefix})
-    return FlagGroup(group.title, (*more, *group.flags))
 
 
 def _fields(data: str) -> tuple[nf.NameField, ...]:
@@ -170,6 +150,7 @@ def _fields(data: str) -> tuple[nf.NameField, ...]:
     )  # fmt: skip
 
 
+_FILES = epoch_files("sequence_svhn")
 _CHECKS = (checks.check_cell, checks.check_nalu, checks.check_schedule, checks.check_files)
 _SOURCE = nf.trailing(nf.template("{data_source}"))
 
@@ -182,11 +163,12 @@ SEQUENTIAL_MNIST = ScriptSpec(
     groups=(
         _task("mnist"),
         _network("mnist"),
+        OWN_LAYERS,
         _MNIST_WEIGHTS,
         NALU.without("--nac-weight"),
         _PENALTIES,
         _MNIST_CRITERION,
-        _files("sequence_mnist"),
+        epoch_files("sequence_mnist"),
     ),
     name_fields=(
         *_fields("mnist"),
@@ -194,6 +176,7 @@ SEQUENTIAL_MNIST = ScriptSpec(
         nf.either("beta_nau", "bAT", "bAF"),
         nf.CRITERION,
         _SOURCE,
+        nf.LAYER_OPTION,
     ),
     checks=_CHECKS,
     refused=_REFUSED,
@@ -209,21 +192,21 @@ SEQUENTIAL_SVHN = ScriptSpec(
         _task("svhn"),
         _network(
             "svhn",
-            Flag(
+            choice(
                 "--resnet",
-                text(),
                 "resnet18",
                 "Image network, untrained at the start.",
-                choices=RESNETS,
+                RESNETS,
                 sweep=True,
             ),
         ),
+        OWN_LAYERS,
         _SVHN_WEIGHTS,
         NALU.without("--nac-weight"),
         _PENALTIES,
-        _files("sequence_svhn", ID.but(unnamed=None)),
+        FlagGroup(_FILES.title, ID, *_FILES),
     ),
-    name_fields=(*_fields("svhn"), nf.ID, _SOURCE),
+    name_fields=(*_fields("svhn"), nf.ID, _SOURCE, nf.LAYER_OPTION),
     checks=_CHECKS,
     refused=_REFUSED,
 )

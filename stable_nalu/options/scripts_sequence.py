@@ -4,24 +4,10 @@ from __future__ import annotations
 
 from . import checks
 from . import name_fields as nf
-from .flag import INHERITED, Flag, FlagGroup
-from .flags_model import LAYER_TYPE, NALU, WEIGHTS
+from .flag import Flag, FlagGroup
+from .flags_model import LAYER_TYPE, NALU, OWN_LAYERS, WEIGHTS
 from .flags_task import MAX_ITERATIONS, OPERATION, SEED, SIMPLE, STATIC_OPERATIONS
-from .flags_training import (
-    CHECKPOINT_INTERVAL,
-    CUDA,
-    DRY_RUN,
-    LOAD_CHECKPOINT,
-    NAME_PREFIX,
-    NO_CUDA,
-    NO_SAVE,
-    PRECISION,
-    REGUALIZER_SHAPE,
-    REMOVE_EXISTING_DATA,
-    RESUME,
-    RUN_CONTROL,
-    VERBOSE,
-)
+from .flags_training import REGUALIZER_SHAPE, files_and_devices
 from .kinds import cell_names, integer
 from .script_spec import ScriptSpec
 
@@ -29,21 +15,18 @@ _CELL = LAYER_TYPE.but(help="Unit of the recurrent cell, by its key.", choices=c
 
 # The published scripts passed no layer options: their defaults are those of the layers.
 _LAYER_OPTIONS = (
+    OWN_LAYERS,
     FlagGroup(
         WEIGHTS.title,
-        (
-            *WEIGHTS.only(
-                "--oob-mode",
-                "--mnac-epsilon",
-                "--nmu-noise",
-                "--nau-noise",
-                "--noise-range",
-                "--beta-nau",
-            )
-            .but(oob_mode={"default": "regualized"})
-            .flags,
-            REGUALIZER_SHAPE.but(default="squared"),
-        ),
+        *WEIGHTS.only(
+            "--oob-mode",
+            "--mnac-epsilon",
+            "--nmu-noise",
+            "--nau-noise",
+            "--noise-range",
+            "--beta-nau",
+        ).but(oob_mode={"default": "regualized"}),
+        REGUALIZER_SHAPE.but(default="squared"),
     ),
     NALU.without("--nac-weight"),
 )
@@ -56,28 +39,6 @@ _PENALTY_RAMP = {
 }
 
 
-def _run_group(script: str, unit: str) -> FlagGroup:
-    return FlagGroup(
-        "Names, logs and devices",
-        (
-            NAME_PREFIX.but(default=script),
-            REMOVE_EXISTING_DATA,
-            VERBOSE,
-            NO_SAVE,
-            LOAD_CHECKPOINT,
-            RESUME,
-            CHECKPOINT_INTERVAL.but(
-                help=f"{unit} between two saved states to resume from; 0 saves at the end only."
-            ),
-            CUDA,
-            NO_CUDA,
-            PRECISION,
-            *RUN_CONTROL.only("--ensemble-size", "--workers").flags,
-            DRY_RUN,
-        ),
-    )
-
-
 def _lower(flag: str) -> nf.NameField:
     return nf.NameField(lambda c: getattr(c, flag).lower(), (flag,))
 
@@ -88,17 +49,10 @@ SIMPLE_FUNCTION_RECURRENT = ScriptSpec(
     example="--operation add --layer-type NAC --seed 0-9",
     groups=(
         FlagGroup(
-            "Task",
-            (
-                _CELL,
-                OPERATION.but(choices=STATIC_OPERATIONS),
-                SEED,
-                MAX_ITERATIONS,
-                SIMPLE.but(unnamed=INHERITED),
-            ),
+            "Task", _CELL, OPERATION.but(choices=STATIC_OPERATIONS), SEED, MAX_ITERATIONS, SIMPLE
         ),
         *_LAYER_OPTIONS,
-        _run_group("simple_function_recurrent", "Iterations"),
+        files_and_devices("simple_function_recurrent", "Iterations"),
     ),
     name_fields=(
         _lower("layer_type"),
@@ -117,20 +71,14 @@ NUMBER_TRANSLATION = ScriptSpec(
     groups=(
         FlagGroup(
             "Task",
-            (
-                _CELL.but(help="Unit of the output accumulator's cell, by its key."),
-                SEED,
-                Flag(
-                    "--max-epochs",
-                    integer(0),
-                    10000,
-                    "Number of passes over the training sentences.",
-                    unnamed=INHERITED,
-                ),
+            _CELL.but(help="Unit of the output accumulator's cell, by its key."),
+            SEED,
+            Flag(
+                "--max-epochs", integer(0), 10000, "Number of passes over the training sentences."
             ),
         ),
         *_LAYER_OPTIONS,
-        _run_group("number_translation", "Epochs"),
+        files_and_devices("number_translation", "Epochs"),
     ),
     name_fields=(_lower("layer_type"), nf.template("{seed}"), *nf.LAYER_OPTIONS_TRAILING),
     checks=(checks.check_nalu, checks.check_device, checks.check_files),

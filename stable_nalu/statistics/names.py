@@ -117,7 +117,8 @@ def expand_name(name: str, columns: Columns | None = None) -> Columns:
         raise ValueError(f"run name {name!r} is not of an arithmetic task: it has no seed")
     single = is_single_module(columns["input.size"], columns["subset.ratio"])
     columns = signed(columns, AMPERSAND if single else UNION)
-    return {"name": name, "model": model_label(columns["model_code"])} | columns
+    label, options = model_label(columns["model_code"]), columns.get("layer.option")
+    return {"name": name, "model": f"{label} ({options})" if options else label} | columns
 
 
 def is_single_module(input_size: float, subset_ratio: float | None) -> bool:
@@ -174,6 +175,7 @@ _KINDS = {
     "scale": _Kind("[HM]", {"H": "heim", "M": "madsen"}.__getitem__, str),
     "initial": _Kind("W|bias|b", lambda t: t[0], lambda v: v[0]),
     "clip": _Kind("n|w|g|wg|wig", str, lambda v: "n" if v == "none" else v),
+    "options": _Kind(".+", str, lambda v: "-".join(v).replace("_", ".")),
     "init": _Kind("xuc?", str, lambda v: "xu" if v == "xavier-uniform" else "xuc"),
 }
 _COMMON = (
@@ -223,6 +225,7 @@ _TAIL = (
     "rt-{regualizer.npu.W.type:initial}",
     "ws-{W.set.count:int}",
     "{trash.cell:TC}",
+    "lo-{layer.option:options}",
 )
 """Later fields, in any order."""
 

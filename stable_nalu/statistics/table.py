@@ -87,7 +87,8 @@ def parsed_names(
     firsts = np.unique(codes, return_index=True)[1]
     known: list[Any] = [None] * len(names)
     if MODEL_CODE in table:
-        known = table.iloc[firsts].loc[:, MODEL_CODE:].to_dict("records")
+        part = table.iloc[firsts].loc[:, MODEL_CODE:].astype(object)
+        known = part.where(part.notna(), None).to_dict("records")
     options = []
     for name, columns, row in zip(names, known, firsts, strict=True):
         try:

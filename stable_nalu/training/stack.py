@@ -279,7 +279,7 @@ class Kind:
     build: Callable[[Setup], StackTraining]
     unit: Unit
     progress: Mapping[str, Any]
-    width: Callable[[Config], int] | None = None
+    width: int | Callable[[Config], int] | None = None
     cost: int = 1
     probes: bool = True
     all_cores: bool = False

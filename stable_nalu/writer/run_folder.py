@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from stable_nalu.errors import UsageError
 from stable_nalu.files import visible_entries
@@ -57,27 +58,18 @@ class RunFolder:
 
     @classmethod
     def claim(
-        cls,
-        path: Path,
-        record: RunRecord,
-        *,
-        run_control: Collection[str] = (),
-        remove_existing_data: bool = False,
-        resume: ResumePoint | None = None,
-        ways_out: Sequence[str] = WAYS_OUT,
+        cls, path: Path, record: RunRecord, *, resume: ResumePoint | None = None, **rules: Any
     ) -> "RunFolder":
         """Take the folder for this process and open its event file.
 
         Existing data is continued (`resume`, which has precedence over removal), removed, or a
-        reason to refuse. It is never continued or removed when it was recorded under another
-        configuration, which is one that differs in a name that is not in `run_control`. A refusal
-        suggests the `ways_out`; the last of them is another folder.
+        reason to refuse, by the `rules` of `check`.
         """
         try:
             path.mkdir(parents=True, exist_ok=True)
             lock = _lock(path)
             try:
-                _check(path, record, run_control, remove_existing_data, resume, ways_out)
+                _check(path, record, resume, **rules)
                 if resume is not None:
                     events = _continue(path, record, resume)
                 else:
@@ -91,26 +83,20 @@ class RunFolder:
 
     @staticmethod
     def check(
-        path: Path,
-        record: RunRecord,
-        *,
-        run_control: Collection[str] = (),
-        remove_existing_data: bool = False,
-        resume: ResumePoint | None = None,
-        ways_out: Sequence[str] = WAYS_OUT,
+        path: Path, record: RunRecord, *, resume: ResumePoint | None = None, **rules: Any
     ) -> None:
-        """Raise what `claim` would raise because of what is there, and change nothing."""
+        """Raise what `claim` would raise because of what is there, and change nothing.
+
+        run_control: names in which the configuration of data that is continued or removed may
+        differ. remove_existing_data: whether it may be removed. ways_out: what a refusal suggests;
+        the last of them is another folder.
+        """
         try:
             if path.is_dir():
                 _check_lock(path)
-                _check(path, record, run_control, remove_existing_data, resume, ways_out)
+                _check(path, record, resume, **rules)
         except OSError as error:
             raise UsageError(_unwritable(path, error)) from error
-
-    def resume_point(self) -> ResumePoint:
-        """Flush, and return where a later process may continue."""
-        self.events.flush()
-        return ResumePoint(self.events.path.name, self.events.position)
 
     def release(self) -> None:
         """Close the event file and let other processes have the folder."""
@@ -139,10 +125,11 @@ class RunFolder:
 def _check(
     path: Path,
     record: RunRecord,
-    run_control: Collection[str],
-    remove_existing_data: bool,
     resume: ResumePoint | None,
-    ways_out: Sequence[str],
+    *,
+    run_control: Collection[str] = (),
+    remove_existing_data: bool = False,
+    ways_out: Sequence[str] = WAYS_OUT,
 ) -> None:
     """Refuse data that may be neither continued nor removed."""
     existing = visible_entries(path)

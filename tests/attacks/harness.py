@@ -12,6 +12,7 @@ import shutil
 import signal
 import stat
 import sys
+import time
 import traceback
 import urllib.request
 import warnings
@@ -25,6 +26,7 @@ from pathlib import Path
 import pytest
 
 from tests.attacks.known_short import KNOWN_SHORT
+from tests.processes import work_with_environment
 
 ROOT = Path(__file__).resolve().parents[2]
 TRAINING = (
@@ -60,8 +62,12 @@ _SAME_NAME = {
 }
 """Exporters that are called like a training script."""
 
-_CPU_PATIENCE = 10
-"""Seconds of the CPU after which a command is taken to have begun what it should have refused."""
+MOST_WORK = 60.0
+"""CPU seconds after which a command is taken to have begun what it should have refused."""
+LEAST_WORK, REST = 0.05, 60.0
+"""CPU seconds that a command uses in so many by the clock, on a machine with a hundred times the
+work it is made for; a command that uses fewer waits for what never comes."""
+LOOK_INTERVAL = 2.0
 
 QUICK = {
     **dict.fromkeys(TRAINING[:6], ("--max-iterations", "1")),
@@ -121,7 +127,6 @@ class Attack:
     env: environment variables; None takes one away.
     writes: patterns, relative to the folder, of what the command is asked to write.
     check: looks at the outcome of a command that succeeds.
-    patience: seconds by the clock; less where a fault would wait for ever.
     folders: whether new folders count, too, empty as they are.
     """
 
@@ -133,7 +138,6 @@ class Attack:
     env: Mapping[str, str | None] = field(default_factory=dict)
     writes: tuple[str, ...] = ()
     check: Callable[[Place, Outcome], object] | None = None
-    patience: int = 120
     folders: bool = False
 
 
@@ -187,14 +191,14 @@ class Place:
             else:
                 shutil.copy2(source, target)
 
-    def run(self, *words: str, patience: int = 120) -> Outcome:
+    def run(self, *words: str) -> Outcome:
         """Call a script as a shell would; a traceback counts as a code of its own."""
         script, *argv = (word.replace("{tmp}", str(self.tmp)) for word in words)
         self.capture.readouterr()
         # It keeps the proxies that an attack was the first to download with.
         self.monkeypatch.setattr(urllib.request, "_opener", None)
         self.monkeypatch.setattr(sys, "argv", [str(path_of(script)), *argv])
-        with _patience(patience), _warnings_on_stderr():
+        with patience(self.monkeypatch), _warnings_on_stderr():
             try:
                 code: object = _main(script)(argv)
             except SystemExit as end:
@@ -219,7 +223,7 @@ class Place:
         if case.prepare is not None:
             case.prepare(self)
         before, outside = snapshot(self.tmp), _checkout()
-        outcome = self.run(*case.words, patience=case.patience)
+        outcome = self.run(*case.words)
         codes = case.code if isinstance(case.code, tuple) else (case.code,)
         assert outcome.code in codes, f"{outcome.code}, not {codes}\n{outcome.out}{outcome.err}"
         assert "Traceback" not in outcome.out + outcome.err
@@ -309,23 +313,42 @@ def _checkout() -> dict[str, int]:
 
 
 @contextmanager
-def _patience(seconds: int):
-    def give_up(*_: object) -> None:
-        raise TookTooLong
+def patience(monkeypatch: pytest.MonkeyPatch):
+    """Let a command go on as long as it, or a process that it started, works: not for ever."""
+    mark = f"ATTACK={os.getpid()}-{time.monotonic_ns()}"
+    monkeypatch.setenv(*mark.split("="))
+    of_children = work_with_environment(mark)
+    looking = 0.0
 
-    clocks = (
-        (signal.ITIMER_REAL, signal.SIGALRM, seconds),
-        (signal.ITIMER_VIRTUAL, signal.SIGVTALRM, _CPU_PATIENCE),
-    )
-    old = {number: signal.signal(number, give_up) for _, number, _ in clocks}
-    for clock, _, limit in clocks:
-        signal.setitimer(clock, limit)
+    def work() -> float:
+        return _cpu_seconds() + of_children() - looking
+
+    began = work()
+    last = (began, time.monotonic())
+
+    def look(*_: object) -> None:
+        nonlocal last, looking
+        start = time.process_time()
+        done, now = work(), time.monotonic()
+        # Less than before: a process has ended, and nobody counts what it has used.
+        if abs(done - last[0]) >= LEAST_WORK:
+            last = (done, now)
+        if now - last[1] > REST or done - began > MOST_WORK:
+            raise TookTooLong
+        looking += time.process_time() - start
+
+    old = signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, LOOK_INTERVAL, LOOK_INTERVAL)
     try:
         yield
     finally:
-        for clock, number, _ in clocks:
-            signal.setitimer(clock, 0)
-            signal.signal(number, old[number])
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+
+
+def _cpu_seconds() -> float:
+    times = os.times()
+    return time.process_time() + times.children_user + times.children_system
 
 
 @contextmanager

@@ -3,10 +3,6 @@
 Each is a strict xfail: whoever mends the cause takes the names out.
 """
 
-_SHORT: dict[str, tuple[str, ...]] = {
-    "3: a picture of the user's beside the page is replaced (reproduction.page)": (
-        "a page over a file of the user's: headline.svg",
-    ),
-}
+_SHORT: dict[str, tuple[str, ...]] = {}
 
 KNOWN_SHORT = {name: reason for reason, names in _SHORT.items() for name in names}

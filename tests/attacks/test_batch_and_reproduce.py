@@ -249,7 +249,7 @@ REPORT = ("reproduce", "--report", "--data", "{tmp}/own/data", "--report-out", "
                 ("--report-out",),
                 lambda p, name=name: (kept(p), p.file(f"page/{name}", "mine\n")),
             )
-            for name in ("README.md", "index.html", "headline.svg")
+            for name in ("README.md", "index.html", "headline.svg", "pictures/simple_mul.svg")
         ),
         Attack(
             "a page into a file",

@@ -140,7 +140,6 @@ WHOLE_ALL_THE_SAME = (
         code=int(strict and what not in WHOLE_ALL_THE_SAME),
         writes=("x.csv",),
         check=_one_is_whole,
-        patience=10 if "pipe" in what else 120,
     )
     for what, prepare in PARTLY.items()
     for strict in (False, True)

@@ -143,7 +143,6 @@ def test_saved_states(case, place):
             (*AGAIN, "--load-checkpoint"),
             (".pth",),
             meeting(lambda p: os.mkfifo(gone(model(p)))),
-            patience=10,
         ),
         Attack(
             "a state for one run of two",

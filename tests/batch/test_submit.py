@@ -121,6 +121,8 @@ def test_a_missing_batch_system_is_said(tmp_path, monkeypatch, capsys):
         ('time = "720"', "'720' is not a time; write hours and minutes, such as 12:00"),
         ("time = 12", 'time is a text; write time = "12:00"'),
         ("memory = 0", "memory is a whole number of GB from 1 on; write memory = 8"),
+        ("memory = true", "memory is a whole number of GB from 1 on; write memory = 8"),
+        ("gpus = true", "gpus is 0 or 1; write gpus = 1"),
         ("gpus = 2", "gpus is 0 or 1; write gpus = 1"),
     ],
 )

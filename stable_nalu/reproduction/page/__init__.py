@@ -31,7 +31,7 @@ def write_page(data: Path = DATA, out: Path | None = None) -> list[Path]:
     from tqdm import tqdm
 
     from . import headline
-    from .contents import FIRST_WORDS, page
+    from .contents import page
     from .html import render
     from .section import result
 
@@ -39,10 +39,7 @@ def write_page(data: Path = DATA, out: Path | None = None) -> list[Path]:
     if out is None and not own:
         raise UsageError("--report-out: say where to write the page of results in another folder")
     folder = out or CHECKOUTS
-    for name in ("README.md", "index.html"):
-        path = folder / name
-        if path.exists() and FIRST_WORDS not in path.read_text(encoding="utf-8", errors="replace"):
-            raise UsageError(f"--report-out: {path} is not a page of this script, and is kept")
+    _refuse_strangers(folder, data)
     kept = stored_keys(data)
     if not kept:
         raise UsageError(f"--data: {data} holds no kept results")
@@ -57,6 +54,22 @@ def write_page(data: Path = DATA, out: Path | None = None) -> list[Path]:
         readme = headline.README.read_text(encoding="utf-8")
         written += _write(headline.README.parent, {"README.md": headline.refreshed(readme)})
     return written
+
+
+def _refuse_strangers(folder: Path, data: Path) -> None:
+    """Refuse to write over a page, or a picture, that no page of this script shows."""
+    from .contents import FIRST_WORDS, HEADLINE
+    from .section import picture_of
+
+    pages = [path for name in ("README.md", "index.html") if (path := folder / name).exists()]
+    texts = {path: path.read_text(encoding="utf-8", errors="replace") for path in pages}
+    for path, text in texts.items():
+        if FIRST_WORDS not in text:
+            raise UsageError(f"--report-out: {path} is not a page of this script, and is kept")
+    shown = texts.get(folder / "README.md", "")
+    for name in (HEADLINE, *map(picture_of, stored_keys(data))):
+        if (folder / name).exists() and f"({name})" not in shown:
+            raise UsageError(f"--report-out: no page there shows {folder / name}, which is kept")
 
 
 def _write(folder: Path, files: dict[str, str]) -> list[Path]:

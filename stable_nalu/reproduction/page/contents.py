@@ -72,7 +72,7 @@ def page(
     """
     notes = read_notes(data.parent)
     pictures = {HEADLINE: headline.drawing(found)}
-    pictures |= {_picture(r): section.picture(r.rows) for r in results}
+    pictures |= {section.picture_of(r.experiment.key): section.picture(r.rows) for r in results}
     parts = [
         heading(1, "Reproduced results", "top"),
         INTRODUCTION.format(data=link),
@@ -90,10 +90,6 @@ def page(
         *_origin(results),
     ]
     return "\n\n".join(parts) + "\n", pictures
-
-
-def _picture(found: Result) -> str:
-    return f"pictures/{found.experiment.key}.svg"
 
 
 def _overview(results: Sequence[Result]) -> list[str]:
@@ -170,11 +166,11 @@ def _figures(results: Sequence[Result]) -> list[str]:
         own = [r for r in results if r.experiment.shown and r.experiment.shown[0].paper == paper]
         if own:
             parts.append(heading(2, f"{paper.title} ({paper.reference})", paper.key))
-            parts += [part for found in own for part in section.section(found, _picture(found))]
+            parts += [part for found in own for part in section.section(found)]
     others = [r for r in results if not r.experiment.shown]
     if others:
         parts.append(heading(2, UNSHOWN, "other"))
-        parts += [part for found in others for part in section.section(found, _picture(found))]
+        parts += [part for found in others for part in section.section(found)]
     return parts
 
 

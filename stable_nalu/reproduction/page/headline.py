@@ -18,7 +18,9 @@ from . import markdown
 from .drawing import Mark, draw
 
 NOT_RUN = "not run"
+PAGE = "[docs/reproduction](docs/reproduction/README.md)"
 HEAD = ("claim", "published", "source", "here", "difference", "verdict")
+BRIEF_HEAD = ("claim", "published", "here", "verdict")
 README = CHECKOUT / "README.md"
 BEGIN = "<!-- Generated from docs/reproduction/data; rewrite with `make generated`. -->"
 END = "<!-- End of the generated results. -->"
@@ -84,6 +86,16 @@ def table(found: Sequence[Finding]) -> str:
     return markdown.table(HEAD, rows)
 
 
+def brief_table(found: Sequence[Finding]) -> str:
+    """Return the table for a README, which is as wide as four short columns: of what was run."""
+    rows = [
+        [f.claim.text, f.published_text.partition(" [")[0], f.text.partition(" [")[0], f.verdict]
+        for f in found
+        if f.text != NOT_RUN
+    ]
+    return markdown.table(BRIEF_HEAD, rows)
+
+
 def drawing(found: Sequence[Finding]) -> str:
     """Draw the success rates of the claims, published and ours, as SVG."""
     rates = [f for f in found if not f.claim.above]
@@ -95,7 +107,11 @@ def refreshed(document: str, data: Path = DATA) -> str:
     """Return the README with its headline made anew: the count from the page, and the table."""
     page = (data.parent / "README.md").read_text(encoding="utf-8").splitlines()
     counted = next(line for line in page if line.startswith("**"))
-    return with_part(document, BEGIN, END, f"{counted}\n\n{table(findings(data))}\n\n")
+    found = findings(data)
+    left = sum(f.text == NOT_RUN for f in found)
+    more = f"Intervals{f' and {left} claims that were not run' if left else ''}: {PAGE}."
+    text = "\n\n".join((counted, brief_table(found), more))
+    return with_part(document, BEGIN, END, f"{text}\n\n")
 
 
 def _finding(claim: Claim, data: Path) -> Finding:

@@ -74,11 +74,13 @@ def result(experiment: Experiment, data: Path) -> Result:
     return Result(experiment, runs, sessions, rows_of(experiment, runs))
 
 
-def section(found: Result, picture: str) -> list[str]:
-    """Return its part of the page.
+def picture_of(key: str) -> str:
+    """Return the name of the picture of an experiment."""
+    return f"pictures/{key}.svg"
 
-    picture: the name of its drawing.
-    """
+
+def section(found: Result) -> list[str]:
+    """Return its part of the page."""
     experiment = found.experiment
     where = "; ".join(f"{s.paper.title}, {s.number}" for s in experiment.shown)
     parts = [
@@ -86,7 +88,7 @@ def section(found: Result, picture: str) -> list[str]:
         f"{where or 'In no figure'}. Key `{experiment.key}`. {experiment.note}".strip(),
         f"    python3 experiments/reproduce.py {experiment.key} --keep",
         " ".join((_extent(found), cost(found), _shortened(found))).strip(),
-        f"![{_LEGEND}]({picture})",
+        f"![{_LEGEND}]({picture_of(experiment.key)})",
         _LEGEND,
         markdown.table(HEAD, [cells(row) for row in found.rows], all_columns=False),
     ]

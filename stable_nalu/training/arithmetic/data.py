@@ -113,26 +113,20 @@ class EvaluationSet:
     """
 
     def __init__(self, streams: Sequence, *, stacked: bool, device: torch.device):
-        inputs: dict[object, int] = {}
-        targets: dict[object, int] = {}
-        xs, ts, x_of_run, t_of_run = [], [], [], []
-        for stream in streams:
-            x_key, t_key = stream.inputs_key(), stream.targets_key()
-            if x_key not in inputs or t_key not in targets:
+        xs: dict[object, torch.Tensor] = {}
+        ts: dict[object, torch.Tensor] = {}
+        keys = [(stream.inputs_key(), stream.targets_key()) for stream in streams]
+        for stream, (x_key, t_key) in zip(streams, keys, strict=True):
+            if x_key not in xs or t_key not in ts:
                 x, t = stream[0:EVALUATION_ROWS]
-                if x_key not in inputs:
-                    inputs[x_key] = len(xs)
-                    xs.append(x)
-                if t_key not in targets:
-                    targets[t_key] = len(ts)
-                    ts.append(t)
-            x_of_run.append(inputs[x_key])
-            t_of_run.append(targets[t_key])
+                xs.setdefault(x_key, x)
+                ts.setdefault(t_key, t)
         self._stacked = stacked
-        self._x = torch.stack(xs).to(device)
-        self._t = torch.stack(ts).to(device)
-        self._x_of_run = torch.tensor(x_of_run, device=device)
-        self._t_of_run = torch.tensor(t_of_run, device=device)
+        self._x, self._t = (torch.stack([*sets.values()]).to(device) for sets in (xs, ts))
+        self._x_of_run, self._t_of_run = (
+            torch.tensor([[*sets].index(key) for key in own], device=device)
+            for sets, own in zip((xs, ts), zip(*keys, strict=True), strict=True)
+        )
 
     @cached_property
     def _portions(self) -> list[Portion]:

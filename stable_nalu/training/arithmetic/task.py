@@ -66,13 +66,12 @@ class Task:
     curriculum_threshold: float = 1e-2
 
 
+_STATIC = Task(
+    build_static, reports_success=True, prints_weights_always=True, beta_tag_verbose_only=True
+)
 TASKS = {
-    "simple_function_static": Task(
-        build_static, reports_success=True, prints_weights_always=True, beta_tag_verbose_only=True
-    ),
-    "simple_function_static_npu": Task(
-        build_static, reports_success=True, prints_weights_always=True, beta_tag_verbose_only=True
-    ),
+    "simple_function_static": _STATIC,
+    "simple_function_static_npu": _STATIC,
     "single_layer": Task(build_single_layer, test_is_extrapolation=True),
     "single_layer_benchmark": Task(build_single_layer, penalizes_inalu=True),
     "single_layer_robust": Task(

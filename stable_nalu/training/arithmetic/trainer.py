@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,6 @@ import torch
 
 from stable_nalu import native
 from stable_nalu.ensemble import run_state
-from stable_nalu.options import Config
 from stable_nalu.tags import L1_BETA, L1_LOSS, METRIC_TEST, METRIC_VALID, REINIT
 
 from ..compiled import policy
@@ -319,16 +319,12 @@ class ArithmeticTraining(StackTraining):
             self.data.feed.set_state(run, progress["curriculum"])
 
 
-def _inputs(config: Config) -> int:
-    return config.inputs
-
-
 KINDS = {
     script: Kind(
         partial(ArithmeticTraining, task=task),
         Unit("iteration", "--max-iterations", "it"),
         {"interpolation": float, "extrapolation": float, **LOGGED},
-        width=_inputs,
+        width=attrgetter("inputs"),
         probes=False,
     )
     for script, task in TASKS.items()

@@ -85,25 +85,19 @@ class CompiledStep:
         variant = self._variants.get((criterion, keys)) or self._prepared(criterion, keys, x, t)
         if variant is None:
             self.pause()
-            return self._plain(criterion, weights, x.contiguous(), t)
+            return self.step.run_prepared((criterion, weights), x.contiguous(), t)
         noise = () if self._noise is None else self._noise.next()
         with torch.no_grad():
             results = variant.run(*self._arguments(variant.lay_out(x), t, noise))
         error, penalty, total, *present = results
         if variant.counts_zeros and present.pop().numpy(force=True).any():
             with self._random(ReplayingRandomSource(noise)):
-                return self._plain(criterion, weights, x.contiguous(), t)
+                return self.step.run_prepared((criterion, weights), x.contiguous(), t)
         gradients: list[torch.Tensor | None] = [None] * len(self.step.parameters)
         for k, gradient in zip(variant.updated, present, strict=True):
             gradients[k] = gradient
         self.step.update(gradients, error)
         return StepResult(error, penalty if keys else None, total, gradients)
-
-    def _plain(self, criterion, weights, x, t) -> StepResult:
-        error, penalty, total = self.step.loss(x, t, criterion, weights)
-        gradients = self.step.gradients(total)
-        self.step.update(gradients, error)
-        return StepResult(error, penalty, total, gradients)
 
     def _tensor(self, value) -> torch.Tensor:
         reference = self.step.parameters[0]

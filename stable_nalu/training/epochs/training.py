@@ -156,13 +156,7 @@ class EpochTraining(StackTraining):
             self.view.line(f"{name}\n{parameter.data}")
 
     def progress(self, run: int) -> dict[str, Any]:
-        place = self.place
-        return {
-            "batch": place.batch,
-            "step": place.step,
-            "order": place.order,
-            "own": self.get_state(),
-        }
+        return {**vars(self.place), "own": self.get_state()}
 
     def set_progress(self, run: int, progress: Mapping[str, Any]) -> None:
         self.set_state(progress["own"])

@@ -96,7 +96,8 @@ def stacks_of(
     for run in runs:
         key = repr(sorted(spec.layer_options(run.config).items()))
         groups.setdefault(key, []).append(run)
-    fitting = max(1, STACKED_INPUTS // kind.width(runs[0].config))
+    width = kind.width(runs[0].config) if callable(kind.width) else kind.width
+    fitting = max(1, STACKED_INPUTS // width)
     largest = runs[0].config.ensemble_size or min(fitting, math.ceil(len(runs) / workers))
     return [part for group in groups.values() for part in _parts(group, largest)]
 

@@ -100,15 +100,11 @@ class SumsTraining(RecurrentTraining):
             stream.set_state(state)
 
 
-def _width(config: Config) -> int:
-    return WIDTH
-
-
 KIND = Kind(
     SumsTraining,
     Unit("iteration", "--max-iterations", "it"),
     {"streams": list, **LOGGED},
-    width=_width,
+    width=WIDTH,
     cost=COST,
     shown=SumsTraining.shown,
 )

@@ -106,15 +106,11 @@ class TranslationTraining(RecurrentTraining):
         """Do nothing: the epoch, the model and the generator tell all."""
 
 
-def _width(config: Config) -> int:
-    return WIDTH
-
-
 KIND = Kind(
     TranslationTraining,
     Unit("epoch", "--max-epochs", "epoch", counts=True),
     LOGGED,
-    width=_width,
+    width=WIDTH,
     cost=COST,
     shown=TranslationTraining.shown,
 )

@@ -62,18 +62,11 @@ class Penalties:
         npu = self._column("regualizer_npu_w") + self._column("regualizer_gate")
         if not (self.uses_l1 or (self._heim and npu.any())):
             return []
-        betas = [
-            BetaGrowth(
-                c.regualizer_beta_start,
-                c.regualizer_beta_end,
-                c.regualizer_beta_step,
-                c.regualizer_beta_growth,
-            )
+        names = [f"regualizer_beta_{part}" for part in ("start", "end", "step", "growth")]
+        return [
+            BetaGrowth(*(getattr(c, name) for name in names), only_grows=only_grows)
             for c in self._configs
         ]
-        for beta in betas:
-            beta.only_grows = only_grows
-        return betas
 
     def _build_factors(self) -> list[tuple[str, Callable[[np.ndarray], np.ndarray]]]:
         """Return (key, weight of each run given the ramp s), in the order of the published sum."""
@@ -227,12 +220,14 @@ class BetaGrowth:
     then oscillates.
     """
 
-    def __init__(self, start: float, end: float, step: int, growth: int):
+    def __init__(
+        self, start: float, end: float, step: int, growth: int, *, only_grows: bool = False
+    ):
         self.value = Decimal(str(start))
         self.end = Decimal(str(end))
         self.step = step
         self.growth = growth
-        self.only_grows = False
+        self.only_grows = only_grows
 
     def advance(self, iteration: int) -> bool:
         """Update the value at the beginning of `iteration`; return whether it may have changed."""

@@ -168,7 +168,11 @@ class TrainingStep:
 
     def run(self, iteration: int, x: torch.Tensor, t: torch.Tensor) -> StepResult:
         """Make one whole iteration."""
-        criterion, penalty, total = self.loss(x, t, *self.prepare(iteration))
+        return self.run_prepared(self.prepare(iteration), x, t)
+
+    def run_prepared(self, schedule: tuple, x: torch.Tensor, t: torch.Tensor) -> StepResult:
+        """Make one iteration by what `prepare` gave."""
+        criterion, penalty, total = self.loss(x, t, *schedule)
         gradients = self.gradients(total)
         self.update(gradients, criterion)
         return StepResult(criterion, penalty, total, gradients)

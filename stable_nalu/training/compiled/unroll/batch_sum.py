@@ -10,8 +10,9 @@ with a real sum before it is relied on.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import cache
+import operator
+from collections.abc import Callable, Sequence
+from functools import cache, reduce
 
 import torch
 from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
@@ -38,20 +39,18 @@ def batch_sum(rows: torch.Tensor) -> torch.Tensor:
 
 def _in_lanes(rows: torch.Tensor) -> torch.Tensor:
     lanes = _in_groups(rows.reshape(*rows.shape[:2], -1, LANES))
-    return _in_turn(lanes, 2)
+    return sum_in_turn(lanes.unbind(2))
 
 
 def _in_groups(x: torch.Tensor) -> torch.Tensor:
     """Sum x `(runs, m, n, …)` over n."""
     groups = x.reshape(*x.shape[:2], -1, GROUP, *x.shape[3:])
-    return _in_turn(_in_turn(groups, 3), 2)
+    return sum_in_turn(sum_in_turn(groups.unbind(3)).unbind(2))
 
 
-def _in_turn(x: torch.Tensor, dim: int) -> torch.Tensor:
-    first, *rest = x.unbind(dim)
-    for part in rest:
-        first = first + part
-    return first
+def sum_in_turn(terms: Sequence[torch.Tensor]) -> torch.Tensor:
+    """Sum the terms one after another."""
+    return reduce(operator.add, terms)
 
 
 @cache

@@ -74,8 +74,7 @@ class Elements(Conversions):
             return torch.full_like(value, number, dtype=dtype)
         one = torch.full((self.runs, 1), number, dtype=dtype or value.cells.flat[0].dtype)
         cells = np.empty(value.cells.shape, dtype=object)
-        for index in np.ndindex(*cells.shape):
-            cells[index] = one if value.batch is None else one.expand(self.runs, self.batch)
+        cells.fill(one if value.batch is None else one.expand(self.runs, self.batch))
         return Cells(cells, value.shape, value.batch)
 
     def _ones_like(self, node, value, *, dtype=None, **_):

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from ..plain_operations import plain
-from .batch_sum import FEWEST_SUMS, Random, randomly
+from .batch_sum import FEWEST_SUMS, Random, randomly, sum_in_turn
 from .cells import Cells, Conversions, UnrollingError
 
 Terms = Sequence[torch.Tensor]
@@ -124,14 +124,6 @@ def _transposed(matrix: Cells) -> Cells:
     shape = (*matrix.shape[:-2], matrix.shape[-1], matrix.shape[-2])
     batch = None if matrix.batch is None else -3 - matrix.batch
     return Cells(matrix.cells.transpose(axes), shape, batch)
-
-
-def sum_in_turn(terms: Terms) -> torch.Tensor:
-    """Sum the terms one after another."""
-    total, *rest = terms
-    for term in rest:
-        total = total + term
-    return total
 
 
 def sum_in_lanes(terms: Terms) -> torch.Tensor:

@@ -74,9 +74,7 @@ class Shapes(Conversions):
         cells = np.broadcast_to(value.cells, small)
         if not batch_axes:
             return Cells(cells, shape, value.batch)
-        spread = np.empty(cells.shape, dtype=object)
-        for index in np.ndindex(*cells.shape):
-            spread[index] = cells.item(index).expand(self.runs, self.batch)
+        spread = np.frompyfunc(lambda cell: cell.expand(self.runs, self.batch), 1, 1)(cells)
         return Cells(spread, shape, batch_axes[0] - len(shape))
 
     def _view(self, node, value, sizes):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import reduce
 
 import numpy as np
 import torch
@@ -29,10 +30,7 @@ class Sums(Elements):
         cells = value.cells
         for axis in sorted(axes, reverse=True):
             parts = [cells.take([k], axis) for k in range(cells.shape[axis])]
-            total = parts[0]
-            for part in parts[1:]:
-                total = _zip_cells(combine, total, part)
-            cells = total
+            cells = reduce(np.frompyfunc(combine, 2, 1), parts)
         shape = tuple(node.meta["val"].shape)
         if len(shape) == ndim:
             return Cells(cells, shape, value.batch)
@@ -73,10 +71,3 @@ class Sums(Elements):
         if dims is None or value.batch is not None:
             raise UnrollingError("a norm over everything or over a batch")
         return self._parts(plain.norm(self._join(value), order, list(dims), keepdim))
-
-
-def _zip_cells(function: Callable, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    result = np.empty(left.shape, dtype=object)
-    for index in np.ndindex(*left.shape):
-        result[index] = function(left[index], right[index])
-    return result
