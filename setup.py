@@ -30,7 +30,7 @@ setup(
     packages=find_packages(include=["stable_nalu", "stable_nalu.*"]),
     package_data={
         "stable_nalu.catalogue": ["published_results/*.csv", "published_seeds.csv"],
-        "stable_nalu": ["*.cpp"],
+        "stable_nalu": ["*.cpp", "py.typed"],
     },
     python_requires=">=3.11",
     install_requires=[

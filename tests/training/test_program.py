@@ -94,7 +94,7 @@ def test_a_class_of_the_program_needs_no_registering():
         (SCRIPT, {"max_iteration": 5}, "did you mean max_iterations?"),
         (SCRIPT, {"max_iterations": -5}, "--max-iterations"),
         (SCRIPT, {"layer": "NMU"}, "type its key, ReRegualizedLinearMNAC"),
-        (SCRIPT, {"layer": torch.nn.ReLU}, r"does not take \(in_features, out_features\)"),
+        (SCRIPT, {"layer": torch.nn.Bilinear}, r"does not take \(in_features, out_features\)"),
         (SCRIPT, {"layer": Gain, "layer_option": {"gian": 2}}, "did you mean gain?"),
     ],
 )
