@@ -14,6 +14,13 @@ from .base import Layer
 from .registry import register
 
 
+@torch.no_grad()
+def orthogonal_(W: torch.Tensor) -> None:
+    """Initialise with orthonormal rows or columns; torch needs at least 32 bits to find them."""
+    wide = torch.empty_like(W, dtype=torch.promote_types(W.dtype, torch.float32))
+    W.copy_(torch.nn.init.orthogonal_(wide))
+
+
 class OutGate(torch.nn.Module):
     """A gate on each output, by the weights of a linear map of the constant 1."""
 
@@ -23,7 +30,7 @@ class OutGate(torch.nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        torch.nn.init.orthogonal_(self.fc.weight)
+        orthogonal_(self.fc.weight)
         torch.nn.init.zeros_(self.fc.bias)
 
     def forward(self) -> torch.Tensor:
@@ -43,7 +50,7 @@ class Junction(torch.nn.Module):
         if self.r.shape[-2] == self.r.shape[-1]:
             torch.nn.init.eye_(self.r)
         else:
-            torch.nn.init.orthogonal_(self.r)
+            orthogonal_(self.r)
 
     def forward(self) -> torch.Tensor:
         return torch.softmax(self.r, dim=-1)
