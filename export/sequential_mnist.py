@@ -9,7 +9,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from stable_nalu.script import packages  # noqa: E402
 
 with packages(__file__):
-    from stable_nalu.reader.export import SEQUENCES, run_exporter
+    from stable_nalu.reader.export import run_exporter
+    from stable_nalu.reader.run_parser import SEQUENCES
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -10,8 +10,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from stable_nalu.script import packages  # noqa: E402
 
 with packages(__file__):
-    from stable_nalu.reader.export import ArithmeticMatcher, run_exporter
-    from stable_nalu.reader.run_parser import MetricParser, RunParser, WeightsParser
+    from stable_nalu.reader.export import run_exporter
+    from stable_nalu.reader.run_parser import (
+        ArithmeticMatcher,
+        MetricParser,
+        RunParser,
+        WeightsParser,
+    )
 
 SWITCHES = {
     "--export-gate": "add the mean gate of every NALU layer",

@@ -11,7 +11,8 @@ from stable_nalu.errors import OptionError  # noqa: E402
 from stable_nalu.script import packages  # noqa: E402
 
 with packages(__file__):
-    from stable_nalu.reader.export import PAIRS, run_exporter
+    from stable_nalu.reader.export import run_exporter
+    from stable_nalu.reader.run_parser import PAIRS
 
 SWITCHES = {
     "--from-parent-folder": "--tensorboard-dir holds folders of runs; each becomes a file in the "
