@@ -50,7 +50,9 @@ def _signature(found: Any) -> str:
 
 def _shown(parameter: inspect.Parameter) -> str:
     many = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
-    default = "" if parameter.default is parameter.empty else f" = {parameter.default!r}"
+    # Paths of the checkout are where it is; the same text comes out everywhere.
+    shown = repr(parameter.default).replace(f"{CHECKOUT}/", "").replace("PosixPath", "Path")
+    default = "" if parameter.default is parameter.empty else f" = {shown}"
     return f"{many}{parameter.name}: {parameter.annotation}{default}"
 
 
