@@ -14,6 +14,7 @@ from pathlib import Path
 
 from stable_nalu.batch.shard import Shard, how_to_run
 from stable_nalu.batch.work import pending, train_shard
+from stable_nalu.catalogue.challenger import challenger_of
 from stable_nalu.catalogue.experiment import (
     ITERATION_FLAG,
     Command,
@@ -30,7 +31,6 @@ from stable_nalu.script import say
 from ..cost import Stopwatch, add_sessions, read_sessions
 from ..stored import path_of, read
 from ..tables import Workspace, chosen_models, export, judge, runs_of
-from .challenger import challenger_of
 from .duel import Contest, same_runs
 from .page import Chapter, write
 
