@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from stable_nalu.batch.shard import Shard, how_to_run
-from stable_nalu.batch.work import pending, train_shard
+from stable_nalu.batch.work import pending, refuse_running, train_shard
 from stable_nalu.catalogue.experiment import (
     ITERATION_FLAG,
     Command,
@@ -70,6 +70,7 @@ def challenge(arguments: argparse.Namespace) -> int:
     code = _train(left, arguments, sessions)
     if code:
         return code
+    refuse_running(shards, space.max_iterations)
     chapters = [
         Chapter(_commands(model, arguments), _contest(experiment, model, space, arguments))
         for experiment, model in zip(experiments, models, strict=True)
