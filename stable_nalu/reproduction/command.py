@@ -9,7 +9,7 @@ from pathlib import Path
 
 from stable_nalu.catalogue.index import find
 from stable_nalu.errors import OptionError, UsageError
-from stable_nalu.machine import cores
+from stable_nalu.machine import cores, is_checkout
 from stable_nalu.options.kinds import integer, seeds
 from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, ScriptParser, exit_code
 
@@ -93,6 +93,9 @@ def _parser() -> ScriptParser:
 
 
 def _reproduce(arguments: argparse.Namespace) -> int:
+    if arguments.keep and not is_checkout() and arguments.data == DATA:
+        problem = "the results of the installed package are kept as they are"
+        raise OptionError("--keep", problem, "name a folder of your own with --data")
     experiment = find(arguments.key)
     try:
         models = [experiment.model(key) for key in arguments.model] or list(experiment.models)
