@@ -34,6 +34,7 @@ RUNS: Commands = {
     "verdict": ("statistics.verdict:main", "Say of every run whether it solved its task."),
 }
 EXPORTS: Commands = {
+    "runs": ("reader.exporters:any_runs", "Export runs of any script, with configurations."),
     "simple_function_static": ("reader.exporters:arithmetic", "Export runs of arithmetic tasks."),
     "sequential_mnist": ("reader.exporters:sequences", "Export runs on sequences of digits."),
     "two_digit_mnist_reader": ("reader.exporters:pairs", "Export runs on pairs of digits."),

@@ -1,8 +1,11 @@
 """The multiplicative product of NMU-like layers and its division modes."""
 
+from functools import partial
+
 import torch
 from torch.overrides import handle_torch_function, has_torch_function_unary
 
+MATRIX_DIMS = 2
 SINGLE_RUN_DIMS = 3
 """Dimensions of one run's factors: batch, in, out."""
 MNAC_MODES = ("prod", "exp-log", "no-idendity", "div", "div-sepSign")
@@ -61,19 +64,21 @@ def mnac(
     with A = tanh(1000 w)^2 in training and |w| otherwise. W is broadcast once and that view serves
     every occurrence of w: the order in which its gradients are summed is part of the figures.
     """
+    # Inputs of one run may have any number of dimensions; only its weights tell whether it is one.
+    multiply = product if W.ndim > MATRIX_DIMS else partial(torch.prod, dim=-2)
     w = W.mT.unsqueeze(-3)
     x = x.unsqueeze(-1)
     if mode == "prod":
-        return product(x * w + 1 - w)
+        return multiply(x * w + 1 - w)
     if mode == "exp-log":
         return (x * w + 1 - w).log().sum(-2).exp()
     if mode == "no-idendity":
-        return product(x * w)
+        return multiply(x * w)
     if mode in ("div", "div-sepSign"):
         active = torch.tanh(1000 * w) ** 2 if is_training else w.abs()
         magnitude = x.abs() ** w
         if mode == "div":
-            return product(active * (torch.sign(x) * magnitude) + (1 - active))
+            return multiply(active * (torch.sign(x) * magnitude) + (1 - active))
         sign = torch.sign(x.detach()) ** torch.round(w.detach())
-        return product(active * magnitude + (1 - active)) * product(sign)
+        return multiply(active * magnitude + (1 - active)) * multiply(sign)
     raise ValueError(f"mnac mode {mode!r} is not one of {', '.join(MNAC_MODES)}")

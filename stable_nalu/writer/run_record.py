@@ -6,10 +6,9 @@ import platform
 import subprocess
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from importlib import metadata
+from importlib import import_module, metadata
 from pathlib import Path
 
-import stable_nalu
 from stable_nalu.files import atomic_text_file
 from stable_nalu.machine import CHECKOUT
 
@@ -113,7 +112,8 @@ def _versions() -> dict[str, str | None]:
         "torch": version("torch"),
         "numpy": version("numpy"),
         "scipy": version("scipy"),
-        "stable_nalu": stable_nalu.__version__,
+        # By its name, as the package offers what is built on this module.
+        "stable_nalu": import_module("stable_nalu").__version__,
     }
 
 
