@@ -52,7 +52,7 @@ setup(
     packages=find_packages(include=["stable_nalu", "stable_nalu.*"]),
     package_data={
         "stable_nalu.catalogue": ["published_results/*.csv", "published_seeds.csv"],
-        "stable_nalu": ["*.cpp"],
+        "stable_nalu": ["*.cpp", "py.typed"],
     },
     cmdclass={"build_py": BuildWithCopies},
     entry_points={"console_scripts": ["stable-nalu = stable_nalu.command_line:main"]},
