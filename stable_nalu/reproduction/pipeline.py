@@ -14,7 +14,7 @@ from stable_nalu.batch.shard import Shard, shards
 from stable_nalu.batch.work import pending, refuse_running
 from stable_nalu.catalogue.experiment import ExpectedRun, Experiment, Model, seeds_text
 from stable_nalu.errors import UsageError
-from stable_nalu.script import say
+from stable_nalu.script import command_of, say
 
 from .compare import as_text, compare, totals
 from .cost import Stopwatch, add_sessions, read_sessions
@@ -87,13 +87,13 @@ def show_commands(request: Request) -> None:
     say(f"export SAVE_DIR={shlex.quote(str(space.save))}")
     for shard in request.shards().values():
         for command, _ in pending(shard, space.max_iterations):
-            say(f"python3 {shlex.join(command.line)}")
+            say(command_of(*command.line))
     for (csv, prefix), model in tables_of(request.models).items():
         folders = ["--tensorboard-dir", str(space.tensorboard / prefix)]
         words = [*folders, "--csv-out", str(space.csv / csv)]
-        say(f"python3 export/{exporter_of(model)[0]} {shlex.join(words)}")
+        say(command_of(f"export/{exporter_of(model)[0]}", *words))
     for table in other_tables(request.experiment, request.models, space):
-        say(f"python3 {shlex.join(table.line)}")
+        say(command_of(*table.line))
 
 
 def train(request: Request) -> int:
