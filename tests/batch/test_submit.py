@@ -231,7 +231,7 @@ def test_a_job_carries_the_layer_of_the_user(tmp_path, record, monkeypatch):
     monkeypatch.chdir(LAYER.parent)
     own = ("--layer-file", LAYER.name, "--layer-type", "SPU", "--layer-option", "power=2")
     assert submit(tmp_path, "0", "1", "--scheduler", "slurm", *own) == 0
-    _, job = record("sbatch")
+    job = (tmp_path / "logs" / SCRIPT / "slurm.sh").read_text()
     assert f"--layer-type SPU --layer-file {LAYER} --layer-option power=2" in job
 
 
