@@ -38,6 +38,18 @@ def pending(shard: Shard, max_iterations: int | None = None) -> list[tuple[Comma
     return [(command, [run.name for run in runs]) for command, runs in _plan(shard, max_iterations)]
 
 
+def refuse_running(every: Iterable[Shard], max_iterations: int | None = None) -> None:
+    """Refuse to look at runs that a process still trains, such as one left by a killed command."""
+    root, running = tensorboard_root(), 0
+    for shard in every:
+        extra = how_to_run(shard.model, shard.variant, max_iterations)
+        running += count(shard.expected(extra), root)[State.RUNNING]
+    if running:
+        raise UsageError(
+            f"another process trains {running} of these runs; repeat the command when it is done"
+        )
+
+
 def train_shard(shard: Shard, max_iterations: int | None = None, workers: int = 1) -> int:
     """Train what is left of a shard; return the exit code of the first command that fails, else 0.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from stable_nalu.catalogue.index import find
 from stable_nalu.errors import OptionError
-from stable_nalu.machine import cores
+from stable_nalu.machine import cores, is_checkout
 from stable_nalu.options.kinds import integer, seeds
 from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, ScriptParser, exit_code
 
@@ -111,6 +111,9 @@ def _reproduce(arguments: argparse.Namespace) -> int:
         from .challenge import challenge
 
         return challenge(arguments)
+    if arguments.keep and not is_checkout() and arguments.data == DATA:
+        problem = "the results of the installed package are kept as they are"
+        raise OptionError("--keep", problem, "name a folder of your own with --data")
     experiment = find(arguments.key)
     models = chosen_models(experiment, arguments.model)
     space = Workspace(arguments.out, arguments.max_iterations)

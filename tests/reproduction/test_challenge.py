@@ -79,6 +79,12 @@ def test_ranks_are_shared_and_missing_rivals_named():
     assert mine.ranks["solved at"] is None
 
 
+def test_ranks_do_not_depend_on_how_kept_results_are_rounded():
+    own = runs(KEY, {"a": [1, 1, 1]}).assign(**{"sparse.error.max": [0.1, 0.2, 0.123456789]})
+    kept = runs("NMU", {"a": [1, 1, 1]}).assign(**{"sparse.error.max": [0.1, 0.2, 0.1234568]})
+    assert [s.ranks["sparsity error"] for s in contest(own, kept).standings] == [1, 1]
+
+
 def test_only_the_runs_of_the_challenger_are_compared():
     own, kept = runs(KEY, {"a": [1, 1]}), runs("NMU", {"a": [1, 1, 1], "b": [1]})
     found = same_runs(own, kept, "benchmark_sltr_mul")

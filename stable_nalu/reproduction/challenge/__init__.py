@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import argparse
 import resource
-import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from stable_nalu.batch.shard import Shard, how_to_run
-from stable_nalu.batch.work import pending, train_shard
+from stable_nalu.batch.work import pending, refuse_running, train_shard
 from stable_nalu.catalogue.experiment import (
     ITERATION_FLAG,
     Command,
@@ -25,7 +24,7 @@ from stable_nalu.catalogue.experiment import (
 from stable_nalu.catalogue.index import find
 from stable_nalu.errors import OptionError
 from stable_nalu.machine import cores
-from stable_nalu.script import say
+from stable_nalu.script import command_of, say
 
 from ..cost import Stopwatch, add_sessions, read_sessions
 from ..stored import path_of, read
@@ -64,12 +63,13 @@ def challenge(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         for shard in left:
             for command, _ in pending(shard, space.max_iterations):
-                say(f"python3 {shlex.join(command.line)}")
+                say(command_of(*command.line))
         return 0
     sessions = space.logs / "challenge" / challenger.folder / "sessions.csv"
     code = _train(left, arguments, sessions)
     if code:
         return code
+    refuse_running(shards, space.max_iterations)
     chapters = [
         Chapter(_commands(model, arguments), _contest(experiment, model, space, arguments))
         for experiment, model in zip(experiments, models, strict=True)

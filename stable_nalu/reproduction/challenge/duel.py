@@ -172,8 +172,11 @@ def _without_margin(summary: dict[str, float]) -> dict[str, float]:
 
 
 def _ranks(values: dict[str, float]) -> dict[str, int]:
-    """Return key -> rank by ascending value; equal values share a rank, NaN has none."""
-    known = {key: value for key, value in values.items() if not math.isnan(value)}
+    """Return key -> rank by ascending value; equal values share a rank, NaN has none.
+
+    Values are equal that are so in six digits: kept results have seven.
+    """
+    known = {key: float(f"{v:.6g}") for key, v in values.items() if not math.isnan(v)}
     return {key: 1 + sum(o < value for o in known.values()) for key, value in known.items()}
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from stable_nalu.catalogue.experiment import Command, seeds_text, words
 from stable_nalu.files import atomic_text_file
-from stable_nalu.script import duration
+from stable_nalu.script import command_of, duration
 
 from ..cost import Session
 from ..page import html, markdown
@@ -223,7 +223,7 @@ def _chapter(chapter: Chapter, pictures: Iterable[str]) -> list[str]:
     parts = [
         markdown.heading(2, contest.experiment.title, chapter.key),
         markdown.plain(f"{shown}. Seeds {seeds}."),
-        "\n".join(f"    python3 {shlex.join(command.line)}" for command in chapter.commands),
+        "\n".join(f"    {command_of(*command.line)}" for command in chapter.commands),
         *(
             f"![Success rate, step solved at and sparsity error of all layers]({p})"
             for p in pictures
