@@ -8,13 +8,14 @@ if TYPE_CHECKING:
     from .layer.base import Layer
     from .layer.own_layers import register
     from .runs import plot, read_runs, summarize
+    from .training.program import train
 
 # Keep MKL from choosing the order of sums in a matrix product by the processor's features. It is
 # read once, at the first product; whoever prefers speed on large layers can set it beforehand.
 os.environ.setdefault("MKL_CBWR", "COMPATIBLE")
 
 __version__ = "1.0.0"
-__all__ = ["Layer", "plot", "read_runs", "register", "summarize"]
+__all__ = ["Layer", "plot", "read_runs", "register", "summarize", "train"]
 
 _HOMES = {
     "Layer": "layer.base",
@@ -22,6 +23,7 @@ _HOMES = {
     "plot": "runs",
     "read_runs": "runs",
     "summarize": "runs",
+    "train": "training.program",
 }
 """Module of each public name; imported on first use, as most of them import torch or pandas."""
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from stable_nalu.catalogue.experiment import Model, seeds_text
 from stable_nalu.errors import OptionError
-from stable_nalu.machine import CHECKOUT, cores, tensorboard_root
+from stable_nalu.machine import CHECKOUT, cores, is_checkout, tensorboard_root
 from stable_nalu.options.kinds import each_word, integer, seeds
-from stable_nalu.script import ScriptParser, exit_code, say
+from stable_nalu.script import ScriptParser, command_of, exit_code, say
 
 from .job_script import JOB_SCRIPTS, JobScript, find_job
 from .local import run_shards
@@ -124,7 +124,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         for i in chosen:
             for command, _ in pending(everything[i], arguments.max_iterations):
-                say(f"python3 {shlex.join(command.line)}")
+                say(command_of(*command.line))
         return 0
     return _hand_over(script, everything, chosen, arguments)
 
@@ -192,13 +192,16 @@ def _hand_over(
         say(f"{runs} runs in {len(chosen)} shards, {at_once} at a time; output in {logs}")
         names = {i: everything[i].name for i in chosen}
         return run_shards([script.name, *words], names, logs, processes=at_once, gpu=arguments.gpu)
+    if not is_checkout():
+        remedy = "start it from a checkout, or take --scheduler local"
+        raise OptionError("--scheduler", f"{scheduler} needs lfs_batch_jobs/run.sh", remedy)
     resources = site.resources(script.resources())
     text = render_job(script.name, resources, site, str(CHECKOUT), words, chosen)
     if scheduler == "print":
         say(text)
         say(f"# before it is submitted: mkdir -p {shlex.quote(str(logs))}")
         for i in chosen:
-            say(f"# shard {i}: python3 {shlex.join(everything[i].command().line)}")
+            say(f"# shard {i}: {command_of(*everything[i].command().line)}")
         return 0
     say(f"{runs} runs in {len(chosen)} shards; output in {logs}")
     say(submit(scheduler, text, logs / f"{scheduler}.sh"))

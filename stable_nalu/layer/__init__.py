@@ -1,4 +1,4 @@
-"""All layers: one file per layer, each of them registered in `registry`."""
+"""All layers: one file per layer or family, each of them registered in `registry`."""
 
 from .abstract_nalu import AbstractNALULayer
 from .base import Layer

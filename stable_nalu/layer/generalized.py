@@ -38,7 +38,7 @@ def lookup(
     build = entry and (entry.cell if cell else entry.layer)
     if entry is None or build is None:
         kind = "recurrent cell" if cell else "layer"
-        raise ValueError(f"{unit_name!r} is not a {kind}; see the table of layers in the README")
+        raise ValueError(f"{unit_name!r} is not a {kind}; see docs/layers.md")
     return entry, build
 
 

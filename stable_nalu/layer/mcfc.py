@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import torch
 
 from stable_nalu.abstract import Observation
-from stable_nalu.functional import mean_over, sparsity_error
+from stable_nalu.abstract.observation import weight_observations
+from stable_nalu.functional import mean_over
 from stable_nalu.papers import HOEDT_2021
 
 from .base import Layer
 from .registry import register
+
+text_and_sparsity = partial(weight_observations, histogram=False)
 
 
 @torch.no_grad()
@@ -103,24 +107,10 @@ class MCFullyConnected(Layer):
         )
 
     def observations(self) -> list[Observation]:
-        def shown_junction():
-            return self.junction().unsqueeze(-3)
-
-        shown = text_and_sparsity("mcfc_junction", shown_junction, 3, self.robustness_logging)
-        return shown + text_and_sparsity("mcfc_out_gate", self.out_gate, 1, self.robustness_logging)
-
-
-def text_and_sparsity(name: str, value, ndim: int, text_always: bool) -> list[Observation]:
-    """Return text and sparsity error of a value; `text_always` exchanges when each is written."""
-    return [
-        Observation("tensor", name, value, verbose_only=not text_always),
-        Observation(
-            "scalar",
-            f"{name}/sparsity_error",
-            lambda: sparsity_error(value(), ndim),
-            verbose_only=text_always,
-        ),
-    ]
+        text_always = self.robustness_logging
+        return text_and_sparsity(
+            "mcfc_junction", lambda: self.junction().unsqueeze(-3), ndim=3, text_always=text_always
+        ) + text_and_sparsity("mcfc_out_gate", self.out_gate, ndim=1, text_always=text_always)
 
 
 ENTRY = register(

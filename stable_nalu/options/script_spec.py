@@ -12,7 +12,7 @@ from textwrap import wrap
 from typing import Any, cast
 
 from stable_nalu.errors import OptionError, UsageError
-from stable_nalu.script import ScriptParser
+from stable_nalu.script import ScriptParser, command_of
 
 from .flag import Config, Flag, FlagGroup, ReadFlag
 from .layer_options import load_own_layers, own_options
@@ -64,7 +64,7 @@ class ScriptSpec:
     @cached_property
     def parser(self) -> ScriptParser:
         """Return the command line of the script, built from its groups of flags."""
-        script = f"python3 {self.folder}/{self.name}.py"
+        script = command_of(f"{self.folder}/{self.name}.py")
         *example, last = wrap(f"{script} {self.example}", _WIDTH - 6, break_on_hyphens=False)
         lines = [*wrap(self.summary, _WIDTH), "", "example:"]
         lines += [*(f"  {line} \\" for line in example), f"  {last}"]

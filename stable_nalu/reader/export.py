@@ -1,13 +1,12 @@
 """Tables of all runs below a folder, and CSV files of them: what the scripts in `export/` share."""
 
-import argparse
 import csv
 import logging
 import math
 import multiprocessing
 import pickle
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -17,8 +16,7 @@ from tqdm import tqdm
 
 from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.files import atomic_text_file
-from stable_nalu.machine import granted_cores, usable_cores
-from stable_nalu.script import ScriptParser, exit_code
+from stable_nalu.machine import usable_cores
 from stable_nalu.writer.run_record import RunRecord
 
 from .event_file import EventFileReader, RunFiles, TensorboardReader
@@ -348,48 +346,3 @@ def export_csv(folder: str, csv_out: str, parser: RunParser | None, **options: A
     except OSError as error:
         raise UsageError(f"argument --csv-out: cannot write {csv_out}: {error.strerror}") from error
     return reader
-
-
-def run_exporter(
-    script: str,
-    description: str,
-    argv: Sequence[str] | None,
-    parser_of: Callable[[argparse.Namespace], RunParser] | None = None,
-    switches: Mapping[str, str] | None = None,
-    jobs_of: Callable[[argparse.Namespace], Iterable[tuple[str, str]]] | None = None,
-) -> int:
-    """Read a command line and do what it says: the body of every exporter; return the exit code.
-
-    parser_of: makes the rows; None: what suits each run, and its configuration always.
-    switches: flags of the exporter's own, and their help.
-    jobs_of: folders of runs and the files that they become, where that is not one of each.
-    """
-    parser = ScriptParser(prog=script, description=description)
-    parser.add_argument("--tensorboard-dir", metavar="PATH", help="parent folder of the runs")
-    parser.add_argument("--csv-out", metavar="PATH", help="file to write")
-    parser.add_argument(
-        "--strict", action="store_true", help="exit code 1 when a run is skipped or incomplete"
-    )
-    parser.set_defaults(with_config=parser_of is None)
-    if parser_of is not None:
-        parser.add_argument(
-            "--with-config", action="store_true", help="add the configuration of every run"
-        )
-    for flag, text in (switches or {}).items():
-        parser.add_argument(flag, action="store_true", help=text)
-    args = parser.parse_args(argv)
-
-    def export() -> int:
-        if not args.tensorboard_dir:
-            raise OptionError("--tensorboard-dir", "missing", "name the parent folder of the runs")
-        if not args.csv_out:
-            raise OptionError("--csv-out", "missing", "name the file to write")
-        options = {"processes": granted_cores(), "with_config": args.with_config}
-        whole = True
-        for folder, file in jobs_of(args) if jobs_of else [(args.tensorboard_dir, args.csv_out)]:
-            reader = export_csv(folder, file, parser_of and parser_of(args), **options)
-            reader.tell()
-            whole = whole and not reader.problems
-        return 1 if args.strict and not whole else 0
-
-    return exit_code(script, export)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from stable_nalu.batch.shard import how_to_run
 from stable_nalu.catalogue.experiment import ExpectedRun, Experiment, Model, expected_runs, words
+from stable_nalu.errors import UsageError
 from stable_nalu.machine import granted_cores
 from stable_nalu.reader.export import export_csv
 from stable_nalu.reader.run_parser import (
@@ -71,6 +72,14 @@ class Workspace:
         """Let this process and those it starts log and save here."""
         os.environ["TENSORBOARD_DIR"] = str(self.tensorboard)
         os.environ["SAVE_DIR"] = str(self.save)
+
+
+def chosen_models(experiment: Experiment, names: Sequence[str]) -> list[Model]:
+    """Return the models of these names, or all of them for none."""
+    try:
+        return [experiment.model(name) for name in names] or list(experiment.models)
+    except KeyError as error:
+        raise UsageError(f"argument --model: {error.args[0]}") from None
 
 
 def tables_of(models: Sequence[Model]) -> dict[tuple[str, str], Model]:

@@ -7,13 +7,12 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
 
-from stable_nalu.layer import entries, own_layers
+from stable_nalu.layer import own_layers
 from stable_nalu.layer.registry import drop
 from stable_nalu.machine import save_root, tensorboard_root
 from tests.experiments.scripts import ROOT, read, run, run_names, saved
@@ -23,15 +22,6 @@ PENALTY = str(ROOT / "examples" / "my_layer_with_penalty.py")
 SCRIPT = "single_layer_benchmark"
 SPU = ("--operation", "mul", "--layer-file", EXAMPLE, "--layer-type", "SPU")
 SHORT = ("--max-iterations", "100", "--log-interval", "50", "--learning-rate", "0.01")
-
-
-@pytest.fixture(autouse=True)
-def _forget() -> Iterator[None]:
-    yield
-    for entry in entries().values():
-        if entry.origin is not None:
-            drop(origin=entry.origin)
-    own_layers._loaded.clear()
 
 
 def all_saved(*words: str) -> list[dict]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ import torch
 from stable_nalu.errors import OptionError
 from stable_nalu.layer import GeneralizedCell, GeneralizedLayer, entries
 from stable_nalu.layer import own_layers as own
-from stable_nalu.layer.registry import drop
 
 PLAIN = """
 import torch
@@ -27,15 +25,6 @@ class Scaled(torch.nn.Module):
     def forward(self, x):
         return self.factor * (x @ self.weight.T)
 """
-
-
-@pytest.fixture(autouse=True)
-def _forget() -> Iterator[None]:
-    yield
-    for entry in entries().values():
-        if entry.origin is not None:
-            drop(origin=entry.origin)
-    own._loaded.clear()
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +18,13 @@ from stable_nalu.layer.own_layers import sources
 from stable_nalu.machine import keep_freed_memory, save_root, tensorboard_root
 from stable_nalu.options import SCRIPTS, Config, ScriptSpec
 from stable_nalu.options.layer_options import units_of
-from stable_nalu.script import EXIT_DIVERGED, EXIT_INTERRUPTED, EXIT_REQUEUE, Interruption
+from stable_nalu.script import (
+    EXIT_DIVERGED,
+    EXIT_INTERRUPTED,
+    EXIT_REQUEUE,
+    Interruption,
+    command_of,
+)
 from stable_nalu.writer import ResumePoint, RunFolder, RunRecord, RunWriter
 from stable_nalu.writer.run_folder import WAYS_OUT
 
@@ -128,7 +133,7 @@ def _may_replace(config: Config) -> bool:
 
 
 def _record(spec: ScriptSpec, config: Config) -> RunRecord:
-    command = f"python3 experiments/{spec.name}.py {shlex.join(spec.argv_of(config))}"
+    command = command_of(f"experiments/{spec.name}.py", *spec.argv_of(config))
     # Absent where it is not given, as in the records of runs that are older than the flags.
     values = {name: value for name, value in plain(config.as_dict()).items() if value != ()}
     record = RunRecord.create(spec.name, values, command)
