@@ -1,4 +1,4 @@
-"""Every experiment of the arithmetic scripts, end to end: two seeds, three hundred iterations."""
+"""Every experiment of the arithmetic scripts, end to end: two seeds, a few iterations."""
 
 import pytest
 
@@ -7,7 +7,8 @@ from stable_nalu.catalogue.experiment import JUDGED
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.reproduction import command, pipeline
 
-SCRIPTS = ("simple_function_static", "single_layer", "single_layer_benchmark")
+ITERATIONS = {"simple_function_static": 100, "single_layer": 300, "single_layer_benchmark": 300}
+SCRIPTS = tuple(ITERATIONS)
 KEYS = {
     script: [key for key, e in EXPERIMENTS.items() if {m.script for m in e.models} == {script}]
     for script in SCRIPTS
@@ -43,10 +44,11 @@ def test_no_experiment_is_forgotten():
 @pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_end_to_end(script, results, in_this_process, capsys):
+    length = ITERATIONS[script]
     for key in KEYS[script]:
-        words = [key, "--out", str(results), "--seeds", "0-1", "--max-iterations", "300"]
+        words = [key, "--out", str(results), "--seeds", "0-1", "--max-iterations", str(length)]
         assert command.main(words) == 0, (key, capsys.readouterr())
-        assert_reported(EXPERIMENTS[key], results / "iterations-300", capsys.readouterr().out)
+        assert_reported(EXPERIMENTS[key], results / f"iterations-{length}", capsys.readouterr().out)
         assert command.main([*words, "--dry-run"]) == 0
         assert "python3 experiments/" not in capsys.readouterr().out, f"{key} is not finished"
 
