@@ -53,7 +53,7 @@ def test_stacks_and_compiled_stacks(layer, tmp_path, monkeypatch):
 
 
 def test_stacks_of_two_layers_on_the_four_input_task(tmp_path):
-    """Units without a sigmoid are equal bit for bit; docs/performance.md says why others are not."""
+    """Units without a sigmoid are equal, bit for bit; docs/performance.md says why not all are."""
     words = ("--simple", "--operation", "mul", "--layer-type", "ReRegualizedLinearNAC")
     words += ("--nac-mul", "mnac", "--seed", "0-12", "--no-save", "--workers", "1", "--no-compile")
     words += ("--max-iterations", "200", "--log-interval", "50", "--regualizer-scaling-start", "50")
