@@ -29,7 +29,8 @@ class ProductOfRuns(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, grad):
-        return _gradient_of_factors(*ctx.saved_tensors, grad)
+        factors, product = ctx.saved_tensors
+        return _gradient_of_factors(factors, product, grad)
 
 
 class WeightedProductOfRuns(torch.autograd.Function):
