@@ -4,8 +4,30 @@ import re
 from pathlib import Path
 
 from setuptools import find_packages, setup
+from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
+COPIED = (
+    "exp_setups.csv",
+    "function_task_static_mse_expectation.csv",
+    "docs/reproduction/*.csv",
+    "docs/reproduction/notes.md",
+    "docs/reproduction/data/**/*.csv",
+)
+"""Files outside of the package that commands read: those of its copy are found by
+`stable_nalu.machine.data_file`."""
+
+
+class BuildWithCopies(build_py):
+    """Build the package with copies of the files of the checkout that its commands read."""
+
+    def run(self) -> None:
+        """Copy the package and, unless it stays in the checkout, those files."""
+        super().run()
+        for path in [] if self.editable_mode else [p for name in COPIED for p in ROOT.glob(name)]:
+            copy = Path(self.build_lib, "stable_nalu", "copies", path.relative_to(ROOT))
+            self.mkpath(str(copy.parent))
+            self.copy_file(str(path), str(copy))
 
 
 def read_version() -> str:
@@ -30,8 +52,10 @@ setup(
     packages=find_packages(include=["stable_nalu", "stable_nalu.*"]),
     package_data={
         "stable_nalu.catalogue": ["published_results/*.csv", "published_seeds.csv"],
-        "stable_nalu": ["*.cpp"],
+        "stable_nalu": ["*.cpp", "py.typed"],
     },
+    cmdclass={"build_py": BuildWithCopies},
+    entry_points={"console_scripts": ["stable-nalu = stable_nalu.command_line:main"]},
     python_requires=">=3.11",
     install_requires=[
         "torch>=2.6",

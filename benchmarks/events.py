@@ -12,7 +12,7 @@ import google_crc32c
 from tensorboardX.proto.event_pb2 import Event  # pyright: ignore[reportAttributeAccessIssue]
 
 from stable_nalu.reader import TensorboardMetricReader
-from stable_nalu.reader.export import ArithmeticMatcher
+from stable_nalu.reader.run_parser import ArithmeticMatcher
 from stable_nalu.writer import RunWriter
 
 from .clock import in_turn, spent

@@ -1,111 +1,15 @@
 """Draw figures and write tables of the papers from exported CSV files, or figures of your own."""
 
-import argparse
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from stable_nalu.errors import OptionError  # noqa: E402
-from stable_nalu.options.kinds import file_name, number  # noqa: E402
-from stable_nalu.script import ScriptParser, exit_code  # noqa: E402
-from stable_nalu.statistics.estimators import Estimators, add_estimate_flags  # noqa: E402
+from stable_nalu.script import packages  # noqa: E402
 
-EXAMPLES = """examples:
-  plot.py --list
-  plot.py nips-sltr-in2 --csv-dir results/csvs --out-dir results/plots --format pdf png
-  plot.py --csv results/mine.csv --kind range --label "My layer"
-"""
-
-
-def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
-    """Read the command line."""
-    parser = ScriptParser(description=__doc__, epilog=EXAMPLES)
-    parser.add_argument("keys", metavar="KEY", nargs="*", help="figures or tables to make")
-    parser.add_argument("--list", action="store_true", help="name every figure and table")
-    parser.add_argument(
-        "--csv-dir", metavar="PATH", default="results", help="exported files (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--out-dir", metavar="PATH", default="results/plots", help="default: %(default)s"
-    )
-    parser.add_argument(
-        "--format", nargs="+", choices=("pdf", "png"), default=["pdf"], help="default: pdf"
-    )
-    own = parser.add_argument_group("your own results")
-    own.add_argument("--csv", metavar="PATH", nargs="+", help="exported files")
-    own.add_argument(
-        "--kind",
-        default="range",
-        help="range, success (rates only), distribution, sweep, table, histogram, curve, metrics, "
-        "surface, path or matrix (default: %(default)s)",
-    )
-    own.add_argument("--label", metavar="TEXT", nargs="+", default=[], help="name of each file")
-    own.add_argument("--column", metavar="NAME", help="x of a sweep; what other kinds show")
-    own.add_argument(
-        "--name",
-        type=file_name().one,
-        default="figure",
-        help="file name without ending (default: %(default)s)",
-    )
-    judged = parser.add_argument_group("when a run is solved")
-    judged.add_argument(
-        "--exp-setups",
-        metavar="PATH",
-        nargs="+",
-        default=[],
-        help="tables of thresholds (default: the repository's; for your own files 1e-5)",
-    )
-    judged.add_argument(
-        "--threshold", metavar="MSE", type=number(above=0).one, help="one for all runs"
-    )
-    shown = parser.add_argument_group("means, intervals, colours")
-    add_estimate_flags(shown)
-    shown.add_argument(
-        "--palette",
-        choices=("safe", "published"),
-        default="safe",
-        help="colours that read in print and for colour-blind readers, or the published hues",
-    )
-    return parser.parse_args(argv)
-
-
-def plot(args: argparse.Namespace) -> None:
-    """Find the entries, render them, tell what is missing."""
-    from stable_nalu.figures.entries import all_entries, find, listing
-    from stable_nalu.figures.entry import Context
-    from stable_nalu.figures.render import Output, render
-    from stable_nalu.figures.source import Source
-    from stable_nalu.figures.user_files import entry_of_files, with_threshold
-
-    if args.list:
-        sys.stdout.write(listing(all_entries()))
-        return
-    entries = [find(key) for key in args.keys]
-    if args.csv:
-        paths = [Path(path) for path in args.csv]
-        entries.append(entry_of_files(args.kind, paths, args.label, args.name, args.column))
-    if not entries:
-        raise OptionError("KEY", "no figure is named", "name one, give --csv, or see --list")
-    for entry in entries:
-        if args.threshold is not None:
-            entry = with_threshold(entry, args.threshold)
-        source = Source(Path(args.csv_dir), entry.folders)
-        setups = [Path(path) for path in args.exp_setups]
-        estimators = Estimators(args.gamma_fit, args.sparsity_fit)
-        context = Context(entry.key, entry.series, source, setups, estimators, args.palette)
-        written = render(entry, context, Output(Path(args.out_dir), args.format))
-        for text in source.warnings:
-            sys.stderr.write(f"warning: {entry.key}: {text}\n")
-        for text in (*source.notes, *map(str, written)):
-            sys.stdout.write(f"{text}\n")
-
-
-def main(argv: list[str] | None = None) -> int:
-    """Draw the figures, and return the exit code."""
-    args = parse_arguments(argv)
-    return exit_code("plot.py", lambda: plot(args))
+with packages(__file__):
+    from stable_nalu.figures.command import main
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -1,7 +1,6 @@
 """Export runs on digit sequences, MNIST or SVHN, to a CSV file: a row per run and logged epoch."""
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -9,13 +8,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from stable_nalu.script import packages  # noqa: E402
 
 with packages(__file__):
-    from stable_nalu.reader.export import SEQUENCES, run_exporter
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the export and return the exit code."""
-    return run_exporter("sequential_mnist.py", str(__doc__), argv, lambda args: SEQUENCES)
+    from stable_nalu.reader.exporters import sequences as main
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

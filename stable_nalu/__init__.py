@@ -1,9 +1,34 @@
 """stable-nalu: neural arithmetic logic modules and the experiments that study them."""
 
 import os
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .layer.base import Layer
+    from .layer.own_layers import register
+    from .runs import plot, read_runs, summarize
+    from .training.program import train
 
 # Keep MKL from choosing the order of sums in a matrix product by the processor's features. It is
 # read once, at the first product; whoever prefers speed on large layers can set it beforehand.
 os.environ.setdefault("MKL_CBWR", "COMPATIBLE")
 
 __version__ = "1.0.0"
+__all__ = ["Layer", "plot", "read_runs", "register", "summarize", "train"]
+
+_HOMES = {
+    "Layer": "layer.base",
+    "register": "layer.own_layers",
+    "plot": "runs",
+    "read_runs": "runs",
+    "summarize": "runs",
+    "train": "training.program",
+}
+"""Module of each public name; imported on first use, as most of them import torch or pandas."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'stable_nalu' has no attribute {name!r}")
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)

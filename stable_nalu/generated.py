@@ -5,20 +5,62 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
+import stable_nalu
 from stable_nalu.batch.render import batch_files
-from stable_nalu.files import atomic_text_file
+from stable_nalu.files import atomic_text_file, with_part
+from stable_nalu.machine import CHECKOUT
 from stable_nalu.options import documents
 from stable_nalu.reproduction import listing
 from stable_nalu.reproduction.page import headline
 from stable_nalu.script import ScriptParser
 
+API = CHECKOUT / "docs" / "api.md"
+_API_MARKS = (
+    "<!-- Generated from stable_nalu/__init__.py; rewrite with `make generated`. -->",
+    "<!-- End of the generated names. -->",
+)
+
+
+def refreshed_api(document: str) -> str:
+    """Return docs/api.md with signature and docstring of every public name as they are now."""
+    parts: list[str] = []
+    for name in stable_nalu.__all__:
+        found = getattr(stable_nalu, name)
+        parts += [
+            f"### {name}",
+            f"```text\n{name}{_signature(found)}\n\n{inspect.getdoc(found)}\n```",
+        ]
+    return with_part(document, *_API_MARKS, "\n\n".join(parts) + "\n\n")
+
+
+def _signature(found: Any) -> str:
+    lines: list[str] = []
+    for parameter in inspect.signature(found).parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in lines:
+            lines.append("*")
+        lines.append(_shown(parameter))
+    return "(\n" + "".join(f"    {line},\n" for line in lines) + ")"
+
+
+def _shown(parameter: inspect.Parameter) -> str:
+    many = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+    # Paths of the checkout are where it is; the same text comes out everywhere.
+    shown = repr(parameter.default).replace(f"{CHECKOUT}/", "").replace("PosixPath", "Path")
+    default = "" if parameter.default is parameter.empty else f" = {shown}"
+    return f"{many}{parameter.name}: {parameter.annotation}{default}"
+
+
 GENERATED: dict[Path, Callable[[str], str]] = {
     documents.FLAGS: documents.refreshed_flags,
-    headline.README: lambda text: headline.refreshed(documents.refreshed_layers(text)),
+    documents.LAYERS: documents.refreshed_layers,
+    API: refreshed_api,
+    headline.README: headline.refreshed,
     listing.DOCUMENT: listing.refreshed,
     **batch_files(),
 }

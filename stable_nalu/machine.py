@@ -14,6 +14,9 @@ from pathlib import Path
 CHECKOUT = Path(__file__).resolve().parents[1]
 """Where the package lies: the root of a checkout, or a folder of installed packages."""
 
+COPIES = CHECKOUT / "stable_nalu" / "copies"
+"""Where an installed package has the files of the checkout that its commands read."""
+
 GRANTS = ("LSB_DJOB_NUMPROC", "SLURM_CPUS_PER_TASK")
 """Environment variables in which batch systems state the cores of a job."""
 
@@ -32,6 +35,11 @@ KEPT_BYTES = 512 << 20
 def is_checkout() -> bool:
     """Return whether the package lies in a checkout, with the scripts beside it."""
     return (CHECKOUT / "setup.py").is_file() and (CHECKOUT / "experiments").is_dir()
+
+
+def data_file(name: str) -> Path:
+    """Return a file or folder of the checkout, or the copy that an installed package has of it."""
+    return (CHECKOUT if is_checkout() else COPIES) / name
 
 
 def working_root() -> Path:

@@ -17,7 +17,7 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from .errors import OptionError, UsageError, did_you_mean
-from .machine import CHECKOUT
+from .machine import CHECKOUT, is_checkout
 
 EXIT_USAGE = 2
 EXIT_DIVERGED = 3
@@ -28,6 +28,8 @@ EXIT_BROKEN_PIPE = 141
 """As a shell reports of programs: stopped by Ctrl-C; left by its reader, as in `… | head`."""
 
 _WIDTH, _COLUMN = 98, 26
+_PACKAGES = {"sklearn": "scikit-learn", "markdown_it": "markdown-it-py"}
+"""Names under which packages are installed, where modules are called otherwise."""
 _UNITS = ((86400 * 365, "years"), (86400, "days"), (3600, "h"), (60, "min"))
 
 
@@ -178,12 +180,25 @@ def packages(program: str) -> Iterator[None]:
         module = str(error.name).partition(".")[0]
         if error.name is None or module == "stable_nalu" or module in sys.stdlib_module_names:
             raise
-        install = shlex.join([sys.executable, "-m", "pip", "install", "--editable", str(CHECKOUT)])
+        what = ["--editable", str(CHECKOUT)] if is_checkout() else [_PACKAGES.get(module, module)]
+        install = shlex.join([sys.executable, "-m", "pip", "install", *what])
         sys.stderr.write(
             f"{Path(program).name}: error: {sys.executable} has no package {module}; "
             f"run {install}, or use the Python of an environment that has it\n"
         )
         raise SystemExit(EXIT_USAGE) from None
+
+
+def command_of(script: str, *words: str) -> str:
+    """Return the command that runs a script: by its path, or where it is installed by its name.
+
+    script: its path below the checkout, such as `export/plot.py`.
+    """
+    start = ["python3", script]
+    if not is_checkout():
+        path = Path(script)
+        start = ["stable-nalu", *(["export"] if path.parts[0] == "export" else []), path.stem]
+    return shlex.join([*start, *words])
 
 
 def exit_code(program: str, body: Callable[[], int | None]) -> int:

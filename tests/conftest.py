@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,6 +40,19 @@ def _same_state_for_every_test() -> Iterator[None]:
     torch.set_num_threads(threads)
     torch.set_rng_state(torch_state)
     np.random.set_state(numpy_state)
+
+
+@pytest.fixture(autouse=True)
+def _layers_of_this_package_only() -> Iterator[None]:
+    """Layers that a test loads from files or registers are forgotten after it."""
+    yield
+    if "stable_nalu.layer.own_layers" not in sys.modules:
+        return
+    from stable_nalu.layer import own_layers, registry
+
+    for entry in registry.entries().values():
+        registry.drop(origin=entry.origin or "")
+    own_layers._loaded.clear()
 
 
 @pytest.fixture(autouse=True)

@@ -9,6 +9,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import torch
 from setuptools import find_packages
 
 from stable_nalu import __version__, papers
@@ -54,8 +55,9 @@ def anchors(document: Path) -> set[str]:
 
 def commands() -> list[list[str]]:
     """Words of every indented command of README and docs that runs a script."""
-    documents = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
-    text = f"{README}\n{documents}".replace("\\\n", " ")
+    names = ("experiments", "training", "your-layer", "reference")
+    documents = [(ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in names]
+    text = "\n".join((README, *documents)).replace("\\\n", " ")
     lines = re.findall(r"^ {4}(python3 (?:experiments|export)/.+)$", text, re.MULTILINE)
     return [shlex.split(line)[1:] for line in lines]
 
@@ -71,13 +73,13 @@ def test_links_lead_somewhere(document):
         assert not anchor or anchor in anchors(path), target
 
 
-def test_the_readme_shows_every_training_script():
+def test_the_documents_show_every_training_script():
     shown = {Path(words[0]).stem for words in commands() if words[0].startswith("experiments/")}
     assert shown == {*SCRIPTS, "reproduce"}
 
 
 @pytest.mark.parametrize("words", commands(), ids=lambda words: Path(words[0]).stem)
-def test_commands_of_the_readme_can_be_run(words):
+def test_commands_of_the_documents_can_be_run(words):
     script, *arguments = words
     assert (ROOT / script).is_file()
     if script == "experiments/reproduce.py":
@@ -91,13 +93,30 @@ def test_commands_of_the_readme_can_be_run(words):
         assert len(SCRIPTS[Path(script).stem].plan(arguments)) >= 1
 
 
-def test_python_of_the_readme_runs():
-    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    assert blocks
-    for block in blocks:
-        names = {}
+def python_of(document: str) -> list[dict]:
+    """What the Python blocks of a document leave behind."""
+    blocks = re.findall(r"```python\n(.*?)```", document, re.DOTALL)
+    left: list[dict] = [{} for _ in blocks]
+    for block, names in zip(blocks, left, strict=True):
         exec(compile(block, "README.md", "exec"), names)
-        assert names["y"].shape == (128, 1)
+    return left
+
+
+def test_python_of_the_readme_runs():
+    layer, program = python_of(README)
+    assert layer["SPU"](2, 1)(torch.rand(5, 2)).shape == (5, 1)
+    assert sorted(program["runs"]["seed"].unique()) == [0, 1]
+    assert len(program["table"]) == 1
+    assert program["figure"].axes
+
+
+def test_python_of_the_layers_runs():
+    (model,) = python_of((ROOT / "docs" / "layers.md").read_text(encoding="utf-8"))
+    assert model["y"].shape == (128, 1)
+
+
+def test_the_readme_is_one_that_can_be_taken_in():
+    assert len(README.encode()) <= 10_000
 
 
 def test_the_readme_starts_with_two_commands():

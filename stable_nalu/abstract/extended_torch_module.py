@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import cache
 from inspect import Parameter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
@@ -103,6 +103,12 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
     namespace_is_sibling = False
     """True for a child whose tags stand beside those of its parent instead of below."""
 
+    forgets: ClassVar[dict[str, Any]] = {}
+    """Attributes that a forward pass leaves behind, with their values in copies of the module."""
+
+    obstacle: str | None = None
+    """Why many runs of it cannot be stacked; they are then trained one after another."""
+
     shown = ("unit_name", "input_size", "hidden_size", "in_features", "out_features")
     """Attributes that printing the module always shows."""
 
@@ -123,6 +129,9 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
     def hands_options_to(cls) -> tuple[type[ExtendedTorchModule], ...]:
         """Return the classes whose options the constructor takes as `**options`."""
         return ()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | self.forgets
 
     def extra_repr(self) -> str:
         """Return what printing the module shows: `shown`, and options that are not the default."""

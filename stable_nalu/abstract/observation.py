@@ -31,17 +31,16 @@ def weight_observations(
     *,
     ndim: int = 2,
     text_always: bool = False,
+    histogram: bool = True,
     sparsity: bool = True,
 ) -> list[Observation]:
     """Return histogram, text and sparsity error of one weight matrix (or vector, `ndim=1`).
 
     With `text_always` the text is always written, and the sparsity error only for verbose runs.
-    `sparsity=False` leaves the sparsity error out.
+    `histogram=False` and `sparsity=False` leave these out.
     """
-    observed = [
-        Observation("histogram", name, W),
-        Observation("tensor", name, W, verbose_only=not text_always),
-    ]
+    observed = [Observation("histogram", name, W)] if histogram else []
+    observed.append(Observation("tensor", name, W, verbose_only=not text_always))
     if sparsity:
         observed.append(
             Observation(

@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 import torch
 
+from stable_nalu.functional.reductions import per_run
+
 Bound = float | torch.Tensor
 Fill = Callable[[torch.Tensor, torch.Generator | None, int | None], object]
 
@@ -25,6 +27,9 @@ class RandomSource:
         self, shape: tuple[int, ...], low: Bound, high: Bound, like: torch.Tensor
     ) -> torch.Tensor:
         """Draw from U(low, high); a bound is a number or a tensor of shape `runs`."""
+        if torch.compiler.is_compiling() and isinstance(high, torch.Tensor):
+            # Code that torch compiles cannot take a number out of a tensor.
+            return scaled(self.uniform(shape, 0, 1, like), low, high, len(shape))
 
         def draw(buffer, generator, run):
             buffer.uniform_(_bound(low, run), _bound(high, run), generator=generator)
@@ -45,6 +50,12 @@ class RandomSource:
         # every run can draw from its own generator.
         race = probabilities.detach() / self.exponential(shape, like=probabilities)
         return race.argmax(-1)
+
+
+def scaled(unit: torch.Tensor, low: Bound, high: Bound, ndim: int) -> torch.Tensor:
+    """Return noise from [0, 1), of `ndim` dimensions per run, scaled to [low, high)."""
+    low, high = (per_run(b, ndim) if isinstance(b, torch.Tensor) else b for b in (low, high))
+    return unit * (high - low) + low
 
 
 def _bound(bound: Bound, run: int | None) -> float:

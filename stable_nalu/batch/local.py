@@ -13,7 +13,7 @@ from types import FrameType
 from typing import NoReturn
 
 from stable_nalu.errors import UsageError
-from stable_nalu.machine import CHECKOUT
+from stable_nalu.machine import working_root
 from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, duration, say
 
 _PAUSE = 0.05
@@ -79,7 +79,9 @@ def _start(words: Sequence[str], task: int, logs: Path, gpu: str | None) -> subp
         (logs / f"task-{task}.out").open("ab") as out,
         (logs / f"task-{task}.err").open("ab") as err,
     ):
-        return subprocess.Popen(command, cwd=CHECKOUT, env=environment, stdout=out, stderr=err)
+        return subprocess.Popen(
+            command, cwd=working_root(), env=environment, stdout=out, stderr=err
+        )
 
 
 def _outcome(code: int, task: int, logs: Path) -> str:

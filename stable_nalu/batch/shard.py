@@ -81,10 +81,13 @@ def _usual_size(model: Model, variant: Variant) -> int:
     return min(MOST_RUNS, max(FEWEST_RUNS, _WORK // model.length(variant)))
 
 
-def how_to_run(model: Model, variant: Variant, max_iterations: int | None = None) -> Flags:
+def how_to_run(
+    model: Model, variant: Variant, max_iterations: int | None = None, workers: int = 1
+) -> Flags:
     """Return flags that say how runs are carried out: their length, and where they can resume.
 
     max_iterations: updates, also of scripts that count epochs, which then train whole ones.
+    workers: processes; those of a job's ensemble would compete with those of other shards.
     """
     flags = {flag.name for flag in SCRIPTS[model.script].flags}
     updates = 1 if ITERATION_FLAG in flags else max(1, model.steps_per_epoch)
@@ -101,6 +104,5 @@ def how_to_run(model: Model, variant: Variant, max_iterations: int | None = None
         interval = max(fewest, length // _MOST_CHECKPOINTS)
         extra["--checkpoint-interval"] = (str(max(1, interval // updates)),)
     if "--workers" in flags:
-        # A shard is one job's ensemble: its processes would compete with those of other shards.
-        extra["--workers"] = ("1",)
+        extra["--workers"] = (str(workers),)
     return extra

@@ -13,7 +13,7 @@ from typing import Any
 
 from stable_nalu.catalogue.experiment import Resources
 from stable_nalu.errors import OptionError, UsageError, did_you_mean
-from stable_nalu.machine import CHECKOUT
+from stable_nalu.machine import working_root
 from stable_nalu.script import unknown_choice
 
 from .job_script import FOLDER
@@ -49,7 +49,8 @@ class Site:
     @property
     def logs(self) -> Path:
         """Return the folder of the jobs' output."""
-        return Path(self.log_dir).expanduser().absolute() if self.log_dir else CHECKOUT / "logs"
+        named = Path(self.log_dir).expanduser().absolute() if self.log_dir else None
+        return named or working_root() / "logs"
 
     def resources(self, asked: Resources) -> Resources:
         """Return what an experiment asks for, with the site's time, memory and GPU in its place."""

@@ -38,12 +38,24 @@ def pending(shard: Shard, max_iterations: int | None = None) -> list[tuple[Comma
     return [(command, [run.name for run in runs]) for command, runs in _plan(shard, max_iterations)]
 
 
-def train_shard(shard: Shard, max_iterations: int | None = None) -> int:
+def refuse_running(every: Iterable[Shard], max_iterations: int | None = None) -> None:
+    """Refuse to look at runs that a process still trains, such as one left by a killed command."""
+    root, running = tensorboard_root(), 0
+    for shard in every:
+        extra = how_to_run(shard.model, shard.variant, max_iterations)
+        running += count(shard.expected(extra), root)[State.RUNNING]
+    if running:
+        raise UsageError(
+            f"another process trains {running} of these runs; repeat the command when it is done"
+        )
+
+
+def train_shard(shard: Shard, max_iterations: int | None = None, workers: int = 1) -> int:
     """Train what is left of a shard; return the exit code of the first command that fails, else 0.
 
     The commands run in this process, which signals then reach.
     """
-    for command, runs in _plan(shard, max_iterations):
+    for command, runs in _plan(shard, max_iterations, workers):
         code = run_script(command.script, command.words)
         if code not in (0, EXIT_DIVERGED):
             return code
@@ -76,9 +88,11 @@ def mark_finished(runs: Sequence[ExpectedRun], root: Path) -> None:
             json.dump({"event_files": files, "iterations": _length(run)}, file)
 
 
-def _plan(shard: Shard, max_iterations: int | None) -> list[tuple[Command, list[ExpectedRun]]]:
+def _plan(
+    shard: Shard, max_iterations: int | None, workers: int = 1
+) -> list[tuple[Command, list[ExpectedRun]]]:
     root = tensorboard_root()
-    extra = how_to_run(shard.model, shard.variant, max_iterations)
+    extra = how_to_run(shard.model, shard.variant, max_iterations, workers)
     left = [
         run for run in shard.expected(extra) if state_of(run, root) in (State.MISSING, State.FAILED)
     ]

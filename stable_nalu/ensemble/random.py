@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import torch
 
-from stable_nalu.abstract.random_source import Bound, Fill, RandomSource
-from stable_nalu.functional.reductions import per_run
+from stable_nalu.abstract.random_source import Bound, Fill, RandomSource, scaled
 
 BLOCK_ELEMENTS = 1 << 20
 
@@ -69,13 +68,8 @@ class ReplayingRandomSource(RandomSource):
         self, shape: tuple[int, ...], low: Bound, high: Bound, like: torch.Tensor
     ) -> torch.Tensor:
         noise = next(self._noise)
-        tensors = [bound for bound in (low, high) if isinstance(bound, torch.Tensor)]
-        if not tensors:
-            return noise
-        low, high = (
-            per_run(b, len(shape)) if isinstance(b, torch.Tensor) else b for b in (low, high)
-        )
-        return noise * (high - low) + low
+        fixed = not isinstance(low, torch.Tensor) and not isinstance(high, torch.Tensor)
+        return noise if fixed else scaled(noise, low, high, len(shape))
 
 
 class NoiseFeed:

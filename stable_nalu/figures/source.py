@@ -10,9 +10,10 @@ from typing import Any
 
 import pandas as pd
 
+from stable_nalu.catalogue.ranges import AMPERSAND, UNION
 from stable_nalu.errors import UsageError
-from stable_nalu.statistics.names import model_label, parse_leaf
-from stable_nalu.statistics.table import parsed_names, read_table, require
+from stable_nalu.statistics.names import model_label, parse_leaf, signed
+from stable_nalu.statistics.table import MODEL_CODE, parsed_names, read_table, require
 
 from .style import plain
 
@@ -130,20 +131,25 @@ def read_csv(path: Path, columns: Iterable[str], kind: str = "an export of runs"
 def with_names(table: pd.DataFrame, grammar: str, path: Path) -> pd.DataFrame:
     """Add the columns that run names hold; each name is parsed once."""
     codes, parsed = parsed_names(table, GRAMMARS[grammar], path)
+    if MODEL_CODE in table:
+        table = table.loc[:, :MODEL_CODE].drop(columns=MODEL_CODE)
     parsed = parsed.drop(columns=[column for column in parsed if column in table])
     expanded = parsed.take(codes).set_axis(table.index)
     return pd.concat([table, expanded], axis=1)
 
 
-def data_set_name(name: str) -> Columns:
-    """Parse a run of the two-layer task; `∪` joins the parts of a two-part range."""
-    columns = parse_leaf(name, union="∪")
+def data_set_name(name: str, columns: Columns | None = None) -> Columns:
+    """Parse a run of the two-layer task; `∪` joins the parts of a two-part range.
+
+    columns: the options of the run, where its name need not be parsed.
+    """
+    columns = signed(columns or parse_leaf(name), UNION)
     return {"model": model_label(columns["model_code"])} | columns
 
 
-def single_name(name: str) -> Columns:
+def single_name(name: str, columns: Columns | None = None) -> Columns:
     """Parse a run of a single module; `&` joins the parts of a two-part range."""
-    columns = parse_leaf(name, union="&")
+    columns = signed(columns or parse_leaf(name), AMPERSAND)
     columns["model"] = model_label(columns["model_code"])
     family = columns.get("train.distribution")
     if family is not None and "interpolation.range" in columns:
@@ -160,7 +166,7 @@ def distribution(family: str, sampled: str) -> str:
     return f"{_FAMILIES.get(letter, letter.upper())}:{bounds}"
 
 
-def sequence_name(name: str) -> Columns:
+def sequence_name(name: str, _: Columns | None = None) -> Columns:
     """Parse a run of the sequence tasks."""
     match = _SEQUENCE.fullmatch(name)
     weights = _WEIGHTS.fullmatch(match["weights"]) if match else None
@@ -177,7 +183,7 @@ def sequence_name(name: str) -> Columns:
     }
 
 
-def two_digit_name(name: str) -> Columns:
+def two_digit_name(name: str, _: Columns | None = None) -> Columns:
     """Parse `<id>_f<fold>_op-<operation>_nalm<T|F>_learnL<T|F>_s<seed>`, a pair of digits."""
     match = _TWO_DIGIT.fullmatch(name)
     if match is None:

@@ -6,6 +6,8 @@ import torch
 class _GateFreeGradient(torch.autograd.Function):
     """A choice whose gate scales the values of the two paths but not their gradients."""
 
+    generate_vmap_rule = True
+
     @staticmethod
     def forward(g, a, m):
         return g * a + (1 - g) * m

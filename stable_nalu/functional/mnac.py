@@ -1,5 +1,7 @@
 """The multiplicative product of NMU-like layers and its division modes."""
 
+from functools import partial
+
 import torch
 from torch.overrides import (
     handle_torch_function,
@@ -7,6 +9,7 @@ from torch.overrides import (
     has_torch_function_variadic,
 )
 
+MATRIX_DIMS = 2
 SINGLE_RUN_DIMS = 3
 """Dimensions of one run's factors: batch, in, out."""
 MNAC_MODES = ("prod", "exp-log", "no-idendity", "div", "div-sepSign")
@@ -50,6 +53,9 @@ class WeightedProductOfRuns(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad):
         x, w, factors, values = ctx.saved_tensors
+        if torch.is_grad_enabled():  # for derivatives of the gradient
+            factors = x * w + 1 - w
+            values = factors.prod(-2)
         gradient = _gradient_of_factors(factors, values, grad)
         of_x = of_w = None
         if ctx.needs_input_grad[1]:
@@ -101,13 +107,6 @@ def product(factors: torch.Tensor) -> torch.Tensor:
     return factors.prod(-2)
 
 
-def product_with_weights(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
-    """Return prod_i (x w + 1 - w) of x `(*runs, batch, in, 1)` and w `(*runs, 1, in, out)`."""
-    if x.ndim == w.ndim == SINGLE_RUN_DIMS + 1 and not has_torch_function_variadic(x, w):
-        return WeightedProductOfRuns.apply(x, w)
-    return product(x * w + 1 - w)
-
-
 def mnac(
     x: torch.Tensor, W: torch.Tensor, mode: str = "prod", is_training: bool | None = None
 ) -> torch.Tensor:
@@ -122,19 +121,23 @@ def mnac(
     with A = tanh(1000 w)^2 in training and |w| otherwise. W is broadcast once and that view serves
     every occurrence of w: the order in which its gradients are summed is part of the figures.
     """
+    # Inputs of one run may have any number of dimensions; only its weights tell whether it is one.
+    multiply = product if W.ndim > MATRIX_DIMS else partial(torch.prod, dim=-2)
     w = W.mT.unsqueeze(-3)
     x = x.unsqueeze(-1)
     if mode == "prod":
-        return product_with_weights(x, w)
+        if x.ndim == w.ndim == SINGLE_RUN_DIMS + 1 and not has_torch_function_variadic(x, w):
+            return WeightedProductOfRuns.apply(x, w)
+        return multiply(x * w + 1 - w)
     if mode == "exp-log":
         return (x * w + 1 - w).log().sum(-2).exp()
     if mode == "no-idendity":
-        return product(x * w)
+        return multiply(x * w)
     if mode in ("div", "div-sepSign"):
         active = torch.tanh(1000 * w) ** 2 if is_training else w.abs()
         magnitude = x.abs() ** w
         if mode == "div":
-            return product(active * (torch.sign(x) * magnitude) + (1 - active))
+            return multiply(active * (torch.sign(x) * magnitude) + (1 - active))
         sign = torch.sign(x.detach()) ** torch.round(w.detach())
-        return product(active * magnitude + (1 - active)) * product(sign)
+        return multiply(active * magnitude + (1 - active)) * multiply(sign)
     raise ValueError(f"mnac mode {mode!r} is not one of {', '.join(MNAC_MODES)}")

@@ -12,6 +12,8 @@ from .golden_ratio import golden_sigmoid, golden_tanh
 class _NACWeight(torch.autograd.Function):
     """The true gradient, in the rounding order of the published figures."""
 
+    generate_vmap_rule = True
+
     @staticmethod
     def forward(w_hat, m_hat):
         t, s = torch.tanh(w_hat), torch.sigmoid(m_hat)

@@ -4,6 +4,7 @@ The spelling `regualizer` is the public one of flags, tags and run names.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 
@@ -43,15 +44,14 @@ class Regualizer:
     def __init__(self, support: str, type: str, shape: str, zero: bool = False, ndim: int = 2):
         self.is_zero = zero or shape == "none"
         self.ndim = ndim
-        key = (support, type, shape)
-        if not self.is_zero and key not in _ELEMENTWISE:
-            raise ValueError(f"no regualizer for support, type, shape = {', '.join(key)}")
-        self._elementwise = _ELEMENTWISE.get(key)
+        self._key = (support, type, shape)
+        if not self.is_zero and self._key not in _ELEMENTWISE:
+            raise ValueError(f"no regualizer for support, type, shape = {', '.join(self._key)}")
 
     def __call__(self, W: torch.Tensor) -> torch.Tensor:
-        if self._elementwise is None or self.is_zero:
+        if self.is_zero:
             return W.new_zeros(W.shape[: W.ndim - self.ndim])
-        return mean_over(self._elementwise(W), self.ndim)
+        return mean_over(_ELEMENTWISE[self._key](W), self.ndim)
 
 
 class _RegualizerZ:
@@ -63,6 +63,10 @@ class _RegualizerZ:
     def __init__(self, zero: bool = False):
         self.is_zero = zero
         self._inputs: list[torch.Tensor] = []
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Inputs belong to a graph, which can neither be copied nor saved.
+        return vars(self) | {"_inputs": []}
 
     def append_input(self, x: torch.Tensor) -> None:
         """Record x `(*runs, batch, in)`; it is not detached."""

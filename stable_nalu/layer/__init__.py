@@ -1,4 +1,4 @@
-"""All layers: one file per layer, each of them registered in `registry`."""
+"""All layers: one file per layer or family, each of them registered in `registry`."""
 
 from .abstract_nalu import AbstractNALULayer
 from .base import Layer
@@ -51,7 +51,7 @@ from .npu_real import RealNPULayer
 from .nru import ReciprocalNMULayer
 from .pos_nac import PosNACCell, PosNACLayer
 from .pos_nau import PosNAUCell, PosNAULayer
-from .registry import entries
+from .registry import entries, has_own, keys_of_name
 from .regualized_linear_mnac import RegualizedLinearMNACCell, RegualizedLinearMNACLayer
 from .regualized_linear_nac import RegualizedLinearNACCell, RegualizedLinearNACLayer
 from .scaled_sigmoid_nau import ScaledSigmoidNAULayer

@@ -34,6 +34,7 @@ class AbstractNALULayer(Layer):
     """Subclasses name the layers of the two paths; options they read are options of the NALU."""
 
     default_name = "nalu"
+    forgets: ClassVar = {"_gates": ()}
     NACOp: ClassVar[type[Layer]]
     MNACOp: ClassVar[type[Layer] | None] = None
     """The multiplying layer of `nalu_mul="mnac"`; None if there is none of this kind."""

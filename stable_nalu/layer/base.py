@@ -32,12 +32,10 @@ class Layer(ExtendedTorchModule):
 
     def __call__(self, x: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
         """Run the layer on rows of the right size, or on a vector."""
-        if not isinstance(x, torch.Tensor):  # a pair of tensors, or a symbol that stands for one
-            return super().__call__(x, *args, **kwargs)
-        check_size(self, x, self.in_features)
-        if x.ndim > 1:
-            return super().__call__(x, *args, **kwargs)
-        return super().__call__(x.unsqueeze(0), *args, **kwargs).squeeze(-2)
+        if isinstance(x, torch.Tensor) and (x.ndim < 2 or x.shape[-1] != self.in_features):
+            check_size(self, x, self.in_features)
+            return super().__call__(x.unsqueeze(0), *args, **kwargs).squeeze(-2)
+        return super().__call__(x, *args, **kwargs)
 
 
 class Cell(ExtendedTorchModule):

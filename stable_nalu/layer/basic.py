@@ -56,7 +56,8 @@ ACTIVATIONS = {
 
 
 class BasicLayer(Layer):
-    r"""Map inputs linearly and apply an activation; sources are those of the activations.
+    r"""Map inputs linearly and apply an activation: a layer of the MLPs that Madsen & Johansen
+    (2020) and others compare with. `ACTIVATIONS` names the source of each activation.
 
         y_o = activation(sum_i W_oi x_i + bias_o)
 

@@ -9,16 +9,24 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule
 
 from .registry import LayerEntry, entries
+from .trial import obstacle
 
 _FREE_OPTIONS = frozenset({"eps"})
 
 
 def select_options(entry: LayerEntry, options: dict[str, object]) -> dict[str, object]:
-    """Return those options that the layer of `entry` reads; refuse names that no layer reads."""
+    """Return those options that the layer of `entry` reads; refuse names that no layer reads.
+
+    `own_options` are those that no flag sets. A torch module that was not written for this package
+    reads no others: what its options mean cannot be known.
+    """
+    options = dict(options)
+    own: dict[str, object] = options.pop("own_options", {})  # pyright: ignore[reportAssignmentType]
     known = frozenset().union(*(e.options for e in entries().values()))
     unknown = set(options) - known - _FREE_OPTIONS
     if unknown:
         raise TypeError(f"no layer reads the option(s) {', '.join(sorted(unknown))}")
+    options = own if entry.is_plain else own | options
     return {k: v for k, v in options.items() if k in entry.options} | entry.fixed_options
 
 
@@ -30,7 +38,7 @@ def lookup(
     build = entry and (entry.cell if cell else entry.layer)
     if entry is None or build is None:
         kind = "recurrent cell" if cell else "layer"
-        raise ValueError(f"{unit_name!r} is not a {kind}; see the table of layers in the README")
+        raise ValueError(f"{unit_name!r} is not a {kind}; see docs/layers.md")
     return entry, build
 
 
@@ -53,7 +61,10 @@ class GeneralizedLayer(ExtendedTorchModule):
         super().__init__("layer", name)
         self.unit_name = unit_name
         entry, build = lookup(unit_name)
-        self.layer = build(in_features, out_features, **select_options(entry, options))
+        selected = select_options(entry, options)
+        if entry.origin is not None:
+            self.obstacle = obstacle(build, in_features, out_features, selected)
+        self.layer = build(in_features, out_features, **selected)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.layer(x)
@@ -79,6 +90,9 @@ class GeneralizedCell(ExtendedTorchModule):
         self.unit_name = unit_name
         entry, build = lookup(unit_name, cell=True)
         selected = select_options(entry, options)
+        if entry.origin is not None and entry.layer is not None:
+            width = input_size + hidden_size
+            self.obstacle = obstacle(entry.layer, width, hidden_size, selected)
         self.cell = build(input_size, hidden_size, name=name, **selected)
 
     def forward(self, x_t: torch.Tensor, h_tm1):

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import torch
 
 from stable_nalu.abstract import Observation
-from stable_nalu.functional import mean_over, sparsity_error
+from stable_nalu.abstract.observation import weight_observations
+from stable_nalu.functional import mean_over
 from stable_nalu.papers import HOEDT_2021
 
 from .base import Layer
 from .registry import register
+
+text_and_sparsity = partial(weight_observations, histogram=False)
+
+
+@torch.no_grad()
+def orthogonal_(W: torch.Tensor) -> None:
+    """Initialise with orthonormal rows or columns; torch needs at least 32 bits to find them."""
+    wide = torch.empty_like(W, dtype=torch.promote_types(W.dtype, torch.float32))
+    W.copy_(torch.nn.init.orthogonal_(wide))
 
 
 class OutGate(torch.nn.Module):
@@ -23,7 +34,7 @@ class OutGate(torch.nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        torch.nn.init.orthogonal_(self.fc.weight)
+        orthogonal_(self.fc.weight)
         torch.nn.init.zeros_(self.fc.bias)
 
     def forward(self) -> torch.Tensor:
@@ -43,7 +54,7 @@ class Junction(torch.nn.Module):
         if self.r.shape[-2] == self.r.shape[-1]:
             torch.nn.init.eye_(self.r)
         else:
-            torch.nn.init.orthogonal_(self.r)
+            orthogonal_(self.r)
 
     def forward(self) -> torch.Tensor:
         return torch.softmax(self.r, dim=-1)
@@ -96,24 +107,10 @@ class MCFullyConnected(Layer):
         )
 
     def observations(self) -> list[Observation]:
-        def shown_junction():
-            return self.junction().unsqueeze(-3)
-
-        shown = text_and_sparsity("mcfc_junction", shown_junction, 3, self.robustness_logging)
-        return shown + text_and_sparsity("mcfc_out_gate", self.out_gate, 1, self.robustness_logging)
-
-
-def text_and_sparsity(name: str, value, ndim: int, text_always: bool) -> list[Observation]:
-    """Return text and sparsity error of a value; `text_always` exchanges when each is written."""
-    return [
-        Observation("tensor", name, value, verbose_only=not text_always),
-        Observation(
-            "scalar",
-            f"{name}/sparsity_error",
-            lambda: sparsity_error(value(), ndim),
-            verbose_only=text_always,
-        ),
-    ]
+        text_always = self.robustness_logging
+        return text_and_sparsity(
+            "mcfc_junction", lambda: self.junction().unsqueeze(-3), ndim=3, text_always=text_always
+        ) + text_and_sparsity("mcfc_out_gate", self.out_gate, ndim=1, text_always=text_always)
 
 
 ENTRY = register(

@@ -49,7 +49,9 @@ class MulMCFC(Layer):
         return self.magnitude(x, self.mcfc.junction())
 
     def observations(self) -> list[Observation]:
-        return text_and_sparsity("mulmcfc_bias", lambda: self.bias, 1, self.robustness_logging)
+        return text_and_sparsity(
+            "mulmcfc_bias", lambda: self.bias, ndim=1, text_always=self.robustness_logging
+        )
 
 
 ENTRY = register(

@@ -54,9 +54,9 @@ class MulMCFCSignRealNPU(MulMCFC):
         return {"g-NPU": None if self._gate_bias.is_zero else lambda: self._gate_bias(self.g)}
 
     def observations(self) -> list[Observation]:
-        stem = "mulmcfcsignrealnpu_g_hat"
-        shown = text_and_sparsity(stem, self.gate, 1, self.robustness_logging)
-        return super().observations() + shown
+        return super().observations() + text_and_sparsity(
+            "mulmcfcsignrealnpu_g_hat", self.gate, ndim=1, text_always=self.robustness_logging
+        )
 
 
 ENTRY = register(

@@ -54,11 +54,11 @@ class MultiWeightNAULayer(NAUBase):
     @property
     def W(self) -> torch.Tensor:
         """Return the weight in use at this iteration."""
-        return self.get_parameter(self.active_name)
+        return getattr(self, self.active_name)
 
     def weight_set(self) -> list[torch.Tensor]:
         """Return all K weights."""
-        return [self.get_parameter(f"W_{k}") for k in range(self.W_set_count)]
+        return [getattr(self, f"W_{k}") for k in range(self.W_set_count)]
 
     def spread(self) -> torch.Tensor:
         """Return the mean squared distance of the K weights from their mean, shape `runs`."""

@@ -7,6 +7,10 @@ where NAC stands for the layer that is in the name.
 Shapes: x (*runs, batch, in), G (*runs, out, in), y (*runs, batch, out). Options: see
 `abstract_nalu`.
 
+Of the GradientBanditNALU only the gate is trained by gradients. `set_parameter("tau", v)` reaches
+the NACs of the GumbelNALU, not its gate; with `nalu_two_nac=True, nalu_mul="mnac"` a GumbelMNAC
+multiplies.
+
 Departs from the paper: they are not in the paper. Departs from the published code: the
 RegualizedLinearNALU cannot be built there (a missing import); this is what it was meant to be. Nor
 can the cells of the bandit, Gumbel, hard softmax and independent NALU, which are those over these
@@ -15,12 +19,15 @@ layers.
 
 from __future__ import annotations
 
+from types import new_class
+from typing import Any
+
 import torch
 
 from stable_nalu.papers import MADSEN_2020
 
 from .abstract_nalu import AbstractNALULayer
-from .base import recurrent
+from .base import Layer, recurrent
 from .gradient_bandit_nac import GradientBanditNACLayer
 from .gumbel_mnac import GumbelMNACLayer
 from .gumbel_nac import GumbelNACLayer
@@ -33,51 +40,6 @@ from .regualized_linear_nac import RegualizedLinearNACLayer
 from .softmax_nac import SoftmaxNACLayer
 
 
-class IndependentNALULayer(AbstractNALULayer):
-    """Choose by a gate between a sum and a product of IndependentNACs.
-
-    y = g * NAC(x) + (1 - g) * exp(NAC(log(|x| + eps))) (Madsen & Johansen 2020, published code).
-    """
-
-    NACOp = IndependentNACLayer
-
-
-class LinearNALULayer(AbstractNALULayer):
-    """Choose by a gate between a sum and a product of LinearNACs.
-
-    y = g * NAC(x) + (1 - g) * exp(NAC(log(|x| + eps))) (Madsen & Johansen 2020, published code).
-    """
-
-    NACOp = LinearNACLayer
-
-
-class PosNALULayer(AbstractNALULayer):
-    """Choose by a gate between a sum and a product of PosNACs.
-
-    y = g * NAC(x) + (1 - g) * exp(NAC(log(|x| + eps))) (Madsen & Johansen 2020, published code).
-    """
-
-    NACOp = PosNACLayer
-
-
-class RegualizedLinearNALULayer(AbstractNALULayer):
-    """Choose by a gate between a sum and a product of RegualizedLinearNACs.
-
-    y = g * NAC(x) + (1 - g) * exp(NAC(log(|x| + eps))) (Madsen & Johansen 2020, published code).
-    """
-
-    NACOp = RegualizedLinearNACLayer
-
-
-class SoftmaxNALULayer(AbstractNALULayer):
-    """Choose by a gate between a sum and a product of SoftmaxNACs.
-
-    y = g * NAC(x) + (1 - g) * exp(NAC(log(|x| + eps))) (Madsen & Johansen 2020, published code).
-    """
-
-    NACOp = SoftmaxNACLayer
-
-
 class SampledNALU(AbstractNALULayer):
     """A NALU whose shared NAC multiplies with what it drew for adding."""
 
@@ -85,38 +47,24 @@ class SampledNALU(AbstractNALULayer):
         return self.nac_add(x, reuse=True)
 
 
-class GradientBanditNALULayer(SampledNALU):
-    """Choose by a gate between a sum and a product of GradientBanditNACs.
-
-    y = g * NAC(x) + (1 - g) * exp(NAC(log(|x| + eps))) (Madsen & Johansen 2020, published code).
-
-    Only the gate is trained by gradients.
-    """
-
-    NACOp = GradientBanditNACLayer
-
-
-class GumbelNALULayer(SampledNALU):
-    """Choose by a gate between a sum and a product of GumbelNACs.
-
-    y = g * NAC(x) + (1 - g) * exp(NAC(log(|x| + eps))) (Madsen & Johansen 2020, published code).
-
-    With `nalu_two_nac=True, nalu_mul="mnac"` a GumbelMNAC multiplies. `set_parameter("tau", v)`
-    reaches the NACs, not the gate.
-    """
-
-    NACOp = GumbelNACLayer
-    MNACOp = GumbelMNACLayer
+def over(
+    nac: type[Layer], base: type[AbstractNALULayer] = AbstractNALULayer, **members: Any
+) -> type[AbstractNALULayer]:
+    """Return the NALU of a layer, for a variable called as the layer but `NALU`."""
+    name = nac.__name__.replace("NAC", "NALU")
+    about = f"Choose by a gate between a sum and a product of {nac.__name__}s.\n\n{__doc__}"
+    members |= {"NACOp": nac, "__module__": __name__, "__doc__": about}
+    return new_class(name, (base,), exec_body=lambda body: body.update(members))
 
 
-class HardSoftmaxNALULayer(SampledNALU):
-    """Choose by a gate between a sum and a product of HardSoftmaxNACs.
-
-    y = g * NAC(x) + (1 - g) * exp(NAC(log(|x| + eps))) (Madsen & Johansen 2020, published code).
-    """
-
-    NACOp = HardSoftmaxNACLayer
-
+GradientBanditNALULayer = over(GradientBanditNACLayer, SampledNALU)
+GumbelNALULayer = over(GumbelNACLayer, SampledNALU, MNACOp=GumbelMNACLayer)
+HardSoftmaxNALULayer = over(HardSoftmaxNACLayer, SampledNALU)
+IndependentNALULayer = over(IndependentNACLayer)
+LinearNALULayer = over(LinearNACLayer)
+PosNALULayer = over(PosNACLayer)
+RegualizedLinearNALULayer = over(RegualizedLinearNACLayer)
+SoftmaxNALULayer = over(SoftmaxNACLayer)
 
 GradientBanditNALUCell = recurrent(GradientBanditNALULayer)
 GumbelNALUCell = recurrent(GumbelNALULayer)

@@ -29,7 +29,8 @@ class LayerEntry:
 
     A layer that `takes_pair` maps two inputs, so no network is built of it. An entry without a
     layer is a recurrent cell only; one without either is the first half of a pair of names (`X` +
-    `mnac` asks for the layer `X[:-3] + "MNAC"`) and cannot be built.
+    `mnac` asks for the layer `X[:-3] + "MNAC"`) and cannot be built. The `origin` of a layer that
+    is not of this package is its file or the package that brings it.
     """
 
     key: str
@@ -41,16 +42,27 @@ class LayerEntry:
     tier: str = "core"
     fixed_options: dict[str, object] = field(default_factory=dict)
     takes_pair: bool = False
+    origin: str | None = None
     variants: tuple[Variant, ...] = ()
 
     @cached_property
     def options(self) -> frozenset[str]:
         """Return the names of the keyword-only options that the layer, or the cell, reads."""
+        return frozenset(self.parameters) - set(self.fixed_options)
+
+    @property
+    def parameters(self) -> dict[str, inspect.Parameter]:
+        """Return these options with their defaults, fixed ones too."""
         built = self.layer or self.cell
-        return frozenset() if built is None else option_names(built) - set(self.fixed_options)
+        return {} if built is None else option_parameters(built)
+
+    @property
+    def is_plain(self) -> bool:
+        """Return whether the layer holds a torch module that knows nothing of this package."""
+        return hasattr(self.layer, "Module")
 
 
-_OF_EVERY_LAYER = {"name", "dtype", "device"}
+OF_EVERY_LAYER = {"name", "dtype", "device"}
 _ENTRIES: dict[str, LayerEntry] = {}
 
 
@@ -68,7 +80,31 @@ def entries() -> dict[str, LayerEntry]:
     return dict(_ENTRIES)
 
 
+def drop(key: str | None = None, *, origin: str | None = None) -> None:
+    """Remove the entry of a key, or all entries of an origin; those of this package stay."""
+    for entry in entries().values():
+        if entry.origin is not None and (entry.key == key or entry.origin == origin):
+            del _ENTRIES[entry.key]
+
+
+def has_own() -> bool:
+    """Return whether there are layers that are not of this package."""
+    return any(entry.origin is not None for entry in _ENTRIES.values())
+
+
+def keys_of_name(name: str) -> list[str]:
+    """Return the keys of units that papers call so, whatever the case, and that differ from it."""
+    named = (e.key for e in _ENTRIES.values() if e.paper_name.lower() == name.lower())
+    return [key for key in named if key.lower() != name.lower()]
+
+
 def option_names(layer: type[ExtendedTorchModule]) -> frozenset[str]:
+    """Return the names of the options of a constructor."""
+    return frozenset(option_parameters(layer))
+
+
+def option_parameters(layer: type[ExtendedTorchModule]) -> dict[str, inspect.Parameter]:
     """Return the keyword-only parameters of a constructor, aside from those of every layer."""
     parameters = inspect.signature(layer).parameters.values()
-    return frozenset(p.name for p in parameters if p.kind is p.KEYWORD_ONLY) - _OF_EVERY_LAYER
+    named = {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY}
+    return {name: p for name, p in named.items() if name not in OF_EVERY_LAYER}

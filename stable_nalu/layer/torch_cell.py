@@ -1,13 +1,4 @@
-r"""GRU (Cho et al. 2014, arXiv:1406.1078), LSTM (Hochreiter & Schmidhuber 1997) and plain recurrent
-cells: torch's GRUCell, LSTMCell and RNNCell, over run dimensions.
-
-    GRU   r, z = sigmoid(a_r + b_r), sigmoid(a_z + b_z);   n = tanh(a_n + r b_n)
-          h_t = (1 - z) n + z h
-    LSTM  i, f, g, o = sigmoid, sigmoid, tanh, sigmoid of a + b
-          c_t = f c + i g;   h_t = o tanh(c_t)
-    RNN   h_t = tanh(a + b) or relu(a + b)
-
-    a = weight_ih x + bias_ih,    b = weight_hh h + bias_hh
+"""GRU, LSTM and plain recurrent cells: torch's GRUCell, LSTMCell and RNNCell, over run dimensions.
 
 Shapes: x (*runs, batch, in), h, c (*runs, batch, hidden), weight_ih (*runs, k hidden, in),
 weight_hh (*runs, k hidden, hidden), biases (*runs, k hidden); k = 3 (GRU), 4 (LSTM), 1 (RNN).
@@ -57,7 +48,13 @@ class TorchCell(Cell):
 
 
 class GRUCell(TorchCell):
-    """Gated recurrent unit: (x_t, h) -> h_t."""
+    r"""Map (x_t, h) to h_t: the gated recurrent unit of Cho et al. (2014, arXiv:1406.1078).
+
+        r, z = sigmoid(a_r + b_r), sigmoid(a_z + b_z);   n = tanh(a_n + r b_n)
+        h_t = (1 - z) n + z h
+
+    with a = weight_ih x_t + bias_ih and b = weight_hh h + bias_hh.
+    """
 
     gates = 3
 
@@ -71,7 +68,13 @@ class GRUCell(TorchCell):
 
 
 class LSTMCell(TorchCell):
-    """Long short-term memory: (x_t, (h, c)) -> (h_t, c_t)."""
+    r"""Map (x_t, (h, c)) to (h_t, c_t): the LSTM of Hochreiter & Schmidhuber (1997).
+
+        i, f, g, o = sigmoid, sigmoid, tanh, sigmoid of a + b
+        c_t = f c + i g;   h_t = o tanh(c_t)
+
+    with a = weight_ih x_t + bias_ih and b = weight_hh h + bias_hh.
+    """
 
     gates = 4
 
@@ -86,7 +89,10 @@ class LSTMCell(TorchCell):
 
 
 class RNNTanhCell(TorchCell):
-    """Plain recurrent cell with tanh: (x_t, h) -> h_t."""
+    r"""Map (x_t, h) to h_t: the recurrent cell of Elman (1990), with the hyperbolic tangent.
+
+    h_t = tanh(weight_ih x_t + bias_ih + weight_hh h + bias_hh)
+    """
 
     gates = 1
 
@@ -95,7 +101,10 @@ class RNNTanhCell(TorchCell):
 
 
 class RNNReLUCell(TorchCell):
-    """Plain recurrent cell with ReLU: (x_t, h) -> h_t."""
+    r"""Map (x_t, h) to h_t: the recurrent cell of Elman (1990), with the rectifier.
+
+    h_t = relu(weight_ih x_t + bias_ih + weight_hh h + bias_hh)
+    """
 
     gates = 1
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule, Observation
@@ -15,6 +17,8 @@ class ArithmeticNetwork(ExtendedTorchModule):
 
     With `nac_mul="max-safe"` it penalises first-layer outputs z_1 below 1, under the key `z`.
     """
+
+    forgets: ClassVar = {"_z_1": None}
 
     def __init__(self, nac_mul: str, eps: float):
         super().__init__("network")

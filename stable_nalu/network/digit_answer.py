@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.layer import GeneralizedLayer, entries
 from stable_nalu.layer.nau import NAULayer
 from stable_nalu.layer.nmru_sign import ConcatReciprocalNMUSignRetrievalLayer
 from stable_nalu.layer.nmu import NMULayer
@@ -73,6 +74,8 @@ DIVIDERS = ("realnpu-mod", "nru", "nmru-sign")
 
 
 def _unit(operation: str, divider: str, options: dict[str, Any]) -> ExtendedTorchModule:
+    if divider in entries():
+        return GeneralizedLayer(2, 1, divider, **options)
     noise = {name: options[name] for name in ("nmu_noise", "noise_range")}
     start = {"beta_nau": options["beta_nau"]}
     if operation == "add":

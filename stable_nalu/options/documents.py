@@ -1,4 +1,4 @@
-"""Render the generated tables of the documentation: flags in docs/flags.md, layers in README.md."""
+"""Render the generated tables of docs/flags.md and docs/layers.md."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from stable_nalu.papers import Paper
 
 FLAGS = CHECKOUT / "docs" / "flags.md"
-LAYERS = CHECKOUT / "README.md"
+LAYERS = CHECKOUT / "docs" / "layers.md"
 MARKS = {
     FLAGS: (
         "<!-- Generated from stable_nalu/options; rewrite with `make generated`. -->",
@@ -60,7 +60,7 @@ def refreshed_flags(document: str) -> str:
 
 
 def refreshed_layers(document: str) -> str:
-    """Return README.md with its table of layers rendered anew."""
+    """Return docs/layers.md with its table of layers rendered anew."""
     return with_part(document, *MARKS[LAYERS], f"{render_layer_table()}\n\n")
 
 
@@ -114,7 +114,7 @@ def _choices(flag: Flag) -> str:
     if flag.choices is None:
         return ""
     if callable(flag.choices):
-        return "See the table of layers in the README"
+        return "See [layers.md](layers.md)"
     return "One of " + ", ".join(f"`{choice}`" for choice in flag.choices)
 
 

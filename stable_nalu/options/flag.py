@@ -93,7 +93,7 @@ class Flag:
         if self.is_switch:
             return "off"
         default = self.default
-        if default is None:
+        if default is None or default == ():
             return "none"
         if isinstance(default, tuple):
             return " ".join(map(str, cast("tuple[Any, ...]", default)))
@@ -122,6 +122,15 @@ class Flag:
         parts.append(f"Default: {self.default_text}.")
         return " ".join([*parts, *(["[sweep]"] if self.sweep else [])])
 
+    def _unknown_unit(self, value: Any, allowed: tuple[Any, ...]) -> str:
+        """Return what is wrong with a word that is no key of a unit: papers name some otherwise."""
+        from stable_nalu.layer import keys_of_name
+
+        keys = [key for key in keys_of_name(str(value)) if key in allowed]
+        if keys:
+            return f"{value} is a unit's name in the papers; type its key, {' or '.join(keys)}"
+        return unknown_choice(value, allowed)
+
     def read(self, words: list[str]) -> list[Any]:
         """Return the values of the words behind one occurrence, or raise OptionError."""
         if self.kind is None:
@@ -139,7 +148,8 @@ class Flag:
         allowed = self.allowed()
         for value in values:
             if allowed is not None and value not in allowed:
-                problem, _, remedy = unknown_choice(value, allowed).partition("; ")
+                unknown = self._unknown_unit if callable(self.choices) else unknown_choice
+                problem, _, remedy = unknown(value, allowed).partition("; ")
                 raise OptionError(self.name, problem, remedy)
         if len(values) > 1 and not self.sweep:
             remedy = "runs of one command share it, start one command per value"

@@ -3,13 +3,34 @@
 from __future__ import annotations
 
 from .flag import Flag, FlagGroup, switch
-from .kinds import choice, integer, layer_names, noise_range, number
+from .kinds import choice, files, integer, layer_names, layer_option, noise_range, number
 
 NAC_MUL = ("none", "normal", "safe", "max-safe", "mnac", "npu", "real-npu")
 NALU_MUL = ("normal", "safe", "trig", "max-safe", "mnac")
 NALU_GATE = ("normal", "regualized", "obs-gumbel", "gumbel")
 
 LAYER_TYPE = choice("--layer-type", "NALU", "Unit of every layer, by its key.", layer_names)
+
+OWN_LAYERS = FlagGroup(
+    "Layers of your own",
+    Flag(
+        "--layer-file",
+        files(),
+        (),
+        "Python files that define layers; each class in them is a --layer-type. See "
+        "docs/your-layer.md.",
+        unnamed="the record of a run holds the digest and the text of each file",
+        result=False,
+    ),
+    Flag(
+        "--layer-option",
+        layer_option(),
+        (),
+        "Options of the layer's constructor that no other flag sets, as name=value; several "
+        "values of one name are several runs.",
+        sweep=True,
+    ),
+)
 
 NETWORK = FlagGroup(
     "Network",

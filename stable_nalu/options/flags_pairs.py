@@ -48,7 +48,14 @@ def _readers() -> tuple[str, ...]:
 def _dividers() -> tuple[str, ...]:
     from stable_nalu.network.digit_answer import DIVIDERS
 
-    return ("", *DIVIDERS)
+    return ("", *DIVIDERS, *own_units()[1:])
+
+
+def own_units() -> tuple[str, ...]:
+    """Return no unit, and the keys of layers of the user's."""
+    from stable_nalu.layer import entries
+
+    return ("", *(key for key, entry in entries().items() if entry.origin is not None))
 
 
 DIGIT_NETWORK = FlagGroup(
@@ -62,7 +69,13 @@ DIGIT_NETWORK = FlagGroup(
         "--learn-labels2out",
         "Give the last layer parameters; without it, it is the operation itself.",
     ),
-    choice("--nalm-name", "", "Unit that divides: modified Real NPU, NRU or NMRU.", _dividers),
+    choice(
+        "--nalm-name",
+        "",
+        "Unit that divides: modified Real NPU, NRU or NMRU. A layer of --layer-file may be named "
+        "for any operation.",
+        _dividers,
+    ),
     switch(
         "--use-tau",
         "Let the temperature of the softmax over digits fall from 1 to 0.001 over all epochs.",

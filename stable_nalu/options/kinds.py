@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import math
 import re
 from collections.abc import Callable
@@ -80,6 +81,26 @@ def finite(word: str) -> float:
 def text(metavar: str = "NAME") -> Kind:
     """Return the kind of words that are taken as they are."""
     return each_word(metavar, str)
+
+
+def files() -> Kind:
+    """Return the kind of paths of files; all words behind a flag make one value."""
+    return Kind("FILE [FILE ...]", lambda words: [tuple(dict.fromkeys(words))])
+
+
+def layer_option() -> Kind:
+    """Return the kind of options `name=value`; a value holds one of each name."""
+    return Kind("NAME=VALUE [...]", _read_layer_options)
+
+
+def _read_layer_options(words: list[str]) -> list[tuple[str, ...]]:
+    by_name: dict[str, list[str]] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not (name.isidentifier() and equals and value) or "/" in value:
+            raise ValueError(f"{word!r} is not an option of a layer; write one such as power=2")
+        by_name.setdefault(name, []).append(word)
+    return list(itertools.product(*by_name.values()))
 
 
 def file_name() -> Kind:

@@ -188,6 +188,12 @@ REINIT = NameField(
     ("reinit", "reinit_epoch_interval", "reinit_max_stored_losses"),
 )
 ID = template("id{id}")
+LAYER_OPTION = NameField(
+    lambda c: "-".join(("lo", *c.layer_option)).replace("_", "."),
+    ("layer_option",),
+    {"layer_option": "underscores, which part the fields, are printed as dots"},
+    optional=True,
+)
 
 
 def _or_false(prefix: str, flag: str) -> NameField:
@@ -265,6 +271,7 @@ LAYER_OPTIONS_TRAILING = tuple(
         NAU_NOISE,
         BETA_NAU,
         PRECISION,
+        LAYER_OPTION,
     )
 )
 

@@ -12,9 +12,10 @@ from textwrap import wrap
 from typing import Any, cast
 
 from stable_nalu.errors import OptionError, UsageError
-from stable_nalu.script import ScriptParser
+from stable_nalu.script import ScriptParser, command_of
 
 from .flag import Config, Flag, FlagGroup, ReadFlag
+from .layer_options import load_own_layers, own_options
 from .name_fields import NameField, format_leaf
 
 _LONGEST_FOLDER = 255
@@ -63,7 +64,7 @@ class ScriptSpec:
     @cached_property
     def parser(self) -> ScriptParser:
         """Return the command line of the script, built from its groups of flags."""
-        script = f"python3 {self.folder}/{self.name}.py"
+        script = command_of(f"{self.folder}/{self.name}.py")
         *example, last = wrap(f"{script} {self.example}", _WIDTH - 6, break_on_hyphens=False)
         lines = [*wrap(self.summary, _WIDTH), "", "example:"]
         lines += [*(f"  {line} \\" for line in example), f"  {last}"]
@@ -102,6 +103,8 @@ class ScriptSpec:
         return plan
 
     def _plan(self, argv: Sequence[str]) -> Plan:
+        # Before choices are read, as layers of the user's are among them.
+        load_own_layers(argv)
         return Plan(self, vars(self.parser.read(argv)))
 
     def leaf(self, config: Config) -> str:
@@ -135,12 +138,13 @@ class ScriptSpec:
         return words
 
     def layer_options(self, config: Config) -> dict[str, Any]:
-        """Return the values of those layer options that the script has a flag for."""
-        return {
-            flag.layer_option: getattr(config, flag.dest)
-            for flag in self.flags
-            if flag.layer_option is not None
-        }
+        """Return the options of layers by name, and those that --layer-option sets apart."""
+        flags = {flag.layer_option: flag for flag in self.flags if flag.layer_option is not None}
+        options = {name: getattr(config, flag.dest) for name, flag in flags.items()}
+        if config.layer_option:
+            by_flag = {name: flag.name for name, flag in flags.items()}
+            options["own_options"] = own_options(config, by_flag)
+        return options
 
     @cached_property
     def partly_named(self) -> dict[str, str]:
@@ -235,6 +239,7 @@ class Plan:
         for place, config in enumerate(self._unchecked()):
             for check in self._spec.checks:
                 check(config)
+            self._spec.layer_options(config)
             name = self._spec.run_name(config)
             _check_length(name)
             if places.setdefault(name, place) != place:

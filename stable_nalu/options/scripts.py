@@ -6,7 +6,7 @@ from functools import partial
 
 from . import checks
 from . import name_fields as nf
-from .flags_model import NALU, NALU_GATE, NALU_MUL, NETWORK, NPU, WEIGHTS
+from .flags_model import NALU, NALU_GATE, NALU_MUL, NETWORK, NPU, OWN_LAYERS, WEIGHTS
 from .flags_task import CRITERION, OPTIMIZER, REINIT, STATIC_OPERATIONS, TASK
 from .flags_training import LOGGING, NPU_PENALTIES, PENALTIES, RUN_CONTROL
 from .script_spec import ScriptSpec
@@ -17,6 +17,7 @@ from .scripts_sequence import NUMBER_TRANSLATION, SIMPLE_FUNCTION_RECURRENT
 _ALL_GROUPS = (
     TASK,
     NETWORK,
+    OWN_LAYERS,
     WEIGHTS,
     NALU,
     NPU,
@@ -54,6 +55,7 @@ _STATIC_TASK = TASK.without("--sample-distribution").but(
 _STATIC_GROUPS = (
     _STATIC_TASK,
     NETWORK.only("--layer-type", "--first-layer", "--hidden-size", "--nac-mul"),
+    OWN_LAYERS,
     WEIGHTS.without("--nru-div-mode"),
     NALU.without("--nac-weight"),
     NPU.without("--realnpu-reg-type"),
@@ -94,7 +96,7 @@ SIMPLE_FUNCTION_STATIC = _arithmetic(
         group.but(**_NO_TERM) if group.title == NPU_PENALTIES.title else group
         for group in _STATIC_GROUPS
     ),
-    name_fields=(*_STATIC_NAME, nf.ID),
+    name_fields=(*_STATIC_NAME, nf.ID, nf.LAYER_OPTION),
     checks=(*_TWO_LAYER_CHECKS, checks.check_no_npu_terms),
 )
 
@@ -104,7 +106,7 @@ SIMPLE_FUNCTION_STATIC_NPU = _arithmetic(
     "loss.",
     example="--operation div --layer-type ReRegualizedLinearNAC --nac-mul npu --regualizer-l1",
     groups=_STATIC_GROUPS,
-    name_fields=(*_STATIC_NAME, nf.trailing(nf.NOISE_RANGE), nf.trailing(nf.ID)),
+    name_fields=(*_STATIC_NAME, nf.trailing(nf.NOISE_RANGE), nf.trailing(nf.ID), nf.LAYER_OPTION),
     checks=_TWO_LAYER_CHECKS,
 )
 
@@ -125,6 +127,7 @@ SINGLE_LAYER = _arithmetic(
     groups=(
         TASK,
         _SINGLE_NETWORK.without("--mlp-bias", "--mlp-depth"),
+        OWN_LAYERS,
         WEIGHTS.without("--W-set-count"),
         NALU.without("--nac-weight"),
         NPU,
@@ -145,6 +148,7 @@ SINGLE_LAYER = _arithmetic(
         nf.GRAD_NORM,
         nf.CRITERION_TRASH,
         nf.ID,
+        nf.LAYER_OPTION,
     ),
     checks=_SINGLE_LAYER_CHECKS,
 )
@@ -156,6 +160,7 @@ SINGLE_LAYER_ROBUST = _arithmetic(
     groups=(
         TASK.but(extrapolation_range={"note": "part of the run name only, nothing is evaluated"}),
         _SINGLE_NETWORK.without("--mlp-bias", "--mlp-depth"),
+        OWN_LAYERS,
         WEIGHTS.without("--trash-cell", "--W-set-count"),
         NALU.without("--nac-weight"),
         NPU,
@@ -176,6 +181,7 @@ SINGLE_LAYER_ROBUST = _arithmetic(
         nf.GRAD_NORM,
         nf.LOG_INTERVAL,
         nf.CRITERION,
+        nf.LAYER_OPTION,
     ),
     checks=_SINGLE_LAYER_CHECKS,
 )
@@ -191,6 +197,7 @@ SINGLE_LAYER_CURRICULUM = _arithmetic(
             interpolation_range={"note": "range of the validation inputs, training has its own"},
         ),
         _SINGLE_NETWORK.without("--output-size", "--mlp-bias", "--mlp-depth"),
+        OWN_LAYERS,
         WEIGHTS,
         NALU.without("--nac-weight"),
         NPU,
@@ -231,6 +238,7 @@ SINGLE_LAYER_CURRICULUM = _arithmetic(
                 nf.ID,
             ),
         ),
+        nf.LAYER_OPTION,
     ),
     checks=(*_SINGLE_LAYER_CHECKS, checks.check_growing_beta),
 )
@@ -242,6 +250,7 @@ SINGLE_LAYER_BENCHMARK = _arithmetic(
     groups=(
         TASK.without("--sample-distribution"),
         _SINGLE_NETWORK,
+        OWN_LAYERS,
         WEIGHTS.without("--trash-cell", "--W-set-count"),
         NALU.but(
             nalu_mul={"choices": (*NALU_MUL, "golden-ratio")},
@@ -265,6 +274,7 @@ SINGLE_LAYER_BENCHMARK = _arithmetic(
         nf.REINIT,
         nf.BENCHMARK_CRITERION,
         nf.ID,
+        nf.LAYER_OPTION,
     ),
     checks=_SINGLE_LAYER_CHECKS,
 )

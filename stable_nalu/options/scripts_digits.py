@@ -6,7 +6,7 @@ from . import checks
 from . import name_fields as nf
 from .flag import Flag, FlagGroup
 from .flags_images import DATA_DIR, DATASET_WORKERS, MAX_EPOCHS, data_source, epoch_files
-from .flags_model import LAYER_TYPE, NALU, NETWORK, WEIGHTS
+from .flags_model import LAYER_TYPE, NALU, NETWORK, OWN_LAYERS, WEIGHTS
 from .flags_task import CRITERION, SEED
 from .flags_training import ID, PENALTIES
 from .kinds import cell_names, choice, digits, each_word, integer, lengths
@@ -163,6 +163,7 @@ SEQUENTIAL_MNIST = ScriptSpec(
     groups=(
         _task("mnist"),
         _network("mnist"),
+        OWN_LAYERS,
         _MNIST_WEIGHTS,
         NALU.without("--nac-weight"),
         _PENALTIES,
@@ -175,6 +176,7 @@ SEQUENTIAL_MNIST = ScriptSpec(
         nf.either("beta_nau", "bAT", "bAF"),
         nf.CRITERION,
         _SOURCE,
+        nf.LAYER_OPTION,
     ),
     checks=_CHECKS,
     refused=_REFUSED,
@@ -198,12 +200,13 @@ SEQUENTIAL_SVHN = ScriptSpec(
                 sweep=True,
             ),
         ),
+        OWN_LAYERS,
         _SVHN_WEIGHTS,
         NALU.without("--nac-weight"),
         _PENALTIES,
         FlagGroup(_FILES.title, ID, *_FILES),
     ),
-    name_fields=(*_fields("svhn"), nf.ID, _SOURCE),
+    name_fields=(*_fields("svhn"), nf.ID, _SOURCE, nf.LAYER_OPTION),
     checks=_CHECKS,
     refused=_REFUSED,
 )

@@ -8,8 +8,15 @@ from . import checks
 from . import name_fields as nf
 from .flag import Config, FlagGroup
 from .flags_images import DATA_DIR, DATASET_WORKERS, MAX_EPOCHS, data_source, epoch_files
-from .flags_model import WEIGHTS
-from .flags_pairs import DIGIT_NETWORK, DIGIT_OPTIMIZER, DIGIT_PENALTIES, EVALUATION, PAIRS
+from .flags_model import OWN_LAYERS, WEIGHTS
+from .flags_pairs import (
+    DIGIT_NETWORK,
+    DIGIT_OPTIMIZER,
+    DIGIT_PENALTIES,
+    EVALUATION,
+    PAIRS,
+    own_units,
+)
 from .flags_task import OPTIMIZER, TASK
 from .flags_training import ID, LOGGING
 from .script_spec import ScriptSpec
@@ -71,6 +78,10 @@ def _check_pairs(c: Config) -> None:
         )
     if c.use_nalm and not c.learn_labels2out:
         raise OptionError("--use-nalm", "a unit has parameters to learn", "add --learn-labels2out")
+    if c.nalm_name in own_units()[1:] and not c.use_nalm:
+        raise OptionError(
+            "--nalm-name", f"{c.nalm_name} would not be used", "add --use-nalm --learn-labels2out"
+        )
     for flag, unit in (("--nmu-noise", "mul"), ("--nau-noise", "add")):
         noisy = getattr(c, flag.removeprefix("--").replace("-", "_"))
         divides = c.nalm_name == "nmru-sign" and flag == "--nmu-noise"
@@ -81,7 +92,8 @@ def _check_pairs(c: Config) -> None:
 def _check_isolated(c: Config) -> None:
     if c.num_folds != 10:
         raise OptionError("--num-folds", f"{c.num_folds} is not possible here", "use 10")
-    if (c.operation == "div" and c.use_nalm) != bool(c.nalm_name):
+    own = c.nalm_name in own_units()[1:]
+    if not own and (c.operation == "div" and c.use_nalm) != bool(c.nalm_name):
         raise OptionError(
             "--nalm-name",
             "names the unit that divides, no more and no less",
@@ -140,6 +152,7 @@ TWO_DIGIT_MNIST = ScriptSpec(
         PAIRS.without("--val-split", "--image-concat-dim"),
         _SHARED[0],
         DIGIT_NETWORK.without("--img2label-model", "--tps-unbounded-stn", "--identity-start"),
+        OWN_LAYERS,
         _NOISE,
         DIGIT_PENALTIES,
         _OPTIMIZER.without("--optimizer"),
@@ -149,9 +162,11 @@ TWO_DIGIT_MNIST = ScriptSpec(
     name_fields=(
         *_NAME,
         nf.NameField(
-            lambda c: f"mod-{c.nalm_name}" if c.operation == "div" else None, ("nalm_name",)
+            lambda c: f"mod-{c.nalm_name}" if c.operation == "div" or c.nalm_name else None,
+            ("nalm_name",),
         ),
         _SOURCE,
+        nf.LAYER_OPTION,
     ),
     checks=(*_CHECKS, _check_isolated),
     refused=_REFUSED,
@@ -166,7 +181,13 @@ ST_MNIST_LABELS = ScriptSpec(
     groups=(
         PAIRS.but(operation={"choices": ("add", "mul"), "help": "What is computed of two digits."}),
         _SHARED[0],
-        DIGIT_NETWORK.without("--nalm-name", "--use-tau", "--use-argmax"),
+        DIGIT_NETWORK.without("--use-tau", "--use-argmax").but(
+            nalm_name={
+                "help": "Unit of the last layer, of --layer-file; empty for NAU or NMU.",
+                "choices": own_units,
+            }
+        ),
+        OWN_LAYERS,
         _NOISE,
         DIGIT_PENALTIES.without("--regualizer-npu-w", "--regualizer-gate").but(
             regualizer={"default": 100},
@@ -177,7 +198,12 @@ ST_MNIST_LABELS = ScriptSpec(
         DIGIT_OPTIMIZER.only("--scheduler-step-size", "--no-scheduler"),
         *_SHARED[1:],
     ),
-    name_fields=(*_NAME, _SOURCE),
+    name_fields=(
+        *_NAME,
+        _SOURCE,
+        nf.trailing(nf.template("mod-{nalm_name}")),
+        nf.LAYER_OPTION,
+    ),
     checks=(*_CHECKS, _check_reader),
     refused=_REFUSED,
     fixed=_FIXED,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import checks
 from . import name_fields as nf
 from .flag import Flag, FlagGroup
-from .flags_model import LAYER_TYPE, NALU, WEIGHTS
+from .flags_model import LAYER_TYPE, NALU, OWN_LAYERS, WEIGHTS
 from .flags_task import MAX_ITERATIONS, OPERATION, SEED, SIMPLE, STATIC_OPERATIONS
 from .flags_training import REGUALIZER_SHAPE, files_and_devices
 from .kinds import cell_names, integer
@@ -15,6 +15,7 @@ _CELL = LAYER_TYPE.but(help="Unit of the recurrent cell, by its key.", choices=c
 
 # The published scripts passed no layer options: their defaults are those of the layers.
 _LAYER_OPTIONS = (
+    OWN_LAYERS,
     FlagGroup(
         WEIGHTS.title,
         *WEIGHTS.only(

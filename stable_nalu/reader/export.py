@@ -1,15 +1,13 @@
 """Tables of all runs below a folder, and CSV files of them: what the scripts in `export/` share."""
 
-import argparse
 import csv
 import logging
 import math
 import multiprocessing
 import pickle
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
@@ -18,9 +16,7 @@ from tqdm import tqdm
 
 from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.files import atomic_text_file
-from stable_nalu.machine import granted_cores, usable_cores
-from stable_nalu.script import ScriptParser, exit_code
-from stable_nalu.tags import GATE_MEAN_SUFFIX, METRIC, METRIC_TEST, METRIC_VALID
+from stable_nalu.machine import usable_cores
 from stable_nalu.writer.run_record import RunRecord
 
 from .event_file import EventFileReader, RunFiles, TensorboardReader
@@ -32,6 +28,7 @@ from .run_parser import (
     RunParser,
     WeightsParser,
     is_pair_metric,
+    parser_of,
 )
 
 if TYPE_CHECKING:
@@ -51,10 +48,11 @@ def accept_all(tag: str) -> bool:
 
 
 class RunTable(NamedTuple):
-    """One run: its name and its columns, of equal length."""
+    """One run: its name, its columns, of equal length, and its options where they are asked for."""
 
     name: str
     columns: Columns
+    options: dict[str, Any] = {}
 
 
 class RunProblem(NamedTuple):
@@ -72,14 +70,16 @@ class RunReader:
     missing values for columns they lack. A run that cannot be read, or only in part, is logged as
     a warning and listed in `problems`; the others go on.
 
+    parser: makes the rows; None: what suits the script of each run, with the columns of all runs,
+        which are read before the first is given.
     processes: most workers, all CPUs when None; small inputs are read in this process.
-    with_config: whether every row has the configuration of its run, too.
+    with_config: whether every row has the options of its run, too.
     """
 
     def __init__(
         self,
         folder: str | Path,
-        parser: RunParser,
+        parser: RunParser | None,
         *,
         processes: int | None = None,
         progress_bar: bool = True,
@@ -99,23 +99,36 @@ class RunReader:
         import pandas as pd
 
         for table in self.tables():
-            yield pd.DataFrame({"name": table.name, **table.columns})
+            yield pd.DataFrame({"name": table.name, **table.columns, **table.options})
 
     def tables(self) -> Iterator[RunTable]:
         """Yield the same as plain columns, which spares callers that only write them pandas."""
+        found = self._found()
+        header: RunTable | None = None
+        if self._parser is None:
+            found = list(found)
+            header = RunTable("", {}, {})
+            for table in found:
+                header = RunTable(
+                    "", header.columns | table.columns, header.options | table.options
+                )
+        for table in found:
+            header = header or table
+            yield _in_order(table, header)
+
+    def _found(self) -> Iterator[RunTable]:
+        """Yield every run that has data, with the columns that it has."""
         self.problems = []
-        header: list[str] | None = None
         runs = list(self._reader.runs())
         hidden = None if self._progress_bar else True  # None: shown to a person who watches
         parsed = tqdm(self._parsed(runs), total=len(runs), disable=hidden)
-        for run, (columns, problem) in zip(runs, parsed, strict=True):
-            self._note(run.name, columns, problem)
-            if columns:
-                header = list(columns) if header is None else header
-                yield RunTable(run.name, _with_header(run.name, columns, header))
+        for table, problem in parsed:
+            self._note(table.name, table.columns, problem)
+            if table.columns:
+                yield table
 
-    def _parsed(self, runs: list[RunFiles]) -> Iterator[tuple[Columns, str | None]]:
-        """Yield the columns and the problem of every run, read by workers where that is quicker."""
+    def _parsed(self, runs: list[RunFiles]) -> Iterator[tuple[RunTable, str | None]]:
+        """Yield the table and the problem of every run, read by workers where that is quicker."""
         work = partial(_parse_run, self._parser, self._with_config)
         workers = min(self._processes, len(runs), _total_bytes(runs) // _BYTES_PER_WORKER)
         if workers < 2 or not _can_travel(self._parser):
@@ -137,6 +150,11 @@ class RunReader:
         else:
             verb = "read in part" if columns else "skipped"
             _LOG.warning("Warning: %s %s: %s", verb, run, problem)
+
+    def nothing(self) -> UsageError:
+        """Return the error of a folder where no run has data."""
+        reasons = "; ".join(f"{p.run}: {p.message}" for p in self.problems[:3])
+        return UsageError(f"nothing to export, no run has data ({reasons})")
 
     def tell(self) -> None:
         """Say on stderr how many runs are absent or incomplete, if there are some."""
@@ -179,51 +197,27 @@ class TensorboardMetricTwoDigitMNISTReader(RunReader):
         super().__init__(dirname, parser, processes=processes, progress_bar=progress_bar)
 
 
-@dataclass(frozen=True)
-class ArithmeticMatcher:
-    """The metrics of the arithmetic tasks and, with `gates`, the mean gate of NALU layers."""
-
-    gates: bool = False
-
-    def __call__(self, tag: str) -> bool:
-        """Return whether `tag` becomes a column."""
-        return tag in (METRIC_VALID, METRIC_TEST) or (self.gates and tag.endswith(GATE_MEAN_SUFFIX))
-
-
-def is_sequence_metric(tag: str) -> bool:
-    """Return whether a tag is a mean squared error of training, validation or a test length."""
-    return tag.endswith("/mse") and tag.startswith(
-        (f"{METRIC}/train", f"{METRIC}/valid", f"{METRIC_TEST}/")
-    )
-
-
-# Where training counts updates from 1, rows do from 0.
-SEQUENCES = MetricParser(is_sequence_metric, step_start=1, recursive_weight=True)
-PAIRS = PairParser(step_start=1)
-"""The parsers of the digit scripts."""
-
-
-def _parse_run(parser: RunParser, with_config: bool, run: RunFiles) -> tuple[Columns, str | None]:
-    """Return the columns of one run, and what is wrong with its file."""
+def _parse_run(
+    parser: RunParser | None, with_config: bool, run: RunFiles
+) -> tuple[RunTable, str | None]:
+    """Return the table of one run, and what is wrong with its file."""
     if run.path is None:
-        return {}, run.problem
+        return RunTable(run.name, {}), run.problem
     events = EventFileReader(run.path)
     record = RunRecord.read(run.path.parent)
+    parser = parser or parser_of(run.name, record.script if record else "")
     try:
         columns = parser.parse(events, sums_imaginary=_is_of_division_study(run.name, record))
     except OSError as error:
-        return {}, str(error)
+        return RunTable(run.name, {}), str(error)
     problem, steps = events.problem, columns.get(STEP, [])
     if len(set(steps)) < len(steps):
         columns = _last_of_each(columns)
         again = len(steps) - len(columns[STEP])
         repeated = f"rows of repeated steps: {again}; the last values are kept"
         problem = "; ".join(filter(None, (repeated, problem)))
-    if with_config and columns:
-        options = _configuration(run.name, record).items()
-        count = len(columns[STEP])
-        columns |= {name: [cell] * count for name, cell in options if name not in columns}
-    return columns, problem
+    options = _options(run.name, record) if with_config else {}
+    return RunTable(run.name, columns, options), problem
 
 
 def _last_of_each(columns: Columns) -> Columns:
@@ -251,7 +245,7 @@ def _is_of_division_study(name: str, record: RunRecord | None) -> bool:
     return any(field.startswith("D-") for field in fields) and not of_robustness
 
 
-def _configuration(name: str, record: RunRecord | None) -> dict[str, Any]:
+def _options(name: str, record: RunRecord | None) -> dict[str, Any]:
     """Return the options of a run: those of its record, else those that its name holds."""
     from stable_nalu.statistics.names import parse_leaf, record_columns
 
@@ -266,22 +260,28 @@ def _configuration(name: str, record: RunRecord | None) -> dict[str, Any]:
         return {}
 
 
-def _with_header(run: str, columns: Columns, header: list[str]) -> Columns:
-    """Bring columns into the order of the first run."""
-    left_out = [name for name in columns if name not in header]
+def _in_order(table: RunTable, first: RunTable) -> RunTable:
+    """Bring the columns of a run into the order of the first run."""
+    names, columns, options = table
+    left_out = [name for name in columns if name not in first.columns]
+    left_out += [name for name in options if name not in first.options]
     if left_out:
         _LOG.warning(
-            "Warning: left out of %s, as the first run lacks them: %s", run, ", ".join(left_out)
+            "Warning: left out of %s, as the first run lacks them: %s", names, ", ".join(left_out)
         )
-    missing = [math.nan] * len(next(iter(columns.values())))
-    return {name: columns.get(name, missing) for name in header}
+    missing = [math.nan] * len(columns[STEP])
+    return RunTable(
+        names,
+        {name: columns.get(name, missing) for name in first.columns},
+        {name: options.get(name) for name in first.options},
+    )
 
 
 def _total_bytes(runs: Iterable[RunFiles]) -> int:
     return sum(run.path.stat().st_size for run in runs if run.path is not None)
 
 
-def _can_travel(parser: RunParser) -> bool:
+def _can_travel(parser: RunParser | None) -> bool:
     """Return whether workers can be given the parser: a matcher may be a lambda, which cannot."""
     try:
         pickle.dumps(parser)
@@ -306,76 +306,43 @@ def write_tables(tables: Iterable[RunTable], file: TextIO) -> bool:
     started = False
     for table in tables:
         if not started:
-            plain.writerow(("name", *table.columns))
+            plain.writerow(("name", *table.columns, *table.options))
             started = True
         cells = [["" if cell != cell else cell for cell in c] for c in table.columns.values()]
-        names = [table.name] * len(cells[0])
+        same = [[cell] * len(cells[0]) for cell in (table.name, *table.options.values())]
         writer = quoting if table.name.startswith(_FORMULAS) else plain
-        writer.writerows(zip(names, *cells, strict=True))
+        writer.writerows(zip(same[0], *cells, *same[1:], strict=True))
     return started
 
 
-def export_csv(folder: str, csv_out: str, parser: RunParser, **options: Any) -> RunReader:
-    """Write the runs of a folder to a file, which is left alone when there is no data.
+def open_reader(
+    folder: str | Path, parser: RunParser | None, flag: str | None = None, **options: Any
+) -> RunReader:
+    """Return a reader with these options, after making sure that there are runs in the folder.
 
-    options: of the reader, which is returned.
+    flag: the one that names the folder.
     """
     try:
         reader = RunReader(folder, parser, **options)
     except OSError as error:
-        problem = f"cannot read {folder}: {error.strerror}"
-        raise UsageError(f"argument --tensorboard-dir: {problem}") from error
-    if len(reader) == 0:
         raise OptionError(
-            "--tensorboard-dir", f"there are no runs in {folder}", "name their parent"
-        )
-    try:
-        with atomic_text_file(Path(csv_out)) as file:
-            if not write_tables(reader.tables(), file):
-                reasons = "; ".join(f"{p.run}: {p.message}" for p in reader.problems[:3])
-                raise UsageError(f"nothing to export, no run has data ({reasons})")
-    except OSError as error:
-        raise UsageError(f"argument --csv-out: cannot write {csv_out}: {error.strerror}") from error
+            flag, f"cannot read {folder}: {error.strerror}", "name another"
+        ) from error
+    if len(reader) == 0:
+        raise OptionError(flag, f"there are no runs in {folder}", "name their parent")
     return reader
 
 
-def run_exporter(
-    script: str,
-    description: str,
-    argv: Sequence[str] | None,
-    parser_of: Callable[[argparse.Namespace], RunParser],
-    switches: Mapping[str, str] | None = None,
-    jobs_of: Callable[[argparse.Namespace], Iterable[tuple[str, str]]] | None = None,
-) -> int:
-    """Read a command line and do what it says: the body of every exporter; return the exit code.
+def export_csv(folder: str, csv_out: str, parser: RunParser | None, **options: Any) -> RunReader:
+    """Write the runs of a folder to a file, which is left alone when there is no data.
 
-    switches: flags of the exporter's own, and their help.
-    jobs_of: folders of runs and the files that they become, where that is not one of each.
+    options: of the reader, which is returned.
     """
-    parser = ScriptParser(prog=script, description=description)
-    parser.add_argument("--tensorboard-dir", metavar="PATH", help="parent folder of the runs")
-    parser.add_argument("--csv-out", metavar="PATH", help="file to write")
-    parser.add_argument(
-        "--strict", action="store_true", help="exit code 1 when a run is skipped or incomplete"
-    )
-    parser.add_argument(
-        "--with-config", action="store_true", help="add the configuration of every run"
-    )
-    for flag, text in (switches or {}).items():
-        parser.add_argument(flag, action="store_true", help=text)
-    args = parser.parse_args(argv)
-
-    def export() -> int:
-        if not args.tensorboard_dir:
-            raise OptionError("--tensorboard-dir", "missing", "name the parent folder of the runs")
-        if not args.csv_out:
-            raise OptionError("--csv-out", "missing", "name the file to write")
-        options = {"processes": granted_cores(), "with_config": args.with_config}
-        whole = True
-        for folder, file in jobs_of(args) if jobs_of else [(args.tensorboard_dir, args.csv_out)]:
-            reader = export_csv(folder, file, parser_of(args), **options)
-            reader.tell()
-            whole = whole and not reader.problems
-        return 1 if args.strict and not whole else 0
-
-    return exit_code(script, export)
+    reader = open_reader(folder, parser, "--tensorboard-dir", **options)
+    try:
+        with atomic_text_file(Path(csv_out)) as file:
+            if not write_tables(reader.tables(), file):
+                raise reader.nothing()
+    except OSError as error:
+        raise UsageError(f"argument --csv-out: cannot write {csv_out}: {error.strerror}") from error
+    return reader

@@ -12,7 +12,16 @@ from functools import partial
 from itertools import chain, count
 from typing import Any, Protocol
 
-from stable_nalu.tags import EPOCH, LABEL_WEIGHTS, TEXT_SUFFIX
+from stable_nalu.tags import (
+    EPOCH,
+    GATE_MEAN_SUFFIX,
+    LABEL_WEIGHTS,
+    LOSS_VALID,
+    METRIC,
+    METRIC_TEST,
+    METRIC_VALID,
+    TEXT_SUFFIX,
+)
 
 from .event_file import Event
 
@@ -195,6 +204,46 @@ class WeightsParser:
         columns = rows.columns()
         leading = [name for name in columns if name.startswith(first)] if first else []
         return {name: columns[name] for name in (*leading, STEP, *columns) if name in columns}
+
+
+@dataclass(frozen=True)
+class ArithmeticMatcher:
+    """The metrics of the arithmetic tasks and, with `gates`, the mean gate of NALU layers."""
+
+    gates: bool = False
+
+    def __call__(self, tag: str) -> bool:
+        """Return whether `tag` becomes a column."""
+        return tag in (METRIC_VALID, METRIC_TEST) or (self.gates and tag.endswith(GATE_MEAN_SUFFIX))
+
+
+def is_sequence_metric(tag: str) -> bool:
+    """Return whether a tag is a mean squared error of training, validation or a test length."""
+    return tag.endswith("/mse") and tag.startswith(
+        (f"{METRIC}/train", f"{METRIC}/valid", f"{METRIC_TEST}/")
+    )
+
+
+def _is_error(tag: str) -> bool:
+    """Return whether a tag is an error of validation or test, under the name of any script."""
+    return tag in (METRIC_VALID, METRIC_TEST) or tag.startswith(LOSS_VALID)
+
+
+# Where training counts updates from 1, rows do from 0.
+SEQUENCES = MetricParser(is_sequence_metric, step_start=1, recursive_weight=True)
+PAIRS = PairParser(step_start=1)
+SEQUENCE_SCRIPTS = ("sequential_mnist", "sequential_svhn")
+PAIR_SCRIPTS = ("two_digit_mnist", "ST_mnist_labels")
+"""The scripts of digits, and the parsers of their runs."""
+
+
+def parser_of(name: str, script: str) -> RunParser:
+    """Return what makes the rows of a run, by the script that made it, else by its name."""
+    if script in SEQUENCE_SCRIPTS or (not script and "_d-" in name and "_m-" in name):
+        return SEQUENCES
+    if script in PAIR_SCRIPTS or (not script and "_learnL" in name):
+        return PAIRS
+    return MetricParser(_is_error)
 
 
 class _Rows(list[dict[str, Any]]):

@@ -8,16 +8,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from stable_nalu.catalogue.index import find
-from stable_nalu.errors import OptionError, UsageError
-from stable_nalu.machine import cores
+from stable_nalu.errors import OptionError
+from stable_nalu.machine import cores, is_checkout
 from stable_nalu.options.kinds import integer, seeds
 from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, ScriptParser, exit_code
 
 from .listing import listing
 from .pipeline import Request, report, show_commands, train
 from .stored import DATA
-from .tables import Workspace
+from .tables import Workspace, chosen_models
 
+CHALLENGER = {"layer_type", "layer_file", "layer_option", "training"}
+"""Arguments by which a layer is compared with published ones."""
 EXIT_PARTLY = 1
 """A figure lacks the data that it is drawn from."""
 
@@ -88,16 +90,32 @@ def _parser() -> ScriptParser:
         metavar="DIR",
         help="folder of the page (docs/reproduction, for the results that are kept there)",
     )
+    _add_challenger(parser)
     add("--dry-run", action="store_true", help="print the commands, run nothing")
     return parser
 
 
+def _add_challenger(parser: ScriptParser) -> None:
+    add = parser.add_argument_group(
+        "a layer beside the published models: only it is trained (KEY, or challenge)"
+    ).add_argument
+    add("--layer-type", metavar="NAME", help="the layer, of the package or of --layer-file")
+    add("--layer-file", type=Path, metavar="PATH", help="Python file that defines it")
+    add("--layer-option", nargs="+", metavar="NAME=VALUE", help="of its constructor")
+    add("--training", nargs="+", metavar="NAME=VALUE", help="flags over those of the figure")
+
+
 def _reproduce(arguments: argparse.Namespace) -> int:
+    given = {name for name, value in vars(arguments).items() if value is not None}
+    if arguments.key == "challenge" or CHALLENGER & given:
+        from .challenge import challenge
+
+        return challenge(arguments)
+    if arguments.keep and not is_checkout() and arguments.data == DATA:
+        problem = "the results of the installed package are kept as they are"
+        raise OptionError("--keep", problem, "name a folder of your own with --data")
     experiment = find(arguments.key)
-    try:
-        models = [experiment.model(key) for key in arguments.model] or list(experiment.models)
-    except KeyError as error:
-        raise UsageError(f"argument --model: {error.args[0]}") from None
+    models = chosen_models(experiment, arguments.model)
     space = Workspace(arguments.out, arguments.max_iterations)
     space.use()
     jobs = arguments.jobs or cores()

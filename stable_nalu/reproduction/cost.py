@@ -36,11 +36,15 @@ class Session:
 
 
 class Stopwatch:
-    """A stopwatch of the processes that this one starts and waits for."""
+    """A stopwatch of the processes that this one starts and waits for.
 
-    def __init__(self) -> None:
+    whose: other processes, by the constants of `resource`.
+    """
+
+    def __init__(self, *whose: int) -> None:
+        self._whose = whose or (resource.RUSAGE_CHILDREN,)
         self.began = datetime.now(UTC).isoformat(timespec="milliseconds")
-        self._wall, self._cpu = time.monotonic(), _cpu_of_children()
+        self._wall, self._cpu = time.monotonic(), self._cpu_seconds()
 
     def session(self, finished: Mapping[str, int], processes: int) -> Session:
         """Return what was done since the stopwatch was made.
@@ -52,17 +56,16 @@ class Stopwatch:
             began=self.began,
             runs=len(finished),
             run_iterations=sum(finished.values()),
-            cpu_seconds=round(_cpu_of_children() - self._cpu, 1),
+            cpu_seconds=round(self._cpu_seconds() - self._cpu, 1),
             wall_seconds=round(time.monotonic() - self._wall, 1),
             processes=processes,
             versions=", ".join(f"{name} {number}" for name, number in origin.versions.items()),
             git_revision=origin.git_revision or "",
         )
 
-
-def _cpu_of_children() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    def _cpu_seconds(self) -> float:
+        used = [resource.getrusage(who) for who in self._whose]
+        return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 def read_sessions(path: Path) -> list[Session]:

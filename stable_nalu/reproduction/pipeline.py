@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING
 from stable_nalu.batch.job_script import EXPERIMENT
 from stable_nalu.batch.local import run_shards
 from stable_nalu.batch.shard import Shard, shards
-from stable_nalu.batch.work import pending
-from stable_nalu.catalogue.experiment import ExpectedRun, Experiment, Model, seeds_text
+from stable_nalu.batch.work import pending, refuse_running
+from stable_nalu.catalogue.experiment import JUDGED, ExpectedRun, Experiment, Model, seeds_text
 from stable_nalu.errors import UsageError
-from stable_nalu.script import say
+from stable_nalu.script import command_of, say
 
 from .compare import as_text, compare, totals
 from .cost import Stopwatch, add_sessions, read_sessions
 from .stored import keep, path_of
 from .tables import (
-    JUDGED,
     Workspace,
     export,
     exporter_of,
@@ -69,11 +68,15 @@ class Request:
         """Return the file of what its training has cost so far."""
         return self.space.logs / self.experiment.key / "sessions.csv"
 
+    @property
+    def every_shard(self) -> list[Shard]:
+        """Return all shards, those that are trained already included."""
+        return shards({model.key: model for model in self.models}, self.seeds)
+
     def shards(self) -> dict[int, Shard]:
         """Return the shards with runs left to train, by their number."""
-        every = shards({model.key: model for model in self.models}, self.seeds)
         maximum = self.space.max_iterations
-        return {i: shard for i, shard in enumerate(every) if pending(shard, maximum)}
+        return {i: shard for i, shard in enumerate(self.every_shard) if pending(shard, maximum)}
 
 
 def show_commands(request: Request) -> None:
@@ -83,19 +86,20 @@ def show_commands(request: Request) -> None:
     say(f"export SAVE_DIR={shlex.quote(str(space.save))}")
     for shard in request.shards().values():
         for command, _ in pending(shard, space.max_iterations):
-            say(f"python3 {shlex.join(command.line)}")
+            say(command_of(*command.line))
     for (csv, prefix), model in tables_of(request.models).items():
         folders = ["--tensorboard-dir", str(space.tensorboard / prefix)]
         words = [*folders, "--csv-out", str(space.csv / csv)]
-        say(f"python3 export/{exporter_of(model)[0]} {shlex.join(words)}")
+        say(command_of(f"export/{exporter_of(model)[0]}", *words))
     for table in other_tables(request.experiment, request.models, space):
-        say(f"python3 {shlex.join(table.line)}")
+        say(command_of(*table.line))
 
 
 def train(request: Request) -> int:
     """Train what is not trained yet, and return the exit code."""
     left = request.shards()
     if not left:
+        refuse_running(request.every_shard, request.space.max_iterations)
         say("all runs are trained" if request.models else request.experiment.note)
         return 0
     say(f"training {sum(shard.runs for shard in left.values())} runs in {len(left)} shards")
@@ -133,6 +137,7 @@ def report(request: Request, data: Path | None = None) -> bool:
     data: where to keep the outcome of every run, if anywhere.
     """
     experiment, space = request.experiment, request.space
+    refuse_running(request.every_shard, space.max_iterations)
     if request.models:
         say("exporting the runs")
     for path in export(request.models, space):

@@ -11,7 +11,7 @@ from stable_nalu.batch.work import State, state_of
 from stable_nalu.catalogue.experiment import ExpectedRun, Experiment
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.errors import UsageError
-from stable_nalu.machine import CHECKOUT, tensorboard_root
+from stable_nalu.machine import data_file, tensorboard_root
 
 from .cost import Session, add_sessions, read_sessions
 from .tables import runs_of
@@ -19,7 +19,7 @@ from .tables import runs_of
 if TYPE_CHECKING:
     import pandas as pd
 
-DATA = CHECKOUT / "docs" / "reproduction" / "data"
+DATA = data_file("docs/reproduction/data")
 TEST_ERROR = "extrapolation.last"
 OUTCOME = (
     "threshold",

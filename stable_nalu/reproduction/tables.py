@@ -10,23 +10,27 @@ from typing import TYPE_CHECKING
 
 from stable_nalu.batch.shard import how_to_run
 from stable_nalu.catalogue.experiment import ExpectedRun, Experiment, Model, expected_runs, words
+from stable_nalu.errors import UsageError
 from stable_nalu.machine import granted_cores
-from stable_nalu.reader.export import PAIRS, SEQUENCES, ArithmeticMatcher, export_csv
-from stable_nalu.reader.run_parser import MetricParser, RunParser
+from stable_nalu.reader.export import export_csv
+from stable_nalu.reader.run_parser import (
+    PAIR_SCRIPTS,
+    PAIRS,
+    SEQUENCE_SCRIPTS,
+    SEQUENCES,
+    ArithmeticMatcher,
+    MetricParser,
+    RunParser,
+)
 from stable_nalu.training.saved.checkpoint import model_file
 
 if TYPE_CHECKING:
     import pandas as pd
 
-JUDGED = ("flat", "distributions", "arithmetic", "ranges", "benchmark", "zero.range")
-"""Kinds of criterion that can be applied to runs of the arithmetic scripts."""
-
 FLAT_THRESHOLD = 1e-5
 _WINDOWS = {"function_task_static_mul_input_size": 15000}
 """Experiment -> how many last rows its runs are judged in, where that is not 5000."""
 
-_PAIRS = ("two_digit_mnist", "ST_mnist_labels")
-_SEQUENCES = ("sequential_mnist", "sequential_svhn")
 _SWEEP = "export/single_layer_task/benchmark/pretrained_model_prediction_sweep.py"
 _SMALL_DIVISORS = "export/single_layer_task/generate_divBy0_extrap_thresholds.py"
 _SURFACES = {
@@ -67,6 +71,14 @@ class Workspace:
         os.environ["SAVE_DIR"] = str(self.save)
 
 
+def chosen_models(experiment: Experiment, names: Sequence[str]) -> list[Model]:
+    """Return the models of these names, or all of them for none."""
+    try:
+        return [experiment.model(name) for name in names] or list(experiment.models)
+    except KeyError as error:
+        raise UsageError(f"argument --model: {error.args[0]}") from None
+
+
 def tables_of(models: Sequence[Model]) -> dict[tuple[str, str], Model]:
     """Return (table, folder of its runs) -> one of the models that it holds."""
     found: dict[tuple[str, str], Model] = {}
@@ -77,9 +89,9 @@ def tables_of(models: Sequence[Model]) -> dict[tuple[str, str], Model]:
 
 def exporter_of(model: Model) -> tuple[str, RunParser]:
     """Return the script below `export/` for a model's runs, and what makes its rows of them."""
-    if model.script in _PAIRS:
+    if model.script in PAIR_SCRIPTS:
         return "two_digit_mnist/two_digit_mnist_reader.py", PAIRS
-    if model.script in _SEQUENCES:
+    if model.script in SEQUENCE_SCRIPTS:
         return "sequential_mnist.py", SEQUENCES
     matcher = ArithmeticMatcher(gates=model.prefix == "function_task_static_nalu")
     return "simple_function_static.py", MetricParser(matcher)

@@ -63,11 +63,26 @@ def judge_runs(
     warn: Callable[[str], object],
     models: Sequence[str] | None = None,
 ) -> pd.DataFrame:
+    """Return one row per run of some files, as `judge_tables` does.
+
+    models: one label per file, in place of those that follow from the options of the runs.
+    """
+    if models is not None and len(models) != len(paths):
+        raise UsageError(f"{len(models)} models are named for {len(paths)} files")
+    return judge_tables([(path, read_table(path)) for path in paths], judgement, warn, models)
+
+
+def judge_tables(
+    parts: Sequence[tuple[Path | str, pd.DataFrame]],
+    judgement: Judgement,
+    warn: Callable[[str], object],
+    models: Sequence[str] | None = None,
+) -> pd.DataFrame:
     """Return one row per run: options, threshold, outcome. Runs without a threshold are left out.
 
-    models: one label per file, in place of those that follow from the run names.
+    parts: names of tables of logged rows, for messages, and the tables.
     """
-    rows, runs = read_runs(paths, models)
+    rows, runs = _rows_and_runs(parts, models)
     inclusive = False
     if judgement.threshold is None:
         setups = read_setups(judgement.setups)
@@ -113,21 +128,16 @@ def _place(run: dict) -> tuple:
     )
 
 
-def read_runs(
-    paths: Sequence[Path], models: Sequence[str] | None = None
+def _rows_and_runs(
+    parts: Sequence[tuple[Path | str, pd.DataFrame]], models: Sequence[str] | None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the logged rows of all files, and a table of one row per run with its options.
+    """Return the logged rows of all tables, and a table of one row per run with its options.
 
-    Both have the columns `model` and `name`, which tell runs apart; two files that hold the same
+    Both have the columns `model` and `name`, which tell runs apart; two tables that hold the same
     run under one label are refused.
-
-    models: one label per file, in place of those that follow from the run names.
     """
-    if models is not None and len(models) != len(paths):
-        raise UsageError(f"{len(models)} models are named for {len(paths)} files")
     rows, runs = [], []
-    for i, path in enumerate(paths):
-        part = read_table(path)
+    for i, (path, part) in enumerate(parts):
         require(part, _EXPORTED, path, "an export of metrics")
         if part.empty:
             continue
@@ -135,10 +145,11 @@ def read_runs(
         _, options = parsed_names(part, expand_name, path)
         if models is not None:
             options["model"] = models[i]
-        rows.append(part.merge(options[["name", "model"]], on="name", validate="many_to_one"))
+        labels = options[["name", "model"]]
+        rows.append(part.loc[:, list(_EXPORTED)].merge(labels, on="name", validate="many_to_one"))
         runs.append(options)
     if not runs:
-        raise UsageError(f"there is no run in {', '.join(map(str, paths))}")
+        raise UsageError(f"there is no run in {', '.join(str(path) for path, _ in parts)}")
     table = pd.concat(runs, ignore_index=True)
     twice = table["name"][table.duplicated(["model", "name"])].tolist()
     if twice:

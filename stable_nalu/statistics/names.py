@@ -104,19 +104,21 @@ def expand_names(names: Iterable[str]) -> pd.DataFrame:
     return pd.DataFrame(options, columns=None if options else ["name", "model"])
 
 
-def expand_name(name: str) -> Columns:
+def expand_name(name: str, columns: Columns | None = None) -> Columns:
     """Return the options of a run of an arithmetic script, with its name.
 
     `model` is the label, `model_code` is field 1. Raises ValueError for a name that ends before
     its seed.
+
+    columns: the options; None: those that the name holds.
     """
-    columns = parse_leaf(name)
+    columns = dict(columns or parse_leaf(name))
     if "seed" not in columns:
         raise ValueError(f"run name {name!r} is not of an arithmetic task: it has no seed")
     single = is_single_module(columns["input.size"], columns["subset.ratio"])
-    for column in _RANGES:
-        columns[column] = canonical(columns[column], AMPERSAND if single else UNION)
-    return {"name": name, "model": model_label(columns["model_code"])} | columns
+    columns = signed(columns, AMPERSAND if single else UNION)
+    label, options = model_label(columns["model_code"]), columns.get("layer.option")
+    return {"name": name, "model": f"{label} ({options})" if options else label} | columns
 
 
 def is_single_module(input_size: float, subset_ratio: float | None) -> bool:
@@ -173,6 +175,7 @@ _KINDS = {
     "scale": _Kind("[HM]", {"H": "heim", "M": "madsen"}.__getitem__, str),
     "initial": _Kind("W|bias|b", lambda t: t[0], lambda v: v[0]),
     "clip": _Kind("n|w|g|wg|wig", str, lambda v: "n" if v == "none" else v),
+    "options": _Kind(".+", str, lambda v: "-".join(v).replace("_", ".")),
     "init": _Kind("xuc?", str, lambda v: "xu" if v == "xavier-uniform" else "xuc"),
 }
 _COMMON = (
@@ -222,6 +225,7 @@ _TAIL = (
     "rt-{regualizer.npu.W.type:initial}",
     "ws-{W.set.count:int}",
     "{trash.cell:TC}",
+    "lo-{layer.option:options}",
 )
 """Later fields, in any order."""
 
@@ -251,14 +255,11 @@ _OLDEST = {
 """Of the oldest names, which lack these fields."""
 
 
-def parse_leaf(leaf: str, *, union: str = UNION) -> Columns:
+def parse_leaf(leaf: str) -> Columns:
     """Return the columns that a run name of an arithmetic script holds.
 
     Fields 1 to 15 are read by position, later ones by what they begin with. Numbers compare as
     parsed: `r-10` and `r-10.0` give the same. `model_code` is field 1 as it stands.
-
-    union: sign between the parts of a two-part range, `∪` in tables of the arithmetic data set
-        and `&` in those of single layers.
     """
     model, *rest = leaf.split("_")
     columns: Columns = {"model_code": model}
@@ -273,7 +274,15 @@ def parse_leaf(leaf: str, *, union: str = UNION) -> Columns:
         if found is None:
             raise ValueError(f"run name {leaf!r}: field {text!r} is not known")
         columns |= found
-    return columns | {n: canonical(columns[n], union) for n in _RANGES if n in columns}
+    return columns
+
+
+def signed(columns: Columns, sign: str) -> Columns:
+    """Return the columns with another sign between the parts of two-part ranges.
+
+    It is `∪` in tables of the arithmetic data set, and `&` in those of single layers.
+    """
+    return columns | {name: canonical(columns[name], sign) for name in _RANGES if name in columns}
 
 
 def _match(pattern: str, text: str) -> Columns | None:

@@ -9,12 +9,12 @@ from pathlib import Path
 import pandas as pd
 
 from stable_nalu.catalogue.ranges import canonical
-from stable_nalu.machine import CHECKOUT
+from stable_nalu.machine import data_file
 
 from .names import is_single_module
 from .table import read_table, require
 
-SHIPPED = (CHECKOUT / "exp_setups.csv", CHECKOUT / "function_task_static_mse_expectation.csv")
+SHIPPED = (data_file("exp_setups.csv"), data_file("function_task_static_mse_expectation.csv"))
 SMALL_DIVISORS = "zero.range"
 _KEYS = (
     "operation",

@@ -27,7 +27,9 @@ SOLVED, STEP, SPARSITY = "solved", "extrapolation.step.solved", "sparse.error.ma
 MEASURES = ("success.rate", "converged.at", "sparse.error")
 
 _ALWAYS = ("model", "operation", "interpolation.range", "extrapolation.range")
-_NEVER = ("name", "seed", "id", "model_code", *_ALWAYS)
+_MODEL = ("layer.type", "nac.mul", "first.layer", "nalu.bias", "nalu.two.nac", "nalu.two.gate")
+_MODEL += ("nalu.mul", "nalu.gate", "nac.weight", "nru.div.mode")
+_NEVER = ("name", "seed", "id", "name.prefix", "model_code", *_MODEL, *_ALWAYS)
 _TRUTH = {1: True, 0: False, "TRUE": True, "FALSE": False, "True": True, "False": False}
 
 

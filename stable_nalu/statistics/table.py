@@ -19,6 +19,9 @@ from stable_nalu.files import atomic_text_file, table_rows
 if TYPE_CHECKING:
     import pandas as pd
 
+MODEL_CODE = "model_code"
+"""The first of the columns that hold the configuration of runs."""
+
 
 def read_table(path: Path) -> pd.DataFrame:
     """Read a CSV file, or raise UsageError with one line that says what is wrong with it."""
@@ -34,14 +37,14 @@ def read_table(path: Path) -> pd.DataFrame:
         raise UsageError(f"{path} is not a CSV table: {' '.join(str(error).split())}") from None
 
 
-def require(table: pd.DataFrame, columns: Iterable[str], path: Path, kind: str) -> None:
+def require(table: pd.DataFrame, columns: Iterable[str], path: Path | str, kind: str) -> None:
     """Raise UsageError for a table that lacks one of the columns."""
     lacking = [column for column in columns if column not in table.columns]
     if lacking:
         raise UsageError(f"{path} is not {kind}: it has no column {', '.join(lacking)}")
 
 
-def numeric(table: pd.DataFrame, columns: Iterable[str], path: Path) -> pd.DataFrame:
+def numeric(table: pd.DataFrame, columns: Iterable[str], path: Path | str) -> pd.DataFrame:
     """Return the table with columns of numbers; UsageError names the first cell that is none."""
     import pandas as pd
 
@@ -55,7 +58,9 @@ def numeric(table: pd.DataFrame, columns: Iterable[str], path: Path) -> pd.DataF
     return table
 
 
-def refuse_rows(wrong: Any, table: pd.DataFrame, column: str, path: Path, problem: str) -> None:
+def refuse_rows(
+    wrong: Any, table: pd.DataFrame, column: str, path: Path | str, problem: str
+) -> None:
     """Raise UsageError that names the first row for which `wrong` is true, if there is one."""
     if wrong.any():
         place = int(np.argmax(wrong.to_numpy()))
@@ -65,23 +70,31 @@ def refuse_rows(wrong: Any, table: pd.DataFrame, column: str, path: Path, proble
 
 
 def parsed_names(
-    table: pd.DataFrame, parse: Callable[[str], Mapping[str, object]], path: Path
+    table: pd.DataFrame,
+    parse: Callable[[str, dict[str, Any] | None], Mapping[str, object]],
+    path: Path | str,
 ) -> tuple[np.ndarray, pd.DataFrame]:
-    """Return the options of the run names of a table, and which row of them each row has.
+    """Return the options of the runs of a table, and which row of them each row has.
 
-    Each name is parsed once. UsageError names the first row whose name is empty or does not parse.
+    They are made once per run: of the columns from `model_code` on, which an export with the
+    configuration of its runs has, else of the name. UsageError names the first row whose name is
+    empty or does not parse.
     """
     import pandas as pd
 
     refuse_rows(table["name"].isna(), table, "name", path, "no name of a run")
     codes, names = pd.factorize(table["name"].astype(str))
+    firsts = np.unique(codes, return_index=True)[1]
+    known: list[Any] = [None] * len(names)
+    if MODEL_CODE in table:
+        part = table.iloc[firsts].loc[:, MODEL_CODE:].astype(object)
+        known = part.where(part.notna(), None).to_dict("records")
     options = []
-    for code, name in enumerate(names):
+    for name, columns, row in zip(names, known, firsts, strict=True):
         try:
-            options.append(parse(name))
+            options.append(parse(name, columns))
         except ValueError as error:
-            row = int(np.argmax(codes == code)) + 1
-            raise UsageError(f"{path}: row {row}: {error}") from None
+            raise UsageError(f"{path}: row {row + 1}: {error}") from None
     return codes, pd.DataFrame(options)
 
 

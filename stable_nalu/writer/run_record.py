@@ -4,12 +4,11 @@ import functools
 import json
 import platform
 import subprocess
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from importlib import metadata
+from importlib import import_module, metadata
 from pathlib import Path
 
-import stable_nalu
 from stable_nalu.files import atomic_text_file
 from stable_nalu.machine import CHECKOUT
 
@@ -23,6 +22,7 @@ class RunRecord:
 
     `config` maps the name of each flag to its effective value, however it was given; values are
     what JSON knows (a tuple equals a list). `resumed_with` are the commands of later resumes.
+    `layer_files` are path, digest and text of what defines layers that are not of this package.
     `log_started` is the wall time of the first event of the log, by which another's is told.
     """
 
@@ -32,6 +32,7 @@ class RunRecord:
     versions: Mapping[str, str | None]
     git_revision: str | None
     resumed_with: tuple[str, ...] = ()
+    layer_files: Sequence[Mapping[str, str]] = ()
     log_started: float | None = None
 
     @classmethod
@@ -44,7 +45,7 @@ class RunRecord:
         """Return the record in `folder`; None where there is none or it is not readable as one."""
         try:
             written = json.loads((folder / RECORD_NAME).read_text(encoding="utf-8"))
-            content = {"log_started": None, **written}
+            content = {"log_started": None, "layer_files": (), **written}
             known = {field.name: content[field.name] for field in fields(cls)}
             return cls(**{**known, "resumed_with": tuple(known["resumed_with"])})
         except (FileNotFoundError, ValueError, TypeError, KeyError):
@@ -72,13 +73,18 @@ class RunRecord:
 
         `ignored` are names in `config` that control a run without being part of what it computes.
         """
-        mine = {"script": self.script, **self.config}
-        theirs = {"script": other.script, **other.config}
+        mine, theirs = self._identity(), other._identity()
         return [
             f"{name}: {_shown(mine, name)} / {_shown(theirs, name)}"
             for name in {**mine, **theirs}
             if name not in ignored and not _same(mine, theirs, name)
         ]
+
+    def _identity(self) -> dict[str, object]:
+        """Return what tells this run from others: script, configuration, digests of layers."""
+        digests = [file["sha256"][:12] for file in self.layer_files]
+        own = {"layer file (SHA-256)": digests} if digests else {}
+        return {"script": self.script, **self.config, **own}
 
 
 def _same(one: Mapping[str, object], other: Mapping[str, object], name: str) -> bool:
@@ -106,7 +112,8 @@ def _versions() -> dict[str, str | None]:
         "torch": version("torch"),
         "numpy": version("numpy"),
         "scipy": version("scipy"),
-        "stable_nalu": stable_nalu.__version__,
+        # By its name, as the package offers what is built on this module.
+        "stable_nalu": import_module("stable_nalu").__version__,
     }
 
 

@@ -195,7 +195,7 @@ def test_an_interrupted_export_leaves_the_old_file(runs, tmp_path, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("stable_nalu.reader.export._with_header", interrupt)
+    monkeypatch.setattr("stable_nalu.reader.export._in_order", interrupt)
     assert export(runs, out) == 130
     assert out.read_text() == "old"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out.csv", "runs"]

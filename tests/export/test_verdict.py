@@ -66,8 +66,8 @@ def test_the_threshold_itself_is_not_enough(verdicts):
     assert verdicts([row(0, 1, 0.5)], "--threshold", "0.6")[0].startswith("success")
 
 
-def test_only_the_last_rows_are_considered(script, verdicts, monkeypatch):
-    monkeypatch.setattr(script, "BEST_RANGE", 2)
+def test_only_the_last_rows_are_considered(verdicts, monkeypatch):
+    monkeypatch.setattr("stable_nalu.statistics.verdict.BEST_RANGE", 2)
     rows = [row(0, 0.0, 9), row(10, 1, 1e-8), row(20, 2, 9)]
     assert verdicts(rows)[0].startswith("success: solved at step 10 ")
 

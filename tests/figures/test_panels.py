@@ -188,6 +188,15 @@ def test_a_sparsity_error_of_exactly_zero_is_drawn_as_zero(tmp_path):
     assert [tick.get_text() for tick in sparsity.get_yticklabels()] == ["0"]
 
 
+def test_a_layer_without_a_sparsity_error_is_said_to_have_none(tmp_path):
+    metrics(tmp_path / "a.csv", {run_name(): solved_at(1000, sparsity="")})
+    entry = entry_of_files("range", [tmp_path / "a.csv"], ["x"], "mine")
+    context = Context("mine", entry.series, Source(tmp_path))
+    panels = entry.parts[0].render(context).figure.axes
+    assert [text.get_text() for text in panels[4].texts] == ["not defined"]
+    assert not panels[2].texts
+
+
 def test_many_series_get_panels_of_full_width(tmp_path):
     paths = [tmp_path / f"{name}.csv" for name in "abcdefg"]
     for path in paths:

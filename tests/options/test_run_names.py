@@ -209,6 +209,9 @@ def other_value(flag: Flag):
         "layer_type": "ReRegualizedLinearMNAC",
         "nac_mul": "normal",
         "cuda": False,
+        "layer_file": ("mine.py",),
+        "layer_option": ("power=2",),
+        "nalm_name": "mine",
     }
     if flag.dest in special:
         return special[flag.dest]
@@ -233,9 +236,8 @@ def test_a_name_holds_exactly_what_it_claims(script):
         assert not flag.result or flag.dest in spec.unnamed(config), flag.name
 
 
-# The NRU's forward mode is printed for the NRU only, which alone reads it; the unit that divides,
-# for division only.
-_WITHOUT_EFFECT = {"nru_div_mode", "nalm_name"}
+# The NRU's forward mode is printed for the NRU only, which alone reads it.
+_WITHOUT_EFFECT = {"nru_div_mode"}
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ def config_of(script: str, command: str = ""):
 def test_every_published_flag_is_there(script):
     """The published count (less two refused flags of the static script), and run control."""
     new = {"checkpoint_interval", "ensemble_size", "workers", "no_compile", "dry_run", "resume"}
+    new |= {"layer_file", "layer_option"}
     dests = [flag.dest for flag in SCRIPTS[script].flags]
     assert len(dests) == len(set(dests))
     assert len(set(dests) - new) == FLAG_COUNTS[script]

@@ -5,8 +5,12 @@ import math
 import pytest
 
 from stable_nalu.reader.event_file import Event
-from stable_nalu.reader.export import ArithmeticMatcher
-from stable_nalu.reader.run_parser import MetricParser, WeightsParser, matrix_elements
+from stable_nalu.reader.run_parser import (
+    ArithmeticMatcher,
+    MetricParser,
+    WeightsParser,
+    matrix_elements,
+)
 
 VALID, TEST = "metric/valid/interpolation", "metric/test/extrapolation"
 W1, W2 = "network/layer_1/nac/W/sparsity_error", "network/layer_2/nac/W/sparsity_error"

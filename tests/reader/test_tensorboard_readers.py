@@ -9,8 +9,8 @@ import pytest
 from stable_nalu.options import SCRIPTS
 from stable_nalu.reader import RunProblem, TensorboardMetricReader, TensorboardReader
 from stable_nalu.reader import export as module
-from stable_nalu.reader.export import ArithmeticMatcher, RunReader, write_tables
-from stable_nalu.reader.run_parser import MetricParser
+from stable_nalu.reader.export import RunReader, write_tables
+from stable_nalu.reader.run_parser import ArithmeticMatcher, MetricParser
 from stable_nalu.training.saved.checkpoint import plain
 from stable_nalu.writer import RunRecord, RunWriter
 
@@ -138,11 +138,14 @@ def test_the_configuration_of_a_run_comes_from_its_record_or_else_its_name(tmp_p
     RunRecord.create("single_layer", plain(config.as_dict()), "").write(tmp_path / leaf)
     (recorded,) = reader(tmp_path, with_config=True).tables()
     (alone,) = reader(tmp_path).tables()
-    assert list(named.columns)[: len(alone.columns)] == list(alone.columns)
-    assert named.columns["operation"] == recorded.columns["operation"] == ["add", "add"]
-    assert named.columns["learning.rate"] == [0.0, 0.0]
-    assert recorded.columns["learning.rate"] == [1e-6, 1e-6]
-    assert "max.iterations" in recorded.columns
+    assert alone.options == {}
+    assert alone.columns == named.columns == recorded.columns
+    assert named.options["operation"] == recorded.options["operation"] == "add"
+    assert (named.options["learning.rate"], recorded.options["learning.rate"]) == (0.0, 1e-6)
+    assert recorded.options["max.iterations"] == config.max_iterations
+    header, *rows = csv_text([recorded]).splitlines()
+    assert header == ",".join(("name", *alone.columns, *recorded.options))
+    assert len(rows) == 2
     RunRecord.create("a later script", {}, "").write(tmp_path / leaf)
     (unknown,) = reader(tmp_path, with_config=True).tables()
     assert unknown == named

@@ -1,14 +1,20 @@
 """A figure end to end, in small."""
 
 import csv
+from contextlib import ExitStack
 
 import pytest
 
+from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.catalogue.published import published
+from stable_nalu.machine import tensorboard_root
 from stable_nalu.reproduction import command
 from stable_nalu.reproduction.compare import same_point
 from stable_nalu.reproduction.listing import listing
+from stable_nalu.reproduction.tables import runs_of
 from stable_nalu.script import duration
+from stable_nalu.writer.run_folder import RunFolder
+from stable_nalu.writer.run_record import RunRecord
 
 WORDS = ["nips-sltr-in10", "--model", "sign-nmru", "--seeds", "0-1", "--max-iterations", "20"]
 
@@ -32,6 +38,22 @@ def test_a_model_goes_by_its_name_in_the_figure(tmp_path, capsys):
     words = ["nips-sltr-in2", "--model", "nmru", "--seeds", "0-4", "--max-iterations", "5000"]
     assert command.main([*words, "--out", str(tmp_path), "--dry-run"]) == 0
     assert "--layer-type SignNMRU" in capsys.readouterr().out
+
+
+def test_runs_that_a_killed_command_left_in_training_are_waited_for(tmp_path, capsys):
+    words = ["nips-sltr-in2", "--model", "nru", "--seeds", "0", "--max-iterations", "20"]
+    request = (*words, "--out", str(tmp_path))
+    assert command.main([*request, "--dry-run"]) == 0
+    (model,) = [m for m in EXPERIMENTS["nips-sltr-in2"].models if m.key == "nru"]
+    with ExitStack() as stack:
+        for run in runs_of(model, [0], 20):
+            record = RunRecord.create("single_layer", {}, "")
+            stack.enter_context(RunFolder.claim(tensorboard_root() / run.name, record))
+        capsys.readouterr()
+        assert command.main([*request]) == 2
+    said = capsys.readouterr()
+    assert "another process trains 9 of these runs; repeat the command" in said.err
+    assert "all runs are trained" not in said.out
 
 
 @pytest.mark.slow
@@ -59,8 +81,6 @@ def test_train_export_summarise_compare_and_resume(tmp_path, capsys):
 
 
 def test_every_experiment_is_listed():
-    from stable_nalu.catalogue.index import EXPERIMENTS
-
     said = listing(2)
     for key, experiment in EXPERIMENTS.items():
         assert f"\n  {key}\n" in said

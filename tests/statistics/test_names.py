@@ -8,7 +8,7 @@ import pytest
 from stable_nalu.catalogue.experiment import expected_runs
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.options import SCRIPTS
-from stable_nalu.statistics.names import parse_leaf, record_columns
+from stable_nalu.statistics.names import parse_leaf, record_columns, signed
 from stable_nalu.training.saved.checkpoint import plain
 from stable_nalu.writer.run_record import RunRecord
 
@@ -192,7 +192,7 @@ def test_example_column_by_column():
 )
 def test_ranges(fragment, text):
     leaf = f"nac_op-add_oob-c_rs-linear-linear_eps-0_rl-1-2_r-10-0-1_{fragment}"
-    assert parse_leaf(leaf, union="&")["interpolation.range"] == text
+    assert signed(parse_leaf(leaf), "&")["interpolation.range"] == text
 
 
 def test_short_names_of_the_first_version():

@@ -1,7 +1,6 @@
 """Write predictions of a trained model over a grid of two inputs, or the exact answers."""
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
@@ -9,12 +8,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 from stable_nalu.script import packages  # noqa: E402
 
 with packages(__file__):
-    from stable_nalu.training.arithmetic.prediction_sweep import main as run
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Parse the command line, evaluate, write the tables and return the exit code."""
-    return run(argv)
+    from stable_nalu.training.arithmetic.prediction_sweep import main
 
 
 if __name__ == "__main__":

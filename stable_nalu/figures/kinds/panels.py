@@ -218,7 +218,11 @@ def draw_measure(
             mark_missing(axes, x[gone])
     draw_y_axis(axes, measure)
     if not any_point:
-        axes.text(0.5, 0.5, "no run solved", transform=axes.transAxes, ha="center", color="0.35")
+        solved = any(
+            (table["n"] > table["failed"]).any() for table in series.values() if len(table)
+        )
+        told = "not defined" if solved else "no run solved"
+        axes.text(0.5, 0.5, told, transform=axes.transAxes, ha="center", color="0.35")
 
 
 def draw_series(

@@ -11,6 +11,7 @@ from pathlib import Path
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.errors import UsageError
 from stable_nalu.files import atomic_text_file
+from stable_nalu.machine import is_checkout
 
 from ..stored import DATA, stored_keys
 
@@ -36,7 +37,7 @@ def write_page(data: Path = DATA, out: Path | None = None) -> list[Path]:
     from .section import result
 
     own = data.resolve() == DATA.resolve()
-    if out is None and not own:
+    if out is None and not (own and is_checkout()):
         raise UsageError("--report-out: say where to write the page of results in another folder")
     folder = out or CHECKOUTS
     _refuse_strangers(folder, data)

@@ -14,6 +14,7 @@ from stable_nalu.statistics.intervals import Estimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _POINTS_PER_ROW = 36
 _NOTHING = re.compile(
@@ -38,8 +39,6 @@ def draw(panels: Sequence[tuple[str, Sequence[Mark]]], *, horizontal: bool = Fal
 
     horizontal: whether the points stand below one another, for long names.
     """
-    from matplotlib import rc_context
-
     from stable_nalu.figures.style import drawing, new_figure
 
     most = max(len(marks) for _, marks in panels)
@@ -52,7 +51,7 @@ def draw(panels: Sequence[tuple[str, Sequence[Mark]]], *, horizontal: bool = Fal
             1.5 + columns * (1.5 + 0.55 * most),
             -(-len(panels) // columns) * (4.4 + 0.14 * letters),
         )
-    with drawing(), rc_context({"svg.hashsalt": "stable-nalu"}):
+    with drawing():
         figure = new_figure(size)
         axes = list(
             figure.subplots(-(-len(panels) // columns), columns, squeeze=False, sharey=True).flat
@@ -62,8 +61,16 @@ def draw(panels: Sequence[tuple[str, Sequence[Mark]]], *, horizontal: bool = Fal
         for axis, (title, marks) in zip(axes, panels, strict=False):
             _panel(axis, marks, horizontal=horizontal)
             axis.set_title(title, loc="left", fontweight="bold")
-        buffer = io.StringIO()
-        nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+        return as_svg(figure)
+
+
+def as_svg(figure: Figure) -> str:
+    """Return a figure as text that is the same every time, and can stand in a page with others."""
+    from matplotlib import rc_context
+
+    buffer = io.StringIO()
+    nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+    with rc_context({"svg.hashsalt": "stable-nalu"}):
         figure.savefig(buffer, format="svg", metadata=nothing)
     return _NOTHING.sub("", buffer.getvalue())
 

@@ -21,6 +21,7 @@ from stable_nalu.network.digit_answer import build_answer, two_weights
 from stable_nalu.network.digit_reader import HalvesReader, build_reader
 from stable_nalu.network.two_digits import TwoDigitNetwork
 from stable_nalu.options import Config, ScriptSpec
+from stable_nalu.options.layer_options import own_options
 from stable_nalu.tags import LABEL_WEIGHTS, METRIC
 
 from ..logging.recorder import scalar
@@ -67,6 +68,7 @@ class PairTask:
             beta_nau=config.beta_nau,
             regualizer_npu_w=config.regualizer_npu_w,
             regualizer_gate=config.regualizer_gate,
+            own_options=own_options(config, {}),
         )
         return TwoDigitNetwork(
             partial(self.reader, config),

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-import shlex
 import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import torch
 
 from stable_nalu.errors import UsageError
+from stable_nalu.layer import has_own
+from stable_nalu.layer.own_layers import sources
 from stable_nalu.machine import keep_freed_memory, save_root, tensorboard_root
 from stable_nalu.options import SCRIPTS, Config, ScriptSpec
-from stable_nalu.script import EXIT_DIVERGED, EXIT_INTERRUPTED, EXIT_REQUEUE, Interruption
+from stable_nalu.options.layer_options import units_of
+from stable_nalu.script import (
+    EXIT_DIVERGED,
+    EXIT_INTERRUPTED,
+    EXIT_REQUEUE,
+    Interruption,
+    command_of,
+)
 from stable_nalu.writer import ResumePoint, RunFolder, RunRecord, RunWriter
 from stable_nalu.writer.run_folder import WAYS_OUT
 
@@ -46,6 +55,8 @@ _DOES_NOT_FIT = ("can't allocate memory", "not enough memory", "out of memory", 
 def train_plan(kind: Kind, spec: ScriptSpec, configs: Sequence[Config]) -> int:
     """Train what is not finished yet; the exit code says how it ended."""
     plan = [PlannedRun(config, spec.run_name(config)) for config in configs]
+    if has_own():
+        kind = _stackable(kind, spec, plan)
     states = {run.name: saved_states(spec, run, kind.progress) for run in plan}
     workers = worker_count(kind, plan)
     cut = stacks_of(kind, spec, plan, workers)
@@ -122,8 +133,13 @@ def _may_replace(config: Config) -> bool:
 
 
 def _record(spec: ScriptSpec, config: Config) -> RunRecord:
-    command = f"python3 experiments/{spec.name}.py {shlex.join(spec.argv_of(config))}"
-    return RunRecord.create(spec.name, plain(config.as_dict()), command)
+    command = command_of(f"experiments/{spec.name}.py", *spec.argv_of(config))
+    # Absent where it is not given, as in the records of runs that are older than the flags.
+    values = {name: value for name, value in plain(config.as_dict()).items() if value != ()}
+    record = RunRecord.create(spec.name, values, command)
+    if not has_own():
+        return record
+    return replace(record, layer_files=[vars(file) for file in sources(units_of(config))])
 
 
 def _rules(spec: ScriptSpec, config: Config) -> dict[str, Any]:
@@ -144,12 +160,28 @@ def _ways_out(spec: ScriptSpec) -> list[str]:
     return [anew, resume, elsewhere]
 
 
-def _probe(kind: Kind, spec: ScriptSpec, runs: Sequence[PlannedRun]) -> None:
-    """Refuse what cannot be loaded or built before any folder is made."""
+def _stackable(kind: Kind, spec: ScriptSpec, runs: Sequence[PlannedRun]) -> Kind:
+    """Return the kind of training that layers of the user's allow: in stacks or in turn."""
+    obstacles = _probe(kind, spec, runs)
+    if not obstacles or kind.width is None:
+        return kind
+    if len(runs) > 1:
+        sys.stderr.write(f"warning: runs are trained one after another: {obstacles[0]}\n")
+    return replace(kind, width=None)
+
+
+def _probe(kind: Kind, spec: ScriptSpec, runs: Sequence[PlannedRun]) -> list[str]:
+    """Refuse what cannot be loaded or built before any folder is made.
+
+    Return what keeps runs from being stacked.
+    """
     by_flags = {repr({**run.config.as_dict(), "seed": None}): run for run in runs}
+    obstacles: list[str] = []
     for run in by_flags.values():
         with memory_errors_as_usage_errors(), default_dtype(_precision(run.config)):
-            _build(kind, spec, [run])
+            modules = _build(kind, spec, [run]).model.extended_modules()
+        obstacles += [module.obstacle for module in modules if module.obstacle is not None]
+    return obstacles
 
 
 def _build(kind: Kind, spec: ScriptSpec, runs: Stack) -> StackTraining:

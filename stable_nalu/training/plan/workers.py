@@ -13,6 +13,7 @@ from multiprocessing.process import BaseProcess
 import torch
 
 from stable_nalu.errors import UsageError
+from stable_nalu.layer.own_layers import LayerFile, load_layers, loaded_files
 from stable_nalu.script import STOP_SIGNALS, Interruption
 
 from ..logging.console import PlanConsole, StackView, View
@@ -71,7 +72,8 @@ def train_in_workers(
 def _start(train: TrainStack, share: Share) -> Worker:
     context = multiprocessing.get_context("spawn")
     receiving, sending = context.Pipe(duplex=False)
-    process = context.Process(target=_work, args=(train, share, sending), daemon=False)
+    work = (train, share, sending, loaded_files())
+    process = context.Process(target=_work, args=work, daemon=False)
     # The first process of this kind starts a helper, which would unblock the signals below.
     resource_tracker.ensure_running()
     # Inherited by the worker: signals wait until it can handle them.
@@ -136,7 +138,9 @@ def _dismiss(crew: Sequence[Worker]) -> None:
         worker.process.join()
 
 
-def _work(train: TrainStack, share: Share, connection: Connection) -> None:
+def _work(
+    train: TrainStack, share: Share, connection: Connection, files: Sequence[LayerFile]
+) -> None:
     torch.set_num_threads(1)
     with Interruption(insists=False) as interruption:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
@@ -147,6 +151,11 @@ def _work(train: TrainStack, share: Share, connection: Connection) -> None:
             except OSError:  # the process that started this one is gone
                 interruption.signal_number = signal.SIGTERM
 
+        try:
+            load_layers(files)
+        except UsageError as error:
+            send("error", str(error))
+            return
         for k, stack in share:
             if interruption.signal_number is not None:
                 stopped = StackResult(False, stack[0].start, interruption.signal_number)

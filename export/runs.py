@@ -1,0 +1,15 @@
+"""Export runs of any script to a CSV file: a row per run and logged step, with configurations."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from stable_nalu.script import packages  # noqa: E402
+
+with packages(__file__):
+    from stable_nalu.reader.exporters import any_runs as main
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

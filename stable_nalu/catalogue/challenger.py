@@ -1,0 +1,148 @@
+"""The challenger: the layer, where it is defined, and how a figure trains it."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import inspect
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from stable_nalu.errors import OptionError, did_you_mean
+from stable_nalu.options import SCRIPTS
+
+from .experiment import (
+    ITERATION_FLAG,
+    JUDGED,
+    Experiment,
+    Flags,
+    Model,
+    merged,
+    words,
+)
+
+KEY = "challenger"
+"""What its runs are called in the column `model`."""
+
+
+_HERE = {
+    "--seed": "--seeds",
+    "--name-prefix": "--out",
+    **{name: name for name in (ITERATION_FLAG, "--layer-type", "--layer-file", "--layer-option")},
+}
+"""Flag of training scripts -> what sets it here."""
+
+
+@dataclass(frozen=True)
+class Challenger:
+    """A layer that takes part in published figures.
+
+    file: where the user defines it; None for a layer of the package.
+    options: `name=value` of its constructor.
+    training: flags over those of the figures; a script that lacks one trains without it.
+    """
+
+    layer_type: str
+    file: Path | None
+    options: tuple[str, ...]
+    training: Flags
+
+    @property
+    def given(self) -> Flags:
+        """Return the flags that define the layer."""
+        file: Flags = {} if self.file is None else {"--layer-file": (str(self.file),)}
+        options: Flags = {"--layer-option": self.options} if self.options else {}
+        return merged({"--layer-type": (self.layer_type,)}, file, options)
+
+    @property
+    def source(self) -> Path | None:
+        """Return the file that defines the layer."""
+        if self.file is not None:
+            return self.file
+        from stable_nalu.layer import entries
+
+        found = entries().get(self.layer_type)
+        return Path(inspect.getfile(found.layer)) if found and found.layer else None
+
+    @property
+    def digest(self) -> str:
+        """Return the SHA-256 of that file."""
+        if self.source is None:
+            return ""
+        try:
+            return hashlib.sha256(self.source.read_bytes()).hexdigest()
+        except OSError as error:
+            problem = f"cannot read {self.source}: {error.strerror}"
+            raise OptionError("--layer-file", problem, "write the path of a Python file") from None
+
+    @property
+    def folder(self) -> str:
+        """Return the name of its folders: of its own for every file, option and training flag."""
+        name = re.sub(r"[^\w.-]", "_", self.layer_type)
+        if self.file is None and not self.options and not self.training:
+            return name
+        what = shlex.join([self.digest, *self.options, *words(self.training)])
+        return f"{name}-{hashlib.sha256(what.encode()).hexdigest()[:8]}"
+
+    def label(self, experiment: Experiment) -> str:
+        """Return its name in a figure, unlike those of its rivals."""
+        from stable_nalu.layer import entries
+
+        found = entries().get(self.layer_type)
+        name = found.paper_name if found else self.layer_type
+        return f"{name} (here)" if name in {model.label for model in experiment.models} else name
+
+    def model(self, experiment: Experiment) -> Model:
+        """Return it as a model of a figure: on all points and seeds, with the flags all share."""
+        models = experiment.models
+        scripts = {model.script for model in models}
+        if len(scripts) != 1 or not experiment.criterion.startswith(JUDGED):
+            problem = f"no success criterion applies to runs of {experiment.key}"
+            raise OptionError("KEY", problem, "write a figure of the arithmetic scripts")
+        first, spec = models[0], SCRIPTS[scripts.pop()]
+        of_layers = {flag.name for flag in spec.flags if flag.layer_option} | {"--nac-mul"}
+        shared = {
+            name: values
+            for name, values in first.flags.items()
+            if name not in of_layers and all(m.flags.get(name) == values for m in models)
+        }
+        known = {flag.name for flag in spec.flags}
+        over = {name: values for name, values in self.training.items() if name in known}
+        prefix = f"challenge/{self.folder}/{experiment.key}"
+        return replace(
+            first,
+            key=KEY,
+            label=self.label(experiment),
+            prefix=prefix,
+            csv=prefix,
+            flags=merged(shared, self.given, over),
+            seeds=max((model.seeds for model in models), key=len),
+            points=_union(model.points for model in models),
+            variants=tuple({v.name: v for model in models for v in model.variants}.values()),
+        )
+
+
+def _union(points: Iterable[tuple[Flags, ...]]) -> tuple[Flags, ...]:
+    every = [point for some in points for point in some]
+    return tuple(point for i, point in enumerate(every) if point not in every[:i])
+
+
+def challenger_of(arguments: argparse.Namespace, experiments: Sequence[Experiment]) -> Challenger:
+    """Return the challenger of a command line, whose training flags one of the scripts has."""
+    scripts = list(dict.fromkeys(model.script for e in experiments for model in e.models))
+    training: dict[str, tuple[str, ...]] = {}
+    for word in getattr(arguments, "training", None) or ():
+        name, gives, value = word.partition("=")
+        training[f"--{name.lstrip('-')}"] = (value,) if gives else ()
+    known = [flag.name for script in scripts for flag in SCRIPTS[script].flags]
+    for name in training:
+        if name not in known:
+            hint = did_you_mean(name, dict.fromkeys(known), "see --help of the training script")
+            raise OptionError("--training", f"{name} is no flag of {', '.join(scripts)}", hint)
+        if name in _HERE:
+            raise OptionError("--training", f"{name} has a flag here", f"use {_HERE[name]}")
+    options = tuple(arguments.layer_option or ())
+    return Challenger(arguments.layer_type, arguments.layer_file, options, training)

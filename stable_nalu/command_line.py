@@ -1,0 +1,101 @@
+"""The command `stable-nalu`: what the scripts of a checkout do, each under the name of its script.
+
+`stable-nalu NAME` is `experiments/NAME.py`, and `stable-nalu export NAME` the script of that name
+below `export/`; those that are used most go without `export`, too.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from functools import partial
+from importlib import import_module
+from textwrap import wrap
+
+from .errors import OptionError, did_you_mean
+from .options import SCRIPTS
+from .script import exit_code
+
+PROGRAM = "stable-nalu"
+_WIDTH = 98
+
+Commands = Mapping[str, tuple[str, str]]
+"""Name -> module and function below the package, and what it does."""
+
+PAPERS: Commands = {
+    "list": ("reproduction.command:main", "Name every figure and table of the papers."),
+    "reproduce": ("reproduction.command:main", "Reproduce a figure or table from its key."),
+    "batch": ("batch.command:main", "Train an experiment in shards, here or as an array job."),
+    "plot": ("figures.command:main", "Draw figures of the papers, or of your own runs."),
+}
+RUNS: Commands = {
+    "export": ("command_line:main", "Write runs to a CSV file; alone, it lists of which scripts."),
+    "summarize": ("statistics.command:main", "Summarise runs: success rate, steps, sparsity."),
+    "verdict": ("statistics.verdict:main", "Say of every run whether it solved its task."),
+}
+EXPORTS: Commands = {
+    "runs": ("reader.exporters:any_runs", "Export runs of any script, with configurations."),
+    "simple_function_static": ("reader.exporters:arithmetic", "Export runs of arithmetic tasks."),
+    "sequential_mnist": ("reader.exporters:sequences", "Export runs on sequences of digits."),
+    "two_digit_mnist_reader": ("reader.exporters:pairs", "Export runs on pairs of digits."),
+    "pretrained_model_prediction_sweep": (
+        "training.arithmetic.prediction_sweep:main",
+        "Write predictions of a trained model over a grid of two inputs.",
+    ),
+    "expand_weights": ("figures.robustness:expand_weights", "Cut the last step out of weights."),
+}
+TABLES: Commands = {
+    "generate_exp_setups": ("statistics.thresholds.command:main", "Write thresholds of success."),
+    "generate_divBy0_extrap_thresholds": (
+        "statistics.thresholds.small_divisors:main",
+        "Write the errors of exact division by small numbers.",
+    ),
+    "generate_dataset_solution_indexes": (
+        "figures.robustness:solution_indexes",
+        "Write the inputs that matter in the robustness study.",
+    ),
+}
+TRAINING: Commands = {
+    name: ("training.script:run_script", spec.summary) for name, spec in SCRIPTS.items()
+}
+ALSO: Commands = {name: {**PAPERS, **RUNS}[name] for name in ("plot", "summarize", "verdict")}
+"""Commands of their own whose scripts are below `export/`."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command that is named first, with the words behind it, and return its exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    return exit_code(PROGRAM, lambda: _run(words))
+
+
+def _run(words: Sequence[str]) -> int:
+    if words[:1] == ["export"]:
+        start, words = f"{PROGRAM} export", words[1:]
+        groups = {"runs and models": EXPORTS, "thresholds and data": TABLES, "also": ALSO}
+    else:
+        start = PROGRAM
+        groups = {"figures and tables of papers": PAPERS, "your runs": RUNS, "training": TRAINING}
+    if not words or words[0] in ("--help", "-h"):
+        sys.stdout.write(_help(start, groups))
+        return 0
+    name, *rest = words
+    places = {name: place for commands in groups.values() for name, (place, _) in commands.items()}
+    if name not in places:
+        remedy = did_you_mean(name, places, f"see {start} --help")
+        raise OptionError(None, f"there is no command {name!r}", remedy)
+    module, _, function = places[name].partition(":")
+    run = getattr(import_module(f"{__package__}.{module}"), function)
+    if name in groups.get("training", {}):
+        run = partial(run, name)
+    return run(["--list", *rest] if name == "list" else rest)
+
+
+def _help(start: str, groups: Mapping[str, Commands]) -> str:
+    lines = [f"usage: {start} COMMAND ...", f"       {start} COMMAND --help"]
+    width = max(len(name) for commands in groups.values() for name in commands)
+    for title, commands in groups.items():
+        lines += ["", f"{title}:"]
+        for name, (_, text) in commands.items():
+            indent = " " * (width + 4)
+            lines += wrap(f"  {name:<{width}}  {text}", _WIDTH, subsequent_indent=indent)
+    return "\n".join(lines) + "\n"

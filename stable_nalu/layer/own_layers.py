@@ -1,0 +1,233 @@
+"""Layers that are not of this package: from a file, from an installed package, from a program."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import inspect
+import re
+import sys
+import traceback
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from stable_nalu.errors import OptionError, UsageError
+from stable_nalu.papers import Paper
+
+from . import registry
+from .base import Cell, Layer, recurrent
+from .plain import options_of, plain_layer
+from .trial import in_words
+
+GROUP = "stable_nalu.layers"
+"""The entry points of installed packages: each names a class, or a module of classes."""
+
+
+@dataclass(frozen=True)
+class LayerFile:
+    """The text of a layer that is not of this package, as it was loaded, and where it is from."""
+
+    path: str
+    sha256: str
+    source: str
+
+
+_loaded: dict[Path, LayerFile] = {}
+_origin: list[str] = []
+"""Where the layers that are registered at the moment come from; the innermost one last."""
+
+
+def register(
+    layer: type[torch.nn.Module],
+    *,
+    key: str | None = None,
+    label: str | None = None,
+    latex: str | None = None,
+    cites: Paper | str = "",
+    cell: type[Cell] | None = None,
+) -> type[torch.nn.Module]:
+    """Make a layer known under a key, by default the name of its class, and return the class.
+
+    The class is a `Layer`, or any torch module whose constructor takes the two sizes, and then
+    options. label, latex: what figures and tables call it. cites: its paper. cell: its recurrent
+    cell; by default h_t = layer([x_t, h_{t-1}]).
+    """
+    key = key or layer.__name__
+    origin = _origin[-1] if _origin else layer.__module__
+    problem = _misfit(key, layer, origin)
+    if problem:
+        raise ValueError(problem)
+    registry.drop(key)
+    built = layer if issubclass(layer, Layer) else plain_layer(layer)
+    registry.register(
+        key=key,
+        layer=built,
+        paper_name=label or key,
+        latex=latex or rf"\mathrm{{{key}}}",
+        cites=cites if isinstance(cites, Paper) else Paper(key, "", 0, cites or key),
+        cell=cell or recurrent(built),
+        tier="own",
+        origin=origin,
+    )
+    return layer
+
+
+def _misfit(key: str, layer: object, origin: str) -> str | None:
+    """Return why a class cannot be a layer of this key."""
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9.+-]*", key):
+        return f"{key!r} cannot be a key; write letters, digits, dots, + and -"
+    if not (isinstance(layer, type) and issubclass(layer, torch.nn.Module)):
+        return f"{key} is not a class of torch.nn.Module"
+    for entry in registry.entries().values():
+        if entry.key.lower() == key.lower() and entry.origin != origin:
+            owner = f"of {entry.origin}" if entry.origin else "of this package"
+            return f"{key} is a layer {owner} too; give it another name"
+    try:
+        options_of(layer)
+    except (TypeError, ValueError):
+        return f"the constructor of {key} does not take (in_features, out_features) and options"
+    return None
+
+
+def load_layer_file(path: str, sha256: str | None = None) -> LayerFile:
+    """Run a file of layers and make them known; refuse a file of another digest than `sha256`.
+
+    A file that has not changed since it was loaded is not run again.
+    """
+    try:
+        content = Path(path).read_bytes()
+        source = content.decode()
+    except (OSError, ValueError) as error:
+        said = getattr(error, "strerror", None) or "it is not text"
+        raise _refused(f"cannot read {path}: {said}", "name a Python file") from None
+    digest = hashlib.sha256(content).hexdigest()
+    if sha256 not in (None, digest):
+        raise UsageError(f"{path} was changed while its layers were trained; start again")
+    place = Path(path).resolve()
+    known = _loaded.get(place)
+    if known is None or known.sha256 != digest:
+        registry.drop(origin=str(place))
+        _loaded.pop(place, None)
+        _run(path, place, digest)
+        known = _loaded[place] = LayerFile(path, digest, source)
+    return known
+
+
+def load_layers(files: Sequence[LayerFile] = ()) -> None:
+    """Make known what another process of the same command knows."""
+    load_installed_layers()
+    for file in files:
+        load_layer_file(file.path, file.sha256)
+
+
+def loaded_files() -> tuple[LayerFile, ...]:
+    """Return the files whose layers are known."""
+    return tuple(_loaded.values())
+
+
+def sources(units: Iterable[object]) -> list[LayerFile]:
+    """Return what defines those of the units that are not of this package."""
+    found: dict[str, LayerFile] = {}
+    for unit in units:
+        entry = registry.entries().get(str(unit))
+        if entry is not None and entry.origin is not None:
+            found[entry.origin] = _loaded.get(Path(entry.origin)) or _source_of(entry)
+    return list(found.values())
+
+
+def _source_of(entry: registry.LayerEntry) -> LayerFile:
+    """Return the text of one class, which a program or an installed package defines."""
+    layer: Any = getattr(entry.layer, "Module", entry.layer)
+    try:
+        source = inspect.getsource(layer)
+    except (OSError, TypeError):  # typed into an interpreter that keeps no text
+        source = ""
+    path = f"{layer.__module__}.{layer.__qualname__}"
+    return LayerFile(path, hashlib.sha256(source.encode()).hexdigest(), source)
+
+
+def _refused(problem: str, remedy: str) -> OptionError:
+    return OptionError("--layer-file", problem, remedy)
+
+
+@contextmanager
+def _coming_from(origin: str) -> Iterator[None]:
+    _origin.append(origin)
+    try:
+        yield
+    finally:
+        _origin.pop()
+
+
+def _run(path: str, place: Path, digest: str) -> None:
+    """Run a file as a module, and make its classes known."""
+    name = f"layer_file_{re.sub(r'[^0-9A-Za-z]', '_', place.stem)}_{digest[:12]}"
+    spec = importlib.util.spec_from_file_location(name, place)
+    if spec is None or spec.loader is None:
+        raise _refused(f"{path} is not a Python file", "its name must end in .py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        with _coming_from(str(place)):
+            spec.loader.exec_module(module)
+            found = _register_classes(module)
+    except (Exception, SystemExit) as error:  # whatever a stranger's code raises
+        del sys.modules[name]
+        registry.drop(origin=str(place))
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [frame.lineno for frame in frames if frame.filename == str(place)]
+        line = getattr(error, "lineno", None) or (lines[-1] if lines else None)
+        where = f"line {line} of {path}" if line else path
+        raise _refused(f"{where}: {in_words(error)}", "mend the file") from None
+    if not found:
+        raise _refused(
+            f"{path} defines no layer",
+            "write a torch.nn.Module whose constructor takes (in_features, out_features)",
+        )
+
+
+def _register_classes(module: ModuleType) -> list[str]:
+    """Make known what a module defines and has not registered itself; return all its keys."""
+    own = [
+        value
+        for name, value in vars(module).items()
+        if isinstance(value, type)
+        and issubclass(value, torch.nn.Module)
+        and value.__module__ == module.__name__
+        and not name.startswith("_")
+    ]
+    built = {entry.layer for entry in registry.entries().values()}
+    wrapped = {getattr(layer, "Module", layer) for layer in built}
+    for value in own:
+        if value in wrapped or issubclass(value, Cell):
+            continue
+        try:
+            options_of(value)
+        except (TypeError, ValueError):
+            continue  # A part of a layer.
+        register(value)
+    return [e.key for e in registry.entries().values() if e.origin == _origin[-1]]
+
+
+@cache
+def load_installed_layers() -> None:
+    """Make known the layers of installed packages; warn of those that cannot be loaded."""
+    for point in metadata.entry_points(group=GROUP):
+        try:
+            found = point.load()
+            with _coming_from(f"the package {point.value.partition(':')[0]}"):
+                if isinstance(found, ModuleType):
+                    _register_classes(found)
+                else:
+                    register(found, key=point.name)
+        except Exception as error:  # whatever a stranger's code raises
+            said = in_words(error)
+            sys.stderr.write(f"warning: the layers of {point.value} are left out: {said}\n")

@@ -1,0 +1,137 @@
+"""What is done with trained runs in Python: read their logs, summarise them, draw them.
+
+The same is done by `export/runs.py`, `export/summarize.py` and `export/plot.py`, with this code.
+Errors are raised as `UsageError`; what a script would warn of is a warning.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from stable_nalu.errors import UsageError
+from stable_nalu.reader.export import RunTable, open_reader
+from stable_nalu.reader.run_parser import STEP
+from stable_nalu.statistics.estimators import PUBLISHED, Estimators
+from stable_nalu.statistics.judge import BEST_RANGE, Judgement, judge_tables
+from stable_nalu.statistics.setups import SHIPPED
+from stable_nalu.statistics.summary import summarize_runs
+from stable_nalu.statistics.table import write_plain_frame
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from stable_nalu.figures.style import Palette
+
+
+def read_runs(
+    folder: str | Path, *, processes: int | None = None, progress_bar: bool = True
+) -> pd.DataFrame:
+    """Return one row per run and logged step: its name, what it logged, and its configuration.
+
+    The columns of the configuration come last. They are made of the record of a run; a run of the
+    published scripts, which has none, has those that its name holds. A run that cannot be read, or
+    only in part, is logged as a warning.
+
+    Args:
+        folder: the parent folder of the runs, of any training script.
+        processes: most processes that read, all CPUs when None; small inputs are read in this one.
+        progress_bar: whether a person who watches a terminal sees how far it is.
+    """
+    reader = open_reader(
+        folder, None, processes=processes, progress_bar=progress_bar, with_config=True
+    )
+    tables = list(reader.tables())
+    if not tables:
+        raise reader.nothing()
+    columns: dict[str, Any] = {"name": _repeated(tables, [table.name for table in tables])}
+    for name in tables[0].columns:
+        columns[name] = list(chain.from_iterable(table.columns[name] for table in tables))
+    for name in tables[0].options:
+        columns[name] = _repeated(tables, [table.options[name] for table in tables])
+    return pd.DataFrame(columns)
+
+
+def _repeated(tables: Sequence[RunTable], cells: Iterable[Any]) -> list[Any]:
+    """Return a cell of each table as often as that has rows."""
+    pairs = zip(tables, cells, strict=True)
+    return list(chain.from_iterable([cell] * len(table.columns[STEP]) for table, cell in pairs))
+
+
+def summarize(
+    runs: pd.DataFrame,
+    *,
+    by: Sequence[str] | None = None,
+    threshold: float | None = None,
+    parameter: str | None = None,
+    exp_setups: Iterable[str | Path] = SHIPPED,
+    best_range: int = BEST_RANGE,
+    estimators: Estimators = PUBLISHED,
+) -> pd.DataFrame:
+    """Return one row per group: success rate, solved at and sparsity error, with 95 % intervals.
+
+    Args:
+        runs: what `read_runs` returns, of arithmetic scripts.
+        by: options that tell groups apart; None: model, operation, ranges and what else differs.
+        threshold: the test error below which a run is solved, in place of the tables' thresholds.
+        parameter: rows of the tables to use; None: all but those of division by small numbers.
+        exp_setups: tables of thresholds.
+        best_range: a run is judged at the lowest validation error of its last so many rows.
+        estimators: how means and intervals are made.
+    """
+    judgement = Judgement([Path(path) for path in exp_setups], threshold, parameter, best_range)
+    judged = judge_tables([("the table of runs", runs)], judgement, _warn)
+    return summarize_runs(judged, by, estimators)
+
+
+def plot(
+    runs: pd.DataFrame | Mapping[str, pd.DataFrame],
+    kind: str = "range",
+    *,
+    column: str | None = None,
+    threshold: float | None = None,
+    exp_setups: Iterable[str | Path] = (),
+    estimators: Estimators = PUBLISHED,
+    palette: Palette = "safe",
+) -> Figure:
+    """Return a drawing of runs.
+
+    Args:
+        runs: what `read_runs` returns, or several such tables by the names of their models.
+        kind: what to draw, as `--kind` of `export/plot.py`, except for its tables.
+        column: the x of a sweep; what other kinds show.
+        threshold: the test error below which a run is solved; None: 1e-5.
+        exp_setups: tables of thresholds, in place of one threshold.
+        estimators: how means and intervals are made.
+        palette: colours that read in print and for colour-blind readers, or the published hues.
+    """
+    from stable_nalu.figures.entry import Context
+    from stable_nalu.figures.source import Source
+    from stable_nalu.figures.user_files import entry_of_files
+
+    tables = runs if isinstance(runs, Mapping) else {"": runs}
+    labels = list(tables) if isinstance(runs, Mapping) else []
+    with TemporaryDirectory() as folder:
+        paths = [Path(folder, f"{place}.csv") for place in range(len(tables))]
+        for path, table in zip(paths, tables.values(), strict=True):
+            write_plain_frame(path, table)
+        entry = entry_of_files(kind, paths, labels, "figure", column, threshold)
+        source = Source(Path(folder))
+        setups = [Path(path) for path in exp_setups]
+        context = Context(entry.key, entry.series, source, setups, estimators, palette)
+        figure = entry.parts[0].render(context).figure
+    for text in source.warnings:
+        _warn(text)
+    if figure is None:
+        raise UsageError(f"kind {kind!r} is no drawing; export/plot.py writes it")
+    return figure
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, stacklevel=3)

@@ -1,0 +1,344 @@
+"""What users of torch expect of any module, promised by every registered layer and cell."""
+
+import copy
+import inspect
+import io
+import pickle
+import re
+
+import pytest
+import torch
+from torch.func import functional_call, grad, stack_module_state, vmap
+
+from stable_nalu.layer import entries
+from tests.contract.test_layers import BATCH, IN, OUT, TAKES_PAIRS, apply, build, make_input
+
+VARIANTS = [(key, v.options) for key, entry in entries().items() for v in entry.variants]
+KEYS = [key for key, entry in entries().items() if entry.layer is not None]
+CASES = [(key, {}) for key in KEYS] + VARIANTS
+TENSORS = [case for case in CASES if case[0] not in TAKES_PAIRS]
+CELLS = [key for key, entry in entries().items() if entry.cell is not None]
+FAST = ("ReRegualizedLinearMNAC", "ReRegualizedLinearNAC", "NALU")
+"""Layers that are compiled and exported with every change; the others are with `make test`."""
+
+NOT_THE_DEFAULT = {
+    "W_set_count": 3,
+    "activation": "Tanh",
+    "beta_nau": True,
+    "bias": False,
+    "eps": 1e-5,
+    "mnac_epsilon": 0.1,
+    "mnac_normalized": True,
+    "nac_oob": "clip",
+    "nac_weight": "golden-ratio",
+    "nalu_bias": True,
+    "nalu_gate": "regualized",
+    "nalu_mul": "safe",
+    "nalu_two_gate": True,
+    "nalu_two_nac": True,
+    "nau_noise": True,
+    "nmu_noise": True,
+    "noise_range": [2, 3],
+    "npu_Wr_init": "xavier-uniform-constrained",
+    "npu_clip": "wg",
+    "nru_div_mode": "div-sepSign",
+    "realnpu_reg_type": "bias",
+    "regualizer_gate": 1,
+    "regualizer_npu_w": 1,
+    "regualizer_shape": "linear",
+    "regualizer_z": 1,
+    "trash_cell": True,
+}
+
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:<class 'torch.autograd.*should not be instantiated"),
+    pytest.mark.filterwarnings("ignore:There is a performance drop"),
+    pytest.mark.filterwarnings("ignore:The tensor attribute self.* was assigned during export"),
+    pytest.mark.filterwarnings("ignore:.*LeafSpec.* is deprecated:FutureWarning"),
+]
+"""Warnings of torch about its own doings, at compilation and under vmap."""
+
+
+def named(case):
+    return "-".join([case[0], *case[1]])
+
+
+def split(cases):
+    """One case per class and options, those of most layers marked as slow."""
+    slow = pytest.mark.slow
+    cases = {(entries()[key].layer, *own): (key, own) for key, own in cases}.values()
+    return [pytest.param(c, id=named(c), marks=() if c[0] in FAST else slow) for c in cases]
+
+
+def build_case(case, **options):
+    key, own = case
+    return build(key, **own, **options)
+
+
+def build_cell(key, **options):
+    entry = entries()[key]
+    torch.manual_seed(0)
+    return entry.cell(IN, OUT, **entry.fixed_options, **options)
+
+
+def cell_input(key):
+    x, h = make_input(key), torch.rand(BATCH, OUT)
+    return x, (h, h) if key == "LSTM" else h
+
+
+def output(module, *inputs):
+    torch.manual_seed(5)
+    return module(*inputs)
+
+
+def inputs_of(case):
+    x = make_input(case[0])
+    return ((x[..., : OUT // 2], x),) if case[0] in TAKES_PAIRS else (x,)
+
+
+def draws(case, training):
+    layer = build_case(case).train(training)
+    state = torch.get_rng_state()
+    layer(*inputs_of(case))
+    return not torch.equal(state, torch.get_rng_state())
+
+
+def floating(module):
+    return [v for v in [*module.parameters(), *module.buffers()] if v.is_floating_point()]
+
+
+def copies_of(module):
+    """Copies by every way there is, the last from a file."""
+    file = io.BytesIO()
+    torch.save(module, file)
+    file.seek(0)
+    loaded = torch.load(file, weights_only=False)
+    return [copy.deepcopy(module), pickle.loads(pickle.dumps(module)), loaded]
+
+
+@pytest.mark.parametrize("penalties", [False, True])
+@pytest.mark.parametrize("case", CASES, ids=named)
+def test_copies_of_a_layer_in_use_compute_the_same(case, penalties):
+    """In use: a forward pass has left inputs and gates behind for the penalties."""
+    known = ("regualizer_z", "regualizer_gate", "regualizer_npu_w", "nalu_gate")
+    options = {k: NOT_THE_DEFAULT[k] for k in known if k in entries()[case[0]].options}
+    layer = build_case((case[0], options | case[1]) if penalties else case)
+    leaf = make_input(case[0]).requires_grad_()
+    apply(case[0], layer, 2 * leaf)
+    expected = output(layer, *inputs_of(case))
+    for other in copies_of(layer):
+        assert torch.equal(output(other, *inputs_of(case)), expected)
+        assert repr(other) == repr(layer)
+
+
+@pytest.mark.parametrize("key", CELLS)
+def test_copies_of_a_cell_compute_the_same(key):
+    cell = build_cell(key)
+    torch.manual_seed(1)
+    x, h = cell_input(key)
+    expected = output(cell, x, h)
+    for other in copies_of(cell):
+        torch.testing.assert_close(output(other, x, h), expected, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("case", CASES, ids=named)
+def test_a_state_dictionary_makes_a_layer_of_another_seed_the_same(case):
+    layer, other = build_case(case), build_case(case, seed=1)
+    other.load_state_dict(layer.state_dict())
+    layer.eval(), other.eval()
+    assert torch.equal(output(layer, *inputs_of(case)), output(other, *inputs_of(case)))
+
+
+@pytest.mark.parametrize("case", TENSORS, ids=named)
+def test_a_vector_is_a_batch_of_one_row(case):
+    layer, row = build_case(case), make_input(case[0])[:1]
+    y = output(layer, row[0])
+    assert y.shape == (OUT,)
+    layer = build_case(case)
+    assert torch.equal(y, output(layer, row)[0])
+
+
+@pytest.mark.parametrize("key", TAKES_PAIRS)
+def test_a_pair_of_vectors_is_a_batch_of_one_row(key):
+    layer, x = build(key), make_input(key)[0]
+    assert torch.equal(apply(key, layer, x), apply(key, layer, x.unsqueeze(0))[0])
+
+
+@pytest.mark.parametrize("shape", [(BATCH, IN + 1), (BATCH, 1), (IN + 1,), ()], ids=str)
+@pytest.mark.parametrize("key", [key for key in KEYS if key not in TAKES_PAIRS])
+def test_inputs_of_a_wrong_size_are_refused_in_one_sentence(key, shape):
+    layer = build(key)
+    sentence = f"{type(layer).__name__} takes inputs (..., {IN}), not of shape {shape}"
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        layer(torch.ones(shape))
+
+
+@pytest.mark.parametrize(
+    ("current", "initial", "wrong"), [(2, IN, "current values (..., 1)"), (1, 1, "initial values")]
+)
+def test_pairs_of_a_wrong_size_are_refused(current, initial, wrong):
+    with pytest.raises(ValueError, match=re.escape(f"NNULayer takes {wrong}")):
+        build("NNU")((torch.ones(BATCH, current), torch.ones(BATCH, initial)))
+
+
+@pytest.mark.parametrize("key", CELLS)
+def test_cells_refuse_inputs_and_states_of_a_wrong_size(key):
+    cell, (x, h) = build_cell(key), cell_input(key)
+    name = type(cell).__name__
+    with pytest.raises(ValueError, match=re.escape(f"{name} takes inputs (..., {IN}), not of")):
+        cell(x[:, 1:], h)
+    with pytest.raises(ValueError, match=re.escape(f"{name} takes states (..., {OUT}), not of")):
+        cell(x, (x, x) if isinstance(h, tuple) else x)
+
+
+@pytest.mark.parametrize("case", CASES, ids=named)
+def test_dtype_and_device_are_those_asked_for(case):
+    layer = build_case(case, dtype=torch.float64)
+    assert torch.get_default_dtype() == torch.float32
+    assert {v.dtype for v in floating(layer)} == {torch.float64}
+    torch.set_default_dtype(torch.float64)
+    expected = build_case(case).state_dict()
+    assert all(torch.equal(expected[name], v) for name, v in layer.state_dict().items())
+    layer = build_case(case, device="meta")
+    assert all(v.is_meta for v in [*layer.parameters(), *layer.buffers()])
+
+
+def test_the_default_dtype_outlives_a_constructor_that_fails():
+    with pytest.raises(ValueError, match="nac_oob"):
+        build("ReRegualizedLinearMNAC", nac_oob="none", dtype=torch.float64)
+    assert torch.get_default_dtype() == torch.float32
+
+
+@pytest.mark.parametrize("key", CELLS)
+def test_cells_take_a_dtype(key):
+    assert {v.dtype for v in floating(build_cell(key, dtype=torch.float64))} == {torch.float64}
+
+
+@pytest.mark.parametrize("case", CASES, ids=named)
+def test_a_step_in_bfloat16(case):
+    layer = build_case(case, dtype=torch.bfloat16)
+    x = make_input(case[0]).bfloat16().requires_grad_()
+    y = apply(case[0], layer, x)
+    assert y.dtype == torch.bfloat16
+    y.square().sum().backward()
+    gradients = [p.grad for p in layer.parameters() if p.grad is not None]
+    assert all(torch.isfinite(v).all() for v in (y, x.grad, *gradients))
+    layer.optimize(torch.zeros((), dtype=torch.bfloat16))
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_every_option_that_is_not_the_default_is_shown_and_known_to_help(key):
+    names = entries()[key].options
+    assert names <= NOT_THE_DEFAULT.keys()
+    assert names <= inspect.signature(entries()[key].layer).parameters.keys()
+    # A layer that multiplies by itself shows its options where it is part of the NALU.
+    has_mnac = getattr(entries()[key].layer, "MNACOp", None) is not None
+    with_mnac = {"nalu_two_nac": True, "nalu_mul": "mnac"} if has_mnac else {}
+    for name in names:
+        layer = build(key, **with_mnac | {name: NOT_THE_DEFAULT[name]})
+        assert f"{name}={NOT_THE_DEFAULT[name]}" in repr(layer), name
+        assert f"{name}=" not in repr(build(key)), name
+
+
+@pytest.mark.parametrize(
+    "cls", sorted({c for e in entries().values() for c in (e.layer, e.cell) if c}, key=str)
+)
+def test_help_shows_formula_and_source(cls):
+    text = inspect.cleandoc(vars(cls)["__doc__"])
+    assert re.search(r"^ {0,4}\S.* = ", text, re.MULTILINE), text
+    assert re.search(r"\b(19|20)\d\d\b", text), text
+    assert re.match(r"[A-Z][a-z]+\b", text)
+    assert len(text.splitlines()) >= 3
+
+
+@pytest.mark.parametrize("case", CASES, ids=named)
+def test_models_stacked_by_torch_equal_single_ones(case):
+    """Outputs and gradients of stack_module_state, functional_call, vmap and grad."""
+    layers = [build_case(case, seed=seed, dtype=torch.float64) for seed in range(3)]
+    (x,) = inputs_of(case)
+    x = tuple(v.double() for v in x) if isinstance(x, tuple) else x.double()
+    skeleton = copy.deepcopy(layers[0])
+
+    def loss(parameters, buffers):
+        return functional_call(skeleton, (parameters, buffers), (x,)).square().mean()
+
+    trained = {n for n, p in layers[0].named_parameters() if p.requires_grad}
+    state = stack_module_state(layers)
+    losses = vmap(loss, randomness="same")(*state)
+    gradients = vmap(grad(loss), randomness="same")(*state)
+    assert losses.shape == (3,)
+    if draws(case, True):
+        return
+    for run, layer in enumerate(layers):
+        alone = layer(x).square().mean()
+        torch.testing.assert_close(losses[run], alone)
+        parameters = {n: p for n, p in layer.named_parameters() if n in trained}
+        expected = torch.autograd.grad(alone, list(parameters.values()), allow_unused=True)
+        for name, value in zip(parameters, expected, strict=True):
+            value = torch.zeros_like(parameters[name]) if value is None else value
+            torch.testing.assert_close(gradients[name][run], value)
+
+
+@pytest.mark.parametrize("key", [key for key in KEYS if key not in TAKES_PAIRS])
+def test_rows_mapped_by_vmap_equal_a_batch(key):
+    layer, x = build(key).eval(), make_input(key)
+    with layer.no_random():
+        y = vmap(layer, randomness="same")(x)
+        if not draws((key, {}), False):
+            torch.testing.assert_close(y, layer(x))
+
+
+@pytest.mark.parametrize("case", split([*CASES, ("ReRegualizedLinearNAC", {"nau_noise": True})]))
+def test_torch_compiles_the_whole_layer(case):
+    torch.compiler.reset()
+    layer = build_case(case)
+    compiled = torch.compile(copy.deepcopy(layer), fullgraph=True, backend="aot_eager")
+    (x,) = inputs_of(case)
+    y, expected = compiled(x), layer(x)
+    assert y.shape == expected.shape
+    if not draws(case, True):
+        torch.testing.assert_close(y, expected)
+    if y.requires_grad:
+        y.sum().backward()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", ["ReRegualizedLinearMNAC", "SignNMRU", "RealNPU"])
+def test_torch_compiles_inputs_of_more_dimensions(key):
+    torch.compiler.reset()
+    layer, x = build(key), make_input(key, (2, 3))
+    compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(compiled(x), layer(x))
+    compiled(x).sum().backward()
+
+
+@pytest.mark.parametrize("case", split(CASES))
+def test_torch_exports_the_layer_for_any_batch(case):
+    layer = build_case(case).eval()
+    (x,) = inputs_of(case)
+    rows = {0: torch.export.Dim("rows")}
+    shapes = ((rows, rows) if isinstance(x, tuple) else rows,)
+    program = torch.export.export(layer, (x,), dynamic_shapes=shapes)
+    # The guards that torch writes look for the size of a pair instead of that of its parts.
+    exported = program.module(check_guards=not isinstance(x, tuple))
+    longer = tuple(v.repeat(2, 1) for v in x) if isinstance(x, tuple) else x.repeat(2, 1)
+    y = exported(longer)
+    assert y.shape[0] == 2 * BATCH
+    if not draws(case, False):
+        torch.testing.assert_close(y, layer(longer))
+
+
+@pytest.mark.parametrize("case", split([case for case in CASES if not draws(case, False)]))
+def test_what_onnx_computes(case):
+    reference = pytest.importorskip("onnx.reference")
+    pytest.importorskip("onnxscript")
+    layer = build_case(case).eval()
+    program = torch.onnx.export(layer, inputs_of(case), dynamo=True, verbose=False)
+    assert program is not None
+    evaluator = reference.ReferenceEvaluator(program.model_proto)
+    x = make_input(case[0])
+    values = [x[..., : OUT // 2], x] if case[0] in TAKES_PAIRS else [x]
+    inputs = {n: v.numpy() for n, v in zip(evaluator.input_names, values, strict=True)}
+    (y,) = evaluator.run(None, inputs)
+    torch.testing.assert_close(torch.from_numpy(y), apply(case[0], layer, x), rtol=1e-5, atol=1e-5)

@@ -1,0 +1,71 @@
+"""Every file of examples/ runs, and does what it says."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stable_nalu.options import SCRIPTS
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples"
+
+
+def run(name: str, *words: str, steps: int | None = None) -> str:
+    """What a program prints; `steps` shortens its training."""
+    text = (EXAMPLES / name).read_text(encoding="utf-8")
+    if steps is not None:
+        text, count = re.subn(r"^STEPS = \d+$", f"STEPS = {steps}", text, flags=re.MULTILINE)
+        assert count == 1
+    command = [sys.executable, "-c", text, *words]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "agg"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_there_is_a_test_for_each():
+    tested = {"my_layer.py", "my_layer_with_penalty.py", "own_model.py", "extrapolation.py"}
+    assert {path.name for path in EXAMPLES.iterdir() if path.is_file()} == {
+        *tested,
+        "notebook.ipynb",
+    }
+
+
+@pytest.mark.parametrize("name", ["my_layer.py", "my_layer_with_penalty.py"])
+def test_a_layer_file_trains_by_the_command_that_it_shows(name):
+    text = (EXAMPLES / name).read_text(encoding="utf-8")
+    command = re.search(r"python3 experiments/(\w+)\.py ((?:.*\\\n)*.*)\n", text)
+    assert command is not None
+    words = command[2].replace("\\\n", " ").split()
+    assert len(SCRIPTS[command[1]].plan(words)) == 25
+
+
+def test_own_model_trains_its_layers():
+    said = run("own_model.py", steps=20)
+    assert "relative error on 10 to 20" in said
+    assert said.count("Layer [[") == 2
+
+
+def test_extrapolation_draws_its_picture(tmp_path):
+    picture = tmp_path / "picture.png"
+    said = run("extrapolation.py", str(picture), steps=20)
+    assert "NMU, two weights" in said
+    assert picture.stat().st_size > 10_000
+
+
+def test_the_notebook_runs_from_top_to_bottom(monkeypatch):
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    notebook = json.loads((EXAMPLES / "notebook.ipynb").read_text(encoding="utf-8"))
+    cells = ["".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "code"]
+    assert all(cell.get("outputs") is not None for cell in notebook["cells"] if "outputs" in cell)
+    names: dict = {}
+    for cell in cells:
+        exec(compile(cell, "notebook.ipynb", "exec"), names)
+    assert set(names["runs"]["seed"]) == set(range(5))

@@ -1,0 +1,195 @@
+"""A layer from the user's own file in the training scripts: from its command line to its record."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from stable_nalu.layer import own_layers
+from stable_nalu.layer.registry import drop
+from stable_nalu.machine import save_root, tensorboard_root
+from tests.experiments.scripts import ROOT, read, run, run_names, saved
+
+EXAMPLE = str(ROOT / "examples" / "my_layer.py")
+PENALTY = str(ROOT / "examples" / "my_layer_with_penalty.py")
+SCRIPT = "single_layer_benchmark"
+SPU = ("--operation", "mul", "--layer-file", EXAMPLE, "--layer-type", "SPU")
+SHORT = ("--max-iterations", "100", "--log-interval", "50", "--learning-rate", "0.01")
+
+
+def all_saved(*words: str) -> list[dict]:
+    return [saved(name) for name in run_names(SCRIPT, *words)]
+
+
+def assert_equal_runs(one: list[dict], other: list[dict], tolerance: float) -> None:
+    for a, b in zip(one, other, strict=True):
+        for name, value in a["model_state_dict"].items():
+            found = b["model_state_dict"][name]
+            torch.testing.assert_close(found, value, rtol=tolerance, atol=tolerance)
+
+
+def train(*words: str) -> list[dict]:
+    shutil.rmtree(tensorboard_root(), ignore_errors=True)
+    shutil.rmtree(save_root(), ignore_errors=True)
+    assert run(SCRIPT, *words) == 0
+    return all_saved(*words)
+
+
+def test_runs_of_a_stack_are_those_alone_to_the_bit():
+    together = train(*SPU, *SHORT, "--seed", "0-2")
+    alone = [train(*SPU, *SHORT, "--seed", str(seed))[0] for seed in range(3)]
+    assert_equal_runs(together, alone, 0)
+
+
+def test_noise_and_penalties_of_the_projects_own_kind_are_those_alone():
+    words = ("--operation", "add", "--layer-file", PENALTY, "--layer-type", "NoisySum")
+    words += ("--layer-option", "noise=0.1", "--regualizer-scaling-start", "20")
+    words += ("--regualizer-scaling-end", "50", *SHORT)
+    together = train(*words, "--seed", "0-1")
+    alone = [train(*words, "--seed", str(seed))[0] for seed in range(2)]
+    assert_equal_runs(together, alone, 1e-6)
+    (name,) = run_names(SCRIPT, *words, "--seed", "1")
+    assert "network/layer_1/nac/W/sparsity_error" in read(name).tags
+
+
+LINEAR = """
+import torch
+
+class TwoLayers(torch.nn.Module):
+    def __init__(self, in_features, out_features, *, hidden=6):
+        super().__init__()
+        self.first = torch.nn.Linear(in_features, hidden)
+        self.second = torch.nn.Linear(hidden, out_features)
+
+    def forward(self, x):
+        return self.second(torch.tanh(self.first(x)))
+
+class Branching(TwoLayers):
+    def forward(self, x):
+        y = super().forward(x)
+        return y if y.sum().item() > 0 else y
+"""
+
+
+@pytest.fixture
+def linear(tmp_path: Path) -> str:
+    path = tmp_path / "linear.py"
+    path.write_text(LINEAR)
+    return str(path)
+
+
+def test_matrix_products_agree_within_a_millionth(linear):
+    words = ("--layer-file", linear, "--layer-type", "TwoLayers", *SHORT)
+    together = train(*words, "--seed", "0-1")
+    alone = [train(*words, "--seed", str(seed))[0] for seed in range(2)]
+    assert_equal_runs(together, alone, 1e-6)
+    (name,) = run_names(SCRIPT, *words, "--seed", "1")
+    assert not any("sparsity" in tag for tag in read(name).tags)
+
+
+def test_what_cannot_be_stacked_is_trained_in_turn(linear, capsys):
+    words = ("--layer-file", linear, "--layer-type", "Branching", *SHORT, "--seed", "0-1")
+    states = train(*words)
+    assert "runs are trained one after another: RuntimeError" in capsys.readouterr().err
+    alone = ("--layer-file", linear, "--layer-type", "TwoLayers", *SHORT, "--seed", "0-1")
+    assert_equal_runs(states, train(*alone), 1e-6)
+
+
+def test_values_of_an_option_are_runs_with_names_of_their_own(capsys):
+    words = (*SPU, "--layer-option", "power=1", "power=2", "--seed", "0-1", "--dry-run")
+    assert run(SCRIPT, *words) == 0
+    names = capsys.readouterr().out.splitlines()
+    assert [name.rpartition("_")[2] for name in names] == [
+        "lo-power=1", "lo-power=1", "lo-power=2", "lo-power=2",
+    ]  # fmt: skip
+
+
+def test_the_record_holds_the_file_and_a_changed_one_is_not_resumed(tmp_path, capsys):
+    path = tmp_path / "mine.py"
+    shutil.copyfile(EXAMPLE, path)
+    words = ("--operation", "mul", "--layer-file", str(path), "--layer-type", "SPU")
+    assert run(SCRIPT, *words, *SHORT) == 0
+    (name,) = run_names(SCRIPT, *words, *SHORT)
+    record = json.loads((tensorboard_root() / name / ".run.json").read_text())
+    assert record["layer_files"] == [
+        {
+            "path": str(path),
+            "sha256": own_layers.load_layer_file(str(path)).sha256,
+            "source": Path(EXAMPLE).read_text(),
+        }
+    ]
+    moved = path.rename(tmp_path / "moved.py")
+    drop(origin=str(path))
+    own_layers._loaded.clear()
+    resume = [str(moved) if word == str(path) else word for word in (*words, "--resume")]
+    rate = ("--learning-rate", "0.01")
+    assert run(SCRIPT, *resume, *rate, "--max-iterations", "120") == 0
+    moved.write_text(moved.read_text() + "\n")
+    assert run(SCRIPT, *resume, *rate, "--max-iterations", "140") == 2
+    assert "layer file (SHA-256)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--layer-type", "SPUU"), "did you mean SPU?"),
+        (("--layer-type", "NMU"), "type its key, ReRegualizedLinearMNAC"),
+        (("--layer-type", "SPU", "--layer-option", "powr=2"), "did you mean power? it takes power"),
+        (("--layer-type", "SPU", "--layer-option", "power=x"), "power=x is of another kind"),
+        (("--layer-type", "SPU", "--layer-option", "power"), "write one such as power=2"),
+        (("--layer-type", "SPU", "--layer-option", "power=a/b"), "is not an option of a layer"),
+        (("--layer-type", "NAC", "--layer-option", "power=2"), "NAC takes no 'power'"),
+        (("--layer-type", "NAC", "--layer-option", "nac_weight=x"), "use --nac-weight"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_wrong_name_or_value_is_one_line(words, says, capsys):
+    assert run(SCRIPT, "--layer-file", EXAMPLE, *words) == 2
+    err = capsys.readouterr().err
+    assert says in err
+    assert err.count("\n") == 1
+
+
+def test_a_forward_of_the_wrong_shape_leaves_no_folder(tmp_path, capsys):
+    path = tmp_path / "wrong.py"
+    path.write_text(LINEAR.replace("self.second(torch.tanh(self.first(x)))", "x"))
+    assert run(SCRIPT, "--layer-file", str(path), "--layer-type", "TwoLayers") == 2
+    err = capsys.readouterr().err
+    assert "TwoLayers maps an input of shape (3, 2) to a tensor of shape (3, 2); (3, 1)" in err
+    assert err.count("\n") == 1
+    assert not tensorboard_root().exists()
+
+
+def test_workers_load_the_file_too():
+    words = [*SPU, *SHORT, "--seed", "0-3", "--workers", "2", "--no-cuda", "--name-prefix", "t"]
+    command = [sys.executable, str(ROOT / "experiments" / f"{SCRIPT}.py"), *words]
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "4 runs in 2 stack(s) on 2 process(es)" in done.stdout
+    assert len(all_saved(*SPU, *SHORT, "--seed", "0-3")) == 4
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("simple_function_static", "--layer-type NoisySum --max-iterations 2"),
+        ("single_layer", "--layer-type NoisySum --max-iterations 2"),
+        ("simple_function_recurrent", "--layer-type NoisySum --max-iterations 2 --operation add"),
+        ("number_translation", "--layer-type NoisySum --max-epochs 1"),
+        (
+            "two_digit_mnist",
+            "--nalm-name NoisySum --use-nalm --learn-labels2out --max-epochs 1 "
+            "--data-source digits --samples-per-permutation 1 --operation mul",
+        ),
+    ],
+)
+def test_every_kind_of_script_takes_it(script, words, monkeypatch):
+    monkeypatch.setenv("LSB_DJOB_NUMPROC", "1")
+    assert run(script, "--layer-file", PENALTY, *words.split()) == 0

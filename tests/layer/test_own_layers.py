@@ -1,0 +1,181 @@
+"""Layers that are not of this package: files, their classes, keys and options."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from pathlib import Path
+
+import pytest
+import torch
+
+from stable_nalu.errors import OptionError
+from stable_nalu.layer import GeneralizedCell, GeneralizedLayer, entries
+from stable_nalu.layer import own_layers as own
+
+PLAIN = """
+import torch
+
+class Scaled(torch.nn.Module):
+    '''Sum, scaled.'''
+    def __init__(self, in_features, out_features, *, factor=2.0):
+        super().__init__()
+        self.factor = factor
+        self.weight = torch.nn.Parameter(torch.rand(out_features, in_features))
+
+    def forward(self, x):
+        return self.factor * (x @ self.weight.T)
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path):
+    def write(text: str, name: str = "mine.py") -> str:
+        path = tmp_path / name
+        path.write_text(text)
+        return str(path)
+
+    return write
+
+
+def test_a_plain_module_becomes_a_layer_and_a_cell(file):
+    own.load_layer_file(file(PLAIN))
+    entry = entries()["Scaled"]
+    assert entry.options == {"factor"}
+    assert entry.paper_name == "Scaled"
+    assert entry.is_plain
+    layer = GeneralizedLayer(3, 2, "Scaled", own_options={"factor": 3.0})
+    x = torch.rand(5, 3)
+    torch.testing.assert_close(layer(x), 3 * (x @ layer.layer.module.weight.T))
+    assert GeneralizedCell(3, 2, "Scaled")(x, torch.zeros(5, 2)).shape == (5, 2)
+
+
+def test_flags_of_other_layers_do_not_reach_a_plain_module(file):
+    """What a stranger calls `bias` is not what --mlp-bias means."""
+    own.load_layer_file(file(PLAIN.replace("factor=2.0", "factor=2.0, bias=True")))
+    layer = GeneralizedLayer(3, 2, "Scaled", bias=False, eps=1e-7)
+    assert layer.layer.module.factor == 2.0
+
+
+def test_register_gives_labels_and_a_key(file):
+    text = PLAIN + (
+        "\nimport stable_nalu\n"
+        "stable_nalu.register(Scaled, key='SC', label='scaled sum', latex='S', cites='Me 2026')\n"
+    )
+    own.load_layer_file(file(text))
+    assert "Scaled" not in entries()
+    entry = entries()["SC"]
+    assert (entry.paper_name, entry.latex) == ("scaled sum", "S")
+    assert "Me 2026" in entry.cites.citation
+
+
+def test_parts_of_layers_are_no_layers(file):
+    text = PLAIN + "\nclass Part(torch.nn.Module):\n    def __init__(self):\n        pass\n"
+    own.load_layer_file(file(text + "\nclass _Hidden(Scaled):\n    pass\n"))
+    assert {e.key for e in entries().values() if e.origin} == {"Scaled"}
+
+
+def test_a_file_is_run_once_and_again_when_it_has_changed(file, tmp_path):
+    count = tmp_path / "count"
+    count.touch()
+    text = PLAIN + (
+        f"\nfrom pathlib import Path\ncount = Path({str(count)!r})\n"
+        "count.write_text(count.read_text() + 'x')\n"
+    )
+    path = file(text)
+    first = own.load_layer_file(path)
+    assert own.load_layer_file(path) == first
+    assert count.read_text() == "x"
+    file(text.replace("factor=2.0", "other=1"))
+    second = own.load_layer_file(path)
+    assert second.sha256 != first.sha256
+    assert entries()["Scaled"].options == {"other"}
+    with pytest.raises(Exception, match="was changed while"):
+        own.load_layer_file(path, first.sha256)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("x = 1", "defines no layer"),
+        ("import torch\n\n1 / 0", "line 3 of .*: ZeroDivisionError"),
+        ("class A(:", "line 1 of .*: SyntaxError"),
+        ("raise SystemExit(3)", "SystemExit: 3"),
+        ("import nowhere_to_be_found", "No module named"),
+        (PLAIN.replace("class Scaled", "class NALU"), "NALU is a layer of this package too"),
+        (PLAIN.replace("class Scaled", "class nalu"), "nalu is a layer of this package too"),
+        (
+            PLAIN + "\nimport stable_nalu\nstable_nalu.register(Scaled, key='a b')",
+            "'a b' cannot be a key",
+        ),
+        (
+            "import torch, stable_nalu\n"
+            "class One(torch.nn.Module):\n"
+            "    def __init__(self, size): pass\n"
+            "stable_nalu.register(One)",
+            r"does not take \(in_features, out_features\)",
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused_in_one_line(file, text, says):
+    before = set(entries())
+    with pytest.raises(OptionError, match=says) as raised:
+        own.load_layer_file(file(text))
+    assert raised.value.flag == "--layer-file"
+    assert "\n" not in str(raised.value)
+    assert set(entries()) == before
+
+
+def test_two_files_of_one_name_are_refused(file):
+    own.load_layer_file(file(PLAIN))
+    with pytest.raises(OptionError, match="Scaled is a layer of .*mine.py too"):
+        own.load_layer_file(file(PLAIN, "other.py"))
+
+
+@pytest.mark.parametrize("path", ["nowhere.py", "."])
+def test_what_is_no_file_is_refused(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(OptionError, match="cannot read"):
+        own.load_layer_file(path)
+
+
+def test_layers_of_installed_packages(monkeypatch, capsys):
+    class Good(torch.nn.Module):
+        def __init__(self, in_features, out_features):
+            super().__init__()
+
+    points = [
+        _Point("GoodOne", "a_package:Good", Good),
+        _Point("bad", "b_package:Bad", ImportError("no such thing")),
+    ]
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: points)
+    own.load_installed_layers.cache_clear()
+    own.load_installed_layers()
+    own.load_installed_layers.cache_clear()
+    assert entries()["GoodOne"].origin == "the package a_package"
+    assert capsys.readouterr().err == (
+        "warning: the layers of b_package:Bad are left out: ImportError: no such thing\n"
+    )
+
+
+class _Point:
+    """An entry point that loads an object, or raises it."""
+
+    def __init__(self, name, value, found):
+        self.name, self.value, self._found = name, value, found
+
+    def load(self):
+        if isinstance(self._found, Exception):
+            raise self._found
+        return self._found
+
+
+def test_sources_of_what_a_program_registers():
+    class Typed(torch.nn.Module):
+        def __init__(self, in_features, out_features):
+            super().__init__()
+
+    own.register(Typed)
+    (source,) = own.sources(["Typed", "NAC", "nothing"])
+    assert "class Typed" in source.source
+    assert source.path.endswith("Typed")
+    assert len(source.sha256) == 64

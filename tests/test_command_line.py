@@ -1,0 +1,169 @@
+"""The command `stable-nalu`: in process, and installed from a wheel."""
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from stable_nalu.command_line import ALSO, EXPORTS, PAPERS, TABLES, TRAINING, main
+
+ROOT = Path(__file__).resolve().parents[1]
+ROOTS = ("TENSORBOARD_DIR", "SAVE_DIR", "RESULTS_DIR")
+BELOW_EXPORT = {**EXPORTS, **TABLES, **ALSO}
+
+
+def script(path):
+    """The `main` of a script."""
+    spec = importlib.util.spec_from_file_location(f"{path.stem}_of_checkout", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.main
+
+
+def function(place):
+    module, _, name = place.partition(":")
+    return getattr(import_module(f"stable_nalu.{module}"), name)
+
+
+def test_every_script_is_a_command():
+    experiments = {path.stem for path in (ROOT / "experiments").glob("*.py")}
+    assert experiments == {*TRAINING, *PAPERS} - {"list", "plot"}
+    assert {path.stem for path in (ROOT / "export").rglob("*.py")} == {*BELOW_EXPORT}
+
+
+def test_commands_are_the_functions_of_the_scripts():
+    for path in (ROOT / "export").rglob("*.py"):
+        assert script(path) is function(BELOW_EXPORT[path.stem][0])
+    for name in ("batch", "reproduce"):
+        assert script(ROOT / "experiments" / f"{name}.py") is function(PAPERS[name][0])
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["-h"]])
+def test_alone_it_lists_all_commands(words, capsys):
+    assert main(words) == 0
+    listed = capsys.readouterr().out
+    assert main(["export", *words]) == 0
+    below_export = capsys.readouterr().out
+    for name in (*PAPERS, *TRAINING, "export"):
+        assert f"\n  {name} " in listed
+    for name in BELOW_EXPORT:
+        assert f"\n  {name} " in below_export
+    assert max(map(len, (listed + below_export).splitlines())) <= 98
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["single_layr"], "there is no command 'single_layr'; did you mean single_layer?"),
+        (["x"], "there is no command 'x'; see stable-nalu --help"),
+        (["export", "verdic"], "there is no command 'verdic'; did you mean verdict?"),
+        (["export", "--all"], "there is no command '--all'; see stable-nalu export --help"),
+    ],
+)
+def test_an_unknown_command_is_one_line(words, says, capsys):
+    assert main(words) == 2
+    assert capsys.readouterr().err == f"stable-nalu: error: {says}\n"
+
+
+def test_words_go_to_the_command(capsys):
+    assert main(["list"]) == 0
+    assert "nips-sltr-in2" in capsys.readouterr().out
+    assert main(["single_layer", "--dry-run", "--seed", "3"]) == 0
+    assert "_s3" in capsys.readouterr().out
+    assert main(["export", "simple_function_static"]) == 2
+    assert capsys.readouterr().err.startswith("simple_function_static.py: error: argument --tens")
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """The command in an environment of its own, from a wheel; the other packages as here."""
+    folder = tmp_path_factory.mktemp("installed")
+    source = folder / "source"
+    leave = shutil.ignore_patterns("__pycache__", "pictures", "*.html")
+    shutil.copytree(ROOT / "stable_nalu", source / "stable_nalu", ignore=leave)
+    shutil.copytree(ROOT / "docs" / "reproduction", source / "docs/reproduction", ignore=leave)
+    for path in (*ROOT.glob("*.csv"), ROOT / "README.md", ROOT / "setup.py"):
+        shutil.copy(path, source)
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--no-cache-dir"]
+    alone = ["--no-deps", "--no-index"]
+    build = [*pip, "wheel", *alone, "--no-build-isolation", "--wheel-dir", str(folder), str(source)]
+    subprocess.run(build, check=True, cwd=folder)
+    (wheel,) = folder.glob("*.whl")
+    environment = folder / "venv"
+    venv.create(environment, symlinks=True)
+    python = ["--python", str(environment / "bin" / "python")]
+    subprocess.run([*pip, *python, "install", *alone, str(wheel)], check=True, cwd=folder)
+    # Only now, as pip would take a stable-nalu among those packages for the one to replace.
+    (site,) = environment.glob("lib/python*/site-packages")
+    (site / "of_the_tests.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    shutil.rmtree(source)
+    return environment / "bin" / "stable-nalu"
+
+
+@pytest.fixture
+def run(installed, tmp_path):
+    """Run the installed command in an empty folder."""
+    environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", *ROOTS)}
+
+    def run(*words, code=0):
+        done = subprocess.run(
+            [installed, *words], cwd=tmp_path, capture_output=True, text=True, env=environment
+        )
+        assert done.returncode == code, done.stderr
+        return done.stdout if code == 0 else done.stderr
+
+    return run
+
+
+@pytest.mark.slow
+def test_installed_it_lists_and_refuses(run, tmp_path):
+    assert "usage: stable-nalu COMMAND" in run()
+    listed = run("list")
+    assert "kept results of " in listed
+    assert str(ROOT) not in listed
+    (line,) = run("reproduce", "nips-sltr-in10", "--keep", code=2).splitlines()
+    assert "--data" in line
+    (line,) = run("batch", "simple_mul", "--scheduler", "slurm", code=2).splitlines()
+    assert "checkout" in line
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_installed_it_trains_and_exports(run, tmp_path):
+    """All files lie below the current folder, and the record holds a command that can be run."""
+    words = ("--layer-type", "ReRegualizedLinearMNAC", "--seed", "0-1", "--name-prefix", "t")
+    run("single_layer", "--operation", "mul", *words, "--max-iterations", "2")
+    run("export", "simple_function_static", "--tensorboard-dir", "tensorboard/t", "--csv-out", "a")
+    assert len({row.split(",")[0] for row in (tmp_path / "a").read_text().splitlines()[1:]}) == 2
+    assert {path.name for path in tmp_path.iterdir()} == {"tensorboard", "save", "a"}
+    records = [path.read_text() for path in tmp_path.glob("tensorboard/t/*/*.json")]
+    assert len(records) == 2
+    assert all('"stable-nalu single_layer --operation mul' in record for record in records)
+
+
+@pytest.mark.slow
+def test_installed_it_reproduces_and_draws(run, tmp_path):
+    """A figure from training to comparison, by processes that find the installed package."""
+    key, few = "robust-benchmark_sltr_mul", ("--seeds", "0", "--max-iterations", "1")
+    run("reproduce", key, "--model", "NMU", *few, "--format", "png", "--out", "r")
+    assert [path.name for path in tmp_path.iterdir()] == ["r"]
+    base = tmp_path / "r" / "iterations-1"
+    drawn = run(
+        "plot",
+        key.removeprefix("robust-"),
+        "--csv-dir",
+        str(base / "csv"),
+        "--format",
+        "png",
+        "--out-dir",
+        "p",
+    )
+    assert [path.name for path in tmp_path.glob("p/*.png")] == ["benchmark_sltr_mul_op-mul.png"]
+    assert "p/benchmark_sltr_mul_op-mul.png" in drawn

@@ -1,0 +1,190 @@
+"""Runs in Python: read, summarised and drawn as the scripts in `export/` do it."""
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import stable_nalu
+from stable_nalu.errors import UsageError
+from stable_nalu.options import SCRIPTS
+from stable_nalu.statistics.table import write_frame
+from stable_nalu.training.saved.checkpoint import plain
+from stable_nalu.writer import RunRecord, RunWriter
+
+ROOT = Path(__file__).resolve().parents[1]
+VALID, TEST = "metric/valid/interpolation", "metric/test/extrapolation"
+SPARSITY = "network/layer_1/mnac/W/sparsity_error"
+COMMAND = "--operation mul --layer-type ReRegualizedLinearMNAC --nac-mul mnac --learning-rate 1e-6"
+RANGES = "--interpolation-range [1,2] [-2,2] --extrapolation-range [2,6] [[-6,-2],[2,6]] --seed 0-3"
+
+
+def write_runs(folder, script="single_layer_benchmark", command=f"{COMMAND} {RANGES}", record=True):
+    """Log every run of a command, whose odd seeds solve their task at step 1000."""
+    spec = SCRIPTS[script]
+    for config in spec.plan(command.split()).configs:
+        path = folder / spec.leaf(config)
+        writer = RunWriter(path)
+        for step in (0, 1000, 2000):
+            error = 1e-9 if config.seed % 2 and step else 0.5
+            writer.scalar(VALID, error)
+            writer.scalar(TEST, 2 * error)
+            writer.scalar(SPARSITY, 0.01)
+            writer.commit(step)
+        writer.close()
+        if record:
+            RunRecord.create(script, plain(config.as_dict()), "").write(path)
+    return folder
+
+
+def script(name):
+    """Return `main` of a script below `export/`."""
+    spec = importlib.util.spec_from_file_location(f"export_{name}", ROOT / "export" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.main
+
+
+@pytest.fixture
+def runs(tmp_path):
+    return stable_nalu.read_runs(write_runs(tmp_path / "runs"))
+
+
+def test_a_row_per_run_and_logged_step(runs, tmp_path):
+    assert len(runs) == 8 * 3
+    assert list(runs.columns[:6]) == [
+        "name",
+        "metric.valid.interpolation",
+        "step",
+        "wall.time",
+        "metric.test.extrapolation",
+        "sparse.error.max",
+    ]
+    assert set(runs["step"]) == {0, 1000, 2000}
+    assert set(runs["seed"]) == {0, 1, 2, 3}
+    assert set(runs["interpolation.range"]) == {"U[1,2]", "U[-2,2]"}
+    assert set(runs["extrapolation.range"]) == {"U[2,6]", "U[-6,-2] ∪ U[2,6]"}
+    assert set(runs["learning.rate"]) == {1e-6}, "the name says 0.00000"
+    assert set(runs["layer.type"]) == {"ReRegualizedLinearMNAC"}
+    solved = runs.loc[(runs["seed"] == 3) & (runs["step"] == 2000), "metric.test.extrapolation"]
+    np.testing.assert_allclose(solved, 2e-9)
+
+
+def test_runs_without_a_record_have_what_their_names_hold(runs, tmp_path):
+    named = stable_nalu.read_runs(write_runs(tmp_path / "named", record=False))
+    assert "layer.type" not in named
+    common = [name for name in named if name in runs and name not in ("wall.time", "learning.rate")]
+    assert len(common) > 25
+    pd.testing.assert_frame_equal(named[common], runs[common], check_dtype=False)
+
+
+def test_the_script_writes_the_same_table(runs, tmp_path):
+    out = tmp_path / "runs.csv"
+    words = ["--tensorboard-dir", str(tmp_path / "runs"), "--csv-out", str(out)]
+    assert script("runs")(words) == 0
+    read = pd.read_csv(out, keep_default_na=False)
+    assert list(read.columns) == list(runs.columns)
+    assert out.read_text(encoding="utf-8") == runs.to_csv(index=False)
+
+
+def test_the_old_exporter_keeps_its_columns_and_gains_the_configuration(runs, tmp_path):
+    for name, flags in (("plain", []), ("whole", ["--with-config"])):
+        words = ["--tensorboard-dir", str(tmp_path / "runs"), "--csv-out", str(tmp_path / name)]
+        assert script("simple_function_static")([*words, *flags]) == 0
+    whole = (tmp_path / "whole").read_text(encoding="utf-8")
+    assert whole == runs.to_csv(index=False)
+    assert (tmp_path / "plain").read_text(encoding="utf-8") == runs.iloc[:, :6].to_csv(index=False)
+
+
+def test_runs_of_every_script_in_one_folder(tmp_path):
+    folder = write_runs(tmp_path, command=COMMAND)
+    logged = {
+        "sequential_mnist": ("metric/train/mse", "metric/test/extrapolation/2/mse"),
+        "two_digit_mnist": ("metric/train/output/mse", "metric/test/output/acc"),
+        "simple_function_recurrent": ("loss/valid/interpolation", "loss/valid/extrapolation"),
+        "number_translation": ("loss/valid",),
+    }
+    for name, tags in logged.items():
+        config = SCRIPTS[name].plan([]).configs[0]
+        writer = RunWriter(folder / name)
+        for tag in (*tags, "loss/train/total"):
+            writer.scalar(tag, 0.25)
+        writer.commit(1)
+        writer.close()
+        RunRecord.create(name, plain(config.as_dict()), "").write(folder / name)
+    runs = stable_nalu.read_runs(folder)
+    assert "loss.train.total" not in runs
+    for name, tags in logged.items():
+        (row,) = runs.loc[runs["name"] == name].to_dict("records")
+        assert [row[tag.replace("/", ".")] for tag in tags] == [0.25] * len(tags)
+        assert row["step"] == (0 if "mnist" in name else 1)
+        assert row["seed"] == SCRIPTS[name].defaults["seed"]
+    assert len(runs) == 3 + len(logged)
+
+
+@pytest.mark.parametrize("flags", [(), ("--with-config",)])
+@pytest.mark.parametrize("plain", [False, True])
+def test_a_summary_is_that_of_the_script(runs, flags, plain, tmp_path):
+    exported, out = tmp_path / "exported.csv", tmp_path / "summary.csv"
+    words = ["--tensorboard-dir", str(tmp_path / "runs"), "--csv-out", str(exported)]
+    assert script("simple_function_static")([*words, *flags]) == 0
+    how = ["--threshold", "1e-5"] if plain else []
+    assert script("summarize")(["--csv", str(exported), "--csv-out", str(out), *how]) == 0
+    table = stable_nalu.summarize(runs, threshold=1e-5 if plain else None)
+    write_frame(tmp_path / "own.csv", table)
+    assert (tmp_path / "own.csv").read_text() == out.read_text()
+    assert list(table["success.rate.mean"]) == [0.5, 0.5]
+    assert list(table["converged.at.mean"]) == [1000, 1000]
+
+
+def test_runs_are_told_apart_by_options_that_their_names_do_not_hold(tmp_path):
+    for seeds, length in (("0-1", 2000), ("2-3", 3000)):
+        command = f"--seed {seeds} --max-iterations {length}"
+        folder = write_runs(tmp_path, "simple_function_static", command)
+    table = stable_nalu.summarize(stable_nalu.read_runs(folder))
+    assert list(table["max.iterations"]) == [2000, 3000]
+    assert list(table["runs"]) == [2, 2]
+
+
+def test_a_drawing(runs):
+    figure = stable_nalu.plot(runs)
+    titles = [axes.get_title() for axes in figure.axes]
+    assert any("uccess" in text for text in (*titles, *(t.get_text() for t in figure.texts)))
+    labels = stable_nalu.plot({"mine": runs, "again": runs}, "success").legends[0].get_texts()
+    assert [label.get_text() for label in labels] == ["mine", "again"]
+
+
+def test_the_drawing_of_runs_without_a_threshold_warns(runs):
+    nothing = runs.assign(**{"extrapolation.range": "U[3,4]"})
+    with pytest.warns(UserWarning, match="no threshold for mul"), pytest.raises(UsageError):
+        stable_nalu.summarize(nothing)
+
+
+@pytest.mark.parametrize(
+    ("act", "message"),
+    [
+        (lambda runs, folder: stable_nalu.read_runs(folder / "none"), "cannot read .*none"),
+        (lambda runs, folder: stable_nalu.read_runs(folder), "no run has data"),
+        (lambda runs, folder: stable_nalu.plot(runs, "rnage"), "did you mean range"),
+        (lambda runs, folder: stable_nalu.plot(runs, "table"), "no drawing"),
+        (lambda runs, folder: stable_nalu.summarize(runs, by=["size"]), "no option size"),
+        (lambda runs, folder: stable_nalu.summarize(runs[["name"]]), "has no column"),
+    ],
+)
+def test_mistakes_are_usage_errors(act, message, runs, tmp_path):
+    with pytest.raises(UsageError, match=message):
+        act(runs, tmp_path)
+
+
+def test_the_package_is_imported_fast():
+    code = "import sys, stable_nalu, json; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, cwd=ROOT)
+    loaded = json.loads(done.stdout)
+    assert not {"torch", "pandas", "numpy", "stable_nalu.runs"} & set(loaded)
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = stable_nalu.nothing

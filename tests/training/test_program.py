@@ -1,0 +1,139 @@
+"""Training from a Python program: the same runs as those of a command, and the same errors."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+import torch
+
+import stable_nalu as sn
+from stable_nalu.errors import UsageError
+from stable_nalu.options import SCRIPTS
+from stable_nalu.training.program import _words
+from tests.experiments.scripts import run, run_names, saved
+
+NMU = "ReRegualizedLinearMNAC"
+SCRIPT = "single_layer_benchmark"
+SHORT = {"operation": "mul", "max_iterations": 60, "log_interval": 20, "name_prefix": "t"}
+
+
+class Gain(torch.nn.Module):
+    """A layer that is only in this program."""
+
+    def __init__(self, in_features, out_features, *, gain=1.0):
+        super().__init__()
+        self.gain = gain
+        self.W = torch.nn.Parameter(torch.rand(out_features, in_features))
+
+    def forward(self, x):
+        return self.gain * (self.W * x.unsqueeze(1)).sum(-1)
+
+
+@pytest.mark.parametrize(
+    ("script", "flags", "words"),
+    [
+        (SCRIPT, {"seed": range(3)}, "--seed 0 1 2"),
+        (SCRIPT, {"seed": 3, "verbose": True, "reinit": False}, "--seed 3 --verbose"),
+        (SCRIPT, {"interpolation_range": [1, 2]}, "--interpolation-range [1,2]"),
+        (
+            SCRIPT,
+            {"interpolation_range": [(1, 2), (-2, -1)]},
+            "--interpolation-range [1,2] [-2,-1]",
+        ),
+        (
+            SCRIPT,
+            {"interpolation_range": [[-2, -1], [1, 2]]},
+            "--interpolation-range [[-2,-1],[1,2]]",
+        ),
+        (SCRIPT, {"noise_range": [1, 5]}, "--noise-range [1,5]"),
+        (SCRIPT, {"learning_rate": [0.1, 0.01], "id": None}, "--learning-rate 0.1 0.01"),
+        (
+            SCRIPT,
+            {"layer_option": {"gain": [1, 2], "mode": "x"}},
+            "--layer-option gain=1 gain=2 mode=x",
+        ),
+        (
+            "single_layer",
+            {"sample_distribution": ("truncated-normal", -1, 3)},
+            "--sample-distribution truncated-normal -1 3",
+        ),
+        ("simple_function_recurrent", {"cuda": False}, "--cuda False"),
+    ],
+)
+def test_flags_are_those_of_the_command(script, flags, words):
+    assert " ".join(_words(SCRIPTS[script], flags)) == words
+
+
+def test_runs_are_those_of_the_command_to_the_bit():
+    runs = sn.train(SCRIPT, layer=NMU, seed=range(2), **SHORT)
+    assert sorted(runs["seed"].unique()) == [0, 1]
+    assert len(runs) == 2 * 4
+    words = ["--operation", "mul", "--layer-type", NMU, "--seed", "0-1"]
+    words += ["--max-iterations", "60", "--log-interval", "20"]
+    names = run_names(SCRIPT, *words)
+    states = [saved(name)["model_state_dict"] for name in names]
+    assert run(SCRIPT, *words, "--remove-existing-data") == 0
+    for name, state in zip(names, states, strict=True):
+        for key, value in saved(name)["model_state_dict"].items():
+            assert torch.equal(value, state[key])
+
+
+def test_a_class_of_the_program_needs_no_registering():
+    runs = sn.train(SCRIPT, layer=Gain, layer_option={"gain": [1.0, 2.0]}, seed=range(2), **SHORT)
+    assert runs["name"].nunique() == 4
+    again = sn.train(SCRIPT, layer=Gain, layer_option={"gain": 2.0}, seed=0, resume=True, **SHORT)
+    assert again["name"].nunique() == 1
+
+
+@pytest.mark.parametrize(
+    ("script", "flags", "says"),
+    [
+        ("single_layr", {}, "did you mean single_layer?"),
+        (SCRIPT, {"max_iteration": 5}, "did you mean max_iterations?"),
+        (SCRIPT, {"max_iterations": -5}, "--max-iterations"),
+        (SCRIPT, {"layer": "NMU"}, "type its key, ReRegualizedLinearMNAC"),
+        (SCRIPT, {"layer": torch.nn.Bilinear}, r"does not take \(in_features, out_features\)"),
+        (SCRIPT, {"layer": Gain, "layer_option": {"gian": 2}}, "did you mean gain?"),
+    ],
+)
+def test_errors_are_exceptions_of_one_line(script, flags, says):
+    with pytest.raises(UsageError, match=says) as raised:
+        sn.train(script, **flags)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_run_that_exists_is_refused_and_nothing_is_printed(capsys):
+    sn.train(SCRIPT, layer=NMU, **SHORT)
+    assert capsys.readouterr().out == ""
+    with pytest.raises(UsageError, match="already holds data of a run"):
+        sn.train(SCRIPT, layer=NMU, **SHORT)
+
+
+def test_ctrl_c_saves_and_is_raised_again(monkeypatch):
+    from stable_nalu.training.arithmetic.trainer import ArithmeticTraining
+
+    iterate = ArithmeticTraining.iterate
+
+    def interrupted(self, iteration):
+        if iteration == 30:
+            os.kill(os.getpid(), signal.SIGINT)
+        iterate(self, iteration)
+
+    before = signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr(ArithmeticTraining, "iterate", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        sn.train(SCRIPT, layer=NMU, seed=range(2), **SHORT)
+    monkeypatch.setattr(ArithmeticTraining, "iterate", iterate)
+    assert signal.getsignal(signal.SIGINT) == before
+    resumed = sn.train(SCRIPT, layer=NMU, seed=range(2), resume=True, **SHORT)
+    whole = sn.train(SCRIPT, layer=NMU, seed=range(2), **{**SHORT, "name_prefix": "whole"})
+    values = ["step", "metric.test.extrapolation", "metric.valid.interpolation"]
+    assert resumed[values].equals(whole[values])
+
+
+def test_threads_are_put_back():
+    torch.set_num_threads(2)
+    sn.train(SCRIPT, layer=NMU, **SHORT)
+    assert torch.get_num_threads() == 2
