@@ -65,8 +65,9 @@ def named(case):
 
 
 def split(cases):
-    """All cases, those of most layers marked as slow."""
+    """One case per class and options, those of most layers marked as slow."""
     slow = pytest.mark.slow
+    cases = {(entries()[key].layer, *own): (key, own) for key, own in cases}.values()
     return [pytest.param(c, id=named(c), marks=() if c[0] in FAST else slow) for c in cases]
 
 
