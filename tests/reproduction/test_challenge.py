@@ -9,11 +9,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from stable_nalu.catalogue.challenger import KEY, Challenger
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.layer import nmu
 from stable_nalu.reproduction import command
 from stable_nalu.reproduction.challenge import FIGURES
-from stable_nalu.reproduction.challenge.challenger import KEY, Challenger
 from stable_nalu.reproduction.challenge.duel import Contest, holm, same_runs
 from tests.reproduction import made_up
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from stable_nalu.batch.shard import Shard, how_to_run
 from stable_nalu.batch.work import pending, refuse_running, train_shard
+from stable_nalu.catalogue.challenger import Challenger, challenger_of
 from stable_nalu.catalogue.experiment import (
     ITERATION_FLAG,
     Command,
@@ -28,7 +29,6 @@ from stable_nalu.script import command_of, say
 from ..cost import Stopwatch, add_sessions, read_sessions
 from ..stored import path_of, read
 from ..tables import Workspace, chosen_models, export, judge, runs_of
-from .challenger import Challenger, challenger_of
 from .duel import Contest, same_runs
 from .page import Chapter, Page, write
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stable_nalu.catalogue.challenger import Challenger
 from stable_nalu.catalogue.experiment import Command, seeds_text, words
 from stable_nalu.files import atomic_text_file
 from stable_nalu.script import command_of, duration
@@ -16,7 +17,6 @@ from stable_nalu.script import command_of, duration
 from ..cost import Session
 from ..page import html, markdown
 from ..page.drawing import as_svg
-from .challenger import Challenger
 from .duel import ALIKE, ALL, BETTER, MEASURES, WORSE, Contest, Duel, Standing
 
 if TYPE_CHECKING:
