@@ -18,7 +18,7 @@ from stable_nalu.script import ScriptParser, command_of, exit_code, say
 from .job_script import JOB_SCRIPTS, JobScript, find_job
 from .local import run_shards
 from .render import render_job
-from .shard import Shard, how_to_run, shards
+from .shard import Shard, shards
 from .site import SCHEDULERS, Site, read_site, submit, time_limit
 from .work import State, count, pending, train_shard
 
@@ -184,8 +184,7 @@ def _status(
     for name, model in models.items():
         found: Counter[State] = Counter()
         for shard in shards({name: model}, chosen_seeds, model.runs):
-            extra = how_to_run(model, shard.variant, max_iterations)
-            found += count(shard.expected(extra), tensorboard_root())
+            found += count(shard.expected(shard.how_to_run(max_iterations)), tensorboard_root())
         say(f"{name}: {_counts(found)}")
         total += found
     say(f"{script.name}: {_counts(total)}")
@@ -221,7 +220,8 @@ def _hand_over(
         say(text)
         say(f"# before it is submitted: mkdir -p {shlex.quote(str(logs))}")
         for i in chosen:
-            say(f"# shard {i}: {command_of(*everything[i].command().line)}")
+            for command in everything[i].commands():
+                say(f"# shard {i}: {command_of(*command.line)}")
         return 0
     say(f"{runs} runs in {len(chosen)} shards; output in {logs}")
     say(submit(scheduler, text, logs / f"{scheduler}.sh"))

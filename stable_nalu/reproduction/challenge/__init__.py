@@ -105,7 +105,7 @@ def _plans(
         model = challenger.model(experiment)
         seeds = tuple(model.seeds if arguments.seeds is None else arguments.seeds)
         shards = [
-            Shard(" ".join(filter(None, (model.prefix, variant.name))), model, variant, seeds)
+            Shard(" ".join(filter(None, (model.prefix, variant.name))), model, (variant,), seeds)
             for variant in model.variants
         ]
         try:
@@ -136,7 +136,7 @@ def _train(left: Sequence[Shard], arguments: argparse.Namespace, sessions: Path)
         code = train_shard(shard, arguments.max_iterations, workers)
         if code:
             return code
-        extra = how_to_run(shard.model, shard.variant, arguments.max_iterations)
+        extra = shard.how_to_run(arguments.max_iterations)
         length = int(merged(shard.model.flags, extra)[ITERATION_FLAG][0])
         finished = {run.name: length for run in shard.expected(extra)}
         add_sessions(sessions, [watch.session(finished, workers)])

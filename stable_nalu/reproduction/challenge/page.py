@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,11 +98,11 @@ def write(page: Page, folder: Path, formats: Sequence[str]) -> list[Path]:
         pictures |= own
     text = "\n\n".join(parts) + "\n"
     files = {"README.md": text, "index.html": html.render(text, pictures), **pictures}
-    if page.challenger.file is not None:
-        files[page.challenger.file.name] = page.challenger.file.read_text(encoding="utf-8")
     for name, content in files.items():
         with atomic_text_file(folder / name) as file:
             file.write(content)
+    if page.challenger.file is not None:
+        shutil.copy2(page.challenger.file, folder)
     return [folder / "README.md", folder / "index.html", *written]
 
 
