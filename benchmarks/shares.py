@@ -6,7 +6,7 @@ import functools
 import os
 import tempfile
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, redirect_stdout
 from io import StringIO
@@ -55,7 +55,7 @@ class Shares:
     """CPU time by what the functions of `PLACES` are for; one that calls another is not charged."""
 
     def __init__(self):
-        self.seconds: Counter[str] = Counter()
+        self.seconds: dict[str, float] = defaultdict(float)
         self._names = [REST]
         self._since = Cost.now().cpu
 
