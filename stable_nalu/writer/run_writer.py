@@ -22,7 +22,7 @@ class RunWriter:
     been committed is dropped. `verbose` tells callers whether values that only `--verbose` runs
     show are wanted; the writer writes what it is given. Scalars and histograms are stored under
     their tags without a leading slash. A configuration is written as a text and for TensorBoard's
-    HParams plugin, ahead of the first values: a run that logs nothing has an empty log.
+    HParams plugin, ahead of the first values in the file.
     """
 
     def __init__(
@@ -91,8 +91,9 @@ class RunWriter:
         """Write what was collected as one event of `step`; write nothing if nothing was."""
         event = self._event
         if event.summary.value:
-            if self._config is not None:
+            if self._config is not None and self.events.is_bare:
                 self._introduce(self._config)
+            self._config = None
             event.wall_time, event.step = time.time(), step
             self.events.add(event.SerializeToString())
             # A new message, as a cleared one keeps the memory of all that it has held.
@@ -101,7 +102,6 @@ class RunWriter:
     def _introduce(self, config: Mapping[str, object]) -> None:
         from tensorboardX.summary import hparams, text
 
-        self._config = None
         rows = (f"| {name} | {value} |" for name, value in config.items())
         values = {name: _plain(value) for name, value in config.items()}
         experiment, session, _ = hparams(values, dict.fromkeys(RESULTS))

@@ -302,9 +302,7 @@ def _open_writer(
     folder = RunFolder.claim(tensorboard_root() / run.name, record, resume=point, **rules)
     stack.enter_context(folder)
     told = {name: v for name, v in record.config.items() if name not in rules["run_control"]}
-    # Of a run that is resumed, the log begins with the configuration already.
-    config = {"script": spec.name, **told} if point is None else None
-    return RunWriter(folder, verbose=run.config.verbose, config=config)
+    return RunWriter(folder, verbose=run.config.verbose, config={"script": spec.name, **told})
 
 
 def _train(training: StackTraining, unit: Unit, interruption: Interruption) -> StackResult:
