@@ -128,7 +128,7 @@ class StackTraining:
         """Evaluate after the last update; return whether a run diverged."""
         raise NotImplementedError
 
-    def final_errors(self) -> Mapping[str, Sequence[float]]:
+    def final_errors(self) -> Mapping[str, np.ndarray]:
         """Return errors of all finished runs by their tags for the HParams plugin, if any."""
         return {}
 

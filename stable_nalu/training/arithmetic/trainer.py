@@ -279,7 +279,7 @@ class ArithmeticTraining(StackTraining):
         self.interpolation, self.extrapolation = logged
         return bool(self.diverged_at) or self.last_total is None
 
-    def final_errors(self) -> Mapping[str, Sequence[float]]:
+    def final_errors(self) -> Mapping[str, np.ndarray]:
         evaluated = bool(self.data.evaluation)
         return dict(zip((RESULT_VALID, RESULT_TEST), self._final, strict=True)) if evaluated else {}
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
@@ -150,7 +151,7 @@ class EpochTraining(StackTraining):
         infinite = not all(math.isfinite(value) for value in self._results.values())
         return bool(self.diverged_at) or infinite
 
-    def final_errors(self) -> Mapping[str, Sequence[float]]:
+    def final_errors(self) -> Mapping[str, np.ndarray]:
         # From the log, as a resumed run has not evaluated what was logged before.
         from stable_nalu.reader.event_file import EventFileReader
 
@@ -158,7 +159,8 @@ class EpochTraining(StackTraining):
         last: dict[str, Any] = {}
         for event in EventFileReader(self.recorder.writers[0].events.path):
             last.update(zip(event.tags, event.values, strict=True))
-        return {tag: [last[logged]] for tag, logged in self.error_tags.items() if logged in last}
+        found = {tag: logged for tag, logged in self.error_tags.items() if logged in last}
+        return {tag: np.array([last[logged]]) for tag, logged in found.items()}
 
     def report(self) -> None:
         self.view.line("finished:")

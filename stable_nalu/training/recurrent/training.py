@@ -146,7 +146,7 @@ class RecurrentTraining(StackTraining):
         finite = np.isfinite(self._losses["loss_train"]).all()
         return bool(self.diverged_at) or not finite
 
-    def final_errors(self) -> Mapping[str, Sequence[float]]:
+    def final_errors(self) -> Mapping[str, np.ndarray]:
         return {tag: self._losses[name] for tag, name in self.errors.items()}
 
     def report(self) -> None:
