@@ -10,7 +10,7 @@ import torch
 from stable_nalu.errors import OptionError
 from stable_nalu.script import ScriptParser, unknown_choice
 
-from . import ensemble, images, pairs, plans, results, rivals, single
+from . import ensemble, images, pairs, plans, results, rivals, shares, single
 from .table import Row, print_rows
 
 PARTS: dict[str, tuple[str, Callable[[], Iterable[Row]]]] = {
@@ -22,6 +22,7 @@ PARTS: dict[str, tuple[str, Callable[[], Iterable[Row]]]] = {
     "single": ("one run alone, and --help", single.rows),
     "export": ("from event files to a CSV file", results.export),
     "figure": ("from CSV files to a figure", results.figure),
+    "shares": ("where the CPU time of a small figure goes", shares.rows),
     "images": ("an epoch of digit products against a bare loop", images.rows),
     "pairs": ("updates on pairs of digits against bare loops", pairs.rows),
     "jax": ("225 runs against JAX, where it can be imported", rivals.rows),

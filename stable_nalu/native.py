@@ -1,25 +1,28 @@
 """What C++ does several times faster than NumPy and torch, for work that is worth compiling it.
 
-Drawing samples is half of what training a small module costs. `load` compiles `native.cpp` once
-with torch's compiler and keeps the library in `machine.code_cache`. Until then, and wherever that
-fails or does not give NumPy's numbers, NumPy and torch do the work.
+Drawing samples is half of what training a small module costs. `load` compiles `native.cpp` once,
+in a second, and keeps the library in `machine.code_cache`. Until then, and wherever that fails or
+does not give NumPy's numbers, NumPy and torch do the work.
 """
 
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import shlex
+import subprocess
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .machine import code_cache, keep_torchs_code_private
+from .files import atomic_path
+from .machine import code_cache
 
 SOURCE = Path(__file__).with_suffix(".cpp")
+FLAGS = ("-O3", "-march=native", "-ffp-contract=off", "-std=c++17", "-shared", "-fPIC")
 CHECKED = (1, 311, 312, 313, 5000)
 """Lengths of the draws compared with NumPy's: around the length of the generator's state, too."""
 LONGEST_SUM = 128
@@ -86,28 +89,26 @@ def fill(generator: int, doubles: np.ndarray) -> bool:
 @cache
 def _checked_library() -> ctypes.CDLL | None:
     try:
-        keep_torchs_code_private()
-        # Imported late: it takes longer than most short runs.
-        from torch._inductor.codecache import CppCodeCache
-
-        with _own_cache():
-            library = CppCodeCache.load(SOURCE.read_text(encoding="utf-8"))
+        library = ctypes.CDLL(str(_compiled()))
         _declare(library)
-    except Exception:  # whatever keeps torch from compiling here, NumPy draws the same numbers
+    except Exception:  # whatever keeps this from being compiled, NumPy draws the same numbers
         return None
     same = library.sample_block_size() == ctypes.sizeof(SampleBlock)
     return library if same and _draws_as_numpy(library) and _adds_as_numpy(library) else None
 
 
-@contextmanager
-def _own_cache() -> Iterator[None]:
-    """Let torch use `code_cache` while this lasts, also where the user names a shared folder."""
-    before = os.environ["TORCHINDUCTOR_CACHE_DIR"]
-    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(code_cache() / "native")
-    try:
-        yield
-    finally:
-        os.environ["TORCHINDUCTOR_CACHE_DIR"] = before
+def _compiled() -> Path:
+    """Return the library, compiled unless that was done for this processor and compiler before."""
+    source = SOURCE.read_bytes()
+    command = [*shlex.split(os.environ.get("CXX") or "g++"), *FLAGS, "-x", "c++", "-", "-o"]
+    # Printed instead of run, it names the compiler and the processor that `native` stands for.
+    shown = subprocess.run([*command, "-", "-S", "-###"], capture_output=True, check=True)
+    name = f"{hashlib.sha256(shown.stderr + source).hexdigest()[:32]}.so"
+    library = code_cache() / "native" / name
+    if not library.exists():
+        with atomic_path(library) as temporary:
+            subprocess.run([*command, temporary], input=source, capture_output=True, check=True)
+    return library
 
 
 def _declare(library: ctypes.CDLL) -> None:

@@ -1,7 +1,7 @@
 """Samples drawn in C++ are NumPy's, and the generator stands where NumPy would leave it."""
 
 import ctypes
-import os
+import ctypes.util
 import shutil
 
 import numpy as np
@@ -68,19 +68,11 @@ def test_a_stream_may_change_sides(monkeypatch, loaded, sample_range):
     ["no compiler", "no function", "another size", "other numbers", "another order of sums"],
 )
 def test_numpy_draws_where_code_cannot_be_made_or_trusted(monkeypatch, failure):
-    from torch._inductor.codecache import CppCodeCache
-
-    def broken(source):
-        raise RuntimeError("no C++ compiler")
-
-    def stale(source):
-        # An empty library, as an earlier or foreign one may lack a function.
-        return ctypes.CDLL(None)
-
     if failure == "no compiler":
-        monkeypatch.setattr(CppCodeCache, "load", broken)
+        monkeypatch.setenv("CXX", "no-such-compiler")
     elif failure == "no function":
-        monkeypatch.setattr(CppCodeCache, "load", stale)
+        # Another library, as an earlier or foreign one may lack a function.
+        monkeypatch.setattr(native, "_compiled", lambda: ctypes.util.find_library("c"))
     elif failure == "another size":
         monkeypatch.setattr(native, "SampleBlock", type("Longer", (native.SampleBlock,), LONGER))
     else:
@@ -96,21 +88,20 @@ def test_numpy_draws_where_code_cannot_be_made_or_trusted(monkeypatch, failure):
 
 def test_the_library_is_loaded_from_the_own_cache(monkeypatch, tmp_path):
     """A library that somebody left in the folder that torch uses is not looked at."""
-    from torch._inductor.codecache import CppCodeCache
-
-    seen = []
-
-    def note(source):
-        seen.append(os.environ["TORCHINDUCTOR_CACHE_DIR"])
-        raise RuntimeError("not now")
-
-    monkeypatch.setattr(CppCodeCache, "load", note)
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
-    native._checked_library.cache_clear()
-    assert native._checked_library() is None
-    assert seen == [str(code_cache() / "native")]
-    assert os.environ["TORCHINDUCTOR_CACHE_DIR"] == str(tmp_path)
-    native._checked_library.cache_clear()
+    library = native._compiled()
+    assert library.parent == code_cache() / "native"
+    assert library.stat().st_mode & 0o22 == 0
+    written = library.stat().st_mtime_ns
+    assert native._compiled() == library
+    assert library.stat().st_mtime_ns == written
+    assert not list(tmp_path.iterdir())
+
+
+def test_another_compiler_or_processor_has_a_library_of_its_own(monkeypatch):
+    own = native._compiled()
+    monkeypatch.setattr(native, "FLAGS", (*native.FLAGS, "-mtune=generic"))
+    assert native._compiled() != own
 
 
 def test_a_pointer_of_another_type_is_refused():

@@ -34,7 +34,7 @@ def write_runs(folder, script="single_layer_benchmark", command=f"{COMMAND} {RAN
             error = 1e-9 if config.seed % 2 and step else 0.5
             writer.scalar(VALID, error)
             writer.scalar(TEST, 2 * error)
-            writer.scalar(SPARSITY, 0.01 * (1 + config.seed))
+            writer.scalar(SPARSITY, 0.01)
             writer.commit(step)
         writer.close()
         if record:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from stable_nalu.catalogue.challenger import challenger_of
 from stable_nalu.catalogue.experiment import Model, seeds_text
 from stable_nalu.errors import OptionError
 from stable_nalu.machine import CHECKOUT, cores, is_checkout, tensorboard_root
@@ -17,7 +18,7 @@ from stable_nalu.script import ScriptParser, command_of, exit_code, say
 from .job_script import JOB_SCRIPTS, JobScript, find_job
 from .local import run_shards
 from .render import render_job
-from .shard import Shard, how_to_run, shards
+from .shard import Shard, shards
 from .site import SCHEDULERS, Site, read_site, submit, time_limit
 from .work import State, count, pending, train_shard
 
@@ -68,6 +69,10 @@ def _parser() -> ScriptParser:
     )
     add("--jobs", type=integer(1).one, metavar="N", help="local processes at a time (cores)")
     add("--task", type=integer(0).one, metavar="N", help="train shard N in this process")
+    add = parser.add_argument_group("a layer of your own in place of the models").add_argument
+    add("--layer-type", metavar="NAME", help="the layer, of the package or of --layer-file")
+    add("--layer-file", type=Path, metavar="PATH", help="Python file that defines it")
+    add("--layer-option", nargs="+", metavar="NAME=VALUE", help="of its constructor")
     _add_job_flags(parser)
     return parser
 
@@ -109,7 +114,7 @@ def _run(arguments: argparse.Namespace) -> int:
         raise OptionError("NAME", problem, "write one; --list names them all")
     chosen_seeds = _seeds_of(arguments)
     script = find_job(arguments.name)
-    models = script.chosen(arguments.model)
+    models = _models(script, arguments)
     everything = shards(models, chosen_seeds, arguments.runs_per_task)
     if arguments.task is not None:
         return _train(everything, arguments)
@@ -127,6 +132,21 @@ def _run(arguments: argparse.Namespace) -> int:
                 say(command_of(*command.line))
         return 0
     return _hand_over(script, everything, chosen, arguments)
+
+
+def _models(script: JobScript, arguments: argparse.Namespace) -> Mapping[str, Model]:
+    """Return the models to train: those of the script, or one layer on the same points."""
+    if arguments.layer_type is None:
+        for name in ("layer_file", "layer_option"):
+            if getattr(arguments, name) is not None:
+                flag = f"--{name.replace('_', '-')}"
+                raise OptionError(flag, "names no layer", "add --layer-type, the class to train")
+        return script.chosen(arguments.model)
+    if arguments.model:
+        raise OptionError("--model", "a layer of --layer-type takes its place", "give one of them")
+    experiment = script.shows()[0]
+    challenger = challenger_of(arguments, [experiment])
+    return {challenger.layer_type: challenger.model(experiment)}
 
 
 def _seeds_of(arguments: argparse.Namespace) -> list[int] | None:
@@ -164,8 +184,7 @@ def _status(
     for name, model in models.items():
         found: Counter[State] = Counter()
         for shard in shards({name: model}, chosen_seeds, model.runs):
-            extra = how_to_run(model, shard.variant, max_iterations)
-            found += count(shard.expected(extra), tensorboard_root())
+            found += count(shard.expected(shard.how_to_run(max_iterations)), tensorboard_root())
         say(f"{name}: {_counts(found)}")
         total += found
     say(f"{script.name}: {_counts(total)}")
@@ -201,7 +220,8 @@ def _hand_over(
         say(text)
         say(f"# before it is submitted: mkdir -p {shlex.quote(str(logs))}")
         for i in chosen:
-            say(f"# shard {i}: {command_of(*everything[i].command().line)}")
+            for command in everything[i].commands():
+                say(f"# shard {i}: {command_of(*command.line)}")
         return 0
     say(f"{runs} runs in {len(chosen)} shards; output in {logs}")
     say(submit(scheduler, text, logs / f"{scheduler}.sh"))
@@ -228,6 +248,13 @@ def _passed_on(arguments: argparse.Namespace) -> list[str]:
     words += ["--seeds", seeds_text(arguments.seeds)] if arguments.seeds else []
     for model in arguments.model:
         words += ["--model", model]
+    if arguments.layer_type is not None:
+        words += ["--layer-type", arguments.layer_type]
+    if arguments.layer_file is not None:
+        # A job starts in the checkout, wherever it was submitted.
+        words += ["--layer-file", str(arguments.layer_file.resolve())]
+    if arguments.layer_option:
+        words += ["--layer-option", *arguments.layer_option]
     for flag, value in (
         ("--max-iterations", arguments.max_iterations),
         ("--runs-per-task", arguments.runs_per_task),

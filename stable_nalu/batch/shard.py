@@ -27,31 +27,37 @@ _FEWEST_CHECKPOINTS, _MOST_CHECKPOINTS = 5, 50
 _FEWEST_UPDATES_SAVED = {True: 10_000, False: 1_000}
 """Updates between two checkpoints of a long run, by whether the script counts iterations: a stack
 of arithmetic runs takes seconds for so many, and saving more often would cost more time."""
+_DATA = {"--sample-distribution", "--interpolation-range", "--extrapolation-range"}
+"""Flags that runs of one stack differ in, though a command has one distribution only."""
 _LOG_INTERVAL = 1000
 _LOG_POINTS = 20
 
 
 @dataclass(frozen=True)
 class Shard:
-    """Some seeds of a model's variant, over all its points."""
+    """Some seeds of a model, over all its points, in one variant or in some that stack."""
 
     name: str
     model: Model
-    variant: Variant
+    variants: tuple[Variant, ...]
     seeds: tuple[int, ...]
 
     @property
     def runs(self) -> int:
         """Return the number of runs."""
-        return len(self.seeds) * max(1, len(self.model.points))
+        return len(self.seeds) * max(1, len(self.model.points)) * len(self.variants)
 
-    def command(self) -> Command:
-        """Return the command that trains the whole shard."""
-        return self.model.command(self.variant, self.seeds)
+    def commands(self) -> list[Command]:
+        """Return the commands that train the whole shard, together."""
+        return [self.model.command(variant, self.seeds) for variant in self.variants]
 
     def expected(self, extra: Flags | None = None) -> list[ExpectedRun]:
         """Return the runs of the shard."""
-        return expected_runs(replace(self.model, variants=(self.variant,)), self.seeds, extra)
+        return expected_runs(replace(self.model, variants=self.variants), self.seeds, extra)
+
+    def how_to_run(self, max_iterations: int | None = None, workers: int = 1) -> Flags:
+        """Return flags that say how its runs are carried out."""
+        return how_to_run(self.model, self.variants[0], max_iterations, workers)
 
 
 def shards(
@@ -65,14 +71,24 @@ def shards(
     found: list[Shard] = []
     for name, model in models.items():
         chosen = list(model.seeds) if wanted is None else wanted
-        for variant in model.variants:
-            size = runs_per_shard or _usual_size(model, variant)
-            step = max(1, size // max(1, len(model.points)))
+        size = runs_per_shard or _usual_size(model, model.variants[0])
+        per_seed = max(1, len(model.points))
+        for variants in _together(model, size // max(1, per_seed * len(chosen))):
+            size = runs_per_shard or _usual_size(model, variants[0])
+            step = max(1, size // per_seed)
             for first in range(0, len(chosen), step):
                 part = tuple(chosen[first : first + step])
-                texts = (name, variant.name, f"seeds {seeds_text(part)}")
-                found.append(Shard(" ".join(t for t in texts if t), model, variant, part))
+                kinds = "+".join(variant.name for variant in variants)
+                texts = (name, kinds, f"seeds {seeds_text(part)}")
+                found.append(Shard(" ".join(t for t in texts if t), model, variants, part))
     return found
+
+
+def _together(model: Model, most: int) -> list[tuple[Variant, ...]]:
+    """Return the variants of each shard: some at a time where they differ in their data only."""
+    alike = all(variant.flags.keys() <= _DATA for variant in model.variants)
+    step = max(1, most) if alike else 1
+    return [model.variants[i : i + step] for i in range(0, len(model.variants), step)]
 
 
 def _usual_size(model: Model, variant: Variant) -> int:

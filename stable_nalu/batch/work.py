@@ -19,7 +19,7 @@ from stable_nalu.training.saved.checkpoint import load_torch, model_file
 from stable_nalu.training.script import run_script
 from stable_nalu.writer.run_folder import LOCK_NAME
 
-from .shard import Shard, how_to_run
+from .shard import Shard
 
 MARKER = ".finished.json"
 
@@ -42,7 +42,7 @@ def refuse_running(every: Iterable[Shard], max_iterations: int | None = None) ->
     """Refuse to look at runs that a process still trains, such as one left by a killed command."""
     root, running = tensorboard_root(), 0
     for shard in every:
-        extra = how_to_run(shard.model, shard.variant, max_iterations)
+        extra = shard.how_to_run(max_iterations)
         running += count(shard.expected(extra), root)[State.RUNNING]
     if running:
         raise UsageError(
@@ -53,13 +53,18 @@ def refuse_running(every: Iterable[Shard], max_iterations: int | None = None) ->
 def train_shard(shard: Shard, max_iterations: int | None = None, workers: int = 1) -> int:
     """Train what is left of a shard; return the exit code of the first command that fails, else 0.
 
-    The commands run in this process, which signals then reach.
+    The commands run in this process, which signals then reach; those that go on with runs together,
+    and those that begin runs anew.
     """
-    for command, runs in _plan(shard, max_iterations, workers):
-        code = run_script(command.script, command.words)
+    plan = _plan(shard, max_iterations, workers)
+    for anew in (False, True):
+        part = [pair for pair in plan if ("--remove-existing-data" in pair[0].words) == anew]
+        if not part:
+            continue
+        code = run_script(shard.model.script, *(command.words for command, _ in part))
         if code not in (0, EXIT_DIVERGED):
             return code
-        mark_finished(runs, tensorboard_root())
+        mark_finished([run for _, runs in part for run in runs], tensorboard_root())
     return 0
 
 
@@ -92,7 +97,7 @@ def _plan(
     shard: Shard, max_iterations: int | None, workers: int = 1
 ) -> list[tuple[Command, list[ExpectedRun]]]:
     root = tensorboard_root()
-    extra = how_to_run(shard.model, shard.variant, max_iterations, workers)
+    extra = shard.how_to_run(max_iterations, workers)
     left = [
         run for run in shard.expected(extra) if state_of(run, root) in (State.MISSING, State.FAILED)
     ]

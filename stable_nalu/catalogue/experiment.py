@@ -12,6 +12,9 @@ from stable_nalu.papers import Paper
 Flags = Mapping[str, tuple[str, ...]]
 """Flag -> its values, none for a switch: `{"--seed": ("0-24",), "--no-cuda": ()}`."""
 
+JUDGED = ("flat", "distributions", "arithmetic", "ranges", "benchmark", "zero.range")
+"""Kinds of criterion that can be applied to runs of the arithmetic scripts."""
+
 EPOCH_FLAG, ITERATION_FLAG = "--max-epochs", "--max-iterations"
 
 

@@ -40,7 +40,8 @@ class JointStreams:
             return
         batches, _, batch_size = x.shape[:3]
         for part in first.parts(batches, batch_size):
-            doubles = first.draw_doubles(part.stop - part.start, batch_size)
+            shape = (part.stop - part.start, batch_size, *first.sampler.sample_shape)
+            doubles = first.random.doubles(shape)
             for stream, place in zip(self.streams, self.places, strict=True):
                 stream.write(stream.sampler.scaled(doubles), x[part, place], t[part, place])
 
@@ -73,7 +74,7 @@ class NativeStreams:
         self._intervals = np.array([(low, float(high) - float(low)) for low, high in intervals])
         self._slices = np.array([t.operands for t in targets])
         self._generators = np.array(
-            [group.streams[0].generator_address() for group in groups], np.uint64
+            [group.streams[0].random.address() for group in groups], np.uint64
         )
         self._scratch = np.empty(0)
 
@@ -126,9 +127,9 @@ def by_compiled_code(
     """
     if native.library() is None or x.dtype != np.float32:
         return groups
-    suitable = [group for group in groups if all(map(_suits, group.streams))]
-    kinds = [_kind(group.streams[0]) for group in suitable]
-    suitable = [g for g in suitable if all(_kind(s) == kinds[0] for s in g.streams)]
+    kinds = [{_kind(stream) for stream in group.streams} for group in groups]
+    first = next((kind for kind in kinds if len(kind) == 1 and None not in kind), None)
+    suitable = [group for group, kind in zip(groups, kinds, strict=True) if kind == first]
     if not suitable or not _agree(suitable, x[:1], t[:1]):
         return groups
     return [NativeStreams(suitable), *(group for group in groups if group not in suitable)]
@@ -145,9 +146,10 @@ def _agree(groups: Sequence[JointStreams], x: np.ndarray, t: np.ndarray) -> bool
     return (x.tobytes(), t.tobytes()) == expected
 
 
-def _suits(stream: SampleStream) -> bool:
+def _kind(stream: SampleStream) -> tuple[str, int] | None:
+    """Return operation and number of operands; None for a stream that compiled code cannot draw."""
     sampler, targets = stream.sampler, stream.targets
-    return (
+    suits = (
         sampler.scales_doubles
         and isinstance(sampler.distribution, Uniform)
         and len(sampler.sample_shape) == 1
@@ -155,13 +157,9 @@ def _suits(stream: SampleStream) -> bool:
         and targets.operation.name in OPERATIONS
         and all(0 < end - start <= native.LONGEST_SUM for start, end in targets.operands)
     )
+    return (_targets(stream).operation.name, len(_targets(stream).operands)) if suits else None
 
 
 def _targets(stream: SampleStream) -> FunctionTargets:
     assert isinstance(stream.targets, FunctionTargets)
     return stream.targets
-
-
-def _kind(stream: SampleStream) -> tuple[str, int]:
-    targets = _targets(stream)
-    return targets.operation.name, len(targets.operands)

@@ -42,7 +42,8 @@ class SampleStream:
     """Inputs from a sampler and their targets; every access draws new samples.
 
     Targets come from the float64 inputs before rounding; both are then cast on their own, to
-    torch's default dtype. Of an index only the length of a slice counts.
+    torch's default dtype. Of an index only the length of a slice counts. `random` is the stream's
+    own generator.
     """
 
     def __init__(self, seed: int, sampler: Sampler, targets: Targets, max_size: int):
@@ -50,7 +51,7 @@ class SampleStream:
         self.sampler = sampler
         self.targets = targets
         self._max_size = max_size
-        self._random = LegacyRandom(seed)
+        self.random = LegacyRandom(seed)
 
     def __len__(self) -> int:
         """Return the nominal size."""
@@ -88,7 +89,7 @@ class SampleStream:
                 f"with {self.targets.width} targets."
             )
         for part in self.parts(batches, batch_size):
-            block = self.sampler.sample(self._random, part.stop - part.start, batch_size)
+            block = self.sampler.sample(self.random, part.stop - part.start, batch_size)
             self.write(block, x[part], t[part])
 
     def parts(self, batches: int, batch_size: int) -> list[slice]:
@@ -103,14 +104,6 @@ class SampleStream:
             np.copyto(x, block, casting="same_kind")
             np.copyto(t, self.targets(block), casting="same_kind")
 
-    def draw_doubles(self, batches: int, batch_size: int) -> np.ndarray:
-        """Draw the uniform doubles that the next batches are made of."""
-        return self._random.doubles((batches, batch_size, *self.sampler.sample_shape))
-
-    def generator_address(self) -> int:
-        """Return where the generator's state lies in memory; compiled code draws from there."""
-        return self._random.address()
-
     def doubles_key(self) -> tuple | None:
         """Return what is equal for streams whose next draws are scaled from the same doubles.
 
@@ -118,25 +111,25 @@ class SampleStream:
         """
         if not self.sampler.scales_doubles:
             return None
-        return self._random.position(), self.sampler.sample_shape
+        return self.random.position(), self.sampler.sample_shape
 
     def skip(self, batches: int, batch_size: int) -> None:
         """Advance as if that many batches had been drawn."""
         if batches < 0:
             raise ValueError(f"A stream only moves forward, got {batches} batches.")
-        self.sampler.skip(self._random, batches, check_batch_size(batch_size))
+        self.sampler.skip(self.random, batches, check_batch_size(batch_size))
 
     def get_state(self) -> State:
         """Return where the stream stands, as a tensor and a number."""
-        return self._random.get_state()
+        return self.random.get_state()
 
     def set_state(self, state: State) -> None:
         """Continue where a stream of the same kind stood."""
-        self._random.set_state(state)
+        self.random.set_state(state)
 
     def inputs_key(self) -> tuple:
         """Return what is equal for streams whose next draws of equal size have identical inputs."""
-        return self._random.position(), self.sampler.key
+        return self.random.position(), self.sampler.key
 
     def targets_key(self) -> tuple:
         """Return what is equal for streams whose next draws have identical targets, too."""

@@ -3,7 +3,11 @@
 from functools import partial
 
 import torch
-from torch.overrides import handle_torch_function, has_torch_function_unary
+from torch.overrides import (
+    handle_torch_function,
+    has_torch_function_unary,
+    has_torch_function_variadic,
+)
 
 MATRIX_DIMS = 2
 SINGLE_RUN_DIMS = 3
@@ -29,13 +33,66 @@ class ProductOfRuns(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad):
         factors, product = ctx.saved_tensors
-        gradient = grad.unsqueeze(-2) * (product.unsqueeze(-2) / factors)
-        with_zeros = (factors == 0).flatten(1).any(1)
-        for run in with_zeros.nonzero().flatten().tolist():
-            with torch.enable_grad():
-                alone = factors[run].detach().requires_grad_()
-                gradient[run] = torch.autograd.grad(alone.prod(-2), alone, grad[run])[0]
+        return _gradient_of_factors(factors, product, grad)
+
+
+class WeightedProductOfRuns(torch.autograd.Function):
+    """The product of x w + 1 - w over dimension -2, and its gradients, in few passes over memory.
+
+    They are rounded like those of the three operations.
+    """
+
+    @staticmethod
+    def forward(ctx, x, w):
+        spread = _spread(w, x.shape[-3])
+        factors = (x * spread).add_(1).sub_(spread)
+        values = factors.prod(-2)
+        ctx.save_for_backward(x, w, factors, values)
+        return values
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, w, factors, values = ctx.saved_tensors
+        if torch.is_grad_enabled():  # for derivatives of the gradient
+            factors = x * w + 1 - w
+            values = factors.prod(-2)
+        gradient = _gradient_of_factors(factors, values, grad)
+        of_x = of_w = None
+        if ctx.needs_input_grad[1]:
+            of_w = (gradient * x).sum(-3, keepdim=True) - gradient.sum(-3, keepdim=True)
+        if ctx.needs_input_grad[0]:
+            of_x = gradient * w
+            of_x = of_x.sum(-1, keepdim=True) if w.shape[-1] > 1 else of_x
+        return of_x, of_w
+
+
+def _spread(w: torch.Tensor, batch: int) -> torch.Tensor:
+    """Repeat the few numbers of w `(runs, 1, in, out)` for each sample, or leave many as they are.
+
+    Torch broadcasts two or four numbers at a time far slower than it copies them as one.
+    """
+    runs, _, *small = w.shape
+    size = w[0].numel() * w.itemsize
+    wide = {8: torch.float64, 16: torch.complex128}.get(size)
+    if wide is None:
+        return w
+    numbers = w.reshape(runs, 1, -1).view(wide).expand(runs, batch, 1)
+    return numbers.contiguous().view(w.dtype).view(runs, batch, *small)
+
+
+def _gradient_of_factors(
+    factors: torch.Tensor, product: torch.Tensor, grad: torch.Tensor
+) -> torch.Tensor:
+    gradient = (product.unsqueeze(-2) / factors).mul_(grad.unsqueeze(-2))
+    # Where no product is zero or not a number, no factor is zero.
+    if product.abs().min() > 0:
         return gradient
+    with_zeros = (factors == 0).flatten(1).any(1)
+    for run in with_zeros.nonzero().flatten().tolist():
+        with torch.enable_grad():
+            alone = factors[run].detach().requires_grad_()
+            gradient[run] = torch.autograd.grad(alone.prod(-2), alone, grad[run])[0]
+    return gradient
 
 
 def product(factors: torch.Tensor) -> torch.Tensor:
@@ -69,6 +126,8 @@ def mnac(
     w = W.mT.unsqueeze(-3)
     x = x.unsqueeze(-1)
     if mode == "prod":
+        if x.ndim == w.ndim == SINGLE_RUN_DIMS + 1 and not has_torch_function_variadic(x, w):
+            return WeightedProductOfRuns.apply(x, w)
         return multiply(x * w + 1 - w)
     if mode == "exp-log":
         return (x * w + 1 - w).log().sum(-2).exp()

@@ -82,7 +82,7 @@ class UnitWeightLayer(RangedWeightLayer):
     ):
         super().__init__(in_features, out_features, **options)
         self.mnac_epsilon = mnac_epsilon
-        self.weight_range = (mnac_epsilon, 1.0)
+        self.weight_range = (float(mnac_epsilon), 1.0)
         self.W = torch.nn.Parameter(torch.empty(out_features, self.weights_per_input * in_features))
 
     def reset_parameters(self) -> None:

@@ -171,7 +171,7 @@ def shortened(experiment: Experiment, runs: pd.DataFrame) -> tuple[int, int] | N
         return None
     model = experiment.model(runs["model"].iloc[0])
     whole = max(model.length(variant) for variant in model.variants)
-    kept = int(runs["iterations"].max())
+    kept = int(runs["iterations"].to_numpy().max())
     return (kept, whole) if kept < whole else None
 
 

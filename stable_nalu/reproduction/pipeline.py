@@ -12,7 +12,7 @@ from stable_nalu.batch.job_script import EXPERIMENT
 from stable_nalu.batch.local import run_shards
 from stable_nalu.batch.shard import Shard, shards
 from stable_nalu.batch.work import pending, refuse_running
-from stable_nalu.catalogue.experiment import ExpectedRun, Experiment, Model, seeds_text
+from stable_nalu.catalogue.experiment import JUDGED, ExpectedRun, Experiment, Model, seeds_text
 from stable_nalu.errors import UsageError
 from stable_nalu.script import command_of, say
 
@@ -20,7 +20,6 @@ from .compare import as_text, compare, totals
 from .cost import Stopwatch, add_sessions, read_sessions
 from .stored import keep, path_of
 from .tables import (
-    JUDGED,
     Workspace,
     export,
     exporter_of,

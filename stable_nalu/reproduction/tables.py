@@ -27,9 +27,6 @@ from stable_nalu.training.saved.checkpoint import model_file
 if TYPE_CHECKING:
     import pandas as pd
 
-JUDGED = ("flat", "distributions", "arithmetic", "ranges", "benchmark", "zero.range")
-"""Kinds of criterion that can be applied to runs of the arithmetic scripts."""
-
 FLAT_THRESHOLD = 1e-5
 _WINDOWS = {"function_task_static_mul_input_size": 15000}
 """Experiment -> how many last rows its runs are judged in, where that is not 5000."""

@@ -131,4 +131,4 @@ def _logged(spec: ScriptSpec, configs: Any) -> pd.DataFrame:
 
     leaves = {spec.leaf(config) for config in configs}
     runs = read_runs(tensorboard_root() / configs[0].name_prefix)
-    return runs[runs["name"].isin(leaves)].reset_index(drop=True)
+    return runs.loc[runs["name"].isin(list(leaves))].reset_index(drop=True)

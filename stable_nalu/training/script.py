@@ -26,8 +26,11 @@ _KINDS = {
 """Module and kind of the scripts that are not arithmetic; imported when they are asked for."""
 
 
-def run_script(name: str, argv: Sequence[str] | None = None) -> int:
-    """Parse the command line of a training script, train its runs and return the exit code."""
+def run_script(name: str, argv: Sequence[str] | None = None, *more: Sequence[str]) -> int:
+    """Parse the command line of a training script, train its runs and return the exit code.
+
+    more: further command lines, whose runs are trained together with those of the first.
+    """
     spec = SCRIPTS[name]
     # --help needs no torch, which takes seconds to import and may not be installed.
     with packages(f"{name}.py"):
@@ -45,7 +48,8 @@ def run_script(name: str, argv: Sequence[str] | None = None) -> int:
         first = plan.configs[0]
         if kind.look is not None and first.evaluate is not None:
             return kind.look(spec, first)
-        return train_plan(kind, spec, plan.configs)
+        others = [config for words in more for config in spec.parse(words).configs]
+        return train_plan(kind, spec, [*plan.configs, *others])
 
     return exit_code(f"{name}.py", obey)
 

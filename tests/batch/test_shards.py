@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from stable_nalu.batch import command
+from stable_nalu.batch import command, work
 from stable_nalu.batch.job_script import JOB_SCRIPTS, find_job
 from stable_nalu.batch.shard import how_to_run, shards
 from stable_nalu.batch.work import MARKER, State, count, mark_finished, pending, state_of
@@ -34,6 +34,25 @@ def test_a_shard_has_at_most_250_runs():
     assert [shard.seeds for shard in found] == [tuple(range(27)), tuple(range(27, 50))]
     assert [shard.runs for shard in found] == [243, 207]
     assert [shard.runs for shard in shards(NRU, None, 18)][:2] == [18, 18]
+
+
+def test_distributions_are_trained_in_one_stack(monkeypatch):
+    models = find_job("nips-in2-distributions").chosen(["nru"])
+    (shard,) = shards(models, None)
+    assert shard.runs == 150
+    assert len({run.config.sample_distribution for run in shard.expected()}) == 5
+    assert [len(s.variants) for s in shards(models, None, 75)] == [3, 3]
+    trained = []
+    monkeypatch.setattr(work, "run_script", lambda name, *lines: trained.append(lines) or 1)
+    assert work.train_shard(shard) == 1
+    ((first, *others),) = trained
+    assert len(others) == 5
+    assert "benford" in first
+
+
+def test_variants_with_other_models_or_lengths_are_apart():
+    models = find_job("function_task_static_mul_hidden_size").chosen(["nmu"])
+    assert {len(s.variants) for s in shards(models, [0, 1])} == {1}
 
 
 def test_short_runs_log_more_often():

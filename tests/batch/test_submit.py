@@ -221,3 +221,37 @@ def test_a_script_says_what_it_would_do():
     )
     assert done.stdout.startswith("python3 experiments/single_layer.py --operation div")
     assert "--seed 0-4 --name-prefix sltr-in2/nru" in done.stdout
+
+
+LAYER = CHECKOUT / "examples" / "my_layer.py"
+
+
+def test_a_job_carries_the_layer_of_the_user(tmp_path, record, monkeypatch):
+    """The path is absolute: a job starts in the checkout, wherever it was submitted."""
+    monkeypatch.chdir(LAYER.parent)
+    own = ("--layer-file", LAYER.name, "--layer-type", "SPU", "--layer-option", "power=2")
+    assert submit(tmp_path, "0", "1", "--scheduler", "slurm", *own) == 0
+    job = (tmp_path / "logs" / SCRIPT / "slurm.sh").read_text()
+    assert f"--layer-type SPU --layer-file {LAYER} --layer-option power=2" in job
+
+
+def test_the_layer_of_the_user_takes_the_place_of_the_models(tmp_path, capsys):
+    own = ("--layer-file", str(LAYER), "--layer-type", "SPU")
+    assert submit(tmp_path, "0", "1", *own, "--dry-run") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines
+    assert all("--layer-type SPU" in line and str(LAYER) in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--layer-file", str(LAYER)), "add --layer-type"),
+        (("--layer-type", "NAC", "--model", "nru"), "give one of them"),
+    ],
+)
+def test_a_layer_that_is_not_named_is_refused(tmp_path, words, says, capsys):
+    assert submit(tmp_path, *words, "--dry-run") == 2
+    err = capsys.readouterr().err
+    assert says in err
+    assert err.count("\n") == 1

@@ -52,6 +52,21 @@ def test_stacks_and_compiled_stacks(layer, tmp_path, monkeypatch):
         assert {tag: value for tag, value in worst.items() if value > limit} == {}
 
 
+def test_stacks_of_two_layers_on_the_four_input_task(tmp_path):
+    """Units without a sigmoid are equal, bit for bit; docs/performance.md says why not all are."""
+    words = ("--simple", "--operation", "mul", "--layer-type", "ReRegualizedLinearNAC")
+    words += ("--nac-mul", "mnac", "--seed", "0-12", "--no-save", "--workers", "1", "--no-compile")
+    words += ("--max-iterations", "200", "--log-interval", "50", "--regualizer-scaling-start", "50")
+    runs = {}
+    for way, size in {"alone": "1", "stacked": "13"}.items():
+        more = ("--ensemble-size", size)
+        assert train(tmp_path / way, "simple_function_static", *words, *more) == 0
+        runs[way] = trained(tmp_path / way)
+    assert len(runs["alone"]) == 13
+    for name, run in runs["alone"].items():
+        assert set(furthest(run, runs["stacked"][name]).values()) == {0}
+
+
 TEN_INPUTS = ("--input-size", "10", "--subset-ratio", "0.1")
 
 

@@ -158,3 +158,8 @@ def test_a_zero_in_one_run_leaves_the_others_as_they_are_alone():
     leaf = factors.clone().requires_grad_()
     (as_one_tensor,) = torch.autograd.grad(leaf.prod(-2), leaf, upstream)
     assert not torch.equal(together[0], as_one_tensor[0])
+
+
+def test_a_stack_has_second_derivatives():
+    x, W = normal(2, 3, 4).requires_grad_(), normal(2, 1, 4).requires_grad_()
+    assert torch.autograd.gradgradcheck(mnac, (x.double(), W.double()))

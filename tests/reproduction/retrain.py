@@ -104,7 +104,7 @@ def retrain(sample, folder):
     space = Workspace(folder, sample.max_iterations)
     space.use()
     model = sample.model
-    shard = Shard("again", model, model.variants[0], sample.seeds)
+    shard = Shard("again", model, model.variants[:1], sample.seeds)
     assert train_shard(shard, sample.max_iterations) == 0
     export([model], space)
     runs = judge(sample.experiment, [model], space, sample.seeds, print)

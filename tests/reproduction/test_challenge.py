@@ -9,11 +9,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from stable_nalu.catalogue.challenger import KEY, Challenger
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.layer import nmu
 from stable_nalu.reproduction import command
 from stable_nalu.reproduction.challenge import FIGURES
-from stable_nalu.reproduction.challenge.challenger import KEY, Challenger
 from stable_nalu.reproduction.challenge.duel import Contest, holm, same_runs
 from tests.reproduction import made_up
 
@@ -167,6 +167,14 @@ def test_only_the_challenger_is_trained(tmp_path, capsys):
     assert not any(tmp_path.iterdir())
 
 
+def test_a_figure_that_a_layer_cannot_be_trained_for_is_left_out(tmp_path, capsys):
+    words = ["challenge", "--layer-type", NMU, "--training", "first-layer=NNU", "--seeds", "0"]
+    assert command.main([*words, "--dry-run", "--out", str(tmp_path)]) == 0
+    left_out, *commands = capsys.readouterr().out.splitlines()
+    assert left_out.startswith("simple_mul is left out: argument --first-layer: NNU maps")
+    assert len(commands) == len(FIGURES) - 1
+
+
 def test_from_a_layer_to_a_page(tmp_path, capsys):
     data = tmp_path / "data"
     made_up.write("simple_mul", data, [0, 1])
@@ -179,8 +187,8 @@ def test_from_a_layer_to_a_page(tmp_path, capsys):
     assert "2 runs" in capsys.readouterr().out
     folder = tmp_path / "iterations-20" / "challenge" / f"{NMU}_simple_mul"
     text = (folder / "README.md").read_text(encoding="utf-8")
-    assert "**This is a quick look, and no fair comparison" in text
-    assert "simple_mul: 200,000 and 20" in text
+    assert "**No fair comparison: rivals ran longer, and no verdict is given" in text
+    assert "simple_mul: rivals 200,000 iterations, here 20" in text
     assert "no results of these runs are kept: Gated NAU/NMU" in text
     assert hashlib.sha256(Path(nmu.__file__).read_bytes()).hexdigest() in text
     assert "| NALU | 2 |" in text

@@ -3,9 +3,9 @@
 import pytest
 
 from stable_nalu.batch import command as batch
+from stable_nalu.catalogue.experiment import JUDGED
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.reproduction import command, pipeline
-from stable_nalu.reproduction.tables import JUDGED
 
 SCRIPTS = ("simple_function_static", "single_layer", "single_layer_benchmark")
 KEYS = {

@@ -14,7 +14,7 @@
 #   sign-nmru: NMRU, 150 runs
 #
 #SBATCH --job-name=sltr-distributions-in10
-#SBATCH --array=0-17
+#SBATCH --array=0-2
 #SBATCH --nodes=1
 #SBATCH --ntasks=1
 #SBATCH --cpus-per-task=1
@@ -25,7 +25,7 @@
 #SBATCH --signal=B:TERM@120
 #SBATCH --open-mode=append
 #SBATCH --output=%x_%A_%a.out
-#BSUB -J "sltr-distributions-in10[1-18]"
+#BSUB -J "sltr-distributions-in10[1-3]"
 #BSUB -n 1
 #BSUB -R "span[hosts=1]"
 #BSUB -R "rusage[mem=2GB]"

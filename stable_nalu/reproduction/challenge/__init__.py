@@ -8,30 +8,29 @@ from __future__ import annotations
 import argparse
 import resource
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from stable_nalu.batch.shard import Shard, how_to_run
 from stable_nalu.batch.work import pending, refuse_running, train_shard
+from stable_nalu.catalogue.challenger import Challenger, challenger_of
 from stable_nalu.catalogue.experiment import (
     ITERATION_FLAG,
     Command,
     Experiment,
     Model,
-    Variant,
     merged,
 )
 from stable_nalu.catalogue.index import find
-from stable_nalu.errors import OptionError
+from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.machine import cores
 from stable_nalu.script import command_of, say
 
 from ..cost import Stopwatch, add_sessions, read_sessions
 from ..stored import path_of, read
 from ..tables import Workspace, chosen_models, export, judge, runs_of
-from .challenger import challenger_of
 from .duel import Contest, same_runs
-from .page import Chapter, write
+from .page import Chapter, Page, write
 
 FIGURES = (
     *(f"benchmark_sltr_{operation}" for operation in ("add", "sub", "mul", "div")),
@@ -55,11 +54,13 @@ def challenge(arguments: argparse.Namespace) -> int:
     found = [find(key) for key in keys]
     experiments = [replace(e, models=tuple(chosen_models(e, arguments.model))) for e in found]
     challenger = challenger_of(arguments, experiments)
-    models = [challenger.model(experiment) for experiment in experiments]
     space = Workspace(arguments.out, arguments.max_iterations)
     space.use()
-    shards = [_shard(model, variant, arguments) for model in models for variant in model.variants]
+    plans, refused = _plans(experiments, challenger, arguments)
+    shards = [shard for plan in plans for shard in plan.shards]
     left = [shard for shard in shards if pending(shard, space.max_iterations)]
+    for key, reason in refused.items():
+        say(f"{key} is left out: {reason}")
     if arguments.dry_run:
         for shard in left:
             for command, _ in pending(shard, space.max_iterations):
@@ -71,19 +72,52 @@ def challenge(arguments: argparse.Namespace) -> int:
         return code
     refuse_running(shards, space.max_iterations)
     chapters = [
-        Chapter(_commands(model, arguments), _contest(experiment, model, space, arguments))
-        for experiment, model in zip(experiments, models, strict=True)
+        Chapter(_commands(plan.model, arguments), _contest(plan, space, arguments))
+        for plan in plans
     ]
     folder = space.base / "challenge" / "_".join((challenger.folder, arguments.key))
     say("comparing")
-    for path in write(challenger, chapters, read_sessions(sessions), folder, arguments.format):
+    page = Page(challenger, chapters, read_sessions(sessions), refused)
+    for path in write(page, folder, arguments.format):
         say(f"written {path}")
     return 0
 
 
-def _shard(model: Model, variant: Variant, arguments: argparse.Namespace) -> Shard:
-    seeds = tuple(model.seeds if arguments.seeds is None else arguments.seeds)
-    return Shard(f"{model.prefix} {variant.name}".strip(), model, variant, seeds)
+@dataclass(frozen=True)
+class Plan:
+    """A challenger in a figure before it is trained: as a model, and the shards of its runs."""
+
+    experiment: Experiment
+    model: Model
+    shards: Sequence[Shard]
+
+
+def _plans(
+    experiments: Sequence[Experiment], challenger: Challenger, arguments: argparse.Namespace
+) -> tuple[list[Plan], dict[str, str]]:
+    """Return what is trained for each figure, and why it cannot be for others, by their keys.
+
+    What no figure can be trained for is an error.
+    """
+    plans: list[Plan] = []
+    refused: dict[str, str] = {}
+    for experiment in experiments:
+        model = challenger.model(experiment)
+        seeds = tuple(model.seeds if arguments.seeds is None else arguments.seeds)
+        shards = [
+            Shard(" ".join(filter(None, (model.prefix, variant.name))), model, (variant,), seeds)
+            for variant in model.variants
+        ]
+        try:
+            for shard in shards:
+                shard.expected()
+        except UsageError as error:
+            refused[experiment.key] = str(error)
+            if len(refused) == len(experiments):
+                raise
+        else:
+            plans.append(Plan(experiment, model, shards))
+    return plans, refused
 
 
 def _commands(model: Model, arguments: argparse.Namespace) -> list[Command]:
@@ -102,19 +136,18 @@ def _train(left: Sequence[Shard], arguments: argparse.Namespace, sessions: Path)
         code = train_shard(shard, arguments.max_iterations, workers)
         if code:
             return code
-        extra = how_to_run(shard.model, shard.variant, arguments.max_iterations)
+        extra = shard.how_to_run(arguments.max_iterations)
         length = int(merged(shard.model.flags, extra)[ITERATION_FLAG][0])
         finished = {run.name: length for run in shard.expected(extra)}
         add_sessions(sessions, [watch.session(finished, workers)])
     return 0
 
 
-def _contest(
-    experiment: Experiment, model: Model, space: Workspace, arguments: argparse.Namespace
-) -> Contest:
+def _contest(plan: Plan, space: Workspace, arguments: argparse.Namespace) -> Contest:
     """Judge the challenger's runs, and put the kept runs of its rivals beside them."""
     import pandas as pd
 
+    experiment, model = plan.experiment, plan.model
     say(f"judging {experiment.key}")
     export([model], space)
     own = judge(experiment, [model], space, arguments.seeds, say)

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from stable_nalu.catalogue.challenger import KEY
 from stable_nalu.catalogue.experiment import Experiment
 from stable_nalu.statistics.intervals import Estimate, paired_difference
 from stable_nalu.statistics.means import MARGIN
 
 from ..compare import solved_of, summary_of
 from ..stored import point_columns
-from .challenger import KEY
 
 if TYPE_CHECKING:
     import pandas as pd

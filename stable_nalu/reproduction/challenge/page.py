@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stable_nalu.catalogue.challenger import Challenger
 from stable_nalu.catalogue.experiment import Command, seeds_text, words
 from stable_nalu.files import atomic_text_file
 from stable_nalu.script import command_of, duration
@@ -15,7 +17,6 @@ from stable_nalu.script import command_of, duration
 from ..cost import Session
 from ..page import html, markdown
 from ..page.drawing import as_svg
-from .challenger import Challenger
 from .duel import ALIKE, ALL, BETTER, MEASURES, WORSE, Contest, Duel, Standing
 
 if TYPE_CHECKING:
@@ -63,20 +64,27 @@ class Chapter:
         return self.contest.experiment.key
 
 
-def write(
-    challenger: Challenger,
-    chapters: Sequence[Chapter],
-    sessions: Sequence[Session],
-    folder: Path,
-    formats: Sequence[str],
-) -> list[Path]:
+@dataclass(frozen=True)
+class Page:
+    """All that the page tells.
+
+    refused: why the challenger cannot be trained for a figure, by the key of that.
+    """
+
+    challenger: Challenger
+    chapters: Sequence[Chapter]
+    sessions: Sequence[Session]
+    refused: Mapping[str, str]
+
+
+def write(page: Page, folder: Path, formats: Sequence[str]) -> list[Path]:
     """Write the page as HTML and Markdown, with pictures and tables, and return the paths."""
     from stable_nalu.figures.style import drawing, save
     from stable_nalu.statistics.table import write_plain_frame
 
     pictures, written = {}, []
-    parts = [*_head(challenger, chapters), *_setting(challenger, sessions)]
-    for chapter in chapters:
+    parts = [*_head(page), *_setting(page.challenger, page.sessions)]
+    for chapter in page.chapters:
         own = {}
         with drawing():
             for operation, figure in figures(chapter.contest).items():
@@ -93,6 +101,8 @@ def write(
     for name, content in files.items():
         with atomic_text_file(folder / name) as file:
             file.write(content)
+    if page.challenger.file is not None:
+        shutil.copy2(page.challenger.file, folder)
     return [folder / "README.md", folder / "index.html", *written]
 
 
@@ -150,27 +160,32 @@ def tables(contest: Contest) -> dict[str, pd.DataFrame]:
     return {"standings": pd.DataFrame(standings), "tests": pd.DataFrame(tests)}
 
 
-def _head(challenger: Challenger, chapters: Sequence[Chapter]) -> list[str]:
+def _head(page: Page) -> list[str]:
+    left_out = [f"{key} is left out: {why}." for key, why in page.refused.items()]
     return [
-        markdown.heading(1, f"{challenger.layer_type} among the published layers", "top"),
-        *_warning(chapters),
+        markdown.heading(1, f"{page.challenger.layer_type} among the published layers", "top"),
+        *_warning(page.chapters),
         markdown.heading(2, "Overview", "overview"),
-        _overview(chapters),
+        _overview(page.chapters),
+        *map(markdown.plain, left_out),
     ]
 
 
 def _warning(chapters: Sequence[Chapter]) -> list[str]:
     """Say plainly that rivals ran longer, or for less."""
-    told = []
-    for chapter in chapters:
-        longer = sorted({duel.lengths for duel in chapter.contest.duels if not duel.fair})
-        told += [f"{chapter.key}: {theirs:,} and {ours:,}" for theirs, ours in longer]
-    if not told:
+    unfair = {
+        (chapter.key, *duel.lengths): None
+        for chapter in chapters
+        for duel in chapter.contest.duels
+        if not duel.fair
+    }
+    if not unfair:
         return []
-    return [
-        "**This is a quick look, and no fair comparison: rivals and challenger did not run for the "
-        f"same number of iterations ({'; '.join(told)}). No verdict is given.**"
-    ]
+    who = (
+        "rivals ran longer" if any(theirs > ours for _, theirs, ours in unfair) else "it ran longer"
+    )
+    told = (f"{key}: rivals {theirs:,} iterations, here {ours:,}" for key, theirs, ours in unfair)
+    return [f"**No fair comparison: {who}, and no verdict is given ({'; '.join(told)}).**"]
 
 
 def _overview(chapters: Sequence[Chapter]) -> str:

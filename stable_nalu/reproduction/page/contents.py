@@ -182,7 +182,7 @@ def _disagreements(results: Sequence[Result], notes: dict[str, str]) -> list[str
         for found in results
         for row in found.rows
         for measure, verdict in row.verdicts.items()
-        if verdict == DIFFERS and once[row.published] is row
+        if verdict == DIFFERS and row.published is not None and once[row.published] is row
         for told in [note(notes, found.experiment.key, row)]
     ]
     compared = sum(
@@ -263,5 +263,5 @@ def _distinct(results: Sequence[Result]) -> int:
     for found in results:
         prefixes = {model.key: model.prefix for model in found.experiment.models}
         columns = found.runs[["operation", "interpolation.range", "seed", "iterations", *ERRORS]]
-        parts.append(columns.assign(prefix=found.runs["model"].map(prefixes)))
+        parts.append(columns.assign(prefix=found.runs["model"].map(prefixes.get)))
     return len(pd.concat(parts).drop_duplicates())

@@ -129,44 +129,38 @@ def _division_by_zero(_: Settings) -> Rows:
                 yield _row(operation, parameter, tested_on, threshold, sizes=sizes), 0.0
 
 
-def _computed(task: ArithmeticTask, parameter: str, settings: Settings) -> tuple[Row, float]:
-    threshold, error = _threshold(task, settings)
-    sizes = (task.input_size, task.subset_ratio, task.overlap_ratio)
-    row = _row(
-        task.operation,
-        parameter,
-        task.extrapolation_range,
-        threshold,
-        sizes=(task.input_size, None, None) if task.simple else sizes,
-        simple=task.simple,
-        epsilon=settings.epsilon,
-        sign=UNION,
-    )
-    return row, error
+def _computed(cases: Iterable[tuple[str, ArithmeticTask]], settings: Settings) -> Rows:
+    for parameter, task in cases:
+        threshold, error = _threshold(task, settings)
+        sizes = (task.input_size, task.subset_ratio, task.overlap_ratio)
+        row = _row(
+            task.operation,
+            parameter,
+            task.extrapolation_range,
+            threshold,
+            sizes=(task.input_size, None, None) if task.simple else sizes,
+            simple=task.simple,
+            epsilon=settings.epsilon,
+            sign=UNION,
+        )
+        yield row, error
 
 
 def _threshold(task: ArithmeticTask, settings: Settings) -> tuple[float, float]:
     """Return the threshold and its relative standard error."""
+    epsilon, published = settings.epsilon, settings.published
     if task.operation not in arithmetic.SIMULATED:
-        return (
-            arithmetic.closed_form(task, settings.epsilon, published=settings.published),
-            0.0,
-        )
+        return arithmetic.closed_form(task, epsilon, published=published), 0.0
     if task.operation == "div" and task.extrapolation_range.mirror:
-        return UNRELIABLE.get(settings.epsilon, float("nan")), float("inf")
+        return UNRELIABLE.get(epsilon, float("nan")), float("inf")
     found = arithmetic.simulate(
-        task,
-        settings.epsilon,
-        samples=settings.samples,
-        seed=settings.seed,
-        published=settings.published,
+        task, epsilon, samples=settings.samples, seed=settings.seed, published=published
     )
     return found.threshold, found.error / found.threshold
 
 
-def _arithmetic(operation: str, settings: Settings) -> Rows:
-    for tested_on in EXTRAPOLATION_RANGES:
-        yield _computed(ArithmeticTask(operation, tested_on), "extrapolation.range", settings)
+def _every_range(operation: str) -> list[tuple[str, ArithmeticTask]]:
+    return [("extrapolation.range", ArithmeticTask(operation, r)) for r in EXTRAPOLATION_RANGES]
 
 
 def arithmetic_cases() -> Iterator[tuple[str, ArithmeticTask]]:
@@ -183,11 +177,6 @@ def arithmetic_cases() -> Iterator[tuple[str, ArithmeticTask]]:
         yield "overlap.ratio", ArithmeticTask("mul", overlap_ratio=ratio)
     for tested_on in MULTIPLICATION_RANGES:
         yield "extrapolation.range", ArithmeticTask("mul", tested_on)
-
-
-def _arithmetic_cases(settings: Settings) -> Rows:
-    for parameter, task in arithmetic_cases():
-        yield _computed(task, parameter, settings)
 
 
 def _benchmark(settings: Settings) -> Rows:
@@ -225,10 +214,15 @@ TABLES = {
         "single modules: division, input distributions",
     ),
     "arithmetic": Table(
-        partial(_arithmetic, "mul"), "arithmetic data set: multiplication, nine ranges"
+        partial(_computed, _every_range("mul")), "arithmetic data set: multiplication, nine ranges"
     ),
-    "arithmetic-division": Table(partial(_arithmetic, "div"), "the same for division (simulated)"),
-    "arithmetic-cases": Table(_arithmetic_cases, "arithmetic data set: sizes, ratios, operations"),
+    "arithmetic-division": Table(
+        partial(_computed, _every_range("div")), "the same for division (simulated)"
+    ),
+    "arithmetic-cases": Table(
+        partial(_computed, list(arithmetic_cases())),
+        "arithmetic data set: sizes, ratios, operations",
+    ),
     "benchmark": Table(_benchmark, "single modules: thresholds of the first benchmark"),
     "sequential": Table(_sequential, "sequential MNIST; columns of its own, so alone"),
 }

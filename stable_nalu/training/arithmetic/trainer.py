@@ -13,6 +13,7 @@ import torch
 
 from stable_nalu import native
 from stable_nalu.ensemble import run_state
+from stable_nalu.machine import keep_torchs_code_private
 from stable_nalu.tags import (
     L1_BETA,
     L1_LOSS,
@@ -100,6 +101,8 @@ class ArithmeticTraining(StackTraining):
         """Let compiled code iterate and, where much is evaluated, evaluate."""
         if not CompiledStep.supports(self.model):
             return
+        # Before torch's compiler is imported, which then settles where it keeps code.
+        keep_torchs_code_private()
         self.compiled = CompiledStep(self.step)
         if isinstance(self.data.feed, Feed):
             self.data.feed.batch_last = True

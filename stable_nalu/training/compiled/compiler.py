@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch.fx.graph import CodeGen
 
 from stable_nalu.machine import keep_torchs_code_private
+
+if TYPE_CHECKING:
+    from torch._inductor.cpu_vec_isa import VecISA
 
 Graph = Callable[..., Sequence[torch.Tensor]]
 Compiler = Callable[[torch.fx.GraphModule], Graph]
@@ -36,6 +42,7 @@ def compiled_by_torch(graph: torch.fx.GraphModule) -> Graph:
 
 def _compile(graph: torch.fx.GraphModule, examples: Sequence[torch.Tensor]) -> Graph:
     keep_torchs_code_private()
+    _spare_torch_its_trials()
     # Imported late: it takes longer than most short runs.
     from torch._guards import TracingContext, tracing
     from torch._inductor import compile as compile_graph
@@ -48,6 +55,30 @@ def _compile(graph: torch.fx.GraphModule, examples: Sequence[torch.Tensor]) -> G
     options = {"cpp_wrapper": not any(value.is_cuda for value in examples)}
     with tracing(TracingContext(shapes)):
         return cast("Graph", compile_graph(graph, list[Any](examples), options))
+
+
+@cache
+def _spare_torch_its_trials() -> None:
+    """Keep torch from compiling, once per user, what takes longer than the code of a model.
+
+    These are programs that try sets of vector instructions, and headers made ready that the
+    compiler then does not use, which torch would keep in a folder that all users share.
+    """
+    from torch._inductor import config, cpu_vec_isa
+
+    if hasattr(config, "cpp_cache_precompile_headers"):
+        config.cpp_cache_precompile_headers = False
+    setattr(cpu_vec_isa.VecISA, "check_build", _is_known)  # noqa: B010
+
+
+def _is_known(instructions: VecISA, code: str) -> bool:
+    """Return whether the compiler knows vector instructions; torch asks of those that it finds."""
+    from torch._inductor.cpp_builder import get_cpp_compiler
+
+    command = [get_cpp_compiler(), *instructions.build_arch_flags().split(), "-x", "c++", "-S"]
+    return not subprocess.run(
+        [*command, os.devnull, "-o", os.devnull], capture_output=True
+    ).returncode
 
 
 def first_line(error: Exception) -> str:

@@ -22,8 +22,8 @@ WORK_WORTH_COMPILING = 6_000_000
 WIDEST_COMPILED = 32
 """Inputs up to which compiled code is faster: wider layers spend their time in matrix products."""
 
-DRAWS_WORTH_COMPILING = 1_000_000_000
-"""Input elements that take NumPy about as long to draw as torch's compiler takes to load."""
+DRAWS_WORTH_COMPILING = 100_000_000
+"""Input elements that NumPy draws in a third of a second; C++ for them takes a second, once."""
 
 ELEMENTS_WORTH_COMPILING = 400_000_000
 """Input elements from which compiled evaluation saves more than taking it from torch's cache costs.

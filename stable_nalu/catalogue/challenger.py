@@ -11,18 +11,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from stable_nalu.catalogue.experiment import (
+from stable_nalu.errors import OptionError, did_you_mean
+from stable_nalu.options import SCRIPTS
+
+from .experiment import (
     ITERATION_FLAG,
+    JUDGED,
     Experiment,
     Flags,
     Model,
     merged,
     words,
 )
-from stable_nalu.errors import OptionError, did_you_mean
-from stable_nalu.options import SCRIPTS
-
-from ..tables import JUDGED
 
 KEY = "challenger"
 """What its runs are called in the column `model`."""
@@ -134,7 +134,7 @@ def challenger_of(arguments: argparse.Namespace, experiments: Sequence[Experimen
     """Return the challenger of a command line, whose training flags one of the scripts has."""
     scripts = list(dict.fromkeys(model.script for e in experiments for model in e.models))
     training: dict[str, tuple[str, ...]] = {}
-    for word in arguments.training or ():
+    for word in getattr(arguments, "training", None) or ():
         name, gives, value = word.partition("=")
         training[f"--{name.lstrip('-')}"] = (value,) if gives else ()
     known = [flag.name for script in scripts for flag in SCRIPTS[script].flags]
