@@ -20,5 +20,9 @@ LABEL_WEIGHTS = "label2out/weights"
 REINIT = "reinit"
 DIVERGED = "diverged"
 
+CONFIG = "config"
+RESULTS = RESULT_VALID, RESULT_TEST, RESULT_SOLVED = "hparam/valid", "hparam/test", "hparam/solved"
+"""What TensorBoard's HParams plugin shows of a finished run: its errors, and 1 if it is solved."""
+
 TEXT_SUFFIX = "/text_summary"
 GATE_MEAN_SUFFIX = "nalu/gate/mean"

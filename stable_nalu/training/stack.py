@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.ensemble import PerRunRandomSource, run_state, stack_models
 from stable_nalu.machine import save_root
 from stable_nalu.options import Config, ScriptSpec
-from stable_nalu.tags import DIVERGED
+from stable_nalu.tags import DIVERGED, RESULT_SOLVED, RESULT_TEST
 
 from .logging.console import View
 from .logging.recorder import Recorder
@@ -78,6 +79,8 @@ class StackTraining:
     """
 
     clock_name: ClassVar[str] = "iteration"
+    solved_below: ClassVar[float | None] = None
+    """The test error below which a run counts as solved, where the task has one."""
     length: int
     """Steps of the progress bar in all."""
 
@@ -125,6 +128,21 @@ class StackTraining:
         """Evaluate after the last update; return whether a run diverged."""
         raise NotImplementedError
 
+    def final_errors(self) -> Mapping[str, np.ndarray]:
+        """Return errors of all finished runs by their tags for the HParams plugin, if any."""
+        return {}
+
+    def conclude(self, step: int) -> None:
+        """Log the results of all runs at the last step; of diverged ones NaN, where they did."""
+        errors = self.final_errors()
+        for run, writer in enumerate(self.recorder.writers):
+            diverged = run in self.diverged_at
+            ended = self.diverged_at.get(run, step)
+            found = {tag: math.nan if diverged else float(e[run]) for tag, e in errors.items()}
+            if RESULT_TEST in found and self.solved_below is not None:
+                found[RESULT_SOLVED] = float(found[RESULT_TEST] < self.solved_below)
+            writer.conclude(ended, found)
+
     def report(self) -> None:
         """Show on the console how training ended, once everything is saved."""
 
@@ -154,13 +172,13 @@ class StackTraining:
 
     def _checkpoint(self, run: int, at: int, state: dict[str, torch.Tensor]) -> dict:
         index = run if self.stacked else None
-        events = self.recorder.writers[run].events
+        writer = self.recorder.writers[run]
         # A checkpoint that outlives a power failure needs the log that it refers to.
-        events.sync()
+        writer.events.sync()
         progress = self.progress(run) | {
             "diverged_at": self.diverged_at.get(run),
-            "event_file": events.path.name,
-            "event_position": events.position,
+            "event_file": writer.events.path.name,
+            "event_position": writer.position,
         }
         if self.step.penalties.betas:
             progress["beta"] = str(self.step.penalties.betas[run].value)

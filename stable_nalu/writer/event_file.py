@@ -91,6 +91,13 @@ class EventFile:
         """Return whether this is a new file to which nothing has been added yet."""
         return self._position == self._unused_size and not self._buffer
 
+    @property
+    def is_bare(self) -> bool:
+        """Return whether there is nothing in the file but its version record."""
+        with self.path.open("rb") as file:
+            (length,) = _LENGTH.unpack(file.read(_LENGTH.size))
+        return self._position == length + _FRAME_BYTES and not self._buffer
+
     def add(self, event: bytes) -> None:
         """Append one serialised event; it reaches the file at the next flush."""
         if self._closed:

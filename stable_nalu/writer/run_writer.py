@@ -4,9 +4,12 @@ import functools
 import math
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+
+from stable_nalu.tags import CONFIG, RESULTS
 
 from .event_file import EventFile, event_message
 from .run_folder import RunFolder
@@ -18,17 +21,26 @@ class RunWriter:
     A row of an exporter is therefore whole or absent, whenever the process dies. What has not
     been committed is dropped. `verbose` tells callers whether values that only `--verbose` runs
     show are wanted; the writer writes what it is given. Scalars and histograms are stored under
-    their tags without a leading slash.
+    their tags without a leading slash. A configuration is written as a text and for TensorBoard's
+    HParams plugin, ahead of the first values in the file.
     """
 
-    def __init__(self, target: RunFolder | Path, *, verbose: bool = False):
+    def __init__(
+        self,
+        target: RunFolder | Path,
+        *,
+        verbose: bool = False,
+        config: Mapping[str, object] | None = None,
+    ):
         if isinstance(target, RunFolder):
             self.events = target.events
         else:
             target.mkdir(parents=True, exist_ok=True)
             self.events = EventFile.create_in(target)
         self.verbose = verbose
+        self._config = config
         self._event = event_message()()
+        self._results_at: int | None = None
 
     def scalar(self, tag: str, value: float) -> None:
         """Log a number, stored as float32; one beyond its range becomes infinite."""
@@ -79,10 +91,44 @@ class RunWriter:
         """Write what was collected as one event of `step`; write nothing if nothing was."""
         event = self._event
         if event.summary.value:
+            if self._config is not None and self.events.is_bare:
+                self._introduce(self._config)
+            self._config = None
             event.wall_time, event.step = time.time(), step
             self.events.add(event.SerializeToString())
             # A new message, as a cleared one keeps the memory of all that it has held.
             self._event = event_message()()
+
+    def _introduce(self, config: Mapping[str, object]) -> None:
+        from tensorboardX.summary import hparams, text
+
+        rows = (f"| {name} | {value} |" for name, value in config.items())
+        values = {name: _plain(value) for name, value in config.items()}
+        experiment, session, _ = hparams(values, dict.fromkeys(RESULTS))
+        event = event_message()(wall_time=time.time())
+        event.summary.MergeFrom(text(CONFIG, "\n".join(("| flag | value |", "|---|---|", *rows))))
+        event.summary.MergeFrom(experiment)
+        event.summary.MergeFrom(session)
+        self.events.add(event.SerializeToString())
+
+    def conclude(self, step: int, results: Mapping[str, float]) -> None:
+        """Write the results of a finished run by their tags, and that it has ended.
+
+        They lie behind `position`, so that a run that is resumed to train longer drops them.
+        """
+        from tensorboardX.summary import hparams
+
+        self.events.flush()
+        self._results_at = self.events.position
+        for tag, value in results.items():
+            self.scalar(tag, value)
+        self._event.summary.MergeFrom(hparams({}, {})[-1])
+        self.commit(step)
+
+    @property
+    def position(self) -> int:
+        """Return how many bytes of the file a resumed run keeps: what is flushed but results."""
+        return self.events.position if self._results_at is None else self._results_at
 
     def flush(self) -> None:
         """Bring all committed steps to the file."""
@@ -91,6 +137,11 @@ class RunWriter:
     def close(self) -> None:
         """Flush and end; a claimed folder stays claimed until it is released."""
         self.events.close()
+
+
+def _plain(value: object) -> object:
+    """Return a value of a kind that the HParams plugin knows; ranges and other lists as text."""
+    return value if value is None or isinstance(value, (bool, int, float, str)) else f"{value}"
 
 
 @functools.cache

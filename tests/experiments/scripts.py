@@ -13,8 +13,11 @@ import torch
 
 from stable_nalu.options import SCRIPTS
 from stable_nalu.reader.event_file import EventFileReader
+from stable_nalu.tags import CONFIG, RESULTS, TEXT_SUFFIX
 
 ROOT = Path(__file__).resolve().parents[2]
+TOLD = {f"{CONFIG}{TEXT_SUFFIX}", *RESULTS}
+"""Tags of the configuration and the results, of scalars and texts."""
 ARITHMETIC = (
     "simple_function_static",
     "simple_function_static_npu",
@@ -65,8 +68,8 @@ class Record:
 
     @property
     def tags(self) -> set[str]:
-        """All tags."""
-        return {tag for _, tag in self.values}
+        """All tags but those that every run has for TensorBoard's HParams plugin."""
+        return {tag for _, tag in self.values} - TOLD
 
 
 def read(name: str) -> Record:

@@ -9,6 +9,7 @@ import torch
 
 from stable_nalu import machine
 from stable_nalu.machine import save_root
+from stable_nalu.tags import RESULTS
 from stable_nalu.training.saved.checkpoint import model_file
 from stable_nalu.training.step import loss
 from tests.experiments.scripts import load_script, read, run, run_names, saved
@@ -42,10 +43,12 @@ def test_metrics_come_before_what_the_forward_pass_logs():
     record = record_of("single_layer", *NMU, "--max-iterations", "0")
     order = [tag for _, tag in record.values]
     assert order == [
+        "config/text_summary",
         "metric/valid/interpolation",
         "metric/test/extrapolation",
         "network/layer_1/nac/W/sparsity_error",
         *LOSSES,
+        *RESULTS,
     ]
 
 

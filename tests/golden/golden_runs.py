@@ -20,6 +20,7 @@ FILES = ("single_layer", "single_layer_benchmark", "simple_function_static")
 RELATIVE, ABSOLUTE = 1e-4, 1e-6
 SENSITIVE_UNTIL = 100
 PREFIX = "gold"
+OF_HPARAMS = ("config/", "_hparams_/", "hparam/")
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def train(golden: Golden, extra: list[str] | None = None) -> int:
 
 
 def read_run(folder: Path) -> tuple[dict[str, list[tuple[int, float]]], set[str]]:
-    """(scalar series by tag, other tags) of a run folder."""
+    """(scalar series by tag, other tags) of a run folder, without those of the HParams plugin."""
     event_pb2 = pytest.importorskip("tensorboardX.proto.event_pb2")
     (path,) = [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
     data, position = path.read_bytes(), 0
@@ -77,6 +78,8 @@ def read_run(folder: Path) -> tuple[dict[str, list[tuple[int, float]]], set[str]
         event = event_pb2.Event.FromString(data[position + 12 : position + 12 + length])
         position += 16 + length
         for value in event.summary.value:
+            if value.tag.startswith(OF_HPARAMS):
+                continue
             if value.HasField("simple_value"):
                 series.setdefault(value.tag, []).append((event.step, value.simple_value))
             else:

@@ -14,12 +14,20 @@ import torch
 from stable_nalu import native
 from stable_nalu.ensemble import run_state
 from stable_nalu.machine import keep_torchs_code_private
-from stable_nalu.tags import L1_BETA, L1_LOSS, METRIC_TEST, METRIC_VALID, REINIT
+from stable_nalu.tags import (
+    L1_BETA,
+    L1_LOSS,
+    METRIC_TEST,
+    METRIC_VALID,
+    REINIT,
+    RESULT_TEST,
+    RESULT_VALID,
+)
 
 from ..compiled import policy
 from ..compiled.errors import CompiledErrors
 from ..compiled.step import CompiledStep
-from ..logging.console import Console, LogPoint, View, print_parameters
+from ..logging.console import SOLVED_THRESHOLD, Console, LogPoint, View, print_parameters
 from ..logging.recorder import Recorder, TaggedValue, scalar
 from ..saved.checkpoint import LOGGED, save_best
 from ..stack import Kind, Setup, StackTraining, Unit, numbers, seeded_models
@@ -35,6 +43,8 @@ SHOWN_INPUTS = 10
 
 class ArithmeticTraining(StackTraining):
     """Trains iterations up to `--max-iterations`, inclusive, and evaluates at log points."""
+
+    solved_below = SOLVED_THRESHOLD
 
     def __init__(self, setup: Setup, task: Task):
         config = setup.configs[0]
@@ -271,6 +281,10 @@ class ArithmeticTraining(StackTraining):
         # A longer run that resumes from here goes by the errors of the last log point.
         self.interpolation, self.extrapolation = logged
         return bool(self.diverged_at) or self.last_total is None
+
+    def final_errors(self) -> Mapping[str, np.ndarray]:
+        evaluated = bool(self.data.evaluation)
+        return dict(zip((RESULT_VALID, RESULT_TEST), self._final, strict=True)) if evaluated else {}
 
     def report(self) -> None:
         alone = isinstance(self.view, Console)

@@ -22,7 +22,7 @@ from stable_nalu.network.digit_reader import HalvesReader, build_reader
 from stable_nalu.network.two_digits import TwoDigitNetwork
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options.layer_options import own_options
-from stable_nalu.tags import LABEL_WEIGHTS, METRIC
+from stable_nalu.tags import LABEL_WEIGHTS, METRIC, RESULT_TEST, RESULT_VALID
 
 from ..logging.recorder import scalar
 from ..stack import Kind, Setup
@@ -94,6 +94,11 @@ class PairTraining(EpochTraining):
         step = PairStep(config, self.network)
         super().__init__(setup, self.network, step, self.data.sets["train"])
         self._errors: dict[str, float] = {}
+        error = f"output/{task.loss}"
+        self.error_tags = {
+            RESULT_VALID: f"{METRIC}/valid/{error}",
+            RESULT_TEST: f"{METRIC}/test/{error}",
+        }
         self._move_to(0)
 
     def _move_to(self, epoch: int) -> None:

@@ -16,7 +16,7 @@ from stable_nalu.dataset.loader import Batch
 from stable_nalu.layer.torch_cell import TorchCell
 from stable_nalu.network import RegressionMnistNetwork, SequentialDigitNetwork
 from stable_nalu.options import Config
-from stable_nalu.tags import LOSS_ACCURACY, METRIC
+from stable_nalu.tags import LOSS_ACCURACY, METRIC, METRIC_TEST, RESULT_TEST, RESULT_VALID
 
 from ..logging.recorder import TaggedValue, observe_gradients, observe_modules, scalar
 from ..stack import Kind, Setup
@@ -99,6 +99,11 @@ class SequentialTraining(EpochTraining):
         self._smallest = 1 if model.reads_images_alone else 2
         batches = self.training.dataloader(config.batch_size, True, self._smallest)
         super().__init__(setup, model, step, batches)
+        longest = max(config.extrapolation_lengths)
+        self.error_tags = {
+            RESULT_VALID: f"{METRIC}/valid/mse",
+            RESULT_TEST: f"{METRIC_TEST}/{longest}/mse",
+        }
         self._last = {"loss_train": math.nan, "metric_valid": math.nan}
 
     def _fork(self, config: Config, device: torch.device) -> None:

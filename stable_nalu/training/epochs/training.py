@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
@@ -41,10 +42,12 @@ class EpochTraining(StackTraining):
 
     Batches come from `batches`. At the first batch of an epoch that is a log point, `evaluate` logs
     metrics; `train_batch` makes an update and logs it. Whatever is logged between two updates
-    becomes one event.
+    becomes one event. `error_tags`: the validation and test error in the log, by their tags for the
+    HParams plugin.
     """
 
     clock_name: ClassVar[str] = "update"
+    error_tags: Mapping[str, str]
 
     def __init__(
         self, setup: Setup, model: ExtendedTorchModule, step: TrainingStep, batches: IndexLoader
@@ -147,6 +150,17 @@ class EpochTraining(StackTraining):
         self._results = self.results()
         infinite = not all(math.isfinite(value) for value in self._results.values())
         return bool(self.diverged_at) or infinite
+
+    def final_errors(self) -> Mapping[str, np.ndarray]:
+        # From the log, as a resumed run has not evaluated what was logged before.
+        from stable_nalu.reader.event_file import EventFileReader
+
+        self.recorder.flush()
+        last: dict[str, Any] = {}
+        for event in EventFileReader(self.recorder.writers[0].events.path):
+            last.update(zip(event.tags, event.values, strict=True))
+        found = {tag: logged for tag, logged in self.error_tags.items() if logged in last}
+        return {tag: np.array([last[logged]]) for tag, logged in found.items()}
 
     def report(self) -> None:
         self.view.line("finished:")

@@ -301,7 +301,8 @@ def _open_writer(
     record, rules = _record(spec, run.config), _rules(spec, run.config)
     folder = RunFolder.claim(tensorboard_root() / run.name, record, resume=point, **rules)
     stack.enter_context(folder)
-    return RunWriter(folder, verbose=run.config.verbose)
+    told = {name: v for name, v in record.config.items() if name not in rules["run_control"]}
+    return RunWriter(folder, verbose=run.config.verbose, config={"script": spec.name, **told})
 
 
 def _train(training: StackTraining, unit: Unit, interruption: Interruption) -> StackResult:
@@ -318,6 +319,7 @@ def _train(training: StackTraining, unit: Unit, interruption: Interruption) -> S
         if interval and at is not None and at % interval == 0 and at != start and saves:
             training.save(at)
     diverged = training.finish()
+    training.conclude(unit.last(config))
     training.recorder.flush()
     if saves:
         training.save(unit.last(config) + 1)

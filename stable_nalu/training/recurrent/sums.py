@@ -14,7 +14,12 @@ from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.dataset import SampleStream, SimpleFunctionRecurrentDataset
 from stable_nalu.network import SimpleFunctionRecurrentNetwork
 from stable_nalu.options import Config
-from stable_nalu.tags import LOSS_VALID_EXTRAPOLATION, LOSS_VALID_INTERPOLATION
+from stable_nalu.tags import (
+    LOSS_VALID_EXTRAPOLATION,
+    LOSS_VALID_INTERPOLATION,
+    RESULT_TEST,
+    RESULT_VALID,
+)
 
 from ..saved.checkpoint import LOGGED
 from ..stack import Kind, Setup, Unit
@@ -49,6 +54,7 @@ class SumsTraining(RecurrentTraining):
     reported = (
         "seed", "operation", "layer_type", "simple", "cuda", "verbose", "max_iterations",
     )  # fmt: skip
+    errors = {RESULT_VALID: "loss_valid_inter", RESULT_TEST: "loss_valid_extra"}
 
     def __init__(self, setup: Setup):
         super().__init__(setup, build_network)

@@ -66,9 +66,11 @@ class RecurrentTraining(StackTraining):
     the cells have. The results of finished runs are collected in one file per script.
 
     reported: flags that come first on the console and make up a result, in published order.
+    errors: the final losses that are errors, by their tags for the HParams plugin.
     """
 
     reported: Sequence[str]
+    errors: Mapping[str, str]
 
     def __init__(self, setup: Setup, build: BuildNetwork):
         model, random = seeded_models(setup, build)
@@ -143,6 +145,9 @@ class RecurrentTraining(StackTraining):
             self._results.append(record, once=config.resume)
         finite = np.isfinite(self._losses["loss_train"]).all()
         return bool(self.diverged_at) or not finite
+
+    def final_errors(self) -> Mapping[str, np.ndarray]:
+        return {tag: self._losses[name] for tag, name in self.errors.items()}
 
     def report(self) -> None:
         if isinstance(self.view, Console):

@@ -18,7 +18,7 @@ from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.dataset import NumberTranslationDataset, TensorLoader
 from stable_nalu.network import NumberTranslationNetwork
 from stable_nalu.options import Config
-from stable_nalu.tags import LOSS_VALID
+from stable_nalu.tags import LOSS_VALID, RESULT_VALID
 
 from ..saved.checkpoint import LOGGED
 from ..stack import Kind, Setup, Unit
@@ -40,6 +40,7 @@ class TranslationTraining(RecurrentTraining):
     """Trains `--max-epochs` epochs; steps are batches, counted from 1."""
 
     reported = ("seed", "layer_type", "cuda", "verbose", "max_epochs")
+    errors = {RESULT_VALID: "loss_valid"}
 
     def __init__(self, setup: Setup):
         super().__init__(setup, build_network)

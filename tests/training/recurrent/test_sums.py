@@ -82,7 +82,8 @@ def test_one_update_by_hand(capsys):
 def test_every_step_has_losses_and_some_an_evaluation(short):
     assert run_script(SCRIPT, ["--layer-type", "NAC", "--max-iterations", "4"]) == 0
     log = logged(f"{SCRIPT}/nac_add_0")
-    assert set(log) == {*LOSSES, *VALID}
+    told = {"config/text_summary", "hparam/valid", "hparam/test"}
+    assert set(log) == {*LOSSES, *VALID, *told}
     assert all([step for step, _ in log[tag]] == [0, 1, 2, 3, 4] for tag in LOSSES)
     assert all([step for step, _ in log[tag]] == [0, 2, 4] for tag in VALID)
 

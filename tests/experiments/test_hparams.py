@@ -1,0 +1,144 @@
+"""What TensorBoard's HParams plugin shows of runs: configuration and results, once."""
+
+import os
+from pathlib import Path
+
+import pytest
+from tensorboardX.proto.event_pb2 import Event
+from tensorboardX.proto.plugin_hparams_pb2 import HParamsPluginData
+
+from stable_nalu.reader.exporters import arithmetic as export
+from stable_nalu.tags import METRIC_TEST, METRIC_VALID, RESULTS
+from stable_nalu.writer.event_file import EventFile, record_head
+from tests.experiments.scripts import assert_same_run, read, run, run_names
+from tests.golden.golden_runs import OF_HPARAMS
+
+NMU = ("--operation", "mul", "--layer-type", "ReRegualizedLinearMNAC", "--log-interval", "5")
+SINGLE = ("single_layer", *NMU, "--seed", "3")
+IMAGES = ("--data-source", "digits", "--max-epochs", "0", "--batch-size", "500")
+KINDS = {
+    "single_layer_robust": (*NMU[:4], "--max-iterations", "1"),
+    "simple_function_recurrent": ("--max-iterations", "0", "--operation", "add"),
+    "number_translation": ("--max-epochs", "1"),
+    "sequential_mnist": (
+        *IMAGES,
+        "--interpolation-length",
+        "1",
+        "--extrapolation-lengths",
+        "[1,2]",
+    ),
+    "two_digit_mnist": (*IMAGES, "--samples-per-permutation", "1"),
+}
+FOUND = {
+    "single_layer_robust": (),
+    "number_translation": ("hparam/valid",),
+    "sequential_mnist": ("hparam/valid", "hparam/test"),
+    "two_digit_mnist": ("hparam/test",),
+    "simple_function_recurrent": ("hparam/valid", "hparam/test"),
+}
+LOGGED = {
+    "sequential_mnist": ("metric/valid/mse", "metric/test/extrapolation/2/mse"),
+    "two_digit_mnist": ("metric/test/output/mse",),
+}
+
+
+def events(name):
+    """All events of a run, as messages."""
+    (path,) = (Path(os.environ["TENSORBOARD_DIR"]) / name).glob("events.*")
+    data, position = path.read_bytes(), 0
+    while position < len(data):
+        length = int.from_bytes(data[position : position + 8], "little")
+        yield Event.FromString(data[position + 12 : position + 12 + length])
+        position += len(record_head(length)) + length + 4
+
+
+def plugin(name):
+    """Tag -> what a run says to the plugin; a tag that comes twice is an error."""
+    found = {}
+    for event in events(name):
+        for value in event.summary.value:
+            if value.metadata.plugin_data.plugin_name == "hparams":
+                content = value.metadata.plugin_data.content
+                assert value.tag not in found
+                found[value.tag] = HParamsPluginData.FromString(content)
+    return found
+
+
+def test_tensorboard_gets_configuration_and_results():
+    words = (*SINGLE, "4", "--max-iterations", "10")
+    assert run(*words) == 0
+    for seed, name in zip((3, 4), run_names(*words), strict=True):
+        told = plugin(name)
+        flags = told["_hparams_/session_start_info"].session_start_info.hparams
+        assert flags["seed"].number_value == seed
+        assert flags["layer_type"].string_value == "ReRegualizedLinearMNAC"
+        assert flags["interpolation_range"].string_value == "[1, 2]"
+        assert flags["simple"].bool_value is False
+        assert not {"max_iterations", "name_prefix", "verbose", "workers"} & set(flags)
+        experiment = told["_hparams_/experiment"].experiment
+        assert [metric.name.tag for metric in experiment.metric_infos] == list(RESULTS)
+        assert told["_hparams_/session_end_info"].session_end_info.status
+        record = read(name)
+        (text,) = record.values[0, "config/text_summary"]
+        assert f"| seed | {seed} |" in text.decode()
+        valid, test, solved = (record.series(tag)[10] for tag in RESULTS)
+        assert valid < record.series(METRIC_VALID)[0]
+        assert test < record.series(METRIC_TEST)[0]
+        assert solved == 0
+
+
+def test_a_solved_run_says_so():
+    assert run("single_layer", *NMU[:4], "--max-iterations", "1500", "--learning-rate", "0.05") == 0
+    (name,) = run_names("single_layer", *NMU[:4], "--learning-rate", "0.05")
+    assert read(name).series("hparam/test")[1500] < 1e-5
+    assert read(name).series("hparam/solved") == {1500: 1}
+
+
+@pytest.mark.parametrize("longer", [("--resume",), ("--load-checkpoint",)])
+def test_a_run_that_is_resumed_to_train_longer_tells_all_once(longer):
+    straight = (*SINGLE, "--id", "1", "--max-iterations", "20")
+    assert run(*straight) == 0
+    resumed = (*SINGLE, "--id", "2")
+    assert run(*resumed, "--max-iterations", "10") == 0
+    assert run(*resumed, "--max-iterations", "10", "--resume") == 0
+    assert run(*resumed, "--max-iterations", "20", *longer) == 0
+    (one,), (other,) = run_names(*straight), run_names(*resumed)
+    assert_same_run(one, other)
+    assert [v.tag for e in events(one) for v in e.summary.value] == [
+        v.tag for e in events(other) for v in e.summary.value
+    ]
+    assert read(other).series("hparam/test").keys() == {20}
+
+
+@pytest.mark.parametrize("script", KINDS)
+def test_results_of_the_other_scripts(script):
+    assert run(script, *KINDS[script]) == 0
+    (name,) = run_names(script, *KINDS[script])
+    record, told = read(name), plugin(name)
+    assert len(told) == 3
+    assert {tag for _, tag in record.values if tag.startswith(OF_HPARAMS)} == {
+        "config/text_summary",
+        *FOUND[script],
+    }
+    for tag, logged in zip(FOUND[script], LOGGED.get(script, ()), strict=False):
+        assert list(record.series(tag).values())[-1:] == list(record.series(logged).values())[-1:]
+
+
+@pytest.mark.parametrize("words", [(), ("--verbose", "--export-gate"), ("--weights-only",)])
+def test_exports_do_not_notice(words, tmp_path):
+    assert run(*SINGLE, "--max-iterations", "10", "--verbose") == 0
+    (name,) = run_names(*SINGLE, "--verbose")
+    with_them = Path(os.environ["TENSORBOARD_DIR"]) / name
+    without = tmp_path / "without" / with_them.name
+    without.mkdir(parents=True)
+    file = EventFile.create_in(without)
+    for event in list(events(name))[1:]:
+        if not any(value.tag.startswith(OF_HPARAMS) for value in event.summary.value):
+            file.add(event.SerializeToString())
+    file.close()
+    tables = []
+    for folder in (with_them.parent, without.parent):
+        tables.append(tmp_path / f"{len(tables)}.csv")
+        argv = ["--tensorboard-dir", str(folder), "--csv-out", str(tables[-1]), "--strict", *words]
+        assert export(argv) == 0
+    assert tables[0].read_bytes() == tables[1].read_bytes()
