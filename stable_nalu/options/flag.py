@@ -129,6 +129,8 @@ class Flag:
         keys = [key for key in keys_of_name(str(value)) if key in allowed]
         if keys:
             return f"{value} is a unit's name in the papers; type its key, {' or '.join(keys)}"
+        if not any(allowed):
+            return f"{value!r} is no layer that is known here; name its file by --layer-file"
         return unknown_choice(value, allowed)
 
     def read(self, words: list[str]) -> list[Any]:

@@ -192,7 +192,7 @@ def test_a_run_that_is_killed_anywhere(place, monkeypatch):
         (SCATTERED, "--tps-unbounded-stn", "--tps-unbounded-stn: concat has no thin-plate"),
         (SCATTERED, "--val-split 1", "--val-split: 1 leaves nothing to train on; use less"),
         (SCATTERED, "--num-folds 1", "--num-folds: 100 pairs cannot be cut into 1 folds"),
-        (SCATTERED, "--nalm-name nru", "--nalm-name: there is no such flag"),
+        (SCATTERED, "--nalm-name nru", "--nalm-name: 'nru' is no layer that is known here"),
     ],
 )
 def test_what_cannot_be_done_is_refused_in_one_line(script, words, message, capsys):
