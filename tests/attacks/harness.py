@@ -48,6 +48,7 @@ EXPORTS = {
     "plot": "export",
     "export_sequences": "export",
     "simple_function_static_export": "export",
+    "runs": "export",
     "summarize": "export",
     "verdict": "export",
     "generate_divBy0_extrap_thresholds": "export/single_layer_task",
