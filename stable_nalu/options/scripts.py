@@ -96,7 +96,7 @@ SIMPLE_FUNCTION_STATIC = _arithmetic(
         group.but(**_NO_TERM) if group.title == NPU_PENALTIES.title else group
         for group in _STATIC_GROUPS
     ),
-    name_fields=(*_STATIC_NAME, nf.ID, nf.LAYER_OPTION),
+    name_fields=(*_STATIC_NAME, nf.ID, nf.LAYER_OPTION, *nf.NALU_TRAILING),
     checks=(*_TWO_LAYER_CHECKS, checks.check_no_npu_terms),
 )
 
@@ -106,7 +106,13 @@ SIMPLE_FUNCTION_STATIC_NPU = _arithmetic(
     "loss.",
     example="--operation div --layer-type ReRegualizedLinearNAC --nac-mul npu --regualizer-l1",
     groups=_STATIC_GROUPS,
-    name_fields=(*_STATIC_NAME, nf.trailing(nf.NOISE_RANGE), nf.trailing(nf.ID), nf.LAYER_OPTION),
+    name_fields=(
+        *_STATIC_NAME,
+        nf.trailing(nf.NOISE_RANGE),
+        nf.trailing(nf.ID),
+        nf.LAYER_OPTION,
+        *nf.NALU_TRAILING,
+    ),
     checks=_TWO_LAYER_CHECKS,
 )
 
@@ -149,6 +155,7 @@ SINGLE_LAYER = _arithmetic(
         nf.CRITERION_TRASH,
         nf.ID,
         nf.LAYER_OPTION,
+        *nf.NALU_TRAILING,
     ),
     checks=_SINGLE_LAYER_CHECKS,
 )
@@ -182,6 +189,7 @@ SINGLE_LAYER_ROBUST = _arithmetic(
         nf.LOG_INTERVAL,
         nf.CRITERION,
         nf.LAYER_OPTION,
+        *nf.NALU_TRAILING,
     ),
     checks=_SINGLE_LAYER_CHECKS,
 )
@@ -239,6 +247,7 @@ SINGLE_LAYER_CURRICULUM = _arithmetic(
             ),
         ),
         nf.LAYER_OPTION,
+        *nf.NALU_TRAILING,
     ),
     checks=(*_SINGLE_LAYER_CHECKS, checks.check_growing_beta),
 )
@@ -275,6 +284,7 @@ SINGLE_LAYER_BENCHMARK = _arithmetic(
         nf.BENCHMARK_CRITERION,
         nf.ID,
         nf.LAYER_OPTION,
+        *nf.NALU_TRAILING,
     ),
     checks=_SINGLE_LAYER_CHECKS,
 )
