@@ -340,11 +340,6 @@ def named(models: Mapping[str, Model], name: str) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def runs(experiment: Experiment) -> list[list[str]]:
-    """Return the words of every command: one per model and variant, each with all seeds."""
-    return [list(c.words) for model in experiment.models for c in model.commands()]
-
-
 @dataclass(frozen=True)
 class ExpectedRun:
     """One run: its place in the model and its folder below the log root."""
