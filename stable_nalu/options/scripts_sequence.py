@@ -45,6 +45,7 @@ def _lower(flag: str) -> nf.NameField:
 
 SIMPLE_FUNCTION_RECURRENT = ScriptSpec(
     name="simple_function_recurrent",
+    training="stable_nalu.training.recurrent.sums",
     summary="Train a recurrent cell on sums over time and slices, joined by an operation.",
     example="--operation add --layer-type NAC --seed 0-9",
     groups=(
@@ -66,6 +67,7 @@ SIMPLE_FUNCTION_RECURRENT = ScriptSpec(
 
 NUMBER_TRANSLATION = ScriptSpec(
     name="number_translation",
+    training="stable_nalu.training.recurrent.translation",
     summary="Train a network that reads a number in words and accumulates its value.",
     example="--layer-type NAC --max-epochs 1000",
     groups=(
