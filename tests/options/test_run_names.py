@@ -31,6 +31,7 @@ DEFAULT_LEAF = {
     "sequential_svhn": f"{DIGITS}_net-18{SEQUENCE_HEAD}_m-n{SEQUENCE}_id-1",
     "two_digit_mnist": "-1_f0_op-add_nalmF_learnLF_s0",
     "ST_mnist_labels": "-1_f0_op-add_nalmF_learnLF_s0",
+    "identity_autoencoder": "relu_b64_s0_lr-adam-0.01000",
 }
 DEFAULT_PREFIX = {
     "simple_function_recurrent": "simple_function_recurrent",
@@ -39,6 +40,7 @@ DEFAULT_PREFIX = {
     "sequential_svhn": "sequence_svhn",
     "two_digit_mnist": "two_digit_mnist",
     "ST_mnist_labels": "two_digit_mnist",
+    "identity_autoencoder": "identity_autoencoder",
 }
 
 
@@ -214,6 +216,8 @@ def other_value(flag: Flag):
         "interpolation_range": [3, 4],
         "extrapolation_range": [3, 4],
         "noise_range": [2, 3],
+        "train_range": [-4, 4],
+        "test_range": [-30, 30],
         "extrapolation_lengths": [7],
         "mnist_digits": [1, 2],
         "svhn_digits": [1, 2],
