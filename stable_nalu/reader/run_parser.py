@@ -17,6 +17,7 @@ from stable_nalu.tags import (
     ERROR_CURVE,
     GATE_MEAN_SUFFIX,
     LABEL_WEIGHTS,
+    LOSS_EPOCH,
     LOSS_VALID,
     METRIC,
     METRIC_TEST,
@@ -230,7 +231,7 @@ def is_sequence_metric(tag: str) -> bool:
 
 def _is_metric(tag: str) -> bool:
     """Return whether a tag is a number that a script measures, under the name of any script."""
-    measured = tag.startswith((f"{METRIC}/", LOSS_VALID))
+    measured = tag.startswith((f"{METRIC}/", LOSS_VALID, LOSS_EPOCH))
     return measured and not tag.endswith(TEXT_SUFFIX)
 
 
