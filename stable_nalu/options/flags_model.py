@@ -21,6 +21,7 @@ OWN_LAYERS = FlagGroup(
         "docs/your-layer.md.",
         unnamed="the record of a run holds the digest and the text of each file",
         result=False,
+        young=True,
     ),
     Flag(
         "--layer-option",
@@ -29,6 +30,7 @@ OWN_LAYERS = FlagGroup(
         "Options of the layer's constructor that no other flag sets, as name=value; several "
         "values of one name are several runs.",
         sweep=True,
+        young=True,
     ),
 )
 

@@ -194,6 +194,8 @@ LAYER_OPTION = NameField(
     {"layer_option": "underscores, which part the fields, are printed as dots"},
     optional=True,
 )
+EXTRAPOLATION_RULE = trailing(template("x-{extrapolation_rule}"))
+RANDOM_MODELS = trailing(template("rm{random_models}"))
 
 
 def _or_false(prefix: str, flag: str) -> NameField:

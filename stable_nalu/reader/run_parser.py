@@ -13,6 +13,7 @@ from itertools import chain, count
 from typing import Any, Protocol
 
 from stable_nalu.tags import (
+    ABSOLUTE_SUFFIX,
     EPOCH,
     GATE_MEAN_SUFFIX,
     LABEL_WEIGHTS,
@@ -20,6 +21,9 @@ from stable_nalu.tags import (
     METRIC,
     METRIC_TEST,
     METRIC_VALID,
+    RANDOM_TEST,
+    RANDOM_VALID,
+    ROOT_SUFFIX,
     TEXT_SUFFIX,
 )
 
@@ -54,6 +58,17 @@ _AFTER_METRICS = ("weights.w0", "weights.w1", SPARSITY, "gate.g0", "gate.g1", RE
 _PAIR_STATES = ("metric/train", "metric/valid", "metric/test")
 _PAIR_MEASURES = ("/mse", "/acc", "/loss")
 _PAIR_WEIGHTS = {f"{LABEL_WEIGHTS}/w{k}": f"label2out.w{k}" for k in (0, 1)}
+
+_OF_SCORES = frozenset(
+    (
+        *(tag + ABSOLUTE_SUFFIX for tag in (METRIC_VALID, METRIC_TEST)),
+        *(
+            tag + s
+            for tag in (RANDOM_VALID, RANDOM_TEST)
+            for s in ("", ROOT_SUFFIX, ABSOLUTE_SUFFIX)
+        ),
+    )
+)
 
 _OPEN, _CLOSE = b"<pre>", b"</pre>"
 _NO_BRACKETS = bytes.maketrans(b"[],", b"   ")
@@ -214,7 +229,7 @@ class ArithmeticMatcher:
 
     def __call__(self, tag: str) -> bool:
         """Return whether `tag` becomes a column."""
-        return tag in (METRIC_VALID, METRIC_TEST) or (self.gates and tag.endswith(GATE_MEAN_SUFFIX))
+        return is_scored(tag) or (self.gates and tag.endswith(GATE_MEAN_SUFFIX))
 
 
 def is_sequence_metric(tag: str) -> bool:
@@ -224,9 +239,14 @@ def is_sequence_metric(tag: str) -> bool:
     )
 
 
+def is_scored(tag: str) -> bool:
+    """Return whether a tag is an error of validation or test, or what a score compares it with."""
+    return tag in (METRIC_VALID, METRIC_TEST) or tag in _OF_SCORES
+
+
 def _is_error(tag: str) -> bool:
     """Return whether a tag is an error of validation or test, under the name of any script."""
-    return tag in (METRIC_VALID, METRIC_TEST) or tag.startswith(LOSS_VALID)
+    return is_scored(tag) or tag.startswith(LOSS_VALID)
 
 
 # Where training counts updates from 1, rows do from 0.

@@ -226,6 +226,8 @@ _TAIL = (
     "ws-{W.set.count:int}",
     "{trash.cell:TC}",
     "lo-{layer.option:options}",
+    "x-{extrapolation.rule:word}",
+    "rm{random.models:int}",
 )
 """Later fields, in any order."""
 
