@@ -10,7 +10,7 @@ from stable_nalu.errors import OptionError
 from stable_nalu.machine import granted_cores
 from stable_nalu.script import ScriptParser, exit_code
 
-from .export import export_csv
+from .export import export_csv, write_curves
 from .run_parser import (
     PAIRS,
     SEQUENCES,
@@ -40,6 +40,7 @@ def any_runs(argv: Sequence[str] | None = None) -> int:
         "configurations.",
         argv,
         scored=True,
+        files={"--curve-out": (write_curves, "also write logged error curves: a row per point")},
     )
 
 
@@ -107,6 +108,7 @@ def _run_exporter(
     switches: Mapping[str, str] | None = None,
     jobs_of: Callable[[argparse.Namespace], Iterable[tuple[str, str]]] | None = None,
     scored: bool = False,
+    files: Mapping[str, tuple[Callable[[str, str], None], str]] | None = None,
 ) -> int:
     """Read a command line and do what it says: the body of every exporter; return the exit code.
 
@@ -114,8 +116,13 @@ def _run_exporter(
     switches: flags of the exporter's own, and their help.
     jobs_of: folders of runs and the files that they become, where that is not one of each.
     scored: whether runs may have logged untrained networks, which scores compare errors with.
+    files: flags that name another file, what writes it from the exported one, and their help.
     """
-    parser = _parser(script, description, parser_of is None, switches or {}, scored)
+    parser = _parser(script, description, parser_of is None, scored)
+    for flag, text in (switches or {}).items():
+        parser.add_argument(flag, action="store_true", help=text)
+    for flag, (_, text) in (files or {}).items():
+        parser.add_argument(flag, metavar="PATH", help=text)
     args = parser.parse_args(argv)
 
     def export() -> int:
@@ -130,15 +137,16 @@ def _run_exporter(
             reader = export_csv(folder, file, parser_of and parser_of(args), **options)
             reader.tell()
             whole = whole and not reader.problems
+            for flag, (write, _) in (files or {}).items():
+                if other := getattr(args, flag.removeprefix("--").replace("-", "_")):
+                    write(file, other)
         return 1 if args.strict and not whole else 0
 
     return exit_code(script, export)
 
 
-def _parser(
-    script: str, description: str, with_config: bool, switches: Mapping[str, str], scored: bool
-) -> ScriptParser:
-    """Return the command line of an exporter; see `_run_exporter`.
+def _parser(script: str, description: str, with_config: bool, scored: bool) -> ScriptParser:
+    """Return the command line of an exporter, less what it has of its own; see `_run_exporter`.
 
     with_config: whether configurations are written always, and not when they are asked for.
     """
@@ -160,6 +168,4 @@ def _parser(
             default=SCORES[0],
             help="errors that the columns score.* compare with those of untrained networks",
         )
-    for flag, text in switches.items():
-        parser.add_argument(flag, action="store_true", help=text)
     return parser
