@@ -19,13 +19,12 @@ from typing import Any
 
 import torch
 
-from stable_nalu.errors import OptionError, UsageError
+from stable_nalu.errors import OptionError, UsageError, in_words
 from stable_nalu.papers import Paper
 
 from . import registry
 from .base import Cell, Layer, recurrent
 from .plain import options_of, plain_layer
-from .trial import in_words
 
 GROUP = "stable_nalu.layers"
 """The entry points of installed packages: each names a class, or a module of classes."""
