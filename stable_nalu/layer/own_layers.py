@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,14 +19,12 @@ from typing import Any
 import torch
 
 from stable_nalu.errors import OptionError, UsageError, in_words
+from stable_nalu.machine import installed_layers
 from stable_nalu.papers import Paper
 
 from . import registry
 from .base import Cell, Layer, recurrent
 from .plain import options_of, plain_layer
-
-GROUP = "stable_nalu.layers"
-"""The entry points of installed packages: each names a class, or a module of classes."""
 
 
 @dataclass(frozen=True)
@@ -219,7 +216,7 @@ def _register_classes(module: ModuleType) -> list[str]:
 @cache
 def load_installed_layers() -> None:
     """Make known the layers of installed packages; warn of those that cannot be loaded."""
-    for point in metadata.entry_points(group=GROUP):
+    for point in installed_layers():
         try:
             found = point.load()
             with _coming_from(f"the package {point.value.partition(':')[0]}"):
