@@ -26,3 +26,5 @@ RESULTS = RESULT_VALID, RESULT_TEST, RESULT_SOLVED = "hparam/valid", "hparam/tes
 
 TEXT_SUFFIX = "/text_summary"
 GATE_MEAN_SUFFIX = "nalu/gate/mean"
+ERROR_CURVE = "error/curve"
+"""A text: a table of the absolute error over the input."""

@@ -145,6 +145,7 @@ _SOURCE = nf.trailing(nf.template("{data_source}"))
 
 TWO_DIGIT_MNIST = ScriptSpec(
     name="two_digit_mnist",
+    training="stable_nalu.inspection.pair_report",
     summary="Train a network that reads two digits side by side and computes their sum, product "
     "or quotient, from the answer alone.",
     example="--operation mul --use-nalm --learn-labels2out --seed 0-9",
@@ -175,6 +176,7 @@ TWO_DIGIT_MNIST = ScriptSpec(
 
 ST_MNIST_LABELS = ScriptSpec(
     name="ST_mnist_labels",
+    training="stable_nalu.inspection.pair_report",
     summary="Train a network that finds two digits in the channels of an image and computes their "
     "sum or product, from the answer alone.",
     example="--operation mul --img2label-model TPS-no-concat-conv --num-folds 3 --seed 0-2",

@@ -10,7 +10,7 @@ from stable_nalu.errors import OptionError
 from stable_nalu.machine import granted_cores
 from stable_nalu.script import ScriptParser, exit_code
 
-from .export import export_csv
+from .export import export_csv, write_curves
 from .run_parser import (
     PAIRS,
     SEQUENCES,
@@ -38,6 +38,7 @@ def any_runs(argv: Sequence[str] | None = None) -> int:
         "Export runs of any script to a CSV file: a row per run and logged step, with "
         "configurations.",
         argv,
+        files={"--curve-out": (write_curves, "also write logged error curves: a row per point")},
     )
 
 
@@ -103,12 +104,14 @@ def _run_exporter(
     parser_of: Callable[[argparse.Namespace], RunParser] | None = None,
     switches: Mapping[str, str] | None = None,
     jobs_of: Callable[[argparse.Namespace], Iterable[tuple[str, str]]] | None = None,
+    files: Mapping[str, tuple[Callable[[str, str], None], str]] | None = None,
 ) -> int:
     """Read a command line and do what it says: the body of every exporter; return the exit code.
 
     parser_of: makes the rows; None: what suits each run, and its configuration always.
     switches: flags of the exporter's own, and their help.
     jobs_of: folders of runs and the files that they become, where that is not one of each.
+    files: flags that name another file, what writes it from the exported one, and their help.
     """
     parser = ScriptParser(prog=script, description=description)
     parser.add_argument("--tensorboard-dir", metavar="PATH", help="parent folder of the runs")
@@ -123,6 +126,8 @@ def _run_exporter(
         )
     for flag, text in (switches or {}).items():
         parser.add_argument(flag, action="store_true", help=text)
+    for flag, (_, text) in (files or {}).items():
+        parser.add_argument(flag, metavar="PATH", help=text)
     args = parser.parse_args(argv)
 
     def export() -> int:
@@ -136,6 +141,9 @@ def _run_exporter(
             reader = export_csv(folder, file, parser_of and parser_of(args), **options)
             reader.tell()
             whole = whole and not reader.problems
+            for flag, (write, _) in (files or {}).items():
+                if other := getattr(args, flag.removeprefix("--").replace("-", "_")):
+                    write(file, other)
         return 1 if args.strict and not whole else 0
 
     return exit_code(script, export)
