@@ -329,6 +329,9 @@ layer_names = _keys(lambda entry: entry.layer is not None or entry.cell is None)
 """List every key of a layer, and the keys that only name a pair of layers."""
 
 buildable_layers = _keys(lambda entry: entry.layer is not None)
+layers_of_pairs = _keys(lambda entry: entry.takes_pair)
+"""List the keys of layers that map two inputs, which no task has."""
+
 cell_names = _keys(lambda entry: entry.cell is not None)
 
 
