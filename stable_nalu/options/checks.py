@@ -16,7 +16,6 @@ from .kinds import (
     as_clause,
     buildable_layers,
     cell_names,
-    layers_of_pairs,
 )
 from .layer_options import units_of
 
@@ -268,13 +267,16 @@ def _check_multiplying_form(c: Config, units: Sequence[str]) -> None:
 
 
 def _check_buildable(flag: str, unit: str) -> None:
-    if unit not in buildable_layers():
+    from stable_nalu.layer import entries
+
+    entry = entries()[unit]
+    if entry.layer is None:
         raise OptionError(
             flag,
             f"{unit} only names a second layer and cannot be built itself",
             "combine it with --nac-mul mnac and a --first-layer",
         )
-    if unit in layers_of_pairs():
+    if entry.takes_pair:
         raise OptionError(
             flag, f"{unit} maps two inputs, this task has one", "choose another --layer-type"
         )

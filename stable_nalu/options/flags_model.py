@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
 from .flag import Flag, FlagGroup, switch
 from .kinds import choice, files, integer, layer_names, layer_option, noise_range, number
 
@@ -35,6 +39,19 @@ OWN_LAYERS = FlagGroup(
         young=True,
     ),
 )
+
+
+def add_layer_flags(parser: argparse.ArgumentParser, title: str) -> Callable[..., object]:
+    """Add a group of flags that name one layer to a command that is no training script.
+
+    Return what adds others to the group.
+    """
+    add = parser.add_argument_group(title).add_argument
+    add("--layer-type", metavar="NAME", help="the layer, of the package or of --layer-file")
+    add("--layer-file", type=Path, metavar="PATH", help="Python file that defines it")
+    add("--layer-option", nargs="+", metavar="NAME=VALUE", help="of its constructor")
+    return add
+
 
 NETWORK = FlagGroup(
     "Network",

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from stable_nalu.errors import UsageError
+from stable_nalu.errors import UsageError, in_words
 from stable_nalu.layer import has_own
 from stable_nalu.layer.own_layers import sources
 from stable_nalu.machine import keep_freed_memory, save_root, tensorboard_root
@@ -369,8 +369,8 @@ def memory_errors_as_usage_errors() -> Iterator[None]:
     try:
         yield
     except (MemoryError, OverflowError, RuntimeError) as error:
-        first_line = next(iter(str(error).splitlines()), "")
-        if isinstance(error, RuntimeError) and not any(m in first_line for m in _DOES_NOT_FIT):
+        said = in_words(error)
+        if isinstance(error, RuntimeError) and not any(text in said for text in _DOES_NOT_FIT):
             raise
         raise UsageError(
             "this does not fit into memory: lower --batch-size, --input-size, --hidden-size or, "
