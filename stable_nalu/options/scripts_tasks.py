@@ -14,7 +14,7 @@ from .flag import Config, Flag, FlagGroup, Kind, switch
 from .flags_model import LAYER_TYPE
 from .flags_task import MAX_ITERATIONS, OPTIMIZER, SEED
 from .flags_training import LOGGING, RUN_CONTROL
-from .kinds import buildable_layers, choice, integer, interval, layers_of_pairs
+from .kinds import buildable_layers, choice, each_word, integer, interval, layers_of_pairs
 from .script_spec import ScriptSpec
 from .scripts_sequence import LAYER_OPTIONS, PENALTY_RAMP, lower
 
@@ -55,20 +55,7 @@ def _script(
                 optimizer={"choices": ("adam", "rmsprop", "sgd")},
                 learning_rate={"default": learning_rate},
             ),
-            LOGGING.without("--save-best-model").but(
-                name_prefix={"default": name},
-                log_interval={
-                    "default": log_interval,
-                    "unnamed": _DENSITY,
-                    "help": f"{unit} between two points of the log.",
-                },
-            ),
-            RUN_CONTROL.without("--no-compile").but(
-                checkpoint_interval={
-                    "help": f"{unit} between two saved states to resume from; 0 saves at the end "
-                    "only."
-                }
-            ),
+            *_files(name, log_interval, unit),
         ),
         name_fields=(
             lower("layer_type"),
@@ -82,6 +69,19 @@ def _script(
         ),
         checks=(*_CHECKS, *checks),
         fixed=PENALTY_RAMP,
+    )
+
+
+def _files(name: str, log_interval: int, unit: str) -> tuple[FlagGroup, FlagGroup]:
+    """Return flags of names, logs, files and devices, for a task that counts in `unit`."""
+    logged = f"{unit} between two points of the log."
+    saved = f"{unit} between two saved states to resume from; 0 saves at the end only."
+    return (
+        LOGGING.without("--save-best-model").but(
+            name_prefix={"default": name},
+            log_interval={"default": log_interval, "unnamed": _DENSITY, "help": logged},
+        ),
+        RUN_CONTROL.without("--no-compile").but(checkpoint_interval={"help": saved}),
     )
 
 
@@ -187,19 +187,19 @@ def _vanilla() -> Mapping[str, Any]:
 def _operations() -> Kind:
     """Return the kind of different operations, `add,sub,mul`, in the order of their table."""
 
-    def read_all(words: list[str]) -> list[str]:
+    def read(word: str) -> str:
         # NumPy, which the table's module imports, may be missing when --help is asked for.
         from stable_nalu.dataset.mystery import OPERATIONS
 
-        names = ",".join(words).split(",")
+        names = word.split(",")
         for place, name in enumerate(names):
             if name not in OPERATIONS:
                 raise ValueError(unknown_choice(name, tuple(OPERATIONS)))
             if name in names[:place]:
                 raise ValueError(f"{name} is given twice; give every operation once")
-        return [",".join(name for name in OPERATIONS if name in names)]
+        return ",".join(name for name in OPERATIONS if name in names)
 
-    return Kind("OPERATION[,...]", read_all)
+    return each_word("OPERATION[,...]", read)
 
 
 def _check_operands(c: Config) -> None:

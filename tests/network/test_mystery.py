@@ -20,7 +20,11 @@ def test_networks_of_many_runs_are_those_of_each(unit):
 
 
 def test_vanilla_is_torchs_linear_layer_and_a_relu_on_its_output():
-    model, theirs, x = MysteryNetwork("vanilla", 100, 10), torch.nn.Linear(100, 10), torch.randn(7, 100)
+    model, theirs, x = (
+        MysteryNetwork("vanilla", 100, 10),
+        torch.nn.Linear(100, 10),
+        torch.randn(7, 100),
+    )
     weight, bias = model.parameters()
     with torch.no_grad():
         theirs.weight.copy_(weight)

@@ -55,8 +55,8 @@ class MysteryTask(Task):
 
     def _cut(self, x: torch.Tensor, t: torch.Tensor) -> list[Batch]:
         """Return batches that lie in memory as products of matrices read them."""
-        parts = ([p.contiguous() for p in rows.split(self.config.batch_size, -2)] for rows in (x, t))
-        return list(zip(*parts, strict=True))
+        parts = (rows.split(self.config.batch_size, -2) for rows in (x, t))
+        return [(x.contiguous(), t.contiguous()) for x, t in zip(*parts, strict=True)]
 
     @staticmethod
     def network(config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
@@ -105,6 +105,4 @@ def _table(problem: MysteryProblem) -> str:
     return "\n".join(["| output | input | operation | input |", "|---|---|---|---|", *rows])
 
 
-KINDS = {
-    "mystery_arithmetic": kind(MysteryTask, EPOCHS, width=attrgetter("input_size"), cost=100)
-}
+KINDS = {"mystery_arithmetic": kind(MysteryTask, EPOCHS, width=attrgetter("input_size"), cost=100)}
