@@ -15,6 +15,7 @@ from .path import Path
 from .successes import Successes
 from .surface import Surface
 from .table import Table
+from .weights import Weights
 
 __all__ = [
     "Bars",
@@ -32,4 +33,5 @@ __all__ = [
     "Surface",
     "Table",
     "Violin",
+    "Weights",
 ]
