@@ -16,6 +16,7 @@ from .kinds import (
     cell_names,
     layers_of_pairs,
 )
+from .layer_options import units_of
 
 Check = Callable[[Config], None]
 
@@ -86,9 +87,30 @@ def check_optimizer(c: Config) -> None:
 
 
 def check_nalu(c: Config) -> None:
-    """Require separate weights for a NALU that multiplies by an NMU."""
+    """Require a gate that can be built, and own weights for a NALU that multiplies by an NMU."""
     if c.nalu_mul == "mnac" and not c.nalu_two_nac:
         raise OptionError("--nalu-mul", "mnac shares no weights with adding", "add --nalu-two-nac")
+    if c.nalu_gate == "independent" and c.nalu_gate_shape == "vector":
+        problem = "vector maps inputs to one gate, an independent gate has no inputs"
+        raise OptionError("--nalu-gate-shape", problem, "leave it out")
+    if c.nalu_gate == "independent" and c.nalu_bias:
+        problem = "an independent gate is nothing but a bias"
+        raise OptionError("--nalu-bias", problem, "leave it out")
+    for flag, asks in (
+        ("--nalu-gate", c.nalu_gate in ("linear", "independent")),
+        ("--nalu-gate-shape", c.nalu_gate_shape != "matrix"),
+        ("--nalu-init", c.nalu_init != "default"),
+    ):
+        if asks:
+            _require_nalu(flag, c)
+
+
+def _require_nalu(flag: str, c: Config) -> None:
+    from stable_nalu.layer import entries
+
+    units = units_of(c)
+    if not any("nalu_gate" in entries()[unit].options for unit in units):
+        raise OptionError(flag, f"{units[0]} is no NALU and has no gate", "use --layer-type NALU")
 
 
 def check_files(c: Config) -> None:

@@ -7,7 +7,9 @@ from .kinds import choice, files, integer, layer_names, layer_option, noise_rang
 
 NAC_MUL = ("none", "normal", "safe", "max-safe", "mnac", "npu", "real-npu")
 NALU_MUL = ("normal", "safe", "trig", "max-safe", "mnac")
-NALU_GATE = ("normal", "regualized", "obs-gumbel", "gumbel")
+NALU_GATE = ("normal", "regualized", "obs-gumbel", "gumbel", "linear", "independent")
+NALU_GATE_SHAPE = ("matrix", "vector")
+NALU_INIT = ("default", "truncated", "xavier-normal")
 
 LAYER_TYPE = choice("--layer-type", "NALU", "Unit of every layer, by its key.", layer_names)
 
@@ -126,8 +128,22 @@ NALU = _of_layers(
     choice(
         "--nalu-gate",
         "normal",
-        "Gate between adding and multiplying: plain, with a penalty, or sampled.",
+        "Gate between adding and multiplying: plain, with a penalty, sampled, not squashed "
+        "(linear), or the same for all inputs (independent).",
         NALU_GATE,
+    ),
+    choice(
+        "--nalu-gate-shape",
+        "matrix",
+        "A gate per output (matrix), or one for all outputs (vector).",
+        NALU_GATE_SHAPE,
+    ),
+    choice(
+        "--nalu-init",
+        "default",
+        "Start values of all weight matrices: those of the paths' units and Xavier-uniform gates "
+        "(default), a normal of deviation 0.02 cut at 0.04 (truncated), or Xavier-normal.",
+        NALU_INIT,
     ),
     choice(
         "--nac-weight",

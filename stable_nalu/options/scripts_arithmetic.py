@@ -98,7 +98,7 @@ SIMPLE_FUNCTION_STATIC = _arithmetic(
         group.but(**_NO_TERM) if group.title == NPU_PENALTIES.title else group
         for group in _STATIC_GROUPS
     ),
-    name_fields=(*_STATIC_NAME, nf.ID, nf.LAYER_OPTION),
+    name_fields=(*_STATIC_NAME, nf.ID, nf.LAYER_OPTION, *nf.NALU_TRAILING),
     checks=(*_TWO_LAYER_CHECKS, checks.check_no_npu_terms),
 )
 
@@ -108,7 +108,13 @@ SIMPLE_FUNCTION_STATIC_NPU = _arithmetic(
     "loss.",
     example="--operation div --layer-type ReRegualizedLinearNAC --nac-mul npu --regualizer-l1",
     groups=_STATIC_GROUPS,
-    name_fields=(*_STATIC_NAME, nf.trailing(nf.NOISE_RANGE), nf.trailing(nf.ID), nf.LAYER_OPTION),
+    name_fields=(
+        *_STATIC_NAME,
+        nf.trailing(nf.NOISE_RANGE),
+        nf.trailing(nf.ID),
+        nf.LAYER_OPTION,
+        *nf.NALU_TRAILING,
+    ),
     checks=_TWO_LAYER_CHECKS,
 )
 
@@ -151,6 +157,7 @@ SINGLE_LAYER = _arithmetic(
         nf.CRITERION_TRASH,
         nf.ID,
         nf.LAYER_OPTION,
+        *nf.NALU_TRAILING,
     ),
     checks=_SINGLE_LAYER_CHECKS,
 )
@@ -184,6 +191,7 @@ SINGLE_LAYER_ROBUST = _arithmetic(
         nf.LOG_INTERVAL,
         nf.CRITERION,
         nf.LAYER_OPTION,
+        *nf.NALU_TRAILING,
     ),
     checks=_SINGLE_LAYER_CHECKS,
 )
@@ -241,6 +249,7 @@ SINGLE_LAYER_CURRICULUM = _arithmetic(
             ),
         ),
         nf.LAYER_OPTION,
+        *nf.NALU_TRAILING,
     ),
     checks=(*_SINGLE_LAYER_CHECKS, checks.check_growing_beta),
 )
@@ -277,6 +286,7 @@ SINGLE_LAYER_BENCHMARK = _arithmetic(
         nf.BENCHMARK_CRITERION,
         nf.ID,
         nf.LAYER_OPTION,
+        *nf.NALU_TRAILING,
     ),
     checks=_SINGLE_LAYER_CHECKS,
 )

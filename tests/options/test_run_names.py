@@ -111,6 +111,20 @@ def test_published_name_of_a_digit_sequence():
         ),
         ("single_layer", "--nalu-bias --nalu-two-gate --nalu-gate gumbel", "nalu-b-2g-u_op"),
         ("single_layer", "--layer-type NAC --nalu-bias", "nac_op"),
+        (
+            "single_layer",
+            "--nalu-two-nac --nalu-gate linear --nalu-init xavier-normal --layer-option eps=1e-8",
+            "_mse_id-1_lo-eps=1e-8_ni-xavier-normal_",
+        ),
+        ("single_layer", "--nalu-two-nac --nalu-gate linear", "nalu-2n-l_op"),
+        ("simple_function_static", "--nalu-two-nac --nalu-gate independent", "nalu-nalu-2ni_op"),
+        ("simple_function_static_npu", "--nalu-gate-shape vector --id 3", "_mse_id3_ng-vector_"),
+        ("sequential_svhn", "--nalu-init truncated", "_id-1_ni-truncated_"),
+        (
+            "number_translation",
+            "--nalu-gate linear --nalu-gate-shape vector --nalu-init truncated",
+            "nalu_0_nalu-l_ng-vector_ni-truncated_",
+        ),
         ("single_layer", "--sample-distribution exponential 0.5", "_D-e-0.5_"),
         (
             "single_layer",

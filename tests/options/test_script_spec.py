@@ -29,7 +29,7 @@ def config_of(script: str, command: str = ""):
 def test_every_published_flag_is_there(script):
     """The published count (less two refused flags of the static script), and run control."""
     new = {"checkpoint_interval", "ensemble_size", "workers", "no_compile", "dry_run", "resume"}
-    new |= {"layer_file", "layer_option"}
+    new |= {"layer_file", "layer_option", "nalu_gate_shape", "nalu_init"}
     dests = [flag.dest for flag in SCRIPTS[script].flags]
     assert len(dests) == len(set(dests))
     assert len(set(dests) - new) == FLAG_COUNTS[script]
@@ -139,6 +139,8 @@ def test_layer_options_of_a_script():
         "nalu_two_gate": False,
         "nalu_mul": "normal",
         "nalu_gate": "normal",
+        "nalu_gate_shape": "matrix",
+        "nalu_init": "default",
         "npu_clip": "none",
         "npu_Wr_init": "xavier-uniform",
         "realnpu_reg_type": "W",
