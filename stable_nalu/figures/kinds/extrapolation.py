@@ -61,11 +61,11 @@ class Extrapolations(Part):
         grid[0][0].set_ylim(0, self.highest)
         figure.supxlabel("x", fontsize=8)
         figure.supylabel("Mean absolute error", fontsize=8)
-        marked = f" Rings: {known[0].standing} of the paper." if known else ""
         footnote(
             figure,
-            f"Mean (line) and quartiles (band) of {' or '.join(map(str, sorted(runs)))} models each. "
-            f"Grey: the range of training, {' and '.join(sorted(ranges))}.{marked}",
+            f"Mean (line) and quartiles (band) of {_listed(runs)} models each.",
+            f"Number: the mean at the right end. Grey: the range of training, {_listed(ranges)}.",
+            f"Rings: {known[0].standing} of the paper." if known else "",
         )
         return figure, {f"{self.stem}_plot_data": pd.concat(side, ignore_index=True)}
 
@@ -85,6 +85,10 @@ def curves(table: pd.DataFrame) -> pd.DataFrame:
         }
     )
     return found.sort_values("x", ignore_index=True)
+
+
+def _listed(values: set) -> str:
+    return " or ".join(map(str, sorted(values)))
 
 
 def draw_curve(axes: Axes, curve: pd.DataFrame) -> None:
