@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
 from .flag import Flag, FlagGroup, switch
 from .kinds import choice, files, integer, layer_names, layer_option, noise_range, number
 
@@ -23,6 +27,7 @@ OWN_LAYERS = FlagGroup(
         "docs/your-layer.md.",
         unnamed="the record of a run holds the digest and the text of each file",
         result=False,
+        young=True,
     ),
     Flag(
         "--layer-option",
@@ -31,8 +36,22 @@ OWN_LAYERS = FlagGroup(
         "Options of the layer's constructor that no other flag sets, as name=value; several "
         "values of one name are several runs.",
         sweep=True,
+        young=True,
     ),
 )
+
+
+def add_layer_flags(parser: argparse.ArgumentParser, title: str) -> Callable[..., object]:
+    """Add a group of flags that name one layer to a command that is no training script.
+
+    Return what adds others to the group.
+    """
+    add = parser.add_argument_group(title).add_argument
+    add("--layer-type", metavar="NAME", help="the layer, of the package or of --layer-file")
+    add("--layer-file", type=Path, metavar="PATH", help="Python file that defines it")
+    add("--layer-option", nargs="+", metavar="NAME=VALUE", help="of its constructor")
+    return add
+
 
 NETWORK = FlagGroup(
     "Network",
@@ -137,6 +156,7 @@ NALU = _of_layers(
         "matrix",
         "A gate per output (matrix), or one for all outputs (vector).",
         NALU_GATE_SHAPE,
+        young=True,
     ),
     choice(
         "--nalu-init",
@@ -144,6 +164,7 @@ NALU = _of_layers(
         "Start values of all weight matrices: those of the paths' units and Xavier-uniform gates "
         "(default), a normal of deviation 0.02 cut at 0.04 (truncated), or Xavier-normal.",
         NALU_INIT,
+        young=True,
     ),
     choice(
         "--nac-weight",
