@@ -16,6 +16,7 @@ from stable_nalu.options import SCRIPTS
 from stable_nalu.statistics.table import write_frame
 from stable_nalu.training.saved.checkpoint import plain
 from stable_nalu.writer import RunRecord, RunWriter
+from tests.exported import EXPORTED
 
 ROOT = Path(__file__).resolve().parents[1]
 VALID, TEST = "metric/valid/interpolation", "metric/test/extrapolation"
@@ -57,14 +58,7 @@ def runs(tmp_path):
 
 def test_a_row_per_run_and_logged_step(runs, tmp_path):
     assert len(runs) == 8 * 3
-    assert list(runs.columns[:6]) == [
-        "name",
-        "metric.valid.interpolation",
-        "step",
-        "wall.time",
-        "metric.test.extrapolation",
-        "sparse.error.max",
-    ]
+    assert tuple(runs.columns[:6]) == EXPORTED
     assert set(runs["step"]) == {0, 1000, 2000}
     assert set(runs["seed"]) == {0, 1, 2, 3}
     assert set(runs["interpolation.range"]) == {"U[1,2]", "U[-2,2]"}

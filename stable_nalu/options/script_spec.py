@@ -239,7 +239,8 @@ class Plan:
         for place, config in enumerate(self._unchecked()):
             for check in self._spec.checks:
                 check(config)
-            self._spec.layer_options(config)
+            if config.layer_option:
+                self._spec.layer_options(config)
             name = self._spec.run_name(config)
             _check_length(name)
             if places.setdefault(name, place) != place:

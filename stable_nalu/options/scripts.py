@@ -7,35 +7,40 @@ from importlib import import_module
 
 from .script_spec import ScriptSpec
 
-_MODULES = {
-    "simple_function_static": "arithmetic",
-    "simple_function_static_npu": "arithmetic",
-    "single_layer": "arithmetic",
-    "single_layer_robust": "arithmetic",
-    "single_layer_curriculum": "arithmetic",
-    "single_layer_benchmark": "arithmetic",
-    "simple_function_recurrent": "sequence",
-    "number_translation": "sequence",
-    "sequential_mnist": "digits",
-    "sequential_svhn": "digits",
-    "two_digit_mnist": "pairs",
-    "ST_mnist_labels": "pairs",
+_TABLE = {
+    "simple_function_static": ("S", "arithmetic"),
+    "simple_function_static_npu": ("SN", "arithmetic"),
+    "single_layer": ("L", "arithmetic"),
+    "single_layer_robust": ("R", "arithmetic"),
+    "single_layer_curriculum": ("C", "arithmetic"),
+    "single_layer_benchmark": ("B", "arithmetic"),
+    "simple_function_recurrent": ("SR", "sequence"),
+    "number_translation": ("NT", "sequence"),
+    "sequential_mnist": ("SM", "digits"),
+    "sequential_svhn": ("SS", "digits"),
+    "two_digit_mnist": ("TD", "pairs"),
+    "ST_mnist_labels": ("ST", "pairs"),
+    "identity_autoencoder": ("IA", "tasks"),
 }
-"""Script -> the module `scripts_<...>` that holds its description, under its name in capitals."""
+"""Script -> its name in tables of flags, and the module `scripts_<...>` that describes it.
+
+There the description has the name of the script, in capitals.
+"""
+SHORT = {name: short for name, (short, _) in _TABLE.items()}
 
 
 class _Scripts(Mapping[str, ScriptSpec]):
     """Script -> its description."""
 
     def __getitem__(self, name: str) -> ScriptSpec:
-        module = import_module(f".scripts_{_MODULES[name]}", __package__)
+        module = import_module(f".scripts_{_TABLE[name][1]}", __package__)
         return getattr(module, name.upper())
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_MODULES)
+        return iter(_TABLE)
 
     def __len__(self) -> int:
-        return len(_MODULES)
+        return len(_TABLE)
 
 
 SCRIPTS = _Scripts()

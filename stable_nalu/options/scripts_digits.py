@@ -178,6 +178,7 @@ SEQUENTIAL_MNIST = ScriptSpec(
         nf.CRITERION,
         _SOURCE,
         nf.LAYER_OPTION,
+        *nf.NALU_TRAILING,
     ),
     checks=_CHECKS,
     refused=_REFUSED,
@@ -208,7 +209,7 @@ SEQUENTIAL_SVHN = ScriptSpec(
         _PENALTIES,
         FlagGroup(_FILES.title, ID, *_FILES),
     ),
-    name_fields=(*_fields("svhn"), nf.ID, _SOURCE, nf.LAYER_OPTION),
+    name_fields=(*_fields("svhn"), nf.ID, _SOURCE, nf.LAYER_OPTION, *nf.NALU_TRAILING),
     checks=_CHECKS,
     refused=_REFUSED,
 )

@@ -87,6 +87,8 @@ CHOICES = {
         "--optimizer": ("Adam", "adam"),
         "--pytorch-precision": ("63", "32"),
         "--nalu-gate": ("Normal", "normal"),
+        "--nalu-gate-shape": ("vektor", "vector"),
+        "--nalu-init": ("xavier_normal", "xavier-normal"),
         "--lp-norm": ("3", "1"),
     },
     "ST_mnist_labels": {
@@ -247,6 +249,19 @@ TOGETHER = [
         "simple_function_static",
         "--layer-type NALU --nalu-mul mnac",
         "--nalu-two-nac",
+    ),
+    refused(
+        "a gate without inputs that maps inputs",
+        "number_translation",
+        "--nalu-gate independent --nalu-gate-shape vector",
+        "--nalu-gate-shape",
+    ),
+    refused(
+        "a gate of a unit without one",
+        "simple_function_static",
+        "--layer-type NAC --nalu-gate linear",
+        "--nalu-gate",
+        "NALU",
     ),
     refused("a unit without parameters", "two_digit_mnist", "--use-nalm", "--learn-labels2out"),
     refused(
