@@ -35,7 +35,7 @@ from stable_nalu.statistics.names import expand_names
 from stable_nalu.statistics.thresholds import small_divisors
 
 from .compare import cut_short
-from .measured import files_of, kept_source
+from .kept_tables import files_of, kept_source
 from .stored import DATA, OUTCOME, identifying, read, stored_keys
 from .tables import runs_of
 

@@ -6,19 +6,14 @@ it, as `column@step`. NaN and infinity are results.
 
 from __future__ import annotations
 
-import functools
 import math
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from stable_nalu.catalogue.experiment import ExpectedRun, Experiment, Measure, Model
-from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.statistics.names import record_columns
-from stable_nalu.statistics.table import numeric, read_table, require, write_plain_frame
+from stable_nalu.statistics.table import numeric, read_table, require
 from stable_nalu.writer.run_record import RunRecord
 
 from .tables import Workspace, iterations_of, runs_of
@@ -26,8 +21,6 @@ from .tables import Workspace, iterations_of, runs_of
 if TYPE_CHECKING:
     import pandas as pd
 
-    from stable_nalu.figures.entry import Entry
-    from stable_nalu.figures.source import Source
 
 DIVERGED = "diverged"
 _DIGITS, _DIGITS_OF_FIGURES = 7, 4
@@ -164,87 +157,3 @@ def _rounded(values: Any, experiment: Experiment, column: str) -> Any:
     """Return values in few digits, fewer where only figures show them."""
     digits = _DIGITS if is_plain(experiment, column) else _DIGITS_OF_FIGURES
     return values.map(lambda value: float(f"{value:.{digits}g}"))
-
-
-def as_exported(key: str, csv: str, data: Path) -> pd.DataFrame:
-    """Return the kept runs of an exported table in its form: name, step, measures, configuration.
-
-    A run has a row of its end, and one of every earlier step that is kept.
-    """
-    import pandas as pd
-
-    from .stored import identifying, read
-
-    experiment, rows = EXPERIMENTS[key], []
-    kept, columns = read(key, data), identifying(key)
-    for model in experiment.models:
-        runs = kept.loc[kept["model"] == model.key]
-        if model.csv != csv or runs.empty:
-            continue
-        planned = {}
-        for run in runs_of(model, sorted(set(runs["seed"])), None):
-            options = options_of(run)
-            known = {"model": model.key, **options}
-            planned[tuple(text_of(known.get(column)) for column in columns)] = run, options
-        for row in runs.to_dict("records"):
-            run, options = planned[tuple(text_of(row[column]) for column in columns)]
-            name = {"name": run.name.removeprefix(f"{model.prefix}/")}
-            rows += [name | one | options for one in _steps(experiment, row)]
-    return pd.DataFrame(rows)
-
-
-def _steps(experiment: Experiment, row: Mapping[Any, Any]) -> list[dict[str, Any]]:
-    """Return the measures of a kept run by step, the last one without those of earlier steps."""
-    steps: dict[int, dict[str, Any]] = {}
-    end = int(row["iterations"])
-    for column in measure_columns(experiment, row):
-        name, _, step = column.partition("@")
-        at = int(step) if step else end
-        steps.setdefault(at, {})[name] = row[column]
-    return [{"step": step} | steps[step] for step in sorted(steps)]
-
-
-@functools.cache
-def _kept_tables(data: Path) -> dict[str, str]:
-    """Return exported file -> measured experiment that runs of it are kept under."""
-    from .stored import measured_keys, read
-
-    found: dict[str, str] = {}
-    for key in measured_keys(data):
-        trained = set(read(key, data)["model"])
-        for model in EXPERIMENTS[key].models:
-            if model.key in trained:
-                found.setdefault(model.csv, key)
-    return found
-
-
-def files_of(entry: Entry, data: Path) -> dict[str, str] | None:
-    """Return exported file -> experiment, of all files of a figure; None where one is not kept."""
-    if not entry.series:
-        return None
-    kept, found = _kept_tables(data), {}
-    for series in entry.series:
-        tried = [f"{folder}{file}" for file in series.files for folder in ("", *_folders(entry))]
-        path = next((path for path in tried if path in kept), None)
-        if path is None:
-            return None
-        found[path] = kept[path]
-    return found
-
-
-def _folders(entry: Entry) -> list[str]:
-    return [re.sub(r"/?$", "/", folder) for folder in entry.folders]
-
-
-@contextmanager
-def kept_source(entry: Entry, data: Path) -> Iterator[Source]:
-    """Lend the kept runs of a figure as exported files, which stay as long as the figure is made.
-
-    The entry reads them as it does those of a reproduction.
-    """
-    from stable_nalu.figures.source import Source
-
-    with TemporaryDirectory() as folder:
-        for csv, key in (files_of(entry, data) or {}).items():
-            write_plain_frame(Path(folder, f"{csv}.csv"), as_exported(key, csv, data))
-        yield Source(Path(folder), entry.folders)

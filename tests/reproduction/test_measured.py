@@ -17,7 +17,7 @@ from stable_nalu.figures import entries
 from stable_nalu.figures.entry import Entry, Part
 from stable_nalu.figures.source import Series, read_csv
 from stable_nalu.papers import TRASK_2018
-from stable_nalu.reproduction import command, gallery, measured, pipeline, stored
+from stable_nalu.reproduction import command, gallery, kept_tables, measured, pipeline, stored
 from stable_nalu.reproduction.compare_measured import Numbers, points_of
 from stable_nalu.reproduction.listing import listing, render_experiment_tables
 from tests.reproduction.made_up import SESSION
@@ -101,7 +101,7 @@ def test_kept_rows_are_tables_as_exported(tmp_path, in_this_process):
     words = ["--out", str(tmp_path), "--keep", "--data", str(data), "--seeds", "0"]
     assert command.main([KEY, *words]) == 0
     exported = pd.read_csv(tmp_path / "csv" / STEM / "nac.csv")
-    again = measured.as_exported(KEY, f"{STEM}/nac", data)
+    again = kept_tables.as_exported(KEY, f"{STEM}/nac", data)
     for column in set(exported) - {VALID, TEST, "wall.time", "sparse.error.max"}:
         assert list(map(measured.text_of, again[column])) == list(
             map(measured.text_of, exported[column])

@@ -20,7 +20,7 @@ from stable_nalu.script import duration
 from ..compare import cut_short
 from ..compare_measured import MeasuredPoint, points_of
 from ..cost import Session
-from ..measured import files_of, kept_source
+from ..kept_tables import files_of, kept_source
 from ..stored import read, sessions_of
 from . import markdown
 from .drawing import as_svg
