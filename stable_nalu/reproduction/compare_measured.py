@@ -47,6 +47,8 @@ class Numbers:
     @classmethod
     def of(cls, values: np.ndarray, measure: Measure) -> Numbers:
         """Sum up one value per run."""
+        if measure.optional:
+            values = values[~np.isnan(values)]
         worst = math.inf if measure.lower else -math.inf
         known = np.where(np.isnan(values), worst, values)
         share = None if measure.below is None else float(np.mean(known < measure.below))

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from stable_nalu.catalogue.experiment import Experiment
+from stable_nalu.catalogue.experiment import ExpectedRun, Experiment
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.statistics.table import write_plain_frame
 
@@ -45,14 +45,21 @@ def as_exported(key: str, csv: str, data: Path) -> pd.DataFrame:
         for row in runs.to_dict("records"):
             run, options = planned[tuple(text_of(row[column]) for column in columns)]
             name = {"name": run.name.removeprefix(f"{model.prefix}/")}
-            rows += [name | one | options for one in _steps(experiment, row)]
+            rows += [name | one | options for one in _steps(experiment, row, last_unit(run, row))]
     return pd.DataFrame(rows)
 
 
-def _steps(experiment: Experiment, row: Mapping[Any, Any]) -> list[dict[str, Any]]:
+def last_unit(run: ExpectedRun, row: Mapping[Any, Any]) -> int:
+    """Return the last iteration of a kept run, or its last epoch where a script counts those."""
+    iterations = int(row["iterations"])
+    if hasattr(run.config, "max_iterations"):
+        return iterations
+    return iterations // run.model.steps_per_epoch - 1
+
+
+def _steps(experiment: Experiment, row: Mapping[Any, Any], end: int) -> list[dict[str, Any]]:
     """Return the measures of a kept run by step, the last one without those of earlier steps."""
     steps: dict[int, dict[str, Any]] = {}
-    end = int(row["iterations"])
     for column in measure_columns(experiment, row):
         name, _, step = column.partition("@")
         at = int(step) if step else end

@@ -124,6 +124,8 @@ def test_runs_are_summed_up():
     found = Numbers.of(values, Measure("a", "a", below=3))
     assert (found.runs, found.median, found.best, found.unending) == (5, 4, 1, 2)
     assert (found.mean, found.share) == (math.inf, 0.4)
+    rare = Numbers.of(values, Measure("a", "a", optional=True))
+    assert (rare.runs, rare.median, rare.unending) == (4, 3, 1)
     rising = Numbers.of(np.array([1.0, math.nan, 3.0]), Measure("a", "a", lower=False))
     assert (rising.median, rising.best, rising.mean) == (1, 3, -math.inf)
 
