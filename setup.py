@@ -51,7 +51,11 @@ setup(
     license="MIT",
     packages=find_packages(include=["stable_nalu", "stable_nalu.*"]),
     package_data={
-        "stable_nalu.catalogue": ["published_results/*.csv", "published_seeds.csv"],
+        "stable_nalu.catalogue": [
+            "published_results/*.csv",
+            "published_measures/*.csv",
+            "published_seeds.csv",
+        ],
         "stable_nalu": ["*.cpp", "py.typed"],
     },
     cmdclass={"build_py": BuildWithCopies},
