@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
 
 from stable_nalu.errors import OptionError
 
@@ -52,6 +54,76 @@ def check_distribution(c: Config) -> None:
             except ValueError as error:
                 remedy = "choose a range that suits --sample-distribution"
                 raise OptionError(flag, as_clause(error), remedy) from None
+
+
+def check_divisors(c: Config) -> None:
+    """Require that a score of division has a finite base: no sum of inputs may be about zero."""
+    from stable_nalu.dataset.simple_function import SIMPLE_SUBSETS, subsets_from_ratios
+
+    if c.operation != "div" or not (c.random_models or c.extrapolation_rule != "range"):
+        return
+    sizes = c.input_size, c.subset_ratio, c.overlap_ratio, c.num_subsets
+    start, end = (SIMPLE_SUBSETS if c.simple else subsets_from_ratios(*sizes))[1]
+    for flag in ("interpolation_range", "extrapolation_range"):
+        require_no_zero(getattr(c, flag), end - start, f"--{flag.replace('_', '-')}")
+
+
+def require_no_zero(sample_range: list[Any], summands: int, flag: str) -> None:
+    """Require that the mean square of 1 / (a sum of so many inputs) is finite.
+
+    Of a range that ends at zero, three uniform inputs are enough for that.
+    """
+    from stable_nalu.dataset.distribution import SampleRange
+
+    intervals = [sorted(interval) for interval in SampleRange.parse(sample_range).intervals]
+    low, high = min(i[0] for i in intervals), max(i[1] for i in intervals)
+    around = any(i[0] < 0 < i[1] for i in intervals) or (low < 0 < high and summands > 1)
+    if around or (summands < 3 and any(0 in interval for interval in intervals)):
+        raise OptionError(
+            flag,
+            f"division on {sample_range} divides by zero, no score has a finite base there",
+            "choose a range without zero, or leave out --random-models and --extrapolation-rule",
+        )
+
+
+def check_extrapolation_rule(c: Config) -> None:
+    """Require that samples of the extrapolation range can exceed training, where they have to."""
+    from stable_nalu.dataset.distribution import SampleRange
+
+    if c.extrapolation_rule == "range":
+        return
+    training, test = (
+        SampleRange.parse(value).intervals
+        for value in (c.interpolation_range, c.extrapolation_range)
+    )
+    if min(min(i) for i in test) >= max(max(i) for i in training):
+        return
+    sizes = c.input_size, c.subset_ratio, c.overlap_ratio, c.num_subsets, c.simple
+    error = _cannot_exceed(c.operation, repr((c.interpolation_range, c.extrapolation_range)), sizes)
+    if error is not None:
+        raise OptionError(
+            "--extrapolation-range",
+            error,
+            "widen it beyond --interpolation-range, or leave out --extrapolation-rule exceed",
+        )
+
+
+@cache
+def _cannot_exceed(operation: str, ranges: str, sizes: tuple[Any, ...]) -> str | None:
+    """Return what keeps the test rows from being drawn; it hardly depends on the seed."""
+    from ast import literal_eval
+
+    from stable_nalu.dataset import SimpleFunctionStaticDataset
+    from stable_nalu.dataset.exceeding import ExceedingStream
+
+    names = "input_size", "subset_ratio", "overlap_ratio", "num_subsets", "simple"
+    dataset = SimpleFunctionStaticDataset(operation, **dict(zip(names, sizes, strict=True)), seed=0)
+    training, test = literal_eval(ranges)
+    try:
+        ExceedingStream(dataset, training, test, seed=0)[0:1000]
+    except ValueError as error:
+        return as_clause(error)
+    return None
 
 
 def check_schedule(c: Config) -> None:

@@ -27,6 +27,7 @@ OWN_LAYERS = FlagGroup(
         "docs/your-layer.md.",
         unnamed="the record of a run holds the digest and the text of each file",
         result=False,
+        young=True,
     ),
     Flag(
         "--layer-option",
@@ -35,6 +36,7 @@ OWN_LAYERS = FlagGroup(
         "Options of the layer's constructor that no other flag sets, as name=value; several "
         "values of one name are several runs.",
         sweep=True,
+        young=True,
     ),
 )
 
@@ -154,6 +156,7 @@ NALU = _of_layers(
         "matrix",
         "A gate per output (matrix), or one for all outputs (vector).",
         NALU_GATE_SHAPE,
+        young=True,
     ),
     choice(
         "--nalu-init",
@@ -161,6 +164,7 @@ NALU = _of_layers(
         "Start values of all weight matrices: those of the paths' units and Xavier-uniform gates "
         "(default), a normal of deviation 0.02 cut at 0.04 (truncated), or Xavier-normal.",
         NALU_INIT,
+        young=True,
     ),
     choice(
         "--nac-weight",

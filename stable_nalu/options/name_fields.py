@@ -200,6 +200,8 @@ NALU_TRAILING = (
     trailing(template("ng-{nalu_gate_shape}")),
     trailing(template("ni-{nalu_init}")),
 )
+EXTRAPOLATION_RULE = trailing(template("x-{extrapolation_rule}"))
+RANDOM_MODELS = trailing(template("rm{random_models}"))
 
 
 def _or_false(prefix: str, flag: str) -> NameField:

@@ -7,7 +7,7 @@ from functools import partial
 from . import checks
 from . import name_fields as nf
 from .flags_model import NALU, NALU_GATE, NALU_MUL, NETWORK, NPU, OWN_LAYERS, WEIGHTS
-from .flags_task import CRITERION, OPTIMIZER, REINIT, STATIC_OPERATIONS, TASK
+from .flags_task import CRITERION, OPTIMIZER, REINIT, SCORE, STATIC_OPERATIONS, TASK
 from .flags_training import LOGGING, NPU_PENALTIES, PENALTIES, RUN_CONTROL
 from .script_spec import ScriptSpec
 
@@ -23,6 +23,7 @@ _ALL_GROUPS = (
     CRITERION,
     OPTIMIZER,
     REINIT,
+    SCORE,
     LOGGING,
     RUN_CONTROL,
 )
@@ -94,12 +95,27 @@ SIMPLE_FUNCTION_STATIC = _arithmetic(
     summary="Train two layers on the arithmetic data set: sums of two slices of a vector, joined "
     "by an operation.",
     example="--operation mul --layer-type ReRegualizedLinearNAC --nac-mul mnac --seed 0-9",
-    groups=tuple(
-        group.but(**_NO_TERM) if group.title == NPU_PENALTIES.title else group
-        for group in _STATIC_GROUPS
+    groups=(
+        *(
+            group.but(**_NO_TERM) if group.title == NPU_PENALTIES.title else group
+            for group in _STATIC_GROUPS
+        ),
+        SCORE,
     ),
-    name_fields=(*_STATIC_NAME, nf.ID, nf.LAYER_OPTION, *nf.NALU_TRAILING),
-    checks=(*_TWO_LAYER_CHECKS, checks.check_no_npu_terms),
+    name_fields=(
+        *_STATIC_NAME,
+        nf.ID,
+        nf.LAYER_OPTION,
+        *nf.NALU_TRAILING,
+        nf.EXTRAPOLATION_RULE,
+        nf.RANDOM_MODELS,
+    ),
+    checks=(
+        *_TWO_LAYER_CHECKS,
+        checks.check_no_npu_terms,
+        checks.check_divisors,
+        checks.check_extrapolation_rule,
+    ),
 )
 
 SIMPLE_FUNCTION_STATIC_NPU = _arithmetic(

@@ -31,6 +31,7 @@ from .run_parser import (
     is_pair_metric,
     parser_of,
 )
+from .scores import SCORES, with_scores
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,6 +77,7 @@ class RunReader:
     processes: most workers, all CPUs when None; small inputs are read in this process.
     with_config: whether every row has the options of its run, too.
     names: the runs to read, all if None.
+    score: what scores compare; see `with_scores`.
     """
 
     def __init__(
@@ -87,12 +89,14 @@ class RunReader:
         progress_bar: bool = True,
         with_config: bool = False,
         names: Container[str] | None = None,
+        score: str = SCORES[0],
     ):
         self._reader = TensorboardReader(folder, auto_open=False, names=names)
         self._parser = parser
         self._processes = processes or usable_cores()
         self._progress_bar = progress_bar
         self._with_config = with_config
+        self._score = score
         self.problems: list[RunProblem] = []
 
     def __len__(self) -> int:
@@ -137,7 +141,7 @@ class RunReader:
 
     def _parsed(self, runs: list[RunFiles]) -> Iterator[tuple[RunTable, str | None]]:
         """Yield the table and the problem of every run, read by workers where that is quicker."""
-        work = partial(_parse_run, self._parser, self._with_config)
+        work = partial(_parse_run, self._parser, self._with_config, self._score)
         workers = min(self._processes, len(runs), _total_bytes(runs) // _BYTES_PER_WORKER)
         if workers < 2 or not _can_travel(self._parser):
             yield from map(work, runs)
@@ -206,7 +210,7 @@ class TensorboardMetricTwoDigitMNISTReader(RunReader):
 
 
 def _parse_run(
-    parser: RunParser | None, with_config: bool, run: RunFiles
+    parser: RunParser | None, with_config: bool, score: str, run: RunFiles
 ) -> tuple[RunTable, str | None]:
     """Return the table of one run, and what is wrong with its file."""
     if run.path is None:
@@ -225,7 +229,7 @@ def _parse_run(
         repeated = f"rows of repeated steps: {again}; the last values are kept"
         problem = "; ".join(filter(None, (repeated, problem)))
     options = _options(run.name, record) if with_config else {}
-    return RunTable(run.name, columns, options), problem
+    return RunTable(run.name, with_scores(columns, score), options), problem
 
 
 def _last_of_each(columns: Columns) -> Columns:

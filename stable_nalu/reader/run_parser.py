@@ -13,6 +13,7 @@ from itertools import chain, count
 from typing import Any, Protocol
 
 from stable_nalu.tags import (
+    ABSOLUTE_SUFFIX,
     EPOCH,
     ERROR_CURVE,
     GATE_MEAN_SUFFIX,
@@ -21,6 +22,9 @@ from stable_nalu.tags import (
     METRIC,
     METRIC_TEST,
     METRIC_VALID,
+    RANDOM_TEST,
+    RANDOM_VALID,
+    ROOT_SUFFIX,
     TEXT_SUFFIX,
 )
 
@@ -55,6 +59,17 @@ _AFTER_METRICS = ("weights.w0", "weights.w1", SPARSITY, "gate.g0", "gate.g1", RE
 _PAIR_STATES = ("metric/train", "metric/valid", "metric/test")
 _PAIR_MEASURES = ("/mse", "/acc", "/loss")
 _PAIR_WEIGHTS = {f"{LABEL_WEIGHTS}/w{k}": f"label2out.w{k}" for k in (0, 1)}
+
+_OF_SCORES = frozenset(
+    (
+        *(tag + ABSOLUTE_SUFFIX for tag in (METRIC_VALID, METRIC_TEST)),
+        *(
+            tag + s
+            for tag in (RANDOM_VALID, RANDOM_TEST)
+            for s in ("", ROOT_SUFFIX, ABSOLUTE_SUFFIX)
+        ),
+    )
+)
 
 _CURVE, CURVE_COLUMNS = f"{ERROR_CURVE}{TEXT_SUFFIX}", "abs.error."
 _OPEN, _CLOSE = b"<pre>", b"</pre>"
@@ -218,7 +233,7 @@ class ArithmeticMatcher:
 
     def __call__(self, tag: str) -> bool:
         """Return whether `tag` becomes a column."""
-        return tag in (METRIC_VALID, METRIC_TEST) or (self.gates and tag.endswith(GATE_MEAN_SUFFIX))
+        return is_scored(tag) or (self.gates and tag.endswith(GATE_MEAN_SUFFIX))
 
 
 def is_sequence_metric(tag: str) -> bool:
@@ -226,6 +241,11 @@ def is_sequence_metric(tag: str) -> bool:
     return tag.endswith("/mse") and tag.startswith(
         (f"{METRIC}/train", f"{METRIC}/valid", f"{METRIC_TEST}/")
     )
+
+
+def is_scored(tag: str) -> bool:
+    """Return whether a tag is an error of validation or test, or what a score compares it with."""
+    return tag in (METRIC_VALID, METRIC_TEST) or tag in _OF_SCORES
 
 
 def _is_metric(tag: str) -> bool:

@@ -234,6 +234,8 @@ _TAIL = (
     "lo-{layer.option:options}",
     "ng-{nalu.gate.shape:word}",
     "ni-{nalu.init:text}",
+    "x-{extrapolation.rule:word}",
+    "rm{random.models:int}",
 )
 """Later fields, in any order."""
 

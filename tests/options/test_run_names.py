@@ -109,6 +109,11 @@ def test_published_name_of_a_digit_sequence():
             "--layer-type NRU --trash-cell --train-criterion pcc-mse",
             "_pcc-mse-750000-TC_id-1",
         ),
+        (
+            "simple_function_static",
+            "--extrapolation-rule exceed --random-models 10",
+            "_mse_id-1_x-exceed_rm10",
+        ),
         ("single_layer", "--nalu-bias --nalu-two-gate --nalu-gate gumbel", "nalu-b-2g-u_op"),
         ("single_layer", "--layer-type NAC --nalu-bias", "nac_op"),
         (

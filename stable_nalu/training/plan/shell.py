@@ -135,7 +135,8 @@ def _may_replace(config: Config) -> bool:
 def _record(spec: ScriptSpec, config: Config) -> RunRecord:
     command = command_of(f"experiments/{spec.name}.py", *spec.argv_of(config))
     # Absent where it is not given, as in the records of runs that are older than the flags.
-    values = {name: value for name, value in plain(config.as_dict()).items() if value != ()}
+    absent = {f.dest for f in spec.flags if f.young and getattr(config, f.dest) == f.default}
+    values = {name: v for name, v in plain(config.as_dict()).items() if name not in absent}
     record = RunRecord.create(spec.name, values, command)
     if not has_own():
         return record
