@@ -86,6 +86,7 @@ DOCUMENTED = {
         ("Figure 10", "robust-sequential_mnist_prod_long"),
         *((f"Figure {number}", "static-mnist-appendix") for number in range(13, 21)),
     ),
+    "arXiv:1808.00508": (("Figure 1", "nalu/fig1"),),
     "report, 2023": (
         ("multiplication", "benchmark_sltr_mul_mcfc"),
         ("addition", "benchmark_sltr_add_mcfc"),
