@@ -25,6 +25,12 @@ class OptionError(UsageError):
         super().__init__(" ".join(f"{subject}{problem}; {remedy}".split()))
 
 
+def in_words(error: BaseException) -> str:
+    """Return an error of foreign code in one line: its kind, and the first line of what it says."""
+    first = next(iter(str(error).strip().splitlines()), "").rstrip(" .")
+    return f"{type(error).__name__}: {first}" if first else type(error).__name__
+
+
 def did_you_mean(word: str, known: Iterable[object], otherwise: str, most: int = 1) -> str:
     """Return a remedy for a word that is not known: the names most like it, else `otherwise`.
 

@@ -1,4 +1,4 @@
-"""What the machine and its user grant: folders to read and write, processor cores, memory."""
+"""What the machine and its user grant: folders, processor cores, memory, installed layers."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ import tempfile
 import warnings
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 """Where the package lies: the root of a checkout, or a folder of installed packages."""
@@ -19,6 +23,9 @@ COPIES = CHECKOUT / "stable_nalu" / "copies"
 
 GRANTS = ("LSB_DJOB_NUMPROC", "SLURM_CPUS_PER_TASK")
 """Environment variables in which batch systems state the cores of a job."""
+
+LAYERS = "stable_nalu.layers"
+"""The entry points by which installed packages bring layers: each names a class or a module."""
 
 WRITABLE_FOR_OTHERS = 0o022
 
@@ -73,6 +80,14 @@ def image_root() -> Path:
 
 def _root(variable: str, name: str) -> Path:
     return Path(os.environ.get(variable) or working_root() / name)
+
+
+@cache
+def installed_layers() -> tuple[EntryPoint, ...]:
+    """Return the entry points of installed packages that bring layers, without loading any."""
+    from importlib import metadata
+
+    return tuple(metadata.entry_points(group=LAYERS))
 
 
 @cache

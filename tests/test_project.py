@@ -55,7 +55,7 @@ def anchors(document: Path) -> set[str]:
 
 def commands() -> list[list[str]]:
     """Words of every indented command of README and docs that runs a script."""
-    names = ("experiments", "training", "your-layer", "reference")
+    names = ("experiments", "training", "your-layer", "reference", "nalu")
     documents = [(ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in names]
     text = "\n".join((README, *documents)).replace("\\\n", " ")
     lines = re.findall(r"^ {4}(python3 (?:experiments|export)/.+)$", text, re.MULTILINE)

@@ -16,6 +16,7 @@ from stable_nalu.options import SCRIPTS
 from stable_nalu.statistics.table import write_frame
 from stable_nalu.training.saved.checkpoint import plain
 from stable_nalu.writer import RunRecord, RunWriter
+from tests.exported import EXPORTED
 
 ROOT = Path(__file__).resolve().parents[1]
 VALID, TEST = "metric/valid/interpolation", "metric/test/extrapolation"
@@ -57,14 +58,7 @@ def runs(tmp_path):
 
 def test_a_row_per_run_and_logged_step(runs, tmp_path):
     assert len(runs) == 8 * 3
-    assert list(runs.columns[:6]) == [
-        "name",
-        "metric.valid.interpolation",
-        "step",
-        "wall.time",
-        "metric.test.extrapolation",
-        "sparse.error.max",
-    ]
+    assert tuple(runs.columns[:6]) == EXPORTED
     assert set(runs["step"]) == {0, 1000, 2000}
     assert set(runs["seed"]) == {0, 1, 2, 3}
     assert set(runs["interpolation.range"]) == {"U[1,2]", "U[-2,2]"}
@@ -73,6 +67,15 @@ def test_a_row_per_run_and_logged_step(runs, tmp_path):
     assert set(runs["layer.type"]) == {"ReRegualizedLinearMNAC"}
     solved = runs.loc[(runs["seed"] == 3) & (runs["step"] == 2000), "metric.test.extrapolation"]
     np.testing.assert_allclose(solved, 2e-9)
+
+
+def test_runs_that_are_asked_for_by_name(runs, tmp_path):
+    names = list(runs["name"].unique()[[5, 2]])
+    some = stable_nalu.read_runs(tmp_path / "runs", names=names)
+    expected = runs.loc[runs["name"].isin(names)].reset_index(drop=True)
+    pd.testing.assert_frame_equal(some, expected)
+    with pytest.raises(UsageError, match="there is no run another in"):
+        stable_nalu.read_runs(tmp_path / "runs", names=[names[0], "another"])
 
 
 def test_runs_without_a_record_have_what_their_names_hold(runs, tmp_path):

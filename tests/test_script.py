@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stable_nalu.errors import UsageError, did_you_mean
+from stable_nalu.errors import UsageError, did_you_mean, in_words
 from stable_nalu.options.kinds import integer, number
 from stable_nalu.script import ScriptParser, exit_code, packages
 
@@ -24,6 +24,19 @@ def test_a_refused_request_is_one_line(capsys):
 
     assert exit_code("a.py", refuse) == 2
     assert capsys.readouterr().err == "a.py: error: too much\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ValueError("No such size.\nIt is 3."), "ValueError: No such size"),
+        (RuntimeError("\n  pages follow\nof detail"), "RuntimeError: pages follow"),
+        (KeyError("x"), "KeyError: 'x'"),
+        (MemoryError(), "MemoryError"),
+    ],
+)
+def test_errors_of_foreign_code_fit_into_a_line(error, said):
+    assert in_words(error) == said
 
 
 def test_ctrl_c_is_one_line(capsys):

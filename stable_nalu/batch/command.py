@@ -12,6 +12,7 @@ from stable_nalu.catalogue.challenger import challenger_of
 from stable_nalu.catalogue.experiment import Model, seeds_text
 from stable_nalu.errors import OptionError
 from stable_nalu.machine import CHECKOUT, cores, is_checkout, tensorboard_root
+from stable_nalu.options.flags_model import add_layer_flags
 from stable_nalu.options.kinds import each_word, integer, seeds
 from stable_nalu.script import ScriptParser, command_of, exit_code, say
 
@@ -69,10 +70,7 @@ def _parser() -> ScriptParser:
     )
     add("--jobs", type=integer(1).one, metavar="N", help="local processes at a time (cores)")
     add("--task", type=integer(0).one, metavar="N", help="train shard N in this process")
-    add = parser.add_argument_group("a layer of your own in place of the models").add_argument
-    add("--layer-type", metavar="NAME", help="the layer, of the package or of --layer-file")
-    add("--layer-file", type=Path, metavar="PATH", help="Python file that defines it")
-    add("--layer-option", nargs="+", metavar="NAME=VALUE", help="of its constructor")
+    add_layer_flags(parser, "a layer of your own in place of the models")
     _add_job_flags(parser)
     return parser
 

@@ -9,10 +9,13 @@ import re
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from stable_nalu.errors import OptionError, did_you_mean
 from stable_nalu.options import SCRIPTS
+from stable_nalu.options.layer_options import load_own_layers
 
 from .experiment import (
     ITERATION_FLAG,
@@ -23,6 +26,10 @@ from .experiment import (
     merged,
     words,
 )
+
+if TYPE_CHECKING:
+    from stable_nalu.layer.own_layers import LayerFile
+    from stable_nalu.layer.registry import LayerEntry
 
 KEY = "challenger"
 """What its runs are called in the column `model`."""
@@ -57,26 +64,23 @@ class Challenger:
         options: Flags = {"--layer-option": self.options} if self.options else {}
         return merged({"--layer-type": (self.layer_type,)}, file, options)
 
-    @property
-    def source(self) -> Path | None:
-        """Return the file that defines the layer."""
-        if self.file is not None:
-            return self.file
+    @cached_property
+    def _entry(self) -> LayerEntry | None:
+        """Return what is known of the layer, whose file is loaded first."""
         from stable_nalu.layer import entries
 
-        found = entries().get(self.layer_type)
-        return Path(inspect.getfile(found.layer)) if found and found.layer else None
+        load_own_layers(words(self.given))
+        return entries().get(self.layer_type)
 
-    @property
-    def digest(self) -> str:
-        """Return the SHA-256 of that file."""
-        if self.source is None:
-            return ""
-        try:
-            return hashlib.sha256(self.source.read_bytes()).hexdigest()
-        except OSError as error:
-            problem = f"cannot read {self.source}: {error.strerror}"
-            raise OptionError("--layer-file", problem, "write the path of a Python file") from None
+    @cached_property
+    def source(self) -> LayerFile | None:
+        """Return the file that defines the layer, as it was when the layer was loaded."""
+        from stable_nalu.layer.own_layers import load_layer_file, read_layer_file
+
+        if self.file is not None:
+            return load_layer_file(str(self.file))
+        built = self._entry and self._entry.layer
+        return read_layer_file(inspect.getfile(built)) if built else None
 
     @property
     def folder(self) -> str:
@@ -84,15 +88,13 @@ class Challenger:
         name = re.sub(r"[^\w.-]", "_", self.layer_type)
         if self.file is None and not self.options and not self.training:
             return name
-        what = shlex.join([self.digest, *self.options, *words(self.training)])
+        digest = self.source.sha256 if self.source else ""
+        what = shlex.join([digest, *self.options, *words(self.training)])
         return f"{name}-{hashlib.sha256(what.encode()).hexdigest()[:8]}"
 
-    def label(self, experiment: Experiment) -> str:
+    def _label(self, experiment: Experiment) -> str:
         """Return its name in a figure, unlike those of its rivals."""
-        from stable_nalu.layer import entries
-
-        found = entries().get(self.layer_type)
-        name = found.paper_name if found else self.layer_type
+        name = self._entry.paper_name if self._entry else self.layer_type
         return f"{name} (here)" if name in {model.label for model in experiment.models} else name
 
     def model(self, experiment: Experiment) -> Model:
@@ -115,7 +117,7 @@ class Challenger:
         return replace(
             first,
             key=KEY,
-            label=self.label(experiment),
+            label=self._label(experiment),
             prefix=prefix,
             csv=prefix,
             flags=merged(shared, self.given, over),

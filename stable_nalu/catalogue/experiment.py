@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from stable_nalu.options import SCRIPTS, Config
 from stable_nalu.papers import Paper
@@ -14,6 +15,9 @@ Flags = Mapping[str, tuple[str, ...]]
 
 JUDGED = ("flat", "distributions", "arithmetic", "ranges", "benchmark", "zero.range")
 """Kinds of criterion that can be applied to runs of the arithmetic scripts."""
+
+MEASURED = "measured"
+"""Instead of a criterion, where the numbers of runs are no success rates but measures."""
 
 EPOCH_FLAG, ITERATION_FLAG = "--max-epochs", "--max-iterations"
 
@@ -245,16 +249,43 @@ class Setting:
 
 
 @dataclass(frozen=True)
+class Measure:
+    """A number of each run that is no verdict, such as an error, read from its last logged row.
+
+    column: of the exported table. A `*` at its end means all that begin so: they are kept for
+        figures, and tables show those with a published number, the rest of their name for a `*`
+        in the label.
+    typical: what sums up many runs where one number is asked for, as beside a published one.
+    below: a limit; the share of runs below it is told, too.
+    steps: logged steps whose values are kept, too, as columns such as `loss@1000`, for curves.
+    lower: whether lower values are better. digits: significant ones, in tables.
+    optional: whether a run may have none: NaN is then no result, and not the worst one.
+    """
+
+    column: str
+    label: str
+    typical: Literal["median", "mean", "best"] = "median"
+    below: float | None = None
+    steps: tuple[int, ...] = ()
+    lower: bool = True
+    digits: int = 3
+    optional: bool = False
+
+
+@dataclass(frozen=True)
 class Experiment:
     """A figure or table, or runs that no figure shows.
 
-    key: name on command lines; the lookup key of the figure where it has one of its own.
+    key: name on command lines; the lookup key of the figure where it has one of its own. A `/` in
+        it becomes `-` in the names of files and figures: `nalu/fig1`, `nalu-fig1.csv`.
     figures: lookup keys of its figures, where they differ from the key.
     parameter: column of a run's name that the figure has on its x axis.
     criterion: which errors count as solved: below 1e-5 (flat, distributions), below the threshold
         of the arithmetic data set, of its ranges, of the benchmark, of small divisors
-        (`zero.range...`), or of a reference model; accuracy: none of these.
+        (`zero.range...`), or of a reference model; accuracy, measured: none of these.
     note: what a reader has to know; departures from the published scripts among them.
+    measures: the numbers of measured runs, those that matter most first.
+    rate: iterations per CPU second, of all runs, until a cost is kept; None: as of other tasks.
     """
 
     key: str
@@ -265,11 +296,18 @@ class Experiment:
     figures: tuple[str, ...] = ()
     criterion: str = "flat"
     note: str = ""
+    measures: tuple[Measure, ...] = ()
+    rate: float | None = None
+
+    @property
+    def stem(self) -> str:
+        """Return the key as names of files and figures have it."""
+        return self.key.replace("/", "-")
 
     @property
     def figure_keys(self) -> tuple[str, ...]:
         """Return the lookup keys of its figures."""
-        return self.figures or (self.key,)
+        return self.figures or (self.stem,)
 
     @property
     def runs(self) -> int:
@@ -285,12 +323,9 @@ class Experiment:
         """Return the model of a key, or of a name in the figure; KeyError lists all keys."""
         key = named({model.key: model for model in self.models}, name)
         if key is None:
-            raise KeyError(f"{self.key} has no model {name!r}; it has {self.model_keys()}")
+            keys = ", ".join(model.key for model in self.models)
+            raise KeyError(f"{self.key} has no model {name!r}; it has {keys}")
         return next(model for model in self.models if model.key == key)
-
-    def model_keys(self) -> str:
-        """Return the keys of all models, for messages."""
-        return ", ".join(model.key for model in self.models)
 
 
 def judged_by(criterion: str, *experiments: Experiment) -> tuple[Experiment, ...]:
@@ -305,11 +340,6 @@ def named(models: Mapping[str, Model], name: str) -> str | None:
     wanted = name.casefold()
     found = [k for k, m in models.items() if wanted in (k.casefold(), m.label.casefold())]
     return found[0] if len(found) == 1 else None
-
-
-def runs(experiment: Experiment) -> list[list[str]]:
-    """Return the words of every command: one per model and variant, each with all seeds."""
-    return [list(c.words) for model in experiment.models for c in model.commands()]
 
 
 @dataclass(frozen=True)

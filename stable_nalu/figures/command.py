@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from stable_nalu.errors import OptionError
-from stable_nalu.options.kinds import file_name, number
+from stable_nalu.options.kinds import file_name
 from stable_nalu.script import ScriptParser, exit_code
-from stable_nalu.statistics.estimators import Estimators, add_estimate_flags
+from stable_nalu.statistics.estimators import Estimators, add_estimate_flags, add_threshold_flags
 
 EXAMPLES = """examples:
   plot.py --list
@@ -50,16 +50,7 @@ def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         help="file name without ending (default: %(default)s)",
     )
     judged = parser.add_argument_group("when a run is solved")
-    judged.add_argument(
-        "--exp-setups",
-        metavar="PATH",
-        nargs="+",
-        default=[],
-        help="tables of thresholds (default: the repository's; for your own files 1e-5)",
-    )
-    judged.add_argument(
-        "--threshold", metavar="MSE", type=number(above=0).one, help="one for all runs"
-    )
+    add_threshold_flags(judged, "the repository's; for your own files 1e-5")
     shown = parser.add_argument_group("means, intervals, colours")
     add_estimate_flags(shown)
     shown.add_argument(

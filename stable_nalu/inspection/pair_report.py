@@ -32,9 +32,7 @@ from stable_nalu.reader.event_file import EventFileReader, TensorboardReader
 from stable_nalu.reader.export import RunTable, write_tables
 from stable_nalu.reader.run_parser import PairParser
 from stable_nalu.training.epochs.pair_data import class_counts
-from stable_nalu.training.epochs.pairs import ISOLATED as ISOLATED_TASK
-from stable_nalu.training.epochs.pairs import SCATTERED as SCATTERED_TASK
-from stable_nalu.training.epochs.pairs import PairTask, PairTraining, pair_kind
+from stable_nalu.training.epochs.pairs import ISOLATED, SCATTERED, PairTask, PairTraining, pair_kind
 from stable_nalu.training.plan.shell import device_of
 from stable_nalu.training.saved.checkpoint import load_torch, restore_parameters
 from stable_nalu.training.stack import Setup
@@ -138,8 +136,8 @@ def _logged(run: str) -> dict[str, list] | None:
     folder = tensorboard_root() / run
     if not folder.is_dir():
         return None
-    for one in TensorboardReader(folder.parent, auto_open=False).runs():
-        if one.name == folder.name and one.path is not None:
+    for one in TensorboardReader(folder.parent, auto_open=False, names=[folder.name]).runs():
+        if one.path is not None:
             return PairParser(step_start=1).parse(EventFileReader(one.path)) or None
     return None
 
@@ -154,5 +152,7 @@ def _write_csv(file: Path, header: tuple[str, ...], rows: list) -> None:
         csv.writer(out, lineterminator="\n").writerows([header, *rows])
 
 
-ISOLATED = pair_kind(ISOLATED_TASK, partial(report, ISOLATED_TASK))
-SCATTERED = pair_kind(SCATTERED_TASK, partial(report, SCATTERED_TASK))
+KINDS = {
+    "two_digit_mnist": pair_kind(ISOLATED, partial(report, ISOLATED)),
+    "ST_mnist_labels": pair_kind(SCATTERED, partial(report, SCATTERED)),
+}

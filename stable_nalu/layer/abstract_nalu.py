@@ -5,17 +5,22 @@ r"""What all NALUs share: a gate between an additive and a multiplicative path.
 
 Shapes: x (*runs, batch, in), G (*runs, out, in), b (*runs, out), y (*runs, batch, out).
 
-`nalu_two_nac`   the paths have a NAC each instead of sharing one
-`nalu_two_gate`  m has a gate of its own in place of 1 - g
-`nalu_bias`      the gates have the bias b
-`nalu_mul`       how m is computed: a mode of `in_log_space`, or `mnac`: nac_mul multiplies itself
-`nalu_gate`      `normal`; `golden-ratio`: the golden-ratio sigmoid; `regualized`: the penalty `g`
-                 pulls gates to 0 and 1; `gumbel`, `obs-gumbel`: Gumbel noise on the gate, one
-                 number per output, or one per output and row
+`nalu_two_nac`     the paths have a NAC each instead of sharing one
+`nalu_two_gate`    m has a gate of its own in place of 1 - g
+`nalu_bias`        the gates have the bias b
+`nalu_mul`         how m is computed: a mode of `in_log_space`, or `mnac`: nac_mul multiplies itself
+`nalu_gate`        `normal`; `golden-ratio`: the golden-ratio sigmoid; `regualized`: the penalty `g`
+                   pulls gates to 0 and 1; `gumbel`, `obs-gumbel`: Gumbel noise on the gate, one
+                   number per output, or one per output and row; `linear`: g = G x + b, without
+                   bounds; `independent`: g = sigmoid(G), G (*runs, out), the same for all inputs
+`nalu_gate_shape`  `matrix`; `vector`: G (*runs, 1, in), one gate per row for all outputs
+`nalu_init`        `default`: start values of the NACs and Xavier-uniform gates; `xavier-normal` and
+                   `truncated` (normal, deviation 0.02, cut at 0.04): all matrices are drawn so
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
 
 import torch
@@ -27,7 +32,16 @@ from stable_nalu.functional.initialization import xavier_bound
 from .base import Layer
 from .registry import option_names
 
-NALU_GATES = ("normal", "regualized", "golden-ratio", "gumbel", "obs-gumbel")
+NALU_GATES = (
+    "normal", "regualized", "golden-ratio", "gumbel", "obs-gumbel", "linear", "independent",
+)  # fmt: skip
+NALU_GATE_SHAPES = ("matrix", "vector")
+NALU_STARTS = {
+    "truncated": partial(torch.nn.init.trunc_normal_, std=0.02, a=-0.04, b=0.04),
+    "xavier-normal": torch.nn.init.xavier_normal_,
+}
+INDEPENDENT_GATE_BOUND = 0.01
+"""Independent gates start from U(-0.01, 0.01), as in the implementation that has them."""
 
 
 class AbstractNALULayer(Layer):
@@ -54,17 +68,22 @@ class AbstractNALULayer(Layer):
         nalu_bias: bool = False,
         nalu_mul: str = "normal",
         nalu_gate: str = "normal",
+        nalu_gate_shape: str = "matrix",
+        nalu_init: str = "default",
         name: str | None = None,
         **child_options,
     ):
         super().__init__(in_features, out_features, name=name)
-        self._check_options(nalu_two_nac, nalu_mul, nalu_gate, child_options)
+        self._check_options(nalu_two_nac, nalu_mul, child_options)
+        _check_gate(nalu_gate, nalu_gate_shape, nalu_bias, nalu_init)
         self.eps = eps
         self.nalu_two_nac = nalu_two_nac
         self.nalu_two_gate = nalu_two_gate
         self.nalu_bias = nalu_bias
         self.nalu_mul = nalu_mul
         self.nalu_gate = nalu_gate
+        self.nalu_gate_shape = nalu_gate_shape
+        self.nalu_init = nalu_init
         self._gates: tuple[torch.Tensor, ...] = ()
         self._build_gate("add", present=True)
         self._build_gate("mul", present=nalu_two_gate)
@@ -76,7 +95,7 @@ class AbstractNALULayer(Layer):
             self.nac_add = self._build_child(self.NACOp, child_options, None)
             self.nac_add.passes_per_forward = 2
 
-    def _check_options(self, nalu_two_nac, nalu_mul, nalu_gate, child_options):
+    def _check_options(self, nalu_two_nac, nalu_mul, child_options):
         kind = type(self).__name__
         if nalu_mul not in (*LOG_SPACE_MODES, "mnac"):
             modes = ", ".join((*LOG_SPACE_MODES, "mnac"))
@@ -85,14 +104,13 @@ class AbstractNALULayer(Layer):
             raise ValueError(f"nalu_mul 'mnac': {kind} has no multiplying layer")
         if nalu_mul == "mnac" and not nalu_two_nac:
             raise ValueError("nalu_mul 'mnac' needs a layer for each path (--nalu-two-nac)")
-        if nalu_gate not in NALU_GATES:
-            raise ValueError(f"nalu_gate {nalu_gate!r} is not one of {', '.join(NALU_GATES)}")
         unknown = set(child_options).difference(*map(option_names, self.hands_options_to()))
         if unknown:
             raise TypeError(f"{kind} reads no option {', '.join(sorted(unknown))}")
 
     def _build_gate(self, path: str, *, present: bool):
-        shape = (self.out_features, self.in_features)
+        outputs = 1 if self.nalu_gate_shape == "vector" else self.out_features
+        shape = (outputs,) if self.nalu_gate == "independent" else (outputs, self.in_features)
         G = torch.nn.Parameter(torch.empty(shape)) if present else None
         b = torch.nn.Parameter(torch.empty(shape[0])) if present and self.nalu_bias else None
         self.register_parameter(f"G_{path}", G)
@@ -104,13 +122,19 @@ class AbstractNALULayer(Layer):
 
     def reset_parameters(self) -> None:
         super().reset_parameters()
-        bound = xavier_bound(self.in_features, self.out_features)
+        bound = INDEPENDENT_GATE_BOUND
+        if self.nalu_gate != "independent":
+            bound = xavier_bound(self.in_features, len(self.G_add))
         for G in (self.G_add, self.G_mul):
             if G is not None:
                 torch.nn.init.uniform_(G, -bound, bound)
         for b in (self.bias_add, self.bias_mul):
             if b is not None:
                 torch.nn.init.zeros_(b)
+        if self.nalu_init != "default":
+            for weight in self.parameters():
+                if weight.ndim > 1:
+                    NALU_STARTS[self.nalu_init](weight)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         g_add = self.gate(x, self.G_add, self.bias_add)
@@ -123,8 +147,12 @@ class AbstractNALULayer(Layer):
     def gate(
         self, x: torch.Tensor, G: torch.Tensor, bias: torch.Tensor | None = None
     ) -> torch.Tensor:
-        """Return gate values `(*runs, batch, out)`."""
+        """Return gate values, `(*runs, batch, out)` or what broadcasts to it."""
+        if self.nalu_gate == "independent":
+            return torch.sigmoid(G).unsqueeze(-2)
         z = linear(x, G, bias)
+        if self.nalu_gate == "linear":
+            return z
         if self.nalu_gate == "golden-ratio":
             return golden_sigmoid(z)
         if self.allow_random and self.nalu_gate in ("gumbel", "obs-gumbel"):
@@ -176,3 +204,17 @@ class AbstractNALULayer(Layer):
             mean = mean_over(trace["gate"], 2)
             observed.append(Observation("scalar", "gate/mean", lambda: mean, verbose_only=False))
         return observed
+
+
+def _check_gate(nalu_gate: str, nalu_gate_shape: str, nalu_bias: bool, nalu_init: str) -> None:
+    for name, value, allowed in (
+        ("nalu_gate", nalu_gate, NALU_GATES),
+        ("nalu_gate_shape", nalu_gate_shape, NALU_GATE_SHAPES),
+        ("nalu_init", nalu_init, ("default", *NALU_STARTS)),
+    ):
+        if value not in allowed:
+            raise ValueError(f"{name} {value!r} is not one of {', '.join(allowed)}")
+    if nalu_gate == "independent" and nalu_gate_shape == "vector":
+        raise ValueError("nalu_gate_shape 'vector' maps inputs, an independent gate has none")
+    if nalu_gate == "independent" and nalu_bias:
+        raise ValueError("nalu_bias: an independent gate is nothing but a bias")

@@ -28,7 +28,8 @@ class NALULayer(AbstractNALULayer):
     Shapes: x (*runs, batch, in), G (*runs, out, in), y (*runs, batch, out). Options: see
     `abstract_nalu`.
 
-    Departs from the paper: no; initial values are those of Madsen & Johansen (2020).
+    Departs from the paper: no; initial values are those of Madsen & Johansen (2020) unless
+    `nalu_init` says otherwise. docs/layers.md says what the published variants can represent.
     Departs from the published code: `nalu_mul="max-safe"` computes its formula, there it raises.
     """
 

@@ -12,23 +12,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import torch
 
-from stable_nalu.errors import OptionError, UsageError
+from stable_nalu.errors import OptionError, UsageError, in_words
+from stable_nalu.machine import installed_layers
 from stable_nalu.papers import Paper
 
 from . import registry
 from .base import Cell, Layer, recurrent
 from .plain import options_of, plain_layer
-from .trial import in_words
-
-GROUP = "stable_nalu.layers"
-"""The entry points of installed packages: each names a class, or a module of classes."""
 
 
 @dataclass(frozen=True)
@@ -97,27 +93,30 @@ def _misfit(key: str, layer: object, origin: str) -> str | None:
     return None
 
 
+def read_layer_file(path: str) -> LayerFile:
+    """Return the text of a file, which is not run."""
+    try:
+        content = Path(path).read_bytes()
+        return LayerFile(path, hashlib.sha256(content).hexdigest(), content.decode())
+    except (OSError, ValueError) as error:
+        said = getattr(error, "strerror", None) or "it is not text"
+        raise _refused(f"cannot read {path}: {said}", "name a Python file") from None
+
+
 def load_layer_file(path: str, sha256: str | None = None) -> LayerFile:
     """Run a file of layers and make them known; refuse a file of another digest than `sha256`.
 
     A file that has not changed since it was loaded is not run again.
     """
-    try:
-        content = Path(path).read_bytes()
-        source = content.decode()
-    except (OSError, ValueError) as error:
-        said = getattr(error, "strerror", None) or "it is not text"
-        raise _refused(f"cannot read {path}: {said}", "name a Python file") from None
-    digest = hashlib.sha256(content).hexdigest()
-    if sha256 not in (None, digest):
+    file, place = read_layer_file(path), Path(path).resolve()
+    if sha256 not in (None, file.sha256):
         raise UsageError(f"{path} was changed while its layers were trained; start again")
-    place = Path(path).resolve()
     known = _loaded.get(place)
-    if known is None or known.sha256 != digest:
+    if known is None or known.sha256 != file.sha256:
         registry.drop(origin=str(place))
         _loaded.pop(place, None)
-        _run(path, place, digest)
-        known = _loaded[place] = LayerFile(path, digest, source)
+        _run(path, place, file.sha256)
+        known = _loaded[place] = file
     return known
 
 
@@ -220,7 +219,7 @@ def _register_classes(module: ModuleType) -> list[str]:
 @cache
 def load_installed_layers() -> None:
     """Make known the layers of installed packages; warn of those that cannot be loaded."""
-    for point in metadata.entry_points(group=GROUP):
+    for point in installed_layers():
         try:
             found = point.load()
             with _coming_from(f"the package {point.value.partition(':')[0]}"):

@@ -8,6 +8,7 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.ensemble import PerRunRandomSource, stack_models
+from stable_nalu.errors import in_words
 
 _RUNS, _ROWS = 2, 3
 """Sizes of what a layer is tried on; the number of rows differs from the usual widths."""
@@ -75,9 +76,3 @@ def _obstacle(layers, x: torch.Tensor, expected: torch.Tensor) -> str | None:
     except Exception as error:  # whatever vmap, or code for one run only, cannot do
         return in_words(error)
     return None if same else "its outputs are others where runs are stacked"
-
-
-def in_words(error: BaseException) -> str:
-    """Return an error in one line, as a part of a sentence."""
-    first = next(iter(str(error).splitlines()), "").strip().rstrip(".")
-    return f"{type(error).__name__}: {first}" if first else type(error).__name__

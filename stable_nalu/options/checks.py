@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
 
 from stable_nalu.errors import OptionError
 
@@ -14,8 +16,8 @@ from .kinds import (
     as_clause,
     buildable_layers,
     cell_names,
-    layers_of_pairs,
 )
+from .layer_options import units_of
 
 Check = Callable[[Config], None]
 
@@ -54,6 +56,76 @@ def check_distribution(c: Config) -> None:
                 raise OptionError(flag, as_clause(error), remedy) from None
 
 
+def check_divisors(c: Config) -> None:
+    """Require that a score of division has a finite base: no sum of inputs may be about zero."""
+    from stable_nalu.dataset.simple_function import SIMPLE_SUBSETS, subsets_from_ratios
+
+    if c.operation != "div" or not (c.random_models or c.extrapolation_rule != "range"):
+        return
+    sizes = c.input_size, c.subset_ratio, c.overlap_ratio, c.num_subsets
+    start, end = (SIMPLE_SUBSETS if c.simple else subsets_from_ratios(*sizes))[1]
+    for flag in ("interpolation_range", "extrapolation_range"):
+        require_no_zero(getattr(c, flag), end - start, f"--{flag.replace('_', '-')}")
+
+
+def require_no_zero(sample_range: list[Any], summands: int, flag: str) -> None:
+    """Require that the mean square of 1 / (a sum of so many inputs) is finite.
+
+    Of a range that ends at zero, three uniform inputs are enough for that.
+    """
+    from stable_nalu.dataset.distribution import SampleRange
+
+    intervals = [sorted(interval) for interval in SampleRange.parse(sample_range).intervals]
+    low, high = min(i[0] for i in intervals), max(i[1] for i in intervals)
+    around = any(i[0] < 0 < i[1] for i in intervals) or (low < 0 < high and summands > 1)
+    if around or (summands < 3 and any(0 in interval for interval in intervals)):
+        raise OptionError(
+            flag,
+            f"division on {sample_range} divides by zero, no score has a finite base there",
+            "choose a range without zero, or leave out --random-models and --extrapolation-rule",
+        )
+
+
+def check_extrapolation_rule(c: Config) -> None:
+    """Require that samples of the extrapolation range can exceed training, where they have to."""
+    from stable_nalu.dataset.distribution import SampleRange
+
+    if c.extrapolation_rule == "range":
+        return
+    training, test = (
+        SampleRange.parse(value).intervals
+        for value in (c.interpolation_range, c.extrapolation_range)
+    )
+    if min(min(i) for i in test) >= max(max(i) for i in training):
+        return
+    sizes = c.input_size, c.subset_ratio, c.overlap_ratio, c.num_subsets, c.simple
+    error = _cannot_exceed(c.operation, repr((c.interpolation_range, c.extrapolation_range)), sizes)
+    if error is not None:
+        raise OptionError(
+            "--extrapolation-range",
+            error,
+            "widen it beyond --interpolation-range, or leave out --extrapolation-rule exceed",
+        )
+
+
+@cache
+def _cannot_exceed(operation: str, ranges: str, sizes: tuple[Any, ...]) -> str | None:
+    """Return what keeps the test rows from being drawn; it hardly depends on the seed."""
+    from ast import literal_eval
+
+    from stable_nalu.dataset import SimpleFunctionStaticDataset
+    from stable_nalu.dataset.exceeding import ExceedingStream
+
+    names = "input_size", "subset_ratio", "overlap_ratio", "num_subsets", "simple"
+    dataset = SimpleFunctionStaticDataset(operation, **dict(zip(names, sizes, strict=True)), seed=0)
+    training, test = literal_eval(ranges)
+    try:
+        ExceedingStream(dataset, training, test, seed=0)[0:1000]
+    except ValueError as error:
+        return as_clause(error)
+    return None
+
+
 def check_schedule(c: Config) -> None:
     """Require that a linear ramp ends behind its start."""
     start, end = c.regualizer_scaling_start, c.regualizer_scaling_end
@@ -86,9 +158,30 @@ def check_optimizer(c: Config) -> None:
 
 
 def check_nalu(c: Config) -> None:
-    """Require separate weights for a NALU that multiplies by an NMU."""
+    """Require a gate that can be built, and own weights for a NALU that multiplies by an NMU."""
     if c.nalu_mul == "mnac" and not c.nalu_two_nac:
         raise OptionError("--nalu-mul", "mnac shares no weights with adding", "add --nalu-two-nac")
+    if c.nalu_gate == "independent" and c.nalu_gate_shape == "vector":
+        problem = "vector maps inputs to one gate, an independent gate has no inputs"
+        raise OptionError("--nalu-gate-shape", problem, "leave it out")
+    if c.nalu_gate == "independent" and c.nalu_bias:
+        problem = "an independent gate is nothing but a bias"
+        raise OptionError("--nalu-bias", problem, "leave it out")
+    for flag, asks in (
+        ("--nalu-gate", c.nalu_gate in ("linear", "independent")),
+        ("--nalu-gate-shape", c.nalu_gate_shape != "matrix"),
+        ("--nalu-init", c.nalu_init != "default"),
+    ):
+        if asks:
+            _require_nalu(flag, c)
+
+
+def _require_nalu(flag: str, c: Config) -> None:
+    from stable_nalu.layer import entries
+
+    units = units_of(c)
+    if not any("nalu_gate" in entries()[unit].options for unit in units):
+        raise OptionError(flag, f"{units[0]} is no NALU and has no gate", "use --layer-type NALU")
 
 
 def check_files(c: Config) -> None:
@@ -174,13 +267,16 @@ def _check_multiplying_form(c: Config, units: Sequence[str]) -> None:
 
 
 def _check_buildable(flag: str, unit: str) -> None:
-    if unit not in buildable_layers():
+    from stable_nalu.layer import entries
+
+    entry = entries()[unit]
+    if entry.layer is None:
         raise OptionError(
             flag,
             f"{unit} only names a second layer and cannot be built itself",
             "combine it with --nac-mul mnac and a --first-layer",
         )
-    if unit in layers_of_pairs():
+    if entry.takes_pair:
         raise OptionError(
             flag, f"{unit} maps two inputs, this task has one", "choose another --layer-type"
         )

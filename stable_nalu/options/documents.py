@@ -10,7 +10,7 @@ from stable_nalu.machine import CHECKOUT
 
 from .flag import Flag
 from .script_spec import ScriptSpec
-from .scripts import SCRIPTS
+from .scripts import SCRIPTS, SHORT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,20 +32,6 @@ MARKS = {
 }
 """Path of a document -> the lines before and behind its generated part."""
 _TIERS = ("core", "extra")
-_SHORT = {
-    "simple_function_static": "S",
-    "simple_function_static_npu": "SN",
-    "single_layer": "L",
-    "single_layer_robust": "R",
-    "single_layer_curriculum": "C",
-    "single_layer_benchmark": "B",
-    "simple_function_recurrent": "SR",
-    "number_translation": "NT",
-    "sequential_mnist": "SM",
-    "sequential_svhn": "SS",
-    "two_digit_mnist": "TD",
-    "ST_mnist_labels": "ST",
-}
 _ARITHMETIC = ("S", "SN", "L", "R", "C", "B")
 
 
@@ -66,7 +52,7 @@ def refreshed_layers(document: str) -> str:
 
 def _scripts() -> list[str]:
     lines = ["## Scripts", "", "| short | script | what it does |", "|---|---|---|"]
-    lines += [f"| {_SHORT[s.name]} | `{s.name}` | {s.summary} |" for s in SCRIPTS.values()]
+    lines += [f"| {SHORT[s.name]} | `{s.name}` | {s.summary} |" for s in SCRIPTS.values()]
     return [*lines, "", f"Below, *arithmetic* means {', '.join(_ARITHMETIC)}.", ""]
 
 
@@ -149,7 +135,7 @@ def _named(uses: list[tuple[ScriptSpec, Flag]]) -> str:
 def _shorts(specs: list[ScriptSpec]) -> str:
     if [spec.name for spec in specs] == list(SCRIPTS):
         return "all"
-    shorts = [_SHORT[spec.name] for spec in specs]
+    shorts = [SHORT[spec.name] for spec in specs]
     if set(_ARITHMETIC) <= set(shorts):
         shorts = ["arithmetic", *(short for short in shorts if short not in _ARITHMETIC)]
     return " ".join(shorts)

@@ -54,6 +54,7 @@ class Flag:
     unnamed: why a run name does not hold it, where no name field does.
     result: whether it can change what a run computes or records.
     note: what the script at hand does with it, where that is not what the help says.
+    young: whether runs were recorded before it was there; at its default, no record holds it.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Flag:
     unnamed: str = INHERITED
     result: bool = True
     note: str | None = None
+    young: bool = False
 
     @property
     def dest(self) -> str:

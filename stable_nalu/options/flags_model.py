@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
 from .flag import Flag, FlagGroup, switch
 from .kinds import choice, files, integer, layer_names, layer_option, noise_range, number
 
 NAC_MUL = ("none", "normal", "safe", "max-safe", "mnac", "npu", "real-npu")
 NALU_MUL = ("normal", "safe", "trig", "max-safe", "mnac")
-NALU_GATE = ("normal", "regualized", "obs-gumbel", "gumbel")
+NALU_GATE = ("normal", "regualized", "obs-gumbel", "gumbel", "linear", "independent")
+NALU_GATE_SHAPE = ("matrix", "vector")
+NALU_INIT = ("default", "truncated", "xavier-normal")
 
 LAYER_TYPE = choice("--layer-type", "NALU", "Unit of every layer, by its key.", layer_names)
 
@@ -21,6 +27,7 @@ OWN_LAYERS = FlagGroup(
         "docs/your-layer.md.",
         unnamed="the record of a run holds the digest and the text of each file",
         result=False,
+        young=True,
     ),
     Flag(
         "--layer-option",
@@ -29,8 +36,22 @@ OWN_LAYERS = FlagGroup(
         "Options of the layer's constructor that no other flag sets, as name=value; several "
         "values of one name are several runs.",
         sweep=True,
+        young=True,
     ),
 )
+
+
+def add_layer_flags(parser: argparse.ArgumentParser, title: str) -> Callable[..., object]:
+    """Add a group of flags that name one layer to a command that is no training script.
+
+    Return what adds others to the group.
+    """
+    add = parser.add_argument_group(title).add_argument
+    add("--layer-type", metavar="NAME", help="the layer, of the package or of --layer-file")
+    add("--layer-file", type=Path, metavar="PATH", help="Python file that defines it")
+    add("--layer-option", nargs="+", metavar="NAME=VALUE", help="of its constructor")
+    return add
+
 
 NETWORK = FlagGroup(
     "Network",
@@ -126,8 +147,24 @@ NALU = _of_layers(
     choice(
         "--nalu-gate",
         "normal",
-        "Gate between adding and multiplying: plain, with a penalty, or sampled.",
+        "Gate between adding and multiplying: plain, with a penalty, sampled, not squashed "
+        "(linear), or the same for all inputs (independent).",
         NALU_GATE,
+    ),
+    choice(
+        "--nalu-gate-shape",
+        "matrix",
+        "A gate per output (matrix), or one for all outputs (vector).",
+        NALU_GATE_SHAPE,
+        young=True,
+    ),
+    choice(
+        "--nalu-init",
+        "default",
+        "Start values of all weight matrices: those of the paths' units and Xavier-uniform gates "
+        "(default), a normal of deviation 0.02 cut at 0.04 (truncated), or Xavier-normal.",
+        NALU_INIT,
+        young=True,
     ),
     choice(
         "--nac-weight",

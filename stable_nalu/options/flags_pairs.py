@@ -48,14 +48,14 @@ def _readers() -> tuple[str, ...]:
 def _dividers() -> tuple[str, ...]:
     from stable_nalu.network.digit_answer import DIVIDERS
 
-    return ("", *DIVIDERS, *own_units()[1:])
+    return ("", *DIVIDERS, *own_units())
 
 
 def own_units() -> tuple[str, ...]:
-    """Return no unit, and the keys of layers of the user's."""
+    """Return the keys of layers of the user's."""
     from stable_nalu.layer import entries
 
-    return ("", *(key for key, entry in entries().items() if entry.origin is not None))
+    return tuple(key for key, entry in entries().items() if entry.origin is not None)
 
 
 DIGIT_NETWORK = FlagGroup(

@@ -80,6 +80,26 @@ TASK = FlagGroup(
     MAX_ITERATIONS,
 )
 
+RANDOM_MODELS = Flag(
+    "--random-models",
+    integer(0),
+    0,
+    "Log the mean error of this many untrained networks, which a score is relative to.",
+    young=True,
+)
+SCORE = FlagGroup(
+    "Score",
+    choice(
+        "--extrapolation-rule",
+        "range",
+        "Which samples of the extrapolation range are tested on: all, or those in which an operand "
+        "or the target exceeds everything seen in training.",
+        ("range", "exceed"),
+        young=True,
+    ),
+    RANDOM_MODELS,
+)
+
 CRITERION = FlagGroup(
     "Criterion",
     choice(

@@ -193,6 +193,11 @@ def data_range() -> Kind:
     return _literals("RANGE", _check_data_range)
 
 
+def interval() -> Kind:
+    """Return the kind of plain ranges `[low,high]`, with the low end first."""
+    return _literals("[LOW,HIGH]", _check_interval)
+
+
 def noise_range() -> Kind:
     """Return the kind of noise bounds; `[1,0]` means from 1 to 1 + 1 / deviation of the batch."""
     return _literals("[LOW,HIGH]", _check_noise_range)
@@ -256,10 +261,22 @@ def _check_data_range(word: str, value: list[Any]) -> list[Any]:
     return value
 
 
-def _check_noise_range(word: str, value: list[Any]) -> list[Any]:
+def _check_interval(word: str, value: list[Any]) -> list[Any]:
+    _check_pair(word, value, "[-5,5]")
+    if value[0] >= value[1]:
+        how = "is empty" if value[0] == value[1] else "has its low end above its high end"
+        raise ValueError(f"{word} {how}; write one such as [-5,5]")
+    return value
+
+
+def _check_pair(word: str, value: list[Any], example: str) -> None:
     numbers = [end for end in value if isinstance(end, int | float) and not isinstance(end, bool)]
     if len(numbers) != 2 or len(value) != 2 or not all(map(math.isfinite, numbers)):
-        raise ValueError(f"{word} is not a pair of numbers; write one such as [1,5]")
+        raise ValueError(f"{word} is not a pair of numbers; write one such as {example}")
+
+
+def _check_noise_range(word: str, value: list[Any]) -> list[Any]:
+    _check_pair(word, value, "[1,5]")
     if value[0] > value[1] and value != BATCH_NOISE:
         raise ValueError(
             f"{word} has its low end above its high end; the low end comes first, or write [1,0] "

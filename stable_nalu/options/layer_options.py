@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Mapping, Sequence
-from importlib import metadata
 from typing import Any, cast
 
 from stable_nalu.errors import OptionError, did_you_mean
+from stable_nalu.machine import installed_layers
 
 from .flag import Config
 
@@ -22,7 +22,7 @@ def load_own_layers(argv: Sequence[str]) -> None:
     """Load the layers of installed packages and of the files behind --layer-file."""
     paths = _files(argv)
     # A look at --help should not wait for torch, which layers import.
-    if not paths and not metadata.entry_points(group="stable_nalu.layers"):
+    if not paths and not installed_layers():
         return
     from stable_nalu.layer.own_layers import load_installed_layers, load_layer_file
 

@@ -66,7 +66,9 @@ _NALU_FLAGS: tuple[str, ...] = (
     "nalu_gate",
 )
 _NALU_MUL = {"safe": "s", "max-safe": "s", "trig": "t", "mnac": "m"}
-_NALU_GATE = {"regualized": "r", "gumbel": "u", "obs-gumbel": "uu"}
+_NALU_GATE = {
+    "regualized": "r", "gumbel": "u", "obs-gumbel": "uu", "linear": "l", "independent": "i",
+}  # fmt: skip
 _NAC_MUL = {"normal": "n", "safe": "s", "max-safe": "s", "mnac": "m"}
 _NAC_MUL_NPU = {"npu": "npu", "real-npu": "npur"}
 
@@ -194,6 +196,12 @@ LAYER_OPTION = NameField(
     {"layer_option": "underscores, which part the fields, are printed as dots"},
     optional=True,
 )
+NALU_TRAILING = (
+    trailing(template("ng-{nalu_gate_shape}")),
+    trailing(template("ni-{nalu_init}")),
+)
+EXTRAPOLATION_RULE = trailing(template("x-{extrapolation_rule}"))
+RANDOM_MODELS = trailing(template("rm{random_models}"))
 
 
 def _or_false(prefix: str, flag: str) -> NameField:
@@ -272,6 +280,7 @@ LAYER_OPTIONS_TRAILING = tuple(
         BETA_NAU,
         PRECISION,
         LAYER_OPTION,
+        *NALU_TRAILING,
     )
 )
 

@@ -32,11 +32,11 @@ class ScriptSpec:
     """What one script accepts.
 
     name_fields: fields of the run name in order.
+    training: module whose `KINDS` say how it trains; empty where it does not.
     checks: each raises OptionError for a configuration that cannot be run.
     refused: flags of published scripts that are not accepted, and why.
     fixed: what a configuration reads for flags that other scripts take and this one does not.
     folder: where the script is.
-    trains: whether it does, or looks at what was trained.
     """
 
     name: str
@@ -44,12 +44,12 @@ class ScriptSpec:
     example: str
     groups: tuple[FlagGroup, ...]
     name_fields: tuple[NameField, ...]
+    training: str = ""
     checks: tuple[Callable[[Config], None], ...] = ()
     refused: Mapping[str, str] = field(default_factory=dict[str, str])
     fixed: Mapping[str, Any] = field(default_factory=dict[str, Any])
     separator: str = "_"
     folder: str = "experiments"
-    trains: bool = True
 
     @cached_property
     def flags(self) -> tuple[Flag, ...]:
@@ -68,7 +68,7 @@ class ScriptSpec:
         *example, last = wrap(f"{script} {self.example}", _WIDTH - 6, break_on_hyphens=False)
         lines = [*wrap(self.summary, _WIDTH), "", "example:"]
         lines += [*(f"  {line} \\" for line in example), f"  {last}"]
-        lines += ["", *wrap(_SWEEPS, _WIDTH)] if self.trains else []
+        lines += ["", *wrap(_SWEEPS, _WIDTH)] if self.training else []
         parser = ScriptParser(
             prog=f"{self.name}.py",
             usage=f"{script} [--flag VALUE ...]",
@@ -90,7 +90,7 @@ class ScriptSpec:
         """
         try:
             plan = self._plan(sys.argv[1:] if argv is None else argv)
-            if not (self.trains and plan.dry_run):
+            if not (self.training and plan.dry_run):
                 _ = plan.configs
         except UsageError as error:
             self.parser.refuse(error)
@@ -239,7 +239,8 @@ class Plan:
         for place, config in enumerate(self._unchecked()):
             for check in self._spec.checks:
                 check(config)
-            self._spec.layer_options(config)
+            if config.layer_option:
+                self._spec.layer_options(config)
             name = self._spec.run_name(config)
             _check_length(name)
             if places.setdefault(name, place) != place:

@@ -156,6 +156,7 @@ _SOURCE = nf.trailing(nf.template("{data_source}"))
 
 SEQUENTIAL_MNIST = ScriptSpec(
     name="sequential_mnist",
+    training="stable_nalu.training.epochs.sequential_digits",
     summary="Train an image network and a cell that adds or multiplies the digits of a sequence.",
     example="--operation cumprod --layer-type ReRegualizedLinearNAC --nac-mul mnac "
     "--mnist-digits 123456789 --interpolation-length 2 --extrapolation-lengths [1,2,5] "
@@ -177,6 +178,7 @@ SEQUENTIAL_MNIST = ScriptSpec(
         nf.CRITERION,
         _SOURCE,
         nf.LAYER_OPTION,
+        *nf.NALU_TRAILING,
     ),
     checks=_CHECKS,
     refused=_REFUSED,
@@ -184,6 +186,7 @@ SEQUENTIAL_MNIST = ScriptSpec(
 
 SEQUENTIAL_SVHN = ScriptSpec(
     name="sequential_svhn",
+    training="stable_nalu.training.epochs.sequential_digits",
     summary="Train a residual network and a cell that adds or multiplies house number digits.",
     example="--operation cumprod --layer-type ReRegualizedLinearNAC --nac-mul mnac "
     "--svhn-digits 123456789 --interpolation-length 2 --extrapolation-lengths [1,2,5] "
@@ -206,7 +209,7 @@ SEQUENTIAL_SVHN = ScriptSpec(
         _PENALTIES,
         FlagGroup(_FILES.title, ID, *_FILES),
     ),
-    name_fields=(*_fields("svhn"), nf.ID, _SOURCE, nf.LAYER_OPTION),
+    name_fields=(*_fields("svhn"), nf.ID, _SOURCE, nf.LAYER_OPTION, *nf.NALU_TRAILING),
     checks=_CHECKS,
     refused=_REFUSED,
 )

@@ -78,7 +78,7 @@ def _check_pairs(c: Config) -> None:
         )
     if c.use_nalm and not c.learn_labels2out:
         raise OptionError("--use-nalm", "a unit has parameters to learn", "add --learn-labels2out")
-    if c.nalm_name in own_units()[1:] and not c.use_nalm:
+    if c.nalm_name in own_units() and not c.use_nalm:
         raise OptionError(
             "--nalm-name", f"{c.nalm_name} would not be used", "add --use-nalm --learn-labels2out"
         )
@@ -92,7 +92,7 @@ def _check_pairs(c: Config) -> None:
 def _check_isolated(c: Config) -> None:
     if c.num_folds != 10:
         raise OptionError("--num-folds", f"{c.num_folds} is not possible here", "use 10")
-    own = c.nalm_name in own_units()[1:]
+    own = c.nalm_name in own_units()
     if not own and (c.operation == "div" and c.use_nalm) != bool(c.nalm_name):
         raise OptionError(
             "--nalm-name",
@@ -145,6 +145,7 @@ _SOURCE = nf.trailing(nf.template("{data_source}"))
 
 TWO_DIGIT_MNIST = ScriptSpec(
     name="two_digit_mnist",
+    training="stable_nalu.inspection.pair_report",
     summary="Train a network that reads two digits side by side and computes their sum, product "
     "or quotient, from the answer alone.",
     example="--operation mul --use-nalm --learn-labels2out --seed 0-9",
@@ -175,6 +176,7 @@ TWO_DIGIT_MNIST = ScriptSpec(
 
 ST_MNIST_LABELS = ScriptSpec(
     name="ST_mnist_labels",
+    training="stable_nalu.inspection.pair_report",
     summary="Train a network that finds two digits in the channels of an image and computes their "
     "sum or product, from the answer alone.",
     example="--operation mul --img2label-model TPS-no-concat-conv --num-folds 3 --seed 0-2",
@@ -184,7 +186,7 @@ ST_MNIST_LABELS = ScriptSpec(
         DIGIT_NETWORK.without("--use-tau", "--use-argmax").but(
             nalm_name={
                 "help": "Unit of the last layer, of --layer-file; empty for NAU or NMU.",
-                "choices": own_units,
+                "choices": lambda: ("", *own_units()),
             }
         ),
         OWN_LAYERS,

@@ -14,7 +14,7 @@ from .script_spec import ScriptSpec
 _CELL = LAYER_TYPE.but(help="Unit of the recurrent cell, by its key.", choices=cell_names)
 
 # The published scripts passed no layer options: their defaults are those of the layers.
-_LAYER_OPTIONS = (
+LAYER_OPTIONS = (
     OWN_LAYERS,
     FlagGroup(
         WEIGHTS.title,
@@ -32,40 +32,43 @@ _LAYER_OPTIONS = (
 )
 
 # 1 - exp(-1e-5 i); the ends belong to the linear ramp of other scripts.
-_PENALTY_RAMP = {
+PENALTY_RAMP = {
     "regualizer_scaling": "exp",
     "regualizer_scaling_start": 0,
     "regualizer_scaling_end": 1,
 }
 
 
-def _lower(flag: str) -> nf.NameField:
+def lower(flag: str) -> nf.NameField:
+    """Return the field of a word in lower case."""
     return nf.NameField(lambda c: getattr(c, flag).lower(), (flag,))
 
 
 SIMPLE_FUNCTION_RECURRENT = ScriptSpec(
     name="simple_function_recurrent",
+    training="stable_nalu.training.recurrent.sums",
     summary="Train a recurrent cell on sums over time and slices, joined by an operation.",
     example="--operation add --layer-type NAC --seed 0-9",
     groups=(
         FlagGroup(
             "Task", _CELL, OPERATION.but(choices=STATIC_OPERATIONS), SEED, MAX_ITERATIONS, SIMPLE
         ),
-        *_LAYER_OPTIONS,
+        *LAYER_OPTIONS,
         files_and_devices("simple_function_recurrent", "Iterations"),
     ),
     name_fields=(
-        _lower("layer_type"),
-        _lower("operation"),
+        lower("layer_type"),
+        lower("operation"),
         nf.template("{seed}"),
         *nf.LAYER_OPTIONS_TRAILING,
     ),
     checks=(checks.check_nalu, checks.check_device, checks.check_files),
-    fixed=_PENALTY_RAMP,
+    fixed=PENALTY_RAMP,
 )
 
 NUMBER_TRANSLATION = ScriptSpec(
     name="number_translation",
+    training="stable_nalu.training.recurrent.translation",
     summary="Train a network that reads a number in words and accumulates its value.",
     example="--layer-type NAC --max-epochs 1000",
     groups=(
@@ -77,10 +80,10 @@ NUMBER_TRANSLATION = ScriptSpec(
                 "--max-epochs", integer(0), 10000, "Number of passes over the training sentences."
             ),
         ),
-        *_LAYER_OPTIONS,
+        *LAYER_OPTIONS,
         files_and_devices("number_translation", "Epochs"),
     ),
-    name_fields=(_lower("layer_type"), nf.template("{seed}"), *nf.LAYER_OPTIONS_TRAILING),
+    name_fields=(lower("layer_type"), nf.template("{seed}"), *nf.LAYER_OPTIONS_TRAILING),
     checks=(checks.check_nalu, checks.check_device, checks.check_files),
-    fixed=_PENALTY_RAMP,
+    fixed=PENALTY_RAMP,
 )

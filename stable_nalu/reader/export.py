@@ -6,7 +6,7 @@ import math
 import multiprocessing
 import pickle
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,7 @@ from stable_nalu.writer.run_record import RunRecord
 
 from .event_file import EventFileReader, RunFiles, TensorboardReader
 from .run_parser import (
+    CURVE_COLUMNS,
     STEP,
     Columns,
     MetricParser,
@@ -30,6 +31,7 @@ from .run_parser import (
     is_pair_metric,
     parser_of,
 )
+from .scores import SCORES, with_scores
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,6 +76,8 @@ class RunReader:
         which are read before the first is given.
     processes: most workers, all CPUs when None; small inputs are read in this process.
     with_config: whether every row has the options of its run, too.
+    names: the runs to read, all if None.
+    score: what scores compare; see `with_scores`.
     """
 
     def __init__(
@@ -84,16 +88,24 @@ class RunReader:
         processes: int | None = None,
         progress_bar: bool = True,
         with_config: bool = False,
+        names: Container[str] | None = None,
+        score: str = SCORES[0],
     ):
-        self._reader = TensorboardReader(folder, auto_open=False)
+        self._reader = TensorboardReader(folder, auto_open=False, names=names)
         self._parser = parser
         self._processes = processes or usable_cores()
         self._progress_bar = progress_bar
         self._with_config = with_config
+        self._score = score
         self.problems: list[RunProblem] = []
 
     def __len__(self) -> int:
         return len(self._reader)
+
+    @property
+    def names(self) -> list[str]:
+        """Return the names of the runs."""
+        return self._reader.names
 
     def __iter__(self) -> Iterator["pd.DataFrame"]:
         import pandas as pd
@@ -129,7 +141,7 @@ class RunReader:
 
     def _parsed(self, runs: list[RunFiles]) -> Iterator[tuple[RunTable, str | None]]:
         """Yield the table and the problem of every run, read by workers where that is quicker."""
-        work = partial(_parse_run, self._parser, self._with_config)
+        work = partial(_parse_run, self._parser, self._with_config, self._score)
         workers = min(self._processes, len(runs), _total_bytes(runs) // _BYTES_PER_WORKER)
         if workers < 2 or not _can_travel(self._parser):
             yield from map(work, runs)
@@ -198,7 +210,7 @@ class TensorboardMetricTwoDigitMNISTReader(RunReader):
 
 
 def _parse_run(
-    parser: RunParser | None, with_config: bool, run: RunFiles
+    parser: RunParser | None, with_config: bool, score: str, run: RunFiles
 ) -> tuple[RunTable, str | None]:
     """Return the table of one run, and what is wrong with its file."""
     if run.path is None:
@@ -217,7 +229,7 @@ def _parse_run(
         repeated = f"rows of repeated steps: {again}; the last values are kept"
         problem = "; ".join(filter(None, (repeated, problem)))
     options = _options(run.name, record) if with_config else {}
-    return RunTable(run.name, columns, options), problem
+    return RunTable(run.name, with_scores(columns, score), options), problem
 
 
 def _last_of_each(columns: Columns) -> Columns:
@@ -316,18 +328,25 @@ def write_tables(tables: Iterable[RunTable], file: TextIO) -> bool:
 
 
 def open_reader(
-    folder: str | Path, parser: RunParser | None, flag: str | None = None, **options: Any
+    folder: str | Path,
+    parser: RunParser | None,
+    flag: str | None = None,
+    names: Collection[str] | None = None,
+    **options: Any,
 ) -> RunReader:
     """Return a reader with these options, after making sure that there are runs in the folder.
 
-    flag: the one that names the folder.
+    flag: the one that names the folder. names: the runs to read, all if None.
     """
     try:
-        reader = RunReader(folder, parser, **options)
+        reader = RunReader(folder, parser, names=names, **options)
     except OSError as error:
         raise OptionError(
             flag, f"cannot read {folder}: {error.strerror}", "name another"
         ) from error
+    absent = sorted(set(names or ()) - set(reader.names))
+    if absent:
+        raise OptionError(flag, f"there is no run {absent[0]} in {folder}", "name their parent")
     if len(reader) == 0:
         raise OptionError(flag, f"there are no runs in {folder}", "name their parent")
     return reader
@@ -346,3 +365,21 @@ def export_csv(folder: str, csv_out: str, parser: RunParser | None, **options: A
     except OSError as error:
         raise UsageError(f"argument --csv-out: cannot write {csv_out}: {error.strerror}") from error
     return reader
+
+
+def write_curves(exported: str, csv_out: str) -> None:
+    """Write the error curves of an exported file, a row per run and point."""
+    import pandas as pd
+
+    table = pd.read_csv(exported)
+    columns = [name for name in table if str(name).startswith(CURVE_COLUMNS)]
+    if not columns:
+        problem = "no run has a curve, which is logged at the end of training"
+        raise OptionError("--curve-out", problem, "leave it out")
+    last = table.dropna(subset=columns[:1])
+    long = last.melt(["name", "layer.type", "seed"], columns, "x", "abs.error")
+    long["x"] = long["x"].str.removeprefix(CURVE_COLUMNS).astype(float)
+    long = long.rename(columns={"layer.type": "activation"})
+    ordered = long.sort_values(["name", "x"])
+    with atomic_text_file(Path(csv_out)) as file:
+        ordered.to_csv(file, index=False, columns=["name", "activation", "seed", "x", "abs.error"])

@@ -10,7 +10,7 @@ from stable_nalu.errors import OptionError
 from stable_nalu.machine import granted_cores
 from stable_nalu.script import ScriptParser, exit_code
 
-from .export import export_csv
+from .export import export_csv, write_curves
 from .run_parser import (
     PAIRS,
     SEQUENCES,
@@ -19,6 +19,7 @@ from .run_parser import (
     RunParser,
     WeightsParser,
 )
+from .scores import SCORES
 
 _OF_ARITHMETIC = {
     "--export-gate": "add the mean gate of every NALU layer",
@@ -38,6 +39,8 @@ def any_runs(argv: Sequence[str] | None = None) -> int:
         "Export runs of any script to a CSV file: a row per run and logged step, with "
         "configurations.",
         argv,
+        scored=True,
+        files={"--curve-out": (write_curves, "also write logged error curves: a row per point")},
     )
 
 
@@ -49,6 +52,7 @@ def arithmetic(argv: Sequence[str] | None = None) -> int:
         argv,
         _arithmetic_parser,
         _OF_ARITHMETIC,
+        scored=True,
     )
 
 
@@ -103,26 +107,22 @@ def _run_exporter(
     parser_of: Callable[[argparse.Namespace], RunParser] | None = None,
     switches: Mapping[str, str] | None = None,
     jobs_of: Callable[[argparse.Namespace], Iterable[tuple[str, str]]] | None = None,
+    scored: bool = False,
+    files: Mapping[str, tuple[Callable[[str, str], None], str]] | None = None,
 ) -> int:
     """Read a command line and do what it says: the body of every exporter; return the exit code.
 
     parser_of: makes the rows; None: what suits each run, and its configuration always.
     switches: flags of the exporter's own, and their help.
     jobs_of: folders of runs and the files that they become, where that is not one of each.
+    scored: whether runs may have logged untrained networks, which scores compare errors with.
+    files: flags that name another file, what writes it from the exported one, and their help.
     """
-    parser = ScriptParser(prog=script, description=description)
-    parser.add_argument("--tensorboard-dir", metavar="PATH", help="parent folder of the runs")
-    parser.add_argument("--csv-out", metavar="PATH", help="file to write")
-    parser.add_argument(
-        "--strict", action="store_true", help="exit code 1 when a run is skipped or incomplete"
-    )
-    parser.set_defaults(with_config=parser_of is None)
-    if parser_of is not None:
-        parser.add_argument(
-            "--with-config", action="store_true", help="add the configuration of every run"
-        )
+    parser = _parser(script, description, parser_of is None, scored)
     for flag, text in (switches or {}).items():
         parser.add_argument(flag, action="store_true", help=text)
+    for flag, (_, text) in (files or {}).items():
+        parser.add_argument(flag, metavar="PATH", help=text)
     args = parser.parse_args(argv)
 
     def export() -> int:
@@ -131,11 +131,41 @@ def _run_exporter(
         if not args.csv_out:
             raise OptionError("--csv-out", "missing", "name the file to write")
         options = {"processes": granted_cores(), "with_config": args.with_config}
+        options |= {"score": args.score} if scored else {}
         whole = True
         for folder, file in jobs_of(args) if jobs_of else [(args.tensorboard_dir, args.csv_out)]:
             reader = export_csv(folder, file, parser_of and parser_of(args), **options)
             reader.tell()
             whole = whole and not reader.problems
+            for flag, (write, _) in (files or {}).items():
+                if other := getattr(args, flag.removeprefix("--").replace("-", "_")):
+                    write(file, other)
         return 1 if args.strict and not whole else 0
 
     return exit_code(script, export)
+
+
+def _parser(script: str, description: str, with_config: bool, scored: bool) -> ScriptParser:
+    """Return the command line of an exporter, less what it has of its own; see `_run_exporter`.
+
+    with_config: whether configurations are written always, and not when they are asked for.
+    """
+    parser = ScriptParser(prog=script, description=description)
+    parser.add_argument("--tensorboard-dir", metavar="PATH", help="parent folder of the runs")
+    parser.add_argument("--csv-out", metavar="PATH", help="file to write")
+    parser.add_argument(
+        "--strict", action="store_true", help="exit code 1 when a run is skipped or incomplete"
+    )
+    parser.set_defaults(with_config=with_config)
+    if not with_config:
+        parser.add_argument(
+            "--with-config", action="store_true", help="add the configuration of every run"
+        )
+    if scored:
+        parser.add_argument(
+            "--score",
+            choices=SCORES,
+            default=SCORES[0],
+            help="errors that the columns score.* compare with those of untrained networks",
+        )
+    return parser

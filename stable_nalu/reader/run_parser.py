@@ -13,13 +13,18 @@ from itertools import chain, count
 from typing import Any, Protocol
 
 from stable_nalu.tags import (
+    ABSOLUTE_SUFFIX,
     EPOCH,
+    ERROR_CURVE,
     GATE_MEAN_SUFFIX,
     LABEL_WEIGHTS,
     LOSS_VALID,
     METRIC,
     METRIC_TEST,
     METRIC_VALID,
+    RANDOM_TEST,
+    RANDOM_VALID,
+    ROOT_SUFFIX,
     TEXT_SUFFIX,
 )
 
@@ -55,6 +60,18 @@ _PAIR_STATES = ("metric/train", "metric/valid", "metric/test")
 _PAIR_MEASURES = ("/mse", "/acc", "/loss")
 _PAIR_WEIGHTS = {f"{LABEL_WEIGHTS}/w{k}": f"label2out.w{k}" for k in (0, 1)}
 
+_OF_SCORES = frozenset(
+    (
+        *(tag + ABSOLUTE_SUFFIX for tag in (METRIC_VALID, METRIC_TEST)),
+        *(
+            tag + s
+            for tag in (RANDOM_VALID, RANDOM_TEST)
+            for s in ("", ROOT_SUFFIX, ABSOLUTE_SUFFIX)
+        ),
+    )
+)
+
+_CURVE, CURVE_COLUMNS = f"{ERROR_CURVE}{TEXT_SUFFIX}", "abs.error."
 _OPEN, _CLOSE = b"<pre>", b"</pre>"
 _NO_BRACKETS = bytes.maketrans(b"[],", b"   ")
 
@@ -115,6 +132,8 @@ class MetricParser:
             return walk.remember_epoch
         if self.matcher(tag):
             return partial(walk.metric, tag)
+        if tag == _CURVE:
+            return walk.curve
         for ending, names in _MATRIX_RULES:
             if tag.endswith(ending):
                 return partial(walk.matrix, names) if self.recursive_weight else None
@@ -214,7 +233,7 @@ class ArithmeticMatcher:
 
     def __call__(self, tag: str) -> bool:
         """Return whether `tag` becomes a column."""
-        return tag in (METRIC_VALID, METRIC_TEST) or (self.gates and tag.endswith(GATE_MEAN_SUFFIX))
+        return is_scored(tag) or (self.gates and tag.endswith(GATE_MEAN_SUFFIX))
 
 
 def is_sequence_metric(tag: str) -> bool:
@@ -224,9 +243,15 @@ def is_sequence_metric(tag: str) -> bool:
     )
 
 
-def _is_error(tag: str) -> bool:
-    """Return whether a tag is an error of validation or test, under the name of any script."""
-    return tag in (METRIC_VALID, METRIC_TEST) or tag.startswith(LOSS_VALID)
+def is_scored(tag: str) -> bool:
+    """Return whether a tag is an error of validation or test, or what a score compares it with."""
+    return tag in (METRIC_VALID, METRIC_TEST) or tag in _OF_SCORES
+
+
+def _is_metric(tag: str) -> bool:
+    """Return whether a tag is a number that a script measures, under the name of any script."""
+    measured = tag.startswith((f"{METRIC}/", LOSS_VALID))
+    return measured and not tag.endswith(TEXT_SUFFIX)
 
 
 # Where training counts updates from 1, rows do from 0.
@@ -243,7 +268,7 @@ def parser_of(name: str, script: str) -> RunParser:
         return SEQUENCES
     if script in PAIR_SCRIPTS or (not script and "_learnL" in name):
         return PAIRS
-    return MetricParser(_is_error)
+    return MetricParser(_is_metric)
 
 
 class _Rows(list[dict[str, Any]]):
@@ -299,6 +324,12 @@ class _Walk:
         if self.in_row:
             self.row[column] = value
 
+    def curve(self, value: float | bytes) -> None:
+        """Put a curve into the last row, a column for each of its points."""
+        if isinstance(value, bytes):
+            for at, error in curve_points(value):
+                self.join(f"{CURVE_COLUMNS}{at}", error)
+
     def matrix(self, names: tuple[str, ...], value: float | bytes) -> None:
         """Put the first elements of the first matrix of a step into the last row."""
         if not isinstance(value, bytes) or names[0] in self.row:
@@ -321,6 +352,16 @@ class _Walk:
             self.row[SPARSITY] = (share * entry + value) / (share + 1)
         elif not (entry >= value or math.isnan(entry)):
             self.row[SPARSITY] = value
+
+
+def curve_points(text: bytes) -> list[tuple[str, float]]:
+    """Return inputs, as they were written, and errors of a logged curve: a table of two columns."""
+    rows = text.decode(errors="replace").splitlines()[2:]
+    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+    try:
+        return [(at, float(error)) for at, error in cells]
+    except ValueError:
+        return []
 
 
 def matrix_elements(text: bytes) -> list[float] | None:

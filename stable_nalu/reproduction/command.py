@@ -10,6 +10,7 @@ from pathlib import Path
 from stable_nalu.catalogue.index import find
 from stable_nalu.errors import OptionError
 from stable_nalu.machine import cores, is_checkout
+from stable_nalu.options.flags_model import add_layer_flags
 from stable_nalu.options.kinds import integer, seeds
 from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, ScriptParser, exit_code
 
@@ -90,19 +91,12 @@ def _parser() -> ScriptParser:
         metavar="DIR",
         help="folder of the page (docs/reproduction, for the results that are kept there)",
     )
-    _add_challenger(parser)
+    own = add_layer_flags(
+        parser, "a layer beside the published models: only it is trained (KEY, or challenge)"
+    )
+    own("--training", nargs="+", metavar="NAME=VALUE", help="flags over those of the figure")
     add("--dry-run", action="store_true", help="print the commands, run nothing")
     return parser
-
-
-def _add_challenger(parser: ScriptParser) -> None:
-    add = parser.add_argument_group(
-        "a layer beside the published models: only it is trained (KEY, or challenge)"
-    ).add_argument
-    add("--layer-type", metavar="NAME", help="the layer, of the package or of --layer-file")
-    add("--layer-file", type=Path, metavar="PATH", help="Python file that defines it")
-    add("--layer-option", nargs="+", metavar="NAME=VALUE", help="of its constructor")
-    add("--training", nargs="+", metavar="NAME=VALUE", help="flags over those of the figure")
 
 
 def _reproduce(arguments: argparse.Namespace) -> int:

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from stable_nalu.errors import OptionError
-from stable_nalu.options.kinds import integer, number
+from stable_nalu.options.kinds import integer
 from stable_nalu.script import ScriptParser, exit_code
 
-from .estimators import Estimators, add_estimate_flags
+from .estimators import Estimators, add_estimate_flags, add_threshold_flags
 
 
 def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -63,24 +63,13 @@ def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 def _add_judgement_flags(parser: ScriptParser) -> None:
     judged = parser.add_argument_group("when a run of --csv is solved")
-    judged.add_argument(
-        "--exp-setups",
-        metavar="PATH",
-        nargs="+",
-        default=[],
-        help="tables of thresholds (default: the repository's exp_setups.csv and "
-        "function_task_static_mse_expectation.csv)",
+    add_threshold_flags(
+        judged, "the repository's exp_setups.csv and function_task_static_mse_expectation.csv"
     )
     judged.add_argument(
         "--parameter",
         metavar="NAME",
         help="rows of the tables to use, such as zero.range.hard (default: all but zero.range.*)",
-    )
-    judged.add_argument(
-        "--threshold",
-        metavar="MSE",
-        type=number(above=0).one,
-        help="one threshold for all runs instead",
     )
     judged.add_argument(
         "--best-range",

@@ -1,10 +1,15 @@
-"""How means and intervals are made, and the flags that choose it. Imports nothing that is slow."""
+"""How means and intervals are made; flags that choose it, and when a run is solved.
+
+Imports nothing that is slow.
+"""
 
 from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
 from typing import Literal, get_args
+
+from stable_nalu.options.kinds import number
 
 GammaFit = Literal["published", "frozen", "profile"]
 SparsityFit = Literal["compat", "scaled"]
@@ -32,6 +37,23 @@ class Estimators:
 
 
 PUBLISHED = Estimators()
+
+
+def add_threshold_flags(parser: argparse._ActionsContainer, usual_tables: str) -> None:
+    """Add the flags that say when a run is solved; `usual_tables` are read where none is named."""
+    parser.add_argument(
+        "--exp-setups",
+        metavar="PATH",
+        nargs="+",
+        default=[],
+        help=f"tables of thresholds (default: {usual_tables})",
+    )
+    parser.add_argument(
+        "--threshold",
+        metavar="MSE",
+        type=number(above=0).one,
+        help="one threshold for all runs instead",
+    )
 
 
 def add_estimate_flags(parser: argparse._ActionsContainer) -> None:

@@ -104,6 +104,10 @@ def expand_names(names: Iterable[str]) -> pd.DataFrame:
     return pd.DataFrame(options, columns=None if options else ["name", "model"])
 
 
+_OF_MODEL = {"layer.option": "", "nalu.gate.shape": "matrix", "nalu.init": "default"}
+"""Column that makes another model of a unit -> its value where it does not."""
+
+
 def expand_name(name: str, columns: Columns | None = None) -> Columns:
     """Return the options of a run of an arithmetic script, with its name.
 
@@ -117,8 +121,10 @@ def expand_name(name: str, columns: Columns | None = None) -> Columns:
         raise ValueError(f"run name {name!r} is not of an arithmetic task: it has no seed")
     single = is_single_module(columns["input.size"], columns["subset.ratio"])
     columns = signed(columns, AMPERSAND if single else UNION)
-    label, options = model_label(columns["model_code"]), columns.get("layer.option")
-    return {"name": name, "model": f"{label} ({options})" if options else label} | columns
+    label = model_label(columns["model_code"])
+    # A table of runs has empty cells where the script of a run does not have the option.
+    own = [columns[n] for n, usual in _OF_MODEL.items() if columns.get(n) not in (None, usual)]
+    return {"name": name, "model": f"{label} ({', '.join(own)})" if own else label} | columns
 
 
 def is_single_module(input_size: float, subset_ratio: float | None) -> bool:
@@ -226,6 +232,10 @@ _TAIL = (
     "ws-{W.set.count:int}",
     "{trash.cell:TC}",
     "lo-{layer.option:options}",
+    "ng-{nalu.gate.shape:word}",
+    "ni-{nalu.init:text}",
+    "x-{extrapolation.rule:word}",
+    "rm{random.models:int}",
 )
 """Later fields, in any order."""
 

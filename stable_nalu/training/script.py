@@ -7,23 +7,12 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from stable_nalu.errors import UsageError
 from stable_nalu.machine import cores, granted_cores, usable_cores
 from stable_nalu.options import SCRIPTS
 from stable_nalu.script import exit_code, packages
 
 if TYPE_CHECKING:
     from .stack import Kind
-
-_KINDS = {
-    "simple_function_recurrent": ("stable_nalu.training.recurrent.sums", "KIND"),
-    "number_translation": ("stable_nalu.training.recurrent.translation", "KIND"),
-    "sequential_mnist": ("stable_nalu.training.epochs.sequential_digits", "MNIST"),
-    "sequential_svhn": ("stable_nalu.training.epochs.sequential_digits", "SVHN"),
-    "two_digit_mnist": ("stable_nalu.inspection.pair_report", "ISOLATED"),
-    "ST_mnist_labels": ("stable_nalu.inspection.pair_report", "SCATTERED"),
-}
-"""Module and kind of the scripts that are not arithmetic; imported when they are asked for."""
 
 
 def run_script(name: str, argv: Sequence[str] | None = None, *more: Sequence[str]) -> int:
@@ -56,14 +45,7 @@ def run_script(name: str, argv: Sequence[str] | None = None, *more: Sequence[str
 
 def kind_of(name: str) -> Kind:
     """Return how a script trains."""
-    if name in _KINDS:
-        module, kind = _KINDS[name]
-        return getattr(importlib.import_module(module), kind)
-    from .arithmetic.trainer import KINDS
-
-    if name not in KINDS:
-        raise UsageError(f"there is no training script {name!r}")
-    return KINDS[name]
+    return importlib.import_module(SCRIPTS[name].training).KINDS[name]
 
 
 def set_threads(otherwise: int = 1) -> None:

@@ -6,10 +6,9 @@ from collections.abc import Callable
 
 from tests.attacks.harness import Attack, Place, attacks
 from tests.attacks.subjects import RUNS, TABLE
+from tests.exported import EXPORTED
 
-HEADER = (
-    "name,metric.valid.interpolation,step,wall.time,metric.test.extrapolation,sparse.error.max\n"
-)
+HEADER = ",".join(EXPORTED) + "\n"
 LEAF = (
     "reregualizedlinearmnac_op-mul_oob-c_rs-linear-linear_eps-0_rl-20000-35000_r-10-0-1_i-1-2_"
     "e-2-6_z-2-0.5-0.0_b128_s{seed}_h2_z2_lr-adam-0.00100-0.0"

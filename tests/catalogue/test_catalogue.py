@@ -4,7 +4,7 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from stable_nalu.catalogue.experiment import expected_runs, runs
+from stable_nalu.catalogue.experiment import expected_runs
 from stable_nalu.catalogue.index import EXPERIMENTS, find
 from stable_nalu.errors import UsageError
 from stable_nalu.options import SCRIPTS
@@ -113,7 +113,7 @@ def test_every_run_is_planned_once(key):
 
 def test_runs_are_command_lines_of_the_scripts():
     experiment = EXPERIMENTS["nips-sltr-in2"]
-    lines = runs(experiment)
+    lines = [list(c.words) for model in experiment.models for c in model.commands()]
     assert len(lines) == 4
     for model, line in zip(experiment.models, lines, strict=True):
         plan = SCRIPTS[model.script].plan(line)

@@ -30,6 +30,9 @@ MULTIPLICATIVE_PATHS = [
     ("NALU", {"nalu_mul": "trig"}),
     ("NALU", {"nalu_mul": "mnac", "nalu_two_nac": True, "nalu_two_gate": True, "nalu_bias": True}),
     ("NALU", {"nalu_gate": "obs-gumbel"}),
+    ("NALU", {"nalu_gate": "linear"}),
+    ("NALU", {"nalu_gate": "independent", "nalu_two_nac": True}),
+    ("NALU", {"nalu_gate_shape": "vector"}),
 ]
 
 

@@ -33,6 +33,8 @@ NOT_THE_DEFAULT = {
     "nac_weight": "golden-ratio",
     "nalu_bias": True,
     "nalu_gate": "regualized",
+    "nalu_gate_shape": "vector",
+    "nalu_init": "truncated",
     "nalu_mul": "safe",
     "nalu_two_gate": True,
     "nalu_two_nac": True,

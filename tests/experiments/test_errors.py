@@ -10,6 +10,7 @@ import torch
 from tests.experiments.scripts import ARITHMETIC, load_script, read, run, run_names
 
 SHORT = ("--max-iterations", "2", "--log-interval", "1")
+DIVIDED = ("--operation", "div", "--random-models", "3")
 NMU = ("--operation", "mul", "--layer-type", "ReRegualizedLinearMNAC")
 
 
@@ -103,6 +104,29 @@ def test_every_script_refuses_a_reversed_range(script, capsys):
         ("simple_function_static", ("--nac-mul", "mnac"), "--nac-mul"),
         ("simple_function_static", ("--regualizer-l1",), "--regualizer-l1"),
         ("simple_function_static", ("--weight-pull-start", "5"), "--weight-pull-start"),
+        ("simple_function_static", ("--random-models", "-1"), "--random-models"),
+        ("simple_function_static", ("--extrapolation-rule", "exceeds"), "exceed"),
+        ("simple_function_static_npu", ("--random-models", "3"), "--random-models"),
+        (
+            "simple_function_static",
+            ("--extrapolation-rule", "exceed", "--extrapolation-range", "[1,1.5]"),
+            "--extrapolation-range: of 100,000 samples",
+        ),
+        (
+            "simple_function_static",
+            (*DIVIDED, "--interpolation-range", "[-2,2]"),
+            "--interpolation-range",
+        ),
+        (
+            "simple_function_static",
+            (*DIVIDED, "--extrapolation-range", "[[-6,-2],[2,6]]"),
+            "--extrapolation-range",
+        ),
+        (
+            "simple_function_static",
+            (*DIVIDED, "--interpolation-range", "[0,1]", "--subset-ratio", "0.02"),
+            "--interpolation-range",
+        ),
         ("single_layer", ("--sample-distribution", "poisson"), "--sample-distribution"),
         ("single_layer", ("--sample-distribution", "truncated-normal", "1"), "--sample-dist"),
         ("single_layer", ("--sample-distribution", "benford"), "-range"),
@@ -120,6 +144,20 @@ def test_flags_that_do_not_fit(script, words, flag, capsys):
     assert end.value.code == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert flag in line
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--operation", "div", "--interpolation-range", "[-2,2]"),
+        (*DIVIDED, "--interpolation-range", "[0,1]"),
+        ("--operation", "mul", "--interpolation-range", "[-2,2]", "--random-models", "3"),
+        (*DIVIDED, "--subset-ratio", "0.01", "--extrapolation-range", "[[-6,-2],[2,6]]"),
+        ("--extrapolation-rule", "exceed", "--extrapolation-range", "[1,2.5]"),
+    ],
+)
+def test_division_is_refused_only_where_a_score_has_no_base(words):
+    assert len(run_names("simple_function_static", *words)) == 1
 
 
 def test_existing_data_is_not_touched(capsys, tmp_path):

@@ -121,6 +121,9 @@ def test_ways_to_multiply(nac_mul):
         ("--nalu-gate", "regualized"),
         ("--nalu-gate", "gumbel"),
         ("--nalu-gate", "obs-gumbel"),
+        ("--nalu-gate", "linear", "--nalu-two-nac", "--nalu-init", "xavier-normal"),
+        ("--nalu-gate", "independent", "--nalu-two-nac"),
+        ("--nalu-gate-shape", "vector", "--nalu-init", "truncated"),
     ],
 )
 def test_variants_of_the_nalu(words):

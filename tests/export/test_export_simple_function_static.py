@@ -12,13 +12,12 @@ import pandas as pd
 import pytest
 
 from stable_nalu.writer import RunWriter
+from tests.exported import EXPORTED
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "export" / "simple_function_static.py"
 FIXTURES = ROOT / "tests" / "reader" / "fixtures"
-DEFAULT = (
-    "name,metric.valid.interpolation,step,wall.time,metric.test.extrapolation,sparse.error.max"
-)
+DEFAULT = ",".join(EXPORTED)
 
 
 def load_main():

@@ -8,17 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.exported import EXPORTED
+
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "export" / "summarize.py"
 JUDGED = ROOT / "tests" / "statistics" / "fixtures" / "stats-in.csv"
-HEADER = [
-    "name",
-    "metric.valid.interpolation",
-    "step",
-    "wall.time",
-    "metric.test.extrapolation",
-    "sparse.error.max",
-]
 
 
 def load_main():
@@ -51,7 +45,7 @@ def write(path, runs):
     """runs: name -> test error of each logged row; validation error is a tenth of it."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(HEADER)
+        writer.writerow(EXPORTED)
         for name, errors in runs.items():
             for i, error in enumerate(errors):
                 writer.writerow([name, error / 10, 1000 * i, 1.5, error, 0.01 * (i + 1)])

@@ -4,15 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.exported import EXPORTED
+
 SCRIPT = Path(__file__).resolve().parents[2] / "export" / "verdict.py"
-COLUMNS = [
-    "name",
-    "metric.valid.interpolation",
-    "step",
-    "wall.time",
-    "metric.test.extrapolation",
-    "sparse.error.max",
-]
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +23,7 @@ def verdicts(script, tmp_path, capsys):
         path = tmp_path / "runs.csv"
         with path.open("w", encoding=encoding, newline="") as file:
             writer = csv.writer(file)
-            writer.writerow(COLUMNS)
+            writer.writerow(EXPORTED)
             writer.writerows(rows)
         assert script.main(["--csv", str(path), *arguments]) == 0
         return capsys.readouterr().out.splitlines()
@@ -90,9 +84,9 @@ def test_several_runs_are_named(verdicts):
     [
         None,
         "",
-        ",".join(COLUMNS) + "\n",
+        ",".join(EXPORTED) + "\n",
         "other,columns\n1,2\n",
-        ",".join(COLUMNS) + "\na,x,0,0,1,0\n",
+        ",".join(EXPORTED) + "\na,x,0,0,1,0\n",
     ],
 )
 def test_files_that_are_no_export(script, tmp_path, capsys, content):

@@ -2,12 +2,14 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
 from stable_nalu.ensemble import PerRunRandomSource
 from stable_nalu.layer import NALULayer, PosNALULayer
 from stable_nalu.layer.registry import option_names
+from tests.contract.test_layers import stack
 
 X = torch.tensor([[1.5, -2.0], [0.5, 3.0], [-1.0, 0.25]])
 
@@ -50,6 +52,8 @@ def test_draws_nacs_then_gates_and_zeros_biases():
             {"nalu_two_gate": True, "nalu_bias": True},
             {"G_add", "G_mul", "bias_add", "bias_mul"},
         ),
+        ({"nalu_gate": "linear", "nalu_bias": True}, {"G_add", "bias_add"}),
+        ({"nalu_gate": "independent", "nalu_two_gate": True}, {"G_add", "G_mul"}),
     ],
 )
 def test_own_parameters_follow_the_options(options, names):
@@ -167,6 +171,10 @@ def test_logged_values_of_two_gates_have_no_mean():
         ({"nalu_mul": "mnac"}, "--nalu-two-nac"),
         ({"nalu_mul": "log"}, "nalu_mul 'log'"),
         ({"nalu_gate": "max-safe"}, "nalu_gate 'max-safe'"),
+        ({"nalu_gate_shape": "scalar"}, "nalu_gate_shape 'scalar' is not one of matrix, vector"),
+        ({"nalu_init": "normal"}, "nalu_init 'normal' is not one of default, truncated, xavier"),
+        ({"nalu_gate": "independent", "nalu_gate_shape": "vector"}, "nalu_gate_shape 'vector'"),
+        ({"nalu_gate": "independent", "nalu_bias": True}, "nalu_bias"),
     ],
 )
 def test_impossible_options_are_errors(options, message):
@@ -183,3 +191,96 @@ def test_options_of_the_children_are_options_of_the_layer():
     assert {"regualizer_z", "nac_weight", "nalu_mul", "eps"} <= option_names(NALULayer)
     with pytest.raises(TypeError, match="nau_noise"):
         NALULayer(2, 1, nau_noise=True)
+
+
+def sigmoid(z: float) -> float:
+    return 1 / (1 + math.exp(-z))
+
+
+def by_loop(layer: NALULayer, row: list[float], o: int) -> float:
+    """The formula in Python floats, for a layer of one run."""
+
+    def path(nac, values):
+        pairs = zip(nac.W_hat[o].tolist(), nac.M_hat[o].tolist(), values, strict=True)
+        return sum(math.tanh(w) * sigmoid(m) * v for w, m, v in pairs)
+
+    def gate(path):
+        G, b = getattr(layer, f"G_{path}").tolist(), getattr(layer, f"bias_{path}")
+        if layer.nalu_gate == "independent":
+            return sigmoid(G[o])
+        o_gate = 0 if layer.nalu_gate_shape == "vector" else o
+        z = sum(G_i * x_i for G_i, x_i in zip(G[o_gate], row, strict=True))
+        z += 0 if b is None else b[o_gate].item()
+        return z if layer.nalu_gate == "linear" else sigmoid(z)
+
+    g = gate("add")
+    a = path(layer.nac_add, row)
+    nac_mul = layer.nac_mul if layer.nalu_two_nac else layer.nac_add
+    m = math.exp(path(nac_mul, [math.log(abs(v) + 1e-7) for v in row]))
+    return g * a + (gate("mul") if layer.nalu_two_gate else 1 - g) * m
+
+
+OPTIONS = (
+    {"nalu_gate": "linear"},
+    {"nalu_gate": "linear", "nalu_two_nac": True, "nalu_two_gate": True, "nalu_bias": True},
+    {"nalu_gate": "linear", "nalu_gate_shape": "vector"},
+    {"nalu_gate": "independent"},
+    {"nalu_gate": "independent", "nalu_two_nac": True, "nalu_two_gate": True},
+    {"nalu_gate_shape": "vector", "nalu_two_gate": True},
+    {"nalu_gate_shape": "vector", "nalu_bias": True, "nalu_init": "xavier-normal"},
+    {"nalu_init": "truncated", "nalu_two_nac": True},
+)
+
+
+@pytest.mark.parametrize("runs", [(), (3,), (2, 3)])
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda o: "-".join(map(str, o.values())))
+def test_output_is_the_formula_for_any_number_of_runs(options, runs):
+    stacked = stack("NALU", runs, **options).double()
+    x = 2 * torch.randn(*runs, 4, 3, dtype=torch.float64)
+    y = stacked(x)
+    assert y.shape == (*runs, 4, 2)
+    for k, place in enumerate(np.ndindex(*runs)):
+        single = stack("NALU", (), seed=k, **options).double()
+        for b, o in np.ndindex(4, 2):
+            expected = by_loop(single, x[(*place, b)].tolist(), o)
+            assert y[(*place, b, o)].item() == pytest.approx(expected, rel=1e-10, abs=1e-12)
+
+
+def matrices(layer: NALULayer) -> dict[str, torch.Tensor]:
+    return {name: p.detach() for name, p in layer.named_parameters() if p.ndim > 1}
+
+
+def drawn(inputs: int, outputs: int, **options) -> NALULayer:
+    torch.manual_seed(1)
+    return NALULayer(inputs, outputs, **{"nalu_two_nac": True, "nalu_bias": True} | options)
+
+
+def test_truncated_normal_start():
+    """Cut at two deviations, a normal keeps 0.87963 of its deviation."""
+    layer = drawn(200, 100, nalu_init="truncated", nalu_two_gate=True)
+    assert len(matrices(layer)) == 6
+    for weight in matrices(layer).values():
+        assert 0.0395 < weight.abs().max() <= 0.04
+        assert weight.std().item() == pytest.approx(0.02 * 0.87963, rel=0.02)
+        assert weight.mean().item() == pytest.approx(0, abs=5e-4)
+    assert layer.bias_add.abs().max() == layer.bias_mul.abs().max() == 0
+    W = layer.nac_add.weights()
+    assert W.std().item() == pytest.approx(0.0088, rel=0.02)
+
+
+def test_xavier_normal_start():
+    layer = drawn(100, 10, nalu_init="xavier-normal")
+    assert len(matrices(layer)) == 5
+    for weight in matrices(layer).values():
+        assert weight.std().item() == pytest.approx(math.sqrt(2 / 110), rel=0.06)
+        assert weight.abs().max() > 2.6 * math.sqrt(2 / 110)
+    assert layer.nac_add.weights().std().item() == pytest.approx(0.066, abs=0.004)
+
+
+def test_start_of_the_gates():
+    gate = drawn(200, 100, nalu_gate="independent", nalu_bias=False).G_add
+    assert gate.shape == (100,)
+    assert 0.009 < gate.abs().max() <= 0.01
+    gate = drawn(200, 100, nalu_gate_shape="vector").G_add
+    assert gate.shape == (1, 200)
+    assert 0.95 * math.sqrt(6 / 201) < gate.abs().max() <= math.sqrt(6 / 201)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 from pathlib import Path
 
 import pytest
@@ -147,7 +146,7 @@ def test_layers_of_installed_packages(monkeypatch, capsys):
         _Point("GoodOne", "a_package:Good", Good),
         _Point("bad", "b_package:Bad", ImportError("no such thing")),
     ]
-    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: points)
+    monkeypatch.setattr(own, "installed_layers", lambda: points)
     own.load_installed_layers.cache_clear()
     own.load_installed_layers()
     own.load_installed_layers.cache_clear()

@@ -31,6 +31,7 @@ DEFAULT_LEAF = {
     "sequential_svhn": f"{DIGITS}_net-18{SEQUENCE_HEAD}_m-n{SEQUENCE}_id-1",
     "two_digit_mnist": "-1_f0_op-add_nalmF_learnLF_s0",
     "ST_mnist_labels": "-1_f0_op-add_nalmF_learnLF_s0",
+    "identity_autoencoder": "relu_b64_s0_lr-adam-0.01000",
 }
 DEFAULT_PREFIX = {
     "simple_function_recurrent": "simple_function_recurrent",
@@ -39,6 +40,7 @@ DEFAULT_PREFIX = {
     "sequential_svhn": "sequence_svhn",
     "two_digit_mnist": "two_digit_mnist",
     "ST_mnist_labels": "two_digit_mnist",
+    "identity_autoencoder": "identity_autoencoder",
 }
 
 
@@ -107,8 +109,27 @@ def test_published_name_of_a_digit_sequence():
             "--layer-type NRU --trash-cell --train-criterion pcc-mse",
             "_pcc-mse-750000-TC_id-1",
         ),
+        (
+            "simple_function_static",
+            "--extrapolation-rule exceed --random-models 10",
+            "_mse_id-1_x-exceed_rm10",
+        ),
         ("single_layer", "--nalu-bias --nalu-two-gate --nalu-gate gumbel", "nalu-b-2g-u_op"),
         ("single_layer", "--layer-type NAC --nalu-bias", "nac_op"),
+        (
+            "single_layer",
+            "--nalu-two-nac --nalu-gate linear --nalu-init xavier-normal --layer-option eps=1e-8",
+            "_mse_id-1_lo-eps=1e-8_ni-xavier-normal_",
+        ),
+        ("single_layer", "--nalu-two-nac --nalu-gate linear", "nalu-2n-l_op"),
+        ("simple_function_static", "--nalu-two-nac --nalu-gate independent", "nalu-nalu-2ni_op"),
+        ("simple_function_static_npu", "--nalu-gate-shape vector --id 3", "_mse_id3_ng-vector_"),
+        ("sequential_svhn", "--nalu-init truncated", "_id-1_ni-truncated_"),
+        (
+            "number_translation",
+            "--nalu-gate linear --nalu-gate-shape vector --nalu-init truncated",
+            "nalu_0_nalu-l_ng-vector_ni-truncated_",
+        ),
         ("single_layer", "--sample-distribution exponential 0.5", "_D-e-0.5_"),
         (
             "single_layer",
@@ -200,6 +221,8 @@ def other_value(flag: Flag):
         "interpolation_range": [3, 4],
         "extrapolation_range": [3, 4],
         "noise_range": [2, 3],
+        "train_range": [-4, 4],
+        "test_range": [-30, 30],
         "extrapolation_lengths": [7],
         "mnist_digits": [1, 2],
         "svhn_digits": [1, 2],

@@ -29,7 +29,8 @@ def config_of(script: str, command: str = ""):
 def test_every_published_flag_is_there(script):
     """The published count (less two refused flags of the static script), and run control."""
     new = {"checkpoint_interval", "ensemble_size", "workers", "no_compile", "dry_run", "resume"}
-    new |= {"layer_file", "layer_option"}
+    new |= {"layer_file", "layer_option", "nalu_gate_shape", "nalu_init"}
+    new |= {"extrapolation_rule", "random_models"}
     dests = [flag.dest for flag in SCRIPTS[script].flags]
     assert len(dests) == len(set(dests))
     assert len(set(dests) - new) == FLAG_COUNTS[script]
@@ -49,6 +50,7 @@ UNPLACED = {
     "number_translation": "max_epochs",
     "sequential_mnist": "nau_noise noise_range",
     "sequential_svhn": "nmu_noise noise_range",
+    "identity_autoencoder": "",
     "two_digit_mnist": "num_folds samples_per_permutation batch_size use_tau use_argmax nmu_noise "
     "nau_noise noise_range beta_nau regualizer regualizer_scaling_start regualizer_scaling_end "
     "regualizer_npu_w regualizer_gate learning_rate clip_grad_norm only_nalm_cgn weight_decay "
@@ -138,6 +140,8 @@ def test_layer_options_of_a_script():
         "nalu_two_gate": False,
         "nalu_mul": "normal",
         "nalu_gate": "normal",
+        "nalu_gate_shape": "matrix",
+        "nalu_init": "default",
         "npu_clip": "none",
         "npu_Wr_init": "xavier-uniform",
         "realnpu_reg_type": "W",

@@ -18,6 +18,16 @@ from stable_nalu.reproduction.challenge.duel import Contest, holm, same_runs
 from tests.reproduction import made_up
 
 NMU = "ReRegualizedLinearMNAC"
+LAYER = """
+import torch
+from stable_nalu import register
+
+class SPU(torch.nn.Module):
+    def __init__(self, in_features, out_features, power=1):
+        super().__init__()
+
+register(SPU, label="Spooled unit")
+"""
 
 
 def runs(model, solved, iterations=50):
@@ -118,15 +128,17 @@ def test_every_figure_of_the_challenge_has_kept_rivals(key):
 
 def test_a_file_and_its_options_reach_the_training_command(tmp_path):
     file = tmp_path / "my_layer.py"
-    file.write_text("one")
+    file.write_text(LAYER)
     challenger = Challenger("SPU", file, ("power=2",), {})
-    given = challenger.model(EXPERIMENTS["simple_mul"]).flags
-    assert given["--layer-file"] == (str(file),)
-    assert given["--layer-option"] == ("power=2",)
-    assert challenger.digest == hashlib.sha256(b"one").hexdigest()
+    model = challenger.model(EXPERIMENTS["simple_mul"])
+    assert model.flags["--layer-file"] == (str(file),)
+    assert model.flags["--layer-option"] == ("power=2",)
+    assert model.label == "Spooled unit", "as the file registers it"
+    assert challenger.source.sha256 == hashlib.sha256(LAYER.encode()).hexdigest()
     before = challenger.folder
-    file.write_text("another")
-    assert challenger.folder != before
+    file.write_text(f"{LAYER}# changed")
+    assert challenger.folder == before, "what is trained is what was loaded"
+    assert replace(challenger).folder != before
 
 
 @pytest.mark.parametrize(

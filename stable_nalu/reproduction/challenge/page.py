@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,11 +97,12 @@ def write(page: Page, folder: Path, formats: Sequence[str]) -> list[Path]:
         pictures |= own
     text = "\n\n".join(parts) + "\n"
     files = {"README.md": text, "index.html": html.render(text, pictures), **pictures}
+    own = page.challenger.source if page.challenger.file else None
+    if own is not None:
+        files[Path(own.path).name] = own.source
     for name, content in files.items():
         with atomic_text_file(folder / name) as file:
             file.write(content)
-    if page.challenger.file is not None:
-        shutil.copy2(page.challenger.file, folder)
     return [folder / "README.md", folder / "index.html", *written]
 
 
@@ -207,10 +207,11 @@ def _setting(challenger: Challenger, sessions: Sequence[Session]) -> list[str]:
     """Tell what was trained, by what, and at which cost."""
     spent = sum(session.cpu_seconds for session in sessions)
     trained = sum(session.runs for session in sessions)
+    source = challenger.source
     rows = [
         ("layer", challenger.layer_type),
-        ("file", challenger.source.name if challenger.source else ""),
-        ("SHA-256 of the file", challenger.digest),
+        ("file", Path(source.path).name if source else ""),
+        ("SHA-256 of the file", source.sha256 if source else ""),
         ("options of the layer", " ".join(challenger.options)),
         ("flags over those of the figures", shlex.join(words(challenger.training))),
         ("cost", f"{trained:,} runs in {duration(spent)} of CPU time"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import torch
@@ -139,12 +139,23 @@ class EvaluationSet:
 
         compiled: code for the same model, used where it works.
         """
+        return mean_of_rows(self.squares(model, compiled))
+
+    def squares(
+        self, model: ExtendedTorchModule, compiled: CompiledErrors | None = None
+    ) -> torch.Tensor:
+        """Return the squared error of every row: `(*runs, rows, 1)`."""
         if not self._stacked:
-            return ((model(self._x[0]) - self._t[0]) ** 2).mean((-2, -1))
+            return (model(self._x[0]) - self._t[0]) ** 2
         squared = None if compiled is None else self._squared_by(compiled)
         if squared is None:
             squared = self._squared(model)
-        return torch.cat(squared, dim=-2).mean((-2, -1))
+        return torch.cat(squared, dim=-2)
+
+    def rows_of_runs(self) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        """Return inputs `(rows, in)` and targets `(rows, 1)` of every run."""
+        places = zip(self._x_of_run.tolist(), self._t_of_run.tolist(), strict=True)
+        return [(self._x[x], self._t[t]) for x, t in places]
 
     def _squared_by(self, compiled: CompiledErrors) -> list[torch.Tensor] | None:
         rows = self._x.shape[-2]
@@ -174,16 +185,24 @@ class EvaluationSet:
         return max(1, min(rows, CHUNK_ELEMENTS // per_row))
 
 
+def mean_of_rows(squares: torch.Tensor) -> torch.Tensor:
+    """Return the mean squared error of each run, from the squares of its rows."""
+    return squares.mean((-2, -1))
+
+
 def evaluate(
     model: ExtendedTorchModule,
     sets: Sequence[EvaluationSet],
     *,
     eval_mode: bool,
     compiled: CompiledErrors | None = None,
+    measure: Callable[[torch.Tensor], torch.Tensor] = mean_of_rows,
 ) -> list[torch.Tensor]:
     """Return the errors of all sets, without gradients, sampling or traces.
 
     The model is in training mode afterwards.
+
+    measure: makes errors of the squares of all rows, `(*runs, rows, 1)`.
     """
     traces = [(module, module.trace) for module in model.extended_modules()]
     for module, _ in traces:
@@ -191,7 +210,7 @@ def evaluate(
     if eval_mode:
         model.eval()
     with torch.no_grad(), model.no_random():
-        errors = [s.errors(model, compiled) for s in sets]
+        errors = [measure(s.squares(model, compiled)) for s in sets]
     model.train()
     for module, trace in traces:
         module.trace = trace

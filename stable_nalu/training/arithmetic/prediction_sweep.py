@@ -17,7 +17,7 @@ import torch
 from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec, switch
 from stable_nalu.options.kinds import file_name, integer, number, text
-from stable_nalu.options.scripts import SINGLE_LAYER_BENCHMARK
+from stable_nalu.options.scripts_arithmetic import SINGLE_LAYER_BENCHMARK
 from stable_nalu.script import exit_code
 
 from ..saved.checkpoint import load_torch
@@ -73,7 +73,6 @@ PREDICTION_SWEEP = replace(
     SINGLE_LAYER_BENCHMARK,
     name="pretrained_model_prediction_sweep",
     folder="export/single_layer_task/benchmark",
-    trains=False,
     summary="Write the predictions of a trained module or MLP over a grid of two inputs. Takes the "
     "flags that the model was trained with; those of training are accepted and not used.",
     example="--layer-type ReRegualizedLinearMNAC --model-filepath save/mul-nmu-s0.pth "

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.dataset import SimpleFunctionStaticDataset
+from stable_nalu.dataset import SampleStream, SimpleFunctionStaticDataset
 from stable_nalu.network import SimpleFunctionStaticNetwork, SingleLayerNetwork
 from stable_nalu.options import Config
 
 from ..stack import BuildNetwork
 from .curriculum import CurriculumFeed
 from .data import TEST_SEED, VALIDATION_SEED, EvaluationSet, Feed
+
+if TYPE_CHECKING:
+    from stable_nalu.dataset.exceeding import ExceedingStream
 
 
 def build_static(config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
@@ -141,15 +144,21 @@ def build_data(
     if task.evaluates:
         pairs = list(zip(datasets, configs, strict=True))
         validation = [d.fork(c.interpolation_range, seed=VALIDATION_SEED) for d, c in pairs]
-        test = [
-            d.fork(
-                c.extrapolation_range,
-                seed=TEST_SEED,
-                use_extrapolation=task.test_is_extrapolation,
-            )
-            for d, c in pairs
-        ]
+        test = [_test_stream(task, d, c) for d, c in pairs]
         evaluation = [
             EvaluationSet(streams, stacked=stacked, device=device) for streams in (validation, test)
         ]
     return Data(datasets, feed, evaluation)
+
+
+def _test_stream(
+    task: Task, dataset: SimpleFunctionStaticDataset, config: Config
+) -> SampleStream | ExceedingStream:
+    if config.extrapolation_rule == "range":
+        return dataset.fork(
+            config.extrapolation_range, seed=TEST_SEED, use_extrapolation=task.test_is_extrapolation
+        )
+    from stable_nalu.dataset.exceeding import ExceedingStream
+
+    ranges = config.interpolation_range, config.extrapolation_range
+    return ExceedingStream(dataset, *ranges, seed=TEST_SEED)

@@ -6,7 +6,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -33,9 +33,12 @@ from ..saved.checkpoint import LOGGED, save_best
 from ..stack import Kind, Setup, StackTraining, Unit, numbers, seeded_models
 from ..step.step import Observed, StepResult, TrainingStep
 from .curriculum import CurriculumFeed
-from .data import EVALUATION_ROWS, Feed, evaluate
+from .data import EVALUATION_ROWS, Feed, evaluate, mean_of_rows
 from .reinit import RestartRule
 from .task import TASKS, Task, build_data
+
+if TYPE_CHECKING:
+    from ..random_models import RandomModels
 
 SUCCESS_THRESHOLD = 1e-7
 SHOWN_INPUTS = 10
@@ -69,6 +72,7 @@ class ArithmeticTraining(StackTraining):
         self.extrapolation = np.full(self.runs, np.inf)
         self.best = [float("inf")] * self.runs
         self.restarts = self._build_restarts()
+        self.random_models = self._build_random_models()
         self.compiled: CompiledStep | None = None
         self._compiled_errors: CompiledErrors | None = None
 
@@ -82,6 +86,21 @@ class ArithmeticTraining(StackTraining):
             config.reinit_max_stored_losses,
             config.reinit_loss_thr,
         )
+
+    def _build_random_models(self) -> RandomModels | None:
+        config = self.config
+        if not config.random_models:
+            return None
+        from ..random_models import RandomModels
+
+        def build() -> torch.nn.Module:
+            hidden = torch.nn.Linear(config.inputs, config.hidden_size)
+            return torch.nn.Sequential(
+                hidden, torch.nn.ReLU6(), torch.nn.Linear(config.hidden_size, 1)
+            )
+
+        rows = [fixed.rows_of_runs() for fixed in self.data.evaluation]
+        return RandomModels(build, config.random_models, rows, stacked=self.stacked)
 
     def restore(self, checkpoints: Sequence[dict]) -> None:
         super().restore(checkpoints)
@@ -158,8 +177,7 @@ class ArithmeticTraining(StackTraining):
         self.pause()
         self.step.set_clock(iteration)
         self.freeze_diverged()
-        errors = self._evaluate()
-        self.recorder.write(map(scalar, (METRIC_VALID, METRIC_TEST), errors))
+        self.recorder.write(self._evaluate())
         self._activate_inalu(iteration)
         verbose = self.config.verbose
         self._logged(iteration, Observed(True, verbose, verbose, verbose))
@@ -228,18 +246,23 @@ class ArithmeticTraining(StackTraining):
             rows = [f"epoch: {iteration}\n", *(f"{name}\n{state[name]}\n" for name in trainable)]
             save_best(self.setup.names[run], state, "".join(rows) + "\n")
 
-    def _evaluate(self) -> list[torch.Tensor]:
-        """Return validation and test errors, if there are any, and keep them."""
+    def _evaluate(self) -> list[TaggedValue]:
+        """Keep validation and test errors, if there are any, and return what is logged of them."""
         if not self.data.evaluation:
             return []
-        errors = evaluate(
+        found = evaluate(
             self.model,
             self.data.evaluation,
             eval_mode=self.task.evaluates_in_eval_mode,
             compiled=self._compiled_errors,
+            measure=self.random_models.measure if self.random_models else mean_of_rows,
         )
-        self.interpolation, self.extrapolation = (numbers(e).copy() for e in errors)
-        return errors
+        if self.random_models:
+            logged = self.random_models.logged(found)
+        else:
+            logged = list(map(scalar, (METRIC_VALID, METRIC_TEST), found))
+        self.interpolation, self.extrapolation = (numbers(e.value).copy() for e in logged[:2])
+        return logged
 
     def _restart(self, restarts: RestartRule, iteration: int) -> None:
         restarts.record(self.interpolation)

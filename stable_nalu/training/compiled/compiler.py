@@ -81,11 +81,6 @@ def _is_known(instructions: VecISA, code: str) -> bool:
     ).returncode
 
 
-def first_line(error: Exception) -> str:
-    """Return what an error of the compiler says, without its pages of detail."""
-    return (str(error).strip() or repr(error)).splitlines()[0]
-
-
 def batch_contiguous(x: torch.Tensor) -> torch.Tensor:
     """Lay x `(runs, batch, in)` with the batch contiguous in memory, as unrolled code reads it."""
     return x.mT.contiguous().mT

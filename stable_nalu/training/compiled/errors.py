@@ -12,8 +12,9 @@ from collections.abc import Sequence
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.errors import in_words
 
-from .compiler import Compiler, Graph, batch_contiguous, compiled_by_torch, first_line
+from .compiler import Compiler, Graph, batch_contiguous, compiled_by_torch
 from .unroll import UnrollingError, unrolled
 
 ROWS = 1024
@@ -62,7 +63,7 @@ class CompiledErrors:
         except UnrollingError:
             return False
         except Exception as error:  # whatever keeps torch from compiling here, the model works
-            warnings.warn(f"evaluating without compiled code: {first_line(error)}", stacklevel=2)
+            warnings.warn(f"evaluating without compiled code: {in_words(error)}", stacklevel=2)
             return False
         return True
 

@@ -18,9 +18,10 @@ from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.abstract.random_source import RandomSource
 from stable_nalu.ensemble import PerRunRandomSource
 from stable_nalu.ensemble.random import NoiseFeed, RecordingRandomSource, ReplayingRandomSource
+from stable_nalu.errors import in_words
 
 from ..step import StepResult, TrainingStep
-from .compiler import Compiler, Graph, batch_contiguous, compiled_by_torch, first_line
+from .compiler import Compiler, Graph, batch_contiguous, compiled_by_torch
 from .recorded_products import RecordedProducts
 from .unroll import UnrollingError, unrolled
 
@@ -112,7 +113,7 @@ class CompiledStep:
         try:
             variant = self._recorded(criterion, keys, x, t)
         except Exception as error:  # whatever keeps torch from compiling here, plain steps work
-            warnings.warn(f"training without compiled code: {first_line(error)}", stacklevel=2)
+            warnings.warn(f"training without compiled code: {in_words(error)}", stacklevel=2)
             self._works = False
             # A recording that broke off leaves its traces in the layers.
             self.step.finish(torch.zeros(()))

@@ -216,5 +216,7 @@ def _kind(family: str, image_network: ImageNetwork) -> Kind:
     return Kind(build, EPOCHS, PROGRESS, all_cores=True)
 
 
-MNIST = _kind("mnist", _regression)
-SVHN = _kind("svhn", _residual)
+KINDS = {
+    "sequential_mnist": _kind("mnist", _regression),
+    "sequential_svhn": _kind("svhn", _residual),
+}

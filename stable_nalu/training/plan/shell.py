@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from stable_nalu.errors import UsageError
+from stable_nalu.errors import UsageError, in_words
 from stable_nalu.layer import has_own
 from stable_nalu.layer.own_layers import sources
 from stable_nalu.machine import keep_freed_memory, save_root, tensorboard_root
@@ -135,7 +135,8 @@ def _may_replace(config: Config) -> bool:
 def _record(spec: ScriptSpec, config: Config) -> RunRecord:
     command = command_of(f"experiments/{spec.name}.py", *spec.argv_of(config))
     # Absent where it is not given, as in the records of runs that are older than the flags.
-    values = {name: value for name, value in plain(config.as_dict()).items() if value != ()}
+    absent = {f.dest for f in spec.flags if f.young and getattr(config, f.dest) == f.default}
+    values = {name: v for name, v in plain(config.as_dict()).items() if name not in absent}
     record = RunRecord.create(spec.name, values, command)
     if not has_own():
         return record
@@ -368,8 +369,8 @@ def memory_errors_as_usage_errors() -> Iterator[None]:
     try:
         yield
     except (MemoryError, OverflowError, RuntimeError) as error:
-        first_line = next(iter(str(error).splitlines()), "")
-        if isinstance(error, RuntimeError) and not any(m in first_line for m in _DOES_NOT_FIT):
+        said = in_words(error)
+        if isinstance(error, RuntimeError) and not any(text in said for text in _DOES_NOT_FIT):
             raise
         raise UsageError(
             "this does not fit into memory: lower --batch-size, --input-size, --hidden-size or, "

@@ -106,11 +106,13 @@ class SumsTraining(RecurrentTraining):
             stream.set_state(state)
 
 
-KIND = Kind(
-    SumsTraining,
-    Unit("iteration", "--max-iterations", "it"),
-    {"streams": list, **LOGGED},
-    width=WIDTH,
-    cost=COST,
-    shown=SumsTraining.shown,
-)
+KINDS = {
+    "simple_function_recurrent": Kind(
+        SumsTraining,
+        Unit("iteration", "--max-iterations", "it"),
+        {"streams": list, **LOGGED},
+        width=WIDTH,
+        cost=COST,
+        shown=SumsTraining.shown,
+    )
+}

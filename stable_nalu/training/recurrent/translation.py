@@ -107,11 +107,13 @@ class TranslationTraining(RecurrentTraining):
         """Do nothing: the epoch, the model and the generator tell all."""
 
 
-KIND = Kind(
-    TranslationTraining,
-    Unit("epoch", "--max-epochs", "epoch", counts=True),
-    LOGGED,
-    width=WIDTH,
-    cost=COST,
-    shown=TranslationTraining.shown,
-)
+KINDS = {
+    "number_translation": Kind(
+        TranslationTraining,
+        Unit("epoch", "--max-epochs", "epoch", counts=True),
+        LOGGED,
+        width=WIDTH,
+        cost=COST,
+        shown=TranslationTraining.shown,
+    )
+}

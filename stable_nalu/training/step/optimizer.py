@@ -1,4 +1,4 @@
-"""Adam and SGD over leading run dimensions, with the numbers of `torch.optim`.
+"""Adam, RMSprop and SGD over leading run dimensions, with the numbers of `torch.optim`.
 
 Elementwise updates do not care how many runs are stacked; the learning rate may differ per run.
 Written out here because a bare `torch.optim` step costs more than the whole forward pass, and so
@@ -81,6 +81,25 @@ class Adam(Optimizer):
             parameter.addcdiv_(average, denominator, value=-size)
 
 
+class RMSprop(Optimizer):
+    """RMSprop with torch's defaults: smoothing 0.99, epsilon 1e-8, no momentum, not centred."""
+
+    slots = ("square_avg",)
+    smoothing, epsilon = 0.99, 1e-8
+
+    def scalars(self, step: int) -> tuple[Number, ...]:
+        return (self.learning_rate,)
+
+    def apply(self, parameter, slots, gradient, scalars):
+        (rate,), (square,) = scalars, slots
+        square.mul_(self.smoothing).addcmul_(gradient, gradient, value=1 - self.smoothing)
+        denominator = square.sqrt().add_(self.epsilon)
+        if isinstance(rate, torch.Tensor):
+            parameter.add_((gradient * -_shaped(rate, parameter)).div_(denominator))
+        else:
+            parameter.addcdiv_(gradient, denominator, value=-rate)
+
+
 class SGD(Optimizer):
     """Gradient descent with momentum, which is not Nesterov's."""
 
@@ -104,6 +123,10 @@ class SGD(Optimizer):
             parameter.addcmul_(gradient, -_per_run(rate, parameter))
         else:
             parameter.add_(gradient, alpha=-rate)
+
+
+OPTIMIZERS: dict[str, type[Optimizer]] = {"adam": Adam, "rmsprop": RMSprop}
+"""Optimisers that take a learning rate alone, by their flag."""
 
 
 def _shaped(value: Number, parameter: torch.Tensor) -> Number:

@@ -25,7 +25,7 @@ from ..logging.recorder import (
     stop_trace,
 )
 from .loss import Penalties, temperature
-from .optimizer import SGD, Adam, Number, Optimizer
+from .optimizer import OPTIMIZERS, SGD, Number, Optimizer
 
 
 @dataclass(frozen=True)
@@ -100,8 +100,9 @@ class TrainingStep:
 
     def _build_optimizer(self, configs: Sequence[Config]) -> Optimizer:
         rate: Number = per_run_value(configs, "learning_rate", 1e-3)
-        if getattr(configs[0], "optimizer", "adam") == "adam":
-            return Adam(self.parameters, rate)
+        name = getattr(configs[0], "optimizer", "adam")
+        if name in OPTIMIZERS:
+            return OPTIMIZERS[name](self.parameters, rate)
         return SGD(self.parameters, rate, per_run_value(configs, "momentum", 0.0))
 
     def _limit(self, limit):

@@ -1,0 +1,69 @@
+"""Dense layers as torch starts them, with any activation of the NALU paper's first figure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch.nn import functional
+
+from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.functional import linear
+
+ACTIVATIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "Hardtanh": functional.hardtanh,
+    "Sigmoid": torch.sigmoid,
+    "ReLU6": functional.relu6,
+    "Tanh": torch.tanh,
+    "Tanhshrink": functional.tanhshrink,
+    "Hardshrink": functional.hardshrink,
+    "LeakyReLU": functional.leaky_relu,
+    "Softshrink": functional.softshrink,
+    "Softsign": functional.softsign,
+    "Threshold": lambda z: functional.threshold(z, 1.0, 0.0),
+    "ReLU": torch.relu,
+    "PReLU": lambda z: z,
+    "Softplus": functional.softplus,
+    "ELU": functional.elu,
+    "SELU": torch.selu,
+    "linear": lambda z: z,
+}
+"""Activations in the figure's order, and none. Threshold is 0 below 1: the paper does not say.
+
+The slope of PReLU is a parameter of its layer.
+"""
+
+
+class Dense(ExtendedTorchModule):
+    """x `(*runs, batch, in_features)` -> f(x W^T + b), `(*runs, batch, out_features)`.
+
+    W and b start uniform in +-1 / sqrt(in_features), as torch's linear layer does. PReLU has one
+    slope for negative values, which is learned and starts at 0.25.
+    """
+
+    shown = ("in_features", "out_features", "activation")
+
+    def __init__(
+        self, in_features: int, out_features: int, activation: str = "linear", name: str = "dense"
+    ):
+        super().__init__("dense", name)
+        self.in_features, self.out_features = in_features, out_features
+        self.activation = activation
+        self.W = torch.nn.Parameter(torch.empty(out_features, in_features))
+        self.bias = torch.nn.Parameter(torch.empty(out_features))
+        slope = torch.nn.Parameter(torch.empty(1)) if activation == "PReLU" else None
+        self.register_parameter("slope", slope)
+
+    def reset_parameters(self) -> None:
+        bound = 1 / math.sqrt(self.in_features)
+        torch.nn.init.uniform_(self.W, -bound, bound)
+        torch.nn.init.uniform_(self.bias, -bound, bound)
+        if self.slope is not None:
+            torch.nn.init.constant_(self.slope, 0.25)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        z = linear(x, self.W, self.bias)
+        if self.slope is not None:
+            return torch.where(z >= 0, z, self.slope.unsqueeze(-1) * z)
+        return ACTIVATIONS[self.activation](z)

@@ -1,0 +1,280 @@
+"""The five published variants of the NALU: a sample by hand and what each can represent.
+
+docs/layers.md has the table of them; its cells are what is found here. "Can represent" means that
+some weights come as near as one likes on all inputs of the kind. Weights that show it are set here,
+at saturation. Where there are none, the reason is a symmetry, which is tested, and the smallest
+error on a few points of all values that paths and gate can have there.
+"""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from stable_nalu.layer import NALULayer
+from stable_nalu.options import SCRIPTS
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "layers.md"
+VARIANTS = {
+    "paper": "--layer-type NALU",
+    "article": "--layer-type NALU --nalu-two-nac --nalu-gate linear --nalu-init xavier-normal",
+    "notebook": "--layer-type NALU --nalu-init truncated",
+    "independent gate": "--layer-type NALU --nalu-two-nac --nalu-gate independent",
+    "vector gate": "--layer-type NALU --nalu-gate-shape vector",
+}
+SQUASHED = ("paper", "notebook", "vector gate")
+"""Variants whose gate is sigmoid(G x)."""
+
+EDGE = 40.0
+"""tanh and sigmoid of it are 1 in float64."""
+
+
+def build(variant: str, inputs: int = 2, outputs: int = 1) -> NALULayer:
+    """The layer that the flags of a variant give, in float64."""
+    spec = SCRIPTS["single_layer_benchmark"]
+    (config,) = spec.plan(VARIANTS[variant].split()).configs
+    names = ("nalu_two_nac", "nalu_gate", "nalu_gate_shape", "nalu_init")
+    options = {k: v for k, v in spec.layer_options(config).items() if k in names}
+    torch.manual_seed(0)
+    return NALULayer(inputs, outputs, **options, dtype=torch.float64)
+
+
+def set_weights(layer: NALULayer, W: list, G, mul_W: list | None = None) -> None:
+    """Weights of -1, 0 and 1, and gate parameters as they are."""
+    layer.G_add.data = torch.tensor(G, dtype=torch.float64).expand_as(layer.G_add).clone()
+    for nac, weights in ((layer.nac_add, W), (getattr(layer, "nac_mul", None), mul_W or W)):
+        if nac is not None:
+            saturated = EDGE * torch.tensor(weights, dtype=torch.float64)
+            nac.W_hat.data = saturated.expand_as(nac.W_hat).clone()
+            nac.M_hat.data = torch.full_like(nac.M_hat, EDGE)
+
+
+def rows(*values: float) -> torch.Tensor:
+    return torch.tensor([values], dtype=torch.float64)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_logarithm_loses_signs(variant):
+    layer = build(variant, 3)
+    set_weights(layer, [1, 1, 0], 0.0)
+    assert layer.multiply(rows(1.5, 2, 2.5)).item() == pytest.approx(3.0, rel=1e-6)
+    assert layer.multiply(rows(1.5, -2, 2.5)).item() == pytest.approx(3.0, rel=1e-6)
+    assert layer.nac_add(rows(1.5, -2, 2.5)).item() == -0.5
+
+
+G_075 = math.log(3)
+"""sigmoid of it is 3/4."""
+
+
+@pytest.mark.parametrize(
+    ("variant", "G", "mul_W", "y"),
+    [
+        ("paper", [0, 0, G_075 / 2.5], None, 0.75 * 3.5 + 0.25 * 3.0),
+        ("notebook", [0, 0, G_075 / 2.5], None, 0.75 * 3.5 + 0.25 * 3.0),
+        ("vector gate", [0, 0, G_075 / 2.5], None, 0.75 * 3.5 + 0.25 * 3.0),
+        ("independent gate", G_075, [1, -1, 0], 0.75 * 3.5 + 0.25 * 0.75),
+        ("article", [0, 0, -0.4], None, -3.5 + 2 * 3.0),
+        ("article", [0, 0, 0.8], [1, -1, 0], 2 * 3.5 - 0.75),
+    ],
+)
+def test_one_sample_by_hand(variant, G, mul_W, y):
+    """x = (1.5, 2, 2.5), a = 1.5 + 2, m = 1.5 x 2 or 1.5 / 2; the article's gate is -1, then 2."""
+    layer = build(variant, 3)
+    set_weights(layer, [1, 1, 0], G, mul_W)
+    assert layer(rows(1.5, 2, 2.5)).item() == pytest.approx(y, rel=1e-6)
+
+
+def test_a_vector_gate_is_the_same_for_all_outputs():
+    layer = build("vector gate", 3, 2)
+    set_weights(layer, [[1, 1, 0], [0, 1, 1]], [0, 0, G_075 / 2.5])
+    expected = [0.75 * 3.5 + 0.25 * 3.0, 0.75 * 4.5 + 0.25 * 5.0]
+    assert layer(rows(1.5, 2, 2.5)).tolist()[0] == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_gradients_are_finite_at_zero(variant):
+    layer = build(variant, 3, 2).float()
+    assert layer.eps == 1e-7
+    x = torch.zeros(4, 3, requires_grad=True)
+    layer(x).sum().backward()
+    gradients = [x.grad, *(p.grad for p in layer.parameters())]
+    assert all(torch.isfinite(gradient).all() for gradient in gradients)
+
+
+# What each can represent -----------------------------------------------------------------------
+
+torch.manual_seed(0)
+POSITIVE = 0.5 + 4 * torch.rand(50, 2, dtype=torch.float64)
+SIGNED = POSITIVE * torch.tensor([[1.0, 1], [-1, 1], [1, -1], [-1, -1], [1, 1]]).double().repeat(
+    10, 1
+)
+
+Target = Callable[[torch.Tensor], torch.Tensor]
+TARGETS: dict[str, Target] = {
+    "sum": lambda x: x.sum(-1, keepdim=True),
+    "product": lambda x: x.prod(-1, keepdim=True),
+    "quotient": lambda x: x[:, :1] / x[:, 1:],
+    "mixture": lambda x: (x.sum(-1, keepdim=True) + x.prod(-1, keepdim=True)) / 2,
+    "sum and product": lambda x: torch.stack((x.sum(-1), x.prod(-1)), -1),
+}
+MUCH = 100.0
+
+
+def gate_of(variant: str, add: list[int]) -> list:
+    """Parameters of a gate that is 1 where `add` has 1, 1/2 where it has 0, and 0 at -1.
+
+    A linear gate of no parameters is 0.
+    """
+    if variant == "article":
+        return [[0.0, 0.0] for _ in add]
+    if variant == "independent gate":
+        return [MUCH * value for value in add]
+    return [[MUCH * value] * 2 for value in add]
+
+
+REPRESENTED = [
+    *((variant, "sum", POSITIVE, [1, 1], [1]) for variant in (*SQUASHED, "independent gate")),
+    *((variant, "sum", -POSITIVE, [1, 1], [-1]) for variant in SQUASHED),
+    ("independent gate", "sum", SIGNED, [1, 1], [1]),
+    *((variant, "product", POSITIVE, [1, 1], [-1]) for variant in VARIANTS),
+    *((variant, "quotient", POSITIVE, [1, -1], [-1]) for variant in VARIANTS),
+    *((variant, "mixture", POSITIVE, [1, 1], [0]) for variant in (*SQUASHED, "independent gate")),
+    *(
+        (variant, "sum and product", POSITIVE, [1, 1], [1, -1])
+        for variant in ("paper", "notebook", "independent gate")
+    ),
+]
+
+
+@pytest.mark.parametrize(("variant", "name", "x", "W", "add"), REPRESENTED)
+def test_represented(variant, name, x, W, add):
+    layer = build(variant, 2, len(add))
+    set_weights(layer, W, gate_of(variant, add))
+    torch.testing.assert_close(layer(x), TARGETS[name](x), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_symmetries(variant):
+    """For -x, a changes its sign, m stays, and the gate is what its kind says."""
+    layer, x = build(variant), 3 * SIGNED
+    for p in layer.parameters():
+        p.data = torch.randn_like(p)
+    torch.testing.assert_close(layer.nac_add(-x), -layer.nac_add(x))
+    torch.testing.assert_close(layer.multiply(-x), layer.multiply(x))
+    g, mirrored = (layer.gate(side, layer.G_add) for side in (x, -x))
+    torch.testing.assert_close(mirrored, MIRRORED[variant](g))
+    ones = torch.ones(1, 2, dtype=torch.float64)
+    assert layer.multiply(ones).item() == pytest.approx(1, abs=1e-6)
+    assert abs(layer.nac_add(ones).item()) <= 2
+    ray, t = ones * torch.tensor([[2.0, 1]], dtype=torch.float64), 4.0
+    torch.testing.assert_close(layer.nac_add(t * ray), t * layer.nac_add(ray))
+    nac = layer.nac_mul if layer.nalu_two_nac else layer.nac_add
+    power = t ** nac.weights().sum().item() * layer.multiply(ray)
+    torch.testing.assert_close(layer.multiply(t * ray), power, rtol=1e-6, atol=0)
+    if variant == "article":
+        gates = (layer.gate(side, layer.G_add) for side in (t * ray, ray))
+        torch.testing.assert_close(next(gates), t * next(gates))
+
+
+MIRRORED = {
+    **dict.fromkeys(SQUASHED, lambda g: 1 - g),
+    "independent gate": lambda g: g,
+    "article": lambda g: -g,
+}
+"""The gate at -x, given that at x."""
+
+
+def smallest_error_at_mirrored_points(variant: str, y: float, y_mirrored: float) -> float:
+    """Over all gates and sums at a point of ones and minus ones: m is 1 there."""
+    limit = 60.0 if variant == "article" else 1.0
+    low = -limit if variant == "article" else 0.0
+    g, a = np.meshgrid(np.linspace(low, limit, 2401), np.linspace(-2, 2, 401))
+    mirrored = MIRRORED[variant](g)
+    one = g * a + 1 - g
+    other = -mirrored * a + 1 - mirrored
+    return np.maximum(abs(one - y), abs(other - y_mirrored)).min()
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_no_variant_has_a_product_or_quotient_of_signed_inputs(variant):
+    """At (1, -1) and (-1, 1) both are -1."""
+    assert smallest_error_at_mirrored_points(variant, -1, -1) >= 0.5 - 1e-9
+
+
+@pytest.mark.parametrize("variant", SQUASHED)
+def test_a_squashed_gate_adds_inputs_of_one_sign_only(variant):
+    """At (1, 1) the sum is 2, at (-1, -1) it is -2."""
+    assert smallest_error_at_mirrored_points(variant, 2, -2) >= 0.75
+    assert smallest_error_at_mirrored_points("independent gate", 2, -2) == 0
+
+
+@pytest.mark.parametrize("name", ["sum", "mixture"])
+def test_a_linear_gate_has_no_sum(name):
+    """Along t d, y = A t^2 + m t^s - B t^(s + 1), with free A and B, whatever the gate is."""
+    w = np.linspace(-1, 1, 81)
+    w1, w2 = (values.ravel()[:, None] for values in np.meshgrid(w, w))
+    t, s = 2.0 ** np.arange(-3, 6), w1 + w2
+    columns = np.stack(np.broadcast_arrays(t**2, t ** (s + 1)), -1)
+    errors = []
+    for d1, d2 in ((1, 1), (2, 1), (1, 2)):
+        points = torch.tensor([[d1 * value, d2 * value] for value in t])
+        target = TARGETS[name](points)[:, 0].numpy()
+        wanted = (target - d1**w1 * d2**w2 * t**s)[..., None]
+        left = wanted - columns @ (np.linalg.pinv(columns, rcond=1e-9) @ wanted)
+        errors.append(np.linalg.norm(left[..., 0], axis=-1))
+    assert np.max(errors, axis=0).min() > 0.05
+
+
+def test_a_vector_gate_cannot_add_in_one_output_and_multiply_in_another():
+    """At (1, 1) the sum is at most 1 + g; at (4, 4) the product is at most 8 g + 16 (1 - g)."""
+    z = np.linspace(-20, 20, 40001)
+    g_of_one, g_of_four = 1 / (1 + np.exp(-z)), 1 / (1 + np.exp(-4 * z))
+    assert np.maximum(2 - (1 + g_of_one), 16 - (8 * g_of_four + 16 * (1 - g_of_four))).min() > 0.6
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_bounds_of_the_output(variant):
+    """Between sum and product, unless the gate is linear: at -1, y = -a + 2 m."""
+    layer, x = build(variant, 3, 2), 3 * torch.randn(200, 3, dtype=torch.float64)
+    for p in layer.parameters():
+        p.data = 3 * torch.randn_like(p)
+    a, m, y = layer.nac_add(x), layer.multiply(x), layer(x)
+    between = (torch.minimum(a, m) - 1e-9 <= y) & (y <= torch.maximum(a, m) + 1e-9)
+    if variant != "article":
+        assert between.all()
+        return
+    assert not between.all()
+    layer.G_add.data = torch.tensor([[-0.5, 0, 0], [-0.5, 0, 0]]).double()
+    x[:, 0] = 2
+    torch.testing.assert_close(layer(x), -layer.nac_add(x) + 2 * layer.multiply(x))
+
+
+def cells(variant: str) -> list[str]:
+    """What the document says of a variant, by what is tested above."""
+    kinds = {id(POSITIVE): "positive", id(SIGNED): "signed"}
+    has = {(name, kinds.get(id(x))) for v, name, x, *_ in REPRESENTED if v == variant}
+    addition = "yes" if ("sum", "signed") in has else "inputs of one sign"
+    of_positive = [
+        "yes" if (name, "positive") in has else "no"
+        for name in ("product", "quotient", "mixture", "sum and product")
+    ]
+    return [
+        addition if ("sum", "positive") in has else "no",
+        of_positive[0],
+        "no",
+        *of_positive[1:],
+        "none" if variant == "article" else "between sum and product",
+    ]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_table_of_the_documents_says_so(variant):
+    lines = DOCUMENT.read_text(encoding="utf-8").splitlines()
+    row = next(line for line in reversed(lines) if line.startswith(f"| {variant} | "))
+    _, source, flags, *found = [cell.strip() for cell in row.strip("|").split("|")]
+    assert source
+    assert flags == f"`{VARIANTS[variant]}`"
+    assert found == cells(variant)

@@ -1,0 +1,88 @@
+"""Scores by hand, and the tables that have them: those of runs with untrained networks alone."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from stable_nalu.reader.exporters import any_runs, arithmetic
+from stable_nalu.reader.scores import SCORES, with_scores
+from stable_nalu.writer import RunWriter
+
+VALUES = {
+    "metric/valid/interpolation": 4.0,
+    "metric/test/extrapolation": 36.0,
+    "metric/valid/interpolation/mae": 1.0,
+    "metric/test/extrapolation/mae": 5.0,
+    "metric/random/interpolation": 80.0,
+    "metric/random/interpolation/rmse": 8.0,
+    "metric/random/interpolation/mae": 4.0,
+    "metric/random/extrapolation": 72.0,
+    "metric/random/extrapolation/rmse": 8.0,
+    "metric/random/extrapolation/mae": 10.0,
+}
+WORKED = {"mse": (5.0, 50.0), "rmse": (25.0, 75.0), "mae": (25.0, 50.0)}
+NAME = (
+    "nac_op-mul_oob-c_rs-linear-linear_eps-0_rl-1000000-2000000_r-10-0-1_i-1-2_e-2-6"
+    "_z-100-0.25-0.5_b128_s0_h2_z2_lr-adam-0.00100-0.0_x-exceed_rm10"
+)
+
+
+def write_run(folder, values):
+    writer = RunWriter(folder)
+    for step in (0, 1000):
+        for tag, value in values.items():
+            writer.scalar(tag, value)
+        writer.commit(step)
+    writer.close()
+
+
+@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("exporter", [any_runs, arithmetic])
+def test_both_exporters_write_scores(exporter, score, tmp_path):
+    write_run(tmp_path / "runs" / NAME, VALUES)
+    words = ["--tensorboard-dir", str(tmp_path / "runs"), "--csv-out", str(tmp_path / "out.csv")]
+    assert exporter([*words, "--score", score]) == 0
+    table = pd.read_csv(tmp_path / "out.csv")
+    assert list(table["step"]) == [0, 1000]
+    for split, expected in zip(("interpolation", "extrapolation"), WORKED[score], strict=True):
+        assert list(table[f"score.{split}"]) == [expected, expected]
+    for tag, value in VALUES.items():
+        assert list(table[tag.replace("/", ".")]) == [value, value]
+
+
+@pytest.mark.parametrize("exporter", [any_runs, arithmetic])
+def test_runs_without_untrained_networks_have_none(exporter, tmp_path):
+    write_run(tmp_path / "runs" / NAME, dict(list(VALUES.items())[:2]))
+    words = ["--tensorboard-dir", str(tmp_path / "runs"), "--csv-out", str(tmp_path / "out.csv")]
+    assert exporter(words) == 0
+    assert not any("score" in column for column in pd.read_csv(tmp_path / "out.csv").columns)
+
+
+def test_an_unknown_score_is_refused(capsys):
+    with pytest.raises(SystemExit) as end:
+        any_runs(["--score", "median"])
+    assert end.value.code == 2
+    assert "mse" in capsys.readouterr().err
+
+
+def test_a_score_of_a_shown_number_only():
+    columns = {"metric.valid.interpolation": [1.0], "metric.random.interpolation": [4.0]}
+    assert with_scores(columns, "mse")["score.interpolation"] == [25.0]
+    assert with_scores(columns, "rmse") == columns
+
+
+@pytest.mark.parametrize(
+    ("error", "untrained", "score"),
+    [
+        (math.inf, 2.0, math.inf),
+        (math.nan, 2.0, math.inf),
+        (math.nan, math.nan, math.nan),
+        (1.0, math.inf, 0.0),
+        (1.0, 0.0, math.nan),
+    ],
+)
+def test_overflows(error, untrained, score):
+    columns = {"metric.test.extrapolation": [error], "metric.random.extrapolation": [untrained]}
+    (found,) = with_scores(columns, "mse")["score.extrapolation"]
+    assert repr(found) == repr(score)
