@@ -75,5 +75,5 @@ setup(
         "markdown-it-py>=3.0",
         "threadpoolctl>=3.1",
     ],
-    extras_require={"dev": DEV},
+    extras_require={"dev": DEV, "environment": ["gymnasium>=1.0"]},
 )

@@ -43,6 +43,7 @@ TRAINING = (
     "two_digit_mnist",
     "ST_mnist_labels",
     "mystery_arithmetic",
+    "identity_autoencoder",
 )
 EXPORTS = {
     "generate_exp_setups": "export",
@@ -83,6 +84,7 @@ QUICK = {
         ),
     ),
     "mystery_arithmetic": ("--max-epochs", "0", "--train-size", "40"),
+    "identity_autoencoder": ("--max-iterations", "1"),
     **dict.fromkeys(
         ("two_digit_mnist", "ST_mnist_labels"),
         (

@@ -46,6 +46,13 @@ WHOLE = {
         "--test-size": 1,
         "--problem-seed": 0,
     },
+    "identity_autoencoder": {
+        "--max-iterations": 0,
+        "--hidden-size": 1,
+        "--hidden-layers": 1,
+        "--batch-size": 1,
+        "--log-interval": 1,
+    },
 }
 """Script -> flag of a whole number -> the smallest that it may be."""
 
@@ -128,6 +135,11 @@ CHOICES = {
         "--layer-type": ("vanila", "vanilla"),
         "--nalu-variant": ("two_nac", "two-nac"),
         "--operations": ("add,mull", "mul"),
+    },
+    "identity_autoencoder": {
+        "--layer-type": ("Thresold", "Threshold"),
+        "--train-sampling": ("grids", "grid"),
+        "--optimizer": ("rms-prop", "rmsprop"),
     },
 }
 """Script -> flag -> a near miss and what is meant by it, or one of what there is."""
@@ -267,6 +279,12 @@ TOGETHER = [
         "vanilla",
     ),
     refused("a gpu and none", "simple_function_recurrent", "--cuda true --no-cuda", "cuda"),
+    refused("no range", "identity_autoencoder", "--train-range []", "--train-range", "[-5,5]"),
+    refused("a range of nothing", "identity_autoencoder", "--train-range [2,2]", "--train-range"),
+    refused("a reversed range", "identity_autoencoder", "--test-range [9,-9]", "--test-range"),
+    refused("three ends", "identity_autoencoder", "--test-range [1,2,3]", "--test-range"),
+    refused("nothing outside", "identity_autoencoder", "--test-range [-5,5]", "--train-range"),
+    refused("no whole number", "identity_autoencoder", "--train-range [.1,.9]", "--train-sampling"),
     refused(
         "mnac without weights of its own",
         "simple_function_static",
