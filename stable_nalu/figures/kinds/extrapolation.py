@@ -59,7 +59,8 @@ class Extrapolations(Part):
         for axes in list(grid.flat)[len(tables) :]:
             axes.set_axis_off()
         grid[0][0].set_ylim(0, self.highest)
-        figure.supxlabel("x", fontsize=8)
+        for axes in grid[-1]:
+            axes.set_xlabel("x")
         figure.supylabel("Mean absolute error", fontsize=8)
         footnote(
             figure,
