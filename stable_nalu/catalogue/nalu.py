@@ -81,9 +81,9 @@ _MYSTERY = Experiment(
         Measure("metric.test.mse.sub", "test error of differences", optional=True),
         Measure("metric.test.mse.mul", "test error of products", optional=True),
     ),
-    note="A problem for each seed; the article shows one. Its text announces test inputs from -50 to "
-    "50 and no division, its code draws from -10 to 10 and divides: here -10 to 10, and no division. "
-    "The NALU of two NACs lies between that of the article and that of the paper.",
+    note="A problem for each seed; the article shows one. Its text announces test inputs from -50 "
+    "to 50, its code draws them from -10 to 10, as here; its listing divides, its text and this do "
+    "not. The NALU of two NACs lies between that of the article and that of the paper.",
 )
 
 EXPERIMENTS = (_FIG1, _WEIGHTS, _MYSTERY)
