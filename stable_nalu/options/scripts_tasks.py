@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from stable_nalu.errors import OptionError
 
-from . import checks
 from . import name_fields as nf
+from .checks import check_files, check_nalu
 from .flag import Config, Flag, FlagGroup
-from .flags_model import LAYER_TYPE
+from .flags_model import LAYER_TYPE, NALU
 from .flags_task import MAX_ITERATIONS, OPTIMIZER, SEED
 from .flags_training import LOGGING, RUN_CONTROL
 from .kinds import buildable_layers, choice, integer, interval, layers_of_pairs
@@ -34,11 +35,14 @@ def _script(
     batch_size: int | None,
     learning_rate: float,
     log_interval: int = 1000,
+    nalu_init: str = "default",
+    compiles: bool = False,
 ) -> ScriptSpec:
     """Return the description of a task's script.
 
     fragments: fields of its run names that vanish at their defaults. batch_size: None for a task
-    that says itself what a batch is.
+    that says itself what a batch is. nalu_init: default of --nalu-init, for units that have it.
+    compiles: whether its iterations may be compiled.
     """
     batch = () if batch_size is None else (_BATCH_SIZE.but(default=batch_size),)
     return ScriptSpec(
@@ -48,7 +52,10 @@ def _script(
         training=f"stable_nalu.training.tasks.{training}",
         groups=(
             FlagGroup("Task", *task, *batch, SEED),
-            *LAYER_OPTIONS,
+            *(
+                group.but(nalu_init={"default": nalu_init}) if group.title == NALU.title else group
+                for group in LAYER_OPTIONS
+            ),
             OPTIMIZER.without("--momentum", "--clip-grad-value").but(
                 optimizer={"choices": ("adam", "rmsprop", "sgd")},
                 learning_rate={"default": learning_rate},
@@ -57,7 +64,7 @@ def _script(
                 name_prefix={"default": name},
                 log_interval={"default": log_interval, "unnamed": _DENSITY},
             ),
-            RUN_CONTROL.without("--no-compile"),
+            RUN_CONTROL.but(**_COMPILE_STEPS) if compiles else RUN_CONTROL.without("--no-compile"),
         ),
         name_fields=(
             lower("layer_type"),
@@ -69,14 +76,14 @@ def _script(
             *nf.LAYER_OPTIONS_TRAILING,
             nf.trailing(nf.ID),
         ),
-        checks=(*_CHECKS, *checks),
+        checks=(partial(check_nalu, init=nalu_init), check_files, *checks),
         fixed=PENALTY_RAMP,
     )
 
 
 _DENSITY = "it changes how densely a run is recorded, not what it computes"
 _BATCH_SIZE = Flag("--batch-size", integer(1), 64, "Number of examples in a training batch.")
-_CHECKS = (checks.check_nalu, checks.check_files)
+_COMPILE_STEPS = {"no_compile": {"help": "Do not compile the training step."}}
 
 
 def _range(flag: str, letter: str) -> nf.NameField:
@@ -155,4 +162,22 @@ IDENTITY_AUTOENCODER = _script(
     checks=(_check_test_range, _check_grid),
     batch_size=64,
     learning_rate=1e-2,
+)
+
+NOTEBOOK_ADDITION = _script(
+    "notebook_addition",
+    summary="Train two layers on the sum of ten numbers, all rows at once, as a published notebook "
+    "does.",
+    example="--layer-type NALU --seed 0-99",
+    training="notebook",
+    task=(
+        LAYER_TYPE.but(help="Unit of both layers, by its key.", choices=_layers(dict)),
+        Flag("--train-size", integer(1), 10000, "Number of training rows, and of test rows."),
+        MAX_ITERATIONS.but(default=50000),
+    ),
+    fragments=(nf.template("n{train_size}"),),
+    batch_size=None,
+    learning_rate=0.1,
+    nalu_init="truncated",
+    compiles=True,
 )
