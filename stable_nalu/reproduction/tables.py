@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stable_nalu.batch.shard import how_to_run
-from stable_nalu.catalogue.experiment import ExpectedRun, Experiment, Model, expected_runs, words
+from stable_nalu.catalogue.experiment import (
+    MEASURED,
+    ExpectedRun,
+    Experiment,
+    Model,
+    expected_runs,
+    words,
+)
 from stable_nalu.errors import UsageError
 from stable_nalu.machine import granted_cores
 from stable_nalu.reader.export import export_csv
@@ -87,8 +94,13 @@ def tables_of(models: Sequence[Model]) -> dict[tuple[str, str], Model]:
     return found
 
 
-def exporter_of(model: Model) -> tuple[str, RunParser]:
-    """Return the script below `export/` for a model's runs, and what makes its rows of them."""
+def exporter_of(model: Model, criterion: str = "") -> tuple[str, RunParser | None]:
+    """Return the script below `export/` for a model's runs, and what makes its rows of them.
+
+    The exporter of all runs finds out what suits each; measured experiments have no other.
+    """
+    if criterion == MEASURED:
+        return "runs.py", None
     if model.script in PAIR_SCRIPTS:
         return "two_digit_mnist/two_digit_mnist_reader.py", PAIRS
     if model.script in SEQUENCE_SCRIPTS:
@@ -97,12 +109,13 @@ def exporter_of(model: Model) -> tuple[str, RunParser]:
     return "simple_function_static.py", MetricParser(matcher)
 
 
-def export(models: Sequence[Model], space: Workspace) -> list[Path]:
+def export(models: Sequence[Model], space: Workspace, criterion: str = "") -> list[Path]:
     """Export the runs of every model; models of one experiment name share a table."""
     written: list[Path] = []
     options = {"processes": granted_cores(), "progress_bar": False}
     for (csv, prefix), model in tables_of(models).items():
-        _, parser = exporter_of(model)
+        _, parser = exporter_of(model, criterion)
+        options["with_config"] = parser is None
         export_csv(str(space.tensorboard / prefix), str(space.csv / csv), parser, **options)
         written.append(space.csv / csv)
     return written
@@ -172,6 +185,14 @@ def runs_of(
     return expected_runs(model, seeds, extra)
 
 
+def iterations_of(run: ExpectedRun) -> int:
+    """Return the iterations of a planned run, or its updates where a script counts epochs."""
+    config = run.config.as_dict()
+    if "max_iterations" in config:
+        return int(config["max_iterations"])
+    return (int(config["max_epochs"]) + 1) * run.model.steps_per_epoch
+
+
 def judge(
     experiment: Experiment,
     models: Sequence[Model],
@@ -226,6 +247,6 @@ def summarise(experiment: Experiment, runs: pd.DataFrame, space: Workspace) -> P
 
     wanted = ("model", "operation", "interpolation.range", experiment.parameter)
     points = [column for column in dict.fromkeys(wanted) if column in runs.columns]
-    path = space.summaries / f"{experiment.key}.csv"
+    path = space.summaries / f"{experiment.stem}.csv"
     write_plain_frame(path, summarize_runs(runs, points, PUBLISHED))
     return path

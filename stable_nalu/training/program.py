@@ -129,6 +129,5 @@ def _train(script: str, spec: ScriptSpec, configs: Any) -> None:
 def _logged(spec: ScriptSpec, configs: Any) -> pd.DataFrame:
     from stable_nalu.runs import read_runs
 
-    leaves = {spec.leaf(config) for config in configs}
-    runs = read_runs(tensorboard_root() / configs[0].name_prefix)
-    return runs.loc[runs["name"].isin(list(leaves))].reset_index(drop=True)
+    folder = tensorboard_root() / configs[0].name_prefix
+    return read_runs(folder, names={spec.leaf(config) for config in configs})

@@ -3,7 +3,17 @@
 import hashlib
 
 from stable_nalu.catalogue.index import EXPERIMENTS
-from stable_nalu.catalogue.published import FOLDER, SEEDS, all_published, published
+from stable_nalu.catalogue.published import (
+    FOLDER,
+    LABELS,
+    MEASURES,
+    SEEDS,
+    all_published,
+    all_published_measures,
+    published,
+    published_measures,
+)
+from stable_nalu.reproduction.measured import measure_of
 from stable_nalu.reproduction.page.markdown import SOURCES
 
 CHECKSUMS = {
@@ -12,12 +22,13 @@ CHECKSUMS = {
     "mcfc.csv": "a420144b3b13183a007938a20c30dbbed32f831b9a7eb5f83b4764001893dfda",
     "robust.csv": "e75915861f80b227230ce6b4abcc6b687e15122a9ee05f017c6d52226e8205c3",
     "published_seeds.csv": "894d1c680c6ded7b8edd025be9989e83cd73e3e80d2e4bdf8479b6a8d7b074b2",
+    "nalu.csv": "7393626552fb75b2063141880571bc64f0f48610b3d583a4082a4aed65f4801e",
 }
 """SHA-256 of the published numbers: a single digit that moves is noticed."""
 
 
 def test_no_published_number_moved():
-    paths = [*FOLDER.glob("*.csv"), SEEDS]
+    paths = [*FOLDER.glob("*.csv"), *MEASURES.glob("*.csv"), SEEDS]
     assert {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in paths} == CHECKSUMS
 
 
@@ -61,3 +72,27 @@ def test_an_upper_limit_has_no_value():
     rows = published("function_task_static_mul_hidden_size")
     nmu = next(row for row in rows if row.model == "nmu" and row.point == "2")
     assert (nmu.sparsity.value, nmu.sparsity.upper) == (None, 5e-5)
+
+
+def test_numbers_of_measured_experiments_belong_to_a_measure():
+    rows = all_published_measures()
+    for row in rows:
+        assert row.label in LABELS, row
+        assert row.source, row
+        assert (row.tolerance is None) or row.label == "PUB", row
+        if row.experiment not in EXPERIMENTS:
+            continue
+        experiment = EXPERIMENTS[row.experiment]
+        assert experiment.model(row.model).key == row.model
+        assert measure_of(experiment, row.measure) is not None, row
+        assert not row.better_than or experiment.model(row.better_than).key == row.better_than
+    points = [(r.experiment, r.model, r.operation, r.point, r.measure, r.value) for r in rows]
+    assert len(set(points)) == len(points)
+
+
+def test_read_off_figure_1():
+    rows = {(r.model, r.measure): r for r in published_measures("nalu/fig1")}
+    assert len(rows) == 30
+    assert rows["threshold", "abs.error.-20"].number == 16.2
+    assert rows["elu", "abs.error.20"].number == 0.5
+    assert {row.standing for row in rows.values()} == {"read off the figure (±0.3)"}

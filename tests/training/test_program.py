@@ -80,6 +80,15 @@ def test_runs_are_those_of_the_command_to_the_bit():
             assert torch.equal(value, state[key])
 
 
+def test_only_the_runs_of_the_call_are_read(tmp_path, caplog):
+    """Runs of other calls may lie beside them: others may be trained there just now."""
+    other = tmp_path / "tensorboard" / "t" / "another"
+    other.mkdir(parents=True)
+    runs = sn.train(SCRIPT, layer=NMU, **SHORT)
+    assert (len(runs), runs["name"].nunique()) == (4, 1)
+    assert not caplog.messages
+
+
 def test_a_class_of_the_program_needs_no_registering():
     runs = sn.train(SCRIPT, layer=Gain, layer_option={"gain": [1.0, 2.0]}, seed=range(2), **SHORT)
     assert runs["name"].nunique() == 4

@@ -36,6 +36,7 @@ def all_entries() -> dict[str, Entry]:
 def find(key: str) -> Entry:
     """Return the entry of a key, or of the key that the original scripts know it by."""
     entries = all_entries()
+    key = key if key in entries else key.replace("/", "-")
     if key in entries:
         return entries[key]
     published = [entry for entry in entries.values() if entry.published == key]
