@@ -7,6 +7,7 @@ from .classes import Bars, Matrix
 from .curves import Curves
 from .digits import EpochCurves, Scatter, Violin
 from .distances import Distances
+from .extrapolation import Extrapolations
 from .gold_errors import GoldErrors
 from .histogram import Histogram
 from .landscape import Landscape
@@ -21,6 +22,7 @@ __all__ = [
     "Curves",
     "Distances",
     "EpochCurves",
+    "Extrapolations",
     "GoldErrors",
     "Histogram",
     "Landscape",
