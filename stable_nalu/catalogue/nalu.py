@@ -39,4 +39,30 @@ _FIG1 = Experiment(
     "numbers from -5 to 5. Linear, NAC and NALU are not in the paper's figure.",
 )
 
-EXPERIMENTS = (_FIG1,)
+NOTEBOOK_STEPS = (0, 1000, 2000, 5000, 8000, 9000, 10000, 15000, 20000, 30000, 40000, 50000)
+"""Steps of the notebook's addition whose losses are kept, those among them that it printed."""
+
+_NOTEBOOK = Experiment(
+    "notes/addition",
+    "The sum of ten numbers by two NALUs, trained on all rows at once",
+    (),
+    (
+        Setting(
+            "notebook_addition",
+            "--max-iterations 50000",
+            range(100),
+            Resources(60),
+            prefix="notes/addition/",
+        ).model("nalu", "NALU", "--layer-type NALU", csv="notes-addition/nalu"),
+    ),
+    parameter="layer.type",
+    criterion="measured",
+    measures=(
+        Measure("loss.train.half-sum-squares", "loss", below=1e-3, steps=NOTEBOOK_STEPS),
+        Measure("metric.test.half-sum-squares", "test loss", below=1e-3),
+    ),
+    note="The notebook shows one run, without a seed. Its last evaluation trained on the test rows; "
+    "here these are only measured.",
+)
+
+EXPERIMENTS = (_FIG1, _NOTEBOOK)
