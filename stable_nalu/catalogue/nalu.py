@@ -49,7 +49,7 @@ _NOTEBOOK = Experiment(
     (
         Setting(
             "notebook_addition",
-            "--max-iterations 50000",
+            "--max-iterations 50000 --train-size 1000",
             range(100),
             Resources(60),
             prefix="notes/addition/",
@@ -61,7 +61,7 @@ _NOTEBOOK = Experiment(
         Measure("loss.train.half-sum-squares", "loss", below=1e-3, steps=NOTEBOOK_STEPS),
         Measure("metric.test.half-sum-squares", "test loss", below=1e-3),
     ),
-    note="The notebook shows one run, without a seed. Its last evaluation trained on the test rows; "
+    note="The notebook shows one run and no seed. Its last evaluation trained on the test rows; "
     "here these are only measured.",
 )
 

@@ -43,6 +43,7 @@ TRAINING = (
     "two_digit_mnist",
     "ST_mnist_labels",
     "identity_autoencoder",
+    "notebook_addition",
 )
 EXPORTS = {
     "generate_exp_setups": "export",
@@ -83,6 +84,7 @@ QUICK = {
         ),
     ),
     "identity_autoencoder": ("--max-iterations", "1"),
+    "notebook_addition": ("--max-iterations", "1", "--train-size", "9"),
     **dict.fromkeys(
         ("two_digit_mnist", "ST_mnist_labels"),
         (
