@@ -174,9 +174,15 @@ def split_by_rows(
 
 
 def _refuse(node: torch.fx.Node) -> None:
-    """Refuse what must not be computed once: changes in place, and random numbers."""
+    """Refuse what a recording does not repeat.
+
+    That is what changes a value in place, draws random numbers, or multiplies: torch chooses the
+    gradient of a product by the zeros among its factors.
+    """
     target = node.target
     if isinstance(target, torch._ops.OpOverload) and (
-        target._schema.is_mutable or torch.Tag.nondeterministic_seeded in target.tags
+        target._schema.is_mutable
+        or torch.Tag.nondeterministic_seeded in target.tags
+        or target._schema.name == "aten::prod"
     ):
         raise UnrollingError(f"operation {target}")

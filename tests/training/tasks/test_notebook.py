@@ -26,7 +26,7 @@ def test_rows_are_sums_of_two_sums_of_ten_numbers():
         assert x.shape == (2000, 10)
         assert 0 <= x.min() < 0.01 * high < 0.99 * high < x.max() < high
         a, b = x[:, :4].sum(1, keepdim=True), x[:, 4:].sum(1, keepdim=True)
-        assert torch.equal(t, a + b)
+        torch.testing.assert_close(t, a + b)
     assert torch.equal(data.train[0], NotebookDataset(2000, 3).train[0])
     assert not torch.equal(data.train[0], NotebookDataset(2000, 4).train[0])
 
