@@ -20,6 +20,7 @@ KINDS = {
     "single_layer_robust": (*NMU[:4], "--max-iterations", "1"),
     "simple_function_recurrent": ("--max-iterations", "0", "--operation", "add"),
     "number_translation": ("--max-epochs", "1"),
+    "mystery_arithmetic": ("--max-epochs", "1"),
     "identity_autoencoder": ("--max-iterations", "1"),
     "notebook_addition": ("--max-iterations", "1", "--train-size", "9"),
     "sequential_mnist": (
@@ -34,6 +35,7 @@ KINDS = {
 FOUND = {
     "single_layer_robust": (),
     "number_translation": ("hparam/valid",),
+    "mystery_arithmetic": ("hparam/valid", "hparam/test"),
     "identity_autoencoder": ("hparam/valid", "hparam/test"),
     "notebook_addition": ("hparam/test",),
     "sequential_mnist": ("hparam/valid", "hparam/test"),

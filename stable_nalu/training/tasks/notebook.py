@@ -15,7 +15,7 @@ from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.dataset.notebook import INPUTS, NotebookDataset
 from stable_nalu.network.notebook import NotebookNetwork
 from stable_nalu.options import Config
-from stable_nalu.tags import LOSS_HALF_SUM, LOSS_MSE, METRIC_TEST_HALF_SUM, METRIC_TEST_MSE
+from stable_nalu.tags import LOSS_HALF_SUM, LOSS_MSE, METRIC_TEST_HALF_SUM, MSE_TEST
 
 from .training import Task, kind
 
@@ -48,7 +48,7 @@ class NotebookTask(Task):
 
     def measures(self, model: ExtendedTorchModule) -> Mapping[str, torch.Tensor]:
         half_sum = self.loss(model, *self._test)
-        return {METRIC_TEST_HALF_SUM: half_sum, METRIC_TEST_MSE: self._mean(half_sum)}
+        return {METRIC_TEST_HALF_SUM: half_sum, MSE_TEST: self._mean(half_sum)}
 
     def _mean(self, half_sum: torch.Tensor) -> torch.Tensor:
         return half_sum * 2 / self.config.train_size
