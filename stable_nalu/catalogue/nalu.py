@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stable_nalu.papers import TRASK_2018
+from stable_nalu.papers import NALU_ARTICLE, TRASK_2018
 
 from .experiment import Experiment, Measure, Resources, Setting, Shown
 
@@ -39,4 +39,12 @@ _FIG1 = Experiment(
     "numbers from -5 to 5. Linear, NAC and NALU are not in the paper's figure.",
 )
 
-EXPERIMENTS = (_FIG1,)
+_WEIGHTS = Experiment(
+    "article/w-distribution",
+    "Weights of a NAC, drawn at random and at their start",
+    (Shown(NALU_ARTICLE, "W distribution"),),
+    (),
+    note="Needs no training.",
+)
+
+EXPERIMENTS = (_FIG1, _WEIGHTS)

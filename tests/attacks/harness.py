@@ -42,6 +42,7 @@ TRAINING = (
     "sequential_svhn",
     "two_digit_mnist",
     "ST_mnist_labels",
+    "mystery_arithmetic",
     "identity_autoencoder",
 )
 EXPORTS = {
@@ -82,6 +83,7 @@ QUICK = {
             *("--interpolation-length", "1", "--extrapolation-lengths", "[1]"),
         ),
     ),
+    "mystery_arithmetic": ("--max-epochs", "0", "--train-size", "40"),
     "identity_autoencoder": ("--max-iterations", "1"),
     **dict.fromkeys(
         ("two_digit_mnist", "ST_mnist_labels"),

@@ -39,6 +39,13 @@ WHOLE = {
     "sequential_mnist": {"--interpolation-length": 1, "--mnist-outputs": 1},
     "sequential_svhn": {"--svhn-outputs": 1},
     "number_translation": {"--max-epochs": 0},
+    "mystery_arithmetic": {
+        "--max-epochs": 0,
+        "--output-size": 1,
+        "--train-size": 1,
+        "--test-size": 1,
+        "--problem-seed": 0,
+    },
     "identity_autoencoder": {
         "--max-iterations": 0,
         "--hidden-size": 1,
@@ -124,6 +131,11 @@ CHOICES = {
         "--cuda": ("maybe", "true"),
     },
     "number_translation": {"--layer-type": ("gru", "GRU")},
+    "mystery_arithmetic": {
+        "--layer-type": ("vanila", "vanilla"),
+        "--nalu-variant": ("two_nac", "two-nac"),
+        "--operations": ("add,mull", "mul"),
+    },
     "identity_autoencoder": {
         "--layer-type": ("Thresold", "Threshold"),
         "--train-sampling": ("grids", "grid"),
@@ -255,6 +267,17 @@ TOGETHER = [
         "--input-size",
     ),
     refused("three slices for a product", "single_layer", "--num-subsets 3", "--num-subsets"),
+    refused("an operand less", "mystery_arithmetic", "--input-size 1", "--input-size", "2 or more"),
+    refused("add twice", "mystery_arithmetic", "--operations add,mul,add", "--operations", "once"),
+    refused("no operation", "mystery_arithmetic", "--operations", "--operations"),
+    refused("a NAC's gate", "mystery_arithmetic", "--layer-type NAC --nalu-variant shared", "NAC"),
+    refused("two gates", "mystery_arithmetic", "--nalu-gate independent", "--nalu-variant custom"),
+    refused(
+        "a gate of a dense layer",
+        "mystery_arithmetic",
+        "--layer-type vanilla --nalu-gate linear",
+        "vanilla",
+    ),
     refused("a gpu and none", "simple_function_recurrent", "--cuda true --no-cuda", "cuda"),
     refused("no range", "identity_autoencoder", "--train-range []", "--train-range", "[-5,5]"),
     refused("a range of nothing", "identity_autoencoder", "--train-range [2,2]", "--train-range"),

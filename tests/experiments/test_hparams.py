@@ -20,6 +20,7 @@ KINDS = {
     "single_layer_robust": (*NMU[:4], "--max-iterations", "1"),
     "simple_function_recurrent": ("--max-iterations", "0", "--operation", "add"),
     "number_translation": ("--max-epochs", "1"),
+    "mystery_arithmetic": ("--max-epochs", "1"),
     "identity_autoencoder": ("--max-iterations", "1"),
     "sequential_mnist": (
         *IMAGES,
@@ -33,6 +34,7 @@ KINDS = {
 FOUND = {
     "single_layer_robust": (),
     "number_translation": ("hparam/valid",),
+    "mystery_arithmetic": ("hparam/valid", "hparam/test"),
     "identity_autoencoder": ("hparam/valid", "hparam/test"),
     "sequential_mnist": ("hparam/valid", "hparam/test"),
     "two_digit_mnist": ("hparam/test",),

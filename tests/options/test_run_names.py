@@ -32,6 +32,7 @@ DEFAULT_LEAF = {
     "two_digit_mnist": "-1_f0_op-add_nalmF_learnLF_s0",
     "ST_mnist_labels": "-1_f0_op-add_nalmF_learnLF_s0",
     "identity_autoencoder": "relu_b64_s0_lr-adam-0.01000",
+    "mystery_arithmetic": "nalu_b32_s0_lr-adam-0.00100",
 }
 DEFAULT_PREFIX = {
     "simple_function_recurrent": "simple_function_recurrent",
@@ -41,6 +42,7 @@ DEFAULT_PREFIX = {
     "two_digit_mnist": "two_digit_mnist",
     "ST_mnist_labels": "two_digit_mnist",
     "identity_autoencoder": "identity_autoencoder",
+    "mystery_arithmetic": "mystery_arithmetic",
 }
 
 
@@ -235,6 +237,7 @@ def other_value(flag: Flag):
         "layer_file": ("mine.py",),
         "layer_option": ("power=2",),
         "nalm_name": "mine",
+        "operations": "mul",
     }
     if flag.dest in special:
         return special[flag.dest]
