@@ -66,8 +66,9 @@ class MeasuredPoint:
     point: text of the options that tell points apart. operation: one of them.
     name: what tables call the measure.
     length: the iterations of our runs and of whole ones, where ours are shorter.
+    as_good: how many runs are as good as the number given elsewhere, or better.
     pairs: of runs with the same seed, how many agree with a claim about two models, and how many
-        there are.
+        there are. rival: the number of the other model.
     """
 
     model: str
@@ -80,6 +81,7 @@ class MeasuredPoint:
     numbers: Numbers
     length: tuple[int, int] | None = None
     published: PublishedMeasure | None = None
+    as_good: int | None = None
     pairs: tuple[int, int] | None = None
     rival: float | None = None
 
@@ -143,6 +145,7 @@ class MeasuredPoint:
             "given": known.value if known else "",
             "which is": known.standing if known else "",
             "difference": self.difference,
+            "as good": self.as_good,
             "agree": agree,
             "source": known.source if known else "",
             "verdict": self.verdict or "",
@@ -211,6 +214,11 @@ def _beside(
     point: MeasuredPoint, known: PublishedMeasure, group: pd.DataFrame, runs: pd.DataFrame
 ) -> MeasuredPoint:
     """Return the point with a number that was given elsewhere."""
+    if known.number is not None:
+        limit = known.number + (known.tolerance or 0) * (1 if point.measure.lower else -1)
+        values = group[point.column].to_numpy(float)
+        as_good = (values <= limit) if point.measure.lower else (values >= limit)
+        return replace(point, published=known, as_good=int(as_good.sum()))
     if not known.better_than:
         return replace(point, published=known)
     points = list(point_columns(known.experiment))
