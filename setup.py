@@ -51,7 +51,11 @@ setup(
     license="MIT",
     packages=find_packages(include=["stable_nalu", "stable_nalu.*"]),
     package_data={
-        "stable_nalu.catalogue": ["published_results/*.csv", "published_seeds.csv"],
+        "stable_nalu.catalogue": [
+            "published_results/*.csv",
+            "published_measures/*.csv",
+            "published_seeds.csv",
+        ],
         "stable_nalu": ["*.cpp", "py.typed"],
     },
     cmdclass={"build_py": BuildWithCopies},
@@ -71,5 +75,5 @@ setup(
         "markdown-it-py>=3.0",
         "threadpoolctl>=3.1",
     ],
-    extras_require={"dev": DEV},
+    extras_require={"dev": DEV, "environment": ["gymnasium>=1.0"]},
 )

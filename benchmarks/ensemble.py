@@ -120,19 +120,33 @@ CASES = {
             "2",
         )
     ],
-    "recurrent": [
+    "tasks": [
         Case(
-            f"recurrent {unit}, 10 steps",
-            "simple_function_recurrent",
-            f"--layer-type {unit} {RECURRENT}",
-            model,
-            bare.sums_over_time,
+            "Identity, Tanh",
+            "identity_autoencoder",
+            "--layer-type Tanh --seed 0-99 --max-iterations 10000 --no-cuda --no-save "
+            "--log-interval 1000000000",
+            bare.autoencoder,
+            bare.whole_numbers,
+            1,
             100,
-            20,
-            "1/5",
-            100,
-        )
-        for unit, model in (("NAC", bare.NACRecurrent), ("LSTM", bare.LSTM))
+            "1/30",
+            500,
+        ),
+        *(
+            Case(
+                f"recurrent {unit}, 10 steps",
+                "simple_function_recurrent",
+                f"--layer-type {unit} {RECURRENT}",
+                model,
+                bare.sums_over_time,
+                100,
+                20,
+                "1/5",
+                100,
+            )
+            for unit, model in (("NAC", bare.NACRecurrent), ("LSTM", bare.LSTM))
+        ),
     ],
 }
 

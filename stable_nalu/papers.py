@@ -78,6 +78,20 @@ MISTRY_2022_ROBUST = Paper(
     "Robustness of NMUs",
 )
 MCFC_2023 = Paper("mcfc", "NALM benchmark", 2023, "MC-FC findings", "report, 2023")
+TRASK_2018 = Paper(
+    "nalu", "Trask et al.", 2018, "Neural Arithmetic Logic Units", "arXiv:1808.00508"
+)
+NALU_ARTICLE = Paper(
+    "nalu-article",
+    "NALU article",
+    2020,
+    "NALU in PyTorch, with the mystery arithmetic problem",
+    "article, 2020",
+    "NALU in PyTorch",
+)
+NALU_NOTES = Paper(
+    "nalu-notes", "NALU notes", 2018, "Notes on NALU, with a notebook", "notes, 2018"
+)
 
 STUDIES = (
     MADSEN_2019,
@@ -87,12 +101,12 @@ STUDIES = (
     MISTRY_2022_MECHANISMS,
     MISTRY_2022_ROBUST,
     MCFC_2023,
+    TRASK_2018,
+    NALU_ARTICLE,
+    NALU_NOTES,
 )
 """Papers whose experiments and figures the project has, in the order of lists."""
 
-TRASK_2018 = Paper(
-    "nalu", "Trask et al.", 2018, "Neural Arithmetic Logic Units", "arXiv:1808.00508"
-)
 HEIM_2020 = Paper("npu", "Heim et al.", 2020, "Neural Power Units", "arXiv:2006.01681")
 RANA_2020 = Paper(
     "counting",

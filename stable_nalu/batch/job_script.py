@@ -5,8 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from stable_nalu.catalogue.experiment import Experiment, Model, Resources, named, words
-from stable_nalu.catalogue.index import EXPERIMENTS, find
+from stable_nalu.catalogue.experiment import (
+    MEASURED,
+    Experiment,
+    Model,
+    Resources,
+    named,
+    words,
+)
+from stable_nalu.catalogue.index import EXPERIMENTS, find, known
 from stable_nalu.errors import OptionError, UsageError, did_you_mean
 from stable_nalu.machine import CHECKOUT
 
@@ -198,6 +205,7 @@ _ALL = (
         ("benchmark_sltr_mul_mcfc", "benchmark_sltr_add_mcfc"),
         only=("MulMCFC", "MCFC", "MulMCFCSignINALU", "MulMCFCSignRealNPU"),
     ),
+    *(JobScript(e.stem, (key,)) for key, e in EXPERIMENTS.items() if e.criterion == MEASURED),
 )
 JOB_SCRIPTS = {script.name: script for script in _ALL}
 
@@ -209,12 +217,13 @@ EXPERIMENT = "experiment:"
 def find_job(name: str) -> JobScript:
     """Return the script of a file's name, or one made of the experiment of that key."""
     if name.startswith(EXPERIMENT):
-        key = find(name.removeprefix(EXPERIMENT)).key
-        return JobScript(key, (key,))
+        experiment = find(name.removeprefix(EXPERIMENT))
+        return JobScript(experiment.stem, (experiment.key,))
     stem = name.removeprefix("lfs_batch_jobs/").removesuffix(".sh")
     if stem in JOB_SCRIPTS:
         return JOB_SCRIPTS[stem]
-    if stem in EXPERIMENTS:
-        return JobScript(stem, (stem,))
+    experiment = known(stem)
+    if experiment is not None:
+        return JobScript(experiment.stem, (experiment.key,))
     hint = did_you_mean(stem, [*JOB_SCRIPTS, *EXPERIMENTS], "--list names them all", most=3)
     raise UsageError(f"there is no batch script and no experiment {name!r}; {hint}")

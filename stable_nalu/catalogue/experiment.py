@@ -259,6 +259,7 @@ class Measure:
     below: a limit; the share of runs below it is told, too.
     steps: logged steps whose values are kept, too, as columns such as `loss@1000`, for curves.
     lower: whether lower values are better. digits: significant ones, in tables.
+    optional: whether a run may have none: NaN is then no result, and not the worst one.
     """
 
     column: str
@@ -268,6 +269,7 @@ class Measure:
     steps: tuple[int, ...] = ()
     lower: bool = True
     digits: int = 3
+    optional: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,9 @@
-"""Published numbers, read from `published_results/`: what a reproduction is compared with.
+"""Published numbers, read from files beside this one: what a reproduction is compared with.
 
+Those of `published_measures/` are numbers of measured experiments, and each has a label that says
+what stands behind it: only some of them are published.
+
+Those of `published_results/` are success rates.
 One row per point: solved of runs, median and mean step solved at, sparsity error; a number that
 was not published is None. An upper limit alone means "below it". `source` says where a number was
 read: table, figure, abstract, report, talk (an earlier run of the authors), derived.
@@ -13,6 +17,21 @@ from pathlib import Path
 
 FOLDER = Path(__file__).with_name("published_results")
 SEEDS = Path(__file__).with_name("published_seeds.csv")
+MEASURES = Path(__file__).with_name("published_measures")
+LABELS = {
+    "PUB": "published",
+    "REF": "said by the reference code",
+    "S2": "stated in the article",
+    "S3": "stated in the notes",
+    "IMP": "read so by another implementation",
+    "REC": "recalled, unconfirmed",
+    "MEASURED": "measured by a prototype of this project",
+}
+"""Label of a number that is no success rate -> what it is, in words."""
+
+JUDGED_LABELS = ("PUB", "REF", "S2", "S3")
+"""Labels of numbers that ours are held against; those of others are shown beside ours."""
+
 _ALSO = {
     "function_task_static": "function_task_static_all",
     "function_task_static_reproduce": "function_task_static_all",
@@ -110,3 +129,62 @@ def _interval(cells: dict[str, str], name: str) -> Interval:
 
 def _number(text: str) -> float | None:
     return float(text) if text else None
+
+
+@dataclass(frozen=True)
+class PublishedMeasure:
+    """A number of a measured experiment that was given elsewhere, or a claim about one.
+
+    operation, point: the runs that it is about; a point is written as `column=value`. Empty: all.
+    measure: column of the kept runs.
+    value: a number, or `>` and a lower limit, or `<` and the model that is above this one.
+    tolerance: the error of reading it off a figure, or of rounding, if that matters.
+    """
+
+    experiment: str
+    model: str
+    operation: str
+    point: str
+    measure: str
+    value: str
+    tolerance: float | None
+    label: str
+    source: str
+
+    @property
+    def number(self) -> float | None:
+        """Return the number, where it is one."""
+        return None if self.value.startswith(("<", ">")) else float(self.value)
+
+    @property
+    def above(self) -> float | None:
+        """Return the lower limit, where it is one."""
+        return float(self.value.removeprefix(">")) if self.value.startswith(">") else None
+
+    @property
+    def better_than(self) -> str:
+        """Return the model that is said to have a higher value, if any."""
+        return self.value.removeprefix("<") if self.value.startswith("<") else ""
+
+    @property
+    def standing(self) -> str:
+        """Return what stands behind it, in words."""
+        if self.tolerance is not None and self.label == "PUB":
+            return f"read off the figure (±{self.tolerance:g})"
+        return LABELS[self.label]
+
+
+def all_published_measures() -> list[PublishedMeasure]:
+    """Return the numbers of all measured experiments, in the order of the files."""
+    found: list[PublishedMeasure] = []
+    for path in sorted(MEASURES.glob("*.csv")):
+        with path.open(encoding="utf-8", newline="") as file:
+            for cells in csv.DictReader(file):
+                tolerance = _number(cells.pop("tolerance"))
+                found.append(PublishedMeasure(**cells, tolerance=tolerance))
+    return found
+
+
+def published_measures(experiment: str) -> list[PublishedMeasure]:
+    """Return the numbers of one measured experiment."""
+    return [row for row in all_published_measures() if row.experiment == experiment]

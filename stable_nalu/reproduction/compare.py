@@ -276,12 +276,16 @@ def same_point(value: object, text: str) -> bool:
 
 def as_text(comparisons: Sequence[Comparison]) -> str:
     """Return the comparison as lines of aligned columns, and what has been solved so far."""
-    rows = [comparison.row() for comparison in comparisons]
+    lines = aligned([comparison.row() for comparison in comparisons])
+    return "\n".join([*lines, *(found.so_far for found in comparisons if found.kind == SHORT)])
+
+
+def aligned(rows: Sequence[Mapping[str, object]]) -> list[str]:
+    """Return a line of names and one per row, in aligned columns."""
     table = [list(rows[0]), *([_shown(cell) for cell in row.values()] for row in rows)]
     widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
-    lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) for row in table]
-    lines += [found.so_far for found in comparisons if found.kind == SHORT]
-    return "\n".join(line.rstrip() for line in lines)
+    lines = ("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) for row in table)
+    return [line.rstrip() for line in lines]
 
 
 def totals(comparisons: Sequence[Comparison]) -> str:

@@ -1,6 +1,7 @@
 """Figures drawn from the kept results, on one page: `python3 -m stable_nalu.reproduction.gallery`.
 
 A figure is drawn when the outcomes of all its runs are kept, or when it is computed without runs.
+Those of measured experiments read their kept rows as they read exported files.
 The page names every other figure with the command that makes it.
 """
 
@@ -12,7 +13,7 @@ import io
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from tqdm import tqdm
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.figures.entries import all_entries
 from stable_nalu.figures.entry import Context, Entry
-from stable_nalu.figures.kinds import GoldErrors, Landscape
+from stable_nalu.figures.kinds import GoldErrors
 from stable_nalu.figures.render import Output, render
 from stable_nalu.figures.source import Series, Source
 from stable_nalu.figures.style import plain
@@ -34,6 +35,7 @@ from stable_nalu.statistics.names import expand_names
 from stable_nalu.statistics.thresholds import small_divisors
 
 from .compare import cut_short
+from .kept_tables import files_of, kept_source
 from .stored import DATA, OUTCOME, identifying, read, stored_keys
 from .tables import runs_of
 
@@ -105,30 +107,40 @@ def draw_all(entries: Mapping[str, Entry], folder: Path, data: Path = DATA) -> N
 
 def draw(entry: Entry, folder: Path, data: Path = DATA) -> list[str]:
     """Draw one entry into its folder and return what is missing from it."""
-    source = Source(folder)
     output = Output(folder, ("png",), dpi=DPI, side=False)
-    exact = folder / f"{entry.series[0].files[0]}.csv" if computed(entry) and entry.series else None
-    if exact is not None:
-        with contextlib.redirect_stdout(io.StringIO()):
-            small_divisors.main(["--csv-out", str(exact)])
-    elif not computed(entry):
-        source = KeptRuns(Path(), entry.folders, tables=tables_of(entry, data))
-    render(entry, Context(entry.key, entry.series, source), output)
-    if exact is not None:
-        exact.unlink()
+    with drawn_from(entry, folder, data) as source:
+        render(entry, Context(entry.key, entry.series, source), output)
     for path in folder.glob("*.png"):
         reduce_colors(path)
     return source.warnings
 
 
+@contextlib.contextmanager
+def drawn_from(entry: Entry, folder: Path, data: Path) -> Iterator[Source]:
+    """Lend what an entry is drawn from: kept runs, or a file in the folder that is computed."""
+    if files_of(entry, data):
+        with kept_source(entry, data) as source:
+            yield source
+    elif not computed(entry):
+        yield KeptRuns(Path(), entry.folders, tables=tables_of(entry, data))
+    elif not entry.series:
+        yield Source(folder)
+    else:
+        exact = folder / f"{entry.series[0].files[0]}.csv"
+        with contextlib.redirect_stdout(io.StringIO()):
+            small_divisors.main(["--csv-out", str(exact)])
+        yield Source(folder)
+        exact.unlink()
+
+
 def computed(entry: Entry) -> bool:
     """Say whether an entry is computed without runs."""
-    return all(isinstance(part, Landscape | GoldErrors) for part in entry.parts)
+    return all(part.NEEDS == "nothing" or isinstance(part, GoldErrors) for part in entry.parts)
 
 
 def drawable(entry: Entry, data: Path = DATA) -> bool:
     """Say whether an entry can be drawn: it is computed, or runs of all its files are kept."""
-    if computed(entry):
+    if computed(entry) or files_of(entry, data):
         return True
     source = KeptRuns(Path(), entry.folders, tables=dict.fromkeys(kept_models(entry, data)))
     enough = all(part.NEEDS == "outcomes" for part in entry.parts)
@@ -235,16 +247,19 @@ def origin(entry: Entry, data: Path) -> str:
     """Say which runs a drawing shows, and which of them were cut short."""
     if computed(entry):
         return "Computed: no runs."
-    source = KeptRuns(Path(), entry.folders, tables=dict.fromkeys(kept_models(entry, data)))
+    measured = files_of(entry, data)
+    kept_under = measured or kept_models(entry, data)
+    source = KeptRuns(Path(), entry.folders, tables=dict.fromkeys(kept_under))
     files = {path.as_posix() for one in entry.series if (path := source.find(one.files))}
-    of = {key: None for csv, key in kept_models(entry, data).items() if csv in files}
+    of = {key: None for csv, key in kept_under.items() if csv in files}
     texts = []
     for key in of:
         kept = read(key, data)
         models = [model for model in EXPERIMENTS[key].models if model.csv in files]
         shown = kept.loc[kept["model"].isin([model.key for model in models])]
         published = sum(model.runs for model in models)
-        text = f"{len(shown):,} of {published:,} runs of [{key}](../reproduction/README.md#{key})"
+        link = f"[{key}](../reproduction/README.md#{EXPERIMENTS[key].stem})"
+        text = f"{len(shown):,} of {published:,} runs of {link}"
         short = cut_short(EXPERIMENTS[key], shown)
         texts.append(text + (f", cut short: {short} iterations" if short else ""))
     return f"{'; '.join(texts)}."

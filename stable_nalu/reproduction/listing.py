@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from stable_nalu.batch.job_script import JOB_SCRIPTS
-from stable_nalu.catalogue.experiment import Experiment, Model, merged
+from stable_nalu.catalogue.experiment import MEASURED, Experiment, Model, merged
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.files import with_part
 from stable_nalu.machine import CHECKOUT
@@ -34,20 +34,34 @@ END = "<!-- End of the generated tables. -->"
 UNSHOWN = "Runs that no figure shows"
 
 
-def seconds_here(experiment: Experiment, cores: int) -> float:
+def seconds_here(experiment: Experiment, cores: int) -> float | None:
     """Return the estimated time on so many cores, at the kept costs of like experiments.
 
-    The cost of the experiment itself counts first, then that of the same task, input size and
-    distribution, then of ever less.
+    The cost of the experiment itself counts first, then the rate that it states, then the cost of
+    the same task, input size and distribution, then of ever less. A measured experiment takes no
+    time that is known where only other scripts were trained so far.
     """
     measured = _measured()
     total = 0.0
     for model in experiment.models:
         rough = RATES.get(model.script, RATE_OF_SINGLE_MODULES)
-        kinds = [(experiment.key,), *_kinds(model)]
-        rate = next((measured[kind] for kind in kinds if kind in measured), rough)
+        if experiment.criterion == MEASURED:
+            rough = RATES.get(model.script)
+        if experiment.rate is not None:
+            rate = measured.get((experiment.key,), experiment.rate)
+        else:
+            kinds = [(experiment.key,), *_kinds(model)]
+            rate = next((measured[kind] for kind in kinds if kind in measured), rough)
+        if rate is None:
+            return None
         total += model.iterations / rate / cores
     return total
+
+
+def time_here(experiment: Experiment, cores: int) -> str:
+    """Return that time in words."""
+    seconds = seconds_here(experiment, cores)
+    return "time unknown" if seconds is None else duration(seconds)
 
 
 @functools.cache
@@ -85,12 +99,15 @@ def listing(cores: int, data: Path = DATA) -> str:
     """
     lines: list[str] = []
     for paper in STUDIES:
-        lines.append(f"{paper.title} ({paper.reference})")
-        for experiment in EXPERIMENTS.values():
-            numbers = [shown.number for shown in experiment.shown if shown.paper == paper]
-            if numbers:
-                lines += _lines(experiment, ", ".join(numbers), cores, data)
-        lines.append("")
+        shown = {
+            e.key: [s.number for s in e.shown if s.paper == paper] for e in EXPERIMENTS.values()
+        }
+        if any(shown.values()):
+            lines.append(f"{paper.title} ({paper.reference})")
+            for experiment in EXPERIMENTS.values():
+                if numbers := shown[experiment.key]:
+                    lines += _lines(experiment, ", ".join(numbers), cores, data)
+            lines.append("")
     lines.append(UNSHOWN)
     for experiment in EXPERIMENTS.values():
         if not experiment.shown:
@@ -104,9 +121,8 @@ def _lines(experiment: Experiment, numbers: str, cores: int, data: Path) -> list
     if not experiment.models:
         return [f"{head}\n      {experiment.note}"]
     keys = ", ".join(model.key for model in experiment.models)
-    time = duration(seconds_here(experiment, cores))
     size = f"{experiment.runs} runs x {_lengths(experiment)} iterations"
-    told = f"{head}\n      {size}, {time}; models {keys}"
+    told = f"{head}\n      {size}, {time_here(experiment, cores)}; models {keys}"
     path = path_of(experiment.key, data)
     if not path.exists():
         return [told]
@@ -136,6 +152,8 @@ def render_experiment_tables() -> str:
             for shown in experiment.shown
             if shown.paper == paper
         ]
+        if not places:
+            continue
         reference = re.sub(r"arXiv:(\S+)", r"[arXiv:\1](https://arxiv.org/abs/\1)", paper.reference)
         lines += [f"## {paper.title} ({reference})", "", *_head("in the paper")]
         lines += [_row(place, experiment) for place, experiment in sorted(places, key=_order)]

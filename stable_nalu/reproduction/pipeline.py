@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,17 +12,25 @@ from stable_nalu.batch.job_script import EXPERIMENT
 from stable_nalu.batch.local import run_shards
 from stable_nalu.batch.shard import Shard, shards
 from stable_nalu.batch.work import pending, refuse_running
-from stable_nalu.catalogue.experiment import JUDGED, ExpectedRun, Experiment, Model, seeds_text
+from stable_nalu.catalogue.experiment import (
+    JUDGED,
+    MEASURED,
+    ExpectedRun,
+    Experiment,
+    Model,
+    seeds_text,
+)
 from stable_nalu.errors import UsageError
 from stable_nalu.script import command_of, say
 
-from .compare import as_text, compare, totals
+from .compare import aligned, as_text, compare, totals
 from .cost import Stopwatch, add_sessions, read_sessions
 from .stored import keep, path_of
 from .tables import (
     Workspace,
     export,
     exporter_of,
+    iterations_of,
     judge,
     other_tables,
     runs_of,
@@ -54,7 +62,7 @@ class Request:
     @property
     def words(self) -> list[str]:
         """Return the words that tell a training process which shards there are."""
-        words = [EXPERIMENT + self.experiment.key]
+        words = [EXPERIMENT + self.experiment.stem]
         if self.seeds is not None:
             words += ["--seeds", seeds_text(self.seeds)]
         if self.space.max_iterations is not None:
@@ -66,7 +74,7 @@ class Request:
     @property
     def sessions(self) -> Path:
         """Return the file of what its training has cost so far."""
-        return self.space.logs / self.experiment.key / "sessions.csv"
+        return self.space.logs / self.experiment.stem / "sessions.csv"
 
     @property
     def every_shard(self) -> list[Shard]:
@@ -90,7 +98,7 @@ def show_commands(request: Request) -> None:
     for (csv, prefix), model in tables_of(request.models).items():
         folders = ["--tensorboard-dir", str(space.tensorboard / prefix)]
         words = [*folders, "--csv-out", str(space.csv / csv)]
-        say(command_of(f"export/{exporter_of(model)[0]}", *words))
+        say(command_of(f"export/{exporter_of(model, request.experiment.criterion)[0]}", *words))
     for table in other_tables(request.experiment, request.models, space):
         say(command_of(*table.line))
 
@@ -104,7 +112,7 @@ def train(request: Request) -> int:
         return 0
     say(f"training {sum(shard.runs for shard in left.values())} runs in {len(left)} shards")
     names = {i: shard.name for i, shard in left.items()}
-    logs = request.space.logs / request.experiment.key
+    logs = request.space.logs / request.experiment.stem
     before, watch = _unfinished(left.values(), request), Stopwatch()
     code = run_shards(request.words, names, logs, processes=request.processes)
     after = _unfinished(request.shards().values(), request)
@@ -118,11 +126,7 @@ def _unfinished(left: Iterable[Shard], request: Request) -> dict[str, int]:
     maximum = request.space.max_iterations
     names = {name for shard in left for _, found in pending(shard, maximum) for name in found}
     every = expected_of(request)
-    return {run.name: _iterations(run) for run in every if run.name in names}
-
-
-def _iterations(run: ExpectedRun) -> int:
-    return int(getattr(run.config, "max_iterations", run.model.length(run.variant)))
+    return {run.name: iterations_of(run) for run in every if run.name in names}
 
 
 def expected_of(request: Request) -> list[ExpectedRun]:
@@ -140,7 +144,7 @@ def report(request: Request, data: Path | None = None) -> bool:
     refuse_running(request.every_shard, space.max_iterations)
     if request.models:
         say("exporting the runs")
-    for path in export(request.models, space):
+    for path in export(request.models, space, experiment.criterion):
         say(f"table {path}")
     if experiment.criterion == "benchmark":
         write_benchmark_thresholds(space)
@@ -150,8 +154,8 @@ def report(request: Request, data: Path | None = None) -> bool:
         else:
             say(f"no saved model {table.source}")
     complete = _draw(request)
-    if experiment.criterion.startswith(JUDGED) and request.models:
-        runs = _judge(request)
+    if experiment.criterion.startswith((*JUDGED, MEASURED)) and request.models:
+        runs = _measure(request) if experiment.criterion == MEASURED else _judge(request)
         if data is not None:
             sessions = read_sessions(request.sessions)
             kept = keep(experiment, runs, expected_of(request), sessions, data)
@@ -167,7 +171,7 @@ def _judge(request: Request) -> pd.DataFrame:
     say("judging and summarising the runs")
     runs = judge(experiment, request.models, space, request.seeds, say)
     say(f"summary {summarise(experiment, runs, space)}")
-    lengths = {(r.model.key, r.name): _iterations(r) for r in expected_of(request)}
+    lengths = {(r.model.key, r.name): iterations_of(r) for r in expected_of(request)}
     prefixes = {model.key: model.prefix for model in request.models}
     pairs = zip(runs["model"], runs["name"], strict=True)
     iterations = [lengths[model, f"{prefixes[model]}/{name}"] for model, name in pairs]
@@ -175,13 +179,41 @@ def _judge(request: Request) -> pd.DataFrame:
     if not found:
         say("no published number to compare with")
         return runs
-    import pandas as pd
-
-    path = space.summaries / f"{experiment.key}_comparison.csv"
-    pd.DataFrame([comparison.row() for comparison in found]).to_csv(path, index=False)
+    path = space.summaries / f"{experiment.stem}_comparison.csv"
+    write_rows(path, [comparison.row() for comparison in found])
     say(as_text(found))
     say(f"comparison {path}: {totals(found)}")
     return runs
+
+
+def _measure(request: Request) -> pd.DataFrame:
+    """Sum up what the runs measured, and compare it with numbers that were given elsewhere."""
+    from . import compare_measured
+    from .measured import measured_runs
+
+    experiment, space = request.experiment, request.space
+    say("summing up what the runs measured")
+    runs = measured_runs(experiment, request.models, space, request.seeds, say)
+    found = compare_measured.points_of(experiment, runs)
+    if not found:
+        raise UsageError(f"the exported runs of {experiment.key} hold no measure")
+    path = space.summaries / f"{experiment.stem}.csv"
+    once = {(point.model, point.point, point.column): point for point in found}
+    write_rows(path, [point.summary_row() for point in once.values()])
+    say(f"summary {path}")
+    path = space.summaries / f"{experiment.stem}_comparison.csv"
+    write_rows(path, [point.row() for point in found])
+    say("\n".join(aligned(compare_measured.brief_rows(found))))
+    say(f"comparison {path}: {compare_measured.totals(found)}")
+    return runs
+
+
+def write_rows(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
+    """Write rows of the same columns as a table."""
+    import pandas as pd
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pd.DataFrame(rows).to_csv(path, index=False)
 
 
 def _draw(request: Request) -> bool:

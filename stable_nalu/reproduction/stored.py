@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stable_nalu.batch.work import State, state_of
-from stable_nalu.catalogue.experiment import ExpectedRun, Experiment
+from stable_nalu.catalogue.experiment import MEASURED, ExpectedRun, Experiment
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.errors import UsageError
 from stable_nalu.machine import data_file, tensorboard_root
@@ -29,7 +29,7 @@ OUTCOME = (
     TEST_ERROR,
     "diverged",
 )
-"""Columns behind those that tell runs apart, with the names that `statistics` uses."""
+"""Columns behind those that tell judged runs apart, with the names that `statistics` uses."""
 
 _ROUNDED = ("sparse.error.max", TEST_ERROR)
 _DIGITS = 7
@@ -37,16 +37,25 @@ _DIGITS = 7
 
 def path_of(key: str, data: Path = DATA) -> Path:
     """Return the file of the kept runs of an experiment."""
-    return data / f"{key}.csv"
+    return data / f"{EXPERIMENTS[key].stem}.csv"
 
 
 def cost_of(key: str, data: Path = DATA) -> Path:
     """Return the file of what they cost."""
-    return data / "cost" / f"{key}.csv"
+    return data / "cost" / f"{EXPERIMENTS[key].stem}.csv"
 
 
 def stored_keys(data: Path = DATA) -> list[str]:
-    """Return the keys of experiments with kept results, in the order of the catalogue."""
+    """Return the keys of experiments with kept verdicts, in the order of the catalogue."""
+    return [key for key in _kept(data) if EXPERIMENTS[key].criterion != MEASURED]
+
+
+def measured_keys(data: Path = DATA) -> list[str]:
+    """Return the keys of experiments with kept measures, in the order of the catalogue."""
+    return [key for key in _kept(data) if EXPERIMENTS[key].criterion == MEASURED]
+
+
+def _kept(data: Path) -> list[str]:
     return [key for key in EXPERIMENTS if path_of(key, data).exists()]
 
 
@@ -59,12 +68,12 @@ def keep(
 ) -> pd.DataFrame:
     """Add the finished runs of a reproduction to what is kept of it, and return what is kept then.
 
-    judged: one row per run, `name` without the prefix of the experiment.
+    judged: one row per run, `name` without the prefix of the experiment; measured runs, too.
     expected: the same runs, as planned, below the present log folder.
     """
     import pandas as pd
 
-    return add(experiment, pd.DataFrame(_rows(judged, expected)), sessions, data)
+    return add(experiment, pd.DataFrame(_rows(experiment, judged, expected)), sessions, data)
 
 
 def add(
@@ -82,11 +91,20 @@ def add(
         new = new.drop_duplicates(identifying(experiment.key))
     if new.empty:
         raise UsageError(f"no run of {experiment.key} is finished; there is nothing to keep")
-    columns = [*identifying(experiment.key), "iterations", *OUTCOME]
+    columns = [*identifying(experiment.key), "iterations", *outcome_columns(experiment, new)]
     table = _in_order(experiment, new.loc[:, columns])
     write_plain_frame(path, table.map(_whole))
     add_sessions(cost_of(experiment.key, data), sessions)
     return table
+
+
+def outcome_columns(experiment: Experiment, table: pd.DataFrame) -> tuple[str, ...]:
+    """Return the columns of a table of runs behind those that tell runs apart."""
+    if experiment.criterion != MEASURED:
+        return OUTCOME
+    from . import measured
+
+    return (*measured.measure_columns(experiment, table.columns), measured.DIVERGED)
 
 
 @functools.cache
@@ -95,6 +113,10 @@ def point_columns(key: str) -> tuple[str, ...]:
     from stable_nalu.statistics.names import expand_names
 
     experiment = EXPERIMENTS[key]
+    if experiment.criterion == MEASURED:
+        from . import measured
+
+        return measured.point_columns(experiment)
     found: dict[str, None] = {"operation": None, "interpolation.range": None}
     for model in experiment.models:
         names = [r.name.removeprefix(f"{model.prefix}/") for r in runs_of(model, [0], None)]
@@ -117,7 +139,8 @@ def read(key: str, data: Path = DATA) -> pd.DataFrame:
 
     path = path_of(key, data)
     table = read_table(path)
-    require(table, (*identifying(key), "iterations", *OUTCOME), path, "a table of kept runs")
+    columns = (*identifying(key), "iterations", *outcome_columns(EXPERIMENTS[key], table))
+    require(table, columns, path, "a table of kept runs")
     return table
 
 
@@ -126,13 +149,18 @@ def sessions_of(key: str, data: Path = DATA) -> list[Session]:
     return read_sessions(cost_of(key, data))
 
 
-def _rows(judged: pd.DataFrame, expected: Iterable[ExpectedRun]) -> list[dict[str, Any]]:
+def _rows(
+    experiment: Experiment, judged: pd.DataFrame, expected: Iterable[ExpectedRun]
+) -> list[dict[Any, Any]]:
     root = tensorboard_root()
     planned = {(r.model.key, r.name.removeprefix(f"{r.model.prefix}/")): r for r in expected}
     rows = []
     for row in judged.to_dict("records"):
         run = planned[row["model"], row["name"]]
         if state_of(run, root) is not State.DONE:
+            continue
+        if experiment.criterion == MEASURED:
+            rows.append(row)
             continue
         config = run.config.as_dict()
         length, interval = config["max_iterations"], config["log_interval"]
@@ -157,7 +185,7 @@ def compact(row: dict[Any, Any]) -> dict[str, Any]:
 def _in_order(experiment: Experiment, table: pd.DataFrame) -> pd.DataFrame:
     """Sort by model as in the catalogue, then as the runs came, seeds ascending."""
     models = [model.key for model in experiment.models]
-    points = list(point_columns(experiment.key))
+    points = ["model", *point_columns(experiment.key)]
     place = table.groupby(points, sort=False, dropna=False).ngroup()
     keyed = table.assign(_model=table["model"].map(models.index), _point=place)
     ordered = keyed.sort_values(["_model", "_point", "seed"], kind="stable")

@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stable_nalu.batch.shard import how_to_run
-from stable_nalu.catalogue.experiment import ExpectedRun, Experiment, Model, expected_runs, words
+from stable_nalu.catalogue.experiment import (
+    MEASURED,
+    ExpectedRun,
+    Experiment,
+    Model,
+    expected_runs,
+    words,
+)
 from stable_nalu.errors import UsageError
 from stable_nalu.machine import granted_cores
 from stable_nalu.reader.export import export_csv
@@ -33,6 +40,7 @@ _WINDOWS = {"function_task_static_mul_input_size": 15000}
 
 _SWEEP = "export/single_layer_task/benchmark/pretrained_model_prediction_sweep.py"
 _SMALL_DIVISORS = "export/single_layer_task/generate_divBy0_extrap_thresholds.py"
+_WEIGHTS = "experiments/weight_distribution.py"
 _SURFACES = {
     "NMU": ("mul-nmu", 0),
     "ReLU-h1": ("mul-ReLU-h1", 0),
@@ -87,8 +95,13 @@ def tables_of(models: Sequence[Model]) -> dict[tuple[str, str], Model]:
     return found
 
 
-def exporter_of(model: Model) -> tuple[str, RunParser]:
-    """Return the script below `export/` for a model's runs, and what makes its rows of them."""
+def exporter_of(model: Model, criterion: str = "") -> tuple[str, RunParser | None]:
+    """Return the script below `export/` for a model's runs, and what makes its rows of them.
+
+    The exporter of all runs finds out what suits each; measured experiments have no other.
+    """
+    if criterion == MEASURED:
+        return "runs.py", None
     if model.script in PAIR_SCRIPTS:
         return "two_digit_mnist/two_digit_mnist_reader.py", PAIRS
     if model.script in SEQUENCE_SCRIPTS:
@@ -97,12 +110,13 @@ def exporter_of(model: Model) -> tuple[str, RunParser]:
     return "simple_function_static.py", MetricParser(matcher)
 
 
-def export(models: Sequence[Model], space: Workspace) -> list[Path]:
+def export(models: Sequence[Model], space: Workspace, criterion: str = "") -> list[Path]:
     """Export the runs of every model; models of one experiment name share a table."""
     written: list[Path] = []
     options = {"processes": granted_cores(), "progress_bar": False}
     for (csv, prefix), model in tables_of(models).items():
-        _, parser = exporter_of(model)
+        _, parser = exporter_of(model, criterion)
+        options["with_config"] = parser is None
         export_csv(str(space.tensorboard / prefix), str(space.csv / csv), parser, **options)
         written.append(space.csv / csv)
     return written
@@ -138,6 +152,10 @@ def other_tables(
     if experiment.key == "divBy0_gold_test_errors":
         path = space.csv / "divBy0_test_errors.csv"
         return [OtherTable(_SMALL_DIVISORS, ["--csv-out", str(path)], _write_small_divisors)]
+    if experiment.key == "article/w-distribution":
+        path = space.csv / f"{experiment.stem}.csv"
+        starts = ("uniform", "nac", "xavier-normal", "truncated-normal")
+        return [OtherTable(_WEIGHTS, ["--init", *starts, "--csv-out", str(path)], _write_weights)]
     if experiment.key != "surface-mul":
         return []
     folder = ["--csv-save-folder", str(space.csv / "2d-surface-plots" / "csvs")]
@@ -158,6 +176,12 @@ def _write_small_divisors(argv: list[str]) -> int:
     return main(argv)
 
 
+def _write_weights(argv: list[str]) -> int:
+    from stable_nalu.figures.weight_distribution import main
+
+    return main(argv)
+
+
 def _write_surface(argv: list[str]) -> int:
     from stable_nalu.training.arithmetic.prediction_sweep import main
 
@@ -170,6 +194,14 @@ def runs_of(
     """Return the runs of a model, as a reproduction of that length trains them."""
     extra = how_to_run(model, model.variants[0], max_iterations) if max_iterations else None
     return expected_runs(model, seeds, extra)
+
+
+def iterations_of(run: ExpectedRun) -> int:
+    """Return the iterations of a planned run, or its updates where a script counts epochs."""
+    config = run.config.as_dict()
+    if "max_iterations" in config:
+        return int(config["max_iterations"])
+    return (int(config["max_epochs"]) + 1) * run.model.steps_per_epoch
 
 
 def judge(
@@ -226,6 +258,6 @@ def summarise(experiment: Experiment, runs: pd.DataFrame, space: Workspace) -> P
 
     wanted = ("model", "operation", "interpolation.range", experiment.parameter)
     points = [column for column in dict.fromkeys(wanted) if column in runs.columns]
-    path = space.summaries / f"{experiment.key}.csv"
+    path = space.summaries / f"{experiment.stem}.csv"
     write_plain_frame(path, summarize_runs(runs, points, PUBLISHED))
     return path

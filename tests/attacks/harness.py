@@ -42,6 +42,9 @@ TRAINING = (
     "sequential_svhn",
     "two_digit_mnist",
     "ST_mnist_labels",
+    "mystery_arithmetic",
+    "identity_autoencoder",
+    "notebook_addition",
 )
 EXPORTS = {
     "generate_exp_setups": "export",
@@ -81,8 +84,11 @@ QUICK = {
             *("--interpolation-length", "1", "--extrapolation-lengths", "[1]"),
         ),
     ),
+    "mystery_arithmetic": ("--max-epochs", "0", "--train-size", "40"),
+    "identity_autoencoder": ("--max-iterations", "1"),
+    "notebook_addition": ("--max-iterations", "1", "--train-size", "9"),
     **dict.fromkeys(
-        TRAINING[10:],
+        ("two_digit_mnist", "ST_mnist_labels"),
         (
             *("--max-epochs", "0", "--data-source", "digits", "--batch-size", "500"),
             *("--samples-per-permutation", "1"),

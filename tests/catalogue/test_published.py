@@ -3,7 +3,17 @@
 import hashlib
 
 from stable_nalu.catalogue.index import EXPERIMENTS
-from stable_nalu.catalogue.published import FOLDER, SEEDS, all_published, published
+from stable_nalu.catalogue.published import (
+    FOLDER,
+    LABELS,
+    MEASURES,
+    SEEDS,
+    all_published,
+    all_published_measures,
+    published,
+    published_measures,
+)
+from stable_nalu.reproduction.measured import measure_of
 from stable_nalu.reproduction.page.markdown import SOURCES
 
 CHECKSUMS = {
@@ -12,12 +22,15 @@ CHECKSUMS = {
     "mcfc.csv": "a420144b3b13183a007938a20c30dbbed32f831b9a7eb5f83b4764001893dfda",
     "robust.csv": "e75915861f80b227230ce6b4abcc6b687e15122a9ee05f017c6d52226e8205c3",
     "published_seeds.csv": "894d1c680c6ded7b8edd025be9989e83cd73e3e80d2e4bdf8479b6a8d7b074b2",
+    "article.csv": "a2494fcce1935279b46d7171584b603b49caa2a5447f971d448fdbfb7d44e13a",
+    "nalu.csv": "be44f37150b60f09c4e3e9dc0d834ee852440ad665ec80e7da0d409a8dd68391",
+    "notes.csv": "17e956dd88008a66feea62f53ba2b0ec9406f2b5a5a1a6a8cc2525c6a8da04b0",
 }
 """SHA-256 of the published numbers: a single digit that moves is noticed."""
 
 
 def test_no_published_number_moved():
-    paths = [*FOLDER.glob("*.csv"), SEEDS]
+    paths = [*FOLDER.glob("*.csv"), *MEASURES.glob("*.csv"), SEEDS]
     assert {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in paths} == CHECKSUMS
 
 
@@ -61,3 +74,48 @@ def test_an_upper_limit_has_no_value():
     rows = published("function_task_static_mul_hidden_size")
     nmu = next(row for row in rows if row.model == "nmu" and row.point == "2")
     assert (nmu.sparsity.value, nmu.sparsity.upper) == (None, 5e-5)
+
+
+def test_numbers_of_measured_experiments_belong_to_a_measure():
+    rows = all_published_measures()
+    for row in rows:
+        assert row.label in LABELS, row
+        assert row.source, row
+        assert row.tolerance is None or row.number is not None, row
+        if row.experiment not in EXPERIMENTS:
+            continue
+        experiment = EXPERIMENTS[row.experiment]
+        assert experiment.model(row.model).key == row.model
+        assert measure_of(experiment, row.measure) is not None, row
+        assert not row.better_than or experiment.model(row.better_than).key == row.better_than
+    points = [(r.experiment, r.model, r.operation, r.point, r.measure, r.value) for r in rows]
+    assert len(set(points)) == len(points)
+
+
+def test_read_off_figure_1():
+    rows = {(r.model, r.measure): r for r in published_measures("nalu/fig1")}
+    assert len(rows) == 30
+    assert rows["threshold", "abs.error.-20"].number == 16.2
+    assert rows["elu", "abs.error.20"].number == 0.5
+    assert {row.standing for row in rows.values()} == {"read off the figure (±0.3)"}
+
+
+def test_recalled_numbers_are_never_called_published():
+    rows = [row for row in all_published_measures() if "table1" in row.experiment]
+    assert len(rows) == 6 * 8 * 2
+    assert {(row.label, row.standing) for row in rows} == {("REC", "recalled, unconfirmed")}
+    found = {(r.experiment, r.model, r.operation, r.measure): r for r in rows}
+    static, recurrent = "nalu/table1-static", "nalu/table1-recurrent"
+    assert found[static, "relu6", "add", "score.extrapolation"].number == 42.6
+    assert found[static, "nalu", "div", "score.interpolation"].number == 5.3
+    assert found[recurrent, "nac", "div", "score.extrapolation"].above == 999
+    assert found[recurrent, "relu", "div", "score.extrapolation"].number == 863.5
+
+
+def test_what_the_articles_state():
+    losses = {row.measure: row.number for row in published_measures("notes/addition")}
+    assert losses["loss.train.half-sum-squares@9000"] == 11.192487716674805
+    assert losses["metric.test.half-sum-squares"] == 8.575397e-05
+    claims = {(r.model, r.measure): r.better_than for r in published_measures("article/mystery")}
+    assert claims["nac", "metric.train.mse"] == "vanilla"
+    assert claims["vanilla", "metric.test.mse"] == "nac"

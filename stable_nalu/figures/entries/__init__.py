@@ -8,7 +8,17 @@ from stable_nalu.errors import UsageError, did_you_mean
 from stable_nalu.papers import STUDIES
 
 from ..entry import Entry
-from . import arithmetic, benchmark, division, landscapes, robust, sequential, static_mnist, weights
+from . import (
+    arithmetic,
+    benchmark,
+    division,
+    landscapes,
+    nalu,
+    robust,
+    sequential,
+    static_mnist,
+    weights,
+)
 
 _MODULES = (
     arithmetic,
@@ -19,6 +29,7 @@ _MODULES = (
     static_mnist,
     weights,
     landscapes,
+    nalu,
 )
 
 
@@ -36,6 +47,7 @@ def all_entries() -> dict[str, Entry]:
 def find(key: str) -> Entry:
     """Return the entry of a key, or of the key that the original scripts know it by."""
     entries = all_entries()
+    key = key if key in entries else key.replace("/", "-")
     if key in entries:
         return entries[key]
     published = [entry for entry in entries.values() if entry.published == key]

@@ -6,6 +6,7 @@ It is written as Markdown; the HTML is rendered from that, and the pictures are 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from stable_nalu.catalogue.index import EXPERIMENTS
@@ -13,7 +14,7 @@ from stable_nalu.errors import UsageError
 from stable_nalu.files import atomic_text_file
 from stable_nalu.machine import is_checkout
 
-from ..stored import DATA, stored_keys
+from ..stored import DATA, measured_keys, stored_keys
 
 CHECKOUTS = DATA.parent
 """The folder of the page in the checkout."""
@@ -31,7 +32,7 @@ def write_page(data: Path = DATA, out: Path | None = None) -> list[Path]:
     """
     from tqdm import tqdm
 
-    from . import headline
+    from . import headline, measured
     from .contents import page
     from .html import render
     from .section import result
@@ -40,15 +41,19 @@ def write_page(data: Path = DATA, out: Path | None = None) -> list[Path]:
     if out is None and not (own and is_checkout()):
         raise UsageError("--report-out: say where to write the page of results in another folder")
     folder = out or CHECKOUTS
-    _refuse_strangers(folder, data)
-    kept = stored_keys(data)
-    if not kept:
+    kept, of_measures = stored_keys(data), measured_keys(data)
+    if not (kept or of_measures):
         raise UsageError(f"--data: {data} holds no kept results")
     keys = tqdm(kept, desc="figures", disable=None, leave=False)
     found = headline.findings(data)
     text, pictures = page(
-        [result(EXPERIMENTS[key], data) for key in keys], found, data, os.path.relpath(data, folder)
+        [result(EXPERIMENTS[key], data) for key in keys],
+        found,
+        data,
+        os.path.relpath(data, folder),
+        [measured.result(EXPERIMENTS[key], data) for key in of_measures],
     )
+    _refuse_strangers(folder, pictures)
     files = {"index.html": render(text, pictures), "README.md": text, **pictures}
     written = _write(folder, files)
     if own and folder.resolve() == CHECKOUTS.resolve():
@@ -57,10 +62,9 @@ def write_page(data: Path = DATA, out: Path | None = None) -> list[Path]:
     return written
 
 
-def _refuse_strangers(folder: Path, data: Path) -> None:
+def _refuse_strangers(folder: Path, pictures: Iterable[str]) -> None:
     """Refuse to write over a page, or a picture, that no page of this script shows."""
-    from .contents import FIRST_WORDS, HEADLINE
-    from .section import picture_of
+    from .contents import FIRST_WORDS
 
     pages = [path for name in ("README.md", "index.html") if (path := folder / name).exists()]
     texts = {path: path.read_text(encoding="utf-8", errors="replace") for path in pages}
@@ -68,7 +72,7 @@ def _refuse_strangers(folder: Path, data: Path) -> None:
         if FIRST_WORDS not in text:
             raise UsageError(f"--report-out: {path} is not a page of this script, and is kept")
     shown = texts.get(folder / "README.md", "")
-    for name in (HEADLINE, *map(picture_of, stored_keys(data))):
+    for name in pictures:
         if (folder / name).exists() and f"({name})" not in shown:
             raise UsageError(f"--report-out: no page there shows {folder / name}, which is kept")
 

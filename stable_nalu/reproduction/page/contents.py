@@ -15,7 +15,7 @@ from stable_nalu.script import duration
 from ..compare import DIFFERS, EQUAL, RATE_VERDICTS, SHORT
 from ..listing import UNSHOWN
 from ..stored import TEST_ERROR
-from . import headline, section
+from . import headline, measured, section
 from .markdown import SOURCES, UNKNOWN, bullets, heading, plain, table
 from .notes import note, place, read_notes, read_reasons, reason
 from .rows import MEASURES, Row
@@ -63,16 +63,22 @@ ORIGINAL = (
 
 
 def page(
-    results: Sequence[Result], found: Sequence[headline.Finding], data: Path, link: str
+    results: Sequence[Result],
+    found: Sequence[headline.Finding],
+    data: Path,
+    link: str,
+    of_measures: Sequence[measured.MeasuredResult] = (),
 ) -> tuple[str, dict[str, str]]:
     """Return the Markdown of the page, and its pictures by name.
 
+    results: of experiments with success rates. of_measures: of others.
     data: the folder of results; texts written by hand lie beside it.
     link: the way from the page to that folder.
     """
     notes = read_notes(data.parent)
     pictures = {HEADLINE: headline.drawing(found)}
     pictures |= {section.picture_of(r.experiment.key): section.picture(r.rows) for r in results}
+    pictures |= {name: svg for one in of_measures for name, svg in one.pictures.items()}
     parts = [
         heading(1, "Reproduced results", "top"),
         INTRODUCTION.format(data=link),
@@ -86,8 +92,9 @@ def page(
         *_overview(results),
         *_figures(results),
         *_disagreements(results, notes),
-        *_not_run(results, data.parent),
-        *_origin(results),
+        *measured.sections(of_measures, notes),
+        *_not_run([*results, *of_measures], data.parent),
+        *_origin(results, of_measures),
     ]
     return "\n\n".join(parts) + "\n", pictures
 
@@ -203,7 +210,7 @@ def _values(row: Row, measure: str) -> tuple[str, str]:
     return cells[f"{column}, published"], cells[f"{column}, here"]
 
 
-def _not_run(results: Sequence[Result], folder: Path) -> list[str]:
+def _not_run(results: Sequence[Result | measured.MeasuredResult], folder: Path) -> list[str]:
     kept = {found.experiment.key: found for found in results}
     reasons = read_reasons(folder)
     rows = []
@@ -223,17 +230,18 @@ def _not_run(results: Sequence[Result], folder: Path) -> list[str]:
     return [heading(2, "What was not run", "not-run"), table(head, rows)]
 
 
-def _origin(results: Sequence[Result]) -> list[str]:
+def _origin(results: Sequence[Result], of_measures: Sequence[measured.MeasuredResult]) -> list[str]:
     """Tell what the runs were trained with: machines do not matter, versions may."""
-    sessions = [session for found in results for session in found.sessions]
+    sessions = [session for found in (*results, *of_measures) for session in found.sessions]
     if not sessions:
         return []
     sessions.sort(key=lambda session: session.began)
     made = dict.fromkeys((_revision(s.git_revision), s.versions) for s in sessions)
     spent = duration(sum(s.cpu_seconds for s in sessions))
     trained = sum(s.runs for s in sessions)
+    different = _distinct(results) + sum(len(found.runs) for found in of_measures)
     text = (
-        f"{_distinct(results):,} different runs are kept; figures that share runs show the same "
+        f"{different:,} different runs are kept; figures that share runs show the same "
         f"ones. {trained:,} trainings are on record, those of runs that were trained again "
         f"included: {spent} of CPU time, with up to {max(s.processes for s in sessions)} processes "
         f"at a time, between {sessions[0].began[:10]} and {sessions[-1].began[:10]}."
@@ -259,6 +267,8 @@ def _distinct(results: Sequence[Result]) -> int:
     """
     import pandas as pd
 
+    if not results:
+        return 0
     parts = []
     for found in results:
         prefixes = {model.key: model.prefix for model in found.experiment.models}

@@ -6,20 +6,34 @@ import csv
 import re
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Protocol
 
 from stable_nalu.catalogue.experiment import Experiment
 from stable_nalu.errors import UsageError
 from stable_nalu.script import duration
 
 from ..listing import seconds_here
-from .rows import Row
 
 NOTES, REASONS = "notes.md", "not_run.csv"
 CORES = 2
 """The number of cores that estimates are made for."""
 
 
-def place(key: str, row: Row) -> str:
+class Place(Protocol):
+    """A model at a point."""
+
+    @property
+    def model(self) -> str:
+        """Return the key of the model."""
+        ...
+
+    @property
+    def point(self) -> str:
+        """Return the text of the point."""
+        ...
+
+
+def place(key: str, row: Place) -> str:
     """Return the heading of a note about a point: `nips-sltr-in2 / nru / U[-2,2]`."""
     return " / ".join((key, row.model, row.point))
 
@@ -34,7 +48,7 @@ def read_notes(folder: Path) -> dict[str, str]:
     return {_plain(heading): " ".join(text.split()) for heading, text in texts if text.strip()}
 
 
-def note(notes: dict[str, str], key: str, row: Row) -> str:
+def note(notes: dict[str, str], key: str, row: Place) -> str:
     """Return the note about a point, or else its model, or else its figure, or else nothing."""
     full = place(key, row)
     names = (full, f"{key} / {row.model}", key)
@@ -65,4 +79,6 @@ def reason(reasons: list[tuple[str, str]], experiment: Experiment) -> str:
     if not experiment.models:
         return experiment.note
     seconds = seconds_here(experiment, CORES)
+    if seconds is None:
+        return "not run so far"
     return f"not run so far; all of it takes about {duration(seconds)} on {CORES} cores"

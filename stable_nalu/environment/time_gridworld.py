@@ -1,0 +1,151 @@
+"""One grid world of the NALU paper with the methods of Gymnasium: arrive at a given step."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from .base import Box, Dict, Discrete, Environment, register
+from .worlds import (
+    ACTIONS,
+    CELLS,
+    PIXELS,
+    SIZE,
+    Rules,
+    Starts,
+    TimeGridworldBatch,
+    distance,
+    draw_starts,
+    picture,
+    planes,
+)
+
+__all__ = ["ID", "TimeGridworld", "TimeGridworldBatch"]
+
+ID = "StableNALU/TimeGridworld-v0"
+_LARGEST_STIMULUS = 1e6
+
+
+class TimeGridworld(Environment):
+    """A player on 5 x 5 cells who is to step on a red square at step T, neither before nor after.
+
+    What is seen: `view`, two planes (symbolic) or a picture (pixels), and `stimulus`, T at every
+    step. Actions: up, down, left, right, pass. The world ends on the square or at the time limit.
+
+    observation: `symbolic` or `pixels`. render_mode: `rgb_array`, `ansi` or None. The other options
+    are those of `Rules`; how much an arrival pays is assumed, as it is not published.
+    """
+
+    metadata = {"render_modes": ["rgb_array", "ansi"], "render_fps": 4}  # noqa: RUF012
+
+    def __init__(
+        self,
+        observation: str = "symbolic",
+        stimulus_range: tuple[int, int] = (5, 12),
+        max_reward: float = 10.0,
+        time_limit: int = 24,
+        reward_shape: str = "linear",
+        late: str = "symmetric",
+        reachable_only: bool = True,
+        render_mode: str | None = None,
+    ):
+        if observation not in ("symbolic", "pixels"):
+            raise ValueError(f"observation is symbolic or pixels, not {observation}")
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            raise ValueError(f"render_mode is rgb_array, ansi or None, not {render_mode}")
+        low, high = stimulus_range
+        self.rules = Rules((low, high), max_reward, time_limit, reward_shape, late, reachable_only)
+        self.observation = observation
+        self.render_mode = render_mode
+        self.world = TimeGridworldBatch((), self.rules)
+        self._planes = planes().numpy()
+        view = (
+            Box(0, 1, (2, SIZE, SIZE), np.float32)
+            if observation == "symbolic"
+            else Box(0, 255, (PIXELS, PIXELS, 3), np.uint8)
+        )
+        stimulus = Box(0, _LARGEST_STIMULUS, (1,), np.float32)
+        self.observation_space = Dict({"view": view, "stimulus": stimulus})
+        self.action_space = Discrete(len(ACTIONS))
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Draw a world; `options` may fix `stimulus`, and `player` and `target` by row and column.
+
+        A fixed stimulus counts when the placement is drawn; a fixed cell is put in afterwards.
+        """
+        super().reset(seed=seed)
+        fixed = dict(options or {})
+        unknown = fixed.keys() - {"stimulus", "player", "target"}
+        if unknown:
+            raise ValueError(f"options fix stimulus, player, target, not {', '.join(unknown)}")
+        stimulus = fixed.get("stimulus")
+        cells = {k: _cell(k, fixed[k]) for k in ("player", "target") if k in fixed}
+        self.world.start(self._drawn(stimulus, cells))
+        return self._observed(), {
+            "t": 0,
+            "stimulus": int(self.world.stimulus),
+            "distance": int(distance(self.world.player.numpy(), self.world.target.numpy())),
+        }
+
+    def _drawn(self, stimulus: int | None, cells: dict[str, int]) -> Starts:
+        """Return a world with what is fixed, redrawn until it is one that the rules allow."""
+        rules = self.rules
+        if stimulus is not None:
+            rules = replace(rules, stimulus_range=(int(stimulus), int(stimulus)))
+        for _ in range(1000):
+            found = draw_starts(self.np_random, rules, 1)
+            found = Starts(*(part[0] for part in found))._replace(**cells)
+            steps = distance(found.player, found.target)
+            if steps > 0 and (not rules.reachable_only or steps <= found.stimulus):
+                return found
+        raise ValueError(f"no world has {cells} and stimulus {stimulus}, as these rules demand it")
+
+    def step(self, action: int) -> tuple[dict[str, np.ndarray], float, bool, bool, dict[str, Any]]:
+        """Take a step and return what is seen, the reward, both endings, and what happened."""
+        if not self.action_space.contains(action):
+            raise ValueError(f"actions are 0 to {len(ACTIONS) - 1}, not {action}")
+        change = self.world.step(torch.tensor(int(action)))
+        t, stimulus, arrived = int(self.world.t), int(self.world.stimulus), bool(change.terminated)
+        information = {
+            "t": t,
+            "stimulus": stimulus,
+            "arrival": t if arrived else None,
+            "exact": arrived and t == stimulus,
+        }
+        reward, truncated = float(change.reward), bool(change.truncated)
+        return self._observed(), reward, arrived, truncated, information
+
+    def _observed(self) -> dict[str, np.ndarray]:
+        view = self._planes[int(self.world.frame)].copy()
+        if self.observation == "pixels":
+            view = self._picture()
+        return {"view": view, "stimulus": np.array([int(self.world.stimulus)], np.float32)}
+
+    def _picture(self) -> np.ndarray:
+        return picture(int(self.world.player), int(self.world.target))
+
+    def render(self) -> np.ndarray | str | None:
+        """Return the picture, or a grid of letters: `P` player, `T` target, `.` floor."""
+        if self.render_mode == "rgb_array":
+            return self._picture()
+        if self.render_mode is None:
+            return None
+        cells = ["."] * CELLS
+        cells[int(self.world.target)], cells[int(self.world.player)] = "T", "P"
+        return "\n".join("".join(cells[row : row + SIZE]) for row in range(0, CELLS, SIZE))
+
+
+def _cell(name: str, place: Any) -> int:
+    """Return the number of a cell that is given by row and column."""
+    row, column = (int(part) for part in place)
+    if not (0 <= row < SIZE and 0 <= column < SIZE):
+        raise ValueError(f"{name} is a row and a column of 0 to {SIZE - 1}, not {place}")
+    return row * SIZE + column
+
+
+register(ID, f"{__name__}:TimeGridworld")

@@ -1,0 +1,115 @@
+"""The grid world with the methods of Gymnasium, beside its batched form."""
+
+import numpy as np
+import pytest
+import torch
+
+from stable_nalu.environment.base import gymnasium
+from stable_nalu.environment.time_gridworld import ID, TimeGridworld, TimeGridworldBatch
+from stable_nalu.environment.worlds import Rules, draw_starts, picture
+
+
+def test_random_episodes_are_those_of_the_batch():
+    """Five hundred episodes, compared in every field at every step."""
+    random = np.random.default_rng(3)
+    rules = Rules((5, 12), time_limit=13)
+    starts = draw_starts(random, rules, 500)
+    actions = random.integers(5, size=(rules.time_limit, 500))
+    batch = TimeGridworldBatch(500, rules)
+    batch.start(starts)
+    fields = []
+    for action in actions:
+        change = batch.step(torch.from_numpy(action))
+        parts = (batch.t, batch.player, batch.target, batch.stimulus, batch.done, *change)
+        fields.append([part.tolist() for part in parts])
+    assert batch.done.all()
+    world = TimeGridworld(time_limit=13)
+    for episode, (stimulus, player, target) in enumerate(zip(*starts, strict=True)):
+        fixed = {"stimulus": stimulus, "player": divmod(player, 5), "target": divmod(target, 5)}
+        world.reset(options=fixed)
+        for step, action in enumerate(actions[:, episode]):
+            _, reward, terminated, truncated, info = world.step(action)
+            t, at, to, asked, done, paid, arrived, cut = (f[episode] for f in fields[step])
+            assert (info["t"], info["stimulus"]) == (t, asked) == (step + 1, stimulus)
+            assert (int(world.world.player), int(world.world.target)) == (at, to)
+            assert (reward, terminated, truncated) == (paid, arrived, cut)
+            assert info["arrival"] == (t if arrived else None)
+            assert info["exact"] == (arrived and t == asked)
+            assert done == (terminated or truncated)
+            if done:
+                break
+
+
+def test_what_is_seen():
+    fixed = {"stimulus": 7, "player": (0, 3), "target": (1, 2)}
+    symbolic, info = TimeGridworld().reset(options=fixed)
+    assert info == {"t": 0, "stimulus": 7, "distance": 2}
+    assert (symbolic["view"].shape, symbolic["view"].dtype) == ((2, 5, 5), np.float32)
+    assert symbolic["view"][0, 0, 3] == symbolic["view"][1, 1, 2] == 1
+    assert symbolic["view"].sum() == 2
+    assert (symbolic["stimulus"].tolist(), symbolic["stimulus"].dtype) == ([7.0], np.float32)
+    world = TimeGridworld("pixels")
+    seen, _ = world.reset(options=fixed)
+    assert seen["view"].tobytes() == picture(3, 7).tobytes()
+    assert world.step(3)[0]["view"].tobytes() == picture(4, 7).tobytes()
+
+
+@pytest.mark.parametrize("observation", ["symbolic", "pixels"])
+def test_observations_are_of_their_space(observation):
+    world = TimeGridworld(observation)
+    seen, _ = world.reset(seed=1)
+    assert world.observation_space.contains(seen)
+    assert world.observation_space.contains(world.step(4)[0])
+    assert not world.observation_space.contains({**seen, "stimulus": np.zeros(2, np.float32)})
+    assert world.action_space.contains(4)
+    assert not world.action_space.contains(5)
+
+
+def test_a_seed_names_a_world():
+    one, two = TimeGridworld(), TimeGridworld()
+    first, second = one.reset(seed=5), two.reset(seed=5)
+    assert first[1] == second[1]
+    assert (first[0]["view"] == second[0]["view"]).all()
+    stimuli = {one.reset()[1]["stimulus"] for _ in range(200)}
+    assert stimuli == set(range(5, 13))
+
+
+def test_rendering():
+    fixed = {"stimulus": 7, "player": (0, 3), "target": (1, 2)}
+    text, pixels = (TimeGridworld(render_mode=mode) for mode in ("ansi", "rgb_array"))
+    for world in (text, pixels):
+        world.reset(options=fixed)
+    assert text.render() == "...P.\n..T..\n.....\n.....\n....."
+    assert pixels.render().tobytes() == picture(3, 7).tobytes()
+    silent = TimeGridworld()
+    silent.reset(seed=0)
+    assert silent.render() is None
+
+
+@pytest.mark.parametrize(
+    ("problem", "call"),
+    [
+        ("observation", lambda: TimeGridworld("words")),
+        ("render_mode", lambda: TimeGridworld(render_mode="human")),
+        ("stimulus_range", lambda: TimeGridworld(stimulus_range=(9, 5))),
+        ("options fix", lambda: TimeGridworld().reset(options={"goal": 3})),
+        ("player is a row", lambda: TimeGridworld().reset(options={"player": (5, 0)})),
+        (
+            "no world has",
+            lambda: TimeGridworld().reset(options={"player": (1, 1), "target": (1, 1)}),
+        ),
+        ("actions are", lambda: TimeGridworld().step(5)),
+    ],
+)
+def test_bad_input(problem, call):
+    with pytest.raises(ValueError, match=problem):
+        call()
+
+
+@pytest.mark.skipif(gymnasium is None, reason="gymnasium is optional and not installed")
+@pytest.mark.parametrize("observation", ["symbolic", "pixels"])
+def test_gymnasium_makes_and_checks_it(observation):
+    from gymnasium.utils.env_checker import check_env
+
+    world = gymnasium.make(ID, observation=observation, render_mode="rgb_array")
+    check_env(world.unwrapped)
