@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from stable_nalu.catalogue.nalu import FIGURE_1
+from stable_nalu.catalogue.nalu import FIGURE_1, MYSTERY
 from stable_nalu.papers import NALU_ARTICLE, TRASK_2018
 
 from ..entry import Entry
-from ..kinds import Extrapolations, Weights
+from ..kinds import Extrapolations, Learning, Weights
 from ..source import Series
 
 ENTRIES = (
@@ -20,6 +20,25 @@ ENTRIES = (
             Series((f"nalu-fig1/{name.lower()}",), name)
             for name in (*FIGURE_1, "linear", "NAC", "NALU")
         ),
+    ),
+    Entry(
+        "article-mystery",
+        NALU_ARTICLE,
+        "Performance evaluation",
+        "The mystery arithmetic problem: errors over the epochs, and by operation",
+        (
+            Learning(
+                "{key}",
+                (("metric.train.mse", "Training rows"), ("metric.test.mse", "Test rows")),
+                (
+                    ("metric.test.mse.add", "sums"),
+                    ("metric.test.mse.sub", "differences"),
+                    ("metric.test.mse.mul", "products"),
+                ),
+                "By operation",
+            ),
+        ),
+        tuple(Series((f"article-mystery/{model.key}",), model.label) for model in MYSTERY.models),
     ),
     Entry(
         "article-w-distribution",
