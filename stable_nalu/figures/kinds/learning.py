@@ -59,8 +59,7 @@ class Learning(Part):
         footnote(
             figure,
             "Medians over runs; ribbons and bars: quartiles.",
-            f"Right: test rows at the end of training, {self.ends_title.lower()}, of those problems "
-            "that have it.",
+            "Right: test rows at the end of training, of the problems that have such outputs.",
         )
         return figure, {f"{self.stem}_plot_data": pd.concat(side, ignore_index=True)}
 
