@@ -25,7 +25,7 @@ from .stored import point_columns
 if TYPE_CHECKING:
     import pandas as pd
 
-WITHIN_TOLERANCE, HOLDS, FAILS = "within the tolerance", "holds", "does not hold"
+WITHIN_TOLERANCE, HOLDS, FAILS = "within tolerance", "holds", "does not hold"
 NOT_JUDGED = "not judged"
 
 
