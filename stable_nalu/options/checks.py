@@ -157,8 +157,11 @@ def check_optimizer(c: Config) -> None:
         )
 
 
-def check_nalu(c: Config) -> None:
-    """Require a gate that can be built, and own weights for a NALU that multiplies by an NMU."""
+def check_nalu(c: Config, init: str = "default") -> None:
+    """Require a gate that can be built, and own weights for a NALU that multiplies by an NMU.
+
+    init: what --nalu-init is by default, which other units may leave as it is.
+    """
     if c.nalu_mul == "mnac" and not c.nalu_two_nac:
         raise OptionError("--nalu-mul", "mnac shares no weights with adding", "add --nalu-two-nac")
     if c.nalu_gate == "independent" and c.nalu_gate_shape == "vector":
@@ -170,7 +173,7 @@ def check_nalu(c: Config) -> None:
     for flag, asks in (
         ("--nalu-gate", c.nalu_gate in ("linear", "independent")),
         ("--nalu-gate-shape", c.nalu_gate_shape != "matrix"),
-        ("--nalu-init", c.nalu_init != "default"),
+        ("--nalu-init", c.nalu_init != init),
     ):
         if asks:
             _require_nalu(flag, c)

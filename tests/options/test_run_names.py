@@ -32,6 +32,7 @@ DEFAULT_LEAF = {
     "two_digit_mnist": "-1_f0_op-add_nalmF_learnLF_s0",
     "ST_mnist_labels": "-1_f0_op-add_nalmF_learnLF_s0",
     "identity_autoencoder": "relu_b64_s0_lr-adam-0.01000",
+    "notebook_addition": "nalu_s0_lr-adam-0.10000",
     "mystery_arithmetic": "nalu_b32_s0_lr-adam-0.00100",
 }
 DEFAULT_PREFIX = {
@@ -42,6 +43,7 @@ DEFAULT_PREFIX = {
     "two_digit_mnist": "two_digit_mnist",
     "ST_mnist_labels": "two_digit_mnist",
     "identity_autoencoder": "identity_autoencoder",
+    "notebook_addition": "notebook_addition",
     "mystery_arithmetic": "mystery_arithmetic",
 }
 
