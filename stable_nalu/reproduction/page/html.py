@@ -65,7 +65,7 @@ _ANCHOR = re.compile(r'<a id="([-.\w]+)"></a>')
 _LONG = 40
 """The number of letters from which a cell is broken into lines."""
 _GOOD = (EQUAL, WITHIN_POINTS, WITHIN_PERCENT, WITHIN_LIMIT, WITHIN_TOLERANCE, HOLDS)
-_CLASSES = dict.fromkeys(_GOOD, "equal") | dict.fromkeys((DIFFERS, FAILS), "differs")
+_CLASSES = {word: "equal" for word in _GOOD} | {DIFFERS: "differs", FAILS: "differs"}
 
 
 def render(markdown: str, pictures: Mapping[str, str]) -> str:
