@@ -25,6 +25,7 @@ from stable_nalu.tags import (
     RANDOM_TEST,
     RANDOM_VALID,
     ROOT_SUFFIX,
+    TASK_LOSSES,
     TEXT_SUFFIX,
 )
 
@@ -250,7 +251,7 @@ def is_scored(tag: str) -> bool:
 
 def _is_metric(tag: str) -> bool:
     """Return whether a tag is a number that a script measures, under the name of any script."""
-    measured = tag.startswith((f"{METRIC}/", LOSS_VALID))
+    measured = tag.startswith((f"{METRIC}/", LOSS_VALID)) or tag in TASK_LOSSES
     return measured and not tag.endswith(TEXT_SUFFIX)
 
 

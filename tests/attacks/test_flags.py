@@ -39,6 +39,13 @@ WHOLE = {
     "sequential_mnist": {"--interpolation-length": 1, "--mnist-outputs": 1},
     "sequential_svhn": {"--svhn-outputs": 1},
     "number_translation": {"--max-epochs": 0},
+    "mystery_arithmetic": {
+        "--max-epochs": 0,
+        "--output-size": 1,
+        "--train-size": 1,
+        "--test-size": 1,
+        "--problem-seed": 0,
+    },
     "identity_autoencoder": {
         "--max-iterations": 0,
         "--hidden-size": 1,
@@ -46,6 +53,7 @@ WHOLE = {
         "--batch-size": 1,
         "--log-interval": 1,
     },
+    "notebook_addition": {"--max-iterations": 0, "--train-size": 1},
 }
 """Script -> flag of a whole number -> the smallest that it may be."""
 
@@ -124,10 +132,19 @@ CHOICES = {
         "--cuda": ("maybe", "true"),
     },
     "number_translation": {"--layer-type": ("gru", "GRU")},
+    "mystery_arithmetic": {
+        "--layer-type": ("vanila", "vanilla"),
+        "--nalu-variant": ("two_nac", "two-nac"),
+        "--operations": ("add,mull", "mul"),
+    },
     "identity_autoencoder": {
         "--layer-type": ("Thresold", "Threshold"),
         "--train-sampling": ("grids", "grid"),
         "--optimizer": ("rms-prop", "rmsprop"),
+    },
+    "notebook_addition": {
+        "--layer-type": ("NALUU", "NALU"),
+        "--nalu-init": ("truncate", "truncated"),
     },
 }
 """Script -> flag -> a near miss and what is meant by it, or one of what there is."""
@@ -255,6 +272,17 @@ TOGETHER = [
         "--input-size",
     ),
     refused("three slices for a product", "single_layer", "--num-subsets 3", "--num-subsets"),
+    refused("an operand less", "mystery_arithmetic", "--input-size 1", "--input-size", "2 or more"),
+    refused("add twice", "mystery_arithmetic", "--operations add,mul,add", "--operations", "once"),
+    refused("no operation", "mystery_arithmetic", "--operations", "--operations"),
+    refused("a NAC's gate", "mystery_arithmetic", "--layer-type NAC --nalu-variant shared", "NAC"),
+    refused("two gates", "mystery_arithmetic", "--nalu-gate independent", "--nalu-variant custom"),
+    refused(
+        "a gate of a dense layer",
+        "mystery_arithmetic",
+        "--layer-type vanilla --nalu-gate linear",
+        "vanilla",
+    ),
     refused("a gpu and none", "simple_function_recurrent", "--cuda true --no-cuda", "cuda"),
     refused("no range", "identity_autoencoder", "--train-range []", "--train-range", "[-5,5]"),
     refused("a range of nothing", "identity_autoencoder", "--train-range [2,2]", "--train-range"),
@@ -262,6 +290,12 @@ TOGETHER = [
     refused("three ends", "identity_autoencoder", "--test-range [1,2,3]", "--test-range"),
     refused("nothing outside", "identity_autoencoder", "--test-range [-5,5]", "--train-range"),
     refused("no whole number", "identity_autoencoder", "--train-range [.1,.9]", "--train-sampling"),
+    refused(
+        "another start of a unit without a gate",
+        "notebook_addition",
+        "--layer-type NAC --nalu-init xavier-normal",
+        "--layer-type NALU",
+    ),
     refused(
         "mnac without weights of its own",
         "simple_function_static",

@@ -115,8 +115,10 @@ def test_other_flags_take_one_value(script):
         if flag.sweep or flag.is_switch or flag.dest == "layer_file":
             continue
         value = "true" if flag.dest == "cuda" else "1"
-        if flag.kind.metavar == "[LOW,HIGH]":
+        if flag.kind.metavar in ("[LOW,HIGH]", "RANGE"):
             value = "[1,2]"
+        if flag.dest == "operations":
+            value = "add"
         words = [value, value] if flag.choices is None else [str(flag.allowed()[0])] * 2
         with pytest.raises(OptionError, match="takes one value, got 2") as raised:
             spec.plan([flag.name, *words])

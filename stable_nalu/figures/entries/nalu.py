@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from stable_nalu.catalogue.nalu import FIGURE_1
-from stable_nalu.papers import TRASK_2018
+from stable_nalu.papers import NALU_ARTICLE, TRASK_2018
 
 from ..entry import Entry
-from ..kinds import Extrapolations
+from ..kinds import Extrapolations, Weights
 from ..source import Series
 
 ENTRIES = (
@@ -20,5 +20,12 @@ ENTRIES = (
             Series((f"nalu-fig1/{name.lower()}",), name)
             for name in (*FIGURE_1, "linear", "NAC", "NALU")
         ),
+    ),
+    Entry(
+        "article-w-distribution",
+        NALU_ARTICLE,
+        "W distribution",
+        "Weights of a NAC, drawn at random and at their start",
+        (Weights(stem="{key}"),),
     ),
 )

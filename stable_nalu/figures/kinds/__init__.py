@@ -16,6 +16,7 @@ from .path import Path
 from .successes import Successes
 from .surface import Surface
 from .table import Table
+from .weights import Weights
 
 __all__ = [
     "Bars",
@@ -34,4 +35,5 @@ __all__ = [
     "Surface",
     "Table",
     "Violin",
+    "Weights",
 ]
