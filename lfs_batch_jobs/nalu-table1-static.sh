@@ -10,7 +10,7 @@
 #
 # Models, and runs of each:
 #   relu6: Relu6, 60 runs
-#   none: None, 60 runs
+#   linear: None, 60 runs
 #   nac: NAC, 60 runs
 #   nalu: NALU, 60 runs
 #

@@ -42,9 +42,10 @@ _FIG1 = Experiment(
 TABLE_1 = ("add", "sub", "mul", "div", "squared", "root")
 """The operations of table 1, in its order."""
 
-STATIC_UNITS = {"Relu6": "ReLU6", "None": "linear", "NAC": "NAC", "NALU": "NALU"}
-RECURRENT_UNITS = {"LSTM": "LSTM", "ReLU": "RNN-ReLU", "NAC": "NAC", "NALU": "NALU"}
-"""Columns of both halves of table 1, and their layers."""
+STATIC_UNITS = {"relu6": "Relu6", "linear": "None", "nac": "NAC", "nalu": "NALU"}
+RECURRENT_UNITS = {"lstm": "LSTM", "relu": "ReLU", "nac": "NAC", "nalu": "NALU"}
+"""Models of both halves of table 1, and their columns there."""
+_LAYERS = {"relu6": "ReLU6", "linear": "linear", "relu": "RNN-ReLU"}
 
 _OPERATIONS = tuple(Variant(name, flags(f"--operation {name}")) for name in TABLE_1)
 _SCORES = (
@@ -77,9 +78,13 @@ _TABLE_1_STATIC = Experiment(
     "Six operations on sums over a vector, relative to untrained networks",
     (Shown(TRASK_2018, "Table 1, static"),),
     tuple(
-        _STATIC.model(key, label, f"--layer-type {layer}", csv=f"nalu-table1-static/{key}")
-        for label, layer in STATIC_UNITS.items()
-        for key in (label.lower(),)
+        _STATIC.model(
+            key,
+            column,
+            f"--layer-type {_LAYERS.get(key, column)}",
+            csv=f"nalu-table1-static/{key}",
+        )
+        for key, column in STATIC_UNITS.items()
     ),
     parameter="operation",
     criterion="measured",
@@ -93,9 +98,13 @@ _TABLE_1_RECURRENT = Experiment(
     "Six operations on sums over ten steps, asked of a thousand, relative to untrained LSTMs",
     (Shown(TRASK_2018, "Table 1, recurrent"),),
     tuple(
-        _RECURRENT.model(key, label, f"--layer-type {layer}", csv=f"nalu-table1-recurrent/{key}")
-        for label, layer in RECURRENT_UNITS.items()
-        for key in (label.lower(),)
+        _RECURRENT.model(
+            key,
+            column,
+            f"--layer-type {_LAYERS.get(key, column)}",
+            csv=f"nalu-table1-recurrent/{key}",
+        )
+        for key, column in RECURRENT_UNITS.items()
     ),
     parameter="operation",
     criterion="measured",

@@ -27,8 +27,8 @@ ENTRIES = (
             TRASK_2018,
             f"Table 1, {half}",
             shows,
-            (Scores("{key}", f"nalu/table1-{half}"),),
-            tuple(Series((f"nalu-table1-{half}/{label.lower()}",), label) for label in units),
+            (Scores("{key}", f"nalu/table1-{half}", tuple(units)),),
+            tuple(Series((f"nalu-table1-{half}/{key}",), label) for key, label in units.items()),
         )
         for half, units, shows in (
             ("static", STATIC_UNITS, "Six operations on sums over a vector: scores of four units"),

@@ -31,12 +31,13 @@ GOOD = 1.0
 class Scores(Part):
     """Median and best score, share of runs below 1 and the known number, by operation and unit.
 
-    experiment: whose known numbers stand in the cells.
+    experiment: whose known numbers stand in the cells. models: its keys of the series, in order.
     """
 
     KIND = "table of scores"
 
     experiment: str
+    models: tuple[str, ...]
     size: Size = (18.0, 12.5)
 
     def render(self, context: Context) -> Product:
@@ -45,7 +46,11 @@ class Scores(Part):
         tables = context.tables(lambda path, _: read_csv(path, needed))
         known = published_measures(self.experiment)
         cells = pd.DataFrame(
-            [cell for model, table in tables.items() for cell in summed_up(model, table, known)]
+            [
+                cell
+                for key, (model, table) in zip(self.models, tables.items(), strict=True)
+                for cell in summed_up(model, table, [one for one in known if one.model == key])
+            ]
         )
         stem = context.stem(self.stem)
         with drawing():
@@ -66,7 +71,10 @@ class Scores(Part):
 def summed_up(
     model: str, table: pd.DataFrame | None, known: list[PublishedMeasure]
 ) -> list[dict[str, Any]]:
-    """Return a cell of every operation and split; without runs, of the known numbers alone."""
+    """Return a cell of every operation and split; without runs, of the known numbers alone.
+
+    known: those of the model.
+    """
     cells: list[dict[str, Any]] = []
     for operation in TABLE_1:
         ends = None
@@ -90,8 +98,7 @@ def summed_up(
                         (
                             one.value
                             for one in known
-                            if (one.model, one.operation) == (model.lower(), operation)
-                            and one.measure == f"score.{split}"
+                            if (one.operation, one.measure) == (operation, f"score.{split}")
                         ),
                         "",
                     ),
