@@ -14,6 +14,7 @@ from .landscape import Landscape
 from .learning import Learning
 from .panels import Panels
 from .path import Path
+from .scores import Scores
 from .successes import Successes
 from .surface import Surface
 from .table import Table
@@ -33,6 +34,7 @@ __all__ = [
     "Panels",
     "Path",
     "Scatter",
+    "Scores",
     "Successes",
     "Surface",
     "Table",
