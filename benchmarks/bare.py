@@ -35,6 +35,20 @@ def multiply_sums(random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray
     return x, x[:, 10:35].sum(1, keepdims=True) * x[:, 23:48].sum(1, keepdims=True)
 
 
+def whole_numbers(_: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
+    """Return the whole numbers from -5 to 5, to be given back."""
+    x = np.arange(-5, 6)[:, None]
+    return x, x
+
+
+def autoencoder() -> torch.nn.Module:
+    """Return the scalar autoencoder of the NALU paper: three hidden layers of eight."""
+    layers: list[torch.nn.Module] = []
+    for size in (1, 8, 8):
+        layers += [torch.nn.Linear(size, 8), torch.nn.Tanh()]
+    return torch.nn.Sequential(*layers, torch.nn.Linear(8, 1))
+
+
 class NMU(torch.nn.Module):
     """Multiplication."""
 

@@ -115,6 +115,20 @@ CASES = {
             "2",
         )
     ],
+    "tasks": [
+        Case(
+            "Identity, Tanh",
+            "identity_autoencoder",
+            "--layer-type Tanh --seed 0-99 --max-iterations 10000 --no-cuda --no-save "
+            "--log-interval 1000000000",
+            bare.autoencoder,
+            bare.whole_numbers,
+            1,
+            100,
+            "1/30",
+            500,
+        ),
+    ],
 }
 
 

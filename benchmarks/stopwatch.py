@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 
 from stable_nalu.options import SCRIPTS
 from stable_nalu.script import Interruption
-from stable_nalu.training.arithmetic.trainer import KINDS
 from stable_nalu.training.logging.console import StackView
 from stable_nalu.training.plan.runs import PlannedRun
 from stable_nalu.training.plan.shell import train_stack
+from stable_nalu.training.script import kind_of
 
 from .clock import Cost
 
@@ -78,4 +78,4 @@ def train(script: str, words: str, view: StackView, interruption: Interruption) 
     with tempfile.TemporaryDirectory() as folder:
         os.environ["TENSORBOARD_DIR"] = os.environ["SAVE_DIR"] = folder
         runs = planned(script, words)
-        train_stack(KINDS[script], script, runs, view, interruption)
+        train_stack(kind_of(script), script, runs, view, interruption)

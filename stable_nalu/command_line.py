@@ -27,6 +27,10 @@ PAPERS: Commands = {
     "reproduce": ("reproduction.command:main", "Reproduce a figure or table from its key."),
     "batch": ("batch.command:main", "Train an experiment in shards, here or as an array job."),
     "plot": ("figures.command:main", "Draw figures of the papers, or of your own runs."),
+    "weight_distribution": (
+        "figures.weight_distribution:main",
+        "Show how weights of a NAC are distributed, drawn at random or at their start.",
+    ),
 }
 RUNS: Commands = {
     "export": ("command_line:main", "Write runs to a CSV file; alone, it lists of which scripts."),

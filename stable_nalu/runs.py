@@ -7,7 +7,7 @@ Errors are raised as `UsageError`; what a script would warn of is a warning.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -31,7 +31,11 @@ if TYPE_CHECKING:
 
 
 def read_runs(
-    folder: str | Path, *, processes: int | None = None, progress_bar: bool = True
+    folder: str | Path,
+    *,
+    names: Collection[str] | None = None,
+    processes: int | None = None,
+    progress_bar: bool = True,
 ) -> pd.DataFrame:
     """Return one row per run and logged step: its name, what it logged, and its configuration.
 
@@ -41,11 +45,17 @@ def read_runs(
 
     Args:
         folder: the parent folder of the runs, of any training script.
+        names: the runs to read, by the names of their folders; all of them when None.
         processes: most processes that read, all CPUs when None; small inputs are read in this one.
         progress_bar: whether a person who watches a terminal sees how far it is.
     """
     reader = open_reader(
-        folder, None, processes=processes, progress_bar=progress_bar, with_config=True
+        folder,
+        None,
+        processes=processes,
+        progress_bar=progress_bar,
+        with_config=True,
+        names=names,
     )
     tables = list(reader.tables())
     if not tables:

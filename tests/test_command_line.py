@@ -41,7 +41,7 @@ def test_every_script_is_a_command():
 def test_commands_are_the_functions_of_the_scripts():
     for path in (ROOT / "export").rglob("*.py"):
         assert script(path) is function(BELOW_EXPORT[path.stem][0])
-    for name in ("batch", "reproduce"):
+    for name in ("batch", "reproduce", "weight_distribution"):
         assert script(ROOT / "experiments" / f"{name}.py") is function(PAPERS[name][0])
 
 

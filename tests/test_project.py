@@ -75,7 +75,7 @@ def test_links_lead_somewhere(document):
 
 def test_the_documents_show_every_training_script():
     shown = {Path(words[0]).stem for words in commands() if words[0].startswith("experiments/")}
-    assert shown == {*SCRIPTS, "reproduce"}
+    assert shown == {*SCRIPTS, "reproduce", "weight_distribution"}
 
 
 @pytest.mark.parametrize("words", commands(), ids=lambda words: Path(words[0]).stem)
@@ -89,7 +89,7 @@ def test_commands_of_the_documents_can_be_run(words):
             )
             == 0
         )
-    elif script.startswith("experiments/"):
+    elif script.startswith("experiments/") and Path(script).stem in SCRIPTS:
         assert len(SCRIPTS[Path(script).stem].plan(arguments)) >= 1
 
 

@@ -69,6 +69,15 @@ def test_a_row_per_run_and_logged_step(runs, tmp_path):
     np.testing.assert_allclose(solved, 2e-9)
 
 
+def test_runs_that_are_asked_for_by_name(runs, tmp_path):
+    names = list(runs["name"].unique()[[5, 2]])
+    some = stable_nalu.read_runs(tmp_path / "runs", names=names)
+    expected = runs.loc[runs["name"].isin(names)].reset_index(drop=True)
+    pd.testing.assert_frame_equal(some, expected)
+    with pytest.raises(UsageError, match="there is no run another in"):
+        stable_nalu.read_runs(tmp_path / "runs", names=[names[0], "another"])
+
+
 def test_runs_without_a_record_have_what_their_names_hold(runs, tmp_path):
     named = stable_nalu.read_runs(write_runs(tmp_path / "named", record=False))
     assert "layer.type" not in named

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from stable_nalu.errors import UsageError, did_you_mean
 
-from . import arithmetic_units, benchmark, division, division_redundancy, robust, sequences
+from . import (
+    arithmetic_units,
+    benchmark,
+    division,
+    division_redundancy,
+    nalu,
+    robust,
+    sequences,
+)
 from .experiment import Experiment
 
-_MODULES = (arithmetic_units, sequences, division, division_redundancy, benchmark, robust)
+_MODULES = (arithmetic_units, sequences, division, division_redundancy, benchmark, robust, nalu)
 EXPERIMENTS: dict[str, Experiment] = {e.key: e for m in _MODULES for e in m.EXPERIMENTS}
 
 

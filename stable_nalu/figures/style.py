@@ -179,15 +179,20 @@ def new_figure(
 def save(
     figure: Figure, folder: Path, stem: str, formats: Sequence[str], dpi: int = 200
 ) -> list[Path]:
-    """Write the figure once per format, without a date: equal figures make equal files."""
+    """Write the figure once per format and return the files."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for name in formats:
         path = folder / f"{stem}.{name}"
-        metadata = {"CreationDate": None} if name == "pdf" else {"Software": None}
-        figure.savefig(path, format=name, dpi=dpi, metadata=metadata)
+        save_as(figure, path, name, dpi)
         written.append(path)
     return written
+
+
+def save_as(figure: Figure, path: Path, name: str, dpi: int = 200) -> None:
+    """Write the figure in a format, without a date: equal figures make equal files."""
+    metadata = {"CreationDate": None} if name == "pdf" else {"Software": None}
+    figure.savefig(path, format=name, dpi=dpi, metadata=metadata)
 
 
 def legend_order(labels: Iterable[str]) -> list[str]:

@@ -136,8 +136,8 @@ def _logged(run: str) -> dict[str, list] | None:
     folder = tensorboard_root() / run
     if not folder.is_dir():
         return None
-    for one in TensorboardReader(folder.parent, auto_open=False).runs():
-        if one.name == folder.name and one.path is not None:
+    for one in TensorboardReader(folder.parent, auto_open=False, names=[folder.name]).runs():
+        if one.path is not None:
             return PairParser(step_start=1).parse(EventFileReader(one.path)) or None
     return None
 

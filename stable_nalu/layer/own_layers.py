@@ -142,9 +142,22 @@ def sources(units: Iterable[object]) -> list[LayerFile]:
     return list(found.values())
 
 
+def is_of_program(unit: str) -> bool:
+    """Return whether a unit is of this program alone: of no file, and of no package."""
+    entry = registry.entries().get(unit)
+    if entry is None or entry.origin is None:
+        return False
+    return entry.origin == _class_of(entry).__module__
+
+
+def _class_of(entry: registry.LayerEntry) -> Any:
+    """Return the class that was registered."""
+    return getattr(entry.layer, "Module", entry.layer)
+
+
 def _source_of(entry: registry.LayerEntry) -> LayerFile:
     """Return the text of one class, which a program or an installed package defines."""
-    layer: Any = getattr(entry.layer, "Module", entry.layer)
+    layer = _class_of(entry)
     try:
         source = inspect.getsource(layer)
     except (OSError, TypeError):  # typed into an interpreter that keeps no text

@@ -11,7 +11,7 @@ import functools
 import itertools
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -249,16 +249,22 @@ class TensorboardReader:
 
     Hidden entries are no runs, and hidden files in a run are not counted. There is no recursion:
     `dirpath` is the direct parent of the run folders. A run without exactly one file raises
-    ValueError; `runs()` reports it instead.
+    ValueError; `runs()` reports it instead. names: the runs that are wanted, all if None.
     """
 
-    def __init__(self, dirpath: str | Path, auto_open: bool = True):
+    def __init__(
+        self,
+        dirpath: str | Path,
+        auto_open: bool = True,
+        names: Container[str] | None = None,
+    ):
         self.dirpath = Path(dirpath)
         self.auto_open = auto_open
-        self._names = [entry.name for entry in visible_entries(self.dirpath)]
+        found = [entry.name for entry in visible_entries(self.dirpath)]
+        self.names = [name for name in found if names is None or name in names]
 
     def __len__(self) -> int:
-        return len(self._names)
+        return len(self.names)
 
     def __iter__(self) -> Iterator[tuple[str, str, EventFileReader | None]]:
         for run in self.runs():
@@ -268,7 +274,7 @@ class TensorboardReader:
 
     def runs(self) -> Iterator[RunFiles]:
         """Yield every run with its file or its problem."""
-        for name in self._names:
+        for name in self.names:
             folder = self.dirpath / name
             shown = os.fsencode(name).decode(errors="backslashreplace")
             if shown != name:

@@ -6,7 +6,7 @@ import math
 import multiprocessing
 import pickle
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -76,6 +76,7 @@ class RunReader:
         which are read before the first is given.
     processes: most workers, all CPUs when None; small inputs are read in this process.
     with_config: whether every row has the options of its run, too.
+    names: the runs to read, all if None.
     score: what scores compare; see `with_scores`.
     """
 
@@ -87,9 +88,10 @@ class RunReader:
         processes: int | None = None,
         progress_bar: bool = True,
         with_config: bool = False,
+        names: Container[str] | None = None,
         score: str = SCORES[0],
     ):
-        self._reader = TensorboardReader(folder, auto_open=False)
+        self._reader = TensorboardReader(folder, auto_open=False, names=names)
         self._parser = parser
         self._processes = processes or usable_cores()
         self._progress_bar = progress_bar
@@ -99,6 +101,11 @@ class RunReader:
 
     def __len__(self) -> int:
         return len(self._reader)
+
+    @property
+    def names(self) -> list[str]:
+        """Return the names of the runs."""
+        return self._reader.names
 
     def __iter__(self) -> Iterator["pd.DataFrame"]:
         import pandas as pd
@@ -321,18 +328,25 @@ def write_tables(tables: Iterable[RunTable], file: TextIO) -> bool:
 
 
 def open_reader(
-    folder: str | Path, parser: RunParser | None, flag: str | None = None, **options: Any
+    folder: str | Path,
+    parser: RunParser | None,
+    flag: str | None = None,
+    names: Collection[str] | None = None,
+    **options: Any,
 ) -> RunReader:
     """Return a reader with these options, after making sure that there are runs in the folder.
 
-    flag: the one that names the folder.
+    flag: the one that names the folder. names: the runs to read, all if None.
     """
     try:
-        reader = RunReader(folder, parser, **options)
+        reader = RunReader(folder, parser, names=names, **options)
     except OSError as error:
         raise OptionError(
             flag, f"cannot read {folder}: {error.strerror}", "name another"
         ) from error
+    absent = sorted(set(names or ()) - set(reader.names))
+    if absent:
+        raise OptionError(flag, f"there is no run {absent[0]} in {folder}", "name their parent")
     if len(reader) == 0:
         raise OptionError(flag, f"there are no runs in {folder}", "name their parent")
     return reader
@@ -366,6 +380,6 @@ def write_curves(exported: str, csv_out: str) -> None:
     long = last.melt(["name", "layer.type", "seed"], columns, "x", "abs.error")
     long["x"] = long["x"].str.removeprefix(CURVE_COLUMNS).astype(float)
     long = long.rename(columns={"layer.type": "activation"})
-    ordered = long[["name", "activation", "seed", "x", "abs.error"]].sort_values(["name", "x"])
+    ordered = long.sort_values(["name", "x"])
     with atomic_text_file(Path(csv_out)) as file:
-        ordered.to_csv(file, index=False)
+        ordered.to_csv(file, index=False, columns=["name", "activation", "seed", "x", "abs.error"])

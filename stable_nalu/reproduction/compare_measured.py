@@ -224,9 +224,18 @@ def _beside(
     return replace(point, published=known, pairs=pairs, rival=rival)
 
 
+def brief_rows(points: Sequence[MeasuredPoint]) -> list[dict[str, Any]]:
+    """Return the rows of the comparison without the columns that say nothing."""
+    rows = [point.row() for point in points]
+    told = [name for name in rows[0] if any(row[name] not in (None, "", 0) for row in rows)]
+    return [{name: row[name] for name in told} for row in rows]
+
+
 def totals(points: Sequence[MeasuredPoint]) -> str:
     """Return how many numbers that were given elsewhere have which verdict."""
     given = [point for point in points if point.published is not None]
+    if not given:
+        return "no number given elsewhere to compare with"
     kinds = Counter(SHORT if point.length else str(point.verdict) for point in given)
     counted = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
     return f"{len(given)} numbers given elsewhere: {counted}"

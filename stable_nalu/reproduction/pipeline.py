@@ -195,13 +195,15 @@ def _measure(request: Request) -> pd.DataFrame:
     say("summing up what the runs measured")
     runs = measured_runs(experiment, request.models, space, request.seeds, say)
     found = compare_measured.points_of(experiment, runs)
+    if not found:
+        raise UsageError(f"the exported runs of {experiment.key} hold no measure")
     path = space.summaries / f"{experiment.stem}.csv"
     once = {(point.model, point.point, point.column): point for point in found}
     write_rows(path, [point.summary_row() for point in once.values()])
     say(f"summary {path}")
     path = space.summaries / f"{experiment.stem}_comparison.csv"
     write_rows(path, [point.row() for point in found])
-    say("\n".join(aligned([point.row() for point in found])))
+    say("\n".join(aligned(compare_measured.brief_rows(found))))
     say(f"comparison {path}: {compare_measured.totals(found)}")
     return runs
 

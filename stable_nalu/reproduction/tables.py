@@ -40,6 +40,7 @@ _WINDOWS = {"function_task_static_mul_input_size": 15000}
 
 _SWEEP = "export/single_layer_task/benchmark/pretrained_model_prediction_sweep.py"
 _SMALL_DIVISORS = "export/single_layer_task/generate_divBy0_extrap_thresholds.py"
+_WEIGHTS = "experiments/weight_distribution.py"
 _SURFACES = {
     "NMU": ("mul-nmu", 0),
     "ReLU-h1": ("mul-ReLU-h1", 0),
@@ -151,6 +152,10 @@ def other_tables(
     if experiment.key == "divBy0_gold_test_errors":
         path = space.csv / "divBy0_test_errors.csv"
         return [OtherTable(_SMALL_DIVISORS, ["--csv-out", str(path)], _write_small_divisors)]
+    if experiment.key == "article/w-distribution":
+        path = space.csv / f"{experiment.stem}.csv"
+        starts = ("uniform", "nac", "xavier-normal", "truncated-normal")
+        return [OtherTable(_WEIGHTS, ["--init", *starts, "--csv-out", str(path)], _write_weights)]
     if experiment.key != "surface-mul":
         return []
     folder = ["--csv-save-folder", str(space.csv / "2d-surface-plots" / "csvs")]
@@ -167,6 +172,12 @@ def other_tables(
 
 def _write_small_divisors(argv: list[str]) -> int:
     from stable_nalu.statistics.thresholds.small_divisors import main
+
+    return main(argv)
+
+
+def _write_weights(argv: list[str]) -> int:
+    from stable_nalu.figures.weight_distribution import main
 
     return main(argv)
 

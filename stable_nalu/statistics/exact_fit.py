@@ -30,7 +30,7 @@ def exact_fit(
 
     def nuisance(mean: float) -> tuple[float, float]:
         def at(power: float) -> float:
-            return objective(np.array([mean, 10.0**power]))
+            return _at(objective, mean, 10.0**power)
 
         power = _lowest(at, center - _NUISANCE_DECADES, center + _NUISANCE_DECADES, 1e-10)
         return 10.0**power, at(power)
@@ -44,9 +44,13 @@ def fit_with_nuisance_known(
     """Minimise it over the mean alone, with the nuisance parameter held at its start."""
 
     def fixed(mean: float) -> tuple[float, float]:
-        return start[1], objective(np.array([mean, start[1]]))
+        return start[1], _at(objective, mean, start[1])
 
     return _around_minimum(fixed, start[0], lower, upper)
+
+
+def _at(objective: Objective, mean: float, nuisance: float) -> float:
+    return float(objective(np.array([[mean], [nuisance]]))[0])
 
 
 def _around_minimum(

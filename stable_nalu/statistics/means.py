@@ -27,6 +27,7 @@ With fewer than two values, or equal ones, the arithmetic mean with Student's in
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -36,6 +37,8 @@ from .estimators import GammaFit, SparsityFit
 from .exact_fit import exact_fit, fit_with_nuisance_known
 from .intervals import student
 from .published_fit import MeanFit, published_fit
+
+Floats = Sequence[float]
 
 _EQUAL_STEPS = 1e-5
 _SMALLEST_VARIANCE = 1e-5
@@ -70,14 +73,12 @@ def solved_at(steps: np.ndarray, gamma_fit: GammaFit = "published") -> MeanFit:
 def gamma_objective(steps: np.ndarray) -> Objective:
     """Return the negative log-likelihood of (mean, variance); it is NaN outside of the domain."""
 
-    def objective(parameters: np.ndarray) -> float:
-        mean, variance = map(float, parameters)
-        if mean <= 0 or variance <= 0:
-            return math.nan
-        density = log_gamma_density(steps, mean**2 / variance, mean / variance)
-        return -float(np.add.reduce(density, dtype=np.longdouble))
+    def density(means: Floats, variances: Floats) -> np.ndarray:
+        shapes = [mean**2 / variance for mean, variance in zip(means, variances, strict=True)]
+        rates = [mean / variance for mean, variance in zip(means, variances, strict=True)]
+        return log_gamma_density(steps, shapes, rates)
 
-    return objective
+    return _negative_sum(density, lambda mean, variance: mean > 0 and variance > 0)
 
 
 def mean_sparsity(errors: np.ndarray, fit: SparsityFit = "compat") -> MeanFit:
@@ -110,14 +111,28 @@ def beta_objective(values: np.ndarray) -> Objective:
 
     Log densities are cut to [-1e6, 1e6], as in the papers' code.
     """
+    log_density = log_beta_density(values)
 
-    def objective(parameters: np.ndarray) -> float:
-        mu, v = map(float, parameters)
-        if not 0 <= mu <= LARGEST or v <= 0:
-            return math.nan
-        density = log_beta_density(values, 2 * mu * v, (1 - 2 * mu) * v)
-        cut = np.clip(density, -_DENSITY_LIMIT, _DENSITY_LIMIT)
-        return -float(np.add.reduce(cut, dtype=np.longdouble))
+    def density(means: Floats, sums: Floats) -> np.ndarray:
+        a = [2 * mu * v for mu, v in zip(means, sums, strict=True)]
+        uncut = log_density(a, [(1 - 2 * mu) * v for mu, v in zip(means, sums, strict=True)])
+        return np.minimum(np.maximum(uncut, -_DENSITY_LIMIT), _DENSITY_LIMIT)
+
+    return _negative_sum(density, lambda mu, v: 0 <= mu <= LARGEST and v > 0)
+
+
+def _negative_sum(
+    density: Callable[[Floats, Floats], np.ndarray], inside: Callable[[float, float], bool]
+) -> Objective:
+    def objective(parameters: np.ndarray) -> np.ndarray:
+        first, second = parameters.tolist()
+        known = list(map(inside, first, second))
+        if all(known):
+            return -np.add.reduce(density(first, second), axis=1, dtype=np.longdouble).astype(float)
+        values = np.full(len(known), math.nan)
+        if any(known):
+            values[known] = objective(parameters[:, known])
+        return values
 
     return objective
 

@@ -122,7 +122,8 @@ def expand_name(name: str, columns: Columns | None = None) -> Columns:
     single = is_single_module(columns["input.size"], columns["subset.ratio"])
     columns = signed(columns, AMPERSAND if single else UNION)
     label = model_label(columns["model_code"])
-    own = [columns[n] for n, default in _OF_MODEL.items() if columns.get(n, default) != default]
+    # A table of runs has empty cells where the script of a run does not have the option.
+    own = [columns[n] for n, usual in _OF_MODEL.items() if columns.get(n) not in (None, usual)]
     return {"name": name, "model": f"{label} ({', '.join(own)})" if own else label} | columns
 
 

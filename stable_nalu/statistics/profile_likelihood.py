@@ -21,7 +21,7 @@ from scipy.stats import chi2, norm
 from .box_minimizer import NotFiniteError, Objective, minimize_in_box
 
 _FARTHEST = math.sqrt(chi2.ppf(1 - 0.01 / 2, df=2))
-_STEP = _FARTHEST / 5
+STEP = _FARTHEST / 5
 _MAX_STEPS = 100
 _CLOSER_LOOK = (0.2, 0.4, 0.6, 0.8, 0.9)
 _FEW_POINTS = 5
@@ -63,6 +63,10 @@ class ProfileWalk:
         table = np.array(sorted(self.points))
         return table[:, 0], table[:, 1]
 
+    def is_first(self, better: BetterFitError) -> bool:
+        """Return whether these parameters were come upon by the first step to either side."""
+        return better.parameters[0] in (self._place(-1, 1), self._place(1, 1))
+
     def _walk(self, side: int) -> None:
         """Take whole steps until z is far enough out, then what the end of the walk asks for."""
         step, z, previous = 1, 0.0, 0.0
@@ -91,7 +95,7 @@ class ProfileWalk:
                 return
 
     def _place(self, side: int, step: float) -> float:
-        return float(self.parameters[0] + side * step * _STEP * self.error)
+        return float(self.parameters[0] + side * step * STEP * self.error)
 
     def _is_outside(self, side: int, step: float) -> bool:
         return not self.lower[0] <= self._place(side, step) <= self.upper[0]
@@ -105,7 +109,7 @@ class ProfileWalk:
     def _visit(self, side: int, place: float) -> float:
         try:
             second, value = minimize_in_box(
-                lambda p: self.objective(np.array([place, p[0]])),
+                lambda p: self.objective(np.array([np.full_like(p[0], place), p[0]])),
                 self.parameters[1:],
                 self.lower[1:],
                 self.upper[1:],

@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from scipy.interpolate import PchipInterpolator
+from scipy.optimize import minimize_scalar
 from threadpoolctl import ThreadpoolController
 
 from .box_minimizer import NotFiniteError, Objective, minimize_in_box
-from .profile_likelihood import BetterFitError, ProfileWalk, interval
+from .profile_likelihood import STEP, BetterFitError, ProfileWalk, interval
 
 _MAX_RESTARTS = 10_000
 _SINGULAR = math.sqrt(np.finfo(float).eps)
@@ -25,6 +28,15 @@ _RELATIVE_STEP = 0.1
 _ABSOLUTE_STEP = 1e-4
 _NEAR_ZERO = np.sqrt(np.finfo(float).eps / 7e-7)
 _ROUNDS = 4
+
+_CREEPING = 20
+_WALKED = 130
+"""The most restarts of one creep that are walked one by one; kept results have at most 126."""
+_WALKED_LAST = 10
+_NODES = 64
+_TABLE = 4096
+_CLOSE = 1e-6
+_FARTHEST = 10
 
 
 @dataclass(frozen=True)
@@ -65,7 +77,9 @@ def _fit(
     lower: Sequence[float],
     upper: Sequence[float],
 ) -> MeanFit | None:
-    for _ in range(_MAX_RESTARTS):
+    restarts = creeping = 0
+    while restarts < _MAX_RESTARTS:
+        restarts += 1
         try:
             parameters, value = minimize_in_box(objective, start, lower, upper)
         except NotFiniteError:
@@ -77,10 +91,82 @@ def _fit(
         try:
             places, levels = walk.points_of_profile()
         except BetterFitError as better:
+            creeping = creeping + 1 if walk.is_first(better) and parameters[0] == start[0] else 0
             start = better.parameters
+            if creeping == _CREEPING:
+                ahead = means_ahead(objective, start, parameters[0], restarts)
+                restarts += len(ahead)
+                start = (ahead[-1] if ahead else start[0], start[1])
             continue
         return MeanFit(float(parameters[0]), *interval(places, levels), float(parameters[1]))
     return None
+
+
+def means_ahead(
+    objective: Objective, parameters: tuple[float, float], previous: float, restarts: int
+) -> list[float]:
+    """Return the means from which a fit that creeps starts over next, up to a few before the last.
+
+    Where values are nearly equal, the minimiser stays where it is, the first step of the walk finds
+    better parameters, and so on, thousands of times, with the other parameter as good as constant.
+    Each step is a fraction of the standard error, which is known at `_NODES` means and interpolated
+    between them: that gives the steps to a millionth, but where densities are cut. A creep of few
+    steps is left to be walked, and so are the last ones, which end it, of any.
+
+    previous: the mean before this one.
+    restarts: how often the fit has started over.
+    """
+    mean, nuisance = parameters
+
+    def error_at(place: float) -> float:
+        return standard_error(hessian(objective, np.array([place, nuisance]))) or math.nan
+
+    end = _lowest_mean(objective, parameters, 0.0 if mean < previous else _FARTHEST * mean)
+    if math.isnan(error_at(end)):
+        end = _last_known(error_at, mean, end)
+    places = np.linspace(mean, end, _NODES)
+    errors = np.array([error_at(place) for place in places.tolist()])
+    if end == mean or not np.isfinite(errors).all():
+        return []
+    fine = PchipInterpolator(np.arange(_NODES), errors)(np.linspace(0, _NODES - 1, _TABLE + 1))
+    steps = (STEP * fine).tolist()
+    steps.append(steps[-1])
+    per_entry = (end - mean) / _TABLE
+    means: list[float] = []
+    side = math.copysign(1, end - mean)
+    while len(means) + restarts < _MAX_RESTARTS:
+        entry = (mean - parameters[0]) / per_entry
+        low = int(entry)
+        step = steps[low] + (entry - low) * (steps[low + 1] - steps[low])
+        if side * (end - mean) <= _WALKED_LAST * step:
+            break
+        mean += side * step
+        means.append(mean)
+    return means if len(means) + restarts + _WALKED_LAST > _WALKED else []
+
+
+def _lowest_mean(objective: Objective, parameters: tuple[float, float], bound: float) -> float:
+    """Return the mean between this one and a bound where the objective is lowest."""
+    mean, nuisance = parameters
+
+    def at(place: float) -> float:
+        return float(objective(np.array([[place], [nuisance]]))[0])
+
+    found: Any = minimize_scalar(
+        at, bounds=sorted((bound, mean)), method="bounded", options={"xatol": _CLOSE * mean}
+    )
+    return float(found.x)
+
+
+def _last_known(error_at: Callable[[float], float], known: float, unknown: float) -> float:
+    """Return the place nearest to the unknown one that has a standard error, by bisection."""
+    while abs(unknown - known) > _CLOSE * abs(known):
+        middle = (known + unknown) / 2
+        if math.isnan(error_at(middle)):
+            unknown = middle
+        else:
+            known = middle
+    return known
 
 
 def standard_error(second_derivatives: np.ndarray) -> float | None:
@@ -106,26 +192,28 @@ def hessian(objective: Objective, parameters: np.ndarray) -> np.ndarray:
     1.78e-5 gets 1e-4 on top, which carries a small positive one below zero: the derivatives are
     then NaN, and that is how published fits of tiny sparsity errors fail.
     """
-    center = objective(parameters)
     first = np.abs(_RELATIVE_STEP * parameters) + _ABSOLUTE_STEP * (np.abs(parameters) < _NEAR_ZERO)
     steps = [first / 2**k for k in range(_ROUNDS)]
     size = len(parameters)
-    matrix = np.empty((size, size))
-
-    def second_difference(shift: np.ndarray) -> float:
-        return objective(parameters + shift) - 2 * center + objective(parameters - shift)
-
     unit = np.eye(size)
+    pairs = [(i, j) for i in range(size) for j in range(i)]
+    shifts = [unit[i] * h[i] for i in range(size) for h in steps]
+    shifts += [unit[i] * h[i] + unit[j] * h[j] for i, j in pairs for h in steps]
+    moved = np.array(shifts).T
+    here = parameters[:, None]
+    values = objective(np.concatenate([here, here + moved, here - moved], axis=1))
+    above, below = values[1:].reshape(2, len(pairs) + size, _ROUNDS)
+    second = (above - 2 * values[0] + below).tolist()
+    matrix = np.empty((size, size))
     for i in range(size):
-        matrix[i, i] = _extrapolate([second_difference(unit[i] * h[i]) / h[i] ** 2 for h in steps])
-    for i in range(size):
-        for j in range(i):
-            mixed = []
-            for h in steps:
-                both = second_difference(unit[i] * h[i] + unit[j] * h[j])
-                own = matrix[i, i] * h[i] ** 2 + matrix[j, j] * h[j] ** 2
-                mixed.append((both - own) / (2 * h[i] * h[j]))
-            matrix[i, j] = matrix[j, i] = _extrapolate(mixed)
+        own = zip(second[i], steps, strict=True)
+        matrix[i, i] = _extrapolate([change / h[i] ** 2 for change, h in own])
+    for (i, j), both in zip(pairs, second[size:], strict=True):
+        mixed = []
+        for change, h in zip(both, steps, strict=True):
+            own = matrix[i, i] * h[i] ** 2 + matrix[j, j] * h[j] ** 2
+            mixed.append((change - own) / (2 * h[i] * h[j]))
+        matrix[i, j] = matrix[j, i] = _extrapolate(mixed)
     return matrix
 
 

@@ -12,9 +12,10 @@ import torch
 
 from stable_nalu.errors import UsageError, did_you_mean
 from stable_nalu.layer import entries
-from stable_nalu.layer.own_layers import register
+from stable_nalu.layer.own_layers import is_of_program, register
 from stable_nalu.machine import cores, tensorboard_root
-from stable_nalu.options import SCRIPTS, Flag, ScriptSpec
+from stable_nalu.options import SCRIPTS, Config, Flag, ScriptSpec
+from stable_nalu.options.layer_options import units_of
 from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE
 
 from .script import kind_of, set_threads
@@ -50,15 +51,13 @@ def train(
         )
     spec = SCRIPTS[script]
     if layer is not None:
-        flags["nalm_name" if script not in _WITH_LAYER_TYPE else "layer_type"] = _key(layer)
+        flags["layer_type" if "layer_type" in spec.defaults else "nalm_name"] = _key(layer)
     if "workers" in {flag.dest for flag in spec.flags}:
         flags = {"workers": 1} | flags
     plan = spec.plan(_words(spec, flags))
+    _require_known_layers(plan.configs[0])
     _train(script, spec, plan.configs)
     return _logged(spec, plan.configs)
-
-
-_WITH_LAYER_TYPE = {name for name, spec in SCRIPTS.items() if "layer_type" in spec.defaults}
 
 
 def _key(layer: type[torch.nn.Module] | str) -> str:
@@ -73,6 +72,16 @@ def _key(layer: type[torch.nn.Module] | str) -> str:
     except ValueError as error:
         raise UsageError(str(error)) from None
     return layer.__name__
+
+
+def _require_known_layers(config: Config) -> None:
+    """Refuse other processes for a layer that only this one knows."""
+    own = [unit for unit in units_of(config) if is_of_program(unit)]
+    if own and getattr(config, "workers", 1) != 1:
+        raise UsageError(
+            f"workers: other processes cannot know {own[0]}, which this program defines; leave it "
+            f'out, or write layer="{own[0]}" and layer_file, the file that defines it'
+        )
 
 
 def _words(spec: ScriptSpec, values: Mapping[str, Any]) -> list[str]:
@@ -129,6 +138,5 @@ def _train(script: str, spec: ScriptSpec, configs: Any) -> None:
 def _logged(spec: ScriptSpec, configs: Any) -> pd.DataFrame:
     from stable_nalu.runs import read_runs
 
-    leaves = {spec.leaf(config) for config in configs}
-    runs = read_runs(tensorboard_root() / configs[0].name_prefix)
-    return runs.loc[runs["name"].isin(list(leaves))].reset_index(drop=True)
+    folder = tensorboard_root() / configs[0].name_prefix
+    return read_runs(folder, names={spec.leaf(config) for config in configs})

@@ -42,6 +42,7 @@ TRAINING = (
     "sequential_svhn",
     "two_digit_mnist",
     "ST_mnist_labels",
+    "identity_autoencoder",
 )
 EXPORTS = {
     "generate_exp_setups": "export",
@@ -81,8 +82,9 @@ QUICK = {
             *("--interpolation-length", "1", "--extrapolation-lengths", "[1]"),
         ),
     ),
+    "identity_autoencoder": ("--max-iterations", "1"),
     **dict.fromkeys(
-        TRAINING[10:],
+        ("two_digit_mnist", "ST_mnist_labels"),
         (
             *("--max-epochs", "0", "--data-source", "digits", "--batch-size", "500"),
             *("--samples-per-permutation", "1"),

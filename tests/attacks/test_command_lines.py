@@ -26,10 +26,11 @@ NEEDED = {
 }
 """What a command line needs beside the words under attack."""
 
-TOOLS = ("batch", "reproduce", *EXPORTS)
+TOOLS = ("batch", "reproduce", "weight_distribution", *EXPORTS)
 MISSPELT = {
     "batch": ("--modell", "--model"),
     "reproduce": ("--formatt", "--format"),
+    "weight_distribution": ("--figure", "--figure-out"),
     "generate_exp_setups": ("--table", "--tables"),
     "plot": ("--outdir", "--out-dir"),
     "export_sequences": ("--csv-outt", "--csv-out"),
@@ -46,6 +47,7 @@ MISSPELT = {
 ONE_VALUE = {
     "batch": "--seeds",
     "reproduce": "--seeds",
+    "weight_distribution": "--draws",
     "plot": "--name",
     "verdict": "--csv",
     "pretrained_model_prediction_sweep": "--step-size",

@@ -39,6 +39,13 @@ WHOLE = {
     "sequential_mnist": {"--interpolation-length": 1, "--mnist-outputs": 1},
     "sequential_svhn": {"--svhn-outputs": 1},
     "number_translation": {"--max-epochs": 0},
+    "identity_autoencoder": {
+        "--max-iterations": 0,
+        "--hidden-size": 1,
+        "--hidden-layers": 1,
+        "--batch-size": 1,
+        "--log-interval": 1,
+    },
 }
 """Script -> flag of a whole number -> the smallest that it may be."""
 
@@ -117,6 +124,11 @@ CHOICES = {
         "--cuda": ("maybe", "true"),
     },
     "number_translation": {"--layer-type": ("gru", "GRU")},
+    "identity_autoencoder": {
+        "--layer-type": ("Thresold", "Threshold"),
+        "--train-sampling": ("grids", "grid"),
+        "--optimizer": ("rms-prop", "rmsprop"),
+    },
 }
 """Script -> flag -> a near miss and what is meant by it, or one of what there is."""
 
@@ -244,6 +256,12 @@ TOGETHER = [
     ),
     refused("three slices for a product", "single_layer", "--num-subsets 3", "--num-subsets"),
     refused("a gpu and none", "simple_function_recurrent", "--cuda true --no-cuda", "cuda"),
+    refused("no range", "identity_autoencoder", "--train-range []", "--train-range", "[-5,5]"),
+    refused("a range of nothing", "identity_autoencoder", "--train-range [2,2]", "--train-range"),
+    refused("a reversed range", "identity_autoencoder", "--test-range [9,-9]", "--test-range"),
+    refused("three ends", "identity_autoencoder", "--test-range [1,2,3]", "--test-range"),
+    refused("nothing outside", "identity_autoencoder", "--test-range [-5,5]", "--train-range"),
+    refused("no whole number", "identity_autoencoder", "--train-range [.1,.9]", "--train-sampling"),
     refused(
         "mnac without weights of its own",
         "simple_function_static",

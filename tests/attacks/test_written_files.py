@@ -26,6 +26,7 @@ WRITERS: dict[str, Writer] = {
     ),
     "thresholds": (("generate_exp_setups", "--tables", "sequential"), "--csv-out", "operation"),
     "small divisors": (("generate_divBy0_extrap_thresholds",), "--csv-out", "test.mse"),
+    "weights": (("weight_distribution", "--init", "nac"), "--csv-out", "bin.low"),
     "solutions": (("generate_dataset_solution_indexes",), "--csv-out", "index.1"),
 }
 """Name -> the command, its flag of the file, and a word of the file's first line."""

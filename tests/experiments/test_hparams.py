@@ -20,6 +20,7 @@ KINDS = {
     "single_layer_robust": (*NMU[:4], "--max-iterations", "1"),
     "simple_function_recurrent": ("--max-iterations", "0", "--operation", "add"),
     "number_translation": ("--max-epochs", "1"),
+    "identity_autoencoder": ("--max-iterations", "1"),
     "sequential_mnist": (
         *IMAGES,
         "--interpolation-length",
@@ -32,6 +33,7 @@ KINDS = {
 FOUND = {
     "single_layer_robust": (),
     "number_translation": ("hparam/valid",),
+    "identity_autoencoder": ("hparam/valid", "hparam/test"),
     "sequential_mnist": ("hparam/valid", "hparam/test"),
     "two_digit_mnist": ("hparam/test",),
     "simple_function_recurrent": ("hparam/valid", "hparam/test"),

@@ -183,6 +183,7 @@ def test_workers_load_the_file_too():
         ("single_layer", "--layer-type NoisySum --max-iterations 2"),
         ("simple_function_recurrent", "--layer-type NoisySum --max-iterations 2 --operation add"),
         ("number_translation", "--layer-type NoisySum --max-epochs 1"),
+        ("identity_autoencoder", "--layer-type NoisySum --max-iterations 2"),
         (
             "two_digit_mnist",
             "--nalm-name NoisySum --use-nalm --learn-labels2out --max-epochs 1 "

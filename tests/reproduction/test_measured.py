@@ -2,6 +2,7 @@
 
 import csv
 import math
+import statistics
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 from stable_nalu.batch import command as batch
 from stable_nalu.catalogue.experiment import Measure
-from stable_nalu.catalogue.index import find
+from stable_nalu.catalogue.index import EXPERIMENTS, find
 from stable_nalu.catalogue.published import PublishedMeasure
 from stable_nalu.errors import UsageError
 from stable_nalu.figures import entries
@@ -275,3 +276,56 @@ def test_the_page_shows_them_apart(tmp_path, drawn):
     assert rows["None", "add", "error"]["difference"] == "0 of 3 runs of the same seed"
     why = [row["figure"] for row in tables["not-run"][0]]
     assert not any(KEY in name for name in why)
+
+
+@pytest.mark.parametrize("key", stored.measured_keys())
+def test_the_page_in_the_checkout_follows_from_the_kept_runs(key):
+    """Median, best and mean of every row, recomputed from the file."""
+    experiment, page = EXPERIMENTS[key], stored.DATA.parent
+    tables, _ = read_page(page / "index.html")
+    kept = read(stored.path_of(key))
+    keys = {model.label: model.key for model in experiment.models}
+    points = stored.point_columns(key)
+    of_labels = {
+        plain(measured.label_of(measure, column)): column
+        for column in kept[0]
+        if (measure := measured.measure_of(experiment, column)) is not None
+    }
+    assert tables[experiment.stem][0]
+    for row in tables[experiment.stem][0]:
+        cells = row.get("point", "–").split(", ")
+        runs = [r for r in kept if r["model"] == keys[row["model"]]]
+        if cells != ["–"]:
+            runs = [r for r in runs if set(cells) <= {short(r[column]) for column in points}]
+        column = of_labels[row["measure"]]
+        measure = measured.measure_of(experiment, column)
+        found = [float(r[column] or "nan") for r in runs]
+        worst = math.inf if measure.lower else -math.inf
+        values = [worst if v != v else v for v in found if v == v or not measure.optional]
+        assert len(values) == int(row["runs"].split(",")[0])
+        best = min(values) if measure.lower else max(values)
+        expected = {"median": statistics.median(values), "best": best, "mean": mean(values)}
+        for name, value in expected.items():
+            assert number_of(row[name]) == pytest.approx(
+                value, rel=0.51 * 10 ** (1 - measure.digits)
+            )
+
+
+def plain(text):
+    return text.replace("\\", "")
+
+
+def short(cell):
+    """A cell as the page has it: numbers in six digits."""
+    try:
+        return f"{float(cell):g}"
+    except ValueError:
+        return cell
+
+
+def mean(values):
+    return math.inf if math.inf in values else sum(values) / len(values)
+
+
+def number_of(text):
+    return math.inf if text == "infinite" else float(text.replace(",", ""))

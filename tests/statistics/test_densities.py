@@ -19,18 +19,38 @@ from stable_nalu.statistics.densities import (
 def test_gamma_density_agrees_with_scipy(shape):
     x = np.array([0.01, 0.5, 3.0, 40.0, 2000.0])
     expected = stats.gamma.logpdf(x, shape, scale=1 / 0.7)
-    np.testing.assert_allclose(log_gamma_density(x, shape, 0.7), expected, rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(
+        log_gamma_density(x, [shape], [0.7])[0], expected, rtol=1e-11, atol=1e-11
+    )
 
 
 @pytest.mark.parametrize(("a", "b"), [(0.2, 3.0), (1.0, 1.0), (2.5, 0.4), (30.0, 7000.0)])
 def test_beta_density_agrees_with_scipy(a, b):
     x = np.array([1e-16, 1e-6, 0.004, 0.3, 0.5 - 1e-16])
     expected = stats.beta.logpdf(x, a, b)
-    np.testing.assert_allclose(log_beta_density(x, a, b), expected, rtol=1e-10, atol=1e-9)
+    np.testing.assert_allclose(log_beta_density(x)([a], [b])[0], expected, rtol=1e-10, atol=1e-9)
 
 
 def test_a_beta_without_one_shape_has_no_mass_inside():
-    assert np.all(log_beta_density(np.array([0.1, 0.4]), 0.0, 3.0) == -math.inf)
+    density = log_beta_density(np.array([0.1, 0.4]))
+    assert np.all(density([0.0, 2.0], [3.0, 0.0]) == -math.inf)
+    np.testing.assert_array_equal(density([0.0, 2.0], [3.0, 3.0])[1], density([2.0], [3.0])[0])
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 40, 300])
+def test_many_densities_at_once_are_those_of_each_alone(size):
+    """Shapes below, at and above 1; means near and far from the shapes: to the last bit."""
+    draw = np.random.default_rng(size)
+    x = draw.random(size)
+    shapes = [0.2, 0.999, 1.0, 1.001, 3.0, 20.0, 900.0]
+    rates = (10.0 ** draw.uniform(-3, 3, len(shapes))).tolist()
+    for chosen in (slice(None), slice(2), slice(3, None)):
+        together = log_gamma_density(x, shapes[chosen], rates[chosen])
+        for row, shape, rate in zip(together, shapes[chosen], rates[chosen], strict=True):
+            np.testing.assert_array_equal(row, log_gamma_density(x, [shape], [rate])[0])
+    beta = log_beta_density(x)
+    for row, a, b in zip(beta(shapes, rates), shapes, rates, strict=True):
+        np.testing.assert_array_equal(row, beta([a], [b])[0])
 
 
 @pytest.mark.parametrize("n", [0.5, 3.0, 14.9, 15.1, 40.0, 400.0])

@@ -68,7 +68,7 @@ def test_the_compat_sparsity_comes_near_the_exact_half():
 
 def test_an_interval_that_the_likelihood_does_not_close_ends_at_the_bound():
     def falling_to_the_right(p):
-        return -math.log(p[0])
+        return -np.log(p[0])
 
     found = exact_fit(falling_to_the_right, (0.2, 1.0), 0.0, 0.5)
     assert found.mean == pytest.approx(0.5, abs=1e-4)

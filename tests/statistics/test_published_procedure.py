@@ -1,6 +1,5 @@
 """The parts of the published fit: minimiser, second derivatives, spline, reading of the profile."""
 
-import itertools
 import math
 
 import numpy as np
@@ -8,12 +7,13 @@ import pytest
 from scipy.stats import gamma
 from threadpoolctl import threadpool_info
 
+from stable_nalu.statistics import box_minimizer
 from stable_nalu.statistics.box_minimizer import (
     NotFiniteError,
-    differenced_gradient,
     minimize_in_box,
+    value_and_gradient,
 )
-from stable_nalu.statistics.means import gamma_objective
+from stable_nalu.statistics.means import beta_objective, gamma_objective, start_v
 from stable_nalu.statistics.profile_likelihood import end_cubic_spline, interval
 from stable_nalu.statistics.published_fit import hessian, published_fit, standard_error
 
@@ -32,12 +32,13 @@ def test_the_minimiser_finds_the_bottom_and_respects_the_box():
 
 def test_a_value_that_is_not_finite_ends_the_search():
     with pytest.raises(NotFiniteError):
-        minimize_in_box(lambda p: math.inf if p[0] < 1 else p[0], (2.0,), (0,), (9,))
+        minimize_in_box(lambda p: np.where(p[0] < 1, math.inf, p[0]), (2.0,), (0,), (9,))
 
 
 def test_differences_are_cut_short_at_a_bound():
     """At 0.0004 above the bound: (f(x + 0.001) - f(bound)) / 0.0014."""
-    gradient = differenced_gradient(lambda p: p[0] ** 2, np.array([0.0004]), [0.0], [1.0])
+    value, gradient = value_and_gradient(lambda p: p[0] ** 2, np.array([0.0004]), [0.0], [1.0])
+    assert value == 0.0004**2
     assert gradient[0] == pytest.approx(0.0014**2 / 0.0014, rel=1e-9)
 
 
@@ -60,13 +61,13 @@ def test_steps_around_a_million_are_not_moved_from_the_sample_mean():
 
 def test_second_derivatives_of_a_known_function():
     """f = x³ y + exp(y): f_xx = 6xy, f_xy = 3x², f_yy = exp(y)."""
-    found = hessian(lambda p: p[0] ** 3 * p[1] + math.exp(p[1]), np.array([2.0, 0.5]))
+    found = hessian(lambda p: p[0] ** 3 * p[1] + np.exp(p[1]), np.array([2.0, 0.5]))
     np.testing.assert_allclose(found, [[6, 12], [12, math.exp(0.5)]], rtol=1e-7)
 
 
 def test_second_derivatives_of_a_tiny_parameter_leave_the_domain():
     def positive_only(p):
-        return math.nan if p[0] < 0 else p[0] ** 2
+        return np.where(p[0] < 0, math.nan, p[0] ** 2)
 
     assert np.isfinite(hessian(positive_only, np.array([1.8e-5]))).all()
     assert np.isnan(hessian(positive_only, np.array([1.7e-5]))).all()
@@ -85,19 +86,66 @@ def test_linear_algebra_has_one_thread_while_fitting():
     assert threads == {1}
 
 
+class Counted:
+    """An objective that counts how often it is called, and for how many places."""
+
+    def __init__(self, objective):
+        self.objective = objective
+        self.calls = self.places = 0
+
+    def __call__(self, parameters):
+        self.calls += 1
+        self.places += parameters.shape[1]
+        return self.objective(parameters)
+
+
 @pytest.mark.parametrize("steps", [[1200, 1300], [3, 4], [97, 5], [3, 167, 1], [1e5, 2e6]])
 def test_groups_of_few_runs_are_fitted_in_bounded_time(steps):
-    """The worst that was found among 470 made-up groups needs 12,000 likelihoods."""
-    likelihood = gamma_objective(np.array(steps, float))
-    evaluations = itertools.count()
-
-    def objective(parameters):
-        next(evaluations)
-        return likelihood(parameters)
-
+    """The worst that was found among 470 made-up groups needs 12,000 likelihoods in 4,000 calls."""
+    objective = Counted(gamma_objective(np.array(steps, float)))
     start = (float(np.mean(steps)), float(np.var(steps, ddof=1)))
     published_fit(objective, start, (0, 1e-5), (math.inf, math.inf))
-    assert next(evaluations) <= 12_000
+    assert objective.places <= 12_000
+    assert objective.calls <= 4_000
+
+
+def fit_of_errors(values):
+    objective = Counted(beta_objective(values))
+    start = (float(np.mean(values)), start_v(values))
+    return published_fit(objective, start, (0, 1e-5), (0.5, math.inf)), objective.calls
+
+
+def nearly_equal(size, mean, variation):
+    return mean * (1 + variation * np.random.default_rng(3).standard_normal(size))
+
+
+@pytest.mark.parametrize("mean", [3e-5, 1e-4, 2e-3])
+@pytest.mark.parametrize("variation", [3e-4, 5e-4, 1e-3, 1e-2, 0.03, 0.2])
+@pytest.mark.parametrize("size", [2, 25, 225])
+def test_groups_of_nearly_equal_errors_are_fitted_in_bounded_time(size, mean, variation):
+    """Some creep through 10,000 fits, of 40 evaluations each, when every one is walked."""
+    _, calls = fit_of_errors(nearly_equal(size, mean, variation))
+    assert calls <= 4_000
+
+
+def test_a_creep_that_is_cut_short_ends_where_the_whole_walk_does(monkeypatch):
+    values = nearly_equal(5, 5e-4, 5e-3)
+    short, calls = fit_of_errors(values)
+    monkeypatch.setattr("stable_nalu.statistics.published_fit._WALKED", math.inf)
+    whole, all_calls = fit_of_errors(values)
+    assert all_calls > 4 * calls
+    for name in ("mean", "lower", "upper", "nuisance"):
+        assert getattr(short, name) == pytest.approx(getattr(whole, name), rel=1e-7), name
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_the_minimiser_is_scipys_whichever_way_it_is_called(monkeypatch, known):
+    """A scipy whose compiled routine is another is called through `minimize`, with one result."""
+    assert box_minimizer._is_known()
+    values = nearly_equal(4, 0.02, 0.3)
+    expected, _ = fit_of_errors(values)
+    monkeypatch.setattr(box_minimizer, "_is_known", lambda: known)
+    assert fit_of_errors(values)[0] == expected
 
 
 def test_standard_error_needs_a_positive_variance():

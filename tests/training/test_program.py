@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import signal
 
@@ -80,11 +81,37 @@ def test_runs_are_those_of_the_command_to_the_bit():
             assert torch.equal(value, state[key])
 
 
+def test_a_cell_that_is_no_layer():
+    runs = sn.train("simple_function_recurrent", layer="GRU", operation="add", max_iterations=1)
+    assert set(runs["layer.type"]) == {"GRU"}
+
+
+def test_only_the_runs_of_the_call_are_read(tmp_path, caplog):
+    """Runs of other calls may lie beside them: others may be trained there just now."""
+    other = tmp_path / "tensorboard" / "t" / "another"
+    other.mkdir(parents=True)
+    runs = sn.train(SCRIPT, layer=NMU, **SHORT)
+    assert (len(runs), runs["name"].nunique()) == (4, 1)
+    assert not caplog.messages
+
+
 def test_a_class_of_the_program_needs_no_registering():
     runs = sn.train(SCRIPT, layer=Gain, layer_option={"gain": [1.0, 2.0]}, seed=range(2), **SHORT)
     assert runs["name"].nunique() == 4
     again = sn.train(SCRIPT, layer=Gain, layer_option={"gain": 2.0}, seed=0, resume=True, **SHORT)
     assert again["name"].nunique() == 1
+
+
+def test_workers_know_the_layers_of_files_only(tmp_path):
+    """More processes begin without what this one has registered."""
+    for workers in (2, None):
+        with pytest.raises(UsageError, match="other processes cannot know Gain"):
+            sn.train(SCRIPT, layer=Gain, seed=range(2), workers=workers, **SHORT)
+    assert not (tmp_path / "tensorboard").exists()
+    file = tmp_path / "mine.py"
+    file.write_text(f"import torch\n\n\n{inspect.getsource(Gain).replace('Gain', 'Boost')}")
+    flags = {"layer": "Boost", "layer_file": file, "seed": range(2), "workers": 2}
+    assert sn.train(SCRIPT, **flags, **SHORT)["name"].nunique() == 2
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,17 @@ from stable_nalu.errors import UsageError, did_you_mean
 from stable_nalu.papers import STUDIES
 
 from ..entry import Entry
-from . import arithmetic, benchmark, division, landscapes, robust, sequential, static_mnist, weights
+from . import (
+    arithmetic,
+    benchmark,
+    division,
+    landscapes,
+    nalu,
+    robust,
+    sequential,
+    static_mnist,
+    weights,
+)
 
 _MODULES = (
     arithmetic,
@@ -19,6 +29,7 @@ _MODULES = (
     static_mnist,
     weights,
     landscapes,
+    nalu,
 )
 
 

@@ -7,6 +7,7 @@ from .classes import Bars, Matrix
 from .curves import Curves
 from .digits import EpochCurves, Scatter, Violin
 from .distances import Distances
+from .extrapolation import Extrapolations
 from .gold_errors import GoldErrors
 from .histogram import Histogram
 from .landscape import Landscape
@@ -15,12 +16,14 @@ from .path import Path
 from .successes import Successes
 from .surface import Surface
 from .table import Table
+from .weights import Weights
 
 __all__ = [
     "Bars",
     "Curves",
     "Distances",
     "EpochCurves",
+    "Extrapolations",
     "GoldErrors",
     "Histogram",
     "Landscape",
@@ -32,4 +35,5 @@ __all__ = [
     "Surface",
     "Table",
     "Violin",
+    "Weights",
 ]

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.layer.own_layers import register
 from stable_nalu.options import SCRIPTS
 from stable_nalu.training.arithmetic.task import TASKS
 from stable_nalu.training.arithmetic.trainer import ArithmeticTraining
@@ -111,6 +112,26 @@ def test_unrolled(layer):
 @pytest.mark.parametrize("layer", sorted(NOT_UNROLLED))
 def test_not_unrolled(layer):
     assert_same_training(*train_both(*six_runs(layer), compiler=as_recorded, iterations=10))
+
+
+class Mixed(torch.nn.Module):
+    """A layer as a user writes one, which knows nothing of runs."""
+
+    def __init__(self, in_features, out_features):
+        super().__init__()
+        self.W = torch.nn.Parameter(torch.rand(out_features, in_features))
+        self.choice = torch.nn.Linear(in_features, 2)
+
+    def forward(self, x):
+        both = torch.stack([x @ self.W.T, (self.W * x.unsqueeze(1)).prod(-1)], dim=-1)
+        return (both * self.choice(x).softmax(-1).unsqueeze(1)).sum(-1)
+
+
+def test_a_plain_layer_of_the_user():
+    register(Mixed)
+    ours, plain = train_both(*six_runs("Mixed"), *RAMP)
+    assert_same_training(ours, plain)
+    assert all(p.isfinite().all() for p in ours.step.parameters)
 
 
 NMU = six_runs("ReRegualizedLinearMNAC")

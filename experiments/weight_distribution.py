@@ -1,0 +1,15 @@
+"""Show how weights of a NAC are distributed: drawn at random, or as a layer starts with them."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from stable_nalu.script import packages  # noqa: E402
+
+with packages(__file__):
+    from stable_nalu.figures.weight_distribution import main
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

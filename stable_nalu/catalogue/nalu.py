@@ -1,0 +1,50 @@
+"""The experiments of the NALU paper, and of two articles about it."""
+
+from __future__ import annotations
+
+from stable_nalu.papers import NALU_ARTICLE, TRASK_2018
+
+from .experiment import Experiment, Measure, Resources, Setting, Shown
+
+FIGURE_1 = (
+    "Hardtanh", "Sigmoid", "ReLU6", "Tanh", "Tanhshrink", "Hardshrink", "LeakyReLU", "Softshrink",
+    "Softsign", "Threshold", "ReLU", "PReLU", "Softplus", "ELU", "SELU",
+)  # fmt: skip
+"""The activations of figure 1, in its order."""
+
+_IDENTITY = Setting(
+    "identity_autoencoder",
+    "--max-iterations 10000",
+    range(100),
+    Resources(15),
+    prefix="nalu/fig1/",
+)
+
+_FIG1 = Experiment(
+    "nalu/fig1",
+    "Identity by a scalar autoencoder: the error beyond the range of training",
+    (Shown(TRASK_2018, "Figure 1"),),
+    tuple(
+        _IDENTITY.model(name.lower(), name, f"--layer-type {name}", csv="nalu-fig1/" + name.lower())
+        for name in (*FIGURE_1, "linear", "NAC", "NALU")
+    ),
+    parameter="layer.type",
+    criterion="measured",
+    measures=(
+        Measure("abs.error.*", "error at x = *", typical="mean"),
+        Measure("metric.test.extrapolation", "mean error outside", typical="mean"),
+        Measure("metric.valid.interpolation", "mean error inside", typical="mean"),
+    ),
+    note="The paper does not say its optimiser, rate and sampling: here Adam at 0.01 on the whole "
+    "numbers from -5 to 5. Linear, NAC and NALU are not in the paper's figure.",
+)
+
+_WEIGHTS = Experiment(
+    "article/w-distribution",
+    "Weights of a NAC, drawn at random and at their start",
+    (Shown(NALU_ARTICLE, "W distribution"),),
+    (),
+    note="Needs no training.",
+)
+
+EXPERIMENTS = (_FIG1, _WEIGHTS)

@@ -1,0 +1,157 @@
+"""The scalar autoencoder: its data, networks, names and what it measures."""
+
+import pandas as pd
+import pytest
+import torch
+
+from stable_nalu.dataset.identity import IdentityDataset
+from stable_nalu.network.dense import ACTIVATIONS, Dense
+from stable_nalu.network.identity import IdentityNetwork
+from stable_nalu.options import SCRIPTS, OptionError
+from stable_nalu.reader.exporters import any_runs
+from stable_nalu.reader.run_parser import curve_points
+from stable_nalu.tags import ERROR_CURVE, TEXT_SUFFIX
+from tests.experiments.scripts import read, run, run_names
+
+SCRIPT = "identity_autoencoder"
+CURVE = f"{ERROR_CURVE}{TEXT_SUFFIX}"
+
+
+def plan(words: str):
+    return SCRIPTS[SCRIPT].plan(words.split())
+
+
+def test_the_grid_is_the_whole_numbers_of_the_range():
+    data = IdentityDataset("grid", -5, 5)
+    assert data.batch().flatten().tolist() == list(range(-5, 6))
+    assert IdentityDataset("grid", -1.5, 2.5).batch().flatten().tolist() == [-1, 0, 1, 2]
+    assert data.within().shape == (101, 1)
+    assert data.within()[[0, 50, 100], 0].tolist() == pytest.approx([-5, 0, 5])
+
+
+def test_uniform_batches_are_fresh_within_the_range_and_of_their_seed():
+    one, same, other = (IdentityDataset("uniform", -5, 5, 1000, seed) for seed in (1, 1, 2))
+    first = one.batch()
+    assert first.shape == (1000, 1)
+    assert first.min() >= -5
+    assert first.max() < 5
+    assert first.mean().item() == pytest.approx(0, abs=0.4)
+    assert torch.equal(first, same.batch())
+    assert not torch.equal(first, one.batch())
+    assert not torch.equal(first, other.batch())
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_activations_are_torchs_modules(name):
+    z = torch.linspace(-7, 7, 57)[:, None]
+    layer = Dense(1, 1, name)
+    with torch.no_grad():
+        layer.W.fill_(1)
+        layer.bias.zero_()
+    named = {"linear": torch.nn.Identity(), "Threshold": torch.nn.Threshold(1, 0)}
+    module = named.get(name) or getattr(torch.nn, name)()
+    assert torch.equal(layer(z), module(z))
+
+
+def test_start_weights_are_bounded_as_torchs_are():
+    layer = Dense(16, 500)
+    assert layer.W.abs().max().item() == pytest.approx(0.25, abs=0.001)
+    assert layer.bias.abs().max().item() == pytest.approx(0.25, abs=0.01)
+
+
+@pytest.mark.parametrize("unit", ["PReLU", "Tanh", "NAC", "NALU"])
+def test_networks_of_many_runs_are_those_of_each(unit):
+    models = [IdentityNetwork(unit, 4, 2) for _ in range(3)]
+    x = torch.randn(3, 5, 1)
+    alone = torch.stack([model(part) for model, part in zip(models, x, strict=True)])
+    from stable_nalu.ensemble import stack_models
+
+    torch.testing.assert_close(stack_models(models)(x), alone)
+
+
+def test_there_is_no_activation_behind_the_last_layer():
+    model = IdentityNetwork("Sigmoid", 8, 3)
+    assert [layer.activation for layer in model.layers] == ["Sigmoid"] * 3 + ["linear"]
+    assert [tuple(layer.W.shape) for layer in model.layers] == [(8, 1), (8, 8), (8, 8), (1, 8)]
+
+
+@pytest.mark.parametrize(
+    ("words", "leaf"),
+    [
+        ("--layer-type NAC --seed 3", "nac_b64_s3_lr-adam-0.01000"),
+        ("--train-sampling uniform --batch-size 32", "relu_t-uniform_b32_s0_lr-adam-0.01000"),
+        ("--train-range [-4,4] --hidden-layers 2", "relu_i--4-4_h8x2_b64_s0_lr-adam-0.01000"),
+        ("--test-range [-9.5,9] --optimizer rmsprop", "relu_e--9.5-9_b64_s0_lr-rmsprop-0.01000"),
+        ("--clip-grad-norm 1", "relu_b64_s0_lr-adam-0.01000_gn-1.0"),
+    ],
+)
+def test_names(words, leaf):
+    (config,) = plan(words).configs
+    assert SCRIPTS[SCRIPT].leaf(config) == leaf
+
+
+@pytest.mark.parametrize(
+    ("words", "flag", "problem"),
+    [
+        ("--layer-type Thresold", "--layer-type", "did you mean Threshold"),
+        ("--train-range [5,-5]", "--train-range", "low end above"),
+        ("--train-range [1,1]", "--train-range", "is empty"),
+        ("--train-range []", "--train-range", "is not a pair"),
+        ("--test-range [-4,4]", "--test-range", "lies within"),
+        ("--train-range [0.2,0.8]", "--train-range", "too narrow"),
+        ("--hidden-layers 0", "--hidden-layers", "smallest value is 1"),
+    ],
+)
+def test_bad_input(words, flag, problem):
+    with pytest.raises(OptionError, match=problem) as refused:
+        plan(words)
+    assert refused.value.flag == flag
+
+
+def test_the_curve_is_exported_beside_the_measures(tmp_path, capsys):
+    words = ("--layer-type", "Tanh", "--seed", "0-1", "--max-iterations", "3", "--workers", "1")
+    assert run(SCRIPT, *words, "--test-range", "[-7,7]") == 0
+    out, curves = tmp_path / "runs.csv", tmp_path / "curves.csv"
+    folder = ("--tensorboard-dir", str(tmp_path / "tensorboard" / "t"))
+    assert any_runs((*folder, "--csv-out", str(out), "--curve-out", str(curves))) == 0
+    capsys.readouterr()
+    table, long = pd.read_csv(out), pd.read_csv(curves)
+    assert list(long) == ["name", "activation", "seed", "x", "abs.error"]
+    assert len(long) == 2 * 15
+    end = table.loc[(table["step"] == 3) & (table["seed"] == 1)].iloc[0]
+    own = long.loc[long["seed"] == 1].set_index("x")["abs.error"]
+    outside = [own[x] for x in (-7, -6, 6, 7)]
+    assert end["metric.test.extrapolation"] == pytest.approx(sum(outside) / 4, rel=1e-6)
+    assert end["abs.error.-7"] == own[-7]
+    assert table["abs.error.-7"].isna().sum() == 2
+
+
+def test_curves_that_were_never_logged(tmp_path, capsys):
+    assert run("single_layer", "--max-iterations", "0") == 0
+    out = tmp_path / "runs.csv"
+    words = ("--tensorboard-dir", str(tmp_path / "tensorboard" / "t"), "--csv-out", str(out))
+    assert any_runs((*words, "--curve-out", str(tmp_path / "curves.csv"))) == 2
+    assert "--curve-out: no run has a curve" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_networks_fail_beyond_their_range():
+    """Figure 1 by twenty models of a thousand iterations: errors at its ends, and inside."""
+    at_the_ends, inside = {}, {}
+    for unit in ("Hardtanh", "Tanh", "ReLU6", "Softsign", "Sigmoid", "PReLU", "NAC"):
+        words = ("--layer-type", unit, "--seed", "0-19", "--max-iterations", "1000", "--no-save")
+        assert run(SCRIPT, *words, "--workers", "1") == 0
+        curves = [
+            curve_points(read(name).values[1000, CURVE][0]) for name in run_names(SCRIPT, *words)
+        ]
+        ends = [error for curve in curves for x, error in curve if abs(float(x)) == 20]
+        within = [error for curve in curves for x, error in curve if abs(float(x)) <= 5]
+        at_the_ends[unit] = sum(ends) / len(ends)
+        inside[unit] = sum(within) / len(within)
+    saturating = [
+        at_the_ends[unit] for unit in ("Hardtanh", "Tanh", "ReLU6", "Softsign", "Sigmoid")
+    ]
+    assert min(saturating) > 12
+    assert at_the_ends["PReLU"] < 0.5
+    assert at_the_ends["NAC"] < 0.1
+    assert max(inside.values()) < 0.15
