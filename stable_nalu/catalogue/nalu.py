@@ -39,6 +39,44 @@ _FIG1 = Experiment(
     "numbers from -5 to 5. Linear, NAC and NALU are not in the paper's figure.",
 )
 
+_GRIDWORLD = Setting(
+    "gridworld_time",
+    "--max-iterations 3000",
+    range(3),
+    Resources(60),
+    prefix="nalu/fig5/",
+)
+FIGURE_5 = {
+    "lstm": ("LSTM", "--layer-type LSTM"),
+    "nac-feedforward": ("NAC, feed-forward", "--layer-type NAC --nac-wiring feedforward"),
+    "nac": ("NAC, recurrent", "--layer-type NAC"),
+    "nalu": ("NALU, recurrent", "--layer-type NALU"),
+}
+"""The models of figure 5: labels and flags."""
+
+_FIG5 = Experiment(
+    "nalu/fig5",
+    "Tracking time in a grid world: arriving at a step that is told, beyond those of training",
+    (Shown(TRASK_2018, "Figure 5"),),
+    tuple(
+        _GRIDWORLD.model(key, label, text, csv=f"nalu-fig5/{key}")
+        for key, (label, text) in FIGURE_5.items()
+    ),
+    parameter="layer.type",
+    criterion="measured",
+    measures=(
+        Measure("metric.test.beyond", "mean reward, T = 13 to 25", typical="mean", lower=False),
+        Measure("metric.test.within", "mean reward, T = 5 to 12", typical="mean", lower=False),
+        Measure("metric.train.reward", "reward in training", typical="mean", lower=False),
+        Measure("metric.test.stimulus.*", "test of T = *", typical="mean", lower=False),
+    ),
+    note="Reward shape assumed: an arrival at step t pays 10 - |T - t|, none pays 0; the paper does "
+    "not say it. An advantage actor-critic on planes of cells stands in for A3C on pixels. What "
+    "the NAC is wired to is not published: both readings are trained. NALU is not in the paper's "
+    "figure.",
+    rate=100,
+)
+
 _WEIGHTS = Experiment(
     "article/w-distribution",
     "Weights of a NAC, drawn at random and at their start",
@@ -47,4 +85,4 @@ _WEIGHTS = Experiment(
     note="Needs no training.",
 )
 
-EXPERIMENTS = (_FIG1, _WEIGHTS)
+EXPERIMENTS = (_FIG1, _FIG5, _WEIGHTS)
