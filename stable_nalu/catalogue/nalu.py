@@ -68,11 +68,12 @@ _FIG5 = Experiment(
         Measure("metric.test.beyond", "mean reward, T = 13 to 25", typical="mean", lower=False),
         Measure("metric.test.within", "mean reward, T = 5 to 12", typical="mean", lower=False),
         Measure("metric.train.reward", "reward in training", typical="mean", lower=False),
+        Measure("metric.test.episode.*", "frame at step *"),
         Measure("metric.test.stimulus.*", "test of T = *", typical="mean", lower=False),
     ),
-    note="Reward shape assumed: an arrival at step t pays 10 - |T - t|, none pays 0; the paper does "
-    "not say it. An advantage actor-critic on planes of cells stands in for A3C on pixels. What "
-    "the NAC is wired to is not published: both readings are trained. NALU is not in the paper's "
+    note="Reward shape assumed: an arrival at step t pays 10 - |T - t|, none pays 0; the paper "
+    "does not say it. An advantage actor-critic on planes of cells stands in for A3C on pixels. "
+    "How the NAC is wired is not published: both readings are trained. NALU is not in the paper's "
     "figure.",
     rate=100,
 )

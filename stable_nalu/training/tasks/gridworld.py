@@ -38,6 +38,9 @@ TEST_SEED = 20180802
 BEHIND = 12
 """Steps behind T that a tested episode may take, so that late arrivals are seen."""
 
+SHOWN = Starts(np.array([16]), np.array([0]), np.array([18]))
+"""The episode that is logged step by step: T = 16, from a corner six steps off the square."""
+
 _LOGGED = (
     "metric/train/reward",
     "metric/train/entropy",
@@ -132,7 +135,23 @@ class GridworldTask(Task):
             found[f"{tag}/arrival"] = (worlds.t * arrived).sum(-1) / arrived.sum(-1)
             found[f"{tag}/exact"] = exact.to(seen).mean(-1)
             found[f"{tag}/arrived"] = arrived.mean(-1)
-        return found | self._summed_up(rewards)
+        return found | self._summed_up(rewards) | self._shown(model, seen)
+
+    def _shown(self, model: TimeGridworldNetwork, seen: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Return the number of the frame at each step of one episode, NaN behind its end."""
+        rules = rules_of(self.config, time_limit=int(SHOWN.stimulus[0]) + BEHIND)
+        worlds = self._worlds([SHOWN] * len(self.configs), rules, 1)
+        frames: list[torch.Tensor] = []
+
+        def watched(logits: torch.Tensor, step: int, episode: torch.Tensor) -> torch.Tensor:
+            frames.append(worlds.frame.to(seen))
+            return greedy(logits, step, episode)
+
+        walk(model, seen, worlds, watched)
+        frames.append(worlds.frame.to(seen))
+        frames += [frames[-1]] * (rules.time_limit + 1 - len(frames))
+        ended = [frame.masked_fill(step > worlds.t, torch.nan) for step, frame in enumerate(frames)]
+        return {f"metric/test/episode/{step}": f.squeeze(-1) for step, f in enumerate(ended)}
 
     def _asked(self, stimulus: int) -> TimeGridworldBatch:
         """Return the worlds in which one T is tested: the same for all runs."""
