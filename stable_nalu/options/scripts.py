@@ -21,7 +21,8 @@ _TABLE = {
     "two_digit_mnist": ("TD", "pairs"),
     "ST_mnist_labels": ("ST", "pairs"),
     "identity_autoencoder": ("IA", "tasks"),
-    "gridworld_time": ("GW", "tasks"),
+    "gridworld_time": ("GW", "gridworld"),
+    "mystery_arithmetic": ("MA", "tasks"),
 }
 """Script -> its name in tables of flags, and the module `scripts_<...>` that describes it.
 

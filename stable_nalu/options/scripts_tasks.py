@@ -6,23 +6,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from stable_nalu.errors import OptionError
+from stable_nalu.script import unknown_choice
 
 from . import checks
 from . import name_fields as nf
-from .flag import Config, Flag, FlagGroup, switch
+from .flag import Config, Flag, FlagGroup, Kind, switch
 from .flags_model import LAYER_TYPE
 from .flags_task import MAX_ITERATIONS, OPTIMIZER, SEED
 from .flags_training import LOGGING, RUN_CONTROL
-from .kinds import (
-    buildable_layers,
-    cell_names,
-    choice,
-    integer,
-    interval,
-    layers_of_pairs,
-    number,
-    span,
-)
+from .kinds import buildable_layers, choice, each_word, integer, interval, layers_of_pairs
 from .script_spec import ScriptSpec
 from .scripts_sequence import LAYER_OPTIONS, PENALTY_RAMP, lower
 
@@ -31,7 +23,7 @@ _LEARNING_RATE = nf.template(
 )
 
 
-def _script(
+def task_script(
     name: str,
     *,
     summary: str,
@@ -44,11 +36,12 @@ def _script(
     learning_rate: float,
     clip_grad_norm: float | None = None,
     log_interval: int = 1000,
+    unit: str = "Iterations",
 ) -> ScriptSpec:
     """Return the description of a task's script.
 
     fragments: fields of its run names that vanish at their defaults. batch_size: None for a task
-    that says itself what a batch is.
+    that says itself what a batch is. unit: what the task counts its training in.
     """
     batch = () if batch_size is None else (_BATCH_SIZE.but(default=batch_size),)
     return ScriptSpec(
@@ -64,11 +57,7 @@ def _script(
                 learning_rate={"default": learning_rate},
                 clip_grad_norm={"default": clip_grad_norm},
             ),
-            LOGGING.without("--save-best-model").but(
-                name_prefix={"default": name},
-                log_interval={"default": log_interval, "unnamed": _DENSITY},
-            ),
-            RUN_CONTROL.without("--no-compile"),
+            *_files(name, log_interval, unit),
         ),
         name_fields=(
             lower("layer_type"),
@@ -85,16 +74,30 @@ def _script(
     )
 
 
+def _files(name: str, log_interval: int, unit: str) -> tuple[FlagGroup, FlagGroup]:
+    """Return flags of names, logs, files and devices, for a task that counts in `unit`."""
+    logged = f"{unit} between two points of the log."
+    saved = f"{unit} between two saved states to resume from; 0 saves at the end only."
+    return (
+        LOGGING.without("--save-best-model").but(
+            name_prefix={"default": name},
+            log_interval={"default": log_interval, "unnamed": _DENSITY, "help": logged},
+        ),
+        RUN_CONTROL.without("--no-compile").but(checkpoint_interval={"help": saved}),
+    )
+
+
 _DENSITY = "it changes how densely a run is recorded, not what it computes"
 _BATCH_SIZE = Flag("--batch-size", integer(1), 64, "Number of examples in a training batch.")
 _CHECKS = (checks.check_nalu, checks.check_files)
 
 
-def _range(flag: str, letter: str) -> nf.NameField:
+def range_field(flag: str, letter: str) -> nf.NameField:
+    """Return the field of a range: a letter and both ends."""
     return nf.template(f"{letter}-{{{flag}[0]}}-{{{flag}[1]}}")
 
 
-def _layers(own: Callable[[], Mapping[str, Any]]) -> Callable[[], tuple[str, ...]]:
+def and_layers(own: Callable[[], Mapping[str, Any]]) -> Callable[[], tuple[str, ...]]:
     """Return a function that lists a task's own networks, and all layers that map a vector."""
 
     def names() -> tuple[str, ...]:
@@ -132,7 +135,7 @@ def _check_grid(c: Config) -> None:
         )
 
 
-IDENTITY_AUTOENCODER = _script(
+IDENTITY_AUTOENCODER = task_script(
     "identity_autoencoder",
     summary="Train a scalar autoencoder on the identity, and measure how it fails beyond the range "
     "that it was trained on.",
@@ -142,7 +145,7 @@ IDENTITY_AUTOENCODER = _script(
         LAYER_TYPE.but(
             default="ReLU",
             help="Activation of the hidden layers, or the unit of all layers, by its key.",
-            choices=_layers(_activations),
+            choices=and_layers(_activations),
         ),
         choice(
             "--train-sampling",
@@ -159,8 +162,8 @@ IDENTITY_AUTOENCODER = _script(
     ),
     fragments=(
         nf.template("t-{train_sampling}"),
-        _range("train_range", "i"),
-        _range("test_range", "e"),
+        range_field("train_range", "i"),
+        range_field("test_range", "e"),
         nf.template("h{hidden_size}x{hidden_layers}"),
     ),
     checks=(_check_test_range, _check_grid),
@@ -169,146 +172,123 @@ IDENTITY_AUTOENCODER = _script(
 )
 
 
-def _units_of_registers() -> Mapping[str, Any]:
-    return dict.fromkeys(cell_names())
+NALU_VARIANTS: Mapping[str, Mapping[str, Any]] = {
+    "article": {"nalu_two_nac": True, "nalu_gate": "linear", "nalu_init": "xavier-normal"},
+    "two-nac": {"nalu_two_nac": True, "nalu_init": "xavier-normal"},
+    "shared": {"nalu_init": "xavier-normal"},
+    "custom": {},
+}
+"""NALUs that the mystery problem compares -> the options of the layer that they are short for."""
 
 
-_BASELINE = "LSTM"
+def _vanilla() -> Mapping[str, Any]:
+    from stable_nalu.network.mystery import VANILLA
+
+    return {VANILLA: None}
 
 
-def _check_wiring(c: Config) -> None:
-    """Require a unit that can be wired as asked for."""
-    if c.layer_type == _BASELINE:
-        if c.is_typed("nac_wiring"):
-            problem = f"{_BASELINE} is the baseline, which has no unit to be wired"
-            raise OptionError("--nac-wiring", problem, "leave it out")
+def _operations() -> Kind:
+    """Return the kind of different operations, `add,sub,mul`, in the order of their table."""
+
+    def read(word: str) -> str:
+        # NumPy, which the table's module imports, may be missing when --help is asked for.
+        from stable_nalu.dataset.mystery import OPERATIONS
+
+        names = word.split(",")
+        for place, name in enumerate(names):
+            if name not in OPERATIONS:
+                raise ValueError(unknown_choice(name, tuple(OPERATIONS)))
+            if name in names[:place]:
+                raise ValueError(f"{name} is given twice; give every operation once")
+        return ",".join(name for name in OPERATIONS if name in names)
+
+    return each_word("OPERATION[,...]", read)
+
+
+def _check_operands(c: Config) -> None:
+    """Require that an output can have two different operands."""
+    if c.input_size < 2:
+        problem = f"every output has two different operands, there is {c.input_size} input"
+        raise OptionError("--input-size", problem, "give 2 or more")
+
+
+def _check_variant(c: Config) -> None:
+    """Require that a variant is one of a NALU, and that no other flag says what it says."""
+    default = next(iter(NALU_VARIANTS))
+    if c.layer_type != "NALU":
+        if c.nalu_variant != default:
+            problem = f"{c.nalu_variant} is a variant of the NALU, --layer-type is {c.layer_type}"
+            raise OptionError("--nalu-variant", problem, "leave it out")
         return
-    recurrent = c.nac_wiring == "recurrent"
-    if c.layer_type not in (cell_names() if recurrent else buildable_layers()):
-        what, other = ("no recurrent cell", "feedforward")
-        if not recurrent:
-            what, other = ("a recurrent cell alone", "recurrent")
-        raise OptionError("--nac-wiring", f"{c.layer_type} has {what}", f"use --nac-wiring {other}")
+    for option in NALU_VARIANTS[default]:
+        if c.nalu_variant != "custom" and c.is_typed(option):
+            problem = f"is what --nalu-variant {c.nalu_variant} says"
+            raise OptionError(f"--{option.replace('_', '-')}", problem, "add --nalu-variant custom")
 
 
-def _check_worlds(c: Config) -> None:
-    """Require worlds that can be left at every step that is asked for."""
-    _, last = c.stimulus_range
-    if c.time_limit < last:
-        raise OptionError(
-            "--time-limit",
-            f"{c.time_limit} ends worlds before step {last}, which --stimulus-range asks for",
-            f"give at least {last}",
-        )
-    if c.reachable_only and c.no_reachable_only:
-        raise OptionError(
-            "--reachable-only", "contradicts --no-reachable-only", "leave one of them out"
-        )
-
-
-_TESTING = "it changes what is measured, not how a run is trained"
-
-GRIDWORLD_TIME = _script(
-    "gridworld_time",
-    summary="Train a player of a grid world to arrive at a step that it is told, and measure when "
-    "it arrives where later steps are asked for than in training.",
-    example="--layer-type NAC --nac-wiring recurrent --seed 0-2",
-    training="gridworld",
+MYSTERY_ARITHMETIC = task_script(
+    "mystery_arithmetic",
+    summary="Train one layer on the mystery arithmetic problem: each of its outputs is a sum, a "
+    "difference or a product of two of its inputs.",
+    example="--layer-type NALU --nalu-variant article --seed 0-49",
+    training="mystery",
     task=(
         LAYER_TYPE.but(
-            default="NAC",
-            help="Unit of the register beside the LSTM, by its key; LSTM: no register.",
-            choices=_layers(_units_of_registers),
+            help="The layer, by its key; vanilla is a dense layer with a ReLU on its output.",
+            choices=and_layers(_vanilla),
         ),
         choice(
-            "--nac-wiring",
-            "recurrent",
-            "Register of the unit: a state that it maps at every step, given the number at the "
-            "first, or the number mapped once.",
-            ("recurrent", "feedforward"),
+            "--nalu-variant",
+            next(iter(NALU_VARIANTS)),
+            "What --layer-type NALU is, each with a Xavier-normal start: two NACs and a gate that "
+            "is not squashed (article), two NACs (two-nac), one for both paths as in the paper "
+            "(shared); or what the other --nalu flags say (custom).",
+            tuple(NALU_VARIANTS),
         ),
-        choice(
-            "--observation",
-            "symbolic",
-            "What is seen of a world: two planes of 5 x 5, or 56 x 56 pixels.",
-            ("symbolic", "pixels"),
-        ),
-        Flag("--stimulus-range", span(), [5, 12], "Steps of arrival that training asks for."),
-        Flag("--max-reward", number(above=0), 10, "Reward of an arrival at the right step."),
-        Flag("--time-limit", integer(1), 24, "Steps after which a world of training ends."),
-        choice(
-            "--reward-shape",
-            "linear",
-            "Reward of an arrival: less by one for each step from the right one, or for the right "
-            "step only. The published shape is unknown.",
-            ("linear", "exact"),
-        ),
-        choice(
-            "--late",
-            "symmetric",
-            "Whether a late arrival pays as an early one does, or nothing.",
-            ("symmetric", "zero"),
-        ),
-        switch(
-            "--reachable-only",
-            "Place every square within reach, as is done by default.",
-            unnamed="it says what is done anyway",
-            result=False,
-        ),
-        switch("--no-reachable-only", "Place squares also where they cannot be reached in time."),
-        Flag("--hidden-size", integer(1), 64, "Width of the LSTM."),
-        Flag("--register-size", integer(1), 4, "Width of the register."),
-        Flag("--episodes-per-update", integer(1), 64, "Number of whole episodes in an update."),
-        Flag("--entropy", number(0), 0.02, "First weight of the policy's entropy in the loss."),
+        Flag("--input-size", integer(1), 100, "Number of inputs."),
+        Flag("--output-size", integer(1), 10, "Number of outputs."),
         Flag(
-            "--entropy-iterations",
-            integer(1),
-            3000,
-            "Updates over which that weight falls to a tenth.",
+            "--operations",
+            _operations(),
+            "add,sub,mul",
+            "Operations that the outputs are drawn from; div, whose results have no bound where a "
+            "range contains zero, has to be named.",
         ),
-        Flag("--discount", number(above=0, maximum=1), 0.99, "Discount of a return per step."),
-        MAX_ITERATIONS.but(default=3000),
+        Flag("--train-range", interval(), [-10, 10], "Range of the training inputs."),
+        Flag("--test-range", interval(), [-10, 10], "Range of the test inputs."),
+        Flag("--train-size", integer(1), 1000, "Number of training rows."),
+        Flag("--test-size", integer(1), 1000, "Number of test rows."),
         Flag(
-            "--eval-stimuli",
-            span(),
-            [5, 25],
-            "Steps of arrival that are tested, each by itself.",
-            unnamed=_TESTING,
+            "--max-epochs",
+            integer(0),
+            250,
+            "Index of the last epoch; counting starts at 0, and an epoch is logged as those before "
+            "it have left the model.",
+            unnamed="a run that is resumed with more epochs keeps its name",
         ),
+        switch("--shuffle", "Draw the order of the training rows anew in every epoch."),
         Flag(
-            "--eval-episodes",
-            integer(1),
-            400,
-            "Episodes of a test, with the most likely actions.",
-            unnamed=_TESTING,
-        ),
-        Flag(
-            "--eval-interval",
-            integer(1),
-            500,
-            "Updates between two tests, which log points at its multiples make; the last update is "
-            "one, too.",
-            unnamed=_TESTING,
+            "--problem-seed",
+            integer(0),
+            None,
+            "Seed of the problem and of its rows, by default that of the run; start weights follow "
+            "--seed.",
         ),
     ),
     fragments=(
-        nf.template("w-{nac_wiring}"),
-        nf.template("o-{observation}"),
-        _range("stimulus_range", "t"),
-        nf.template("m{max_reward}"),
-        nf.template("l{time_limit}"),
-        nf.template("r-{reward_shape}"),
-        nf.template("late-{late}"),
-        nf.either("no_reachable_only", "far", "near"),
-        nf.template("h{hidden_size}"),
-        nf.template("k{register_size}"),
-        nf.template("b{episodes_per_update}"),
-        nf.template("e-{entropy}-{entropy_iterations}"),
-        nf.template("g{discount}"),
+        nf.template("v-{nalu_variant}"),
+        nf.template("n{input_size}"),
+        nf.template("m{output_size}"),
+        nf.NameField(lambda c: f"op-{c.operations.replace(',', '-')}", ("operations",)),
+        range_field("train_range", "i"),
+        range_field("test_range", "e"),
+        nf.template("t{train_size}-{test_size}"),
+        nf.either("shuffle", "sh", ""),
+        nf.template("p{problem_seed}"),
     ),
-    checks=(_check_wiring, _check_worlds),
-    batch_size=None,
+    checks=(_check_operands, _check_variant),
+    batch_size=32,
     learning_rate=1e-3,
-    clip_grad_norm=0.5,
-    log_interval=100,
+    log_interval=1,
+    unit="Epochs",
 )

@@ -18,6 +18,7 @@ from stable_nalu.tags import (
     ERROR_CURVE,
     GATE_MEAN_SUFFIX,
     LABEL_WEIGHTS,
+    LOSS_EPOCH,
     LOSS_VALID,
     METRIC,
     METRIC_TEST,
@@ -250,7 +251,7 @@ def is_scored(tag: str) -> bool:
 
 def _is_metric(tag: str) -> bool:
     """Return whether a tag is a number that a script measures, under the name of any script."""
-    measured = tag.startswith((f"{METRIC}/", LOSS_VALID))
+    measured = tag.startswith((f"{METRIC}/", LOSS_VALID, LOSS_EPOCH))
     return measured and not tag.endswith(TEXT_SUFFIX)
 
 

@@ -42,7 +42,9 @@ TRAINING = (
     "sequential_svhn",
     "two_digit_mnist",
     "ST_mnist_labels",
+    "mystery_arithmetic",
     "identity_autoencoder",
+    "gridworld_time",
 )
 EXPORTS = {
     "generate_exp_setups": "export",
@@ -82,7 +84,9 @@ QUICK = {
             *("--interpolation-length", "1", "--extrapolation-lengths", "[1]"),
         ),
     ),
+    "mystery_arithmetic": ("--max-epochs", "0", "--train-size", "40"),
     "identity_autoencoder": ("--max-iterations", "1"),
+    "gridworld_time": ("--max-iterations", "1", "--eval-episodes", "1"),
     **dict.fromkeys(
         ("two_digit_mnist", "ST_mnist_labels"),
         (

@@ -39,12 +39,29 @@ WHOLE = {
     "sequential_mnist": {"--interpolation-length": 1, "--mnist-outputs": 1},
     "sequential_svhn": {"--svhn-outputs": 1},
     "number_translation": {"--max-epochs": 0},
+    "mystery_arithmetic": {
+        "--max-epochs": 0,
+        "--output-size": 1,
+        "--train-size": 1,
+        "--test-size": 1,
+        "--problem-seed": 0,
+    },
     "identity_autoencoder": {
         "--max-iterations": 0,
         "--hidden-size": 1,
         "--hidden-layers": 1,
         "--batch-size": 1,
         "--log-interval": 1,
+    },
+    "gridworld_time": {
+        "--max-iterations": 0,
+        "--time-limit": 1,
+        "--hidden-size": 1,
+        "--register-size": 1,
+        "--episodes-per-update": 1,
+        "--entropy-iterations": 1,
+        "--eval-episodes": 1,
+        "--eval-interval": 1,
     },
 }
 """Script -> flag of a whole number -> the smallest that it may be."""
@@ -124,10 +141,22 @@ CHOICES = {
         "--cuda": ("maybe", "true"),
     },
     "number_translation": {"--layer-type": ("gru", "GRU")},
+    "mystery_arithmetic": {
+        "--layer-type": ("vanila", "vanilla"),
+        "--nalu-variant": ("two_nac", "two-nac"),
+        "--operations": ("add,mull", "mul"),
+    },
     "identity_autoencoder": {
         "--layer-type": ("Thresold", "Threshold"),
         "--train-sampling": ("grids", "grid"),
         "--optimizer": ("rms-prop", "rmsprop"),
+    },
+    "gridworld_time": {
+        "--layer-type": ("lstm", "LSTM"),
+        "--nac-wiring": ("feed-forward", "feedforward"),
+        "--observation": ("pixel", "pixels"),
+        "--reward-shape": ("linea", "linear"),
+        "--late": ("zeros", "zero"),
     },
 }
 """Script -> flag -> a near miss and what is meant by it, or one of what there is."""
@@ -255,6 +284,17 @@ TOGETHER = [
         "--input-size",
     ),
     refused("three slices for a product", "single_layer", "--num-subsets 3", "--num-subsets"),
+    refused("an operand less", "mystery_arithmetic", "--input-size 1", "--input-size", "2 or more"),
+    refused("add twice", "mystery_arithmetic", "--operations add,mul,add", "--operations", "once"),
+    refused("no operation", "mystery_arithmetic", "--operations", "--operations"),
+    refused("a NAC's gate", "mystery_arithmetic", "--layer-type NAC --nalu-variant shared", "NAC"),
+    refused("two gates", "mystery_arithmetic", "--nalu-gate independent", "--nalu-variant custom"),
+    refused(
+        "a gate of a dense layer",
+        "mystery_arithmetic",
+        "--layer-type vanilla --nalu-gate linear",
+        "vanilla",
+    ),
     refused("a gpu and none", "simple_function_recurrent", "--cuda true --no-cuda", "cuda"),
     refused("no range", "identity_autoencoder", "--train-range []", "--train-range", "[-5,5]"),
     refused("a range of nothing", "identity_autoencoder", "--train-range [2,2]", "--train-range"),

@@ -20,7 +20,12 @@ KINDS = {
     "single_layer_robust": (*NMU[:4], "--max-iterations", "1"),
     "simple_function_recurrent": ("--max-iterations", "0", "--operation", "add"),
     "number_translation": ("--max-epochs", "1"),
+    "mystery_arithmetic": ("--max-epochs", "1"),
     "identity_autoencoder": ("--max-iterations", "1"),
+    "gridworld_time": (
+        *("--max-iterations", "1", "--eval-stimuli", "[12,13]", "--eval-episodes", "9"),
+        *("--episodes-per-update", "8"),
+    ),
     "sequential_mnist": (
         *IMAGES,
         "--interpolation-length",
@@ -33,12 +38,15 @@ KINDS = {
 FOUND = {
     "single_layer_robust": (),
     "number_translation": ("hparam/valid",),
+    "mystery_arithmetic": ("hparam/valid", "hparam/test"),
     "identity_autoencoder": ("hparam/valid", "hparam/test"),
+    "gridworld_time": ("hparam/valid", "hparam/test"),
     "sequential_mnist": ("hparam/valid", "hparam/test"),
     "two_digit_mnist": ("hparam/test",),
     "simple_function_recurrent": ("hparam/valid", "hparam/test"),
 }
 LOGGED = {
+    "gridworld_time": ("metric/test/within", "metric/test/beyond"),
     "sequential_mnist": ("metric/valid/mse", "metric/test/extrapolation/2/mse"),
     "two_digit_mnist": ("metric/test/output/mse",),
 }

@@ -183,7 +183,12 @@ def test_workers_load_the_file_too():
         ("single_layer", "--layer-type NoisySum --max-iterations 2"),
         ("simple_function_recurrent", "--layer-type NoisySum --max-iterations 2 --operation add"),
         ("number_translation", "--layer-type NoisySum --max-epochs 1"),
+        ("mystery_arithmetic", "--layer-type NoisySum --max-epochs 1"),
         ("identity_autoencoder", "--layer-type NoisySum --max-iterations 2"),
+        (
+            "gridworld_time",
+            "--layer-type NoisySum --max-iterations 1 --eval-stimuli [5,6] --eval-episodes 5",
+        ),
         (
             "two_digit_mnist",
             "--nalm-name NoisySum --use-nalm --learn-labels2out --max-epochs 1 "

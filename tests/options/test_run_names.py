@@ -32,6 +32,8 @@ DEFAULT_LEAF = {
     "two_digit_mnist": "-1_f0_op-add_nalmF_learnLF_s0",
     "ST_mnist_labels": "-1_f0_op-add_nalmF_learnLF_s0",
     "identity_autoencoder": "relu_b64_s0_lr-adam-0.01000",
+    "gridworld_time": "nac_s0_lr-adam-0.00100",
+    "mystery_arithmetic": "nalu_b32_s0_lr-adam-0.00100",
 }
 DEFAULT_PREFIX = {
     "simple_function_recurrent": "simple_function_recurrent",
@@ -41,6 +43,8 @@ DEFAULT_PREFIX = {
     "two_digit_mnist": "two_digit_mnist",
     "ST_mnist_labels": "two_digit_mnist",
     "identity_autoencoder": "identity_autoencoder",
+    "gridworld_time": "gridworld_time",
+    "mystery_arithmetic": "mystery_arithmetic",
 }
 
 
@@ -223,6 +227,8 @@ def other_value(flag: Flag):
         "noise_range": [2, 3],
         "train_range": [-4, 4],
         "test_range": [-30, 30],
+        "stimulus_range": [4, 9],
+        "eval_stimuli": [4, 9],
         "extrapolation_lengths": [7],
         "mnist_digits": [1, 2],
         "svhn_digits": [1, 2],
@@ -235,6 +241,7 @@ def other_value(flag: Flag):
         "layer_file": ("mine.py",),
         "layer_option": ("power=2",),
         "nalm_name": "mine",
+        "operations": "mul",
     }
     if flag.dest in special:
         return special[flag.dest]

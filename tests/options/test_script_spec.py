@@ -51,6 +51,8 @@ UNPLACED = {
     "sequential_mnist": "nau_noise noise_range",
     "sequential_svhn": "nmu_noise noise_range",
     "identity_autoencoder": "",
+    "gridworld_time": "",
+    "mystery_arithmetic": "",
     "two_digit_mnist": "num_folds samples_per_permutation batch_size use_tau use_argmax nmu_noise "
     "nau_noise noise_range beta_nau regualizer regualizer_scaling_start regualizer_scaling_end "
     "regualizer_npu_w regualizer_gate learning_rate clip_grad_norm only_nalm_cgn weight_decay "

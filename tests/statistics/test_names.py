@@ -8,7 +8,7 @@ import pytest
 from stable_nalu.catalogue.experiment import expected_runs
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.options import SCRIPTS
-from stable_nalu.statistics.names import parse_leaf, record_columns, signed
+from stable_nalu.statistics.names import expand_name, parse_leaf, record_columns, signed
 from stable_nalu.training.saved.checkpoint import plain
 from stable_nalu.writer.run_record import RunRecord
 
@@ -22,6 +22,7 @@ ROUND_TRIP = [
     ("single_layer", "--regualizer-beta-start 1e-9 --regualizer-beta-end 1e-7 --clip-grad-norm 1"),
     ("single_layer_robust", "--nmu-noise --log-interval 10 --noise-range [0.01,0.05]"),
     ("single_layer_curriculum", "--regualizer-npu-w --pytorch-precision 64 --nau-noise"),
+    ("single_layer", "--nalu-gate-shape vector --nalu-init xavier-normal --layer-option eps=1e-8"),
     ("single_layer_benchmark", "--reinit --clip-grad-value 0.1 --train-criterion mape --seed 24"),
 ]
 COLUMNS = {
@@ -58,6 +59,8 @@ COLUMNS = {
     "reinit.epoch.interval": "reinit_epoch_interval",
     "reinit.max.stored.losses": "reinit_max_stored_losses",
     "log.interval": "log_interval",
+    "nalu.gate.shape": "nalu_gate_shape",
+    "nalu.init": "nalu_init",
     "id": "id",
 }
 
@@ -203,6 +206,23 @@ def test_short_names_of_the_first_version():
     assert (columns["hidden.size"], columns["learning.optimizer"]) == (2, "Adam")
     assert columns["learning.rate"] == 0.001
     assert "num.subsets" not in columns
+
+
+@pytest.mark.parametrize(
+    ("command", "label"),
+    [
+        ("", "NALU"),
+        ("--nalu-gate-shape vector", "NALU (vector)"),
+        ("--nalu-init truncated --layer-option eps=1e-8", "NALU (eps=1e-8, truncated)"),
+        ("--nalu-two-nac --nalu-gate linear", "nalu-2n-l"),
+    ],
+)
+def test_variants_of_a_unit_have_labels_of_their_own(command, label):
+    """By name and by record: models of the same label count as one."""
+    spec = SCRIPTS["single_layer"]
+    (config,) = spec.plan(command.split()).configs
+    name = spec.leaf(config)
+    assert expand_name(name)["model"] == expand_name(name, recorded(config))["model"] == label
 
 
 @pytest.mark.parametrize("leaf", ["nac_add", "nac_op-add_oob-c_rs-linear", "nac_op-add_xyz"])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from stable_nalu.catalogue.nalu import FIGURE_1
+from stable_nalu.catalogue.nalu import FIGURE_1, FIGURE_5
 from stable_nalu.papers import NALU_ARTICLE, TRASK_2018
 
 from ..entry import Entry
-from ..kinds import Extrapolations, Weights
+from ..kinds import Arrivals, Episodes, Extrapolations, Weights
 from ..source import Series
 
 ENTRIES = (
@@ -20,6 +20,14 @@ ENTRIES = (
             Series((f"nalu-fig1/{name.lower()}",), name)
             for name in (*FIGURE_1, "linear", "NAC", "NALU")
         ),
+    ),
+    Entry(
+        "nalu-fig5",
+        TRASK_2018,
+        "Figure 5",
+        "Tracking time in a grid world: reward and arrival against the step asked for",
+        (Arrivals("{key}", marks=(13, 19)), Episodes("{key}_episode", 16)),
+        tuple(Series((f"nalu-fig5/{key}",), label) for key, (label, _) in FIGURE_5.items()),
     ),
     Entry(
         "article-w-distribution",

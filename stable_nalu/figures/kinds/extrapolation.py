@@ -59,13 +59,16 @@ class Extrapolations(Part):
         for axes in list(grid.flat)[len(tables) :]:
             axes.set_axis_off()
         grid[0][0].set_ylim(0, self.highest)
-        figure.supxlabel("x", fontsize=8)
-        figure.supylabel("Mean absolute error", fontsize=8)
+        for below in grid[-1]:
+            below.set_xlabel("x")
+        for beside in grid[:, 0]:
+            beside.set_ylabel("Absolute error")
         footnote(
             figure,
-            f"Mean (line) and quartiles (band) of {_listed(runs)} models each.",
-            f"Number: the mean at the right end. Grey: the range of training, {_listed(ranges)}.",
-            f"Rings: {known[0].standing} of the paper." if known else "",
+            f"Mean (line) and quartiles (band) of {max(runs)} models each; means of those whose "
+            f"error is finite. Number: the mean at the right end.",
+            f"Grey: the range of training, {' or '.join(sorted(ranges))}.",
+            f"Rings: the paper, {known[0].standing}." if known else "",
         )
         return figure, {f"{self.stem}_plot_data": pd.concat(side, ignore_index=True)}
 
@@ -87,18 +90,14 @@ def curves(table: pd.DataFrame) -> pd.DataFrame:
     return found.sort_values("x", ignore_index=True)
 
 
-def _listed(values: set) -> str:
-    return " or ".join(map(str, sorted(values)))
-
-
 def draw_curve(axes: Axes, curve: pd.DataFrame) -> None:
     """Draw mean and quartiles."""
     axes.fill_between(curve["x"], curve["lower"], curve["upper"], color=_OURS, alpha=0.25, lw=0)
     axes.plot(curve["x"], curve["mean"], color=_OURS)
     last = curve["mean"].iloc[-1]
     axes.text(
-        0.97, 0.93, f"{last:.2g}", transform=axes.transAxes, ha="right", va="top",
-        fontsize=SMALL, color=_OURS,
+        0.5, 0.93, f"{last:.2g}", transform=axes.transAxes, ha="center", va="top",
+        fontsize=SMALL, color=_OURS, bbox={"facecolor": "1", "edgecolor": "none", "pad": 1},
     )  # fmt: skip
 
 

@@ -49,6 +49,8 @@ class Task:
     valid: ClassVar[str | None] = METRIC_VALID
     test: ClassVar[str | None] = METRIC_TEST
     """Tags of the measures that TensorBoard's HParams plugin shows of a finished run."""
+    loss_tag: ClassVar[str | None] = None
+    """A further tag of the loss without penalties."""
 
     def __init__(self, configs: Sequence[Config], device: torch.device, *, stacked: bool):
         self.configs = configs
@@ -167,6 +169,8 @@ class TaskTraining(StackTraining):
             scalar(same[0].tag, torch.stack([each.value.detach() for each in same]).mean(0))
             for same in of_tags
         ]
+        if self.task.loss_tag is not None:
+            means.append(scalar(self.task.loss_tag, means[0].value))
         self.recorder.write(means)
         self.recorder.commit(unit)
         self.recorder.flush_now_and_then()

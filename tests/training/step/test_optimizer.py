@@ -1,9 +1,16 @@
-"""Adam and SGD: bit for bit those of torch, also with a learning rate per run."""
+"""Adam, RMSprop and SGD: bit for bit those of torch, also with a learning rate per run."""
 
 import pytest
 import torch
 
-from stable_nalu.training.step.optimizer import SGD, Adam, load_optimizer_state, optimizer_state
+from stable_nalu.training.step.optimizer import (
+    OPTIMIZERS,
+    SGD,
+    Adam,
+    RMSprop,
+    load_optimizer_state,
+    optimizer_state,
+)
 
 STEPS = 300
 SHAPES = ((2, 3), (3,), ())
@@ -53,6 +60,13 @@ def test_adam_is_that_of_torch(dtype, rate):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("rate", [1e-3, 1.0])
+def test_rmsprop_is_that_of_torch(dtype, rate):
+    reference = torch.optim.RMSprop([p.requires_grad_() for p in parameters(dtype)], lr=rate)
+    torch_trajectory(reference, RMSprop(parameters(dtype), rate), dtype)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("momentum", [0.0, 0.9])
 def test_sgd_is_that_of_torch(dtype, momentum):
     own = SGD(parameters(dtype), 1e-2, momentum)
@@ -66,11 +80,11 @@ def build(name, params, index=None):
     momenta = torch.tensor(MOMENTA, dtype=torch.float64)
     if index is not None:
         rates, momenta = RATES[index], MOMENTA[index]
-    return Adam(params, rates) if name == "adam" else SGD(params, rates, momenta)
+    return SGD(params, rates, momenta) if name == "sgd" else OPTIMIZERS[name](params, rates)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("name", ["adam", "sgd"])
+@pytest.mark.parametrize("name", ["adam", "rmsprop", "sgd"])
 def test_runs_with_their_own_learning_rates(name, dtype):
     together = build(name, parameters(dtype, (RUNS,)))
     alone = [
@@ -105,7 +119,7 @@ def test_gradients_are_not_changed():
     assert all(torch.equal(g, c) for g, c in zip(drawn, copies, strict=True))
 
 
-@pytest.mark.parametrize("name", ["adam", "sgd"])
+@pytest.mark.parametrize("name", ["adam", "rmsprop", "sgd"])
 @pytest.mark.parametrize("stacked", [False, True])
 def test_a_saved_state_continues_bit_for_bit(name, stacked):
     runs = (RUNS,) if stacked else ()
