@@ -199,8 +199,8 @@ def interval() -> Kind:
 
 
 def span() -> Kind:
-    """Return the kind of ranges `[first,last]` of whole numbers from 1 on, with both ends."""
-    return _literals("[FIRST,LAST]", _check_span)
+    """Return the kind of ranges `[low,high]` of whole numbers from 1 on, with both ends."""
+    return _literals("[LOW,HIGH]", _check_span)
 
 
 def noise_range() -> Kind:
