@@ -22,6 +22,7 @@ _TABLE = {
     "ST_mnist_labels": ("ST", "pairs"),
     "identity_autoencoder": ("IA", "tasks"),
     "gridworld_time": ("GW", "gridworld"),
+    "notebook_addition": ("NA", "tasks"),
     "mystery_arithmetic": ("MA", "tasks"),
 }
 """Script -> its name in tables of flags, and the module `scripts_<...>` that describes it.

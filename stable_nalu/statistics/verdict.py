@@ -63,7 +63,7 @@ def verdicts_of(path: Path, threshold: float) -> dict[str, str]:
         header = next(lines, [])
         for cells in lines:
             row = dict(zip(header, cells, strict=True))
-            for column in (VALIDATION, TEST):
+            for column in (VALIDATION, TEST, STEP, SPARSITY):
                 cell(row, column)
             runs.setdefault(row["name"], []).append(row)
         verdicts = {name: verdict(rows, threshold) for name, rows in runs.items()}

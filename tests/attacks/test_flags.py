@@ -63,6 +63,7 @@ WHOLE = {
         "--eval-episodes": 1,
         "--eval-interval": 1,
     },
+    "notebook_addition": {"--max-iterations": 0, "--train-size": 1},
 }
 """Script -> flag of a whole number -> the smallest that it may be."""
 
@@ -157,6 +158,10 @@ CHOICES = {
         "--observation": ("pixel", "pixels"),
         "--reward-shape": ("linea", "linear"),
         "--late": ("zeros", "zero"),
+    },
+    "notebook_addition": {
+        "--layer-type": ("NALUU", "NALU"),
+        "--nalu-init": ("truncate", "truncated"),
     },
 }
 """Script -> flag -> a near miss and what is meant by it, or one of what there is."""
@@ -302,6 +307,12 @@ TOGETHER = [
     refused("three ends", "identity_autoencoder", "--test-range [1,2,3]", "--test-range"),
     refused("nothing outside", "identity_autoencoder", "--test-range [-5,5]", "--train-range"),
     refused("no whole number", "identity_autoencoder", "--train-range [.1,.9]", "--train-sampling"),
+    refused(
+        "another start of a unit without a gate",
+        "notebook_addition",
+        "--layer-type NAC --nalu-init xavier-normal",
+        "--layer-type NALU",
+    ),
     refused(
         "mnac without weights of its own",
         "simple_function_static",

@@ -134,13 +134,14 @@ def test_runs_are_summed_up():
 def test_numbers_are_judged_by_what_stands_behind_them():
     found = points(made_up())
     near = found["nac", "add", VALID]
-    assert (near.ours, near.difference, near.verdict) == (10, 8.5, "within the tolerance")
+    assert (near.ours, near.difference, near.verdict) == (10, 8.5, "within tolerance")
     assert near.published.standing == "read off the figure (±1e+09)"
     assert found["nac", "sub", VALID].verdict == "differs"
     recalled = found["nac", "add", f"{TEST}@10"]
     assert (recalled.ours, recalled.published.number) == (30, 3)
     assert recalled.published.standing == "recalled, unconfirmed"
-    assert (recalled.verdict, recalled.differs) == ("not judged", False)
+    assert (recalled.verdict, recalled.differs, recalled.as_good) == ("not judged", False, 0)
+    assert near.as_good == 3
     assert recalled.name == "error outside, step 10"
     claim = found["linear", "add", VALID]
     assert (claim.verdict, claim.pairs, claim.differs) == ("does not hold", (0, 3), True)
