@@ -23,6 +23,10 @@ _LEARNING_RATE = nf.template(
     "lr-{optimizer}-{learning_rate:.5f}", learning_rate="printed with five decimals"
 )
 
+_OPTIMIZER = OPTIMIZER.without("--momentum", "--clip-grad-value").but(
+    optimizer={"choices": ("adam", "rmsprop", "sgd")}
+)
+
 
 def task_script(
     name: str,
@@ -56,10 +60,8 @@ def task_script(
         groups=(
             FlagGroup("Task", *task, *batch, SEED),
             *_layer_options(nalu_init),
-            OPTIMIZER.without("--momentum", "--clip-grad-value").but(
-                optimizer={"choices": ("adam", "rmsprop", "sgd")},
-                learning_rate={"default": learning_rate},
-                clip_grad_norm={"default": clip_grad_norm},
+            _OPTIMIZER.but(
+                learning_rate={"default": learning_rate}, clip_grad_norm={"default": clip_grad_norm}
             ),
             *_files(name, log_interval, unit, compiles),
         ),
