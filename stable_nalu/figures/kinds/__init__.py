@@ -14,6 +14,7 @@ from .histogram import Histogram
 from .landscape import Landscape
 from .panels import Panels
 from .path import Path
+from .scores import Scores
 from .successes import Successes
 from .surface import Surface
 from .table import Table
@@ -34,6 +35,7 @@ __all__ = [
     "Panels",
     "Path",
     "Scatter",
+    "Scores",
     "Successes",
     "Surface",
     "Table",
