@@ -3,6 +3,7 @@
 The functions that draw take axes and tables, and read nothing.
 """
 
+from .arrivals import Arrivals, Episodes
 from .classes import Bars, Matrix
 from .curves import Curves
 from .digits import EpochCurves, Scatter, Violin
@@ -21,9 +22,11 @@ from .table import Table
 from .weights import Weights
 
 __all__ = [
+    "Arrivals",
     "Bars",
     "Curves",
     "Distances",
+    "Episodes",
     "EpochCurves",
     "Extrapolations",
     "GoldErrors",
