@@ -39,6 +39,35 @@ _FIG1 = Experiment(
     "numbers from -5 to 5. Linear, NAC and NALU are not in the paper's figure.",
 )
 
+NOTEBOOK_STEPS = (0, 1000, 2000, 5000, 8000, 9000, 10000, 15000, 20000, 30000, 40000, 50000)
+"""Steps of the notebook's addition whose losses are kept, those among them that it printed."""
+
+_NOTEBOOK = Experiment(
+    "notes/addition",
+    "The sum of ten numbers by two NALUs, trained on all rows at once",
+    (),
+    (
+        Setting(
+            "notebook_addition",
+            "--max-iterations 50000 --train-size 1000",
+            range(100),
+            Resources(60),
+            prefix="notes/addition/",
+        ).model("nalu", "NALU", "--layer-type NALU", csv="notes-addition/nalu"),
+    ),
+    parameter="layer.type",
+    criterion="measured",
+    measures=(
+        Measure("loss.train.half-sum-squares", "loss", below=1e-3, steps=NOTEBOOK_STEPS),
+        Measure("metric.test.half-sum-squares", "test loss", below=1e-3),
+        Measure("loss.train.mse", "mean squared error", steps=NOTEBOOK_STEPS),
+        Measure("metric.test.mse", "mean squared test error"),
+    ),
+    note="The notebook shows one run and no seed. Its last evaluation trained on the test rows; "
+    "here these are only measured.",
+)
+
+
 _WEIGHTS = Experiment(
     "article/w-distribution",
     "Weights of a NAC, drawn at random and at their start",
@@ -47,4 +76,4 @@ _WEIGHTS = Experiment(
     note="Needs no training.",
 )
 
-EXPERIMENTS = (_FIG1, _WEIGHTS)
+EXPERIMENTS = (_FIG1, _WEIGHTS, _NOTEBOOK)

@@ -138,7 +138,7 @@ class PublishedMeasure:
     operation, point: the runs that it is about; a point is written as `column=value`. Empty: all.
     measure: column of the kept runs.
     value: a number, or `>` and a lower limit, or `<` and the model that is above this one.
-    tolerance: the error of reading it off a figure, if it was.
+    tolerance: the error of reading it off a figure, or of rounding, if that matters.
     """
 
     experiment: str

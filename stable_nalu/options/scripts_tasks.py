@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from stable_nalu.errors import OptionError
 from stable_nalu.script import unknown_choice
 
-from . import checks
 from . import name_fields as nf
+from .checks import check_files, check_nalu
 from .flag import Config, Flag, FlagGroup, Kind, switch
-from .flags_model import LAYER_TYPE
+from .flags_model import LAYER_TYPE, NALU
 from .flags_task import MAX_ITERATIONS, OPTIMIZER, SEED
 from .flags_training import LOGGING, RUN_CONTROL
 from .kinds import buildable_layers, choice, each_word, integer, interval, layers_of_pairs
@@ -36,11 +37,14 @@ def _script(
     learning_rate: float,
     log_interval: int = 1000,
     unit: str = "Iterations",
+    nalu_init: str = "default",
+    compiles: bool = False,
 ) -> ScriptSpec:
     """Return the description of a task's script.
 
     fragments: fields of its run names that vanish at their defaults. batch_size: None for a task
-    that says itself what a batch is. unit: what the task counts its training in.
+    that says itself what a batch is. unit: what the task counts its training in. nalu_init: default
+    of --nalu-init, for units that have it. compiles: whether its updates may be compiled.
     """
     batch = () if batch_size is None else (_BATCH_SIZE.but(default=batch_size),)
     return ScriptSpec(
@@ -50,12 +54,12 @@ def _script(
         training=f"stable_nalu.training.tasks.{training}",
         groups=(
             FlagGroup("Task", *task, *batch, SEED),
-            *LAYER_OPTIONS,
+            *_layer_options(nalu_init),
             OPTIMIZER.without("--momentum", "--clip-grad-value").but(
                 optimizer={"choices": ("adam", "rmsprop", "sgd")},
                 learning_rate={"default": learning_rate},
             ),
-            *_files(name, log_interval, unit),
+            *_files(name, log_interval, unit, compiles),
         ),
         name_fields=(
             lower("layer_type"),
@@ -67,13 +71,19 @@ def _script(
             *nf.LAYER_OPTIONS_TRAILING,
             nf.trailing(nf.ID),
         ),
-        checks=(*_CHECKS, *checks),
+        checks=(partial(check_nalu, init=nalu_init), check_files, *checks),
         fixed=PENALTY_RAMP,
     )
 
 
-def _files(name: str, log_interval: int, unit: str) -> tuple[FlagGroup, FlagGroup]:
+def _layer_options(nalu_init: str) -> tuple[FlagGroup, ...]:
+    start = {"nalu_init": {"default": nalu_init}}
+    return tuple(g.but(**start) if g.title == NALU.title else g for g in LAYER_OPTIONS)
+
+
+def _files(name: str, log_interval: int, unit: str, compiles: bool) -> tuple[FlagGroup, FlagGroup]:
     """Return flags of names, logs, files and devices, for a task that counts in `unit`."""
+    control = RUN_CONTROL.but(**_COMPILE_STEPS) if compiles else RUN_CONTROL.without("--no-compile")
     logged = f"{unit} between two points of the log."
     saved = f"{unit} between two saved states to resume from; 0 saves at the end only."
     return (
@@ -81,13 +91,13 @@ def _files(name: str, log_interval: int, unit: str) -> tuple[FlagGroup, FlagGrou
             name_prefix={"default": name},
             log_interval={"default": log_interval, "unnamed": _DENSITY, "help": logged},
         ),
-        RUN_CONTROL.without("--no-compile").but(checkpoint_interval={"help": saved}),
+        control.but(checkpoint_interval={"help": saved}),
     )
 
 
 _DENSITY = "it changes how densely a run is recorded, not what it computes"
 _BATCH_SIZE = Flag("--batch-size", integer(1), 64, "Number of examples in a training batch.")
-_CHECKS = (checks.check_nalu, checks.check_files)
+_COMPILE_STEPS = {"no_compile": {"help": "Do not compile the training step."}}
 
 
 def _range(flag: str, letter: str) -> nf.NameField:
@@ -166,6 +176,24 @@ IDENTITY_AUTOENCODER = _script(
     checks=(_check_test_range, _check_grid),
     batch_size=64,
     learning_rate=1e-2,
+)
+
+NOTEBOOK_ADDITION = _script(
+    "notebook_addition",
+    summary="Train two layers on the sum of ten numbers, all rows at once, as a published notebook "
+    "does.",
+    example="--layer-type NALU --seed 0-99",
+    training="notebook",
+    task=(
+        LAYER_TYPE.but(help="Unit of both layers, by its key.", choices=_layers(dict)),
+        Flag("--train-size", integer(1), 10000, "Number of training rows, and of test rows."),
+        MAX_ITERATIONS.but(default=50000),
+    ),
+    fragments=(nf.template("n{train_size}"),),
+    batch_size=None,
+    learning_rate=0.1,
+    nalu_init="truncated",
+    compiles=True,
 )
 
 

@@ -18,7 +18,6 @@ from stable_nalu.tags import (
     ERROR_CURVE,
     GATE_MEAN_SUFFIX,
     LABEL_WEIGHTS,
-    LOSS_EPOCH,
     LOSS_VALID,
     METRIC,
     METRIC_TEST,
@@ -26,6 +25,7 @@ from stable_nalu.tags import (
     RANDOM_TEST,
     RANDOM_VALID,
     ROOT_SUFFIX,
+    TASK_LOSSES,
     TEXT_SUFFIX,
 )
 
@@ -251,7 +251,7 @@ def is_scored(tag: str) -> bool:
 
 def _is_metric(tag: str) -> bool:
     """Return whether a tag is a number that a script measures, under the name of any script."""
-    measured = tag.startswith((f"{METRIC}/", LOSS_VALID, LOSS_EPOCH))
+    measured = tag.startswith((f"{METRIC}/", LOSS_VALID)) or tag in TASK_LOSSES
     return measured and not tag.endswith(TEXT_SUFFIX)
 
 

@@ -36,7 +36,6 @@ _WALKED_LAST = 10
 _NODES = 64
 _TABLE = 4096
 _CLOSE = 1e-6
-_FARTHEST = 10
 
 
 @dataclass(frozen=True)
@@ -121,7 +120,7 @@ def means_ahead(
     def error_at(place: float) -> float:
         return standard_error(hessian(objective, np.array([place, nuisance]))) or math.nan
 
-    end = _lowest_mean(objective, parameters, 0.0 if mean < previous else _FARTHEST * mean)
+    end = _lowest_mean(objective, parameters, mean - previous)
     if math.isnan(error_at(end)):
         end = _last_known(error_at, mean, end)
     places = np.linspace(mean, end, _NODES)
@@ -145,16 +144,19 @@ def means_ahead(
     return means if len(means) + restarts + _WALKED_LAST > _WALKED else []
 
 
-def _lowest_mean(objective: Objective, parameters: tuple[float, float], bound: float) -> float:
-    """Return the mean between this one and a bound where the objective is lowest."""
+def _lowest_mean(objective: Objective, parameters: tuple[float, float], step: float) -> float:
+    """Return the mean where the objective is lowest, seeking by growing steps from this one."""
     mean, nuisance = parameters
 
     def at(place: float) -> float:
-        return float(objective(np.array([[place], [nuisance]]))[0])
+        value = float(objective(np.array([[place], [nuisance]]))[0])
+        return math.inf if math.isnan(value) else value
 
-    found: Any = minimize_scalar(
-        at, bounds=sorted((bound, mean)), method="bounded", options={"xatol": _CLOSE * mean}
-    )
+    while at(mean + 2 * step) < at(mean + step):
+        step *= 2
+    bounds = sorted((mean, mean + 2 * step))
+    options = {"xatol": _CLOSE * mean}
+    found: Any = minimize_scalar(at, bounds=bounds, method="bounded", options=options)
     return float(found.x)
 
 

@@ -44,6 +44,7 @@ TRAINING = (
     "ST_mnist_labels",
     "mystery_arithmetic",
     "identity_autoencoder",
+    "notebook_addition",
 )
 EXPORTS = {
     "generate_exp_setups": "export",
@@ -85,6 +86,7 @@ QUICK = {
     ),
     "mystery_arithmetic": ("--max-epochs", "0", "--train-size", "40"),
     "identity_autoencoder": ("--max-iterations", "1"),
+    "notebook_addition": ("--max-iterations", "1", "--train-size", "9"),
     **dict.fromkeys(
         ("two_digit_mnist", "ST_mnist_labels"),
         (

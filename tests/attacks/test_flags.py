@@ -53,6 +53,7 @@ WHOLE = {
         "--batch-size": 1,
         "--log-interval": 1,
     },
+    "notebook_addition": {"--max-iterations": 0, "--train-size": 1},
 }
 """Script -> flag of a whole number -> the smallest that it may be."""
 
@@ -140,6 +141,10 @@ CHOICES = {
         "--layer-type": ("Thresold", "Threshold"),
         "--train-sampling": ("grids", "grid"),
         "--optimizer": ("rms-prop", "rmsprop"),
+    },
+    "notebook_addition": {
+        "--layer-type": ("NALUU", "NALU"),
+        "--nalu-init": ("truncate", "truncated"),
     },
 }
 """Script -> flag -> a near miss and what is meant by it, or one of what there is."""
@@ -285,6 +290,12 @@ TOGETHER = [
     refused("three ends", "identity_autoencoder", "--test-range [1,2,3]", "--test-range"),
     refused("nothing outside", "identity_autoencoder", "--test-range [-5,5]", "--train-range"),
     refused("no whole number", "identity_autoencoder", "--train-range [.1,.9]", "--train-sampling"),
+    refused(
+        "another start of a unit without a gate",
+        "notebook_addition",
+        "--layer-type NAC --nalu-init xavier-normal",
+        "--layer-type NALU",
+    ),
     refused(
         "mnac without weights of its own",
         "simple_function_static",

@@ -2,6 +2,8 @@
 
 import hashlib
 
+import pytest
+
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.catalogue.published import (
     FOLDER,
@@ -22,7 +24,9 @@ CHECKSUMS = {
     "mcfc.csv": "a420144b3b13183a007938a20c30dbbed32f831b9a7eb5f83b4764001893dfda",
     "robust.csv": "e75915861f80b227230ce6b4abcc6b687e15122a9ee05f017c6d52226e8205c3",
     "published_seeds.csv": "894d1c680c6ded7b8edd025be9989e83cd73e3e80d2e4bdf8479b6a8d7b074b2",
-    "nalu.csv": "7393626552fb75b2063141880571bc64f0f48610b3d583a4082a4aed65f4801e",
+    "article.csv": "a2494fcce1935279b46d7171584b603b49caa2a5447f971d448fdbfb7d44e13a",
+    "nalu.csv": "be44f37150b60f09c4e3e9dc0d834ee852440ad665ec80e7da0d409a8dd68391",
+    "notes.csv": "e0c2c803befe13c3d1fbeed923f62055ff1f4091878d5a742a45868cb61f022e",
 }
 """SHA-256 of the published numbers: a single digit that moves is noticed."""
 
@@ -79,7 +83,7 @@ def test_numbers_of_measured_experiments_belong_to_a_measure():
     for row in rows:
         assert row.label in LABELS, row
         assert row.source, row
-        assert (row.tolerance is None) or row.label == "PUB", row
+        assert row.tolerance is None or row.number is not None, row
         if row.experiment not in EXPERIMENTS:
             continue
         experiment = EXPERIMENTS[row.experiment]
@@ -96,3 +100,28 @@ def test_read_off_figure_1():
     assert rows["threshold", "abs.error.-20"].number == 16.2
     assert rows["elu", "abs.error.20"].number == 0.5
     assert {row.standing for row in rows.values()} == {"read off the figure (±0.3)"}
+
+
+def test_recalled_numbers_are_never_called_published():
+    rows = [row for row in all_published_measures() if "table1" in row.experiment]
+    assert len(rows) == 6 * 8 * 2
+    assert {(row.label, row.standing) for row in rows} == {("REC", "recalled, unconfirmed")}
+    found = {(r.experiment, r.model, r.operation, r.measure): r for r in rows}
+    static, recurrent = "nalu/table1-static", "nalu/table1-recurrent"
+    assert found[static, "relu6", "add", "score.extrapolation"].number == 42.6
+    assert found[static, "nalu", "div", "score.interpolation"].number == 5.3
+    assert found[recurrent, "nac", "div", "score.extrapolation"].above == 999
+    assert found[recurrent, "relu", "div", "score.extrapolation"].number == 863.5
+
+
+def test_what_the_articles_state():
+    losses = {row.measure: row.number for row in published_measures("notes/addition")}
+    assert losses["loss.train.half-sum-squares@9000"] == 11.192487716674805
+    assert losses["metric.test.half-sum-squares"] == 8.575397e-05
+    for column, loss in losses.items():
+        mean = losses[column.replace("half-sum-squares", "mse")]
+        if "half-sum" in column:
+            assert mean == pytest.approx(2 * loss / 10_000, rel=1e-6)
+    claims = {(r.model, r.measure): r.better_than for r in published_measures("article/mystery")}
+    assert claims["nac", "metric.train.mse"] == "vanilla"
+    assert claims["vanilla", "metric.test.mse"] == "nac"

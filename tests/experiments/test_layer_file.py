@@ -185,6 +185,7 @@ def test_workers_load_the_file_too():
         ("number_translation", "--layer-type NoisySum --max-epochs 1"),
         ("mystery_arithmetic", "--layer-type NoisySum --max-epochs 1"),
         ("identity_autoencoder", "--layer-type NoisySum --max-iterations 2"),
+        ("notebook_addition", "--layer-type NoisySum --max-iterations 2 --train-size 9"),
         (
             "two_digit_mnist",
             "--nalm-name NoisySum --use-nalm --learn-labels2out --max-epochs 1 "

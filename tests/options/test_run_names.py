@@ -32,6 +32,7 @@ DEFAULT_LEAF = {
     "two_digit_mnist": "-1_f0_op-add_nalmF_learnLF_s0",
     "ST_mnist_labels": "-1_f0_op-add_nalmF_learnLF_s0",
     "identity_autoencoder": "relu_b64_s0_lr-adam-0.01000",
+    "notebook_addition": "nalu_s0_lr-adam-0.10000",
     "mystery_arithmetic": "nalu_b32_s0_lr-adam-0.00100",
 }
 DEFAULT_PREFIX = {
@@ -42,6 +43,7 @@ DEFAULT_PREFIX = {
     "two_digit_mnist": "two_digit_mnist",
     "ST_mnist_labels": "two_digit_mnist",
     "identity_autoencoder": "identity_autoencoder",
+    "notebook_addition": "notebook_addition",
     "mystery_arithmetic": "mystery_arithmetic",
 }
 
@@ -172,6 +174,12 @@ def test_published_name_of_a_digit_sequence():
         ),
         ("simple_function_static_npu", "--id 3 --noise-range [1,2]", "_mse_n-1-2_id3"),
         ("simple_function_recurrent", "--layer-type GRU --operation mul --seed 4", "gru_mul_4"),
+        (
+            "simple_function_recurrent",
+            "--interpolation-length 5 --extrapolation-length 50 --input-range [0,1] "
+            "--hidden-size 4 --random-models 10",
+            "nalu_add_0_i-5_e-50_u-0-1_h4_rm10",
+        ),
         ("number_translation", "--layer-type NAC --nmu-noise --oob-mode clip", "nac_0_oob-c_nMT"),
     ],
 )
@@ -223,6 +231,7 @@ def other_value(flag: Flag):
         "interpolation_range": [3, 4],
         "extrapolation_range": [3, 4],
         "noise_range": [2, 3],
+        "input_range": [3, 4],
         "train_range": [-4, 4],
         "test_range": [-30, 30],
         "extrapolation_lengths": [7],

@@ -51,6 +51,7 @@ UNPLACED = {
     "sequential_mnist": "nau_noise noise_range",
     "sequential_svhn": "nmu_noise noise_range",
     "identity_autoencoder": "",
+    "notebook_addition": "",
     "mystery_arithmetic": "",
     "two_digit_mnist": "num_folds samples_per_permutation batch_size use_tau use_argmax nmu_noise "
     "nau_noise noise_range beta_nau regualizer regualizer_scaling_start regualizer_scaling_end "

@@ -134,13 +134,14 @@ def test_runs_are_summed_up():
 def test_numbers_are_judged_by_what_stands_behind_them():
     found = points(made_up())
     near = found["nac", "add", VALID]
-    assert (near.ours, near.difference, near.verdict) == (10, 8.5, "within the tolerance")
+    assert (near.ours, near.difference, near.verdict) == (10, 8.5, "within tolerance")
     assert near.published.standing == "read off the figure (±1e+09)"
     assert found["nac", "sub", VALID].verdict == "differs"
     recalled = found["nac", "add", f"{TEST}@10"]
     assert (recalled.ours, recalled.published.number) == (30, 3)
     assert recalled.published.standing == "recalled, unconfirmed"
-    assert (recalled.verdict, recalled.differs) == ("not judged", False)
+    assert (recalled.verdict, recalled.differs, recalled.as_good) == ("not judged", False, 0)
+    assert near.as_good == 3
     assert recalled.name == "error outside, step 10"
     claim = found["linear", "add", VALID]
     assert (claim.verdict, claim.pairs, claim.differs) == ("does not hold", (0, 3), True)
@@ -263,8 +264,8 @@ def test_the_page_shows_them_apart(tmp_path, drawn):
     assert f"![Two units, measured](pictures/{STEM}.svg)" in text
     assert f"    python3 experiments/reproduce.py {KEY} --keep" in text
     assert "12 of 12 runs, 3 seeds, 20 iterations each." in text
-    assert "The <b>cause</b>. – None, add, error" in text
-    assert "- unexplained – NAC, sub, error" in text
+    assert "- None, add (error): The <b>cause</b>." in text
+    assert "- NAC, sub (error): unexplained" in text
     tables, links = read_page(out / "index.html")
     assert f"#{STEM}" in links
     assert "<b>cause" not in (out / "index.html").read_text(encoding="utf-8")

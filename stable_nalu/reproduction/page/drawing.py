@@ -17,12 +17,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _POINTS_PER_ROW = 36
-_NOTHING = re.compile(
-    r"^.*?(?=<svg )|<defs>\s*<style.*?</defs>\s*|<clipPath.*?</clipPath>\s*|<defs>\s*</defs>\s*"
-    r'| clip-path="[^"]*"|(?<=<g) id="[^"]*"',
-    re.DOTALL,
+_NOTHING = (
+    r"^.*?(?=<svg )|<defs>\s*<style.*?</defs>\s*|<defs>\s*</defs>\s*"
+    r'|(?<=<g) id="[^"]*"'
 )
-"""What a picture does not need, and what would not stay its own in a page with several."""
+_CLIPS = r'|<clipPath.*?</clipPath>\s*| clip-path="[^"]*"'
+_LEFT_OUT = {
+    clipped: re.compile(_NOTHING + ("" if clipped else _CLIPS), re.DOTALL)
+    for clipped in (False, True)
+}
+"""What a picture does not need, and what would not stay its own in a page with several; whether
+lines are cut at their axes."""
 
 
 @dataclass(frozen=True)
@@ -64,15 +69,18 @@ def draw(panels: Sequence[tuple[str, Sequence[Mark]]], *, horizontal: bool = Fal
         return as_svg(figure)
 
 
-def as_svg(figure: Figure) -> str:
-    """Return a figure as text that is the same every time, and can stand in a page with others."""
+def as_svg(figure: Figure, *, clipped: bool = False) -> str:
+    """Return a figure as text that is the same every time, and can stand in a page with others.
+
+    clipped: whether lines may leave their axes, and are cut there.
+    """
     from matplotlib import rc_context
 
     buffer = io.StringIO()
     nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
     with rc_context({"svg.hashsalt": "stable-nalu"}):
         figure.savefig(buffer, format="svg", metadata=nothing)
-    return _NOTHING.sub("", buffer.getvalue())
+    return _LEFT_OUT[clipped].sub("", buffer.getvalue())
 
 
 def _panel(axis: Axes, marks: Sequence[Mark], *, horizontal: bool) -> None:

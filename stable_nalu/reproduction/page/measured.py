@@ -36,7 +36,8 @@ READING = (
     "rates; none of them is counted at the top of this page.",
     "Median, best and mean are of all runs; a result that is no number counts as the worst. The "
     "difference is between the statistic that stands under “compared” and the number given "
-    "elsewhere.",
+    "elsewhere. Runs as good: how many of ours get there or further, as it is often the best run "
+    "that is shown.",
     "A number given elsewhere is followed by what stands behind it. Published numbers and those "
     "stated in the articles are judged where their tolerance is known. “Recalled, unconfirmed” "
     "means that no copy of the paper was at hand: such a number is shown, never called published, "
@@ -55,6 +56,7 @@ HEAD = (
     "given elsewhere",
     "which is",
     "difference",
+    "runs as good",
     "verdict",
 )
 OVERVIEW = ("figure", "runs", "CPU time here", "numbers given elsewhere")
@@ -89,7 +91,7 @@ class MeasuredResult:
                     except UsageError:  # of what is not kept
                         continue
                     if product.figure is not None:
-                        found[f"pictures/{product.stem}.svg"] = as_svg(product.figure)
+                        found[f"pictures/{product.stem}.svg"] = as_svg(product.figure, clipped=True)
         return found
 
 
@@ -126,7 +128,8 @@ def _overview(found: MeasuredResult) -> list[str]:
 
 def place_of(experiment: Experiment) -> str:
     """Return where an experiment is shown."""
-    return plain("; ".join(f"{s.paper.short_title}, {s.number}" for s in experiment.shown))
+    where = "; ".join(f"{s.paper.short_title}, {s.number}" for s in experiment.shown)
+    return plain(where) or "In no figure"
 
 
 def section(found: MeasuredResult, notes: dict[str, str]) -> list[str]:
@@ -182,6 +185,7 @@ def cells(point: MeasuredPoint) -> list[str]:
         given(known, measure) if known else UNKNOWN,
         known.standing if known else UNKNOWN,
         told,
+        UNKNOWN if point.as_good is None else str(point.as_good),
         point.verdict or UNKNOWN,
     ]
 
@@ -217,14 +221,17 @@ def _sources(found: MeasuredResult) -> list[str]:
 
 def _differences(found: MeasuredResult, notes: dict[str, str]) -> list[str]:
     """Tell what departs, each cause once; what has none in the notes is unexplained."""
-    causes: dict[str, list[str]] = {}
+    causes: dict[str, dict[str, list[str]]] = {}
     for point in found.points:
         if point.differs:
-            place = ", ".join(filter(None, (point.label, point.point, point.name)))
-            cause = note(notes, found.experiment.key, point)
-            causes.setdefault(cause or "unexplained", []).append(place)
+            place = ", ".join(filter(None, (point.label, point.point)))
+            cause = note(notes, found.experiment.key, point) or "unexplained"
+            causes.setdefault(cause, {}).setdefault(place, []).append(point.name)
     if not causes:
         general = notes.get(found.experiment.key, "")
         return [general] if general else []
-    told = [f"{cause} – {plain('; '.join(places))}" for cause, places in causes.items()]
+    told = []
+    for cause, places in causes.items():
+        listed = (f"{place} ({', '.join(names)})" for place, names in places.items())
+        told.append(f"{plain('; '.join(listed))}: {cause}")
     return ["Where ours differs, and why:", markdown.bullets(told)]

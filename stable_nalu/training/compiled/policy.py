@@ -5,7 +5,12 @@ Each constant was measured: below it the preparation costs more time than it sav
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from stable_nalu.options import Config
+
+if TYPE_CHECKING:
+    import torch
 
 STACKED_INPUTS = 4096
 """Runs in one stack, times their inputs: past that, more runs in a stack gain no speed."""
@@ -31,6 +36,13 @@ ELEMENTS_WORTH_COMPILING = 400_000_000
 Compiling it takes longer, once, and serves all models of a figure that differ only in numbers.
 """
 
+ROW_ELEMENTS_WORTH_COMPILING = 2_000_000_000
+"""Inputs of all rows, times iterations and runs, from which compiled code for fixed rows saves more
+than compiling costs: 20,000 iterations of one run on 10,000 rows of 10."""
+
+FEWEST_ROWS = 500
+"""Rows below which a stack is faster in one piece than its runs are in turn."""
+
 
 def stack_work(planned_runs: int, iterations: int) -> int:
     """Return the cost of a stack in iterations of one run.
@@ -48,4 +60,22 @@ def is_worth_compiling(config: Config, planned_runs: int) -> bool:
         and not config.no_compile
         and not config.verbose
         and config.inputs <= WIDEST_COMPILED
+    )
+
+
+def rows_worth_compiling(
+    config: Config, planned_runs: int, iterations: int, x: torch.Tensor, t: torch.Tensor
+) -> bool:
+    """Return whether iterations on all rows x, t `(*runs, rows, width)` should be compiled.
+
+    Like `stack_work`, it does not depend on how much is done already.
+    """
+    rows, inputs = x.shape[-2:]
+    work = planned_runs * iterations * rows * inputs
+    return (
+        work >= ROW_ELEMENTS_WORTH_COMPILING
+        and rows >= FEWEST_ROWS
+        and not x.is_cuda
+        and not config.no_compile
+        and not config.verbose
     )

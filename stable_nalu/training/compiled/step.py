@@ -92,7 +92,7 @@ class CompiledStep:
             results = variant.run(*self._arguments(variant.lay_out(x), t, noise))
         error, penalty, total, *present = results
         if variant.counts_zeros and present.pop().numpy(force=True).any():
-            with self._random(ReplayingRandomSource(noise)):
+            with drawing_from(self.step.model, ReplayingRandomSource(noise)):
                 return self.step.run_prepared((criterion, weights), x.contiguous(), t)
         gradients: list[torch.Tensor | None] = [None] * len(self.step.parameters)
         for k, gradient in zip(variant.updated, present, strict=True):
@@ -164,7 +164,7 @@ class CompiledStep:
             return ()
         if self._noise is None:
             recorder = RecordingRandomSource(len(source.generators))
-            with self._random(recorder), torch.no_grad():
+            with drawing_from(self.step.model, recorder), torch.no_grad():
                 criterion(self.step.model(x), t)
             self.step.finish(torch.zeros(()))
             if not recorder.draws:
@@ -189,7 +189,7 @@ class CompiledStep:
                 torch.nn.utils.stateless._reparametrize_module(
                     step.model, dict(zip(names, parameters, strict=True))
                 ),
-                self._random(ReplayingRandomSource(noise)),
+                drawing_from(self.step.model, ReplayingRandomSource(noise)),
                 RecordedProducts() as products,
             ):
                 weighted = list(zip(keys, weights, strict=True))
@@ -208,15 +208,16 @@ class CompiledStep:
 
         return iteration
 
-    @contextmanager
-    def _random(self, source: RandomSource) -> Iterator[None]:
-        """Let all modules of the model draw from `source` while this lasts."""
-        modules = list(self.step.model.extended_modules())
-        before = [module.random for module in modules]
-        for module in modules:
-            module.random = source
-        try:
-            yield
-        finally:
-            for module, own in zip(modules, before, strict=True):
-                module.random = own
+
+@contextmanager
+def drawing_from(model: ExtendedTorchModule, source: RandomSource) -> Iterator[None]:
+    """Let all modules of a model draw from `source` while this lasts."""
+    modules = list(model.extended_modules())
+    before = [module.random for module in modules]
+    for module in modules:
+        module.random = source
+    try:
+        yield
+    finally:
+        for module, own in zip(modules, before, strict=True):
+            module.random = own

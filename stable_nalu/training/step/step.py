@@ -145,6 +145,10 @@ class TrainingStep:
         gradients = torch.autograd.grad(
             objective, self.parameters if parameters is None else parameters, allow_unused=True
         )
+        return self.clipped(gradients)
+
+    def clipped(self, gradients: Sequence[torch.Tensor | None]) -> Sequence[torch.Tensor | None]:
+        """Return gradients within the limits that flags set."""
         if self._clip_norm is not None:
             gradients = clip_norm(gradients, self._clip_norm, self.run_dims)
         if self._clip_value is not None:

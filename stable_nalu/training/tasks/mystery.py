@@ -26,7 +26,6 @@ class MysteryTask(Task):
 
     valid: ClassVar = MSE_TRAIN
     test: ClassVar = MSE_TEST
-    loss_tag: ClassVar = LOSS_EPOCH
 
     def __init__(self, configs: Sequence[Config], device: torch.device, *, stacked: bool):
         super().__init__(configs, device, stacked=stacked)
@@ -45,6 +44,9 @@ class MysteryTask(Task):
             ).bool()
             for name in self.operations
         }
+
+    def losses(self, loss: torch.Tensor) -> Mapping[str, torch.Tensor]:
+        return {LOSS_EPOCH: loss}
 
     def _each(self):
         return zip(self.problems, self.configs, strict=True)

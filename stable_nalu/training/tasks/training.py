@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 import torch
@@ -14,12 +14,16 @@ from stable_nalu.functional import mse
 from stable_nalu.options import Config
 from stable_nalu.tags import METRIC_TEST, METRIC_VALID, RESULT_TEST, RESULT_VALID
 
+from ..compiled.policy import rows_worth_compiling
 from ..logging.console import LogPoint
 from ..logging.recorder import scalar
 from ..saved.checkpoint import LOGGED
 from ..stack import Kind, Setup, StackTraining, Unit, numbers, seeded_models
 from ..step.loss import SummedPenalties
 from ..step.step import Observed, StepResult, TrainingStep
+
+if TYPE_CHECKING:
+    from ..compiled.rows import RunsInTurn
 
 Batch = tuple[Any, Any]
 """Inputs and targets: whatever the network and the loss of a task take."""
@@ -35,8 +39,10 @@ class Task:
     those of single runs. A subclass overrides, as needed:
 
     `network`       the model of one run
+    `rows`          the one batch of a task that trains on all its rows in every update
     `batches`       the batches of a unit, one update each
     `loss`          what an update makes smaller
+    `losses`        the loss by further tags
     `measures`      numbers at a log point, by their tags
     `texts`         texts at a log point, by their tags, one for each run
     `get_state`     plain values without which a run does not resume, and `set_state`
@@ -46,8 +52,8 @@ class Task:
     valid: ClassVar[str | None] = METRIC_VALID
     test: ClassVar[str | None] = METRIC_TEST
     """Tags of the measures that TensorBoard's HParams plugin shows of a finished run."""
-    loss_tag: ClassVar[str | None] = None
-    """A further tag of the loss without penalties."""
+    rows: Batch | None = None
+    """Where they are thousands, training may be compiled: see `RunsInTurn`."""
 
     def __init__(self, configs: Sequence[Config], device: torch.device, *, stacked: bool):
         self.configs = configs
@@ -61,12 +67,17 @@ class Task:
         raise NotImplementedError
 
     def batches(self, unit: int) -> Iterator[Batch]:
-        """Yield the batches of a unit of training."""
-        raise NotImplementedError
+        """Yield the batches of a unit of training; the rows, where there are such."""
+        assert self.rows is not None, "a task has rows or makes batches"
+        yield self.rows
 
     def loss(self, model: ExtendedTorchModule, x: Any, t: Any) -> torch.Tensor:
         """Return what training makes smaller, of shape `runs`; the mean squared error."""
         return mse(model(x), t)
+
+    def losses(self, loss: torch.Tensor) -> Mapping[str, torch.Tensor]:
+        """Return what is logged of a loss besides itself, by tags."""
+        return {}
 
     def measures(self, model: ExtendedTorchModule) -> Mapping[str, torch.Tensor]:
         """Return numbers of shape `runs` by their tags."""
@@ -123,7 +134,18 @@ class TaskTraining(StackTraining):
         super().__init__(setup, model, step, random)
         self.clock_name = unit.name
         self.length = unit.last(self.config) + 1
+        self._in_turn = self._compiled()
         self._errors: dict[str, np.ndarray] = {}
+
+    def _compiled(self) -> RunsInTurn | None:
+        rows = self.task.rows
+        if rows is None or not rows_worth_compiling(
+            self.config, self.setup.planned_runs, self.length, *rows
+        ):
+            return None
+        from ..compiled.rows import RunsInTurn
+
+        return RunsInTurn(self.step, *rows) if RunsInTurn.supports(self.model) else None
 
     def introduce(self) -> None:
         if introduction := self.task.introduction():
@@ -146,7 +168,9 @@ class TaskTraining(StackTraining):
         schedule = self.step.prepare(unit)
         results: list[StepResult] = []
         for x, t in self.task.batches(unit):
-            if logged and not results:
+            if self._in_turn is not None:
+                result = self._in_turn.run(schedule)
+            elif logged and not results:
                 verbose = self.config.verbose
                 observed = Observed(verbose, verbose, verbose, verbose)
                 result = self.step.run_logged(
@@ -166,9 +190,9 @@ class TaskTraining(StackTraining):
             scalar(same[0].tag, torch.stack([each.value.detach() for each in same]).mean(0))
             for same in of_tags
         ]
-        if self.task.loss_tag is not None:
-            means.append(scalar(self.task.loss_tag, means[0].value))
         self.recorder.write(means)
+        further = self.task.losses(means[0].value)
+        self.recorder.write(scalar(tag, value) for tag, value in further.items())
         self.recorder.commit(unit)
         self.recorder.flush_now_and_then()
         criterion = numbers(means[0].value)

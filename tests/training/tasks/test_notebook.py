@@ -1,0 +1,177 @@
+"""The notebook's addition: its data, start, loss, names, tags, export and what it learns."""
+
+import signal
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from stable_nalu.dataset.notebook import NotebookDataset
+from stable_nalu.network.notebook import NotebookNetwork
+from stable_nalu.options import SCRIPTS
+from stable_nalu.reader.exporters import any_runs
+from stable_nalu.training.compiled import policy, rows
+from stable_nalu.training.plan import shell
+from tests.experiments.scripts import assert_same_run, read, run, run_names, saved
+
+SCRIPT = "notebook_addition"
+LOSS, TEST = "loss/train/half-sum-squares", "metric/test/half-sum-squares"
+SMALL = ("--train-size", "50", "--log-interval", "4", "--workers", "1")
+
+
+def test_rows_are_sums_of_two_sums_of_ten_numbers():
+    data = NotebookDataset(2000, 3)
+    for (x, t), high in ((data.train, 10), (data.test, 100)):
+        assert x.shape == (2000, 10)
+        assert 0 <= x.min() < 0.01 * high < 0.99 * high < x.max() < high
+        a, b = x[:, :4].sum(1, keepdim=True), x[:, 4:].sum(1, keepdim=True)
+        torch.testing.assert_close(t, a + b)
+    assert torch.equal(data.train[0], NotebookDataset(2000, 3).train[0])
+    assert not torch.equal(data.train[0], NotebookDataset(2000, 4).train[0])
+
+
+def notebook_loss(x, t, parameters, eps=1e-7):
+    """The loss as the notebook writes it, in float64."""
+    for G, W_hat, M_hat in (parameters[:3], parameters[3:]):
+        W = np.tanh(W_hat) / (1 + np.exp(-M_hat))
+        g = 1 / (1 + np.exp(-x @ G.T))
+        x = g * (x @ W.T) + (1 - g) * np.exp(np.log(np.abs(x) + eps) @ W.T)
+    return ((x - t) ** 2).sum() / 2
+
+
+def test_the_loss_and_its_start():
+    """At the start predictions are small: half the sum of y^2, 1.29e7 for 10,000 rows."""
+    assert run(SCRIPT, "--max-iterations", "0") == 0
+    (name,) = run_names(SCRIPT, "--max-iterations", "0")
+    log = read(name)
+    (loss,) = log.series(LOSS).values()
+    assert loss == pytest.approx(1.29e7, rel=0.03)
+    assert log.series("loss/train/critation") == {0: loss}
+    assert log.series("loss/train/mse") == {0: pytest.approx(loss * 2 / 10_000, rel=1e-6)}
+    (test,) = log.series(TEST).values()
+    assert test == pytest.approx(1.29e9, rel=0.03)
+    assert log.series("metric/test/mse") == {0: pytest.approx(test * 2 / 10_000, rel=1e-6)}
+    torch.manual_seed(0)
+    model = NotebookNetwork("NALU", nalu_init="truncated")
+    model.reset_parameters()
+    start = [p.detach().double().numpy() for p in model.parameters()]
+    assert max(np.abs(p).max() for p in start) <= 0.04
+    x, t = NotebookDataset(10_000, 0).train
+    assert loss == pytest.approx(notebook_loss(x.numpy(), t.numpy(), start), rel=1e-4)
+    assert saved(name)["epoch"] == 1
+
+
+def test_updates_are_adams_on_all_rows():
+    words = (*SMALL, "--pytorch-precision", "64", "--max-iterations", "7")
+    assert run(SCRIPT, *words) == 0
+    (name,) = run_names(SCRIPT, *words)
+    torch.set_default_dtype(torch.float64)
+    torch.manual_seed(0)
+    model = NotebookNetwork("NALU", nalu_init="truncated")
+    model.reset_parameters()
+    x, t = NotebookDataset(50, 0).train
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+    losses = []
+    for _ in range(8):
+        optimizer.zero_grad()
+        loss = ((model(x) - t) ** 2).sum() / 2
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    logged = read(name).series(LOSS)
+    assert [*logged] == [0, 4, 7]
+    assert [*logged.values()] == pytest.approx([losses[0], losses[4], losses[7]], rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("words", "leaf"),
+    [
+        ("--seed 3", "nalu_s3_lr-adam-0.10000"),
+        ("--train-size 500", "nalu_n500_s0_lr-adam-0.10000"),
+        ("--nalu-init default", "nalu_s0_lr-adam-0.10000_ni-default"),
+        ("--layer-type NAC --learning-rate 0.01", "nac_s0_lr-adam-0.01000"),
+    ],
+)
+def test_names(words, leaf):
+    (config,) = SCRIPTS[SCRIPT].plan(words.split()).configs
+    assert SCRIPTS[SCRIPT].leaf(config) == leaf
+
+
+def test_a_stack_computes_what_its_runs_compute_alone():
+    words = (*SMALL, "--max-iterations", "30")
+    assert run(SCRIPT, *words, "--seed", "0-2") == 0
+    for seed in "012":
+        assert run(SCRIPT, *words, "--seed", seed, "--id", "7") == 0
+        (stacked,), (alone,) = (
+            run_names(SCRIPT, *words, "--seed", seed, *more) for more in ((), ("--id", "7"))
+        )
+        for tag in (LOSS, TEST):
+            one, other = (list(read(name).series(tag).values()) for name in (stacked, alone))
+            assert one == pytest.approx(other, rel=1e-3)
+
+
+@pytest.fixture(params=["plain", "in turn"])
+def way(request, monkeypatch):
+    """How the runs train: in one stack, or each through recorded code."""
+    if request.param == "in turn":
+        monkeypatch.setattr(policy, "ROW_ELEMENTS_WORTH_COMPILING", 0)
+        monkeypatch.setattr(policy, "FEWEST_ROWS", 0)
+        monkeypatch.setattr(rows, "compiled_by_torch", _as_recorded)
+
+
+def _as_recorded(graph):
+    return lambda *groups: graph(*(value for group in groups for value in group))
+
+
+@pytest.mark.parametrize("seeds", ["0", "0-2"])
+def test_an_interrupted_run_ends_as_if_nothing_had_happened(way, seeds, monkeypatch):
+    words = (*SMALL, "--seed", seeds, "--max-iterations", "9")
+    assert run(SCRIPT, *words, "--id", "1") == 0
+    real = shell._train
+
+    def interrupted(training, unit, interruption):
+        def steps():
+            for at in type(training).train(training):
+                if at == 6:
+                    interruption.signal_number = signal.SIGTERM
+                yield at
+
+        training.train = steps
+        return real(training, unit, interruption)
+
+    monkeypatch.setattr(shell, "_train", interrupted)
+    assert run(SCRIPT, *words, "--id", "2") == 75
+    monkeypatch.setattr(shell, "_train", real)
+    assert run(SCRIPT, *words, "--id", "2", "--resume") == 0
+    pairs = (run_names(SCRIPT, *words, "--id", number) for number in "12")
+    for one, other in zip(*pairs, strict=True):
+        assert_same_run(one, other)
+
+
+def test_losses_and_test_errors_are_columns(tmp_path, capsys):
+    assert run(SCRIPT, *SMALL, "--seed", "0-1", "--max-iterations", "8") == 0
+    out, folder = tmp_path / "runs.csv", tmp_path / "tensorboard" / "t"
+    assert any_runs(("--tensorboard-dir", str(folder), "--csv-out", str(out))) == 0
+    capsys.readouterr()
+    table = pd.read_csv(out)
+    assert table["step"].tolist() == [0, 4, 8] * 2
+    for tag in (LOSS, TEST, "loss/train/mse", "metric/test/mse"):
+        (name,) = run_names(SCRIPT, *SMALL, "--seed", "1")
+        own = table.loc[table["seed"] == 1, tag.replace("/", ".")]
+        assert own.tolist() == pytest.approx(list(read(name).series(tag).values()))
+    assert table["train.size"].unique().tolist() == [50]
+    assert "loss.train.critation" not in table
+
+
+@pytest.mark.slow
+def test_the_best_of_eight_learns_the_sum():
+    words = ("--train-size", "1000", "--max-iterations", "10000", "--seed", "0-7")
+    words = (*words, "--no-save", "--workers", "1")
+    assert run(SCRIPT, *words) == 0
+    ends = {}
+    for name in run_names(SCRIPT, *words):
+        log = read(name)
+        ends[log.series(LOSS)[10_000]] = log.series(TEST)[10_000]
+    assert min(ends) < 1e-3
+    assert ends[min(ends)] < 1e-2
