@@ -3,6 +3,7 @@
 The functions that draw take axes and tables, and read nothing.
 """
 
+from .arrivals import Arrivals, Episodes
 from .classes import Bars, Matrix
 from .curves import Curves
 from .digits import EpochCurves, Scatter, Violin
@@ -13,15 +14,18 @@ from .histogram import Histogram
 from .landscape import Landscape
 from .panels import Panels
 from .path import Path
+from .scores import Scores
 from .successes import Successes
 from .surface import Surface
 from .table import Table
 from .weights import Weights
 
 __all__ = [
+    "Arrivals",
     "Bars",
     "Curves",
     "Distances",
+    "Episodes",
     "EpochCurves",
     "Extrapolations",
     "GoldErrors",
@@ -31,6 +35,7 @@ __all__ = [
     "Panels",
     "Path",
     "Scatter",
+    "Scores",
     "Successes",
     "Surface",
     "Table",
