@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stable_nalu.papers import NALU_ARTICLE, TRASK_2018
+from stable_nalu.papers import NALU_ARTICLE, NALU_NOTES, TRASK_2018
 
 from .experiment import Experiment, Measure, Resources, Setting, Shown
 
@@ -39,13 +39,13 @@ _FIG1 = Experiment(
     "numbers from -5 to 5. Linear, NAC and NALU are not in the paper's figure.",
 )
 
-NOTEBOOK_STEPS = (0, 1000, 2000, 5000, 8000, 9000, 10000, 15000, 20000, 30000, 40000, 50000)
-"""Steps of the notebook's addition whose losses are kept, those among them that it printed."""
+NOTEBOOK_STEPS = (*range(0, 10_000, 1_000), *range(10_000, 50_000, 5_000))
+"""Steps of the notebook's addition whose losses are kept."""
 
 _NOTEBOOK = Experiment(
     "notes/addition",
     "The sum of ten numbers by two NALUs, trained on all rows at once",
-    (),
+    (Shown(NALU_NOTES, "Notebook"),),
     (
         Setting(
             "notebook_addition",

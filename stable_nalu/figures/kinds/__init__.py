@@ -11,6 +11,7 @@ from .extrapolation import Extrapolations
 from .gold_errors import GoldErrors
 from .histogram import Histogram
 from .landscape import Landscape
+from .losses import Losses
 from .panels import Panels
 from .path import Path
 from .successes import Successes
@@ -27,6 +28,7 @@ __all__ = [
     "GoldErrors",
     "Histogram",
     "Landscape",
+    "Losses",
     "Matrix",
     "Panels",
     "Path",
