@@ -92,6 +92,7 @@ DOCUMENTED = {
         ("addition", "benchmark_sltr_add_mcfc"),
     ),
     "article, 2020": (("W distribution", "article/w-distribution"),),
+    "notes, 2018": (("Notebook", "notes/addition"),),
 }
 WITHOUT_A_FIGURE = {
     "function_task_static_mul_num_subsets",
@@ -110,7 +111,7 @@ def test_nothing_is_missing_and_nothing_made_up():
     }
     wanted = {(paper, *place) for paper, places in DOCUMENTED.items() for place in places}
     assert catalogue == wanted
-    assert len(wanted) == 77
+    assert len(wanted) == 78
     assert {key for key, e in EXPERIMENTS.items() if not e.shown} == WITHOUT_A_FIGURE
 
 

@@ -23,9 +23,9 @@ def as_recorded(graph):
     return lambda *groups: graph(*(value for group in groups for value in group))
 
 
-def training(*words, stacked=True):
+def training(*words, stacked=True, rows="64"):
     spec = SCRIPTS[SCRIPT]
-    configs = configurations(SCRIPT, "--no-cuda", "--train-size", "64", *words)
+    configs = configurations(SCRIPT, "--no-cuda", "--train-size", rows, *words)
     names, options = [str(c.seed) for c in configs], [spec.layer_options(c) for c in configs]
     setup = Setup(configs, names, options, torch.device("cpu"), stacked=stacked)
     return TaskTraining(setup, NotebookTask, ITERATIONS)
@@ -153,9 +153,8 @@ def test_worth_compiling(words, planned, worth):
 
 @pytest.mark.slow
 def test_compiled_updates_are_those_of_the_plain_step():
-    words = ("--seed", "0-1", "--train-size", "1000")
-    losses, _ = trained(*words, compiler=compiled_by_torch)
-    plain = training(*words)
+    losses, _ = trained("--seed", "0-1", rows="1000", compiler=compiled_by_torch)
+    plain = training("--seed", "0-1", rows="1000")
     for k, loss in enumerate(losses):
         expected = plain.step.run(k, *plain.task.rows).total.detach()
         torch.testing.assert_close(loss, expected, rtol=1e-3, atol=1e-2)
