@@ -145,6 +145,43 @@ class NAUNMU(torch.nn.Module):
         return self.product(x @ self.sums.clamp(-1, 1).t())
 
 
+def sums_over_time(random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
+    """Return samples of the sum of two slices of ten vectors from U(0, 1), each over all steps."""
+    x = random.uniform(0, 1, (BATCH, 10, 10))
+    return x, x[..., 3:5].sum((1, 2))[:, None] + x[..., 4:6].sum((1, 2))[:, None]
+
+
+class NACRecurrent(torch.nn.Module):
+    """A cell that adds inputs and state, and a layer of its kind behind it."""
+
+    def __init__(self):
+        super().__init__()
+        self.state = torch.nn.Parameter(torch.zeros(2))
+        self.W, self.M = (torch.nn.Parameter(torch.randn(2, 12) / 10) for _ in range(2))
+        self.V, self.N = (torch.nn.Parameter(torch.randn(1, 2) / 10) for _ in range(2))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Map x `(batch, time, 10)` to `(batch, 1)`."""
+        cell = (torch.tanh(self.W) * torch.sigmoid(self.M)).t()
+        state = self.state.expand(len(x), 2)
+        for step in x.unbind(1):
+            state = torch.cat((step, state), 1) @ cell
+        return state @ (torch.tanh(self.V) * torch.sigmoid(self.N)).t()
+
+
+class LSTM(torch.nn.Module):
+    """Torch's own LSTM, and a linear layer behind its last state."""
+
+    def __init__(self):
+        super().__init__()
+        self.lstm = torch.nn.LSTM(10, 2, batch_first=True)
+        self.output = torch.nn.Linear(2, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Map x `(batch, time, 10)` to `(batch, 1)`."""
+        return self.output(self.lstm(x)[0][:, -1])
+
+
 class BareLoop:
     """The training of one model; `run` goes on where it stopped."""
 

@@ -38,6 +38,11 @@ ARITHMETIC = (
     "--operation mul --layer-type ReRegualizedLinearNAC --nac-mul mnac --seed 0-49 --no-cuda "
     "--no-save --log-interval 1000000000 --max-iterations 5000000"
 )
+RECURRENT = (
+    "--operation add --seed 0-19 --random-models 10 --input-range [0,1] --subset-ratio 0.25 "
+    "--learning-rate 1e-2 --clip-grad-norm 1 --no-cuda --no-save --max-iterations 990"
+)
+"""Of table 1 of the NALU paper, so short that errors are measured at the start alone."""
 
 
 def ramp(start: int, end: int) -> str:
@@ -140,6 +145,20 @@ CASES = {
             "1/5",
             25,
             bare_iterations=100,
+        ),
+        *(
+            Case(
+                f"recurrent {unit}, 10 steps",
+                "simple_function_recurrent",
+                f"--layer-type {unit} {RECURRENT}",
+                model,
+                bare.sums_over_time,
+                100,
+                20,
+                "1/5",
+                100,
+            )
+            for unit, model in (("NAC", bare.NACRecurrent), ("LSTM", bare.LSTM))
         ),
     ],
 }

@@ -60,6 +60,8 @@ _NOTEBOOK = Experiment(
     measures=(
         Measure("loss.train.half-sum-squares", "loss", below=1e-3, steps=NOTEBOOK_STEPS),
         Measure("metric.test.half-sum-squares", "test loss", below=1e-3),
+        Measure("loss.train.mse", "mean squared error", steps=NOTEBOOK_STEPS),
+        Measure("metric.test.mse", "mean squared test error"),
     ),
     note="The notebook shows one run and no seed. Its last evaluation trained on the test rows; "
     "here these are only measured.",

@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from .legacy_random import LegacyRandom
 from .simple_function import (
     MAX_SIZE,
-    SIMPLE_INPUT_SIZE,
-    SIMPLE_SUBSETS,
     FunctionTargets,
     Subset,
     SubsetDataset,
     draw_offset,
+    draw_subsets,
     get_operation,
 )
 from .stream import SampleStream
@@ -26,8 +25,9 @@ class SimpleFunctionRecurrentDataset(SubsetDataset):
     """x (B, T, vector_size) and t (B, 1) = operation(sum of slice 0, sum of slice 1).
 
     The overlap and the two slice lengths are drawn from their closed intervals, then the position.
-    The overlap is at most the shorter slice. `simple` fixes four inputs and the slices [0:4] and
-    [0:2], without any draw.
+    The overlap is at most the shorter slice. With `subset_ratio`, both slices and their overlap
+    have the lengths of the static task, and the position alone is drawn. `simple` fixes four inputs
+    and the slices [0:4] and [0:2], without any draw.
     """
 
     def __init__(
@@ -39,13 +39,16 @@ class SimpleFunctionRecurrentDataset(SubsetDataset):
         max_subset_length: int = 5,
         min_subset_overlap: int = 1,
         max_subset_overlap: int = 2,
+        subset_ratio: float | None = None,
+        overlap_ratio: float = 0.5,
         simple: bool = False,
         seed: int | None = None,
         max_size: int = MAX_SIZE,
     ):
         parent = LegacyRandom(seed)
-        if simple:
-            vector_size, subsets = SIMPLE_INPUT_SIZE, list(SIMPLE_SUBSETS)
+        if simple or subset_ratio is not None:
+            ratios = subset_ratio or 1, overlap_ratio
+            vector_size, subsets = draw_subsets(parent, vector_size, *ratios, 2, simple=simple)
         else:
             subsets = _draw_subsets(
                 parent,

@@ -17,12 +17,13 @@ class SimpleFunctionRecurrentNetwork(ExtendedTorchModule):
     (h, c), both trainable at the start.
     """
 
-    hidden_size = 2
-
-    def __init__(self, unit_name: str, input_size: int = 10, **layer_options):
+    def __init__(
+        self, unit_name: str, input_size: int = 10, *, hidden_size: int = 2, **layer_options
+    ):
         super().__init__("network")
         self.unit_name = unit_name
         self.input_size = input_size
+        self.hidden_size = hidden_size
         self.is_lstm = unit_name == "LSTM"
         for name in self._state_names():
             self.register_parameter(name, torch.nn.Parameter(torch.empty(self.hidden_size)))

@@ -82,7 +82,7 @@ def require_no_zero(sample_range: list[Any], summands: int, flag: str) -> None:
         raise OptionError(
             flag,
             f"division on {sample_range} divides by zero, no score has a finite base there",
-            "choose a range without zero, or leave out --random-models and --extrapolation-rule",
+            "choose a range without zero, or leave out --random-models and other scores",
         )
 
 
@@ -124,6 +124,30 @@ def _cannot_exceed(operation: str, ranges: str, sizes: tuple[Any, ...]) -> str |
     except ValueError as error:
         return as_clause(error)
     return None
+
+
+def check_sequences(c: Config) -> None:
+    """Require slices that fit into the vector, and divisors that keep away from zero in scores."""
+    from stable_nalu.dataset import SimpleFunctionRecurrentDataset
+
+    if c.subset_ratio is None and c.is_typed("overlap_ratio"):
+        raise OptionError("--overlap-ratio", "has no slice to be part of", "add --subset-ratio")
+    try:
+        dataset = SimpleFunctionRecurrentDataset(
+            c.operation,
+            c.input_size,
+            subset_ratio=c.subset_ratio,
+            overlap_ratio=c.overlap_ratio,
+            simple=c.simple,
+            seed=c.seed,
+        )
+    except ValueError as error:
+        flag = "--input-size" if c.subset_ratio is None else "--subset-ratio"
+        remedy = "change --input-size, --subset-ratio or --overlap-ratio"
+        raise OptionError(flag, as_clause(error), remedy) from None
+    if c.operation == "div" and c.random_models:
+        start, end = dataset.subset_ranges[1]
+        require_no_zero(c.input_range, (end - start) * c.interpolation_length, "--input-range")
 
 
 def check_schedule(c: Config) -> None:

@@ -265,6 +265,23 @@ ROBUST_DISTRIBUTION = NameField(
     {"sample_distribution": "the test mean and deviation of truncated-normal are not printed"},
 )
 
+SEQUENCES_TRAILING = tuple(
+    trailing(inner)
+    for inner in (
+        template("i-{interpolation_length}"),
+        template("e-{extrapolation_length}"),
+        _range_ends("u", "input_range"),
+        template("z-{input_size}-{subset_ratio}-{overlap_ratio}"),
+        template("b{batch_size}"),
+        template("h{hidden_size}"),
+        template(
+            "lr-{optimizer}-{learning_rate:.5f}-{momentum}",
+            learning_rate="printed with five decimals",
+        ),
+        _or_false("gn", "clip_grad_norm"),
+        RANDOM_MODELS,
+    )
+)
 LAYER_OPTIONS_TRAILING = tuple(
     trailing(inner)
     for inner in (

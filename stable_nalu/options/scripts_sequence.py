@@ -5,10 +5,19 @@ from __future__ import annotations
 from . import checks
 from . import name_fields as nf
 from .flag import Flag, FlagGroup
-from .flags_model import LAYER_TYPE, NALU, OWN_LAYERS, WEIGHTS
-from .flags_task import MAX_ITERATIONS, OPERATION, SEED, SIMPLE, STATIC_OPERATIONS
+from .flags_model import LAYER_TYPE, NALU, NETWORK, OWN_LAYERS, WEIGHTS
+from .flags_task import (
+    MAX_ITERATIONS,
+    OPERATION,
+    OPTIMIZER,
+    RANDOM_MODELS,
+    SEED,
+    SIMPLE,
+    STATIC_OPERATIONS,
+    TASK,
+)
 from .flags_training import REGUALIZER_SHAPE, files_and_devices
-from .kinds import cell_names, integer
+from .kinds import cell_names, data_range, integer
 from .script_spec import ScriptSpec
 
 _CELL = LAYER_TYPE.but(help="Unit of the recurrent cell, by its key.", choices=cell_names)
@@ -44,6 +53,46 @@ def lower(flag: str) -> nf.NameField:
     return nf.NameField(lambda c: getattr(c, flag).lower(), (flag,))
 
 
+def _length(name: str, default: int, help: str) -> Flag:
+    return Flag(name, integer(1), default, help, young=True)
+
+
+_SIZES = TASK.only("--input-size", "--subset-ratio", "--overlap-ratio", "--batch-size").but(
+    input_size={"default": 10, "help": "Length of the vector of every step.", "young": True},
+    subset_ratio={
+        "default": None,
+        "help": "Length of a slice divided by the length of the vector; without it, the lengths "
+        "and the overlap of both slices are drawn.",
+        "young": True,
+    },
+    overlap_ratio={
+        "default": 0.5,
+        "note": "of slices whose length --subset-ratio gives",
+        "young": True,
+    },
+    batch_size={"help": "Number of sequences in a training batch.", "young": True},
+)
+_SEQUENCES = FlagGroup(
+    "Sequences and training",
+    _length("--interpolation-length", 10, "Steps of the sequences of training and validation."),
+    _length("--extrapolation-length", 1000, "Steps of the test sequences."),
+    Flag("--input-range", data_range(), [1, 2], "Range of all inputs.", young=True),
+    *_SIZES,
+    *NETWORK.only("--hidden-size").but(
+        hidden_size={"help": "Width of the state of the cell.", "young": True}
+    ),
+    *OPTIMIZER.without("--clip-grad-value").but(
+        optimizer={"young": True},
+        learning_rate={"young": True},
+        momentum={"young": True},
+        clip_grad_norm={"young": True},
+    ),
+    RANDOM_MODELS.but(
+        note="untrained LSTMs; errors are then measured on fixed sequences, and logged every "
+        "thousandth iteration alone"
+    ),
+)
+
 SIMPLE_FUNCTION_RECURRENT = ScriptSpec(
     name="simple_function_recurrent",
     training="stable_nalu.training.recurrent.sums",
@@ -53,6 +102,7 @@ SIMPLE_FUNCTION_RECURRENT = ScriptSpec(
         FlagGroup(
             "Task", _CELL, OPERATION.but(choices=STATIC_OPERATIONS), SEED, MAX_ITERATIONS, SIMPLE
         ),
+        _SEQUENCES,
         *LAYER_OPTIONS,
         files_and_devices("simple_function_recurrent", "Iterations"),
     ),
@@ -61,8 +111,15 @@ SIMPLE_FUNCTION_RECURRENT = ScriptSpec(
         lower("operation"),
         nf.template("{seed}"),
         *nf.LAYER_OPTIONS_TRAILING,
+        *nf.SEQUENCES_TRAILING,
     ),
-    checks=(checks.check_nalu, checks.check_device, checks.check_files),
+    checks=(
+        checks.check_nalu,
+        checks.check_optimizer,
+        checks.check_sequences,
+        checks.check_device,
+        checks.check_files,
+    ),
     fixed=PENALTY_RAMP,
 )
 

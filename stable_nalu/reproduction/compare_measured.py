@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,11 +21,12 @@ from stable_nalu.statistics.table import groups
 from . import measured
 from .compare import DIFFERS, SHORT, same_point, shortened
 from .stored import point_columns
+from .tables import runs_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-WITHIN_TOLERANCE, HOLDS, FAILS = "within the tolerance", "holds", "does not hold"
+WITHIN_TOLERANCE, HOLDS, FAILS = "within tolerance", "holds", "does not hold"
 NOT_JUDGED = "not judged"
 
 
@@ -162,6 +163,7 @@ def points_of(experiment: Experiment, runs: pd.DataFrame) -> list[MeasuredPoint]
     found: list[MeasuredPoint] = []
     for (model,), of_model in groups(runs, ["model"]):
         length = shortened(experiment, of_model)
+        common = measured.options_of(runs_of(experiment.model(str(model)), [0], None)[0])
         varying = [
             column
             for column in point_columns(experiment.key)
@@ -169,21 +171,18 @@ def points_of(experiment: Experiment, runs: pd.DataFrame) -> list[MeasuredPoint]
         ]
         for key, group in groups(of_model, varying or ["model"]):
             point = ", ".join(map(measured.text_of, key)) if varying else ""
-            known = [one for one in given if one.model == model and is_about(one, group)]
+            settings = common | {column: group[column].iloc[0] for column in varying}
+            known = [one for one in given if one.model == model and is_about(one, settings)]
             place = (str(model), str(labels.get(model, model)), point)
             found += _of_point(experiment, place, group, known, length, runs)
     return found
 
 
-def is_about(known: PublishedMeasure, group: pd.DataFrame) -> bool:
-    """Return whether a number is about the operation and point of some runs."""
+def is_about(known: PublishedMeasure, settings: Mapping[str, Any]) -> bool:
+    """Return whether a number is about runs of these settings, as far as it names some."""
     column, _, value = known.point.partition("=")
     wanted = {"operation": known.operation, column: value}
-    return all(
-        name in group.columns and same_point(group[name].iloc[0], text)
-        for name, text in wanted.items()
-        if text
-    )
+    return all(same_point(settings.get(name), text) for name, text in wanted.items() if text)
 
 
 def _of_point(

@@ -174,6 +174,12 @@ def test_published_name_of_a_digit_sequence():
         ),
         ("simple_function_static_npu", "--id 3 --noise-range [1,2]", "_mse_n-1-2_id3"),
         ("simple_function_recurrent", "--layer-type GRU --operation mul --seed 4", "gru_mul_4"),
+        (
+            "simple_function_recurrent",
+            "--interpolation-length 5 --extrapolation-length 50 --input-range [0,1] "
+            "--hidden-size 4 --random-models 10",
+            "nalu_add_0_i-5_e-50_u-0-1_h4_rm10",
+        ),
         ("number_translation", "--layer-type NAC --nmu-noise --oob-mode clip", "nac_0_oob-c_nMT"),
     ],
 )
@@ -225,6 +231,7 @@ def other_value(flag: Flag):
         "interpolation_range": [3, 4],
         "extrapolation_range": [3, 4],
         "noise_range": [2, 3],
+        "input_range": [3, 4],
         "train_range": [-4, 4],
         "test_range": [-30, 30],
         "extrapolation_lengths": [7],

@@ -134,7 +134,7 @@ def test_runs_are_summed_up():
 def test_numbers_are_judged_by_what_stands_behind_them():
     found = points(made_up())
     near = found["nac", "add", VALID]
-    assert (near.ours, near.difference, near.verdict) == (10, 8.5, "within the tolerance")
+    assert (near.ours, near.difference, near.verdict) == (10, 8.5, "within tolerance")
     assert near.published.standing == "read off the figure (±1e+09)"
     assert found["nac", "sub", VALID].verdict == "differs"
     recalled = found["nac", "add", f"{TEST}@10"]

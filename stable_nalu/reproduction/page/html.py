@@ -12,6 +12,7 @@ from html import escape
 from string import Template
 
 from ..compare import DIFFERS, EQUAL, WITHIN_LIMIT, WITHIN_PERCENT, WITHIN_POINTS
+from ..compare_measured import FAILS, HOLDS, WITHIN_TOLERANCE
 
 _PAGE = Template("""<!DOCTYPE html>
 <html lang="en">
@@ -63,8 +64,8 @@ $body</body>
 _ANCHOR = re.compile(r'<a id="([-.\w]+)"></a>')
 _LONG = 40
 """The number of letters from which a cell is broken into lines."""
-_CLASSES = {word: "equal" for word in (EQUAL, WITHIN_POINTS, WITHIN_PERCENT, WITHIN_LIMIT)}
-_CLASSES[DIFFERS] = "differs"
+_GOOD = (EQUAL, WITHIN_POINTS, WITHIN_PERCENT, WITHIN_LIMIT, WITHIN_TOLERANCE, HOLDS)
+_CLASSES = {word: "equal" for word in _GOOD} | {DIFFERS: "differs", FAILS: "differs"}
 
 
 def render(markdown: str, pictures: Mapping[str, str]) -> str:

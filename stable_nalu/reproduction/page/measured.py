@@ -128,7 +128,8 @@ def _overview(found: MeasuredResult) -> list[str]:
 
 def place_of(experiment: Experiment) -> str:
     """Return where an experiment is shown."""
-    return plain("; ".join(f"{s.paper.short_title}, {s.number}" for s in experiment.shown))
+    where = "; ".join(f"{s.paper.short_title}, {s.number}" for s in experiment.shown)
+    return plain(where) or "In no figure"
 
 
 def section(found: MeasuredResult, notes: dict[str, str]) -> list[str]:
@@ -184,7 +185,7 @@ def cells(point: MeasuredPoint) -> list[str]:
         given(known, measure) if known else UNKNOWN,
         known.standing if known else UNKNOWN,
         told,
-        UNKNOWN if point.as_good is None else f"{point.as_good} of {found.runs}",
+        UNKNOWN if point.as_good is None else str(point.as_good),
         point.verdict or UNKNOWN,
     ]
 

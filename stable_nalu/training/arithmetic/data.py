@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import Protocol
 
 import torch
 
@@ -185,6 +186,16 @@ class EvaluationSet:
         return max(1, min(rows, CHUNK_ELEMENTS // per_row))
 
 
+class FixedSet(Protocol):
+    """Rows or sequences that errors of all runs are measured on."""
+
+    def squares(
+        self, model: ExtendedTorchModule, compiled: CompiledErrors | None = None
+    ) -> torch.Tensor:
+        """Return the squared errors `(*runs, rows, 1)`."""
+        ...
+
+
 def mean_of_rows(squares: torch.Tensor) -> torch.Tensor:
     """Return the mean squared error of each run, from the squares of its rows."""
     return squares.mean((-2, -1))
@@ -192,7 +203,7 @@ def mean_of_rows(squares: torch.Tensor) -> torch.Tensor:
 
 def evaluate(
     model: ExtendedTorchModule,
-    sets: Sequence[EvaluationSet],
+    sets: Sequence[FixedSet],
     *,
     eval_mode: bool,
     compiled: CompiledErrors | None = None,

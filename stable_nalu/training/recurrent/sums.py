@@ -21,35 +21,98 @@ from stable_nalu.tags import (
     RESULT_VALID,
 )
 
+from ..arithmetic.data import TEST_SEED, VALIDATION_SEED, evaluate
+from ..logging.recorder import TaggedValue, scalar
+from ..random_models import RandomModels
 from ..saved.checkpoint import LOGGED
 from ..stack import Kind, Setup, Unit
-from .training import RecurrentTraining
+from .training import Batch, RecurrentTraining
 
-BATCH_SIZE = 128
-TRAIN_LENGTH = 10
-EXTRAPOLATION_LENGTH = 1000
 EVALUATION_ROWS = 2048
+SCORED_ROWS = 2048, 512
+"""Fixed sequences of validation and test, where errors are held against untrained networks."""
 EVALUATION_BLOCK = 256
 """Rows drawn at once: a block of long sequences in float64 is 20 MiB."""
 LOG_INTERVAL = 1000
 WIDTH = 500
 """Keeps stacks at eight runs: the long sequences of a run take 80 MiB of memory."""
+SCORED_WIDTH = 100
+"""Allows stacks of forty: runs share fixed sequences."""
 COST = 30
 
 
 def build_dataset(config: Config) -> SimpleFunctionRecurrentDataset:
     """Return the data set of a configuration."""
-    return SimpleFunctionRecurrentDataset(config.operation, simple=config.simple, seed=config.seed)
+    return SimpleFunctionRecurrentDataset(
+        config.operation,
+        config.input_size,
+        subset_ratio=config.subset_ratio,
+        overlap_ratio=config.overlap_ratio,
+        simple=config.simple,
+        seed=config.seed,
+    )
 
 
 def build_network(config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
     """Build the network of a configuration."""
-    input_size = build_dataset(config).get_input_size()
-    return SimpleFunctionRecurrentNetwork(config.layer_type, input_size, **layer_options)
+    return SimpleFunctionRecurrentNetwork(
+        config.layer_type, config.inputs, hidden_size=config.hidden_size, **layer_options
+    )
+
+
+def lengths_of(config: Config) -> tuple[int, int, int]:
+    """Return the steps of sequences of training, validation and test."""
+    length = config.interpolation_length
+    return length, length, config.extrapolation_length
+
+
+class UntrainedLSTM(torch.nn.Module):
+    """An LSTM and a read-out of its last state, as torch initialises them."""
+
+    def __init__(self, input_size: int, hidden_size: int):
+        super().__init__()
+        self.lstm = torch.nn.LSTM(input_size, hidden_size, batch_first=True)
+        self.output = torch.nn.Linear(hidden_size, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Map x `(batch, time, in)` to `(batch, 1)`."""
+        states, _ = self.lstm(x)
+        return self.output(states[:, -1])
+
+
+class FixedSequences:
+    """Sequences that all runs of a stack share, and the targets of each run."""
+
+    def __init__(self, streams: Sequence[SampleStream], rows: int, *, stacked: bool):
+        drawn = [_drawn(stream, rows) for stream in streams]
+        self._x = drawn[0][0]
+        self._t = [t for _, t in drawn]
+        self._stacked = stacked
+
+    def rows_of_runs(self) -> list[Batch]:
+        """Return inputs and targets of every run."""
+        return [(self._x, t) for t in self._t]
+
+    def squares(self, model: ExtendedTorchModule, compiled: object = None) -> torch.Tensor:
+        """Return the squared error of every sequence, `(*runs, rows, 1)`; nothing is compiled."""
+        like = next(model.parameters())
+        x = self._x.to(like)
+        if not self._stacked:
+            return (model(x) - self._t[0].to(like)) ** 2
+        return (model(x.expand(len(self._t), *x.shape)) - torch.stack(self._t).to(like)) ** 2
+
+
+def _drawn(stream: SampleStream, rows: int) -> Batch:
+    x, t = stream.draw(max(1, rows // EVALUATION_BLOCK), min(rows, EVALUATION_BLOCK))
+    return x.flatten(0, 1), t.flatten(0, 1)
 
 
 class SumsTraining(RecurrentTraining):
-    """Trains iterations 0 to `--max-iterations`; both evaluation streams go on at each use."""
+    """Trains iterations 0 to `--max-iterations`; both evaluation streams go on at each use.
+
+    With untrained networks to compare with, errors are measured on fixed sequences instead, and
+    log points alone are logged.
+    """
 
     reported = (
         "seed", "operation", "layer_type", "simple", "cuda", "verbose", "max_iterations",
@@ -60,8 +123,20 @@ class SumsTraining(RecurrentTraining):
         super().__init__(setup, build_network)
         self.length = self.config.max_iterations + 1
         self._datasets = [build_dataset(config) for config in setup.configs]
-        lengths = (TRAIN_LENGTH, TRAIN_LENGTH, EXTRAPOLATION_LENGTH)
-        self._streams = [[d.fork(length) for length in lengths] for d in self._datasets]
+        lengths, own = lengths_of(self.config), self.config.input_range
+        self._streams = [[d.fork(length, own) for length in lengths] for d in self._datasets]
+        self._fixed: list[FixedSequences] = []
+        if self.config.random_models:
+            seeds = VALIDATION_SEED, TEST_SEED
+            for length, seed, rows in zip(lengths[1:], seeds, SCORED_ROWS, strict=True):
+                streams = [d.fork(length, own, seed) for d in self._datasets]
+                self._fixed.append(FixedSequences(streams, rows, stacked=setup.stacked))
+            self._random_models = RandomModels(
+                lambda: UntrainedLSTM(self.config.inputs, self.config.hidden_size),
+                self.config.random_models,
+                [fixed.rows_of_runs() for fixed in self._fixed],
+                stacked=setup.stacked,
+            )
 
     def introduce(self) -> None:
         self.view.line(f"  - dataset: {self._datasets[0].print_operation()}")
@@ -72,30 +147,42 @@ class SumsTraining(RecurrentTraining):
             at_log_point = self.at % LOG_INTERVAL == 0
             if not self.begin(self.at, at_log_point=at_log_point):
                 return
-            training, interpolation, extrapolation = zip(*self._streams, strict=True)
             if at_log_point:
-                self.write(LOSS_VALID_INTERPOLATION, self._stream_error(interpolation))
-                self.write(LOSS_VALID_EXTRAPOLATION, self._stream_error(extrapolation))
-            verbose = at_log_point and self.config.verbose
-            batches = [stream[0:BATCH_SIZE] for stream in training]
-            result = self.train_batch(batches, modules=verbose, gradients=verbose)
-            if at_log_point:
-                self.show(result)
+                self.recorder.write(self._evaluate())
+            batches = [training[0 : self.config.batch_size] for training, *_ in self._streams]
+            if at_log_point or not self._fixed:
+                verbose = at_log_point and self.config.verbose
+                result = self.train_batch(batches, modules=verbose, gradients=verbose)
+                if at_log_point:
+                    self.show(result)
+            else:
+                self.train_silently(batches)
             self.at += 1
             self.view.advance(1)
 
+    def _evaluate(self) -> list[TaggedValue]:
+        """Return what is logged of the errors of the model, the squared ones first."""
+        if self._fixed:
+            measure = self._random_models.measure
+            found = evaluate(self.model, self._fixed, eval_mode=True, measure=measure)
+            return self._random_models.logged(found)
+        _, interpolation, extrapolation = zip(*self._streams, strict=True)
+        return [
+            scalar(LOSS_VALID_INTERPOLATION, self._stream_error(interpolation)),
+            scalar(LOSS_VALID_EXTRAPOLATION, self._stream_error(extrapolation)),
+        ]
+
     def _stream_error(self, streams: Sequence[SampleStream]) -> torch.Tensor:
         """Return the mean squared error on the next 2048 sequences of each stream."""
-        drawn = [s.draw(EVALUATION_ROWS // EVALUATION_BLOCK, EVALUATION_BLOCK) for s in streams]
-        return self.error(*self.joined([(x.flatten(0, 1), t.flatten(0, 1)) for x, t in drawn]))
+        return self.error(*self.joined([_drawn(stream, EVALUATION_ROWS) for stream in streams]))
 
     def final_losses(self) -> dict[str, torch.Tensor]:
-        _, interpolation, extrapolation = zip(*self._streams, strict=True)
+        interpolation, extrapolation, *_ = (item.value for item in self._evaluate())
         undefined = torch.full((self.runs,), torch.nan)
         return {
             "loss_train": undefined if self.last_total is None else self.last_total,
-            "loss_valid_inter": self._stream_error(interpolation),
-            "loss_valid_extra": self._stream_error(extrapolation),
+            "loss_valid_inter": interpolation,
+            "loss_valid_extra": extrapolation,
         }
 
     def progress(self, run: int) -> dict[str, Any]:
@@ -111,7 +198,7 @@ KINDS = {
         SumsTraining,
         Unit("iteration", "--max-iterations", "it"),
         {"streams": list, **LOGGED},
-        width=WIDTH,
+        width=lambda config: SCORED_WIDTH if config.random_models else WIDTH,
         cost=COST,
         shown=SumsTraining.shown,
     )

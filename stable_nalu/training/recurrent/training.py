@@ -111,6 +111,11 @@ class RecurrentTraining(StackTraining):
         self.recorder.commit(self.clock)
         return result
 
+    def train_silently(self, batches: Sequence[Batch]) -> None:
+        """Make one update by a batch of each run."""
+        x, t = self._own(*self.joined(batches))
+        self.last_total = self.step.run_prepared(self._schedule, x, t).total
+
     def show(self, result: StepResult) -> None:
         """Let the console see the loss of a log point."""
         criterion = numbers(result.criterion)

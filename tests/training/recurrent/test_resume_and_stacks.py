@@ -23,7 +23,7 @@ OVERFLOWS = {"MNAC", "ReRegualizedLinearMNAC", "GumbelMNAC"}
 @pytest.fixture(params=list(LENGTHS), autouse=True)
 def script(request, monkeypatch):
     """One of the two, with evaluations on fewer and shorter sequences, and more of them."""
-    monkeypatch.setattr(sums, "EXTRAPOLATION_LENGTH", 15)
+    monkeypatch.setattr(sums, "lengths_of", lambda config: (10, 10, 15))
     monkeypatch.setattr(sums, "EVALUATION_ROWS", 64)
     monkeypatch.setattr(sums, "EVALUATION_BLOCK", 16)
     monkeypatch.setattr(sums, "LOG_INTERVAL", 2)

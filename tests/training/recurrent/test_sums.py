@@ -26,7 +26,7 @@ def values(log, tag):
 @pytest.fixture
 def short(monkeypatch):
     """Evaluation on fewer and shorter sequences, at every second iteration."""
-    monkeypatch.setattr(sums, "EXTRAPOLATION_LENGTH", 15)
+    monkeypatch.setattr(sums, "lengths_of", lambda config: (10, 10, 15))
     monkeypatch.setattr(sums, "EVALUATION_ROWS", 64)
     monkeypatch.setattr(sums, "EVALUATION_BLOCK", 16)
     monkeypatch.setattr(sums, "LOG_INTERVAL", 2)
