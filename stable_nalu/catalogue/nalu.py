@@ -58,13 +58,14 @@ _NOTEBOOK = Experiment(
     parameter="layer.type",
     criterion="measured",
     measures=(
-        Measure("loss.train.half-sum-squares", "loss", below=1e-3, steps=NOTEBOOK_STEPS),
+        Measure("loss.train.half-sum-squares", "loss", below=1e-3),
         Measure("metric.test.half-sum-squares", "test loss", below=1e-3),
         Measure("loss.train.mse", "mean squared error", steps=NOTEBOOK_STEPS),
         Measure("metric.test.mse", "mean squared test error"),
     ),
-    note="The notebook shows one run and no seed. Its last evaluation trained on the test rows; "
-    "here these are only measured.",
+    note="On 1,000 rows, the notebook's run on 10,000: a fraction of the work for each of 100 "
+    "seeds, and a limit that is ten times as wide for a row. The notebook's last evaluation "
+    "trained on the test rows; here these are only measured.",
 )
 
 

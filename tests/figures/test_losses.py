@@ -8,7 +8,7 @@ from stable_nalu.figures.entries import all_entries
 from stable_nalu.figures.entry import Context
 from stable_nalu.figures.source import Source
 
-COLUMN = "loss.train.half-sum-squares"
+COLUMN, LOSS = "loss.train.mse", "loss.train.half-sum-squares"
 LOSSES = {
     "a": (1e6, 1.0, 1e-4),
     "b": (1e6, 2.0, 5e-4),
@@ -22,7 +22,7 @@ LOSSES = {
 def drawn(tmp_path):
     """Figure and table of four runs on 100 rows."""
     table = pd.DataFrame(
-        {"name": name, "step": step, "train.size": 100, COLUMN: loss}
+        {"name": name, "step": step, "train.size": 100, COLUMN: loss / 50, LOSS: loss}
         for name, losses in LOSSES.items()
         for step, loss in zip((0, 1000, 2000), losses, strict=True)
     )
@@ -34,11 +34,11 @@ def drawn(tmp_path):
     return product.figure, product.side["notes-addition_plot_data"]
 
 
-def test_quartiles_are_of_losses_per_row_and_keep_diverged_runs(drawn):
+def test_quartiles_are_of_errors_and_keep_diverged_runs(drawn):
     _, side = drawn
     assert side["step"].tolist() == [0, 1000, 2000]
     assert side["runs"].tolist() == [4, 3, 3]
-    assert side["quartile.0.5"].tolist() == pytest.approx([1e4, 0.16, 0.1000025])
+    assert side["quartile.0.5"].tolist() == pytest.approx([2e4, 0.32, 0.200005])
 
 
 def test_the_figure_tells_how_many_seeds_arrive(drawn):
@@ -46,13 +46,13 @@ def test_the_figure_tells_how_many_seeds_arrive(drawn):
     text = " ".join(t.get_text() for t in figure.texts).replace("\n", " ")
     assert "4 seeds (thin) on 100 rows" in text
     assert "2 of 4 seeds end below it" in text
-    assert "one run on 10,000 rows, stated in the notes" in text
+    assert "the one run shown, on 10,000 rows, stated in the notes" in text
 
 
-def test_published_losses_are_divided_by_their_own_rows(drawn):
+def test_published_errors_are_marked(drawn):
     figure, _ = drawn
     (rings,) = [line for line in figure.axes[0].lines if line.get_marker() == "o"]
     points = dict(zip(*map(list, rings.get_data()), strict=True))
-    assert points[0] == pytest.approx(1262.9128)
-    assert points[9000] == pytest.approx(1.119e-3, rel=1e-3)
+    assert points[0] == pytest.approx(2525.826)
+    assert points[9000] == pytest.approx(2.238e-3, rel=1e-3)
     assert len(points) == 9

@@ -37,9 +37,9 @@ ENTRIES = (
             Losses(
                 "{key}",
                 "notes/addition",
+                "loss.train.mse",
                 "loss.train.half-sum-squares",
                 below=1e-3,
-                published_rows=10_000,
             ),
         ),
         (Series(("notes-addition/nalu",), "NALU"),),
