@@ -38,11 +38,17 @@ first="${SLURM_SUBMIT_DIR:-.}/${SLURM_JOB_NAME:-}_$job.out"
 [ -s "$first" ] || rm -f "$first"
 
 # A signal interrupts `wait`: it is passed on, and the shard is waited for again. One that comes
-# before the shard has a number is passed on as soon as it has one.
+# before the shard has a number is passed on as soon as it has one. Later ones are not: scancel may
+# repeat a signal every few seconds, and a second one would end the shard before it has saved.
 shard=""
 told=no
 signalled=no
-trap 'told=yes; signalled=yes; [ -z "$shard" ] || kill -TERM "$shard" 2>/dev/null' TERM INT USR2
+pass_on() {
+  signalled=yes
+  [ "$told" = yes ] || [ -z "$shard" ] || kill -TERM "$shard" 2>/dev/null
+  told=yes
+}
+trap pass_on TERM INT USR2
 "$python" -u experiments/batch.py "$@" --task "$index" &
 shard=$!
 [ "$told" = no ] || kill -TERM "$shard" 2>/dev/null

@@ -18,8 +18,8 @@ import pandas as pd
 from stable_nalu.errors import UsageError
 from stable_nalu.reader.export import RunTable, open_reader
 from stable_nalu.reader.run_parser import STEP
-from stable_nalu.statistics.estimators import PUBLISHED, Estimators
-from stable_nalu.statistics.judge import BEST_RANGE, Judgement, judge_tables
+from stable_nalu.statistics.estimators import BEST_RANGE, PUBLISHED, Estimators
+from stable_nalu.statistics.judge import Judgement, judge_tables
 from stable_nalu.statistics.setups import SHIPPED
 from stable_nalu.statistics.summary import summarize_runs
 from stable_nalu.statistics.table import write_plain_frame

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 import stable_nalu
 from stable_nalu.errors import UsageError
 from stable_nalu.options import SCRIPTS
+from stable_nalu.script import EXIT_BROKEN_PIPE
 from stable_nalu.statistics.table import write_frame
 from stable_nalu.training.saved.checkpoint import plain
 from stable_nalu.writer import RunRecord, RunWriter
@@ -166,6 +168,23 @@ def test_the_drawing_of_runs_without_a_threshold_warns(runs):
     nothing = runs.assign(**{"extrapolation.range": "U[3,4]"})
     with pytest.warns(UserWarning, match="no threshold for mul"), pytest.raises(UsageError):
         stable_nalu.summarize(nothing)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("runs", "--tensorboard-dir {}/runs"), ("summarize", "--csv {}/runs.csv")],
+)
+def test_a_reader_that_has_enough_is_no_error(name, words, runs, tmp_path):
+    """As of `… --csv-out - | head`."""
+    runs.to_csv(tmp_path / "runs.csv", index=False)
+    command = [sys.executable, ROOT / "export" / f"{name}.py", "--csv-out", "-"]
+    readable, writable = os.pipe()
+    os.close(readable)
+    with os.fdopen(writable, "w") as out:
+        done = subprocess.run(
+            [*command, *words.format(tmp_path).split()], stdout=out, stderr=subprocess.PIPE
+        )
+    assert (done.returncode, done.stderr) == (EXIT_BROKEN_PIPE, b"")
 
 
 @pytest.mark.parametrize(

@@ -362,6 +362,8 @@ def export_csv(folder: str, csv_out: str, parser: RunParser | None, **options: A
         with atomic_text_file(Path(csv_out)) as file:
             if not write_tables(reader.tables(), file):
                 raise reader.nothing()
+    except BrokenPipeError:  # the reader of standard output has enough
+        raise
     except OSError as error:
         raise UsageError(f"argument --csv-out: cannot write {csv_out}: {error.strerror}") from error
     return reader

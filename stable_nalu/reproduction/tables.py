@@ -214,7 +214,8 @@ def judge(
     """Return one row per run of the experiment: options, threshold, outcome; `model` is the key."""
     import pandas as pd
 
-    from stable_nalu.statistics.judge import BEST_RANGE, Judgement, judge_runs
+    from stable_nalu.statistics.estimators import BEST_RANGE
+    from stable_nalu.statistics.judge import Judgement, judge_runs
     from stable_nalu.statistics.setups import SHIPPED
 
     setups = list(SHIPPED)

@@ -11,7 +11,7 @@ from stable_nalu.errors import OptionError
 from stable_nalu.options.kinds import integer
 from stable_nalu.script import ScriptParser, exit_code
 
-from .estimators import Estimators, add_estimate_flags, add_threshold_flags
+from .estimators import BEST_RANGE, Estimators, add_estimate_flags, add_threshold_flags
 
 
 def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -75,7 +75,7 @@ def _add_judgement_flags(parser: ScriptParser) -> None:
         "--best-range",
         metavar="N",
         type=integer(1).one,
-        default=5000,
+        default=BEST_RANGE,
         help="judge at the lowest validation error of the last N rows (default: %(default)s)",
     )
 

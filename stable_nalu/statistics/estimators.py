@@ -1,4 +1,4 @@
-"""How means and intervals are made; flags that choose it, and when a run is solved.
+"""How means and intervals are made; flags that choose it, and when and where a run is judged.
 
 Imports nothing that is slow.
 """
@@ -14,6 +14,9 @@ from stable_nalu.options.kinds import number
 GammaFit = Literal["published", "frozen", "profile"]
 SparsityFit = Literal["compat", "scaled"]
 RESAMPLES = 10_000
+
+BEST_RANGE = 5000
+"""A run is judged at the lowest validation error among so many last rows."""
 
 
 @dataclass(frozen=True)

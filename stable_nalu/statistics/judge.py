@@ -13,6 +13,7 @@ import pandas as pd
 from stable_nalu.catalogue.ranges import INTERPOLATION_ORDER
 from stable_nalu.errors import OptionError, UsageError, did_you_mean
 
+from .estimators import BEST_RANGE
 from .names import OPERATIONS, expand_name, model_order
 from .setups import Thresholds, known_parameters, read_setups
 from .table import groups, numeric, parsed_names, read_table, require
@@ -20,7 +21,6 @@ from .table import groups, numeric, parsed_names, read_table, require
 VALIDATION = "metric.valid.interpolation"
 TEST = "metric.test.extrapolation"
 SPARSITY = "sparse.error.max"
-BEST_RANGE = 5000
 _EXPORTED = ("name", "step", VALIDATION, TEST, SPARSITY)
 
 

@@ -155,5 +155,7 @@ def _write_text(path: Path, text: str) -> None:
     try:
         with atomic_text_file(path) as file:
             file.write(text)
+    except BrokenPipeError:  # the reader of standard output has enough
+        raise
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from None

@@ -13,10 +13,10 @@ from stable_nalu.files import table_rows
 from stable_nalu.options.kinds import number
 from stable_nalu.script import ScriptParser, exit_code
 
+from .estimators import BEST_RANGE
+
 VALIDATION, TEST = "metric.valid.interpolation", "metric.test.extrapolation"
 SPARSITY, STEP = "sparse.error.max", "step"
-BEST_RANGE = 5000
-"""A run is judged by the weights of lowest validation error among its last rows."""
 
 Row = dict[str, str]
 
@@ -63,7 +63,7 @@ def verdicts_of(path: Path, threshold: float) -> dict[str, str]:
         header = next(lines, [])
         for cells in lines:
             row = dict(zip(header, cells, strict=True))
-            for column in (VALIDATION, TEST):
+            for column in (VALIDATION, TEST, STEP, SPARSITY):
                 cell(row, column)
             runs.setdefault(row["name"], []).append(row)
         verdicts = {name: verdict(rows, threshold) for name, rows in runs.items()}

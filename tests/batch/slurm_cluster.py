@@ -19,6 +19,8 @@ LOOKS = 300
 """How often the daemons are asked before there is no cluster: longer where all is slower."""
 MUNGE_FOLDER = Path("/run/munge")
 
+# No limit of time but the generous: a daemon that is slow to answer would restart a job, and the
+# record of one that ended five minutes ago would be gone.
 CONFIGURATION = """\
 ClusterName=test
 SlurmctldHost={host}(127.0.0.1)
@@ -43,6 +45,10 @@ SelectTypeParameters=CR_CPU
 ReturnToService=2
 BatchStartTimeout=600
 KillWait=600
+MessageTimeout=600
+TCPTimeout=600
+SlurmdTimeout=0
+MinJobAge=1000000
 JobAcctGatherType=jobacct_gather/none
 NodeName={host} NodeAddr=127.0.0.1 CPUs={cores} RealMemory={megabytes} State=UNKNOWN
 PartitionName=test Nodes={host} Default=YES MaxTime=INFINITE State=UP

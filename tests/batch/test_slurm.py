@@ -108,11 +108,14 @@ def test_a_disturbed_array(cluster, tmp_path):
 
     def disturb(index, *command):
         until(lambda: in_the_middle(disturbed, index))
-        # Some versions of scancel repeat a signal until the job is over: it is stopped, too.
+        # Some versions of scancel repeat a signal until the job is over. It is stopped before the
+        # element can start again.
+        cluster.ask("scontrol", "update", "PartitionName=test", "State=DOWN")
         with cluster.start(*command, f"{job}_{index}") as process:
             said = "stopped before iteration"
             until(lambda: said in (logs / f"{job}_{index}.out").read_text())
             process.terminate()
+        cluster.ask("scontrol", "update", "PartitionName=test", "State=UP")
 
     disturb(1, "scancel", "--batch", "--signal=TERM")
     disturb(0, "scontrol", "requeue")

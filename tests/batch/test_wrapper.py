@@ -32,8 +32,7 @@ def job(tmp_path):
     (tmp_path / "lfs_batch_jobs").mkdir()
     shutil.copy(CHECKOUT / "lfs_batch_jobs" / "run.sh", tmp_path / "lfs_batch_jobs")
 
-    def start(code=75, state="RUNNING", early=False, **environment):
-        trap = "" if early else "signal.signal(signal.SIGTERM, stop)"
+    def start(code=75, state="RUNNING", trap="signal.signal(signal.SIGTERM, stop)", **environment):
         shard = SHARD.format(python=sys.executable, code=code, trap=trap)
         recorder = RECORDER.format(out=tmp_path / "said", state=state)
         for name, text in (("python", shard), ("squeue", recorder), ("scontrol", recorder)):
@@ -93,10 +92,36 @@ def test_a_cancelled_element_stays_away(job, tmp_path):
 
 def test_a_signal_before_training(job, tmp_path):
     """Nothing is lost but the start: it goes back into the queue."""
-    process = job(early=True, **SLURM)
+    process = job(trap="", **SLURM)
     until_it_trains(process, tmp_path, "7_3")
     assert stopped(process) == 75
     assert "scontrol requeue 7_3" in (tmp_path / "said").read_text()
+
+
+SAVING = """
+import pathlib
+def stop(*_):
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    print("saving", flush=True)
+    while not pathlib.Path({allowed!r}).exists():
+        time.sleep(0.01)
+    sys.exit(75)
+signal.signal(signal.SIGTERM, stop)
+"""
+
+
+def test_a_repeated_signal_does_not_end_an_element_that_saves(job, tmp_path):
+    """As scancel of SLURM 22 repeats it, every few seconds."""
+    allowed = tmp_path / "allowed"
+    process = job(trap=SAVING.format(allowed=str(allowed)), **SLURM)
+    until_it_trains(process, tmp_path, "7_3")
+    process.terminate()
+    output = tmp_path / "logs" / "a" / "b" / "7_3.out"
+    until(lambda: "saving" in output.read_text(), work_of_session(process.pid))
+    process.terminate()
+    allowed.touch()
+    assert process.wait() == 75
+    assert (tmp_path / "said").read_text().count("requeue") == 1
 
 
 def test_an_element_of_lsf(job, tmp_path):

@@ -87,6 +87,8 @@ def test_several_runs_are_named(verdicts):
         ",".join(EXPORTED) + "\n",
         "other,columns\n1,2\n",
         ",".join(EXPORTED) + "\na,x,0,0,1,0\n",
+        ",".join(EXPORTED) + "\na,1,last,0,1,0\n",
+        ",".join(EXPORTED) + "\na,1,0,0,1,sparse\n",
     ],
 )
 def test_files_that_are_no_export(script, tmp_path, capsys, content):

@@ -114,6 +114,13 @@ def retrain(sample, folder):
     return stored.read(sample.experiment.key, data)
 
 
+def whole(sample, data):
+    """The same sample with all seeds that are kept, which train in stacks like those."""
+    kept = stored.read(sample.experiment.key, data)
+    seeds = sorted(set(kept.loc[kept["model"] == sample.model.key, "seed"].tolist()))
+    return replace(sample, seeds=tuple(seeds))
+
+
 def other_outcomes(sample, again, data):
     """Runs whose verdict, step or errors are not the kept ones, and the number compared."""
     kept = stored.read(sample.experiment.key, data)

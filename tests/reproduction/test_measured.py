@@ -264,8 +264,8 @@ def test_the_page_shows_them_apart(tmp_path, drawn):
     assert f"![Two units, measured](pictures/{STEM}.svg)" in text
     assert f"    python3 experiments/reproduce.py {KEY} --keep" in text
     assert "12 of 12 runs, 3 seeds, 20 iterations each." in text
-    assert "The <b>cause</b>. – None, add, error" in text
-    assert "- unexplained – NAC, sub, error" in text
+    assert "- None, add (error): The <b>cause</b>." in text
+    assert "- NAC, sub (error): unexplained" in text
     tables, links = read_page(out / "index.html")
     assert f"#{STEM}" in links
     assert "<b>cause" not in (out / "index.html").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ import pytest
 
 from stable_nalu.reproduction import command, stored
 from tests.reproduction.made_up import write
-from tests.reproduction.retrain import candidates, other_outcomes, retrain, samples
+from tests.reproduction.retrain import candidates, other_outcomes, retrain, samples, whole
 
 RETRAIN = os.environ.get("RETRAIN", "")
 BUDGET = 300_000 if RETRAIN != "all" else float("inf")
@@ -51,6 +51,12 @@ def test_the_same_outcomes(key, chosen, folder):
     again = retrain(sample, folder)
     differing, compared = other_outcomes(sample, again, stored.DATA)
     assert compared == len(again) > 0
+    if not differing.empty:
+        # The last bits of a sigmoid depend on a run's place in its stack: see docs/performance.md.
+        again = retrain(whole(sample, stored.DATA), folder / "whole")
+        again = again[again["seed"].isin(sample.seeds)]
+        differing, again_compared = other_outcomes(sample, again, stored.DATA)
+        assert again_compared == compared
     assert differing.empty, f"RETRAIN={TURN}\n{differing.to_string()}"
 
 

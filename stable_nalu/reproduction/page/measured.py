@@ -221,14 +221,17 @@ def _sources(found: MeasuredResult) -> list[str]:
 
 def _differences(found: MeasuredResult, notes: dict[str, str]) -> list[str]:
     """Tell what departs, each cause once; what has none in the notes is unexplained."""
-    causes: dict[str, list[str]] = {}
+    causes: dict[str, dict[str, list[str]]] = {}
     for point in found.points:
         if point.differs:
-            place = ", ".join(filter(None, (point.label, point.point, point.name)))
-            cause = note(notes, found.experiment.key, point)
-            causes.setdefault(cause or "unexplained", []).append(place)
+            place = ", ".join(filter(None, (point.label, point.point)))
+            cause = note(notes, found.experiment.key, point) or "unexplained"
+            causes.setdefault(cause, {}).setdefault(place, []).append(point.name)
     if not causes:
         general = notes.get(found.experiment.key, "")
         return [general] if general else []
-    told = [f"{cause} – {plain('; '.join(places))}" for cause, places in causes.items()]
+    told = []
+    for cause, places in causes.items():
+        listed = (f"{place} ({', '.join(names)})" for place, names in places.items())
+        told.append(f"{plain('; '.join(listed))}: {cause}")
     return ["Where ours differs, and why:", markdown.bullets(told)]

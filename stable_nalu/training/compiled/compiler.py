@@ -52,7 +52,11 @@ def _compile(graph: torch.fx.GraphModule, examples: Sequence[torch.Tensor]) -> G
     # Only in a context with an environment of shapes does torch look into its cache.
     shapes = FakeTensorMode(shape_env=ShapeEnv(), static_shapes=True)
     # Kernels that take microseconds are called from C++: calls from Python take as long.
-    options = {"cpp_wrapper": not any(value.is_cuda for value in examples)}
+    # Tables of lines serve profilers alone and take the compiler a second.
+    options = {
+        "cpp_wrapper": not any(value.is_cuda for value in examples),
+        "aot_inductor.enable_line_tables": False,
+    }
     with tracing(TracingContext(shapes)):
         return cast("Graph", compile_graph(graph, list[Any](examples), options))
 

@@ -5,11 +5,14 @@ where gradients nearly cancel, training amplifies that until runs are solved at 
 products and comparisons of single elements round alike either way. Sums over a batch, matrix
 products, norms and transcendental functions do not, and are called here, on tensors laid out as
 plain training has them.
+
+Their arguments are tensors and single numbers. Those with lists would make torch include headers
+into the code that calls them which take the compiler longer than all the rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import torch
 
@@ -41,8 +44,27 @@ def _turned_on_cpu(x: torch.Tensor) -> torch.Tensor:
     return turned
 
 
-def _product(x, x_sizes, x_strides, y, y_sizes, y_strides) -> torch.Tensor:
-    return torch.bmm(x.as_strided(x_sizes, x_strides), y.as_strided(y_sizes, y_strides))
+def _product(x: torch.Tensor, *rest) -> torch.Tensor:
+    x_layout, y, y_layout = rest[:6], rest[6], rest[7:]
+    matrices = [(x, x_layout), (y, y_layout)]
+    return torch.bmm(*(numbers.as_strided(at[:3], at[3:]) for numbers, at in matrices))
+
+
+def as_bits(dims: Iterable[int], ndim: int) -> int:
+    """Return the dimensions, some of `ndim`, as one number."""
+    return sum(1 << (dim % ndim) for dim in dims)
+
+
+def _dims(bits: int) -> list[int]:
+    return [dim for dim in range(bits.bit_length()) if bits >> dim & 1]
+
+
+def _sum(x: torch.Tensor, dims: int, keepdim: bool) -> torch.Tensor:
+    return x.sum(_dims(dims), keepdim=keepdim)
+
+
+def _norm(x: torch.Tensor, order: float, dims: int, keepdim: bool) -> torch.Tensor:
+    return torch.linalg.vector_norm(x, order, _dims(dims), keepdim)
 
 
 def _define(signature: str, function: Callable, on_cpu: Callable | None = None) -> None:
@@ -63,16 +85,10 @@ def _define(signature: str, function: Callable, on_cpu: Callable | None = None) 
         _library.impl(name, on_contiguous(on_cpu), "CPU")
 
 
-_define("sum(Tensor x, int[] dims, bool keepdim) -> Tensor", lambda x, d, k: x.sum(d, keepdim=k))
-_define(
-    "norm(Tensor x, Scalar order, int[] dims, bool keepdim) -> Tensor",
-    torch.linalg.vector_norm,
-)
-_define(
-    "product(Tensor x, int[] x_sizes, int[] x_strides, Tensor y, int[] y_sizes, int[] y_strides) "
-    "-> Tensor",
-    _product,
-)
+_define("sum(Tensor x, int dims, bool keepdim) -> Tensor", _sum)
+_define("norm(Tensor x, float order, int dims, bool keepdim) -> Tensor", _norm)
+_X_LAYOUT, _Y_LAYOUT = (", ".join(f"int {name}{k}" for k in range(6)) for name in "xy")
+_define(f"product(Tensor x, {_X_LAYOUT}, Tensor y, {_Y_LAYOUT}) -> Tensor", _product)
 _define("turned(Tensor x) -> Tensor", _turned, on_cpu=_turned_on_cpu)
 _define("power(Tensor x, Tensor exponent) -> Tensor", torch.pow)
 _define("tanh_backward(Tensor grad, Tensor y) -> Tensor", torch.ops.aten.tanh_backward)
@@ -82,7 +98,7 @@ for _function in (torch.exp, torch.log, torch.cos, torch.sin, torch.tanh, torch.
 plain = torch.ops.stable_nalu
 """The operations: `sum`, `norm`, `power`, `tanh_backward`, the functions of one tensor in
 `PLAIN_FUNCTIONS`, and two more. `product` multiplies matrices whose numbers come in the order of
-memory. `turned` exchanges the last two dimensions in memory too, so that compiled code reads
-neighbouring numbers."""
+memory, each followed by three sizes and three strides. `turned` exchanges the last two dimensions
+in memory too, so that compiled code reads neighbouring numbers. Dimensions are given `as_bits`."""
 
 PLAIN_FUNCTIONS = frozenset({"exp", "log", "cos", "sin", "tanh", "sigmoid"})

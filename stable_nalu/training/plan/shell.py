@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -108,6 +109,7 @@ def _require_folders(
     roots = [] if first.no_save else [save_root()]
     if getattr(first, "save_best_model", False):
         roots += [save_root() / BEST_MODELS, save_root() / BEST_PARAMETERS]
+    probed: set[Path] = set()
     for run in runs:
         state = states[run.name].get(run.start)
         point = state.resume_point if state else None
@@ -119,7 +121,7 @@ def _require_folders(
         )
         for root in roots:
             file = model_file(root, run.name)
-            require_writable(file)
+            require_writable(file, probed)
             if file.exists() and not _may_replace(run.config):
                 *ways, last = _ways_out(spec)
                 raise UsageError(

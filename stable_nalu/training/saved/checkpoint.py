@@ -56,17 +56,21 @@ def is_there(path: Path) -> bool:
         return False
 
 
-def require_writable(path: Path) -> None:
+def require_writable(path: Path, probed: set[Path] | None = None) -> None:
     """Refuse a file that could not be written later, before any work is done for it.
 
     Nothing is left behind: a folder that is missing is made when the file is.
+
+    probed: missing folders that were found to be such as can be made, which is not tried again.
     """
     try:
         folder = _nearest(path.parent)
-        if folder != path.parent:
+        if folder != path.parent and (probed is None or path.parent not in probed):
             # Only making them tells on every file system whether folders can be made.
             with tempfile.TemporaryDirectory(prefix=".", dir=folder) as probe:
                 Path(probe, path.parent.relative_to(folder)).mkdir(parents=True)
+            if probed is not None:
+                probed.add(path.parent)
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}; set SAVE_DIR elsewhere") from None
     if path.is_dir() or not os.access(folder, os.W_OK | os.X_OK):

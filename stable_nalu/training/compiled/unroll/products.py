@@ -113,8 +113,8 @@ class Products(Conversions):
 def _product(x: torch.Tensor, x_layout, y: torch.Tensor, y_layout) -> torch.Tensor:
     def placed(numbers: torch.Tensor, layout: Layout | torch.Tensor):
         if isinstance(layout, Layout):
-            return numbers, list(layout.sizes), list(layout.strides)
-        return numbers, list(layout.shape), list(layout.stride())
+            return numbers, *layout.sizes, *layout.strides
+        return numbers, *layout.shape, *layout.stride()
 
     return plain.product(*placed(x, x_layout), *placed(y, y_layout))
 

@@ -9,7 +9,7 @@ from functools import reduce
 import numpy as np
 import torch
 
-from ..plain_operations import plain
+from ..plain_operations import as_bits, plain
 from .batch_sum import batch_sum, is_known_order
 from .cells import Cells, UnrollingError
 from .elements import Elements
@@ -52,7 +52,7 @@ class Sums(Elements):
         count, dtype = value.cells.size, value.cells.flat[0].dtype
         if len(dims) == 1 and is_known_order(self.runs, self.batch, count, dtype):
             return self._parts(batch_sum(self._rows(value)).reshape(node.meta["val"].shape))
-        return self._parts(plain.sum(self._whole(value), dims, keepdim))
+        return self._parts(plain.sum(self._whole(value), as_bits(dims, len(value.shape)), keepdim))
 
     def _mean(self, node, value, dims=None, keepdim=False, **_):
         if dims is None:
@@ -70,4 +70,5 @@ class Sums(Elements):
     def _linalg_vector_norm(self, node, value, order=2, dims=None, keepdim=False, **_):
         if dims is None or value.batch is not None:
             raise UnrollingError("a norm over everything or over a batch")
-        return self._parts(plain.norm(self._join(value), order, list(dims), keepdim))
+        bits = as_bits(dims, len(value.shape))
+        return self._parts(plain.norm(self._join(value), order, bits, keepdim))
