@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stable_nalu.papers import NALU_ARTICLE, NALU_NOTES, TRASK_2018
 
-from .experiment import Experiment, Measure, Resources, Setting, Shown
+from .experiment import Experiment, Measure, Resources, Setting, Shown, Variant, flags
 
 FIGURE_1 = (
     "Hardtanh", "Sigmoid", "ReLU6", "Tanh", "Tanhshrink", "Hardshrink", "LeakyReLU", "Softshrink",
@@ -39,6 +39,81 @@ _FIG1 = Experiment(
     "numbers from -5 to 5. Linear, NAC and NALU are not in the paper's figure.",
 )
 
+TABLE_1 = ("add", "sub", "mul", "div", "squared", "root")
+"""The operations of table 1, in its order."""
+
+STATIC_UNITS = {"relu6": "Relu6", "linear": "None", "nac": "NAC", "nalu": "NALU"}
+RECURRENT_UNITS = {"lstm": "LSTM", "relu": "ReLU", "nac": "NAC", "nalu": "NALU"}
+"""Models of both halves of table 1, and their columns there."""
+_LAYERS = {"relu6": "ReLU6", "linear": "linear", "relu": "RNN-ReLU"}
+
+_OPERATIONS = tuple(Variant(name, flags(f"--operation {name}")) for name in TABLE_1)
+_SCORES = (
+    Measure("score.extrapolation", "score, extrapolation", below=1.0),
+    Measure("score.interpolation", "score, interpolation", below=1.0),
+)
+_SCALE = (
+    "Scores are mean squared errors in percent of those of untrained networks; the paper does not "
+    "say which error it scores, nor optimiser, rate, length, widths, ranges and seeds"
+)
+_STATIC = Setting(
+    "simple_function_static",
+    "--extrapolation-rule exceed --random-models 100 --max-iterations 20000",
+    range(10),
+    Resources(15),
+    prefix="nalu/table1-static/",
+    variants=_OPERATIONS,
+)
+_RECURRENT = Setting(
+    "simple_function_recurrent",
+    "--input-range [0,1] --subset-ratio 0.25 --random-models 10 --learning-rate 1e-2 "
+    "--clip-grad-norm 1 --max-iterations 3000",
+    range(10),
+    Resources(30),
+    prefix="nalu/table1-recurrent/",
+    variants=_OPERATIONS,
+)
+_TABLE_1_STATIC = Experiment(
+    "nalu/table1-static",
+    "Six operations on sums over a vector, relative to untrained networks",
+    (Shown(TRASK_2018, "Table 1, static"),),
+    tuple(
+        _STATIC.model(
+            key,
+            column,
+            f"--layer-type {_LAYERS.get(key, column)}",
+            csv=f"nalu-table1-static/{key}",
+        )
+        for key, column in STATIC_UNITS.items()
+    ),
+    parameter="operation",
+    criterion="measured",
+    measures=_SCORES,
+    note=f"{_SCALE}: here 100 untrained Relu6 networks, 100 inputs from U[1,2], U[2,6] beyond, "
+    "Adam at 0.001.",
+    rate=5000,
+)
+_TABLE_1_RECURRENT = Experiment(
+    "nalu/table1-recurrent",
+    "Six operations on sums over ten steps, asked of a thousand, relative to untrained LSTMs",
+    (Shown(TRASK_2018, "Table 1, recurrent"),),
+    tuple(
+        _RECURRENT.model(
+            key,
+            column,
+            f"--layer-type {_LAYERS.get(key, column)}",
+            csv=f"nalu-table1-recurrent/{key}",
+        )
+        for key, column in RECURRENT_UNITS.items()
+    ),
+    parameter="operation",
+    criterion="measured",
+    measures=_SCORES,
+    note=f"{_SCALE}: here 10 untrained LSTMs, ten inputs from U[0,1) a step, Adam at 0.01. An "
+    "error that overflows has the score infinity.",
+    rate=1000,
+)
+
 NOTEBOOK_STEPS = (*range(0, 10_000, 1_000), *range(10_000, 50_000, 5_000))
 """Steps of the notebook's addition whose losses are kept."""
 
@@ -69,6 +144,45 @@ _NOTEBOOK = Experiment(
 )
 
 
+_GRIDWORLD = Setting(
+    "gridworld_time",
+    "--max-iterations 3000",
+    range(3),
+    Resources(60),
+    prefix="nalu/fig5/",
+)
+FIGURE_5 = {
+    "lstm": ("LSTM", "--layer-type LSTM"),
+    "nac-feedforward": ("NAC, feed-forward", "--layer-type NAC --nac-wiring feedforward"),
+    "nac": ("NAC, recurrent", "--layer-type NAC"),
+    "nalu": ("NALU, recurrent", "--layer-type NALU"),
+}
+"""The models of figure 5: labels and flags."""
+
+_FIG5 = Experiment(
+    "nalu/fig5",
+    "Tracking time in a grid world: arriving at a step that is told, beyond those of training",
+    (Shown(TRASK_2018, "Figure 5"),),
+    tuple(
+        _GRIDWORLD.model(key, label, text, csv=f"nalu-fig5/{key}")
+        for key, (label, text) in FIGURE_5.items()
+    ),
+    parameter="layer.type",
+    criterion="measured",
+    measures=(
+        Measure("metric.test.beyond", "mean reward, T = 13 to 25", typical="mean", lower=False),
+        Measure("metric.test.within", "mean reward, T = 5 to 12", typical="mean", lower=False),
+        Measure("metric.train.reward", "reward in training", typical="mean", lower=False),
+        Measure("metric.test.episode.*", "frame at step *"),
+        Measure("metric.test.stimulus.*", "test of T = *", typical="mean", lower=False),
+    ),
+    note="Reward shape assumed: an arrival at step t pays 10 - |T - t|, none pays 0; the paper "
+    "does not say it. An advantage actor-critic on planes of cells stands in for A3C on pixels. "
+    "How the NAC is wired is not published: both readings are trained. NALU is not in the paper's "
+    "figure.",
+    rate=100,
+)
+
 _WEIGHTS = Experiment(
     "article/w-distribution",
     "Weights of a NAC, drawn at random and at their start",
@@ -77,4 +191,4 @@ _WEIGHTS = Experiment(
     note="Needs no training.",
 )
 
-EXPERIMENTS = (_FIG1, _WEIGHTS, _NOTEBOOK)
+EXPERIMENTS = (_FIG1, _TABLE_1_STATIC, _TABLE_1_RECURRENT, _FIG5, _WEIGHTS, _NOTEBOOK)

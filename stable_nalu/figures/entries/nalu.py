@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from stable_nalu.catalogue.nalu import FIGURE_1
+from stable_nalu.catalogue.nalu import FIGURE_1, FIGURE_5, RECURRENT_UNITS, STATIC_UNITS
 from stable_nalu.papers import NALU_ARTICLE, NALU_NOTES, TRASK_2018
 
 from ..entry import Entry
-from ..kinds import Extrapolations, Losses, Weights
+from ..kinds import Arrivals, Episodes, Extrapolations, Losses, Scores, Weights
 from ..source import Series
 
 ENTRIES = (
@@ -20,6 +20,32 @@ ENTRIES = (
             Series((f"nalu-fig1/{name.lower()}",), name)
             for name in (*FIGURE_1, "linear", "NAC", "NALU")
         ),
+    ),
+    *(
+        Entry(
+            f"nalu-table1-{half}",
+            TRASK_2018,
+            f"Table 1, {half}",
+            shows,
+            (Scores("{key}", f"nalu/table1-{half}", tuple(units)),),
+            tuple(Series((f"nalu-table1-{half}/{key}",), label) for key, label in units.items()),
+        )
+        for half, units, shows in (
+            ("static", STATIC_UNITS, "Six operations on sums over a vector: scores of four units"),
+            (
+                "recurrent",
+                RECURRENT_UNITS,
+                "Six operations on sums over time: scores of four units",
+            ),
+        )
+    ),
+    Entry(
+        "nalu-fig5",
+        TRASK_2018,
+        "Figure 5",
+        "Tracking time in a grid world: reward and arrival against the step asked for",
+        (Arrivals("{key}", marks=(13, 19)), Episodes("{key}_episode", 16)),
+        tuple(Series((f"nalu-fig5/{key}",), label) for key, (label, _) in FIGURE_5.items()),
     ),
     Entry(
         "article-w-distribution",

@@ -3,6 +3,7 @@
 The functions that draw take axes and tables, and read nothing.
 """
 
+from .arrivals import Arrivals, Episodes
 from .classes import Bars, Matrix
 from .curves import Curves
 from .digits import EpochCurves, Scatter, Violin
@@ -14,15 +15,18 @@ from .landscape import Landscape
 from .losses import Losses
 from .panels import Panels
 from .path import Path
+from .scores import Scores
 from .successes import Successes
 from .surface import Surface
 from .table import Table
 from .weights import Weights
 
 __all__ = [
+    "Arrivals",
     "Bars",
     "Curves",
     "Distances",
+    "Episodes",
     "EpochCurves",
     "Extrapolations",
     "GoldErrors",
@@ -33,6 +37,7 @@ __all__ = [
     "Panels",
     "Path",
     "Scatter",
+    "Scores",
     "Successes",
     "Surface",
     "Table",

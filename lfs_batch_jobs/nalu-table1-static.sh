@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Generated from stable_nalu/catalogue; rewrite with `make generated`.
+#
+# Six operations on sums over a vector, relative to untrained networks: Table 1, static of arXiv:1808.00508 (nalu/table1-static)
+#
+#   bash lfs_batch_jobs/nalu-table1-static.sh [FIRST_SEED LAST_SEED] [--model NAME ...]
+#        [--scheduler local|slurm|lsf|print] [--resume] [--status] [--dry-run]
+#   sbatch lfs_batch_jobs/nalu-table1-static.sh
+#   bsub < lfs_batch_jobs/nalu-table1-static.sh
+#
+# Models, and runs of each:
+#   relu6: Relu6, 60 runs
+#   linear: None, 60 runs
+#   nac: NAC, 60 runs
+#   nalu: NALU, 60 runs
+#
+#SBATCH --job-name=nalu-table1-static
+#SBATCH --array=0-23
+#SBATCH --nodes=1
+#SBATCH --ntasks=1
+#SBATCH --cpus-per-task=1
+#SBATCH --mem=2G
+#SBATCH --time=00:15:00
+#SBATCH --ignore-pbs
+#SBATCH --requeue
+#SBATCH --signal=B:TERM@120
+#SBATCH --open-mode=append
+#SBATCH --output=%x_%A_%a.out
+#BSUB -J "nalu-table1-static[1-24]"
+#BSUB -n 1
+#BSUB -R "span[hosts=1]"
+#BSUB -R "rusage[mem=2GB]"
+#BSUB -W 0:15
+#BSUB -r
+#BSUB -Q "75"
+#BSUB -wa "TERM" -wt "2"
+#BSUB -o nalu-table1-static_%J_%I.lsf.out
+
+set -eu
+root="${STABLE_NALU_ROOT:-${SLURM_SUBMIT_DIR:-${LS_SUBCWD:-}}}"
+if [ ! -e "$root/lfs_batch_jobs/run.sh" ]; then
+  root="$(cd "$(dirname "$0")/.." && pwd)"
+fi
+
+exec bash "$root/lfs_batch_jobs/run.sh" nalu-table1-static "$@"
