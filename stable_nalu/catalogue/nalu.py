@@ -191,4 +191,43 @@ _WEIGHTS = Experiment(
     note="Needs no training.",
 )
 
-EXPERIMENTS = (_FIG1, _TABLE_1_STATIC, _TABLE_1_RECURRENT, _FIG5, _WEIGHTS, _NOTEBOOK)
+_PROBLEMS = Setting(
+    "mystery_arithmetic",
+    "--max-epochs 250",
+    range(50),
+    Resources(30),
+    prefix="article/mystery/",
+    steps_per_epoch=32,
+)
+
+_EPOCHS_SHOWN = (0, 1, 2, 5, *range(10, 250, 10))
+
+MYSTERY = Experiment(
+    "article/mystery",
+    "The mystery arithmetic problem: sums, differences and products of 100 inputs",
+    (Shown(NALU_ARTICLE, "Performance evaluation"),),
+    tuple(
+        _PROBLEMS.model(key, label, flags, csv=f"article-mystery/{key}")
+        for key, label, flags in (
+            ("vanilla", "vanilla", "--layer-type vanilla"),
+            ("nac", "NAC", "--layer-type NAC"),
+            ("article", "NALU (article)", "--layer-type NALU --nalu-variant article"),
+            ("two-nac", "NALU (two NACs)", "--layer-type NALU --nalu-variant two-nac"),
+            ("shared", "NALU (paper)", "--layer-type NALU --nalu-variant shared"),
+        )
+    ),
+    parameter="nalu.variant",
+    criterion="measured",
+    measures=(
+        Measure("metric.train.mse", "training error", steps=_EPOCHS_SHOWN),
+        Measure("metric.test.mse", "test error", steps=_EPOCHS_SHOWN),
+        Measure("metric.test.mse.add", "test error of sums", optional=True),
+        Measure("metric.test.mse.sub", "test error of differences", optional=True),
+        Measure("metric.test.mse.mul", "test error of products", optional=True),
+    ),
+    note="A problem for each seed; the article shows one. Its text announces test inputs from -50 "
+    "to 50, its code draws them from -10 to 10, as here; its listing divides, its text and this do "
+    "not. The NALU of two NACs lies between that of the article and that of the paper.",
+)
+
+EXPERIMENTS = (_FIG1, _TABLE_1_STATIC, _TABLE_1_RECURRENT, _FIG5, MYSTERY, _WEIGHTS, _NOTEBOOK)

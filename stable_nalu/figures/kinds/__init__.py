@@ -12,6 +12,7 @@ from .extrapolation import Extrapolations
 from .gold_errors import GoldErrors
 from .histogram import Histogram
 from .landscape import Landscape
+from .learning import Learning
 from .losses import Losses
 from .panels import Panels
 from .path import Path
@@ -32,6 +33,7 @@ __all__ = [
     "GoldErrors",
     "Histogram",
     "Landscape",
+    "Learning",
     "Losses",
     "Matrix",
     "Panels",
