@@ -5,6 +5,7 @@ Draw a batch, forward, backward, Adam; no regulariser, clipping, validation or l
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 
@@ -47,6 +48,45 @@ def autoencoder() -> torch.nn.Module:
     for size in (1, 8, 8):
         layers += [torch.nn.Linear(size, 8), torch.nn.Tanh()]
     return torch.nn.Sequential(*layers, torch.nn.Linear(8, 1))
+
+
+def mystery_rows() -> Batch:
+    """Return what gives the next 32 of a thousand rows, and ten sums, differences and products."""
+    random = np.random.RandomState(0)
+    x = random.uniform(-10, 10, (1000, 100))
+    a, b = x[:, :10], x[:, 10:20]
+    t = np.concatenate([a[:, :4] + b[:, :4], a[:, 4:7] - b[:, 4:7], a[:, 7:] * b[:, 7:]], 1)
+    parts = itertools.cycle([(x[k : k + 32], t[k : k + 32]) for k in range(0, 1000, 32)])
+    return lambda _: next(parts)
+
+
+class ArticleNAC(torch.nn.Module):
+    """A NAC of 100 inputs and ten outputs, as the article on the mystery problem has it."""
+
+    def __init__(self):
+        super().__init__()
+        self.what, self.mhat = (_xavier_normal() for _ in range(2))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Map x `(batch, 100)` to `(batch, 10)`."""
+        return x @ (self.what.sigmoid() * self.mhat.tanh())
+
+
+class ArticleNALU(torch.nn.Module):
+    """The article's NALU: two NACs, and a gate that is not squashed."""
+
+    def __init__(self):
+        super().__init__()
+        self.level, self.log, self.G = ArticleNAC(), ArticleNAC(), _xavier_normal()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Map x `(batch, 100)` to `(batch, 10)`."""
+        g = x @ self.G
+        return g * self.level(x) + (1 - g) * self.log((x.abs() + 1e-7).log()).exp()
+
+
+def _xavier_normal() -> torch.nn.Parameter:
+    return torch.nn.Parameter(torch.nn.init.xavier_normal_(torch.empty(100, 10)))
 
 
 class NMU(torch.nn.Module):

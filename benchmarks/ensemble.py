@@ -56,7 +56,10 @@ Model = Callable[[int], torch.nn.Module]
 
 @dataclass(frozen=True)
 class Case:
-    """Runs of one command line, and the bare loop of one of them."""
+    """Runs of one command line, and the bare loop of one of them.
+
+    updates: of what the script counts as an iteration.
+    """
 
     title: str
     script: str
@@ -68,6 +71,7 @@ class Case:
     aim: str
     iterations: int
     drawing_aim: str | None = None
+    updates: int = 1
 
 
 def _two(title: str, words: str, model: Model, batch: bare.Batch, drawing: str | None = None):
@@ -147,6 +151,22 @@ CASES = {
             )
             for unit, model in (("NAC", bare.NACRecurrent), ("LSTM", bare.LSTM))
         ),
+        *(
+            Case(
+                f"Mystery, {unit}",
+                "mystery_arithmetic",
+                f"--layer-type {unit} --seed 0-19 --no-cuda --no-save --max-epochs 1000000 "
+                "--log-interval 1000000000",
+                model,
+                bare.mystery_rows(),
+                100,
+                20,
+                "1/5",
+                5,
+                updates=32,
+            )
+            for unit, model in (("NALU", bare.ArticleNALU), ("NAC", bare.ArticleNAC))
+        ),
     ],
 }
 
@@ -166,7 +186,7 @@ def _measure(case: Case) -> Iterator[Row]:
     }
     watch = Stopwatch(case.iterations, REPEATS, rivals, interruption)
     train(case.script, case.words, watch, interruption)
-    own = median(watch.own) / case.runs
+    own = median(watch.own) / (case.runs * case.updates)
     for rival, title, aim in (("bare", "loop", case.aim), ("drawing", "drawing", case.drawing_aim)):
         if aim is not None:
             costs = own, median(watch.others[rival])

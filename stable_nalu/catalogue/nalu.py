@@ -143,6 +143,45 @@ _NOTEBOOK = Experiment(
 )
 
 
+_GRIDWORLD = Setting(
+    "gridworld_time",
+    "--max-iterations 3000",
+    range(3),
+    Resources(60),
+    prefix="nalu/fig5/",
+)
+FIGURE_5 = {
+    "lstm": ("LSTM", "--layer-type LSTM"),
+    "nac-feedforward": ("NAC, feed-forward", "--layer-type NAC --nac-wiring feedforward"),
+    "nac": ("NAC, recurrent", "--layer-type NAC"),
+    "nalu": ("NALU, recurrent", "--layer-type NALU"),
+}
+"""The models of figure 5: labels and flags."""
+
+_FIG5 = Experiment(
+    "nalu/fig5",
+    "Tracking time in a grid world: arriving at a step that is told, beyond those of training",
+    (Shown(TRASK_2018, "Figure 5"),),
+    tuple(
+        _GRIDWORLD.model(key, label, text, csv=f"nalu-fig5/{key}")
+        for key, (label, text) in FIGURE_5.items()
+    ),
+    parameter="layer.type",
+    criterion="measured",
+    measures=(
+        Measure("metric.test.beyond", "mean reward, T = 13 to 25", typical="mean", lower=False),
+        Measure("metric.test.within", "mean reward, T = 5 to 12", typical="mean", lower=False),
+        Measure("metric.train.reward", "reward in training", typical="mean", lower=False),
+        Measure("metric.test.episode.*", "frame at step *"),
+        Measure("metric.test.stimulus.*", "test of T = *", typical="mean", lower=False),
+    ),
+    note="Reward shape assumed: an arrival at step t pays 10 - |T - t|, none pays 0; the paper "
+    "does not say it. An advantage actor-critic on planes of cells stands in for A3C on pixels. "
+    "How the NAC is wired is not published: both readings are trained. NALU is not in the paper's "
+    "figure.",
+    rate=100,
+)
+
 _WEIGHTS = Experiment(
     "article/w-distribution",
     "Weights of a NAC, drawn at random and at their start",
@@ -151,4 +190,43 @@ _WEIGHTS = Experiment(
     note="Needs no training.",
 )
 
-EXPERIMENTS = (_FIG1, _TABLE_1_STATIC, _TABLE_1_RECURRENT, _WEIGHTS, _NOTEBOOK)
+_PROBLEMS = Setting(
+    "mystery_arithmetic",
+    "--max-epochs 250",
+    range(50),
+    Resources(30),
+    prefix="article/mystery/",
+    steps_per_epoch=32,
+)
+
+_EPOCHS_SHOWN = (0, 1, 2, 5, *range(10, 250, 10))
+
+MYSTERY = Experiment(
+    "article/mystery",
+    "The mystery arithmetic problem: sums, differences and products of 100 inputs",
+    (Shown(NALU_ARTICLE, "Performance evaluation"),),
+    tuple(
+        _PROBLEMS.model(key, label, flags, csv=f"article-mystery/{key}")
+        for key, label, flags in (
+            ("vanilla", "vanilla", "--layer-type vanilla"),
+            ("nac", "NAC", "--layer-type NAC"),
+            ("article", "NALU (article)", "--layer-type NALU --nalu-variant article"),
+            ("two-nac", "NALU (two NACs)", "--layer-type NALU --nalu-variant two-nac"),
+            ("shared", "NALU (paper)", "--layer-type NALU --nalu-variant shared"),
+        )
+    ),
+    parameter="nalu.variant",
+    criterion="measured",
+    measures=(
+        Measure("metric.train.mse", "training error", steps=_EPOCHS_SHOWN),
+        Measure("metric.test.mse", "test error", steps=_EPOCHS_SHOWN),
+        Measure("metric.test.mse.add", "test error of sums", optional=True),
+        Measure("metric.test.mse.sub", "test error of differences", optional=True),
+        Measure("metric.test.mse.mul", "test error of products", optional=True),
+    ),
+    note="A problem for each seed; the article shows one. Its text announces test inputs from -50 "
+    "to 50, its code draws them from -10 to 10, as here; its listing divides, its text and this do "
+    "not. The NALU of two NACs lies between that of the article and that of the paper.",
+)
+
+EXPERIMENTS = (_FIG1, _TABLE_1_STATIC, _TABLE_1_RECURRENT, _FIG5, MYSTERY, _WEIGHTS, _NOTEBOOK)

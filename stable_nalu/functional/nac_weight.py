@@ -28,6 +28,8 @@ class _NACWeight(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad, _t, _s):
         _, t, s = ctx.saved_tensors
+        # Of x W^T it comes transposed, and each product below would read it across memory.
+        grad = grad.contiguous()
         return ((grad * (1 - t * t)) * s), ((grad * t) * s) * (1 - s)
 
 

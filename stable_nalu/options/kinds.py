@@ -198,6 +198,11 @@ def interval() -> Kind:
     return _literals("[LOW,HIGH]", _check_interval)
 
 
+def span() -> Kind:
+    """Return the kind of ranges `[low,high]` of whole numbers from 1 on, with both ends."""
+    return _literals("[LOW,HIGH]", _check_span)
+
+
 def noise_range() -> Kind:
     """Return the kind of noise bounds; `[1,0]` means from 1 to 1 + 1 / deviation of the batch."""
     return _literals("[LOW,HIGH]", _check_noise_range)
@@ -266,6 +271,15 @@ def _check_interval(word: str, value: list[Any]) -> list[Any]:
     if value[0] >= value[1]:
         how = "is empty" if value[0] == value[1] else "has its low end above its high end"
         raise ValueError(f"{word} {how}; write one such as [-5,5]")
+    return value
+
+
+def _check_span(word: str, value: list[Any]) -> list[Any]:
+    _check_pair(word, value, "[5,12]")
+    if not all(isinstance(end, int) and end >= 1 for end in value):
+        raise ValueError(f"{word} has other ends than whole numbers from 1 on; write [5,12]")
+    if value[0] > value[1]:
+        raise ValueError(f"{word} has its low end above its high end; write one such as [5,12]")
     return value
 
 

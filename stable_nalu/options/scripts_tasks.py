@@ -23,8 +23,12 @@ _LEARNING_RATE = nf.template(
     "lr-{optimizer}-{learning_rate:.5f}", learning_rate="printed with five decimals"
 )
 
+_OPTIMIZER = OPTIMIZER.without("--momentum", "--clip-grad-value").but(
+    optimizer={"choices": ("adam", "rmsprop", "sgd")}
+)
 
-def _script(
+
+def task_script(
     name: str,
     *,
     summary: str,
@@ -35,6 +39,7 @@ def _script(
     checks: tuple[Callable[[Config], None], ...] = (),
     batch_size: int | None,
     learning_rate: float,
+    clip_grad_norm: float | None = None,
     log_interval: int = 1000,
     unit: str = "Iterations",
     nalu_init: str = "default",
@@ -55,9 +60,8 @@ def _script(
         groups=(
             FlagGroup("Task", *task, *batch, SEED),
             *_layer_options(nalu_init),
-            OPTIMIZER.without("--momentum", "--clip-grad-value").but(
-                optimizer={"choices": ("adam", "rmsprop", "sgd")},
-                learning_rate={"default": learning_rate},
+            _OPTIMIZER.but(
+                learning_rate={"default": learning_rate}, clip_grad_norm={"default": clip_grad_norm}
             ),
             *_files(name, log_interval, unit, compiles),
         ),
@@ -100,11 +104,12 @@ _BATCH_SIZE = Flag("--batch-size", integer(1), 64, "Number of examples in a trai
 _COMPILE_STEPS = {"no_compile": {"help": "Do not compile the training step."}}
 
 
-def _range(flag: str, letter: str) -> nf.NameField:
+def range_field(flag: str, letter: str) -> nf.NameField:
+    """Return the field of a range: a letter and both ends."""
     return nf.template(f"{letter}-{{{flag}[0]}}-{{{flag}[1]}}")
 
 
-def _layers(own: Callable[[], Mapping[str, Any]]) -> Callable[[], tuple[str, ...]]:
+def and_layers(own: Callable[[], Mapping[str, Any]]) -> Callable[[], tuple[str, ...]]:
     """Return a function that lists a task's own networks, and all layers that map a vector."""
 
     def names() -> tuple[str, ...]:
@@ -142,7 +147,7 @@ def _check_grid(c: Config) -> None:
         )
 
 
-IDENTITY_AUTOENCODER = _script(
+IDENTITY_AUTOENCODER = task_script(
     "identity_autoencoder",
     summary="Train a scalar autoencoder on the identity, and measure how it fails beyond the range "
     "that it was trained on.",
@@ -152,7 +157,7 @@ IDENTITY_AUTOENCODER = _script(
         LAYER_TYPE.but(
             default="ReLU",
             help="Activation of the hidden layers, or the unit of all layers, by its key.",
-            choices=_layers(_activations),
+            choices=and_layers(_activations),
         ),
         choice(
             "--train-sampling",
@@ -169,8 +174,8 @@ IDENTITY_AUTOENCODER = _script(
     ),
     fragments=(
         nf.template("t-{train_sampling}"),
-        _range("train_range", "i"),
-        _range("test_range", "e"),
+        range_field("train_range", "i"),
+        range_field("test_range", "e"),
         nf.template("h{hidden_size}x{hidden_layers}"),
     ),
     checks=(_check_test_range, _check_grid),
@@ -178,14 +183,14 @@ IDENTITY_AUTOENCODER = _script(
     learning_rate=1e-2,
 )
 
-NOTEBOOK_ADDITION = _script(
+NOTEBOOK_ADDITION = task_script(
     "notebook_addition",
     summary="Train two layers on the sum of ten numbers, all rows at once, as a published notebook "
     "does.",
     example="--layer-type NALU --seed 0-99",
     training="notebook",
     task=(
-        LAYER_TYPE.but(help="Unit of both layers, by its key.", choices=_layers(dict)),
+        LAYER_TYPE.but(help="Unit of both layers, by its key.", choices=and_layers(dict)),
         Flag("--train-size", integer(1), 10000, "Number of training rows, and of test rows."),
         MAX_ITERATIONS.but(default=50000),
     ),
@@ -251,7 +256,7 @@ def _check_variant(c: Config) -> None:
             raise OptionError(f"--{option.replace('_', '-')}", problem, "add --nalu-variant custom")
 
 
-MYSTERY_ARITHMETIC = _script(
+MYSTERY_ARITHMETIC = task_script(
     "mystery_arithmetic",
     summary="Train one layer on the mystery arithmetic problem: each of its outputs is a sum, a "
     "difference or a product of two of its inputs.",
@@ -260,7 +265,7 @@ MYSTERY_ARITHMETIC = _script(
     task=(
         LAYER_TYPE.but(
             help="The layer, by its key; vanilla is a dense layer with a ReLU on its output.",
-            choices=_layers(_vanilla),
+            choices=and_layers(_vanilla),
         ),
         choice(
             "--nalu-variant",
@@ -305,8 +310,8 @@ MYSTERY_ARITHMETIC = _script(
         nf.template("n{input_size}"),
         nf.template("m{output_size}"),
         nf.NameField(lambda c: f"op-{c.operations.replace(',', '-')}", ("operations",)),
-        _range("train_range", "i"),
-        _range("test_range", "e"),
+        range_field("train_range", "i"),
+        range_field("test_range", "e"),
         nf.template("t{train_size}-{test_size}"),
         nf.either("shuffle", "sh", ""),
         nf.template("p{problem_seed}"),

@@ -21,7 +21,6 @@ from stable_nalu.writer.run_record import RunRecord
 
 from .event_file import EventFileReader, RunFiles, TensorboardReader
 from .run_parser import (
-    CURVE_COLUMNS,
     STEP,
     Columns,
     MetricParser,
@@ -367,21 +366,3 @@ def export_csv(folder: str, csv_out: str, parser: RunParser | None, **options: A
     except OSError as error:
         raise UsageError(f"argument --csv-out: cannot write {csv_out}: {error.strerror}") from error
     return reader
-
-
-def write_curves(exported: str, csv_out: str) -> None:
-    """Write the error curves of an exported file, a row per run and point."""
-    import pandas as pd
-
-    table = pd.read_csv(exported)
-    columns = [name for name in table if str(name).startswith(CURVE_COLUMNS)]
-    if not columns:
-        problem = "no run has a curve, which is logged at the end of training"
-        raise OptionError("--curve-out", problem, "leave it out")
-    last = table.dropna(subset=columns[:1])
-    long = last.melt(["name", "layer.type", "seed"], columns, "x", "abs.error")
-    long["x"] = long["x"].str.removeprefix(CURVE_COLUMNS).astype(float)
-    long = long.rename(columns={"layer.type": "activation"})
-    ordered = long.sort_values(["name", "x"])
-    with atomic_text_file(Path(csv_out)) as file:
-        ordered.to_csv(file, index=False, columns=["name", "activation", "seed", "x", "abs.error"])

@@ -10,7 +10,8 @@ from stable_nalu.errors import OptionError
 from stable_nalu.machine import granted_cores
 from stable_nalu.script import ScriptParser, exit_code
 
-from .export import export_csv, write_curves
+from .export import export_csv
+from .long_form import write_curves, write_stimuli
 from .run_parser import (
     PAIRS,
     SEQUENCES,
@@ -40,7 +41,13 @@ def any_runs(argv: Sequence[str] | None = None) -> int:
         "configurations.",
         argv,
         scored=True,
-        files={"--curve-out": (write_curves, "also write logged error curves: a row per point")},
+        files={
+            "--curve-out": (write_curves, "also write logged error curves: a row per point"),
+            "--stimuli-out": (
+                write_stimuli,
+                "also write what grid worlds measured: a row per logged test and step asked for",
+            ),
+        },
     )
 
 

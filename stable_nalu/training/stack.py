@@ -78,7 +78,7 @@ class StackTraining:
     `clock` the step under which values are logged, which `clock_name` counts.
     """
 
-    clock_name: ClassVar[str] = "iteration"
+    clock_name = "iteration"
     solved_below: ClassVar[float | None] = None
     """The test error below which a run counts as solved, where the task has one."""
     length: int

@@ -44,6 +44,7 @@ TRAINING = (
     "ST_mnist_labels",
     "mystery_arithmetic",
     "identity_autoencoder",
+    "gridworld_time",
     "notebook_addition",
 )
 EXPORTS = {
@@ -86,6 +87,7 @@ QUICK = {
     ),
     "mystery_arithmetic": ("--max-epochs", "0", "--train-size", "40"),
     "identity_autoencoder": ("--max-iterations", "1"),
+    "gridworld_time": ("--max-iterations", "1", "--eval-episodes", "1"),
     "notebook_addition": ("--max-iterations", "1", "--train-size", "9"),
     **dict.fromkeys(
         ("two_digit_mnist", "ST_mnist_labels"),

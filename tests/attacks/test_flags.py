@@ -53,6 +53,16 @@ WHOLE = {
         "--batch-size": 1,
         "--log-interval": 1,
     },
+    "gridworld_time": {
+        "--max-iterations": 0,
+        "--time-limit": 1,
+        "--hidden-size": 1,
+        "--register-size": 1,
+        "--episodes-per-update": 1,
+        "--entropy-iterations": 1,
+        "--eval-episodes": 1,
+        "--eval-interval": 1,
+    },
     "notebook_addition": {"--max-iterations": 0, "--train-size": 1},
 }
 """Script -> flag of a whole number -> the smallest that it may be."""
@@ -141,6 +151,13 @@ CHOICES = {
         "--layer-type": ("Thresold", "Threshold"),
         "--train-sampling": ("grids", "grid"),
         "--optimizer": ("rms-prop", "rmsprop"),
+    },
+    "gridworld_time": {
+        "--layer-type": ("lstm", "LSTM"),
+        "--nac-wiring": ("feed-forward", "feedforward"),
+        "--observation": ("pixel", "pixels"),
+        "--reward-shape": ("linea", "linear"),
+        "--late": ("zeros", "zero"),
     },
     "notebook_addition": {
         "--layer-type": ("NALUU", "NALU"),

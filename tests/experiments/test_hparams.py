@@ -22,6 +22,10 @@ KINDS = {
     "number_translation": ("--max-epochs", "1"),
     "mystery_arithmetic": ("--max-epochs", "1"),
     "identity_autoencoder": ("--max-iterations", "1"),
+    "gridworld_time": (
+        *("--max-iterations", "1", "--eval-stimuli", "[12,13]", "--eval-episodes", "9"),
+        *("--episodes-per-update", "8"),
+    ),
     "notebook_addition": ("--max-iterations", "1", "--train-size", "9"),
     "sequential_mnist": (
         *IMAGES,
@@ -37,12 +41,14 @@ FOUND = {
     "number_translation": ("hparam/valid",),
     "mystery_arithmetic": ("hparam/valid", "hparam/test"),
     "identity_autoencoder": ("hparam/valid", "hparam/test"),
+    "gridworld_time": ("hparam/valid", "hparam/test"),
     "notebook_addition": ("hparam/test",),
     "sequential_mnist": ("hparam/valid", "hparam/test"),
     "two_digit_mnist": ("hparam/test",),
     "simple_function_recurrent": ("hparam/valid", "hparam/test"),
 }
 LOGGED = {
+    "gridworld_time": ("metric/test/within", "metric/test/beyond"),
     "notebook_addition": ("metric/test/half-sum-squares",),
     "sequential_mnist": ("metric/valid/mse", "metric/test/extrapolation/2/mse"),
     "two_digit_mnist": ("metric/test/output/mse",),

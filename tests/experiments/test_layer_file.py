@@ -187,6 +187,10 @@ def test_workers_load_the_file_too():
         ("identity_autoencoder", "--layer-type NoisySum --max-iterations 2"),
         ("notebook_addition", "--layer-type NoisySum --max-iterations 2 --train-size 9"),
         (
+            "gridworld_time",
+            "--layer-type NoisySum --max-iterations 1 --eval-stimuli [5,6] --eval-episodes 5",
+        ),
+        (
             "two_digit_mnist",
             "--nalm-name NoisySum --use-nalm --learn-labels2out --max-epochs 1 "
             "--data-source digits --samples-per-permutation 1 --operation mul",

@@ -104,6 +104,15 @@ def test_gradients_are_finite_at_zero(variant):
     assert all(torch.isfinite(gradient).all() for gradient in gradients)
 
 
+def test_many_inputs_let_the_articles_nalu_multiply_signed_numbers():
+    """Weights of -1 for all other inputs make the path of logarithms vanish, and g a is x_0 x_1."""
+    layer = build("article", 60)
+    chosen, others = [0.0] * 60, [0.0, 0.0] + [-1.0] * 58
+    set_weights(layer, [0.0, 1.0, *chosen[2:]], [1.0, *chosen[1:]], others)
+    x = 20 * torch.rand(50, 60, dtype=torch.float64) - 10
+    torch.testing.assert_close(layer(x)[:, 0], x[:, 0] * x[:, 1], rtol=1e-9, atol=1e-9)
+
+
 # What each can represent -----------------------------------------------------------------------
 
 torch.manual_seed(0)

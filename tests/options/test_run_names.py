@@ -32,6 +32,7 @@ DEFAULT_LEAF = {
     "two_digit_mnist": "-1_f0_op-add_nalmF_learnLF_s0",
     "ST_mnist_labels": "-1_f0_op-add_nalmF_learnLF_s0",
     "identity_autoencoder": "relu_b64_s0_lr-adam-0.01000",
+    "gridworld_time": "nac_s0_lr-adam-0.00100",
     "notebook_addition": "nalu_s0_lr-adam-0.10000",
     "mystery_arithmetic": "nalu_b32_s0_lr-adam-0.00100",
 }
@@ -43,6 +44,7 @@ DEFAULT_PREFIX = {
     "two_digit_mnist": "two_digit_mnist",
     "ST_mnist_labels": "two_digit_mnist",
     "identity_autoencoder": "identity_autoencoder",
+    "gridworld_time": "gridworld_time",
     "notebook_addition": "notebook_addition",
     "mystery_arithmetic": "mystery_arithmetic",
 }
@@ -234,6 +236,8 @@ def other_value(flag: Flag):
         "input_range": [3, 4],
         "train_range": [-4, 4],
         "test_range": [-30, 30],
+        "stimulus_range": [4, 9],
+        "eval_stimuli": [4, 9],
         "extrapolation_lengths": [7],
         "mnist_digits": [1, 2],
         "svhn_digits": [1, 2],

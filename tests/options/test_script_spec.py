@@ -51,6 +51,7 @@ UNPLACED = {
     "sequential_mnist": "nau_noise noise_range",
     "sequential_svhn": "nmu_noise noise_range",
     "identity_autoencoder": "",
+    "gridworld_time": "",
     "notebook_addition": "",
     "mystery_arithmetic": "",
     "two_digit_mnist": "num_folds samples_per_permutation batch_size use_tau use_argmax nmu_noise "

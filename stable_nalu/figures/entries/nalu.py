@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from stable_nalu.catalogue.nalu import FIGURE_1, RECURRENT_UNITS, STATIC_UNITS
+from stable_nalu.catalogue.nalu import FIGURE_1, FIGURE_5, MYSTERY, RECURRENT_UNITS, STATIC_UNITS
 from stable_nalu.papers import NALU_ARTICLE, TRASK_2018
 
 from ..entry import Entry
-from ..kinds import Extrapolations, Scores, Weights
+from ..kinds import Arrivals, Episodes, Extrapolations, Learning, Scores, Weights
 from ..source import Series
 
 ENTRIES = (
@@ -38,6 +38,33 @@ ENTRIES = (
                 "Six operations on sums over time: scores of four units",
             ),
         )
+    ),
+    Entry(
+        "nalu-fig5",
+        TRASK_2018,
+        "Figure 5",
+        "Tracking time in a grid world: reward and arrival against the step asked for",
+        (Arrivals("{key}", marks=(13, 19)), Episodes("{key}_episode", 16)),
+        tuple(Series((f"nalu-fig5/{key}",), label) for key, (label, _) in FIGURE_5.items()),
+    ),
+    Entry(
+        "article-mystery",
+        NALU_ARTICLE,
+        "Performance evaluation",
+        "The mystery arithmetic problem: errors over the epochs, and by operation",
+        (
+            Learning(
+                "{key}",
+                (("metric.train.mse", "Training rows"), ("metric.test.mse", "Test rows")),
+                (
+                    ("metric.test.mse.add", "sums"),
+                    ("metric.test.mse.sub", "differences"),
+                    ("metric.test.mse.mul", "products"),
+                ),
+                "By operation",
+            ),
+        ),
+        tuple(Series((f"article-mystery/{model.key}",), model.label) for model in MYSTERY.models),
     ),
     Entry(
         "article-w-distribution",

@@ -3,6 +3,7 @@
 The functions that draw take axes and tables, and read nothing.
 """
 
+from .arrivals import Arrivals, Episodes
 from .classes import Bars, Matrix
 from .curves import Curves
 from .digits import EpochCurves, Scatter, Violin
@@ -11,6 +12,7 @@ from .extrapolation import Extrapolations
 from .gold_errors import GoldErrors
 from .histogram import Histogram
 from .landscape import Landscape
+from .learning import Learning
 from .panels import Panels
 from .path import Path
 from .scores import Scores
@@ -20,14 +22,17 @@ from .table import Table
 from .weights import Weights
 
 __all__ = [
+    "Arrivals",
     "Bars",
     "Curves",
     "Distances",
+    "Episodes",
     "EpochCurves",
     "Extrapolations",
     "GoldErrors",
     "Histogram",
     "Landscape",
+    "Learning",
     "Matrix",
     "Panels",
     "Path",

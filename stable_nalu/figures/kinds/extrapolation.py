@@ -54,7 +54,7 @@ class Extrapolations(Part):
             draw_curve(axes, curve)
             mark_published(axes, [one for one in known if one.model == model.lower()])
             ranges.add(f"[{low:g}, {high:g}]")
-            runs.add(int(curve["runs"].max()))
+            runs.add(int(curve["runs"].to_numpy().max()))
             side.append(curve.assign(model=model))
         for axes in list(grid.flat)[len(tables) :]:
             axes.set_axis_off()
@@ -77,17 +77,13 @@ def curves(table: pd.DataFrame) -> pd.DataFrame:
     """Return mean and quartiles of the error at every input, over the last rows of all runs."""
     names = [name for name in table if str(name).startswith(CURVE_COLUMNS)]
     ends = table.sort_values("step").drop_duplicates("name", keep="last")
-    errors = ends[names].apply(pd.to_numeric, errors="coerce")
-    found = pd.DataFrame(
-        {
-            "x": [float(str(name).removeprefix(CURVE_COLUMNS)) for name in names],
-            "mean": errors.mean().to_numpy(),
-            "lower": errors.quantile(0.25).to_numpy(),
-            "upper": errors.quantile(0.75).to_numpy(),
-            "runs": errors.count().to_numpy(),
-        }
-    )
-    return found.sort_values("x", ignore_index=True)
+    rows = []
+    for name in names:
+        errors = pd.Series(pd.to_numeric(ends[name], errors="coerce"))
+        row = {"x": float(str(name).removeprefix(CURVE_COLUMNS)), "mean": errors.mean()}
+        quartiles = {"lower": errors.quantile(0.25), "upper": errors.quantile(0.75)}
+        rows.append(row | quartiles | {"runs": errors.count()})
+    return pd.DataFrame(rows).sort_values("x", ignore_index=True)
 
 
 def draw_curve(axes: Axes, curve: pd.DataFrame) -> None:

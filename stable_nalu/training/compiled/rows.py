@@ -124,7 +124,8 @@ class RunsInTurn:
                 ),
                 drawing_from(step.model, _NoRandom()),
             ):
-                error, _, _ = step.loss(*rows, criterion, [])
+                x, target = rows
+                error, _, _ = step.loss(x, target, criterion, [])
                 gradients = torch.autograd.grad(error, weights, allow_unused=True)
             self._updated = [k for k, gradient in enumerate(gradients) if gradient is not None]
             return (error, *(gradients[k] for k in self._updated))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -46,7 +46,7 @@ class EpochTraining(StackTraining):
     HParams plugin.
     """
 
-    clock_name: ClassVar[str] = "update"
+    clock_name = "update"
     error_tags: Mapping[str, str]
 
     def __init__(

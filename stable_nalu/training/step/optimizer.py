@@ -42,7 +42,9 @@ class Optimizer:
                 if gradient is not None:
                     self.steps[k] += 1
                     slots = [self.state[slot][k] for slot in self.slots]
-                    self.apply(self.parameters[k], slots, gradient, self.scalars(self.steps[k]))
+                    scalars = self.scalars(self.steps[k])
+                    # Of x W^T it comes transposed, and is read several times.
+                    self.apply(self.parameters[k], slots, gradient.contiguous(), scalars)
 
     def scalars(self, step: int) -> tuple[Number, ...]:
         """Return the numbers that `apply` needs and that change with the step."""
@@ -74,7 +76,7 @@ class Adam(Optimizer):
         correction, size = scalars
         average.lerp_(gradient, 1 - self.beta_1)
         square.mul_(self.beta_2).addcmul_(gradient, gradient, value=1 - self.beta_2)
-        denominator = (square.sqrt() / correction).add_(self.epsilon)
+        denominator = square.sqrt().div_(correction).add_(self.epsilon)
         if isinstance(size, torch.Tensor):
             parameter.add_((average * -_shaped(size, parameter)).div_(denominator))
         else:

@@ -24,13 +24,13 @@ class IdentityTask(Task):
 
     def __init__(self, configs: Sequence[Config], device: torch.device, *, stacked: bool):
         super().__init__(configs, device, stacked=stacked)
+        low, high = self.config.train_range
         self.data = [
-            IdentityDataset(c.train_sampling, *c.train_range, c.batch_size, c.seed) for c in configs
+            IdentityDataset(c.train_sampling, low, high, c.batch_size, c.seed) for c in configs
         ]
         self._fixed = self.joined([data.batch() for data in self.data])
         self._within = self.joined([data.within() for data in self.data])
         self._x = whole_numbers(*self.config.test_range)
-        low, high = self.config.train_range
         self._outside = (self._x < low) | (self._x > high)
         self._over = self.joined([self._x.unsqueeze(-1)] * len(configs))
 

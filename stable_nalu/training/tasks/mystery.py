@@ -34,8 +34,9 @@ class MysteryTask(Task):
             MysteryProblem(c.input_size, c.output_size, self.operations, _problem_seed(c))
             for c in configs
         ]
-        train = [p.training_rows(*self.config.train_range, c.train_size) for p, c in self._each()]
-        test = [p.test_rows(*self.config.test_range, c.test_size) for p, c in self._each()]
+        (low, high), (first, last) = self.config.train_range, self.config.test_range
+        train = [p.training_rows(low, high, c.train_size) for p, c in self._each()]
+        test = [p.test_rows(first, last, c.test_size) for p, c in self._each()]
         self._train, self._test = self._rows(train), self._rows(test)
         self._batches = self._cut(*self._train)
         self._of_operation = {
@@ -63,7 +64,7 @@ class MysteryTask(Task):
     @staticmethod
     def network(config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         if config.layer_type == "NALU":
-            layer_options = layer_options | NALU_VARIANTS[config.nalu_variant]
+            layer_options = {**layer_options, **NALU_VARIANTS[config.nalu_variant]}
         return MysteryNetwork(
             config.layer_type, config.input_size, config.output_size, **layer_options
         )

@@ -49,6 +49,9 @@ class Task:
     `introduction`  what the console says of the data
     """
 
+    unit = 0
+    """The unit that is trained, or measured before it is trained."""
+
     valid: ClassVar[str | None] = METRIC_VALID
     test: ClassVar[str | None] = METRIC_TEST
     """Tags of the measures that TensorBoard's HParams plugin shows of a finished run."""
@@ -160,7 +163,7 @@ class TaskTraining(StackTraining):
             self.view.advance(1)
 
     def _train_unit(self, unit: int) -> None:
-        self.clock = unit
+        self.clock = self.task.unit = unit
         logged = unit % self.config.log_interval == 0 or unit == self.length - 1
         if logged:
             self.freeze_diverged()

@@ -1,0 +1,18 @@
+"""Train a player of a grid world to arrive at a step that it is told."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from stable_nalu.training.script import run_script  # noqa: E402
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Parse the command line, train all runs and return the exit code."""
+    return run_script("gridworld_time", argv)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

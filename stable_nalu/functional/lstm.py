@@ -1,0 +1,113 @@
+r"""An LSTM that acts while it runs: one step of it, and gradients through all steps at once.
+
+    i, f, g, o = sigmoid, sigmoid, tanh, sigmoid of the gates
+    c_t = f c + i g;   h_t = o tanh(c_t)
+
+What a player sees next depends on what it did, so that steps run one by one; what it has seen is
+known afterwards, so that learning needs no recorded operations. Sequences that have ended may be
+left out of later steps. Gradients are those of autograd up to rounding.
+
+Shapes: gates (*runs, batch, 4 hidden), h and c (*runs, batch, hidden), W (*runs, 4 hidden, hidden).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+
+class Passed(NamedTuple):
+    """A step that was run.
+
+    gates: activated. h_before, c_before: the state before it. h: behind it. rows: which rows of
+    the step before these are, (*runs, batch), or None for all.
+    """
+
+    gates: torch.Tensor
+    h_before: torch.Tensor
+    c_before: torch.Tensor
+    tanh_c: torch.Tensor
+    h: torch.Tensor
+    rows: torch.Tensor | None = None
+
+
+def lstm_step(
+    gates: torch.Tensor, h: torch.Tensor, c: torch.Tensor, rows: torch.Tensor | None = None
+) -> tuple[torch.Tensor, torch.Tensor, Passed]:
+    """Return h and c behind a step, and the step; `gates` is all that they add up, W h too."""
+    size = c.shape[-1]
+    active = torch.sigmoid(gates)
+    active[..., 2 * size : 3 * size] = torch.tanh(gates[..., 2 * size : 3 * size])
+    write, keep, new, show = active.chunk(4, dim=-1)
+    c_t = torch.addcmul(keep * c, write, new)
+    tanh_c = torch.tanh(c_t)
+    h_t = show * tanh_c
+    return h_t, c_t, Passed(active, h, c, tanh_c, h_t, rows)
+
+
+def chosen(of_rows: torch.Tensor, rows: torch.Tensor | None) -> torch.Tensor:
+    """Return some rows of each run."""
+    if rows is None:
+        return of_rows
+    return of_rows.gather(-2, rows.unsqueeze(-1).expand(*rows.shape, of_rows.shape[-1]))
+
+
+def hidden_of(inputs: torch.Tensor, W: torch.Tensor, steps: Sequence[Passed]) -> torch.Tensor:
+    """Return h of all steps, (*runs, rows of all steps, hidden), as a function of inputs and W.
+
+    inputs: what the gates add up besides W h, (*runs, rows of all steps, 4 hidden). steps: what was
+    run with these, from h = c = 0.
+    """
+    *states, rows = zip(*steps, strict=True)
+    joined = [torch.cat(part, dim=-2) for part in states]
+    lengths = [step.h.shape[-2] for step in steps]
+    return _Hidden.apply(inputs, W, lengths, rows, *joined)  # pyright: ignore[reportReturnType]
+
+
+class _Hidden(torch.autograd.Function):
+    """Backpropagation through time, of steps whose results are known."""
+
+    @staticmethod
+    def forward(ctx: Any, inputs, W, lengths, rows, gates, h_before, c_before, tanh_c, h):  # noqa: ARG004
+        ctx.save_for_backward(W, gates, h_before, c_before, tanh_c)
+        ctx.lengths, ctx.rows = lengths, rows
+        return h
+
+    @staticmethod
+    def backward(ctx: Any, of_h: torch.Tensor):  # pyright: ignore[reportIncompatibleMethodOverride]
+        W, gates, h_before, c_before, tanh_c = ctx.saved_tensors
+        size = tanh_c.shape[-1]
+        write, keep, new, show = gates.chunk(4, dim=-1)
+        slope = gates - gates * gates
+        slope[..., 2 * size : 3 * size] = 1 - new * new
+        # What a gate's input changes: c, by the first three factors, and h, by the last.
+        factors = torch.cat((new, c_before, write, tanh_c), dim=-1).mul_(slope)
+        factors = factors.unflatten(-1, (4, size))
+        through = show * (1 - tanh_c * tanh_c)
+        found = torch.empty_like(gates)
+        end = gates.shape[-2]
+        later_h = later_c = torch.zeros_like(of_h[..., :0, :])
+        rows: torch.Tensor | None = None
+        for step in range(len(ctx.lengths) - 1, -1, -1):
+            length = ctx.lengths[step]
+            now = (..., slice(end - length, end), slice(None))
+            dh = _put_back(later_h, rows, of_h[now])
+            dc = _put_back(later_c, rows, dh * through[now])
+            own, of_gates = found[now].unflatten(-1, (4, size)), factors[(*now, slice(None))]
+            own[..., :3, :] = of_gates[..., :3, :] * dc.unsqueeze(-2)
+            own[..., 3, :] = of_gates[..., 3, :] * dh
+            later_h, later_c = found[now] @ W, dc * keep[now]
+            rows = ctx.rows[step]
+            end -= length
+        return found, found.mT @ h_before, *[None] * 7
+
+
+def _put_back(later: torch.Tensor, rows: torch.Tensor | None, own: torch.Tensor) -> torch.Tensor:
+    """Return `own` plus what later rows add to those rows that they were."""
+    if later.shape[-2] == 0:
+        return own
+    if rows is None:
+        return own + later
+    return own.scatter_add(-2, rows.unsqueeze(-1).expand_as(later), later)
