@@ -14,7 +14,7 @@ import torch
 
 BATCH = 128
 
-Batch = Callable[[np.random.RandomState], tuple[np.ndarray, np.ndarray]]
+Batch = Callable[[np.random.RandomState], tuple[np.ndarray | torch.Tensor, ...]]
 SizedBatch = Callable[[np.random.RandomState, int], tuple[np.ndarray, np.ndarray]]
 
 
@@ -48,6 +48,30 @@ def autoencoder() -> torch.nn.Module:
     for size in (1, 8, 8):
         layers += [torch.nn.Linear(size, 8), torch.nn.Tanh()]
     return torch.nn.Sequential(*layers, torch.nn.Linear(8, 1))
+
+
+def ten_numbers(rows: int) -> Batch:
+    """Return rows of ten numbers from U(0, 10) and their sum, the same at every call."""
+    x = torch.rand(rows, 10) * 10
+    t = x.sum(1, keepdim=True)
+    return lambda _: (x, t)
+
+
+class NALU(torch.nn.Module):
+    """A gate between sums and products, with one weight matrix for both."""
+
+    def __init__(self, inputs: int, outputs: int):
+        super().__init__()
+        draw = torch.nn.init.trunc_normal_
+        self.w, self.m, self.g = (
+            torch.nn.Parameter(draw(torch.empty(outputs, inputs), std=0.02)) for _ in range(3)
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Map x `(batch, in)` to `(batch, out)`."""
+        w = torch.tanh(self.w) * torch.sigmoid(self.m)
+        g = torch.sigmoid(x @ self.g.t())
+        return g * (x @ w.t()) + (1 - g) * torch.exp(torch.log(x.abs() + 1e-7) @ w.t())
 
 
 def mystery_rows() -> Batch:
@@ -212,8 +236,8 @@ class BareLoop:
         """Run so many iterations."""
         for _ in range(iterations):
             x, t = self._batch(self._random)
-            x = torch.tensor(x, dtype=torch.float32)
-            t = torch.tensor(t, dtype=torch.float32)
+            x = torch.as_tensor(x, dtype=torch.float32)
+            t = torch.as_tensor(t, dtype=torch.float32)
             self._optimizer.zero_grad()
             self._criterion(self._model(x), t).backward()
             self._optimizer.step()

@@ -72,6 +72,7 @@ class Case:
     iterations: int
     drawing_aim: str | None = None
     updates: int = 1
+    bare_iterations: int = BARE_ITERATIONS
 
 
 def _two(title: str, words: str, model: Model, batch: bare.Batch, drawing: str | None = None):
@@ -137,6 +138,18 @@ CASES = {
             "1/30",
             500,
         ),
+        Case(
+            "Notebook, 10,000 rows",
+            "notebook_addition",
+            "--layer-type NALU --seed 0-19 --no-cuda --no-save --log-interval 1000000000",
+            lambda: torch.nn.Sequential(bare.NALU(10, 2), bare.NALU(2, 1)),
+            bare.ten_numbers(10_000),
+            10,
+            20,
+            "1/5",
+            25,
+            bare_iterations=100,
+        ),
         *(
             Case(
                 f"recurrent {unit}, 10 steps",
@@ -181,7 +194,7 @@ def _measure(case: Case) -> Iterator[Row]:
     loop = bare.BareLoop(case.model(), case.batch)
     interruption = Interruption()
     rivals = {
-        "bare": lambda: spent(lambda: loop.run(BARE_ITERATIONS)) / BARE_ITERATIONS,
+        "bare": lambda: spent(lambda: loop.run(case.bare_iterations)) / case.bare_iterations,
         "drawing": lambda: _drawing(case),
     }
     watch = Stopwatch(case.iterations, REPEATS, rivals, interruption)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Generated from stable_nalu/catalogue; rewrite with `make generated`.
 #
-# The sum of ten numbers by two NALUs, trained on all rows at once: no figure (notes/addition)
+# The sum of ten numbers by two NALUs, trained on all rows at once: Notebook of notes, 2018 (notes/addition)
 #
 #   bash lfs_batch_jobs/notes-addition.sh [FIRST_SEED LAST_SEED] [--model NAME ...]
 #        [--scheduler local|slurm|lsf|print] [--resume] [--status] [--dry-run]

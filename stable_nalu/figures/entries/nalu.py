@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from stable_nalu.catalogue.nalu import FIGURE_1, FIGURE_5, MYSTERY, RECURRENT_UNITS, STATIC_UNITS
-from stable_nalu.papers import NALU_ARTICLE, TRASK_2018
+from stable_nalu.papers import NALU_ARTICLE, NALU_NOTES, TRASK_2018
 
 from ..entry import Entry
-from ..kinds import Arrivals, Episodes, Extrapolations, Learning, Scores, Weights
+from ..kinds import Arrivals, Episodes, Extrapolations, Learning, Losses, Scores, Weights
 from ..source import Series
 
 ENTRIES = (
@@ -72,5 +72,21 @@ ENTRIES = (
         "W distribution",
         "Weights of a NAC, drawn at random and at their start",
         (Weights(stem="{key}"),),
+    ),
+    Entry(
+        "notes-addition",
+        NALU_NOTES,
+        "Notebook",
+        "The sum of ten numbers by two NALUs: the loss of 100 seeds, and of the one shown",
+        (
+            Losses(
+                "{key}",
+                "notes/addition",
+                "loss.train.mse",
+                "loss.train.half-sum-squares",
+                below=1e-3,
+            ),
+        ),
+        (Series(("notes-addition/nalu",), "NALU"),),
     ),
 )

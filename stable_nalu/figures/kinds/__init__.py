@@ -13,6 +13,7 @@ from .gold_errors import GoldErrors
 from .histogram import Histogram
 from .landscape import Landscape
 from .learning import Learning
+from .losses import Losses
 from .panels import Panels
 from .path import Path
 from .scores import Scores
@@ -33,6 +34,7 @@ __all__ = [
     "Histogram",
     "Landscape",
     "Learning",
+    "Losses",
     "Matrix",
     "Panels",
     "Path",

