@@ -329,4 +329,5 @@ def mean(values):
 
 
 def number_of(text):
-    return math.inf if text == "infinite" else float(text.replace(",", ""))
+    endless = {"infinite": math.inf, "minus infinite": -math.inf}
+    return endless[text] if text in endless else float(text.replace(",", ""))

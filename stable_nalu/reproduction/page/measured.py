@@ -202,7 +202,7 @@ def given(known: PublishedMeasure, measure: Measure) -> str:
 def number(value: float, measure: Measure, sign: str = "") -> str:
     """Return a number in the digits of its measure."""
     if value in (float("inf"), float("-inf")):
-        return "infinite"
+        return "infinite" if value > 0 else "minus infinite"
     if 1000 <= abs(value) < 1e7:
         return f"{value:{sign},.0f}"
     return f"{value:{sign}.{measure.digits}g}"
