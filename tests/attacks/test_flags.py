@@ -64,6 +64,14 @@ WHOLE = {
         "--eval-interval": 1,
     },
     "notebook_addition": {"--max-iterations": 0, "--train-size": 1},
+    "even_digit_count": {
+        "--max-iterations": 0,
+        "--max-digits": 1,
+        "--min-distance": 0,
+        "--train-images": 0,
+        "--valid-images": 1,
+        "--test-images": 1,
+    },
 }
 """Script -> flag of a whole number -> the smallest that it may be."""
 
@@ -162,6 +170,10 @@ CHOICES = {
     "notebook_addition": {
         "--layer-type": ("NALUU", "NALU"),
         "--nalu-init": ("truncate", "truncated"),
+    },
+    "even_digit_count": {
+        "--layer-type": ("sigmoyd", "sigmoid"),
+        "--digit-source": ("mnits", "mnist"),
     },
 }
 """Script -> flag -> a near miss and what is meant by it, or one of what there is."""
@@ -300,6 +312,9 @@ TOGETHER = [
         "--layer-type vanilla --nalu-gate linear",
         "vanilla",
     ),
+    refused("no room", "even_digit_count", "--min-distance 60", "--min-distance", "no room"),
+    refused("a small picture", "even_digit_count", "--image-size 28", "--image-size", "larger"),
+    refused("a bias and none", "even_digit_count", "--head-bias --no-head-bias", "contradicts"),
     refused("a gpu and none", "simple_function_recurrent", "--cuda true --no-cuda", "cuda"),
     refused("no range", "identity_autoencoder", "--train-range []", "--train-range", "[-5,5]"),
     refused("a range of nothing", "identity_autoencoder", "--train-range [2,2]", "--train-range"),

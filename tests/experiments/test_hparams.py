@@ -27,6 +27,10 @@ KINDS = {
         *("--episodes-per-update", "8"),
     ),
     "notebook_addition": ("--max-iterations", "1", "--train-size", "9"),
+    "even_digit_count": (
+        *("--max-iterations", "1", "--image-size", "40", "--max-digits", "1", "--batch-size", "2"),
+        *("--valid-images", "3", "--test-images", "3"),
+    ),
     "sequential_mnist": (
         *IMAGES,
         "--interpolation-length",
@@ -43,6 +47,7 @@ FOUND = {
     "identity_autoencoder": ("hparam/valid", "hparam/test"),
     "gridworld_time": ("hparam/valid", "hparam/test"),
     "notebook_addition": ("hparam/test",),
+    "even_digit_count": ("hparam/valid", "hparam/test"),
     "sequential_mnist": ("hparam/valid", "hparam/test"),
     "two_digit_mnist": ("hparam/test",),
     "simple_function_recurrent": ("hparam/valid", "hparam/test"),
@@ -50,6 +55,7 @@ FOUND = {
 LOGGED = {
     "gridworld_time": ("metric/test/within", "metric/test/beyond"),
     "notebook_addition": ("metric/test/half-sum-squares",),
+    "even_digit_count": ("metric/valid/acc", "metric/test/acc"),
     "sequential_mnist": ("metric/valid/mse", "metric/test/extrapolation/2/mse"),
     "two_digit_mnist": ("metric/test/output/mse",),
 }

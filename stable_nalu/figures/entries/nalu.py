@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from stable_nalu.catalogue.nalu import FIGURE_1, FIGURE_5, MYSTERY, RECURRENT_UNITS, STATIC_UNITS
+from stable_nalu.catalogue.nalu import (
+    FIGURE_1,
+    FIGURE_5,
+    MYSTERY,
+    RECURRENT_UNITS,
+    STATIC_UNITS,
+    TABLE_4,
+)
 from stable_nalu.papers import NALU_ARTICLE, NALU_NOTES, TRASK_2018
 
 from ..entry import Entry
-from ..kinds import Arrivals, Episodes, Extrapolations, Learning, Losses, Scores, Weights
+from ..kinds import Arrivals, Episodes, Extrapolations, Heads, Learning, Losses, Scores, Weights
 from ..source import Series
 
 ENTRIES = (
@@ -46,6 +53,14 @@ ENTRIES = (
         "Tracking time in a grid world: reward and arrival against the step asked for",
         (Arrivals("{key}", marks=(13, 19)), Episodes("{key}_episode", 16)),
         tuple(Series((f"nalu-fig5/{key}",), label) for key, (label, _) in FIGURE_5.items()),
+    ),
+    Entry(
+        "nalu-table4",
+        TRASK_2018,
+        "Table 4",
+        "Even digits of a picture, counted by one network with eight last layers: errors",
+        (Heads("{key}", "nalu/table4", tuple(TABLE_4)),),
+        tuple(Series((f"nalu-table4/{key}",), label) for key, (label, _) in TABLE_4.items()),
     ),
     Entry(
         "article-mystery",
