@@ -51,6 +51,7 @@ UNPLACED = {
     "sequential_mnist": "nau_noise noise_range",
     "sequential_svhn": "nmu_noise noise_range",
     "identity_autoencoder": "",
+    "mnist_counting": "",
     "gridworld_time": "",
     "notebook_addition": "",
     "mystery_arithmetic": "",

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from stable_nalu.catalogue.nalu import FIGURE_1, FIGURE_5, MYSTERY, RECURRENT_UNITS, STATIC_UNITS
+from stable_nalu.catalogue.nalu import (
+    FIGURE_1,
+    FIGURE_5,
+    MYSTERY,
+    RECURRENT_UNITS,
+    STATIC_UNITS,
+    TABLE_2,
+)
 from stable_nalu.papers import NALU_ARTICLE, NALU_NOTES, TRASK_2018
 
 from ..entry import Entry
 from ..kinds import Arrivals, Episodes, Extrapolations, Learning, Losses, Scores, Weights
+from ..nalu import Lengths, RunningCounts
 from ..source import Series
 
 ENTRIES = (
@@ -37,6 +45,26 @@ ENTRIES = (
                 RECURRENT_UNITS,
                 "Six operations on sums over time: scores of four units",
             ),
+        )
+    ),
+    *(
+        Entry(
+            f"nalu-table2-{task}",
+            TRASK_2018,
+            f"Table 2, {task}",
+            f"{shows}: the error of six cells against its length",
+            (Lengths("{key}", f"nalu/table2-{task}", tuple(TABLE_2)), *more),
+            tuple(
+                Series((f"nalu-table2-{task}/{key}",), label) for key, (label, _) in TABLE_2.items()
+            ),
+        )
+        for task, shows, more in (
+            (
+                "count",
+                "Counting the digits of a sequence",
+                (RunningCounts("{key}_digits", ("NAC", "LSTM")),),
+            ),
+            ("sum", "Adding the digits of a sequence up", ()),
         )
     ),
     Entry(
