@@ -72,6 +72,12 @@ WHOLE = {
         "--valid-images": 1,
         "--test-images": 1,
     },
+    "mnist_counting": {
+        "--max-epochs": 0,
+        "--cnn-outputs": 1,
+        "--interpolation-length": 1,
+        "--test-repeats": 1,
+    },
 }
 """Script -> flag of a whole number -> the smallest that it may be."""
 
@@ -166,6 +172,13 @@ CHOICES = {
         "--observation": ("pixel", "pixels"),
         "--reward-shape": ("linea", "linear"),
         "--late": ("zeros", "zero"),
+    },
+    "mnist_counting": {
+        "--task": ("counts", "count"),
+        "--layer-type": ("lstm", "LSTM"),
+        "--cnn": ("smal", "small"),
+        "--sequence-loss": ("first", "last"),
+        "--digit-source": ("digit", "digits"),
     },
     "notebook_addition": {
         "--layer-type": ("NALUU", "NALU"),

@@ -22,6 +22,9 @@ KINDS = {
     "number_translation": ("--max-epochs", "1"),
     "mystery_arithmetic": ("--max-epochs", "1"),
     "identity_autoencoder": ("--max-iterations", "1"),
+    "mnist_counting": (
+        *("--max-epochs", "0", "--cnn", "mlp8", "--extrapolation-lengths", "[1,20]"),
+    ),
     "gridworld_time": (
         *("--max-iterations", "1", "--eval-stimuli", "[12,13]", "--eval-episodes", "9"),
         *("--episodes-per-update", "8"),
@@ -45,6 +48,7 @@ FOUND = {
     "number_translation": ("hparam/valid",),
     "mystery_arithmetic": ("hparam/valid", "hparam/test"),
     "identity_autoencoder": ("hparam/valid", "hparam/test"),
+    "mnist_counting": ("hparam/valid", "hparam/test"),
     "gridworld_time": ("hparam/valid", "hparam/test"),
     "notebook_addition": ("hparam/test",),
     "even_digit_count": ("hparam/valid", "hparam/test"),
@@ -53,6 +57,7 @@ FOUND = {
     "simple_function_recurrent": ("hparam/valid", "hparam/test"),
 }
 LOGGED = {
+    "mnist_counting": ("metric/valid/mse", "metric/test/extrapolation/20/mse"),
     "gridworld_time": ("metric/test/within", "metric/test/beyond"),
     "notebook_addition": ("metric/test/half-sum-squares",),
     "even_digit_count": ("metric/valid/acc", "metric/test/acc"),

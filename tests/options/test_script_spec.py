@@ -52,6 +52,7 @@ UNPLACED = {
     "sequential_svhn": "nmu_noise noise_range",
     "identity_autoencoder": "",
     "even_digit_count": "",
+    "mnist_counting": "",
     "gridworld_time": "",
     "notebook_addition": "",
     "mystery_arithmetic": "",

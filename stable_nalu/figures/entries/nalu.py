@@ -8,12 +8,14 @@ from stable_nalu.catalogue.nalu import (
     MYSTERY,
     RECURRENT_UNITS,
     STATIC_UNITS,
+    TABLE_2,
     TABLE_4,
 )
 from stable_nalu.papers import NALU_ARTICLE, NALU_NOTES, TRASK_2018
 
 from ..entry import Entry
-from ..kinds import Arrivals, Episodes, Extrapolations, Heads, Learning, Losses, Scores, Weights
+from ..kinds import Arrivals, Episodes, Extrapolations, Learning, Losses, Scores, Weights
+from ..nalu import Heads, Lengths, RunningCounts
 from ..source import Series
 
 ENTRIES = (
@@ -44,6 +46,26 @@ ENTRIES = (
                 RECURRENT_UNITS,
                 "Six operations on sums over time: scores of four units",
             ),
+        )
+    ),
+    *(
+        Entry(
+            f"nalu-table2-{task}",
+            TRASK_2018,
+            f"Table 2, {task}",
+            f"{shows}: the error of six cells against its length",
+            (Lengths("{key}", f"nalu/table2-{task}", tuple(TABLE_2)), *more),
+            tuple(
+                Series((f"nalu-table2-{task}/{key}",), label) for key, (label, _) in TABLE_2.items()
+            ),
+        )
+        for task, shows, more in (
+            (
+                "count",
+                "Counting the digits of a sequence",
+                (RunningCounts("{key}_digits", ("NAC", "LSTM")),),
+            ),
+            ("sum", "Adding the digits of a sequence up", ()),
         )
     ),
     Entry(

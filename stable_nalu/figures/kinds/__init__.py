@@ -4,7 +4,7 @@ The functions that draw take axes and tables, and read nothing.
 """
 
 from .arrivals import Arrivals, Episodes
-from .classes import Bars, Heads, Matrix
+from .classes import Bars, Matrix
 from .curves import Curves
 from .digits import EpochCurves, Scatter, Violin
 from .distances import Distances
@@ -31,7 +31,6 @@ __all__ = [
     "EpochCurves",
     "Extrapolations",
     "GoldErrors",
-    "Heads",
     "Histogram",
     "Landscape",
     "Learning",
