@@ -37,6 +37,7 @@ class ScriptSpec:
     refused: flags of published scripts that are not accepted, and why.
     fixed: what a configuration reads for flags that other scripts take and this one does not.
     folder: where the script is.
+    counts_epochs: whether --max-epochs is how many are trained, and not the index of the last one.
     """
 
     name: str
@@ -50,6 +51,7 @@ class ScriptSpec:
     fixed: Mapping[str, Any] = field(default_factory=dict[str, Any])
     separator: str = "_"
     folder: str = "experiments"
+    counts_epochs: bool = False
 
     @cached_property
     def flags(self) -> tuple[Flag, ...]:

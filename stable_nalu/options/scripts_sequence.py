@@ -1,4 +1,4 @@
-"""The two recurrent scripts: sums over time, and numbers written in words."""
+"""The recurrent script of sums over time, and what it shares with other recurrent ones."""
 
 from __future__ import annotations
 
@@ -57,6 +57,13 @@ def _length(name: str, default: int, help: str) -> Flag:
     return Flag(name, integer(1), default, help, young=True)
 
 
+# These scripts had no flags of an optimiser.
+YOUNG_OPTIMIZER = OPTIMIZER.without("--clip-grad-value").but(
+    optimizer={"young": True},
+    learning_rate={"young": True},
+    momentum={"young": True},
+    clip_grad_norm={"young": True},
+)
 _SIZES = TASK.only("--input-size", "--subset-ratio", "--overlap-ratio", "--batch-size").but(
     input_size={"default": 10, "help": "Length of the vector of every step.", "young": True},
     subset_ratio={
@@ -81,12 +88,7 @@ _SEQUENCES = FlagGroup(
     *NETWORK.only("--hidden-size").but(
         hidden_size={"help": "Width of the state of the cell.", "young": True}
     ),
-    *OPTIMIZER.without("--clip-grad-value").but(
-        optimizer={"young": True},
-        learning_rate={"young": True},
-        momentum={"young": True},
-        clip_grad_norm={"young": True},
-    ),
+    *YOUNG_OPTIMIZER,
     RANDOM_MODELS.but(
         note="untrained LSTMs; errors are then measured on fixed sequences, and logged every "
         "thousandth iteration alone"
@@ -120,27 +122,5 @@ SIMPLE_FUNCTION_RECURRENT = ScriptSpec(
         checks.check_device,
         checks.check_files,
     ),
-    fixed=PENALTY_RAMP,
-)
-
-NUMBER_TRANSLATION = ScriptSpec(
-    name="number_translation",
-    training="stable_nalu.training.recurrent.translation",
-    summary="Train a network that reads a number in words and accumulates its value.",
-    example="--layer-type NAC --max-epochs 1000",
-    groups=(
-        FlagGroup(
-            "Task",
-            _CELL.but(help="Unit of the output accumulator's cell, by its key."),
-            SEED,
-            Flag(
-                "--max-epochs", integer(0), 10000, "Number of passes over the training sentences."
-            ),
-        ),
-        *LAYER_OPTIONS,
-        files_and_devices("number_translation", "Epochs"),
-    ),
-    name_fields=(lower("layer_type"), nf.template("{seed}"), *nf.LAYER_OPTIONS_TRAILING),
-    checks=(checks.check_nalu, checks.check_device, checks.check_files),
     fixed=PENALTY_RAMP,
 )

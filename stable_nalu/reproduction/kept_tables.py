@@ -54,7 +54,7 @@ def last_unit(run: ExpectedRun, row: Mapping[Any, Any]) -> int:
     iterations = int(row["iterations"])
     if hasattr(run.config, "max_iterations"):
         return iterations
-    return iterations // run.model.steps_per_epoch - 1
+    return run.model.max_epochs(iterations)
 
 
 def _steps(experiment: Experiment, row: Mapping[Any, Any], end: int) -> list[dict[str, Any]]:

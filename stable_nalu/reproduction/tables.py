@@ -201,7 +201,7 @@ def iterations_of(run: ExpectedRun) -> int:
     config = run.config.as_dict()
     if "max_iterations" in config:
         return int(config["max_iterations"])
-    return (int(config["max_epochs"]) + 1) * run.model.steps_per_epoch
+    return run.model.updates(int(config["max_epochs"]))
 
 
 def judge(
