@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
-from stable_nalu.catalogue.nalu import FIGURE_1, FIGURE_5, MYSTERY, RECURRENT_UNITS, STATIC_UNITS
+from stable_nalu.catalogue.nalu import (
+    FIGURE_1,
+    FIGURE_5,
+    MYSTERY,
+    RECURRENT_UNITS,
+    STATIC_UNITS,
+    TABLE_3,
+)
 from stable_nalu.papers import NALU_ARTICLE, NALU_NOTES, TRASK_2018
 
 from ..entry import Entry
-from ..kinds import Arrivals, Episodes, Extrapolations, Learning, Losses, Scores, Weights
+from ..kinds import (
+    Arrivals,
+    Episodes,
+    Extrapolations,
+    Learning,
+    Losses,
+    ReadingErrors,
+    Scores,
+    Traces,
+    Weights,
+)
 from ..source import Series
 
 ENTRIES = (
@@ -38,6 +55,14 @@ ENTRIES = (
                 "Six operations on sums over time: scores of four units",
             ),
         )
+    ),
+    Entry(
+        "nalu-table3",
+        TRASK_2018,
+        "Table 3",
+        "Numbers in words: errors of an LSTM with three heads, and its answers word by word",
+        (ReadingErrors("{key}", "nalu/table3", tuple(TABLE_3)), Traces("{key}_trace")),
+        tuple(Series((f"nalu-table3/{key}",), label) for key, (label, _) in TABLE_3.items()),
     ),
     Entry(
         "nalu-fig5",
