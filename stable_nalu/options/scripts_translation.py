@@ -27,8 +27,10 @@ def _check_head(c: Config) -> None:
     """Require a unit that the head can be made of."""
     recurrent = c.head == "recurrent"
     if c.layer_type not in (cell_names() if recurrent else buildable_layers()):
-        what, other = ("no recurrent cell", "final") if recurrent else ("a cell alone", "recurrent")
-        raise OptionError("--layer-type", f"{c.layer_type} has {what}", f"use --head {other}")
+        what, other = (
+            ("has no recurrent cell", "final") if recurrent else ("is a cell alone", "recurrent")
+        )
+        raise OptionError("--layer-type", f"{c.layer_type} {what}", f"use --head {other}")
 
 
 _READER = FlagGroup(
