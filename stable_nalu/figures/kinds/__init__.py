@@ -3,6 +3,7 @@
 The functions that draw take axes and tables, and read nothing.
 """
 
+from .arrivals import Arrivals, Episodes
 from .classes import Bars, Matrix
 from .curves import Curves
 from .digits import EpochCurves, Scatter, Violin
@@ -13,7 +14,6 @@ from .histogram import Histogram
 from .landscape import Landscape
 from .learning import Learning
 from .losses import Losses
-from .nalu import Arrivals, Episodes, ReadingErrors, Traces
 from .panels import Panels
 from .path import Path
 from .scores import Scores
@@ -38,13 +38,11 @@ __all__ = [
     "Matrix",
     "Panels",
     "Path",
-    "ReadingErrors",
     "Scatter",
     "Scores",
     "Successes",
     "Surface",
     "Table",
-    "Traces",
     "Violin",
     "Weights",
 ]

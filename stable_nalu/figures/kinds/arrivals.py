@@ -13,10 +13,10 @@ import pandas as pd
 from stable_nalu.environment.worlds import CELLS, picture
 from stable_nalu.statistics.intervals import student
 
-from ...entry import Context, Drawn, Part, Size
-from ...source import read_csv
-from ...style import Look, looks, new_figure, plain
-from ..decoration import SMALL, Bottom, footnote, legend
+from ..entry import Context, Drawn, Part, Size
+from ..source import read_csv
+from ..style import Look, looks, new_figure, plain
+from .decoration import SMALL, Bottom, footnote, legend
 
 _TESTED = re.compile(r"metric\.test\.stimulus\.(\d+)\.(reward|arrival)")
 _EPISODE = re.compile(r"metric\.test\.episode\.(\d+)")
