@@ -155,19 +155,7 @@ class Model:
         every = merged(self.flags, variant.flags)
         if ITERATION_FLAG in every:
             return int(every[ITERATION_FLAG][0])
-        return self.updates(int(every[EPOCH_FLAG][0]))
-
-    def updates(self, max_epochs: int) -> int:
-        """Return the updates of a run with this --max-epochs."""
-        return (max_epochs + self._uncounted) * self.steps_per_epoch
-
-    def max_epochs(self, updates: int) -> int:
-        """Return the --max-epochs of a run of so many updates."""
-        return updates // self.steps_per_epoch - self._uncounted
-
-    @property
-    def _uncounted(self) -> int:
-        return 0 if SCRIPTS[self.script].counts_epochs else 1
+        return SCRIPTS[self.script].epochs(int(every[EPOCH_FLAG][0])) * self.steps_per_epoch
 
     def command(
         self,
@@ -298,8 +286,7 @@ class Experiment:
     note: what a reader has to know; departures from the published scripts among them.
     measures: the numbers of measured runs, those that matter most first.
     rate: iterations per CPU second, of all runs, until a cost is kept; None: as of other tasks.
-    selected_by: column whose lowest value picks the logged row that is kept of a run; empty: the
-        last one.
+    selected_by: column whose lowest value picks the row that is kept of a run; empty: the last one.
     """
 
     key: str

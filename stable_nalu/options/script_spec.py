@@ -109,6 +109,14 @@ class ScriptSpec:
         load_own_layers(argv)
         return Plan(self, vars(self.parser.read(argv)))
 
+    def epochs(self, max_epochs: int) -> int:
+        """Return how many epochs are trained by this --max-epochs."""
+        return max_epochs + (0 if self.counts_epochs else 1)
+
+    def max_epochs(self, epochs: int) -> int:
+        """Return the --max-epochs that trains so many epochs."""
+        return epochs - (0 if self.counts_epochs else 1)
+
     def leaf(self, config: Config) -> str:
         """Return the run's own folder name.
 

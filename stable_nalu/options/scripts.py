@@ -15,7 +15,7 @@ _TABLE = {
     "single_layer_curriculum": ("C", "arithmetic"),
     "single_layer_benchmark": ("B", "arithmetic"),
     "simple_function_recurrent": ("SR", "sequence"),
-    "number_translation": ("NT", "translation"),
+    "number_translation": ("NT", "sequence"),
     "sequential_mnist": ("SM", "digits"),
     "sequential_svhn": ("SS", "digits"),
     "two_digit_mnist": ("TD", "pairs"),

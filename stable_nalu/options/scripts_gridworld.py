@@ -11,8 +11,8 @@ from . import name_fields as nf
 from .flag import Config, Flag, switch
 from .flags_model import LAYER_TYPE
 from .flags_task import MAX_ITERATIONS
-from .kinds import buildable_layers, cell_names, choice, integer, number, span
-from .scripts_tasks import TESTING, and_layers, range_field, task_script
+from .kinds import and_layers, buildable_layers, cell_names, choice, integer, number, span
+from .scripts_tasks import TESTING, range_field, task_script
 
 
 def _units_of_registers() -> Mapping[str, Any]:
