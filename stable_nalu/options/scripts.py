@@ -22,6 +22,7 @@ _TABLE = {
     "ST_mnist_labels": ("ST", "pairs"),
     "identity_autoencoder": ("IA", "tasks"),
     "gridworld_time": ("GW", "gridworld"),
+    "program_evaluation": ("PE", "programs"),
     "notebook_addition": ("NA", "tasks"),
     "mystery_arithmetic": ("MA", "tasks"),
 }

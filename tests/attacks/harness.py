@@ -45,6 +45,7 @@ TRAINING = (
     "mystery_arithmetic",
     "identity_autoencoder",
     "gridworld_time",
+    "program_evaluation",
     "notebook_addition",
 )
 EXPORTS = {
@@ -88,6 +89,7 @@ QUICK = {
     "mystery_arithmetic": ("--max-epochs", "0", "--train-size", "40"),
     "identity_autoencoder": ("--max-iterations", "1"),
     "gridworld_time": ("--max-iterations", "1", "--eval-episodes", "1"),
+    "program_evaluation": ("--max-iterations", "1"),
     "notebook_addition": ("--max-iterations", "1", "--train-size", "9"),
     **dict.fromkeys(
         ("two_digit_mnist", "ST_mnist_labels"),

@@ -63,6 +63,12 @@ WHOLE = {
         "--eval-episodes": 1,
         "--eval-interval": 1,
     },
+    "program_evaluation": {
+        "--max-iterations": 0,
+        "--nesting": 1,
+        "--hidden-size": 1,
+        "--register-size": 1,
+    },
     "notebook_addition": {"--max-iterations": 0, "--train-size": 1},
 }
 """Script -> flag of a whole number -> the smallest that it may be."""
@@ -158,6 +164,12 @@ CHOICES = {
         "--observation": ("pixel", "pixels"),
         "--reward-shape": ("linea", "linear"),
         "--late": ("zeros", "zero"),
+    },
+    "program_evaluation": {
+        "--layer-type": ("UGRN", "UGRNN"),
+        "--program": ("program", "programs"),
+        "--controller-sees-value": ("maybe", "no"),
+        "--controller-sees-registers": ("true", "yes"),
     },
     "notebook_addition": {
         "--layer-type": ("NALUU", "NALU"),

@@ -26,6 +26,7 @@ KINDS = {
         *("--max-iterations", "1", "--eval-stimuli", "[12,13]", "--eval-episodes", "9"),
         *("--episodes-per-update", "8"),
     ),
+    "program_evaluation": ("--max-iterations", "1"),
     "notebook_addition": ("--max-iterations", "1", "--train-size", "9"),
     "sequential_mnist": (
         *IMAGES,
@@ -42,6 +43,7 @@ FOUND = {
     "mystery_arithmetic": ("hparam/valid", "hparam/test"),
     "identity_autoencoder": ("hparam/valid", "hparam/test"),
     "gridworld_time": ("hparam/valid", "hparam/test"),
+    "program_evaluation": ("hparam/valid", "hparam/test"),
     "notebook_addition": ("hparam/test",),
     "sequential_mnist": ("hparam/valid", "hparam/test"),
     "two_digit_mnist": ("hparam/test",),
@@ -49,6 +51,7 @@ FOUND = {
 }
 LOGGED = {
     "gridworld_time": ("metric/test/within", "metric/test/beyond"),
+    "program_evaluation": ("metric/valid/relative", "metric/test/relative"),
     "notebook_addition": ("metric/test/half-sum-squares",),
     "sequential_mnist": ("metric/valid/mse", "metric/test/extrapolation/2/mse"),
     "two_digit_mnist": ("metric/test/output/mse",),

@@ -33,6 +33,7 @@ DEFAULT_LEAF = {
     "ST_mnist_labels": "-1_f0_op-add_nalmF_learnLF_s0",
     "identity_autoencoder": "relu_b64_s0_lr-adam-0.01000",
     "gridworld_time": "nac_s0_lr-adam-0.00100",
+    "program_evaluation": "nalu_b64_s0_lr-adam-0.00300",
     "notebook_addition": "nalu_s0_lr-adam-0.10000",
     "mystery_arithmetic": "nalu_b32_s0_lr-adam-0.00100",
 }
@@ -45,6 +46,7 @@ DEFAULT_PREFIX = {
     "ST_mnist_labels": "two_digit_mnist",
     "identity_autoencoder": "identity_autoencoder",
     "gridworld_time": "gridworld_time",
+    "program_evaluation": "program_evaluation",
     "notebook_addition": "notebook_addition",
     "mystery_arithmetic": "mystery_arithmetic",
 }

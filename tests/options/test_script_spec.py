@@ -52,6 +52,7 @@ UNPLACED = {
     "sequential_svhn": "nmu_noise noise_range",
     "identity_autoencoder": "",
     "gridworld_time": "",
+    "program_evaluation": "",
     "notebook_addition": "",
     "mystery_arithmetic": "",
     "two_digit_mnist": "num_folds samples_per_permutation batch_size use_tau use_argmax nmu_noise "

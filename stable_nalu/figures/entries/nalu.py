@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
-from stable_nalu.catalogue.nalu import FIGURE_1, FIGURE_5, MYSTERY, RECURRENT_UNITS, STATIC_UNITS
+from stable_nalu.catalogue.nalu import (
+    FIGURE_1,
+    FIGURE_4,
+    FIGURE_5,
+    MYSTERY,
+    RECURRENT_UNITS,
+    STATIC_UNITS,
+)
 from stable_nalu.papers import NALU_ARTICLE, NALU_NOTES, TRASK_2018
 
 from ..entry import Entry
-from ..kinds import Arrivals, Episodes, Extrapolations, Learning, Losses, Scores, Weights
+from ..kinds import (
+    Arrivals,
+    DigitBars,
+    Episodes,
+    Extrapolations,
+    Learning,
+    Losses,
+    ProgramTraces,
+    Scores,
+    Weights,
+)
 from ..source import Series
 
 ENTRIES = (
@@ -36,6 +53,28 @@ ENTRIES = (
                 "recurrent",
                 RECURRENT_UNITS,
                 "Six operations on sums over time: scores of four units",
+            ),
+        )
+    ),
+    *(
+        Entry(
+            f"nalu-fig4-{kind}",
+            TRASK_2018,
+            number,
+            shows,
+            (DigitBars("{key}"), ProgramTraces("{key}_program")),
+            tuple(Series((f"nalu-fig4-{kind}/{name.lower()}",), name) for name in FIGURE_4),
+        )
+        for kind, number, shows in (
+            (
+                "addition",
+                "Programs, addition",
+                "Programs that add two numbers: digits that are right, also of larger numbers",
+            ),
+            (
+                "programs",
+                "Figure 4",
+                "Programs of two operations: digits that are right, also of larger numbers",
             ),
         )
     ),

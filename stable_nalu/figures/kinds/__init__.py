@@ -16,6 +16,7 @@ from .learning import Learning
 from .losses import Losses
 from .panels import Panels
 from .path import Path
+from .programs import DigitBars, ProgramTraces
 from .scores import Scores
 from .successes import Successes
 from .surface import Surface
@@ -26,6 +27,7 @@ __all__ = [
     "Arrivals",
     "Bars",
     "Curves",
+    "DigitBars",
     "Distances",
     "Episodes",
     "EpochCurves",
@@ -38,6 +40,7 @@ __all__ = [
     "Matrix",
     "Panels",
     "Path",
+    "ProgramTraces",
     "Scatter",
     "Scores",
     "Successes",
