@@ -43,7 +43,7 @@ class MysteryProblem:
         self.outputs: list[Output] = []
         for _ in range(outputs):
             i, j = random.choice(inputs, 2, replace=False).tolist()
-            self.outputs.append(Output(i, j, operations[random.integers(len(operations))]))
+            self.outputs.append(Output(i, j, operations[int(random.integers(len(operations)))]))
 
     def _random(self, *stream: int) -> np.random.Generator:
         return np.random.default_rng((self._seed, *stream))

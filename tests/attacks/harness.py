@@ -47,6 +47,8 @@ TRAINING = (
     "gridworld_time",
     "program_evaluation",
     "notebook_addition",
+    "even_digit_count",
+    "mnist_counting",
 )
 EXPORTS = {
     "generate_exp_setups": "export",
@@ -91,6 +93,11 @@ QUICK = {
     "gridworld_time": ("--max-iterations", "1", "--eval-episodes", "1"),
     "program_evaluation": ("--max-iterations", "1"),
     "notebook_addition": ("--max-iterations", "1", "--train-size", "9"),
+    "even_digit_count": ("--max-iterations", "1", "--valid-images", "1", "--test-images", "1"),
+    "mnist_counting": (
+        *("--max-epochs", "0", "--cnn", "mlp8", "--extrapolation-lengths", "[1]"),
+        *("--test-repeats", "1"),
+    ),
     **dict.fromkeys(
         ("two_digit_mnist", "ST_mnist_labels"),
         (

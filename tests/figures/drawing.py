@@ -3,6 +3,8 @@
 from stable_nalu.figures.entries import find
 from stable_nalu.figures.entry import Context
 from stable_nalu.figures.source import Source
+from stable_nalu.reproduction.kept_tables import files_of, kept_source
+from stable_nalu.reproduction.stored import DATA
 from stable_nalu.statistics.estimators import Estimators
 from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION
 from tests.figures.specimen import SMALL, write_specimen
@@ -11,11 +13,20 @@ FAST = Estimators("frozen", "scaled")
 
 
 def products(key, folder, make=True):
-    """All products of an entry, from made-up files, and the source with its warnings."""
+    """All products of an entry, and the source with its warnings.
+
+    make: from made-up files, or from kept ones where measures are kept.
+    """
     entry = find(key)
+    if make and files_of(entry, DATA):
+        with kept_source(entry, DATA) as source:
+            return _rendered(entry, source)
     if make:
         write_specimen(entry, folder, SMALL)
-    source = Source(folder, entry.folders)
+    return _rendered(entry, Source(folder, entry.folders))
+
+
+def _rendered(entry, source):
     context = Context(entry.key, entry.series, source, estimators=FAST)
     return [part.render(context) for part in entry.parts], source
 

@@ -16,7 +16,6 @@ from .learning import Learning
 from .losses import Losses
 from .panels import Panels
 from .path import Path
-from .programs import DigitBars, ProgramTraces
 from .scores import Scores
 from .successes import Successes
 from .surface import Surface
@@ -27,7 +26,6 @@ __all__ = [
     "Arrivals",
     "Bars",
     "Curves",
-    "DigitBars",
     "Distances",
     "Episodes",
     "EpochCurves",
@@ -40,7 +38,6 @@ __all__ = [
     "Matrix",
     "Panels",
     "Path",
-    "ProgramTraces",
     "Scatter",
     "Scores",
     "Successes",

@@ -85,15 +85,15 @@ class Learning(Part):
 
 def quartiles(table: pd.DataFrame, by: str, column: str) -> pd.DataFrame:
     """Return median and quartiles of a column over runs; infinite errors count, missing do not."""
-    values = pd.to_numeric(table[column], errors="coerce")
-    groups = values.groupby(table[by])
+    values = pd.Series(pd.to_numeric(table[column], errors="coerce"))
+    groups = values.groupby(table[by].to_numpy())
     found = {
         "lower": groups.quantile(0.25),
         "median": groups.median(),
         "upper": groups.quantile(0.75),
         "runs": groups.count(),
     }
-    return pd.DataFrame(found).reset_index()
+    return pd.DataFrame(found).rename_axis(by).reset_index()
 
 
 def _draw_curve(axes: Axes, curve: pd.DataFrame, look: Look) -> None:

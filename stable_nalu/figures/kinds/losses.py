@@ -43,7 +43,7 @@ class Losses(Part):
         ends = rows.sort_values("step").drop_duplicates("name", keep="last")
         size, arrived = (
             int(rows["train.size"].iloc[0]),
-            int((ends[self.half_sum] < self.below).sum()),
+            int((ends[self.half_sum] < self.below).to_numpy().sum()),
         )
         quartiles = curves.ffill().quantile(QUARTILES, axis=1).T
         known = [one for one in published_measures(self.experiment) if one.number is not None]

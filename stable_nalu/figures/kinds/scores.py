@@ -84,7 +84,7 @@ def summed_up(
         for split in SPLITS:
             scores = pd.Series(dtype=float) if ends is None else ends[f"score.{split}"]
             # A run without a number has diverged: no score is worse.
-            scores = pd.to_numeric(scores, errors="coerce").fillna(math.inf)
+            scores = pd.Series(pd.to_numeric(scores, errors="coerce")).fillna(math.inf)
             cells.append(
                 {
                     "operation": operation,
@@ -93,7 +93,7 @@ def summed_up(
                     "runs": len(scores),
                     "median": scores.median() if len(scores) else math.nan,
                     "best": scores.min() if len(scores) else math.nan,
-                    "below": int((scores < GOOD).sum()),
+                    "below": int((scores < GOOD).to_numpy().sum()),
                     "known": next(
                         (
                             one.value

@@ -66,10 +66,12 @@ def walk(
             action = choose(model.heads(h)[0], step, episode)
         if torch.is_grad_enabled():
             live = ~worlds.done.gather(-1, episode)
-            parts = (episode, frame, heard, action, live, passed)
-            kept = (found.episode, found.frame, found.heard, found.action, found.live, found.passed)
-            for one, of_steps in zip(parts, kept, strict=True):
-                of_steps.append(one)
+            found.episode.append(episode)
+            found.frame.append(frame)
+            found.heard.append(heard)
+            found.action.append(action)
+            found.live.append(live)
+            found.passed.append(passed)
         change = worlds.step(torch.zeros_like(worlds.player).scatter(-1, episode, action))
         found.reward = found.reward + change.reward
         found.arrived = found.arrived | change.terminated

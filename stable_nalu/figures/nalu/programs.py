@@ -12,9 +12,9 @@ import pandas as pd
 from stable_nalu.dataset.programs import USUAL_NESTING, evaluated, shown, words
 
 from ..entry import Context, Drawn, Part, Size
+from ..kinds.arrivals import last_rows
+from ..kinds.decoration import SMALL, Bottom, footnote, legend, patch_legend
 from ..style import looks, new_figure, plain
-from .arrivals import last_rows
-from .decoration import SMALL, Bottom, footnote, legend, patch_legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

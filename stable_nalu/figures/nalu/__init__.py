@@ -1,0 +1,8 @@
+"""Drawings of the NALU paper's tasks on digits and programs."""
+
+from .heads import Heads
+from .lengths import Lengths
+from .programs import DigitBars, ProgramTraces
+from .running_counts import RunningCounts
+
+__all__ = ["DigitBars", "Heads", "Lengths", "ProgramTraces", "RunningCounts"]
