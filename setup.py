@@ -56,6 +56,7 @@ setup(
             "published_measures/*.csv",
             "published_seeds.csv",
         ],
+        "stable_nalu.figures.nalu": ["*.png"],
         "stable_nalu": ["*.cpp", "py.typed"],
     },
     cmdclass={"build_py": BuildWithCopies},

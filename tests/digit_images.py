@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import os
 import struct
 from pathlib import Path
 
 import numpy as np
+import pytest
 import scipy.io
 
 from stable_nalu.dataset.images import ImageCorpus, sources
+
+MNIST = Path(os.environ.get("STABLE_NALU_MNIST", ""))
+"""A folder with the published images, in torchvision's layout; the tests have none of their own."""
+
+needs_mnist = pytest.mark.skipif(
+    "STABLE_NALU_MNIST" not in os.environ, reason="STABLE_NALU_MNIST names no folder with MNIST"
+)
 
 
 def labels_of(count: int, step: int, first: int) -> np.ndarray:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.functional import linear
 from stable_nalu.layer import GeneralizedCell, GeneralizedLayer
 
+from .convolution import Convolution
 from .dense import Dense
 
 ALONE = "LSTM"
@@ -106,31 +105,3 @@ class PictureEncoder(ExtendedTorchModule):
         x = x.expand(*self.first.W.shape[:-4], *x.shape[-4:])
         x = torch.relu(self.second(torch.relu(self.first(x))))
         return self.dense(x.flatten(-3))
-
-
-class Convolution(ExtendedTorchModule):
-    """x `(*runs, frames, channels, height, width)` through a kernel of each run, with a stride.
-
-    W and b start uniform in +-1 / sqrt(inputs of a kernel), as torch's convolution does.
-    """
-
-    def __init__(self, channels: int, kernels: int, size: int, stride: int, name: str):
-        super().__init__("convolution", name)
-        self.stride = stride
-        self.W = torch.nn.Parameter(torch.empty(kernels, channels, size, size))
-        self.bias = torch.nn.Parameter(torch.empty(kernels))
-
-    def reset_parameters(self) -> None:
-        bound = 1 / math.sqrt(self.W[0].numel())
-        torch.nn.init.uniform_(self.W, -bound, bound)
-        torch.nn.init.uniform_(self.bias, -bound, bound)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        # Runs are groups of channels of one convolution.
-        runs = self.W.shape[:-4]
-        groups = math.prod(runs)
-        x = x.reshape(groups, *x.shape[-4:]).transpose(0, 1).flatten(1, 2)
-        W, bias = self.W.flatten(0, -4), self.bias.flatten()
-        y = torch.nn.functional.conv2d(x, W, bias, self.stride, groups=groups)
-        y = y.unflatten(1, (groups, -1)).transpose(0, 1)
-        return y.reshape(*runs, *y.shape[1:])

@@ -21,6 +21,8 @@ _TABLE = {
     "two_digit_mnist": ("TD", "pairs"),
     "ST_mnist_labels": ("ST", "pairs"),
     "identity_autoencoder": ("IA", "tasks"),
+    "even_digit_count": ("ED", "digits"),
+    "mnist_counting": ("MC", "counting"),
     "gridworld_time": ("GW", "gridworld"),
     "notebook_addition": ("NA", "tasks"),
     "mystery_arithmetic": ("MA", "tasks"),

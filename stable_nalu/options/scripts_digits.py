@@ -1,16 +1,28 @@
-"""The two scripts that accumulate sequences of digit images: MNIST and SVHN."""
+"""The scripts that read several digits: sequences that are accumulated, and even ones counted."""
 
 from __future__ import annotations
 
+from stable_nalu.errors import OptionError
+
 from . import checks
 from . import name_fields as nf
-from .flag import Flag, FlagGroup
+from .flag import Config, Flag, FlagGroup, switch
 from .flags_images import DATA_DIR, DATASET_WORKERS, MAX_EPOCHS, data_source, epoch_files
 from .flags_model import LAYER_TYPE, NALU, NETWORK, OWN_LAYERS, WEIGHTS
-from .flags_task import CRITERION, SEED
+from .flags_task import CRITERION, MAX_ITERATIONS, SEED
 from .flags_training import ID, PENALTIES
-from .kinds import cell_names, choice, digits, each_word, integer, lengths
+from .kinds import (
+    buildable_layers,
+    cell_names,
+    choice,
+    digits,
+    each_word,
+    integer,
+    layers_of_pairs,
+    lengths,
+)
 from .script_spec import ScriptSpec
+from .scripts_tasks import TESTING, task_script
 
 RESNETS = ("resnet18", "resnet34", "resnet50", "resnet101", "resnet152")
 
@@ -212,4 +224,109 @@ SEQUENTIAL_SVHN = ScriptSpec(
     name_fields=(*_fields("svhn"), nf.ID, _SOURCE, nf.LAYER_OPTION, *nf.NALU_TRAILING),
     checks=_CHECKS,
     refused=_REFUSED,
+)
+
+
+_HEADS = ("linear", "sigmoid", "tanh")
+
+
+def _heads() -> tuple[str, ...]:
+    """List the last layers by name.
+
+    Units whose run names were those of others are left out: activations behind a dense layer.
+    """
+    units = [name for name in buildable_layers() if name not in layers_of_pairs()]
+    return (*_HEADS, *(name for name in units if name.lower() not in _HEADS))
+
+
+def _read_head(word: str) -> str:
+    return word.upper() if word in ("nac", "nalu") else word
+
+
+def _check_head_bias(c: Config) -> None:
+    """Require that the bias is either there or not."""
+    if c.head_bias and c.no_head_bias:
+        raise OptionError("--head-bias", "contradicts --no-head-bias", "leave one of them out")
+
+
+def _check_room(c: Config) -> None:
+    """Require that the digits find room in a picture."""
+    # NumPy, which the module imports, may be missing when --help is asked for.
+    from stable_nalu.dataset.images.even_digits import DIGIT, Placement
+
+    if c.image_size <= DIGIT:
+        problem = f"{c.image_size} is no larger than a digit, which has {DIGIT} rows"
+        raise OptionError("--image-size", problem, "give a larger one")
+    if not Placement(c.image_size, c.max_digits, c.min_distance).fits():
+        raise OptionError(
+            "--min-distance",
+            f"{c.max_digits} digits {c.min_distance} pixels apart find no room in pictures of "
+            f"{c.image_size} x {c.image_size}",
+            "give a smaller distance, fewer digits or larger pictures",
+        )
+
+
+EVEN_DIGIT_COUNT = task_script(
+    "even_digit_count",
+    summary="Train a network to count the even digits of a picture, with different last layers.",
+    example="--layer-type NAC --no-head-bias --seed 0-2",
+    training="even_digits",
+    task=(
+        Flag(
+            "--layer-type",
+            each_word("NAME", _read_head),
+            "linear",
+            "Last layer: dense, with weights as they are (linear) or squashed by a sigmoid or a "
+            "tanh, or a unit, by its key.",
+            _heads,
+            aliases=("--head-weight",),
+        ),
+        switch(
+            "--head-bias",
+            "Give the last layer a bias, as is done by default.",
+            unnamed="it says what is done anyway",
+            result=False,
+        ),
+        switch("--no-head-bias", "Give the last layer no bias."),
+        data_source("mnist").but(
+            name="--digit-source", default="digits", aliases=("--data-source",)
+        ),
+        DATA_DIR,
+        Flag("--image-size", integer(1), 100, "Rows and columns of a picture."),
+        Flag("--max-digits", integer(1), 5, "Most digits of a picture; it has none to so many."),
+        Flag("--min-distance", integer(0), 28, "Least pixels between the centres of two digits."),
+        Flag(
+            "--train-images",
+            integer(0),
+            0,
+            "Number of training pictures; 0: every batch is drawn anew.",
+        ),
+        MAX_ITERATIONS.but(default=10000),
+        Flag(
+            "--valid-images",
+            integer(1),
+            1000,
+            "Pictures of a validation, which log points make.",
+            unnamed=TESTING,
+        ),
+        Flag(
+            "--test-images",
+            integer(1),
+            10000,
+            "Pictures of the test, which the last update makes.",
+            unnamed=TESTING,
+        ),
+    ),
+    fragments=(
+        nf.either("no_head_bias", "b-0", "b-1"),
+        nf.template("n{max_digits}"),
+        nf.template("d{min_distance}"),
+        nf.template("i{image_size}"),
+        nf.template("t{train_images}"),
+        nf.template("{digit_source}"),
+    ),
+    checks=(_check_head_bias, _check_room),
+    batch_size=32,
+    learning_rate=1e-3,
+    log_interval=500,
 )

@@ -12,7 +12,7 @@ from .flag import Config, Flag, switch
 from .flags_model import LAYER_TYPE
 from .flags_task import MAX_ITERATIONS
 from .kinds import buildable_layers, cell_names, choice, integer, number, span
-from .scripts_tasks import and_layers, range_field, task_script
+from .scripts_tasks import TESTING, and_layers, range_field, task_script
 
 
 def _units_of_registers() -> Mapping[str, Any]:
@@ -51,8 +51,6 @@ def _check_worlds(c: Config) -> None:
             "--reachable-only", "contradicts --no-reachable-only", "leave one of them out"
         )
 
-
-_TESTING = "it changes what is measured, not how a run is trained"
 
 GRIDWORLD_TIME = task_script(
     "gridworld_time",
@@ -119,14 +117,14 @@ GRIDWORLD_TIME = task_script(
             span(),
             [5, 25],
             "Steps of arrival that are tested, each by itself.",
-            unnamed=_TESTING,
+            unnamed=TESTING,
         ),
         Flag(
             "--eval-episodes",
             integer(1),
             400,
             "Episodes of a test, with the most likely actions.",
-            unnamed=_TESTING,
+            unnamed=TESTING,
         ),
         Flag(
             "--eval-interval",
@@ -134,7 +132,7 @@ GRIDWORLD_TIME = task_script(
             500,
             "Updates between two tests, which log points at its multiples make; the last update is "
             "one, too.",
-            unnamed=_TESTING,
+            unnamed=TESTING,
         ),
     ),
     fragments=(

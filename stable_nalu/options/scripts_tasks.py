@@ -100,6 +100,7 @@ def _files(name: str, log_interval: int, unit: str, compiles: bool) -> tuple[Fla
 
 
 _DENSITY = "it changes how densely a run is recorded, not what it computes"
+TESTING = "it changes what is measured, not how a run is trained"
 _BATCH_SIZE = Flag("--batch-size", integer(1), 64, "Number of examples in a training batch.")
 _COMPILE_STEPS = {"no_compile": {"help": "Do not compile the training step."}}
 

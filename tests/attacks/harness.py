@@ -46,6 +46,8 @@ TRAINING = (
     "identity_autoencoder",
     "gridworld_time",
     "notebook_addition",
+    "even_digit_count",
+    "mnist_counting",
 )
 EXPORTS = {
     "generate_exp_setups": "export",
@@ -89,6 +91,11 @@ QUICK = {
     "identity_autoencoder": ("--max-iterations", "1"),
     "gridworld_time": ("--max-iterations", "1", "--eval-episodes", "1"),
     "notebook_addition": ("--max-iterations", "1", "--train-size", "9"),
+    "even_digit_count": ("--max-iterations", "1", "--valid-images", "1", "--test-images", "1"),
+    "mnist_counting": (
+        *("--max-epochs", "0", "--cnn", "mlp8", "--extrapolation-lengths", "[1]"),
+        *("--test-repeats", "1"),
+    ),
     **dict.fromkeys(
         ("two_digit_mnist", "ST_mnist_labels"),
         (

@@ -64,6 +64,20 @@ WHOLE = {
         "--eval-interval": 1,
     },
     "notebook_addition": {"--max-iterations": 0, "--train-size": 1},
+    "even_digit_count": {
+        "--max-iterations": 0,
+        "--max-digits": 1,
+        "--min-distance": 0,
+        "--train-images": 0,
+        "--valid-images": 1,
+        "--test-images": 1,
+    },
+    "mnist_counting": {
+        "--max-epochs": 0,
+        "--cnn-outputs": 1,
+        "--interpolation-length": 1,
+        "--test-repeats": 1,
+    },
 }
 """Script -> flag of a whole number -> the smallest that it may be."""
 
@@ -159,9 +173,20 @@ CHOICES = {
         "--reward-shape": ("linea", "linear"),
         "--late": ("zeros", "zero"),
     },
+    "mnist_counting": {
+        "--task": ("counts", "count"),
+        "--layer-type": ("lstm", "LSTM"),
+        "--cnn": ("smal", "small"),
+        "--sequence-loss": ("first", "last"),
+        "--digit-source": ("digit", "digits"),
+    },
     "notebook_addition": {
         "--layer-type": ("NALUU", "NALU"),
         "--nalu-init": ("truncate", "truncated"),
+    },
+    "even_digit_count": {
+        "--layer-type": ("sigmoyd", "sigmoid"),
+        "--digit-source": ("mnits", "mnist"),
     },
 }
 """Script -> flag -> a near miss and what is meant by it, or one of what there is."""
@@ -300,6 +325,9 @@ TOGETHER = [
         "--layer-type vanilla --nalu-gate linear",
         "vanilla",
     ),
+    refused("no room", "even_digit_count", "--min-distance 60", "--min-distance", "no room"),
+    refused("a small picture", "even_digit_count", "--image-size 28", "--image-size", "larger"),
+    refused("a bias and none", "even_digit_count", "--head-bias --no-head-bias", "contradicts"),
     refused("a gpu and none", "simple_function_recurrent", "--cuda true --no-cuda", "cuda"),
     refused("no range", "identity_autoencoder", "--train-range []", "--train-range", "[-5,5]"),
     refused("a range of nothing", "identity_autoencoder", "--train-range [2,2]", "--train-range"),

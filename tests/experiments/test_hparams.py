@@ -22,11 +22,18 @@ KINDS = {
     "number_translation": ("--max-epochs", "1"),
     "mystery_arithmetic": ("--max-epochs", "1"),
     "identity_autoencoder": ("--max-iterations", "1"),
+    "mnist_counting": (
+        *("--max-epochs", "0", "--cnn", "mlp8", "--extrapolation-lengths", "[1,20]"),
+    ),
     "gridworld_time": (
         *("--max-iterations", "1", "--eval-stimuli", "[12,13]", "--eval-episodes", "9"),
         *("--episodes-per-update", "8"),
     ),
     "notebook_addition": ("--max-iterations", "1", "--train-size", "9"),
+    "even_digit_count": (
+        *("--max-iterations", "1", "--image-size", "40", "--max-digits", "1", "--batch-size", "2"),
+        *("--valid-images", "3", "--test-images", "3"),
+    ),
     "sequential_mnist": (
         *IMAGES,
         "--interpolation-length",
@@ -41,15 +48,19 @@ FOUND = {
     "number_translation": ("hparam/valid",),
     "mystery_arithmetic": ("hparam/valid", "hparam/test"),
     "identity_autoencoder": ("hparam/valid", "hparam/test"),
+    "mnist_counting": ("hparam/valid", "hparam/test"),
     "gridworld_time": ("hparam/valid", "hparam/test"),
     "notebook_addition": ("hparam/test",),
+    "even_digit_count": ("hparam/valid", "hparam/test"),
     "sequential_mnist": ("hparam/valid", "hparam/test"),
     "two_digit_mnist": ("hparam/test",),
     "simple_function_recurrent": ("hparam/valid", "hparam/test"),
 }
 LOGGED = {
+    "mnist_counting": ("metric/valid/mse", "metric/test/extrapolation/20/mse"),
     "gridworld_time": ("metric/test/within", "metric/test/beyond"),
     "notebook_addition": ("metric/test/half-sum-squares",),
+    "even_digit_count": ("metric/valid/acc", "metric/test/acc"),
     "sequential_mnist": ("metric/valid/mse", "metric/test/extrapolation/2/mse"),
     "two_digit_mnist": ("metric/test/output/mse",),
 }

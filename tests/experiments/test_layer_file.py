@@ -187,6 +187,14 @@ def test_workers_load_the_file_too():
         ("identity_autoencoder", "--layer-type NoisySum --max-iterations 2"),
         ("notebook_addition", "--layer-type NoisySum --max-iterations 2 --train-size 9"),
         (
+            "even_digit_count",
+            "--layer-type NoisySum --max-iterations 1 --valid-images 1 --test-images 1",
+        ),
+        (
+            "mnist_counting",
+            "--layer-type NoisySum --max-epochs 1 --cnn mlp8 --extrapolation-lengths [1]",
+        ),
+        (
             "gridworld_time",
             "--layer-type NoisySum --max-iterations 1 --eval-stimuli [5,6] --eval-episodes 5",
         ),

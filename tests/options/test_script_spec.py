@@ -51,6 +51,8 @@ UNPLACED = {
     "sequential_mnist": "nau_noise noise_range",
     "sequential_svhn": "nmu_noise noise_range",
     "identity_autoencoder": "",
+    "even_digit_count": "",
+    "mnist_counting": "",
     "gridworld_time": "",
     "notebook_addition": "",
     "mystery_arithmetic": "",

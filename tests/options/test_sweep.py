@@ -115,7 +115,7 @@ def test_other_flags_take_one_value(script):
         if flag.sweep or flag.is_switch or flag.dest == "layer_file":
             continue
         value = "true" if flag.dest == "cuda" else "1"
-        if flag.kind.metavar in ("[LOW,HIGH]", "RANGE"):
+        if flag.kind.metavar in ("[LOW,HIGH]", "RANGE", "[L,...]"):
             value = "[1,2]"
         if flag.dest == "operations":
             value = "add"

@@ -1,5 +1,6 @@
 """Images of digits: MNIST, SVHN and the digits of scikit-learn, in memory as bytes."""
 
 from .corpus import ImageCorpus, PixelTable
+from .even_digits import EvenDigitPictures, Placement, TrainingStream
 from .sequential import DigitSequences, SequentialDigitDataset
 from .sources import load_corpus, load_subset

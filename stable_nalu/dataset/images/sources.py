@@ -29,8 +29,8 @@ from stable_nalu.machine import image_root
 
 from .corpus import ImageCorpus
 
-SIZES = {"mnist": 28, "svhn": 32}
 DIGITS = "digits"
+SIZES = {"mnist": 28, "svhn": 32, DIGITS: 8}
 VALIDATION_IMAGES = {"mnist": 5000, "svhn": 5000, DIGITS: 200}
 """How many of the last training images validate, where a task has a validation set."""
 
@@ -54,7 +54,7 @@ _declared: list[torch.library.Library] = []
 def load_corpus(family: str, source: str, split: str, folder: Path | None = None) -> ImageCorpus:
     """Load the images of one split, `train` or `test`, once per process.
 
-    family: `mnist` or `svhn`, which says what shape the images have.
+    family: `mnist`, `svhn` or `digits`, which says what shape the images have.
     source: the family itself, or `digits`.
     """
     if source == DIGITS:

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from stable_nalu.catalogue.nalu import FIGURE_1, FIGURE_5, MYSTERY, RECURRENT_UNITS, STATIC_UNITS
+from stable_nalu.catalogue.nalu import (
+    FIGURE_1,
+    FIGURE_5,
+    MYSTERY,
+    RECURRENT_UNITS,
+    STATIC_UNITS,
+    TABLE_2,
+    TABLE_4,
+)
 from stable_nalu.papers import NALU_ARTICLE, NALU_NOTES, TRASK_2018
 
 from ..entry import Entry
 from ..kinds import Arrivals, Episodes, Extrapolations, Learning, Losses, Scores, Weights
+from ..nalu import Heads, Lengths, RunningCounts
 from ..source import Series
 
 ENTRIES = (
@@ -39,6 +48,26 @@ ENTRIES = (
             ),
         )
     ),
+    *(
+        Entry(
+            f"nalu-table2-{task}",
+            TRASK_2018,
+            f"Table 2, {task}",
+            f"{shows}: the error of six cells against its length",
+            (Lengths("{key}", f"nalu/table2-{task}", tuple(TABLE_2)), *more),
+            tuple(
+                Series((f"nalu-table2-{task}/{key}",), label) for key, (label, _) in TABLE_2.items()
+            ),
+        )
+        for task, shows, more in (
+            (
+                "count",
+                "Counting the digits of a sequence",
+                (RunningCounts("{key}_digits", ("NAC", "LSTM")),),
+            ),
+            ("sum", "Adding the digits of a sequence up", ()),
+        )
+    ),
     Entry(
         "nalu-fig5",
         TRASK_2018,
@@ -46,6 +75,14 @@ ENTRIES = (
         "Tracking time in a grid world: reward and arrival against the step asked for",
         (Arrivals("{key}", marks=(13, 19)), Episodes("{key}_episode", 16)),
         tuple(Series((f"nalu-fig5/{key}",), label) for key, (label, _) in FIGURE_5.items()),
+    ),
+    Entry(
+        "nalu-table4",
+        TRASK_2018,
+        "Table 4",
+        "Even digits of a picture, counted by one network with eight last layers: errors",
+        (Heads("{key}", "nalu/table4", tuple(TABLE_4)),),
+        tuple(Series((f"nalu-table4/{key}",), label) for key, (label, _) in TABLE_4.items()),
     ),
     Entry(
         "article-mystery",

@@ -1,0 +1,18 @@
+"""Train an image network and a cell that count the digits of a sequence, or add them up."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from stable_nalu.training.script import run_script  # noqa: E402
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Parse the command line, train all runs and return the exit code."""
+    return run_script("mnist_counting", argv)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,122 @@
+"""The error of cells against the length of sequences, one line for each cell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from stable_nalu.catalogue.published import PublishedMeasure, published_measures
+
+from ..entry import Context, Drawn, Part, Size
+from ..kinds.decoration import Bottom, footnote, legend
+from ..source import read_csv
+from ..style import Look, looks, new_figure, plain
+
+_ERROR = re.compile(r"metric\.test\.extrapolation\.(\d+)\.mae")
+_READINGS = {"last": "Trained on the last step", "all": "Trained on every step"}
+
+
+@dataclass(frozen=True)
+class Lengths(Part):
+    """Median and range of the mean absolute error, in a panel for each loss that was trained.
+
+    experiment: whose known numbers are marked. models: its keys of the series, in order.
+    """
+
+    KIND = "error over length"
+
+    experiment: str
+    models: tuple[str, ...]
+    size: Size = (18.0, 9.0)
+
+    def drawn(self, context: Context) -> Drawn:
+        """Read the last rows of all runs and draw a panel for each loss that there is."""
+        columns = ("name", "step", "sequence.loss", "interpolation.length")
+        tables = context.tables(lambda path, _: _last_rows(read_csv(path, columns)))
+        known = published_measures(self.experiment)
+        side = pd.DataFrame(
+            row | {"model": plain(label)}
+            for key, (label, table) in zip(self.models, tables.items(), strict=True)
+            for row in _summed_up(table, [one for one in known if one.model == key])
+        )
+        # Without runs of a loss its panel would show the known numbers alone.
+        with_runs = set(side.loc[side["runs"] > 0, "loss"])
+        readings = [reading for reading in _READINGS if reading in with_runs]
+        shown = looks(list(tables), context.palette)
+        figure = new_figure(self.size)
+        grid = figure.subplots(1, len(readings), sharey=True, squeeze=False)[0]
+        trained = next(t for t in tables.values() if t is not None)["interpolation.length"].iloc[0]
+        for axes, reading in zip(grid, readings, strict=True):
+            axes.axvline(trained, color="0.35", linewidth=0.8, linestyle=(0, (4, 2)))
+            for model, look in shown.items():
+                of_model = (side["loss"] == reading) & (side["model"] == plain(model))
+                _draw(axes, side.loc[of_model].sort_values("length"), look)
+            axes.set(xscale="log", yscale="log", title=_READINGS[reading])
+            axes.set_xlabel("Digits in a sequence")
+        grid[0].set_ylabel("Mean absolute error")
+        legend(figure, Bottom(shown, {}, _missing(tables), "", "", lines=True))
+        runs = int(side["runs"].max())
+        standing = sorted({one.standing for one in known if one.number is not None})
+        footnote(
+            figure,
+            f"Median and range of {runs} seeds; lines end where the median overflows. Dashed: the "
+            "length of training.",
+            f"Rings: the paper's numbers, {' or '.join(standing)}." if standing else "",
+        )
+        return figure, {f"{self.stem}_plot_data": side}
+
+
+def _last_rows(table: pd.DataFrame) -> pd.DataFrame:
+    return table.sort_values("step", kind="stable").drop_duplicates("name", keep="last")
+
+
+def _missing(tables: dict[str, pd.DataFrame | None]) -> tuple[str, ...]:
+    return tuple(label for label, table in tables.items() if table is None)
+
+
+def _summed_up(
+    table: pd.DataFrame | None, known: list[PublishedMeasure]
+) -> Iterator[dict[str, object]]:
+    """Yield a row of each loss and length; a run without a number has diverged: none is worse."""
+    numbers = {
+        (one.point.removeprefix("sequence.loss="), one.measure): one.number
+        for one in known
+        if one.number is not None
+    }
+    columns = {one.measure for one in known} if table is None else set(table)
+    for column in columns:
+        match = _ERROR.fullmatch(column)
+        for loss in _READINGS if match else ():
+            errors = np.array([np.nan])
+            if table is not None:
+                own = table.loc[table["sequence.loss"] == loss, column].to_numpy(float)
+                errors = np.where(np.isnan(own), np.inf, own) if len(own) else errors
+            low, median, high = np.quantile(errors, (0, 0.5, 1), method="nearest")
+            yield {
+                "loss": loss,
+                "length": int(match[1]) if match else 0,
+                "runs": int((~np.isnan(errors)).sum()),
+                "median": median,
+                "lowest": low,
+                "highest": high,
+                "known": numbers.get((loss, column), np.nan),
+            }
+
+
+def _draw(axes, own: pd.DataFrame, look: Look) -> None:
+    """Draw a line with a band for its range, and rings for what is known elsewhere."""
+    finite = own.loc[np.isfinite(own["median"])]
+    # A range that overflows would leave no room for the rest.
+    high = finite["highest"].where(np.isfinite(finite["highest"]), finite["median"])
+    axes.fill_between(
+        finite["length"], finite["lowest"], high, color=look.color, alpha=0.13, linewidth=0
+    )
+    axes.plot(finite["length"], finite["median"], **look.style)
+    axes.plot(
+        own["length"], own["known"], linestyle=(0, (1, 2)), linewidth=0.8, color=look.color,
+        marker=look.marker, markersize=7, markerfacecolor="none", markeredgewidth=0.8,
+    )  # fmt: skip

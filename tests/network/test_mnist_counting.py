@@ -1,0 +1,97 @@
+"""Networks that count or add up digits: image networks, cells, dropout, stacks."""
+
+import pytest
+import torch
+
+from stable_nalu.ensemble import PerRunRandomSource, stack_models
+from stable_nalu.network.mnist_counting import (
+    READERS,
+    CountingNetwork,
+    FlatReader,
+    LargeReader,
+    SmallReader,
+)
+
+CELLS = ("LSTM", "GRU", "RNN-tanh", "RNN-ReLU", "NAC", "NALU")
+
+
+def test_the_small_image_network_is_that_of_torch():
+    ours = SmallReader(4)
+    net = torch.nn.Sequential(
+        torch.nn.Conv2d(1, 10, 5), torch.nn.MaxPool2d(2), torch.nn.ReLU(),
+        torch.nn.Conv2d(10, 20, 5), torch.nn.MaxPool2d(2), torch.nn.ReLU(),
+        torch.nn.Flatten(), torch.nn.Linear(320, 50), torch.nn.ReLU(), torch.nn.Linear(50, 4),
+    )  # fmt: skip
+    net.load_state_dict(dict(zip(net.state_dict(), ours.state_dict().values(), strict=True)))
+    x = torch.randn(6, 1, 28, 28)
+    torch.testing.assert_close(ours(x), net(x))
+
+
+def test_the_large_image_network_is_that_of_torch():
+    ours = LargeReader(4)
+    net = torch.nn.Sequential(
+        torch.nn.Conv2d(1, 20, 5), torch.nn.ReLU(), torch.nn.MaxPool2d(2),
+        torch.nn.Conv2d(20, 50, 5), torch.nn.ReLU(), torch.nn.MaxPool2d(2),
+        torch.nn.Flatten(), torch.nn.Linear(800, 500), torch.nn.ReLU(), torch.nn.Linear(500, 4),
+    )  # fmt: skip
+    net.load_state_dict(dict(zip(net.state_dict(), ours.state_dict().values(), strict=True)))
+    x = torch.randn(3, 1, 28, 28)
+    torch.testing.assert_close(ours(x), net(x))
+
+
+def test_the_flat_image_network_has_one_hidden_layer():
+    shapes = [tuple(p.shape) for p in FlatReader(10).parameters()]
+    assert shapes == [(64, 64), (64,), (10, 64), (10,)]
+
+
+def test_dropout_leaves_out_whole_channels_and_keeps_the_mean():
+    reader = SmallReader(4, dropout=0.25)
+    x = torch.ones(2000, 3, 2, 2)
+    dropped = reader._dropped(x, 2)
+    assert dropped.unique().tolist() == pytest.approx([0, 4 / 3])
+    assert torch.equal(dropped, dropped[..., :1, :1].expand_as(x))
+    assert float(dropped.mean()) == pytest.approx(1, abs=0.05)
+    image = torch.randn(5, 1, 28, 28)
+    assert not torch.equal(reader(image), reader(image))
+    with reader.no_random():
+        assert torch.equal(reader(image), reader(image))
+
+
+def test_runs_of_a_stack_leave_out_what_each_would_alone():
+    models = [SmallReader(4, dropout=0.5) for _ in range(2)]
+    x = torch.randn(2, 5, 1, 28, 28)
+    alone = []
+    for seed, (model, part) in enumerate(zip(models, x, strict=True)):
+        torch.manual_seed(seed)
+        alone.append(model(part))
+    stack = stack_models(models)
+    stack.random = PerRunRandomSource([torch.Generator().manual_seed(seed) for seed in (0, 1)])
+    torch.testing.assert_close(stack(x), torch.stack(alone))
+
+
+@pytest.mark.parametrize("unit", CELLS)
+def test_a_sequence_is_a_loop_over_its_images(unit):
+    torch.set_default_dtype(torch.float64)
+    model = CountingNetwork(unit, 3, 2, "mlp8")
+    x = torch.randn(2, 4, 1, 8, 8)
+    for row in range(2):
+        state = torch.zeros(1, 3)
+        state = (state, state) if unit == "LSTM" else state
+        for step in range(4):
+            state = model.cell(model.reader(x[row, step : step + 1]), state)
+            h = state[0] if unit == "LSTM" else state
+            y = h if unit in ("NAC", "NALU") else h @ model.read_out.W.mT + model.read_out.bias
+            torch.testing.assert_close(model(x, every=True)[row, step], y[0])
+        torch.testing.assert_close(model(x)[row, 0], y[0])
+
+
+@pytest.mark.parametrize("unit", CELLS)
+@pytest.mark.parametrize("cnn", READERS)
+def test_networks_of_a_stack_are_those_of_each(unit, cnn):
+    torch.set_default_dtype(torch.float64)
+    side = 8 if cnn == "mlp8" else 28
+    models = [CountingNetwork(unit, 10, 10, cnn) for _ in range(2)]
+    x = torch.randn(2, 1, 2, 1, side, side)
+    alone = torch.stack([m(part, every=True) for m, part in zip(models, x, strict=True)])
+    assert alone.shape == (2, 1, 2, 10)
+    torch.testing.assert_close(stack_models(models)(x, every=True), alone)

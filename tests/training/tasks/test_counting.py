@@ -1,0 +1,264 @@
+"""Counting and adding digits: names, bad input, batches, measures, logs, resume, real MNIST."""
+
+import signal
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.network.mnist_counting import CountingNetwork
+from stable_nalu.options import SCRIPTS, OptionError
+from stable_nalu.reader.exporters import any_runs
+from stable_nalu.training.plan import shell
+from stable_nalu.training.tasks.counting import CountingTask
+from tests.digit_images import MNIST, needs_mnist
+from tests.experiments.scripts import assert_same_run, read, run, run_names
+
+SCRIPT = "mnist_counting"
+SMALL = (
+    *("--cnn", "mlp8", "--extrapolation-lengths", "[1,20]", "--test-repeats", "1"),
+    *("--interpolation-length", "5", "--workers", "1"),
+)
+
+
+def plan(words: str):
+    return SCRIPTS[SCRIPT].plan(words.split())
+
+
+def task(*words: str) -> CountingTask:
+    configs = plan(" ".join((*SMALL, *words))).configs
+    return CountingTask(configs, torch.device("cpu"), stacked=len(configs) > 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "leaf"),
+    [
+        ("--layer-type RNN-ReLU --seed 3", "rnn-relu_b64_s3_lr-adam-0.00100"),
+        ("--task sum --cnn large", "nac_t-sum_c-large_b64_s0_lr-adam-0.00100"),
+        (
+            "--sequence-loss all --digit-source mnist",
+            "nac_l-all_d-mnist_b64_s0_lr-adam-0.00100",
+        ),
+        ("--data-source mnist", "nac_d-mnist_b64_s0_lr-adam-0.00100"),
+        (
+            "--interpolation-length 5 --extrapolation-lengths [2,9]",
+            "nac_i-5_e-2-9_b64_s0_lr-adam-0.00100",
+        ),
+        (
+            "--cnn-outputs 3 --cnn-dropout 0.5 --batch-size 8",
+            "nac_h-3_do-0.5_b8_s0_lr-adam-0.00100",
+        ),
+        ("--test-repeats 2 --max-epochs 7 --clip-grad-norm 1", "nac_b64_s0_lr-adam-0.00100"),
+    ],
+)
+def test_names(words, leaf):
+    (config,) = plan(words).configs
+    assert SCRIPTS[SCRIPT].leaf(config) == leaf
+
+
+@pytest.mark.parametrize(
+    ("words", "flag", "problem"),
+    [
+        ("--task counting", "--task", "count"),
+        ("--cnn mlp8 --digit-source mnist", "--cnn", "8 x 8, those of --digit-source mnist are"),
+        ("--cnn large --cnn-dropout 0.5", "--cnn-dropout", "--cnn large has no dropout"),
+        ("--cnn-dropout 1", "--cnn-dropout", "leaves everything out"),
+        ("--cnn-dropout 1.5", "--cnn-dropout", "largest value is 1"),
+        ("--interpolation-length 0", "--interpolation-length", "smallest value is 1"),
+        ("--extrapolation-lengths [1,1]", "--extrapolation-lengths", "different lengths"),
+        ("--extrapolation-lengths []", "--extrapolation-lengths", "different lengths"),
+        ("--layer-type linear", "--layer-type", "linear"),
+    ],
+)
+def test_bad_input(words, flag, problem):
+    with pytest.raises(OptionError, match=problem) as refused:
+        plan(words)
+    assert refused.value.flag == flag
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ("--cnn mlp8 --interpolation-length 201", "200 images make no sequence of 201"),
+        (
+            "--cnn mlp8 --extrapolation-lengths [401] --test-repeats 1",
+            "400 images make no sequence of 401",
+        ),
+        ("--digit-source mnist --data-dir {tmp}", "MNIST is not in"),
+    ],
+)
+def test_images_that_are_not_there(words, problem, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("http_proxy", "http://localhost:9")
+    monkeypatch.setenv("https_proxy", "http://localhost:9")
+    assert run(SCRIPT, *words.replace("{tmp}", str(tmp_path / "none")).split()) == 2
+    err = capsys.readouterr().err
+    assert problem in err
+    assert err.count("\n") == 1
+    assert not (tmp_path / "tensorboard").exists()
+
+
+def test_batches_hold_all_images_with_what_they_add_up_to():
+    one = task("--batch-size", "100")
+    (x, t), *rest = one.batches(0)
+    assert (x.shape, t.shape) == ((100, 5, 1, 8, 8), (100, 5, 10))
+    assert sum(len(x) for x, _ in rest) == 1197 // 5 - 100
+    assert (float(x.min()), float(x.max())) == (0, 1)
+    assert torch.equal(t.sum(-1), torch.arange(1.0, 6).expand(100, 5))
+    assert not torch.equal(next(one.batches(1))[0], x)
+    two = task("--batch-size", "100", "--seed", "0-1")
+    stacked, answers = next(two.batches(0))
+    assert torch.equal(stacked[0], x)
+    assert torch.equal(answers[0], t)
+    assert not torch.equal(stacked[1], x)
+
+
+@pytest.mark.parametrize("loss", ["last", "all"])
+def test_the_loss_is_of_the_last_step_or_of_all(loss):
+    one = task("--sequence-loss", loss, "--task", "sum")
+    model = CountingNetwork("NAC", 1, 1, "mlp8")
+    x, t = next(one.batches(0))
+    errors = (model(x, every=True) - t) ** 2
+    wanted = errors[:, -1].mean() if loss == "last" else errors.mean()
+    torch.testing.assert_close(one.loss(model, x, t), wanted)
+
+
+class Reads(ExtendedTorchModule):
+    """An image network that knows every digit, by its pixels; `off` is added to what it tells."""
+
+    def __init__(self, one: CountingTask, outputs: int, off: float = 0.0):
+        super().__init__("reads")
+        self.known = {}
+        for name, subset in one._subsets.items():
+            seen = one._seen(name, torch.arange(len(subset)))
+            self.known |= {
+                image.numpy().tobytes(): int(d)
+                for image, d in zip(seen, subset.labels, strict=True)
+            }
+        self.outputs, self.off = outputs, off
+
+    def forward(self, x):
+        digits = torch.tensor([self.known[image.numpy().tobytes()] for image in x])
+        if self.outputs == 1:
+            return digits.float().unsqueeze(-1) + self.off
+        return torch.nn.functional.one_hot(digits, 10).float() + self.off
+
+
+@pytest.mark.parametrize(("name", "outputs"), [("count", 10), ("sum", 1)])
+@torch.no_grad()
+def test_measures_of_networks_that_are_right_and_nearly_right(name, outputs):
+    one = task("--task", name)
+    model = CountingNetwork("NAC", outputs, outputs, "mlp8")
+    # A NAC that adds all of its inputs to its state.
+    added = torch.cat((torch.eye(outputs), torch.eye(outputs)), -1)
+    model.cell.cell.op.W_hat.copy_(30 * added)
+    model.cell.cell.op.M_hat.copy_(200 * added - 100)
+    model.reader = Reads(one, outputs)
+    right = {tag: float(value) for tag, value in one.measures(model).items()}
+    for length in (1, 5, 20):
+        assert right[f"metric/test/extrapolation/{length}/mae"] == 0
+        assert right[f"metric/test/extrapolation/{length}/acc"] == 1
+    assert right["metric/train/mse"] == right["metric/valid/mse"] == 0
+    model.reader = Reads(one, outputs, off=0.2)
+    near = {tag: float(value) for tag, value in one.measures(model).items()}
+    for length, accuracy in ((1, 1), (5, 0), (20, 0)):
+        tag = f"metric/test/extrapolation/{length}"
+        assert near[f"{tag}/mae"] == pytest.approx(0.2 * length, rel=1e-5)
+        assert near[f"{tag}/mse"] == pytest.approx((0.2 * length) ** 2, rel=1e-5)
+        assert near[f"{tag}/acc"] == accuracy
+    # Of one digit the largest count tells which it is; a sum has to round to it.
+    model.reader = Reads(one, outputs, off=0.6)
+    accuracy = float(one.measures(model)["metric/test/extrapolation/1/acc"])
+    assert accuracy == (1 if name == "count" else 0)
+
+
+def test_what_is_logged_and_exported(tmp_path, capsys):
+    words = (*SMALL, "--max-epochs", "3", "--log-interval", "2", "--seed", "0-1")
+    assert run(SCRIPT, *words) == 0
+    for name in run_names(SCRIPT, *words):
+        log = read(name)
+        assert sorted(log.series("metric/valid/mse")) == [0, 2, 3]
+        assert sorted(log.series("metric/test/shown/10/digit")) == [3]
+        assert set(log.series("metric/test/shown/1/digit").values()) <= set(range(10))
+        assert "metric/test/shown/10/9" in log.tags
+    out = tmp_path / "runs.csv"
+    folder = ("--tensorboard-dir", str(tmp_path / "tensorboard" / "t"))
+    assert any_runs((*folder, "--csv-out", str(out))) == 0
+    capsys.readouterr()
+    table = pd.read_csv(out)
+    wanted = [f"metric.test.extrapolation.{n}.{m}" for n in (1, 5, 20) for m in ("mse", "mae")]
+    assert {*wanted, "task", "sequence.loss", "digit.source", "metric.train.mse"} <= set(table)
+    assert len(table) == 6
+
+
+@pytest.mark.parametrize("unit", ["NAC", "LSTM"])
+def test_a_stack_computes_what_its_runs_compute_alone(unit):
+    """Up to 1e-9 in 64 bits: products of matrices add in another order."""
+    words = (*SMALL, "--layer-type", unit, "--pytorch-precision", "64", "--max-epochs", "2")
+    assert run(SCRIPT, *words, "--seed", "0-2") == 0
+    alone = (*words, "--seed", "2", "--id", "7")
+    assert run(SCRIPT, *alone) == 0
+    stacked, single = run_names(SCRIPT, *words, "--seed", "2")[0], run_names(SCRIPT, *alone)[0]
+    for tag in ("metric/valid/mse", "loss/train/total", "metric/test/extrapolation/20/mae"):
+        one, other = (list(read(name).series(tag).values()) for name in (stacked, single))
+        np.testing.assert_allclose(one, other, rtol=1e-9)
+
+
+@pytest.mark.parametrize("seeds", ["0", "0-1"])
+def test_an_interrupted_run_ends_as_if_nothing_had_happened(seeds, monkeypatch):
+    words = (*SMALL, "--seed", seeds, "--max-epochs", "4")
+    assert run(SCRIPT, *words, "--id", "1") == 0
+    real = shell._train
+
+    def interrupted(training, unit, interruption):
+        def steps():
+            for at in type(training).train(training):
+                if at == 2:
+                    interruption.signal_number = signal.SIGTERM
+                yield at
+
+        training.train = steps
+        return real(training, unit, interruption)
+
+    monkeypatch.setattr(shell, "_train", interrupted)
+    assert run(SCRIPT, *words, "--id", "2") == 75
+    monkeypatch.setattr(shell, "_train", real)
+    assert run(SCRIPT, *words, "--id", "2", "--resume") == 0
+    for one, other in zip(
+        *(run_names(SCRIPT, *words, "--id", number) for number in "12"), strict=True
+    ):
+        assert_same_run(one, other)
+
+
+@pytest.mark.slow
+def test_a_nac_learns_to_count_beyond_the_length_of_training():
+    """Two thousand updates in 64-bit floats on 8 x 8 digits, as the prototype had it."""
+    words = ("--cnn", "mlp8", "--sequence-loss", "all", "--max-epochs", "500", "--workers", "1")
+    words += ("--batch-size", "32", "--learning-rate", "3e-3", "--log-interval", "1000")
+    words += ("--pytorch-precision", "64", "--extrapolation-lengths", "[1,100]", "--no-save")
+    assert run(SCRIPT, *words) == 0
+    (name,) = run_names(SCRIPT, *words)
+    log = read(name)
+    assert log.series("metric/test/extrapolation/1/acc")[500] > 0.85
+    assert log.series("metric/test/extrapolation/100/mae")[500] < 5
+
+
+@needs_mnist
+def test_real_images_are_read_and_trained_on():
+    words = ("--digit-source", "mnist", "--data-dir", str(MNIST), "--max-epochs", "0")
+    (config,) = plan(" ".join(words)).configs
+    one = CountingTask([config], torch.device("cpu"), stacked=False)
+    counts = {name: len(subset) for name, subset in one._subsets.items()}
+    assert counts == {"train": 55000, "valid": 5000, "test": 10000}
+    assert {length: len(places) for length, places in one._tested.items()} == {
+        **{1: 100_000, 10: 10_000},
+        **{100: 1000, 1000: 100},
+    }
+    model = CountingNetwork("NAC", 10, 10, "small")
+    x, t = next(one.batches(0))
+    before = float(one.loss(model, x, t))
+    (gradient,) = torch.autograd.grad(one.loss(model, x, t), [model.reader.output.bias])
+    with torch.no_grad():
+        model.reader.output.bias -= 0.01 * gradient
+    assert float(one.loss(model, x, t)) < before
