@@ -5,6 +5,7 @@ from __future__ import annotations
 from stable_nalu.papers import NALU_ARTICLE, NALU_NOTES, TRASK_2018
 
 from .experiment import Experiment, Measure, Resources, Setting, Shown, Variant, flags
+from .programs import PROGRAMS
 
 FIGURE_1 = (
     "Hardtanh", "Sigmoid", "ReLU6", "Tanh", "Tanhshrink", "Hardshrink", "LeakyReLU", "Softshrink",
@@ -371,6 +372,7 @@ MYSTERY = Experiment(
 )
 
 EXPERIMENTS = (
-    *(_FIG1, _TABLE_1_STATIC, _TABLE_1_RECURRENT, *_TABLE_2, _TABLE_3, _FIG5, _TABLE_4),
+    *(_FIG1, _TABLE_1_STATIC, _TABLE_1_RECURRENT, *_TABLE_2, _TABLE_3),
+    *(*PROGRAMS, _FIG5, _TABLE_4),
     *(MYSTERY, _WEIGHTS, _NOTEBOOK),
 )

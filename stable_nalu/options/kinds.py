@@ -203,6 +203,16 @@ def span() -> Kind:
     return _literals("[LOW,HIGH]", _check_span)
 
 
+def whole_range() -> Kind:
+    """Return the kind of ranges `[low,high]` of whole numbers from 0 on, without the high end."""
+    return _literals("[LOW,HIGH]", _check_whole_range)
+
+
+def whole_ranges() -> Kind:
+    """Return the kind of lists of different such ranges, `[[100,1000],[1000,10000]]`."""
+    return _literals("[[LOW,HIGH],...]", _check_whole_ranges, "a list of ranges")
+
+
 def noise_range() -> Kind:
     """Return the kind of noise bounds; `[1,0]` means from 1 to 1 + 1 / deviation of the batch."""
     return _literals("[LOW,HIGH]", _check_noise_range)
@@ -280,6 +290,27 @@ def _check_span(word: str, value: list[Any]) -> list[Any]:
         raise ValueError(f"{word} has other ends than whole numbers from 1 on; write [5,12]")
     if value[0] > value[1]:
         raise ValueError(f"{word} has its low end above its high end; write one such as [5,12]")
+    return value
+
+
+_LARGEST_OF_RANGE = 10**12
+
+
+def _check_whole_range(word: str, value: list[Any]) -> list[Any]:
+    _check_interval(word, value)
+    if not all(isinstance(end, int) and 0 <= end <= _LARGEST_OF_RANGE for end in value):
+        raise ValueError(f"{word} has other ends than whole numbers from 0 to 10^12; write [0,100]")
+    return value
+
+
+def _check_whole_ranges(word: str, value: list[Any]) -> list[Any]:
+    example = "[[100,1000],[1000,10000]]"
+    if not value or not all(isinstance(part, list) for part in value):
+        raise ValueError(f"{word} is not a list of ranges; write one such as {example}")
+    for place, part in enumerate(value):
+        _check_whole_range(str(part).replace(" ", ""), part)
+        if part in value[:place]:
+            raise ValueError(f"{part} is given twice in {word}; give every range once")
     return value
 
 

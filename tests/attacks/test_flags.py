@@ -63,6 +63,12 @@ WHOLE = {
         "--eval-episodes": 1,
         "--eval-interval": 1,
     },
+    "program_evaluation": {
+        "--max-iterations": 0,
+        "--nesting": 1,
+        "--hidden-size": 1,
+        "--register-size": 1,
+    },
     "notebook_addition": {"--max-iterations": 0, "--train-size": 1},
     "even_digit_count": {
         "--max-iterations": 0,
@@ -176,6 +182,12 @@ CHOICES = {
         "--observation": ("pixel", "pixels"),
         "--reward-shape": ("linea", "linear"),
         "--late": ("zeros", "zero"),
+    },
+    "program_evaluation": {
+        "--layer-type": ("UGRN", "UGRNN"),
+        "--program": ("program", "programs"),
+        "--controller-sees-value": ("maybe", "no"),
+        "--controller-sees-registers": ("true", "yes"),
     },
     "mnist_counting": {
         "--task": ("counts", "count"),

@@ -35,6 +35,7 @@ DEFAULT_LEAF = {
     "even_digit_count": "linear_b32_s0_lr-adam-0.00100",
     "mnist_counting": "nac_b64_s0_lr-adam-0.00100",
     "gridworld_time": "nac_s0_lr-adam-0.00100",
+    "program_evaluation": "nalu_b64_s0_lr-adam-0.00300",
     "notebook_addition": "nalu_s0_lr-adam-0.10000",
     "mystery_arithmetic": "nalu_b32_s0_lr-adam-0.00100",
 }
@@ -49,6 +50,7 @@ DEFAULT_PREFIX = {
     "even_digit_count": "even_digit_count",
     "mnist_counting": "mnist_counting",
     "gridworld_time": "gridworld_time",
+    "program_evaluation": "program_evaluation",
     "notebook_addition": "notebook_addition",
     "mystery_arithmetic": "mystery_arithmetic",
 }
@@ -244,7 +246,8 @@ def other_value(flag: Flag):
         "extrapolation_range": [3, 4],
         "noise_range": [2, 3],
         "input_range": [3, 4],
-        "train_range": [-4, 4],
+        "train_range": [4, 9],
+        "test_ranges": [[4, 9]],
         "test_range": [-30, 30],
         "stimulus_range": [4, 9],
         "eval_stimuli": [4, 9],

@@ -12,11 +12,20 @@ from stable_nalu.catalogue.nalu import (
     TABLE_3,
     TABLE_4,
 )
+from stable_nalu.catalogue.programs import FIGURE_4
 from stable_nalu.papers import NALU_ARTICLE, NALU_NOTES, TRASK_2018
 
 from ..entry import Entry
 from ..kinds import Arrivals, Episodes, Extrapolations, Learning, Losses, Scores, Weights
-from ..nalu import Heads, Lengths, ReadingErrors, RunningCounts, Traces
+from ..nalu import (
+    DigitBars,
+    Heads,
+    Lengths,
+    ProgramTraces,
+    ReadingErrors,
+    RunningCounts,
+    Traces,
+)
 from ..source import Series
 
 ENTRIES = (
@@ -46,6 +55,28 @@ ENTRIES = (
                 "recurrent",
                 RECURRENT_UNITS,
                 "Six operations on sums over time: scores of four units",
+            ),
+        )
+    ),
+    *(
+        Entry(
+            f"nalu-fig4-{kind}",
+            TRASK_2018,
+            number,
+            shows,
+            (DigitBars("{key}"), ProgramTraces("{key}_program")),
+            tuple(Series((f"nalu-fig4-{kind}/{name.lower()}",), name) for name in FIGURE_4),
+        )
+        for kind, number, shows in (
+            (
+                "addition",
+                "Programs, addition",
+                "Programs that add two numbers: digits that are right, also of larger numbers",
+            ),
+            (
+                "programs",
+                "Figure 4",
+                "Programs of two operations: digits that are right, also of larger numbers",
             ),
         )
     ),

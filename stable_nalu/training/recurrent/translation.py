@@ -124,7 +124,7 @@ class TranslationTraining(RecurrentTraining):
             if at_log_point and self._measured is None:
                 self.write(LOSS_VALID, self._loader_error(self._validation))
             result = self.train_batch(
-                batches,
+                self.joined(batches),
                 modules=verbose and self.clock % MODULE_STEPS == 0,
                 gradients=verbose and batch == 0 and self.at % GRADIENT_EPOCHS == 0,
             )
