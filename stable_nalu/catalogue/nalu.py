@@ -164,7 +164,7 @@ def _table_2(task: str, title: str, rate: str) -> Experiment:
 
 
 _TABLE_2 = (
-    _table_2("count", "How many of each digit a sequence of images has", "3e-3"),
+    _table_2("count", "How many of each digit a sequence of images has", "1e-2"),
     _table_2("sum", "The sum of the digits of a sequence of images", "1e-2"),
 )
 
