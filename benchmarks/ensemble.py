@@ -75,9 +75,15 @@ class Case:
     bare_iterations: int = BARE_ITERATIONS
 
 
-def _two(title: str, words: str, model: Model, batch: bare.Batch, drawing: str | None = None):
+def _two(
+    title: str,
+    words: str,
+    model: Model,
+    batch: bare.Batch,
+    drawing: str | None = None,
+    aim: str = "1/50",
+):
     words = f"{words} {SINGLE_LAYER} --max-iterations 50000"
-    aim = "1/50"
     return Case(title, "single_layer", words, lambda: model(2), batch, 2, 225, aim, 2000, drawing)
 
 
@@ -104,6 +110,13 @@ CASES = {
         _two("NMRU", f"{NMRU} {ramp(20000, 35000)}", bare.NMRU, bare.divide),
         _two("NMU, penalty growing", f"{NMU} {ramp(0, 50000)}", bare.NMU, bare.multiply),
         _two("NMRU, penalty growing", f"{NMRU} {ramp(0, 50000)}", bare.NMRU, bare.divide),
+        _two(
+            "NMRU, not compiled",
+            f"{NMRU} {ramp(20000, 35000)} --no-compile",
+            bare.NMRU,
+            bare.divide,
+            aim="1/40",
+        ),
     ],
     "in10": [
         _ten("NMU", f"{NMU} {ramp(50000, 75000)}", bare.NMU, bare.multiply),

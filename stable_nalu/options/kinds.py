@@ -6,7 +6,7 @@ import ast
 import itertools
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from .flag import Choices, Flag, Kind
@@ -203,6 +203,16 @@ def span() -> Kind:
     return _literals("[LOW,HIGH]", _check_span)
 
 
+def whole_range() -> Kind:
+    """Return the kind of ranges `[low,high]` of whole numbers from 0 on, without the high end."""
+    return _literals("[LOW,HIGH]", _check_whole_range)
+
+
+def whole_ranges() -> Kind:
+    """Return the kind of lists of different such ranges, `[[100,1000],[1000,10000]]`."""
+    return _literals("[[LOW,HIGH],...]", _check_whole_ranges, "a list of ranges")
+
+
 def noise_range() -> Kind:
     """Return the kind of noise bounds; `[1,0]` means from 1 to 1 + 1 / deviation of the batch."""
     return _literals("[LOW,HIGH]", _check_noise_range)
@@ -283,6 +293,27 @@ def _check_span(word: str, value: list[Any]) -> list[Any]:
     return value
 
 
+_LARGEST_OF_RANGE = 10**12
+
+
+def _check_whole_range(word: str, value: list[Any]) -> list[Any]:
+    _check_interval(word, value)
+    if not all(isinstance(end, int) and 0 <= end <= _LARGEST_OF_RANGE for end in value):
+        raise ValueError(f"{word} has other ends than whole numbers from 0 to 10^12; write [0,100]")
+    return value
+
+
+def _check_whole_ranges(word: str, value: list[Any]) -> list[Any]:
+    example = "[[100,1000],[1000,10000]]"
+    if not value or not all(isinstance(part, list) for part in value):
+        raise ValueError(f"{word} is not a list of ranges; write one such as {example}")
+    for place, part in enumerate(value):
+        _check_whole_range(str(part).replace(" ", ""), part)
+        if part in value[:place]:
+            raise ValueError(f"{part} is given twice in {word}; give every range once")
+    return value
+
+
 def _check_pair(word: str, value: list[Any], example: str) -> None:
     numbers = [end for end in value if isinstance(end, int | float) and not isinstance(end, bool)]
     if len(numbers) != 2 or len(value) != 2 or not all(map(math.isfinite, numbers)):
@@ -347,6 +378,16 @@ layers_of_pairs = _keys(lambda entry: entry.takes_pair)
 """List the keys of layers that map two inputs, which no task has."""
 
 cell_names = _keys(lambda entry: entry.cell is not None)
+
+
+def and_layers(own: Callable[[], Mapping[str, Any]]) -> Callable[[], tuple[str, ...]]:
+    """Return a function that lists a task's own networks, and all layers that map a vector."""
+
+    def names() -> tuple[str, ...]:
+        units = [name for name in buildable_layers() if name not in layers_of_pairs()]
+        return tuple(dict.fromkeys((*own(), *units)))
+
+    return names
 
 
 def activation_names() -> tuple[str, ...]:

@@ -23,7 +23,8 @@ _TABLE = {
     "identity_autoencoder": ("IA", "tasks"),
     "even_digit_count": ("ED", "digits"),
     "mnist_counting": ("MC", "counting"),
-    "gridworld_time": ("GW", "gridworld"),
+    "gridworld_time": ("GW", "registers"),
+    "program_evaluation": ("PE", "registers"),
     "notebook_addition": ("NA", "tasks"),
     "mystery_arithmetic": ("MA", "tasks"),
 }

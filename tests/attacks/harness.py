@@ -45,6 +45,7 @@ TRAINING = (
     "mystery_arithmetic",
     "identity_autoencoder",
     "gridworld_time",
+    "program_evaluation",
     "notebook_addition",
     "even_digit_count",
     "mnist_counting",
@@ -90,6 +91,7 @@ QUICK = {
     "mystery_arithmetic": ("--max-epochs", "0", "--train-size", "40"),
     "identity_autoencoder": ("--max-iterations", "1"),
     "gridworld_time": ("--max-iterations", "1", "--eval-episodes", "1"),
+    "program_evaluation": ("--max-iterations", "1"),
     "notebook_addition": ("--max-iterations", "1", "--train-size", "9"),
     "even_digit_count": ("--max-iterations", "1", "--valid-images", "1", "--test-images", "1"),
     "mnist_counting": (

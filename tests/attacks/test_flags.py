@@ -38,7 +38,7 @@ WHOLE = {
     },
     "sequential_mnist": {"--interpolation-length": 1, "--mnist-outputs": 1},
     "sequential_svhn": {"--svhn-outputs": 1},
-    "number_translation": {"--max-epochs": 0},
+    "number_translation": {"--max-epochs": 0, "--embedding-size": 1, "--hidden-size": 1},
     "mystery_arithmetic": {
         "--max-epochs": 0,
         "--output-size": 1,
@@ -62,6 +62,12 @@ WHOLE = {
         "--entropy-iterations": 1,
         "--eval-episodes": 1,
         "--eval-interval": 1,
+    },
+    "program_evaluation": {
+        "--max-iterations": 0,
+        "--nesting": 1,
+        "--hidden-size": 1,
+        "--register-size": 1,
     },
     "notebook_addition": {"--max-iterations": 0, "--train-size": 1},
     "even_digit_count": {
@@ -155,7 +161,11 @@ CHOICES = {
         "--layer-type": ("rnn_tanh", "RNN-tanh"),
         "--cuda": ("maybe", "true"),
     },
-    "number_translation": {"--layer-type": ("gru", "GRU")},
+    "number_translation": {
+        "--layer-type": ("gru", "GRU"),
+        "--number-range": ("papers", "paper"),
+        "--head": ("last", "final"),
+    },
     "mystery_arithmetic": {
         "--layer-type": ("vanila", "vanilla"),
         "--nalu-variant": ("two_nac", "two-nac"),
@@ -172,6 +182,12 @@ CHOICES = {
         "--observation": ("pixel", "pixels"),
         "--reward-shape": ("linea", "linear"),
         "--late": ("zeros", "zero"),
+    },
+    "program_evaluation": {
+        "--layer-type": ("UGRN", "UGRNN"),
+        "--program": ("program", "programs"),
+        "--controller-sees-value": ("maybe", "no"),
+        "--controller-sees-registers": ("true", "yes"),
     },
     "mnist_counting": {
         "--task": ("counts", "count"),

@@ -29,6 +29,7 @@ KINDS = {
         *("--max-iterations", "1", "--eval-stimuli", "[12,13]", "--eval-episodes", "9"),
         *("--episodes-per-update", "8"),
     ),
+    "program_evaluation": ("--max-iterations", "1"),
     "notebook_addition": ("--max-iterations", "1", "--train-size", "9"),
     "even_digit_count": (
         *("--max-iterations", "1", "--image-size", "40", "--max-digits", "1", "--batch-size", "2"),
@@ -50,6 +51,7 @@ FOUND = {
     "identity_autoencoder": ("hparam/valid", "hparam/test"),
     "mnist_counting": ("hparam/valid", "hparam/test"),
     "gridworld_time": ("hparam/valid", "hparam/test"),
+    "program_evaluation": ("hparam/valid", "hparam/test"),
     "notebook_addition": ("hparam/test",),
     "even_digit_count": ("hparam/valid", "hparam/test"),
     "sequential_mnist": ("hparam/valid", "hparam/test"),
@@ -59,6 +61,7 @@ FOUND = {
 LOGGED = {
     "mnist_counting": ("metric/valid/mse", "metric/test/extrapolation/20/mse"),
     "gridworld_time": ("metric/test/within", "metric/test/beyond"),
+    "program_evaluation": ("metric/valid/relative", "metric/test/relative"),
     "notebook_addition": ("metric/test/half-sum-squares",),
     "even_digit_count": ("metric/valid/acc", "metric/test/acc"),
     "sequential_mnist": ("metric/valid/mse", "metric/test/extrapolation/2/mse"),

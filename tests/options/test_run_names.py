@@ -35,6 +35,7 @@ DEFAULT_LEAF = {
     "even_digit_count": "linear_b32_s0_lr-adam-0.00100",
     "mnist_counting": "nac_b64_s0_lr-adam-0.00100",
     "gridworld_time": "nac_s0_lr-adam-0.00100",
+    "program_evaluation": "nalu_b64_s0_lr-adam-0.00300",
     "notebook_addition": "nalu_s0_lr-adam-0.10000",
     "mystery_arithmetic": "nalu_b32_s0_lr-adam-0.00100",
 }
@@ -49,6 +50,7 @@ DEFAULT_PREFIX = {
     "even_digit_count": "even_digit_count",
     "mnist_counting": "mnist_counting",
     "gridworld_time": "gridworld_time",
+    "program_evaluation": "program_evaluation",
     "notebook_addition": "notebook_addition",
     "mystery_arithmetic": "mystery_arithmetic",
 }
@@ -139,6 +141,12 @@ def test_published_name_of_a_digit_sequence():
             "number_translation",
             "--nalu-gate linear --nalu-gate-shape vector --nalu-init truncated",
             "nalu_0_nalu-l_ng-vector_ni-truncated_",
+        ),
+        (
+            "number_translation",
+            "--number-range paper --head final --embedding-size 32 --hidden-size 128 "
+            "--batch-size 32 --learning-rate 3e-3 --clip-grad-norm 10",
+            "nalu_0_n-paper_head-final_e32_h128_b32_lr-adam-0.00300-0.0_gn-10.0_",
         ),
         ("single_layer", "--sample-distribution exponential 0.5", "_D-e-0.5_"),
         (
@@ -238,7 +246,8 @@ def other_value(flag: Flag):
         "extrapolation_range": [3, 4],
         "noise_range": [2, 3],
         "input_range": [3, 4],
-        "train_range": [-4, 4],
+        "train_range": [4, 9],
+        "test_ranges": [[4, 9]],
         "test_range": [-30, 30],
         "stimulus_range": [4, 9],
         "eval_stimuli": [4, 9],

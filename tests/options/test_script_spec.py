@@ -54,6 +54,7 @@ UNPLACED = {
     "even_digit_count": "",
     "mnist_counting": "",
     "gridworld_time": "",
+    "program_evaluation": "",
     "notebook_addition": "",
     "mystery_arithmetic": "",
     "two_digit_mnist": "num_folds samples_per_permutation batch_size use_tau use_argmax nmu_noise "

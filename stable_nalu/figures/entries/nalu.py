@@ -9,13 +9,23 @@ from stable_nalu.catalogue.nalu import (
     RECURRENT_UNITS,
     STATIC_UNITS,
     TABLE_2,
+    TABLE_3,
     TABLE_4,
 )
+from stable_nalu.catalogue.programs import FIGURE_4
 from stable_nalu.papers import NALU_ARTICLE, NALU_NOTES, TRASK_2018
 
 from ..entry import Entry
 from ..kinds import Arrivals, Episodes, Extrapolations, Learning, Losses, Scores, Weights
-from ..nalu import Heads, Lengths, RunningCounts
+from ..nalu import (
+    DigitBars,
+    Heads,
+    Lengths,
+    ProgramTraces,
+    ReadingErrors,
+    RunningCounts,
+    Traces,
+)
 from ..source import Series
 
 ENTRIES = (
@@ -50,6 +60,28 @@ ENTRIES = (
     ),
     *(
         Entry(
+            f"nalu-fig4-{kind}",
+            TRASK_2018,
+            number,
+            shows,
+            (DigitBars("{key}"), ProgramTraces("{key}_program")),
+            tuple(Series((f"nalu-fig4-{kind}/{name.lower()}",), name) for name in FIGURE_4),
+        )
+        for kind, number, shows in (
+            (
+                "addition",
+                "Programs, addition",
+                "Programs that add two numbers: digits that are right, also of larger numbers",
+            ),
+            (
+                "programs",
+                "Figure 4",
+                "Programs of two operations: digits that are right, also of larger numbers",
+            ),
+        )
+    ),
+    *(
+        Entry(
             f"nalu-table2-{task}",
             TRASK_2018,
             f"Table 2, {task}",
@@ -67,6 +99,14 @@ ENTRIES = (
             ),
             ("sum", "Adding the digits of a sequence up", ()),
         )
+    ),
+    Entry(
+        "nalu-table3",
+        TRASK_2018,
+        "Table 3",
+        "Numbers in words: errors of an LSTM with three heads, and its answers word by word",
+        (ReadingErrors("{key}", "nalu/table3", tuple(TABLE_3)), Traces("{key}_trace")),
+        tuple(Series((f"nalu-table3/{key}",), label) for key, (label, _) in TABLE_3.items()),
     ),
     Entry(
         "nalu-fig5",

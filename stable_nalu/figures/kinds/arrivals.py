@@ -23,7 +23,7 @@ _EPISODE = re.compile(r"metric\.test\.episode\.(\d+)")
 _PANELS = (("reward", "Mean reward"), ("arrival", "Mean step of arrival"))
 
 
-def _last_rows(context: Context) -> dict[str, pd.DataFrame | None]:
+def last_rows(context: Context) -> dict[str, pd.DataFrame | None]:
     """Return the last row of every run, by model."""
 
     def read(path, _):
@@ -47,7 +47,7 @@ class Arrivals(Part):
 
     def drawn(self, context: Context) -> Drawn:
         """Read what each model did and draw both panels."""
-        tables = {name: t for name, t in _last_rows(context).items() if t is not None}
+        tables = {name: t for name, t in last_rows(context).items() if t is not None}
         shown = looks(list(tables), context.palette)
         figure = new_figure(self.size)
         grid = figure.subplots(1, 2)
@@ -135,7 +135,7 @@ class Episodes(Part):
     def drawn(self, context: Context) -> Drawn:
         """Read the frames of each model and draw them in a row."""
         found = {}
-        for model, table in _last_rows(context).items():
+        for model, table in last_rows(context).items():
             if table is not None and self.seed in table["seed"].to_list():
                 found[model] = _frames(table.set_index("seed").loc[self.seed])
         columns = self.stimulus + self.behind + 1

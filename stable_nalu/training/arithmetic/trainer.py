@@ -112,8 +112,7 @@ class ArithmeticTraining(StackTraining):
         if self.stacked and policy.is_worth_compiling(config, self.setup.planned_runs):
             self._compile()
         drawn = self.runs * (self.length - self.at) * config.batch_size * config.inputs
-        much = not config.no_compile and drawn >= policy.DRAWS_WORTH_COMPILING
-        if self.compiled is not None or much:
+        if self.compiled is not None or policy.draws_worth_compiling(config, drawn):
             native.load()
 
     def _compile(self) -> None:

@@ -63,6 +63,12 @@ def is_worth_compiling(config: Config, planned_runs: int) -> bool:
     )
 
 
+def draws_worth_compiling(config: Config, drawn: int) -> bool:
+    """Return whether C++ should draw so many input elements."""
+    allowed = not getattr(config, "no_compile", False)
+    return allowed and drawn >= DRAWS_WORTH_COMPILING
+
+
 def rows_worth_compiling(
     config: Config, planned_runs: int, iterations: int, x: torch.Tensor, t: torch.Tensor
 ) -> bool:

@@ -5,11 +5,13 @@ The published script cannot start, so this is what it meant to do.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
 import torch
 
+from stable_nalu import native
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.dataset import SampleStream, SimpleFunctionRecurrentDataset
 from stable_nalu.network import SimpleFunctionRecurrentNetwork
@@ -22,7 +24,9 @@ from stable_nalu.tags import (
 )
 
 from ..arithmetic.data import TEST_SEED, VALIDATION_SEED, evaluate
-from ..logging.recorder import TaggedValue, scalar
+from ..compiled import policy
+from ..logging.console import View
+from ..logging.recorder import Recorder, TaggedValue, scalar
 from ..random_models import RandomModels
 from ..saved.checkpoint import LOGGED
 from ..stack import Kind, Setup, Unit
@@ -33,6 +37,8 @@ SCORED_ROWS = 2048, 512
 """Fixed sequences of validation and test, where errors are held against untrained networks."""
 EVALUATION_BLOCK = 256
 """Rows drawn at once: a block of long sequences in float64 is 20 MiB."""
+BLOCK_BYTES = 8 << 20
+"""Batches drawn at once: so few that they are used from a near cache."""
 LOG_INTERVAL = 1000
 WIDTH = 500
 """Keeps stacks at eight runs: the long sequences of a run take 80 MiB of memory."""
@@ -107,6 +113,53 @@ def _drawn(stream: SampleStream, rows: int) -> Batch:
     return x.flatten(0, 1), t.flatten(0, 1)
 
 
+class BatchFeed:
+    """Training batches, drawn in blocks: those of successive single draws.
+
+    Streams stand where the batches that were handed out end once `rewind` was called.
+    """
+
+    def __init__(self, streams: Sequence[SampleStream], batch_size: int, *, stacked: bool):
+        self._streams = streams
+        self._stacked = stacked
+        self._batch_size = batch_size
+        self._starts = [stream.get_state() for stream in streams]
+        self._ready: list[Batch] = []
+        self._used = 0
+
+    def next(self, remaining: int) -> Batch:
+        """Return the next batch, x `(*runs, batch, time, in)` and t `(*runs, batch, 1)`.
+
+        remaining: how many are still wanted, this one included.
+        """
+        if not self._ready:
+            self._draw(remaining)
+        self._used += 1
+        return self._ready.pop()
+
+    def _draw(self, remaining: int) -> None:
+        sample = self._streams[0].sampler.sample_shape
+        rows = len(self._streams), self._batch_size
+        batch = torch.empty(0).itemsize * math.prod((*rows, *sample))
+        count = max(1, min(remaining, BLOCK_BYTES // batch))
+        x, t = torch.empty(count, *rows, *sample), torch.empty(count, *rows, 1)
+        self._starts = [stream.get_state() for stream in self._streams]
+        for run, stream in enumerate(self._streams):
+            stream.draw_into(x[:, run].numpy(), t[:, run].numpy())
+        if not self._stacked:
+            x, t = x[:, 0], t[:, 0]
+        self._ready = list(zip(x, t, strict=True))[::-1]
+        self._used = 0
+
+    def rewind(self) -> None:
+        """Put the streams back to the end of what was handed out."""
+        if self._ready:
+            for stream, start in zip(self._streams, self._starts, strict=True):
+                stream.set_state(start)
+                stream.skip(self._used, self._batch_size)
+            self._ready = []
+
+
 class SumsTraining(RecurrentTraining):
     """Trains iterations 0 to `--max-iterations`; both evaluation streams go on at each use.
 
@@ -125,6 +178,8 @@ class SumsTraining(RecurrentTraining):
         self._datasets = [build_dataset(config) for config in setup.configs]
         lengths, own = lengths_of(self.config), self.config.input_range
         self._streams = [[d.fork(length, own) for length in lengths] for d in self._datasets]
+        training = [own[0] for own in self._streams]
+        self._feed = BatchFeed(training, self.config.batch_size, stacked=setup.stacked)
         self._fixed: list[FixedSequences] = []
         if self.config.random_models:
             seeds = VALIDATION_SEED, TEST_SEED
@@ -138,6 +193,14 @@ class SumsTraining(RecurrentTraining):
                 stacked=setup.stacked,
             )
 
+    def open(self, recorder: Recorder, view: View) -> None:
+        super().open(recorder, view)
+        config = self.config
+        sequences = self.runs * (self.length - self.at) * config.batch_size
+        drawn = sequences * config.interpolation_length * config.inputs
+        if policy.draws_worth_compiling(config, drawn):
+            native.load()
+
     def introduce(self) -> None:
         self.view.line(f"  - dataset: {self._datasets[0].print_operation()}")
 
@@ -149,14 +212,14 @@ class SumsTraining(RecurrentTraining):
                 return
             if at_log_point:
                 self.recorder.write(self._evaluate())
-            batches = [training[0 : self.config.batch_size] for training, *_ in self._streams]
+            batch = self._feed.next(self.length - self.at)
             if at_log_point or not self._fixed:
                 verbose = at_log_point and self.config.verbose
-                result = self.train_batch(batches, modules=verbose, gradients=verbose)
+                result = self.train_batch(batch, modules=verbose, gradients=verbose)
                 if at_log_point:
                     self.show(result)
             else:
-                self.train_silently(batches)
+                self.train_silently(batch)
             self.at += 1
             self.view.advance(1)
 
@@ -186,6 +249,7 @@ class SumsTraining(RecurrentTraining):
         }
 
     def progress(self, run: int) -> dict[str, Any]:
+        self._feed.rewind()
         return {"streams": [stream.get_state() for stream in self._streams[run]]}
 
     def set_progress(self, run: int, progress: Mapping[str, Any]) -> None:

@@ -98,11 +98,9 @@ class RecurrentTraining(StackTraining):
             self.recorder.flush()
         return not (at_log_point and self.all_diverged)
 
-    def train_batch(
-        self, batches: Sequence[Batch], *, modules: bool, gradients: bool
-    ) -> StepResult:
-        """Make one update by a batch of each run, and log it."""
-        x, t = self._own(*self.joined(batches))
+    def train_batch(self, batch: Batch, *, modules: bool, gradients: bool) -> StepResult:
+        """Make one update by a batch of all runs, and log it."""
+        x, t = self._own(*batch)
         observed = Observed(modules, modules, gradients, verbose=True)
         result = self.step.run_logged(
             x, t, self._schedule, self.recorder, observed, StepResult.losses
@@ -111,9 +109,9 @@ class RecurrentTraining(StackTraining):
         self.recorder.commit(self.clock)
         return result
 
-    def train_silently(self, batches: Sequence[Batch]) -> None:
-        """Make one update by a batch of each run."""
-        x, t = self._own(*self.joined(batches))
+    def train_silently(self, batch: Batch) -> None:
+        """Make one update by a batch of all runs."""
+        x, t = self._own(*batch)
         self.last_total = self.step.run_prepared(self._schedule, x, t).total
 
     def show(self, result: StepResult) -> None:

@@ -1,0 +1,18 @@
+"""Train a reader of small programs, and test it on larger numbers."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from stable_nalu.training.script import run_script  # noqa: E402
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Parse the command line, train all runs and return the exit code."""
+    return run_script("program_evaluation", argv)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,198 @@
+"""Program evaluation: digits, names, refusals, what is logged, resumed and learned."""
+
+import random
+import signal
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from stable_nalu.options import SCRIPTS, OptionError
+from stable_nalu.reader.exporters import any_runs
+from stable_nalu.training.plan import shell
+from stable_nalu.training.tasks.programs import BLOCK, right_digits, root_mean_square
+from tests.experiments.scripts import assert_same_run, read, run, run_names
+
+SCRIPT = "program_evaluation"
+SMALL = ("--batch-size", "8", "--hidden-size", "8", "--workers", "1", "--log-interval", "8")
+
+
+def share(y: str, t: str) -> float:
+    """Characters that are equal, counted from the right."""
+    width = max(len(y), len(t))
+    return np.mean([a == b for a, b in zip(y.rjust(width), t.rjust(width), strict=True)])
+
+
+@pytest.mark.parametrize(
+    ("y", "t", "wanted"),
+    [
+        (123.4, 123, 1),
+        (122.6, 123, 1),
+        (124, 123, 2 / 3),
+        (23, 123, 2 / 3),
+        (1123, 123, 3 / 4),
+        (-5, 5, 1 / 2),
+        (-12, -13, 2 / 3),
+        (-7, -17, 1 / 3),
+        (0.2, 0, 1),
+        (-0.4, 0, 1),
+        (float("inf"), 7, 0),
+        (float("nan"), 7, 0),
+        (1e30, 7, 0),
+    ],
+)
+def test_digits_by_hand(y, t, wanted):
+    assert right_digits(torch.tensor([y]), torch.tensor([t])).tolist() == pytest.approx([wanted])
+
+
+def test_digits_are_those_of_texts():
+    dice = random.Random(3)
+    pairs = [
+        (dice.randint(-(10**a), 10**a), dice.randint(-(10**a), 10**a)) for a in range(1, 9)
+    ] * 9
+    pairs += [(y + dice.choice((0, 0, 1)), y) for y, _ in pairs]
+    y, t = torch.tensor(pairs, dtype=torch.float64).T
+    wanted = [share(str(one), str(other)) for one, other in pairs]
+    assert right_digits(y, t).tolist() == pytest.approx(wanted)
+
+
+def test_the_loss_has_a_gradient_where_all_is_right():
+    error = torch.zeros(2, 5, requires_grad=True)
+    root_mean_square(error).sum().backward()
+    assert error.grad is not None
+    assert error.grad.eq(0).all()
+    assert root_mean_square(torch.tensor([3.0, 4.0])).item() == pytest.approx(12.5**0.5)
+
+
+def plan(words: str):
+    return SCRIPTS[SCRIPT].plan(words.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "leaf"),
+    [
+        ("--seed 3", "nalu_b64_s3_lr-adam-0.00300"),
+        (
+            "--program programs --nesting 3 --layer-type LSTM",
+            "lstm_p-programs_k3_b64_s0_lr-adam-0.00300",
+        ),
+        (
+            "--train-range [1,9] --test-ranges [[10,20],[30,40]] --hidden-size 5",
+            "nalu_i-1-9_e-10-20-30-40_h5_b64_s0_lr-adam-0.00300",
+        ),
+        (
+            "--register-size 2 --controller-sees-value yes --controller-sees-registers no",
+            "nalu_r2_v-yes_n-no_b64_s0_lr-adam-0.00300",
+        ),
+    ],
+)
+def test_names(words, leaf):
+    (config,) = plan(words).configs
+    assert SCRIPTS[SCRIPT].leaf(config) == leaf
+
+
+@pytest.mark.parametrize(
+    ("words", "flag", "problem"),
+    [
+        (
+            "--layer-type LSTM --controller-sees-value no",
+            "--controller-sees-value",
+            "no controller",
+        ),
+        ("--layer-type GRU --register-size 2", "--register-size", "no registers"),
+        ("--layer-type NALU --nalu-gate linear", "--nalu-gate", "makes the matrices"),
+        ("--layer-type NALU --nalu-mul safe", "--nalu-mul", "makes the matrices"),
+        ("--train-range [9,9]", "--train-range", "is empty"),
+        ("--train-range [-5,9]", "--train-range", "whole numbers from 0"),
+        ("--train-range [0,2.5]", "--train-range", "whole numbers from 0"),
+        ("--test-ranges [1,2]", "--test-ranges", "not a list of ranges"),
+        ("--test-ranges []", "--test-ranges", "not a list of ranges"),
+        ("--test-ranges [[5,6],[5,6]]", "--test-ranges", "given twice"),
+        ("--test-ranges [[0,100]]", "--test-ranges", "range of training"),
+        ("--test-ranges [[1,10000000000000]]", "--test-ranges", "to 10"),
+        ("--nesting 0", "--nesting", "too small"),
+    ],
+)
+def test_bad_input(words, flag, problem):
+    with pytest.raises(OptionError, match=problem) as refused:
+        plan(words)
+    assert refused.value.flag == flag
+
+
+@pytest.mark.parametrize("unit", ["UGRNN", "NALU"])
+def test_what_is_logged(unit, tmp_path):
+    words = (*SMALL, "--program", "programs", "--layer-type", unit, "--max-iterations", "9")
+    assert run(SCRIPT, *words, "--seed", "0-1") == 0
+    for name in run_names(SCRIPT, *words, "--seed", "0-1"):
+        log = read(name)
+        assert sorted(log.series("loss/train/critation")) == [0, 8, 9]
+        for place in ("valid", "test/100-1000", "test/1000-10000"):
+            for measure in ("rmse", "relative", "digits"):
+                assert sorted(log.series(f"metric/{place}/{measure}")) == [0, 8, 9]
+        relative = [log.series(f"metric/test/{r}/relative")[9] for r in ("100-1000", "1000-10000")]
+        assert log.series("metric/test/relative")[9] == pytest.approx(np.mean(relative))
+        assert 0 <= log.series("metric/valid/digits")[9] <= 1
+    out = tmp_path / "runs.csv"
+    folder = ("--tensorboard-dir", str(tmp_path / "tensorboard" / "t"))
+    assert any_runs((*folder, "--csv-out", str(out))) == 0
+    table = pd.read_csv(out)
+    assert set(table["program"]) == {"programs"}
+    assert {"metric.test.1000-10000.digits", "metric.trace.0-100.0"} <= set(table)
+
+
+@pytest.mark.parametrize(
+    ("unit", "program"),
+    [("LSTM", "addition"), ("UGRNN", "programs"), ("NAC", "addition"), ("NALU", "programs")],
+)
+def test_a_stack_computes_what_its_runs_compute_alone(unit, program):
+    """Up to 1e-8 in 64 bits: products of matrices add in another order."""
+    words = (*SMALL, "--layer-type", unit, "--program", program, "--pytorch-precision", "64")
+    words += ("--max-iterations", "5")
+    assert run(SCRIPT, *words, "--seed", "0-2") == 0
+    alone = (*words, "--seed", "2", "--id", "7")
+    assert run(SCRIPT, *alone) == 0
+    stacked, single = run_names(SCRIPT, *words, "--seed", "2")[0], run_names(SCRIPT, *alone)[0]
+    for tag in ("loss/train/critation", "metric/valid/rmse", "metric/test/1000-10000/rmse"):
+        one, other = (list(read(name).series(tag).values()) for name in (stacked, single))
+        np.testing.assert_allclose(one, other, rtol=1e-8)
+
+
+@pytest.mark.parametrize(("seeds", "at"), [("0", BLOCK), ("0-1", BLOCK - 3), ("0-1", BLOCK + 3)])
+def test_an_interrupted_run_ends_as_if_nothing_had_happened(seeds, at, monkeypatch):
+    """Within a block of batches that were drawn at once, and at its end."""
+    words = (*SMALL[:-2], "--seed", seeds, "--max-iterations", str(BLOCK + 5))
+    words += ("--program", "programs", "--layer-type", "UGRNN")
+    assert run(SCRIPT, *words, "--id", "1") == 0
+    real = shell._train
+
+    def interrupted(training, unit, interruption):
+        def steps():
+            for now in type(training).train(training):
+                if now == at:
+                    interruption.signal_number = signal.SIGTERM
+                yield now
+
+        training.train = steps
+        return real(training, unit, interruption)
+
+    monkeypatch.setattr(shell, "_train", interrupted)
+    assert run(SCRIPT, *words, "--id", "2") == 75
+    monkeypatch.setattr(shell, "_train", real)
+    assert run(SCRIPT, *words, "--id", "2", "--resume") == 0
+    pairs = (run_names(SCRIPT, *words, "--id", number) for number in "12")
+    for one, other in zip(*pairs, strict=True):
+        assert_same_run(one, other)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("unit", "least", "most"), [("NAC", 0, 0.02), ("NALU", 0, 0.02), ("LSTM", 0.5, 2)]
+)
+def test_blind_units_add_larger_numbers_and_an_lstm_does_not(unit, least, most):
+    words = ("--layer-type", unit, "--max-iterations", "2000", "--log-interval", "2000")
+    words += ("--workers", "1", "--no-save")
+    assert run(SCRIPT, *words) == 0
+    (name,) = run_names(SCRIPT, *words)
+    relative = read(name).series("metric/test/1000-10000/relative")[2000]
+    assert least <= relative < most
