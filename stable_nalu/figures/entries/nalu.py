@@ -121,7 +121,7 @@ ENTRIES = (
         TRASK_2018,
         "Table 4",
         "Even digits of a picture, counted by one network with eight last layers: errors",
-        (Heads("{key}", "nalu/table4", tuple(TABLE_4)),),
+        (Heads("{key}", "nalu/table4"),),
         tuple(Series((f"nalu-table4/{key}",), label) for key, (label, _) in TABLE_4.items()),
     ),
     Entry(

@@ -17,21 +17,20 @@ from ..style import drawing, new_figure
 ACCURACY = "metric.test.acc"
 PREVIOUS = "previous best"
 """How the source of a known number ends that is that of the network to be improved."""
-_OURS, _THEIRS = ("#0072B2", "#56B4E9"), "#A04000"
+_OURS, _THEIRS = ("#8DB7D8", "#CFE1F0"), "#A04000"
 
 
 @dataclass(frozen=True)
 class Heads(Part):
     """Test errors of one network with different last layers, as bars and as a table.
 
-    Series come in pairs, with a bias and without. experiment: whose known numbers stand beside
-    ours. models: its keys of the series, in order.
+    experiment: whose known numbers stand beside ours, by its keys, as which the files of the series
+    are called; those of last layers with a bias end in `-b`.
     """
 
     KIND = "errors by last layer"
 
     experiment: str
-    models: tuple[str, ...]
     size: Size = (18.0, 8.6)
 
     def render(self, context: Context) -> Product:
@@ -39,9 +38,10 @@ class Heads(Part):
         tables = context.tables(lambda path, _: read_csv(path, ("name", "step", "seed", ACCURACY)))
         known = [one for one in published_measures(self.experiment) if one.measure == ACCURACY]
         previous = next((one for one in known if one.source.endswith(PREVIOUS)), None)
+        others = [one for one in known if one != previous]
         rows = [
-            _summed_up(label, table, [one for one in known if one.model == key and one != previous])
-            for key, (label, table) in zip(self.models, tables.items(), strict=True)
+            _summed_up(one.files[0].rpartition("/")[2], one.name, tables[one.name], others)
+            for one in context.series
         ]
         stem = context.stem(self.stem)
         with drawing():
@@ -67,15 +67,19 @@ class Heads(Part):
         return Product(stem, figure, text, {f"{stem}_plot_data": side})
 
 
-def _summed_up(label: str, table: pd.DataFrame | None, known: list[PublishedMeasure]) -> dict:
+def _summed_up(
+    key: str, label: str, table: pd.DataFrame | None, known: list[PublishedMeasure]
+) -> dict:
     """Return the test error in percent of each run of a last layer, and the known one."""
     ends = pd.DataFrame({"seed": [], "step": [], ACCURACY: []})
     if table is not None:
         ends = table.sort_values("step").drop_duplicates("name", keep="last")
         ends = ends.loc[pd.Series(pd.to_numeric(ends[ACCURACY], errors="coerce")).notna()]
-    number = known[0].number if known else None
+    number = next((one.number for one in known if one.model == key), None)
     return {
         "label": label,
+        "weight": key.removesuffix("-b"),
+        "place": -0.5 if key.endswith("-b") else 0.5,
         "seeds": ends["seed"].astype(int).tolist(),
         "steps": ends["step"].astype(int).tolist(),
         "errors": (100 * (1 - ends[ACCURACY].to_numpy(float))).tolist(),
@@ -85,11 +89,11 @@ def _summed_up(label: str, table: pd.DataFrame | None, known: list[PublishedMeas
 
 def _draw_errors(axes, rows: list[dict], previous: PublishedMeasure | None) -> None:
     """Draw a pair of bars for each kind of weight: with a bias, and without."""
-    for index, row in enumerate(rows):
-        at = index // 2 + (index % 2 - 0.5) * 0.38
+    names = {row["weight"]: row["label"].removesuffix("+ b").rstrip() for row in rows}
+    for row in rows:
+        at = list(names).index(row["weight"]) + 0.38 * row["place"]
         if row["errors"]:
-            # Every bar says which it is, as those of a pair share a place on the axis.
-            axes.bar(at, np.mean(row["errors"]), 0.36, color=_OURS[index % 2])
+            axes.bar(at, np.mean(row["errors"]), 0.36, color=_OURS[row["place"] > 0])
             axes.plot([at] * len(row["errors"]), row["errors"], "o", color="0.15", markersize=2.5)
         if row["known"] is not None:
             axes.plot(at, row["known"], "D", color=_THEIRS, markerfacecolor="none", markersize=5)
@@ -97,11 +101,11 @@ def _draw_errors(axes, rows: list[dict], previous: PublishedMeasure | None) -> N
         error = 100 * (1 - previous.number)
         axes.axhline(error, color=_THEIRS, linestyle=(0, (4, 2)), linewidth=1)
         axes.text(
-            len(rows) / 2 - 0.55, error, f"previous best, {error:.1f}", ha="right", va="bottom",
+            len(names) - 0.55, error, f"previous best, {error:.1f}", ha="right", va="bottom",
             fontsize=SMALL, color=_THEIRS,
+            bbox={"facecolor": "1", "alpha": 0.8, "edgecolor": "none", "pad": 1},
         )  # fmt: skip
-    names = [row["label"].removesuffix("+ b").rstrip() for row in rows[::2]]
-    axes.set_xticks(range(len(names)), names)
+    axes.set_xticks(range(len(names)), list(names.values()))
     axes.set_ylabel("Wrong counts in the test, %")
     axes.set_ylim(bottom=0)
     axes.grid(visible=False, axis="x")
