@@ -122,7 +122,8 @@ class _Hidden(torch.autograd.Function):
             own, of_gates = found[now].unflatten(-1, (4, size)), factors[(*now, slice(None))]
             own[..., :3, :] = of_gates[..., :3, :] * dc.unsqueeze(-2)
             own[..., 3, :] = of_gates[..., 3, :] * dh
-            later_h, later_c = found[now] @ W, dc * keep[now]
+            if step > 0:
+                later_h, later_c = found[now] @ W, dc * keep[now]
             rows = ctx.rows[step]
             end -= length
         return found, found.mT @ h_before, *[None] * 7
