@@ -114,7 +114,8 @@ def how_to_run(
         if "--log-interval" in flags and max_iterations < _LOG_POINTS * _LOG_INTERVAL:
             extra["--log-interval"] = (str(max(1, max_iterations // _LOG_POINTS)),)
     elif max_iterations is not None and EPOCH_FLAG in flags:
-        extra[EPOCH_FLAG] = (str(max(1, ceil(max_iterations / updates)) - 1),)
+        epochs = max(1, ceil(max_iterations / updates))
+        extra[EPOCH_FLAG] = (str(SCRIPTS[model.script].max_epochs(epochs)),)
     if "--checkpoint-interval" in flags:
         fewest = min(_FEWEST_UPDATES_SAVED[ITERATION_FLAG in flags], length // _FEWEST_CHECKPOINTS)
         interval = max(fewest, length // _MOST_CHECKPOINTS)

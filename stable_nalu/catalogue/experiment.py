@@ -155,7 +155,7 @@ class Model:
         every = merged(self.flags, variant.flags)
         if ITERATION_FLAG in every:
             return int(every[ITERATION_FLAG][0])
-        return (int(every[EPOCH_FLAG][0]) + 1) * self.steps_per_epoch
+        return SCRIPTS[self.script].epochs(int(every[EPOCH_FLAG][0])) * self.steps_per_epoch
 
     def command(
         self,
@@ -286,6 +286,7 @@ class Experiment:
     note: what a reader has to know; departures from the published scripts among them.
     measures: the numbers of measured runs, those that matter most first.
     rate: iterations per CPU second, of all runs, until a cost is kept; None: as of other tasks.
+    selected_by: column whose lowest value picks the row that is kept of a run; empty: the last one.
     """
 
     key: str
@@ -298,6 +299,7 @@ class Experiment:
     note: str = ""
     measures: tuple[Measure, ...] = ()
     rate: float | None = None
+    selected_by: str = ""
 
     @property
     def stem(self) -> str:

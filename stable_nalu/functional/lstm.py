@@ -122,7 +122,7 @@ class _Hidden(torch.autograd.Function):
             own, of_gates = found[now].unflatten(-1, (4, size)), factors[(*now, slice(None))]
             own[..., :3, :] = of_gates[..., :3, :] * dc.unsqueeze(-2)
             own[..., 3, :] = of_gates[..., 3, :] * dh
-            if step > 0:
+            if step:
                 later_h, later_c = found[now] @ W, dc * keep[now]
             rows = ctx.rows[step]
             end -= length

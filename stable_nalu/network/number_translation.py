@@ -1,4 +1,4 @@
-"""A network that reads English number words: embedding, LSTM and an accumulating output cell."""
+"""Networks that read English number words: embedding, LSTM, and a cell or a head behind it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from typing import Any
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.layer import GeneralizedCell
+from stable_nalu.functional import linear
+from stable_nalu.functional.lstm import Passed, chosen, hidden_of, lstm_step
+from stable_nalu.layer import GeneralizedCell, GeneralizedLayer
+
+from .dense import Dense
 
 PADDING_ID = 0
 
@@ -72,3 +76,84 @@ def _keep_at_padding(is_word: torch.Tensor, new: Any, old: Any) -> Any:
     if isinstance(old, tuple):
         return tuple(_keep_at_padding(is_word, *pair) for pair in zip(new, old, strict=True))
     return torch.where(is_word, new, old)
+
+
+class NumberReaderNetwork(ExtendedTorchModule):
+    """Token ids `(*runs, batch, time)` -> value `(*runs, batch, 1)`, as in the NALU paper.
+
+    Each token is embedded and fed to an LSTM; the head `unit_name` maps the LSTM's output behind
+    the last word. `linear` has a bias, as torch's own. Words that sentences have in common from
+    their start on are read once.
+    """
+
+    def __init__(
+        self,
+        unit_name: str,
+        embedding_size: int = 32,
+        hidden_size: int = 128,
+        vocabulary_size: int = 31,
+        **layer_options,
+    ):
+        super().__init__("network")
+        self.unit_name = unit_name
+        self.vocabulary_size = vocabulary_size
+        self.embedding = torch.nn.Parameter(torch.empty(vocabulary_size, embedding_size))
+        self.lstm_cell = GeneralizedCell(embedding_size, hidden_size, "LSTM", name="lstm_layer")
+        if unit_name == "linear":
+            self.head = Dense(hidden_size, 1, name="head")
+        else:
+            self.head = GeneralizedLayer(hidden_size, 1, unit_name, name="head", **layer_options)
+
+    def reset_parameters(self) -> None:
+        torch.nn.init.normal_(self.embedding)
+        self.lstm_cell.reset_parameters()
+        self.head.reset_parameters()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        tree, last = beginnings(x, self.vocabulary_size)
+        cell = self.lstm_cell.cell
+        of_words = linear(self.embedding, cell.weight_ih, cell.bias_ih + cell.bias_hh)
+        inputs = chosen(of_words, torch.cat([token for _, token in tree], dim=-1))
+        passed: list[Passed] = []
+        with torch.no_grad():
+            lengths = [token.shape[-1] for _, token in tree]
+            h = c = inputs.new_zeros(*inputs.shape[:-2], lengths[0], cell.hidden_size)
+            for (before, _), gates in zip(tree, inputs.split(lengths, dim=-2), strict=True):
+                if passed:
+                    h, c = chosen(h, before), chosen(c, before)
+                    gates = h @ cell.weight_hh.mT + gates
+                h, c, step = lstm_step(gates, h, c, before)
+                passed.append(step)
+        return self.head(chosen(hidden_of(inputs, cell.weight_hh, passed), last))
+
+
+Level = tuple[torch.Tensor, torch.Tensor]
+"""Beginnings of equal length, `(*runs, count)` each: which shorter one each goes on from, and the
+token that it adds."""
+
+
+def beginnings(x: torch.Tensor, vocabulary_size: int) -> tuple[list[Level], torch.Tensor]:
+    """Return the different beginnings of sentences `(*runs, batch, time)` by their length.
+
+    Also return which of all these, counted from the shortest on, each sentence is. Runs with fewer
+    beginnings repeat one of theirs.
+    """
+    length = (x != PADDING_ID).sum(-1)
+    code = torch.zeros_like(length)
+    place, whole, known = code, code, 0
+    tree: list[Level] = []
+    for k in range(int(length.max())):
+        token = x[..., k]
+        # Sentences that have ended share a beginning that none of them is.
+        code = torch.where(token == PADDING_ID, -1, code * vocabulary_size + token)
+        ordered, order = code.sort(dim=-1)
+        differs = torch.ones_like(ordered)
+        differs[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
+        rank = differs.cumsum(-1) - 1
+        count = int(rank.max()) + 1
+        some = rank.new_zeros(*rank.shape[:-1], count).scatter(-1, rank, order)
+        tree.append((place.gather(-1, some), token.gather(-1, some)))
+        place = torch.empty_like(rank).scatter(-1, order, rank)
+        whole = torch.where(length == k + 1, place + known, whole)
+        known += count
+    return tree, whole

@@ -6,7 +6,7 @@ import ast
 import itertools
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from .flag import Choices, Flag, Kind
@@ -378,6 +378,16 @@ layers_of_pairs = _keys(lambda entry: entry.takes_pair)
 """List the keys of layers that map two inputs, which no task has."""
 
 cell_names = _keys(lambda entry: entry.cell is not None)
+
+
+def and_layers(own: Callable[[], Mapping[str, Any]]) -> Callable[[], tuple[str, ...]]:
+    """Return a function that lists a task's own networks, and all layers that map a vector."""
+
+    def names() -> tuple[str, ...]:
+        units = [name for name in buildable_layers() if name not in layers_of_pairs()]
+        return tuple(dict.fromkeys((*own(), *units)))
+
+    return names
 
 
 def activation_names() -> tuple[str, ...]:

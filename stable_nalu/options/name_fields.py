@@ -137,6 +137,9 @@ BENCHMARK_MODEL = NameField(
     _ONLY_NALU | {"nac_weight": "printed for layers NALU and NAC only"},
 )
 
+_RATE = template(
+    "lr-{optimizer}-{learning_rate:.5f}-{momentum}", learning_rate="printed with five decimals"
+)
 PENALTY_FIELDS = (
     template("rs-{regualizer_scaling}-{regualizer_shape}"),
     template("eps-{mnac_epsilon}"),
@@ -154,9 +157,7 @@ COMMON = (
     template("s{seed}"),
     template("h{hidden_size}"),
     template("z{num_subsets}"),
-    template(
-        "lr-{optimizer}-{learning_rate:.5f}-{momentum}", learning_rate="printed with five decimals"
-    ),
+    _RATE,
 )
 
 L1 = either("regualizer_l1", "L1T", "L1F")
@@ -274,12 +275,21 @@ SEQUENCES_TRAILING = tuple(
         template("z-{input_size}-{subset_ratio}-{overlap_ratio}"),
         template("b{batch_size}"),
         template("h{hidden_size}"),
-        template(
-            "lr-{optimizer}-{learning_rate:.5f}-{momentum}",
-            learning_rate="printed with five decimals",
-        ),
-        _or_false("gn", "clip_grad_norm"),
+        _RATE,
+        GRAD_NORM,
         RANDOM_MODELS,
+    )
+)
+READER_TRAILING = tuple(
+    trailing(inner)
+    for inner in (
+        template("n-{number_range}"),
+        template("head-{head}"),
+        template("e{embedding_size}"),
+        template("h{hidden_size}"),
+        template("b{batch_size}"),
+        _RATE,
+        GRAD_NORM,
     )
 )
 LAYER_OPTIONS_TRAILING = tuple(

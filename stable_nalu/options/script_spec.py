@@ -37,6 +37,7 @@ class ScriptSpec:
     refused: flags of published scripts that are not accepted, and why.
     fixed: what a configuration reads for flags that other scripts take and this one does not.
     folder: where the script is.
+    counts_epochs: whether --max-epochs is how many are trained, and not the index of the last one.
     """
 
     name: str
@@ -50,6 +51,7 @@ class ScriptSpec:
     fixed: Mapping[str, Any] = field(default_factory=dict[str, Any])
     separator: str = "_"
     folder: str = "experiments"
+    counts_epochs: bool = False
 
     @cached_property
     def flags(self) -> tuple[Flag, ...]:
@@ -106,6 +108,14 @@ class ScriptSpec:
         # Before choices are read, as layers of the user's are among them.
         load_own_layers(argv)
         return Plan(self, vars(self.parser.read(argv)))
+
+    def epochs(self, max_epochs: int) -> int:
+        """Return how many epochs are trained by this --max-epochs."""
+        return max_epochs + (0 if self.counts_epochs else 1)
+
+    def max_epochs(self, epochs: int) -> int:
+        """Return the --max-epochs that trains so many epochs."""
+        return epochs - (0 if self.counts_epochs else 1)
 
     def leaf(self, config: Config) -> str:
         """Return the run's own folder name.

@@ -12,6 +12,7 @@ from .flag import Config, Flag, switch
 from .flags_model import LAYER_TYPE
 from .flags_task import MAX_ITERATIONS
 from .kinds import (
+    and_layers,
     buildable_layers,
     cell_names,
     choice,
@@ -21,7 +22,7 @@ from .kinds import (
     whole_range,
     whole_ranges,
 )
-from .scripts_tasks import TESTING, and_layers, range_field, task_script
+from .scripts_tasks import TESTING, range_field, task_script
 
 
 def _units_of_registers() -> Mapping[str, Any]:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from stable_nalu.errors import OptionError
+
 from . import checks
 from . import name_fields as nf
-from .flag import Flag, FlagGroup
+from .flag import Config, Flag, FlagGroup
 from .flags_model import LAYER_TYPE, NALU, NETWORK, OWN_LAYERS, WEIGHTS
 from .flags_task import (
     MAX_ITERATIONS,
@@ -17,7 +22,7 @@ from .flags_task import (
     TASK,
 )
 from .flags_training import REGUALIZER_SHAPE, files_and_devices
-from .kinds import cell_names, data_range, integer
+from .kinds import and_layers, buildable_layers, cell_names, choice, data_range, integer
 from .script_spec import ScriptSpec
 
 _CELL = LAYER_TYPE.but(help="Unit of the recurrent cell, by its key.", choices=cell_names)
@@ -57,6 +62,13 @@ def _length(name: str, default: int, help: str) -> Flag:
     return Flag(name, integer(1), default, help, young=True)
 
 
+# These scripts had no flags of an optimiser.
+_YOUNG_OPTIMIZER = OPTIMIZER.without("--clip-grad-value").but(
+    optimizer={"young": True},
+    learning_rate={"young": True},
+    momentum={"young": True},
+    clip_grad_norm={"young": True},
+)
 _SIZES = TASK.only("--input-size", "--subset-ratio", "--overlap-ratio", "--batch-size").but(
     input_size={"default": 10, "help": "Length of the vector of every step.", "young": True},
     subset_ratio={
@@ -81,12 +93,7 @@ _SEQUENCES = FlagGroup(
     *NETWORK.only("--hidden-size").but(
         hidden_size={"help": "Width of the state of the cell.", "young": True}
     ),
-    *OPTIMIZER.without("--clip-grad-value").but(
-        optimizer={"young": True},
-        learning_rate={"young": True},
-        momentum={"young": True},
-        clip_grad_norm={"young": True},
-    ),
+    *_YOUNG_OPTIMIZER,
     RANDOM_MODELS.but(
         note="untrained LSTMs; errors are then measured on fixed sequences, and logged every "
         "thousandth iteration alone"
@@ -123,6 +130,45 @@ SIMPLE_FUNCTION_RECURRENT = ScriptSpec(
     fixed=PENALTY_RAMP,
 )
 
+
+def _heads() -> Mapping[str, Any]:
+    return dict.fromkeys(cell_names())
+
+
+def _check_head(c: Config) -> None:
+    """Require a unit that the head can be made of."""
+    recurrent = c.head == "recurrent"
+    if c.layer_type not in (cell_names() if recurrent else buildable_layers()):
+        what, other = (
+            ("has no recurrent cell", "final") if recurrent else ("is a cell alone", "recurrent")
+        )
+        raise OptionError("--layer-type", f"{c.layer_type} {what}", f"use --head {other}")
+
+
+_READER = FlagGroup(
+    "Numbers and network",
+    choice(
+        "--number-range",
+        "reference",
+        "Numbers and their split: 1 to 999 as in published code, or 0 to 999 as in the NALU paper, "
+        "where errors on all three sets are logged by epochs.",
+        ("reference", "paper"),
+        young=True,
+    ),
+    choice(
+        "--head",
+        "recurrent",
+        "What answers: a cell that accumulates over the LSTM's outputs, as in published code, or a "
+        "layer that reads the last one, as in the NALU paper.",
+        ("recurrent", "final"),
+        young=True,
+    ),
+    Flag("--embedding-size", integer(1), 2, "Length of the vector of a word.", young=True),
+    Flag("--hidden-size", integer(1), 2, "Width of the LSTM.", young=True),
+    Flag("--batch-size", integer(1), 64, "Number of sentences in a training batch.", young=True),
+    *_YOUNG_OPTIMIZER,
+)
+
 NUMBER_TRANSLATION = ScriptSpec(
     name="number_translation",
     training="stable_nalu.training.recurrent.translation",
@@ -131,16 +177,32 @@ NUMBER_TRANSLATION = ScriptSpec(
     groups=(
         FlagGroup(
             "Task",
-            _CELL.but(help="Unit of the output accumulator's cell, by its key."),
+            LAYER_TYPE.but(
+                help="Unit of the output's cell, or of the head, by its key.",
+                choices=and_layers(_heads),
+            ),
             SEED,
             Flag(
                 "--max-epochs", integer(0), 10000, "Number of passes over the training sentences."
             ),
         ),
+        _READER,
         *LAYER_OPTIONS,
         files_and_devices("number_translation", "Epochs"),
     ),
-    name_fields=(lower("layer_type"), nf.template("{seed}"), *nf.LAYER_OPTIONS_TRAILING),
-    checks=(checks.check_nalu, checks.check_device, checks.check_files),
+    name_fields=(
+        lower("layer_type"),
+        nf.template("{seed}"),
+        *nf.LAYER_OPTIONS_TRAILING,
+        *nf.READER_TRAILING,
+    ),
+    checks=(
+        _check_head,
+        checks.check_nalu,
+        checks.check_optimizer,
+        checks.check_device,
+        checks.check_files,
+    ),
+    counts_epochs=True,
     fixed=PENALTY_RAMP,
 )

@@ -15,7 +15,13 @@ from .flag import Config, Flag, FlagGroup, Kind, switch
 from .flags_model import LAYER_TYPE, NALU
 from .flags_task import MAX_ITERATIONS, OPTIMIZER, SEED
 from .flags_training import LOGGING, RUN_CONTROL
-from .kinds import buildable_layers, choice, each_word, integer, interval, layers_of_pairs
+from .kinds import (
+    and_layers,
+    choice,
+    each_word,
+    integer,
+    interval,
+)
 from .script_spec import ScriptSpec
 from .scripts_sequence import LAYER_OPTIONS, PENALTY_RAMP, lower
 
@@ -108,16 +114,6 @@ _COMPILE_STEPS = {"no_compile": {"help": "Do not compile the training step."}}
 def range_field(flag: str, letter: str) -> nf.NameField:
     """Return the field of a range: a letter and both ends."""
     return nf.template(f"{letter}-{{{flag}[0]}}-{{{flag}[1]}}")
-
-
-def and_layers(own: Callable[[], Mapping[str, Any]]) -> Callable[[], tuple[str, ...]]:
-    """Return a function that lists a task's own networks, and all layers that map a vector."""
-
-    def names() -> tuple[str, ...]:
-        units = [name for name in buildable_layers() if name not in layers_of_pairs()]
-        return tuple(dict.fromkeys((*own(), *units)))
-
-    return names
 
 
 def _activations() -> Mapping[str, Any]:

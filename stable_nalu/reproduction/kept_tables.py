@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from stable_nalu.catalogue.experiment import ExpectedRun, Experiment
 from stable_nalu.catalogue.index import EXPERIMENTS
+from stable_nalu.options import SCRIPTS
 from stable_nalu.statistics.table import write_plain_frame
 
 from .measured import measure_columns, options_of, text_of
@@ -54,7 +55,7 @@ def last_unit(run: ExpectedRun, row: Mapping[Any, Any]) -> int:
     iterations = int(row["iterations"])
     if hasattr(run.config, "max_iterations"):
         return iterations
-    return iterations // run.model.steps_per_epoch - 1
+    return SCRIPTS[run.model.script].max_epochs(iterations // run.model.steps_per_epoch)
 
 
 def _steps(experiment: Experiment, row: Mapping[Any, Any], end: int) -> list[dict[str, Any]]:

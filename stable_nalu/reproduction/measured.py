@@ -1,7 +1,8 @@
 """Runs whose numbers are measures and no verdicts: from exported tables, and back to such tables.
 
-A row is what a run logged last; values of earlier steps that an experiment asks for stand beside
-it, as `column@step`. NaN and infinity are results.
+A row is what a run logged last, or where the measure that an experiment selects by was lowest;
+values of earlier steps that it asks for stand beside it, as `column@step`. NaN and infinity are
+results.
 """
 
 from __future__ import annotations
@@ -134,7 +135,11 @@ def _of_table(
             warn(f"{path} holds no column {measure.column}")
     table = numeric(table, ["step", *columns], path).sort_values("step", kind="stable")
     last = table.drop_duplicates("name", keep="last").set_index("name")
-    found: dict[str, Any] = {c: _rounded(last[c], experiment, c) for c in columns}
+    chosen = last
+    if experiment.selected_by:
+        best = table.sort_values(experiment.selected_by, kind="stable", na_position="last")
+        chosen = best.drop_duplicates("name").set_index("name").loc[last.index]
+    found: dict[str, Any] = {c: _rounded(chosen[c], experiment, c) for c in columns}
     for column in columns:
         measure = measure_of(experiment, column)
         for step in measure.steps if measure else ():

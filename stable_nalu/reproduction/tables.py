@@ -19,6 +19,7 @@ from stable_nalu.catalogue.experiment import (
 )
 from stable_nalu.errors import UsageError
 from stable_nalu.machine import granted_cores
+from stable_nalu.options import SCRIPTS
 from stable_nalu.reader.export import export_csv
 from stable_nalu.reader.run_parser import (
     PAIR_SCRIPTS,
@@ -201,7 +202,8 @@ def iterations_of(run: ExpectedRun) -> int:
     config = run.config.as_dict()
     if "max_iterations" in config:
         return int(config["max_iterations"])
-    return (int(config["max_epochs"]) + 1) * run.model.steps_per_epoch
+    epochs = SCRIPTS[run.model.script].epochs(int(config["max_epochs"]))
+    return epochs * run.model.steps_per_epoch
 
 
 def judge(

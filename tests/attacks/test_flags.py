@@ -38,7 +38,7 @@ WHOLE = {
     },
     "sequential_mnist": {"--interpolation-length": 1, "--mnist-outputs": 1},
     "sequential_svhn": {"--svhn-outputs": 1},
-    "number_translation": {"--max-epochs": 0},
+    "number_translation": {"--max-epochs": 0, "--embedding-size": 1, "--hidden-size": 1},
     "mystery_arithmetic": {
         "--max-epochs": 0,
         "--output-size": 1,
@@ -161,7 +161,11 @@ CHOICES = {
         "--layer-type": ("rnn_tanh", "RNN-tanh"),
         "--cuda": ("maybe", "true"),
     },
-    "number_translation": {"--layer-type": ("gru", "GRU")},
+    "number_translation": {
+        "--layer-type": ("gru", "GRU"),
+        "--number-range": ("papers", "paper"),
+        "--head": ("last", "final"),
+    },
     "mystery_arithmetic": {
         "--layer-type": ("vanila", "vanilla"),
         "--nalu-variant": ("two_nac", "two-nac"),

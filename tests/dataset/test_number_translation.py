@@ -81,6 +81,35 @@ def test_splits_are_disjoint_and_training_has_all_words(seed):
     assert set(dataset.fork("train").ids.flatten().tolist()) == set(range(30))
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_the_split_of_the_paper(seed):
+    """0 to 19 and all words are trained; 169, 200 and 631 different numbers of 0 to 999."""
+    dataset = NumberTranslationDataset(seed, "paper")
+    splits = dataset.splits
+    assert [len(splits[name]) for name in ("train", "valid", "test")] == [169, 200, 631]
+    assert sorted(sum(splits.values(), [])) == list(range(1000))
+    assert splits["train"][:20] == list(range(20))
+    train = dataset.fork("train")
+    assert set(train.ids.unique().tolist()) == {*range(1, 31), 0}
+    assert train.ids[0].tolist() == [30, 0, 0, 0, 0]
+    assert train.values[:3].flatten().tolist() == [0, 1, 2]
+
+
+def test_the_split_of_the_paper_follows_the_seed():
+    """The permutation is that of the reference, whose sets are filled in another order."""
+    paper, reference = NumberTranslationDataset(1, "paper"), NumberTranslationDataset(1)
+    assert paper.splits["train"][20:28] == SPLITS[1]["forced"][:8]
+    assert paper.splits["train"][28:36] == SPLITS[1]["test"]
+    assert paper.splits != NumberTranslationDataset(0, "paper").splits
+    assert reference.encode(1).tolist() == paper.encode(1, number_range="paper").tolist()
+
+
+def test_zero_has_a_word_in_the_paper_alone():
+    assert NumberTranslationDataset.encode(0, True, "paper") == ["zero"]
+    with pytest.raises(ValueError, match="from 0 to 999"):
+        NumberTranslationDataset.encode(1000, number_range="paper")
+
+
 def test_items():
     dataset = NumberTranslationDataset(seed=0)
     valid = dataset.fork("valid")

@@ -183,6 +183,7 @@ def test_workers_load_the_file_too():
         ("single_layer", "--layer-type NoisySum --max-iterations 2"),
         ("simple_function_recurrent", "--layer-type NoisySum --max-iterations 2 --operation add"),
         ("number_translation", "--layer-type NoisySum --max-epochs 1"),
+        ("number_translation", "--layer-type NoisySum --max-epochs 1 --head final"),
         ("mystery_arithmetic", "--layer-type NoisySum --max-epochs 1"),
         ("identity_autoencoder", "--layer-type NoisySum --max-iterations 2"),
         ("notebook_addition", "--layer-type NoisySum --max-iterations 2 --train-size 9"),

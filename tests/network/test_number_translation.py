@@ -3,6 +3,7 @@ import torch
 
 from stable_nalu.layer import GeneralizedCell
 from stable_nalu.network import NumberTranslationNetwork
+from stable_nalu.network.number_translation import NumberReaderNetwork, beginnings
 from tests.runs import indices
 
 IDS = torch.tensor([[10, 29, 1, 28, 10], [8, 0, 0, 0, 0], [23, 3, 0, 0, 0]])
@@ -54,3 +55,73 @@ def test_runs_do_not_see_each_other(unit_name):
     y = torch.func.functional_call(networks[0], stacked, (ids,))
     for (run,) in indices((3,)):
         assert torch.equal(y[run], networks[run](ids[run]))
+
+
+SENTENCES = torch.tensor(
+    [
+        [10, 29, 1, 28, 10],
+        [8, 0, 0, 0, 0],
+        [10, 29, 1, 28, 0],
+        [10, 29, 1, 23, 3],
+        [23, 3, 0, 0, 0],
+        [10, 29, 1, 28, 10],
+    ]
+)
+
+
+def read_by_torch(network, ids):
+    """Let torch's own LSTM read each sentence by itself."""
+    cell = network.lstm_cell.cell
+    lstm = torch.nn.LSTM(cell.input_size, cell.hidden_size, batch_first=True)
+    names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+    for name in names:
+        delattr(lstm, f"{name}_l0")
+        setattr(lstm, f"{name}_l0", getattr(cell, name))
+    last = [lstm(network.embedding[row[row != 0]].unsqueeze(0))[0][0, -1] for row in ids]
+    return network.head(torch.stack(last))
+
+
+@pytest.mark.parametrize("unit_name", ["linear", "NAC", "NALU"])
+def test_a_reader_by_hand(unit_name):
+    network = NumberReaderNetwork(unit_name, 3, 4).double()
+    network.reset_parameters()
+    y = network(SENTENCES)
+    wanted = read_by_torch(network, SENTENCES)
+    torch.testing.assert_close(y, wanted)
+    weight = torch.randn_like(y)
+    parameters = list(network.parameters())
+    ours, theirs = (torch.autograd.grad((v * weight).sum(), parameters) for v in (y, wanted))
+    torch.testing.assert_close(ours, theirs)
+
+
+def test_a_plain_head_has_a_bias():
+    network = NumberReaderNetwork("linear", 3, 4)
+    assert network.head.bias.shape == (1,)
+    assert network.embedding.shape == (31, 3)
+
+
+def test_beginnings_are_read_once():
+    tree, whole = beginnings(SENTENCES, 31)
+    counts = [len(token) for _, token in tree]
+    # Where sentences have ended, they share one more that nobody is.
+    assert counts == [3, 3, 2, 3, 3]
+    words = [[int(t)] for t in tree[0][1]]
+    known, before = list(words), words
+    for own, token in tree[1:]:
+        before = [[*before[int(b)], int(t)] for b, t in zip(own, token, strict=True)]
+        known += before
+    for row, place in zip(SENTENCES.tolist(), whole.tolist(), strict=True):
+        assert known[place] == [word for word in row if word]
+
+
+@pytest.mark.parametrize("runs", [(3,), (2, 3)])
+def test_readers_do_not_see_each_other(runs):
+    """Runs whose sentences have fewer beginnings are filled up, which changes nothing."""
+    networks = {run: NumberReaderNetwork("NALU", 3, 4).double() for run in indices(runs)}
+    states = [network.state_dict() for network in networks.values()]
+    stacked = {k: torch.stack([s[k] for s in states]).unflatten(0, runs) for k in states[0]}
+    ids = [SENTENCES[[0, 1, 2, 3][: 1 + k % 4] * 4][:4] for k, _ in enumerate(networks)]
+    x = torch.stack(ids).unflatten(0, runs)
+    y = torch.func.functional_call(next(iter(networks.values())), stacked, (x,))
+    for run, network in networks.items():
+        torch.testing.assert_close(y[run], network(x[run]))

@@ -142,6 +142,12 @@ def test_published_name_of_a_digit_sequence():
             "--nalu-gate linear --nalu-gate-shape vector --nalu-init truncated",
             "nalu_0_nalu-l_ng-vector_ni-truncated_",
         ),
+        (
+            "number_translation",
+            "--number-range paper --head final --embedding-size 32 --hidden-size 128 "
+            "--batch-size 32 --learning-rate 3e-3 --clip-grad-norm 10",
+            "nalu_0_n-paper_head-final_e32_h128_b32_lr-adam-0.00300-0.0_gn-10.0_",
+        ),
         ("single_layer", "--sample-distribution exponential 0.5", "_D-e-0.5_"),
         (
             "single_layer",

@@ -3,7 +3,7 @@
 import csv
 import math
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -182,6 +182,23 @@ def test_a_run_that_ends_early_diverged(tmp_path):
     assert sorted(runs["diverged"]) == [0, 0, 0, 1]
     assert runs.loc[runs["diverged"] == 1, VALID].item() == 11
     assert told == []
+
+
+def test_a_run_is_kept_where_a_measure_was_lowest(tmp_path):
+    lines = [f"name,step,{VALID},{TEST},sparse.error.max"]
+    names = [run.name.split("/")[-1] for run in measured.runs_of(TINY.models[0], [0, 1], None)]
+    for place, name in enumerate(names):
+        last = "" if place == 1 else "20"
+        lines += [f"{name},0,9,1,1", f"{name},10,{place},2,2", f"{name},20,{last},3,3"]
+    path = tmp_path / "csv" / STEM / "nac.csv"
+    path.parent.mkdir(parents=True)
+    path.write_text("\n".join(lines) + "\n")
+    selecting = replace(TINY, selected_by=VALID)
+    space = measured.Workspace(tmp_path)
+    runs = measured.measured_runs(selecting, TINY.models[:1], space, [0, 1], print)
+    assert runs[TEST].tolist() == [2.0] * 4
+    assert runs[VALID].tolist() == [0, 1, 2, 3]
+    assert runs["diverged"].tolist() == [0] * 4
 
 
 def test_labels_of_families():

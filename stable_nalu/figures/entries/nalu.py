@@ -9,6 +9,7 @@ from stable_nalu.catalogue.nalu import (
     RECURRENT_UNITS,
     STATIC_UNITS,
     TABLE_2,
+    TABLE_3,
     TABLE_4,
 )
 from stable_nalu.catalogue.programs import FIGURE_4
@@ -16,7 +17,15 @@ from stable_nalu.papers import NALU_ARTICLE, NALU_NOTES, TRASK_2018
 
 from ..entry import Entry
 from ..kinds import Arrivals, Episodes, Extrapolations, Learning, Losses, Scores, Weights
-from ..nalu import DigitBars, Heads, Lengths, ProgramTraces, RunningCounts
+from ..nalu import (
+    DigitBars,
+    Heads,
+    Lengths,
+    ProgramTraces,
+    ReadingErrors,
+    RunningCounts,
+    Traces,
+)
 from ..source import Series
 
 ENTRIES = (
@@ -90,6 +99,14 @@ ENTRIES = (
             ),
             ("sum", "Adding the digits of a sequence up", ()),
         )
+    ),
+    Entry(
+        "nalu-table3",
+        TRASK_2018,
+        "Table 3",
+        "Numbers in words: errors of an LSTM with three heads, and its answers word by word",
+        (ReadingErrors("{key}", "nalu/table3", tuple(TABLE_3)), Traces("{key}_trace")),
+        tuple(Series((f"nalu-table3/{key}",), label) for key, (label, _) in TABLE_3.items()),
     ),
     Entry(
         "nalu-fig5",

@@ -1,8 +1,17 @@
-"""Drawings of the NALU paper's tasks on digits and programs."""
+"""Drawings of the NALU paper's tasks on digits, words and programs."""
 
 from .heads import Heads
 from .lengths import Lengths
 from .programs import DigitBars, ProgramTraces
+from .readings import ReadingErrors, Traces
 from .running_counts import RunningCounts
 
-__all__ = ["DigitBars", "Heads", "Lengths", "ProgramTraces", "RunningCounts"]
+__all__ = [
+    "DigitBars",
+    "Heads",
+    "Lengths",
+    "ProgramTraces",
+    "ReadingErrors",
+    "RunningCounts",
+    "Traces",
+]

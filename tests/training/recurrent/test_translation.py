@@ -2,8 +2,10 @@ import pytest
 import torch
 
 from stable_nalu.layer import GeneralizedCell
+from stable_nalu.options import SCRIPTS
 from stable_nalu.training.recurrent import translation
 from stable_nalu.training.script import run_script
+from tests.ensemble.plans import assert_identical, furthest, train, trained
 from tests.sequence_runs import logged, results
 
 SCRIPT = "number_translation"
@@ -84,3 +86,109 @@ def test_a_diverged_run_ends(monkeypatch):
     assert [step for step, _ in log["loss/train/total"]] == [*range(1, 7)]
     (record,) = results(SCRIPT)
     assert record["loss_train"] is None
+
+
+PAPER = (
+    *("--number-range", "paper", "--head", "final", "--embedding-size", "3"),
+    *("--hidden-size", "4", "--max-epochs"),
+)
+LEAF = "n-paper_head-final_e3_h4"
+SPLITS = ("train", "valid", "test")
+
+
+@pytest.fixture
+def often(monkeypatch):
+    monkeypatch.setattr(translation, "LOG_EPOCHS", 2)
+
+
+@pytest.mark.usefixtures("often")
+def test_the_split_of_the_paper_is_measured_by_epochs():
+    words = ("--layer-type", "NAC", *PAPER, "3", "--seed", "1", "--verbose")
+    assert run_script(SCRIPT, list(words)) == 0
+    log = logged(f"{SCRIPT}/nac_1_{LEAF}")
+    for name in SPLITS:
+        assert [step for step, _ in log[f"metric/{name}/mae"]] == [0, 2]
+    assert all([step for step, _ in log[tag]] == [0, 2] for tag in LOSSES)
+    assert "loss/valid" not in log
+    torch.manual_seed(1)
+    network = translation.NumberReaderNetwork("NAC", 3, 4)
+    network.reset_parameters()
+    dataset = translation.NumberTranslationDataset(1, "paper")
+    for name in SPLITS:
+        split = dataset.fork(name)
+        error = (network(split.ids) - split.values).detach()
+        for measure, value in (("mae", error.abs().mean()), ("mse", (error**2).mean())):
+            _, found = log[f"metric/{name}/{measure}"][0]
+            assert found == pytest.approx(value.item(), rel=1e-5)
+    (record,) = results(SCRIPT)
+    assert [record[f"loss_{name}"] > 0 for name in SPLITS] == [True] * 3
+    assert (record["number_range"], record["head"]) == ("paper", "final")
+    check_traces(log, dataset, network)
+
+
+def check_traces(log, dataset, network):
+    """Eight test numbers: the answer behind each word, as numbers and as a text."""
+    place, number = next(
+        (k, n) for k, n in enumerate(dataset.splits["test"]) if n > 200 and n % 100
+    )
+    words = dataset.encode(number, as_strings=True)
+    ids = torch.as_tensor(dataset.encode(number))
+    answers = [network(ids[: k + 1].unsqueeze(0)).item() for k in range(len(words))]
+    assert log[f"metric/trace/{place}/number"][0] == (0, number)
+    found = [log[f"metric/trace/{place}/{k + 1}"][0][1] for k in range(len(words))]
+    assert found == pytest.approx(answers, rel=1e-4, abs=1e-6)
+    text = log[f"trace/{number}/text_summary"][0][1].decode().splitlines()
+    assert [line.split(" | ")[0].strip("| ") for line in text[2:]] == words
+    assert sum(tag.startswith("trace/") for tag in log) == 8
+
+
+@pytest.mark.usefixtures("often")
+def test_runs_of_the_paper_stacked_alone_and_resumed(tmp_path):
+    words = ("--layer-type", "NALU", "--seed", "0-1", "--pytorch-precision", "64", *PAPER)
+    assert train(tmp_path / "stack", SCRIPT, *words, "4") == 0
+    assert train(tmp_path / "alone", SCRIPT, *words, "4", "--ensemble-size", "1") == 0
+    stack, alone = trained(tmp_path / "stack"), trained(tmp_path / "alone")
+    assert len(stack) == 2
+    for name, run in stack.items():
+        assert max(furthest(run, alone[name]).values()) < 1e-9
+    assert train(tmp_path / "parts", SCRIPT, *words, "1") == 0
+    assert train(tmp_path / "parts", SCRIPT, *words, "4", "--load-checkpoint") == 0
+    assert_identical(trained(tmp_path / "parts"), trained(tmp_path / "stack"))
+
+
+def train_and_read(unit_name, *words):
+    """Return the last row of errors of both seeds."""
+    words = ("--layer-type", unit_name, "--seed", "0-1", "--no-save", "--workers", "1", *words)
+    assert run_script(SCRIPT, ["--number-range", "paper", "--head", "final", *words]) == 0
+    (config, other) = (
+        SCRIPTS[SCRIPT].plan(["--number-range", "paper", "--head", "final", *words]).configs
+    )
+    found = []
+    for one in (config, other):
+        log = logged(SCRIPTS[SCRIPT].run_name(one))
+        found.append({name: log[f"metric/{name}/mae"][-1][1] for name in SPLITS})
+    return found
+
+
+@pytest.mark.slow
+def test_a_plain_head_memorises():
+    """As the prototype did: training below 2, test between 24 and 38."""
+    for errors in train_and_read(
+        "linear", *("--embedding-size", "32", "--hidden-size", "32", "--learning-rate", "1e-2"),
+        *("--max-epochs", "1000"),
+    ):  # fmt: skip
+        assert errors["train"] < 2
+        assert 24 < errors["test"] < 38
+
+
+@pytest.mark.slow
+def test_a_nac_cannot_leave_its_bound():
+    """No answer exceeds the width of the LSTM: 32, and the mean of max(0, n - 32) is the bound."""
+    (errors, _) = train_and_read(
+        "NAC", *("--embedding-size", "32", "--hidden-size", "32", "--learning-rate", "1e-2"),
+        *("--max-epochs", "500"),
+    )  # fmt: skip
+    splits = translation.NumberTranslationDataset(0, "paper").splits
+    for name in SPLITS:
+        bound = sum(max(0, n - 32) for n in splits[name]) / len(splits[name])
+        assert bound < errors[name] < bound + 10
