@@ -13,7 +13,7 @@ from stable_nalu.dataset.programs import USUAL_NESTING, evaluated, shown, words
 
 from ..entry import Context, Drawn, Part, Size
 from ..kinds.arrivals import last_rows
-from ..kinds.decoration import SMALL, Bottom, footnote, legend, patch_legend
+from ..kinds.decoration import Bottom, footnote, legend, patch_legend
 from ..style import looks, new_figure, plain
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class ProgramTraces(Part):
             figure.subplots(1, len(ranges), squeeze=False).flat, ranges, programs, strict=True
         ):
             axes.axhline(result, color="0.35", linewidth=0.9, linestyle=(0, (4, 2)))
-            axes.set_title(f"{_digits(low, high)}: {' '.join(text)} = {result}", fontsize=SMALL)
+            axes.set_title(f"{_digits(low, high)}, result {result}")
             drawn = []
             for model, look in colors.items():
                 names = [f"metric.trace.{low}-{high}.{step}" for step in range(len(text))]
