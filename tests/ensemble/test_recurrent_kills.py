@@ -15,6 +15,15 @@ WORDS = (
     *("--layer-type", "GumbelNAC", "--seed", "0-2", "--workers", "1"),
     *("--checkpoint-interval", "10"),
 )
+PAPER = (
+    *("--number-range", "paper", "--head", "final", "--hidden-size", "4"),
+    *("--layer-type", "NALU", "--seed", "0-2", "--workers", "1", "--checkpoint-interval", "10"),
+)
+WORLD = (
+    *("--layer-type", "NAC", "--seed", "0-2", "--workers", "1", "--checkpoint-interval", "5"),
+    *("--episodes-per-update", "4", "--hidden-size", "4", "--log-interval", "5"),
+    *("--eval-stimuli", "[5,6]", "--eval-episodes", "4", "--eval-interval", "10"),
+)
 KILLS = (
     Kill(signal.SIGTERM, "log"),
     Kill(signal.SIGKILL, "checkpoint", times=2),
@@ -24,21 +33,23 @@ KILLS = (
 
 
 def results(root):
-    (file,) = (root / "results").iterdir()
-    return file.read_text(encoding="utf-8")
+    files = (root / "results").glob("*")
+    return [file.read_text(encoding="utf-8") for file in files]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("script", "words", "flag"),
+    ("script", "words", "flag", "kills", "least"),
     [
-        ("simple_function_recurrent", SUMS, "--max-iterations"),
-        ("number_translation", WORDS, "--max-epochs"),
+        ("simple_function_recurrent", SUMS, "--max-iterations", KILLS, 50),
+        ("number_translation", WORDS, "--max-epochs", KILLS, 50),
+        ("number_translation", PAPER, "--max-epochs", KILLS[:3], 50),
+        ("gridworld_time", WORLD, "--max-iterations", KILLS[:3], 20),
     ],
 )
-def test_kills(script, words, flag, tmp_path):
+def test_kills(script, words, flag, kills, least, tmp_path):
     endless = (flag, "100000000")
-    length = disturb(tmp_path / "disturbed", words, KILLS, 50, script, endless)
+    length = disturb(tmp_path / "disturbed", words, kills, least, script, endless)
     for name, more in (("disturbed", ("--resume",)), ("undisturbed", ())):
         with start(tmp_path / name, script, *words, *length, *more) as process:
             _, errors = process.communicate()
