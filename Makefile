@@ -8,6 +8,11 @@ INSTALLED := $(VENV)/.installed
 DEMO := results/demo
 PYTEST := $(RUN) -m pytest -n auto --maxprocesses 8
 
+# Tests on real images of MNIST read them here, and skip where there are none.
+ifneq ($(wildcard ../shared/data/mnist/MNIST),)
+export STABLE_NALU_MNIST ?= $(abspath ../shared/data/mnist)
+endif
+
 .PHONY: help demo test test-fast test-slow lint format types bench generated gallery check clean
 .DEFAULT_GOAL := help
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import torch
+from sklearn.datasets import load_digits
 
 BATCH = 128
 
@@ -220,6 +221,45 @@ class LSTM(torch.nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map x `(batch, time, 10)` to `(batch, 1)`."""
         return self.output(self.lstm(x)[0][:, -1])
+
+
+def digit_sequences(batch: int) -> Batch:
+    """Return what gives the next sequences of ten digits, and how often each digit is there."""
+    digits = load_digits()
+    images = torch.as_tensor(digits.images[:1197], dtype=torch.float32).unsqueeze(1)
+    images = torch.nn.functional.interpolate(images, (28, 28), mode="bilinear") / 16
+    counts = torch.nn.functional.one_hot(torch.as_tensor(digits.target[:1197]), 10)
+
+    def epochs() -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        while True:
+            for part in torch.randperm(1190).view(-1, 10).split(batch):
+                yield images[part], counts[part].sum(1)
+
+    parts = epochs()
+    return lambda _: next(parts)
+
+
+class NACOfDigits(torch.nn.Module):
+    """The example network of PyTorch as of 2017, and a NAC that counts what it reads."""
+
+    def __init__(self):
+        super().__init__()
+        self.reader = torch.nn.Sequential(
+            *(torch.nn.Conv2d(1, 10, 5), torch.nn.MaxPool2d(2), torch.nn.ReLU()),
+            *(torch.nn.Conv2d(10, 20, 5), torch.nn.MaxPool2d(2), torch.nn.ReLU()),
+            *(torch.nn.Flatten(), torch.nn.Linear(320, 50), torch.nn.ReLU()),
+            torch.nn.Linear(50, 10),
+        )
+        self.W, self.M = (torch.nn.Parameter(torch.randn(10, 20) / 10) for _ in range(2))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Map x `(batch, time, 1, 28, 28)` to `(batch, 10)`."""
+        read = self.reader(x.flatten(0, 1)).unflatten(0, x.shape[:2])
+        cell = (torch.tanh(self.W) * torch.sigmoid(self.M)).t()
+        state = torch.zeros(len(x), 10)
+        for step in read.unbind(1):
+            state = torch.cat((step, state), 1) @ cell
+        return state
 
 
 class BareLoop:

@@ -177,6 +177,20 @@ CASES = {
             )
             for unit, model in (("NAC", bare.NACRecurrent), ("LSTM", bare.LSTM))
         ),
+        Case(
+            "Counting, NAC, ten digits",
+            "mnist_counting",
+            "--layer-type NAC --batch-size 17 --no-cuda --no-save --max-epochs 1000000 "
+            "--log-interval 1000000000",
+            bare.NACOfDigits,
+            bare.digit_sequences(17),
+            10,
+            1,
+            "1.1",
+            4,
+            updates=7,
+            bare_iterations=28,
+        ),
         *(
             Case(
                 f"Mystery, {unit}",
@@ -216,7 +230,7 @@ def _measure(case: Case) -> Iterator[Row]:
     for rival, title, aim in (("bare", "loop", case.aim), ("drawing", "drawing", case.drawing_aim)):
         if aim is not None:
             costs = own, median(watch.others[rival])
-            title = f"{case.title}: {case.runs} runs / bare {title}"
+            title = f"{case.title}: {case.runs} run{'s' * (case.runs > 1)} / bare {title}"
             yield compared(title, costs, aim, microseconds)
 
 

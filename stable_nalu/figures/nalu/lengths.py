@@ -59,7 +59,7 @@ class Lengths(Part):
             axes.set_xlabel("Digits in a sequence")
         grid[0].set_ylabel("Mean absolute error")
         legend(figure, Bottom(shown, {}, _missing(tables), "", "", lines=True))
-        runs = int(side["runs"].max())
+        runs = side["runs"].to_numpy(int).max()
         standing = sorted({one.standing for one in known if one.number is not None})
         footnote(
             figure,
@@ -82,11 +82,7 @@ def _summed_up(
     table: pd.DataFrame | None, known: list[PublishedMeasure]
 ) -> Iterator[dict[str, object]]:
     """Yield a row of each loss and length; a run without a number has diverged: none is worse."""
-    numbers = {
-        (one.point.removeprefix("sequence.loss="), one.measure): one.number
-        for one in known
-        if one.number is not None
-    }
+    numbers = {one.measure: one.number for one in known if one.number is not None}
     columns = {one.measure for one in known} if table is None else set(table)
     for column in columns:
         match = _ERROR.fullmatch(column)
@@ -103,7 +99,7 @@ def _summed_up(
                 "median": median,
                 "lowest": low,
                 "highest": high,
-                "known": numbers.get((loss, column), np.nan),
+                "known": numbers.get(column, np.nan),
             }
 
 

@@ -119,8 +119,8 @@ def _draw_counts(axes: Axes, counts: np.ndarray, truth: np.ndarray) -> None:
     axes.set_xticklabels([str(step) for step in range(1, 11)])
     axes.set_xlabel("Images seen")
     for digit, step in np.ndindex(*counts.shape):
-        count, true = counts[digit, step], truth[digit, step]
-        right = round(count) == true if np.isfinite(count) else False
+        count, true = float(counts[digit, step]), int(truth[digit, step])
+        right = np.isfinite(count) and round(count) == true
         if right and not true:
             continue
         axes.text(
