@@ -25,7 +25,7 @@ PARTS: dict[str, tuple[str, Callable[[], Iterable[Row]]]] = {
     "export": ("from event files to a CSV file", results.export),
     "figure": ("from CSV files to a figure", results.figure),
     "shares": ("where the CPU time of a small figure goes", shares.rows),
-    "images": ("an epoch of digit products against a bare loop", images.rows),
+    "images": ("training on images against bare loops", images.rows),
     "pairs": ("updates on pairs of digits against bare loops", pairs.rows),
     "jax": ("225 runs against JAX, where it can be imported", rivals.rows),
 }
