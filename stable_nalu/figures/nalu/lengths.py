@@ -65,7 +65,7 @@ class Lengths(Part):
             figure,
             f"Median and range of {runs} seeds; lines end where the median overflows. Dashed: the "
             "length of training.",
-            f"Rings: the paper's numbers, {' or '.join(standing)}." if standing else "",
+            f"Hollow: the paper's numbers, {' or '.join(standing)}." if standing else "",
         )
         return figure, {f"{self.stem}_plot_data": side}
 
