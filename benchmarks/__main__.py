@@ -10,7 +10,7 @@ import torch
 from stable_nalu.errors import OptionError
 from stable_nalu.script import ScriptParser, unknown_choice
 
-from . import ensemble, images, pairs, plans, results, rivals, shares, single
+from . import ensemble, images, pairs, plans, players, results, rivals, shares, single
 from .table import Row, print_rows
 
 PARTS: dict[str, tuple[str, Callable[[], Iterable[Row]]]] = {
@@ -18,13 +18,14 @@ PARTS: dict[str, tuple[str, Callable[[], Iterable[Row]]]] = {
     "in10": ("225 runs on 10 inputs against bare loops", partial(ensemble.rows, "in10")),
     "arithmetic": ("50 runs on 100 inputs", partial(ensemble.rows, "arithmetic")),
     "tasks": ("tasks of the NALU paper against bare loops", partial(ensemble.rows, "tasks")),
+    "players": ("numbers in words and the grid world, alone and stacked", players.rows),
     "overhead": ("validation, log and saving", plans.overhead),
     "workers": ("two processes against one, by the wall clock", plans.workers),
     "single": ("one run alone, and --help", single.rows),
     "export": ("from event files to a CSV file", results.export),
     "figure": ("from CSV files to a figure", results.figure),
     "shares": ("where the CPU time of a small figure goes", shares.rows),
-    "images": ("an epoch of digit products against a bare loop", images.rows),
+    "images": ("training on images against bare loops", images.rows),
     "pairs": ("updates on pairs of digits against bare loops", pairs.rows),
     "jax": ("225 runs against JAX, where it can be imported", rivals.rows),
 }

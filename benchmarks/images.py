@@ -1,24 +1,28 @@
-"""An epoch of products of digit pairs, against a loop written by hand for the same network."""
+"""Training on images against loops by hand for the same network: an epoch of pairs, an update."""
 
 from __future__ import annotations
 
 import os
 import tempfile
 from collections.abc import Iterator
+from itertools import cycle
 
 import numpy as np
 import torch
 
-from stable_nalu.dataset.images import PixelTable, load_subset
+from stable_nalu.dataset.images import EvenDigitPictures, PixelTable, Placement, load_subset
+from stable_nalu.script import Interruption
 
 from .bare import NMU
-from .clock import Cost, in_turn, spent
+from .clock import Cost, in_turn, median, spent
 from .single import quietly
+from .stopwatch import Stopwatch, train
 from .table import Row, compared, seconds
 
 EPOCHS = 4
 """Without evaluation: that is at every fifth."""
 PAIRS_IN_A_BATCH = 64
+UPDATES = 40
 REPEATS = 5
 
 
@@ -29,6 +33,17 @@ def rows() -> Iterator[Row]:
         os.environ |= {"TENSORBOARD_DIR": folder, "LSB_DJOB_NUMPROC": "1"}
         costs = in_turn(_epoch_of_a_run, loop.epoch, REPEATS)
     yield compared("digit products: epoch / bare loop", costs, "1.1", seconds)
+    yield _even_digits()
+
+
+def _even_digits() -> Row:
+    """Measure updates that count even digits, with the drawing of pictures on our side alone."""
+    loop, interruption = EvenDigitLoop(), Interruption()
+    watch = Stopwatch(UPDATES, REPEATS, {"bare": loop.updates}, interruption)
+    words = "--no-cuda --no-save --log-interval 1000000000 --max-iterations 1000000"
+    train("even_digit_count", words, watch, interruption)
+    costs = median(watch.own), median(watch.others["bare"])
+    return compared("even digits: update / bare loop", costs, "1.1", seconds)
 
 
 def _epoch_of_a_run() -> Cost:
@@ -91,3 +106,31 @@ class BareLoop:
             self._optimizer.zero_grad()
             torch.nn.functional.mse_loss(self._model(self._x[rows]), self._t[rows]).backward()
             self._optimizer.step()
+
+
+class EvenDigitLoop:
+    """Batches of 32 pictures in memory, as floats; torch's layers, Adam; no log."""
+
+    def __init__(self):
+        pictures = EvenDigitPictures(load_subset("mnist", "digits", "train"), Placement())
+        random = np.random.default_rng(0)
+        batches = [pictures.batch(pictures.draw(random, 32)) for _ in range(UPDATES)]
+        self._batches = cycle([(x.unsqueeze(1), t) for x, t in batches])
+        self._model = torch.nn.Sequential(
+            torch.nn.Conv2d(1, 8, 7, 2, 3), torch.nn.ReLU(), torch.nn.MaxPool2d(2),
+            torch.nn.Conv2d(8, 16, 3, padding=2, dilation=2), torch.nn.ReLU(),
+            torch.nn.Conv2d(16, 32, 3, padding=1), torch.nn.ReLU(),
+            torch.nn.Conv2d(32, 1, 1), torch.nn.ReLU(),
+            torch.nn.Flatten(), torch.nn.Linear(625, 32), torch.nn.ReLU(), torch.nn.Linear(32, 6),
+        )  # fmt: skip
+        self._optimizer = torch.optim.Adam(self._model.parameters())
+
+    def updates(self) -> Cost:
+        """Measure an update."""
+        return spent(lambda: [self._update() for _ in range(UPDATES)]) / UPDATES
+
+    def _update(self) -> None:
+        x, t = next(self._batches)
+        self._optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(self._model(x), t).backward()
+        self._optimizer.step()

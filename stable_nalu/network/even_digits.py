@@ -32,7 +32,9 @@ class EvenDigitNetwork(ExtendedTorchModule):
     of 8 kernels (7 x 7, stride 2, then the largest of 2 x 2), 16 (3 x 3, dilated by 2), 32 (3 x 3)
     and 1 (1 x 1), a dense layer of 32, each with a ReLU, and the head.
 
-    Networks of one seed start alike but for their heads.
+    Weights start as torch's do, those of the last convolution without signs: else its one channel
+    is 0 everywhere in some networks, which never learn. Networks of one seed start alike but for
+    their heads.
     """
 
     def __init__(
@@ -56,6 +58,9 @@ class EvenDigitNetwork(ExtendedTorchModule):
     def reset_parameters(self) -> None:
         for module in (self.first, self.second, self.third, self.fourth, self.dense):
             module.reset_parameters()
+        with torch.no_grad():
+            self.fourth.W.abs_()
+            self.fourth.bias.zero_()
         # Heads draw different amounts of random numbers.
         with torch.random.fork_rng(devices=[]):
             self.head.reset_parameters()

@@ -82,8 +82,8 @@ class NumberReaderNetwork(ExtendedTorchModule):
     """Token ids `(*runs, batch, time)` -> value `(*runs, batch, 1)`, as in the NALU paper.
 
     Each token is embedded and fed to an LSTM; the head `unit_name` maps the LSTM's output behind
-    the last word. `linear` has a bias, as torch's own. Words that sentences have in common from
-    their start on are read once.
+    the last word. `linear` has a bias, as torch's own. In stacks, words that sentences have in
+    common from their start on are read once.
     """
 
     def __init__(
@@ -110,6 +110,20 @@ class NumberReaderNetwork(ExtendedTorchModule):
         self.head.reset_parameters()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(self._read_alone(x) if x.ndim == 2 else self._read(x))
+
+    def _read_alone(self, x: torch.Tensor) -> torch.Tensor:
+        """Return outputs behind the last words, by torch's own LSTM, which has no stacks."""
+        cell = self.lstm_cell.cell
+        words = torch.nn.functional.embedding(x, self.embedding)
+        start = [words.new_zeros(1, len(x), cell.hidden_size)] * 2
+        weights = [cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh]
+        states, *_ = torch.lstm(words, start, weights, True, 1, 0.0, self.training, False, True)
+        last = (x != PADDING_ID).sum(-1) - 1
+        return states[torch.arange(len(x), device=x.device), last]
+
+    def _read(self, x: torch.Tensor) -> torch.Tensor:
+        """Return outputs behind the last words, `(*runs, batch, hidden)`."""
         tree, last = beginnings(x, self.vocabulary_size)
         cell = self.lstm_cell.cell
         of_words = linear(self.embedding, cell.weight_ih, cell.bias_ih + cell.bias_hh)
@@ -124,7 +138,7 @@ class NumberReaderNetwork(ExtendedTorchModule):
                     gates = h @ cell.weight_hh.mT + gates
                 h, c, step = lstm_step(gates, h, c, before)
                 passed.append(step)
-        return self.head(chosen(hidden_of(inputs, cell.weight_hh, passed), last))
+        return chosen(hidden_of(inputs, cell.weight_hh, passed), last)
 
 
 Level = tuple[torch.Tensor, torch.Tensor]

@@ -122,6 +122,13 @@ def test_readers_do_not_see_each_other(runs):
     stacked = {k: torch.stack([s[k] for s in states]).unflatten(0, runs) for k in states[0]}
     ids = [SENTENCES[[0, 1, 2, 3][: 1 + k % 4] * 4][:4] for k, _ in enumerate(networks)]
     x = torch.stack(ids).unflatten(0, runs)
+    for value in stacked.values():
+        value.requires_grad_()
     y = torch.func.functional_call(next(iter(networks.values())), stacked, (x,))
+    weight = torch.randn_like(y)
+    found = torch.autograd.grad((y * weight).sum(), list(stacked.values()))
     for run, network in networks.items():
-        torch.testing.assert_close(y[run], network(x[run]))
+        own = network(x[run])
+        torch.testing.assert_close(y[run], own)
+        wanted = torch.autograd.grad((own * weight[run]).sum(), list(network.parameters()))
+        torch.testing.assert_close([gradient[run] for gradient in found], list(wanted))

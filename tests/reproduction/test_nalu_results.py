@@ -65,3 +65,16 @@ def test_nacs_and_nalus_alone_get_near_the_sum_of_ten_digits():
     assert typical[["nac", "nalu"]].tolist() == [3.8, 3.6]
     assert typical.drop(["nac", "nalu"]).min() > 19
     assert runs[errors[100]].min() > 220
+
+
+def test_a_register_that_counts_is_in_time_beyond_its_training():
+    """At T = 17 a point more than the LSTM's; from 8 to 12 both above 9.5."""
+    runs = read("nalu/fig5")
+    assert runs.groupby("model")["seed"].nunique().eq(3).all()
+    assert runs["iterations"].eq(3000).all()
+    late = runs.groupby("model")["metric.test.stimulus.17.reward"].mean()
+    assert late["nac"] > late["lstm"] + 1
+    trained = runs.loc[runs["model"].isin(["lstm", "nac"])]
+    assert all(trained[f"metric.test.stimulus.{t}.reward"].min() > 9.5 for t in range(8, 13))
+    assert runs.loc[runs["diverged"] == 1, ["model", "seed"]].to_numpy().tolist() == [["nalu", 1]]
+    assert (trained["metric.test.stimulus.25.arrived"] > 0).sum() == 3

@@ -119,7 +119,7 @@ class TranslationTraining(RecurrentTraining):
             if not self.begin(clock, at_log_point=at_log_point):
                 return
             if self._measured is not None and not at_log_point:
-                self.train_silently(batches)
+                self.train_silently(self.joined(batches))
                 continue
             if at_log_point and self._measured is None:
                 self.write(LOSS_VALID, self._loader_error(self._validation))

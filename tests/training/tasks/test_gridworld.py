@@ -14,7 +14,7 @@ from stable_nalu.options import SCRIPTS, OptionError
 from stable_nalu.reader.exporters import any_runs
 from stable_nalu.training.plan import shell
 from stable_nalu.training.tasks.episodes import greedy, learn, sampled, walk
-from stable_nalu.training.tasks.gridworld import frames_of
+from stable_nalu.training.tasks.gridworld import GridworldTask, frames_of
 from tests.experiments.scripts import assert_same_run, read, run, run_names
 
 SCRIPT = "gridworld_time"
@@ -260,6 +260,25 @@ def test_an_interrupted_run_ends_as_if_nothing_had_happened(seeds, monkeypatch):
         *(run_names(SCRIPT, *words, "--id", number) for number in "12"), strict=True
     ):
         assert_same_run(one, other)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_nalu_that_counts_overflows_from_its_usual_start(seed):
+    """Its register is a product of its last values: 24 steps raise it above 1e10 or below 1."""
+
+    def largest(start):
+        (config,) = plan(f"--layer-type NALU --nalu-init {start} --seed {seed}").configs
+        torch.manual_seed(seed)
+        model = GridworldTask.network(config, SCRIPTS[SCRIPT].layer_options(config))
+        model.reset_parameters()
+        asked, register, found = torch.arange(5.0, 13.0), None, []
+        for step in range(24):
+            register = model.counted(asked, register, step)
+            found.append(register.abs().max().item())
+        return max(found)
+
+    assert largest("default") > 1e10
+    assert largest("truncated") < 1
 
 
 @pytest.mark.slow
