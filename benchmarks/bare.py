@@ -14,6 +14,8 @@ import torch
 from sklearn.datasets import load_digits
 
 BATCH = 128
+PROGRAMS = 64
+"""Programs of a batch."""
 
 Batch = Callable[[np.random.RandomState], tuple[np.ndarray | torch.Tensor, ...]]
 SizedBatch = Callable[[np.random.RandomState, int], tuple[np.ndarray, np.ndarray]]
@@ -221,6 +223,108 @@ class LSTM(torch.nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map x `(batch, time, 10)` to `(batch, 1)`."""
         return self.output(self.lstm(x)[0][:, -1])
+
+
+def sums(random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
+    """Return pairs of numbers below 100, and their sums."""
+    x = random.randint(0, 100, (PROGRAMS, 2))
+    return x, x.sum(1)
+
+
+_FORMS = (
+    ("{} + {}", lambda a, b: a + b),
+    ("{} - {}", lambda a, b: a - b),
+    ("{} if {} < {} else {}", lambda a, b, c, d: a if b < c else d),
+    ("{} if {} > {} else {}", lambda a, b, c, d: a if b > c else d),
+)
+_WORDS = ("num", "+", "-", "if", "<", ">", "else", "(", ")")
+
+
+def written_programs(
+    random: np.random.RandomState,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return programs of two operations, padded at the left, and their results.
+
+    x `(batch, words, 11)`: a word, the number that it is, and whether it is one at all.
+    """
+    x, t = np.zeros((PROGRAMS, 15, 11), np.float32), np.zeros(PROGRAMS, np.float32)
+    for row in range(PROGRAMS):
+        inner, result = "", 0
+        for level in range(2):
+            operation = random.randint(3)
+            form, compute = _FORMS[operation + (operation == 2) * random.randint(2)]
+            numbers = random.randint(0, 100, form.count("{}")).tolist()
+            texts = list(map(str, numbers))
+            if level:
+                place = random.randint(len(numbers))
+                numbers[place], texts[place] = result, f"( {inner} )"
+            inner, result = form.format(*texts), compute(*numbers)
+        words = inner.split()
+        for at, word in enumerate(words, start=15 - len(words)):
+            x[row, at, _WORDS.index("num" if word.isdigit() else word)] = 1
+            x[row, at, 9:] = int(word) if word.isdigit() else 0, 1
+        t[row] = result
+    return x, t
+
+
+class ProgramReader(torch.nn.Module):
+    """An LSTM that makes the matrices of a NALU with four registers, word by word.
+
+    sees: whether the LSTM sees the registers.
+    """
+
+    def __init__(self, sees: bool):
+        super().__init__()
+        self.sees = sees
+        self.lstm = torch.nn.LSTMCell(9 + 4 * sees, 64)
+        self.maps = torch.nn.Linear(64, 60)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Map pairs of numbers `(batch, 2)`, or programs `(batch, words, 11)`, to answers."""
+        x = _as_words(x)
+        h = c = x.new_zeros(len(x), 64)
+        n = x.new_zeros(len(x), 4)
+        for step in x.unbind(1):
+            word, value, read = step[:, :9], step[:, 9:10], step[:, 10:]
+            seen = torch.cat((word, torch.tanh(n)), 1) if self.sees else word
+            h, c = self.lstm(seen, (h * read, c * read))
+            what, mhat, gate = self.maps(h).view(-1, 3, 4, 5).unbind(1)
+            w = what.tanh() * mhat.sigmoid()
+            inputs = torch.cat((value, n), 1).unsqueeze(2)
+            m = (w @ (inputs.abs() + 1e-7).log()).clamp(max=20).exp()
+            g = (gate @ inputs).sigmoid()
+            n = (g * (w @ inputs) + (1 - g) * m).squeeze(2) * read
+        return n[:, 0]
+
+
+class LSTMReader(torch.nn.Module):
+    """An LSTM on words and numbers, and a linear layer behind its last state."""
+
+    def __init__(self):
+        super().__init__()
+        self.lstm = torch.nn.LSTMCell(10, 64)
+        self.answer = torch.nn.Linear(64, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Map pairs of numbers `(batch, 2)`, or programs `(batch, words, 11)`, to answers."""
+        x = _as_words(x)
+        x[..., 9] /= 100
+        h = c = x.new_zeros(len(x), 64)
+        for step in x.unbind(1):
+            read = step[:, 10:]
+            h, c = self.lstm(step[:, :10], (h * read, c * read))
+        return self.answer(h)[:, 0]
+
+
+def _as_words(x: torch.Tensor) -> torch.Tensor:
+    if x.ndim == 3:
+        return x
+    words = x.new_zeros(len(x), 3, 11)
+    words[:, :, 10] = 1
+    words[:, [0, 2], 0] = 1
+    words[:, 1, 1] = 1
+    words[:, 0, 9], words[:, 2, 9] = x.unbind(1)
+    return words
 
 
 def digit_sequences(batch: int) -> Batch:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -206,6 +207,27 @@ CASES = {
                 updates=32,
             )
             for unit, model in (("NALU", bare.ArticleNALU), ("NAC", bare.ArticleNAC))
+        ),
+        *(
+            Case(
+                f"{kind}, {unit}",
+                "program_evaluation",
+                f"--program {kind} --layer-type {unit} --seed 0-{runs - 1} "
+                "--max-iterations 1000000 --no-cuda --no-save --log-interval 1000000000",
+                model,
+                batch,
+                10,
+                runs,
+                aim,
+                100 if kind == "addition" else 20,
+                bare_iterations=100 if kind == "addition" else 20,
+            )
+            for kind, batch in (("addition", bare.sums), ("programs", bare.written_programs))
+            for unit, model in (
+                ("NALU", partial(bare.ProgramReader, kind == "programs")),
+                ("LSTM", bare.LSTMReader),
+            )
+            for runs, aim in ((1, "1.1"), (10, "1/2"))
         ),
     ],
 }

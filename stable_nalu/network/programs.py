@@ -199,7 +199,8 @@ def _lstm(programs: Reading, cell: ExtendedTorchModule) -> torch.Tensor:
             count = gates.shape[-2]
             h, c = h[..., :count, :], c[..., :count, :]
             rows = None if count == before else count
-            h, c, step = lstm_step(gates + h @ W, h, c, rows)
+            # The first state is 0.
+            h, c, step = lstm_step(gates + h @ W if passed else gates, h, c, rows)
             passed.append(step)
     return hidden_of(inputs, cell.weight_hh, passed)
 

@@ -13,7 +13,7 @@ from stable_nalu.dataset.programs import USUAL_NESTING, evaluated, shown, words
 
 from ..entry import Context, Drawn, Part, Size
 from ..kinds.arrivals import last_rows
-from ..kinds.decoration import SMALL, Bottom, footnote, legend, patch_legend
+from ..kinds.decoration import Bottom, footnote, legend, patch_legend
 from ..style import looks, new_figure, plain
 
 if TYPE_CHECKING:
@@ -116,32 +116,36 @@ class ProgramTraces(Part):
             figure.subplots(1, len(ranges), squeeze=False).flat, ranges, programs, strict=True
         ):
             axes.axhline(result, color="0.35", linewidth=0.9, linestyle=(0, (4, 2)))
-            axes.set_title(f"{_digits(low, high)}: {' '.join(text)} = {result}", fontsize=SMALL)
+            axes.set_title(f"{_digits(low, high)}, result {result}")
+            drawn = []
             for model, look in colors.items():
                 names = [f"metric.trace.{low}-{high}.{step}" for step in range(len(text))]
                 answers = found[model][names].iloc[0].to_numpy(float)
                 axes.plot(range(len(text)), answers, **look.style, markersize=3)
-                side.append(
+                drawn.append(
                     pd.DataFrame({"model": plain(model), "word": text, "answer": answers}).assign(
                         range=f"{low}-{high}", step=range(len(text)), result=result
                     )
                 )
-            _frame(axes, text, result)
+            _frame(axes, text, result, np.concatenate([own["answer"] for own in drawn]))
+            side += drawn
         legend(figure, Bottom(colors, {}, (), "", "", lines=True))
         footnote(
             figure,
             f"What models would answer after each word, from left to right; seed {self.seed}.",
-            "Dashed: what the program computes. Answers beyond the frame are cut off.",
+            "Dashed: what the program computes. Answers far off are cut off.",
         )
         return figure, {f"{self.stem}_plot_data": pd.concat(side, ignore_index=True)}
 
 
-def _frame(axes: Axes, text: list[str], result: int) -> None:
-    """Write the words below the axis, and leave room for one and a half times every number."""
+def _frame(axes: Axes, text: list[str], result: int, answers: np.ndarray) -> None:
+    """Write the words below the axis, and cut off answers that are far off all numbers."""
     axes.set_xticks(range(len(text)), text, rotation=0 if len(text) <= 3 else 60)
-    sizes = [abs(result), *(int(word) for word in text if word.isdigit())]
-    room = 1.5 * max(*sizes, 1)
-    axes.set_ylim(-room if result < 0 or len(text) > 3 else -0.2 * room, room)
+    numbers = [0, result, *(int(word) for word in text if word.isdigit())]
+    far = 1.5 * max(map(abs, numbers))
+    shown = [*numbers, *answers[np.abs(answers) <= far]]
+    room = 0.08 * (max(shown) - min(shown))
+    axes.set_ylim(min(shown) - room, max(shown) + room)
 
 
 def _programs(table: pd.DataFrame, ranges: list[tuple[int, int]]) -> list[tuple[list[str], int]]:
