@@ -1,5 +1,6 @@
 """What the kept results of the NALU paper's experiments say, as docs/nalu.md tells it."""
 
+from stable_nalu.dataset.number_translation import split_numbers
 from stable_nalu.reproduction.stored import read
 
 SATURATING = ("hardtanh", "tanh", "relu6", "softsign", "sigmoid")
@@ -78,3 +79,17 @@ def test_a_register_that_counts_is_in_time_beyond_its_training():
     assert all(trained[f"metric.test.stimulus.{t}.reward"].min() > 9.5 for t in range(8, 13))
     assert runs.loc[runs["diverged"] == 1, ["model", "seed"]].to_numpy().tolist() == [["nalu", 1]]
     assert (trained["metric.test.stimulus.25.arrived"] > 0).sum() == 3
+
+
+def test_numbers_in_words_are_learned_by_heart():
+    """A plain head knows its numbers; a NAC sits at its bound, which its width gives."""
+    runs = read("nalu/table3")
+    assert runs.groupby("model")["seed"].nunique().eq(5).all()
+    errors = runs.groupby("model")[[f"metric.{s}.mae" for s in ("train", "valid", "test")]].median()
+    assert errors.loc["linear", "metric.train.mae"] < 1
+    assert 10 < errors.loc["linear", "metric.test.mae"] < 20
+    assert 30 < errors.loc["nalu", "metric.test.mae"] < 40
+    for run in runs.loc[runs["model"] == "nac"].to_dict("records"):
+        for name, numbers in split_numbers(run["seed"], "paper").items():
+            bound = sum(max(0, n - 128) for n in numbers) / len(numbers)
+            assert bound < run[f"metric.{name}.mae"] < bound + 10

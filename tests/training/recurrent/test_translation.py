@@ -171,17 +171,6 @@ def train_and_read(unit_name, *words):
 
 
 @pytest.mark.slow
-def test_a_plain_head_memorises():
-    """As the prototype did: training below 2, test between 24 and 38."""
-    for errors in train_and_read(
-        "linear", *("--embedding-size", "32", "--hidden-size", "32", "--learning-rate", "1e-2"),
-        *("--max-epochs", "1000"),
-    ):  # fmt: skip
-        assert errors["train"] < 2
-        assert 24 < errors["test"] < 38
-
-
-@pytest.mark.slow
 def test_a_nac_cannot_leave_its_bound():
     """No answer exceeds the width of the LSTM: 32, and the mean of max(0, n - 32) is the bound."""
     (errors, _) = train_and_read(
