@@ -44,6 +44,30 @@ def test_the_articles_nalu_alone_learns_products():
     assert products.drop("article").min() > 1000
 
 
+def test_nacs_count_a_hundred_digits_better_than_cells_that_count_ten_better():
+    runs = read("nalu/table2-count")
+    every = runs.loc[runs["sequence.loss"] == "all"]
+    assert every.groupby("model")["seed"].nunique().eq(3).all()
+    errors = {n: f"metric.test.extrapolation.{n}.mae" for n in (10, 100, 1000)}
+    typical = every.groupby("model")[list(errors.values())].median().round(2)
+    ten, hundred = typical[errors[10]], typical[errors[100]]
+    assert ten[["lstm", "gru", "nac"]].tolist() == [0.18, 0.25, 0.36]
+    assert hundred[["lstm", "gru", "nac"]].round(1).tolist() == [7.7, 7.9, 3.5]
+    thousand = every.loc[every["model"] == "nac", errors[1000]]
+    assert (round(thousand.min()), round(thousand.max())) == (43, 151)
+    digit = every.loc[every["model"] == "nalu", "metric.test.extrapolation.1.acc"]
+    assert digit.max() < 0.35
+
+
+def test_nacs_and_nalus_alone_get_near_the_sum_of_ten_digits():
+    runs = read("nalu/table2-sum")
+    errors = {n: f"metric.test.extrapolation.{n}.mae" for n in (10, 100)}
+    typical = runs.groupby("model")[errors[10]].median().round(1)
+    assert typical[["nac", "nalu"]].tolist() == [3.8, 3.6]
+    assert typical.drop(["nac", "nalu"]).min() > 19
+    assert runs[errors[100]].min() > 220
+
+
 def test_a_register_that_counts_is_in_time_beyond_its_training():
     """At T = 17 a point more than the LSTM's; from 8 to 12 both above 9.5."""
     runs = read("nalu/fig5")

@@ -17,6 +17,9 @@ from ..source import read_csv
 from ..style import Look, looks, new_figure, plain
 
 _ERROR = re.compile(r"metric\.test\.extrapolation\.(\d+)\.mae")
+_HIGHEST = 20
+"""The highest error that is shown, of a digit of the longest sequences."""
+
 _READINGS = {"last": "Trained on the last step", "all": "Trained on every step"}
 
 
@@ -58,14 +61,17 @@ class Lengths(Part):
             axes.set(xscale="log", yscale="log", title=_READINGS[reading])
             axes.set_xlabel("Digits in a sequence")
         grid[0].set_ylabel("Mean absolute error")
+        # Cells that explode would leave no room for the others.
+        grid[0].set_ylim(top=min(grid[0].get_ylim()[1], _HIGHEST * side["length"].max()))
         legend(figure, Bottom(shown, {}, _missing(tables), "", "", lines=True))
         runs = side["runs"].to_numpy(int).max()
         standing = sorted({one.standing for one in known if one.number is not None})
         footnote(
             figure,
-            f"Median and range of {runs} seeds; lines end where the median overflows. Dashed: the "
+            f"Median and range of {runs} seeds; lines end, or leave the axes, where the median "
+            "overflows or nearly does. Dashed: the "
             "length of training.",
-            f"Rings: the paper's numbers, {' or '.join(standing)}." if standing else "",
+            f"Hollow: the paper's numbers, {' or '.join(standing)}." if standing else "",
         )
         return figure, {f"{self.stem}_plot_data": side}
 
