@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import torch
@@ -329,7 +330,7 @@ def _as_words(x: torch.Tensor) -> torch.Tensor:
 
 def digit_sequences(batch: int) -> Batch:
     """Return what gives the next sequences of ten digits, and how often each digit is there."""
-    digits = load_digits()
+    digits: Any = load_digits()
     images = torch.as_tensor(digits.images[:1197], dtype=torch.float32).unsqueeze(1)
     images = torch.nn.functional.interpolate(images, (28, 28), mode="bilinear") / 16
     counts = torch.nn.functional.one_hot(torch.as_tensor(digits.target[:1197]), 10)

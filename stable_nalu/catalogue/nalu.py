@@ -128,7 +128,7 @@ TABLE_2 = {
 """Models of table 2: labels and flags."""
 
 
-_RATES = dict.fromkeys(("lstm", "rnn-tanh", "rnn-relu"), "3e-3")
+_RATES: dict[str, str] = dict.fromkeys(("lstm", "rnn-tanh", "rnn-relu"), "3e-3")
 """Rates of Adam for counting that are not 1e-2, at which LSTMs do not learn."""
 
 
