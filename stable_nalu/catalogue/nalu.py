@@ -170,7 +170,8 @@ def _table_2(task: str, title: str, rates: Mapping[str, str], rate: str, why: st
         note="Five epochs of MNIST, 1,720 updates of 16 sequences: runs still improve at the end. "
         "The paper does not say optimiser, rate, batch, length and sizes. What is due after the "
         "last digit is read as a loss of the last step (last); trained on what is true at every "
-        f"step (all), cells learn sooner. {why}",
+        f"step (all), cells learn sooner. {why} NALUs start near zero (--nalu-init truncated), as "
+        "they overflow from their usual start.",
         rate=40,
     )
 

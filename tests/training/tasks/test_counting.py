@@ -1,7 +1,5 @@
 """Counting and adding digits: names, bad input, batches, measures, logs, resume, real MNIST."""
 
-import signal
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,10 +9,10 @@ from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.network.mnist_counting import CountingNetwork
 from stable_nalu.options import SCRIPTS, OptionError
 from stable_nalu.reader.exporters import any_runs
-from stable_nalu.training.plan import shell
 from stable_nalu.training.tasks.counting import CountingTask
 from tests.digit_images import MNIST, needs_mnist
-from tests.experiments.scripts import assert_same_run, read, run, run_names
+from tests.experiments.scripts import read, run, run_names
+from tests.training.tasks.resuming import assert_an_interruption_changes_nothing
 
 SCRIPT = "mnist_counting"
 SMALL = (
@@ -208,27 +206,7 @@ def test_a_stack_computes_what_its_runs_compute_alone(unit):
 @pytest.mark.parametrize("seeds", ["0", "0-1"])
 def test_an_interrupted_run_ends_as_if_nothing_had_happened(seeds, monkeypatch):
     words = (*SMALL, "--seed", seeds, "--max-epochs", "4")
-    assert run(SCRIPT, *words, "--id", "1") == 0
-    real = shell._train
-
-    def interrupted(training, unit, interruption):
-        def steps():
-            for at in type(training).train(training):
-                if at == 2:
-                    interruption.signal_number = signal.SIGTERM
-                yield at
-
-        training.train = steps
-        return real(training, unit, interruption)
-
-    monkeypatch.setattr(shell, "_train", interrupted)
-    assert run(SCRIPT, *words, "--id", "2") == 75
-    monkeypatch.setattr(shell, "_train", real)
-    assert run(SCRIPT, *words, "--id", "2", "--resume") == 0
-    for one, other in zip(
-        *(run_names(SCRIPT, *words, "--id", number) for number in "12"), strict=True
-    ):
-        assert_same_run(one, other)
+    assert_an_interruption_changes_nothing(monkeypatch, SCRIPT, words, 2)
 
 
 @pytest.mark.slow

@@ -1,7 +1,6 @@
 """Counting even digits: names, bad input, what is logged and exported, resuming and learning."""
 
 import os
-import signal
 
 import numpy as np
 import pandas as pd
@@ -10,9 +9,9 @@ import torch
 
 from stable_nalu.options import SCRIPTS, OptionError
 from stable_nalu.reader.exporters import any_runs
-from stable_nalu.training.plan import shell
 from stable_nalu.training.tasks.even_digits import _accuracy, _rmse, _table
-from tests.experiments.scripts import assert_same_run, read, run, run_names, saved
+from tests.experiments.scripts import read, run, run_names, saved
+from tests.training.tasks.resuming import assert_an_interruption_changes_nothing
 
 SCRIPT = "even_digit_count"
 SMALL = (
@@ -133,25 +132,7 @@ def test_a_stack_computes_what_its_runs_compute_alone():
 @pytest.mark.parametrize("train_images", ["0", "6"])
 def test_an_interrupted_run_ends_as_if_nothing_had_happened(train_images, monkeypatch):
     words = (*SMALL, "--train-images", train_images, "--max-iterations", "7")
-    assert run(SCRIPT, *words, "--id", "1") == 0
-    real = shell._train
-
-    def interrupted(training, unit, interruption):
-        def steps():
-            for at in type(training).train(training):
-                if at == 5:
-                    interruption.signal_number = signal.SIGTERM
-                yield at
-
-        training.train = steps
-        return real(training, unit, interruption)
-
-    monkeypatch.setattr(shell, "_train", interrupted)
-    assert run(SCRIPT, *words, "--id", "2") == 75
-    monkeypatch.setattr(shell, "_train", real)
-    assert run(SCRIPT, *words, "--id", "2", "--resume") == 0
-    one, other = (run_names(SCRIPT, *words, "--id", number)[0] for number in "12")
-    assert_same_run(one, other)
+    assert_an_interruption_changes_nothing(monkeypatch, SCRIPT, words, 5)
 
 
 @pytest.mark.skipif(MNIST is None, reason="STABLE_NALU_MNIST names no folder of MNIST")

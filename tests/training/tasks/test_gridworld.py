@@ -1,7 +1,5 @@
 """The grid world's player: network, learning, names, what is logged, exported and resumed."""
 
-import signal
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,10 +10,10 @@ from stable_nalu.environment.worlds import Rules, Starts, TimeGridworldBatch, dr
 from stable_nalu.network.time_gridworld import TimeGridworldNetwork
 from stable_nalu.options import SCRIPTS, OptionError
 from stable_nalu.reader.exporters import any_runs
-from stable_nalu.training.plan import shell
 from stable_nalu.training.tasks.episodes import greedy, learn, sampled, walk
 from stable_nalu.training.tasks.gridworld import GridworldTask, frames_of
-from tests.experiments.scripts import assert_same_run, read, run, run_names
+from tests.experiments.scripts import read, run, run_names
+from tests.training.tasks.resuming import assert_an_interruption_changes_nothing
 
 SCRIPT = "gridworld_time"
 SMALL = (
@@ -239,27 +237,7 @@ def test_a_stack_computes_what_its_runs_compute_alone(unit, wiring):
 @pytest.mark.parametrize("seeds", ["0", "0-2"])
 def test_an_interrupted_run_ends_as_if_nothing_had_happened(seeds, monkeypatch):
     words = (*SMALL, "--seed", seeds, "--max-iterations", "9")
-    assert run(SCRIPT, *words, "--id", "1") == 0
-    real = shell._train
-
-    def interrupted(training, unit, interruption):
-        def steps():
-            for at in type(training).train(training):
-                if at == 6:
-                    interruption.signal_number = signal.SIGTERM
-                yield at
-
-        training.train = steps
-        return real(training, unit, interruption)
-
-    monkeypatch.setattr(shell, "_train", interrupted)
-    assert run(SCRIPT, *words, "--id", "2") == 75
-    monkeypatch.setattr(shell, "_train", real)
-    assert run(SCRIPT, *words, "--id", "2", "--resume") == 0
-    for one, other in zip(
-        *(run_names(SCRIPT, *words, "--id", number) for number in "12"), strict=True
-    ):
-        assert_same_run(one, other)
+    assert_an_interruption_changes_nothing(monkeypatch, SCRIPT, words, 6)
 
 
 @pytest.mark.parametrize("seed", range(3))

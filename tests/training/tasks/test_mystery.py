@@ -1,7 +1,5 @@
 """The mystery arithmetic problem: names, bad input, batches, what is measured, logged, exported."""
 
-import signal
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,10 +8,10 @@ import torch
 from stable_nalu.dataset.mystery import MysteryProblem
 from stable_nalu.options import SCRIPTS, OptionError
 from stable_nalu.reader.exporters import any_runs
-from stable_nalu.training.plan import shell
 from stable_nalu.training.stack import Setup
 from stable_nalu.training.tasks.mystery import MysteryTask
-from tests.experiments.scripts import assert_same_run, read, run, run_names
+from tests.experiments.scripts import read, run, run_names
+from tests.training.tasks.resuming import assert_an_interruption_changes_nothing
 
 SCRIPT = "mystery_arithmetic"
 SMALL = (
@@ -201,25 +199,7 @@ def test_a_stack_computes_what_its_runs_compute_alone(words):
 
 def test_an_interrupted_run_ends_as_if_nothing_had_happened(monkeypatch):
     words = (*SMALL, "--seed", "0-1", "--max-epochs", "7", "--shuffle")
-    assert run(SCRIPT, *words, "--id", "1") == 0
-    real = shell._train
-
-    def interrupted(training, unit, interruption):
-        def steps():
-            for at in type(training).train(training):
-                if at == 5:
-                    interruption.signal_number = signal.SIGTERM
-                yield at
-
-        training.train = steps
-        return real(training, unit, interruption)
-
-    monkeypatch.setattr(shell, "_train", interrupted)
-    assert run(SCRIPT, *words, "--id", "2") == 75
-    monkeypatch.setattr(shell, "_train", real)
-    assert run(SCRIPT, *words, "--id", "2", "--resume") == 0
-    for names in zip(*(run_names(SCRIPT, *words, "--id", n) for n in "12"), strict=True):
-        assert_same_run(*names)
+    assert_an_interruption_changes_nothing(monkeypatch, SCRIPT, words, 5)
 
 
 ARTICLE = {"vanilla": ("--layer-type", "vanilla"), "NAC": ("--layer-type", "NAC"), "article": ()}

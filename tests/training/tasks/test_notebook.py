@@ -1,7 +1,5 @@
 """The notebook's addition: its data, start, loss, names, tags, export and what it learns."""
 
-import signal
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,8 +11,8 @@ from stable_nalu.options import SCRIPTS
 from stable_nalu.reader.exporters import any_runs
 from stable_nalu.training.compiled import policy
 from stable_nalu.training.compiled.rows import RunsInTurn
-from stable_nalu.training.plan import shell
-from tests.experiments.scripts import assert_same_run, read, run, run_names, saved
+from tests.experiments.scripts import read, run, run_names, saved
+from tests.training.tasks.resuming import assert_an_interruption_changes_nothing
 
 SCRIPT = "notebook_addition"
 LOSS, TEST = "loss/train/half-sum-squares", "metric/test/half-sum-squares"
@@ -128,26 +126,7 @@ def test_an_interrupted_run_ends_as_if_nothing_had_happened(in_turn, seeds, monk
     if in_turn:
         train_in_turn(monkeypatch)
     words = (*SMALL, "--seed", seeds, "--max-iterations", "9")
-    assert run(SCRIPT, *words, "--id", "1") == 0
-    real = shell._train
-
-    def interrupted(training, unit, interruption):
-        def steps():
-            for at in type(training).train(training):
-                if at == 6:
-                    interruption.signal_number = signal.SIGTERM
-                yield at
-
-        training.train = steps
-        return real(training, unit, interruption)
-
-    monkeypatch.setattr(shell, "_train", interrupted)
-    assert run(SCRIPT, *words, "--id", "2") == 75
-    monkeypatch.setattr(shell, "_train", real)
-    assert run(SCRIPT, *words, "--id", "2", "--resume") == 0
-    pairs = (run_names(SCRIPT, *words, "--id", number) for number in "12")
-    for one, other in zip(*pairs, strict=True):
-        assert_same_run(one, other)
+    assert_an_interruption_changes_nothing(monkeypatch, SCRIPT, words, 6)
 
 
 def test_losses_and_test_errors_are_columns(tmp_path, capsys):

@@ -1,7 +1,6 @@
 """Program evaluation: digits, names, refusals, what is logged, resumed and learned."""
 
 import random
-import signal
 
 import numpy as np
 import pandas as pd
@@ -10,9 +9,9 @@ import torch
 
 from stable_nalu.options import SCRIPTS, OptionError
 from stable_nalu.reader.exporters import any_runs
-from stable_nalu.training.plan import shell
 from stable_nalu.training.tasks.programs import BLOCK, right_digits, root_mean_square
-from tests.experiments.scripts import assert_same_run, read, run, run_names
+from tests.experiments.scripts import read, run, run_names
+from tests.training.tasks.resuming import assert_an_interruption_changes_nothing
 
 SCRIPT = "program_evaluation"
 SMALL = ("--batch-size", "8", "--hidden-size", "8", "--workers", "1", "--log-interval", "8")
@@ -163,26 +162,7 @@ def test_an_interrupted_run_ends_as_if_nothing_had_happened(seeds, at, monkeypat
     """Within a block of batches that were drawn at once, and at its end."""
     words = (*SMALL[:-2], "--seed", seeds, "--max-iterations", str(BLOCK + 5))
     words += ("--program", "programs", "--layer-type", "UGRNN")
-    assert run(SCRIPT, *words, "--id", "1") == 0
-    real = shell._train
-
-    def interrupted(training, unit, interruption):
-        def steps():
-            for now in type(training).train(training):
-                if now == at:
-                    interruption.signal_number = signal.SIGTERM
-                yield now
-
-        training.train = steps
-        return real(training, unit, interruption)
-
-    monkeypatch.setattr(shell, "_train", interrupted)
-    assert run(SCRIPT, *words, "--id", "2") == 75
-    monkeypatch.setattr(shell, "_train", real)
-    assert run(SCRIPT, *words, "--id", "2", "--resume") == 0
-    pairs = (run_names(SCRIPT, *words, "--id", number) for number in "12")
-    for one, other in zip(*pairs, strict=True):
-        assert_same_run(one, other)
+    assert_an_interruption_changes_nothing(monkeypatch, SCRIPT, words, at)
 
 
 @pytest.mark.slow

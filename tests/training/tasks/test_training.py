@@ -1,13 +1,11 @@
 """The loop that all tasks share: what is logged when, stacks, interruption and resumption."""
 
-import signal
-
 import numpy as np
 import pytest
 import torch
 
-from stable_nalu.training.plan import shell
-from tests.experiments.scripts import assert_same_run, read, run, run_names, saved
+from tests.experiments.scripts import read, run, run_names, saved
+from tests.training.tasks.resuming import assert_an_interruption_changes_nothing
 
 SCRIPT = "identity_autoencoder"
 UNIFORM = ("--layer-type", "Tanh", "--train-sampling", "uniform", "--log-interval", "4")
@@ -53,27 +51,7 @@ def test_a_stack_computes_what_its_runs_compute_alone(words):
 @pytest.mark.parametrize("seeds", ["0", "0-2"])
 def test_an_interrupted_run_ends_as_if_nothing_had_happened(seeds, monkeypatch):
     words = (*UNIFORM, "--seed", seeds, "--max-iterations", "9", "--workers", "1")
-    assert run(SCRIPT, *words, "--id", "1") == 0
-    real = shell._train
-
-    def interrupted(training, unit, interruption):
-        def steps():
-            for at in type(training).train(training):
-                if at == 6:
-                    interruption.signal_number = signal.SIGTERM
-                yield at
-
-        training.train = steps
-        return real(training, unit, interruption)
-
-    monkeypatch.setattr(shell, "_train", interrupted)
-    assert run(SCRIPT, *words, "--id", "2") == 75
-    monkeypatch.setattr(shell, "_train", real)
-    assert run(SCRIPT, *words, "--id", "2", "--resume") == 0
-    for one, other in zip(
-        *(run_names(SCRIPT, *words, "--id", number) for number in "12"), strict=True
-    ):
-        assert_same_run(one, other)
+    assert_an_interruption_changes_nothing(monkeypatch, SCRIPT, words, 6)
 
 
 def test_a_run_that_diverges_is_recorded_and_leaves_the_others_alone():
