@@ -114,7 +114,7 @@ void sum_slice(Doubles<by_input> doubles, Interval interval, int64_t from, int64
   }
 }
 
-enum Operation { kAdd, kSub, kMul, kDiv };
+enum Operation { kAdd, kSub, kMul, kDiv, kSquared, kRoot, kReciprocal };
 
 void combine(int64_t operation, const double* one, double* __restrict all, int64_t count) {
   switch (operation) {
@@ -125,12 +125,28 @@ void combine(int64_t operation, const double* one, double* __restrict all, int64
   }
 }
 
-// Inputs x and targets t of many runs and batches to draw; `SampleBlock` in native.py mirrors it.
+void transform(int64_t operation, double* all, int64_t count) {
+  switch (operation) {
+    case kSquared: for (int64_t b = 0; b < count; b++) all[b] *= all[b]; break;
+    case kRoot: for (int64_t b = 0; b < count; b++) all[b] = __builtin_sqrt(all[b]); break;
+    case kReciprocal: for (int64_t b = 0; b < count; b++) all[b] = 1 / all[b]; break;
+  }
+}
+
+// An operation on the first operands, and where its results go; `Targets` in native.py mirrors it.
+struct Targets {
+  int64_t operation, operands;
+  float* t;
+};
+
+// Inputs x of many runs and batches to draw, and one or more kinds of targets for all of them;
+// `SampleBlock` in native.py mirrors it.
 struct SampleBlock {
   // Runs first_run[g] to first_run[g + 1] of the table below draw from generator g.
   int64_t group_count;
   int64_t batches, samples, inputs;
-  int64_t operation, operands;
+  // Sums over slices that a run has at most, and kinds of targets made of them.
+  int64_t operands, kinds;
   // Whether the samples of one input adjoin in x, instead of the inputs of one sample.
   int64_t samples_adjoin;
   // Strides of x and t in elements.
@@ -143,26 +159,30 @@ struct SampleBlock {
   // Operand k of run r is the sum over inputs slices[2 * (r * operands + k)] to
   // slices[2 * (r * operands + k) + 1].
   const int64_t* slices;
-  // Two batches of doubles, and two numbers per sample.
+  // Two batches of doubles, and per sample a number for each operand and one more.
   double* scratch;
   float* x;
-  float* t;
+  const Targets* targets;
 };
 
-// Writes one batch of one run; `sums` holds two numbers per sample.
+// Writes one batch of one run; its targets begin at number t_start of each kind.
 template <bool by_input>
 void write_batch(const SampleBlock& block, Doubles<by_input> doubles, Interval interval,
-                 const int64_t* slice, double* sums, float* __restrict x, float* __restrict t) {
+                 const int64_t* slice, double* sums, float* __restrict x, int64_t t_start) {
   const int64_t samples = doubles.samples, count = samples * doubles.inputs;
   for (int64_t k = 0; k < count; k++)
     x[k] = static_cast<float>(doubles.at[k] * interval.width + interval.low);
-  double* one = sums + samples;
-  sum_slice(doubles, interval, slice[0], slice[1], sums);
-  for (int64_t k = 1; k < block.operands; k++) {
-    sum_slice(doubles, interval, slice[2 * k], slice[2 * k + 1], one);
-    combine(block.operation, one, sums, samples);
+  double* all = sums + block.operands * samples;
+  for (int64_t k = 0; k < block.operands; k++)
+    sum_slice(doubles, interval, slice[2 * k], slice[2 * k + 1], sums + k * samples);
+  for (const Targets* kind = block.targets; kind < block.targets + block.kinds; kind++) {
+    for (int64_t b = 0; b < samples; b++) all[b] = sums[b];
+    for (int64_t k = 1; k < kind->operands; k++)
+      combine(kind->operation, sums + k * samples, all, samples);
+    transform(kind->operation, all, samples);
+    float* __restrict t = kind->t + t_start;
+    for (int64_t b = 0; b < samples; b++) t[b] = static_cast<float>(all[b]);
   }
-  for (int64_t b = 0; b < samples; b++) t[b] = static_cast<float>(sums[b]);
 }
 
 template <class Number>
@@ -194,7 +214,7 @@ extern "C" void draw_samples(const SampleBlock* all) {
       for (int64_t r = block.first_run[g]; r < block.first_run[g + 1]; r++) {
         const int64_t* slice = block.slices + 2 * r * block.operands;
         float* x = block.x + batch * block.x_batch + block.place[r] * block.x_run;
-        float* t = block.t + batch * block.t_batch + block.place[r] * block.t_run;
+        const int64_t t = batch * block.t_batch + block.place[r] * block.t_run;
         if (block.samples_adjoin) {
           const Doubles<true> doubles{turned, samples, inputs};
           write_batch(block, doubles, block.intervals[r], slice, sums, x, t);

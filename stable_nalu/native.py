@@ -31,15 +31,25 @@ LONGEST_SUM = 128
 _library: ctypes.CDLL | None = None
 
 
+class Targets(ctypes.Structure):
+    """An operation on the first operands, and where its results go, as in native.cpp."""
+
+    _fields_ = (
+        ("operation", ctypes.c_int64),
+        ("operands", ctypes.c_int64),
+        ("t", ctypes.POINTER(ctypes.c_float)),
+    )
+
+
 class SampleBlock(ctypes.Structure):
-    """Inputs x and targets t of many runs and batches to draw; native.cpp says what each field is.
+    """Inputs x and targets of many runs and batches to draw; native.cpp says what each field is.
 
     The fields are those of the structure of the same name there, in the same order.
     """
 
     _fields_ = (
         *((name, ctypes.c_int64) for name in ("group_count", "batches", "samples", "inputs")),
-        *((name, ctypes.c_int64) for name in ("operation", "operands", "samples_adjoin")),
+        *((name, ctypes.c_int64) for name in ("operands", "kinds", "samples_adjoin")),
         *((name, ctypes.c_int64) for name in ("x_batch", "x_run", "t_batch", "t_run")),
         ("generators", ctypes.POINTER(ctypes.c_uint64)),
         ("first_run", ctypes.POINTER(ctypes.c_int64)),
@@ -48,7 +58,7 @@ class SampleBlock(ctypes.Structure):
         ("slices", ctypes.POINTER(ctypes.c_int64)),
         ("scratch", ctypes.POINTER(ctypes.c_double)),
         ("x", ctypes.POINTER(ctypes.c_float)),
-        ("t", ctypes.POINTER(ctypes.c_float)),
+        ("targets", ctypes.POINTER(Targets)),
     )
 
 
