@@ -128,7 +128,10 @@ def _declare(library: ctypes.CDLL) -> None:
     library.sum_inputs.argtypes = [address, *[number] * 4, address]
     library.draw_samples.argtypes = [ctypes.POINTER(SampleBlock)]
     library.turn_matrices.argtypes = [address, address, *[number] * 3]
-    for name in ("draw_doubles", "sum_inputs", "draw_samples", "turn_matrices"):
+    library.multiply_runs.argtypes = [address, address, *[number] * 4, address]
+    library.multiply_runs_back.argtypes = library.multiply_runs.argtypes
+    names = "draw_doubles", "sum_inputs", "draw_samples", "turn_matrices"
+    for name in (*names, "multiply_runs", "multiply_runs_back"):
         getattr(library, name).restype = None
     library.sample_block_size.restype = number
 
