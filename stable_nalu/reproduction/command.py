@@ -69,6 +69,18 @@ def _parser() -> ScriptParser:
     add("--jobs", type=integer(1).one, metavar="N", help="training processes (cores)")
     formats = ("pdf", "png")
     add("--format", nargs="+", choices=formats, default=formats, help="of figures (both)")
+    _add_result_flags(parser)
+    own = add_layer_flags(
+        parser, "a layer beside the published models: only it is trained (KEY, or challenge)"
+    )
+    own("--training", nargs="+", metavar="NAME=VALUE", help="flags over those of the figure")
+    _add_verification_flags(parser)
+    add("--dry-run", action="store_true", help="print the commands, run nothing")
+    return parser
+
+
+def _add_result_flags(parser: ScriptParser) -> None:
+    add = parser.add_argument
     add(
         "--keep",
         action="store_true",
@@ -86,19 +98,12 @@ def _parser() -> ScriptParser:
         action="store_true",
         help="write the page that compares all compact results with the papers",
     )
-    parser.add_argument(
+    add(
         "--report-out",
         type=Path,
         metavar="DIR",
         help="folder of the page (docs/reproduction, for the results that are kept there)",
     )
-    own = add_layer_flags(
-        parser, "a layer beside the published models: only it is trained (KEY, or challenge)"
-    )
-    own("--training", nargs="+", metavar="NAME=VALUE", help="flags over those of the figure")
-    _add_verification_flags(parser)
-    add("--dry-run", action="store_true", help="print the commands, run nothing")
-    return parser
 
 
 def _add_verification_flags(parser: ScriptParser) -> None:
