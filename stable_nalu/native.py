@@ -39,7 +39,7 @@ class SampleBlock(ctypes.Structure):
 
     _fields_ = (
         *((name, ctypes.c_int64) for name in ("group_count", "batches", "samples", "inputs")),
-        *((name, ctypes.c_int64) for name in ("operation", "operands", "samples_adjoin")),
+        *((name, ctypes.c_int64) for name in ("steps", "operation", "operands", "samples_adjoin")),
         *((name, ctypes.c_int64) for name in ("x_batch", "x_run", "t_batch", "t_run")),
         ("generators", ctypes.POINTER(ctypes.c_uint64)),
         ("first_run", ctypes.POINTER(ctypes.c_int64)),
@@ -118,7 +118,12 @@ def _declare(library: ctypes.CDLL) -> None:
     library.sum_inputs.argtypes = [address, *[number] * 4, address]
     library.draw_samples.argtypes = [ctypes.POINTER(SampleBlock)]
     library.turn_matrices.argtypes = [address, address, *[number] * 3]
-    for name in ("draw_doubles", "sum_inputs", "draw_samples", "turn_matrices"):
+    library.lstm_gates.argtypes = [*[number] * 3, address, *[number] * 2, *[address] * 6]
+    library.lstm_slopes.argtypes = [*[number] * 3, *[address] * 7]
+    for name in (
+        *("draw_doubles", "sum_inputs", "draw_samples", "turn_matrices"),
+        *("lstm_gates", "lstm_slopes"),
+    ):
         getattr(library, name).restype = None
     library.sample_block_size.restype = number
 

@@ -8,6 +8,7 @@ therefore joined, and where compiled code gives the same numbers, it draws all o
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -67,6 +68,7 @@ class NativeStreams:
         streams = [stream for group in groups for stream in group.streams]
         targets = [_targets(stream) for stream in streams]
         intervals = [stream.sampler.range.intervals[0] for stream in streams]
+        self._steps = _steps(streams[0])
         self._operation = OPERATIONS.index(targets[0].operation.name)
         self._operands = len(targets[0].operands)
         self._first_run = np.cumsum([0, *(len(group.streams) for group in groups)])
@@ -79,11 +81,12 @@ class NativeStreams:
         self._scratch = np.empty(0)
 
     def draw_into(self, x: np.ndarray, t: np.ndarray) -> None:
-        """Fill x (batches, runs, B, inputs) and t (batches, runs, B, 1) at the streams' places.
+        """Fill x (batches, runs, B, *sample) and t (batches, runs, B, 1) at the streams' places.
 
-        The samples of a run are contiguous in memory, or their transpose is.
+        The samples of a run are contiguous in memory, or the transpose of vectors is.
         """
-        batches, _, samples, inputs = x.shape
+        batches, _, samples, *sample = x.shape
+        inputs = math.prod(sample)
         x_strides, t_strides = ([s // 4 for s in array.strides] for array in (x, t))
         self._scratch.resize(2 * samples * (inputs + 1), refcheck=False)
         library = native.library()
@@ -94,6 +97,7 @@ class NativeStreams:
                 batches=batches,
                 samples=samples,
                 inputs=inputs,
+                steps=self._steps,
                 operation=self._operation,
                 operands=self._operands,
                 samples_adjoin=x_strides[2] == 1,
@@ -152,12 +156,21 @@ def _kind(stream: SampleStream) -> tuple[str, int] | None:
     suits = (
         sampler.scales_doubles
         and isinstance(sampler.distribution, Uniform)
-        and len(sampler.sample_shape) == 1
+        and len(sampler.sample_shape) < 3
         and isinstance(targets, FunctionTargets)
         and targets.operation.name in OPERATIONS
-        and all(0 < end - start <= native.LONGEST_SUM for start, end in targets.operands)
+        and all(
+            0 < (end - start) * _steps(stream) <= native.LONGEST_SUM
+            for start, end in targets.operands
+        )
     )
     return (_targets(stream).operation.name, len(_targets(stream).operands)) if suits else None
+
+
+def _steps(stream: SampleStream) -> int:
+    """Return of how many vectors a sample is a sequence."""
+    *steps, _ = stream.sampler.sample_shape
+    return math.prod(steps)
 
 
 def _targets(stream: SampleStream) -> FunctionTargets:
