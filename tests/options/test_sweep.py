@@ -117,6 +117,8 @@ def test_other_flags_take_one_value(script):
         value = "true" if flag.dest == "cuda" else "1"
         if flag.kind.metavar in ("[LOW,HIGH]", "RANGE", "[L,...]"):
             value = "[1,2]"
+        if flag.kind.metavar == "[[LOW,HIGH],...]":
+            value = "[[1,2]]"
         if flag.dest == "operations":
             value = "add"
         words = [value, value] if flag.choices is None else [str(flag.allowed()[0])] * 2

@@ -6,8 +6,9 @@ from stable_nalu.batch import command as batch
 from stable_nalu.catalogue.experiment import JUDGED
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.reproduction import command, pipeline
+from stable_nalu.training.arithmetic import data
 
-ITERATIONS = {"simple_function_static": 100, "single_layer": 300, "single_layer_benchmark": 300}
+ITERATIONS = {"simple_function_static": 20, "single_layer": 300, "single_layer_benchmark": 300}
 SCRIPTS = tuple(ITERATIONS)
 KEYS = {
     script: [key for key, e in EXPERIMENTS.items() if {m.script for m in e.models} == {script}]
@@ -24,12 +25,13 @@ def results(tmp_path_factory):
 
 @pytest.fixture
 def in_this_process(monkeypatch):
-    """Train the shards one after another, without a process each."""
+    """Train the shards one after another, without a process each, and evaluate few rows."""
 
     def run_shards(words, names, logs, *, processes):
         return max(batch.main([*words, "--task", str(number)]) for number in names)
 
     monkeypatch.setattr(pipeline, "run_shards", run_shards)
+    monkeypatch.setattr(data, "EVALUATION_ROWS", 500)
 
 
 def test_no_experiment_is_forgotten():
