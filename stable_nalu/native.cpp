@@ -114,7 +114,7 @@ void sum_slice(Doubles<by_input> doubles, Interval interval, int64_t from, int64
   }
 }
 
-enum Operation { kAdd, kSub, kMul, kDiv };
+enum Operation { kAdd, kSub, kMul, kDiv, kSquared, kRoot, kReciprocal };
 
 void combine(int64_t operation, const double* one, double* __restrict all, int64_t count) {
   switch (operation) {
@@ -125,12 +125,28 @@ void combine(int64_t operation, const double* one, double* __restrict all, int64
   }
 }
 
-// Inputs x and targets t of many runs and batches to draw; `SampleBlock` in native.py mirrors it.
+void transform(int64_t operation, double* all, int64_t count) {
+  switch (operation) {
+    case kSquared: for (int64_t b = 0; b < count; b++) all[b] *= all[b]; break;
+    case kRoot: for (int64_t b = 0; b < count; b++) all[b] = __builtin_sqrt(all[b]); break;
+    case kReciprocal: for (int64_t b = 0; b < count; b++) all[b] = 1 / all[b]; break;
+  }
+}
+
+// An operation on the first operands, and where its results go; `Targets` in native.py mirrors it.
+struct Targets {
+  int64_t operation, operands;
+  float* t;
+};
+
+// Inputs x of many runs and batches to draw, and one or more kinds of targets for all of them;
+// `SampleBlock` in native.py mirrors it.
 struct SampleBlock {
   // Runs first_run[g] to first_run[g + 1] of the table below draw from generator g.
   int64_t group_count;
   int64_t batches, samples, inputs;
-  int64_t operation, operands;
+  // Sums over slices that a run has at most, and kinds of targets made of them.
+  int64_t operands, kinds;
   // Whether the samples of one input adjoin in x, instead of the inputs of one sample.
   int64_t samples_adjoin;
   // Strides of x and t in elements.
@@ -143,26 +159,30 @@ struct SampleBlock {
   // Operand k of run r is the sum over inputs slices[2 * (r * operands + k)] to
   // slices[2 * (r * operands + k) + 1].
   const int64_t* slices;
-  // Two batches of doubles, and two numbers per sample.
+  // Two batches of doubles, and per sample a number for each operand and one more.
   double* scratch;
   float* x;
-  float* t;
+  const Targets* targets;
 };
 
-// Writes one batch of one run; `sums` holds two numbers per sample.
+// Writes one batch of one run; its targets begin at number t_start of each kind.
 template <bool by_input>
 void write_batch(const SampleBlock& block, Doubles<by_input> doubles, Interval interval,
-                 const int64_t* slice, double* sums, float* __restrict x, float* __restrict t) {
+                 const int64_t* slice, double* sums, float* __restrict x, int64_t t_start) {
   const int64_t samples = doubles.samples, count = samples * doubles.inputs;
   for (int64_t k = 0; k < count; k++)
     x[k] = static_cast<float>(doubles.at[k] * interval.width + interval.low);
-  double* one = sums + samples;
-  sum_slice(doubles, interval, slice[0], slice[1], sums);
-  for (int64_t k = 1; k < block.operands; k++) {
-    sum_slice(doubles, interval, slice[2 * k], slice[2 * k + 1], one);
-    combine(block.operation, one, sums, samples);
+  double* all = sums + block.operands * samples;
+  for (int64_t k = 0; k < block.operands; k++)
+    sum_slice(doubles, interval, slice[2 * k], slice[2 * k + 1], sums + k * samples);
+  for (const Targets* kind = block.targets; kind < block.targets + block.kinds; kind++) {
+    for (int64_t b = 0; b < samples; b++) all[b] = sums[b];
+    for (int64_t k = 1; k < kind->operands; k++)
+      combine(kind->operation, sums + k * samples, all, samples);
+    transform(kind->operation, all, samples);
+    float* __restrict t = kind->t + t_start;
+    for (int64_t b = 0; b < samples; b++) t[b] = static_cast<float>(all[b]);
   }
-  for (int64_t b = 0; b < samples; b++) t[b] = static_cast<float>(sums[b]);
 }
 
 template <class Number>
@@ -194,7 +214,7 @@ extern "C" void draw_samples(const SampleBlock* all) {
       for (int64_t r = block.first_run[g]; r < block.first_run[g + 1]; r++) {
         const int64_t* slice = block.slices + 2 * r * block.operands;
         float* x = block.x + batch * block.x_batch + block.place[r] * block.x_run;
-        float* t = block.t + batch * block.t_batch + block.place[r] * block.t_run;
+        const int64_t t = batch * block.t_batch + block.place[r] * block.t_run;
         if (block.samples_adjoin) {
           const Doubles<true> doubles{turned, samples, inputs};
           write_batch(block, doubles, block.intervals[r], slice, sums, x, t);
@@ -212,4 +232,103 @@ extern "C" void turn_matrices(const float* from, float* to, int64_t matrices, in
                               int64_t columns) {
   const int64_t size = rows * columns;
   for (int64_t k = 0; k < matrices; k++) turn(from + k * size, to + k * size, rows, columns);
+}
+
+namespace {
+
+constexpr int64_t kLanes = 8;
+typedef float Lanes __attribute__((vector_size(kLanes * sizeof(float))));
+typedef float Half __attribute__((vector_size(kLanes / 2 * sizeof(float))));
+
+template <class Vector>
+inline Vector vector_at(const float* numbers) {
+  Vector vector;
+  __builtin_memcpy(&vector, numbers, sizeof vector);
+  return vector;
+}
+
+// Eight lanes, summed in halves.
+inline float sum_of(const Lanes& v) {
+  const Half four = __builtin_shufflevector(v, v, 0, 1, 2, 3) +
+                    __builtin_shufflevector(v, v, 4, 5, 6, 7);
+  const Half two = four + __builtin_shufflevector(four, four, 2, 3, 2, 3);
+  return two[0] + two[1];
+}
+
+// y (rows, outputs) of x (rows, inputs) and w (outputs, inputs), each number summed in eight lanes,
+// which are summed in halves, and then what is left over: the order of torch for few outputs.
+template <int64_t outputs, int64_t rows>
+void multiply_rows(const float* x, const float* w, int64_t inputs, float* y) {
+  const int64_t whole = inputs / kLanes * kLanes;
+  Lanes sums[rows][outputs] = {};
+  for (int64_t k = 0; k < whole; k += kLanes)
+    for (int64_t b = 0; b < rows; b++)
+      for (int64_t o = 0; o < outputs; o++)
+        sums[b][o] += vector_at<Lanes>(x + b * inputs + k) * vector_at<Lanes>(w + o * inputs + k);
+  for (int64_t b = 0; b < rows; b++)
+    for (int64_t o = 0; o < outputs; o++) {
+      float sum = sum_of(sums[b][o]);
+      for (int64_t k = whole; k < inputs; k++) sum += x[b * inputs + k] * w[o * inputs + k];
+      y[b * outputs + o] = sum;
+    }
+}
+
+template <int64_t outputs>
+void multiply(const float* x, const float* w, int64_t batch, int64_t inputs, float* y) {
+  constexpr int64_t rows = 4;
+  int64_t b = 0;
+  for (; b + rows <= batch; b += rows)
+    multiply_rows<outputs, rows>(x + b * inputs, w, inputs, y + b * outputs);
+  for (; b < batch; b++) multiply_rows<outputs, 1>(x + b * inputs, w, inputs, y + b * outputs);
+}
+
+// Some vectors of the gradient of w, laid (inputs, outputs), summed sample after sample.
+template <int64_t outputs, class Vector, int64_t vectors>
+void sum_samples(const float* x, const float* gradient, int64_t batch, int64_t inputs,
+                 float* of_w) {
+  constexpr int64_t lanes = sizeof(Vector) / sizeof(float);
+  Vector sums[outputs][vectors] = {};
+  for (int64_t b = 0; b < batch; b++)
+    for (int64_t o = 0; o < outputs; o++)
+      for (int64_t v = 0; v < vectors; v++)
+        sums[o][v] += vector_at<Vector>(x + b * inputs + v * lanes) * gradient[b * outputs + o];
+  for (int64_t o = 0; o < outputs; o++)
+    for (int64_t k = 0; k < vectors * lanes; k++)
+      of_w[k * outputs + o] = sums[o][k / lanes][k % lanes];
+}
+
+template <int64_t outputs>
+void multiply_back(const float* x, const float* gradient, int64_t batch, int64_t inputs,
+                   float* of_w) {
+  constexpr int64_t wide = 4 * kLanes, narrow = kLanes / 2;
+  int64_t k = 0;
+  for (; k + wide <= inputs; k += wide)
+    sum_samples<outputs, Lanes, 4>(x + k, gradient, batch, inputs, of_w + k * outputs);
+  for (; k + narrow <= inputs; k += narrow)
+    sum_samples<outputs, Half, 1>(x + k, gradient, batch, inputs, of_w + k * outputs);
+  for (; k < inputs; k++)
+    for (int64_t o = 0; o < outputs; o++) {
+      float sum = 0;
+      for (int64_t b = 0; b < batch; b++) sum += x[b * inputs + k] * gradient[b * outputs + o];
+      of_w[k * outputs + o] = sum;
+    }
+}
+
+}  // namespace
+
+// Products x w^T of many runs, for two or three outputs; see functional/linear.py.
+extern "C" void multiply_runs(const float* x, const float* w, int64_t runs, int64_t batch,
+                              int64_t inputs, int64_t outputs, float* y) {
+  const auto one = outputs == 2 ? multiply<2> : multiply<3>;
+  for (int64_t r = 0; r < runs; r++)
+    one(x + r * batch * inputs, w + r * inputs * outputs, batch, inputs, y + r * batch * outputs);
+}
+
+// The gradients of w of the same products.
+extern "C" void multiply_runs_back(const float* x, const float* gradient, int64_t runs,
+                                   int64_t batch, int64_t inputs, int64_t outputs, float* of_w) {
+  const auto one = outputs == 2 ? multiply_back<2> : multiply_back<3>;
+  for (int64_t r = 0; r < runs; r++)
+    one(x + r * batch * inputs, gradient + r * batch * outputs, batch, inputs,
+        of_w + r * inputs * outputs);
 }

@@ -8,7 +8,7 @@ import torch
 
 from stable_nalu.abstract import Observation
 from stable_nalu.abstract.observation import weight_observations
-from stable_nalu.functional import RegualizerNAUZ
+from stable_nalu.functional import RegualizerNAUZ, linear
 from stable_nalu.functional import nac_weight as nac_weight_function
 from stable_nalu.functional.initialization import nac_bound
 from stable_nalu.papers import TRASK_2018
@@ -59,7 +59,7 @@ class NACLayer(Layer):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         if self.allow_random:
             self._z.append_input(x)
-        return x @ self.weights().mT
+        return linear(x, self.weights())
 
     def regualizer_terms(self):
         return {"z": None if self._z.is_zero else lambda: self._z(self.weights())}

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from stable_nalu.figures.style import new_figure
 from stable_nalu.reproduction import command
 from stable_nalu.reproduction.page import drawing, html
 from stable_nalu.reproduction.page.markdown import heading, plain, table
@@ -56,6 +57,20 @@ def test_pictures_are_in_the_page_and_say_what_they_show():
     page = html.render('# t\n\n![a "drawing"](p.svg)\n', {"p.svg": svg})
     assert '<svg role="img" aria-label="a &quot;drawing&quot;" ' in page
     assert not re.search(r"clip-path|<style type|<g id|<\?xml", page)
+
+
+def test_a_picture_does_not_follow_the_last_digits_of_a_layout():
+    def picture(left):
+        figure = new_figure((8.0, 4.0), None)
+        for place in (left, 0.6):
+            figure.add_axes((place, 0.2, 0.3, 0.6)).plot([0, 1], [0, 2])
+        return drawing.as_svg(figure, clipped=True)
+
+    svg = picture(0.1)
+    assert picture(0.1 + 1e-12) == svg
+    clips = re.findall(r'<clipPath id="(\w+)"', svg)
+    assert len(set(clips)) == 2
+    assert set(re.findall(r"clip-path=\"url\(#(\w+)\)", svg)) == set(clips)
 
 
 def test_results_in_another_folder_need_a_place_for_their_page(tmp_path, capsys):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import re
 from collections.abc import Sequence
@@ -80,7 +81,20 @@ def as_svg(figure: Figure, *, clipped: bool = False) -> str:
     nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
     with rc_context({"svg.hashsalt": "stable-nalu"}):
         figure.savefig(buffer, format="svg", metadata=nothing)
-    return _LEFT_OUT[clipped].sub("", buffer.getvalue())
+    return _named_by_contents(_LEFT_OUT[clipped].sub("", buffer.getvalue()))
+
+
+def _named_by_contents(svg: str) -> str:
+    """Return a picture whose clips are named by what is written of them.
+
+    Matplotlib names them by numbers that are not rounded, whose last digits differ from layout to
+    layout of the same axes.
+    """
+    clips = re.findall(r'<clipPath id="(\w+)">(.*?)</clipPath>', svg, re.DOTALL)
+    names = {old: hashlib.sha256(content.encode()).hexdigest()[:10] for old, content in clips}
+    for old, new in names.items():
+        svg = svg.replace(f'id="{old}"', f'id="p{new}"').replace(f"url(#{old})", f"url(#p{new})")
+    return svg
 
 
 def _panel(axis: Axes, marks: Sequence[Mark], *, horizontal: bool) -> None:
