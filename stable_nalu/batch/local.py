@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -35,10 +35,24 @@ def run_shards(
     processes: int,
     gpu: str | None = None,
 ) -> int:
-    """Run `batch.py WORDS --task N` for every N of `names`; return 0 when all succeed.
+    """Run `batch.py WORDS --task N` for every N of `names`; return 0 when all succeed."""
+    batch = ["stable_nalu.batch.command", *words, "--task"]
+    modules = {task: [*batch, str(task)] for task in names}
+    return run_modules(modules, names, logs, processes=processes, gpu=gpu)
 
-    Output goes to `<logs>/task-<N>.out` and `.err`. A signal is passed on to all shards; the same
-    command goes on where they saved their states.
+
+def run_modules(
+    modules: Mapping[int, Sequence[str]],
+    names: Mapping[int, str],
+    logs: Path,
+    *,
+    processes: int,
+    gpu: str | None = None,
+) -> int:
+    """Run a module with its words for every number, each as a process; return 0 if all succeed.
+
+    Output goes to `<logs>/task-<N>.out` and `.err`. A signal is passed on to all processes; the
+    same command goes on where they saved their states.
     """
     try:
         logs.mkdir(parents=True, exist_ok=True)
@@ -52,7 +66,7 @@ def run_shards(
         while waiting or running:
             while waiting and len(running) < processes:
                 task = waiting.pop(0)
-                running[task] = _start(words, task, logs, gpu)
+                running[task] = _start(modules[task], task, logs, gpu)
             for task in [t for t, process in running.items() if process.poll() is not None]:
                 codes[task] = running.pop(task).returncode
                 outcome = _outcome(codes[task], task, logs)
@@ -73,8 +87,7 @@ def _start(words: Sequence[str], task: int, logs: Path, gpu: str | None) -> subp
     environment = {"OMP_NUM_THREADS": "1", **os.environ}
     if gpu is not None:
         environment["CUDA_VISIBLE_DEVICES"] = gpu
-    command = [sys.executable, "-u", "-m", "stable_nalu.batch.command", *words]
-    command += ["--task", str(task)]
+    command = [sys.executable, "-u", "-m", *words]
     with (
         (logs / f"task-{task}.out").open("ab") as out,
         (logs / f"task-{task}.err").open("ab") as err,
