@@ -15,7 +15,7 @@ from typing import Any
 from unittest import mock
 
 from stable_nalu import native
-from stable_nalu.batch.work import train_shard
+from stable_nalu.batch.work import train_shards
 from stable_nalu.catalogue.index import find
 from stable_nalu.reproduction import pipeline
 from stable_nalu.reproduction.tables import Workspace
@@ -124,5 +124,5 @@ def _reproduce(folder: Path) -> None:
     models = [experiment.model(MODEL)]
     request = pipeline.Request(experiment, models, space, list(SEEDS), 1, ["png"])
     for shard in request.shards().values():
-        train_shard(shard, ITERATIONS)
+        train_shards([shard], ITERATIONS)
     pipeline.report(request)

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -15,6 +15,8 @@ from typing import NoReturn
 from stable_nalu.errors import UsageError
 from stable_nalu.machine import working_root
 from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, duration, say
+
+from .shard import Shard, in_groups
 
 _PAUSE = 0.05
 
@@ -29,36 +31,40 @@ class _Stopped(BaseException):
 
 def run_shards(
     words: Sequence[str],
-    names: dict[int, str],
+    left: Mapping[int, Shard],
     logs: Path,
     *,
     processes: int,
     gpu: str | None = None,
 ) -> int:
-    """Run `batch.py WORDS --task N` for every N of `names`; return 0 when all succeed.
+    """Run `batch.py WORDS --task N` for every N of `left`; return 0 when all succeed.
 
-    Output goes to `<logs>/task-<N>.out` and `.err`. A signal is passed on to all shards; the same
-    command goes on where they saved their states.
+    One process trains those that draw the same samples. Output goes to `<logs>/task-<N>.out` and
+    `.err`, by the first of them. A signal is passed on to all shards; the same command goes on
+    where they saved their states.
     """
+    groups = in_groups(left, processes)
     try:
         logs.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"cannot write the log folder {logs}: {error.strerror}") from None
-    waiting, started = list(names), time.monotonic()
-    running: dict[int, subprocess.Popen[bytes]] = {}
-    codes: dict[int, int] = {}
+    waiting, started = list(groups), time.monotonic()
+    running: dict[tuple[int, ...], subprocess.Popen[bytes]] = {}
+    codes: dict[tuple[int, ...], int] = {}
     before = {n: signal.signal(n, _stop) for n in (signal.SIGTERM, signal.SIGINT)}
     try:
         while waiting or running:
             while waiting and len(running) < processes:
-                task = waiting.pop(0)
-                running[task] = _start(words, task, logs, gpu)
-            for task in [t for t, process in running.items() if process.poll() is not None]:
-                codes[task] = running.pop(task).returncode
-                outcome = _outcome(codes[task], task, logs)
-                left = (time.monotonic() - started) / len(codes) * (len(names) - len(codes))
-                rest = f", about {duration(left)} left" if left else ""
-                say(f"[{len(codes)}/{len(names)}] {names[task]}: {outcome}{rest}")
+                tasks = waiting.pop(0)
+                running[tasks] = _start(words, tasks, logs, gpu)
+            for tasks in [t for t, process in running.items() if process.poll() is not None]:
+                codes[tasks] = running.pop(tasks).returncode
+                outcome = _outcome(codes[tasks], tasks[0], logs)
+                done = sum(map(len, codes))
+                seconds = (time.monotonic() - started) / done * (len(left) - done)
+                rest = f", about {duration(seconds)} left" if seconds else ""
+                names = "; ".join(left[task].name for task in tasks)
+                say(f"[{done}/{len(left)}] {names}: {outcome}{rest}")
             time.sleep(_PAUSE)
     except _Stopped as stopped:
         _stop_all(running)
@@ -69,15 +75,18 @@ def run_shards(
     return 1 if any(codes.values()) else 0
 
 
-def _start(words: Sequence[str], task: int, logs: Path, gpu: str | None) -> subprocess.Popen[bytes]:
+def _start(
+    words: Sequence[str], tasks: Sequence[int], logs: Path, gpu: str | None
+) -> subprocess.Popen[bytes]:
     environment = {"OMP_NUM_THREADS": "1", **os.environ}
     if gpu is not None:
         environment["CUDA_VISIBLE_DEVICES"] = gpu
     command = [sys.executable, "-u", "-m", "stable_nalu.batch.command", *words]
-    command += ["--task", str(task)]
+    for task in tasks:
+        command += ["--task", str(task)]
     with (
-        (logs / f"task-{task}.out").open("ab") as out,
-        (logs / f"task-{task}.err").open("ab") as err,
+        (logs / f"task-{tasks[0]}.out").open("ab") as out,
+        (logs / f"task-{tasks[0]}.err").open("ab") as err,
     ):
         return subprocess.Popen(
             command, cwd=working_root(), env=environment, stdout=out, stderr=err
@@ -92,7 +101,7 @@ def _stop(number: int, _frame: FrameType | None) -> NoReturn:
     raise _Stopped(number)
 
 
-def _stop_all(running: dict[int, subprocess.Popen[bytes]]) -> None:
+def _stop_all(running: dict[tuple[int, ...], subprocess.Popen[bytes]]) -> None:
     for process in running.values():
         process.terminate()
     for process in running.values():

@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from stable_nalu.batch.shard import Shard
-from stable_nalu.batch.work import train_shard
+from stable_nalu.batch.work import train_shards
 from stable_nalu.catalogue.experiment import Experiment, Model, merged
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.reproduction import stored
@@ -105,7 +105,7 @@ def retrain(sample, folder):
     space.use()
     model = sample.model
     shard = Shard("again", model, model.variants[:1], sample.seeds)
-    assert train_shard(shard, sample.max_iterations) == 0
+    assert train_shards([shard], sample.max_iterations) == 0
     export([model], space)
     runs = judge(sample.experiment, [model], space, sample.seeds, print)
     expected = runs_of(model, sample.seeds, sample.max_iterations)
