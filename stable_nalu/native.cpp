@@ -1,5 +1,6 @@
 // What NumPy and torch do, several times faster; see native.py.
 
+#include <cmath>
 #include <cstdint>
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -86,31 +87,61 @@ struct Interval {
   double low, width;
 };
 
-// Sums over inputs from..to of each sample, in the order in which NumPy adds them.
-template <bool by_input>
-void sum_slice(Doubles<by_input> doubles, Interval interval, int64_t from, int64_t to,
-               double* __restrict sums) {
+// Where the numbers of a sum lie in a sample.
+struct Adjoining {
+  int64_t from;
+
+  int64_t operator()(int64_t k) const { return from + k; }
+};
+
+constexpr int64_t kLongestSum = 128;
+
+struct Scattered {
+  int32_t at[kLongestSum];
+
+  int64_t operator()(int64_t k) const { return at[k]; }
+};
+
+// Sums over `count` inputs of each sample, in the order in which NumPy adds them.
+template <bool by_input, class Place>
+void sum_places(Doubles<by_input> doubles, Interval interval, const Place& place, int64_t count,
+                double* __restrict sums) {
   constexpr int64_t lanes = 8;
   const int64_t samples = doubles.samples;
-  const auto value = [=](int64_t b, int64_t k) {
-    return doubles(b, k) * interval.width + interval.low;
+  const auto value = [&](int64_t b, int64_t k) {
+    return doubles(b, place(k)) * interval.width + interval.low;
   };
-  if (to - from < lanes) {
-    for (int64_t b = 0; b < samples; b++) sums[b] = value(b, from);
-    for (int64_t k = from + 1; k < to; k++)
+  if (count < lanes) {
+    for (int64_t b = 0; b < samples; b++) sums[b] = value(b, 0);
+    for (int64_t k = 1; k < count; k++)
       for (int64_t b = 0; b < samples; b++) sums[b] += value(b, k);
     return;
   }
   for (int64_t b = 0; b < samples; b++) {
     double lane[lanes];
-    int64_t k = from + lanes;
-    for (int64_t j = 0; j < lanes; j++) lane[j] = value(b, from + j);
-    for (; k + lanes <= to; k += lanes)
+    int64_t k = lanes;
+    for (int64_t j = 0; j < lanes; j++) lane[j] = value(b, j);
+    for (; k + lanes <= count; k += lanes)
       for (int64_t j = 0; j < lanes; j++) lane[j] += value(b, k + j);
     double sum = ((lane[0] + lane[1]) + (lane[2] + lane[3])) +
                  ((lane[4] + lane[5]) + (lane[6] + lane[7]));
-    for (; k < to; k++) sum += value(b, k);
+    for (; k < count; k++) sum += value(b, k);
     sums[b] = sum;
+  }
+}
+
+// The same of inputs from..to of each of `steps` steps: in all, no more than the longest sum.
+template <bool by_input>
+void sum_slice(Doubles<by_input> doubles, Interval interval, int64_t steps, int64_t from,
+               int64_t to, double* __restrict sums) {
+  const int64_t width = to - from;
+  if (steps == 1) {
+    sum_places(doubles, interval, Adjoining{from}, width, sums);
+  } else {
+    Scattered place;
+    for (int64_t k = 0; k < steps * width; k++)
+      place.at[k] = static_cast<int32_t>(k / width * (doubles.inputs / steps) + from + k % width);
+    sum_places(doubles, interval, place, steps * width, sums);
   }
 }
 
@@ -144,7 +175,8 @@ struct Targets {
 struct SampleBlock {
   // Runs first_run[g] to first_run[g + 1] of the table below draw from generator g.
   int64_t group_count;
-  int64_t batches, samples, inputs;
+  // A sample has inputs of so many steps, one step after another.
+  int64_t batches, samples, inputs, steps;
   // Sums over slices that a run has at most, and kinds of targets made of them.
   int64_t operands, kinds;
   // Whether the samples of one input adjoin in x, instead of the inputs of one sample.
@@ -157,7 +189,7 @@ struct SampleBlock {
   const int64_t* place;
   const Interval* intervals;
   // Operand k of run r is the sum over inputs slices[2 * (r * operands + k)] to
-  // slices[2 * (r * operands + k) + 1].
+  // slices[2 * (r * operands + k) + 1] of each step.
   const int64_t* slices;
   // Two batches of doubles, and per sample a number for each operand and one more.
   double* scratch;
@@ -174,7 +206,8 @@ void write_batch(const SampleBlock& block, Doubles<by_input> doubles, Interval i
     x[k] = static_cast<float>(doubles.at[k] * interval.width + interval.low);
   double* all = sums + block.operands * samples;
   for (int64_t k = 0; k < block.operands; k++)
-    sum_slice(doubles, interval, slice[2 * k], slice[2 * k + 1], sums + k * samples);
+    sum_slice(doubles, interval, block.steps, slice[2 * k], slice[2 * k + 1],
+              sums + k * samples);
   for (const Targets* kind = block.targets; kind < block.targets + block.kinds; kind++) {
     for (int64_t b = 0; b < samples; b++) all[b] = sums[b];
     for (int64_t k = 1; k < kind->operands; k++)
@@ -196,7 +229,7 @@ void turn(const Number* __restrict from, Number* __restrict to, int64_t rows, in
 // Sums over inputs from..to of each sample, for comparison with NumPy's.
 extern "C" void sum_inputs(const double* values, int64_t samples, int64_t inputs, int64_t from,
                            int64_t to, double* sums) {
-  sum_slice(Doubles<false>{values, samples, inputs}, {0.0, 1.0}, from, to, sums);
+  sum_slice(Doubles<false>{values, samples, inputs}, {0.0, 1.0}, 1, from, to, sums);
 }
 
 // The size of what `draw_samples` reads, for comparison with that of its mirror.
@@ -331,4 +364,79 @@ extern "C" void multiply_runs_back(const float* x, const float* gradient, int64_
   for (int64_t r = 0; r < runs; r++)
     one(x + r * batch * inputs, gradient + r * batch * outputs, batch, inputs,
         of_w + r * inputs * outputs);
+}
+
+namespace {
+
+// Steps of LSTMs with two states, which have eight gates: those of c and h are written, kept, new
+// and shown. Activated, they are four planes of (runs, rows, 2), in this order.
+constexpr int64_t kSize = 2, kWidth = 4 * kSize;
+typedef float Gates __attribute__((vector_size(kWidth * sizeof(float)), aligned(4)));
+
+// The sum of values[k] weights[k], added one after another, then the bias.
+inline Gates weigh(const float* values, int64_t count, const Gates* weights, Gates bias) {
+  Gates sum = values[0] * weights[0];
+  for (int64_t k = 1; k < count; k++) sum += values[k] * weights[k];
+  return sum + bias;
+}
+
+void activate(float* gates, int64_t count) {
+  for (int64_t k = 0; k < count; k++) gates[k] = std::exp(-gates[k]);
+  for (int64_t k = 0; k < count; k++) gates[k] = 1.0f / (1.0f + gates[k]);
+}
+
+}  // namespace
+
+// The gates of a step, activated but for the new ones, which torch does. Each run has weights
+// (inputs, 8) and (2, 8), and biases of 8. x has the given strides from run to run and from row to
+// row; h is (runs, rows, 2).
+extern "C" void lstm_gates(int64_t runs, int64_t rows, int64_t inputs, const float* x,
+                           int64_t x_run, int64_t x_row, const float* h, const Gates* input_weights,
+                           const Gates* hidden_weights, const Gates* input_bias,
+                           const Gates* hidden_bias, float* __restrict gates) {
+  const int64_t plane = runs * rows * kSize;
+  for (int64_t r = 0; r < runs; r++) {
+    const Gates *w = input_weights + r * inputs, *u = hidden_weights + r * kSize;
+    for (int64_t b = 0; b < rows; b++) {
+      const int64_t row = (r * rows + b) * kSize;
+      const Gates sum = weigh(x + r * x_run + b * x_row, inputs, w, input_bias[r]) +
+                        weigh(h + row, kSize, u, hidden_bias[r]);
+      for (int64_t k = 0; k < kWidth; k++) gates[k / kSize * plane + row + k % kSize] = sum[k];
+    }
+  }
+  activate(gates, 2 * plane);
+  activate(gates + 3 * plane, plane);
+}
+
+// Gradients of a step: dh and dc of the state behind it become those of the state before it; the
+// last step has no dc. hidden_weights are (runs, 8, 2), of_gates (runs, rows, 8).
+extern "C" void lstm_slopes(int64_t runs, int64_t rows, int64_t last, const float* gates,
+                            const float* c, const float* tanh_c, const float* hidden_weights,
+                            float* __restrict dh, float* __restrict dc,
+                            float* __restrict of_gates) {
+  const int64_t plane = runs * rows * kSize;
+  const float *write = gates, *keep = gates + plane, *fresh = keep + plane, *show = fresh + plane;
+  for (int64_t r = 0; r < runs; r++) {
+    const float* u = hidden_weights + r * kWidth * kSize;
+    for (int64_t b = 0; b < rows; b++) {
+      const int64_t row = (r * rows + b) * kSize;
+      float* own = of_gates + 4 * row;
+      for (int64_t k = 0; k < kSize; k++) {
+        const int64_t n = row + k;
+        // Torch rounds the slope of tanh once, and that of sigmoid twice.
+        const float through = dh[n] * show[n] * std::fma(-tanh_c[n], tanh_c[n], 1.0f);
+        const float of_c = last ? through : dc[n] + through;
+        own[k] = of_c * fresh[n] * (1.0f - write[n]) * write[n];
+        own[kSize + k] = of_c * c[n] * (1.0f - keep[n]) * keep[n];
+        own[2 * kSize + k] = of_c * write[n] * std::fma(-fresh[n], fresh[n], 1.0f);
+        own[3 * kSize + k] = dh[n] * tanh_c[n] * (1.0f - show[n]) * show[n];
+        dc[n] = of_c * keep[n];
+      }
+      for (int64_t k = 0; k < kSize; k++) {
+        float sum = own[0] * u[k];
+        for (int64_t j = 1; j < kWidth; j++) sum += own[j] * u[j * kSize + k];
+        dh[row + k] = sum;
+      }
+    }
+  }
 }

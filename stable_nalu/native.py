@@ -49,7 +49,7 @@ class SampleBlock(ctypes.Structure):
 
     _fields_ = (
         *((name, ctypes.c_int64) for name in ("group_count", "batches", "samples", "inputs")),
-        *((name, ctypes.c_int64) for name in ("operands", "kinds", "samples_adjoin")),
+        *((name, ctypes.c_int64) for name in ("steps", "operands", "kinds", "samples_adjoin")),
         *((name, ctypes.c_int64) for name in ("x_batch", "x_run", "t_batch", "t_run")),
         ("generators", ctypes.POINTER(ctypes.c_uint64)),
         ("first_run", ctypes.POINTER(ctypes.c_int64)),
@@ -130,8 +130,10 @@ def _declare(library: ctypes.CDLL) -> None:
     library.turn_matrices.argtypes = [address, address, *[number] * 3]
     library.multiply_runs.argtypes = [address, address, *[number] * 4, address]
     library.multiply_runs_back.argtypes = library.multiply_runs.argtypes
+    library.lstm_gates.argtypes = [*[number] * 3, address, *[number] * 2, *[address] * 6]
+    library.lstm_slopes.argtypes = [*[number] * 3, *[address] * 7]
     names = "draw_doubles", "sum_inputs", "draw_samples", "turn_matrices"
-    for name in (*names, "multiply_runs", "multiply_runs_back"):
+    for name in (*names, "multiply_runs", "multiply_runs_back", "lstm_gates", "lstm_slopes"):
         getattr(library, name).restype = None
     library.sample_block_size.restype = number
 

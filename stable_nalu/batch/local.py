@@ -39,32 +39,49 @@ def run_shards(
 ) -> int:
     """Run `batch.py WORDS --task N` for every N of `left`; return 0 when all succeed.
 
-    One process trains those that draw the same samples. Output goes to `<logs>/task-<N>.out` and
-    `.err`, by the first of them. A signal is passed on to all shards; the same command goes on
-    where they saved their states.
+    One process trains those that draw the same samples, under the number of the first.
     """
-    groups = in_groups(left, processes)
+    modules: dict[int, list[str]] = {}
+    names: dict[int, str] = {}
+    for group in in_groups(left, processes):
+        tasks = [word for task in group for word in ("--task", str(task))]
+        modules[group[0]] = ["stable_nalu.batch.command", *words, *tasks]
+        names[group[0]] = "; ".join(left[task].name for task in group)
+    return run_modules(modules, names, logs, processes=processes, gpu=gpu)
+
+
+def run_modules(
+    modules: Mapping[int, Sequence[str]],
+    names: Mapping[int, str],
+    logs: Path,
+    *,
+    processes: int,
+    gpu: str | None = None,
+) -> int:
+    """Run a module with its words for every number, each as a process; return 0 if all succeed.
+
+    Output goes to `<logs>/task-<N>.out` and `.err`. A signal is passed on to all processes; the
+    same command goes on where they saved their states.
+    """
     try:
         logs.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"cannot write the log folder {logs}: {error.strerror}") from None
-    waiting, started = list(groups), time.monotonic()
-    running: dict[tuple[int, ...], subprocess.Popen[bytes]] = {}
-    codes: dict[tuple[int, ...], int] = {}
+    waiting, started = list(names), time.monotonic()
+    running: dict[int, subprocess.Popen[bytes]] = {}
+    codes: dict[int, int] = {}
     before = {n: signal.signal(n, _stop) for n in (signal.SIGTERM, signal.SIGINT)}
     try:
         while waiting or running:
             while waiting and len(running) < processes:
-                tasks = waiting.pop(0)
-                running[tasks] = _start(words, tasks, logs, gpu)
-            for tasks in [t for t, process in running.items() if process.poll() is not None]:
-                codes[tasks] = running.pop(tasks).returncode
-                outcome = _outcome(codes[tasks], tasks[0], logs)
-                done = sum(map(len, codes))
-                seconds = (time.monotonic() - started) / done * (len(left) - done)
-                rest = f", about {duration(seconds)} left" if seconds else ""
-                names = "; ".join(left[task].name for task in tasks)
-                say(f"[{done}/{len(left)}] {names}: {outcome}{rest}")
+                task = waiting.pop(0)
+                running[task] = _start(modules[task], task, logs, gpu)
+            for task in [t for t, process in running.items() if process.poll() is not None]:
+                codes[task] = running.pop(task).returncode
+                outcome = _outcome(codes[task], task, logs)
+                left = (time.monotonic() - started) / len(codes) * (len(names) - len(codes))
+                rest = f", about {duration(left)} left" if left else ""
+                say(f"[{len(codes)}/{len(names)}] {names[task]}: {outcome}{rest}")
             time.sleep(_PAUSE)
     except _Stopped as stopped:
         _stop_all(running)
@@ -75,18 +92,14 @@ def run_shards(
     return 1 if any(codes.values()) else 0
 
 
-def _start(
-    words: Sequence[str], tasks: Sequence[int], logs: Path, gpu: str | None
-) -> subprocess.Popen[bytes]:
+def _start(words: Sequence[str], task: int, logs: Path, gpu: str | None) -> subprocess.Popen[bytes]:
     environment = {"OMP_NUM_THREADS": "1", **os.environ}
     if gpu is not None:
         environment["CUDA_VISIBLE_DEVICES"] = gpu
-    command = [sys.executable, "-u", "-m", "stable_nalu.batch.command", *words]
-    for task in tasks:
-        command += ["--task", str(task)]
+    command = [sys.executable, "-u", "-m", *words]
     with (
-        (logs / f"task-{tasks[0]}.out").open("ab") as out,
-        (logs / f"task-{tasks[0]}.err").open("ab") as err,
+        (logs / f"task-{task}.out").open("ab") as out,
+        (logs / f"task-{task}.err").open("ab") as err,
     ):
         return subprocess.Popen(
             command, cwd=working_root(), env=environment, stdout=out, stderr=err
@@ -101,7 +114,7 @@ def _stop(number: int, _frame: FrameType | None) -> NoReturn:
     raise _Stopped(number)
 
 
-def _stop_all(running: dict[tuple[int, ...], subprocess.Popen[bytes]]) -> None:
+def _stop_all(running: dict[int, subprocess.Popen[bytes]]) -> None:
     for process in running.values():
         process.terminate()
     for process in running.values():

@@ -9,6 +9,7 @@ Streams that differ in their targets alone share their inputs, too.
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -94,6 +95,7 @@ class NativeStreams:
         self.groups = list(groups)
         streams = [stream for group in groups for stream in group.streams]
         intervals = [stream.sampler.range.intervals[0] for stream in streams]
+        self._steps = _steps(streams[0])
         first = groups[0]
         self._kinds = [_kind(more[0]) for more in (first.streams, *first.others)]
         self._operands = max(operands for _, operands in filter(None, self._kinds))
@@ -109,11 +111,13 @@ class NativeStreams:
         self._scratch = np.empty(0)
 
     def draw_into(self, x: np.ndarray, *ts: np.ndarray) -> None:
-        """Fill x (batches, runs, B, inputs) and each t (batches, runs, B, 1) at their places.
+        """Fill x (batches, runs, B, *sample) and each t (batches, runs, B, 1) at their places.
 
-        The samples of a run are contiguous in memory, or their transpose is. All t are laid alike.
+        The samples of a run are contiguous in memory, or the transpose of vectors is. All t are
+        laid alike.
         """
-        batches, _, samples, inputs = x.shape
+        batches, _, samples, *sample = x.shape
+        inputs = math.prod(sample)
         x_strides, t_strides = ([s // 4 for s in array.strides] for array in (x, ts[0]))
         self._scratch.resize(samples * (2 * inputs + self._operands + 1), refcheck=False)
         kinds = [
@@ -128,6 +132,7 @@ class NativeStreams:
                 batches=batches,
                 samples=samples,
                 inputs=inputs,
+                steps=self._steps,
                 operands=self._operands,
                 kinds=len(kinds),
                 samples_adjoin=x_strides[2] == 1,
@@ -199,12 +204,21 @@ def _kind(stream: SampleStream) -> tuple[str, int] | None:
     suits = (
         sampler.scales_doubles
         and isinstance(sampler.distribution, Uniform)
-        and len(sampler.sample_shape) == 1
+        and len(sampler.sample_shape) < 3
         and isinstance(targets, FunctionTargets)
         and targets.operation.name in OPERATIONS
-        and all(0 < end - start <= native.LONGEST_SUM for start, end in targets.operands)
+        and all(
+            0 < (end - start) * _steps(stream) <= native.LONGEST_SUM
+            for start, end in targets.operands
+        )
     )
     return (_targets(stream).operation.name, len(_targets(stream).operands)) if suits else None
+
+
+def _steps(stream: SampleStream) -> int:
+    """Return of how many vectors a sample is a sequence."""
+    *steps, _ = stream.sampler.sample_shape
+    return math.prod(steps)
 
 
 def _targets(stream: SampleStream) -> FunctionTargets:
