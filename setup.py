@@ -12,6 +12,7 @@ COPIED = (
     "function_task_static_mse_expectation.csv",
     "docs/reproduction/*.csv",
     "docs/reproduction/notes.md",
+    "docs/reproduction/datapackage.json",
     "docs/reproduction/data/**/*.csv",
 )
 """Files outside of the package that commands read: those of its copy are found by

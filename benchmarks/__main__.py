@@ -14,9 +14,12 @@ from . import ensemble, images, pairs, plans, players, results, rivals, shares, 
 from .table import Row, print_rows
 
 PARTS: dict[str, tuple[str, Callable[[], Iterable[Row]]]] = {
+    # Measured first, while nothing is compiled.
+    "shares": ("where the CPU time of a figure of 900 runs goes", shares.rows),
     "in2": ("225 runs on 2 inputs against bare loops", partial(ensemble.rows, "in2")),
     "in10": ("225 runs on 10 inputs against bare loops", partial(ensemble.rows, "in10")),
     "arithmetic": ("50 runs on 100 inputs", partial(ensemble.rows, "arithmetic")),
+    "group": ("all runs of a table on the same samples", partial(ensemble.rows, "group")),
     "tasks": ("tasks of the NALU paper against bare loops", partial(ensemble.rows, "tasks")),
     "players": ("numbers in words and the grid world, alone and stacked", players.rows),
     "overhead": ("validation, log and saving", plans.overhead),
@@ -24,7 +27,6 @@ PARTS: dict[str, tuple[str, Callable[[], Iterable[Row]]]] = {
     "single": ("one run alone, and --help", single.rows),
     "export": ("from event files to a CSV file", results.export),
     "figure": ("from CSV files to a figure", results.figure),
-    "shares": ("where the CPU time of a small figure goes", shares.rows),
     "images": ("training on images against bare loops", images.rows),
     "pairs": ("updates on pairs of digits against bare loops", pairs.rows),
     "jax": ("225 runs against JAX, where it can be imported", rivals.rows),

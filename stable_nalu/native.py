@@ -31,15 +31,25 @@ LONGEST_SUM = 128
 _library: ctypes.CDLL | None = None
 
 
+class Targets(ctypes.Structure):
+    """An operation on the first operands, and where its results go, as in native.cpp."""
+
+    _fields_ = (
+        ("operation", ctypes.c_int64),
+        ("operands", ctypes.c_int64),
+        ("t", ctypes.POINTER(ctypes.c_float)),
+    )
+
+
 class SampleBlock(ctypes.Structure):
-    """Inputs x and targets t of many runs and batches to draw; native.cpp says what each field is.
+    """Inputs x and targets of many runs and batches to draw; native.cpp says what each field is.
 
     The fields are those of the structure of the same name there, in the same order.
     """
 
     _fields_ = (
         *((name, ctypes.c_int64) for name in ("group_count", "batches", "samples", "inputs")),
-        *((name, ctypes.c_int64) for name in ("operation", "operands", "samples_adjoin")),
+        *((name, ctypes.c_int64) for name in ("steps", "operands", "kinds", "samples_adjoin")),
         *((name, ctypes.c_int64) for name in ("x_batch", "x_run", "t_batch", "t_run")),
         ("generators", ctypes.POINTER(ctypes.c_uint64)),
         ("first_run", ctypes.POINTER(ctypes.c_int64)),
@@ -48,7 +58,7 @@ class SampleBlock(ctypes.Structure):
         ("slices", ctypes.POINTER(ctypes.c_int64)),
         ("scratch", ctypes.POINTER(ctypes.c_double)),
         ("x", ctypes.POINTER(ctypes.c_float)),
-        ("t", ctypes.POINTER(ctypes.c_float)),
+        ("targets", ctypes.POINTER(Targets)),
     )
 
 
@@ -118,7 +128,16 @@ def _declare(library: ctypes.CDLL) -> None:
     library.sum_inputs.argtypes = [address, *[number] * 4, address]
     library.draw_samples.argtypes = [ctypes.POINTER(SampleBlock)]
     library.turn_matrices.argtypes = [address, address, *[number] * 3]
-    for name in ("draw_doubles", "sum_inputs", "draw_samples", "turn_matrices"):
+    library.multiply_runs.argtypes = [address, address, *[number] * 4, address]
+    library.multiply_runs_back.argtypes = library.multiply_runs.argtypes
+    library.lstm_gates.argtypes = [*[number] * 3, address, *[number] * 2, *[address] * 6]
+    library.lstm_slopes.argtypes = [*[number] * 3, *[address] * 7]
+    single = ctypes.c_float
+    library.adam_averages.argtypes = [*[address] * 3, number, *[single] * 3, number]
+    library.adam_update.argtypes = [*[address] * 3, number, *[single] * 3]
+    names = "draw_doubles", "sum_inputs", "draw_samples", "turn_matrices"
+    steps = "multiply_runs", "multiply_runs_back", "lstm_gates", "lstm_slopes"
+    for name in (*names, *steps, "adam_averages", "adam_update"):
         getattr(library, name).restype = None
     library.sample_block_size.restype = number
 

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -15,6 +15,8 @@ from typing import NoReturn
 from stable_nalu.errors import UsageError
 from stable_nalu.machine import working_root
 from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, duration, say
+
+from .shard import Shard, in_groups
 
 _PAUSE = 0.05
 
@@ -29,16 +31,37 @@ class _Stopped(BaseException):
 
 def run_shards(
     words: Sequence[str],
-    names: dict[int, str],
+    left: Mapping[int, Shard],
     logs: Path,
     *,
     processes: int,
     gpu: str | None = None,
 ) -> int:
-    """Run `batch.py WORDS --task N` for every N of `names`; return 0 when all succeed.
+    """Run `batch.py WORDS --task N` for every N of `left`; return 0 when all succeed.
 
-    Output goes to `<logs>/task-<N>.out` and `.err`. A signal is passed on to all shards; the same
-    command goes on where they saved their states.
+    One process trains those that draw the same samples, under the number of the first.
+    """
+    modules: dict[int, list[str]] = {}
+    names: dict[int, str] = {}
+    for group in in_groups(left, processes):
+        tasks = [word for task in group for word in ("--task", str(task))]
+        modules[group[0]] = ["stable_nalu.batch.command", *words, *tasks]
+        names[group[0]] = "; ".join(left[task].name for task in group)
+    return run_modules(modules, names, logs, processes=processes, gpu=gpu)
+
+
+def run_modules(
+    modules: Mapping[int, Sequence[str]],
+    names: Mapping[int, str],
+    logs: Path,
+    *,
+    processes: int,
+    gpu: str | None = None,
+) -> int:
+    """Run a module with its words for every number, each as a process; return 0 if all succeed.
+
+    Output goes to `<logs>/task-<N>.out` and `.err`. A signal is passed on to all processes; the
+    same command goes on where they saved their states.
     """
     try:
         logs.mkdir(parents=True, exist_ok=True)
@@ -52,7 +75,7 @@ def run_shards(
         while waiting or running:
             while waiting and len(running) < processes:
                 task = waiting.pop(0)
-                running[task] = _start(words, task, logs, gpu)
+                running[task] = _start(modules[task], task, logs, gpu)
             for task in [t for t, process in running.items() if process.poll() is not None]:
                 codes[task] = running.pop(task).returncode
                 outcome = _outcome(codes[task], task, logs)
@@ -73,8 +96,7 @@ def _start(words: Sequence[str], task: int, logs: Path, gpu: str | None) -> subp
     environment = {"OMP_NUM_THREADS": "1", **os.environ}
     if gpu is not None:
         environment["CUDA_VISIBLE_DEVICES"] = gpu
-    command = [sys.executable, "-u", "-m", "stable_nalu.batch.command", *words]
-    command += ["--task", str(task)]
+    command = [sys.executable, "-u", "-m", *words]
     with (
         (logs / f"task-{task}.out").open("ab") as out,
         (logs / f"task-{task}.err").open("ab") as err,

@@ -7,6 +7,8 @@ those are the legacy ones.
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 import torch
 
@@ -64,8 +66,8 @@ class LegacyRandom:
 
     def position(self) -> tuple[bytes, int]:
         """Return a hashable that two generators share exactly when they continue alike."""
-        state = self._bits.state["state"]
-        return state["key"].tobytes(), int(state["pos"])
+        words = self._words()
+        return words[:STATE_WORDS].tobytes(), int(words[STATE_WORDS])
 
     def address(self) -> int:
         """Return where the state lies in memory: 624 words of 32 bits, then the position."""
@@ -73,11 +75,16 @@ class LegacyRandom:
 
     def get_state(self) -> dict[str, torch.Tensor | int]:
         """Return the state vector as an int64 tensor (624,), and the position in it."""
-        state = self._bits.state["state"]
+        words = self._words()
         return {
-            "key": torch.from_numpy(state["key"].astype(np.int64)),
-            "position": int(state["pos"]),
+            "key": torch.from_numpy(words[:STATE_WORDS].astype(np.int64)),
+            "position": int(words[STATE_WORDS]),
         }
+
+    def _words(self) -> np.ndarray:
+        """Return the state as it lies in memory: NumPy's own property copies it word by word."""
+        memory = (ctypes.c_uint32 * (STATE_WORDS + 1)).from_address(self.address())
+        return np.ctypeslib.as_array(memory)
 
     def set_state(self, state: dict[str, torch.Tensor | int]) -> None:
         """Continue from a state that `get_state` returned."""

@@ -99,9 +99,14 @@ class SampleStream:
 
     def write(self, block: np.ndarray, x: np.ndarray, t: np.ndarray) -> None:
         """Write inputs in float64 and their targets, both rounded to the type of the buffers."""
+        with np.errstate(over="ignore"):
+            np.copyto(x, block, casting="same_kind")
+        self.write_targets(block, t)
+
+    def write_targets(self, block: np.ndarray, t: np.ndarray) -> None:
+        """Write the targets of inputs in float64, rounded to the type of the buffer."""
         # Infinite and undefined targets are data here, not accidents.
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            np.copyto(x, block, casting="same_kind")
             np.copyto(t, self.targets(block), casting="same_kind")
 
     def doubles_key(self) -> tuple | None:

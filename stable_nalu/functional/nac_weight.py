@@ -9,6 +9,13 @@ import torch
 from .golden_ratio import golden_sigmoid, golden_tanh
 
 
+def nac_slopes(
+    grad: torch.Tensor, t: torch.Tensor, s: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the gradients of w_hat and m_hat, given that of t s = tanh(w_hat) sigmoid(m_hat)."""
+    return ((grad * (1 - t * t)) * s), ((grad * t) * s) * (1 - s)
+
+
 class _NACWeight(torch.autograd.Function):
     """The true gradient, in the rounding order of the published figures."""
 
@@ -29,8 +36,7 @@ class _NACWeight(torch.autograd.Function):
     def backward(ctx, grad, _t, _s):
         _, t, s = ctx.saved_tensors
         # Of x W^T it comes transposed, and each product below would read it across memory.
-        grad = grad.contiguous()
-        return ((grad * (1 - t * t)) * s), ((grad * t) * s) * (1 - s)
+        return nac_slopes(grad.contiguous(), t, s)
 
 
 class _NACWeightSign(_NACWeight):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 
@@ -97,3 +98,7 @@ class GeneralizedCell(ExtendedTorchModule):
 
     def forward(self, x_t: torch.Tensor, h_tm1):
         return self.cell(x_t, h_tm1)
+
+    def unroll(self, x: torch.Tensor, state: Any) -> torch.Tensor:
+        """Return h behind the last step of x `(*runs, batch, time, input_size)`."""
+        return self.cell.unroll(x, state)

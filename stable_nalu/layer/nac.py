@@ -8,12 +8,12 @@ import torch
 
 from stable_nalu.abstract import Observation
 from stable_nalu.abstract.observation import weight_observations
-from stable_nalu.functional import RegualizerNAUZ
+from stable_nalu.functional import RegualizerNAUZ, linear
 from stable_nalu.functional import nac_weight as nac_weight_function
 from stable_nalu.functional.initialization import nac_bound
 from stable_nalu.papers import TRASK_2018
 
-from .base import Layer, recurrent
+from .base import Layer, RecurrentCell
 from .registry import register
 
 
@@ -59,7 +59,7 @@ class NACLayer(Layer):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         if self.allow_random:
             self._z.append_input(x)
-        return x @ self.weights().mT
+        return linear(x, self.weights())
 
     def regualizer_terms(self):
         return {"z": None if self._z.is_zero else lambda: self._z(self.weights())}
@@ -71,7 +71,19 @@ class NACLayer(Layer):
         return weight_observations("W", self.weights)
 
 
-NACCell = recurrent(NACLayer)
+class NACCell(RecurrentCell):
+    """Add and subtract inputs and states: h_t = layer([x_t, h_{t-1}]), with a NAC as the layer."""
+
+    Op = NACLayer
+
+    def unroll(self, x: torch.Tensor, state: torch.Tensor) -> torch.Tensor:
+        if self.op.nac_weight != "normal" or self.op.regualizer_z != 0 or not self.is_learned(x):
+            return super().unroll(x, state)
+        # Imported late: most layers are not recurrent.
+        from stable_nalu.functional.unrolled import unrolled_nac
+
+        return unrolled_nac(x, state, self.op.W_hat, self.op.M_hat)
+
 
 ENTRY = register(
     key="NAC",

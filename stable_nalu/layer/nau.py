@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from stable_nalu.functional import var_over
+from stable_nalu.functional import linear, var_over
 from stable_nalu.functional.initialization import nau_bound
 from stable_nalu.papers import MADSEN_2020
 
@@ -31,7 +31,7 @@ class NAUBase(RangedWeightLayer):
         W = self.weights()
         if not (self.nau_noise and self.training):
             self.record_input(x)
-            return x @ W.mT
+            return linear(x, W)
         amplitude = 1 / var_over(x.detach(), 2)
         noise = self.random.uniform(x.shape[-2:], -amplitude, amplitude, like=x)
         x = x + noise

@@ -9,6 +9,7 @@ import torch
 
 from stable_nalu.abstract import Observation
 from stable_nalu.abstract.observation import weight_observations
+from stable_nalu.functional import linear
 from stable_nalu.papers import MADSEN_2020
 
 from .base import Layer, recurrent
@@ -40,7 +41,7 @@ class PosNACLayer(Layer):
         return torch.sigmoid(self.W_hat)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x @ self.weights().mT
+        return linear(x, self.weights())
 
     def observations(self) -> list[Observation]:
         return weight_observations("W", self.weights)

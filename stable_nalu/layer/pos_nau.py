@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from stable_nalu.functional import linear
 from stable_nalu.papers import MADSEN_2020
 
 from .base import recurrent
@@ -27,7 +28,7 @@ class PosNAULayer(UnitWeightLayer):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         self.record_input(x)
-        return x @ self.weights().mT
+        return linear(x, self.weights())
 
 
 PosNAUCell = recurrent(PosNAULayer)

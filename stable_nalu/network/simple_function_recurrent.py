@@ -48,6 +48,4 @@ class SimpleFunctionRecurrentNetwork(ExtendedTorchModule):
         shape = (*x.shape[:-2], self.hidden_size)
         initial = [getattr(self, n).unsqueeze(-2).expand(shape) for n in self._state_names()]
         state = tuple(initial) if self.is_lstm else initial[0]
-        for t in range(x.shape[-2]):
-            state = self.recurent_cell(x[..., t, :], state)
-        return self.output_layer(state[0] if self.is_lstm else state)
+        return self.output_layer(self.recurent_cell.unroll(x, state))

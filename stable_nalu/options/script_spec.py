@@ -38,6 +38,8 @@ class ScriptSpec:
     fixed: what a configuration reads for flags that other scripts take and this one does not.
     folder: where the script is.
     counts_epochs: whether --max-epochs is how many are trained, and not the index of the last one.
+    drawn_by: dests of the flags that decide on the inputs of every iteration; none where nothing is
+        gained by drawing them once for several runs.
     """
 
     name: str
@@ -52,6 +54,7 @@ class ScriptSpec:
     separator: str = "_"
     folder: str = "experiments"
     counts_epochs: bool = False
+    drawn_by: tuple[str, ...] = ()
 
     @cached_property
     def flags(self) -> tuple[Flag, ...]:
@@ -155,6 +158,11 @@ class ScriptSpec:
             by_flag = {name: flag.name for name, flag in flags.items()}
             options["own_options"] = own_options(config, by_flag)
         return options
+
+    def samples_of(self, config: Config) -> str | None:
+        """Return what is equal for runs that train on the same inputs; None: nothing to share."""
+        values = [getattr(config, dest, None) for dest in self.drawn_by]
+        return repr(values) if values else None
 
     @cached_property
     def partly_named(self) -> dict[str, str]:

@@ -36,6 +36,10 @@ _arithmetic = partial(
     training="stable_nalu.training.arithmetic.trainer",
     refused=_REFUSED,
     fixed=_FIXED,
+    drawn_by=(
+        *("seed", "interpolation_range", "sample_distribution", "batch_size"),
+        *("input_size", "simple", "num_subsets", "subset_ratio", "overlap_ratio"),
+    ),
 )
 
 _COMMON_CHECKS = (
@@ -214,6 +218,7 @@ SINGLE_LAYER_ROBUST = _arithmetic(
 
 SINGLE_LAYER_CURRICULUM = _arithmetic(
     name="single_layer_curriculum",
+    drawn_by=(),
     summary="Train one arithmetic unit on four ranges, from [1.1,1.125] to [1.1,1.2]; the next "
     "begins when the loss is low enough.",
     example="--operation add --layer-type NAC --learning-rate 0.01",

@@ -19,6 +19,7 @@ from .pipeline import Request, report, show_commands, train
 from .stored import DATA
 from .tables import Workspace, chosen_models
 
+VERIFYING = ("rows", "line", "verify_seed")
 CHALLENGER = {"layer_type", "layer_file", "layer_option", "training"}
 """Arguments by which a layer is compared with published ones."""
 EXIT_PARTLY = 1
@@ -68,6 +69,18 @@ def _parser() -> ScriptParser:
     add("--jobs", type=integer(1).one, metavar="N", help="training processes (cores)")
     formats = ("pdf", "png")
     add("--format", nargs="+", choices=formats, default=formats, help="of figures (both)")
+    _add_result_flags(parser)
+    own = add_layer_flags(
+        parser, "a layer beside the published models: only it is trained (KEY, or challenge)"
+    )
+    own("--training", nargs="+", metavar="NAME=VALUE", help="flags over those of the figure")
+    _add_verification_flags(parser)
+    add("--dry-run", action="store_true", help="print the commands, run nothing")
+    return parser
+
+
+def _add_result_flags(parser: ScriptParser) -> None:
+    add = parser.add_argument
     add(
         "--keep",
         action="store_true",
@@ -85,21 +98,65 @@ def _parser() -> ScriptParser:
         action="store_true",
         help="write the page that compares all compact results with the papers",
     )
-    parser.add_argument(
+    add(
         "--report-out",
         type=Path,
         metavar="DIR",
         help="folder of the page (docs/reproduction, for the results that are kept there)",
     )
-    own = add_layer_flags(
-        parser, "a layer beside the published models: only it is trained (KEY, or challenge)"
+
+
+def _add_verification_flags(parser: ScriptParser) -> None:
+    add = parser.add_argument_group(
+        "kept rows trained again, at full length, and every kept digit compared"
+    ).add_argument
+    add(
+        "--verify",
+        action="store_true",
+        help="verify rows of KEY; exit code 0 if all are equal, 1 if not. Rows of single modules "
+        "train alone first; where one differs, and in measured experiments, the stack of runs "
+        "that it was trained in: its last bits depend on that. Kept results stay as they are",
     )
-    own("--training", nargs="+", metavar="NAME=VALUE", help="flags over those of the figure")
-    add("--dry-run", action="store_true", help="print the commands, run nothing")
-    return parser
+    add("--rows", type=integer(1).one, metavar="N", help="how many, at random (5)")
+    add("--verify-seed", type=integer(0).one, metavar="N", help="of the random choice (0)")
+    add(
+        "--line",
+        type=integer(2).one,
+        nargs="+",
+        metavar="N",
+        help="instead, those in these lines of the file in --data; the header is line 1",
+    )
+
+
+def _verify(arguments: argparse.Namespace) -> int:
+    from .verify import VERIFY_SEED, Choice, verify
+
+    others = ("keep", "report", "report_out", "max_iterations", *sorted(CHALLENGER))
+    for name in others:
+        if getattr(arguments, name) not in (None, False):
+            flag = f"--{name.replace('_', '-')}"
+            raise OptionError(flag, "rows are verified as they are kept", "leave it out")
+    if arguments.line and arguments.rows is not None:
+        raise OptionError("--rows", "the rows of --line are chosen", "give one of them")
+    seed = VERIFY_SEED if arguments.verify_seed is None else arguments.verify_seed
+    lines = arguments.line or ()
+    choice = Choice(arguments.model, arguments.seeds, lines, arguments.rows, seed)
+    return verify(
+        find(arguments.key),
+        choice,
+        data=arguments.data,
+        out=arguments.out,
+        processes=arguments.jobs or cores(),
+        dry_run=arguments.dry_run,
+    )
 
 
 def _reproduce(arguments: argparse.Namespace) -> int:
+    for name in VERIFYING:
+        if getattr(arguments, name) is not None and not arguments.verify:
+            raise OptionError(f"--{name.replace('_', '-')}", "nothing is verified", "add --verify")
+    if arguments.verify:
+        return _verify(arguments)
     given = {name for name, value in vars(arguments).items() if value is not None}
     if arguments.key == "challenge" or CHALLENGER & given:
         from .challenge import challenge

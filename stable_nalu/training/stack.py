@@ -124,6 +124,9 @@ class StackTraining:
         """Train, and yield wherever training may stop: `at`, or None within a unit."""
         raise NotImplementedError
 
+    def share_samples(self, others: Sequence[StackTraining]) -> None:
+        """Draw once what other trainings draw too, which stand at the same unit and take turns."""
+
     def finish(self) -> bool:
         """Evaluate after the last update; return whether a run diverged."""
         raise NotImplementedError

@@ -7,7 +7,11 @@ import pytest
 import torch
 
 from stable_nalu import native
-from stable_nalu.dataset import SimpleFunctionStaticDataset, joint_streams
+from stable_nalu.dataset import (
+    SimpleFunctionRecurrentDataset,
+    SimpleFunctionStaticDataset,
+    joint_streams,
+)
 from stable_nalu.dataset.joint_streams import NativeStreams, by_compiled_code, join
 
 BATCHES, BATCH = 3, 37
@@ -42,9 +46,10 @@ def quick(streams, inputs, **keywords):
     return by_compiled_code(join(streams), *buffers(len(streams), inputs, **keywords))
 
 
-def assert_as_alone(streams, alone, inputs, **keywords):
+def assert_as_alone(streams, alone, inputs, *, steps=(), **keywords):
     for _ in range(2):
         x, t = buffers(len(alone), inputs, **keywords)
+        x = x.reshape(*x.shape[:-1], *steps, -1)
         for group in streams:
             group.draw_into(x, t)
         for run, stream in enumerate(alone):
@@ -79,6 +84,18 @@ def test_three_operands(operation):
     drawn = quick(plan(operation, num_subsets=3), 10)
     assert [type(group) for group in drawn] == [NativeStreams]
     assert_as_alone(drawn, plan(operation, num_subsets=3), 10)
+
+
+@pytest.mark.parametrize("length", [1, 2, 10, 25])
+def test_sequences_are_those_of_each_stream_alone(length):
+    def streams():
+        datasets = [SimpleFunctionRecurrentDataset("mul", seed=seed) for seed in range(3)]
+        return [dataset.fork(length, [-1, 2]) for dataset in datasets]
+
+    x, t = buffers(3, length * 10)
+    drawn = by_compiled_code(join(streams()), x.reshape(BATCHES, 3, BATCH, length, 10), t)
+    assert [type(group) for group in drawn] == [NativeStreams]
+    assert_as_alone(drawn, streams(), length * 10, steps=(length,))
 
 
 def test_sums_are_numpys_to_the_last_bit_of_float64():

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from stable_nalu.training.plan.shell import memory_errors_as_usage_errors
+from stable_nalu.training.plan.groups import memory_errors_as_usage_errors
 from stable_nalu.training.script import set_threads
 from tests.experiments.scripts import read, run, run_names
 

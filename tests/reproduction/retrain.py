@@ -1,16 +1,15 @@
-"""Some kept runs of every experiment, trained again from nothing."""
+"""Which kept runs of every experiment are trained again, and what counts as the same outcome."""
 
 import math
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from stable_nalu.batch.shard import Shard
-from stable_nalu.batch.work import train_shard
-from stable_nalu.catalogue.experiment import Experiment, Model, merged
+from stable_nalu.catalogue.experiment import merged
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.reproduction import stored
+from stable_nalu.reproduction.retrain import Part, kept_rows, retrained
 from stable_nalu.reproduction.stored import TEST_ERROR
-from stable_nalu.reproduction.tables import Workspace, export, judge, runs_of
+from stable_nalu.reproduction.tables import Workspace
 
 SEEDS = 2
 STRIDE = 5
@@ -26,21 +25,14 @@ LOG = 1000
 class Sample:
     """One variant of a model, with some of the seeds that are kept.
 
-    max_iterations: None where the runs have the published length.
+    training: the same for samples that need the same runs.
     partial: whether they end before the kept ones do, behind the step that solves the last seed.
     """
 
-    experiment: Experiment
-    model: Model
-    seeds: tuple[int, ...]
+    part: Part
+    training: tuple
     steps: int
-    max_iterations: int | None
     partial: bool = False
-
-    @property
-    def training(self):
-        """The same for samples that need the same runs."""
-        return self.model.prefix, self.model.variants[0].name, self.seeds, self.max_iterations
 
 
 def candidates(key, data):
@@ -55,35 +47,42 @@ def candidates(key, data):
         steps = int(own["iterations"].min())
         shortened = None if steps == model.length(variant) else steps
         seeds = tuple(sorted(set(own["seed"].tolist()))[:SEEDS])
-        one = replace(model, variants=(variant,))
-        sample = Sample(experiment, one, seeds, steps, shortened)
+        part = Part(key, model.key, (variant.name,), None, seeds, shortened)
+        sample = Sample(part, (model.prefix, variant.name, seeds, shortened), steps)
         found.append(sample if steps <= LONG else _cut(sample, own))
     return found
 
 
 def _cut(sample, own):
     """The same sample, no longer than its seeds need to be solved for the first time."""
-    operation = merged(sample.model.flags, sample.model.variants[0].flags)["--operation"][0]
-    same = own[own["seed"].isin(sample.seeds) & (own["operation"] == operation)]
+    part = sample.part
+    model = part.shard.model
+    operation = merged(model.flags, model.variants[0].flags)["--operation"][0]
+    same = own[own["seed"].isin(part.seeds) & (own["operation"] == operation)]
     solved = same["extrapolation.step.solved"]
     if solved.empty or solved.isna().any() or solved.max() + LOG >= sample.steps:
         return sample
     steps = int(solved.max()) + LOG
-    return replace(sample, steps=steps, max_iterations=steps, partial=True)
+    training = (*sample.training[:-1], steps)
+    return Sample(replace(part, max_iterations=steps), training, steps, partial=True)
 
 
-def samples(keys, data, budget, turn=0):
-    """Key -> its cheapest sample, or None where the budget of steps is spent.
-
-    Models that several experiments share are preferred: they train once. Every turn begins with
-    another key, so that in as many turns as there are keys each of them is reached.
-    """
+def cheapest(keys, data):
+    """Key -> its cheapest sample; models that several experiments share are preferred."""
     every = {key: candidates(key, data) for key in keys}
     shared = Counter(sample.training for found in every.values() for sample in found)
-    best = {
+    return {
         key: min(found, key=lambda s: (s.steps, -shared[s.training], str(s.training)))
         for key, found in every.items()
     }
+
+
+def samples(best, budget, turn=0):
+    """Key -> its sample, or None where the budget of steps is spent; shared runs train once.
+
+    Every turn begins with another key, so that in as many turns as there are keys each of them is
+    reached.
+    """
     chosen, trained = {}, set()
     start = turn * STRIDE % len(best)
     order = sorted(best)
@@ -100,54 +99,66 @@ def samples(keys, data, budget, turn=0):
 
 
 def retrain(sample, folder):
-    """Train a sample below a folder, unless that was done; its runs as they would be kept."""
-    space = Workspace(folder, sample.max_iterations)
+    """The rows that would be kept of a sample trained below a folder, unless that was done."""
+    return _retrain([sample.part], folder)
+
+
+def retrain_stacks(sample, folder, data):
+    """The same, trained in the stacks that the kept runs are from."""
+    stacks = dict.fromkeys(row.stack for row in rows_of(sample, data))
+    length = sample.part.max_iterations
+    return _retrain([replace(stack, max_iterations=length) for stack in stacks], folder)
+
+
+def _retrain(parts, folder):
+    space = Workspace(folder, parts[0].max_iterations)
     space.use()
-    model = sample.model
-    shard = Shard("again", model, model.variants[:1], sample.seeds)
-    assert train_shard(shard, sample.max_iterations) == 0
-    export([model], space)
-    runs = judge(sample.experiment, [model], space, sample.seeds, print)
-    expected = runs_of(model, sample.seeds, sample.max_iterations)
-    data = folder / "again" / sample.experiment.key
-    stored.keep(sample.experiment, runs, expected, [], data)
-    return stored.read(sample.experiment.key, data)
+    assert [part.train() for part in parts] == [0] * len(parts)
+    return retrained(parts, space, print)
 
 
-def whole(sample, data):
-    """The same sample with all seeds that are kept, which train in stacks like those."""
-    kept = stored.read(sample.experiment.key, data)
-    seeds = sorted(set(kept.loc[kept["model"] == sample.model.key, "seed"].tolist()))
-    return replace(sample, seeds=tuple(seeds))
+def rows_of(sample, data):
+    """The kept rows of a sample."""
+    part = sample.part
+    return [
+        row
+        for row in kept_rows(EXPERIMENTS[part.key], data)
+        if row.run.model.key == part.model
+        and row.run.variant.name in part.variants
+        and row.run.seed in part.seeds
+    ]
 
 
 def other_outcomes(sample, again, data):
-    """Runs whose verdict, step or errors are not the kept ones, and the number compared."""
-    kept = stored.read(sample.experiment.key, data)
-    identity = stored.identifying(sample.experiment.key)
-    both = again.merge(kept, on=identity, suffixes=("", ".kept"))
-    return both[[_differs(row, sample.partial) for row in both.to_dict("records")]], len(both)
+    """The kept rows that are not what came out, and the number compared."""
+    rows = rows_of(sample, data)
+    differing = [row for row in rows if _differs(row.cells, again[row.identity], sample.partial)]
+    return differing, len(rows)
 
 
-def _differs(row, partial):
+def _differs(kept, again, partial):
     """Whether a run is not the kept one, but for the last bits of its arithmetic.
 
     Of runs that end early only the step that they are solved at is compared.
     """
-    step, kept_step = (row[f"extrapolation.step.solved{end}"] for end in ("", ".kept"))
+    step, kept_step = (_number(cells["extrapolation.step.solved"]) for cells in (again, kept))
     steps_differ = math.isnan(step) != math.isnan(kept_step) or abs(step - kept_step) > LOG
     if partial:
         return steps_differ
-    errors = [(row[name], row[f"{name}.kept"]) for name in (TEST_ERROR, "sparse.error.max")]
-    (error, kept), sparsity = errors
-    if row["solved"] != row["solved.kept"] or steps_differ:
+    errors = [(_number(again[c]), _number(kept[c])) for c in (TEST_ERROR, "sparse.error.max")]
+    (error, kept_error), sparsity = errors
+    if again["solved"] != kept["solved"] or steps_differ:
         return True
-    if row["solved"]:
+    if again["solved"] == "1":
         # Far below the threshold, the last bits make the error.
-        test_differs = not 0.1 <= (error + NOISE) / (kept + NOISE) <= 10
+        test_differs = not 0.1 <= (error + NOISE) / (kept_error + NOISE) <= 10
     else:
-        test_differs = not _close(error, kept, 0.01)
+        test_differs = not _close(error, kept_error, 0.01)
     return test_differs or not _close(*sparsity, 0.05)
+
+
+def _number(cell):
+    return float(cell) if cell else math.nan
 
 
 def _close(one, other, share):

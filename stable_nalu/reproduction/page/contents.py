@@ -50,6 +50,9 @@ READING = (
     "Chosen seeds are some of the published ones, and no sample of all: what became of each is "
     "compared with what the papers' files say of the same seed, and no rate is compared. Runs that "
     "are shorter than the published ones are not comparable, except where they are solved already.",
+    "Any row can be trained again: `python3 experiments/reproduce.py --verify KEY --line N`, N its "
+    "line in the table of that key, says whether every digit of it comes out again; `--rows 5` "
+    "chooses five rows.",
     "In drawings, hollow squares are published rates, filled circles are ours, bars are intervals.",
 )
 REPEATED = (

@@ -38,6 +38,12 @@ def heading(level: int, text: str, anchor: str) -> str:
     return f'<a id="{anchor}"></a>\n\n{"#" * level} {plain(text)}'
 
 
+def commands(key: str) -> str:
+    """Return the commands that train an experiment, and that train some of its kept runs again."""
+    words = (f"{key} --keep", f"--verify {key} --rows 5")
+    return "\n".join(f"    python3 experiments/reproduce.py {each}" for each in words)
+
+
 def bullets(items: Iterable[str]) -> str:
     """Return a list of Markdown texts."""
     return "\n".join(f"- {item}" for item in items)

@@ -138,7 +138,7 @@ def section(found: MeasuredResult, notes: dict[str, str]) -> list[str]:
     parts = [
         markdown.heading(3, experiment.title, experiment.stem),
         f"{place_of(experiment)}. Key `{experiment.key}`. {plain(experiment.note)}".strip(),
-        f"    python3 experiments/reproduce.py {experiment.key} --keep",
+        markdown.commands(experiment.key),
         _extent(found),
         *(f"![{plain(experiment.title)}]({name})" for name in found.pictures),
         markdown.table(HEAD, [cells(point) for point in found.points], all_columns=False),

@@ -86,7 +86,7 @@ def section(found: Result) -> list[str]:
     parts = [
         markdown.heading(3, experiment.title, experiment.key),
         f"{where or 'In no figure'}. Key `{experiment.key}`. {experiment.note}".strip(),
-        f"    python3 experiments/reproduce.py {experiment.key} --keep",
+        markdown.commands(experiment.key),
         " ".join((_extent(found), cost(found), _shortened(found))).strip(),
         f"![{_LEGEND}]({picture_of(experiment.key)})",
         _LEGEND,

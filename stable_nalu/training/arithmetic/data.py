@@ -34,7 +34,8 @@ class Feed:
     They are the numbers of successive single batches.
 
     With `batch_last`, which may be set before the first batch, the batch dimension of x is the
-    contiguous one in memory. Only the feed may draw from its streams.
+    contiguous one in memory. Only the feed may draw from its streams. Feeds whose streams differ in
+    their targets alone can draw together: see `share`.
     """
 
     def __init__(
@@ -49,13 +50,16 @@ class Feed:
     ):
         self.batch_size = batch_size
         self.batch_last = False
+        self._streams = list(streams)
+        self._drawing: Feed = self
+        self._sharing: list[Feed] = [self]
         self._joined = join(streams)
         self._groups: Sequence[JointStreams | NativeStreams] = self._joined
         self._shape = len(streams), batch_size, input_size
         self._stacked = stacked
         self._device = device
         self._remaining = remaining
-        self._buffers: tuple[torch.Tensor, torch.Tensor] | None = None
+        self._buffers: list[torch.Tensor] | None = None
         # A batch that does not fit into memory is found out here, before anything is written.
         self._block(0)
         self._ready: list[tuple[torch.Tensor, torch.Tensor]] = []
@@ -68,43 +72,57 @@ class Feed:
     def next(self) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the next batch of every run."""
         if not self._ready:
-            self._draw()
+            self._drawing._draw()
         return self._ready.pop()
+
+    def share(self, others: Sequence[Feed]) -> None:
+        """Draw for other feeds, too, from now on: inputs once, and the targets of each.
+
+        All are to hand out the same batch next and to take turns, batch by batch. This feed has
+        drawn nothing that it has not handed out; what others have is drawn again.
+        """
+        self._sharing = [self, *others]
+        self._joined = join(*(feed._streams for feed in self._sharing))
+        self._groups, self._buffers = self._joined, None
+        for feed in others:
+            feed._drawing, feed._ready, feed._buffers = self, [], None
 
     def _draw(self) -> None:
         if self._buffers is None:
             self._buffers = self._prepared()
         count = max(1, min(len(self._buffers[0]), self._remaining))
         self._remaining -= count
-        x, t = (buffer[:count] for buffer in self._buffers)
+        drawn = [buffer[:count] for buffer in self._buffers]
         for streams in self._groups:
-            streams.draw_into(x.numpy(), t.numpy())
+            streams.draw_into(*(values.numpy() for values in drawn))
         if not self._stacked:
-            x, t = x[:, 0], t[:, 0]
-        x, t = x.to(self._device), t.to(self._device)
-        self._ready = list(zip(x.unbind(0), t.unbind(0), strict=True))[::-1]
+            drawn = [values[:, 0] for values in drawn]
+        x, *ts = (values.to(self._device).unbind(0) for values in drawn)
+        for feed, t in zip(self._sharing, ts, strict=True):
+            feed._ready = list(zip(x, t, strict=True))[::-1]
 
     def skip(self, batches: int) -> None:
         """Advance all streams as if `batches` batches had been used."""
         for streams in self._groups:
             streams.skip(batches, self.batch_size)
 
-    def _prepared(self) -> tuple[torch.Tensor, torch.Tensor]:
+    def _prepared(self) -> list[torch.Tensor]:
         """Return buffers of a block, once it is known who will fill them."""
-        x, t = self._block(BLOCK_BYTES)
-        self._groups = by_compiled_code(self._joined, x.numpy(), t.numpy())
+        buffers = self._block(BLOCK_BYTES)
+        self._groups = by_compiled_code(self._joined, *(values.numpy() for values in buffers))
         native = all(isinstance(streams, NativeStreams) for streams in self._groups)
-        return self._block(NATIVE_BLOCK_BYTES) if native else (x, t)
+        return self._block(NATIVE_BLOCK_BYTES) if native else buffers
 
-    def _block(self, size: int) -> tuple[torch.Tensor, torch.Tensor]:
+    def _block(self, size: int) -> list[torch.Tensor]:
+        """Return memory of inputs, and of the targets of each feed that shares them."""
         runs, batch_size, input_size = self._shape
         dtype = torch.get_default_dtype()
-        per_batch = runs * batch_size * (input_size + 1) * dtype.itemsize
+        per_batch = runs * batch_size * (input_size + len(self._sharing)) * dtype.itemsize
         batches = max(1, min(MAX_BLOCK, size // per_batch))
         last = (input_size, batch_size) if self.batch_last else (batch_size, input_size)
         x = torch.empty(batches, runs, *last, dtype=dtype)
-        t = torch.empty(batches, runs, batch_size, 1, dtype=dtype)
-        return (x.mT if self.batch_last else x), t
+        ts = [torch.empty(batches, runs, batch_size, 1, dtype=dtype) for _ in self._sharing]
+        return [x.mT if self.batch_last else x, *ts]
 
 
 class EvaluationSet:

@@ -146,6 +146,18 @@ class ArithmeticTraining(StackTraining):
             self.at += 1
             self.view.advance(1)
 
+    def share_samples(self, others: Sequence[StackTraining]) -> None:
+        by_layout: dict[bool, list[Feed]] = {}
+        for training in (self, *others):
+            assert isinstance(training, ArithmeticTraining)
+            if isinstance(feed := training.data.feed, Feed):
+                by_layout.setdefault(feed.batch_last, []).append(feed)
+        for feeds in by_layout.values():
+            # Those that have just begun have drawn nothing yet.
+            first = min(feeds, key=lambda feed: feed.drawn_ahead)
+            if not first.drawn_ahead:
+                first.share([feed for feed in feeds if feed is not first])
+
     def iterate(self, iteration: int) -> None:
         """Train one iteration of all runs, logging where due."""
         self.clock = iteration

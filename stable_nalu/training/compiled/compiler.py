@@ -13,6 +13,8 @@ from torch.fx.graph import CodeGen
 
 from stable_nalu.machine import keep_torchs_code_private
 
+from .headers import precompile_headers
+
 if TYPE_CHECKING:
     from torch._inductor.cpu_vec_isa import VecISA
 
@@ -43,6 +45,7 @@ def compiled_by_torch(graph: torch.fx.GraphModule) -> Graph:
 def _compile(graph: torch.fx.GraphModule, examples: Sequence[torch.Tensor]) -> Graph:
     keep_torchs_code_private()
     _spare_torch_its_trials()
+    precompile_headers()
     # Imported late: it takes longer than most short runs.
     from torch._guards import TracingContext, tracing
     from torch._inductor import compile as compile_graph

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,10 +13,10 @@ from typing import Any
 
 import torch
 
-from stable_nalu.errors import UsageError, in_words
+from stable_nalu.errors import UsageError
 from stable_nalu.layer import has_own
 from stable_nalu.layer.own_layers import sources
-from stable_nalu.machine import keep_freed_memory, save_root, tensorboard_root
+from stable_nalu.machine import save_root, tensorboard_root
 from stable_nalu.options import SCRIPTS, Config, ScriptSpec
 from stable_nalu.options.layer_options import units_of
 from stable_nalu.script import (
@@ -33,6 +33,14 @@ from ..logging.console import Console, PlanConsole, StackView, View, print_confi
 from ..logging.recorder import Recorder
 from ..saved.checkpoint import BEST_MODELS, BEST_PARAMETERS, model_file, plain, require_writable
 from ..stack import Kind, Setup, StackTraining, Unit
+from .groups import (
+    Steps,
+    default_dtype,
+    groups_of,
+    memory_errors_as_usage_errors,
+    precision,
+    train_group,
+)
 from .runs import (
     PlannedRun,
     Stack,
@@ -46,21 +54,26 @@ from .runs import (
     stacks_of,
     worker_count,
 )
-from .workers import StackResult, TrainStack, train_in_workers
-
-DTYPES = {32: torch.float32, 64: torch.float64}
-_DOES_NOT_FIT = ("can't allocate memory", "not enough memory", "out of memory", "overflow")
-"""How torch words that memory is short: on the CPU by system, on a GPU, for absurd sizes."""
+from .workers import Share, StackResult, TrainStacks, train_in_workers
 
 
-def train_plan(kind: Kind, spec: ScriptSpec, configs: Sequence[Config]) -> int:
-    """Train what is not finished yet; the exit code says how it ended."""
-    plan = [PlannedRun(config, spec.run_name(config)) for config in configs]
+def train_plan(kind: Kind, spec: ScriptSpec, *plans: Sequence[Config]) -> int:
+    """Train what is not finished yet; the exit code says how it ended.
+
+    Each plan is cut into stacks as if it were the only one.
+    """
+    planned = [[PlannedRun(config, spec.run_name(config)) for config in plan] for plan in plans]
+    every = [run for plan in planned for run in plan]
     if has_own():
-        kind = _stackable(kind, spec, plan)
-    states = {run.name: saved_states(spec, run, kind.progress) for run in plan}
-    workers = worker_count(kind, plan)
-    cut = stacks_of(kind, spec, plan, workers)
+        kind = _stackable(kind, spec, every)
+    states = {run.name: saved_states(spec, run, kind.progress) for run in every}
+    counts = [worker_count(kind, plan) for plan in planned]
+    workers = max(counts)
+    cut = [
+        stack
+        for plan, count in zip(planned, counts, strict=True)
+        for stack in stacks_of(kind, spec, plan, count)
+    ]
     stacks = [part for stack in cut for part in continued(stack, states)]
     left, before = _unfinished(stacks, states, kind.unit)
     results = [StackResult(diverged=before)]
@@ -73,7 +86,7 @@ def train_plan(kind: Kind, spec: ScriptSpec, configs: Sequence[Config]) -> int:
             if alone:
                 results += _train_in_turn(kind, spec, left, interruption)
             else:
-                results += _train_stacks(kind, spec, left, workers, interruption)
+                results += _train_together(kind, spec, left, workers, interruption)
     return _exit_code(results, interruption, kind.unit)
 
 
@@ -181,7 +194,7 @@ def _probe(kind: Kind, spec: ScriptSpec, runs: Sequence[PlannedRun]) -> list[str
     by_flags = {repr({**run.config.as_dict(), "seed": None}): run for run in runs}
     obstacles: list[str] = []
     for run in by_flags.values():
-        with memory_errors_as_usage_errors(), default_dtype(_precision(run.config)):
+        with memory_errors_as_usage_errors(), default_dtype(precision(run.config)):
             modules = _build(kind, spec, [run]).model.extended_modules()
         obstacles += [module.obstacle for module in modules if module.obstacle is not None]
     return obstacles
@@ -214,7 +227,7 @@ def _train_in_turn(
         console = Console(unit=kind.unit.bar, title=title)
         try:
             print_configuration(console, [kind.shown(stack[0].config)])
-            results.append(train_stack(kind, spec.name, stack, console, interruption))
+            results += train_side_by_side(kind, spec, [stack], [console], interruption)
         finally:
             console.close()
         if results[-1].interrupted_at is not None:
@@ -222,7 +235,7 @@ def _train_in_turn(
     return results
 
 
-def _train_stacks(
+def _train_together(
     kind: Kind,
     spec: ScriptSpec,
     stacks: Sequence[Stack],
@@ -232,11 +245,9 @@ def _train_stacks(
     """Train stacks, here or in several processes, with one console for all."""
     runs = [run for stack in stacks for run in stack]
     processes = min(workers, len(stacks))
-    last = kind.unit.last(runs[0].config)
-    console = PlanConsole(
-        runs=len(runs), total=sum(last + 1 - run.start for run in runs), last=last
-    )
-    train = partial(train_stack, kind, spec.name)
+    left = sum(kind.unit.last(run.config) + 1 - run.start for run in runs)
+    console = PlanConsole(runs=len(runs), total=left, last=kind.unit.last(runs[0].config))
+    train = partial(_train_stacks, kind, spec.name)
     try:
         print_configuration(console, [kind.shown(run.config) for run in runs])
         console.line("  -")
@@ -253,31 +264,52 @@ def _train_stacks(
 
 
 def _train_here(
-    train: TrainStack, stacks: Sequence[Stack], console: PlanConsole, interruption: Interruption
+    train: TrainStacks, stacks: Sequence[Stack], console: PlanConsole, interruption: Interruption
 ) -> list[StackResult]:
     def send(method: str, *arguments: object) -> None:
         getattr(console, method)(*arguments)
 
-    results = []
-    for k, stack in enumerate(stacks):
-        view = StackView(send, k, len(stack))
-        results.append(train(stack, view, interruption))
-        view.close()
-        if results[-1].interrupted_at is not None:
+    return list(train(list(enumerate(stacks)), send, interruption).values())
+
+
+def _train_stacks(
+    kind: Kind, script: str, stacks: Share, send: Callable[..., None], interruption: Interruption
+) -> dict[int, StackResult]:
+    """Train stacks, those that draw the same samples in turns; return results by their numbers.
+
+    send: passes on what the console is to show. A signal leaves out what has not begun.
+    """
+    spec = SCRIPTS[script]
+    results: dict[int, StackResult] = {}
+    for group in groups_of(kind, spec, stacks):
+        views = [StackView(send, number, len(stack)) for number, stack in group]
+        found = train_side_by_side(kind, spec, [stack for _, stack in group], views, interruption)
+        for view in views:
+            view.close()
+        results |= {number: result for (number, _), result in zip(group, found, strict=True)}
+        if any(result.interrupted_at is not None for result in found):
             break
-    return results
+    return dict(sorted(results.items()))
 
 
-def train_stack(
-    kind: Kind, script: str, runs: Stack, view: View, interruption: Interruption
-) -> StackResult:
-    """Train the runs together, or the one run alone."""
-    keep_freed_memory()
-    spec, config = SCRIPTS[script], runs[0].config
+def train_side_by_side(
+    kind: Kind,
+    spec: ScriptSpec,
+    stacks: Sequence[Stack],
+    views: Sequence[View],
+    interruption: Interruption,
+) -> list[StackResult]:
+    """Train a group of stacks, or of one stack, whose runs train together."""
+    steps = [_steps(kind, spec, *pair) for pair in zip(stacks, views, strict=True)]
+    return train_group(steps, stacks[0][0].config, interruption)
+
+
+def _steps(kind: Kind, spec: ScriptSpec, runs: Stack, view: View) -> Steps:
+    """Open what a stack needs, and train it."""
     checkpoints = [
         read_checkpoint(run, kind.progress, run.source) for run in runs if run.source is not None
     ]
-    with memory_errors_as_usage_errors(), default_dtype(_precision(config)), ExitStack() as stack:
+    with ExitStack() as stack:
         training = _build(kind, spec, runs)
         # Before the logs are cut back to where the checkpoints were taken: these may not fit.
         if checkpoints:
@@ -294,7 +326,7 @@ def train_stack(
             view.line("Checkpoint loaded")
         if isinstance(view, Console):
             training.introduce()
-        return _train(training, kind.unit, interruption)
+        return (yield from _train(training, kind.unit))
 
 
 def _open_writer(
@@ -308,17 +340,18 @@ def _open_writer(
     return RunWriter(folder, verbose=run.config.verbose, config={"script": spec.name, **told})
 
 
-def _train(training: StackTraining, unit: Unit, interruption: Interruption) -> StackResult:
+def _train(training: StackTraining, unit: Unit) -> Steps:
     config, start = training.config, training.at
     saves, interval = not config.no_save, config.checkpoint_interval
     steps = training.train()
     for at in steps:
-        if interruption.signal_number is not None:
+        signal_number = yield training
+        if signal_number is not None:
             steps.close()
             training.recorder.flush()
             if saves and at != start:
                 training.save(training.at)
-            return StackResult(False, training.at, interruption.signal_number)
+            return StackResult(False, training.at, signal_number)
         if interval and at is not None and at % interval == 0 and at != start and saves:
             training.save(at)
     diverged = training.finish()
@@ -348,33 +381,3 @@ def device_of(config: Config) -> torch.device:
     """Return the GPU where there is one, unless the configuration stays on the CPU."""
     cuda = torch.cuda.is_available() and not config.no_cuda
     return torch.device("cuda" if cuda else "cpu")
-
-
-def _precision(config: Config) -> int:
-    return getattr(config, "pytorch_precision", 32)
-
-
-@contextmanager
-def default_dtype(precision: int) -> Iterator[None]:
-    """Use a float type for parameters and data while the context lasts."""
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(DTYPES[precision])
-    try:
-        yield
-    finally:
-        torch.set_default_dtype(before)
-
-
-@contextmanager
-def memory_errors_as_usage_errors() -> Iterator[None]:
-    """Say in one line that what was asked for does not fit into memory."""
-    try:
-        yield
-    except (MemoryError, OverflowError, RuntimeError) as error:
-        said = in_words(error)
-        if isinstance(error, RuntimeError) and not any(text in said for text in _DOES_NOT_FIT):
-            raise
-        raise UsageError(
-            "this does not fit into memory: lower --batch-size, --input-size, --hidden-size or, "
-            "with many runs, --ensemble-size"
-        ) from error

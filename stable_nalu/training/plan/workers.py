@@ -16,7 +16,7 @@ from stable_nalu.errors import UsageError
 from stable_nalu.layer.own_layers import LayerFile, load_layers, loaded_files
 from stable_nalu.script import STOP_SIGNALS, Interruption
 
-from ..logging.console import PlanConsole, StackView, View
+from ..logging.console import PlanConsole
 from .runs import Stack
 
 POLL_SECONDS = 0.5
@@ -36,7 +36,8 @@ class StackResult:
     signal_number: int | None = None
 
 
-TrainStack = Callable[[Stack, View, Interruption], StackResult]
+TrainStacks = Callable[[Share, Callable[..., None], Interruption], dict[int, StackResult]]
+"""Trains stacks, tells a console by a function, and returns the results of those it began."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Worker:
 
 
 def train_in_workers(
-    train: TrainStack,
+    train: TrainStacks,
     stacks: Sequence[Stack],
     workers: int,
     console: PlanConsole,
@@ -69,7 +70,7 @@ def train_in_workers(
         _dismiss(crew)
 
 
-def _start(train: TrainStack, share: Share) -> Worker:
+def _start(train: TrainStacks, share: Share) -> Worker:
     context = multiprocessing.get_context("spawn")
     receiving, sending = context.Pipe(duplex=False)
     work = (train, share, sending, loaded_files())
@@ -139,7 +140,7 @@ def _dismiss(crew: Sequence[Worker]) -> None:
 
 
 def _work(
-    train: TrainStack, share: Share, connection: Connection, files: Sequence[LayerFile]
+    train: TrainStacks, share: Share, connection: Connection, files: Sequence[LayerFile]
 ) -> None:
     torch.set_num_threads(1)
     with Interruption(insists=False) as interruption:
@@ -156,16 +157,11 @@ def _work(
         except UsageError as error:
             send("error", str(error))
             return
+        try:
+            results = {} if interruption.signal_number else train(share, send, interruption)
+        except UsageError as error:
+            send("error", str(error))
+            return
         for k, stack in share:
-            if interruption.signal_number is not None:
-                stopped = StackResult(False, stack[0].start, interruption.signal_number)
-                send("result", k, stopped)
-                continue
-            view = StackView(send, k, len(stack))
-            try:
-                result = train(stack, view, interruption)
-            except UsageError as error:
-                send("error", str(error))
-                return
-            view.close()
-            send("result", k, result)
+            stopped = StackResult(False, stack[0].start, interruption.signal_number)
+            send("result", k, results.get(k, stopped))

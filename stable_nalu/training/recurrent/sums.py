@@ -14,6 +14,7 @@ import torch
 from stable_nalu import native
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.dataset import SampleStream, SimpleFunctionRecurrentDataset
+from stable_nalu.dataset.joint_streams import JointStreams, NativeStreams, by_compiled_code
 from stable_nalu.network import SimpleFunctionRecurrentNetwork
 from stable_nalu.options import Config
 from stable_nalu.tags import (
@@ -124,6 +125,7 @@ class BatchFeed:
         self._stacked = stacked
         self._batch_size = batch_size
         self._starts = [stream.get_state() for stream in streams]
+        self._sources: Sequence[JointStreams | NativeStreams] = ()
         self._ready: list[Batch] = []
         self._used = 0
 
@@ -143,9 +145,13 @@ class BatchFeed:
         batch = torch.empty(0).itemsize * math.prod((*rows, *sample))
         count = max(1, min(remaining, BLOCK_BYTES // batch))
         x, t = torch.empty(count, *rows, *sample), torch.empty(count, *rows, 1)
+        if not self._sources:
+            # Not joined: each run continues from a generator of its own.
+            alone = [JointStreams([stream], [run]) for run, stream in enumerate(self._streams)]
+            self._sources = by_compiled_code(alone, x.numpy(), t.numpy())
         self._starts = [stream.get_state() for stream in self._streams]
-        for run, stream in enumerate(self._streams):
-            stream.draw_into(x[:, run].numpy(), t[:, run].numpy())
+        for source in self._sources:
+            source.draw_into(x.numpy(), t.numpy())
         if not self._stacked:
             x, t = x[:, 0], t[:, 0]
         self._ready = list(zip(x, t, strict=True))[::-1]

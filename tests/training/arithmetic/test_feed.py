@@ -85,6 +85,39 @@ def test_a_block_is_bounded_in_bytes(monkeypatch, compiled):
     assert batches.drawn_ahead == (3 if compiled else 9)
 
 
+OPERATIONS = ("mul", "add", "squared", "root", "div")
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("batch_last", [False, True])
+@pytest.mark.parametrize("ranges", [("[1,2]",), ("[1,2]", "[[-6,-2],[2,6]]")])
+def test_feeds_that_share_draw_inputs_once(monkeypatch, compiled, batch_last, ranges):
+    """And hand out what each draws alone, from where they stand."""
+    monkeypatch.setattr(native, "_library", None)
+    monkeypatch.setattr(data, "MAX_BLOCK", 4)
+    if compiled and not native.load():
+        pytest.skip("no C++ compiler")
+    words = [
+        ("--operation", operation, "--seed", "0-1", "--interpolation-range", *ranges)
+        for operation in OPERATIONS
+    ]
+    feeds = [build(*one, remaining=9, stacked=True) for one in words]
+    for feed in feeds:
+        feed.batch_last = batch_last
+    for feed in feeds[1:]:
+        feed.next()  # What it has drawn beyond is dropped.
+    feeds[0].skip(1)
+    feeds[0].share(feeds[1:])
+    alone = [expected_batches(10, *one) for one in words]
+    for step in range(1, 10):
+        batches = [feed.next() for feed in feeds]
+        assert len({x.data_ptr() for x, _ in batches}) == 1
+        for (x, t), runs in zip(batches, alone, strict=True):
+            for run, drawn in enumerate(runs):
+                assert torch.equal(x[run], drawn[step][0])
+                assert t[run].numpy().tobytes() == drawn[step][1].numpy().tobytes()
+
+
 def test_skipping_is_drawing():
     words = ("--seed", "0-1")
     batches = build(*words, remaining=2, stacked=True)

@@ -14,7 +14,7 @@ from stable_nalu.training.compiled import step
 from stable_nalu.training.compiled.compiler import compiled_by_torch
 from stable_nalu.training.compiled.step import CompiledStep
 from stable_nalu.training.compiled.unroll import UnrollingError
-from stable_nalu.training.plan.shell import default_dtype
+from stable_nalu.training.plan.groups import default_dtype
 from stable_nalu.training.stack import Setup
 from stable_nalu.training.step import TrainingStep
 from tests.ensemble.plans import CORE, six_runs

@@ -1,0 +1,254 @@
+"""Whether kept rows are what training gives: some are trained again, and every digit compared.
+
+A run of one module alone mostly has the digits of its stack, so rows that are verdicts train alone
+first. Where the last bits of a sum or a sigmoid depend on a run's place in its stack, the stack is
+trained: of measured experiments, whose networks are larger, at once.
+"""
+
+from __future__ import annotations
+
+import random
+import shlex
+import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from stable_nalu.batch.local import run_modules
+from stable_nalu.batch.work import pending, refuse_running
+from stable_nalu.catalogue.experiment import MEASURED, Experiment, seeds_text
+from stable_nalu.errors import OptionError, UsageError
+from stable_nalu.script import command_of, duration, say
+
+from .listing import seconds_here
+from .pipeline import write_rows
+from .retrain import Cells, Part, Row, differences, kept_rows, retrained
+from .stored import path_of
+from .tables import Workspace, chosen_models
+
+ROWS, VERIFY_SEED = 5, 0
+_SECONDS_ALONE = 5e-4
+"""CPU time of an iteration of one module that trains alone, evaluations counted in: rough."""
+_SHOWN = 3
+"""How many columns that differ are named in a line."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which kept rows to verify.
+
+    models, seeds: only rows of these; none mean all.
+    lines: of the file, the header being line 1; none mean a random choice.
+    rows: how many then; None: 5, or all where there are fewer.
+    """
+
+    models: Sequence[str] = ()
+    seeds: Sequence[int] | None = None
+    lines: Sequence[int] = ()
+    rows: int | None = None
+    seed: int = VERIFY_SEED
+
+    def of(self, experiment: Experiment, data: Path) -> dict[int, Row]:
+        """Return the chosen rows by their lines in the file."""
+        path = path_of(experiment.key, data)
+        if not path.exists():
+            problem = f"{experiment.key} has no kept results in {data}"
+            raise OptionError("--verify", problem, "--list says which experiments have some")
+        models = {model.key for model in chosen_models(experiment, self.models)}
+        found = {
+            line: row
+            for line, row in enumerate(kept_rows(experiment, data), start=2)
+            if row.run.model.key in models and (self.seeds is None or row.run.seed in self.seeds)
+        }
+        if not found:
+            raise UsageError(f"{path} holds no row of these models and seeds")
+        lines = sorted(set(self.lines) or self._drawn(list(found), path))
+        for line in lines:
+            if line not in found:
+                remedy = f"lines 2 to {max(found)} hold rows; --model and --seeds leave some out"
+                raise OptionError("--line", f"line {line} of {path} holds no such row", remedy)
+        return {line: found[line] for line in lines}
+
+    def _drawn(self, lines: Sequence[int], path: Path) -> list[int]:
+        if self.rows is not None and self.rows > len(lines):
+            problem = f"{self.rows} is too large; {path} holds {len(lines)} such rows"
+            raise OptionError("--rows", problem, f"write {len(lines)} for all of them")
+        wanted = min(ROWS, len(lines)) if self.rows is None else self.rows
+        return random.Random(self.seed).sample(lines, wanted)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A row trained again: how, and in which columns it differs from what is kept."""
+
+    row: Row
+    trained: str
+    again: Cells
+
+    @property
+    def differing(self) -> dict[str, tuple[str, str]]:
+        """Return the columns that differ, with the kept cell and the new one."""
+        return differences(self.row.cells, self.again)
+
+    @property
+    def line(self) -> str:
+        """Return what is said of the row."""
+        found = self.differing
+        if not found:
+            return f"equal: {self.row.name}, {self.trained}"
+        shown = [f"{c} {new or 'empty'}, kept {old or 'empty'}" for c, (old, new) in found.items()]
+        more = f"; {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
+        return f"NOT EQUAL: {self.row.name}, {self.trained}: {'; '.join(shown[:_SHOWN])}{more}"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One of the ways to train rows again, in folders of its own.
+
+    part: what trains a row.
+    """
+
+    folder: Path
+    part: Callable[[Row], Part]
+
+    def parts(self, rows: Iterable[Row]) -> dict[int | None, list[Part]]:
+        """Return the parts that hold the rows, each once, by the length of their runs."""
+        found: dict[int | None, list[Part]] = {}
+        for row in rows:
+            same = found.setdefault(row.max_iterations, [])
+            if self.part(row) not in same:
+                same.append(self.part(row))
+        return found
+
+    def commands(self, rows: Iterable[Row]) -> Iterable[str]:
+        """Yield every command that trains what is left of the rows, and where it does so."""
+        for length, parts in self.parts(rows).items():
+            space = Workspace(self.folder, length)
+            space.use()
+            yield f"export TENSORBOARD_DIR={shlex.quote(str(space.tensorboard))}"
+            yield f"export SAVE_DIR={shlex.quote(str(space.save))}"
+            for part in parts:
+                for command, _ in pending(part.shard, length):
+                    yield command_of(*command.line)
+
+    def train(self, rows: Sequence[Row], processes: int) -> tuple[int, list[Outcome]]:
+        """Train rows, and return the exit code and, if that is 0, what came out."""
+        found: dict[tuple[str, ...], tuple[str, Cells]] = {}
+        for length, parts in self.parts(rows).items():
+            space = Workspace(self.folder, length)
+            space.use()
+            left = {i: part for i, part in enumerate(parts) if pending(part.shard, length)}
+            if left:
+                names = {i: _describe(part) for i, part in left.items()}
+                modules = {i: part.words for i, part in left.items()}
+                code = run_modules(modules, names, space.logs, processes=processes)
+                if code:
+                    return code, []
+            refuse_running([part.shard for part in parts], length)
+            again = retrained(parts, space, say)
+            for row in rows:
+                if row.max_iterations == length and row.identity in again:
+                    found[row.identity] = (_manner(self.part(row)), again[row.identity])
+        return 0, [Outcome(row, *found[row.identity]) for row in rows]
+
+
+def verify(
+    experiment: Experiment,
+    choice: Choice,
+    *,
+    data: Path,
+    out: Path,
+    processes: int,
+    dry_run: bool = False,
+) -> int:
+    """Train kept rows again, compare every digit, and return 0 if all are equal, else 1.
+
+    Below `out` it writes `verify/KEY.csv`, which has every cell of both; what it trained is
+    removed, unless it was interrupted: the same command then goes on.
+    """
+    chosen = choice.of(experiment, data)
+    rows = list(chosen.values())
+    folder = out.absolute() / "verify" / experiment.stem
+    stages = [Stage(folder / "stack", lambda row: row.stack)]
+    if experiment.criterion != MEASURED:
+        stages.insert(0, Stage(folder / "alone", lambda row: row.alone))
+    drawn = "" if choice.lines else f", chosen by --verify-seed {choice.seed}"
+    say(f"{len(rows)} kept rows of {path_of(experiment.key, data)}{drawn}")
+    for line, row in chosen.items():
+        say(f"  line {line}: {row.name}")
+    say(_estimate(experiment, rows, stages))
+    if dry_run:
+        for stage in stages:
+            for command in stage.commands(rows):
+                say(command)
+        return 0
+    left, done = rows, {}
+    for stage in stages:
+        code, outcomes = stage.train(left, processes)
+        if code:
+            return code
+        done |= {outcome.row.identity: outcome for outcome in outcomes}
+        left = [outcome.row for outcome in outcomes if outcome.differing]
+        last = stage is stages[-1]
+        for outcome in outcomes:
+            if last or not outcome.differing:
+                say(outcome.line)
+        if not left:
+            break
+        if not last:
+            say(f"{len(left)} of {len(rows)} rows differ alone; now the stacks that they are from")
+    _write(folder.parent / f"{experiment.stem}.csv", list(done.values()))
+    shutil.rmtree(folder)
+    say(f"{len(rows) - len(left)} of {len(rows)} rows equal in every kept digit")
+    return 1 if left else 0
+
+
+def _describe(part: Part) -> str:
+    kinds = "+".join(part.variants)
+    return " ".join(
+        filter(None, (part.model, kinds, f"seeds {seeds_text(part.seeds)}", _manner(part)))
+    )
+
+
+def _manner(part: Part) -> str:
+    runs = part.shard.runs
+    return "alone" if runs == 1 else f"in a stack of {runs} runs"
+
+
+def _estimate(experiment: Experiment, rows: Sequence[Row], stages: Sequence[Stage]) -> str:
+    """Return what the stages cost, at the kept costs of like experiments."""
+    total = seconds_here(experiment, 1)
+    if total is None:
+        return "CPU time unknown"
+    told = []
+    for stage in stages:
+        parts = [part for found in stage.parts(rows).values() for part in found]
+        each = total / experiment.iterations
+        seconds = sum(
+            part.iterations * (each if part.shard.runs > 1 else max(each, _SECONDS_ALONE))
+            for part in parts
+        )
+        runs = sum(part.shard.runs for part in parts)
+        told.append(f"{duration(seconds)} of CPU time for {runs} runs")
+    first, *others = told
+    return f"about {first}" + "".join(f"; where rows differ, at most {o} more" for o in others)
+
+
+def _write(path: Path, outcomes: Sequence[Outcome]) -> None:
+    """Write every cell of both rows, one per line."""
+    rows: list[Mapping[str, object]] = []
+    for outcome in outcomes:
+        for column in {**outcome.row.cells, **outcome.again}:
+            pair = (outcome.row.cells.get(column, ""), outcome.again.get(column, ""))
+            rows.append(
+                {
+                    "row": outcome.row.name,
+                    "trained": outcome.trained,
+                    "column": column,
+                    "kept": pair[0],
+                    "again": pair[1],
+                    "equal": int(pair[0] == pair[1]),
+                }
+            )
+    write_rows(path, rows)
+    say(f"comparison {path}")

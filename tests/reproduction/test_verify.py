@@ -1,0 +1,188 @@
+"""Kept rows that are trained again: which, how, and what is said of a digit that differs."""
+
+import csv
+import json
+import os
+
+import pytest
+
+from stable_nalu.catalogue.index import EXPERIMENTS
+from stable_nalu.reproduction import command, retrain, stored, verify
+from stable_nalu.script import EXIT_REQUEUE
+from tests.reproduction.made_up import write
+from tests.reproduction.test_every_key import in_this_process  # noqa: F401
+from tests.reproduction.tiny import KEY as TINY
+from tests.reproduction.tiny import tiny  # noqa: F401
+
+JUDGED = "nips-sltr-in10"
+SHORT = ("--model", "sign-nmru", "--seeds", "0-1", "--max-iterations", "20")
+
+
+@pytest.fixture(autouse=True)
+def _folders_of_this_test(monkeypatch):
+    """Put back what training sets in the environment."""
+    for name in ("TENSORBOARD_DIR", "SAVE_DIR"):
+        monkeypatch.setenv(name, os.environ.get(name, ""))
+
+
+@pytest.fixture
+def trained(monkeypatch):
+    """Train in this process; the parts that were trained, in turn."""
+    parts = []
+
+    def run_modules(modules, names, logs, *, processes):
+        for words in modules.values():
+            parts.append(json.loads(words[1]))
+            assert retrain.main(words[1:]) == 0
+        return 0
+
+    monkeypatch.setattr(verify, "run_modules", run_modules)
+    return parts
+
+
+@pytest.fixture
+def kept(tmp_path, in_this_process, monkeypatch):  # noqa: F811
+    """A function that trains an experiment, keeps it, and returns the words that verify it."""
+
+    def keep(key, *words):
+        data = ("--data", str(tmp_path / "data"), "--out", str(tmp_path), "--jobs", "1")
+        assert command.main([key, *words, *data, "--keep"]) in (0, command.EXIT_PARTLY)
+        return ["--verify", key, *data]
+
+    return keep
+
+
+def cells_of(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_measured_rows_are_those_of_their_stacks(tiny, kept, trained, tmp_path, capsys):  # noqa: F811
+    words = kept(TINY)
+    path = stored.path_of(TINY, tmp_path / "data")
+    before = path.read_bytes()
+    assert command.main([*words, "--rows", "12"]) == 0
+    assert "12 of 12 rows equal in every kept digit" in capsys.readouterr().out
+    assert path.read_bytes() == before
+    assert [(part["model"], part["variants"], part["seeds"]) for part in trained] == [
+        (model, [variant], [0, 1, 2]) for model in ("nac", "linear") for variant in ("add", "sub")
+    ]
+    rows = cells_of(tmp_path / "verify" / "tiny-measured.csv")
+    assert {row["equal"] for row in rows} == {"1"}
+    assert {row["trained"] for row in rows} == {"in a stack of 3 runs"}
+    assert len(rows) == 12 * len(cells_of(path)[0])
+    assert [entry.name for entry in (tmp_path / "verify").iterdir()] == ["tiny-measured.csv"]
+
+
+@pytest.mark.slow
+def test_a_digit_that_differs_is_found_and_nothing_kept_is_changed(kept, trained, tmp_path, capsys):
+    words = kept(JUDGED, *SHORT)
+    path = stored.path_of(JUDGED, tmp_path / "data")
+    rows = stored.read(JUDGED, tmp_path / "data")
+    error = rows.loc[3, "extrapolation.last"]
+    rows.loc[3, "extrapolation.last"] = error * (1 + 1e-6)
+    stored.add(EXPERIMENTS[JUDGED], rows, [], tmp_path / "data")
+    before = path.read_bytes()
+    capsys.readouterr()
+    assert command.main([*words, "--line", "4", "5"]) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert said[-1] == "1 of 2 rows equal in every kept digit"
+    (wrong,) = [line for line in said if line.startswith("NOT EQUAL: sign-nmru ")]
+    assert "in a stack of 18 runs: extrapolation.last " in wrong
+    assert sum(line.startswith("equal: ") for line in said) == 1
+    assert path.read_bytes() == before
+    alone = [part for part in trained if part["point"] is not None]
+    assert [part["max_iterations"] for part in trained] == [20] * len(trained)
+    assert len(alone) == 2
+    assert [len(part["seeds"]) for part in trained[2:]] == [2]
+    assert command.main([*words, "--line", "4"]) == 0
+
+
+def test_an_interrupted_verification_goes_on(tiny, kept, trained, tmp_path, monkeypatch):  # noqa: F811
+    words = [*kept(TINY), "--rows", "12"]
+    everything = verify.run_modules
+
+    def one(modules, names, logs, *, processes):
+        first = next(iter(modules))
+        everything({first: modules[first]}, names, logs, processes=processes)
+        return EXIT_REQUEUE
+
+    monkeypatch.setattr(verify, "run_modules", one)
+    assert command.main(words) == EXIT_REQUEUE
+    assert not (tmp_path / "verify" / "tiny-measured.csv").exists()
+    monkeypatch.setattr(verify, "run_modules", everything)
+    assert command.main(words) == 0
+    assert len(trained) == len({json.dumps(part) for part in trained}) == 4
+
+
+def test_a_dry_run_says_what_would_be_done(tmp_path, capsys):
+    write(JUDGED, tmp_path, range(3))
+    words = ["--verify", JUDGED, "--data", str(tmp_path), "--out", str(tmp_path), "--dry-run"]
+    said = []
+    for seed in ("0", "0", "1"):
+        assert command.main([*words, "--rows", "4", "--verify-seed", seed]) == 0
+        said.append(capsys.readouterr().out)
+    assert said[0] == said[1] != said[2]
+    lines = said[0].splitlines()
+    assert lines[0].startswith("4 kept rows of ")
+    assert lines[5].startswith("about ")
+    commands = [line for line in lines if line.startswith("python3 experiments/single_layer.py ")]
+    stacks = [line for line in commands if "--seed 0-2 " in line]
+    assert len(commands) - len(stacks) == 4
+    assert len(stacks) >= 1
+    assert not (tmp_path / "verify").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", [*stored.stored_keys(), *stored.measured_keys()])
+def test_every_kept_row_has_a_run_and_a_stack(key):
+    rows = retrain.kept_rows(EXPERIMENTS[key])
+    assert len({row.identity for row in rows}) == len(rows)
+    for row in rows[:: max(1, len(rows) // 10)]:
+        assert row.alone.shard.runs == 1
+        assert row.run.seed in row.stack.seeds
+        assert row.alone.iterations <= row.stack.iterations
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nips-sltr", "--rows", "5"], "did you mean nips-sltr-in2"),
+        ([], "no experiment is named"),
+        ([JUDGED, "--rows", "0"], "argument --rows: 0 is too small; the smallest value is 1"),
+        ([JUDGED, "--rows", "37"], "argument --rows: 37 is too large; "),
+        ([JUDGED, "--line", "1"], "argument --line: 1 is too small; the smallest value is 2"),
+        ([JUDGED, "--line", "90"], "argument --line: line 90 of "),
+        ([JUDGED, "--line", "3", "--rows", "3"], "--rows: the rows of --line are chosen"),
+        ([JUDGED, "--seeds", "9"], "holds no row of these models and seeds"),
+        ([JUDGED, "--model", "nmu"], "has no model 'nmu'"),
+        ([JUDGED, "--keep"], "argument --keep: rows are verified as they are kept"),
+        ([JUDGED, "--max-iterations", "9"], "argument --max-iterations: rows are verified as"),
+        (["simple_mul"], "argument --verify: simple_mul has no kept results in"),
+    ],
+)
+def test_mistakes_are_said(words, message, trained, tmp_path, capsys):
+    write(JUDGED, tmp_path, range(1))
+    try:
+        code = command.main(["--verify", *words, "--data", str(tmp_path)])
+    except SystemExit as end:
+        code = end.code
+    assert code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("reproduce.py: error: ")
+    assert message in line
+    assert not trained
+
+
+@pytest.mark.parametrize("words", [("--rows", "3"), ("--line", "3"), ("--verify-seed", "1")])
+def test_flags_of_a_verification_need_one(words, capsys):
+    assert command.main([JUDGED, *words]) == 2
+    assert f"argument {words[0]}: nothing is verified; add --verify" in capsys.readouterr().err
+
+
+def test_columns_that_one_row_lacks_are_empty():
+    assert retrain.differences({"a": "1", "b": ""}, {"a": "1"}) == {}
+    assert retrain.differences({"a": "1"}, {"a": "1.0", "c": "2"}) == {
+        "a": ("1", "1.0"),
+        "c": ("", "2"),
+    }

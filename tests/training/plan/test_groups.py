@@ -1,0 +1,105 @@
+"""Stacks that draw the same samples train in turns, with the numbers that each has alone."""
+
+from dataclasses import replace
+
+import pytest
+
+from stable_nalu.options import SCRIPTS
+from stable_nalu.training.arithmetic.data import Feed
+from stable_nalu.training.arithmetic.trainer import ArithmeticTraining
+from stable_nalu.training.plan.groups import groups_of
+from stable_nalu.training.plan.runs import PlannedRun, stacks_of
+from stable_nalu.training.script import kind_of, run_script
+from tests.ensemble.plans import COMMON, assert_identical, roots, train, trained
+
+SCRIPT = "single_layer"
+NOISY = ("--layer-type", "ReRegualizedLinearMNAC", "--operation", "mul", "--nmu-noise")
+NOISES = ("[1,5]", "[1,2]")
+LENGTH = ("--max-iterations", "25", "--log-interval", "10", "--input-size", "4")
+
+
+def stacks(*words, script=SCRIPT):
+    spec = SCRIPTS[script]
+    plan = [PlannedRun(c, spec.run_name(c)) for c in spec.plan(words).configs]
+    return list(enumerate(stacks_of(kind_of(script), spec, plan, 1)))
+
+
+def numbers(numbered, script=SCRIPT):
+    found = groups_of(kind_of(script), SCRIPTS[script], numbered)
+    return [[number for number, _ in group] for group in found]
+
+
+def test_stacks_of_the_same_samples_are_a_group():
+    swept = ("--seed", "0-3", "--noise-range", *NOISES)
+    assert numbers(stacks(*NOISY, *swept)) == [[0, 1]]
+    assert numbers(stacks(*NOISY, *swept, "--ensemble-size", "2")) == [[0, 2], [1, 3]]
+
+
+@pytest.mark.parametrize(
+    "changed", [{"seed": 7}, {"batch_size": 64}, {"max_iterations": 3}, {"pytorch_precision": 64}]
+)
+def test_stacks_of_other_samples_or_lengths_are_not(changed):
+    (first, second) = stacks(*NOISY, "--seed", "0-2", "--noise-range", *NOISES)
+    other = [replace(run, config=run.config.replace(**changed)) for run in second[1]]
+    assert numbers([first, (1, other)]) == [[0], [1]]
+
+
+def test_another_operation_draws_the_same_samples():
+    ((_, stack),) = stacks(*NOISY, "--seed", "0-2")
+    other = [replace(run, config=run.config.replace(operation="add")) for run in stack]
+    assert numbers([(0, stack), (1, other)]) == [[0, 1]]
+
+
+def test_single_runs_and_streams_with_stages_train_by_themselves():
+    swept = ("--noise-range", *NOISES)
+    assert numbers(stacks(*NOISY, *swept)) == [[0], [1]]
+    script = "single_layer_curriculum"
+    words = ("--layer-type", "ReRegualizedLinearMNAC", "--mnac-epsilon", "0", "0.1")
+    assert numbers(stacks(*words, "--seed", "0-1", script=script), script) == [[0], [1]]
+
+
+def test_numbers_are_those_of_each_stack_alone(tmp_path, monkeypatch):
+    """With noise, penalties and limits of their own; a third stack has samples of its own."""
+    shared = []
+    share = Feed.share
+    monkeypatch.setattr(
+        Feed, "share", lambda feed, others: (shared.append(len(others)), share(feed, others))
+    )
+    words = (*NOISY, *LENGTH, "--seed", "0-1", "--clip-grad-norm", "1", "0.01")
+    assert train(tmp_path / "group", SCRIPT, *words, "--noise-range", *NOISES) == 0
+    assert shared == [1]
+    for noise in NOISES:
+        assert train(tmp_path / "alone", SCRIPT, *words, "--noise-range", noise) == 0
+    assert shared == [1]
+    assert_identical(trained(tmp_path / "group"), trained(tmp_path / "alone"))
+
+
+def test_operations_side_by_side(tmp_path):
+    """As the shards of an experiment are trained: each plan is cut by itself."""
+    words = (*COMMON, *LENGTH, "--seed", "0-1", "--layer-type", "ReRegualizedLinearMNAC")
+    plans = [(*words, "--operation", operation) for operation in ("mul", "add", "squared")]
+    first, *others = plans
+    with roots(tmp_path / "group"):
+        assert run_script(SCRIPT, first, beside=[[plan] for plan in others]) == 0
+    for plan in plans:
+        assert train(tmp_path / "alone", SCRIPT, *plan[len(COMMON) :]) == 0
+    assert_identical(trained(tmp_path / "group"), trained(tmp_path / "alone"))
+
+
+def test_stacks_that_stand_apart_catch_up(tmp_path, monkeypatch):
+    """As after a kill between the checkpoints of two stacks."""
+    words = (*NOISY, "--log-interval", "10", "--seed", "0-1")
+    begun = (*words, "--max-iterations", "17", "--noise-range", NOISES[1])
+    assert train(tmp_path / "cut", SCRIPT, *begun) == 0
+    shared_at = []
+    own = ArithmeticTraining.share_samples
+    monkeypatch.setattr(
+        ArithmeticTraining,
+        "share_samples",
+        lambda first, others: (shared_at.append(first.at), own(first, others)),
+    )
+    both = (*words, "--max-iterations", "30", "--noise-range", *NOISES)
+    assert train(tmp_path / "cut", SCRIPT, *both, "--resume") == 0
+    assert shared_at == [18]
+    assert train(tmp_path / "whole", SCRIPT, *both) == 0
+    assert_identical(trained(tmp_path / "cut"), trained(tmp_path / "whole"))
