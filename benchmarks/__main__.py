@@ -19,6 +19,7 @@ PARTS: dict[str, tuple[str, Callable[[], Iterable[Row]]]] = {
     "in2": ("225 runs on 2 inputs against bare loops", partial(ensemble.rows, "in2")),
     "in10": ("225 runs on 10 inputs against bare loops", partial(ensemble.rows, "in10")),
     "arithmetic": ("50 runs on 100 inputs", partial(ensemble.rows, "arithmetic")),
+    "group": ("all runs of a table on the same samples", partial(ensemble.rows, "group")),
     "tasks": ("tasks of the NALU paper against bare loops", partial(ensemble.rows, "tasks")),
     "players": ("numbers in words and the grid world, alone and stacked", players.rows),
     "overhead": ("validation, log and saving", plans.overhead),

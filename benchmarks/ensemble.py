@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import torch
 
+from stable_nalu.catalogue.experiment import words
+from stable_nalu.catalogue.index import find
 from stable_nalu.script import Interruption
 
 from . import bare
@@ -39,6 +41,12 @@ ARITHMETIC = (
     "--operation mul --layer-type ReRegualizedLinearNAC --nac-mul mnac --seed 0-49 --no-cuda "
     "--no-save --log-interval 1000000000 --max-iterations 5000000"
 )
+TABLE_2 = [
+    f"--operation {operation} {' '.join(words(model.flags))} --seed 0-19 --no-cuda --no-save "
+    "--log-interval 1000000000"
+    for model in find("function_task_static").models
+    for operation in (variant.name for variant in model.variants)
+]
 RECURRENT = (
     "--operation add --seed 0-19 --random-models 10 --input-range [0,1] --subset-ratio 0.25 "
     "--learning-rate 1e-2 --clip-grad-norm 1 --no-cuda --no-save --max-iterations 990"
@@ -57,14 +65,14 @@ Model = Callable[[int], torch.nn.Module]
 
 @dataclass(frozen=True)
 class Case:
-    """Runs of one command line, and the bare loop of one of them.
+    """Runs of one command line, or of several that train side by side, and a bare loop of one run.
 
     updates: of what the script counts as an iteration.
     """
 
     title: str
     script: str
-    words: str
+    words: str | Sequence[str]
     model: Callable[[], torch.nn.Module]
     batch: bare.Batch
     inputs: int
@@ -134,9 +142,23 @@ CASES = {
             bare.multiply_sums,
             100,
             50,
-            "1/6",
+            "1/16",
             300,
             "2",
+        )
+    ],
+    "group": [
+        Case(
+            "Table 2 of Neural Arithmetic Units, 11 pairs of 20 seeds",
+            "simple_function_static",
+            TABLE_2,
+            bare.NAUNMU,
+            bare.multiply_sums,
+            100,
+            220,
+            "1/45",
+            100,
+            "0.25",
         )
     ],
     "tasks": [
@@ -175,8 +197,14 @@ CASES = {
                 20,
                 "1/5",
                 100,
+                bare_iterations=500,
             )
-            for unit, model in (("NAC", bare.NACRecurrent), ("LSTM", bare.LSTM))
+            for unit, model in (
+                ("NAC", bare.NACRecurrent),
+                ("LSTM", partial(bare.TorchRecurrent, torch.nn.LSTM)),
+                ("RNN-ReLU", partial(bare.TorchRecurrent, torch.nn.RNN, nonlinearity="relu")),
+                ("NALU", lambda: bare.Recurrent(bare.NALU(12, 2), bare.NALU(2, 1))),
+            )
         ),
         Case(
             "Counting, NAC, ten digits",

@@ -15,7 +15,7 @@ from typing import Any
 from unittest import mock
 
 from stable_nalu import native
-from stable_nalu.batch.work import train_shard
+from stable_nalu.batch.work import train_shards
 from stable_nalu.catalogue.index import find
 from stable_nalu.machine import TORCHS_CACHES, code_cache
 from stable_nalu.reproduction import pipeline
@@ -130,5 +130,5 @@ def _reproduce(folder: Path) -> None:
     models = list(experiment.models)
     request = pipeline.Request(experiment, models, space, list(models[0].seeds), 1, ["png"])
     for shard in request.shards().values():
-        train_shard(shard, None)
+        train_shards([shard])
     pipeline.report(request)

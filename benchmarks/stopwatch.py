@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from stable_nalu.options import SCRIPTS
 from stable_nalu.script import Interruption
 from stable_nalu.training.logging.console import StackView
 from stable_nalu.training.plan.runs import PlannedRun
-from stable_nalu.training.plan.shell import train_stack
+from stable_nalu.training.plan.shell import train_side_by_side
 from stable_nalu.training.script import kind_of
 
 from .clock import Cost
@@ -73,9 +73,16 @@ def planned(script: str, words: str) -> list[PlannedRun]:
     ]
 
 
-def train(script: str, words: str, view: StackView, interruption: Interruption) -> None:
-    """Train all runs of a command line in one stack, in this process."""
+def train(
+    script: str, words: str | Sequence[str], view: StackView, interruption: Interruption
+) -> None:
+    """Train all runs of a command line in one stack, in this process; of several, side by side.
+
+    The view sees the first stack.
+    """
+    lines = [words] if isinstance(words, str) else words
+    views = [view, *(StackView(_nowhere, k, 1) for k in range(1, len(lines)))]
     with tempfile.TemporaryDirectory() as folder:
         os.environ["TENSORBOARD_DIR"] = os.environ["SAVE_DIR"] = folder
-        runs = planned(script, words)
-        train_stack(kind_of(script), script, runs, view, interruption)
+        stacks = [planned(script, line) for line in lines]
+        train_side_by_side(kind_of(script), SCRIPTS[script], stacks, views, interruption)

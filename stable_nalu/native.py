@@ -132,8 +132,12 @@ def _declare(library: ctypes.CDLL) -> None:
     library.multiply_runs_back.argtypes = library.multiply_runs.argtypes
     library.lstm_gates.argtypes = [*[number] * 3, address, *[number] * 2, *[address] * 6]
     library.lstm_slopes.argtypes = [*[number] * 3, *[address] * 7]
+    single = ctypes.c_float
+    library.adam_averages.argtypes = [*[address] * 3, number, *[single] * 3, number]
+    library.adam_update.argtypes = [*[address] * 3, number, *[single] * 3]
     names = "draw_doubles", "sum_inputs", "draw_samples", "turn_matrices"
-    for name in (*names, "multiply_runs", "multiply_runs_back", "lstm_gates", "lstm_slopes"):
+    steps = "multiply_runs", "multiply_runs_back", "lstm_gates", "lstm_slopes"
+    for name in (*names, *steps, "adam_averages", "adam_update"):
         getattr(library, name).restype = None
     library.sample_block_size.restype = number
 

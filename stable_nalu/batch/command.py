@@ -21,7 +21,7 @@ from .local import run_shards
 from .render import render_job
 from .shard import Shard, shards
 from .site import SCHEDULERS, Site, read_site, submit, time_limit
-from .work import State, count, pending, train_shard
+from .work import State, count, pending, train_shards
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -69,7 +69,14 @@ def _parser() -> ScriptParser:
         "they train; 1 where jobs ask for a GPU)",
     )
     add("--jobs", type=integer(1).one, metavar="N", help="local processes at a time (cores)")
-    add("--task", type=integer(0).one, metavar="N", help="train shard N in this process")
+    add(
+        "--task",
+        type=integer(0).one,
+        metavar="N",
+        action="append",
+        default=[],
+        help="train shard N in this process; repeatable for shards of one script",
+    )
     add_layer_flags(parser, "a layer of your own in place of the models")
     _add_job_flags(parser)
     return parser
@@ -114,7 +121,7 @@ def _run(arguments: argparse.Namespace) -> int:
     script = find_job(arguments.name)
     models = _models(script, arguments)
     everything = shards(models, chosen_seeds, arguments.runs_per_task)
-    if arguments.task is not None:
+    if arguments.task:
         return _train(everything, arguments)
     if arguments.status:
         return _status(script, models, chosen_seeds, arguments.max_iterations)
@@ -164,12 +171,18 @@ def _seeds_of(arguments: argparse.Namespace) -> list[int] | None:
 
 
 def _train(everything: Sequence[Shard], arguments: argparse.Namespace) -> int:
-    if arguments.task >= len(everything):
-        say(f"there is no shard {arguments.task}, only {len(everything)}")
-        return 0
-    shard = everything[arguments.task]
-    say(f"shard {arguments.task}: {shard.name}, {shard.runs} runs")
-    return train_shard(shard, arguments.max_iterations)
+    chosen = [task for task in arguments.task if task < len(everything)]
+    for task in arguments.task:
+        if task in chosen:
+            say(f"shard {task}: {everything[task].name}, {everything[task].runs} runs")
+        else:
+            say(f"there is no shard {task}, only {len(everything)}")
+    scripts = {everything[task].model.script for task in chosen}
+    if len(scripts) > 1:
+        problem = f"shards of {' and '.join(sorted(scripts))} are not trained by one process"
+        raise OptionError("--task", problem, "start a command for each")
+    shards_here = [everything[task] for task in chosen]
+    return train_shards(shards_here, arguments.max_iterations) if chosen else 0
 
 
 def _status(
@@ -207,8 +220,8 @@ def _hand_over(
     if scheduler == "local":
         at_once = arguments.jobs or max(1, cores() // script.resources().cores)
         say(f"{runs} runs in {len(chosen)} shards, {at_once} at a time; output in {logs}")
-        names = {i: everything[i].name for i in chosen}
-        return run_shards([script.name, *words], names, logs, processes=at_once, gpu=arguments.gpu)
+        left = {i: everything[i] for i in chosen}
+        return run_shards([script.name, *words], left, logs, processes=at_once, gpu=arguments.gpu)
     if not is_checkout():
         remedy = "start it from a checkout, or take --scheduler local"
         raise OptionError("--scheduler", f"{scheduler} needs lfs_batch_jobs/run.sh", remedy)

@@ -16,6 +16,8 @@ from stable_nalu.errors import UsageError
 from stable_nalu.machine import working_root
 from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, duration, say
 
+from .shard import Shard, in_groups
+
 _PAUSE = 0.05
 
 
@@ -29,15 +31,22 @@ class _Stopped(BaseException):
 
 def run_shards(
     words: Sequence[str],
-    names: dict[int, str],
+    left: Mapping[int, Shard],
     logs: Path,
     *,
     processes: int,
     gpu: str | None = None,
 ) -> int:
-    """Run `batch.py WORDS --task N` for every N of `names`; return 0 when all succeed."""
-    batch = ["stable_nalu.batch.command", *words, "--task"]
-    modules = {task: [*batch, str(task)] for task in names}
+    """Run `batch.py WORDS --task N` for every N of `left`; return 0 when all succeed.
+
+    One process trains those that draw the same samples, under the number of the first.
+    """
+    modules: dict[int, list[str]] = {}
+    names: dict[int, str] = {}
+    for group in in_groups(left, processes):
+        tasks = [word for task in group for word in ("--task", str(task))]
+        modules[group[0]] = ["stable_nalu.batch.command", *words, *tasks]
+        names[group[0]] = "; ".join(left[task].name for task in group)
     return run_modules(modules, names, logs, processes=processes, gpu=gpu)
 
 

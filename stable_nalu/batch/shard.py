@@ -15,6 +15,7 @@ from stable_nalu.catalogue.experiment import (
     Model,
     Variant,
     expected_runs,
+    merged,
     seeds_text,
 )
 from stable_nalu.options import SCRIPTS
@@ -55,6 +56,21 @@ class Shard:
         """Return the runs of the shard."""
         return expected_runs(replace(self.model, variants=self.variants), self.seeds, extra)
 
+    @property
+    def samples(self) -> object:
+        """Return what is equal for shards that train on the same inputs; None: none are shared."""
+        model = self.model
+        names = {f"--{dest.replace('_', '-')}" for dest in SCRIPTS[model.script].drawn_by}
+
+        def drawn(flags: Flags) -> Flags:
+            return {name: values for name, values in sorted(flags.items()) if name in names}
+
+        variants = [drawn(merged(model.flags, variant.flags)) for variant in self.variants]
+        lengths = [model.length(variant) for variant in self.variants]
+        points = [drawn(point) for point in model.points]
+        found = repr((model.script, self.seeds, points, variants, lengths))
+        return found if names and self.runs > 1 else None
+
     def how_to_run(self, max_iterations: int | None = None, workers: int = 1) -> Flags:
         """Return flags that say how its runs are carried out."""
         return how_to_run(self.model, self.variants[0], max_iterations, workers)
@@ -82,6 +98,23 @@ def shards(
                 texts = (name, kinds, f"seeds {seeds_text(part)}")
                 found.append(Shard(" ".join(t for t in texts if t), model, variants, part))
     return found
+
+
+def in_groups(every: Mapping[int, Shard], processes: int) -> list[tuple[int, ...]]:
+    """Return the numbers of shards that one process trains side by side, on the same inputs.
+
+    A group is no larger than the share of a process.
+    """
+    groups: dict[object, list[int]] = {}
+    for number, shard in every.items():
+        key = shard.samples
+        groups.setdefault(("alone", number) if key is None else key, []).append(number)
+    most = max(1, ceil(len(every) / processes))
+    return [
+        tuple(group[first : first + most])
+        for group in groups.values()
+        for first in range(0, len(group), most)
+    ]
 
 
 def _together(model: Model, most: int) -> list[tuple[Variant, ...]]:

@@ -50,21 +50,29 @@ def refuse_running(every: Iterable[Shard], max_iterations: int | None = None) ->
         )
 
 
-def train_shard(shard: Shard, max_iterations: int | None = None, workers: int = 1) -> int:
-    """Train what is left of a shard; return the exit code of the first command that fails, else 0.
+def train_shards(
+    every: Sequence[Shard], max_iterations: int | None = None, workers: int = 1
+) -> int:
+    """Train what is left of shards of one script, side by side.
 
-    The commands run in this process, which signals then reach; those that go on with runs together,
-    and those that begin runs anew.
+    Return the exit code of the first command that fails, else 0. The commands run in this process,
+    which signals then reach; those that go on with runs together, and those that begin runs anew.
     """
-    plan = _plan(shard, max_iterations, workers)
+    plans = [_plan(shard, max_iterations, workers) for shard in every]
     for anew in (False, True):
-        part = [pair for pair in plan if ("--remove-existing-data" in pair[0].words) == anew]
-        if not part:
+        parts = [
+            [pair for pair in plan if ("--remove-existing-data" in pair[0].words) == anew]
+            for plan in plans
+        ]
+        found = [part for part in parts if part]
+        if not found:
             continue
-        code = run_script(shard.model.script, *(command.words for command, _ in part))
+        first, *others = ([command.words for command, _ in part] for part in found)
+        code = run_script(every[0].model.script, *first, beside=others)
         if code not in (0, EXIT_DIVERGED):
             return code
-        mark_finished([run for _, runs in part for run in runs], tensorboard_root())
+        finished = [run for part in found for _, runs in part for run in runs]
+        mark_finished(finished, tensorboard_root())
     return 0
 
 

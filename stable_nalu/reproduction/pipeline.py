@@ -111,10 +111,9 @@ def train(request: Request) -> int:
         say("all runs are trained" if request.models else request.experiment.note)
         return 0
     say(f"training {sum(shard.runs for shard in left.values())} runs in {len(left)} shards")
-    names = {i: shard.name for i, shard in left.items()}
     logs = request.space.logs / request.experiment.stem
     before, watch = _unfinished(left.values(), request), Stopwatch()
-    code = run_shards(request.words, names, logs, processes=request.processes)
+    code = run_shards(request.words, left, logs, processes=request.processes)
     after = _unfinished(request.shards().values(), request)
     finished = {name: length for name, length in before.items() if name not in after}
     add_sessions(request.sessions, [watch.session(finished, request.processes)])

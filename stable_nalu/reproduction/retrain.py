@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from stable_nalu.batch.shard import Shard, shards
-from stable_nalu.batch.work import train_shard
+from stable_nalu.batch.work import train_shards
 from stable_nalu.catalogue.experiment import MEASURED, ExpectedRun, Experiment, Model
 from stable_nalu.catalogue.index import find
 from stable_nalu.errors import UsageError
@@ -64,7 +64,7 @@ class Part:
 
     def train(self) -> int:
         """Train what is left of it in this process, and return the exit code."""
-        return train_shard(self.shard, self.max_iterations)
+        return train_shards([self.shard], self.max_iterations)
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,20 @@ if TYPE_CHECKING:
     from .stack import Kind
 
 
-def run_script(name: str, argv: Sequence[str] | None = None, *more: Sequence[str]) -> int:
+Lines = Sequence[Sequence[str]]
+"""Command lines whose runs are trained in the same stacks."""
+
+
+def run_script(
+    name: str,
+    argv: Sequence[str] | None = None,
+    *more: Sequence[str],
+    beside: Sequence[Lines] = (),
+) -> int:
     """Parse the command line of a training script, train its runs and return the exit code.
 
-    more: further command lines, whose runs are trained together with those of the first.
+    more: further command lines, whose runs are trained in the same stacks as those of the first.
+    beside: command lines whose runs have stacks of their own, in the same process.
     """
     spec = SCRIPTS[name]
     # --help needs no torch, which takes seconds to import and may not be installed.
@@ -37,8 +47,9 @@ def run_script(name: str, argv: Sequence[str] | None = None, *more: Sequence[str
         first = plan.configs[0]
         if kind.look is not None and first.evaluate is not None:
             return kind.look(spec, first)
-        others = [config for words in more for config in spec.parse(words).configs]
-        return train_plan(kind, spec, [*plan.configs, *others])
+        others = [[c for words in lines for c in spec.parse(words).configs] for lines in beside]
+        joined = [config for words in more for config in spec.parse(words).configs]
+        return train_plan(kind, spec, [*plan.configs, *joined], *others)
 
     return exit_code(f"{name}.py", obey)
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from stable_nalu.batch import command, work
-from stable_nalu.batch.job_script import JOB_SCRIPTS, find_job
-from stable_nalu.batch.shard import how_to_run, shards
+from stable_nalu.batch.job_script import EXPERIMENT, JOB_SCRIPTS, find_job
+from stable_nalu.batch.shard import how_to_run, in_groups, shards
 from stable_nalu.batch.work import MARKER, State, count, mark_finished, pending, state_of
 from stable_nalu.errors import UsageError
 from stable_nalu.machine import tensorboard_root
@@ -43,8 +43,8 @@ def test_distributions_are_trained_in_one_stack(monkeypatch):
     assert len({run.config.sample_distribution for run in shard.expected()}) == 5
     assert [len(s.variants) for s in shards(models, None, 75)] == [3, 3]
     trained = []
-    monkeypatch.setattr(work, "run_script", lambda name, *lines: trained.append(lines) or 1)
-    assert work.train_shard(shard) == 1
+    monkeypatch.setattr(work, "run_script", lambda name, *lines, beside: trained.append(lines) or 1)
+    assert work.train_shards([shard]) == 1
     ((first, *others),) = trained
     assert len(others) == 5
     assert "benford" in first
@@ -154,3 +154,44 @@ def test_an_experiment_that_shares_its_name_with_a_script():
     assert find_job("experiment:function_task_static").experiments == ("function_task_static",)
     with pytest.raises(UsageError, match="did you mean"):
         find_job("experiment:function_task_statics")
+
+
+def shards_of(key, seeds):
+    return shards(find_job(EXPERIMENT + key).named_models(), seeds)
+
+
+def grouped(key, processes, seeds):
+    return in_groups(dict(enumerate(shards_of(key, seeds))), processes)
+
+
+def test_shards_of_the_same_samples_are_trained_by_one_process():
+    """Table 2: eleven pairs of units and operations, fifty seeds at a time."""
+    (mul, *_) = found = grouped("function_task_static", 2, seeds=range(100))
+    assert sorted(task for group in found for task in group) == list(range(22))
+    assert [len(group) for group in found] == [11, 11]
+    everything = shards_of("function_task_static", range(100))
+    assert len({everything[task].seeds for task in mul}) == 1
+    assert len({everything[task].samples for task in mul}) == 1
+
+
+def test_every_process_has_its_share_of_a_group():
+    found = grouped("function_task_static", 4, seeds=range(50))
+    assert [len(group) for group in found] == [3, 3, 3, 2]
+
+
+def test_other_inputs_are_apart():
+    found = grouped("function_task_static_mul_input_size", 1, seeds=range(2))
+    assert {len(group) for group in found} == {6}
+
+
+def test_a_group_is_one_command_of_several_plans(monkeypatch):
+    lines = []
+    monkeypatch.setattr(
+        work, "run_script", lambda *first, beside: lines.extend([first[1:], *beside]) or 1
+    )
+    everything = shards_of("function_task_static", range(4))
+    assert work.train_shards(everything[:3]) == 1
+    assert [len(plan) for plan in lines] == [1, 1, 1]
+    found = [" ".join(words) for (words,) in lines]
+    assert all("--seed 0-3" in words for words in found)
+    assert len(set(found)) == 3

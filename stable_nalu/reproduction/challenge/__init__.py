@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from stable_nalu.batch.shard import Shard, how_to_run
-from stable_nalu.batch.work import pending, refuse_running, train_shard
+from stable_nalu.batch.work import pending, refuse_running, train_shards
 from stable_nalu.catalogue.challenger import Challenger, challenger_of
 from stable_nalu.catalogue.experiment import (
     ITERATION_FLAG,
@@ -133,7 +133,7 @@ def _train(left: Sequence[Shard], arguments: argparse.Namespace, sessions: Path)
         say(f"[{place}/{len(left)}] {shard.runs} runs: {shard.name}")
         watch = Stopwatch(resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
         workers = arguments.jobs or cores()
-        code = train_shard(shard, arguments.max_iterations, workers)
+        code = train_shards([shard], arguments.max_iterations, workers)
         if code:
             return code
         extra = shard.how_to_run(arguments.max_iterations)

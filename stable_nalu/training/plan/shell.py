@@ -57,14 +57,23 @@ from .runs import (
 from .workers import Share, StackResult, TrainStacks, train_in_workers
 
 
-def train_plan(kind: Kind, spec: ScriptSpec, configs: Sequence[Config]) -> int:
-    """Train what is not finished yet; the exit code says how it ended."""
-    plan = [PlannedRun(config, spec.run_name(config)) for config in configs]
+def train_plan(kind: Kind, spec: ScriptSpec, *plans: Sequence[Config]) -> int:
+    """Train what is not finished yet; the exit code says how it ended.
+
+    Each plan is cut into stacks as if it were the only one.
+    """
+    planned = [[PlannedRun(config, spec.run_name(config)) for config in plan] for plan in plans]
+    every = [run for plan in planned for run in plan]
     if has_own():
-        kind = _stackable(kind, spec, plan)
-    states = {run.name: saved_states(spec, run, kind.progress) for run in plan}
-    workers = worker_count(kind, plan)
-    cut = stacks_of(kind, spec, plan, workers)
+        kind = _stackable(kind, spec, every)
+    states = {run.name: saved_states(spec, run, kind.progress) for run in every}
+    counts = [worker_count(kind, plan) for plan in planned]
+    workers = max(counts)
+    cut = [
+        stack
+        for plan, count in zip(planned, counts, strict=True)
+        for stack in stacks_of(kind, spec, plan, count)
+    ]
     stacks = [part for stack in cut for part in continued(stack, states)]
     left, before = _unfinished(stacks, states, kind.unit)
     results = [StackResult(diverged=before)]
@@ -218,7 +227,7 @@ def _train_in_turn(
         console = Console(unit=kind.unit.bar, title=title)
         try:
             print_configuration(console, [kind.shown(stack[0].config)])
-            results.append(train_stack(kind, spec.name, stack, console, interruption))
+            results += train_side_by_side(kind, spec, [stack], [console], interruption)
         finally:
             console.close()
         if results[-1].interrupted_at is not None:
@@ -236,10 +245,8 @@ def _train_together(
     """Train stacks, here or in several processes, with one console for all."""
     runs = [run for stack in stacks for run in stack]
     processes = min(workers, len(stacks))
-    last = kind.unit.last(runs[0].config)
-    console = PlanConsole(
-        runs=len(runs), total=sum(last + 1 - run.start for run in runs), last=last
-    )
+    left = sum(kind.unit.last(run.config) + 1 - run.start for run in runs)
+    console = PlanConsole(runs=len(runs), total=left, last=kind.unit.last(runs[0].config))
     train = partial(_train_stacks, kind, spec.name)
     try:
         print_configuration(console, [kind.shown(run.config) for run in runs])
@@ -265,13 +272,6 @@ def _train_here(
     return list(train(list(enumerate(stacks)), send, interruption).values())
 
 
-def train_stack(
-    kind: Kind, script: str, runs: Stack, view: View, interruption: Interruption
-) -> StackResult:
-    """Train the runs together, or the one run alone."""
-    return train_group([_steps(kind, SCRIPTS[script], runs, view)], runs[0].config, interruption)[0]
-
-
 def _train_stacks(
     kind: Kind, script: str, stacks: Share, send: Callable[..., None], interruption: Interruption
 ) -> dict[int, StackResult]:
@@ -283,16 +283,25 @@ def _train_stacks(
     results: dict[int, StackResult] = {}
     for group in groups_of(kind, spec, stacks):
         views = [StackView(send, number, len(stack)) for number, stack in group]
-        steps = [
-            _steps(kind, spec, stack, view) for (_, stack), view in zip(group, views, strict=True)
-        ]
-        found = train_group(steps, group[0][1][0].config, interruption)
+        found = train_side_by_side(kind, spec, [stack for _, stack in group], views, interruption)
         for view in views:
             view.close()
         results |= {number: result for (number, _), result in zip(group, found, strict=True)}
         if any(result.interrupted_at is not None for result in found):
             break
     return dict(sorted(results.items()))
+
+
+def train_side_by_side(
+    kind: Kind,
+    spec: ScriptSpec,
+    stacks: Sequence[Stack],
+    views: Sequence[View],
+    interruption: Interruption,
+) -> list[StackResult]:
+    """Train a group of stacks, or of one stack, whose runs train together."""
+    steps = [_steps(kind, spec, *pair) for pair in zip(stacks, views, strict=True)]
+    return train_group(steps, stacks[0][0].config, interruption)
 
 
 def _steps(kind: Kind, spec: ScriptSpec, runs: Stack, view: View) -> Steps:

@@ -8,15 +8,19 @@ that a compiler can fuse the update with the rest of an iteration.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import ClassVar
 
 import torch
 
+from stable_nalu import native
 from stable_nalu.functional.reductions import per_run
 
 Number = float | torch.Tensor
 Gradients = Sequence[torch.Tensor | None]
 Slots = dict[str, list[torch.Tensor]]
+COMPARED = 70
+"""Lengths up to which compiled updates are compared with torch's: four of its longest vectors."""
 
 
 class Optimizer:
@@ -72,6 +76,25 @@ class Adam(Optimizer):
         return correction, self.learning_rate / (1 - self.beta_1**step)
 
     def apply(self, parameter, slots, gradient, scalars):
+        fused = _fused_as_torch() if _suits_compiled_code(parameter, gradient, scalars) else None
+        if fused is None:
+            self.apply_plainly(parameter, slots, gradient, scalars)
+        else:
+            self.apply_compiled(parameter, slots, gradient, scalars, fused=fused)
+
+    def apply_compiled(self, parameter, slots, gradient, scalars, *, fused: bool) -> None:
+        """Update in two passes over memory and a root, where torch calls eight operations."""
+        library = native.library()
+        assert library is not None
+        count, (averages, squares) = parameter.numel(), (slot.data_ptr() for slot in slots)
+        weights = 1 - self.beta_1, self.beta_2, 1 - self.beta_2
+        library.adam_averages(gradient.data_ptr(), averages, squares, count, *weights, fused)
+        roots, (correction, size) = slots[1].sqrt(), scalars
+        numbers = correction, self.epsilon, -size
+        library.adam_update(parameter.data_ptr(), averages, roots.data_ptr(), count, *numbers)
+
+    def apply_plainly(self, parameter, slots, gradient, scalars) -> None:
+        """Update by operations of torch."""
         average, square = slots
         correction, size = scalars
         average.lerp_(gradient, 1 - self.beta_1)
@@ -81,6 +104,45 @@ class Adam(Optimizer):
             parameter.add_((average * -_shaped(size, parameter)).div_(denominator))
         else:
             parameter.addcdiv_(average, denominator, value=-size)
+
+
+def _suits_compiled_code(
+    parameter: torch.Tensor, gradient: torch.Tensor, scalars: Sequence[Number]
+) -> bool:
+    return (
+        native.library() is not None
+        and parameter.dtype == gradient.dtype == torch.float32
+        and not parameter.is_cuda
+        and parameter.is_contiguous()
+        and not isinstance(scalars[-1], torch.Tensor)
+    )
+
+
+@cache
+def _fused_as_torch() -> bool | None:
+    """Return whether torch rounds a product and a sum once; None if compiled code differs."""
+    return next(filter(_is_as_torch, (True, False)), None)
+
+
+def _is_as_torch(fused: bool) -> bool:
+    """Compare compiled updates with torch's, for whole vectors and all that can be left over."""
+    generator = torch.Generator().manual_seed(0)
+
+    def same(length: int) -> bool:
+        start, *gradients = torch.randn(4, length, dtype=torch.float32, generator=generator)
+        plain, compiled = (Adam([start.clone()], 1e-3) for _ in range(2))
+        for step, gradient in enumerate(gradients, start=1):
+            scalars = plain.scalars(step)
+            plain.apply_plainly(*_updated(plain), gradient, scalars)
+            compiled.apply_compiled(*_updated(compiled), gradient, scalars, fused=fused)
+        found = [(parameter, *slots) for parameter, slots in map(_updated, (plain, compiled))]
+        return all(map(torch.equal, *found))
+
+    return all(same(length) for length in (*range(1, COMPARED), 1000))
+
+
+def _updated(adam: Adam) -> tuple[torch.Tensor, list[torch.Tensor]]:
+    return adam.parameters[0], [values[0] for values in adam.state.values()]
 
 
 class RMSprop(Optimizer):

@@ -9,8 +9,8 @@ from stable_nalu.training.arithmetic.data import Feed
 from stable_nalu.training.arithmetic.trainer import ArithmeticTraining
 from stable_nalu.training.plan.groups import groups_of
 from stable_nalu.training.plan.runs import PlannedRun, stacks_of
-from stable_nalu.training.script import kind_of
-from tests.ensemble.plans import assert_identical, train, trained
+from stable_nalu.training.script import kind_of, run_script
+from tests.ensemble.plans import COMMON, assert_identical, roots, train, trained
 
 SCRIPT = "single_layer"
 NOISY = ("--layer-type", "ReRegualizedLinearMNAC", "--operation", "mul", "--nmu-noise")
@@ -71,6 +71,18 @@ def test_numbers_are_those_of_each_stack_alone(tmp_path, monkeypatch):
     for noise in NOISES:
         assert train(tmp_path / "alone", SCRIPT, *words, "--noise-range", noise) == 0
     assert shared == [1]
+    assert_identical(trained(tmp_path / "group"), trained(tmp_path / "alone"))
+
+
+def test_operations_side_by_side(tmp_path):
+    """As the shards of an experiment are trained: each plan is cut by itself."""
+    words = (*COMMON, *LENGTH, "--seed", "0-1", "--layer-type", "ReRegualizedLinearMNAC")
+    plans = [(*words, "--operation", operation) for operation in ("mul", "add", "squared")]
+    first, *others = plans
+    with roots(tmp_path / "group"):
+        assert run_script(SCRIPT, first, beside=[[plan] for plan in others]) == 0
+    for plan in plans:
+        assert train(tmp_path / "alone", SCRIPT, *plan[len(COMMON) :]) == 0
     assert_identical(trained(tmp_path / "group"), trained(tmp_path / "alone"))
 
 

@@ -64,8 +64,9 @@ def test_code_is_compiled_by_the_work_of_the_plan(tmp_path, monkeypatch):
     monkeypatch.setattr(policy, "WORK_WORTH_COMPILING", work(4))
     (stack,) = stacks_of(KIND, SPEC, planned(), 1)
     for runs in (stack, stack[:2], [replace(run, stack_runs=3) for run in stack]):
+        view = StackView(print, 0, 1)
         with pytest.raises(KeyboardInterrupt):
-            shell.train_stack(KIND, "single_layer", runs, StackView(print, 0, 1), Interruption())
+            shell.train_side_by_side(KIND, SPEC, [runs], [view], Interruption())
     assert chosen == [True, True, False]
 
 
