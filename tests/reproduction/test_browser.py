@@ -29,11 +29,11 @@ MEASURE = """<script>
 onload = () => {
   const page = frames[0].document, told = document.documentElement.dataset;
   const tables = [...page.querySelectorAll("table")];
-  told.folded = tables.filter(table => table.offsetHeight == 0).length;
+  told.folded = tables.filter(table => !table.checkVisibility()).length;
   page.querySelectorAll("summary").forEach(summary => summary.click());
   told.window = frames[0].innerWidth;
   told.width = page.documentElement.scrollWidth;
-  told.tables = tables.filter(table => table.offsetHeight > 0).length;
+  told.tables = tables.filter(table => table.checkVisibility() && table.offsetHeight > 0).length;
   told.stuck = tables.filter(table => {
     const box = table.parentElement;
     return box.offsetWidth > page.body.clientWidth ||
