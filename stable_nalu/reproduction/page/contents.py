@@ -15,7 +15,7 @@ from stable_nalu.script import duration
 from ..compare import DIFFERS, EQUAL, RATE_VERDICTS, SHORT
 from ..listing import UNSHOWN, seconds_here
 from ..stored import TEST_ERROR
-from . import headline, measured, section
+from . import headline, measured, section, unpublished
 from .markdown import SOURCES, UNKNOWN, bullets, heading, plain, table
 from .notes import note, place, read_notes, read_reasons, reason
 from .rows import MEASURES, Row
@@ -94,6 +94,7 @@ def page(
         *_figures(results),
         *_disagreements(results, notes),
         *measured.sections(of_measures, notes),
+        *unpublished.section(data),
         *_not_run([*results, *of_measures], data.parent),
         *_origin(results, of_measures),
     ]
