@@ -213,17 +213,28 @@ class NACRecurrent(torch.nn.Module):
         return state @ (torch.tanh(self.V) * torch.sigmoid(self.N)).t()
 
 
-class LSTM(torch.nn.Module):
-    """Torch's own LSTM, and a linear layer behind its last state."""
+class Recurrent(torch.nn.Sequential):
+    """A cell that maps inputs and state, and what maps the last state."""
 
-    def __init__(self):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Map x `(batch, time, 10)` to `(batch, 1)`."""
+        state = x.new_zeros(len(x), 2)
+        for step in x.unbind(1):
+            state = self[0](torch.cat((step, state), 1))
+        return self[1](state)
+
+
+class TorchRecurrent(torch.nn.Module):
+    """Torch's own LSTM or RNN, and a linear layer behind its last state."""
+
+    def __init__(self, kind: Callable[..., torch.nn.Module], **options: str):
         super().__init__()
-        self.lstm = torch.nn.LSTM(10, 2, batch_first=True)
+        self.cell = kind(10, 2, batch_first=True, **options)
         self.output = torch.nn.Linear(2, 1)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map x `(batch, time, 10)` to `(batch, 1)`."""
-        return self.output(self.lstm(x)[0][:, -1])
+        return self.output(self.cell(x)[0][:, -1])
 
 
 def sums(random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:

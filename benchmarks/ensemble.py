@@ -197,8 +197,14 @@ CASES = {
                 20,
                 "1/5",
                 100,
+                bare_iterations=500,
             )
-            for unit, model in (("NAC", bare.NACRecurrent), ("LSTM", bare.LSTM))
+            for unit, model in (
+                ("NAC", bare.NACRecurrent),
+                ("LSTM", partial(bare.TorchRecurrent, torch.nn.LSTM)),
+                ("RNN-ReLU", partial(bare.TorchRecurrent, torch.nn.RNN, nonlinearity="relu")),
+                ("NALU", lambda: bare.Recurrent(bare.NALU(12, 2), bare.NALU(2, 1))),
+            )
         ),
         Case(
             "Counting, NAC, ten digits",

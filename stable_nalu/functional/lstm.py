@@ -66,9 +66,16 @@ class _State(torch.autograd.Function):
         gates, c, tanh_c = ctx.saved_tensors
         write, keep, new, show = gates.chunk(4, dim=-1)
         dc = dc + dh * show * (1 - tanh_c * tanh_c)
-        slope = gates - gates * gates
-        slope[..., 2 * new.shape[-1] : 3 * new.shape[-1]] = 1 - new * new
-        return torch.cat((dc * new, dc * c, dc * write, dh * tanh_c), dim=-1).mul_(slope), dc * keep
+        changes = torch.cat((dc * new, dc * c, dc * write, dh * tanh_c), dim=-1)
+        return changes.mul_(_slopes(gates, new)), dc * keep
+
+
+def _slopes(gates: torch.Tensor, new: torch.Tensor) -> torch.Tensor:
+    """Return by how much gates change with their inputs; `new` is the third one."""
+    slopes = gates - gates * gates
+    size = new.shape[-1]
+    slopes[..., 2 * size : 3 * size] = 1 - new * new
+    return slopes
 
 
 def chosen(of_rows: torch.Tensor, rows: torch.Tensor | None) -> torch.Tensor:
@@ -104,11 +111,10 @@ class _Hidden(torch.autograd.Function):
         W, gates, h_before, c_before, tanh_c = ctx.saved_tensors
         size = tanh_c.shape[-1]
         write, keep, new, show = gates.chunk(4, dim=-1)
-        slope = gates - gates * gates
-        slope[..., 2 * size : 3 * size] = 1 - new * new
+        factors = _slopes(gates, new).unflatten(-1, (4, size))
         # What a gate's input changes: c, by the first three factors, and h, by the last.
-        factors = torch.cat((new, c_before, write, tanh_c), dim=-1).mul_(slope)
-        factors = factors.unflatten(-1, (4, size))
+        for gate, passed_on in enumerate((new, c_before, write, tanh_c)):
+            factors[..., gate, :] *= passed_on
         through = show * (1 - tanh_c * tanh_c)
         found = torch.empty_like(gates)
         end = gates.shape[-2]
@@ -120,8 +126,8 @@ class _Hidden(torch.autograd.Function):
             dh = _put_back(later_h, rows, of_h[now])
             dc = _put_back(later_c, rows, dh * through[now])
             own, of_gates = found[now].unflatten(-1, (4, size)), factors[(*now, slice(None))]
-            own[..., :3, :] = of_gates[..., :3, :] * dc.unsqueeze(-2)
-            own[..., 3, :] = of_gates[..., 3, :] * dh
+            torch.mul(of_gates[..., :3, :], dc.unsqueeze(-2), out=own[..., :3, :])
+            torch.mul(of_gates[..., 3, :], dh, out=own[..., 3, :])
             if step:
                 later_h, later_c = found[now] @ W, dc * keep[now]
             rows = ctx.rows[step]
