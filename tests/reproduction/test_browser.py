@@ -29,9 +29,11 @@ MEASURE = """<script>
 onload = () => {
   const page = frames[0].document, told = document.documentElement.dataset;
   const tables = [...page.querySelectorAll("table")];
+  told.folded = tables.filter(table => !table.checkVisibility()).length;
+  page.querySelectorAll("summary").forEach(summary => summary.click());
   told.window = frames[0].innerWidth;
   told.width = page.documentElement.scrollWidth;
-  told.tables = tables.filter(table => table.offsetHeight > 0).length;
+  told.tables = tables.filter(table => table.checkVisibility() && table.offsetHeight > 0).length;
   told.stuck = tables.filter(table => {
     const box = table.parentElement;
     return box.offsetWidth > page.body.clientWidth ||
@@ -121,6 +123,7 @@ def test_loads_whole_and_fits(which, width, pages, serve, tmp_path):
     found = dict(re.findall(r'data-(\w+)="(\d+)"', dom.split("<head>")[0]))
     tables, _ = read_page(pages[which] / "index.html")
     assert int(found["tables"]) == sum(map(len, tables.values())) >= 2
+    assert 0 < int(found["folded"]) < int(found["tables"])
     assert int(found["window"]) == width
     assert int(found["width"]) <= width, "the page itself scrolls sideways"
     assert found["stuck"] == "0", "a table is wider than its box, which does not scroll"

@@ -40,7 +40,9 @@ def made_up(tmp_path_factory):
 
 
 def kept_runs(folder, key):
-    with (folder / "data" / f"{key}.csv").open(encoding="utf-8", newline="") as file:
+    with (folder / "data" / f"{key.replace('/', '-')}.csv").open(
+        encoding="utf-8", newline=""
+    ) as file:
         return list(csv.DictReader(file))
 
 
@@ -191,6 +193,36 @@ def test_the_page_needs_nothing_else(made_up):
     assert "@import" not in text
     assert "url(" not in text
     assert 'name="viewport"' in text
+
+
+def test_the_first_screen_counts_figures_runs_and_what_is_left(made_up):
+    text = (made_up / "README.md").read_text(encoding="utf-8")
+    first = text[: text.index("## Headline figures")]
+    planned = [experiment for experiment in EXPERIMENTS.values() if experiment.models]
+    assert f"**0 of {len(planned)} figures and tables are trained in full**, 1 in part" in first
+    assert "60 different runs, every one kept" in first
+    assert "published success rates" in first
+    left = sum(experiment.runs for experiment in planned) - 60
+    assert f"[Not run](#not-run): {left:,} runs of {len(planned)} figures and tables" in first
+    assert "--verify KEY --rows 5" in first
+
+
+def test_the_written_page_is_small_and_its_first_screen_true():
+    assert (PAGE / "index.html").stat().st_size <= 2_000_000
+    first = page_text()[: page_text().index("## Headline figures")]
+    kept = [*stored.stored_keys(), *stored.measured_keys()]
+    whole = [key for key in kept if len(kept_runs(PAGE, key)) >= EXPERIMENTS[key].runs]
+    assert f"**{len(whole)} of " in first
+    assert f"{len(kept) - len(whole)} in part" in first
+    assert f"{len(stored.measured_keys())} of these are [not about success rates]" in first
+
+
+def test_tables_of_figures_are_folded_with_their_numbers_of_rows(made_up):
+    tables, _ = read_page(made_up / "index.html")
+    text = (made_up / "index.html").read_text(encoding="utf-8")
+    folded = re.findall(r"<details><summary>Table of (\d+) rows</summary>", text)
+    assert folded == [str(len(tables[key][0])) for key in (MADE_UP, "not-run")]
+    assert text.count("</details>") == 2
 
 
 def test_notes_may_be_general(tmp_path, made_up):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from stable_nalu.catalogue.experiment import Experiment
@@ -13,7 +13,7 @@ from stable_nalu.papers import STUDIES
 from stable_nalu.script import duration
 
 from ..compare import DIFFERS, EQUAL, RATE_VERDICTS, SHORT
-from ..listing import UNSHOWN
+from ..listing import UNSHOWN, seconds_here
 from ..stored import TEST_ERROR
 from . import headline, measured, section
 from .markdown import SOURCES, UNKNOWN, bullets, heading, plain, table
@@ -50,9 +50,6 @@ READING = (
     "Chosen seeds are some of the published ones, and no sample of all: what became of each is "
     "compared with what the papers' files say of the same seed, and no rate is compared. Runs that "
     "are shorter than the published ones are not comparable, except where they are solved already.",
-    "Any row can be trained again: `python3 experiments/reproduce.py --verify KEY --line N`, N its "
-    "line in the table of that key, says whether every digit of it comes out again; `--rows 5` "
-    "chooses five rows.",
     "In drawings, hollow squares are published rates, filled circles are ours, bars are intervals.",
 )
 REPEATED = (
@@ -85,8 +82,9 @@ def page(
     parts = [
         heading(1, "Reproduced results", "top"),
         INTRODUCTION.format(data=link),
-        heading(2, "Headline figures", "headline"),
         counted(results),
+        bullets(_at_a_glance(results, of_measures)),
+        heading(2, "Headline figures", "headline"),
         headline.table(found),
         f"![Success rates, published and here]({HEADLINE})",
         heading(2, "How to read it", "reading"),
@@ -100,6 +98,48 @@ def page(
         *_origin(results, of_measures),
     ]
     return "\n\n".join(parts) + "\n", pictures
+
+
+def _at_a_glance(
+    results: Sequence[Result], of_measures: Sequence[measured.MeasuredResult]
+) -> list[str]:
+    """Return what a reader wants to know first: what was trained, how it went, what is left."""
+    kept = {found.experiment.key: found for found in (*results, *of_measures)}
+    planned = [experiment for experiment in EXPERIMENTS.values() if experiment.models]
+    whole = sum(len(found.runs) >= found.experiment.runs for found in kept.values())
+    runs = _distinct(results) + sum(len(found.runs) for found in of_measures)
+    told = [
+        f"**{whole} of {len(planned)} figures and tables are trained in full**, "
+        f"{len(kept) - whole} in part: {runs:,} different runs, every one kept.",
+    ]
+    if of_measures:
+        told.append(
+            f"{len(of_measures)} of these are [not about success rates](#{measured.ANCHOR}); their "
+            "numbers stand beside others that are published, stated, or recalled and unconfirmed, "
+            "and labelled so."
+        )
+    told.append(_left(planned, {key: len(found.runs) for key, found in kept.items()}))
+    told.append(
+        "Any row can be trained again, and every digit compared: `python3 "
+        "experiments/reproduce.py --verify KEY --rows 5` chooses five at random, `--line N` is the "
+        "one in line N of the table of that key."
+    )
+    return [one for one in told if one]
+
+
+def _left(planned: Sequence[Experiment], kept: Mapping[str, int]) -> str:
+    """Return what was not run, and what it would cost."""
+    missing = [(e, e.runs - kept.get(e.key, 0)) for e in planned if e.runs > kept.get(e.key, 0)]
+    if not missing:
+        return ""
+    costs = [(seconds_here(experiment, 1), runs / experiment.runs) for experiment, runs in missing]
+    known = [seconds * share for seconds, share in costs if seconds is not None]
+    others = len(costs) - len(known)
+    unknown = f", and an unknown time for {others} of them" if others else ""
+    return (
+        f"[Not run](#not-run): {sum(runs for _, runs in missing):,} runs of {len(missing)} figures "
+        f"and tables, about {duration(sum(known))} of CPU time{unknown}."
+    )
 
 
 def _overview(results: Sequence[Result]) -> list[str]:

@@ -29,6 +29,9 @@ _LEFT_OUT = {
 }
 """What a picture does not need, and what would not stay its own in a page with several; whether
 lines are cut at their axes."""
+_PLACES = re.compile(r'(?<= )(?:d|x|y)="[^"]*"')
+_SPARE = re.compile(r"\s*<!--.*?-->|(?<=\n) +")
+_DECIMALS = re.compile(r"-?\d+\.\d{3,}")
 
 
 @dataclass(frozen=True)
@@ -79,9 +82,22 @@ def as_svg(figure: Figure, *, clipped: bool = False) -> str:
 
     buffer = io.StringIO()
     nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-    with rc_context({"svg.hashsalt": "stable-nalu"}):
+    with rc_context({"svg.hashsalt": "stable-nalu", "svg.fonttype": "none"}):
         figure.savefig(buffer, format="svg", metadata=nothing)
-    return _named_by_contents(_LEFT_OUT[clipped].sub("", buffer.getvalue()))
+    return _named_by_contents(_rounded(_LEFT_OUT[clipped].sub("", buffer.getvalue())))
+
+
+def _rounded(svg: str) -> str:
+    """Return a picture whose coordinates have two decimals, which no screen tells from more.
+
+    Comments and indentation are left out, too.
+    """
+
+    def attribute(found: re.Match[str]) -> str:
+        lines = (line.rstrip() for line in found[0].splitlines())
+        return _DECIMALS.sub(lambda number: f"{round(float(number[0]), 2):.10g}", "\n".join(lines))
+
+    return _PLACES.sub(attribute, _SPARE.sub("", svg))
 
 
 def _named_by_contents(svg: str) -> str:

@@ -41,6 +41,9 @@ th, td { border: 1px solid var(--line); padding: .25rem .5rem; text-align: left;
   vertical-align: top; }
 td { white-space: nowrap; }
 td.long { white-space: normal; min-width: 16rem; }
+details { margin: 1rem 0; }
+summary { cursor: pointer; color: var(--link); }
+.box svg text, .box svg tspan { font-family: "DejaVu Sans", Verdana, sans-serif !important; }
 th { background: var(--shade); min-width: 4.5rem; }
 .equal { color: var(--good); }
 .differs { color: var(--bad); font-weight: 700; background: var(--alarm); }
@@ -54,6 +57,7 @@ th { background: var(--shade); min-width: 4.5rem; }
   th, td { padding: 1pt 3pt; }
   tr, svg { break-inside: avoid; }
   h2, h3 { break-after: avoid; }
+  details::details-content { content-visibility: visible; display: block; }
 }
 </style>
 </head>
@@ -62,6 +66,8 @@ $body</body>
 </html>
 """)
 _ANCHOR = re.compile(r'<a id="([-.\w]+)"></a>')
+_FOLDED = ("not-run",)
+"""Sections whose tables are folded, as those of single figures are."""
 _LONG = 40
 """The number of letters from which a cell is broken into lines."""
 _GOOD = (EQUAL, WITHIN_POINTS, WITHIN_PERCENT, WITHIN_LIMIT, WITHIN_TOLERANCE, HOLDS)
@@ -77,6 +83,7 @@ def render(markdown: str, pictures: Mapping[str, str]) -> str:
 
     parser = MarkdownIt("commonmark").enable("table")
     tokens = _with_anchors(parser.parse(markdown))
+    _fold(tokens)
     for place, token in enumerate(tokens):
         if token.type == "td_open" and (kind := _kind(tokens[place + 1].content)):
             token.attrSet("class", kind)
@@ -93,12 +100,20 @@ def render(markdown: str, pictures: Mapping[str, str]) -> str:
         svg = pictures[name].replace("<svg ", f'<svg role="img" aria-label="{text}" ', 1)
         return f'<span class="box" tabindex="0">{svg}</span>'
 
+    def table(_, tokens, place: int, *__) -> str:
+        rows = tokens[place].meta.get("rows")
+        fold = f"<details><summary>Table of {rows} rows</summary>\n" if rows else ""
+        return f'{fold}<div class="box" tabindex="0"><table>\n'
+
+    def end(_, tokens, place: int, *__) -> str:
+        return "</table></div>\n" + ("</details>\n" if tokens[place].meta else "")
+
     rules = {
         "html_block": raw,
         "html_inline": raw,
         "image": picture,
-        "table_open": lambda *_: '<div class="box" tabindex="0"><table>\n',
-        "table_close": lambda *_: "</table></div>\n",
+        "table_open": table,
+        "table_close": end,
     }
     for name, rule in rules.items():
         parser.add_render_rule(name, rule)
@@ -117,6 +132,20 @@ def _with_anchors(tokens: list) -> list:
             del kept[-3:]
         kept.append(token)
     return kept
+
+
+def _fold(tokens: list) -> None:
+    """Mark the tables that are shown folded, below their pictures, with their numbers of rows."""
+    folded, opened = False, None
+    for token in tokens:
+        if token.type == "heading_open":
+            folded = token.tag == "h3" or token.attrs.get("id") in _FOLDED
+        elif token.type == "table_open" and folded:
+            opened, token.meta = token, {"rows": -1}
+        elif token.type == "tr_open" and opened:
+            opened.meta["rows"] += 1
+        elif token.type == "table_close" and opened:
+            token.meta, opened = opened.meta, None
 
 
 def _kind(cell: str) -> str:
