@@ -54,6 +54,24 @@ void draw(State* state, uint32_t* words, int64_t count) {
 
 }  // namespace
 
+namespace {
+
+// The upper 27 bits of a word and 26 of the next one, as a number of 53 bits over 2^53.
+inline double double_of(const uint32_t* words) {
+#ifdef __AVX512DQ__
+  uint64_t both;
+  __builtin_memcpy(&both, words, sizeof both);
+  const int64_t number = ((both & 0xffffffe0u) << 21) | (both >> 38);
+  return static_cast<double>(number) * (1.0 / 9007199254740992.0);
+#else
+  const double high = static_cast<int32_t>(words[0] >> 5);
+  const double low = static_cast<int32_t>(words[1] >> 6);
+  return (high * 67108864.0 + low) * (1.0 / 9007199254740992.0);
+#endif
+}
+
+}  // namespace
+
 // Uniform doubles in [0, 1), of two words each.
 extern "C" void draw_doubles(State* state, double* doubles, int64_t count) {
   constexpr int64_t most = kWords / 2;
@@ -61,11 +79,7 @@ extern "C" void draw_doubles(State* state, double* doubles, int64_t count) {
   for (int64_t first = 0; first < count; first += most) {
     const int64_t part = count - first < most ? count - first : most;
     draw(state, words, 2 * part);
-    for (int64_t k = 0; k < part; k++) {
-      const double high = static_cast<int32_t>(words[2 * k] >> 5);
-      const double low = static_cast<int32_t>(words[2 * k + 1] >> 6);
-      doubles[first + k] = (high * 67108864.0 + low) * (1.0 / 9007199254740992.0);
-    }
+    for (int64_t k = 0; k < part; k++) doubles[first + k] = double_of(words + 2 * k);
   }
 }
 

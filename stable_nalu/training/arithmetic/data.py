@@ -11,6 +11,7 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.dataset import SampleStream
 from stable_nalu.dataset.joint_streams import JointStreams, NativeStreams, by_compiled_code, join
+from stable_nalu.functional.log_space import shared_by_models
 
 from ..compiled.errors import CompiledErrors, Portion, portions_of
 
@@ -98,6 +99,8 @@ class Feed:
         if not self._stacked:
             drawn = [values[:, 0] for values in drawn]
         x, *ts = (values.to(self._device).unbind(0) for values in drawn)
+        if len(self._sharing) > 1:
+            x = [shared_by_models(batch) for batch in x]
         for feed, t in zip(self._sharing, ts, strict=True):
             feed._ready = list(zip(x, t, strict=True))[::-1]
 
