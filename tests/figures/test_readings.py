@@ -15,7 +15,7 @@ NUMBERS = (426, 190, 207, 903)
 
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory):
-    """Both drawings, of one model."""
+    """Both drawings, of one model, and the folder of its exports."""
     rows = []
     for seed, errors in VALID.items():
         for step, valid in zip((0, 50, 100), errors, strict=True):
@@ -30,7 +30,7 @@ def drawn(tmp_path_factory):
     pd.DataFrame(rows).to_csv(folder / "nalu-table3" / "nalu.csv", index=False)
     entry = find("nalu/table3")
     context = Context(entry.key, entry.series, Source(folder, entry.folders))
-    return [part.render(context) for part in entry.parts]
+    return [*(part.render(context) for part in entry.parts), folder]
 
 
 def test_errors_are_those_of_the_best_epoch(drawn):
@@ -42,6 +42,15 @@ def test_errors_are_those_of_the_best_epoch(drawn):
     assert cells.loc["LSTM"]["runs"].tolist() == [0, 0, 0]
     assert "recalled, unconfirmed" in texts(drawn[0].figure)
     assert "LSTM + NALU & 50.5 [50] (rec.\\ 0.12)" in drawn[0].text
+
+
+def test_one_model_alone_is_drawn_beside_its_own_numbers(drawn):
+    entry = find("nalu/table3")
+    source = Source(drawn[2], entry.folders)
+    product = entry.parts[0].render(Context(entry.key, entry.series[2:], source))
+    cells = product.side["nalu-table3_errors"]
+    assert cells["model"].unique().tolist() == ["LSTM + NALU"]
+    assert cells["known"].tolist() == ["0.12", "0.39", "0.41"]
 
 
 def test_answers_stand_over_the_words(drawn):

@@ -21,6 +21,7 @@ from stable_nalu.papers import TRASK_2018
 from stable_nalu.reproduction import command, gallery, kept_tables, measured, pipeline, stored
 from stable_nalu.reproduction.compare_measured import Numbers, points_of
 from stable_nalu.reproduction.listing import listing, render_experiment_tables
+from stable_nalu.reproduction.page import measured as page_of_measured
 from tests.reproduction.made_up import SESSION
 from tests.reproduction.page_reader import read_page
 from tests.reproduction.tiny import KEY, TEST, TINY, VALID, tiny  # noqa: F401
@@ -280,7 +281,8 @@ def test_the_page_shows_them_apart(tmp_path, drawn):
     assert "## The NALU paper and two articles about it" in text
     assert f"![Two units, measured](pictures/{STEM}.svg)" in text
     assert f"    python3 experiments/reproduce.py {KEY} --keep" in text
-    assert "12 of 12 runs, 3 seeds, 20 iterations each." in text
+    # The session is of more iterations than these: all of them were measured.
+    assert "12 of 12 runs, 3 seeds, 20 iterations each. 12 s of CPU time.\n" in text
     assert "- None, add (error): The <b>cause</b>." in text
     assert "- NAC, sub (error): unexplained" in text
     tables, links = read_page(out / "index.html")
@@ -294,6 +296,14 @@ def test_the_page_shows_them_apart(tmp_path, drawn):
     assert rows["None", "add", "error"]["difference"] == "0 of 3 runs of the same seed"
     why = [row["figure"] for row in tables["not-run"][0]]
     assert not any(KEY in name for name in why)
+
+
+def test_the_page_says_which_part_of_the_cost_is_known(tmp_path, drawn):
+    stored.add(TINY, made_up(), [replace(SESSION, run_iterations=180)], tmp_path)
+    found = page_of_measured.result(TINY, tmp_path)
+    text = "\n".join(page_of_measured.sections([found], {}))
+    assert " 12 s of CPU time for 75 % of the iterations.\n" in text
+    assert "| 12 s for 75 % of the iterations |" in text
 
 
 @pytest.mark.parametrize("key", stored.measured_keys())

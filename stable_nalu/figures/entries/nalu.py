@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from stable_nalu.catalogue.nalu import (
     FIGURE_1,
     FIGURE_5,
@@ -28,6 +30,12 @@ from ..nalu import (
 )
 from ..source import Series
 
+
+def _keys(models: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+    """Return the key of each label."""
+    return {label: key for key, (label, _) in models.items()}
+
+
 ENTRIES = (
     Entry(
         "nalu-fig1",
@@ -46,7 +54,7 @@ ENTRIES = (
             TRASK_2018,
             f"Table 1, {half}",
             shows,
-            (Scores("{key}", f"nalu/table1-{half}", tuple(units)),),
+            (Scores("{key}", f"nalu/table1-{half}", {label: key for key, label in units.items()}),),
             tuple(Series((f"nalu-table1-{half}/{key}",), label) for key, label in units.items()),
         )
         for half, units, shows in (
@@ -86,7 +94,14 @@ ENTRIES = (
             TRASK_2018,
             f"Table 2, {task}",
             f"{shows}: the error of six cells against its length",
-            (Lengths("{key}", f"nalu/table2-{task}", tuple(TABLE_2)), *more),
+            (
+                Lengths(
+                    "{key}",
+                    f"nalu/table2-{task}",
+                    {label: key for key, (label, _) in TABLE_2.items()},
+                ),
+                *more,
+            ),
             tuple(
                 Series((f"nalu-table2-{task}/{key}",), label) for key, (label, _) in TABLE_2.items()
             ),
@@ -105,7 +120,12 @@ ENTRIES = (
         TRASK_2018,
         "Table 3",
         "Numbers in words: errors of an LSTM with three heads, and its answers word by word",
-        (ReadingErrors("{key}", "nalu/table3", tuple(TABLE_3)), Traces("{key}_trace")),
+        (
+            ReadingErrors(
+                "{key}", "nalu/table3", {label: key for key, (label, _) in TABLE_3.items()}
+            ),
+            Traces("{key}_trace"),
+        ),
         tuple(Series((f"nalu-table3/{key}",), label) for key, (label, _) in TABLE_3.items()),
     ),
     Entry(

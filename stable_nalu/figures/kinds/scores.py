@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -31,13 +32,13 @@ GOOD = 1.0
 class Scores(Part):
     """Median and best score, share of runs below 1 and the known number, by operation and unit.
 
-    experiment: whose known numbers stand in the cells. models: its keys of the series, in order.
+    experiment: whose known numbers stand in the cells. models: its key of each label.
     """
 
     KIND = "table of scores"
 
     experiment: str
-    models: tuple[str, ...]
+    models: Mapping[str, str]
     size: Size = (18.0, 12.5)
 
     def render(self, context: Context) -> Product:
@@ -48,7 +49,8 @@ class Scores(Part):
         cells = pd.DataFrame(
             [
                 cell
-                for key, (model, table) in zip(self.models, tables.items(), strict=True)
+                for model, table in tables.items()
+                for key in [self.models.get(model)]
                 for cell in summed_up(model, table, [one for one in known if one.model == key])
             ]
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,13 +27,13 @@ _READINGS = {"last": "Trained on the last step", "all": "Trained on every step"}
 class Lengths(Part):
     """Median and range of the mean absolute error, in a panel for each loss that was trained.
 
-    experiment: whose known numbers are marked. models: its keys of the series, in order.
+    experiment: whose known numbers are marked. models: its key of each label.
     """
 
     KIND = "error over length"
 
     experiment: str
-    models: tuple[str, ...]
+    models: Mapping[str, str]
     size: Size = (18.0, 9.0)
 
     def drawn(self, context: Context) -> Drawn:
@@ -43,7 +43,8 @@ class Lengths(Part):
         known = published_measures(self.experiment)
         side = pd.DataFrame(
             row | {"model": plain(label)}
-            for key, (label, table) in zip(self.models, tables.items(), strict=True)
+            for label, table in tables.items()
+            for key in [self.models.get(label)]
             for row in _summed_up(table, [one for one in known if one.model == key])
         )
         # Without runs of a loss its panel would show the known numbers alone.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -38,13 +39,13 @@ def selected_rows(context: Context) -> dict[str, pd.DataFrame]:
 class ReadingErrors(Part):
     """Median and best absolute error of each model on the three sets, beside the known number.
 
-    experiment: whose known numbers stand in the cells. models: its keys of the series, in order.
+    experiment: whose known numbers stand in the cells. models: its key of each label.
     """
 
     KIND = "table of errors"
 
     experiment: str
-    models: tuple[str, ...]
+    models: Mapping[str, str]
     size: Size = (13.0, 5.2)
 
     def render(self, context: Context) -> Product:
@@ -60,9 +61,9 @@ class ReadingErrors(Part):
                 "best": errors.min(),
                 "known": next((k.value for k in known if (k.model, k.measure) == place), ""),
             }
-            for key, series in zip(self.models, context.series, strict=True)
+            for series in context.series
             for split in SPLITS
-            for place in [(key, f"metric.{split}.mae")]
+            for place in [(self.models.get(series.name), f"metric.{split}.mae")]
             for errors in [_errors(rows.get(series.name), split)]
         )
         stem = context.stem(self.stem)

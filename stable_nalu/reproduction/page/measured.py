@@ -121,7 +121,7 @@ def _overview(found: MeasuredResult) -> list[str]:
     return [
         f"[{plain(experiment.title)} ({place_of(experiment)})](#{experiment.stem})",
         f"{len(found.runs):,} of {experiment.runs:,}",
-        duration(sum(s.cpu_seconds for s in found.sessions)) if found.sessions else UNKNOWN,
+        _cost(found, "{}", "{} for {} of the iterations") or UNKNOWN,
         ", ".join(f"{count} {kind}" for kind, count in kinds.most_common()) or UNKNOWN,
     ]
 
@@ -153,8 +153,7 @@ def _extent(found: MeasuredResult) -> str:
     experiment, runs = found.experiment, found.runs
     lengths = sorted(set(runs["iterations"].tolist()))
     length = " to ".join(f"{n:,}" for n in dict.fromkeys((lengths[0], lengths[-1])))
-    spent = sum(s.cpu_seconds for s in found.sessions)
-    cost = f" {duration(spent)} of CPU time." if found.sessions else ""
+    cost = _cost(found, " {} of CPU time.", " {} of CPU time for {} of the iterations.")
     told = cut_short(experiment, runs)
     short = f" Cut short: {told} iterations." if told else ""
     seeds = len(set(runs["seed"].tolist()))
@@ -162,6 +161,16 @@ def _extent(found: MeasuredResult) -> str:
         f"{len(runs):,} of {experiment.runs:,} runs, {seeds:,} seeds, {length} iterations each."
         f"{cost}{short}"
     )
+
+
+def _cost(found: MeasuredResult, all_known: str, some_known: str) -> str:
+    """Return what the runs have cost, or a part of them whose cost was measured."""
+    if not found.sessions:
+        return ""
+    spent = duration(sum(s.cpu_seconds for s in found.sessions))
+    measured = sum(s.run_iterations for s in found.sessions) / found.runs["iterations"].sum()
+    share = markdown.percent(measured)
+    return all_known.format(spent) if measured >= 1 else some_known.format(spent, share)
 
 
 def cells(point: MeasuredPoint) -> list[str]:

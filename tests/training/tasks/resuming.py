@@ -11,15 +11,15 @@ def assert_an_interruption_changes_nothing(monkeypatch, script, words, at):
     assert run(script, *words, "--id", "1") == 0
     real = shell._train
 
-    def interrupted(training, unit, interruption):
+    def interrupted(training, unit):
         def steps():
             for now in type(training).train(training):
                 if now == at:
-                    interruption.signal_number = signal.SIGTERM
+                    signal.raise_signal(signal.SIGTERM)
                 yield now
 
         training.train = steps
-        return real(training, unit, interruption)
+        return real(training, unit)
 
     monkeypatch.setattr(shell, "_train", interrupted)
     assert run(script, *words, "--id", "2") == 75
