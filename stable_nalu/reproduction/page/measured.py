@@ -168,7 +168,8 @@ def _cost(found: MeasuredResult, all_known: str, some_known: str) -> str:
     if not found.sessions:
         return ""
     spent = duration(sum(s.cpu_seconds for s in found.sessions))
-    measured = sum(s.run_iterations for s in found.sessions) / found.runs["iterations"].sum()
+    all_iterations = sum(found.runs["iterations"].tolist())
+    measured = sum(s.run_iterations for s in found.sessions) / all_iterations
     share = markdown.percent(measured)
     return all_known.format(spent) if measured >= 1 else some_known.format(spent, share)
 
