@@ -72,7 +72,12 @@ class NACLayer(Layer):
 
 
 class NACCell(RecurrentCell):
-    """Add and subtract inputs and states: h_t = layer([x_t, h_{t-1}]), with a NAC as the layer."""
+    """Add and subtract inputs and states, as in Trask et al. (2018, arXiv:1808.00508).
+
+        h_t = layer([x_t, h_{t-1}])
+
+    The layer is a `NACLayer`.
+    """
 
     Op = NACLayer
 
