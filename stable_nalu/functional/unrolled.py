@@ -201,7 +201,9 @@ def _slopes_by_cpp(gates, c, tanh_c, U, dh, dc, of_gates):
     runs, rows = U.shape[:-2].numel(), dh.shape[-2]
     before_h = dh.contiguous().clone()
     before_c = torch.empty_like(before_h) if dc is None else dc.clone()
-    read = (v.data_ptr() for v in (gates, c, tanh_c, U.contiguous()))
+    # Named, because a copy that nothing refers to would be gone before C++ reads it.
+    of_state = U.contiguous()
+    read = (v.data_ptr() for v in (gates, c, tanh_c, of_state))
     written = (v.data_ptr() for v in (before_h, before_c, of_gates))
     library.lstm_slopes(runs, rows, dc is None, *read, *written)
     return before_h, before_c

@@ -34,7 +34,9 @@ def precompile_headers() -> None:
     """Let torch's compile commands of this process use precompiled headers."""
     from torch._inductor import cpp_builder
 
-    run: Run = cpp_builder.run_compile_cmd
+    run: Run | None = getattr(cpp_builder, "run_compile_cmd", None)
+    if run is None:  # a release of torch that starts its compiler elsewhere
+        return
 
     def run_with_headers(cmd_line: str, *where: str, **named: str) -> None:
         run(with_headers(cmd_line), *where, **named)
