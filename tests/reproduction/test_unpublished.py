@@ -52,7 +52,7 @@ def counts(cell):
 
 
 def test_early_and_late_success(tables):
-    _, _, early, late = tables
+    _, _, early, late, _ = tables
     for (key, model), told, last in zip(unpublished.UNITS, early, late, strict=True):
         runs = runs_of(key, model)
         first = [
@@ -86,6 +86,31 @@ def test_ranges(tables):
             assert counts(row[3])[0] == min(sums.values())
         else:
             assert row[2] == row[3] == "all alike: 100 %"
+
+
+def test_changes_of_hyper_parameters(tables):
+    kept = [each for each in unpublished.EFFECTS if stored.path_of(each[0]).exists()]
+    assert len(tables[4]) == len(kept) > 0
+    for (key, what, *models), row in zip(kept, tables[4], strict=True):
+        before, behind = (
+            {(r["interpolation.range"], r["seed"]): r for r in runs_of(key, model)}
+            for model in models
+        )
+        gains, sooner, later = {}, 0, 0
+        for place, run in behind.items():
+            change = int(run["solved"]) - int(before[place]["solved"])
+            gains[place[0]] = gains.get(place[0], 0) + change
+            if run["solved"] == before[place]["solved"] == "1":
+                steps = [int(r["extrapolation.step.solved"]) for r in (run, before[place])]
+                sooner += steps[0] < steps[1]
+                later += steps[0] > steps[1]
+        assert row[1].startswith(f"{what}: ")
+        total = 100 * sum(gains.values()) / len(behind)
+        assert float(row[2].split()[0]) == pytest.approx(total, abs=0.051)
+        more, fewer = sum(g > 0 for g in gains.values()), sum(g < 0 for g in gains.values())
+        assert row[3] == f"{more}, {fewer} of {len(gains)}"
+        assert float(row[4]) == pytest.approx(exact_p(more, fewer), rel=0.06)
+        assert row[5] == "none" if sooner + later == 0 else counts(row[5])[0] == sooner
 
 
 def test_there_is_nothing_without_kept_runs(tmp_path):
