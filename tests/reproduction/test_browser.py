@@ -1,4 +1,4 @@
-"""The page in a headless Chromium: on a desk, on a phone, and without anything from elsewhere."""
+"""The page in a headless Chromium: desk and phone, light and dark, and nothing from elsewhere."""
 
 import re
 import shutil
@@ -19,6 +19,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.browser]
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 BROWSER = next((path for name in NAMES if (path := shutil.which(name))), None)
 WIDTHS = {"desk": 1200, "phone": 390}
+THEMES = {"dark": 0, "light": 1}
+"""Colours that a reader prefers, as Chromium numbers them."""
+READABLE = 4.5
+"""The least contrast of text and what is behind it (WCAG 2, level AA)."""
 HEIGHT = 2400
 FRAME = """<!DOCTYPE html><html><head><link rel="icon" href="data:,"></head>
 <body style="margin:0"><iframe src="/index.html" style="border:0" width="{width}" height="{height}">
@@ -26,6 +30,20 @@ FRAME = """<!DOCTYPE html><html><head><link rel="icon" href="data:,"></head>
 """Chromium's window has a least width, which is more than that of a phone; a frame has none."""
 
 MEASURE = """<script>
+const luminance = ([r, g, b]) => [r, g, b].map(c => c / 255).map(
+  c => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4
+).reduce((sum, c, k) => sum + c * [0.2126, 0.7152, 0.0722][k], 0);
+const colour = text => text.match(/[\\d.]+/g).map(Number);
+const behind = element => {
+  const found = colour(frames[0].getComputedStyle(element).backgroundColor);
+  return found.length == 4 && found[3] == 0 && element.parentElement
+    ? behind(element.parentElement) : found;
+};
+const contrast = element => {
+  const ink = colour(frames[0].getComputedStyle(element).color);
+  const [a, b] = [ink, behind(element)].map(luminance);
+  return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+};
 onload = () => {
   const page = frames[0].document, told = document.documentElement.dataset;
   const tables = [...page.querySelectorAll("table")];
@@ -40,6 +58,9 @@ onload = () => {
       table.offsetWidth > box.clientWidth &&
       frames[0].getComputedStyle(box).overflowX !== "auto";
   }).length;
+  const texts = [...page.querySelectorAll("body, h2, p, a[href], th, td, pre, code, summary")];
+  told.contrast = Math.floor(100 * Math.min(...texts.map(contrast)));
+  told.paper = Math.round(100 * luminance(behind(page.body)));
   told.requests = frames[0].performance.getEntriesByType("resource").length;
 };
 </script>"""
@@ -98,7 +119,7 @@ def serve():
         server.server_close()
 
 
-def browse(profile, width, *words):
+def browse(profile, width, theme, *words):
     """What Chromium writes; no other host can be reached."""
     command_line = [
         *(BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"),
@@ -106,6 +127,7 @@ def browse(profile, width, *words):
         "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
         f"--user-data-dir={profile}",
         f"--window-size={width},{HEIGHT}",
+        f"--blink-settings=preferredColorScheme={THEMES[theme]}",
         *words,
     ]
     pipe = subprocess.PIPE
@@ -115,11 +137,20 @@ def browse(profile, width, *words):
     return out
 
 
-@pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS.keys())
-@pytest.mark.parametrize("which", ["made-up", "checkout"])
-def test_loads_whole_and_fits(which, width, pages, serve, tmp_path):
+@pytest.mark.parametrize(
+    ("which", "device", "theme"),
+    [
+        ("made-up", "desk", "light"),
+        ("made-up", "phone", "dark"),
+        ("checkout", "desk", "dark"),
+        ("checkout", "phone", "light"),
+    ],
+)
+def test_loads_whole_and_fits(which, device, theme, pages, serve, tmp_path):
     address, asked = serve(pages[which])
-    dom = browse(tmp_path / "profile", width, "--dump-dom", f"{address}/frame-{width}.html")
+    width = WIDTHS[device]
+    words = "--dump-dom", f"{address}/frame-{width}.html"
+    dom = browse(tmp_path / "profile", width, theme, *words)
     found = dict(re.findall(r'data-(\w+)="(\d+)"', dom.split("<head>")[0]))
     tables, _ = read_page(pages[which] / "index.html")
     assert int(found["tables"]) == sum(map(len, tables.values())) >= 2
@@ -127,6 +158,8 @@ def test_loads_whole_and_fits(which, width, pages, serve, tmp_path):
     assert int(found["window"]) == width
     assert int(found["width"]) <= width, "the page itself scrolls sideways"
     assert found["stuck"] == "0", "a table is wider than its box, which does not scroll"
+    assert int(found["contrast"]) >= 100 * READABLE
+    assert int(found["paper"]) <= 5 if theme == "dark" else int(found["paper"]) >= 90
     assert found["requests"] == "0"
     assert asked == [(f"/frame-{width}.html", 200), ("/index.html", 200)]
 
@@ -136,7 +169,7 @@ def test_screenshot(width, pages, serve, tmp_path):
     address, asked = serve(pages["made-up"])
     picture = tmp_path / "page.png"
     words = (f"--screenshot={picture}", f"{address}/frame-{width}.html")
-    browse(tmp_path / "profile", width, *words)
+    browse(tmp_path / "profile", width, "light", *words)
     data = picture.read_bytes()
     assert struct.unpack(">II", data[16:24])[1] == HEIGHT
     assert len(data) > 50_000, "an empty page has a few kilobytes"
