@@ -50,6 +50,27 @@ def _product(x: torch.Tensor, *rest) -> torch.Tensor:
     return torch.bmm(*(numbers.as_strided(at[:3], at[3:]) for numbers, at in matrices))
 
 
+def _wide_product(x: torch.Tensor, W: torch.Tensor) -> torch.Tensor:
+    return _turned(torch.bmm(x, W.mT))
+
+
+def _wide_product_on_cpu(x: torch.Tensor, W: torch.Tensor) -> torch.Tensor:
+    from stable_nalu.functional.linear import _has_few_outputs, _multiplied
+    return _turned_on_cpu(_multiplied(x, W) if _has_few_outputs(x, W) else torch.bmm(x, W.mT))
+
+
+def _wide_gradient(x: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+    return _turned(torch.bmm(x.mT, _turned(rows)))
+
+
+def _wide_gradient_on_cpu(x: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+    from stable_nalu.functional.linear import _agrees, _gradient
+    grad = _turned_on_cpu(rows)
+    if rows.shape[1] in (2, 3) and _agrees(*x.shape, rows.shape[1]):
+        return _turned_on_cpu(_gradient(x, grad))
+    return _turned(torch.bmm(x.mT, grad))
+
+
 def as_bits(dims: Iterable[int], ndim: int) -> int:
     """Return the dimensions, some of `ndim`, as one number."""
     return sum(1 << (dim % ndim) for dim in dims)
@@ -90,6 +111,10 @@ _define("norm(Tensor x, float order, int dims, bool keepdim) -> Tensor", _norm)
 _X_LAYOUT, _Y_LAYOUT = (", ".join(f"int {name}{k}" for k in range(6)) for name in "xy")
 _define(f"product(Tensor x, {_X_LAYOUT}, Tensor y, {_Y_LAYOUT}) -> Tensor", _product)
 _define("turned(Tensor x) -> Tensor", _turned, on_cpu=_turned_on_cpu)
+_define("wide_product(Tensor x, Tensor W) -> Tensor", _wide_product, on_cpu=_wide_product_on_cpu)
+_define(
+    "wide_gradient(Tensor x, Tensor rows) -> Tensor", _wide_gradient, on_cpu=_wide_gradient_on_cpu
+)
 _define("power(Tensor x, Tensor exponent) -> Tensor", torch.pow)
 _define("tanh_backward(Tensor grad, Tensor y) -> Tensor", torch.ops.aten.tanh_backward)
 for _function in (torch.exp, torch.log, torch.cos, torch.sin, torch.tanh, torch.sigmoid):

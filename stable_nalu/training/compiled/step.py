@@ -136,7 +136,7 @@ class CompiledStep:
         examples = [[value.detach() for value in group] for group in examples]
         fast = self._unrolled(graph, examples)
         # Sums that are left to the compiler keep closest to plain ones in the plain layout.
-        lay_out = torch.Tensor.contiguous if fast is graph else batch_contiguous
+        lay_out = torch.Tensor.contiguous if fast is graph or x.shape[-1] > 32 else batch_contiguous
         examples[1][0] = lay_out(examples[1][0])
         compiled = self._compiler(fast)
         with torch.no_grad():
@@ -152,9 +152,10 @@ class CompiledStep:
         try:
             with torch.no_grad():
                 copies = [[value.clone() for value in group] for group in examples]
-                copies[1][0] = batch_contiguous(copies[1][0])
+                if x.shape[-1] <= 32: copies[1][0] = batch_contiguous(copies[1][0])
                 return make_fx(unrolled(graph, x.shape[0], x.shape[1]))(*copies)
-        except UnrollingError:
+        except UnrollingError as e:
+            print('UNROLLING', e)
             return graph
 
     def _noise_example(self, criterion, x, t) -> tuple[torch.Tensor, ...]:
