@@ -58,7 +58,7 @@ setup(
             "published_seeds.csv",
         ],
         "stable_nalu.figures.nalu": ["*.png"],
-        "stable_nalu.native": ["*.cpp"],
+        "stable_nalu.native": ["*.cpp", "*.h"],
         "stable_nalu": ["py.typed"],
     },
     cmdclass={"build_py": BuildWithCopies},

@@ -10,7 +10,6 @@ from torch.utils._pytree import tree_leaves
 
 from ..plain_operations import PLAIN_FUNCTIONS, plain
 from .cells import Cells, UnrollingError
-from .products import Products
 from .shapes import Shapes
 from .sums import Sums
 from .wide import Wide, WideTensors
@@ -27,7 +26,7 @@ def _outputs(node: torch.fx.Node) -> Sequence[torch.fx.Node]:
     return cast("Sequence[torch.fx.Node]", node.args[0])
 
 
-class _Interpreter(Shapes, Sums, Products, WideTensors):
+class _Interpreter(Shapes, Sums, WideTensors):
     """An interpreter that calls the method of each operation's name.
 
     Other elementwise operations are called on single cells.
@@ -46,6 +45,7 @@ class _Interpreter(Shapes, Sums, Products, WideTensors):
                 value = next(flat)
                 wide = self._is_wide(value.shape)
                 self.values[node] = Wide(value) if wide else self._split(value)
+                self.has_wide |= wide
             elif node.op == "output":
                 return tuple(map(self._output, map(self._value, _outputs(node))))
             elif node.op == "get_attr":
