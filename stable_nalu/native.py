@@ -12,6 +12,7 @@ import hashlib
 import os
 import shlex
 import subprocess
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -108,9 +109,13 @@ def _checked_library() -> ctypes.CDLL | None:
 
 
 def _compiled() -> Path:
-    """Return the library, compiled unless that was done for this processor and compiler before."""
-    source = SOURCE.read_bytes()
-    command = [*shlex.split(os.environ.get("CXX") or "g++"), *FLAGS, "-x", "c++", "-", "-o"]
+    return compiled(SOURCE, FLAGS)
+
+
+def compiled(path: Path, flags: Sequence[str]) -> Path:
+    """Return a library, compiled unless that was done for this processor and compiler before."""
+    source = path.read_bytes()
+    command = [*shlex.split(os.environ.get("CXX") or "g++"), *flags, "-x", "c++", "-", "-o"]
     # Printed instead of run, it names the compiler and the processor that `native` stands for.
     shown = subprocess.run([*command, "-", "-S", "-###"], capture_output=True, check=True)
     name = f"{hashlib.sha256(shown.stderr + source).hexdigest()[:32]}.so"
