@@ -31,7 +31,7 @@ def linear(x: torch.Tensor, W: torch.Tensor, bias: torch.Tensor | None = None) -
 
 
 class FewOutputs(torch.autograd.Function):
-    """The products x W^T of stacked runs that `native.cpp` computes, with the numbers of torch.
+    """The products x W^T of stacked runs that `products.cpp` computes, with the numbers of torch.
 
     Torch takes most of its time for the gradient of W, which has long columns and few of them.
     """

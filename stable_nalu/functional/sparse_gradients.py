@@ -148,7 +148,7 @@ def _side_by_side(x: torch.Tensor) -> torch.Tensor:
 @cache
 def _library() -> ctypes.CDLL | None:
     try:
-        library = ctypes.CDLL(str(native.compiled(SOURCE, FLAGS)))
+        library = ctypes.CDLL(str(native.compiled([SOURCE], FLAGS)))
         address, number, pooled = ctypes.c_void_p, ctypes.c_int64, ctypes.POINTER(_Pooled)
         library.keep_maxima.argtypes = [pooled, *[address] * 3]
         library.convolve_one_channel.argtypes = [pooled, *[address] * 3]

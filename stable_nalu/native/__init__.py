@@ -1,8 +1,13 @@
 """What C++ does several times faster than NumPy and torch, for work that is worth compiling it.
 
-Drawing samples is half of what training a small module costs. `load` compiles `native.cpp` once,
-in a second, and keeps the library in `machine.code_cache`. Until then, and wherever that fails or
-does not give NumPy's numbers, NumPy and torch do the work.
+Drawing samples is half of what training a small module costs. `load` compiles the C++ beside this
+file once, in two seconds, and keeps the library in `machine.code_cache`. Until then, and wherever
+that fails or does not give NumPy's numbers, NumPy and torch do the work.
+
+    draws.cpp     samples of NumPy's generator, and their targets
+    products.cpp  products of matrices
+    cells.cpp     steps of small LSTMs
+    adam.cpp      steps of the optimizer
 """
 
 from __future__ import annotations
@@ -19,10 +24,10 @@ from typing import Any
 
 import numpy as np
 
-from .files import atomic_path
-from .machine import code_cache
+from stable_nalu.files import atomic_path
+from stable_nalu.machine import code_cache
 
-SOURCE = Path(__file__).with_suffix(".cpp")
+SOURCES = sorted(Path(__file__).parent.glob("*.cpp"))
 FLAGS = ("-O3", "-march=native", "-ffp-contract=off", "-std=c++17", "-shared", "-fPIC")
 CHECKED = (1, 311, 312, 313, 5000)
 """Lengths of the draws compared with NumPy's: around the length of the generator's state, too."""
@@ -33,7 +38,7 @@ _library: ctypes.CDLL | None = None
 
 
 class Targets(ctypes.Structure):
-    """An operation on the first operands, and where its results go, as in native.cpp."""
+    """An operation on the first operands, and where its results go, as in draws.cpp."""
 
     _fields_ = (
         ("operation", ctypes.c_int64),
@@ -43,7 +48,7 @@ class Targets(ctypes.Structure):
 
 
 class SampleBlock(ctypes.Structure):
-    """Inputs x and targets of many runs and batches to draw; native.cpp says what each field is.
+    """Inputs x and targets of many runs and batches to draw; draws.cpp says what each field is.
 
     The fields are those of the structure of the same name there, in the same order.
     """
@@ -109,20 +114,21 @@ def _checked_library() -> ctypes.CDLL | None:
 
 
 def _compiled() -> Path:
-    return compiled(SOURCE, FLAGS)
+    return compiled(SOURCES, FLAGS)
 
 
-def compiled(path: Path, flags: Sequence[str]) -> Path:
+def compiled(sources: Sequence[Path], flags: Sequence[str]) -> Path:
     """Return a library, compiled unless that was done for this processor and compiler before."""
-    source = path.read_bytes()
-    command = [*shlex.split(os.environ.get("CXX") or "g++"), *flags, "-x", "c++", "-", "-o"]
+    command = [*shlex.split(os.environ.get("CXX") or "g++"), *flags]
     # Printed instead of run, it names the compiler and the processor that `native` stands for.
-    shown = subprocess.run([*command, "-", "-S", "-###"], capture_output=True, check=True)
-    name = f"{hashlib.sha256(shown.stderr + source).hexdigest()[:32]}.so"
+    printed = [*command, "-x", "c++", "-", "-o", "-", "-S", "-###"]
+    shown = subprocess.run(printed, capture_output=True, check=True)
+    code = b"\0".join(source.read_bytes() for source in sources)
+    name = f"{hashlib.sha256(shown.stderr + code).hexdigest()[:32]}.so"
     library = code_cache() / "native" / name
     if not library.exists():
         with atomic_path(library) as temporary:
-            subprocess.run([*command, temporary], input=source, capture_output=True, check=True)
+            subprocess.run([*command, *sources, "-o", temporary], capture_output=True, check=True)
     return library
 
 
