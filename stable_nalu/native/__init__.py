@@ -18,6 +18,7 @@ import hashlib
 import os
 import shlex
 import subprocess
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -159,17 +160,21 @@ def _checked_library() -> ctypes.CDLL | None:
 
 
 def _compiled() -> Path:
-    """Return the library, compiled unless that was done for this processor and compiler before."""
-    command = [*shlex.split(os.environ.get("CXX") or "g++"), *FLAGS]
+    return compiled(SOURCES, FLAGS)
+
+
+def compiled(sources: Sequence[Path], flags: Sequence[str]) -> Path:
+    """Return a library, compiled unless that was done for this processor and compiler before."""
+    command = [*shlex.split(os.environ.get("CXX") or "g++"), *flags]
     # Printed instead of run, it names the compiler and the processor that `native` stands for.
     printed = [*command, "-x", "c++", "-", "-o", "-", "-S", "-###"]
     shown = subprocess.run(printed, capture_output=True, check=True)
-    sources = b"\0".join(source.read_bytes() for source in (*SOURCES, *HEADERS))
-    name = f"{hashlib.sha256(shown.stderr + sources).hexdigest()[:32]}.so"
+    code = b"\0".join(source.read_bytes() for source in (*sources, *HEADERS))
+    name = f"{hashlib.sha256(shown.stderr + code).hexdigest()[:32]}.so"
     library = code_cache() / "native" / name
     if not library.exists():
         with atomic_path(library) as temporary:
-            subprocess.run([*command, *SOURCES, "-o", temporary], capture_output=True, check=True)
+            subprocess.run([*command, *sources, "-o", temporary], capture_output=True, check=True)
     return library
 
 
