@@ -63,7 +63,6 @@ def is_worth_compiling(config: Config, planned_runs: int) -> bool:
         stack_work(planned_runs, config.max_iterations + 1) >= WORK_WORTH_COMPILING
         and not config.no_compile
         and not config.verbose
-        and config.inputs <= WIDEST_COMPILED
     )
 
 
