@@ -24,18 +24,17 @@ COMPARED_RUNS = 2
 
 
 def product(a: torch.Tensor, b: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
-    """Return a b + bias, for matrices or one of each run.
+    """Return a b + bias of matrices, or of one of each run; by C++ where no gradient is recorded.
 
     Shapes: a `(*runs, rows, inputs)`, b `(*runs, inputs, outputs)`, bias `(*runs, 1, outputs)`.
     """
-    return _by_cpp(a, b, bias) if is_done_by_cpp(a, b, bias) else _by_torch(a, b, bias)
+    recorded = torch.is_grad_enabled() and (a.requires_grad or b.requires_grad)
+    by_cpp = not recorded and is_done_by_cpp(a, b, bias)
+    return _by_cpp(a, b, bias) if by_cpp else _by_torch(a, b, bias)
 
 
 def is_done_by_cpp(a: torch.Tensor, b: torch.Tensor, bias: torch.Tensor | None = None) -> bool:
-    """Return whether C++ is loaded, faster, and gives torch's numbers.
-
-    A gradient would not be recorded.
-    """
+    """Return whether C++ is loaded, faster, and gives torch's numbers; it records no gradient."""
     if native.library() is None or a.ndim != b.ndim or not 2 <= a.ndim <= 3:
         return False
     rows, inputs, outputs = a.shape[-2], a.shape[-1], b.shape[-1]
@@ -47,7 +46,6 @@ def is_done_by_cpp(a: torch.Tensor, b: torch.Tensor, bias: torch.Tensor | None =
         and a.dtype == b.dtype == torch.float32
         and a.shape[:-2] == b.shape[:-2]
         and not (a.is_cuda or b.is_cuda)
-        and not (torch.is_grad_enabled() and (a.requires_grad or b.requires_grad))
         # Where operations are recorded, this one would not be seen.
         and not torch._C._len_torch_dispatch_stack()
         and torch.get_num_threads() <= MOST_THREADS

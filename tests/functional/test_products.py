@@ -113,9 +113,8 @@ def test_who_computes():
     if not is_done_by_cpp(a, b):
         pytest.skip("MKL sums in another order on this machine, or vectors are narrow")
     assert is_done_by_cpp(a[0], b[0])
-    assert is_done_by_cpp(a.clone().requires_grad_().detach(), b)
     assert not is_done_by_cpp(a.double(), b.double())
-    assert not is_done_by_cpp(a.clone().requires_grad_(), b)
+    assert product(a.clone().requires_grad_(), b).requires_grad
     assert not is_done_by_cpp(a[:, :1], b)
     assert not is_done_by_cpp(a[:, :, :4], b[:, :4])
     assert not is_done_by_cpp(a, b[..., :30])
