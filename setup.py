@@ -59,7 +59,7 @@ setup(
         ],
         "stable_nalu.figures.nalu": ["*.png"],
         "stable_nalu.functional": ["*.cpp"],
-        "stable_nalu.native": ["*.cpp"],
+        "stable_nalu.native": ["*.cpp", "*.h"],
         "stable_nalu": ["py.typed"],
     },
     cmdclass={"build_py": BuildWithCopies},

@@ -1,5 +1,7 @@
 // Steps of Adam, with the bits of torch.
 
+#include "torch.h"
+
 #include <cstdint>
 
 namespace {
@@ -18,19 +20,35 @@ void average(const float* __restrict gradient, float* __restrict averages,
   }
 }
 
-}  // namespace
-
-// The first half of a step of Adam: weight is 1 - beta_1, decay beta_2, and rest 1 - beta_2.
-extern "C" void adam_averages(const float* gradient, float* averages, float* squares,
-                              int64_t count, float weight, float decay, float rest,
-                              int64_t fused) {
-  (fused ? average<true> : average<false>)(gradient, averages, squares, count, weight, decay, rest);
-}
-
-// The other half, given the roots of the squares, which torch takes in a way of its own.
-extern "C" void adam_update(float* __restrict parameter, const float* __restrict averages,
-                            const float* __restrict roots, int64_t count, float correction,
-                            float epsilon, float rate) {
+void update(float* __restrict parameter, const float* __restrict averages,
+            const float* __restrict roots, int64_t count, float correction, float epsilon,
+            float rate) {
   for (int64_t k = 0; k < count; k++)
     parameter[k] += (rate * averages[k]) / (roots[k] / correction + epsilon);
+}
+
+// A parameter, and what is subtracted of it; the optimizer packs them.
+struct Part {
+  float* parameter;
+  const float* gradient;
+  float *averages, *squares;
+  int64_t count;
+  double correction, rate;
+};
+
+}  // namespace
+
+// A step of all parameters: weight is 1 - beta_1, decay beta_2, and rest 1 - beta_2. Torch takes
+// roots in a way of its own.
+extern "C" void adam_steps(const Part* parts, int64_t count, float weight, float decay, float rest,
+                           float epsilon, int64_t fused) {
+  for (const Part* one = parts; one < parts + count; one++) {
+    (fused ? average<true> : average<false>)(one->gradient, one->averages, one->squares,
+                                             one->count, weight, decay, rest);
+    uint64_t stack[] = {Tensor(one->squares, one->count).given_away()};
+    check(torch.call("aten::sqrt", "", stack));
+    const Tensor roots(stack[0]);
+    update(one->parameter, one->averages, roots.numbers(), one->count,
+           static_cast<float>(one->correction), epsilon, static_cast<float>(-one->rate));
+  }
 }
