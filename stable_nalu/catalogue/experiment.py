@@ -63,8 +63,7 @@ def seeds_text(seeds: Iterable[int]) -> str:
     for index, seed in enumerate(ordered):
         if index + 1 < len(ordered) and ordered[index + 1] == seed + 1:
             continue
-        first = ordered[start]
-        parts.append(str(seed) if first == seed else f"{first}-{seed}")
+        parts.append(str(seed) if ordered[start] == seed else f"{ordered[start]}-{seed}")
         start = index + 1
     return ",".join(parts)
 
