@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 
 import torch
 
+from .products import product
+
 
 class Passed(NamedTuple):
     """A step that was run.
@@ -129,10 +131,10 @@ class _Hidden(torch.autograd.Function):
             torch.mul(of_gates[..., :3, :], dc.unsqueeze(-2), out=own[..., :3, :])
             torch.mul(of_gates[..., 3, :], dh, out=own[..., 3, :])
             if step:
-                later_h, later_c = found[now] @ W, dc * keep[now]
+                later_h, later_c = product(found[now], W), dc * keep[now]
             rows = ctx.rows[step]
             end -= length
-        return found, found.mT @ h_before, *[None] * 7
+        return found, product(found.mT, h_before), *[None] * 7
 
 
 def _put_back(
