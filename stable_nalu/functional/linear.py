@@ -129,7 +129,7 @@ def _call(
     name: str, x: torch.Tensor, other: torch.Tensor, result: torch.Tensor, outputs: int
 ) -> None:
     function = getattr(native.library(), name)
-    function(x.data_ptr(), other.data_ptr(), *x.shape, outputs, result.data_ptr())
+    function(x.data_ptr(), other.data_ptr(), *x.shape, outputs, False, result.data_ptr())
 
 
 def batch_linear(x: torch.Tensor, W: torch.Tensor, b: torch.Tensor | None = None) -> torch.Tensor:

@@ -186,7 +186,7 @@ def _declare(library: ctypes.CDLL) -> None:
     library.sum_inputs.argtypes = [address, *[number] * 4, address]
     library.draw_samples.argtypes = [ctypes.POINTER(SampleBlock)]
     library.turn_matrices.argtypes = [address, address, *[number] * 3]
-    library.multiply_runs.argtypes = [address, address, *[number] * 4, address]
+    library.multiply_runs.argtypes = [address, address, *[number] * 5, address]
     library.multiply_runs_back.argtypes = library.multiply_runs.argtypes
     library.multiply_matrices.argtypes = [*[address, *[number] * 3] * 2, *[number] * 5, address]
     library.lstm_gates.argtypes = [*[number] * 3, address, *[number] * 2, *[address] * 6]
