@@ -4,11 +4,12 @@ Drawing samples is half of what training a small module costs. `load` compiles t
 file once, in two seconds, and keeps the library in `machine.code_cache`. Until then, and wherever
 that fails or does not give NumPy's numbers, NumPy and torch do the work.
 
-    draws.cpp     samples of NumPy's generator, and their targets
-    products.cpp  products of matrices
-    cells.cpp     steps of small LSTMs
-    adam.cpp      steps of the optimizer
-    operations.cpp  what compiled code calls through torch, by torch.h
+    draws.cpp        samples of NumPy's generator, and their targets
+    products.cpp     products of matrices
+    few_outputs.cpp  products with many inputs and two or three outputs
+    cells.cpp        steps of LSTMs
+    adam.cpp         steps of the optimizer
+    operations.cpp   what compiled code calls through torch, by torch.h
 """
 
 from __future__ import annotations
@@ -185,19 +186,23 @@ def _declare(library: ctypes.CDLL) -> None:
     library.sum_inputs.argtypes = [address, *[number] * 4, address]
     library.draw_samples.argtypes = [ctypes.POINTER(SampleBlock)]
     library.turn_matrices.argtypes = [address, address, *[number] * 3]
-    library.multiply_runs.argtypes = [address, address, *[number] * 4, address]
+    library.multiply_runs.argtypes = [address, address, *[number] * 5, address]
     library.multiply_runs_back.argtypes = library.multiply_runs.argtypes
+    library.multiply_matrices.argtypes = [*[address, *[number] * 3] * 2, *[number] * 5, address]
     library.lstm_gates.argtypes = [*[number] * 3, address, *[number] * 2, *[address] * 6]
     library.lstm_slopes.argtypes = [*[number] * 3, *[address] * 7]
+    library.lstm_changes.argtypes = [*[number] * 4, *[address] * 7]
     single = ctypes.c_float
     library.adam_steps.argtypes = [address, number, *[single] * 4, number]
     library.find_torch.argtypes = [address, number]
     library.find_torch.restype = library.register_operations.restype = number
     names = "draw_doubles", "sum_inputs", "draw_samples", "turn_matrices"
-    steps = "multiply_runs", "multiply_runs_back", "lstm_gates", "lstm_slopes"
-    for name in (*names, *steps, "adam_steps"):
+    products = "multiply_matrices", "multiply_runs", "multiply_runs_back"
+    steps = "lstm_gates", "lstm_slopes", "lstm_changes", "adam_steps"
+    for name in (*names, *products, *steps):
         getattr(library, name).restype = None
-    library.sample_block_size.restype = number
+    for name in ("sample_block_size", "multiplies_faster"):
+        getattr(library, name).restype = number
 
 
 def _draws_as_numpy(library: ctypes.CDLL) -> bool:

@@ -7,11 +7,13 @@
 
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 extern "C" {
 void turn_matrices(const float*, float*, int64_t, int64_t, int64_t);
-void multiply_runs(const float*, const float*, int64_t, int64_t, int64_t, int64_t, float*);
-void multiply_runs_back(const float*, const float*, int64_t, int64_t, int64_t, int64_t, float*);
+void multiply_runs(const float*, const float*, int64_t, int64_t, int64_t, int64_t, int64_t, float*);
+void multiply_runs_back(const float*, const float*, int64_t, int64_t, int64_t, int64_t, int64_t,
+                        float*);
 }
 
 Torch torch;
@@ -62,41 +64,28 @@ void turned(uint64_t* stack, uint64_t, uint64_t) {
   stack[0] = result.given_away();
 }
 
-// Memory of a product of one run.
-constexpr int64_t kMost = 1 << 14;
-thread_local float scratch[kMost];
-
-void require(bool fits) {
-  if (!fits) throw std::runtime_error("matrices larger than were recorded");
-}
-
 void wide_product(uint64_t* stack, uint64_t, uint64_t) {
-  const Tensor x = Tensor(stack[0]).laid_out(), w = Tensor(stack[1]).laid_out();
+  Tensor given(stack[0]);
+  // Runs may have the same inputs.
+  const bool shared = given.stride(0) == 0 && given.stride(2) == 1 &&
+                      given.stride(1) == given.size(2);
+  const Tensor x = shared ? std::move(given) : given.laid_out(), w = Tensor(stack[1]).laid_out();
   const int64_t runs = x.size(0), batch = x.size(1), inputs = x.size(2), outputs = w.size(1);
-  require(batch * outputs <= kMost);
   Tensor result(rows_of(runs, outputs, batch));
   const float *from = x.numbers(), *weights = w.numbers();
   float* to = result.numbers();
-  for (int64_t r = 0; r < runs; r++) {
-    multiply_runs(from + r * batch * inputs, weights + r * inputs * outputs, 1, batch, inputs,
-                  outputs, scratch);
-    turn_matrices(scratch, to + r * batch * outputs, 1, batch, outputs);
-  }
+  for (int64_t r = 0; r < runs; r++)
+    multiply_runs(from + (shared ? 0 : r * batch * inputs), weights + r * inputs * outputs, 1,
+                  batch, inputs, outputs, true, to + r * batch * outputs);
   stack[0] = result.given_away();
 }
 
 void wide_gradient(uint64_t* stack, uint64_t, uint64_t) {
   const Tensor x = Tensor(stack[0]).laid_out(), rows = Tensor(stack[1]).laid_out();
   const int64_t runs = x.size(0), batch = x.size(1), inputs = x.size(2), outputs = rows.size(1);
-  require((batch + inputs) * outputs <= kMost);
   Tensor result(rows_of(runs, outputs, inputs));
-  const float *from = x.numbers(), *gradients = rows.numbers();
-  float *to = result.numbers(), *of_w = scratch + batch * outputs;
-  for (int64_t r = 0; r < runs; r++) {
-    turn_matrices(gradients + r * batch * outputs, scratch, 1, outputs, batch);
-    multiply_runs_back(from + r * batch * inputs, scratch, 1, batch, inputs, outputs, of_w);
-    turn_matrices(of_w, to + r * inputs * outputs, 1, inputs, outputs);
-  }
+  multiply_runs_back(x.numbers(), rows.numbers(), runs, batch, inputs, outputs, true,
+                     result.numbers());
   stack[0] = result.given_away();
 }
 

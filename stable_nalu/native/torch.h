@@ -89,6 +89,11 @@ class Tensor {
     check(torch.sizes(handle_, &sizes));
     return sizes[dim];
   }
+  int64_t stride(int64_t dim) const {
+    int64_t* strides;
+    check(torch.strides(handle_, &strides));
+    return strides[dim];
+  }
 
   uint64_t given_away() {
     const uint64_t value = reinterpret_cast<uint64_t>(handle_);
@@ -107,13 +112,11 @@ class Tensor {
   Tensor laid_out() {
     Layout layout;
     const int64_t count = dims();
-    int64_t* strides;
-    check(torch.strides(handle_, &strides));
     for (int64_t d = 0; d < count; d++) layout.add(size(d));
     layout.by_rows();
     bool lies = true;
     for (int64_t d = 0; d < count; d++)
-      lies &= layout.sizes[d] == 1 || strides[d] == layout.strides[d];
+      lies &= layout.sizes[d] == 1 || stride(d) == layout.strides[d];
     if (lies) return Tensor(given_away());
     Tensor copy(layout, type());
     check(torch.copy(copy.handle_, handle_, 0));

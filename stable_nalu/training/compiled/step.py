@@ -62,6 +62,8 @@ class CompiledStep:
         self._weight_tensors: list[torch.Tensor] = []
         self._noise: NoiseFeed | None = None
         self._works = True
+        # They share memory with the parameters, whose values are only ever changed in place.
+        self._parameters = [p.detach() for p in step.parameters]
 
     @staticmethod
     def supports(model: ExtendedTorchModule) -> bool:
@@ -112,8 +114,7 @@ class CompiledStep:
         return torch.as_tensor(value, dtype=reference.dtype, device=reference.device)
 
     def _arguments(self, batch, noise) -> list[list[torch.Tensor]]:
-        parameters = [p.detach() for p in self.step.parameters]
-        return [parameters, [*batch], self._weight_tensors, list(noise)]
+        return [self._parameters, [*batch], self._weight_tensors, list(noise)]
 
     def _prepared(self, criterion, keys, x, t) -> Variant | None:
         """Record and compile an iteration; return None when that fails."""

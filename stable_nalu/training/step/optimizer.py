@@ -8,7 +8,7 @@ that a compiler can fuse the update with the rest of an iteration.
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import ClassVar
 
@@ -79,41 +79,49 @@ class Adam(Optimizer):
         return correction, self.learning_rate / (1 - self.beta_1**step)
 
     def step(self, gradients):
-        present = {k: g.contiguous() for k, g in enumerate(gradients) if g is not None}
-        fused = _fused_as_torch() if self._suits_compiled_code(present) else None
+        fused = _fused_as_torch() if self._suits_compiled_code(gradients) else None
         if fused is None:
             super().step(gradients)
         else:
-            self.step_compiled(present, fused=fused)
+            self.step_compiled(gradients, fused=fused)
 
-    def _suits_compiled_code(self, gradients: Mapping[int, torch.Tensor]) -> bool:
-        return (
-            native.library() is not None
-            and not isinstance(self.learning_rate, torch.Tensor)
-            and all(
-                parameter.dtype == gradient.dtype == torch.float32
-                and not parameter.is_cuda
+    def _suits_compiled_code(self, gradients: Gradients) -> bool:
+        if native.library() is None or isinstance(self.learning_rate, torch.Tensor):
+            return False
+        for parameter, gradient in zip(self.parameters, gradients, strict=True):
+            if gradient is not None and not (
+                parameter.dtype is gradient.dtype is torch.float32
+                and parameter.is_cpu
                 and parameter.is_contiguous()
-                for parameter, gradient in ((self.parameters[k], g) for k, g in gradients.items())
-            )
-        )
+            ):
+                return False
+        return True
 
-    def step_compiled(self, gradients: Mapping[int, torch.Tensor], *, fused: bool) -> None:
+    def step_compiled(self, gradients: Gradients, *, fused: bool) -> None:
         """Update all parameters that have a gradient in one call of C++ that calls torch's roots.
 
         Operations of torch are eight for each parameter, and their calls cost more than the rest.
         """
+        averages, squares = self.state.values()
         numbers: list[Number] = []
-        for k, gradient in gradients.items():
+        kept = []
+        for k, gradient in enumerate(gradients):
+            if gradient is None:
+                continue
             self.steps[k] += 1
-            values = self.parameters[k], gradient, *(self.state[slot][k] for slot in self.slots)
-            numbers += [value.data_ptr() for value in values]
-            numbers += gradient.numel(), *self.scalars(self.steps[k])
+            kept.append(gradient := gradient.contiguous())
+            numbers += (
+                self.parameters[k].data_ptr(),
+                gradient.data_ptr(),
+                averages[k].data_ptr(),
+                squares[k].data_ptr(),
+                gradient.numel(),
+                *self.scalars(self.steps[k]),
+            )
         weights = 1 - self.beta_1, self.beta_2, 1 - self.beta_2, self.epsilon
-        parts = struct.pack(PART * len(gradients), *numbers)
         library = native.library()
         assert library is not None
-        library.adam_steps(parts, len(gradients), *weights, fused)
+        library.adam_steps(struct.pack(PART * len(kept), *numbers), len(kept), *weights, fused)
 
     def apply(self, parameter, slots, gradient, scalars):
         average, square = slots
@@ -144,7 +152,7 @@ def _is_as_torch(fused: bool) -> bool:
         plain, compiled = (Adam([start.clone()], 1e-3) for _ in range(2))
         for gradient in gradients:
             Optimizer.step(plain, [gradient])
-            compiled.step_compiled({0: gradient}, fused=fused)
+            compiled.step_compiled([gradient], fused=fused)
         found = [(a.parameters[0], *(v[0] for v in a.state.values())) for a in (plain, compiled)]
         return all(map(torch.equal, *found))
 
