@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 PAUSE = 0.005
 CHECK_INTERVAL = 5.0
@@ -24,6 +25,17 @@ MOST_WORK = 1800.0
 PROCESSES = Path("/proc")
 TICKS = os.sysconf("SC_CLK_TCK")
 
+
+class Leader(Protocol):
+    """A process with a session of its own."""
+
+    @property
+    def pid(self) -> int: ...
+    def __enter__(self) -> object: ...
+    def __exit__(self, kind, error, traceback, /) -> object: ...
+
+
+Process = TypeVar("Process", bound=Leader)
 Work = Callable[[], float]
 """Return the CPU seconds that some processes have used so far."""
 
@@ -104,7 +116,14 @@ def started(command: list, **keywords) -> Iterator[subprocess.Popen]:
     Reading its output or waiting for its end needs no limit of time: a session that does not work
     any more is killed, and the test fails.
     """
-    with subprocess.Popen(command, start_new_session=True, **keywords) as process:
+    with watched(subprocess.Popen(command, start_new_session=True, **keywords)) as process:
+        yield process
+
+
+@contextmanager
+def watched(process: Process) -> Iterator[Process]:
+    """Do this for a process that leads a session already."""
+    with process:
         over, given_up = threading.Event(), threading.Event()
 
         def watch() -> None:
@@ -126,6 +145,6 @@ def started(command: list, **keywords) -> Iterator[subprocess.Popen]:
             assert not given_up.is_set(), "nothing happened any more in the process"
 
 
-def _kill(process: subprocess.Popen) -> None:
+def _kill(process: Leader) -> None:
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)

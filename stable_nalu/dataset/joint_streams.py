@@ -21,7 +21,7 @@ from .simple_function import FunctionTargets
 from .stream import SampleStream
 
 OPERATIONS = ("add", "sub", "mul", "div", "squared", "root", "reciprocal")
-"""The operations that compiled code knows, in the order in which native.cpp numbers them."""
+"""The operations that compiled code knows, in the order in which draws.cpp numbers them."""
 
 
 class JointStreams:

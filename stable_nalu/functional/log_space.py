@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import torch
 
@@ -25,7 +25,7 @@ def in_log_space(
     golden-ratio   phi ^ (layer(log(|x| + eps)) / log(phi)), equal to normal up to rounding
     """
     if mode == "normal":
-        return torch.exp(layer(_logarithm(x, eps)))
+        return torch.exp(layer(logarithm(x, eps)))
     if mode == "safe":
         return torch.exp(layer(torch.log((x - 1).abs() + 1)))
     if mode == "max-safe":
@@ -37,16 +37,24 @@ def in_log_space(
     raise ValueError(f"log space mode {mode!r} is not one of {', '.join(LOG_SPACE_MODES)}")
 
 
-def shared_by_models(x: torch.Tensor) -> torch.Tensor:
+def shared_by_models(
+    x: torch.Tensor, known: Mapping[float, torch.Tensor] | None = None
+) -> torch.Tensor:
     """Let models that are given the same inputs, this very tensor, take its logarithm once.
 
-    Its numbers may not change any more.
+    Its numbers may not change any more. known: logarithms that are taken already, by eps.
     """
-    setattr(x, _SHARED, {})
+    setattr(x, _SHARED, dict(known or {}))
     return x
 
 
-def _logarithm(x: torch.Tensor, eps: float) -> torch.Tensor:
+def logarithms_taken(x: torch.Tensor) -> Mapping[float, torch.Tensor]:
+    """Return the logarithms that models have taken of shared inputs, by eps."""
+    return getattr(x, _SHARED)
+
+
+def logarithm(x: torch.Tensor, eps: float) -> torch.Tensor:
+    """Return log(|x| + eps), taken once where x is shared."""
     found = getattr(x, _SHARED, None)
     if found is None:
         return torch.log(x.abs() + eps)

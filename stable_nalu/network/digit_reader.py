@@ -10,6 +10,8 @@ from collections.abc import Sequence
 import torch
 from torch import nn
 
+from stable_nalu.functional.sparse_gradients import pooled_convolution, rectified_linear
+
 from .spatial_transformer import AffineTransform, SplineTransform, Transform, pooled
 
 
@@ -33,21 +35,43 @@ class ExpectedDigit(nn.Module):
         return (logits / self.temperature).softmax(-1) @ self.digits
 
 
-def conv_head(channels: int, flat: int, outputs: int) -> nn.Sequential:
-    """Return two 3x3 convolutions and two linear layers, with `flat` features between them."""
-    return nn.Sequential(
-        nn.Conv2d(channels, 32, 3),
-        nn.ReLU(),
-        nn.Conv2d(32, 64, 3),
-        nn.ReLU(),
-        nn.MaxPool2d(2),
-        nn.Dropout(0.25),
-        nn.Flatten(),
-        nn.Linear(flat, 128),
-        nn.ReLU(),
-        nn.Dropout(0.5),
-        nn.Linear(128, outputs),
-    )
+class ConvHead(nn.Sequential):
+    """Two 3x3 convolutions, the second pooled, and two linear layers with `flat` features between.
+
+    Parts have the places of published state dictionaries. ReLU and pooling commute.
+    """
+
+    def __init__(self, channels: int, flat: int, outputs: int):
+        super().__init__(
+            nn.Conv2d(channels, 32, 3),
+            nn.ReLU(),
+            nn.Conv2d(32, 64, 3),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+            nn.Dropout(0.25),
+            nn.Flatten(),
+            nn.Linear(flat, 128),
+            nn.ReLU(),
+            nn.Dropout(0.5),
+            nn.Linear(128, outputs),
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        first, second, dense = self[0], self[2], self[7]
+        assert isinstance(first, nn.Conv2d)
+        assert isinstance(second, nn.Conv2d)
+        assert isinstance(dense, nn.Linear)
+        if first.in_channels == 1:
+            # The strides of channels side by side, which torch's convolution goes by.
+            x = x.contiguous()
+            x = x.as_strided(x.shape, (x.stride(0), 1, x.stride(2), 1))
+        else:
+            x = x.contiguous(memory_format=torch.channels_last)
+        h = pooled_convolution(first(x).relu_(), second.weight, second.bias)
+        # Dropout draws in the order of memory.
+        h = self[5](h.contiguous())
+        h = rectified_linear(self[6](h), dense.weight, dense.bias)
+        return self[10](self[9](h))
 
 
 class HalvesReader(nn.Module):
@@ -58,7 +82,7 @@ class HalvesReader(nn.Module):
 
     def __init__(self, digits: int):
         super().__init__()
-        self.head = conv_head(1, 9216, digits)
+        self.head = ConvHead(1, 9216, digits)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         halves = torch.cat(x.chunk(2, dim=-1))
@@ -134,14 +158,14 @@ def build_classifier(name: str) -> nn.Module:
             body = nn.Sequential(linear_body(882, 200, 128), nn.ReLU())
             return ApartClassifier(body, [nn.Linear(128, 10), nn.Linear(128, 10)])
         case "no-concat-conv" | "TPS-no-concat-conv":
-            return ApartClassifier(conv_head(2, 4096, 10))
+            return ApartClassifier(ConvHead(2, 4096, 10))
         case "concat-conv":
-            return JointClassifier(conv_head(4, 4096, 20))
+            return JointClassifier(ConvHead(4, 4096, 20))
         case "no-concat-indep-conv":
-            heads = [conv_head(2, 4096, 10), conv_head(2, 4096, 10)]
+            heads = [ConvHead(2, 4096, 10), ConvHead(2, 4096, 10)]
             return ApartClassifier(nn.Identity(), heads)
         case "width-no-concat-conv":
-            return ApartClassifier(conv_head(1, 9728, 10))
+            return ApartClassifier(ConvHead(1, 9728, 10))
     raise ValueError(f"image-to-label network {name!r} is not one of {', '.join(READERS)}")
 
 

@@ -9,6 +9,7 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.functional import linear
 from stable_nalu.functional.lstm import Passed, chosen, hidden_of, lstm_step
+from stable_nalu.functional.products import product
 from stable_nalu.layer import GeneralizedCell, GeneralizedLayer
 
 from .dense import Dense
@@ -135,7 +136,7 @@ class NumberReaderNetwork(ExtendedTorchModule):
             for (before, _), gates in zip(tree, inputs.split(lengths, dim=-2), strict=True):
                 if passed:
                     h, c = chosen(h, before), chosen(c, before)
-                    gates = h @ cell.weight_hh.mT + gates
+                    gates = product(h, cell.weight_hh.mT) + gates
                 h, c, step = lstm_step(gates, h, c, before)
                 passed.append(step)
         return chosen(hidden_of(inputs, cell.weight_hh, passed), last)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.functional.sparse_gradients import pooled_convolution, rectified_linear
 
 
 class RegressionMnistNetwork(ExtendedTorchModule):
@@ -27,6 +28,6 @@ class RegressionMnistNetwork(ExtendedTorchModule):
             layer.reset_parameters()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        x = torch.max_pool2d(torch.relu(self.conv1(x)), 2)
-        x = torch.max_pool2d(torch.relu(self.conv2(x)), 2)
-        return self.fc2(torch.relu(self.fc1(x.flatten(1))))
+        x = pooled_convolution(x, self.conv1.weight, self.conv1.bias)
+        x = pooled_convolution(x, self.conv2.weight, self.conv2.bias)
+        return self.fc2(rectified_linear(x.flatten(1), self.fc1.weight, self.fc1.bias))

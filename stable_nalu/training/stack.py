@@ -111,6 +111,11 @@ class StackTraining:
         """Return how many steps of the progress bar are done."""
         return self.at
 
+    @property
+    def weights(self) -> int:
+        """Return how many numbers an update changes, in all runs."""
+        return sum(parameter.numel() for parameter in self.step.parameters)
+
     def open(self, recorder: Recorder, view: View) -> None:
         """Take over the event files and the console of these runs."""
         self.recorder, self.view = recorder, view

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import torch
 
-from tests.ensemble.plans import start
+from tests.ensemble.plans import fork, start
+from tests.forks import Fork
 from tests.processes import until, work_of_session
 
 ENDLESS = ("--max-iterations", "100000000")
@@ -40,15 +41,20 @@ def disturb(
     least: int,
     script: str = "single_layer",
     endless: tuple[str, str] = ENDLESS,
-    **keywords,
+    before: str = "",
+    imports: str = "",
 ) -> tuple[str, str]:
     """Start a plan of endless runs, kill it, and start it again with --resume for every kill.
 
+    The first of several processes is a fresh interpreter, as are its workers; others are forks.
     SIGKILL ends the whole process group, as the end of a job does; SIGTERM goes to the script.
     Return the flag for a length that no run has reached, and that is `least` at the least.
     """
-    for kill in kills:
-        with start(root, script, *words, *endless, "--resume", **keywords) as process:
+    for number, kill in enumerate(kills):
+        command = (root, script, *words, *endless, "--resume")
+        fresh = len(kills) > 1 and number == 0
+        forked = None if fresh else fork(*command, before=before, imports=imports)
+        with forked or start(*command, before=before) as process:
             for line in process.stdout:
                 if "stack(s)" in line:
                     break
@@ -67,7 +73,7 @@ def _furthest(root: Path) -> int:
     return max((torch.load(path, weights_only=True)["epoch"] for path in files), default=0)
 
 
-def _wait_for(kill: Kill, root: Path, process: subprocess.Popen[str]) -> None:
+def _wait_for(kill: Kill, root: Path, process: subprocess.Popen[str] | Fork) -> None:
     state = {"log": _size_of_logs, "checkpoint": _checkpoints_in_writing}.get(kill.moment)
     for _ in range(kill.times if state else 0):
         _until_changed(state, root, process)
@@ -75,7 +81,7 @@ def _wait_for(kill: Kill, root: Path, process: subprocess.Popen[str]) -> None:
 
 
 def _until_changed(
-    state: Callable[[Path], object], root: Path, process: subprocess.Popen[str]
+    state: Callable[[Path], object], root: Path, process: subprocess.Popen[str] | Fork
 ) -> None:
     before = state(root)
     until(lambda: state(root) != before or process.poll() is not None, work_of_session(process.pid))

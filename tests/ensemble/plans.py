@@ -17,7 +17,8 @@ import torch
 from stable_nalu.layer import entries
 from stable_nalu.reader.event_file import EventFileReader
 from tests.experiments.scripts import ROOT, load_script
-from tests.processes import started
+from tests.forks import Fork
+from tests.processes import started, watched
 
 CORE = [k for k, e in entries().items() if e.tier == "core" and e.layer and not e.takes_pair]
 ADDING = {"ReRegualizedLinearNAC", "NAC", "MCFC", "PosNAC", "ReRegualizedLinearPosNAC", "linear"}
@@ -106,6 +107,25 @@ def start(
         text=True,
         **keywords,
     )
+
+
+def fork(
+    root: Path, script: str, *words: str, before: str = "", imports: str = ""
+) -> AbstractContextManager[Fork]:
+    """Do as `start` does, in a fork of a process that has imported torch, and so have its workers.
+
+    imports: modules that forks need to have, too.
+    """
+    path = str(ROOT / "experiments" / f"{script}.py")
+    env = {**os.environ, **environment(root)}
+    return watched(Fork(path, [*COMMON, *words], env, before, imports))
+
+
+def train_in_fork(root: Path, script: str, *words: str) -> int:
+    """Run a script in a fork, whose workers are forks as well; its exit code."""
+    with fork(root, script, *words) as process:
+        process.communicate()
+    return process.wait()
 
 
 def trained(root: Path) -> dict[str, Trained]:

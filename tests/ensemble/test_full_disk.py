@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tests.ensemble.kills import ENDLESS
-from tests.ensemble.plans import assert_identical, start, train, trained
+from tests.ensemble.plans import assert_identical, fork, start, train, trained
 
 WORDS = (
     *("--layer-type", "NMRU", "--operation", "mul", "--seed", "0-2", "--batch-size", "4"),
@@ -40,9 +40,9 @@ def small_disk(folder):
         subprocess.run(["umount", folder], check=True)
 
 
-def assert_stops(root, **keywords):
+def assert_stops(root, started):
     """With one line of error, and with states of all runs that can be read."""
-    with start(root, "single_layer", *WORDS, **keywords) as process:
+    with started as process:
         _, errors = process.communicate()
     (line,) = errors.splitlines()
     assert process.returncode == 2
@@ -62,14 +62,15 @@ def assert_goes_on(root, undisturbed):
 
 @pytest.mark.slow
 def test_a_file_that_cannot_grow(tmp_path):
-    assert_stops(tmp_path / "full", preexec_fn=limit_files)
+    root = tmp_path / "full"
+    assert_stops(root, start(root, "single_layer", *WORDS, preexec_fn=limit_files))
     assert_goes_on(tmp_path / "full", tmp_path / "undisturbed")
 
 
 @pytest.mark.slow
 def test_a_disk_without_room(tmp_path):
     with small_disk(tmp_path / "full") as enlarge:
-        assert_stops(tmp_path / "full")
+        assert_stops(tmp_path / "full", fork(tmp_path / "full", "single_layer", *WORDS))
         enlarge()
         assert_goes_on(tmp_path / "full", tmp_path / "undisturbed")
 
@@ -78,11 +79,11 @@ def test_a_disk_without_room(tmp_path):
 def test_a_second_process_is_refused(tmp_path):
     """And the first one does not notice."""
     words = (*WORDS[:-6], *ENDLESS, "--log-interval", "100000", "--no-compile", "--workers", "1")
-    with start(tmp_path, "single_layer", *words) as first:
+    with fork(tmp_path, "single_layer", *words) as first:
         for line in first.stdout:
             if line.startswith("train 0"):
                 break
-        with start(tmp_path, "single_layer", *words, "--resume") as second:
+        with fork(tmp_path, "single_layer", *words, "--resume") as second:
             _, errors = second.communicate()
         assert second.returncode == 2
         assert f"in use by process {first.pid} on " in errors

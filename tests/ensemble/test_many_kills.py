@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from tests.ensemble.kills import Kill, disturb
-from tests.ensemble.plans import assert_identical, start, trained
+from tests.ensemble.plans import assert_identical, fork, trained
 
 RANGES = ("--interpolation-range", "[1,2]", "[[-2,-1],[1,2]]", "--extrapolation-range", "[2,6]")
 WORDS = (
@@ -23,6 +23,7 @@ GROUPED = (
 """Two processes with two stacks each, which draw the same samples and take turns."""
 LEAST = 1300
 """Iterations, past the ramp of the penalty."""
+COMPILER = "torch._inductor.compile_fx"
 COMPILE_ALL = (
     "from stable_nalu.training.compiled import policy as s; "
     "s.WORK_WORTH_COMPILING = s.ELEMENTS_WORTH_COMPILING = 0"
@@ -43,11 +44,11 @@ def kills(count):
     ]
 
 
-def assert_nothing_is_lost(root, words, count, before="", runs=50):
+def assert_nothing_is_lost(root, words, count, runs, **keywords):
     """Train with and without kills, and compare every event and checkpoint."""
-    length = disturb(root / "disturbed", words, kills(count), LEAST, before=before)
+    length = disturb(root / "disturbed", words, kills(count), LEAST, **keywords)
     for name, more in (("disturbed", ("--resume",)), ("undisturbed", ())):
-        with start(root / name, "single_layer", *words, *length, *more, before=before) as process:
+        with fork(root / name, "single_layer", *words, *length, *more, **keywords) as process:
             _, errors = process.communicate()
             assert (process.returncode, errors) == (0, "")
     found = trained(root / "disturbed")
@@ -57,9 +58,11 @@ def assert_nothing_is_lost(root, words, count, before="", runs=50):
 
 @pytest.mark.slow
 def test_ten_kills(tmp_path):
-    assert_nothing_is_lost(tmp_path, (*WORDS, *RANGES, *GROUPED), 10, runs=52)
+    assert_nothing_is_lost(tmp_path, (*WORDS, *RANGES, *GROUPED), 10, 52)
 
 
 @pytest.mark.slow
 def test_kills_of_compiled_training(tmp_path):
-    assert_nothing_is_lost(tmp_path, (*FIFTY, "--workers", "1"), 3, COMPILE_ALL)
+    assert_nothing_is_lost(
+        tmp_path, (*FIFTY, "--workers", "1"), 3, 50, before=COMPILE_ALL, imports=COMPILER
+    )

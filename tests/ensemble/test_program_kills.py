@@ -5,7 +5,7 @@ import signal
 import pytest
 
 from tests.ensemble.kills import Kill, disturb
-from tests.ensemble.plans import assert_identical, start, trained
+from tests.ensemble.plans import assert_identical, fork, trained
 
 SCRIPT = "program_evaluation"
 SMALL = (
@@ -25,7 +25,7 @@ def test_three_kills(tmp_path):
     words = ("--program", "programs", "--layer-type", "NALU", "--seed", "0-1", *SMALL)
     length = disturb(tmp_path / "disturbed", words, KILLS, 60, SCRIPT)
     for name, more in (("disturbed", ("--resume",)), ("undisturbed", ())):
-        with start(tmp_path / name, SCRIPT, *words, *length, *more) as process:
+        with fork(tmp_path / name, SCRIPT, *words, *length, *more) as process:
             _, errors = process.communicate()
             assert (process.returncode, errors) == (0, "")
     found = trained(tmp_path / "disturbed")

@@ -5,7 +5,7 @@ import signal
 import pytest
 
 from tests.ensemble.kills import Kill, disturb
-from tests.ensemble.plans import assert_identical, start, trained
+from tests.ensemble.plans import assert_identical, fork, trained
 
 SUMS = (
     *("--layer-type", "ReRegualizedLinearNAC", "--seed", "0-2", "--workers", "1"),
@@ -53,6 +53,8 @@ EVEN_DIGITS = (
 )
 SHOWN_AGAIN = (*EVEN_DIGITS, "--train-images", "6")
 STACKED = (*EVEN_DIGITS, "--ensemble-size", "2")
+ON_DIGITS = ("mnist_counting", "even_digit_count")
+DIGITS_LIBRARY = "sklearn.datasets"
 KILLS = (
     Kill(signal.SIGTERM, "log"),
     Kill(signal.SIGKILL, "checkpoint", times=2),
@@ -84,9 +86,10 @@ def results(root):
 )
 def test_kills(script, words, flag, kills, least, runs, tmp_path):
     endless = (flag, "100000000")
-    length = disturb(tmp_path / "disturbed", words, kills, least, script, endless)
+    imports = DIGITS_LIBRARY if script in ON_DIGITS else ""
+    length = disturb(tmp_path / "disturbed", words, kills, least, script, endless, imports=imports)
     for name, more in (("disturbed", ("--resume",)), ("undisturbed", ())):
-        with start(tmp_path / name, script, *words, *length, *more) as process:
+        with fork(tmp_path / name, script, *words, *length, *more, imports=imports) as process:
             _, errors = process.communicate()
             assert (process.returncode, errors) == (0, "")
     found = trained(tmp_path / "disturbed")

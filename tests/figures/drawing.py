@@ -1,19 +1,30 @@
 """What tests of figures share: rendering without files being written, and reading a drawing."""
 
+from unittest import mock
+
 from stable_nalu.figures.entries import find
 from stable_nalu.figures.entry import Context
 from stable_nalu.figures.source import Source
 from stable_nalu.reproduction.kept_tables import files_of, kept_source
 from stable_nalu.reproduction.stored import DATA
+from stable_nalu.statistics import means as fits
 from stable_nalu.statistics.estimators import Estimators
 from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION
+from stable_nalu.statistics.published_fit import MeanFit
 from tests.figures.specimen import SMALL, write_specimen
 
 FAST = Estimators("frozen", "scaled")
 
 
+def rough_fit(objective, start, lower, upper):
+    """A mean with an interval around it, which takes no time; tests of statistics fit for real."""
+    del objective
+    mean, nuisance = start
+    return MeanFit(mean, max(0.9 * mean, lower), min(1.1 * mean, upper), nuisance)
+
+
 def products(key, folder, make=True):
-    """All products of an entry, and the source with its warnings.
+    """All products of an entry, and the source with its warnings; fits are rough.
 
     make: from made-up files, or from kept ones where measures are kept.
     """
@@ -28,7 +39,9 @@ def products(key, folder, make=True):
 
 def _rendered(entry, source):
     context = Context(entry.key, entry.series, source, estimators=FAST)
-    return [part.render(context) for part in entry.parts], source
+    names = ("exact_fit", "fit_with_nuisance_known")
+    with mock.patch.multiple(fits, **dict.fromkeys(names, rough_fit)):
+        return [part.render(context) for part in entry.parts], source
 
 
 def by_gid(axes, gid):

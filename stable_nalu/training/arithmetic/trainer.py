@@ -123,7 +123,7 @@ class ArithmeticTraining(StackTraining):
         keep_torchs_code_private()
         self.compiled = CompiledStep(self.step)
         if isinstance(self.data.feed, Feed):
-            self.data.feed.batch_last = True
+            self.data.feed.batch_last = self.config.inputs <= policy.WIDEST_COMPILED
         points = (self.length - 1 - self.at) // self.log_interval + 1
         rows = EVALUATION_ROWS * len(self.data.evaluation) * self.runs
         if points * rows * self.config.inputs >= policy.ELEMENTS_WORTH_COMPILING:

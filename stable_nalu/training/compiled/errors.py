@@ -13,9 +13,11 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.errors import in_words
+from stable_nalu.functional.log_space import logarithm, logarithms_taken, shared_by_models
 
 from .compiler import Compiler, Graph, batch_contiguous, compiled_by_torch
 from .unroll import UnrollingError, unrolled
+from .unroll.wide import WIDEST_CELLS
 
 ROWS = 1024
 """Rows of a portion, which fill whole vectors: a processor's scalar code may round otherwise."""
@@ -27,7 +29,25 @@ def portions_of(x: torch.Tensor, t: torch.Tensor) -> list[Portion]:
     """Cut x `(sets, rows, in)`, t `(sets, rows, width)` into portions, filled by the last row."""
     missing = -x.shape[1] % ROWS
     filled = [torch.cat([v, v[:, -1:].expand(-1, missing, -1)], 1).split(ROWS, 1) for v in (x, t)]
-    return [(batch_contiguous(a), b.contiguous()) for a, b in zip(*filled, strict=True)]
+    lay_out = _whole if x.shape[-1] > WIDEST_CELLS else batch_contiguous
+    return [(lay_out(a), b.contiguous()) for a, b in zip(*filled, strict=True)]
+
+
+def _whole(x: torch.Tensor) -> torch.Tensor:
+    return shared_by_models(x.contiguous())
+
+
+def _of_runs(portion: Portion, sets_of_runs: Portion) -> list[torch.Tensor]:
+    """Return inputs, targets and logarithms of inputs for each run; a single set is not copied."""
+    x_of_run, t_of_run = sets_of_runs
+    x, t, *logarithms = portion
+
+    def inputs(values: torch.Tensor) -> torch.Tensor:
+        if len(values) == 1 and values.shape[-1] > WIDEST_CELLS:
+            return values.expand(len(x_of_run), -1, -1)
+        return values.index_select(0, x_of_run)
+
+    return [inputs(x), t.index_select(0, t_of_run), *map(inputs, logarithms)]
 
 
 class CompiledErrors:
@@ -38,6 +58,7 @@ class CompiledErrors:
         self._compiler = compiler
         self._code: dict[object, Graph] = {}
         self._works = True
+        self._epsilons: Sequence[float] | None = None
 
     def squared(self, portion: Portion, sets_of_runs: Portion) -> torch.Tensor | None:
         """Return (model(x) - t)^2, `(runs, rows, width)`, or None to evaluate the model as it is.
@@ -45,7 +66,7 @@ class CompiledErrors:
         sets_of_runs: for each run the number of its set of inputs, and that of its targets.
         """
         parameters = [p.detach() for p in self._model.parameters()]
-        arguments = [parameters, [*portion], [*sets_of_runs]]
+        arguments = [parameters, [*portion, *self._logarithms(portion[0])], [*sets_of_runs]]
         shapes = tuple(v.shape for v in portion)
         if self._works and shapes not in self._code:
             self._works = self._prepare(shapes, arguments)
@@ -54,6 +75,19 @@ class CompiledErrors:
         with torch.no_grad():
             (squared,) = self._code[shapes](*arguments)
         return squared
+
+    def _logarithms(self, x: torch.Tensor) -> list[torch.Tensor]:
+        """Return the logarithms of many inputs that the model takes, which are taken once."""
+        if x.shape[-1] <= WIDEST_CELLS:
+            return []
+        if self._epsilons is None:
+            with torch.no_grad():
+                row = shared_by_models(
+                    x[:1, :1].expand(len(next(self._model.parameters())), -1, -1)
+                )
+                self._model(row)
+            self._epsilons = tuple(logarithms_taken(row))
+        return [logarithm(x, eps) for eps in self._epsilons]
 
     def _prepare(self, shapes: object, arguments: list[list[torch.Tensor]]) -> bool:
         try:
@@ -70,22 +104,20 @@ class CompiledErrors:
     def _recorded(self, parameters, portion, sets_of_runs) -> torch.fx.GraphModule:
         from torch.fx.experimental.proxy_tensor import make_fx
 
-        def of_runs(portion, sets_of_runs):
-            pairs = zip(portion, sets_of_runs, strict=True)
-            return [values.index_select(0, numbers) for values, numbers in pairs]
-
         names = [name for name, _ in self._model.named_parameters()]
 
         def squared(parameters, batch):
             weights = dict(zip(names, parameters, strict=True))
             with torch.nn.utils.stateless._reparametrize_module(self._model, weights):
-                x, t = batch
+                x, t, *logarithms = batch
+                if self._epsilons:
+                    shared_by_models(x, dict(zip(self._epsilons, logarithms, strict=True)))
                 return ((self._model(x) - t) ** 2,)
 
-        batch = [values.contiguous() for values in of_runs(portion, sets_of_runs)]
+        batch = [values.contiguous() for values in _of_runs(portion, sets_of_runs)]
         with torch.no_grad():
             graph = make_fx(squared)(parameters, batch)
             fast = unrolled(graph, len(sets_of_runs[0]), ROWS)
-            return make_fx(lambda p, b, n: fast(p, of_runs(b, n)))(
+            return make_fx(lambda p, b, n: fast(p, _of_runs(b, n)))(
                 parameters, portion, sets_of_runs
             )

@@ -16,8 +16,6 @@ from collections.abc import Callable, Iterable
 
 import torch
 
-from stable_nalu import native
-
 _library = torch.library.Library("stable_nalu", "DEF")
 
 
@@ -34,20 +32,18 @@ def _turned(x: torch.Tensor) -> torch.Tensor:
     return x.mT.clone(memory_format=torch.contiguous_format)
 
 
-def _turned_on_cpu(x: torch.Tensor) -> torch.Tensor:
-    library = native.library()
-    if library is None or x.dtype != torch.float32:
-        return _turned(x)
-    matrices, rows, columns = x.shape
-    turned = x.new_empty(matrices, columns, rows)
-    library.turn_matrices(x.data_ptr(), turned.data_ptr(), matrices, rows, columns)
-    return turned
-
-
 def _product(x: torch.Tensor, *rest) -> torch.Tensor:
     x_layout, y, y_layout = rest[:6], rest[6], rest[7:]
     matrices = [(x, x_layout), (y, y_layout)]
     return torch.bmm(*(numbers.as_strided(at[:3], at[3:]) for numbers, at in matrices))
+
+
+def _wide_product(x: torch.Tensor, W: torch.Tensor) -> torch.Tensor:
+    return _turned(torch.bmm(x, W.mT))
+
+
+def _wide_gradient(x: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+    return _turned(torch.bmm(x.mT, _turned(rows)))
 
 
 def as_bits(dims: Iterable[int], ndim: int) -> int:
@@ -67,8 +63,8 @@ def _norm(x: torch.Tensor, order: float, dims: int, keepdim: bool) -> torch.Tens
     return torch.linalg.vector_norm(x, order, _dims(dims), keepdim)
 
 
-def _define(signature: str, function: Callable, on_cpu: Callable | None = None) -> None:
-    """Define an operation; `on_cpu` replaces it there for real numbers.
+def _define(signature: str, function: Callable) -> None:
+    """Define an operation; operations.cpp replaces it on the CPU for real numbers, where it can.
 
     The compiler calls `function` with tensors without data, to learn what shapes result.
     """
@@ -81,15 +77,16 @@ def _define(signature: str, function: Callable, on_cpu: Callable | None = None) 
     name = signature.split("(")[0]
     _library.define(signature)
     _library.impl(name, on_contiguous(function), "CompositeExplicitAutograd")
-    if on_cpu is not None:
-        _library.impl(name, on_contiguous(on_cpu), "CPU")
 
 
 _define("sum(Tensor x, int dims, bool keepdim) -> Tensor", _sum)
 _define("norm(Tensor x, float order, int dims, bool keepdim) -> Tensor", _norm)
 _X_LAYOUT, _Y_LAYOUT = (", ".join(f"int {name}{k}" for k in range(6)) for name in "xy")
 _define(f"product(Tensor x, {_X_LAYOUT}, Tensor y, {_Y_LAYOUT}) -> Tensor", _product)
-_define("turned(Tensor x) -> Tensor", _turned, on_cpu=_turned_on_cpu)
+_define("turned(Tensor x) -> Tensor", _turned)
+_define("wide_product(Tensor x, Tensor W) -> Tensor", _wide_product)
+_define("wide_gradient(Tensor x, Tensor rows) -> Tensor", _wide_gradient)
+_define("row_sum(Tensor x, int lanes) -> Tensor", lambda x, lanes: x.flatten(1).sum(1))
 _define("power(Tensor x, Tensor exponent) -> Tensor", torch.pow)
 _define("tanh_backward(Tensor grad, Tensor y) -> Tensor", torch.ops.aten.tanh_backward)
 for _function in (torch.exp, torch.log, torch.cos, torch.sin, torch.tanh, torch.sigmoid):

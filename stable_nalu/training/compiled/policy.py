@@ -30,6 +30,10 @@ WIDEST_COMPILED = 32
 DRAWS_WORTH_COMPILING = 100_000_000
 """Input elements that NumPy draws in a third of a second; C++ for them takes a second, once."""
 
+WEIGHTS_WORTH_COMPILING = 100_000_000
+"""Updated weights, which in recurrent networks take some seconds: C++ saves a third of them, and is
+compiled once, in two seconds."""
+
 ELEMENTS_WORTH_COMPILING = 400_000_000
 """Input elements from which compiled evaluation saves more than taking it from torch's cache costs.
 
@@ -59,7 +63,6 @@ def is_worth_compiling(config: Config, planned_runs: int) -> bool:
         stack_work(planned_runs, config.max_iterations + 1) >= WORK_WORTH_COMPILING
         and not config.no_compile
         and not config.verbose
-        and config.inputs <= WIDEST_COMPILED
     )
 
 
@@ -67,6 +70,12 @@ def draws_worth_compiling(config: Config, drawn: int) -> bool:
     """Return whether C++ should draw so many input elements."""
     allowed = not getattr(config, "no_compile", False)
     return allowed and drawn >= DRAWS_WORTH_COMPILING
+
+
+def updates_worth_compiling(config: Config, weights: int, updates: int) -> bool:
+    """Return whether C++ should take part in so many updates of so many weights."""
+    allowed = not getattr(config, "no_compile", False)
+    return allowed and weights * updates >= WEIGHTS_WORTH_COMPILING
 
 
 def rows_worth_compiling(

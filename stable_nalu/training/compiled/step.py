@@ -8,7 +8,7 @@ plain iterations can alternate freely.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -19,25 +19,31 @@ from stable_nalu.abstract.random_source import RandomSource
 from stable_nalu.ensemble import PerRunRandomSource
 from stable_nalu.ensemble.random import NoiseFeed, RecordingRandomSource, ReplayingRandomSource
 from stable_nalu.errors import in_words
+from stable_nalu.functional.log_space import logarithm, logarithms_taken, shared_by_models
 
 from ..step import StepResult, TrainingStep
 from .compiler import Compiler, Graph, batch_contiguous, compiled_by_torch
 from .recorded_products import RecordedProducts
 from .unroll import UnrollingError, unrolled
+from .unroll.wide import WIDEST_CELLS
+
+LayOut = Callable[[torch.Tensor], torch.Tensor]
 
 
 @dataclass(frozen=True)
 class Variant:
     """The code for one criterion and set of penalties, and which parameters it updates.
 
-    `lay_out` gives the inputs the layout that the code reads. With `counts_zeros` the code also
+    `lay_out` gives the inputs the layout that the code reads, which also takes their `logarithms`,
+    given by eps. With `counts_zeros` the code also
     returns how many products are zero, because its gradients hold only where none is.
     """
 
     run: Graph
     updated: tuple[int, ...]
     counts_zeros: bool
-    lay_out: Callable[[torch.Tensor], torch.Tensor]
+    lay_out: LayOut
+    logarithms: Sequence[float]
 
 
 class CompiledStep:
@@ -56,6 +62,8 @@ class CompiledStep:
         self._weight_tensors: list[torch.Tensor] = []
         self._noise: NoiseFeed | None = None
         self._works = True
+        # They share memory with the parameters, whose values are only ever changed in place.
+        self._parameters = [p.detach() for p in step.parameters]
 
     @staticmethod
     def supports(model: ExtendedTorchModule) -> bool:
@@ -89,7 +97,8 @@ class CompiledStep:
             return self.step.run_prepared((criterion, weights), x.contiguous(), t)
         noise = () if self._noise is None else self._noise.next()
         with torch.no_grad():
-            results = variant.run(*self._arguments(variant.lay_out(x), t, noise))
+            batch = variant.lay_out(x), t, *(logarithm(x, eps) for eps in variant.logarithms)
+            results = variant.run(*self._arguments(batch, noise))
         error, penalty, total, *present = results
         if variant.counts_zeros and present.pop().numpy(force=True).any():
             with drawing_from(self.step.model, ReplayingRandomSource(noise)):
@@ -104,16 +113,16 @@ class CompiledStep:
         reference = self.step.parameters[0]
         return torch.as_tensor(value, dtype=reference.dtype, device=reference.device)
 
-    def _arguments(self, x, t, noise) -> list[list[torch.Tensor]]:
-        parameters = [p.detach() for p in self.step.parameters]
-        return [parameters, [x, t], self._weight_tensors, list(noise)]
+    def _arguments(self, batch, noise) -> list[list[torch.Tensor]]:
+        return [self._parameters, [*batch], self._weight_tensors, list(noise)]
 
     def _prepared(self, criterion, keys, x, t) -> Variant | None:
         """Record and compile an iteration; return None when that fails."""
         try:
             variant = self._recorded(criterion, keys, x, t)
         except Exception as error:  # whatever keeps torch from compiling here, plain steps work
-            warnings.warn(f"training without compiled code: {in_words(error)}", stacklevel=2)
+            if not isinstance(error, UnrollingError):
+                warnings.warn(f"training without compiled code: {in_words(error)}", stacklevel=2)
             self._works = False
             # A recording that broke off leaves its traces in the layers.
             self.step.finish(torch.zeros(()))
@@ -125,37 +134,53 @@ class CompiledStep:
         from torch.fx.experimental.proxy_tensor import make_fx
 
         noise = self._noise_example(criterion, x, t)
-        arguments = self._arguments(x, t, noise)
         # Recorded as plain training runs: a layout decides on the order of sums.
-        arguments[1][0] = x.contiguous()
+        x = x.contiguous()
+        logarithms = self._logarithms(x, noise) if x.shape[-1] > WIDEST_CELLS else {}
+        arguments = self._arguments((x, t, *logarithms.values()), noise)
         examples = [[value.clone() for value in group] for group in arguments]
         examples[0] = [p.requires_grad_() for p in examples[0]]
         updated: list[int] = []
         zero_counts: list[torch.Tensor] = []
-        graph = make_fx(self._recordable(criterion, keys, updated, zero_counts))(*examples)
+        iteration = self._recordable(criterion, keys, [*logarithms], updated, zero_counts)
+        graph = make_fx(iteration)(*examples)
         examples = [[value.detach() for value in group] for group in examples]
-        fast = self._unrolled(graph, examples)
-        # Sums that are left to the compiler keep closest to plain ones in the plain layout.
-        lay_out = torch.Tensor.contiguous if fast is graph else batch_contiguous
+        fast, lay_out = self._unrolled(graph, examples)
         examples[1][0] = lay_out(examples[1][0])
         compiled = self._compiler(fast)
         with torch.no_grad():
             compiled(*examples)
         # Recording leaves traced inputs in the layers that keep them for a penalty.
         self.step.finish(torch.zeros(()))
-        return Variant(compiled, tuple(updated), bool(zero_counts), lay_out)
+        return Variant(compiled, tuple(updated), bool(zero_counts), lay_out, tuple(logarithms))
 
-    def _unrolled(self, graph: torch.fx.GraphModule, examples) -> torch.fx.GraphModule:
+    def _logarithms(self, x, noise) -> Mapping[float, torch.Tensor]:
+        """Return the logarithms of many inputs that the model takes; other models may take them."""
+        shared = shared_by_models(x.detach())
+        with drawing_from(self.step.model, ReplayingRandomSource(noise)), torch.no_grad():
+            self.step.model(shared)
+        self.step.finish(torch.zeros(()))
+        return logarithms_taken(shared)
+
+    def _unrolled(
+        self, graph: torch.fx.GraphModule, examples
+    ) -> tuple[torch.fx.GraphModule, LayOut]:
+        """Return the graph over (run, sample), and the layout of inputs that suits it."""
         from torch.fx.experimental.proxy_tensor import make_fx
 
         x = examples[1][0]
+        wide = x.shape[-1] > WIDEST_CELLS
+        lay_out = torch.Tensor.contiguous if wide else batch_contiguous
         try:
             with torch.no_grad():
                 copies = [[value.clone() for value in group] for group in examples]
-                copies[1][0] = batch_contiguous(copies[1][0])
-                return make_fx(unrolled(graph, x.shape[0], x.shape[1]))(*copies)
+                copies[1][0] = lay_out(copies[1][0])
+                return make_fx(unrolled(graph, x.shape[0], x.shape[1]))(*copies), lay_out
         except UnrollingError:
-            return graph
+            if wide:  # plain iterations are as fast as what torch makes of this
+                raise
+            # Sums that are left to the compiler keep closest to plain ones in the plain layout.
+            return graph, torch.Tensor.contiguous
 
     def _noise_example(self, criterion, x, t) -> tuple[torch.Tensor, ...]:
         """Return what noise one iteration draws, and set up the feed that draws it ahead."""
@@ -176,7 +201,9 @@ class CompiledStep:
         source = self.step.model.random
         return source if isinstance(source, PerRunRandomSource) else None
 
-    def _recordable(self, criterion, keys, updated: list[int], zero_counts: list[torch.Tensor]):
+    def _recordable(
+        self, criterion, keys, epsilons, updated: list[int], zero_counts: list[torch.Tensor]
+    ):
         """Return one iteration as a function of everything it reads.
 
         When it is called, it notes which parameters it updates and how many products are zero.
@@ -193,7 +220,9 @@ class CompiledStep:
                 RecordedProducts() as products,
             ):
                 weighted = list(zip(keys, weights, strict=True))
-                x, t = batch
+                x, t, *logarithms = batch
+                if epsilons:
+                    shared_by_models(x, dict(zip(epsilons, logarithms, strict=True)))
                 error, penalty, total = step.loss(x, t, criterion, weighted)
                 gradients = step.gradients(total, parameters)
             updated[:] = [k for k, gradient in enumerate(gradients) if gradient is not None]

@@ -208,4 +208,4 @@ class PairStep(TrainingStep):
 
 def pair_kind(task: PairTask, look: Callable[[ScriptSpec, Config], int] | None = None) -> Kind:
     """Return how a script on pairs of digits trains; `look` is what `--evaluate` does instead."""
-    return Kind(partial(PairTraining, task=task), EPOCHS, PROGRESS, all_cores=True, look=look)
+    return Kind(partial(PairTraining, task=task), EPOCHS, PROGRESS, look=look)

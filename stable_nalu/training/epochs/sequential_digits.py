@@ -211,12 +211,12 @@ def _residual(config: Config) -> Callable[[int], torch.nn.Module]:
     return lambda outputs: build(num_classes=outputs)
 
 
-def _kind(family: str, image_network: ImageNetwork) -> Kind:
+def _kind(family: str, image_network: ImageNetwork, *, all_cores: bool) -> Kind:
     build = partial(SequentialTraining, family=family, image_network=image_network)
-    return Kind(build, EPOCHS, PROGRESS, all_cores=True)
+    return Kind(build, EPOCHS, PROGRESS, all_cores=all_cores)
 
 
 KINDS = {
-    "sequential_mnist": _kind("mnist", _regression),
-    "sequential_svhn": _kind("svhn", _residual),
+    "sequential_mnist": _kind("mnist", _regression, all_cores=False),
+    "sequential_svhn": _kind("svhn", _residual, all_cores=True),
 }

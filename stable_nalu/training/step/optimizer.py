@@ -7,6 +7,7 @@ that a compiler can fuse the update with the rest of an iteration.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from functools import cache
 from typing import ClassVar
@@ -19,6 +20,8 @@ from stable_nalu.functional.reductions import per_run
 Number = float | torch.Tensor
 Gradients = Sequence[torch.Tensor | None]
 Slots = dict[str, list[torch.Tensor]]
+PART = "5q2d"
+"""A parameter as adam.cpp reads it: places of four tensors, a length and two scalars."""
 COMPARED = 70
 """Lengths up to which compiled updates are compared with torch's: four of its longest vectors."""
 
@@ -75,26 +78,52 @@ class Adam(Optimizer):
         correction = (1 - self.beta_2**step) ** 0.5
         return correction, self.learning_rate / (1 - self.beta_1**step)
 
-    def apply(self, parameter, slots, gradient, scalars):
-        fused = _fused_as_torch() if _suits_compiled_code(parameter, gradient, scalars) else None
+    def step(self, gradients):
+        fused = _fused_as_torch() if self._suits_compiled_code(gradients) else None
         if fused is None:
-            self.apply_plainly(parameter, slots, gradient, scalars)
+            super().step(gradients)
         else:
-            self.apply_compiled(parameter, slots, gradient, scalars, fused=fused)
+            self.step_compiled(gradients, fused=fused)
 
-    def apply_compiled(self, parameter, slots, gradient, scalars, *, fused: bool) -> None:
-        """Update in two passes over memory and a root, where torch calls eight operations."""
+    def _suits_compiled_code(self, gradients: Gradients) -> bool:
+        if native.library() is None or isinstance(self.learning_rate, torch.Tensor):
+            return False
+        for parameter, gradient in zip(self.parameters, gradients, strict=True):
+            if gradient is not None and not (
+                parameter.dtype is gradient.dtype is torch.float32
+                and parameter.is_cpu
+                and parameter.is_contiguous()
+            ):
+                return False
+        return True
+
+    def step_compiled(self, gradients: Gradients, *, fused: bool) -> None:
+        """Update all parameters that have a gradient in one call of C++ that calls torch's roots.
+
+        Operations of torch are eight for each parameter, and their calls cost more than the rest.
+        """
+        averages, squares = self.state.values()
+        numbers: list[Number] = []
+        kept = []
+        for k, gradient in enumerate(gradients):
+            if gradient is None:
+                continue
+            self.steps[k] += 1
+            kept.append(gradient := gradient.contiguous())
+            numbers += (
+                self.parameters[k].data_ptr(),
+                gradient.data_ptr(),
+                averages[k].data_ptr(),
+                squares[k].data_ptr(),
+                gradient.numel(),
+                *self.scalars(self.steps[k]),
+            )
+        weights = 1 - self.beta_1, self.beta_2, 1 - self.beta_2, self.epsilon
         library = native.library()
         assert library is not None
-        count, (averages, squares) = parameter.numel(), (slot.data_ptr() for slot in slots)
-        weights = 1 - self.beta_1, self.beta_2, 1 - self.beta_2
-        library.adam_averages(gradient.data_ptr(), averages, squares, count, *weights, fused)
-        roots, (correction, size) = slots[1].sqrt(), scalars
-        numbers = correction, self.epsilon, -size
-        library.adam_update(parameter.data_ptr(), averages, roots.data_ptr(), count, *numbers)
+        library.adam_steps(struct.pack(PART * len(kept), *numbers), len(kept), *weights, fused)
 
-    def apply_plainly(self, parameter, slots, gradient, scalars) -> None:
-        """Update by operations of torch."""
+    def apply(self, parameter, slots, gradient, scalars):
         average, square = slots
         correction, size = scalars
         average.lerp_(gradient, 1 - self.beta_1)
@@ -106,21 +135,11 @@ class Adam(Optimizer):
             parameter.addcdiv_(average, denominator, value=-size)
 
 
-def _suits_compiled_code(
-    parameter: torch.Tensor, gradient: torch.Tensor, scalars: Sequence[Number]
-) -> bool:
-    return (
-        native.library() is not None
-        and parameter.dtype == gradient.dtype == torch.float32
-        and not parameter.is_cuda
-        and parameter.is_contiguous()
-        and not isinstance(scalars[-1], torch.Tensor)
-    )
-
-
 @cache
 def _fused_as_torch() -> bool | None:
     """Return whether torch rounds a product and a sum once; None if compiled code differs."""
+    if not native.calls_torch():
+        return None
     return next(filter(_is_as_torch, (True, False)), None)
 
 
@@ -131,18 +150,13 @@ def _is_as_torch(fused: bool) -> bool:
     def same(length: int) -> bool:
         start, *gradients = torch.randn(4, length, dtype=torch.float32, generator=generator)
         plain, compiled = (Adam([start.clone()], 1e-3) for _ in range(2))
-        for step, gradient in enumerate(gradients, start=1):
-            scalars = plain.scalars(step)
-            plain.apply_plainly(*_updated(plain), gradient, scalars)
-            compiled.apply_compiled(*_updated(compiled), gradient, scalars, fused=fused)
-        found = [(parameter, *slots) for parameter, slots in map(_updated, (plain, compiled))]
+        for gradient in gradients:
+            Optimizer.step(plain, [gradient])
+            compiled.step_compiled([gradient], fused=fused)
+        found = [(a.parameters[0], *(v[0] for v in a.state.values())) for a in (plain, compiled)]
         return all(map(torch.equal, *found))
 
     return all(same(length) for length in (*range(1, COMPARED), 1000))
-
-
-def _updated(adam: Adam) -> tuple[torch.Tensor, list[torch.Tensor]]:
-    return adam.parameters[0], [values[0] for values in adam.state.values()]
 
 
 class RMSprop(Optimizer):

@@ -157,14 +157,17 @@ class TrainingStep:
 
     def finish(self, criterion: torch.Tensor) -> None:
         """Clamp bounded parameters and run the layers' own actions, after the optimiser."""
+        if not (self._bounded or self._stateful):
+            return
         with torch.no_grad():
             for module in self._bounded:
                 for name, (low, high) in module.parameter_bounds().items():
                     parameter = module._parameters[name]
                     if parameter is not None:
                         parameter.clamp_(low, high)
+            criterion = criterion.detach()
             for module in self._stateful:
-                module.after_step(criterion.detach())
+                module.after_step(criterion)
 
     def update(self, gradients: Sequence[torch.Tensor | None], criterion: torch.Tensor) -> None:
         """Make the optimiser's step and what follows it."""

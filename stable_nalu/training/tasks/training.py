@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 import torch
 
+from stable_nalu import native
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.functional import mse
 from stable_nalu.options import Config
 from stable_nalu.tags import METRIC_TEST, METRIC_VALID, RESULT_TEST, RESULT_VALID
 
-from ..compiled.policy import rows_worth_compiling
-from ..logging.console import LogPoint
-from ..logging.recorder import scalar
+from ..compiled.policy import rows_worth_compiling, updates_worth_compiling
+from ..logging.console import LogPoint, View
+from ..logging.recorder import Recorder, scalar
 from ..saved.checkpoint import LOGGED
 from ..stack import Kind, Setup, StackTraining, Unit, numbers, seeded_models
 from ..step.loss import SummedPenalties
@@ -149,6 +150,11 @@ class TaskTraining(StackTraining):
         from ..compiled.rows import RunsInTurn
 
         return RunsInTurn(self.step, *rows) if RunsInTurn.supports(self.model) else None
+
+    def open(self, recorder: Recorder, view: View) -> None:
+        super().open(recorder, view)
+        if updates_worth_compiling(self.config, self.weights, self.length - self.at):
+            native.load()
 
     def introduce(self) -> None:
         if introduction := self.task.introduction():

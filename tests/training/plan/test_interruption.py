@@ -8,7 +8,7 @@ import pytest
 
 from stable_nalu import script
 from stable_nalu.script import Interruption
-from tests.ensemble.plans import assert_identical, start, train, trained
+from tests.ensemble.plans import assert_identical, fork, start, train, train_in_fork, trained
 
 BASE = ("--layer-type", "NMRU", "--operation", "mul")
 
@@ -80,9 +80,9 @@ def test_other_threads_leave_signals_alone():
 LENGTH = ("--max-iterations", "100000", "--log-interval", "1000")
 
 
-def stop(root, words, *, stacks=1, number=signal.SIGTERM, send=os.kill):
+def stop(root, words, *, stacks=1, number=signal.SIGTERM, send=os.kill, begin=fork):
     """Start a script, send it a signal once all stacks train; (exit code, output, errors)."""
-    with start(root, "single_layer", *words) as process:
+    with begin(root, "single_layer", *words) as process:
         seen = []
         for line in process.stdout:
             seen.append(line)
@@ -105,7 +105,9 @@ def stop(root, words, *, stacks=1, number=signal.SIGTERM, send=os.kill):
 )
 def test_sigterm_saves_and_asks_to_be_requeued(words, tmp_path):
     stacks = 2 if "--workers" in words else 1
-    code, out, errors = stop(tmp_path / "run", (*BASE, *words, *LENGTH), stacks=stacks)
+    begin = start if words == ("--seed", "3") else fork
+    words = (*BASE, *words)
+    code, out, errors = stop(tmp_path / "run", (*words, *LENGTH), stacks=stacks, begin=begin)
     assert errors == ""
     assert code == 75
     assert "the same command with --resume goes on" in out
@@ -113,8 +115,9 @@ def test_sigterm_saves_and_asks_to_be_requeued(words, tmp_path):
     stopped = [run.checkpoint["epoch"] for run in trained(tmp_path / "run").values()]
     assert all(0 < epoch < 100_000 for epoch in stopped)
     short = tuple(str(max(stopped) + 7) if word == "100000" else word for word in LENGTH)
+    again = train if stacks == 1 else train_in_fork
     for root, more in (("run", ("--resume",)), ("whole", ())):
-        assert train(tmp_path / root, "single_layer", *BASE, *words, *short, *more) == 0
+        assert again(tmp_path / root, "single_layer", *words, *short, *more) == 0
     assert_identical(trained(tmp_path / "run"), trained(tmp_path / "whole"))
 
 
@@ -124,7 +127,8 @@ def test_sigterm_saves_and_asks_to_be_requeued(words, tmp_path):
 def test_a_signal_to_the_whole_process_group(number, tmp_path):
     """As a terminal and some schedulers send it: workers hear of it twice."""
     words = (*BASE, "--seed", "0-3", "--workers", "2", *LENGTH)
-    code, _, errors = stop(tmp_path, words, stacks=2, number=number, send=os.killpg)
+    begin = start if number == signal.SIGINT else fork
+    code, _, errors = stop(tmp_path, words, stacks=2, number=number, send=os.killpg, begin=begin)
     assert errors == ""
     assert code == {signal.SIGTERM: 75, signal.SIGINT: 130}[number]
     assert all(run.checkpoint["epoch"] > 0 for run in trained(tmp_path).values())

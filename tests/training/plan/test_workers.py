@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from stable_nalu.training.saved.checkpoint import model_file
-from tests.ensemble.plans import assert_identical, roots, start, train, trained
+from tests.ensemble.plans import assert_identical, fork, roots, start, train, train_in_fork, trained
 from tests.experiments.scripts import run_names
 from tests.processes import until, work_of_session
 
@@ -23,7 +23,7 @@ def children(pid: int) -> list[int]:
     return [
         int(child)
         for child in listed
-        if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()
+        if b"resource_tracker" not in Path(f"/proc/{child}/cmdline").read_bytes()
     ]
 
 
@@ -66,8 +66,8 @@ def test_an_error_is_one_line(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_a_killed_worker_is_reported_and_the_other_finishes(tmp_path):
-    words = (*WORDS, "--max-iterations", "20000", "--checkpoint-interval", "500")
-    with start(tmp_path, "single_layer", *words, "--workers", "2") as process:
+    words = (*WORDS, "--max-iterations", "10000", "--checkpoint-interval", "500")
+    with fork(tmp_path, "single_layer", *words, "--workers", "2") as process:
         wait_until_all_train(process, 2)
         os.kill(children(process.pid)[0], signal.SIGKILL)
         out, errors = process.communicate()
@@ -77,20 +77,20 @@ def test_a_killed_worker_is_reported_and_the_other_finishes(tmp_path):
     assert "stacks 0 are incomplete" in line
     assert "--resume" in line
     epochs = [run.checkpoint and run.checkpoint["epoch"] for run in trained(tmp_path).values()]
-    assert epochs.count(20001) == 2
+    assert epochs.count(10001) == 2
 
 
 @pytest.mark.slow
 def test_a_worker_that_is_told_to_stop_alone(tmp_path):
     """As pre-emption may do it: the others finish, and the job is put back into the queue."""
-    words = (*WORDS, "--max-iterations", "20000", "--workers", "2")
-    with start(tmp_path, "single_layer", *words) as process:
+    words = (*WORDS, "--max-iterations", "10000", "--workers", "2")
+    with fork(tmp_path, "single_layer", *words) as process:
         wait_until_all_train(process, 2)
         os.kill(children(process.pid)[0], signal.SIGTERM)
         _, errors = process.communicate()
     assert (process.returncode, errors) == (75, "")
     epochs = [run.checkpoint["epoch"] for run in trained(tmp_path).values()]
-    assert epochs.count(20001) == 2
+    assert epochs.count(10001) == 2
 
 
 @pytest.mark.slow
@@ -109,12 +109,20 @@ def test_workers_stop_when_their_parent_is_killed(tmp_path):
     assert all(0 < epoch < 200_000 for epoch in stopped)
 
 
+RANGES = ("--interpolation-range", "[1,2]", "[-2,2]", "--extrapolation-range", "[2,6]")
+EIGHT = (*WORDS, *RANGES, "--max-iterations", "300", "--log-interval", "50")
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    root = tmp_path_factory.mktemp("alone")
+    assert train(root, "single_layer", *EIGHT, "--ensemble-size", "1") == 0
+    return trained(root)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("cut", [(), ("--ensemble-size", "3"), ("--ensemble-size", "1")])
 @pytest.mark.parametrize("workers", ["1", "2", "3"])
-def test_any_cut_gives_the_same_runs(cut, workers, tmp_path):
-    ranges = ("--interpolation-range", "[1,2]", "[-2,2]", "--extrapolation-range", "[2,6]")
-    words = (*WORDS, *ranges, "--max-iterations", "300", "--log-interval", "50")
-    assert train(tmp_path / "alone", "single_layer", *words, "--ensemble-size", "1") == 0
-    assert train(tmp_path / "cut", "single_layer", *words, *cut, "--workers", workers) == 0
-    assert_identical(trained(tmp_path / "alone"), trained(tmp_path / "cut"))
+def test_any_cut_gives_the_same_runs(cut, workers, alone, tmp_path):
+    assert train_in_fork(tmp_path, "single_layer", *EIGHT, *cut, "--workers", workers) == 0
+    assert_identical(alone, trained(tmp_path))

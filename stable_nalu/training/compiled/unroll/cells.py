@@ -114,7 +114,10 @@ class Conversions:
 
     def _parts_of_batch(self, tensor: torch.Tensor, shape: tuple[int, ...]) -> Cells:
         """Return the cells of a tensor whose second dimension is the batch."""
-        rows = _turned(tensor.flatten(2))
+        return self._cells_of_batch(_turned(tensor.flatten(2)), shape)
+
+    def _cells_of_batch(self, rows: torch.Tensor, shape: tuple[int, ...]) -> Cells:
+        """Return the cells of a tensor of `shape`, given their rows `(runs, cells, batch)`."""
         like = Cells(np.empty((1, 1, *shape[2:]), dtype=object), tuple(shape), 1 - len(shape))
         return self._cells_of_rows(rows, like)
 

@@ -10,9 +10,9 @@ from torch.utils._pytree import tree_leaves
 
 from ..plain_operations import PLAIN_FUNCTIONS, plain
 from .cells import Cells, UnrollingError
-from .products import Products
 from .shapes import Shapes
 from .sums import Sums
+from .wide import Wide, WideTensors
 
 aten = torch.ops.aten
 
@@ -26,7 +26,7 @@ def _outputs(node: torch.fx.Node) -> Sequence[torch.fx.Node]:
     return cast("Sequence[torch.fx.Node]", node.args[0])
 
 
-class _Interpreter(Shapes, Sums, Products):
+class _Interpreter(Shapes, Sums, WideTensors):
     """An interpreter that calls the method of each operation's name.
 
     Other elementwise operations are called on single cells.
@@ -42,15 +42,21 @@ class _Interpreter(Shapes, Sums, Products):
         needed = _needed(self.graph)
         for node in self.graph.nodes:
             if node.op == "placeholder":
-                self.values[node] = self._split(next(flat))
+                value = next(flat)
+                wide = self._is_wide(value.shape)
+                self.values[node] = Wide(value) if wide else self._split(value)
+                self.has_wide |= wide
             elif node.op == "output":
-                return tuple(self._join(self._value(v)) for v in _outputs(node))
+                return tuple(map(self._output, map(self._value, _outputs(node))))
             elif node.op == "get_attr":
                 raise UnrollingError("a constant tensor")
             elif node in needed:
                 self.values[node] = self._call(node)
             self._refuse_ambiguous(self.values.get(node))
         raise UnrollingError("no output")
+
+    def _output(self, value) -> torch.Tensor:
+        return value.tensor.contiguous() if isinstance(value, Wide) else self._join(value)
 
     def _refuse_ambiguous(self, value) -> None:
         """Refuse other dimensions as long as the batch, which is told from them by its size."""
@@ -78,6 +84,11 @@ class _Interpreter(Shapes, Sums, Products):
         arguments = [self._value(a) for a in node.args]
         if name.endswith("_"):
             return self._in_place(node, name, arguments)
+        made = node.meta.get("val")
+        if any(isinstance(a, Wide) for a in arguments) or (
+            isinstance(made, torch.Tensor) and self._is_wide(made.shape)
+        ):
+            return self._on_wide(node, name.strip("_"), arguments)
         handler = getattr(self, f"_{name.strip('_')}", None)
         if handler is not None:
             return handler(node, *arguments, **node.kwargs)
@@ -93,7 +104,11 @@ class _Interpreter(Shapes, Sums, Products):
         if changed.op == "placeholder":
             raise UnrollingError(f"an argument changed by {name}")
         functional = getattr(getattr(aten, name[:-1]), node.target._overloadname)
-        self.values[changed] = self._pointwise(functional, arguments, node.kwargs)
+        if isinstance(arguments[0], Wide):
+            result = functional(*map(self._as_tensor, arguments), **node.kwargs)
+            self.values[changed] = Wide(result)
+        else:
+            self.values[changed] = self._pointwise(functional, arguments, node.kwargs)
         return self.values[changed]
 
 

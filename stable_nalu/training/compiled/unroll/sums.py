@@ -3,18 +3,47 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import reduce
+from collections.abc import Callable, Sequence
+from functools import cache, reduce
 
 import numpy as np
 import torch
 
+from stable_nalu import native
+
 from ..plain_operations import as_bits, plain
-from .batch_sum import batch_sum, is_known_order
+from .batch_sum import FEWEST_SUMS, Random, batch_sum, is_known_order, randomly
 from .cells import Cells, UnrollingError
 from .elements import Elements
 
 aten = torch.ops.aten
+LANES_OF_A_ROW = (16, 8)
+"""Numbers in a vector of torch, by processor."""
+
+
+def whole_sum(x: torch.Tensor, dims: Sequence[int], keepdim: bool) -> torch.Tensor:
+    """Return a sum as torch adds it."""
+    lanes = known_lanes(tuple(x.shape), x.dtype)
+    if not keepdim and sorted(d % x.ndim for d in dims) == [*range(1, x.ndim)] and lanes:
+        return plain.row_sum(x, lanes)
+    return plain.sum(x, as_bits(dims, x.ndim), keepdim)
+
+
+@cache
+def known_lanes(shape: tuple[int, ...], dtype: torch.dtype) -> int | None:
+    """Return in how many lanes torch sums each run of a tensor of `shape`, if that is known."""
+    runs, *of_run = shape
+    if not (native.calls_torch() and dtype == torch.float32 and of_run):
+        return None
+
+    def agrees(lanes: int) -> bool:
+        def same(random: Random) -> bool:
+            x = random(*of_run)
+            return torch.equal(plain.row_sum(x, lanes), x.sum([*range(1, x.ndim)]))
+
+        return randomly(same, runs, dtype, math.ceil(FEWEST_SUMS / runs))
+
+    return next(filter(agrees, LANES_OF_A_ROW), None)
 
 
 class Sums(Elements):
@@ -52,7 +81,7 @@ class Sums(Elements):
         count, dtype = value.cells.size, value.cells.flat[0].dtype
         if len(dims) == 1 and is_known_order(self.runs, self.batch, count, dtype):
             return self._parts(batch_sum(self._rows(value)).reshape(node.meta["val"].shape))
-        return self._parts(plain.sum(self._whole(value), as_bits(dims, len(value.shape)), keepdim))
+        return self._parts(whole_sum(self._whole(value), dims, keepdim))
 
     def _mean(self, node, value, dims=None, keepdim=False, **_):
         if dims is None:

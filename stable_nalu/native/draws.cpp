@@ -1,6 +1,5 @@
-// What NumPy and torch do, several times faster; see native.py.
+// Samples drawn with the numbers of NumPy, several times faster; matrices turned.
 
-#include <cmath>
 #include <cstdint>
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -178,14 +177,14 @@ void transform(int64_t operation, double* all, int64_t count) {
   }
 }
 
-// An operation on the first operands, and where its results go; `Targets` in native.py mirrors it.
+// An operation on the first operands, and where its results go; `Targets` in __init__.py mirrors it.
 struct Targets {
   int64_t operation, operands;
   float* t;
 };
 
 // Inputs x of many runs and batches to draw, and one or more kinds of targets for all of them;
-// `SampleBlock` in native.py mirrors it.
+// `SampleBlock` in __init__.py mirrors it.
 struct SampleBlock {
   // Runs first_run[g] to first_run[g + 1] of the table below draw from generator g.
   int64_t group_count;
@@ -279,211 +278,4 @@ extern "C" void turn_matrices(const float* from, float* to, int64_t matrices, in
                               int64_t columns) {
   const int64_t size = rows * columns;
   for (int64_t k = 0; k < matrices; k++) turn(from + k * size, to + k * size, rows, columns);
-}
-
-namespace {
-
-constexpr int64_t kLanes = 8;
-typedef float Lanes __attribute__((vector_size(kLanes * sizeof(float))));
-typedef float Half __attribute__((vector_size(kLanes / 2 * sizeof(float))));
-
-template <class Vector>
-inline Vector vector_at(const float* numbers) {
-  Vector vector;
-  __builtin_memcpy(&vector, numbers, sizeof vector);
-  return vector;
-}
-
-// Eight lanes, summed in halves.
-inline float sum_of(const Lanes& v) {
-  const Half four = __builtin_shufflevector(v, v, 0, 1, 2, 3) +
-                    __builtin_shufflevector(v, v, 4, 5, 6, 7);
-  const Half two = four + __builtin_shufflevector(four, four, 2, 3, 2, 3);
-  return two[0] + two[1];
-}
-
-// y (rows, outputs) of x (rows, inputs) and w (outputs, inputs), each number summed in eight lanes,
-// which are summed in halves, and then what is left over: the order of torch for few outputs.
-template <int64_t outputs, int64_t rows>
-void multiply_rows(const float* x, const float* w, int64_t inputs, float* y) {
-  const int64_t whole = inputs / kLanes * kLanes;
-  Lanes sums[rows][outputs] = {};
-  for (int64_t k = 0; k < whole; k += kLanes)
-    for (int64_t b = 0; b < rows; b++)
-      for (int64_t o = 0; o < outputs; o++)
-        sums[b][o] += vector_at<Lanes>(x + b * inputs + k) * vector_at<Lanes>(w + o * inputs + k);
-  for (int64_t b = 0; b < rows; b++)
-    for (int64_t o = 0; o < outputs; o++) {
-      float sum = sum_of(sums[b][o]);
-      for (int64_t k = whole; k < inputs; k++) sum += x[b * inputs + k] * w[o * inputs + k];
-      y[b * outputs + o] = sum;
-    }
-}
-
-template <int64_t outputs>
-void multiply(const float* x, const float* w, int64_t batch, int64_t inputs, float* y) {
-  constexpr int64_t rows = 4;
-  int64_t b = 0;
-  for (; b + rows <= batch; b += rows)
-    multiply_rows<outputs, rows>(x + b * inputs, w, inputs, y + b * outputs);
-  for (; b < batch; b++) multiply_rows<outputs, 1>(x + b * inputs, w, inputs, y + b * outputs);
-}
-
-// Some vectors of the gradient of w, laid (inputs, outputs), summed sample after sample.
-template <int64_t outputs, class Vector, int64_t vectors>
-void sum_samples(const float* x, const float* gradient, int64_t batch, int64_t inputs,
-                 float* of_w) {
-  constexpr int64_t lanes = sizeof(Vector) / sizeof(float);
-  Vector sums[outputs][vectors] = {};
-  for (int64_t b = 0; b < batch; b++)
-    for (int64_t o = 0; o < outputs; o++)
-      for (int64_t v = 0; v < vectors; v++)
-        sums[o][v] += vector_at<Vector>(x + b * inputs + v * lanes) * gradient[b * outputs + o];
-  for (int64_t o = 0; o < outputs; o++)
-    for (int64_t k = 0; k < vectors * lanes; k++)
-      of_w[k * outputs + o] = sums[o][k / lanes][k % lanes];
-}
-
-template <int64_t outputs>
-void multiply_back(const float* x, const float* gradient, int64_t batch, int64_t inputs,
-                   float* of_w) {
-  constexpr int64_t wide = 4 * kLanes, narrow = kLanes / 2;
-  int64_t k = 0;
-  for (; k + wide <= inputs; k += wide)
-    sum_samples<outputs, Lanes, 4>(x + k, gradient, batch, inputs, of_w + k * outputs);
-  for (; k + narrow <= inputs; k += narrow)
-    sum_samples<outputs, Half, 1>(x + k, gradient, batch, inputs, of_w + k * outputs);
-  for (; k < inputs; k++)
-    for (int64_t o = 0; o < outputs; o++) {
-      float sum = 0;
-      for (int64_t b = 0; b < batch; b++) sum += x[b * inputs + k] * gradient[b * outputs + o];
-      of_w[k * outputs + o] = sum;
-    }
-}
-
-}  // namespace
-
-// Products x w^T of many runs, for two or three outputs; see functional/linear.py.
-extern "C" void multiply_runs(const float* x, const float* w, int64_t runs, int64_t batch,
-                              int64_t inputs, int64_t outputs, float* y) {
-  const auto one = outputs == 2 ? multiply<2> : multiply<3>;
-  for (int64_t r = 0; r < runs; r++)
-    one(x + r * batch * inputs, w + r * inputs * outputs, batch, inputs, y + r * batch * outputs);
-}
-
-// The gradients of w of the same products.
-extern "C" void multiply_runs_back(const float* x, const float* gradient, int64_t runs,
-                                   int64_t batch, int64_t inputs, int64_t outputs, float* of_w) {
-  const auto one = outputs == 2 ? multiply_back<2> : multiply_back<3>;
-  for (int64_t r = 0; r < runs; r++)
-    one(x + r * batch * inputs, gradient + r * batch * outputs, batch, inputs,
-        of_w + r * inputs * outputs);
-}
-
-namespace {
-
-// Steps of LSTMs with two states, which have eight gates: those of c and h are written, kept, new
-// and shown. Activated, they are four planes of (runs, rows, 2), in this order.
-constexpr int64_t kSize = 2, kWidth = 4 * kSize;
-typedef float Gates __attribute__((vector_size(kWidth * sizeof(float)), aligned(4)));
-
-// The sum of values[k] weights[k], added one after another, then the bias.
-inline Gates weigh(const float* values, int64_t count, const Gates* weights, Gates bias) {
-  Gates sum = values[0] * weights[0];
-  for (int64_t k = 1; k < count; k++) sum += values[k] * weights[k];
-  return sum + bias;
-}
-
-void activate(float* gates, int64_t count) {
-  for (int64_t k = 0; k < count; k++) gates[k] = std::exp(-gates[k]);
-  for (int64_t k = 0; k < count; k++) gates[k] = 1.0f / (1.0f + gates[k]);
-}
-
-}  // namespace
-
-// The gates of a step, activated but for the new ones, which torch does. Each run has weights
-// (inputs, 8) and (2, 8), and biases of 8. x has the given strides from run to run and from row to
-// row; h is (runs, rows, 2).
-extern "C" void lstm_gates(int64_t runs, int64_t rows, int64_t inputs, const float* x,
-                           int64_t x_run, int64_t x_row, const float* h, const Gates* input_weights,
-                           const Gates* hidden_weights, const Gates* input_bias,
-                           const Gates* hidden_bias, float* __restrict gates) {
-  const int64_t plane = runs * rows * kSize;
-  for (int64_t r = 0; r < runs; r++) {
-    const Gates *w = input_weights + r * inputs, *u = hidden_weights + r * kSize;
-    for (int64_t b = 0; b < rows; b++) {
-      const int64_t row = (r * rows + b) * kSize;
-      const Gates sum = weigh(x + r * x_run + b * x_row, inputs, w, input_bias[r]) +
-                        weigh(h + row, kSize, u, hidden_bias[r]);
-      for (int64_t k = 0; k < kWidth; k++) gates[k / kSize * plane + row + k % kSize] = sum[k];
-    }
-  }
-  activate(gates, 2 * plane);
-  activate(gates + 3 * plane, plane);
-}
-
-// Gradients of a step: dh and dc of the state behind it become those of the state before it; the
-// last step has no dc. hidden_weights are (runs, 8, 2), of_gates (runs, rows, 8).
-extern "C" void lstm_slopes(int64_t runs, int64_t rows, int64_t last, const float* gates,
-                            const float* c, const float* tanh_c, const float* hidden_weights,
-                            float* __restrict dh, float* __restrict dc,
-                            float* __restrict of_gates) {
-  const int64_t plane = runs * rows * kSize;
-  const float *write = gates, *keep = gates + plane, *fresh = keep + plane, *show = fresh + plane;
-  for (int64_t r = 0; r < runs; r++) {
-    const float* u = hidden_weights + r * kWidth * kSize;
-    for (int64_t b = 0; b < rows; b++) {
-      const int64_t row = (r * rows + b) * kSize;
-      float* own = of_gates + 4 * row;
-      for (int64_t k = 0; k < kSize; k++) {
-        const int64_t n = row + k;
-        // Torch rounds the slope of tanh once, and that of sigmoid twice.
-        const float through = dh[n] * show[n] * std::fma(-tanh_c[n], tanh_c[n], 1.0f);
-        const float of_c = last ? through : dc[n] + through;
-        own[k] = of_c * fresh[n] * (1.0f - write[n]) * write[n];
-        own[kSize + k] = of_c * c[n] * (1.0f - keep[n]) * keep[n];
-        own[2 * kSize + k] = of_c * write[n] * std::fma(-fresh[n], fresh[n], 1.0f);
-        own[3 * kSize + k] = dh[n] * tanh_c[n] * (1.0f - show[n]) * show[n];
-        dc[n] = of_c * keep[n];
-      }
-      for (int64_t k = 0; k < kSize; k++) {
-        float sum = own[0] * u[k];
-        for (int64_t j = 1; j < kWidth; j++) sum += own[j] * u[j * kSize + k];
-        dh[row + k] = sum;
-      }
-    }
-  }
-}
-
-namespace {
-
-// Adam's averages of gradients and of their squares; torch rounds each once where it can.
-template <bool fused>
-void average(const float* __restrict gradient, float* __restrict averages,
-             float* __restrict squares, int64_t count, float weight, float decay, float rest) {
-  const auto add = [](float product, float factor, float sum) {
-    return fused ? __builtin_fmaf(product, factor, sum) : product * factor + sum;
-  };
-  for (int64_t k = 0; k < count; k++) {
-    const float g = gradient[k];
-    averages[k] = add(weight, g - averages[k], averages[k]);
-    squares[k] = add(rest * g, g, squares[k] * decay);
-  }
-}
-
-}  // namespace
-
-// The first half of a step of Adam: weight is 1 - beta_1, decay beta_2, and rest 1 - beta_2.
-extern "C" void adam_averages(const float* gradient, float* averages, float* squares,
-                              int64_t count, float weight, float decay, float rest,
-                              int64_t fused) {
-  (fused ? average<true> : average<false>)(gradient, averages, squares, count, weight, decay, rest);
-}
-
-// The other half, given the roots of the squares, which torch takes in a way of its own.
-extern "C" void adam_update(float* __restrict parameter, const float* __restrict averages,
-                            const float* __restrict roots, int64_t count, float correction,
-                            float epsilon, float rate) {
-  for (int64_t k = 0; k < count; k++)
-    parameter[k] += (rate * averages[k]) / (roots[k] / correction + epsilon);
 }

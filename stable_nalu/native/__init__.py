@@ -1,8 +1,15 @@
 """What C++ does several times faster than NumPy and torch, for work that is worth compiling it.
 
-Drawing samples is half of what training a small module costs. `load` compiles `native.cpp` once,
-in a second, and keeps the library in `machine.code_cache`. Until then, and wherever that fails or
-does not give NumPy's numbers, NumPy and torch do the work.
+Drawing samples is half of what training a small module costs. `load` compiles the C++ beside this
+file once, in two seconds, and keeps the library in `machine.code_cache`. Until then, and wherever
+that fails or does not give NumPy's numbers, NumPy and torch do the work.
+
+    draws.cpp        samples of NumPy's generator, and their targets
+    products.cpp     products of matrices
+    few_outputs.cpp  products with many inputs and two or three outputs
+    cells.cpp        steps of LSTMs
+    adam.cpp         steps of the optimizer
+    operations.cpp   what compiled code calls through torch, by torch.h
 """
 
 from __future__ import annotations
@@ -12,19 +19,27 @@ import hashlib
 import os
 import shlex
 import subprocess
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .files import atomic_path
-from .machine import code_cache
+from stable_nalu.files import atomic_path
+from stable_nalu.machine import code_cache
 
-SOURCE = Path(__file__).with_suffix(".cpp")
+SOURCES = sorted(Path(__file__).parent.glob("*.cpp"))
+HEADERS = sorted(Path(__file__).parent.glob("*.h"))
 FLAGS = ("-O3", "-march=native", "-ffp-contract=off", "-std=c++17", "-shared", "-fPIC")
 CHECKED = (1, 311, 312, 313, 5000)
 """Lengths of the draws compared with NumPy's: around the length of the generator's state, too."""
+TORCHS = (
+    *("get_data_ptr", "get_dim", "get_sizes", "get_strides", "get_dtype", "empty_strided"),
+    *("create_tensor_from_blob", "_reinterpret_tensor", "copy_", "delete_tensor_object"),
+    *("call_dispatcher", "dtype_float32", "library_init_impl", "library_impl"),
+)
+"""Functions of torch's C interface that operations.cpp calls."""
 LONGEST_SUM = 128
 """The most numbers that NumPy adds one after another; it adds longer sums in halves."""
 
@@ -32,7 +47,7 @@ _library: ctypes.CDLL | None = None
 
 
 class Targets(ctypes.Structure):
-    """An operation on the first operands, and where its results go, as in native.cpp."""
+    """An operation on the first operands, and where its results go, as in draws.cpp."""
 
     _fields_ = (
         ("operation", ctypes.c_int64),
@@ -42,7 +57,7 @@ class Targets(ctypes.Structure):
 
 
 class SampleBlock(ctypes.Structure):
-    """Inputs x and targets of many runs and batches to draw; native.cpp says what each field is.
+    """Inputs x and targets of many runs and batches to draw; draws.cpp says what each field is.
 
     The fields are those of the structure of the same name there, in the same order.
     """
@@ -85,6 +100,44 @@ def library() -> ctypes.CDLL | None:
     return _library
 
 
+def calls_torch() -> bool:
+    """Return whether C++ calls torch, and torch the kernels of operations.cpp, from now on.
+
+    Releases of torch without these functions do not.
+    """
+    return _library is not None and _knows_torch(_library) and _torch_knows(_library)
+
+
+@cache
+def _knows_torch(library: ctypes.CDLL) -> bool:
+    functions = _functions_of_torch()
+    return bool(functions) and bool(library.find_torch(functions, len(functions)))
+
+
+@cache
+def _torch_knows(library: ctypes.CDLL) -> bool:
+    # Torch keeps the kernels of the first library, which are those of any other.
+    if not _registered:
+        _registered.append(bool(library.register_operations()))
+    return _registered[0]
+
+
+_registered: list[bool] = []
+
+
+@cache
+def _functions_of_torch() -> Any:
+    import torch
+
+    try:
+        torchs = ctypes.CDLL(str(Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"))
+        found = [getattr(torchs, f"aoti_torch_{name}") for name in TORCHS]
+    except (OSError, AttributeError):
+        return ()
+    addresses = (ctypes.cast(function, ctypes.c_void_p).value for function in found)
+    return (ctypes.c_void_p * len(found))(*addresses)
+
+
 def fill(generator: int, doubles: np.ndarray) -> bool:
     """Fill a contiguous float64 array with uniform doubles, or return False to leave it to NumPy.
 
@@ -108,16 +161,21 @@ def _checked_library() -> ctypes.CDLL | None:
 
 
 def _compiled() -> Path:
-    """Return the library, compiled unless that was done for this processor and compiler before."""
-    source = SOURCE.read_bytes()
-    command = [*shlex.split(os.environ.get("CXX") or "g++"), *FLAGS, "-x", "c++", "-", "-o"]
+    return compiled(SOURCES, FLAGS)
+
+
+def compiled(sources: Sequence[Path], flags: Sequence[str]) -> Path:
+    """Return a library, compiled unless that was done for this processor and compiler before."""
+    command = [*shlex.split(os.environ.get("CXX") or "g++"), *flags]
     # Printed instead of run, it names the compiler and the processor that `native` stands for.
-    shown = subprocess.run([*command, "-", "-S", "-###"], capture_output=True, check=True)
-    name = f"{hashlib.sha256(shown.stderr + source).hexdigest()[:32]}.so"
+    printed = [*command, "-x", "c++", "-", "-o", "-", "-S", "-###"]
+    shown = subprocess.run(printed, capture_output=True, check=True)
+    code = b"\0".join(source.read_bytes() for source in (*sources, *HEADERS))
+    name = f"{hashlib.sha256(shown.stderr + code).hexdigest()[:32]}.so"
     library = code_cache() / "native" / name
     if not library.exists():
         with atomic_path(library) as temporary:
-            subprocess.run([*command, temporary], input=source, capture_output=True, check=True)
+            subprocess.run([*command, *sources, "-o", temporary], capture_output=True, check=True)
     return library
 
 
@@ -128,18 +186,23 @@ def _declare(library: ctypes.CDLL) -> None:
     library.sum_inputs.argtypes = [address, *[number] * 4, address]
     library.draw_samples.argtypes = [ctypes.POINTER(SampleBlock)]
     library.turn_matrices.argtypes = [address, address, *[number] * 3]
-    library.multiply_runs.argtypes = [address, address, *[number] * 4, address]
+    library.multiply_runs.argtypes = [address, address, *[number] * 5, address]
     library.multiply_runs_back.argtypes = library.multiply_runs.argtypes
+    library.multiply_matrices.argtypes = [*[address, *[number] * 3] * 2, *[number] * 5, address]
     library.lstm_gates.argtypes = [*[number] * 3, address, *[number] * 2, *[address] * 6]
     library.lstm_slopes.argtypes = [*[number] * 3, *[address] * 7]
+    library.lstm_changes.argtypes = [*[number] * 4, *[address] * 7]
     single = ctypes.c_float
-    library.adam_averages.argtypes = [*[address] * 3, number, *[single] * 3, number]
-    library.adam_update.argtypes = [*[address] * 3, number, *[single] * 3]
+    library.adam_steps.argtypes = [address, number, *[single] * 4, number]
+    library.find_torch.argtypes = [address, number]
+    library.find_torch.restype = library.register_operations.restype = number
     names = "draw_doubles", "sum_inputs", "draw_samples", "turn_matrices"
-    steps = "multiply_runs", "multiply_runs_back", "lstm_gates", "lstm_slopes"
-    for name in (*names, *steps, "adam_averages", "adam_update"):
+    products = "multiply_matrices", "multiply_runs", "multiply_runs_back"
+    steps = "lstm_gates", "lstm_slopes", "lstm_changes", "adam_steps"
+    for name in (*names, *products, *steps):
         getattr(library, name).restype = None
-    library.sample_block_size.restype = number
+    for name in ("sample_block_size", "multiplies_faster"):
+        getattr(library, name).restype = number
 
 
 def _draws_as_numpy(library: ctypes.CDLL) -> bool:
