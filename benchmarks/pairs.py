@@ -19,10 +19,10 @@ from .table import Row, compared, seconds
 UPDATES = 6
 REPEATS = 5
 _WORDS = (
-    "--operation mul --use-nalm --learn-labels2out --data-source digits --batch-size 64 "
+    "--operation mul --learn-labels2out --data-source digits --batch-size 64 "
     "--samples-per-permutation 20 --no-cuda"
 )
-_SPLINES = "--img2label-model TPS-no-concat-conv --optimizer adam --no-scheduler"
+_SPLINES = "--use-nalm --img2label-model TPS-no-concat-conv --optimizer adam --no-scheduler"
 
 
 def rows() -> Iterator[Row]:
@@ -32,12 +32,13 @@ def rows() -> Iterator[Row]:
     halves.register_module("head", torch.nn.Sequential(*ConvHead(1, 9216, 10).children()))
     body = torch.nn.Sequential(*ConvHead(2, 4096, 10).children())
     splines.classifier = ApartClassifier(body)
-    for name, task, words, read, aim in (
-        ("two_digit_mnist", ISOLATED, "", halves, "0.5"),
-        ("ST_mnist_labels", SCATTERED, _SPLINES, splines, "0.8"),
+    for name, unit, task, words, read, aim in (
+        ("two_digit_mnist", "NMU", ISOLATED, "--use-nalm", halves, "0.5"),
+        ("two_digit_mnist", "FC", ISOLATED, "", halves, "0.5"),
+        ("ST_mnist_labels", "NMU", SCATTERED, _SPLINES, splines, "0.8"),
     ):
         costs = in_turn(*_loops(name, task, words, read), REPEATS)
-        yield compared(f"{name}: update / bare loop", costs, aim, seconds)
+        yield compared(f"{name}, {unit}: update / bare loop", costs, aim, seconds)
 
 
 class _Product(torch.nn.Module):

@@ -74,7 +74,9 @@ def results_root() -> Path:
 
 
 def image_root() -> Path:
-    """Return where data sets of images are downloaded to by default."""
+    """Return where data sets of images are read from and downloaded to by default."""
+    if os.environ.get("IMAGE_DIR"):
+        return Path(os.environ["IMAGE_DIR"])
     return CHECKOUT / "stable_nalu" / "dataset" / "data" if is_checkout() else Path.cwd() / "data"
 
 

@@ -33,7 +33,8 @@ def _same_state_for_every_test() -> Iterator[None]:
     """Global generators start from one seed; dtype, threads and generators are put back."""
     dtype, threads = torch.get_default_dtype(), torch.get_num_threads()
     torch_state, numpy_state = torch.get_rng_state(), np.random.get_state()
-    torch.manual_seed(SEED)
+    # `torch.manual_seed` also notes, for devices that are not there, where it was called from.
+    torch.default_generator.manual_seed(SEED)
     np.random.seed(SEED)
     yield
     torch.set_default_dtype(dtype)

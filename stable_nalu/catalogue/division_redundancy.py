@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from stable_nalu.papers import MISTRY_2022_MECHANISMS
 
+from .digit_measures import measures_of_pairs
 from .division import (
     BASELINE,
     IN2,
@@ -195,5 +196,6 @@ EXPERIMENTS = (
         _digit_pairs,
         parameter="model",
         criterion="accuracy",
+        measures=measures_of_pairs("mse", "output_rounded_5dp"),
     ),
 )

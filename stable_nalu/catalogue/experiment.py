@@ -58,14 +58,12 @@ def gathered(points: tuple[Flags, ...]) -> Flags:
 
 def seeds_text(seeds: Iterable[int]) -> str:
     """Return seeds in the shortest form that the scripts read: `0-24`, `0,3,9`, `0-4,7`."""
-    ordered = sorted(seeds)
+    ordered, start = sorted(seeds), 0
     parts: list[str] = []
-    start = 0
     for index, seed in enumerate(ordered):
         if index + 1 < len(ordered) and ordered[index + 1] == seed + 1:
             continue
-        first = ordered[start]
-        parts.append(str(seed) if first == seed else f"{first}-{seed}")
+        parts.append(str(seed) if ordered[start] == seed else f"{ordered[start]}-{seed}")
         start = index + 1
     return ",".join(parts)
 
@@ -252,14 +250,12 @@ class Setting:
 class Measure:
     """A number of each run that is no verdict, such as an error, read from its last logged row.
 
-    column: of the exported table. A `*` at its end means all that begin so: they are kept for
-        figures, and tables show those with a published number, the rest of their name for a `*`
-        in the label.
+    column: of the exported table. A `*` at its end means all that begin so: kept for figures;
+        tables show those with a published number, the rest of their name for a `*` in the label.
     typical: what sums up many runs where one number is asked for, as beside a published one.
-    below: a limit; the share of runs below it is told, too.
+    below: a limit; the share of runs below it is told, too. lower: whether lower values are better.
     steps: logged steps whose values are kept, too, as columns such as `loss@1000`, for curves.
-    lower: whether lower values are better. digits: significant ones, in tables.
-    optional: whether a run may have none: NaN is then no result, and not the worst one.
+    digits: significant ones, in tables. optional: NaN is then no result, and not the worst one.
     """
 
     column: str
@@ -276,8 +272,8 @@ class Measure:
 class Experiment:
     """A figure or table, or runs that no figure shows.
 
-    key: name on command lines; the lookup key of the figure where it has one of its own. A `/` in
-        it becomes `-` in the names of files and figures: `nalu/fig1`, `nalu-fig1.csv`.
+    key: name on command lines, and of the figure where it has one of its own. A `/` becomes `-` in
+        names of files and figures: `nalu/fig1`, `nalu-fig1.csv`.
     figures: lookup keys of its figures, where they differ from the key.
     parameter: column of a run's name that the figure has on its x axis.
     criterion: which errors count as solved: below 1e-5 (flat, distributions), below the threshold
@@ -300,6 +296,11 @@ class Experiment:
     measures: tuple[Measure, ...] = ()
     rate: float | None = None
     selected_by: str = ""
+
+    @property
+    def is_measured(self) -> bool:
+        """Return whether what is kept of its runs are measures."""
+        return self.criterion == MEASURED or bool(self.measures)
 
     @property
     def stem(self) -> str:
@@ -369,8 +370,7 @@ def expected_runs(
     for variant in model.variants:
         configs = spec.plan(model.command(variant, chosen, extra=extra).words).configs
         for index, config in enumerate(configs):
-            point = index // len(chosen)
-            name = spec.run_name(config)
+            point, name = index // len(chosen), spec.run_name(config)
             found.append(ExpectedRun(model, variant, point, config.seed, name, config))
     return found
 

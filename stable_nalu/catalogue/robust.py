@@ -7,8 +7,9 @@ from dataclasses import replace
 from stable_nalu.papers import MISTRY_2022_ROBUST
 
 from .benchmark import MULTIPLYING, NMU, NMU_FLAGS, for_operation
+from .digit_measures import measures_of_pairs
 from .experiment import Experiment, Model, Resources, Setting, Shown
-from .sequences import LENGTHS_TO_20, PRODUCT, PRODUCT_EPOCH, SOLVED
+from .sequences import LENGTHS_TO_20, PRODUCT, PRODUCT_EPOCH, PRODUCT_MEASURES, SOLVED
 from .sweeps import DATA_SET_RANGES, ONE_TO_TWO
 
 SNMU_LABEL, BATCH_LABEL = "sNMU [1,5]", "sNMU [1,1+1/sd(x)]"
@@ -205,6 +206,7 @@ EXPERIMENTS = (
         _isolated,
         parameter="model",
         criterion="accuracy",
+        measures=measures_of_pairs("mse"),
     ),
     Experiment(
         "static-mnist-mul-colour-concat",
@@ -213,6 +215,7 @@ EXPERIMENTS = (
         _colour,
         parameter="model",
         criterion="accuracy",
+        measures=measures_of_pairs("loss"),
     ),
     Experiment(
         "robust-sequential_mnist_prod_long",
@@ -222,6 +225,7 @@ EXPERIMENTS = (
         parameter="extrapolation.length",
         criterion="reference",
         figures=("sequential_mnist_prod_long_icml2021",),
+        measures=PRODUCT_MEASURES,
     ),
     Experiment(
         "static-mnist-appendix",

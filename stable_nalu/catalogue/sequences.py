@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from stable_nalu.papers import MADSEN_2020
 
+from .digit_measures import measures_of_lengths
 from .experiment import Experiment, Model, Resources, Setting, Shown, judged_by
 from .sweeps import variants
 
@@ -23,6 +24,7 @@ SUM = (
 )
 PRODUCT_EPOCH, SUM_EPOCH = 388, 86
 """Updates of an epoch: pairs of the digits 1-9, and tens of all digits, in batches of 64."""
+
 
 _NAC_MUL = "--layer-type NAC --nac-mul normal"
 _NAC_SIGMA = "--layer-type PosNAC --nac-mul normal"
@@ -116,6 +118,8 @@ _SVHN_REFERENCE = replace(_SVHN, resources=replace(_GPU, minutes=480)).model(
 )
 
 _LENGTH = "extrapolation.length"
+PRODUCT_MEASURES = measures_of_lengths(1, 2, 5, 10, 20)
+_SHORT_MEASURES = measures_of_lengths(1, 2, 5, 9)
 
 EXPERIMENTS = judged_by(
     "reference",
@@ -127,6 +131,7 @@ EXPERIMENTS = judged_by(
         parameter=_LENGTH,
         note="Published thresholds use seeds 0, 2, 4, 5, 6, 7 and 9 of the reference and the t "
         "quantile of 8 degrees of freedom.",
+        measures=PRODUCT_MEASURES,
     ),
     Experiment(
         "sequential_mnist_sum_long",
@@ -135,6 +140,7 @@ EXPERIMENTS = judged_by(
         (_SUM_REFERENCE, *_SUM_LONG),
         parameter=_LENGTH,
         note="The published script submits seeds 1-9 of the reference; the figure uses 0-9.",
+        measures=measures_of_lengths(1, 10, 100, 1000),
     ),
     Experiment(
         "sequential_mnist_prod_interpolation",
@@ -142,6 +148,7 @@ EXPERIMENTS = judged_by(
         (),
         _INTERPOLATION,
         parameter=_LENGTH,
+        measures=_SHORT_MEASURES,
     ),
     Experiment(
         "sequential_mnist_prod_outputs",
@@ -149,6 +156,7 @@ EXPERIMENTS = judged_by(
         (),
         _OUTPUTS,
         parameter=_LENGTH,
+        measures=_SHORT_MEASURES,
     ),
     Experiment(
         "sequential_svhn_prod_long",
@@ -156,5 +164,6 @@ EXPERIMENTS = judged_by(
         (),
         (_SVHN_REFERENCE, *_SVHN_LONG),
         parameter=_LENGTH,
+        measures=PRODUCT_MEASURES,
     ),
 )

@@ -1,9 +1,9 @@
-"""Products of matrices with the numbers of torch, in half the time where C++ is loaded.
+"""Products of matrices with the numbers of torch, in less time where C++ is loaded.
 
 Torch leaves them to MKL, which this package keeps from choosing the order of its sums by the
 processor (see `stable_nalu/__init__.py`): then MKL takes vectors of four numbers. The order is a
 simple one, and `native/products.cpp` follows it with vectors of sixteen or eight: on an AMD EPYC of
-2.6 GHz, 45 to 70 operations in a nanosecond instead of 20 to 36.
+2.6 GHz, 40 to 70 operations in a nanosecond instead of 20 to 36.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ that fails or does not give NumPy's numbers, NumPy and torch do the work.
     draws.cpp        samples of NumPy's generator, and their targets
     products.cpp     products of matrices
     few_outputs.cpp  products with many inputs and two or three outputs
-    cells.cpp        steps of small LSTMs
+    cells.cpp        steps of LSTMs
     adam.cpp         steps of the optimizer
     operations.cpp   what compiled code calls through torch, by torch.h
 """
@@ -191,13 +191,14 @@ def _declare(library: ctypes.CDLL) -> None:
     library.multiply_matrices.argtypes = [*[address, *[number] * 3] * 2, *[number] * 5, address]
     library.lstm_gates.argtypes = [*[number] * 3, address, *[number] * 2, *[address] * 6]
     library.lstm_slopes.argtypes = [*[number] * 3, *[address] * 7]
+    library.lstm_changes.argtypes = [*[number] * 4, *[address] * 7]
     single = ctypes.c_float
     library.adam_steps.argtypes = [address, number, *[single] * 4, number]
     library.find_torch.argtypes = [address, number]
     library.find_torch.restype = library.register_operations.restype = number
     names = "draw_doubles", "sum_inputs", "draw_samples", "turn_matrices"
     products = "multiply_matrices", "multiply_runs", "multiply_runs_back"
-    steps = "lstm_gates", "lstm_slopes", "adam_steps"
+    steps = "lstm_gates", "lstm_slopes", "lstm_changes", "adam_steps"
     for name in (*names, *products, *steps):
         getattr(library, name).restype = None
     for name in ("sample_block_size", "multiplies_faster"):

@@ -1,4 +1,4 @@
-// Steps of small LSTMs, and their gradients, with the bits of torch.
+// Steps of LSTMs, and their gradients, with the bits of torch.
 
 #include <cmath>
 #include <cstdint>
@@ -76,4 +76,29 @@ extern "C" void lstm_slopes(int64_t runs, int64_t rows, int64_t last, const floa
       }
     }
   }
+}
+
+// What dh and dc, gradients of the state behind a step, make of its gates' inputs, and of the state
+// before it through its cell, of any size: activated gates and what is found are (rows, 4 size),
+// the others (rows, size). Of each run, `rows` of `all` are those of the step; those of dh, dc and
+// kept, which is what dc becomes, adjoin.
+extern "C" void lstm_changes(int64_t runs, int64_t rows, int64_t all, int64_t size,
+                             const float* gates, const float* c, const float* tanh_c,
+                             const float* dh, const float* dc, float* __restrict found,
+                             float* __restrict kept) {
+  for (int64_t r = 0; r < runs; r++)
+    for (int64_t b = 0; b < rows; b++) {
+      const int64_t at = (r * all + b) * size, own = (r * rows + b) * size;
+      const float *write = gates + 4 * at, *keep = write + size, *fresh = keep + size;
+      const float* show = fresh + size;
+      float* of = found + 4 * at;
+      for (int64_t k = 0; k < size; k++) {
+        const float of_c = dc[own + k], i = write[k], f = keep[k], g = fresh[k], o = show[k];
+        of[k] = (i - i * i) * g * of_c;
+        of[size + k] = (f - f * f) * c[at + k] * of_c;
+        of[2 * size + k] = (1.0f - g * g) * i * of_c;
+        of[3 * size + k] = (o - o * o) * tanh_c[at + k] * dh[own + k];
+        kept[own + k] = of_c * f;
+      }
+    }
 }

@@ -1,7 +1,7 @@
 // Products of the matrices of many runs, in the order in which MKL sums when it is not to choose one
 // by the processor (MKL_CBWR=COMPATIBLE). MKL then uses vectors of four numbers; these have sixteen
-// or eight, which took half the time on an AMD EPYC with AVX-512. Each product is rounded, then each
-// sum: -ffp-contract=off keeps the compiler from rounding both at once.
+// or eight, and took half to three quarters of the time on an AMD EPYC with AVX-512. Each product is
+// rounded, then each sum: -ffp-contract=off keeps the compiler from rounding both at once.
 //
 // Of eight rows or more, all but the last one to three: inputs are cut into blocks of 112, each of
 // which is summed from zero, one input after another. Sums of blocks are added to the bias, if there

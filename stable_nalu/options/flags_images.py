@@ -12,8 +12,8 @@ DATA_DIR = Flag(
     "--data-dir",
     text("PATH"),
     None,
-    "Folder of the image files, which are downloaded if they are missing; by default "
-    "stable_nalu/dataset/data in the checkout.",
+    "Folder of the image files, which are downloaded if they are missing; by default that of the "
+    "environment variable IMAGE_DIR, else stable_nalu/dataset/data in the checkout.",
     aliases=("--data-path",),
     unnamed=_WHERE,
     result=False,

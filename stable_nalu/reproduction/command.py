@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -66,6 +67,7 @@ def _parser() -> ScriptParser:
         metavar="N",
         help="a quick look; whole epochs where a script counts them",
     )
+    add("--data-dir", type=Path, metavar="DIR", help="folder of MNIST and SVHN (IMAGE_DIR)")
     add("--jobs", type=integer(1).one, metavar="N", help="training processes (cores)")
     formats = ("pdf", "png")
     add("--format", nargs="+", choices=formats, default=formats, help="of figures (both)")
@@ -152,6 +154,9 @@ def _verify(arguments: argparse.Namespace) -> int:
 
 
 def _reproduce(arguments: argparse.Namespace) -> int:
+    if arguments.data_dir is not None:
+        # Processes that train inherit it.
+        os.environ["IMAGE_DIR"] = str(arguments.data_dir.absolute())
     for name in VERIFYING:
         if getattr(arguments, name) is not None and not arguments.verify:
             raise OptionError(f"--{name.replace('_', '-')}", "nothing is verified", "add --verify")

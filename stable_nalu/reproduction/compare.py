@@ -176,12 +176,17 @@ def shortened(experiment: Experiment, runs: pd.DataFrame) -> tuple[int, int] | N
 
 
 def cut_short(experiment: Experiment, runs: pd.DataFrame) -> str:
-    """Return `NMU 2,000 of 50,000` for every model whose runs are shorter than published."""
-    told = []
+    """Return `NMU 2,000 of 50,000 iterations` for all models with shorter runs than published.
+
+    Where a script counts epochs, it is these.
+    """
+    told, unit = [], "iterations"
     for model in experiment.models:
         if length := shortened(experiment, runs.loc[runs["model"] == model.key]):
+            if model.steps_per_epoch:
+                length, unit = [count // model.steps_per_epoch for count in length], "epochs"
             told.append("{} {:,} of {:,}".format(model.label, *length))
-    return "; ".join(told)
+    return f"{'; '.join(told)} {unit}" if told else ""
 
 
 def _fates(point: Published, runs: pd.DataFrame) -> list[tuple[bool, bool]] | None:

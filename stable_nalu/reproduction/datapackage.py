@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from stable_nalu import __version__
-from stable_nalu.catalogue.experiment import MEASURED, Experiment
+from stable_nalu.catalogue.experiment import Experiment
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.errors import UsageError
 from stable_nalu.papers import Paper
@@ -164,7 +164,7 @@ def field_of(experiment: Experiment, column: str) -> Field:
     for field in _RUN:
         if field["name"] == column:
             return field
-    measure = measure_of(experiment, column) if experiment.criterion == MEASURED else None
+    measure = measure_of(experiment, column) if experiment.is_measured else None
     if measure is None:
         raise UsageError(f"column {column} of {experiment.key} is declared nowhere")
     better = "" if measure.column.endswith("*") else f"; {_better(measure.lower)}"

@@ -261,7 +261,7 @@ def origin(entry: Entry, data: Path) -> str:
         link = f"[{key}](../reproduction/README.md#{EXPERIMENTS[key].stem})"
         text = f"{len(shown):,} of {published:,} runs of {link}"
         short = cut_short(EXPERIMENTS[key], shown)
-        texts.append(text + (f", cut short: {short} iterations" if short else ""))
+        texts.append(text + (f", cut short: {short}" if short else ""))
     return f"{'; '.join(texts)}."
 
 

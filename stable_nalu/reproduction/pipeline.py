@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,6 @@ from stable_nalu.batch.shard import Shard, shards
 from stable_nalu.batch.work import pending, refuse_running
 from stable_nalu.catalogue.experiment import (
     JUDGED,
-    MEASURED,
     ExpectedRun,
     Experiment,
     Model,
@@ -92,6 +92,8 @@ def show_commands(request: Request) -> None:
     space = request.space
     say(f"export TENSORBOARD_DIR={shlex.quote(str(space.tensorboard))}")
     say(f"export SAVE_DIR={shlex.quote(str(space.save))}")
+    if "IMAGE_DIR" in os.environ:
+        say(f"export IMAGE_DIR={shlex.quote(os.environ['IMAGE_DIR'])}")
     for shard in request.shards().values():
         for command, _ in pending(shard, space.max_iterations):
             say(command_of(*command.line))
@@ -153,8 +155,9 @@ def report(request: Request, data: Path | None = None) -> bool:
         else:
             say(f"no saved model {table.source}")
     complete = _draw(request)
-    if experiment.criterion.startswith((*JUDGED, MEASURED)) and request.models:
-        runs = _measure(request) if experiment.criterion == MEASURED else _judge(request)
+    judged = experiment.criterion.startswith(JUDGED)
+    if (judged or experiment.is_measured) and request.models:
+        runs = _measure(request) if experiment.is_measured else _judge(request)
         if data is not None:
             sessions = read_sessions(request.sessions)
             kept = keep(experiment, runs, expected_of(request), sessions, data)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from stable_nalu.batch.shard import Shard, shards
 from stable_nalu.batch.work import train_shards
-from stable_nalu.catalogue.experiment import MEASURED, ExpectedRun, Experiment, Model
+from stable_nalu.catalogue.experiment import ExpectedRun, Experiment, Model
 from stable_nalu.catalogue.index import find
 from stable_nalu.errors import UsageError
 
@@ -152,7 +152,7 @@ def _planned(
     from stable_nalu.statistics.names import expand_name
 
     for run in runs_of(model, seeds, None):
-        if experiment.criterion == MEASURED:
+        if experiment.is_measured:
             options = options_of(run)
         else:
             options = expand_name(run.name.removeprefix(f"{model.prefix}/"))
@@ -171,7 +171,7 @@ def retrained(
     models = [m for m in experiment.models if m.key in {part.model for part in parts}]
     seeds = sorted({seed for part in parts for seed in part.seeds})
     export(models, space, experiment.criterion)
-    found = measured_runs if experiment.criterion == MEASURED else judge
+    found = measured_runs if experiment.is_measured else judge
     runs = found(experiment, models, space, seeds, warn)
     expected = [run for m in models for run in runs_of(m, seeds, space.max_iterations)]
     folder = space.base / "kept"

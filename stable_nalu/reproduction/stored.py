@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stable_nalu.batch.work import State, state_of
-from stable_nalu.catalogue.experiment import MEASURED, ExpectedRun, Experiment
+from stable_nalu.catalogue.experiment import ExpectedRun, Experiment
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.errors import UsageError
 from stable_nalu.machine import data_file, tensorboard_root
@@ -47,12 +47,12 @@ def cost_of(key: str, data: Path = DATA) -> Path:
 
 def stored_keys(data: Path = DATA) -> list[str]:
     """Return the keys of experiments with kept verdicts, in the order of the catalogue."""
-    return [key for key in _kept(data) if EXPERIMENTS[key].criterion != MEASURED]
+    return [key for key in _kept(data) if not EXPERIMENTS[key].is_measured]
 
 
 def measured_keys(data: Path = DATA) -> list[str]:
     """Return the keys of experiments with kept measures, in the order of the catalogue."""
-    return [key for key in _kept(data) if EXPERIMENTS[key].criterion == MEASURED]
+    return [key for key in _kept(data) if EXPERIMENTS[key].is_measured]
 
 
 def _kept(data: Path) -> list[str]:
@@ -100,7 +100,7 @@ def add(
 
 def outcome_columns(experiment: Experiment, table: pd.DataFrame) -> tuple[str, ...]:
     """Return the columns of a table of runs behind those that tell runs apart."""
-    if experiment.criterion != MEASURED:
+    if not experiment.is_measured:
         return OUTCOME
     from . import measured
 
@@ -113,7 +113,7 @@ def point_columns(key: str) -> tuple[str, ...]:
     from stable_nalu.statistics.names import expand_names
 
     experiment = EXPERIMENTS[key]
-    if experiment.criterion == MEASURED:
+    if experiment.is_measured:
         from . import measured
 
         return measured.point_columns(experiment)
@@ -159,7 +159,7 @@ def _rows(
         run = planned[row["model"], row["name"]]
         if state_of(run, root) is not State.DONE:
             continue
-        if experiment.criterion == MEASURED:
+        if experiment.is_measured:
             rows.append(row)
             continue
         config = run.config.as_dict()

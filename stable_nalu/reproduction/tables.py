@@ -99,14 +99,14 @@ def tables_of(models: Sequence[Model]) -> dict[tuple[str, str], Model]:
 def exporter_of(model: Model, criterion: str = "") -> tuple[str, RunParser | None]:
     """Return the script below `export/` for a model's runs, and what makes its rows of them.
 
-    The exporter of all runs finds out what suits each; measured experiments have no other.
+    The exporter of all runs finds out what suits each; tasks of measured ones have no other.
     """
-    if criterion == MEASURED:
-        return "runs.py", None
     if model.script in PAIR_SCRIPTS:
         return "two_digit_mnist/two_digit_mnist_reader.py", PAIRS
     if model.script in SEQUENCE_SCRIPTS:
         return "sequential_mnist.py", SEQUENCES
+    if criterion == MEASURED:
+        return "runs.py", None
     matcher = ArithmeticMatcher(gates=model.prefix == "function_task_static_nalu")
     return "simple_function_static.py", MetricParser(matcher)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from stable_nalu.batch.local import run_modules
 from stable_nalu.batch.work import pending, refuse_running
-from stable_nalu.catalogue.experiment import MEASURED, Experiment, seeds_text
+from stable_nalu.catalogue.experiment import Experiment, seeds_text
 from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.script import command_of, duration, say
 
@@ -170,7 +170,7 @@ def verify(
     rows = list(chosen.values())
     folder = out.absolute() / "verify" / experiment.stem
     stages = [Stage(folder / "stack", lambda row: row.stack)]
-    if experiment.criterion != MEASURED:
+    if not experiment.is_measured:
         stages.insert(0, Stage(folder / "alone", lambda row: row.alone))
     drawn = "" if choice.lines else f", chosen by --verify-seed {choice.seed}"
     say(f"{len(rows)} kept rows of {path_of(experiment.key, data)}{drawn}")

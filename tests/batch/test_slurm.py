@@ -18,7 +18,7 @@ from tests.processes import work_with_environment
 SCRIPT = "lfs_batch_jobs/single_layer_task/neurips_2021/sltr-in2.sh"
 WORDS = (
     *("0", "1", "--model", "nru", "--model", "sign-nmru"),
-    *("--runs-per-task", "9", "--max-iterations", "5000"),
+    *("--runs-per-task", "9", "--max-iterations", "1500"),
 )
 
 BRAKE = """

@@ -3,6 +3,7 @@
 import pytest
 
 from stable_nalu.batch import command as batch
+from stable_nalu.batch import shard
 from stable_nalu.catalogue.experiment import JUDGED
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.reproduction import command, pipeline
@@ -25,13 +26,18 @@ def results(tmp_path_factory):
 
 @pytest.fixture
 def in_this_process(monkeypatch):
-    """Train the shards one after another, without a process each, and evaluate few rows."""
+    """Train the shards one after another, without a process each.
+
+    Few rows are evaluated, and runs are saved at their end alone, not at every fifth of so few
+    iterations.
+    """
 
     def run_shards(words, names, logs, *, processes):
         return max(batch.main([*words, "--task", str(number)]) for number in names)
 
     monkeypatch.setattr(pipeline, "run_shards", run_shards)
     monkeypatch.setattr(data, "EVALUATION_ROWS", 500)
+    monkeypatch.setattr(shard, "_FEWEST_CHECKPOINTS", 1)
 
 
 def test_no_experiment_is_forgotten():
@@ -49,6 +55,7 @@ def test_end_to_end(script, results, in_this_process, capsys):
     length = ITERATIONS[script]
     for key in KEYS[script]:
         words = [key, "--out", str(results), "--seeds", "0-1", "--max-iterations", str(length)]
+        words += ["--format", "png"]
         assert command.main(words) == 0, (key, capsys.readouterr())
         assert_reported(EXPERIMENTS[key], results / f"iterations-{length}", capsys.readouterr().out)
         assert command.main([*words, "--dry-run"]) == 0

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stable_nalu.catalogue.experiment import Experiment, Measure
+from stable_nalu.catalogue.experiment import MEASURED, Experiment, Measure
 from stable_nalu.catalogue.published import PublishedMeasure
 from stable_nalu.errors import UsageError
 from stable_nalu.script import duration
@@ -42,6 +42,19 @@ READING = (
     "stated in the articles are judged where their tolerance is known. “Recalled, unconfirmed” "
     "means that no copy of the paper was at hand: such a number is shown, never called published, "
     "and never judged.",
+)
+OF_DIGITS = (
+    "Images of digits",
+    "digits",
+    (
+        "Published are success rates after a thousand epochs. What is kept here are errors and "
+        "shares of right answers after fewer epochs: none of it can be compared with a published "
+        "number, and none is counted at the top of this page.",
+        "The number of epochs stands at each experiment, beside the published one; a run is "
+        "evaluated before its first update, and then at every fifth epoch (sequences) or at every "
+        "one (pairs), and the last evaluation is what is kept.",
+        "Noise of the sNMU stays on in evaluations of sequences, as published.",
+    ),
 )
 HEAD = (
     "model",
@@ -103,15 +116,18 @@ def result(experiment: Experiment, data: Path) -> MeasuredResult:
 
 
 def sections(results: Sequence[MeasuredResult], notes: dict[str, str]) -> list[str]:
-    """Return the whole part of the page; nothing where no measured runs are kept."""
-    if not results:
-        return []
-    parts = [
-        markdown.heading(2, TITLE, ANCHOR),
-        markdown.bullets(READING),
-        markdown.table(OVERVIEW, [_overview(found) for found in results]),
-    ]
-    return [*parts, *(part for found in results for part in section(found, notes))]
+    """Return this part of the page, tasks before digits; nothing where none are kept."""
+    parts: list[str] = []
+    for kind, (title, anchor, reading) in enumerate(((TITLE, ANCHOR, READING), OF_DIGITS)):
+        chosen = [found for found in results if kind == (found.experiment.criterion != MEASURED)]
+        if chosen:
+            parts += [
+                markdown.heading(2, title, anchor),
+                markdown.bullets(reading),
+                markdown.table(OVERVIEW, [_overview(found) for found in chosen], all_columns=False),
+            ]
+        parts += [part for found in chosen for part in section(found, notes)]
+    return parts
 
 
 def _overview(found: MeasuredResult) -> list[str]:
@@ -155,7 +171,7 @@ def _extent(found: MeasuredResult) -> str:
     length = " to ".join(f"{n:,}" for n in dict.fromkeys((lengths[0], lengths[-1])))
     cost = _cost(found, " {} of CPU time.", " {} of CPU time for {} of the iterations.")
     told = cut_short(experiment, runs)
-    short = f" Cut short: {told} iterations." if told else ""
+    short = f" Cut short: {told}." if told else ""
     seeds = len(set(runs["seed"].tolist()))
     return (
         f"{len(runs):,} of {experiment.runs:,} runs, {seeds:,} seeds, {length} iterations each."

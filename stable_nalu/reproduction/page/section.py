@@ -164,7 +164,7 @@ def _extent(found: Result) -> str:
 
 def _shortened(found: Result) -> str:
     told = cut_short(found.experiment, found.runs)
-    return f"Iterations that were cut short: {told}." if told else ""
+    return f"Cut short: {told}." if told else ""
 
 
 def picture(rows: Sequence[Row]) -> str:
