@@ -18,7 +18,7 @@ from stable_nalu.script import duration
 from .stored import DATA, path_of, sessions_of
 
 RATES = {
-    "simple_function_static": 14_000.0,
+    "simple_function_static": 40_000.0,
     "two_digit_mnist": 2.0,
     "ST_mnist_labels": 2.0,
     "sequential_mnist": 20.0,
