@@ -311,7 +311,7 @@ TABLE_4 = {
 }
 """The last layers of table 4: labels and flags."""
 
-TABLE_4_STEPS = 4000
+TABLE_4_STEPS = 16_000
 
 _HEAD = Setting(
     "even_digit_count",
