@@ -18,12 +18,47 @@ inline Vector vector_at(const float* numbers) {
   return vector;
 }
 
+// The same, read once: GCC reads them again for each product, and reads bound the loops below.
+template <class Vector>
+inline Vector loaded(const float* numbers) {
+  Vector vector = vector_at<Vector>(numbers);
+#ifdef __AVX__
+  if constexpr (sizeof vector > sizeof(float)) __asm__("" : "+x"(vector));
+#endif
+  return vector;
+}
+
+// The same four numbers of four vectors, side by side.
+struct Square {
+  Half columns[4];
+};
+
+inline Square turned(const Half& a, const Half& b, const Half& c, const Half& d) {
+  const Half ab = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+  const Half cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+  const Half ab_rest = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  const Half cd_rest = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  return {{__builtin_shufflevector(ab, cd, 0, 1, 4, 5), __builtin_shufflevector(ab, cd, 2, 3, 6, 7),
+           __builtin_shufflevector(ab_rest, cd_rest, 0, 1, 4, 5),
+           __builtin_shufflevector(ab_rest, cd_rest, 2, 3, 6, 7)}};
+}
+
+// Lanes of one vector, the later half added to the first.
+inline Half halved(const Lanes& v) {
+  return __builtin_shufflevector(v, v, 0, 1, 2, 3) + __builtin_shufflevector(v, v, 4, 5, 6, 7);
+}
+
 // Eight lanes, summed in halves.
 inline float sum_of(const Lanes& v) {
-  const Half four = __builtin_shufflevector(v, v, 0, 1, 2, 3) +
-                    __builtin_shufflevector(v, v, 4, 5, 6, 7);
+  const Half four = halved(v);
   const Half two = four + __builtin_shufflevector(four, four, 2, 3, 2, 3);
   return two[0] + two[1];
+}
+
+// The same of four vectors.
+inline Half sums_of(const Lanes* v) {
+  const auto [one] = turned(halved(v[0]), halved(v[1]), halved(v[2]), halved(v[3]));
+  return (one[0] + one[2]) + (one[1] + one[3]);
 }
 
 // Strides of a matrix with a number for each sample or input, and each output.
@@ -33,20 +68,48 @@ struct Places {
 
 // y of x (rows, inputs) and w (outputs, inputs), each number summed in eight lanes, which are summed
 // in halves, and then what is left over: the order of torch for few outputs.
-template <int64_t outputs, int64_t rows>
-void multiply_rows(const float* x, const float* w, int64_t inputs, float* y, Places at) {
+template <int64_t outputs>
+void multiply_row(const float* x, const float* w, int64_t inputs, float* y, Places at) {
   const int64_t whole = inputs / kLanes * kLanes;
-  Lanes sums[rows][outputs] = {};
-  for (int64_t k = 0; k < whole; k += kLanes)
-    for (int64_t b = 0; b < rows; b++)
-      for (int64_t o = 0; o < outputs; o++)
-        sums[b][o] += vector_at<Lanes>(x + b * inputs + k) * vector_at<Lanes>(w + o * inputs + k);
-  for (int64_t b = 0; b < rows; b++)
-    for (int64_t o = 0; o < outputs; o++) {
-      float sum = sum_of(sums[b][o]);
-      for (int64_t k = whole; k < inputs; k++) sum += x[b * inputs + k] * w[o * inputs + k];
-      y[b * at.row + o * at.output] = sum;
+  for (int64_t o = 0; o < outputs; o++, w += inputs) {
+    Lanes lanes = {};
+    for (int64_t k = 0; k < whole; k += kLanes)
+      lanes += vector_at<Lanes>(x + k) * vector_at<Lanes>(w + k);
+    float sum = sum_of(lanes);
+    for (int64_t k = whole; k < inputs; k++) sum += x[k] * w[k];
+    y[o * at.output] = sum;
+  }
+}
+
+// The same of four rows, which share vectors of w and what follows their lanes.
+template <int64_t outputs>
+void multiply_rows(const float* x, const float* w, int64_t inputs, float* y, Places at) {
+  constexpr int64_t rows = 4;
+  const int64_t whole = inputs / kLanes * kLanes;
+  Lanes lanes[outputs][rows] = {};
+  for (int64_t k = 0; k < whole; k += kLanes) {
+    Lanes of_w[outputs];
+    for (int64_t o = 0; o < outputs; o++) of_w[o] = loaded<Lanes>(w + o * inputs + k);
+    for (int64_t b = 0; b < rows; b++) {
+      const Lanes of_x = loaded<Lanes>(x + b * inputs + k);
+      for (int64_t o = 0; o < outputs; o++) lanes[o][b] += of_x * of_w[o];
     }
+  }
+  Half sums[outputs];
+  for (int64_t o = 0; o < outputs; o++) sums[o] = sums_of(lanes[o]);
+  const float *one = x, *two = one + inputs, *three = two + inputs, *four = three + inputs;
+  int64_t k = whole;
+  for (; k + rows <= inputs; k += rows) {
+    const Square square = turned(vector_at<Half>(one + k), vector_at<Half>(two + k),
+                                 vector_at<Half>(three + k), vector_at<Half>(four + k));
+    for (int64_t o = 0; o < outputs; o++)
+      for (int64_t j = 0; j < rows; j++) sums[o] += square.columns[j] * w[o * inputs + k + j];
+  }
+  for (; k < inputs; k++)
+    for (int64_t o = 0; o < outputs; o++)
+      sums[o] += Half{one[k], two[k], three[k], four[k]} * w[o * inputs + k];
+  for (int64_t o = 0; o < outputs; o++)
+    for (int64_t b = 0; b < rows; b++) y[b * at.row + o * at.output] = sums[o][b];
 }
 
 template <int64_t outputs>
@@ -54,9 +117,8 @@ void multiply(const float* x, const float* w, int64_t batch, int64_t inputs, flo
   constexpr int64_t rows = 4;
   int64_t b = 0;
   for (; b + rows <= batch; b += rows)
-    multiply_rows<outputs, rows>(x + b * inputs, w, inputs, y + b * at.row, at);
-  for (; b < batch; b++)
-    multiply_rows<outputs, 1>(x + b * inputs, w, inputs, y + b * at.row, at);
+    multiply_rows<outputs>(x + b * inputs, w, inputs, y + b * at.row, at);
+  for (; b < batch; b++) multiply_row<outputs>(x + b * inputs, w, inputs, y + b * at.row, at);
 }
 
 // A gradient of some outputs for each sample, and that of w, laid in two ways.
@@ -73,10 +135,11 @@ void sum_samples(const float* x, const Back& back, int64_t batch, int64_t inputs
   constexpr int64_t lanes = sizeof(Vector) / sizeof(float);
   Vector sums[outputs][vectors] = {};
   for (int64_t b = 0; b < batch; b++)
-    for (int64_t o = 0; o < outputs; o++)
-      for (int64_t v = 0; v < vectors; v++)
-        sums[o][v] += vector_at<Vector>(x + b * inputs + first + v * lanes) *
-                      back.gradient[b * back.of_samples.row + o * back.of_samples.output];
+    for (int64_t v = 0; v < vectors; v++) {
+      const Vector of_x = loaded<Vector>(x + b * inputs + first + v * lanes);
+      for (int64_t o = 0; o < outputs; o++)
+        sums[o][v] += of_x * back.gradient[b * back.of_samples.row + o * back.of_samples.output];
+    }
   for (int64_t o = 0; o < outputs; o++)
     for (int64_t k = 0; k < vectors * lanes; k++)
       back.of_w[(first + k) * back.of_inputs.row + o * back.of_inputs.output] =
