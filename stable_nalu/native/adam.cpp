@@ -27,22 +27,23 @@ void update(float* __restrict parameter, const float* __restrict averages,
     parameter[k] += (rate * averages[k]) / (roots[k] / correction + epsilon);
 }
 
-// A parameter, and what is subtracted of it; the optimizer packs them.
+// A parameter and its state, which stay where they are, and what changes with each step; the
+// optimizer packs them.
 struct Part {
-  float* parameter;
-  const float* gradient;
-  float *averages, *squares;
+  float *parameter, *averages, *squares;
   int64_t count;
+  const float* gradient;
   double correction, rate;
 };
 
 }  // namespace
 
-// A step of all parameters: weight is 1 - beta_1, decay beta_2, and rest 1 - beta_2. Torch takes
-// roots in a way of its own.
+// A step of all parameters that have a gradient: weight is 1 - beta_1, decay beta_2, and rest
+// 1 - beta_2. Torch takes roots in a way of its own.
 extern "C" void adam_steps(const Part* parts, int64_t count, float weight, float decay, float rest,
                            float epsilon, int64_t fused) {
   for (const Part* one = parts; one < parts + count; one++) {
+    if (!one->gradient) continue;
     (fused ? average<true> : average<false>)(one->gradient, one->averages, one->squares,
                                              one->count, weight, decay, rest);
     uint64_t stack[] = {Tensor(one->squares, one->count).given_away()};

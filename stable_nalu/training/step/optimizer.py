@@ -7,9 +7,10 @@ that a compiler can fuse the update with the rest of an iteration.
 
 from __future__ import annotations
 
+import ctypes
 import struct
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, cached_property
 from typing import ClassVar
 
 import torch
@@ -20,8 +21,9 @@ from stable_nalu.functional.reductions import per_run
 Number = float | torch.Tensor
 Gradients = Sequence[torch.Tensor | None]
 Slots = dict[str, list[torch.Tensor]]
-PART = "5q2d"
-"""A parameter as adam.cpp reads it: places of four tensors, a length and two scalars."""
+LASTING, CHANGING = struct.Struct("4q"), struct.Struct("q2d")
+"""What adam.cpp reads of a parameter: its place, those of its slots and its length, which last; and
+the place of its gradient, or 0 where it has none, and two scalars."""
 COMPARED = 70
 """Lengths up to which compiled updates are compared with torch's: four of its longest vectors."""
 
@@ -79,49 +81,47 @@ class Adam(Optimizer):
         return correction, self.learning_rate / (1 - self.beta_1**step)
 
     def step(self, gradients):
-        fused = _fused_as_torch() if self._suits_compiled_code(gradients) else None
+        fused = None
+        if native.library() is not None and self._suits_compiled_code:
+            fused = _fused_as_torch()
         if fused is None:
             super().step(gradients)
         else:
             self.step_compiled(gradients, fused=fused)
 
-    def _suits_compiled_code(self, gradients: Gradients) -> bool:
-        if native.library() is None or isinstance(self.learning_rate, torch.Tensor):
-            return False
-        for parameter, gradient in zip(self.parameters, gradients, strict=True):
-            if gradient is not None and not (
-                parameter.dtype is gradient.dtype is torch.float32
-                and parameter.is_cpu
-                and parameter.is_contiguous()
-            ):
-                return False
-        return True
+    @cached_property
+    def _suits_compiled_code(self) -> bool:
+        return not isinstance(self.learning_rate, torch.Tensor) and all(
+            p.dtype is torch.float32 and p.is_cpu and p.is_contiguous() for p in self.parameters
+        )
+
+    @cached_property
+    def _parts(self) -> ctypes.Array[ctypes.c_char]:
+        """Return what adam.cpp reads: parameters and slots are only ever changed in place."""
+        parts = b""
+        for values in zip(self.parameters, *self.state.values(), strict=True):
+            parts += LASTING.pack(*(value.data_ptr() for value in values), values[0].numel())
+            parts += bytes(CHANGING.size)
+        return ctypes.create_string_buffer(parts, len(parts))
 
     def step_compiled(self, gradients: Gradients, *, fused: bool) -> None:
         """Update all parameters that have a gradient in one call of C++ that calls torch's roots.
 
         Operations of torch are eight for each parameter, and their calls cost more than the rest.
         """
-        averages, squares = self.state.values()
-        numbers: list[Number] = []
         kept = []
         for k, gradient in enumerate(gradients):
-            if gradient is None:
-                continue
-            self.steps[k] += 1
-            kept.append(gradient := gradient.contiguous())
-            numbers += (
-                self.parameters[k].data_ptr(),
-                gradient.data_ptr(),
-                averages[k].data_ptr(),
-                squares[k].data_ptr(),
-                gradient.numel(),
-                *self.scalars(self.steps[k]),
-            )
+            changing: tuple[Number, ...] = 0, 0.0, 0.0
+            if gradient is not None:
+                self.steps[k] += 1
+                kept.append(gradient := gradient.contiguous())
+                changing = gradient.data_ptr(), *self.scalars(self.steps[k])
+            start = k * (LASTING.size + CHANGING.size) + LASTING.size
+            CHANGING.pack_into(self._parts, start, *changing)
         weights = 1 - self.beta_1, self.beta_2, 1 - self.beta_2, self.epsilon
         library = native.library()
         assert library is not None
-        library.adam_steps(struct.pack(PART * len(kept), *numbers), len(kept), *weights, fused)
+        library.adam_steps(self._parts, len(self.parameters), *weights, fused)
 
     def apply(self, parameter, slots, gradient, scalars):
         average, square = slots

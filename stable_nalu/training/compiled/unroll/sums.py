@@ -23,23 +23,29 @@ LANES_OF_A_ROW = (16, 8)
 
 def whole_sum(x: torch.Tensor, dims: Sequence[int], keepdim: bool) -> torch.Tensor:
     """Return a sum as torch adds it."""
-    lanes = known_lanes(tuple(x.shape), x.dtype)
-    if not keepdim and sorted(d % x.ndim for d in dims) == [*range(1, x.ndim)] and lanes:
-        return plain.row_sum(x, lanes)
-    return plain.sum(x, as_bits(dims, x.ndim), keepdim)
+    summed = tuple(sorted(d % x.ndim for d in dims))
+    lanes = known_lanes(tuple(x.shape), summed, x.dtype)
+    if lanes is None:
+        return plain.sum(x, as_bits(dims, x.ndim), keepdim)
+    sizes = [1 if d in summed else n for d, n in enumerate(x.shape) if keepdim or d not in summed]
+    return plain.row_sum(x, lanes).reshape(sizes)
 
 
 @cache
-def known_lanes(shape: tuple[int, ...], dtype: torch.dtype) -> int | None:
-    """Return in how many lanes torch sums each run of a tensor of `shape`, if that is known."""
+def known_lanes(shape: tuple[int, ...], dims: tuple[int, ...], dtype: torch.dtype) -> int | None:
+    """Return in how many lanes torch sums each run of a tensor of `shape`, if that is known.
+
+    dims: those summed over, which do not sum a run unless all others have the length one.
+    """
     runs, *of_run = shape
-    if not (native.calls_torch() and dtype == torch.float32 and of_run):
+    whole = 0 not in dims and all(n == 1 or d in dims for d, n in enumerate(of_run, 1))
+    if not (whole and native.calls_torch() and dtype == torch.float32 and of_run):
         return None
 
     def agrees(lanes: int) -> bool:
         def same(random: Random) -> bool:
             x = random(*of_run)
-            return torch.equal(plain.row_sum(x, lanes), x.sum([*range(1, x.ndim)]))
+            return torch.equal(plain.row_sum(x, lanes), x.sum(dims).flatten())
 
         return randomly(same, runs, dtype, math.ceil(FEWEST_SUMS / runs))
 
