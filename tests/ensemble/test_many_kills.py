@@ -21,6 +21,13 @@ GROUPED = (
     *("--workers", "2", "--no-compile"),
 )
 """Two processes with two stacks each, which draw the same samples and take turns."""
+WIDE = (
+    *("--layer-type", "ReRegualizedLinearNAC", "--nac-mul", "mnac", "--operation", "mul"),
+    *("--regualizer-scaling-start", "250", "--regualizer-scaling-end", "1000"),
+    *("--regualizer", "10", "1", "--seed", "0-2", "--ensemble-size", "3", "--workers", "1"),
+    *("--input-size", "40", "--log-interval", "100", "--checkpoint-interval", "100"),
+)
+"""Two stacks on the same samples of more inputs than compiled code takes apart."""
 LEAST = 1300
 """Iterations, past the ramp of the penalty."""
 COMPILER = "torch._inductor.compile_fx"
@@ -44,11 +51,11 @@ def kills(count):
     ]
 
 
-def assert_nothing_is_lost(root, words, count, runs, **keywords):
+def assert_nothing_is_lost(root, words, count, runs, script="single_layer", **keywords):
     """Train with and without kills, and compare every event and checkpoint."""
-    length = disturb(root / "disturbed", words, kills(count), LEAST, **keywords)
+    length = disturb(root / "disturbed", words, kills(count), LEAST, script, **keywords)
     for name, more in (("disturbed", ("--resume",)), ("undisturbed", ())):
-        with fork(root / name, "single_layer", *words, *length, *more, **keywords) as process:
+        with fork(root / name, script, *words, *length, *more, **keywords) as process:
             _, errors = process.communicate()
             assert (process.returncode, errors) == (0, "")
     found = trained(root / "disturbed")
@@ -66,3 +73,9 @@ def test_kills_of_compiled_training(tmp_path):
     assert_nothing_is_lost(
         tmp_path, (*FIFTY, "--workers", "1"), 3, 50, before=COMPILE_ALL, imports=COMPILER
     )
+
+
+@pytest.mark.slow
+def test_ten_kills_of_a_compiled_group_with_many_inputs(tmp_path):
+    more = {"before": COMPILE_ALL, "imports": COMPILER}
+    assert_nothing_is_lost(tmp_path, WIDE, 10, 6, "simple_function_static", **more)
