@@ -9,7 +9,7 @@ from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.reproduction import command, pipeline
 from stable_nalu.training.arithmetic import data
 
-ITERATIONS = {"simple_function_static": 20, "single_layer": 300, "single_layer_benchmark": 300}
+ITERATIONS = {"simple_function_static": 8, "single_layer": 100, "single_layer_benchmark": 100}
 SCRIPTS = tuple(ITERATIONS)
 KEYS = {
     script: [key for key, e in EXPERIMENTS.items() if {m.script for m in e.models} == {script}]
