@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +15,10 @@ from stable_nalu.statistics.table import numeric
 from ..entry import INCH, Context, Drawn, Part, Size
 from ..source import Series, read_csv
 from ..style import looks, new_figure
-from .decoration import NO_DATA, footnote, patch_legend
+from .decoration import HATCHES, NO_DATA, footnote, patch_legend
 
 COLUMNS = ("true", "predicted", "count")
 WIDTH = 0.6
-_HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx")
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def draw_bars(part: Bars, context: Context, table: pd.DataFrame, labels: list[st
                 found,
                 each,
                 color=shown[label].color,
-                hatch=_HATCHES[index % len(_HATCHES)],
+                hatch=HATCHES[index % len(HATCHES)],
                 edgecolor="white",
                 linewidth=0.3,
                 label=label,
@@ -72,8 +72,8 @@ def draw_bars(part: Bars, context: Context, table: pd.DataFrame, labels: list[st
         axes.set_ylabel("Success rate")
         axes.grid(visible=False, axis="x")
     entries = {
-        label + (NO_DATA if label in missing else ""): (shown[label].color, _HATCHES[i % 5])
-        for i, label in enumerate(labels)
+        label + (NO_DATA if label in missing else ""): (shown[label].color, hatch)
+        for label, hatch in zip(labels, cycle(HATCHES), strict=False)
     }
     patch_legend(figure, entries)
     footnote(figure, "One trained network per model: no intervals. Right: zoomed.")

@@ -21,6 +21,9 @@ NO_DATA = " (no data)"
 SMALL = 6.5
 """Size of footnotes and counts in points: ten pixels where a README shows the figure."""
 
+HATCHES = ("", "////", "----", "\\\\\\\\", "xxxx")
+"""Of bars side by side. An SVG would describe dots one by one, in 160 kB."""
+
 LEFT, RIGHT, GAP, TOP = 1.6, 0.35, 1.6, 0.75
 X_TITLE, LEGEND_ROW, NOTE_LINE, COUNT_ROW = 0.75, 0.44, 0.31, 0.3
 """Heights and gaps in cm."""

@@ -13,13 +13,12 @@ from stable_nalu.dataset.programs import USUAL_NESTING, evaluated, shown, words
 
 from ..entry import Context, Drawn, Part, Size
 from ..kinds.arrivals import last_rows
-from ..kinds.decoration import Bottom, footnote, legend, patch_legend
+from ..kinds.decoration import HATCHES, Bottom, footnote, legend, patch_legend
 from ..style import looks, new_figure, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx")
 _WIDTH = 0.8
 
 
@@ -61,7 +60,7 @@ class DigitBars(Part):
         for place, (model, look) in enumerate(colors.items()):
             own = side.loc[side["model"] == plain(model)].set_index("range").reindex(names)
             x = np.arange(len(names)) + (place + 0.5) * each - _WIDTH / 2
-            hatch = _HATCHES[place % len(_HATCHES)]
+            hatch = HATCHES[place % len(HATCHES)]
             axes.bar(
                 x, own["mean"], each, yerr=own["deviation"], color=look.color, hatch=hatch,
                 edgecolor="white", linewidth=0.3, error_kw={"elinewidth": 0.9, "capsize": 2},

@@ -30,7 +30,8 @@ _LEFT_OUT = {
 """What a picture does not need, and what would not stay its own in a page with several; whether
 lines are cut at their axes."""
 _PLACES = re.compile(r'(?<= )(?:d|x|y)="[^"]*"')
-_SPARE = re.compile(r"\s*<!--.*?-->|(?<=\n) +")
+_SPARE = re.compile(r'\s*<!--.*?-->|(?<=\n) +| transform="rotate\(-?0 [^)]*\)"')
+_AROUND_LETTERS = re.compile(r'(?<=[A-Za-z"])\s+|\s+(?=[A-Za-z"])')
 _DECIMALS = re.compile(r"-?\d+\.\d{3,}")
 
 
@@ -90,12 +91,12 @@ def as_svg(figure: Figure, *, clipped: bool = False) -> str:
 def _rounded(svg: str) -> str:
     """Return a picture whose coordinates have two decimals, which no screen tells from more.
 
-    Comments and indentation are left out, too.
+    Comments, indentation, spaces around the letters of a path and turns by nothing are left out.
     """
 
     def attribute(found: re.Match[str]) -> str:
-        lines = (line.rstrip() for line in found[0].splitlines())
-        return _DECIMALS.sub(lambda number: f"{round(float(number[0]), 2):.10g}", "\n".join(lines))
+        rounded = _DECIMALS.sub(lambda number: f"{round(float(number[0]), 2):.10g}", found[0])
+        return _AROUND_LETTERS.sub("", rounded)
 
     return _PLACES.sub(attribute, _SPARE.sub("", svg))
 
