@@ -53,7 +53,7 @@ def draw_bars(part: Bars, context: Context, table: pd.DataFrame, labels: list[st
     each = WIDTH / len(labels)
     for place, zoomed in enumerate((False, True), start=1):
         axes = figure.add_subplot(1, 2, place)
-        for index, label in enumerate(labels):
+        for index, (label, hatch) in enumerate(zip(labels, cycle(HATCHES), strict=False)):
             found = table[table["model"] == label].set_index("digit")["accuracy"].reindex(classes)
             x = [at - WIDTH / 2 + (index + 0.5) * each for at in range(len(classes))]
             axes.bar(
@@ -61,7 +61,7 @@ def draw_bars(part: Bars, context: Context, table: pd.DataFrame, labels: list[st
                 found,
                 each,
                 color=shown[label].color,
-                hatch=HATCHES[index % len(HATCHES)],
+                hatch=hatch,
                 edgecolor="white",
                 linewidth=0.3,
                 label=label,

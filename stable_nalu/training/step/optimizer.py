@@ -121,7 +121,8 @@ class Adam(Optimizer):
         weights = 1 - self.beta_1, self.beta_2, 1 - self.beta_2, self.epsilon
         library = native.library()
         assert library is not None
-        library.adam_steps(self._parts, len(self.parameters), *weights, fused)
+        # A loss that depends on no parameter has none: those of the step before are freed.
+        library.adam_steps(self._parts, len(gradients), *weights, fused)
 
     def apply(self, parameter, slots, gradient, scalars):
         average, square = slots

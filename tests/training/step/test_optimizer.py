@@ -148,6 +148,17 @@ def test_a_parameter_without_gradient_is_left_alone():
     assert not torch.equal(own.parameters[1], before[1])
 
 
+def test_a_step_without_any_gradient_reads_none_of_the_step_before():
+    """As where a loss does not depend on any parameter: there are no gradients at all then."""
+    native.load()
+    own = Adam(parameters(torch.float32), 0.1)
+    own.step(gradients(0, torch.float32))
+    before = [p.clone() for p in own.parameters]
+    own.step(())
+    assert own.steps == [1, 1, 1]
+    assert all(map(torch.equal, own.parameters, before))
+
+
 def test_gradients_are_not_changed():
     own = SGD(parameters(torch.float32), 0.1, 0.9)
     drawn = gradients(0, torch.float32)
