@@ -16,7 +16,7 @@ from stable_nalu.script import Interruption
 from stable_nalu.training.logging.console import StackView
 
 from .clock import Cost
-from .ensemble import NMU, REAL_NPU, SINGLE_LAYER_RANGES, ramp
+from .ensemble import ARITHMETIC, NMU, REAL_NPU, SINGLE_LAYER_RANGES, ramp
 from .stopwatch import train
 from .table import Row
 
@@ -24,7 +24,6 @@ LOG_INTERVAL = 1000
 LAST = 50_000
 WORDS = f"{NMU} {ramp(20000, 35000)} {SINGLE_LAYER_RANGES} --seed 0-24 --no-cuda"
 PROGRESS = re.compile(r"train (\d+): .*stack (\d+)$")
-RUNS = 225
 SECONDS = 8.0
 
 
@@ -75,15 +74,20 @@ def overhead() -> Iterator[Row]:
 
 def workers() -> Iterator[Row]:
     """Measure the throughput of two processes against one, by the wall clock."""
-    yield _sharing("NMU, 225 runs", WORDS)
+    last = f"--max-iterations {LAST} --log-interval {LOG_INTERVAL}"
+    yield _sharing("NMU, 225 runs", "single_layer", 225, f"{WORDS} --no-save {last}")
     words = f"{REAL_NPU} {SINGLE_LAYER_RANGES} --seed 0-24 --no-cuda"
-    ten = "--input-size 10 --subset-ratio 0.1"
-    yield _sharing("Real NPU, 10 inputs, 225 runs", f"{words} {ten} {ramp(50_000, 75_000)}")
+    ten = f"--input-size 10 --subset-ratio 0.1 {ramp(50_000, 75_000)} --no-save {last}"
+    yield _sharing("Real NPU, 10 inputs, 225 runs", "single_layer", 225, f"{words} {ten}")
+    words = f"{ARITHMETIC} {last}"
+    yield _sharing("NAU and NMU, 100 inputs, 50 runs", "simple_function_static", 50, words)
 
 
-def _sharing(what: str, words: str) -> Row:
-    pairs = [(_throughput(words, 1), _throughput(words, 2)) for _ in range(3)]
-    one, two = (statistics.median(side) for side in zip(*pairs, strict=True))
+def _sharing(what: str, script: str, runs: int, words: str) -> Row:
+    rates = [
+        [_throughput(script, runs, words, processes) for processes in (1, 2)] for _ in range(3)
+    ]
+    one, two = (statistics.median(side) for side in zip(*rates, strict=True))
     return Row(
         f"{what}: --workers 2 / --workers 1, wall time",
         two / one,
@@ -94,14 +98,13 @@ def _sharing(what: str, words: str) -> Row:
     )
 
 
-def _throughput(words: str, processes: int) -> float:
+def _throughput(script: str, runs: int, words: str, processes: int) -> float:
     """Return iterations per second of all runs, from the second progress line of each stack on."""
-    how = f"--max-iterations {LAST} --log-interval {LOG_INTERVAL} --no-save --workers {processes}"
     seen: dict[str, list[tuple[float, int]]] = {}
     with tempfile.TemporaryDirectory() as folder:
         environment = os.environ | {"TENSORBOARD_DIR": folder, "PYTHONUNBUFFERED": "1"}
         with subprocess.Popen(
-            [sys.executable, "experiments/single_layer.py", *words.split(), *how.split()],
+            [sys.executable, f"experiments/{script}.py", *f"{words} --workers {processes}".split()],
             cwd=CHECKOUT,
             env=environment,
             text=True,
@@ -115,7 +118,11 @@ def _throughput(words: str, processes: int) -> float:
                 if len(seen) == processes and min(map(_seconds, seen.values())) > SECONDS:
                     process.terminate()
                     break
-    return sum(_rate(points) for points in seen.values()) * RUNS / processes
+            else:
+                raise RuntimeError(
+                    f"{script}.py ended with code {process.wait()} before {SECONDS} s"
+                )
+    return sum(_rate(points) for points in seen.values()) * runs / processes
 
 
 def _seconds(points: list[tuple[float, int]]) -> float:

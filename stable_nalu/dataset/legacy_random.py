@@ -14,8 +14,11 @@ import torch
 
 from stable_nalu import native
 
-STATE_WORDS = 624
-"""Length of the MT19937 state vector."""
+from .mersenne_jump import WORDS as STATE_WORDS
+from .mersenne_jump import jumped
+
+FAR = 20_000_000
+"""Words that take as long to draw as to jump over."""
 
 
 class LegacyRandom:
@@ -62,7 +65,13 @@ class LegacyRandom:
 
     def skip_words(self, count: int) -> None:
         """Advance by `count` words without keeping them."""
-        self._bits.random_raw(count, output=False)
+        if count < FAR:
+            self._bits.random_raw(count, output=False)
+        else:
+            state = self._words()
+            state[:STATE_WORDS], state[STATE_WORDS] = jumped(
+                state[:STATE_WORDS], int(state[STATE_WORDS]), count
+            )
 
     def position(self) -> tuple[bytes, int]:
         """Return a hashable that two generators share exactly when they continue alike."""
