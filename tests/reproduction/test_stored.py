@@ -95,7 +95,7 @@ def test_estimates_of_others_are_those_of_their_task_size_and_distribution():
     spent = {}
     kept = {path.stem for path in (stored.DATA / "cost").glob("*in10*.csv")}
     # They divide ten uniform inputs.
-    for key in kept - {"inalu-in10", "nips-in10-distributions"}:
+    for key in kept - {"inalu-in10", "nau-in100", "nips-in10-distributions"}:
         sessions = stored.sessions_of(key)
         spent[key] = sum(s.cpu_seconds for s in sessions), sum(s.run_iterations for s in sessions)
     seconds, iterations = map(sum, zip(*spent.values(), strict=True))
