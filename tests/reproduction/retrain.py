@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from dataclasses import dataclass, replace
+from itertools import count
 
 from stable_nalu.catalogue.experiment import merged
 from stable_nalu.catalogue.index import EXPERIMENTS
@@ -84,7 +85,8 @@ def samples(best, budget, turn=0):
     reached.
     """
     chosen, trained = {}, set()
-    start = turn * STRIDE % len(best)
+    stride = next(n for n in count(STRIDE) if math.gcd(n, len(best)) == 1)
+    start = turn * stride % len(best)
     order = sorted(best)
     for key in order[start:] + order[:start]:
         sample = best[key]

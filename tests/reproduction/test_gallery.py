@@ -13,6 +13,7 @@ from stable_nalu.reproduction import gallery
 from stable_nalu.reproduction.stored import add, compact
 from stable_nalu.reproduction.tables import Workspace, judge
 from tests.figures.drawing import FAILED, FAST, means, metrics, solved_at
+from tests.reproduction.made_up import write
 
 ENTRIES = all_entries()
 
@@ -85,7 +86,12 @@ def test_kept_runs_draw_the_figure_of_their_exports(key, tmp_path):
 
 def test_a_figure_with_a_file_that_is_not_kept_is_named_and_not_drawn(tmp_path):
     entry = find("nips-sltr-in10-npu")
-    assert not gallery.drawable(entry)
-    assert not gallery.drawable(find("nips-sltr-in2"), tmp_path)
+    assert not gallery.drawable(entry, tmp_path)
+    experiment = EXPERIMENTS["nips-sltr-in10-npu"]
+    table = write(experiment.key, tmp_path / "whole", range(2))
+    assert gallery.drawable(entry, tmp_path / "whole")
+    part = table[table["model"] != experiment.models[0].key]
+    add(experiment, part, [], tmp_path / "part")
+    assert not gallery.drawable(entry, tmp_path / "part")
     assert gallery.drawable(find("singularity_issue"), tmp_path)
     assert gallery.command(entry).startswith("python3 experiments/reproduce.py ")
