@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
+from stable_nalu.catalogue.experiment import Model, seeds_text
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.figures.entries import all_entries
 from stable_nalu.figures.entry import Context, Entry
@@ -261,8 +262,21 @@ def origin(entry: Entry, data: Path) -> str:
         link = f"[{key}](../reproduction/README.md#{EXPERIMENTS[key].stem})"
         text = f"{len(shown):,} of {published:,} runs of {link}"
         short = cut_short(EXPERIMENTS[key], shown)
-        texts.append(text + (f", cut short: {short}" if short else ""))
+        picked = chosen_seeds(models, shown)
+        text += f", cut short: {short}" if short else ""
+        text += f", with seeds beyond the first ones: {picked}" if picked else ""
+        texts.append(text)
     return f"{'; '.join(texts)}."
+
+
+def chosen_seeds(models: Iterable[Model], shown: pd.DataFrame) -> str:
+    """Name models of which not just the first seeds are kept: their rates are no sample."""
+    texts = []
+    for model in models:
+        seeds = sorted(set(shown.loc[shown["model"] == model.key, "seed"]))
+        if seeds and seeds != list(range(len(seeds))):
+            texts.append(f"{model.label} {seeds_text(seeds)}")
+    return "; ".join(texts)
 
 
 def command(entry: Entry) -> str:

@@ -95,3 +95,13 @@ def test_a_figure_with_a_file_that_is_not_kept_is_named_and_not_drawn(tmp_path):
     assert not gallery.drawable(entry, tmp_path / "part")
     assert gallery.drawable(find("singularity_issue"), tmp_path)
     assert gallery.command(entry).startswith("python3 experiments/reproduce.py ")
+
+
+def test_seeds_that_are_no_sample_are_named(tmp_path):
+    entry = find("simple_mul")
+    table = write("simple_mul", tmp_path / "first", range(3))
+    assert "seeds" not in gallery.origin(entry, tmp_path / "first")
+    odd = table[(table["seed"] != 1) | (table["model"] != "nmu")]
+    add(EXPERIMENTS["simple_mul"], odd, [], tmp_path / "odd")
+    said = gallery.origin(entry, tmp_path / "odd")
+    assert said.endswith("with seeds beyond the first ones: NMU 0,2.")
