@@ -160,7 +160,7 @@ EXPERIMENTS = judged_by(
         _shown(20),
         (_larger(100, _IN100, "add"), _larger(100, _IN100, "sub")),
         figures=("in100-NAU-sub",),
-        rate=20_000,  # Not compiled, and a hundred inputs to draw.
+        rate=20_000,  # A hundred inputs to draw.
         note="The published scripts hold addition, the published figure is of subtraction.",
     ),
     Experiment(

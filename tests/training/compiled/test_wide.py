@@ -21,7 +21,7 @@ def products_in_cpp():
         pytest.skip("no C++ for wide products")
 
 
-def trained(*words, **keywords):
+def trained(*words, script="simple_function_static"):
     """Train both ways, and return the operations of the compiled one."""
     seen = []
 
@@ -29,7 +29,7 @@ def trained(*words, **keywords):
         seen.append(graph)
         return graph
 
-    both = train_both(*RUNS, *words, compiler=note, script="simple_function_static", **keywords)
+    both = train_both(*RUNS, *words, compiler=note, script=script)
     assert_same_training(*both)
     return {str(node.target).removesuffix(".default") for node in seen[-1].graph.nodes}
 
@@ -55,8 +55,38 @@ def test_every_number_is_that_of_plain_training(words):
 
 
 @pytest.mark.parametrize(
+    ("words", "hidden_size"),
+    [
+        ((*NMU, "--regualizer", "10", *RAMP), 5),
+        ((*NMU, *RAMP), 8),
+        (NALU, 10),
+        (("--operation", "add", "--layer-type", "linear"), 4),
+    ],
+    ids=lambda words: str(words) if isinstance(words, int) else "_".join(words[3:]),
+)
+def test_larger_hidden_layers_take_their_products_from_torch(words, hidden_size):
+    operations = trained(*words, "--hidden-size", str(hidden_size))
+    assert "stable_nalu.product" in operations
+    assert not operations & {"stable_nalu.wide_product", "aten.bmm", "aten.baddbmm"}
+
+
+@pytest.mark.parametrize(
     "words",
-    [NMU, NALU, ("--operation", "add", "--layer-type", "linear")],
+    [
+        ("--operation", "add", "--layer-type", "ReRegualizedLinearNAC", *RAMP),
+        ("--operation", "sub", "--layer-type", "NAC"),
+    ],
+    ids=lambda words: words[3],
+)
+def test_single_layers_with_one_output_take_their_products_from_torch(words):
+    operations = trained(*words, script="single_layer")
+    assert "stable_nalu.product" in operations
+    assert not operations & {"stable_nalu.wide_product", "aten.bmm"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [NMU, (*NMU, "--hidden-size", "5"), NALU, ("--operation", "add", "--layer-type", "linear")],
     ids=lambda words: "_".join(words[3:]),
 )
 @pytest.mark.parametrize("ranges", [(), ("--interpolation-range", "[1,2]", "[2,6]")])

@@ -84,16 +84,16 @@ class Products(Conversions):
         if x.sizes[1] > FEW and turns_over(x, y):
             # A row times a matrix is quicker than a matrix times a column.
             row, matrix = self._rows(right), self._whole(_transposed(left))
-            return _product(row, row, matrix, matrix).mT
+            return product_of(row, row, matrix, matrix).mT
         if lies_either_way(x, y):
             x = x.by_rows()
-        return _product(self._in_memory(left, x), x, self._in_memory(right, y), y)
+        return product_of(self._in_memory(left, x), x, self._in_memory(right, y), y)
 
     def _linear_product(self, left: Cells, right: Cells, x: Layout, y: Layout) -> Cells:
         _, inner, columns = y.sizes
         combine = known_order(x, y) if columns == 1 or inner <= FEW else None
         if combine is None:
-            product = _product(self._in_memory(left, x), x, self._in_memory(right, y), y)
+            product = product_of(self._in_memory(left, x), x, self._in_memory(right, y), y)
             outputs = list(product.unbind(2))
         else:
             outputs = [
@@ -110,7 +110,9 @@ class Products(Conversions):
         return self._rows(lying) if lying.batch == -1 else self._whole(lying)
 
 
-def _product(x: torch.Tensor, x_layout, y: torch.Tensor, y_layout) -> torch.Tensor:
+def product_of(x: torch.Tensor, x_layout, y: torch.Tensor, y_layout) -> torch.Tensor:
+    """Multiply matrices whose numbers come in the order of memory as torch does, laid out so."""
+
     def placed(numbers: torch.Tensor, layout: Layout | torch.Tensor):
         if isinstance(layout, Layout):
             return numbers, *layout.sizes, *layout.strides

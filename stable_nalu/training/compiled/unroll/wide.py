@@ -20,7 +20,7 @@ from ..plain_operations import PLAIN_FUNCTIONS, as_bits, plain
 from .batch_sum import FEWEST_SUMS, Random, randomly
 from .cells import Cells, UnrollingError
 from .elements import Elements
-from .products import Layout, Products
+from .products import Layout, Products, product_of
 from .sums import whole_sum
 
 aten = torch.ops.aten
@@ -119,18 +119,25 @@ class WideTensors(Products, Elements):
         return aten.div.Scalar(total, count)
 
     def _wide_product(self, x_node, y_node, left, right):
-        """Return inputs times weights, or the gradient of the weights."""
+        """Return inputs times weights, or the gradient of the weights: by torch, or as it does."""
+        _refuse_unless(native.calls_torch())
         if isinstance(left, Wide) and isinstance(right, Wide):
             x, W = left.tensor, right.tensor.mT
             _refuse_unless(_lies_by_rows(x_node, 1, 2), _lies_by_rows(y_node, 2, 1))
             outputs = W.shape[1]
-            _refuse_unless(_in_cpp(x, outputs))
-            return self._cells_of_batch(plain.wide_product(x, W), (*x.shape[:2], outputs))
+            _refuse_unless(outputs <= WIDEST_CELLS)
+            if _few_outputs(x, outputs):
+                turned = plain.wide_product(x, W)
+            else:
+                turned = plain.turned(product_of(x, Layout.of(x_node), W, Layout.of(y_node)))
+            return self._cells_of_batch(turned, (*x.shape[:2], outputs))
         if isinstance(left, Wide) and isinstance(right, Cells) and right.batch == -2:
-            x = left.tensor.mT
+            x, rows = left.tensor.mT, self._rows(right)
             _refuse_unless(_lies_by_rows(x_node, 2, 1), _lies_by_rows(y_node, 1, 2))
-            _refuse_unless(_in_cpp(x, right.shape[2]))
-            return Wide(plain.wide_gradient(x, self._rows(right)).mT)
+            if _few_outputs(x, right.shape[2]):
+                return Wide(plain.wide_gradient(x, rows).mT)
+            rows = plain.turned(rows)
+            return Wide(product_of(x, Layout.of(x_node), rows, Layout.of(y_node)))
         raise UnrollingError("a wide matrix product of another form")
 
     def _baddbmm(self, node, bias, left, right, **options):
@@ -162,9 +169,9 @@ def _adds_bias_last(x: Layout, y: Layout) -> bool:
     return randomly(same, runs, x.dtype, FEWEST_SUMS // (runs * batch) + 1)
 
 
-def _in_cpp(x: torch.Tensor, outputs: int) -> bool:
+def _few_outputs(x: torch.Tensor, outputs: int) -> bool:
     with disable_proxy_modes_tracing():
-        return native.calls_torch() and computes_few_outputs(x, outputs)
+        return computes_few_outputs(x, outputs)
 
 
 def _refuse_unless(*holds: bool) -> None:
