@@ -1,11 +1,10 @@
 """Which kept runs of every experiment are trained again, and what counts as the same outcome."""
 
-import math
 from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import count
+from math import gcd, isclose, isnan, nan
 
-from stable_nalu.catalogue.experiment import merged
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.reproduction import stored
 from stable_nalu.reproduction.retrain import Part, kept_rows, retrained
@@ -50,22 +49,24 @@ def candidates(key, data):
         seeds = tuple(sorted(set(own["seed"].tolist()))[:SEEDS])
         part = Part(key, model.key, (variant.name,), None, seeds, shortened)
         sample = Sample(part, (model.prefix, variant.name, seeds, shortened), steps)
-        found.append(sample if steps <= LONG else _cut(sample, own))
+        found.append(sample if steps <= LONG else _cut(sample, data))
     return found
 
 
-def _cut(sample, own):
-    """The same sample, no longer than its seeds need to be solved for the first time."""
-    part = sample.part
-    model = part.shard.model
-    operation = merged(model.flags, model.variants[0].flags)["--operation"][0]
-    same = own[own["seed"].isin(part.seeds) & (own["operation"] == operation)]
-    solved = same["extrapolation.step.solved"]
-    if solved.empty or solved.isna().any() or solved.max() + LOG >= sample.steps:
+def _cut(sample, data):
+    """The same sample at the point whose seeds are solved first, and no longer than that takes."""
+    solved = {}
+    for row in rows_of(sample, data):
+        step = _number(row.cells["extrapolation.step.solved"])
+        solved.setdefault(row.run.point, []).append(step)
+    latest = {point: max(steps) for point, steps in solved.items() if not any(map(isnan, steps))}
+    if not latest or min(latest.values()) + LOG >= sample.steps:
         return sample
-    steps = int(solved.max()) + LOG
-    training = (*sample.training[:-1], steps)
-    return Sample(replace(part, max_iterations=steps), training, steps, partial=True)
+    first = min(latest, key=latest.get)
+    point = first if sample.part.shard.model.points else None
+    steps = int(latest[first]) + LOG
+    part = replace(sample.part, point=point, max_iterations=steps)
+    return Sample(part, (*sample.training[:-1], point, steps), steps, partial=True)
 
 
 def cheapest(keys, data):
@@ -85,7 +86,7 @@ def samples(best, budget, turn=0):
     reached.
     """
     chosen, trained = {}, set()
-    stride = next(n for n in count(STRIDE) if math.gcd(n, len(best)) == 1)
+    stride = next(n for n in count(STRIDE) if gcd(n, len(best)) == 1)
     start = turn * stride % len(best)
     order = sorted(best)
     for key in order[start:] + order[:start]:
@@ -128,6 +129,7 @@ def rows_of(sample, data):
         if row.run.model.key == part.model
         and row.run.variant.name in part.variants
         and row.run.seed in part.seeds
+        and part.point in (None, row.run.point)
     ]
 
 
@@ -144,7 +146,7 @@ def _differs(kept, again, partial):
     Of runs that end early only the step that they are solved at is compared.
     """
     step, kept_step = (_number(cells["extrapolation.step.solved"]) for cells in (again, kept))
-    steps_differ = math.isnan(step) != math.isnan(kept_step) or abs(step - kept_step) > LOG
+    steps_differ = isnan(step) != isnan(kept_step) or abs(step - kept_step) > LOG
     if partial:
         return steps_differ
     errors = [(_number(again[c]), _number(kept[c])) for c in (TEST_ERROR, "sparse.error.max")]
@@ -160,10 +162,10 @@ def _differs(kept, again, partial):
 
 
 def _number(cell):
-    return float(cell) if cell else math.nan
+    return float(cell) if cell else nan
 
 
 def _close(one, other, share):
-    if math.isnan(one) or math.isnan(other):
-        return math.isnan(one) and math.isnan(other)
-    return math.isclose(one, other, rel_tol=share, abs_tol=1e-6)
+    if isnan(one) or isnan(other):
+        return isnan(one) and isnan(other)
+    return isclose(one, other, rel_tol=share, abs_tol=1e-6)
