@@ -1,4 +1,4 @@
-"""Compiled iterations on a hundred inputs against plain ones, to the last bit."""
+"""Compiled iterations on a hundred inputs or hidden units against plain ones, to the last bit."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def products_in_cpp():
         pytest.skip("no C++ for wide products")
 
 
-def trained(*words, script="simple_function_static"):
+def trained(*words, script="simple_function_static", runs=RUNS):
     """Train both ways, and return the operations of the compiled one."""
     seen = []
 
@@ -29,7 +29,7 @@ def trained(*words, script="simple_function_static"):
         seen.append(graph)
         return graph
 
-    both = train_both(*RUNS, *words, compiler=note, script=script)
+    both = train_both(*runs, *words, compiler=note, script=script)
     assert_same_training(*both)
     return {str(node.target).removesuffix(".default") for node in seen[-1].graph.nodes}
 
@@ -84,6 +84,23 @@ def test_single_layers_with_one_output_take_their_products_from_torch(words):
     assert not operations & {"stable_nalu.wide_product", "aten.bmm"}
 
 
+@pytest.mark.parametrize("activation", ["ReLU", "Tanh", "Softsign"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--input-size", "2", "--mlp-bias", "--hidden-size", "100"),
+        ("--input-size", "2", "--mlp-bias", "--hidden-size", "40", "--mlp-depth", "1"),
+        ("--input-size", "100", "--hidden-size", "100"),
+    ],
+    ids=lambda words: "_".join(words),
+)
+def test_wide_hidden_layers(activation, words):
+    words = ("--operation", "mul", "--layer-type", activation, *words)
+    operations = trained(*words, script="single_layer_benchmark", runs=("--seed", "0-2"))
+    assert "stable_nalu.product" in operations
+    assert not operations & {"aten.bmm", "aten.baddbmm"}
+
+
 @pytest.mark.parametrize(
     "words",
     [NMU, (*NMU, "--hidden-size", "5"), NALU, ("--operation", "add", "--layer-type", "linear")],
@@ -94,6 +111,16 @@ def test_errors_are_those_of_the_model(monkeypatch, words, ranges):
     """Inputs that all runs share are not copied for each; others are."""
     monkeypatch.setattr(data, "EVALUATION_ROWS", 2 * ROWS + 100)
     ours = session("--seed", "0-2", *words, *ranges, script="simple_function_static")
+    found, expected, code = both(ours, as_recorded)
+    assert_same(found, expected)
+    assert code._works
+
+
+@pytest.mark.parametrize("depth", ["0", "1"])
+def test_errors_of_wide_hidden_layers_are_those_of_the_model(monkeypatch, depth):
+    monkeypatch.setattr(data, "EVALUATION_ROWS", 2 * ROWS + 100)
+    words = ("--layer-type", "ReLU", "--mlp-bias", "--hidden-size", "50", "--mlp-depth", depth)
+    ours = session("--seed", "0-2", *words, script="single_layer_benchmark")
     found, expected, code = both(ours, as_recorded)
     assert_same(found, expected)
     assert code._works

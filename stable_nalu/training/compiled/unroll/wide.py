@@ -20,7 +20,7 @@ from ..plain_operations import PLAIN_FUNCTIONS, as_bits, plain
 from .batch_sum import FEWEST_SUMS, Random, randomly
 from .cells import Cells, UnrollingError
 from .elements import Elements
-from .products import Layout, Products, product_of
+from .products import FEW, Layout, Products, known_order, product_of, turns_over
 from .sums import whole_sum
 
 aten = torch.ops.aten
@@ -119,26 +119,61 @@ class WideTensors(Products, Elements):
         return aten.div.Scalar(total, count)
 
     def _wide_product(self, x_node, y_node, left, right):
-        """Return inputs times weights, or the gradient of the weights: by torch, or as it does."""
+        """Return inputs times weights, or a gradient of either: by torch, or as it does."""
         _refuse_unless(native.calls_torch())
-        if isinstance(left, Wide) and isinstance(right, Wide):
+        own = self._product_of_few_outputs(x_node, y_node, left, right)
+        if own is not None:
+            return own
+        x, y = Layout.of(x_node), Layout.of(y_node)
+        shape = (*x.sizes[:2], y.sizes[2])
+        if self._is_wide(shape):
+            return Wide(self._wide_result(x, y, left, right))
+        product = product_of(self._in_memory(left, x), x, self._in_memory(right, y), y)
+        if shape[1] == self.batch:
+            return self._parts_of_batch(product, shape)
+        _refuse_unless(shape[2] != self.batch)
+        return self._parts(product)
+
+    def _product_of_few_outputs(self, x_node, y_node, left, right) -> Cells | Wide | None:
+        """Return what training itself computes without torch, None for other products."""
+        if not isinstance(left, Wide):
+            return None
+        if isinstance(right, Wide):
             x, W = left.tensor, right.tensor.mT
-            _refuse_unless(_lies_by_rows(x_node, 1, 2), _lies_by_rows(y_node, 2, 1))
-            outputs = W.shape[1]
-            _refuse_unless(outputs <= WIDEST_CELLS)
-            if _few_outputs(x, outputs):
-                turned = plain.wide_product(x, W)
-            else:
-                turned = plain.turned(product_of(x, Layout.of(x_node), W, Layout.of(y_node)))
-            return self._cells_of_batch(turned, (*x.shape[:2], outputs))
-        if isinstance(left, Wide) and isinstance(right, Cells) and right.batch == -2:
+            lie = _lies_by_rows(x_node, 1, 2) and _lies_by_rows(y_node, 2, 1)
+            if lie and _few_outputs(x, W):
+                return self._cells_of_batch(plain.wide_product(x, W), (*x.shape[:2], W.shape[1]))
+        elif right.batch == -2:
             x, rows = left.tensor.mT, self._rows(right)
-            _refuse_unless(_lies_by_rows(x_node, 2, 1), _lies_by_rows(y_node, 1, 2))
-            if _few_outputs(x, right.shape[2]):
+            lie = _lies_by_rows(x_node, 2, 1) and _lies_by_rows(y_node, 1, 2)
+            if lie and _few_outputs(x, rows):
                 return Wide(plain.wide_gradient(x, rows).mT)
-            rows = plain.turned(rows)
-            return Wide(product_of(x, Layout.of(x_node), rows, Layout.of(y_node)))
-        raise UnrollingError("a wide matrix product of another form")
+        return None
+
+    def _wide_result(self, x: Layout, y: Layout, left, right) -> torch.Tensor:
+        inner = x.sizes[2]
+        combine = known_order(x, y) if inner <= FEW else None
+        if combine is not None:  # the compiler computes it together with what follows
+            pairs = ((self._column(left, k), self._row(right, k)) for k in range(inner))
+            return combine([column * row for column, row in pairs])
+        if isinstance(left, Wide) and isinstance(right, Cells) and turns_over(x, y):
+            # A row times a matrix is several times quicker than a matrix times a column.
+            row, matrix = self._rows(right), left.tensor.mT.contiguous()
+            return product_of(row, row, matrix, matrix).mT
+        return product_of(self._in_memory(left, x), x, self._in_memory(right, y), y)
+
+    def _column(self, matrix: Cells | Wide, k: int) -> torch.Tensor:
+        if isinstance(matrix, Cells) and matrix.batch == -2:
+            return matrix.cells[0, 0, k].unsqueeze(2)
+        return self._as_tensor(matrix)[:, :, k : k + 1]
+
+    def _row(self, matrix: Cells | Wide, k: int) -> torch.Tensor:
+        return self._as_tensor(matrix)[:, k : k + 1]
+
+    def _in_memory(self, matrix: Cells | Wide, layout: Layout) -> torch.Tensor:
+        if isinstance(matrix, Wide):
+            return matrix.tensor.mT if layout.by_columns else matrix.tensor
+        return super()._in_memory(matrix, layout)
 
     def _baddbmm(self, node, bias, left, right, **options):
         """Return a product and a bias, of wide inputs or of what comes of them."""
@@ -148,10 +183,12 @@ class WideTensors(Products, Elements):
             raise UnrollingError("operation baddbmm")
         if options or not _adds_bias_last(x, y):
             raise UnrollingError("a bias that is not added last")
-        if isinstance(left, Wide):
+        if isinstance(left, Wide) or isinstance(right, Wide):
             product = self._wide_product(x_node, y_node, left, right)
         else:
             product = self._linear_product(left, right, x, y)
+        if isinstance(product, Wide):
+            return Wide(product.tensor + self._as_tensor(bias))
         return self._pointwise(aten.add.Tensor, [product, bias], {})
 
 
@@ -169,9 +206,10 @@ def _adds_bias_last(x: Layout, y: Layout) -> bool:
     return randomly(same, runs, x.dtype, FEWEST_SUMS // (runs * batch) + 1)
 
 
-def _few_outputs(x: torch.Tensor, outputs: int) -> bool:
+def _few_outputs(x: torch.Tensor, rows: torch.Tensor) -> bool:
+    """Return whether the products of x with as many rows are computed without torch."""
     with disable_proxy_modes_tracing():
-        return computes_few_outputs(x, outputs)
+        return computes_few_outputs(x, rows.shape[1])
 
 
 def _refuse_unless(*holds: bool) -> None:
