@@ -174,7 +174,6 @@ EXPERIMENTS = (
         (replace(NMU, points=ONE_TO_TWO, seeds=range(1)), *_mlps),
         figures=("2d-surface-mul",),
         note="Shows models, not errors; all seeds of the MLPs are trained to choose from.",
-        rate=10_000,  # Most iterations are of a hundred hidden units.
     ),
     Experiment(
         "robust-benchmark_sltr_mul",

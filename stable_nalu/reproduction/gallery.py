@@ -1,6 +1,7 @@
 """Figures drawn from the kept results, on one page: `python3 -m stable_nalu.reproduction.gallery`.
 
-A figure is drawn when the outcomes of all its runs are kept, or when it is computed without runs.
+A figure is drawn when the outcomes of all its runs are kept, or the models whose predictions it
+shows, or when it is computed without runs.
 Those of measured experiments read their kept rows as they read exported files.
 The page names every other figure with the command that makes it.
 """
@@ -16,6 +17,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
@@ -24,7 +26,6 @@ from stable_nalu.catalogue.experiment import Model, seeds_text
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.figures.entries import all_entries
 from stable_nalu.figures.entry import Context, Entry
-from stable_nalu.figures.kinds import GoldErrors
 from stable_nalu.figures.render import Output, render
 from stable_nalu.figures.source import Series, Source
 from stable_nalu.figures.style import plain
@@ -33,12 +34,11 @@ from stable_nalu.machine import CHECKOUT
 from stable_nalu.papers import STUDIES
 from stable_nalu.script import ScriptParser, exit_code
 from stable_nalu.statistics.names import expand_names
-from stable_nalu.statistics.thresholds import small_divisors
 
 from .compare import cut_short
 from .kept_tables import files_of, kept_source
 from .stored import DATA, OUTCOME, identifying, read, stored_keys
-from .tables import runs_of
+from .tables import OtherTable, Workspace, other_tables, runs_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -122,26 +122,41 @@ def drawn_from(entry: Entry, folder: Path, data: Path) -> Iterator[Source]:
     if files_of(entry, data):
         with kept_source(entry, data) as source:
             yield source
-    elif not computed(entry):
-        yield KeptRuns(Path(), entry.folders, tables=tables_of(entry, data))
-    elif not entry.series:
+    elif is_written(entry, data):
+        with TemporaryDirectory() as out, contextlib.redirect_stdout(io.StringIO()):
+            space = Workspace(Path(out))
+            for table in written_tables(entry, space):
+                table.from_kept(data).write()
+            yield Source(space.csv, entry.folders)
+    elif computed(entry):
         yield Source(folder)
     else:
-        exact = folder / f"{entry.series[0].files[0]}.csv"
-        with contextlib.redirect_stdout(io.StringIO()):
-            small_divisors.main(["--csv-out", str(exact)])
-        yield Source(folder)
-        exact.unlink()
+        yield KeptRuns(Path(), entry.folders, tables=tables_of(entry, data))
+
+
+def written_tables(entry: Entry, space: Workspace) -> list[OtherTable]:
+    """Return the tables of an entry that are written without exported runs."""
+    shown = (found for found in EXPERIMENTS.values() if entry.key in found.figure_keys)
+    return [table for found in shown for table in other_tables(found, found.models, space)]
+
+
+def is_written(entry: Entry, data: Path) -> bool:
+    """Say whether an entry shows such tables, and the models that they are of are kept."""
+    tables = written_tables(entry, Workspace(data))
+    models = [table.kept_in(data) for table in tables if table.source is not None]
+    return bool(tables) and all(path.exists() for path in models)
 
 
 def computed(entry: Entry) -> bool:
     """Say whether an entry is computed without runs."""
-    return all(part.NEEDS == "nothing" or isinstance(part, GoldErrors) for part in entry.parts)
+    tables = written_tables(entry, Workspace(FOLDER))
+    without_models = bool(tables) and all(table.source is None for table in tables)
+    return without_models or all(part.NEEDS == "nothing" for part in entry.parts)
 
 
 def drawable(entry: Entry, data: Path = DATA) -> bool:
-    """Say whether an entry can be drawn: it is computed, or runs of all its files are kept."""
-    if computed(entry) or files_of(entry, data):
+    """Say whether an entry can be drawn: computed, of kept models, or of kept runs of all files."""
+    if computed(entry) or is_written(entry, data) or files_of(entry, data):
         return True
     source = KeptRuns(Path(), entry.folders, tables=dict.fromkeys(kept_models(entry, data)))
     enough = all(part.NEEDS == "outcomes" for part in entry.parts)
@@ -248,6 +263,10 @@ def origin(entry: Entry, data: Path) -> str:
     """Say which runs a drawing shows, and which of them were cut short."""
     if computed(entry):
         return "Computed: no runs."
+    models = [table.name for table in written_tables(entry, Workspace(data)) if table.source]
+    if models:
+        kept = "[kept models](../reproduction/data/models)"
+        return f"Predictions of {kept}: {', '.join(models)}."
     measured = files_of(entry, data)
     kept_under = measured or kept_models(entry, data)
     source = KeptRuns(Path(), entry.folders, tables=dict.fromkeys(kept_under))

@@ -150,10 +150,12 @@ def report(request: Request, data: Path | None = None) -> bool:
     if experiment.criterion == "benchmark":
         write_benchmark_thresholds(space)
     for table in other_tables(experiment, request.models, space):
-        if table.source is None or table.source.exists():
-            table.write()
-        else:
+        if table.source is not None and not table.source.exists():
             say(f"no saved model {table.source}")
+            continue
+        table.write()
+        if data is not None and table.source is not None:
+            say(f"kept model {table.keep(data)}")
     complete = _draw(request)
     judged = experiment.criterion.startswith(JUDGED)
     if (judged or experiment.is_measured) and request.models:

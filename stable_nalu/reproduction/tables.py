@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -129,21 +130,40 @@ class OtherTable:
 
     body: the function that is the script's body.
     source: the saved model that the script reads, if any.
+    name: of the table, where it is of a model.
     """
 
     script: str
     words: list[str]
     body: Callable[[list[str]], int]
     source: Path | None = None
+    name: str = ""
 
     @property
     def line(self) -> list[str]:
         """Return the words behind `python3`."""
-        return [self.script, *self.words]
+        read = [] if self.source is None else ["--model-filepath", str(self.source)]
+        return [self.script, *self.words, *read]
 
     def write(self) -> None:
         """Write the table in this process."""
-        self.body(self.words)
+        self.body(self.line[1:])
+
+    def from_kept(self, data: Path) -> OtherTable:
+        """Return the same table of the model that is kept in a folder of compact results."""
+        return self if self.source is None else replace(self, source=self.kept_in(data))
+
+    def keep(self, data: Path) -> Path:
+        """Copy its model there, and return the copy."""
+        assert self.source is not None
+        path = self.kept_in(data)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(self.source, path)
+        return path
+
+    def kept_in(self, data: Path) -> Path:
+        """Return where its model is kept in a folder of compact results."""
+        return data / "models" / f"{self.name}.pth"
 
 
 def other_tables(
@@ -164,10 +184,10 @@ def other_tables(
     for model in models:
         table, seed = _SURFACES[model.key]
         (run,) = runs_of(model, [seed], space.max_iterations)
+        name = f"{table}-s{seed}"
+        line = [*words(model.flags), *folder, "--csv-save-filename", name]
         path = model_file(space.save, run.name)
-        saved = ["--model-filepath", str(path), "--csv-save-filename", f"{table}-s{seed}"]
-        line = [*words(model.flags), *folder, *saved]
-        found.append(OtherTable(_SWEEP, line, _write_surface, path))
+        found.append(OtherTable(_SWEEP, line, _write_surface, path, name))
     return found
 
 

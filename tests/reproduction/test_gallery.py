@@ -3,15 +3,17 @@
 from pathlib import Path
 
 import pytest
+import torch
 
 from stable_nalu.catalogue.experiment import expected_runs
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.figures.entries import all_entries, find
 from stable_nalu.figures.entry import Context
 from stable_nalu.figures.source import Source
+from stable_nalu.network import SingleLayerNetwork
 from stable_nalu.reproduction import gallery
 from stable_nalu.reproduction.stored import add, compact
-from stable_nalu.reproduction.tables import Workspace, judge
+from stable_nalu.reproduction.tables import Workspace, judge, other_tables
 from tests.figures.drawing import FAILED, FAST, means, metrics, solved_at
 from tests.reproduction.made_up import write
 
@@ -95,6 +97,34 @@ def test_a_figure_with_a_file_that_is_not_kept_is_named_and_not_drawn(tmp_path):
     assert not gallery.drawable(entry, tmp_path / "part")
     assert gallery.drawable(find("singularity_issue"), tmp_path)
     assert gallery.command(entry).startswith("python3 experiments/reproduce.py ")
+
+
+def test_kept_models_are_enough_for_their_predictions(tmp_path):
+    entry, experiment = find("2d-surface-mul"), EXPERIMENTS["surface-mul"]
+    space, data = Workspace(tmp_path / "out"), tmp_path / "data"
+    models = [t for t in other_tables(experiment, experiment.models, space) if t.source]
+    layers = {"mul-nmu-s0": ("ReRegualizedLinearMNAC", {})} | {
+        f"mul-ReLU-h{size}-s{seed}": ("ReLU", {"hidden_size": size, "bias": True})
+        for size, seed in ((1, 0), (100, 8))
+    }
+    assert [table.name for table in models] == list(layers)
+    for table in models:
+        assert not gallery.drawable(entry, data)
+        layer, options = layers[table.name]
+        table.source.parent.mkdir(parents=True, exist_ok=True)
+        save(table.source, layer, **options)
+        assert table.keep(data).read_bytes() == table.source.read_bytes()
+    assert gallery.drawable(entry, data)
+    assert not gallery.computed(entry)
+    assert all(table.name in gallery.origin(entry, data) for table in models)
+    table.source.unlink()
+    assert gallery.draw(entry, tmp_path / "pictures", data) == []
+    assert [path.suffix for path in (tmp_path / "pictures").iterdir()] == [".png"]
+
+
+def save(path, layer, **options):
+    model = SingleLayerNetwork(layer, 2, 1, **options)
+    torch.save({"model_state_dict": model.state_dict(), "args": None}, path)
 
 
 def test_seeds_that_are_no_sample_are_named(tmp_path):
