@@ -19,6 +19,7 @@ from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, duration, say
 from .shard import Shard, in_groups
 
 _PAUSE = 0.05
+_STOPPING = (signal.SIGTERM, signal.SIGINT)
 
 
 class _Stopped(BaseException):
@@ -70,7 +71,7 @@ def run_modules(
     waiting, started = list(names), time.monotonic()
     running: dict[int, subprocess.Popen[bytes]] = {}
     codes: dict[int, int] = {}
-    before = {n: signal.signal(n, _stop) for n in (signal.SIGTERM, signal.SIGINT)}
+    before = {n: signal.signal(n, _stop) for n in _STOPPING}
     try:
         while waiting or running:
             while waiting and len(running) < processes:
@@ -111,6 +112,8 @@ def _outcome(code: int, task: int, logs: Path) -> str:
 
 
 def _stop(number: int, _frame: FrameType | None) -> NoReturn:
+    for other in _STOPPING:  # a second one would end the wait for processes that save their states
+        signal.signal(other, signal.SIG_IGN)
     raise _Stopped(number)
 
 
