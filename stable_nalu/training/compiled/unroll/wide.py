@@ -1,7 +1,7 @@
-"""Tensors with a dimension too long for cells: a hundred inputs, and the weights that meet them.
+"""Tensors with a dimension too long for cells: a hundred inputs or hidden units, and their weights.
 
-They stay whole, and so does the code over them; a compiler fuses it as it stands. A product of wide
-inputs gives cells, and so does a sum over a wide dimension.
+They stay whole, and so does the code over them; a compiler fuses it as it stands. A product over a
+wide dimension gives cells unless its outputs are many, too, and so does a sum.
 """
 
 from __future__ import annotations
