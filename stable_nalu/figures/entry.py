@@ -155,8 +155,9 @@ class Part:
     KIND: ClassVar[str]
     """What `--list` calls the kind."""
 
-    NEEDS: ClassVar[Literal["nothing", "outcomes", "files"]] = "files"
-    """What it is drawn from: a formula, the outcome of each run, or more that files hold."""
+    NEEDS: ClassVar[Literal["nothing", "outcomes", "measures", "epochs"]] = "measures"
+    """What it is drawn from: a formula, the outcome of each run, what was measured at its end and
+    at some steps, or at every epoch."""
 
     stem: str
 

@@ -97,9 +97,10 @@ def draw_all(entries: Mapping[str, Entry], folder: Path, data: Path = DATA) -> N
     """Draw the entries that kept results are enough for, and write the page of all."""
     drawn = {key: entry for key, entry in entries.items() if drawable(entry, data)}
     for old in folder.iterdir() if folder.is_dir() else ():
-        if old.is_dir() and (old.name in drawn or not (set(old.iterdir()) - set(pictures(old)))):
+        if old.is_dir() and old.name not in drawn and set(old.iterdir()) <= set(pictures(old)):
             shutil.rmtree(old)
     for entry in tqdm(drawn.values(), disable=None, unit="figure"):
+        shutil.rmtree(folder / entry.key, ignore_errors=True)
         draw(entry, folder / entry.key, data)
     folder.mkdir(parents=True, exist_ok=True)
     with atomic_text_file(folder / "README.md") as file:

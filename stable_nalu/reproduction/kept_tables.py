@@ -83,9 +83,9 @@ def _kept_tables(data: Path) -> dict[str, str]:
 def files_of(entry: Entry, data: Path) -> dict[str, str] | None:
     """Return exported file -> experiment, of all files of a figure; None where one is not kept.
 
-    Kept measures do not say whether and when a run is solved.
+    Kept measures do not say whether and when a run is solved, nor what every epoch measured.
     """
-    if not entry.series or any(part.NEEDS == "outcomes" for part in entry.parts):
+    if not entry.series or any(part.NEEDS in ("outcomes", "epochs") for part in entry.parts):
         return None
     kept, found = _kept_tables(data), {}
     folders = ("", *(f"{folder.rstrip('/')}/" for folder in entry.folders))

@@ -12,7 +12,7 @@ from stable_nalu.figures.entry import Context
 from stable_nalu.figures.source import Source
 from stable_nalu.network import SingleLayerNetwork
 from stable_nalu.reproduction import gallery
-from stable_nalu.reproduction.stored import add, compact
+from stable_nalu.reproduction.stored import DATA, add, compact, measured_keys
 from stable_nalu.reproduction.tables import Workspace, judge, other_tables
 from tests.figures.drawing import FAILED, FAST, means, metrics, solved_at
 from tests.reproduction.made_up import write
@@ -97,6 +97,12 @@ def test_a_figure_with_a_file_that_is_not_kept_is_named_and_not_drawn(tmp_path):
     assert not gallery.drawable(entry, tmp_path / "part")
     assert gallery.drawable(find("singularity_issue"), tmp_path)
     assert gallery.command(entry).startswith("python3 experiments/reproduce.py ")
+
+
+def test_what_every_epoch_measured_is_not_kept():
+    assert "static-mnist-mul-isolated" in measured_keys(DATA)
+    for key in ("static-mnist-mul-isolated", "weights_path-isolated"):
+        assert not gallery.drawable(find(key))
 
 
 def test_kept_models_are_enough_for_their_predictions(tmp_path):

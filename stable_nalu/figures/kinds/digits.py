@@ -61,6 +61,7 @@ class EpochCurves(Part):
     """Mean of one column against the epoch, with its standard error, one line per model."""
 
     KIND = "curve"
+    NEEDS = "epochs"
 
     column: str
     y_label: str
@@ -105,6 +106,7 @@ def draw_curves(
         )
         texts[label] = f" (n = {max(table['n'])})"
     axes.set_xlabel("Epoch")
+    axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set_ylabel(part.y_label)
     legend(figure, Bottom(shown, texts, missing, "", "", lines=True))
     footnote(figure, "Means over runs. Ribbons: standard errors.")
@@ -120,6 +122,7 @@ class Scatter(Part):
     """
 
     KIND = "metrics"
+    NEEDS = "epochs"
 
     metrics: tuple[tuple[tuple[str, ...], str], ...]
     y_label: str
@@ -193,6 +196,7 @@ class Violin(Part):
     """Distribution over runs of one column at the chosen row, one violin per model."""
 
     KIND = "violin"
+    NEEDS = "epochs"
 
     column: str
     y_label: str

@@ -35,6 +35,7 @@ class Path(Part):
     """
 
     KIND = "path"
+    NEEDS = "epochs"
 
     file: str
     columns: tuple[tuple[str, str], ...]

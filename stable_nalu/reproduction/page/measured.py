@@ -174,7 +174,8 @@ def _extent(found: MeasuredResult) -> str:
     short = f" Cut short: {told}." if told else ""
     seeds = len(set(runs["seed"].tolist()))
     return (
-        f"{len(runs):,} of {experiment.runs:,} runs, {seeds:,} seeds, {length} iterations each."
+        f"{len(runs):,} of {experiment.runs:,} runs, {seeds:,} seed{'s' * (seeds != 1)}, "
+        f"{length} iterations each."
         f"{cost}{short}"
     )
 
