@@ -44,6 +44,10 @@ SUCCESS_THRESHOLD = 1e-7
 SHOWN_INPUTS = 10
 
 
+STEPS_COMPARED = 20
+"""Steps that tell whether a run alone and in a stack of its own has the same bits."""
+
+
 class ArithmeticTraining(StackTraining):
     """Trains iterations up to `--max-iterations`, inclusive, and evaluates at log points."""
 
@@ -102,6 +106,25 @@ class ArithmeticTraining(StackTraining):
         rows = [fixed.rows_of_runs() for fixed in self.data.evaluation]
         return RandomModels(build, config.random_models, rows, stacked=self.stacked)
 
+    def agrees_with(self, other: StackTraining) -> bool:
+        """Compare steps that are spread over the schedule, and errors.
+
+        They differ where torch sums the products of a stack in another order, and then at once.
+        """
+        assert isinstance(other, ArithmeticTraining)
+        if self.restarts or self.random_models or not CompiledStep.supports(self.model):
+            return False
+        both = (self, other)
+        for iteration in np.linspace(0, self.length - 1, STEPS_COMPARED).astype(int).tolist():
+            one, two = (t.step.run(iteration, *t.data.feed.next()) for t in both)
+            if not _same_numbers([one.total, *one.gradients], [two.total, *two.gradients]):
+                return False
+        eval_mode, sets = self.task.evaluates_in_eval_mode, (t.data.evaluation for t in both)
+        errors = (
+            evaluate(t.model, s, eval_mode=eval_mode) for t, s in zip(both, sets, strict=True)
+        )
+        return _same_numbers(*errors)
+
     def restore(self, checkpoints: Sequence[dict]) -> None:
         super().restore(checkpoints)
         self.data.feed.skip(self.at)
@@ -134,7 +157,7 @@ class ArithmeticTraining(StackTraining):
         self.view.line(f"  - dataset: {self.data.datasets[0].print_operation()}")
         self.view.line(f"{self.model}\n\n{self.setup.names[0]}\n")
         if self._shows_parameters():
-            print_parameters(self.view, self.model)
+            print_parameters(self.view, self.model, stacked=self.stacked)
 
     def _shows_parameters(self) -> bool:
         return self.task.prints_weights_always or self.config.input_size <= SHOWN_INPUTS
@@ -346,7 +369,7 @@ class ArithmeticTraining(StackTraining):
                 self.view.line(f"  - loss_valid_{name}: {errors[0]}")
         if self._shows_parameters():
             self.view.line()
-            print_parameters(self.view, self.model)
+            print_parameters(self.view, self.model, stacked=self.stacked)
 
     def progress(self, run: int) -> dict[str, Any]:
         state: dict[str, Any] = {
@@ -370,6 +393,15 @@ class ArithmeticTraining(StackTraining):
             self.data.feed.set_state(run, progress["curriculum"])
 
 
+def _same_numbers(
+    alone: Sequence[torch.Tensor | None], stacked: Sequence[torch.Tensor | None]
+) -> bool:
+    return all(
+        one is other if one is None or other is None else torch.equal(one, other[0])
+        for one, other in zip(alone, stacked, strict=True)
+    )
+
+
 KINDS = {
     script: Kind(
         partial(ArithmeticTraining, task=task),
@@ -377,6 +409,7 @@ KINDS = {
         {"interpolation": float, "extrapolation": float, **LOGGED},
         width=attrgetter("inputs"),
         probes=False,
+        compiles=policy.is_worth_compiling,
     )
     for script, task in TASKS.items()
 }

@@ -139,10 +139,10 @@ def print_configuration(console: ProgressConsole, configs: Sequence[dict[str, ob
         console.line(f"  - {name}: {shown}")
 
 
-def print_parameters(console: View, model: torch.nn.Module) -> None:
-    """Print every trainable parameter under its name."""
+def print_parameters(console: View, model: torch.nn.Module, *, stacked: bool) -> None:
+    """Print every trainable parameter under its name; of stacked runs that of the first."""
     for name, parameter in model.named_parameters():
         if parameter.requires_grad:
             console.line(name)
-            console.line(f"{parameter.data}")
+            console.line(f"{parameter.data[0] if stacked else parameter.data}")
     console.line()

@@ -195,19 +195,30 @@ def _probe(kind: Kind, spec: ScriptSpec, runs: Sequence[PlannedRun]) -> list[str
     obstacles: list[str] = []
     for run in by_flags.values():
         with memory_errors_as_usage_errors(), default_dtype(precision(run.config)):
-            modules = _build(kind, spec, [run]).model.extended_modules()
+            modules = _build(kind, spec, [run], stacked=False).model.extended_modules()
         obstacles += [module.obstacle for module in modules if module.obstacle is not None]
     return obstacles
 
 
-def _build(kind: Kind, spec: ScriptSpec, runs: Stack) -> StackTraining:
+def _gains_as_stack(kind: Kind, spec: ScriptSpec, run: PlannedRun) -> bool:
+    """Return whether a single run is better trained as a stack: compiled, and to the same bits.
+
+    A layer of the user's stays as it is alone, which is what its stacks are compared with.
+    """
+    if sources(units_of(run.config)) or not kind.compiles(run.config, run.stack_runs):
+        return False
+    alone, stack = (_build(kind, spec, [run], stacked=stacked) for stacked in (False, True))
+    return alone.agrees_with(stack)
+
+
+def _build(kind: Kind, spec: ScriptSpec, runs: Stack, *, stacked: bool) -> StackTraining:
     configs = [run.config for run in runs]
     setup = Setup(
         configs,
         [run.name for run in runs],
         [spec.layer_options(config) for config in configs],
         device_of(configs[0]),
-        stacked=len(runs) > 1,
+        stacked=stacked,
         start=runs[0].start,
         planned_runs=runs[0].stack_runs,
     )
@@ -310,7 +321,8 @@ def _steps(kind: Kind, spec: ScriptSpec, runs: Stack, view: View) -> Steps:
         read_checkpoint(run, kind.progress, run.source) for run in runs if run.source is not None
     ]
     with ExitStack() as stack:
-        training = _build(kind, spec, runs)
+        stacked = len(runs) > 1 or _gains_as_stack(kind, spec, runs[0])
+        training = _build(kind, spec, runs, stacked=stacked)
         # Before the logs are cut back to where the checkpoints were taken: these may not fit.
         if checkpoints:
             training.restore(checkpoints)
