@@ -74,6 +74,19 @@ def test_every_number_is_that_of_the_run_alone(script, words, stacked, tmp_path,
     assert said[0].replace("no_compile: False", "no_compile: True") == said[1]
 
 
+@pytest.mark.parametrize("before", [(), ("--no-compile",)], ids=["compiled", "plain"])
+@pytest.mark.parametrize("words", [(*NMU[:3], *NOISY, *RAMP), (*NMU, *RAMP)], ids=["sNMU", "NMU"])
+def test_it_goes_on_where_either_way_has_stopped(words, before, stacked, tmp_path):
+    half = [*LENGTH]
+    half[1] = "60"
+    assert train(tmp_path / "parts", "single_layer", *half, *words, *before) == 0
+    assert train(tmp_path / "parts", "single_layer", *LENGTH, *words, "--resume") == 0
+    assert train(tmp_path / "whole", "single_layer", *LENGTH, *words) == 0
+    parts, whole = trained(tmp_path / "parts"), trained(tmp_path / "whole")
+    for name, run in whole.items():
+        assert set(furthest(run, parts[name]).values()) == {0}
+
+
 @pytest.mark.parametrize("agrees", [True, False])
 def test_it_is_a_stack_only_where_numbers_agree(agrees, stacked, monkeypatch, tmp_path):
     monkeypatch.setattr(ArithmeticTraining, "agrees_with", lambda *_: agrees)
