@@ -32,6 +32,7 @@ from ..logging.recorder import Recorder, TaggedValue, scalar
 from ..saved.checkpoint import LOGGED, save_best
 from ..stack import Kind, Setup, StackTraining, Unit, numbers, seeded_models
 from ..step.step import Observed, StepResult, TrainingStep
+from .alone import Trial, has_same_bits
 from .curriculum import CurriculumFeed
 from .data import EVALUATION_ROWS, Feed, evaluate, mean_of_rows
 from .reinit import RestartRule
@@ -42,10 +43,6 @@ if TYPE_CHECKING:
 
 SUCCESS_THRESHOLD = 1e-7
 SHOWN_INPUTS = 10
-
-
-STEPS_COMPARED = 20
-"""Steps that tell whether a run alone and in a stack of its own has the same bits."""
 
 
 class ArithmeticTraining(StackTraining):
@@ -107,23 +104,12 @@ class ArithmeticTraining(StackTraining):
         return RandomModels(build, config.random_models, rows, stacked=self.stacked)
 
     def agrees_with(self, other: StackTraining) -> bool:
-        """Compare steps that are spread over the schedule, and errors.
-
-        They differ where torch sums the products of a stack in another order, and then at once.
-        """
-        assert isinstance(other, ArithmeticTraining)
         if self.restarts or self.random_models or not CompiledStep.supports(self.model):
             return False
-        both = (self, other)
-        for iteration in np.linspace(0, self.length - 1, STEPS_COMPARED).astype(int).tolist():
-            one, two = (t.step.run(iteration, *t.data.feed.next()) for t in both)
-            if not _same_numbers([one.total, *one.gradients], [two.total, *two.gradients]):
-                return False
-        eval_mode, sets = self.task.evaluates_in_eval_mode, (t.data.evaluation for t in both)
-        errors = (
-            evaluate(t.model, s, eval_mode=eval_mode) for t, s in zip(both, sets, strict=True)
-        )
-        return _same_numbers(*errors)
+        assert isinstance(other, ArithmeticTraining)
+        eval_mode = self.task.evaluates_in_eval_mode
+        alone, stack = (Trial(t.step, t.data, eval_mode) for t in (self, other))
+        return has_same_bits(alone, stack, self.length)
 
     def restore(self, checkpoints: Sequence[dict]) -> None:
         super().restore(checkpoints)
@@ -391,15 +377,6 @@ class ArithmeticTraining(StackTraining):
             self.restarts.set_state(run, progress["restarts"])
         if isinstance(self.data.feed, CurriculumFeed) and "curriculum" in progress:
             self.data.feed.set_state(run, progress["curriculum"])
-
-
-def _same_numbers(
-    alone: Sequence[torch.Tensor | None], stacked: Sequence[torch.Tensor | None]
-) -> bool:
-    return all(
-        one is other if one is None or other is None else torch.equal(one, other[0])
-        for one, other in zip(alone, stacked, strict=True)
-    )
 
 
 KINDS = {
