@@ -119,18 +119,18 @@ def draw(entry: Entry, folder: Path, data: Path = DATA) -> list[str]:
 
 @contextlib.contextmanager
 def drawn_from(entry: Entry, folder: Path, data: Path) -> Iterator[Source]:
-    """Lend what an entry is drawn from: kept runs, or a file in the folder that is computed."""
+    """Lend what an entry is drawn from: kept runs, or tables that are written for it."""
     if files_of(entry, data):
         with kept_source(entry, data) as source:
             yield source
+    elif needs_nothing(entry):
+        yield Source(folder)
     elif is_written(entry, data):
         with TemporaryDirectory() as out, contextlib.redirect_stdout(io.StringIO()):
             space = Workspace(Path(out))
             for table in written_tables(entry, space):
                 table.from_kept(data).write()
             yield Source(space.csv, entry.folders)
-    elif computed(entry):
-        yield Source(folder)
     else:
         yield KeptRuns(Path(), entry.folders, tables=tables_of(entry, data))
 
@@ -152,7 +152,12 @@ def computed(entry: Entry) -> bool:
     """Say whether an entry is computed without runs."""
     tables = written_tables(entry, Workspace(FOLDER))
     without_models = bool(tables) and all(table.source is None for table in tables)
-    return without_models or all(part.NEEDS == "nothing" for part in entry.parts)
+    return without_models or needs_nothing(entry)
+
+
+def needs_nothing(entry: Entry) -> bool:
+    """Say whether an entry is drawn from formulas alone."""
+    return all(part.NEEDS == "nothing" for part in entry.parts)
 
 
 def drawable(entry: Entry, data: Path = DATA) -> bool:

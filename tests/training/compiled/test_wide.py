@@ -84,7 +84,7 @@ def test_single_layers_with_one_output_take_their_products_from_torch(words):
     assert not operations & {"stable_nalu.wide_product", "aten.bmm"}
 
 
-@pytest.mark.parametrize("activation", ["ReLU", "Tanh", "Softsign"])
+@pytest.mark.parametrize("activation", ["ReLU", "Tanh", "Sigmoid", "Softsign", "linear"])
 @pytest.mark.parametrize(
     "words",
     [
