@@ -234,7 +234,7 @@ def _hand_over(
             for command in everything[i].commands():
                 say(f"# shard {i}: {command_of(*command.line)}")
         return 0
-    say(f"{runs} runs in {len(chosen)} shards; output in {logs}")
+    say(f"{runs} runs in {len(chosen)} shard{'s' * (len(chosen) != 1)}; output in {logs}")
     say(submit(scheduler, text, logs / f"{scheduler}.sh"))
     return 0
 

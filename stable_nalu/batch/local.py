@@ -122,4 +122,4 @@ def _stop_all(running: dict[int, subprocess.Popen[bytes]]) -> None:
         process.terminate()
     for process in running.values():
         process.wait()
-    say(f"stopped {len(running)} shards; the same command goes on")
+    say(f"stopped {len(running)} shard{'s' * (len(running) != 1)}; the same command goes on")

@@ -56,5 +56,5 @@ def test_a_second_signal_does_not_end_the_wait_for_a_shard_that_saves(tmp_path):
     (tmp_path / "go on").touch()
     out, errors = parent.communicate(timeout=60)
     assert (parent.returncode, errors) == (EXIT_REQUEUE, "")
-    assert "stopped 1 shards; the same command goes on" in out
+    assert "stopped 1 shard; the same command goes on" in out
     assert (tmp_path / "saved").exists()

@@ -128,7 +128,7 @@ def test_a_disturbed_array(cluster, tmp_path):
     status = batch(disturbed, "--status").splitlines()
     assert status[-1].endswith("27 done, 0 running, 9 failed, 0 missing")
     said = batch(disturbed, "--resume", "--scheduler", "slurm", **cluster.environment)
-    assert "9 runs in 1 shards" in said
+    assert "9 runs in 1 shard;" in said
     until(lambda: not cluster.states(re.search(r"Submitted batch job (\d+)", said).group(1)))
     assert batch(disturbed, "--resume") == "nothing left to train\n"
     assert [(logs / f"{job}_{index}.err").read_text() for index in (0, 1, 3)] == [""] * 3
