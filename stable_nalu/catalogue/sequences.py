@@ -129,6 +129,7 @@ EXPERIMENTS = judged_by(
         (Shown(MADSEN_2020, "Figure 4"), Shown(MADSEN_2020, "Figure 13")),
         (PRODUCT_REFERENCE, *_PRODUCT_LONG),
         parameter=_LENGTH,
+        figures=("sequential_mnist_prod_long", "sequential_mnist_prod_errors"),
         note="Published thresholds use seeds 0, 2, 4, 5, 6, 7 and 9 of the reference and the t "
         "quantile of 8 degrees of freedom.",
         measures=PRODUCT_MEASURES,
@@ -139,6 +140,7 @@ EXPERIMENTS = judged_by(
         (Shown(MADSEN_2020, "appendix figures of sums"),),
         (_SUM_REFERENCE, *_SUM_LONG),
         parameter=_LENGTH,
+        figures=("sequential_mnist_sum_long", "sequential_mnist_sum_errors"),
         note="The published script submits seeds 1-9 of the reference; the figure uses 0-9.",
         measures=measures_of_lengths(1, 10, 100, 1000),
     ),

@@ -203,7 +203,7 @@ def _of_point(
         values = group[column].to_numpy(float)
         if np.isnan(values).all() and not group[measured.DIVERGED].to_numpy().any():
             continue
-        numbers, name = Numbers.of(values, measure), measured.label_of(measure, column)
+        numbers, name = Numbers.of(values, measure), measured.label_of(experiment, measure, column)
         point = MeasuredPoint(*place, operation, column, name, measure, numbers, length)
         found += [_beside(point, one, group, runs) for one in given] or [point]
     return found

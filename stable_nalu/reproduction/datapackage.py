@@ -168,7 +168,7 @@ def field_of(experiment: Experiment, column: str) -> Field:
     if measure is None:
         raise UsageError(f"column {column} of {experiment.key} is declared nowhere")
     better = "" if measure.column.endswith("*") else f"; {_better(measure.lower)}"
-    field = _field(column, "number", f"{label_of(measure, column)}{better}")
+    field = _field(column, "number", f"{label_of(experiment, measure, column)}{better}")
     name = column.partition("@")[0]
     unit = next((unit for parts, unit in _UNITS if any(part in name for part in parts)), None)
     return field if unit is None else {**field, "unit": unit}

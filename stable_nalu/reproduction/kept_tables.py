@@ -59,13 +59,17 @@ def last_unit(run: ExpectedRun, row: Mapping[Any, Any]) -> int:
 
 
 def _steps(experiment: Experiment, row: Mapping[Any, Any], end: int) -> list[dict[str, Any]]:
-    """Return the measures of a kept run by step, the last one without those of earlier steps."""
+    """Return the measures of a kept run by step, the last one without those of earlier steps.
+
+    Where a script counts epochs, steps are those; figures find them under both names.
+    """
     steps: dict[int, dict[str, Any]] = {}
     for column in measure_columns(experiment, row):
         name, _, step = column.partition("@")
         at = int(step) if step else end
         steps.setdefault(at, {})[name] = row[column]
-    return [{"step": step} | steps[step] for step in sorted(steps)]
+    clocks = dict.fromkeys(("step", experiment.clock))
+    return [dict.fromkeys(clocks, step) | steps[step] for step in sorted(steps)]
 
 
 @functools.cache

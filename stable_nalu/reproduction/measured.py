@@ -1,8 +1,8 @@
 """Runs whose numbers are measures and no verdicts: from exported tables, and back to such tables.
 
 A row is what a run logged last, or where the measure that an experiment selects by was lowest;
-values of earlier steps that it asks for stand beside it, as `column@step`. NaN and infinity are
-results.
+values of earlier steps or epochs that it asks for stand beside it, as `column@step`. NaN and
+infinity are results.
 """
 
 from __future__ import annotations
@@ -69,11 +69,13 @@ def measure_of(experiment: Experiment, column: str) -> Measure | None:
     return None
 
 
-def label_of(measure: Measure, column: str) -> str:
+def label_of(experiment: Experiment, measure: Measure, column: str) -> str:
     """Return what tables call a kept column."""
     name, _, step = column.partition("@")
     rest = name.removeprefix(measure.column.removesuffix("*"))
-    return measure.label.replace("*", rest) + (f", step {int(step):,}" if step else "")
+    return measure.label.replace("*", rest) + (
+        f", {experiment.clock} {int(step):,}" if step else ""
+    )
 
 
 def is_plain(experiment: Experiment, column: str) -> bool:
@@ -140,10 +142,13 @@ def _of_table(
         best = table.sort_values(experiment.selected_by, kind="stable", na_position="last")
         chosen = best.drop_duplicates("name").set_index("name").loc[last.index]
     found: dict[str, Any] = {c: _rounded(chosen[c], experiment, c) for c in columns}
+    clock = numeric(table, ["epoch"], path)["epoch"] if "epoch" in table else table["step"]
     for column in columns:
         measure = measure_of(experiment, column)
         for step in measure.steps if measure else ():
-            then = table.loc[table["step"] == step].drop_duplicates("name", keep="last")
+            then = table.loc[clock == step].drop_duplicates("name", keep="last")
+            if then.empty:
+                continue
             name = f"{column}@{step}"
             at_step: Any = then.set_index("name")[column]
             found[name] = _rounded(at_step.reindex(last.index), experiment, name)

@@ -1,4 +1,4 @@
-"""Kept rows trained again from nothing: each alone, or in the stack that it was trained in.
+"""Kept rows trained again from nothing: alone, beside one more, or in the stack they were kept of.
 
 One process trains one `Part`: `python3 -m stable_nalu.reproduction.retrain PART`.
 """
@@ -101,6 +101,13 @@ class Row:
         """Return the part that is its run alone."""
         point = self.run.point if self.run.model.points else None
         return self._part((self.run.variant.name,), point, (self.run.seed,))
+
+    @property
+    def pair(self) -> Part:
+        """Return the smallest stack that its run is in: with the same run of one more kept seed."""
+        place = self.seeds.index(self.run.seed)
+        seeds = self.seeds[max(0, place - 1) :][:2]
+        return replace(self.alone, seeds=seeds)
 
     @property
     def stack(self) -> Part:

@@ -1,8 +1,9 @@
 """Whether kept rows are what training gives: some are trained again, and every digit compared.
 
 A run of one module alone mostly has the digits of its stack, so rows that are verdicts train alone
-first. Where the last bits of a sum or a sigmoid depend on a run's place in its stack, the stack is
-trained: of measured experiments, whose networks are larger, at once.
+first. Where a stack sums in another order than a single run does, the smallest one mostly shows it:
+the run and that of one more seed. Where the last bits depend on a run's place, too, the whole stack
+is trained: of measured experiments, whose networks are larger, at once.
 """
 
 from __future__ import annotations
@@ -105,11 +106,12 @@ class Outcome:
 class Stage:
     """One of the ways to train rows again, in folders of its own.
 
-    part: what trains a row.
+    part: what trains a row. name: what it is called where rows differ in it.
     """
 
     folder: Path
     part: Callable[[Row], Part]
+    name: str
 
     def parts(self, rows: Iterable[Row]) -> dict[int | None, list[Part]]:
         """Return the parts that hold the rows, each once, by the length of their runs."""
@@ -169,9 +171,13 @@ def verify(
     chosen = choice.of(experiment, data)
     rows = list(chosen.values())
     folder = out.absolute() / "verify" / experiment.stem
-    stages = [Stage(folder / "stack", lambda row: row.stack)]
+    stages = [Stage(folder / "stack", lambda row: row.stack, "in the stacks that they are from")]
     if not experiment.is_measured:
-        stages.insert(0, Stage(folder / "alone", lambda row: row.alone))
+        stages = [
+            Stage(folder / "alone", lambda row: row.alone, "alone"),
+            Stage(folder / "pair", lambda row: row.pair, "beside one more seed"),
+            *stages,
+        ]
     drawn = "" if choice.lines else f", chosen by --verify-seed {choice.seed}"
     say(f"{len(rows)} kept rows of {path_of(experiment.key, data)}{drawn}")
     for line, row in chosen.items():
@@ -183,20 +189,19 @@ def verify(
                 say(command)
         return 0
     left, done = rows, {}
-    for stage in stages:
+    for stage, after in zip(stages, (*stages[1:], None), strict=True):
         code, outcomes = stage.train(left, processes)
         if code:
             return code
         done |= {outcome.row.identity: outcome for outcome in outcomes}
         left = [outcome.row for outcome in outcomes if outcome.differing]
-        last = stage is stages[-1]
         for outcome in outcomes:
-            if last or not outcome.differing:
+            if after is None or not outcome.differing:
                 say(outcome.line)
         if not left:
             break
-        if not last:
-            say(f"{len(left)} of {len(rows)} rows differ alone; now the stacks that they are from")
+        if after is not None:
+            say(f"{len(left)} of {len(rows)} rows differ {stage.name}; now {after.name}")
     _write(folder.parent / f"{experiment.stem}.csv", list(done.values()))
     shutil.rmtree(folder)
     say(f"{len(rows) - len(left)} of {len(rows)} rows equal in every kept digit")

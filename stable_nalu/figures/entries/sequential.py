@@ -7,14 +7,16 @@ import pandas as pd
 from stable_nalu.papers import MADSEN_2020, MISTRY_2022_ROBUST
 from stable_nalu.statistics.thresholds.sequential import REFERENCE_SEEDS
 
+from ..digit_sequences import SEQUENCE_VALIDATION
 from ..entry import Entry, Only, Reference, Runs, Threshold, standard
-from ..kinds import Panels
+from ..kinds import Lengths, Panels
 from ..source import Series
 from ..style import NAC_ADD, NAC_ADD_Z, NAC_MUL, NAC_MUL_NMU, NAC_MUL_SIGMA
 
 PRODUCT_LENGTHS = tuple(range(1, 21))
 SUM_LENGTHS = (1, 10, *range(100, 1001, 100))
 _FROM_REFERENCE = Threshold()
+SOLVED = "solved accumulator"
 _LENGTH = "Extrapolation length"
 _PRODUCT_BREAKS = (1, *range(2, 21, 2))
 _SUM_BREAKS = (1, 10, *range(200, 1001, 200))
@@ -65,8 +67,26 @@ def _sum(stem: str, runs: Runs) -> Panels:
     return Panels(stem, runs, _LENGTH, "category", _SUM_BREAKS)
 
 
+def _errors(name: str, shows: str, runs: Runs, trained: int, longer: int) -> Entry:
+    """Return the figure of the errors themselves, which need no threshold."""
+    task = f"sequential_mnist_{name}"
+    curves = (
+        (SEQUENCE_VALIDATION, f"{trained} digits, as trained"),
+        (f"metric.test.extrapolation.{longer}.mse", f"{longer:,} digits"),
+    )
+    return Entry(
+        f"{task}_errors",
+        MADSEN_2020,
+        "",
+        f"{shows}: errors over the epochs, and by length",
+        (Lengths("{key}", runs, SOLVED, curves),),
+        (Series((f"{task}_reference",), SOLVED), Series((f"{task}_long",))),
+    )
+
+
 _PROD = "sequential_mnist_prod_long"
 _SUMS = "sequential_mnist_sum_long"
+_SUM_RUNS = _runs("cumsum", _SUM_MODELS, _z(1.0, "NAU"), with_z)
 
 ENTRIES = (
     Entry(
@@ -87,11 +107,19 @@ ENTRIES = (
         "Appendix",
         "Sums of digit sequences",
         (
-            _sum(_SUMS, _runs("cumsum", _SUM_MODELS, _z(1.0, "NAU"), with_z)),
+            _sum(_SUMS, _SUM_RUNS),
             _sum(f"{_SUMS}_ablation", _runs("cumsum", _SUM_MODELS, _z(0.0, "NAU"), with_z)),
         ),
         (Series((_SUMS,)),),
     ),
+    _errors(
+        "prod",
+        "Products of digit sequences",
+        _runs("cumprod", _PRODUCT_MODELS, _z(1.0, "NMU", NAC_MUL_NMU)),
+        trained=2,
+        longer=10,
+    ),
+    _errors("sum", "Sums of digit sequences", _SUM_RUNS, trained=10, longer=1000),
     Entry(
         f"{_PROD}_icml2021",
         MISTRY_2022_ROBUST,

@@ -13,6 +13,7 @@ from .gold_errors import GoldErrors
 from .histogram import Histogram
 from .landscape import Landscape
 from .learning import Learning
+from .lengths import Lengths
 from .losses import Losses
 from .panels import Panels
 from .path import Path
@@ -34,6 +35,7 @@ __all__ = [
     "Histogram",
     "Landscape",
     "Learning",
+    "Lengths",
     "Losses",
     "Matrix",
     "Panels",

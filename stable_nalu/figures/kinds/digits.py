@@ -61,7 +61,6 @@ class EpochCurves(Part):
     """Mean of one column against the epoch, with its standard error, one line per model."""
 
     KIND = "curve"
-    NEEDS = "epochs"
 
     column: str
     y_label: str
@@ -122,7 +121,6 @@ class Scatter(Part):
     """
 
     KIND = "metrics"
-    NEEDS = "epochs"
 
     metrics: tuple[tuple[tuple[str, ...], str], ...]
     y_label: str

@@ -49,7 +49,7 @@ class Learning(Part):
             axes.set(title=title, xlabel="Epoch", yscale="log")
             for model, table in found.items():
                 curve = quartiles(table, "step", column)
-                _draw_curve(axes, curve, shown[model])
+                draw_quartiles(axes, curve, "step", shown[model])
                 side.append(curve.assign(model=model, column=column))
         panels[0].set_ylabel("Mean squared error")
         side += self._draw_ends(last, found, shown)
@@ -96,7 +96,8 @@ def quartiles(table: pd.DataFrame, by: str, column: str) -> pd.DataFrame:
     return pd.DataFrame(found).rename_axis(by).reset_index()
 
 
-def _draw_curve(axes: Axes, curve: pd.DataFrame, look: Look) -> None:
-    x = curve["step"]
+def draw_quartiles(axes: Axes, curve: pd.DataFrame, by: str, look: Look) -> None:
+    """Draw a line of medians in a ribbon of quartiles."""
+    x = curve[by]
     axes.fill_between(x, curve["lower"], curve["upper"], color=look.color, alpha=0.15, linewidth=0)
     axes.plot(x, curve["median"], **look.style, markevery=max(1, len(x) // 6))
