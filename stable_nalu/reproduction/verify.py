@@ -29,7 +29,7 @@ from .tables import Workspace, chosen_models
 
 ROWS, VERIFY_SEED = 5, 0
 _SECONDS_ALONE = 2e-4
-"""CPU time of an iteration of one module that trains alone, evaluations counted in: rough."""
+"""CPU time of an iteration of one module alone or in a pair, evaluations counted in: rough."""
 _SHOWN = 3
 """How many columns that differ are named in a line."""
 
@@ -230,13 +230,15 @@ def _estimate(experiment: Experiment, rows: Sequence[Row], stages: Sequence[Stag
         parts = [part for found in stage.parts(rows).values() for part in found]
         each = total / experiment.iterations
         seconds = sum(
-            part.iterations * (each if part.shard.runs > 1 else max(each, _SECONDS_ALONE))
+            part.iterations * (each if part.shard.runs > 2 else max(each, _SECONDS_ALONE))
             for part in parts
         )
         runs = sum(part.shard.runs for part in parts)
         told.append(f"{duration(seconds)} of CPU time for {runs} runs")
     first, *others = told
-    return f"about {first}" + "".join(f"; where rows differ, at most {o} more" for o in others)
+    when = ("differ", "still differ")
+    more = (f"; where rows {w}, at most {o} more" for w, o in zip(when, others, strict=False))
+    return f"about {first}" + "".join(more)
 
 
 def _write(path: Path, outcomes: Sequence[Outcome]) -> None:

@@ -11,8 +11,10 @@ from stable_nalu.batch import command as batch
 from stable_nalu.catalogue.experiment import JUDGED, MEASURED
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.reproduction import command, pipeline, stored
+from stable_nalu.reproduction.kept_tables import as_exported
+from stable_nalu.reproduction.measured import measured_runs
 from stable_nalu.reproduction.page import measured as page
-from stable_nalu.reproduction.tables import exporter_of
+from stable_nalu.reproduction.tables import Workspace, exporter_of, runs_of
 from tests.digit_images import MNIST, needs_mnist
 from tests.reproduction.made_up import SESSION
 
@@ -61,6 +63,31 @@ def test_the_page_names_epochs_beside_the_published_ones(key, tmp_path):
     assert page.TITLE not in text
     assert page.OF_DIGITS[0] in text
     assert "verdict" not in text
+
+
+def test_curves_are_kept_by_epoch_and_come_out_as_exported(tmp_path):
+    experiment, space = EXPERIMENTS[PAIRS], Workspace(tmp_path, 2112)
+    model = experiment.model("mul")
+    (run,) = runs_of(model, (0,), space.max_iterations)
+    column = "metric.test.output_rounded.acc"
+    shares = {0: 10.9, 1: 67.374, 2: 80.85}
+    rows = [
+        {"name": run.name.removeprefix(f"{model.prefix}/"), "step": 704 * epoch, "epoch": epoch}
+        | {column: share, "metric.test.label1.acc": share / 5}
+        for epoch, share in shares.items()
+    ]
+    path = space.csv / f"{model.csv}.csv"
+    path.parent.mkdir(parents=True)
+    pd.DataFrame(rows).to_csv(path, index=False)
+    kept = measured_runs(experiment, [model], space, (0,), lambda text: None)
+    assert kept.loc[0, [column, *(f"{column}@{epoch}" for epoch in shares)]].tolist() == [
+        80.85, 10.9, 67.37, 80.85,
+    ]  # fmt: skip
+    assert f"{column}@3" not in kept
+    stored.add(experiment, kept.drop(columns="name"), [SESSION], tmp_path)
+    again = as_exported(PAIRS, model.csv, tmp_path)
+    assert dict(zip(again["epoch"], again[column], strict=True)) == {0: 10.9, 1: 67.37, 2: 80.85}
+    assert again["metric.test.label1.acc"].tolist() == pytest.approx([2.18, 13.47, 16.17])
 
 
 def test_where_images_are(images, tmp_path, capsys):

@@ -204,8 +204,11 @@ def test_a_run_is_kept_where_a_measure_was_lowest(tmp_path):
 
 def test_labels_of_families():
     family = Measure("abs.error.*", "error at *")
-    assert measured.label_of(family, "abs.error.-20") == "error at -20"
-    assert measured.label_of(Measure("loss", "loss"), "loss@1000") == "loss, step 1,000"
+    figure, epochs = EXPERIMENTS["nalu/fig1"], EXPERIMENTS["article/mystery"]
+    assert measured.label_of(figure, family, "abs.error.-20") == "error at -20"
+    loss = Measure("loss", "loss")
+    assert measured.label_of(figure, loss, "loss@1000") == "loss, step 1,000"
+    assert measured.label_of(epochs, loss, "loss@1000") == "loss, epoch 1,000"
 
 
 def test_claims_and_limits_are_read_from_one_column():

@@ -1,4 +1,4 @@
-"""Errors on sequences of digits: over the epochs at some lengths, and over the length at the end."""
+"""Errors on sequences of digits: over the epochs at some lengths, and by length at the end."""
 
 from __future__ import annotations
 
