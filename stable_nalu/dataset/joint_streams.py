@@ -70,22 +70,23 @@ class JointStreams:
         """Advance as if that many batches had been drawn."""
         self.streams[0].skip(batches, batch_size)
 
+    def beside(self, others: Sequence[Sequence[SampleStream]]) -> JointStreams:
+        """Return the streams with others of all runs beside them, to go on where these stand.
 
-def join(streams: Sequence[SampleStream], *others: Sequence[SampleStream]) -> list[JointStreams]:
-    """Join those streams that can be drawn together; return all.
+        They cannot be joined anew: of streams that were drawn or skipped, only the first one tells
+        where all stand.
+        """
+        own = [[more[place] for place in self.places] for more in others]
+        return JointStreams(self.streams, self.places, own)
 
-    others: as many streams each, which differ from the first ones in their targets alone.
-    """
+
+def join(streams: Sequence[SampleStream]) -> list[JointStreams]:
+    """Join those streams that can be drawn together; return all."""
     members: dict[object, list[int]] = {}
     for k, stream in enumerate(streams):
         key = stream.doubles_key()
         members.setdefault(("alone", k) if key is None else key, []).append(k)
-    return [
-        JointStreams(
-            [streams[k] for k in group], group, [[more[k] for k in group] for more in others]
-        )
-        for group in members.values()
-    ]
+    return [JointStreams([streams[k] for k in group], group) for group in members.values()]
 
 
 class NativeStreams:

@@ -1,9 +1,8 @@
 """Whether kept rows are what training gives: some are trained again, and every digit compared.
 
-A run of one module alone mostly has the digits of its stack, so rows that are verdicts train alone
-first. Where a stack sums in another order than a single run does, the smallest one mostly shows it:
-the run and that of one more seed. Where the last bits depend on a run's place, too, the whole stack
-is trained: of measured experiments, whose networks are larger, at once.
+A run alone mostly has the digits of its stack, so rows train alone first. Where a stack sums in
+another order than a single run does, the smallest one mostly shows it: the run and that of one more
+seed. Where the last bits depend on a run's place, too, the whole stack is trained.
 """
 
 from __future__ import annotations
@@ -171,13 +170,11 @@ def verify(
     chosen = choice.of(experiment, data)
     rows = list(chosen.values())
     folder = out.absolute() / "verify" / experiment.stem
-    stages = [Stage(folder / "stack", lambda row: row.stack, "in the stacks that they are from")]
-    if not experiment.is_measured:
-        stages = [
-            Stage(folder / "alone", lambda row: row.alone, "alone"),
-            Stage(folder / "pair", lambda row: row.pair, "beside one more seed"),
-            *stages,
-        ]
+    stages = (
+        Stage(folder / "alone", lambda row: row.alone, "alone"),
+        Stage(folder / "pair", lambda row: row.pair, "beside one more seed"),
+        Stage(folder / "stack", lambda row: row.stack, "in the stacks that they are from"),
+    )
     drawn = "" if choice.lines else f", chosen by --verify-seed {choice.seed}"
     say(f"{len(rows)} kept rows of {path_of(experiment.key, data)}{drawn}")
     for line, row in chosen.items():
@@ -188,20 +185,26 @@ def verify(
             for command in stage.commands(rows):
                 say(command)
         return 0
-    left, done = rows, {}
+    left, tried = rows, set[Part]()
+    done: dict[tuple[str, ...], Outcome] = {}
     for stage, after in zip(stages, (*stages[1:], None), strict=True):
-        code, outcomes = stage.train(left, processes)
+        # A run without others, or of one seed, is the same part in several stages.
+        untried = [row for row in left if stage.part(row) not in tried]
+        tried |= {stage.part(row) for row in untried}
+        code, outcomes = stage.train(untried, processes)
         if code:
             return code
-        done |= {outcome.row.identity: outcome for outcome in outcomes}
-        left = [outcome.row for outcome in outcomes if outcome.differing]
         for outcome in outcomes:
-            if after is None or not outcome.differing:
+            done[outcome.row.identity] = outcome
+            if not outcome.differing:
                 say(outcome.line)
+        left = [row for row in left if done[row.identity].differing]
         if not left:
             break
         if after is not None:
             say(f"{len(left)} of {len(rows)} rows differ {stage.name}; now {after.name}")
+    for row in left:
+        say(done[row.identity].line)
     _write(folder.parent / f"{experiment.stem}.csv", list(done.values()))
     shutil.rmtree(folder)
     say(f"{len(rows) - len(left)} of {len(rows)} rows equal in every kept digit")

@@ -59,19 +59,22 @@ def cells_of(path):
         return list(csv.DictReader(file))
 
 
-def test_measured_rows_are_those_of_their_stacks(tiny, kept, trained, tmp_path, capsys):  # noqa: F811
+def test_measured_rows_come_out_again(tiny, kept, trained, tmp_path, capsys):  # noqa: F811
     words = kept(TINY)
     path = stored.path_of(TINY, tmp_path / "data")
     before = path.read_bytes()
     assert command.main([*words, "--rows", "12"]) == 0
     assert "12 of 12 rows equal in every kept digit" in capsys.readouterr().out
     assert path.read_bytes() == before
-    assert [(part["model"], part["variants"], part["seeds"]) for part in trained] == [
-        (model, [variant], [0, 1, 2]) for model in ("nac", "linear") for variant in ("add", "sub")
-    ]
+    assert {(part["model"], *part["variants"], *part["seeds"]) for part in trained} == {
+        (model, variant, seed)
+        for model in ("nac", "linear")
+        for variant in ("add", "sub")
+        for seed in range(3)
+    }
     rows = cells_of(tmp_path / "verify" / "tiny-measured.csv")
     assert {row["equal"] for row in rows} == {"1"}
-    assert {row["trained"] for row in rows} == {"in a stack of 3 runs"}
+    assert {row["trained"] for row in rows} == {"alone"}
     assert len(rows) == 12 * len(cells_of(path)[0])
     assert [entry.name for entry in (tmp_path / "verify").iterdir()] == ["tiny-measured.csv"]
 
@@ -115,7 +118,7 @@ def test_an_interrupted_verification_goes_on(tiny, kept, trained, tmp_path, monk
     assert not (tmp_path / "verify" / "tiny-measured.csv").exists()
     monkeypatch.setattr(verify, "run_modules", everything)
     assert command.main(words) == 0
-    assert len(trained) == len({json.dumps(part) for part in trained}) == 4
+    assert len(trained) == len({json.dumps(part) for part in trained}) == 12
 
 
 def test_a_dry_run_says_what_would_be_done(tmp_path, capsys):

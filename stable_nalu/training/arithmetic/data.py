@@ -83,7 +83,8 @@ class Feed:
         drawn nothing that it has not handed out; what others have is drawn again.
         """
         self._sharing = [self, *others]
-        self._joined = join(*(feed._streams for feed in self._sharing))
+        beside = [feed._streams for feed in others]
+        self._joined = [streams.beside(beside) for streams in self._joined]
         self._groups, self._buffers = self._joined, None
         for feed in others:
             feed._drawing, feed._ready, feed._buffers = self, [], None

@@ -90,7 +90,14 @@ OPERATIONS = ("mul", "add", "squared", "root", "div")
 
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("batch_last", [False, True])
-@pytest.mark.parametrize("ranges", [("[1,2]",), ("[1,2]", "[[-6,-2],[2,6]]")])
+@pytest.mark.parametrize(
+    "ranges",
+    [
+        pytest.param(("[1,2]",), id="one range"),
+        pytest.param(("[1,2]", "[[-6,-2],[2,6]]"), id="with generators of their own"),
+        pytest.param(("[1,2]", "[-2,2]", "[0.1,0.2]"), id="of one generator"),
+    ],
+)
 def test_feeds_that_share_draw_inputs_once(monkeypatch, compiled, batch_last, ranges):
     """And hand out what each draws alone, from where they stand."""
     monkeypatch.setattr(native, "_library", None)

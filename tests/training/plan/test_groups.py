@@ -87,8 +87,9 @@ def test_operations_side_by_side(tmp_path):
 
 
 def test_stacks_that_stand_apart_catch_up(tmp_path, monkeypatch):
-    """As after a kill between the checkpoints of two stacks."""
-    words = (*NOISY, "--log-interval", "10", "--seed", "0-1")
+    """As after a kill between the checkpoints of two stacks; ranges of a seed share a generator."""
+    ranges = ("--interpolation-range", "[1,2]", "[-2,2]", "--extrapolation-range", *["[2,6]"] * 2)
+    words = (*NOISY, "--log-interval", "10", "--seed", "0-1", *ranges)
     begun = (*words, "--max-iterations", "17", "--noise-range", NOISES[1])
     assert train(tmp_path / "cut", SCRIPT, *begun) == 0
     shared_at = []
