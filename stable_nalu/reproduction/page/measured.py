@@ -52,7 +52,10 @@ OF_DIGITS = (
         "number, and none is counted at the top of this page.",
         "The number of epochs stands at each experiment, beside the published one; a run is "
         "evaluated before its first update, and then at every fifth epoch (sequences) or at every "
-        "one (pairs), and the last evaluation is what is kept.",
+        "one (pairs). Tables are of the last evaluation; errors and shares of those before are "
+        "kept for curves.",
+        "The solved accumulator adds or multiplies without anything to learn, so that its errors "
+        "are those of reading digits.",
         "Noise of the sNMU stays on in evaluations of sequences, as published.",
     ),
 )
