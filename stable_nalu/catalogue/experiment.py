@@ -254,8 +254,7 @@ class Measure:
         tables show those with a published number, the rest of their name for a `*` in the label.
     typical: what sums up many runs where one number is asked for, as beside a published one.
     below: a limit; the share of runs below it is told, too. lower: whether lower values are better.
-    steps: logged steps whose values are kept, too, as columns such as `loss@1000`, for curves;
-        epochs, where the script counts those.
+    steps: logged steps, or epochs, whose values are kept, too, in columns such as `loss@1000`.
     digits: significant ones, in tables. optional: NaN is then no result, and not the worst one.
     """
 
@@ -312,11 +311,6 @@ class Experiment:
     def figure_keys(self) -> tuple[str, ...]:
         """Return the lookup keys of its figures."""
         return self.figures or (self.stem,)
-
-    @property
-    def clock(self) -> str:
-        """Return what the scripts of its runs count: epochs, or steps."""
-        return "epoch" if self.models and self.models[0].steps_per_epoch else "step"
 
     @property
     def runs(self) -> int:

@@ -14,7 +14,7 @@ from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.options import SCRIPTS
 from stable_nalu.statistics.table import write_plain_frame
 
-from .measured import measure_columns, options_of, text_of
+from .measured import clock_of, measure_columns, options_of, text_of
 from .stored import identifying, measured_keys, read
 from .tables import runs_of
 
@@ -68,7 +68,7 @@ def _steps(experiment: Experiment, row: Mapping[Any, Any], end: int) -> list[dic
         name, _, step = column.partition("@")
         at = int(step) if step else end
         steps.setdefault(at, {})[name] = row[column]
-    clocks = dict.fromkeys(("step", experiment.clock))
+    clocks = dict.fromkeys(("step", clock_of(experiment)))
     return [dict.fromkeys(clocks, step) | steps[step] for step in sorted(steps)]
 
 

@@ -69,12 +69,17 @@ def measure_of(experiment: Experiment, column: str) -> Measure | None:
     return None
 
 
+def clock_of(experiment: Experiment) -> str:
+    """Return what the scripts of its runs count: epochs, or steps."""
+    return "epoch" if any(model.steps_per_epoch for model in experiment.models) else "step"
+
+
 def label_of(experiment: Experiment, measure: Measure, column: str) -> str:
     """Return what tables call a kept column."""
     name, _, step = column.partition("@")
     rest = name.removeprefix(measure.column.removesuffix("*"))
     return measure.label.replace("*", rest) + (
-        f", {experiment.clock} {int(step):,}" if step else ""
+        f", {clock_of(experiment)} {int(step):,}" if step else ""
     )
 
 

@@ -185,6 +185,22 @@ def verify(
             for command in stage.commands(rows):
                 say(command)
         return 0
+    code, outcomes = _train_in_turn(stages, rows, processes)
+    if code:
+        return code
+    wrong = [outcome for outcome in outcomes if outcome.differing]
+    for outcome in wrong:
+        say(outcome.line)
+    _write(folder.parent / f"{experiment.stem}.csv", outcomes)
+    shutil.rmtree(folder)
+    say(f"{len(rows) - len(wrong)} of {len(rows)} rows equal in every kept digit")
+    return 1 if wrong else 0
+
+
+def _train_in_turn(
+    stages: Sequence[Stage], rows: Sequence[Row], processes: int
+) -> tuple[int, list[Outcome]]:
+    """Train rows until they are equal, and return the exit code and the last outcome of each."""
     left, tried = rows, set[Part]()
     done: dict[tuple[str, ...], Outcome] = {}
     for stage, after in zip(stages, (*stages[1:], None), strict=True):
@@ -193,22 +209,17 @@ def verify(
         tried |= {stage.part(row) for row in untried}
         code, outcomes = stage.train(untried, processes)
         if code:
-            return code
+            return code, []
         for outcome in outcomes:
             done[outcome.row.identity] = outcome
             if not outcome.differing:
                 say(outcome.line)
         left = [row for row in left if done[row.identity].differing]
+        if left and after is not None:
+            say(f"{len(left)} of {len(rows)} rows differ {stage.name}; now {after.name}")
         if not left:
             break
-        if after is not None:
-            say(f"{len(left)} of {len(rows)} rows differ {stage.name}; now {after.name}")
-    for row in left:
-        say(done[row.identity].line)
-    _write(folder.parent / f"{experiment.stem}.csv", list(done.values()))
-    shutil.rmtree(folder)
-    say(f"{len(rows) - len(left)} of {len(rows)} rows equal in every kept digit")
-    return 1 if left else 0
+    return 0, list(done.values())
 
 
 def _describe(part: Part) -> str:

@@ -55,7 +55,7 @@ def test_success_rates_over_four_parameters(tmp_path):
 
 
 def test_curves_over_epochs_have_ribbons(tmp_path):
-    entry = find("static-mnist-mul-isolated")
+    entry = find("static-mnist-mul-colour-concat")
     made = dict(zip(entry.parts, figures(entry.key, tmp_path), strict=True))
     labels = [one.label for one in entry.series]
     for part, figure in made.items():

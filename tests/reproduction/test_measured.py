@@ -318,7 +318,7 @@ def test_the_page_in_the_checkout_follows_from_the_kept_runs(key):
     keys = {model.label: model.key for model in experiment.models}
     points = stored.point_columns(key)
     of_labels = {
-        plain(measured.label_of(measure, column)): column
+        plain(measured.label_of(experiment, measure, column)): column
         for column in kept[0]
         if (measure := measured.measure_of(experiment, column)) is not None
     }
