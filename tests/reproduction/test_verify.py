@@ -104,6 +104,21 @@ def test_a_digit_that_differs_is_found_and_nothing_kept_is_changed(kept, trained
     assert command.main([*words, "--line", "4"]) == 0
 
 
+def test_no_part_is_trained_twice(tiny, kept, trained, tmp_path, capsys):  # noqa: F811
+    """Of one kept seed, the pair and the stack are the run alone."""
+    words = kept(TINY, "--seeds", "0")
+    rows = stored.read(TINY, tmp_path / "data")
+    measures = [c for c in rows if c.startswith(("metric.", "loss."))]
+    rows.loc[0, measures] += 1
+    stored.add(EXPERIMENTS[TINY], rows, [], tmp_path / "data")
+    capsys.readouterr()
+    assert command.main([*words, "--line", "2"]) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith("NOT EQUAL: ") for line in said) == 1
+    assert said[-1] == "0 of 1 rows equal in every kept digit"
+    assert len(trained) == len({json.dumps(part) for part in trained}) == 1
+
+
 def test_an_interrupted_verification_goes_on(tiny, kept, trained, tmp_path, monkeypatch):  # noqa: F811
     words = [*kept(TINY), "--rows", "12"]
     everything = verify.run_modules

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from stable_nalu.catalogue.sequences import PRODUCT_REFERENCE
 from stable_nalu.papers import MADSEN_2020, MISTRY_2022_ROBUST
 from stable_nalu.statistics.thresholds.sequential import REFERENCE_SEEDS
 
@@ -16,7 +17,7 @@ from ..style import NAC_ADD, NAC_ADD_Z, NAC_MUL, NAC_MUL_NMU, NAC_MUL_SIGMA
 PRODUCT_LENGTHS = tuple(range(1, 21))
 SUM_LENGTHS = (1, 10, *range(100, 1001, 100))
 _FROM_REFERENCE = Threshold()
-SOLVED = "solved accumulator"
+_SOLVED = PRODUCT_REFERENCE.label
 _LENGTH = "Extrapolation length"
 _PRODUCT_BREAKS = (1, *range(2, 21, 2))
 _SUM_BREAKS = (1, 10, *range(200, 1001, 200))
@@ -79,8 +80,8 @@ def _errors(name: str, shows: str, runs: Runs, trained: int, longer: int) -> Ent
         MADSEN_2020,
         "",
         f"{shows}: errors over the epochs, and by length",
-        (Lengths("{key}", runs, SOLVED, curves),),
-        (Series((f"{task}_reference",), SOLVED), Series((f"{task}_long",))),
+        (Lengths("{key}", runs, _SOLVED, curves),),
+        (Series((f"{task}_reference",), _SOLVED), Series((f"{task}_long",))),
     )
 
 
