@@ -105,7 +105,7 @@ def draw_curves(
         )
         texts[label] = f" (n = {max(table['n'])})"
     axes.set_xlabel("Epoch")
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.locator_params(axis="x", integer=True)
     axes.set_ylabel(part.y_label)
     legend(figure, Bottom(shown, texts, missing, "", "", lines=True))
     footnote(figure, "Means over runs. Ribbons: standard errors.")
