@@ -201,11 +201,15 @@ def _train_in_turn(
     stages: Sequence[Stage], rows: Sequence[Row], processes: int
 ) -> tuple[int, list[Outcome]]:
     """Train rows until they are equal, and return the exit code and the last outcome of each."""
-    left, tried = rows, set[Part]()
+    left, tried, before = rows, set[Part](), ""
     done: dict[tuple[str, ...], Outcome] = {}
-    for stage, after in zip(stages, (*stages[1:], None), strict=True):
+    for stage in stages:
         # A run without others, or of one seed, is the same part in several stages.
         untried = [row for row in left if stage.part(row) not in tried]
+        if not untried:
+            continue
+        if before:
+            say(f"{len(left)} of {len(rows)} rows differ {before}; now {stage.name}")
         tried |= {stage.part(row) for row in untried}
         code, outcomes = stage.train(untried, processes)
         if code:
@@ -215,10 +219,7 @@ def _train_in_turn(
             if not outcome.differing:
                 say(outcome.line)
         left = [row for row in left if done[row.identity].differing]
-        if left and after is not None:
-            say(f"{len(left)} of {len(rows)} rows differ {stage.name}; now {after.name}")
-        if not left:
-            break
+        before = stage.name
     return 0, list(done.values())
 
 

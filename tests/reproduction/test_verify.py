@@ -95,6 +95,10 @@ def test_a_digit_that_differs_is_found_and_nothing_kept_is_changed(kept, trained
     (wrong,) = [line for line in said if line.startswith("NOT EQUAL: sign-nmru ")]
     assert "in a stack of 18 runs: extrapolation.last " in wrong
     assert sum(line.startswith("equal: ") for line in said) == 1
+    assert [line.split("; now ")[1] for line in said if "; now " in line] == [
+        "beside one more seed",
+        "in the stacks that they are from",
+    ]
     assert path.read_bytes() == before
     assert [part["max_iterations"] for part in trained] == [20] * len(trained)
     *narrow, whole = trained
@@ -116,6 +120,7 @@ def test_no_part_is_trained_twice(tiny, kept, trained, tmp_path, capsys):  # noq
     said = capsys.readouterr().out.splitlines()
     assert sum(line.startswith("NOT EQUAL: ") for line in said) == 1
     assert said[-1] == "0 of 1 rows equal in every kept digit"
+    assert not [line for line in said if "; now " in line]
     assert len(trained) == len({json.dumps(part) for part in trained}) == 1
 
 
