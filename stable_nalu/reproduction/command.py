@@ -86,7 +86,8 @@ def _add_result_flags(parser: ScriptParser) -> None:
     add(
         "--keep",
         action="store_true",
-        help="add the outcome of every finished run to the compact results in --data",
+        help="add the outcome of every finished run to the compact results in --data; with "
+        "--verify, note there in verified.csv what came of each row",
     )
     add(
         "--data",
@@ -133,7 +134,7 @@ def _add_verification_flags(parser: ScriptParser) -> None:
 def _verify(arguments: argparse.Namespace) -> int:
     from .verify import VERIFY_SEED, Choice, verify
 
-    others = ("keep", "report", "report_out", "max_iterations", *sorted(CHALLENGER))
+    others = ("report", "report_out", "max_iterations", *sorted(CHALLENGER))
     for name in others:
         if getattr(arguments, name) not in (None, False):
             flag = f"--{name.replace('_', '-')}"
@@ -149,6 +150,7 @@ def _verify(arguments: argparse.Namespace) -> int:
         data=arguments.data,
         out=arguments.out,
         processes=arguments.jobs or cores(),
+        keep=arguments.keep,
         dry_run=arguments.dry_run,
     )
 
@@ -160,6 +162,9 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     for name in VERIFYING:
         if getattr(arguments, name) is not None and not arguments.verify:
             raise OptionError(f"--{name.replace('_', '-')}", "nothing is verified", "add --verify")
+    if arguments.keep and not is_checkout() and arguments.data == DATA:
+        problem = "the results of the installed package are kept as they are"
+        raise OptionError("--keep", problem, "name a folder of your own with --data")
     if arguments.verify:
         return _verify(arguments)
     given = {name for name, value in vars(arguments).items() if value is not None}
@@ -167,9 +172,6 @@ def _reproduce(arguments: argparse.Namespace) -> int:
         from .challenge import challenge
 
         return challenge(arguments)
-    if arguments.keep and not is_checkout() and arguments.data == DATA:
-        problem = "the results of the installed package are kept as they are"
-        raise OptionError("--keep", problem, "name a folder of your own with --data")
     experiment = find(arguments.key)
     models = chosen_models(experiment, arguments.model)
     space = Workspace(arguments.out, arguments.max_iterations)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import resource
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from stable_nalu.files import atomic_text_file
-from stable_nalu.writer.run_record import RunRecord
+from .records import origin, read_records, write_records
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,6 @@ class Stopwatch:
 
         finished: the iterations of every run that came to its end.
         """
-        origin = RunRecord.create("reproduce", {}, "")
         return Session(
             began=self.began,
             runs=len(finished),
@@ -59,8 +56,7 @@ class Stopwatch:
             cpu_seconds=round(self._cpu_seconds() - self._cpu, 1),
             wall_seconds=round(time.monotonic() - self._wall, 1),
             processes=processes,
-            versions=", ".join(f"{name} {number}" for name, number in origin.versions.items()),
-            git_revision=origin.git_revision or "",
+            **origin(),
         )
 
     def _cpu_seconds(self) -> float:
@@ -70,24 +66,11 @@ class Stopwatch:
 
 def read_sessions(path: Path) -> list[Session]:
     """Read all sessions of a file; there are none where there is no file."""
-    if not path.exists():
-        return []
-    with path.open(encoding="utf-8", newline="") as file:
-        return [_session(row) for row in csv.DictReader(file)]
+    return read_records(Session, path)
 
 
 def add_sessions(path: Path, sessions: Iterable[Session]) -> None:
     """Add sessions to a file, in order of time; one that is there already stays."""
     every = {session.began: session for session in (*sessions, *read_sessions(path))}
-    if not every:
-        return
-    with atomic_text_file(path) as file:
-        names = [field.name for field in fields(Session)]
-        writer = csv.DictWriter(file, names, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(asdict(every[began]) for began in sorted(every))
-
-
-def _session(row: dict[str, str]) -> Session:
-    kinds = {"int": int, "float": float, "str": str}
-    return Session(**{f.name: kinds[str(f.type)](row[f.name]) for f in fields(Session)})
+    if every:
+        write_records(path, [every[began] for began in sorted(every)])

@@ -19,6 +19,7 @@ from stable_nalu.errors import UsageError
 from stable_nalu.papers import Paper
 
 from .stored import DATA, cost_of, path_of
+from .verified import file_of
 
 PATH = DATA.parent / "datapackage.json"
 Field = dict[str, Any]
@@ -88,6 +89,22 @@ _COST = (
     _field("versions", "string", "versions of Python and its packages"),
     _field("git_revision", "string", "revision of the code"),
 )
+_VERIFIED = (
+    _field("key", "string", "experiment"),
+    _field("row", "string", "what tells its row apart: model, point and seed"),
+    _field("digest", "string", "of the kept cells: SHA-256 of them as JSON, sixteen digits"),
+    _field(
+        "verify_seed",
+        "integer",
+        "seed of the random choice of rows; empty for a row that was named",
+        constraints=_COUNT,
+    ),
+    _field("trained", "string", "alone, or in a stack of how many runs"),
+    _field("compared", "integer", "cells that were compared", constraints=_COUNT),
+    _field("equal", "integer", "those that came out again, to the last digit", constraints=_COUNT),
+    _field("ended", "datetime", "when they were compared", format="any"),
+    *_COST[-2:],
+)
 _REASONS = (
     _field("key", "string", "experiment that was not run, or was not run in full; * for any rest"),
     _field("reason", "string", "why"),
@@ -125,6 +142,12 @@ def package(data: Path = DATA) -> dict[str, Any]:
         )
         for e in costs
     ]
+    if (verified := file_of(data)).exists():
+        title = "Kept rows that were trained again, and what came of them"
+        key = ("key", "row", "digest")
+        resources.append(
+            _resource("verified", verified, data, title=title, fields=_VERIFIED, primary_key=key)
+        )
     reasons = data.parent / "not_run.csv"
     if reasons.exists():
         title = "What was not run, and why"

@@ -5,7 +5,6 @@ One process trains one `Part`: `python3 -m stable_nalu.reproduction.retrain PART
 
 from __future__ import annotations
 
-import csv
 import json
 import shutil
 import sys
@@ -21,6 +20,7 @@ from stable_nalu.errors import UsageError
 
 from . import stored
 from .measured import measured_runs, options_of, text_of
+from .records import cells_of
 from .tables import Workspace, export, judge, runs_of
 
 Cells = Mapping[str, str]
@@ -186,12 +186,6 @@ def retrained(
     stored.keep(experiment, runs, expected, [], folder)
     rows = cells_of(stored.path_of(experiment.key, folder))
     return {_identity(experiment, cells): cells for cells in rows}
-
-
-def cells_of(path: Path) -> list[dict[str, str]]:
-    """Return all rows of a CSV file, as they stand there."""
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def differences(kept: Cells, again: Cells) -> dict[str, tuple[str, str]]:

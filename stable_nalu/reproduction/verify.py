@@ -12,6 +12,7 @@ import shlex
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from stable_nalu.batch.local import run_modules
@@ -22,9 +23,11 @@ from stable_nalu.script import command_of, duration, say
 
 from .listing import seconds_here
 from .pipeline import write_rows
+from .records import origin
 from .retrain import Cells, Part, Row, differences, kept_rows, retrained
 from .stored import path_of
 from .tables import Workspace, chosen_models
+from .verified import Verified, add_verified, digest_of
 
 ROWS, VERIFY_SEED = 5, 0
 _SECONDS_ALONE = 2e-4
@@ -160,12 +163,14 @@ def verify(
     data: Path,
     out: Path,
     processes: int,
+    keep: bool = False,
     dry_run: bool = False,
 ) -> int:
     """Train kept rows again, compare every digit, and return 0 if all are equal, else 1.
 
     Below `out` it writes `verify/KEY.csv`, which has every cell of both; what it trained is
-    removed, unless it was interrupted: the same command then goes on.
+    removed, unless it was interrupted: the same command then goes on. With `keep`, what came of
+    each row is noted in `data`.
     """
     chosen = choice.of(experiment, data)
     rows = list(chosen.values())
@@ -192,6 +197,8 @@ def verify(
     for outcome in wrong:
         say(outcome.line)
     _write(folder.parent / f"{experiment.stem}.csv", outcomes)
+    if keep:
+        say(f"noted in {add_verified(data, _records(outcomes, choice))}")
     shutil.rmtree(folder)
     say(f"{len(rows) - len(wrong)} of {len(rows)} rows equal in every kept digit")
     return 1 if wrong else 0
@@ -254,6 +261,28 @@ def _estimate(experiment: Experiment, rows: Sequence[Row], stages: Sequence[Stag
     when = ("differ", "still differ")
     more = (f"; where rows {w}, at most {o} more" for w, o in zip(when, others, strict=False))
     return f"about {first}" + "".join(more)
+
+
+def _records(outcomes: Sequence[Outcome], choice: Choice) -> list[Verified]:
+    """Return what is to be known of rows that were trained again."""
+    ended, made_by = datetime.now(UTC).isoformat(timespec="seconds"), origin()
+    found = []
+    for outcome in outcomes:
+        compared = len({**outcome.row.cells, **outcome.again})
+        found.append(
+            Verified(
+                key=outcome.row.experiment.key,
+                row=outcome.row.name,
+                digest=digest_of(outcome.row.cells),
+                verify_seed=None if choice.lines else choice.seed,
+                trained=outcome.trained,
+                compared=compared,
+                equal=compared - len(outcome.differing),
+                ended=ended,
+                **made_by,
+            )
+        )
+    return found
 
 
 def _write(path: Path, outcomes: Sequence[Outcome]) -> None:

@@ -79,6 +79,28 @@ def test_measured_rows_come_out_again(tiny, kept, trained, tmp_path, capsys):  #
     assert [entry.name for entry in (tmp_path / "verify").iterdir()] == ["tiny-measured.csv"]
 
 
+def test_what_came_of_rows_is_kept_when_asked_for(tiny, kept, trained, tmp_path, capsys):  # noqa: F811
+    words = kept(TINY)
+    record = tmp_path / "data" / "verified.csv"
+    assert command.main([*words, "--rows", "2"]) == 0
+    assert not record.exists()
+    assert command.main([*words, "--rows", "2", "--keep", "--dry-run"]) == 0
+    assert not record.exists()
+    assert command.main([*words, "--rows", "2", "--keep"]) == 0
+    rows = stored.read(TINY, tmp_path / "data")
+    measures = [c for c in rows if c.startswith("metric.")]
+    rows.loc[3, measures] += 1
+    stored.add(EXPERIMENTS[TINY], rows, [], tmp_path / "data")
+    assert command.main([*words, "--line", "5", "--keep"]) == 1
+    assert f"noted in {record}" in capsys.readouterr().out
+    drawn = [one for one in cells_of(record) if one["verify_seed"] == "0"]
+    (named,) = [one for one in cells_of(record) if one["verify_seed"] == ""]
+    width = len(rows.columns)
+    assert [(int(one["compared"]), int(one["equal"])) for one in drawn] == [(width, width)] * 2
+    assert (int(named["compared"]), int(named["equal"])) == (width, width - len(measures))
+    assert {one["key"] for one in (*drawn, named)} == {TINY}
+
+
 @pytest.mark.slow
 def test_a_digit_that_differs_is_found_and_nothing_kept_is_changed(kept, trained, tmp_path, capsys):
     words = kept(JUDGED, *SHORT)
@@ -184,7 +206,6 @@ def test_every_kept_row_has_a_run_and_a_stack(key):
         ([JUDGED, "--line", "3", "--rows", "3"], "--rows: the rows of --line are chosen"),
         ([JUDGED, "--seeds", "9"], "holds no row of these models and seeds"),
         ([JUDGED, "--model", "nmu"], "has no model 'nmu'"),
-        ([JUDGED, "--keep"], "argument --keep: rows are verified as they are kept"),
         ([JUDGED, "--max-iterations", "9"], "argument --max-iterations: rows are verified as"),
         (["simple_mul"], "argument --verify: simple_mul has no kept results in"),
     ],

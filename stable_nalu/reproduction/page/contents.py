@@ -15,6 +15,7 @@ from stable_nalu.script import duration
 from ..compare import DIFFERS, EQUAL, RATE_VERDICTS, SHORT
 from ..listing import UNSHOWN, seconds_here
 from ..stored import TEST_ERROR
+from ..verified import replaced
 from . import headline, measured, section, unpublished
 from .markdown import SOURCES, UNKNOWN, bullets, heading, plain, table
 from .notes import note, place, read_notes, read_reasons, reason
@@ -83,7 +84,7 @@ def page(
         heading(1, "Reproduced results", "top"),
         INTRODUCTION.format(data=link),
         counted(results),
-        bullets(_at_a_glance(results, of_measures)),
+        bullets(_at_a_glance(results, of_measures, data, link)),
         heading(2, "Headline figures", "headline"),
         headline.table(found),
         f"![Success rates, published and here]({HEADLINE})",
@@ -102,7 +103,10 @@ def page(
 
 
 def _at_a_glance(
-    results: Sequence[Result], of_measures: Sequence[measured.MeasuredResult]
+    results: Sequence[Result],
+    of_measures: Sequence[measured.MeasuredResult],
+    data: Path,
+    link: str,
 ) -> list[str]:
     """Return what a reader wants to know first: what was trained, how it went, what is left."""
     kept = {found.experiment.key: found for found in (*results, *of_measures)}
@@ -123,9 +127,29 @@ def _at_a_glance(
     told.append(
         "Any row can be trained again, and every digit compared: `python3 "
         "experiments/reproduce.py --verify KEY --rows 5` chooses five at random, `--line N` is the "
-        "one in line N of the table of that key."
+        "one in line N of the table of that key." + _verified(list(kept.values()), data, link)
     )
     return [one for one in told if one]
+
+
+def _verified(results: Sequence[Result | measured.MeasuredResult], data: Path, link: str) -> str:
+    """Return how many rows that were chosen at random came out again."""
+    drawn = [
+        (one.key, one.equal == one.compared)
+        for found in results
+        for one in found.verified
+        if one.verify_seed is not None
+    ]
+    if not drawn:
+        return ""
+    same, keys = sum(equal for _, equal in drawn), len({key for key, _ in drawn})
+    gone = len(replaced(data))
+    before = f"; {gone} that did not {'was' if gone == 1 else 'were'} replaced" if gone else ""
+    return (
+        f" So far {len(drawn)} rows of {keys} figures and tables were chosen at random and trained "
+        f"again: **{same} of {len(drawn)} came out equal in every digit**{before} "
+        f"([verified.csv]({link}/verified.csv))."
+    )
 
 
 def _left(planned: Sequence[Experiment], kept: Mapping[str, int]) -> str:

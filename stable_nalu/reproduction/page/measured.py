@@ -22,6 +22,7 @@ from ..compare_measured import MeasuredPoint, points_of
 from ..cost import Session
 from ..kept_tables import files_of, kept_source
 from ..stored import read, sessions_of
+from ..verified import Verified, sentence, verified_of
 from . import markdown
 from .drawing import as_svg
 from .markdown import UNKNOWN, plain
@@ -86,6 +87,7 @@ class MeasuredResult:
     runs: pd.DataFrame
     sessions: Sequence[Session]
     points: Sequence[MeasuredPoint]
+    verified: Sequence[Verified]
     data: Path
 
     @functools.cached_property
@@ -115,7 +117,8 @@ def result(experiment: Experiment, data: Path) -> MeasuredResult:
     """Read the kept runs of an experiment, and work out everything that follows from them."""
     runs = read(experiment.key, data)
     sessions = sessions_of(experiment.key, data)
-    return MeasuredResult(experiment, runs, sessions, points_of(experiment, runs), data)
+    points, verified = points_of(experiment, runs), verified_of(experiment.key, data)
+    return MeasuredResult(experiment, runs, sessions, points, verified, data)
 
 
 def sections(results: Sequence[MeasuredResult], notes: dict[str, str]) -> list[str]:
@@ -159,6 +162,7 @@ def section(found: MeasuredResult, notes: dict[str, str]) -> list[str]:
         f"{place_of(experiment)}. Key `{experiment.key}`. {plain(experiment.note)}".strip(),
         markdown.commands(experiment.key),
         _extent(found),
+        sentence(found.verified),
         *(f"![{plain(experiment.title)}]({name})" for name in found.pictures),
         markdown.table(HEAD, [cells(point) for point in found.points], all_columns=False),
         *_limits(found),

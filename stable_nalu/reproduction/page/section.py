@@ -16,6 +16,7 @@ from stable_nalu.statistics.intervals import wilson
 from ..compare import cut_short
 from ..cost import Session
 from ..stored import read, sessions_of
+from ..verified import Verified, sentence, verified_of
 from . import markdown
 from .drawing import Mark, draw
 from .markdown import UNKNOWN, plain
@@ -56,6 +57,7 @@ class Result:
     runs: pd.DataFrame
     sessions: Sequence[Session]
     rows: Sequence[Row]
+    verified: Sequence[Verified] = ()
 
     @property
     def iterations(self) -> int:
@@ -71,7 +73,8 @@ def result(experiment: Experiment, data: Path) -> Result:
     """Read the kept runs of an experiment, and work out everything that follows from them."""
     runs = read(experiment.key, data)
     sessions = sessions_of(experiment.key, data)
-    return Result(experiment, runs, sessions, rows_of(experiment, runs))
+    rows, verified = rows_of(experiment, runs), verified_of(experiment.key, data)
+    return Result(experiment, runs, sessions, rows, verified)
 
 
 def picture_of(key: str) -> str:
@@ -87,7 +90,8 @@ def section(found: Result) -> list[str]:
         markdown.heading(3, experiment.title, experiment.key),
         f"{where or 'In no figure'}. Key `{experiment.key}`. {experiment.note}".strip(),
         markdown.commands(experiment.key),
-        " ".join((_extent(found), cost(found), _shortened(found))).strip(),
+        " ".join(filter(None, (_extent(found), cost(found), _shortened(found)))),
+        sentence(found.verified),
         f"![{_LEGEND}]({picture_of(experiment.key)})",
         _LEGEND,
         markdown.table(HEAD, [cells(row) for row in found.rows], all_columns=False),
@@ -97,7 +101,7 @@ def section(found: Result) -> list[str]:
     if rows := seed_rows(found):
         parts.append("Seed by seed: which runs are solved, where the papers' files tell.")
         parts.append(markdown.table(SEED_HEAD, rows))
-    return parts
+    return [part for part in parts if part]
 
 
 def cells(row: Row) -> list[str]:
