@@ -35,7 +35,8 @@ class State(Enum):
 
 def pending(shard: Shard, max_iterations: int | None = None) -> list[tuple[Command, list[str]]]:
     """Return commands for runs that are neither done nor running, with the names of the runs."""
-    return [(command, [run.name for run in runs]) for command, runs in _plan(shard, max_iterations)]
+    plan = _plan(shard, max_iterations)
+    return [(command, [run.name for run in runs]) for command, runs in plan if runs]
 
 
 def refuse_running(every: Iterable[Shard], max_iterations: int | None = None) -> None:
@@ -104,17 +105,34 @@ def mark_finished(runs: Sequence[ExpectedRun], root: Path) -> None:
 def _plan(
     shard: Shard, max_iterations: int | None, workers: int = 1
 ) -> list[tuple[Command, list[ExpectedRun]]]:
+    """Return commands that train what is left of a shard, each with those of its runs.
+
+    Finished runs are planned, too, where their checkpoints tell the script so: it cuts a plan into
+    stacks whatever is finished, and a run that goes on needs the stack that it began in.
+    """
     root = tensorboard_root()
     extra = shard.how_to_run(max_iterations, workers)
-    left = [
-        run for run in shard.expected(extra) if state_of(run, root) in (State.MISSING, State.FAILED)
-    ]
+    every = shard.expected(extra)
+    states = {run.name: state_of(run, root) for run in every}
+    left = {name for name, state in states.items() if state in (State.MISSING, State.FAILED)}
     names = {flag.name for flag in SCRIPTS[shard.model.script].flags}
-    stale = [run for run in left if "--resume" not in names or _has_stale_checkpoint(run, root)]
-    others = [run for run in left if run not in stale]
+    anew = {
+        run.name
+        for run in every
+        if run.name in left and ("--resume" not in names or _has_stale_checkpoint(run, root))
+    }
+    resumed = left - anew
+    if resumed:
+        resumed |= {
+            run.name
+            for run in every
+            if states[run.name] is State.DONE and _has_own_checkpoint(run, root)
+        }
+    plans = (resumed, {"--resume": ()}), (anew, {"--remove-existing-data": ()})
     return [
-        *covering(others, merged(extra, {"--resume": ()})),
-        *covering(stale, merged(extra, {"--remove-existing-data": ()})),
+        (command, [run for run in runs if run.name in left])
+        for chosen, how in plans
+        for command, runs in covering([r for r in every if r.name in chosen], merged(extra, how))
     ]
 
 
@@ -138,6 +156,12 @@ def _has_stale_checkpoint(run: ExpectedRun, root: Path) -> bool:
     """Return whether a run's checkpoint belongs to other events than those in its folder."""
     saved = _saved_state(run)
     return saved is not None and _event_files(root / run.name) != [saved[0]]
+
+
+def _has_own_checkpoint(run: ExpectedRun, root: Path) -> bool:
+    """Return whether a run's checkpoint belongs to the events in its folder."""
+    saved = _saved_state(run)
+    return saved is not None and _event_files(root / run.name) == [saved[0]]
 
 
 def _length(run: ExpectedRun) -> int:

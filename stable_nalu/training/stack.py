@@ -191,6 +191,7 @@ class StackTraining:
         writer.events.sync()
         progress = self.progress(run) | {
             "diverged_at": self.diverged_at.get(run),
+            "last_loss": None if self.last_total is None else float(numbers(self.last_total)[run]),
             "event_file": writer.events.path.name,
             "event_position": writer.position,
         }
@@ -212,6 +213,11 @@ class StackTraining:
         for run, checkpoint in enumerate(checkpoints):
             with damage_as_usage_error(self.checkpoint_path(run), asked_by(self.config)):
                 self._restore_run(own, checkpoint, run)
+        losses = [checkpoint["progress"].get("last_loss") for checkpoint in checkpoints]
+        if None not in losses:
+            # A loss that is not a number ends a run at the next log point.
+            found = losses if self.stacked else losses[0]
+            self.last_total = torch.tensor(found, dtype=torch.float64)
 
     def _restore_run(self, own: dict[str, torch.Tensor], checkpoint: dict, run: int) -> None:
         index = run if self.stacked else None

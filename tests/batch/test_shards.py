@@ -10,6 +10,8 @@ from stable_nalu.batch.shard import how_to_run, in_groups, shards
 from stable_nalu.batch.work import MARKER, State, count, mark_finished, pending, state_of
 from stable_nalu.errors import UsageError
 from stable_nalu.machine import tensorboard_root
+from stable_nalu.training.plan import runs as planned_runs
+from stable_nalu.training.plan import shell
 from stable_nalu.writer.run_folder import RunFolder
 from stable_nalu.writer.run_record import RunRecord
 
@@ -195,3 +197,34 @@ def test_a_group_is_one_command_of_several_plans(monkeypatch):
     found = [" ".join(words) for (words,) in lines]
     assert all("--seed 0-3" in words for words in found)
     assert len(set(found)) == 3
+
+
+def test_what_is_left_trains_in_the_stacks_that_it_began_in(monkeypatch):
+    """A script cuts all of a shard, finished runs too: last bits depend on a run's stack."""
+    monkeypatch.setattr(planned_runs, "STACKED_INPUTS", 10)
+    shard = first_shard(0, 1)
+    cuts, trained = [], []
+    cut, train = shell.stacks_of, shell.train_side_by_side
+
+    def noting_cut(*arguments):
+        cuts.append(cut(*arguments))
+        return cuts[-1]
+
+    def noting_stacks(kind, spec, stacks, *others):
+        if len(trained) == 1 and len(cuts) == 1:
+            raise KeyboardInterrupt
+        trained.extend([run.name for run in stack] for stack in stacks)
+        return train(kind, spec, stacks, *others)
+
+    monkeypatch.setattr(shell, "stacks_of", noting_cut)
+    monkeypatch.setattr(shell, "train_side_by_side", noting_stacks)
+    work.train_shards([shard], 4)
+    first, left = len(trained), pending(shard, 4)
+    assert {name for _, names in left for name in names} == {
+        run.name for run in shard.expected()
+    } - {name for stack in trained for name in stack}
+    assert work.train_shards([shard], 4) == 0
+    whole, again = ([[run.name for run in stack] for stack in one] for one in cuts)
+    assert 1 <= first < len(whole) == 4
+    assert again == whole
+    assert trained == whole

@@ -105,7 +105,7 @@ def assert_same_state(one, other) -> None:
         for a, b in zip(one, other, strict=True):
             assert_same_state(a, b)
     else:
-        assert one == other
+        assert repr(one) == repr(other)
 
 
 def assert_same_run(one: str, other: str, *, differing: tuple[str, ...] = ()) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from stable_nalu.script import EXIT_DIVERGED
 from tests.experiments.scripts import (
     assert_same_run,
     load_script,
@@ -15,6 +16,7 @@ from tests.experiments.scripts import (
     run_names,
     saved,
 )
+from tests.training.tasks.resuming import assert_an_interruption_changes_nothing
 
 NMU = ("--operation", "mul", "--layer-type", "ReRegualizedLinearMNAC")
 BETA = ("--regualizer-l1", "--regualizer-beta-step", "4", "--regualizer-beta-end", "1e-2")
@@ -43,8 +45,13 @@ CASES = {
         "single_layer_curriculum",
         ("--operation", "add", "--layer-type", "ReRegualizedLinearNAC", "--learning-rate", "0.5"),
     ),
+    "curriculum with noise": ("single_layer_curriculum", (*NMU, "--nmu-noise")),
     "robustness": ("single_layer_robust", (*NMU, "--nmu-noise")),
     "Gumbel": ("simple_function_static", ("--layer-type", "GumbelNAC")),
+    "hard softmax, which samples in evaluation": (
+        "simple_function_static",
+        ("--layer-type", "HardSoftmaxNAC"),
+    ),
     "bandit": ("simple_function_static", ("--layer-type", "GradientBanditNAC")),
     "rotating weights": ("simple_function_static", ("--layer-type", "MultiWeightNAU")),
     "z penalty": ("simple_function_static", ("--layer-type", "NAC", "--regualizer-z", "1")),
@@ -157,3 +164,15 @@ def test_the_file_has_the_published_keys():
 def test_no_save(tmp_path):
     assert run("single_layer", *NMU, "--max-iterations", "3", "--no-save") == 0
     assert not (tmp_path / "save").exists()
+
+
+def test_a_loss_that_is_not_a_number_ends_a_resumed_run_where_it_ends_others(monkeypatch):
+    """Roots of negative numbers; no weight of the bandit is trained, and none becomes NaN."""
+    words = (
+        *("--operation", "root", "--layer-type", "GradientBanditNAC", "--log-interval", "4"),
+        *("--interpolation-range", "[-2,-1]", "--extrapolation-range", "[-6,-2]"),
+        *("--max-iterations", "12"),
+    )
+    assert_an_interruption_changes_nothing(monkeypatch, "single_layer", words, 4, EXIT_DIVERGED)
+    (name,) = run_names("single_layer", *words, "--id", "2")
+    assert saved(name)["progress"]["diverged_at"] == 4

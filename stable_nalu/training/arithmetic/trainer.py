@@ -133,7 +133,8 @@ class ArithmeticTraining(StackTraining):
         self.compiled = CompiledStep(self.step)
         if isinstance(self.data.feed, Feed):
             self.data.feed.batch_last = self.config.inputs <= policy.WIDEST_COMPILED
-        points = (self.length - 1 - self.at) // self.log_interval + 1
+        # All points count, logged already or not: a resumed run evaluates as it began.
+        points = (self.length - 1) // self.log_interval + 1
         rows = EVALUATION_ROWS * len(self.data.evaluation) * self.runs
         if points * rows * self.config.inputs >= policy.ELEMENTS_WORTH_COMPILING:
             self._compiled_errors = CompiledErrors(self.model)
@@ -318,11 +319,12 @@ class ArithmeticTraining(StackTraining):
         self.freeze_diverged()
         if self.last_total is not None:
             self.freeze(~np.isfinite(numbers(self.last_total)), "the loss is infinite")
-        logged = self.interpolation, self.extrapolation
+        # A longer run that resumes from here goes by the errors of the last log point, and has
+        # drawn nothing for this evaluation.
+        put_back = self.snapshot()
         self._evaluate()
-        self._final = self.interpolation, self.extrapolation
-        # A longer run that resumes from here goes by the errors of the last log point.
-        self.interpolation, self.extrapolation = logged
+        self._final = self.interpolation.copy(), self.extrapolation.copy()
+        put_back()
         return bool(self.diverged_at) or self.last_total is None
 
     def final_errors(self) -> Mapping[str, np.ndarray]:

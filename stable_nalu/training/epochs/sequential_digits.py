@@ -179,21 +179,19 @@ class SequentialTraining(EpochTraining):
         return f"{self._loss():.5f}, valid: {self._last['metric_valid']:.5f}"
 
     def results(self) -> dict[str, float]:
-        return self.get_state()
+        return self._last | {"loss_train": self._loss()}
 
     def shown_parameters(self) -> Iterable[tuple[str, torch.Tensor]]:
         return ((n, p) for n, p in self.model.named_parameters() if "recurent_cell" in n)
 
     def get_state(self) -> dict[str, float]:
-        return self._last | {"loss_train": self._loss()}
+        return dict(self._last)
 
     def _loss(self) -> float:
         return math.nan if self.last_total is None else self.last_total.item()
 
     def set_state(self, state: Mapping[str, float]) -> None:
         self._last = dict(state)
-        loss = state["loss_train"]
-        self.last_total = None if math.isnan(loss) else torch.tensor(loss)
 
 
 def _metrics(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:

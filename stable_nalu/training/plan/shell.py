@@ -75,6 +75,9 @@ def train_plan(kind: Kind, spec: ScriptSpec, *plans: Sequence[Config]) -> int:
         for stack in stacks_of(kind, spec, plan, count)
     ]
     stacks = [part for stack in cut for part in continued(stack, states)]
+    if min(workers, len(cut)) > 1:
+        # What is left may train in this process, and began with the one thread of a worker.
+        torch.set_num_threads(1)
     left, before = _unfinished(stacks, states, kind.unit)
     results = [StackResult(diverged=before)]
     with Interruption() as interruption:

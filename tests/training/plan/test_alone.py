@@ -9,6 +9,7 @@ from stable_nalu.training.compiled.errors import CompiledErrors
 from stable_nalu.training.compiled.step import CompiledStep
 from stable_nalu.training.plan import shell
 from tests.ensemble.plans import furthest, train, trained
+from tests.training.tasks.resuming import assert_an_interruption_changes_nothing
 
 NMU = ("--operation", "mul", "--layer-type", "ReRegualizedLinearNAC", "--nac-mul", "mnac")
 NOISY = ("ReRegualizedLinearMNAC", "--nmu-noise")
@@ -119,3 +120,14 @@ def test_other_sums_are_noticed(monkeypatch):
 
     monkeypatch.setattr(runs[1].step, "run", nudged)
     assert not runs[0].agrees_with(runs[1])
+
+
+def test_a_resumed_run_evaluates_as_it_began(stacked, monkeypatch):
+    """All log points of a run count, not those that are left, where code is made for errors."""
+    words = ("--operation", "mul", "--layer-type", "NALU", *LENGTH)
+    # Four points, two sets of two inputs.
+    monkeypatch.setattr(policy, "ELEMENTS_WORTH_COMPILING", 4 * 2 * 2 * 10_000)
+    made, build = [], trainer.CompiledErrors
+    monkeypatch.setattr(trainer, "CompiledErrors", lambda model: made.append(1) or build(model))
+    assert_an_interruption_changes_nothing(monkeypatch, "single_layer", words, 80)
+    assert len(made) == 3

@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from stable_nalu.training import script
+from stable_nalu.training.plan import shell
+from stable_nalu.training.plan.workers import StackResult
 from stable_nalu.training.saved.checkpoint import model_file
 from tests.ensemble.plans import assert_identical, fork, roots, start, train, train_in_fork, trained
 from tests.experiments.scripts import run_names
@@ -126,3 +129,30 @@ def alone(tmp_path_factory):
 def test_any_cut_gives_the_same_runs(cut, workers, alone, tmp_path):
     assert train_in_fork(tmp_path, "single_layer", *EIGHT, *cut, "--workers", workers) == 0
     assert_identical(alone, trained(tmp_path))
+
+
+def end_after_the_first(train, stacks, processes, console, interruption):
+    """Train one stack, as if a signal had come then; in place of `train_in_workers`."""
+
+    def send(method, *arguments):
+        getattr(console, method)(*arguments)
+
+    done = train([(0, stacks[0])], send, interruption)
+    return [done[0], StackResult(interrupted_at=0, signal_number=signal.SIGTERM)]
+
+
+def test_a_stack_that_is_left_alone_keeps_its_one_thread(tmp_path, monkeypatch):
+    """Sums of several threads have other last bits than those of the worker that began it."""
+    words = (*WORDS, "--workers", "2", "--log-interval", "20")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shell, "train_in_workers", end_after_the_first)
+        assert train(tmp_path, "single_layer", *words, "--max-iterations", "40") != 0
+    threads = []
+    go_on = shell._train_here
+    monkeypatch.setattr(script, "granted_cores", lambda: 2)
+    monkeypatch.setattr(
+        shell, "_train_here", lambda *args: threads.append(torch.get_num_threads()) or go_on(*args)
+    )
+    more = ("--max-iterations", "40", "--resume")
+    assert train(tmp_path, "single_layer", *words, *more) == 0
+    assert threads == [1]

@@ -6,9 +6,12 @@ from stable_nalu.training.plan import shell
 from tests.experiments.scripts import assert_same_run, run, run_names
 
 
-def assert_an_interruption_changes_nothing(monkeypatch, script, words, at):
-    """Train to the end; then again with an interruption before the unit `at`, and resume."""
-    assert run(script, *words, "--id", "1") == 0
+def assert_an_interruption_changes_nothing(monkeypatch, script, words, at, code=0):
+    """Train to the end; then again with an interruption before the unit `at`, and resume.
+
+    code: the exit code at the end.
+    """
+    assert run(script, *words, "--id", "1") == code
     real = shell._train
 
     def interrupted(training, unit):
@@ -24,7 +27,7 @@ def assert_an_interruption_changes_nothing(monkeypatch, script, words, at):
     monkeypatch.setattr(shell, "_train", interrupted)
     assert run(script, *words, "--id", "2") == 75
     monkeypatch.setattr(shell, "_train", real)
-    assert run(script, *words, "--id", "2", "--resume") == 0
+    assert run(script, *words, "--id", "2", "--resume") == code
     both = (run_names(script, *words, "--id", number) for number in "12")
     for one, other in zip(*both, strict=True):
         assert_same_run(one, other)

@@ -197,9 +197,18 @@ def test_a_stack_computes_what_its_runs_compute_alone(words):
             assert one == pytest.approx(other, rel=1e-4)
 
 
-def test_an_interrupted_run_ends_as_if_nothing_had_happened(monkeypatch):
-    words = (*SMALL, "--seed", "0-1", "--max-epochs", "7", "--shuffle")
-    assert_an_interruption_changes_nothing(monkeypatch, SCRIPT, words, 5)
+@pytest.mark.parametrize(
+    ("words", "at"),
+    [
+        (("--seed", "0-1", "--shuffle"), 5),
+        (("--seed", "0-1", "--layer-type", "MultiWeightNAU"), 4),
+        (("--layer-type", "MultiWeightNAU"), 7),
+    ],
+    ids=["shuffled", "weights that take turns", "the last unit"],
+)
+def test_an_interrupted_run_ends_as_if_nothing_had_happened(words, at, monkeypatch):
+    words = (*SMALL, *words, "--max-epochs", "7")
+    assert_an_interruption_changes_nothing(monkeypatch, SCRIPT, words, at)
 
 
 ARTICLE = {"vanilla": ("--layer-type", "vanilla"), "NAC": ("--layer-type", "NAC"), "article": ()}
