@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 
@@ -12,6 +12,10 @@ from stable_nalu.errors import in_words
 
 _RUNS, _ROWS = 2, 3
 """Sizes of what a layer is tried on; the number of rows differs from the usual widths."""
+_DRAWS = 8
+"""How many layers are built to see what their constructor draws."""
+_PENALTIES = ("W", "g", "z", "W-OOB", "W-NPU", "g-NPU", "inalu")
+"""Penalties that flags weigh."""
 
 _OUTCOMES: dict[object, str | None] = {}
 
@@ -31,10 +35,14 @@ def obstacle(
     if key not in _OUTCOMES:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
-            alone = [_built(build, in_features, out_features, options) for _ in range(_RUNS)]
+            built = [_built(build, in_features, out_features, options) for _ in range(_DRAWS)]
             x = torch.rand(_RUNS, _ROWS, in_features) + 0.5
+            alone, (spare, *_) = built[:_RUNS], built[_RUNS:]
             expected = _outputs(alone, x, out_features)
-            _OUTCOMES[key] = _obstacle(alone, x, expected)
+            _outputs([spare.train()], x, out_features)
+            _require_known_names(spare)
+            found = _unstacked_state(built) or _obstacle(alone, x, expected)
+            _OUTCOMES[key] = found
     return _OUTCOMES[key]
 
 
@@ -51,16 +59,59 @@ def _built(build, in_features, out_features, options) -> ExtendedTorchModule:
 def _outputs(layers, x: torch.Tensor, out_features: int) -> torch.Tensor:
     name = type(layers[0]).__name__
     shape, wanted = tuple(x.shape[1:]), (_ROWS, out_features)
+    inputs = [one.clone() for one in x[: len(layers)]]
     try:
-        outputs = [layer(one) for layer, one in zip(layers, x, strict=True)]
+        outputs = [layer(one) for layer, one in zip(layers, inputs, strict=True)]
     except Exception as error:  # whatever a stranger's code raises
         said = in_words(error)
         raise ValueError(f"{name} fails on an input of shape {shape}: {said}") from None
-    got = getattr(outputs[0], "shape", None)
-    if got is None or tuple(got) != wanted:
-        found = type(outputs[0]).__name__ if got is None else f"a tensor of shape {tuple(got)}"
-        raise ValueError(f"{name} maps an input of shape {shape} to {found}; {wanted} is expected")
+    for output in outputs:
+        got = getattr(output, "shape", None)
+        if got is None or tuple(got) != wanted:
+            found = type(output).__name__ if got is None else f"a tensor of shape {tuple(got)}"
+            problem = f"{name} maps an input of shape {shape} to {found}; {wanted} is expected"
+            raise ValueError(problem)
+        if not output.is_floating_point():
+            raise ValueError(f"{name} gives {output.dtype}; real numbers are expected")
+    if not torch.equal(torch.stack(inputs), x[: len(layers)]):
+        # Evaluation would feed it other numbers each time.
+        raise ValueError(f"{name} changes its input in place; let it work on a copy")
     return torch.stack(outputs)
+
+
+def _require_known_names(layer: ExtendedTorchModule) -> None:
+    """Refuse penalties that no flag weighs, and bounds of parameters that there are not."""
+    for module in layer.extended_modules():
+        name = type(module).__name__
+        for key in module.regualizer_terms():
+            if key not in _PENALTIES:
+                known = ", ".join(_PENALTIES)
+                raise ValueError(f"{name} has a penalty {key!r}; no flag weighs it, but {known}")
+        for parameter in module.parameter_bounds():
+            if parameter not in module._parameters:
+                raise ValueError(f"{name} bounds {parameter!r}, which is no parameter of its own")
+
+
+def _unstacked_state(layers: Sequence[torch.nn.Module]) -> str | None:
+    """Return what a layer has that a stack of its parameters and buffers would lack."""
+    first = layers[0]
+    named = list(first.named_parameters(remove_duplicate=False))
+    if len({id(parameter) for _, parameter in named}) < len(named):
+        return "parts of it share a parameter"
+    for name, parameter in named:
+        if parameter._backward_hooks or parameter._post_accumulate_grad_hooks:
+            return f"{name} has a hook on its gradient"
+    parts = [dict(layer.named_modules()) for layer in layers]
+    for path, module in parts[0].items():
+        for name, value in vars(module).items():
+            others = [vars(part[path]).get(name) for part in parts]
+            if isinstance(value, torch.Tensor) and not all(_equal(value, one) for one in others):
+                return f"{name} is drawn, and no buffer; register_buffer makes it one"
+    return None
+
+
+def _equal(one: torch.Tensor, other: object) -> bool:
+    return isinstance(other, torch.Tensor) and torch.equal(one, other)
 
 
 def _obstacle(layers, x: torch.Tensor, expected: torch.Tensor) -> str | None:

@@ -44,22 +44,120 @@ class Raising(Base):
         raise RuntimeError("first line\nsecond line")
 
 
+class InPlace(Base):
+    def forward(self, x):
+        return x.mul_(2) @ self.W.T
+
+
+class WrongShapeInTraining(Base):
+    def forward(self, x):
+        y = x @ self.W.T
+        return y.sum(-1) if self.training else y
+
+
+class Complex(Base):
+    def forward(self, x):
+        return (x @ self.W.T).to(torch.complex64)
+
+
+class Tied(torch.nn.Module):
+    def __init__(self, in_features, out_features):
+        super().__init__()
+        self.up = torch.nn.Linear(in_features, out_features)
+        self.down = torch.nn.Linear(in_features, out_features)
+        self.down.weight = self.up.weight
+
+    def forward(self, x):
+        return self.up(x) - self.down(x)
+
+
+class Hooked(Base):
+    def __init__(self, in_features, out_features):
+        super().__init__(in_features, out_features)
+        self.W.register_hook(lambda gradient: gradient / 2)
+
+
+class Masked(Base):
+    def __init__(self, in_features, out_features):
+        super().__init__(in_features, out_features)
+        self.ones = torch.ones(in_features)
+        self.mask = (torch.rand(in_features) > 0.5).float()
+
+    def forward(self, x):
+        return x * self.mask * self.ones @ self.W.T
+
+
+class MaskedByBuffer(Base):
+    def __init__(self, in_features, out_features):
+        super().__init__(in_features, out_features)
+        self.ones = torch.ones(in_features)
+        self.register_buffer("mask", (torch.rand(in_features) > 0.5).float())
+
+    forward = Masked.forward
+
+
 class Unbuilt(Base):
     def __init__(self, in_features, out_features, power=1):
         raise ValueError("power is odd.")
+
+
+class Penalised(Layer):
+    penalty, bounded = "w", "W"
+
+    def __init__(self, in_features, out_features, **options):
+        super().__init__(in_features, out_features, **options)
+        self.W = torch.nn.Parameter(torch.zeros(out_features, in_features))
+
+    def reset_parameters(self):
+        torch.nn.init.ones_(self.W)
+
+    def forward(self, x):
+        return x @ self.W.mT
+
+    def regualizer_terms(self):
+        return {self.penalty: lambda: self.W.abs().sum((-2, -1))}
+
+    def parameter_bounds(self):
+        return {self.bounded: (-1, 1)}
+
+
+class Bounded(Penalised):
+    penalty, bounded = "W", "weight"
+
+
+class Known(Penalised):
+    penalty, bounded = "W", "W"
+
+
+def test_what_no_flag_reaches_is_refused():
+    with pytest.raises(ValueError, match="Penalised has a penalty 'w'; no flag weighs it, but W,"):
+        obstacle(Penalised, 4, 2, {})
+    with pytest.raises(ValueError, match="Bounded bounds 'weight', which is no parameter of its"):
+        obstacle(Bounded, 4, 2, {})
+    assert obstacle(Known, 4, 2, {}) is None
 
 
 def of(module, **options):
     return obstacle(plain_layer(module), 4, 2, options)
 
 
-def test_a_module_that_can_be_stacked_has_no_obstacle_and_draws_nothing():
+@pytest.mark.parametrize("module", [Base, MaskedByBuffer])
+def test_a_module_that_can_be_stacked_has_no_obstacle_and_draws_nothing(module):
     before = torch.get_rng_state()
-    assert of(Base) is None
+    assert of(module) is None
     assert torch.equal(before, torch.get_rng_state())
 
 
-@pytest.mark.parametrize(("module", "says"), [(Branching, "item"), (Sampling, "random")])
+@pytest.mark.parametrize(
+    ("module", "says"),
+    [
+        (Branching, "item"),
+        (Sampling, "random"),
+        (Tied, "parts of it share a parameter"),
+        (Hooked, "W has a hook on its gradient"),
+        (Masked, "mask is drawn, and no buffer"),
+    ],
+)
 def test_what_vmap_cannot_do_is_an_obstacle(module, says):
     found = of(module)
     assert found is not None
@@ -77,6 +175,9 @@ def test_what_vmap_cannot_do_is_an_obstacle(module, says):
         (NoTensor, "NoTensor maps an input .* to NoneType"),
         (Raising, r"Raising fails on an input of shape \(3, 4\): RuntimeError: first line$"),
         (Unbuilt, "Unbuilt cannot be built: ValueError: power is odd$"),
+        (InPlace, "InPlace changes its input in place; let it work on a copy$"),
+        (WrongShapeInTraining, r"to a tensor of shape \(3,\); \(3, 2\) is expected$"),
+        (Complex, "Complex gives torch.complex64; real numbers are expected$"),
     ],
 )
 def test_what_does_not_work_is_refused(module, says):
