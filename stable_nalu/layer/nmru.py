@@ -52,6 +52,7 @@ class ConcatReciprocalNMULayer(NMRUBase):
     ):
         super().__init__(in_features, out_features, **options)
         self.mnac_normalized = mnac_normalized
+        self.evaluates_rows_independently = not mnac_normalized
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.product(self.with_reciprocal(x))

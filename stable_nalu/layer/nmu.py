@@ -84,6 +84,7 @@ class NMULayer(NMUBase):
     ):
         super().__init__(in_features, out_features, **options)
         self.mnac_normalized = mnac_normalized
+        self.evaluates_rows_independently = not mnac_normalized
         self.noise_range = noise_range
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

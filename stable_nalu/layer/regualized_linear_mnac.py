@@ -43,6 +43,7 @@ class RegualizedLinearMNACLayer(Layer):
         super().__init__(in_features, out_features, **options)
         self.regualizer_shape = regualizer_shape
         self.mnac_normalized = mnac_normalized
+        self.evaluates_rows_independently = not mnac_normalized
         self._bias = Regualizer("mnac", "bias", regualizer_shape)
         self.W = torch.nn.Parameter(torch.empty(out_features, in_features))
 

@@ -53,6 +53,7 @@ class SillyReRegualizedLinearMNACLayer(UnitWeightLayer):
             name=name,
         )
         self.mnac_normalized = mnac_normalized
+        self.evaluates_rows_independently = not mnac_normalized
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         product = normalized_mnac if self.mnac_normalized else mnac

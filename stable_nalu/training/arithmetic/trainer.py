@@ -136,7 +136,8 @@ class ArithmeticTraining(StackTraining):
         # All points count, logged already or not: a resumed run evaluates as it began.
         points = (self.length - 1) // self.log_interval + 1
         rows = EVALUATION_ROWS * len(self.data.evaluation) * self.runs
-        if points * rows * self.config.inputs >= policy.ELEMENTS_WORTH_COMPILING:
+        by_rows = all(m.evaluates_rows_independently for m in self.model.extended_modules())
+        if by_rows and points * rows * self.config.inputs >= policy.ELEMENTS_WORTH_COMPILING:
             self._compiled_errors = CompiledErrors(self.model)
 
     def introduce(self) -> None:
@@ -304,12 +305,13 @@ class ArithmeticTraining(StackTraining):
             return
         with torch.random.fork_rng(devices=[]):
             fresh = self.task.build(self.config, self.setup.layer_options[0])
+        own = self.model.state_dict()
+        # What the constructor alone draws, and statistics of batches, stay as they are.
+        fresh.load_state_dict({name: value[run] for name, value in own.items()})
         with self.generator_of(run), torch.no_grad():
             fresh.reset_parameters()
-        values = fresh.state_dict()
-        with torch.no_grad():
-            for name, value in self.model.state_dict().items():
-                value[run].copy_(values[name])
+            for name, value in fresh.state_dict().items():
+                own[name][run].copy_(value)
 
     def pause(self) -> None:
         if self.compiled is not None:

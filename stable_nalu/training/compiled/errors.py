@@ -65,16 +65,26 @@ class CompiledErrors:
 
         sets_of_runs: for each run the number of its set of inputs, and that of its targets.
         """
-        parameters = [p.detach() for p in self._model.parameters()]
-        arguments = [parameters, [*portion, *self._logarithms(portion[0])], [*sets_of_runs]]
         shapes = tuple(v.shape for v in portion)
         if self._works and shapes not in self._code:
-            self._works = self._prepare(shapes, arguments)
+            # What draws in training mode is not to draw for a trial, too.
+            states = [(generator, generator.get_state()) for generator in self._generators()]
+            self._works = self._prepare(shapes, self._arguments(portion, sets_of_runs))
+            for generator, state in states:
+                generator.set_state(state)
         if not self._works:
             return None
         with torch.no_grad():
-            (squared,) = self._code[shapes](*arguments)
+            (squared,) = self._code[shapes](*self._arguments(portion, sets_of_runs))
         return squared
+
+    def _arguments(self, portion: Portion, sets_of_runs: Portion) -> list[list[torch.Tensor]]:
+        parameters = [p.detach() for p in self._model.parameters()]
+        return [parameters, [*portion, *self._logarithms(portion[0])], [*sets_of_runs]]
+
+    def _generators(self) -> list[torch.Generator]:
+        sources = {id(m.random): m.random for m in self._model.extended_modules()}
+        return [one for s in sources.values() for one in getattr(s, "generators", ())]
 
     def _logarithms(self, x: torch.Tensor) -> list[torch.Tensor]:
         """Return the logarithms of many inputs that the model takes, which are taken once."""

@@ -106,8 +106,9 @@ class PairTraining(EpochTraining):
         self._epoch = epoch
         config = self.config
         if not config.no_scheduler:
-            drops = epoch // config.scheduler_step_size
-            self.step.optimizer.learning_rate = config.learning_rate * 0.1**drops
+            # One factor after the other, as torch's StepLR rounds: a power may differ in a bit.
+            drops = [0.1] * (epoch // config.scheduler_step_size)
+            self.step.optimizer.learning_rate = math.prod(drops, start=config.learning_rate)
         if config.use_tau and config.max_epochs:
             fallen = (1 - LAST_TEMPERATURE) * epoch / config.max_epochs
             self.network.expected.temperature = max(LAST_TEMPERATURE, 1 - fallen)

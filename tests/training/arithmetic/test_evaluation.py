@@ -108,6 +108,19 @@ def test_a_layer_that_samples_in_evaluation_sees_all_rows_at_once(monkeypatch):
     assert rows._chunk(stack_models(networks(2))) == 25
 
 
+@pytest.mark.parametrize(
+    "unit",
+    ["ReRegualizedLinearMNAC", "NMRU", "RegualizedLinearMNAC", "SillyReRegualizedLinearMNAC"],
+)
+def test_a_layer_that_is_scaled_by_its_rows_sees_all_at_once(monkeypatch, unit):
+    monkeypatch.setattr(data, "CHUNK_ELEMENTS", 1 << 14)
+    words = ("--seed", "0-1", *RANGES)
+    rows, model, alone = stacked_and_single(words, unit=unit, mnac_normalized=True)
+    assert rows._chunk(model) == 10_000
+    (errors,) = evaluate(model, [rows], eval_mode=True)
+    torch.testing.assert_close(errors, alone, rtol=1e-6, atol=0)
+
+
 def test_evaluation_draws_no_random_numbers():
     (model,) = networks(1, unit="ReRegualizedLinearMNAC", nmu_noise=True, regualizer_z=1)
     before = torch.get_rng_state()

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import torch
 
 from stable_nalu.training.arithmetic.reinit import RestartRule
+from tests.training.compiled.test_step import session
 
 
 class ListRule:
@@ -130,3 +132,24 @@ def test_a_saved_state_continues():
         assert going.due(iteration) == resumed.due(iteration)
     assert going.counts == resumed.counts
     assert going.counts[0] > 1
+
+
+@pytest.mark.parametrize("unit", ["SigmoidNAU", "ScaledSigmoidNAU", "ReRegualizedLinearNAC"])
+def test_a_run_of_a_stack_restarts_as_it_does_alone(unit):
+    """What `reset_parameters` leaves alone, such as a scale that the constructor draws, stays."""
+    words = ("--operation", "add", "--layer-type", unit, "--reinit", "--seed")
+    keywords = {"script": "single_layer_benchmark"}
+    alone = session(*words, "0", **keywords, stacked=False)
+    stack = session(*words, "0-1", **keywords)
+    second = {name: value[1].clone() for name, value in stack.model.state_dict().items()}
+    torch.set_rng_state(stack.random.generators[0].get_state())
+    before = {name: value.clone() for name, value in alone.model.state_dict().items()}
+    alone._reset_run(0)
+    stack._reset_run(0)
+    state = stack.model.state_dict()
+    changed = set()
+    for name, value in alone.model.state_dict().items():
+        assert torch.equal(state[name][0], value), name
+        assert torch.equal(state[name][1], second[name]), name
+        changed |= {name} if not torch.equal(value, before[name]) else set()
+    assert changed

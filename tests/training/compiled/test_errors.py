@@ -53,6 +53,26 @@ def test_training_mode():
     assert_same(found, expected)
 
 
+def test_a_trial_of_code_draws_nothing():
+    """Noise of training mode is drawn as without the code, which does not work for it."""
+    states = []
+    for code in (None, as_recorded):
+        runs = session(
+            "--operation",
+            "mul",
+            "--layer-type",
+            "ReRegualizedLinearMNAC",
+            "--nmu-noise",
+            "--seed",
+            "0-1",
+        )
+        errors = code and CompiledErrors(runs.model, code)
+        for portion in portions_of(torch.rand(1, 50, 2), torch.rand(1, 50, 1)) if errors else ():
+            errors.squared(portion, (torch.zeros(2, dtype=int),) * 2)
+        states.append([one.get_state().tolist() for one in runs.random.generators])
+    assert states[0] == states[1]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("layer", ["ReRegualizedLinearMNAC", "SignNMRU", "RealNPU", "NALU"])
 def test_code_made_by_torch(layer):
