@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stable_nalu.errors import UsageError
+
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
@@ -47,6 +49,14 @@ def is_checkout() -> bool:
 def data_file(name: str) -> Path:
     """Return a file or folder of the checkout, or the copy that an installed package has of it."""
     return (CHECKOUT if is_checkout() else COPIES) / name
+
+
+def at_home(path: Path) -> Path:
+    """Return a path with the home folder in place of `~`."""
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        raise UsageError(f"there is no home folder for {path}; write it out") from None
 
 
 def working_root() -> Path:

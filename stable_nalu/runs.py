@@ -77,7 +77,7 @@ def _repeated(tables: Sequence[RunTable], cells: Iterable[Any]) -> list[Any]:
 def summarize(
     runs: pd.DataFrame,
     *,
-    by: Sequence[str] | None = None,
+    by: Sequence[str] | str | None = None,
     threshold: float | None = None,
     parameter: str | None = None,
     exp_setups: Iterable[str | Path] = SHIPPED,
@@ -95,7 +95,9 @@ def summarize(
         best_range: a run is judged at the lowest validation error of its last so many rows.
         estimators: how means and intervals are made.
     """
-    judgement = Judgement([Path(path) for path in exp_setups], threshold, parameter, best_range)
+    setups = [exp_setups] if isinstance(exp_setups, str | Path) else exp_setups
+    by = [by] if isinstance(by, str) else by
+    judgement = Judgement([Path(path) for path in setups], threshold, parameter, best_range)
     judged = judge_tables([("the table of runs", runs)], judgement, _warn)
     return summarize_runs(judged, by, estimators)
 
@@ -123,8 +125,11 @@ def plot(
     """
     from stable_nalu.figures.entry import Context
     from stable_nalu.figures.source import Source
+    from stable_nalu.figures.style import PALETTES
     from stable_nalu.figures.user_files import entry_of_files
 
+    if palette not in PALETTES:
+        raise UsageError(f"palette: {palette!r} is none of {', '.join(PALETTES)}")
     tables = runs if isinstance(runs, Mapping) else {"": runs}
     labels = list(tables) if isinstance(runs, Mapping) else []
     with TemporaryDirectory() as folder:

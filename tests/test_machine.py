@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from stable_nalu import machine
+from stable_nalu.errors import UsageError
 
 ROOTS = {
     "TENSORBOARD_DIR": (machine.tensorboard_root, "tensorboard"),
@@ -165,3 +166,10 @@ def test_torch_keeps_its_code_there_unless_told_otherwise(cache_home, monkeypatc
     machine.keep_torchs_code_private()
     assert os.environ["TORCHINDUCTOR_CACHE_DIR"] == str(cache_home / "stable-nalu" / "torch")
     assert os.environ["TORCH_EXTENSIONS_DIR"] == str(tmp_path / "named")
+
+
+def test_a_home_that_there_is_not(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert machine.at_home(Path("~/logs")) == tmp_path / "logs"
+    with pytest.raises(UsageError, match="there is no home folder for ~nosuchuser/logs"):
+        machine.at_home(Path("~nosuchuser/logs"))

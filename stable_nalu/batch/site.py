@@ -13,7 +13,7 @@ from typing import Any
 
 from stable_nalu.catalogue.experiment import Resources
 from stable_nalu.errors import OptionError, UsageError, did_you_mean
-from stable_nalu.machine import working_root
+from stable_nalu.machine import at_home, working_root
 from stable_nalu.script import unknown_choice
 
 from .job_script import FOLDER
@@ -49,7 +49,7 @@ class Site:
     @property
     def logs(self) -> Path:
         """Return the folder of the jobs' output."""
-        named = Path(self.log_dir).expanduser().absolute() if self.log_dir else None
+        named = at_home(Path(self.log_dir)).absolute() if self.log_dir else None
         return named or working_root() / "logs"
 
     def resources(self, asked: Resources) -> Resources:

@@ -147,9 +147,10 @@ def _saved_state(run: ExpectedRun) -> tuple[str, int] | None:
         return None
     try:
         checkpoint = load_torch(path)
-        return checkpoint["progress"]["event_file"], checkpoint["epoch"]
-    except (UsageError, KeyError):
+        file, epoch = checkpoint["progress"]["event_file"], checkpoint["epoch"]
+    except (UsageError, KeyError, TypeError, IndexError):
         return None
+    return (file, epoch) if isinstance(file, str) and isinstance(epoch, int) else None
 
 
 def _has_stale_checkpoint(run: ExpectedRun, root: Path) -> bool:
@@ -177,10 +178,10 @@ def _finished(folder: Path, files: list[str], run: ExpectedRun) -> bool:
     """
     try:
         mark = json.loads((folder / MARKER).read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
+        return mark["event_files"] == files and mark["iterations"] >= _length(run)
+    except (OSError, ValueError, KeyError, TypeError):
         saved = _saved_state(run)
         return saved is not None and [saved[0]] == files and saved[1] > _length(run)
-    return mark["event_files"] == files and mark["iterations"] >= _length(run)
 
 
 def _is_locked(path: Path) -> bool:

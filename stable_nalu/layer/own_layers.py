@@ -56,7 +56,9 @@ def register(
     options. label, latex: what figures and tables call it. cites: its paper. cell: its recurrent
     cell; by default h_t = layer([x_t, h_{t-1}]).
     """
-    key = key or layer.__name__
+    if not isinstance(layer, type):
+        raise ValueError(f"{layer!r} is no class; give the class of a layer")
+    key = str(key or layer.__name__)
     origin = _origin[-1] if _origin else layer.__module__
     problem = _misfit(key, layer, origin)
     if problem:

@@ -14,7 +14,7 @@ from .flag import Choices, Flag, Kind
 if TYPE_CHECKING:
     from stable_nalu.layer.registry import LayerEntry
 
-_LARGEST_SEED = 2**32 - 1
+_LARGEST_SEED, _MOST_SEEDS = 2**32 - 1, 10**6
 _SEEDS = re.compile(r"(\d+)(?:-(\d+))?")
 BATCH_NOISE = [1, 0]
 _FORMS = "write [1,2], [[-6,-2],[2,6]] or [[-6,-2],[2,6],[]]"
@@ -150,6 +150,8 @@ def _read_seeds(word: str) -> list[int]:
             raise ValueError(f"{part!r} runs backwards; write {last}-{first}")
         if last > _LARGEST_SEED:
             raise ValueError(f"{last} is too large; the largest seed is {_LARGEST_SEED}")
+        if last - first >= _MOST_SEEDS:
+            raise ValueError(f"{part!r} is too many; give {_MOST_SEEDS} seeds at most")
         read.extend(range(first, last + 1))
     return read
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from stable_nalu.batch.job_script import JOB_SCRIPTS
 from stable_nalu.catalogue.experiment import MEASURED, Experiment, Model, merged
 from stable_nalu.catalogue.index import EXPERIMENTS
-from stable_nalu.files import with_part
+from stable_nalu.files import table_rows, with_part
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.papers import STUDIES
 from stable_nalu.script import duration
@@ -126,8 +126,7 @@ def _lines(experiment: Experiment, numbers: str, cores: int, data: Path) -> list
     path = path_of(experiment.key, data)
     if not path.exists():
         return [told]
-    with path.open(encoding="utf-8") as file:
-        kept = sum(1 for _ in file) - 1
+    kept = sum(1 for _ in table_rows(path)) - 1
     return [f"{told}\n      kept results of {kept} runs: {path}"]
 
 

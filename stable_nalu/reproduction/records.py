@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from stable_nalu.files import atomic_text_file
+from stable_nalu.errors import UsageError
+from stable_nalu.files import atomic_text_file, table_rows
 from stable_nalu.writer.run_record import RunRecord
 
 if TYPE_CHECKING:
@@ -30,10 +31,25 @@ def read_records(kind: type[Record], path: Path) -> list[Record]:
     if not path.exists():
         return []
     readers = {field.name: _READ[str(field.type)] for field in fields(kind)}
-    return [
-        kind(**{name: read(cells[name]) for name, read in readers.items()})
-        for cells in cells_of(path)
-    ]
+    rows = cells_of(path)
+    if rows and rows[0].keys() != readers.keys():
+        raise UsageError(f"{path}: its columns are not {', '.join(readers)}")
+    return [_record(kind, readers, cells, f"{path}: row {i}") for i, cells in enumerate(rows, 1)]
+
+
+def _record(
+    kind: type[Record],
+    readers: Mapping[str, Callable[[str], object]],
+    cells: Mapping[str, str],
+    place: str,
+) -> Record:
+    values = {}
+    for name, read in readers.items():
+        try:
+            values[name] = read(cells[name])
+        except ValueError:
+            raise UsageError(f"{place}: column {name} holds {cells[name]!r}, no number") from None
+    return kind(**values)
 
 
 def write_records(path: Path, records: Sequence[DataclassInstance]) -> None:
@@ -47,8 +63,9 @@ def write_records(path: Path, records: Sequence[DataclassInstance]) -> None:
 
 def cells_of(path: Path) -> list[dict[str, str]]:
     """Return all rows of a CSV file, as they stand there: every digit."""
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    rows = table_rows(path)
+    header = next(rows, [])
+    return [dict(zip(header, row, strict=True)) for row in rows]
 
 
 def origin() -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from stable_nalu.batch.work import State, state_of
 from stable_nalu.catalogue.experiment import ExpectedRun, Experiment
 from stable_nalu.catalogue.index import EXPERIMENTS
-from stable_nalu.errors import UsageError
+from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.machine import data_file, tensorboard_root
 
 from .cost import Session, add_sessions, read_sessions
@@ -87,6 +87,8 @@ def add(
     path = path_of(experiment.key, data)
     if path.exists():
         old = read(experiment.key, data)
+        if len(new):
+            _refuse_shorter(experiment, old, new, path)
         new = pd.concat([new, old], ignore_index=True) if len(new) else old
         new = new.drop_duplicates(identifying(experiment.key))
     if new.empty:
@@ -96,6 +98,20 @@ def add(
     write_plain_frame(path, table.map(_whole))
     add_sessions(cost_of(experiment.key, data), sessions)
     return table
+
+
+def _refuse_shorter(
+    experiment: Experiment, old: pd.DataFrame, new: pd.DataFrame, path: Path
+) -> None:
+    """Refuse to replace kept runs by shorter ones of the same seeds."""
+    columns = identifying(experiment.key)
+    both = old.astype({c: str for c in columns}).merge(
+        new.astype({c: str for c in columns}), on=columns, suffixes=("", ".new")
+    )
+    shorter = both.loc[both["iterations.new"] < both["iterations"]]
+    if len(shorter):
+        problem = f"{path} has {len(shorter)} of these runs with more iterations"
+        raise OptionError("--keep", problem, "name another folder with --data")
 
 
 def outcome_columns(experiment: Experiment, table: pd.DataFrame) -> tuple[str, ...]:
@@ -135,13 +151,18 @@ def identifying(key: str) -> list[str]:
 
 def read(key: str, data: Path = DATA) -> pd.DataFrame:
     """Read the kept runs of an experiment, one per row."""
-    from stable_nalu.statistics.table import read_table, require
+    from stable_nalu.statistics.table import numeric, read_table, refuse_rows, require
 
     path = path_of(key, data)
     table = read_table(path)
-    columns = (*identifying(key), "iterations", *outcome_columns(EXPERIMENTS[key], table))
-    require(table, columns, path, "a table of kept runs")
-    return table
+    told = outcome_columns(EXPERIMENTS[key], table)
+    require(table, (*identifying(key), "iterations", *told), path, "a table of kept runs")
+    table = numeric(table, ("seed", "iterations", *told), path)
+    for column in ("seed", "iterations"):
+        refuse_rows(table[column] % 1 != 0, table, column, path, "no whole number")
+    for column in {"solved", "diverged"} & set(told):
+        refuse_rows(~table[column].isin([0, 1]), table, column, path, "neither 0 nor 1")
+    return table.astype({"seed": int, "iterations": int})
 
 
 def sessions_of(key: str, data: Path = DATA) -> list[Session]:

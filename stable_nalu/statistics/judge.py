@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +56,15 @@ class Judgement:
     threshold: float | None = None
     parameter: str | None = None
     best_range: int = BEST_RANGE
+
+    def __post_init__(self) -> None:
+        """Refuse what a program may give, and no flag accepts."""
+        if self.threshold is not None and not (
+            isinstance(self.threshold, Real) and float(self.threshold) > 0
+        ):
+            raise UsageError(f"threshold: {self.threshold!r} is no number above 0")
+        if not (isinstance(self.best_range, int) and self.best_range > 0):
+            raise UsageError(f"best_range: {self.best_range!r} is no whole number above 0")
 
 
 def judge_runs(

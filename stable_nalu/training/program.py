@@ -8,6 +8,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
 from stable_nalu.errors import UsageError, did_you_mean
@@ -44,10 +45,10 @@ def train(
         UsageError: for a call that cannot be obeyed, in one line, before anything is trained.
         KeyboardInterrupt: after Ctrl-C or SIGTERM, once everything is saved.
     """
-    if script not in SCRIPTS:
+    if not isinstance(script, str) or script not in SCRIPTS:
         raise UsageError(
             f"there is no training script {script!r}; "
-            + did_you_mean(script, SCRIPTS, f"choose one of {', '.join(SCRIPTS)}")
+            + did_you_mean(str(script), SCRIPTS, f"choose one of {', '.join(SCRIPTS)}")
         )
     spec = SCRIPTS[script]
     if layer is not None:
@@ -55,6 +56,8 @@ def train(
     if "workers" in {flag.dest for flag in spec.flags}:
         flags = {"workers": 1} | flags
     plan = spec.plan(_words(spec, flags))
+    if plan.dry_run:
+        raise UsageError("dry_run: a call trains what it is given; leave it out")
     _require_known_layers(plan.configs[0])
     _train(script, spec, plan.configs)
     return _logged(spec, plan.configs)
@@ -64,6 +67,8 @@ def _key(layer: type[torch.nn.Module] | str) -> str:
     """Return the key of a layer, and make a class known that is not yet."""
     if isinstance(layer, str):
         return layer
+    if not isinstance(layer, type):
+        raise UsageError(f"layer: {type(layer).__name__} is no class; give the class, not a layer")
     for key, entry in entries().items():
         if layer in (entry.layer, getattr(entry.layer, "Module", None)):
             return key
@@ -108,6 +113,9 @@ def _values(flag: Flag, value: Any) -> list[str]:
     is_list = flag.kind is not None and flag.kind.metavar.startswith(("RANGE", "["))
     if not is_list:
         return list(map(str, _several(value)))
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise UsageError(f"{flag.dest}: {value!r} is no list of numbers; write such as [1, 2]")
+    value = value.tolist() if isinstance(value, np.ndarray) else list(value)
     several = bool(value) and all(isinstance(part, tuple) for part in value)
     return [str(list(part)).replace(" ", "") for part in (value if several else [value])]
 

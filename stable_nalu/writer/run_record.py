@@ -47,9 +47,11 @@ class RunRecord:
             written = json.loads((folder / RECORD_NAME).read_text(encoding="utf-8"))
             content = {"log_started": None, "layer_files": (), **written}
             known = {field.name: content[field.name] for field in fields(cls)}
-            return cls(**{**known, "resumed_with": tuple(known["resumed_with"])})
-        except (FileNotFoundError, ValueError, TypeError, KeyError):
+            record = cls(**{**known, "resumed_with": tuple(known["resumed_with"])})
+            record._identity()
+        except (OSError, ValueError, TypeError, KeyError):
             return None
+        return record
 
     def write(self, folder: Path) -> None:
         """Write the record into `folder`, in one step."""

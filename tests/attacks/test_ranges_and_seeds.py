@@ -54,6 +54,7 @@ NO_SEEDS = {
     "real": "1.0",
     "too large": str(2**32),
     "a range that ends too large": f"0-{2**32}",
+    "more than a machine holds": f"0-{2**32 - 1}",
     "doubled dash": "0--3",
     "doubled comma": "0,,3",
     "comma at the end": "0,",

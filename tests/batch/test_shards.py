@@ -3,15 +3,17 @@
 import json
 
 import pytest
+import torch
 
 from stable_nalu.batch import command, work
 from stable_nalu.batch.job_script import EXPERIMENT, JOB_SCRIPTS, find_job
 from stable_nalu.batch.shard import how_to_run, in_groups, shards
 from stable_nalu.batch.work import MARKER, State, count, mark_finished, pending, state_of
 from stable_nalu.errors import UsageError
-from stable_nalu.machine import tensorboard_root
+from stable_nalu.machine import save_root, tensorboard_root
 from stable_nalu.training.plan import runs as planned_runs
 from stable_nalu.training.plan import shell
+from stable_nalu.training.saved.checkpoint import model_file
 from stable_nalu.writer.run_folder import RunFolder
 from stable_nalu.writer.run_record import RunRecord
 
@@ -92,6 +94,29 @@ def test_states(trained):
     assert states == [State.DONE, State.FAILED, State.RUNNING, State.MISSING]
     held.release()
     assert count(runs, root)[State.MISSING] == 6
+
+
+@pytest.mark.parametrize(
+    "mark", ["{}", "[]", "null", '{"event_files": 1, "iterations": "x"}', None]
+)
+def test_a_damaged_mark_is_none(mark, trained):
+    run = first_shard(0).expected()[0]
+    trained(run)
+    path = tensorboard_root() / run.name / MARKER
+    path.mkdir() if mark is None else path.write_text(mark)
+    assert state_of(run, tensorboard_root()) is State.FAILED
+
+
+@pytest.mark.parametrize(
+    "content", [[1], 3, {"progress": None}, {"progress": {"event_file": 1}, "epoch": "x"}]
+)
+def test_a_damaged_checkpoint_is_none(content, trained):
+    run = first_shard(0).expected()[0]
+    trained(run)
+    path = model_file(save_root(), run.name)
+    path.parent.mkdir(parents=True)
+    torch.save(content, path)
+    assert state_of(run, tensorboard_root()) is State.FAILED
 
 
 def test_a_run_begun_anew_is_not_done(trained):

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from stable_nalu.catalogue.index import EXPERIMENTS
-from stable_nalu.errors import UsageError
+from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.reproduction import command, stored
 from stable_nalu.reproduction.cost import Stopwatch, add_sessions, read_sessions
@@ -74,6 +74,66 @@ def test_a_table_of_something_else_is_refused(tmp_path):
     stored.path_of(KEY, tmp_path).write_text("a,b\n1,2\n")
     with pytest.raises(UsageError, match="not a table of kept runs"):
         stored.read(KEY, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "says"),
+    [
+        ("solved", "yes", "row 2: column solved holds 'yes', no number"),
+        ("solved", "2", "row 2: column solved holds '2', neither 0 nor 1"),
+        ("solved", "", "row 2: column solved holds an empty cell, neither 0 nor 1"),
+        ("seed", "1.5", "row 2: column seed holds '1.5', no whole number"),
+        ("iterations", "many", "row 2: column iterations holds 'many', no number"),
+        ("extrapolation.last", "low", "row 2: column extrapolation.last holds 'low', no number"),
+    ],
+)
+def test_a_damaged_cell_is_named(column, cell, says, tmp_path):
+    """Text among numbers would make all of them text, and any text counts as true."""
+    write(KEY, tmp_path, range(2))
+    path = stored.path_of(KEY, tmp_path)
+    rows = read(path)
+    rows[1][column] = cell
+    with path.open("w", encoding="utf-8-sig", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    with pytest.raises(UsageError, match=says):
+        stored.read(KEY, tmp_path)
+
+
+def test_longer_runs_are_not_replaced_by_shorter_ones(tmp_path):
+    write(KEY, tmp_path, range(2))
+    before = stored.path_of(KEY, tmp_path).read_bytes()
+    look = stored.read(KEY, tmp_path).iloc[[3]].assign(iterations=5)
+    with pytest.raises(OptionError, match="has 1 of these runs with more iterations"):
+        stored.add(EXPERIMENTS[KEY], look, [], tmp_path)
+    assert stored.path_of(KEY, tmp_path).read_bytes() == before
+    stored.add(EXPERIMENTS[KEY], look.assign(iterations=10**9), [], tmp_path)
+    assert stored.read(KEY, tmp_path)["iterations"].max() == 10**9
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("began,runs\n1,2\n", "its columns are not began, runs, run_iterations"),
+        ("x", "column runs holds 'x', no number"),
+        (b"\xff\xfe", "is not a CSV table"),
+        (None, "cannot read"),
+    ],
+)
+def test_a_damaged_record_is_named(text, says, tmp_path):
+    path = tmp_path / "sessions.csv"
+    if text is None:
+        path.mkdir()
+    elif isinstance(text, bytes):
+        path.write_bytes(text)
+    elif text == "x":
+        add_sessions(path, [SESSION])
+        path.write_text(path.read_text().replace(f",{SESSION.runs},", ",x,"))
+    else:
+        path.write_text(text)
+    with pytest.raises(UsageError, match=says):
+        read_sessions(path)
 
 
 def test_the_list_says_what_is_kept(tmp_path):

@@ -123,6 +123,11 @@ def test_workers_know_the_layers_of_files_only(tmp_path):
         (SCRIPT, {"layer": "NMU"}, "type its key, ReRegualizedLinearMNAC"),
         (SCRIPT, {"layer": torch.nn.Bilinear}, r"does not take \(in_features, out_features\)"),
         (SCRIPT, {"layer": Gain, "layer_option": {"gian": 2}}, "did you mean gain?"),
+        (SCRIPT, {"layer": Gain(2, 1)}, "Gain is no class"),
+        (SCRIPT, {"dry_run": True}, "a call trains"),
+        (SCRIPT, {"interpolation_range": 5}, "5 is no list of numbers"),
+        (SCRIPT, {"interpolation_range": "[1,2]"}, "is no list of numbers"),
+        (None, {}, "there is no training script None"),
     ],
 )
 def test_errors_are_exceptions_of_one_line(script, flags, says):

@@ -290,3 +290,24 @@ def test_checking_finds_a_folder_in_use_and_changes_nothing(tmp_path):
         RunFolder.check(path, record(), remove_existing_data=True)
     RunFolder.check(path, record(), remove_existing_data=True)
     assert len(visible(path)) == 1
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"config": []},
+        {"config": None},
+        {"config": "a"},
+        {"layer_files": None},
+        {"layer_files": [1]},
+    ],
+)
+def test_a_record_of_another_make_is_none(changes, tmp_path):
+    with claim(tmp_path / "run"):
+        path = tmp_path / "run" / ".run.json"
+        assert RunRecord.read(tmp_path / "run") is not None
+        path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+        assert RunRecord.read(tmp_path / "run") is None
+        path.unlink()
+        path.mkdir()
+        assert RunRecord.read(tmp_path / "run") is None

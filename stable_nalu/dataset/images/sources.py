@@ -25,7 +25,7 @@ import numpy as np
 import torch
 
 from stable_nalu.errors import UsageError
-from stable_nalu.machine import image_root
+from stable_nalu.machine import at_home, image_root
 
 from .corpus import ImageCorpus
 
@@ -76,7 +76,7 @@ def load_subset(family: str, source: str, subset: str, folder: Path | None = Non
 
 
 def _load_mnist(split: str, folder: Path) -> ImageCorpus:
-    raw = folder.expanduser() / "MNIST" / "raw"
+    raw = at_home(folder) / "MNIST" / "raw"
     # Where one is missing, torchvision unpacks all of them anew, and checks what it unpacks.
     with contextlib.suppress(OSError):  # which torchvision meets as well
         if all((raw / name).is_file() for name in _PUBLISHED):

@@ -43,7 +43,11 @@ def read_notes(folder: Path) -> dict[str, str]:
     path = folder / NOTES
     if not path.exists():
         return {}
-    parts = re.split(r"^## +(.+)$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise UsageError(f"{path} is not text in UTF-8") from None
+    parts = re.split(r"^## +(.+)$", text, flags=re.MULTILINE)
     texts = zip(parts[1::2], parts[2::2], strict=True)
     return {_plain(heading): " ".join(text.split()) for heading, text in texts if text.strip()}
 
