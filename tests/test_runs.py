@@ -197,6 +197,7 @@ def test_a_reader_that_has_enough_is_no_error(name, words, runs, tmp_path):
         (lambda runs, folder: stable_nalu.summarize(runs, by=["size"]), "no option size"),
         (lambda runs, folder: stable_nalu.summarize(runs[["name"]]), "has no column"),
         (lambda runs, folder: stable_nalu.summarize(runs, by="size"), "no option size"),
+        (lambda runs, folder: stable_nalu.summarize(pd.concat([runs, runs])), "has step 0 twice"),
         (lambda runs, folder: stable_nalu.summarize(runs, threshold=-1.0), "threshold: -1.0 is"),
         (lambda runs, folder: stable_nalu.summarize(runs, best_range=0), "best_range: 0 is no"),
         (lambda runs, folder: stable_nalu.plot(runs, palette="nope"), "palette: 'nope' is none"),

@@ -15,7 +15,7 @@ from stable_nalu.statistics.estimators import Estimators
 from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION, Criterion, reduce_runs
 from stable_nalu.statistics.setups import SHIPPED, Thresholds, read_setups
 from stable_nalu.statistics.summary import MEASURES, summarize
-from stable_nalu.statistics.table import numeric
+from stable_nalu.statistics.table import numeric, refuse_repeated
 
 from . import digit_sequences
 from .entry import Only, Runs, Threshold
@@ -102,6 +102,12 @@ def reduce_series(
     if not tables:
         raise UsageError(f"nothing to draw: {'; '.join(source.warnings) or 'no run is left'}")
     runs = pd.concat(tables, ignore_index=True)
+    if "name" in runs:
+        columns = {"model": 0, "name": 0, "operation": 0, spec.x: 0, spec.extra or spec.x: 0}
+        twice = runs.loc[runs.duplicated([column for column in columns if column in runs])]
+        if len(twice):
+            problem = f"run {twice['name'].iloc[0]} is there twice"
+            raise UsageError(f"{problem}; give each run once, or label the files apart")
     return gathered(runs, [one.label for one in series], missed, spec, source)
 
 
@@ -224,6 +230,7 @@ def reduce_rows(rows: pd.DataFrame, one: Series, spec: Runs) -> pd.DataFrame:
     lacking = [column for column in needed if column not in rows]
     if lacking:
         raise UsageError(f"run names of {one.files[0]} hold no {', '.join(lacking)}")
+    refuse_repeated(rows, ["name", "step"])
     criterion = Criterion(spec.best_range, spec.inclusive)
     runs = reduce_runs(rows.filter(list(dict.fromkeys(needed))), spec.x, criterion)
     steps = {name: sorted(run["step"]) for name, run in rows.groupby("name", sort=False)}
@@ -248,6 +255,8 @@ def gathered(
     for model in dict.fromkeys(absent):
         if model not in missed:
             source.warn(f"missing: {plain(model)} (no run of it)")
+    if without := int(runs[spec.x].isna().to_numpy().sum()):
+        source.warn(f"{without} runs have no {spec.x} and are left out")
     listed = [label for label in labels if label is not None]
     everyone = [*present, *dict.fromkeys(absent)]
     models = list(dict.fromkeys(listed)) if listed else legend_order(everyone)

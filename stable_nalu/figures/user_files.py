@@ -109,5 +109,8 @@ def with_threshold(entry: Entry, threshold: float) -> Entry:
     for part in entry.parts:
         if isinstance(part, kinds.Panels | kinds.Table | kinds.Histogram | kinds.Curves):
             part = replace(part, runs=replace(part.runs, threshold=flat))
+        elif isinstance(part, kinds.Successes):
+            panels = [(*names, replace(runs, threshold=flat)) for *names, runs in part.panels]
+            part = replace(part, panels=tuple(panels))
         changed.append(part)
     return replace(entry, parts=tuple(changed))

@@ -70,7 +70,7 @@ class Comparison:
         """Return the kind of verdict about the success rate."""
         known = self.published
         # A short run that failed tells nothing; one that is solved so far does.
-        told = self.chosen is not None and self.chosen.same == self.chosen.runs and self.solved > 0
+        told = self.chosen is not None and self.chosen.same == self.solved == self.runs
         if self.chosen is not None and (told or not self.length):
             return CHOSEN
         if self.gap is None:
@@ -89,13 +89,24 @@ class Comparison:
 
     @property
     def steps(self) -> str | None:
-        """Return the verdict about the mean steps solved at; None where one has no interval."""
-        return _verdict_of_means(self.published.mean, self.summary, "converged.at")
+        """Return the verdict about the mean steps solved at.
+
+        None where one has no interval, or runs were shorter: late ones are not solved yet.
+        """
+        return (
+            None
+            if self.length
+            else _verdict_of_means(self.published.mean, self.summary, "converged.at")
+        )
 
     @property
     def sparsity(self) -> str | None:
         """Return the same for the sparsity errors; a published limit is compared as a limit."""
-        return _verdict_of_means(self.published.sparsity, self.summary, "sparse.error")
+        return (
+            None
+            if self.length
+            else _verdict_of_means(self.published.sparsity, self.summary, "sparse.error")
+        )
 
     @property
     def so_far(self) -> str:
@@ -163,16 +174,20 @@ def comparison(experiment: Experiment, point: Published, runs: pd.DataFrame) -> 
 
 
 def shortened(experiment: Experiment, runs: pd.DataFrame) -> tuple[int, int] | None:
-    """Return the iterations of the runs of one model and of the published ones, if those had more.
+    """Return the iterations of runs of one model and of the published ones, if those had more.
 
-    Runs without a column of iterations count as whole.
+    They are those of the shortest run. A run of the length of any variant counts as whole, and so
+    do runs without a column of iterations.
     """
     if "iterations" not in runs.columns or runs.empty:
         return None
     model = experiment.model(runs["model"].iloc[0])
-    whole = max(model.length(variant) for variant in model.variants)
-    kept = int(runs["iterations"].to_numpy().max())
-    return (kept, whole) if kept < whole else None
+    lengths = {model.length(variant) for variant in model.variants}
+    short = [n for n in runs["iterations"].tolist() if n < max(lengths) and n not in lengths]
+    if not short:
+        return None
+    kept = int(min(short))
+    return kept, min(length for length in lengths if length > kept)
 
 
 def cut_short(experiment: Experiment, runs: pd.DataFrame) -> str:

@@ -104,13 +104,13 @@ def _refuse_shorter(
     experiment: Experiment, old: pd.DataFrame, new: pd.DataFrame, path: Path
 ) -> None:
     """Refuse to replace kept runs by shorter ones of the same seeds."""
-    columns = identifying(experiment.key)
-    both = old.astype({c: str for c in columns}).merge(
-        new.astype({c: str for c in columns}), on=columns, suffixes=("", ".new")
-    )
-    shorter = both.loc[both["iterations.new"] < both["iterations"]]
-    if len(shorter):
-        problem = f"{path} has {len(shorter)} of these runs with more iterations"
+    import pandas as pd
+
+    both = pd.concat([new.assign(_new=True), old.assign(_new=False)], ignore_index=True)
+    longest = both.groupby(identifying(experiment.key), dropna=False)["iterations"].transform("max")
+    shorter = int((both["_new"] & (both["iterations"] < longest)).to_numpy().sum())
+    if shorter:
+        problem = f"{path} has {shorter} of these runs with more iterations"
         raise OptionError("--keep", problem, "name another folder with --data")
 
 

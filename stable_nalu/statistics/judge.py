@@ -17,7 +17,7 @@ from stable_nalu.errors import OptionError, UsageError, did_you_mean
 from .estimators import BEST_RANGE
 from .names import OPERATIONS, expand_name, model_order
 from .setups import Thresholds, known_parameters, read_setups
-from .table import groups, numeric, parsed_names, read_table, require
+from .table import groups, numeric, parsed_names, read_table, refuse_repeated, require
 
 VALIDATION = "metric.valid.interpolation"
 TEST = "metric.test.extrapolation"
@@ -93,6 +93,7 @@ def judge_tables(
     parts: names of tables of logged rows, for messages, and the tables.
     """
     rows, runs = _rows_and_runs(parts, models)
+    refuse_repeated(rows, ["model", "name", "step"])
     inclusive = False
     if judgement.threshold is None:
         setups = read_setups(judgement.setups)

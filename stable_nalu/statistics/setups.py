@@ -63,12 +63,10 @@ class Thresholds:
         self.parameter = parameter
         self._found: dict[tuple, list[tuple[str, float]]] = {}
         for row in setups.to_dict("records"):
-            key = (
-                row["operation"].removeprefix("op-"),
-                row["extrapolation.range"],
-                _task(row["input.size"], row["subset.ratio"], row["overlap.ratio"]),
-            )
-            self._found.setdefault(key, []).append((row["parameter"], float(row["threshold"])))
+            for task in _tasks(row["input.size"], row["subset.ratio"], row["overlap.ratio"]):
+                key = (row["operation"].removeprefix("op-"), row["extrapolation.range"], task)
+                found = row["parameter"], float(row["threshold"])
+                self._found.setdefault(key, []).append(found)
 
     @property
     def inclusive(self) -> bool:
@@ -77,12 +75,12 @@ class Thresholds:
 
     def of(self, run: dict) -> float:
         """Return the threshold of a run, given its options; NaN if the table has none."""
-        task = _task(run["input.size"], run["subset.ratio"], run["overlap.ratio"])
-        key = (run["operation"], canonical(run["extrapolation.range"]), task)
         wanted = self._parameters(run["model_code"])
-        for parameter, threshold in self._found.get(key, []):
-            if parameter in wanted if wanted else not parameter.startswith(SMALL_DIVISORS):
-                return threshold
+        for task in _tasks(run["input.size"], run["subset.ratio"], run["overlap.ratio"]):
+            key = (run["operation"], canonical(run["extrapolation.range"]), task)
+            for parameter, threshold in self._found.get(key, []):
+                if parameter in wanted if wanted else not parameter.startswith(SMALL_DIVISORS):
+                    return threshold
         return math.nan
 
     def _parameters(self, model_code: str) -> tuple[str, ...]:
@@ -93,15 +91,16 @@ class Thresholds:
         return (self.parameter,)
 
 
-def _task(
+def _tasks(
     input_size: float, subset_ratio: float | None, overlap_ratio: float | None
-) -> tuple[object, ...]:
-    """Return what rows and runs must share besides operation and range.
+) -> list[tuple[object, ...]]:
+    """Return what rows and runs must share besides operation and range, the closest first.
 
-    All single modules share their rows, whatever the number of idle inputs.
+    All single modules share their rows, whatever the number of idle inputs. The arithmetic data
+    set has subsets of one input, too, where it has four, and rows of its own for these.
     """
     if subset_ratio is None or math.isnan(subset_ratio):
-        return ("simple", input_size)
-    if is_single_module(input_size, subset_ratio):
-        return ("single module",)
-    return ("arithmetic", input_size, subset_ratio, overlap_ratio)
+        return [("simple", input_size)]
+    own = ("arithmetic", input_size, subset_ratio, overlap_ratio)
+    single = is_single_module(input_size, subset_ratio)
+    return [own, ("single module",)] if single else [own]

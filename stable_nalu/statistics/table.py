@@ -6,7 +6,7 @@ In that dialect text is quoted, and missing, infinite and true values are NA, In
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -67,6 +67,17 @@ def refuse_rows(
         cell = table[column].iloc[place]
         shown = "an empty cell" if cell != cell else repr(str(cell))
         raise UsageError(f"{path}: row {place + 1}: column {column} holds {shown}, {problem}")
+
+
+def refuse_repeated(rows: pd.DataFrame, columns: Sequence[str]) -> None:
+    """Raise UsageError for logged rows of two runs of one name, or of one run given twice."""
+    again = rows.duplicated(list(columns))
+    if again.any():
+        row = rows.loc[again].iloc[0]
+        raise UsageError(
+            f"run {row['name']} has step {row['step']} twice; give each run once, and runs of one "
+            "name as tables with labels of their own"
+        )
 
 
 def parsed_names(

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from stable_nalu.errors import UsageError
-from stable_nalu.figures.entry import Context
+from stable_nalu.figures.entries import all_entries
+from stable_nalu.figures.entry import Context, Runs
 from stable_nalu.figures.kinds.decoration import SMALL, spread
 from stable_nalu.figures.source import Source
 from stable_nalu.figures.style import new_figure
-from stable_nalu.figures.user_files import entry_of_files
+from stable_nalu.figures.user_files import entry_of_files, with_threshold
 from stable_nalu.statistics.intervals import wilson
 from tests.figures.drawing import (
     FAILED,
@@ -133,6 +134,31 @@ def test_two_files_with_the_same_runs_stay_apart(tmp_path):
     assert list(means(success, "b").values()) == [0.0]
 
 
+def test_no_run_is_drawn_twice_or_hidden_by_another(tmp_path):
+    """A run given twice narrows intervals; of two operations at one place one would be drawn."""
+    three_of_four(tmp_path / "a.csv")
+    with pytest.raises(UsageError, match="_s0_.* is there twice; .* label the files apart"):
+        own(tmp_path, [tmp_path / "a.csv", tmp_path / "a.csv"])
+    text = (tmp_path / "a.csv").read_text()
+    (tmp_path / "b.csv").write_text(text + text.partition("\n")[2])
+    with pytest.raises(UsageError, match="has step 0 twice"):
+        own(tmp_path, [tmp_path / "b.csv"])
+    both = {run_name(operation=operation): FAILED for operation in ("mul", "div")}
+    metrics(tmp_path / "c.csv", both)
+    with pytest.raises(UsageError, match=r"several operations are there at .* U\[1,2\]; draw each"):
+        own(tmp_path, [tmp_path / "c.csv"])
+
+
+def test_runs_without_a_place_on_the_axis_are_named(tmp_path):
+    clipped = {f"{run_name(seed=seed)}_gn-1.0": solved_at(0) for seed in range(3)}
+    free = {f"{run_name(seed=seed)}_gn-F": FAILED for seed in range(2)}
+    metrics(tmp_path / "a.csv", clipped | free)
+    entry = entry_of_files("sweep", [tmp_path / "a.csv"], ["x"], "mine", "grad.norm.clip")
+    source = Source(tmp_path)
+    entry.parts[0].render(Context("mine", entry.series, source, estimators=FAST))
+    assert "2 runs have no grad.norm.clip and are left out" in source.warnings
+
+
 def test_names_of_another_task_are_one_line(tmp_path):
     metrics(tmp_path / "a.csv", {"something": FAILED})
     with pytest.raises(UsageError, match=r"a\.csv hold no operation") as caught:
@@ -206,3 +232,13 @@ def test_many_series_get_panels_of_full_width(tmp_path):
     narrow = own(tmp_path, paths[:1], ["a"])[0].figure.axes[0].get_position()
     assert wide.width > 0.8
     assert narrow.width < 0.3
+
+
+def test_one_threshold_reaches_every_part_that_judges():
+    for key, entry in all_entries().items():
+        parts = with_threshold(entry, 1e-9).parts
+        for part in (part for part in parts if part.NEEDS == "outcomes"):
+            runs = [getattr(part, "runs", None)]
+            runs += [panel[-1] for panel in getattr(part, "panels", ()) if isinstance(panel, tuple)]
+            judged = [one.threshold.flat for one in runs if isinstance(one, Runs)]
+            assert set(judged) <= {1e-9}, key

@@ -87,11 +87,31 @@ def test_shortened_runs_have_no_verdict():
 
 def test_a_short_run_that_failed_tells_nothing():
     names = ("function_task_static_all", "nmu", "mul")
-    assert found(*names, [0, 70], 1, iterations=2_000_000).verdict.endswith(
-        "(0, 70) end as published, after 2,000,000 of 5,000,000 iterations"
+    assert found(*names, [0, 1], 2, iterations=2_000_000).verdict.endswith(
+        "(0-1) end as published, after 2,000,000 of 5,000,000 iterations"
     )
+    assert found(*names, [0, 70], 1, iterations=2_000_000).kind == compare.SHORT
     assert found(*names, [0, 70], 0, iterations=20).kind == compare.SHORT
     assert found(*names, [70, 85], 0, iterations=20).kind == compare.SHORT
+
+
+def test_one_short_run_among_whole_ones_is_enough():
+    lengths = [1000] * 50 + [200_000] * 50
+    one = found("simple_mul", "nmu", "mul", range(100), 94, iterations=lengths)
+    assert one.verdict == "not comparable: 1,000 of 200,000 iterations"
+    assert (one.steps, one.sparsity) == (None, None)
+
+
+def test_runs_of_the_length_of_their_variant_are_whole():
+    experiment = EXPERIMENTS["function_task_static_mul_input_size"]
+    model = experiment.models[0]
+    lengths = sorted({model.length(variant) for variant in model.variants})
+    assert len(lengths) > 1
+    for length in lengths:
+        runs = pd.DataFrame({"model": [model.key] * 3, "iterations": length})
+        assert compare.shortened(experiment, runs) is None
+    runs["iterations"] = 7
+    assert compare.shortened(experiment, runs) == (7, lengths[0])
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,9 @@ def test_longer_runs_are_not_replaced_by_shorter_ones(tmp_path):
     with pytest.raises(OptionError, match="has 1 of these runs with more iterations"):
         stored.add(EXPERIMENTS[KEY], look, [], tmp_path)
     assert stored.path_of(KEY, tmp_path).read_bytes() == before
+    # Numbers that were read back may be of another type than those of runs.
+    with pytest.raises(OptionError, match="has 1 of these runs"):
+        stored.add(EXPERIMENTS[KEY], look.astype({"seed": float}), [], tmp_path)
     stored.add(EXPERIMENTS[KEY], look.assign(iterations=10**9), [], tmp_path)
     assert stored.read(KEY, tmp_path)["iterations"].max() == 10**9
 

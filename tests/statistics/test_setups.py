@@ -122,3 +122,10 @@ def test_cells_are_printed_as_in_published_tables():
     assert text == '"a","b","c","d","e","f","g"\n"U[""x""]",TRUE,1e-05,Inf,-6,0.5,NA\n'
     with pytest.raises(TypeError):
         format_table(["a"], [{"a": []}])
+
+
+def test_four_inputs_of_the_arithmetic_data_set_have_their_own_threshold():
+    """Subsets of one input, as of single modules; but two layers, and a row of the table."""
+    assert threshold(leaf("nmu", data="z-4-0.25-0.5")) == pytest.approx(7.125e-8, rel=1e-3)
+    assert threshold(leaf("nmu", data="z-4-0.25-0.0")) == threshold(leaf("nmu"))
+    assert threshold(leaf("nmu", data="z-10-0.1-0.0")) == threshold(leaf("nmu"))

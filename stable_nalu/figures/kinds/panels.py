@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import pandas as pd
 
+from stable_nalu.errors import UsageError
 from stable_nalu.statistics.means import MARGIN
 from stable_nalu.statistics.summary import MEASURES, long_form, mean_summary
 
@@ -192,7 +193,11 @@ def aligned(table: pd.DataFrame, x: str, values: list, measure: str) -> pd.DataF
     if table.empty:
         return pd.DataFrame(np.nan, index=values, columns=["mean", "lower", "upper", "count"])
     found = points(table, measure).set_axis(pd.Index(table[x]))
-    return found.loc[~found.index.duplicated()].reindex(values)
+    if found.index.duplicated().any():
+        place = found.index[found.index.duplicated()][0]
+        problem = f"runs of several operations are there at {x} {place}"
+        raise UsageError(f"{problem}; draw each operation from a file of its own, with a label")
+    return found.reindex(values)
 
 
 def draw_measure(
