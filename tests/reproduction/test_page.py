@@ -257,10 +257,10 @@ def test_headline(tmp_path):
 
 
 def test_runs_that_were_cut_short_are_named(tmp_path):
-    runs = write("simple_mul", tmp_path, range(2))
+    runs = write("simple_mul", tmp_path / "whole", range(2))
     runs.loc[runs["model"] == "nmu", "iterations"] = 5000
-    stored.add(EXPERIMENTS["simple_mul"], runs, [], tmp_path)
-    found = {f.claim.text: f.verdict for f in headline.findings(tmp_path)}
+    stored.add(EXPERIMENTS["simple_mul"], runs, [], tmp_path / "short")
+    found = {f.claim.text: f.verdict for f in headline.findings(tmp_path / "short")}
     verdict = "not comparable: 5,000 of 200,000 iterations"
     short = {text for text, told in found.items() if told == verdict}
     assert short == {"(x1+x2)(x1+x2+x3+x4): NMU"}

@@ -104,7 +104,7 @@ class SequentialTraining(EpochTraining):
             RESULT_VALID: f"{METRIC}/valid/mse",
             RESULT_TEST: f"{METRIC_TEST}/{longest}/mse",
         }
-        self._last = {"loss_train": math.nan, "metric_valid": math.nan}
+        self._last = {"metric_valid": math.nan}
 
     def _fork(self, config: Config, device: torch.device) -> None:
         dataset = SequentialDigitDataset(
@@ -179,7 +179,7 @@ class SequentialTraining(EpochTraining):
         return f"{self._loss():.5f}, valid: {self._last['metric_valid']:.5f}"
 
     def results(self) -> dict[str, float]:
-        return self._last | {"loss_train": self._loss()}
+        return {"loss_train": self._loss(), **self._last}
 
     def shown_parameters(self) -> Iterable[tuple[str, torch.Tensor]]:
         return ((n, p) for n, p in self.model.named_parameters() if "recurent_cell" in n)
@@ -191,7 +191,7 @@ class SequentialTraining(EpochTraining):
         return math.nan if self.last_total is None else self.last_total.item()
 
     def set_state(self, state: Mapping[str, float]) -> None:
-        self._last = dict(state)
+        self._last = {name: state[name] for name in self._last}
 
 
 def _metrics(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
