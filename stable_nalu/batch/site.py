@@ -83,9 +83,9 @@ def time_limit(word: str) -> int:
 
 def read_site(path: Path | None) -> Site:
     """Return the site of a file; for None of `lfs_batch_jobs/site.toml`, if that is there."""
-    named = path or (
-        Path(os.environ["STABLE_NALU_SITE"]) if "STABLE_NALU_SITE" in os.environ else None
-    )
+    # As of other variables, an empty one counts as none.
+    variable = os.environ.get("STABLE_NALU_SITE")
+    named = path or (Path(variable) if variable else None)
     if named is None and not SITE_FILE.exists():
         return Site()
     chosen = named or SITE_FILE

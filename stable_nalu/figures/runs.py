@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -270,7 +270,12 @@ def gathered(
 
 def x_values(reduced: Reduced, spec: Runs) -> list:
     """Return values of x in the order of the axis: expected ones and those that runs have."""
-    found: list[Any] = list(dict.fromkeys([*spec.expected, *reduced.runs[spec.x].dropna()]))
+    return in_order([*spec.expected, *reduced.runs[spec.x].dropna()], spec.x)
+
+
+def in_order(values: Iterable[Any], column: str) -> list:
+    """Return the different values of a column: numbers ascending, ranges and texts as they come."""
+    found: list[Any] = list(dict.fromkeys(values))
     if all(isinstance(value, str) for value in found):
-        return range_order(found) if spec.x == "interpolation.range" else found
+        return range_order(found) if column == "interpolation.range" else found
     return sorted(found)

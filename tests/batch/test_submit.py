@@ -161,6 +161,8 @@ def test_a_site_file_named_by_the_environment_that_is_not_there(tmp_path, monkey
     monkeypatch.setenv("STABLE_NALU_SITE", str(tmp_path / "none.toml"))
     assert submit(tmp_path, "--scheduler", "print") == 2
     assert "error: STABLE_NALU_SITE: cannot read " in capsys.readouterr().err
+    monkeypatch.setenv("STABLE_NALU_SITE", "")
+    assert submit(tmp_path, "0", "4", "--scheduler", "print") == 0
 
 
 def test_print_shows_the_options_of_the_scheduler_in_the_site_file(tmp_path, capsys):

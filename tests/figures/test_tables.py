@@ -3,9 +3,12 @@
 import pandas as pd
 import pytest
 
-from stable_nalu.figures.entry import Runs, Threshold
+from stable_nalu.figures.entry import Context, Runs, Threshold
 from stable_nalu.figures.kinds import Table
 from stable_nalu.figures.kinds.table import best_cells, cell, latex, percent, scientific
+from stable_nalu.figures.source import Source
+from stable_nalu.figures.user_files import entry_of_files
+from tests.figures.drawing import FAILED, FAST, metrics, run_name, solved_at
 
 PART = Table("t", Runs("operation", Threshold()), "some-label", "Words.")
 
@@ -68,3 +71,15 @@ def test_the_whole_table(long, environment):
     assert "{crllll}" in text
     assert "\\label{tab:some-label}" in text
     assert text.count("{") == text.count("}")
+
+
+def test_a_table_by_a_number(tmp_path):
+    """Rows ascend by it, runs without it are left out, and its column has its name."""
+    fast = {run_name(seed=s).replace("adam-0.00100", "adam-0.01000"): FAILED for s in range(2)}
+    metrics(tmp_path / "a.csv", fast | {run_name(): solved_at(0)})
+    entry = entry_of_files("table", [tmp_path / "a.csv"], ["x"], "mine", "learning.rate")
+    source = Source(tmp_path)
+    text = entry.parts[0].render(Context("mine", entry.series, source, estimators=FAST)).text
+    assert "learning.rate" in text
+    assert "Range" not in text
+    assert text.index("0.001 ") < text.index("0.01 ")

@@ -12,8 +12,8 @@ from stable_nalu.errors import UsageError
 from stable_nalu.statistics.names import OPERATIONS
 
 from ..entry import Context, Part, Product, Runs
-from ..runs import reduced_and_estimated
-from ..style import half_open, legend_order, operation_order, plain, range_order
+from ..runs import in_order, reduced_and_estimated
+from ..style import half_open, legend_order, operation_order, plain
 
 Columns = tuple[tuple[str, str, str], ...]
 ONE_RANGE: Columns = (
@@ -72,7 +72,8 @@ def select(summary: pd.DataFrame, part: Table) -> pd.DataFrame:
         "model": legend_order(summary["model"]),
     }
     if part.show_range:
-        places[part.runs.x] = range_order(summary[part.runs.x])
+        summary = summary.loc[summary[part.runs.x].notna()]
+        places[part.runs.x] = in_order(summary[part.runs.x], part.runs.x)
     keys = [summary[column].map(order.index) for column, order in places.items()]
     order = np.lexsort([key.to_numpy() for key in reversed(keys)])
     return summary.iloc[order].reset_index(drop=True)
@@ -89,7 +90,8 @@ def latex(rows: pd.DataFrame, part: Table) -> str:
     """Return the table with its surroundings."""
     columns = BY_RANGE if part.show_range else ONE_RANGE
     heads = [*(["Op"] if part.show_operation else []), "Model"]
-    heads += ["Range"] if part.show_range else []
+    by_range = part.runs.x == "interpolation.range"
+    heads += ["Range" if by_range else part.runs.x] if part.show_range else []
     alignment = ("c" if part.show_operation else "") + "r" + "l" * (len(heads) - 1 + len(columns))
     if part.show_operation:
         alignment = "cr" + "l" * len(columns)
