@@ -96,6 +96,12 @@ class MaskedByBuffer(Base):
     forward = Masked.forward
 
 
+class Remembering(Base):
+    def forward(self, x):
+        self.last = x.detach()
+        return x @ self.W.T
+
+
 class Unbuilt(Base):
     def __init__(self, in_features, out_features, power=1):
         raise ValueError("power is odd.")
@@ -141,7 +147,7 @@ def of(module, **options):
     return obstacle(plain_layer(module), 4, 2, options)
 
 
-@pytest.mark.parametrize("module", [Base, MaskedByBuffer])
+@pytest.mark.parametrize("module", [Base, MaskedByBuffer, Remembering])
 def test_a_module_that_can_be_stacked_has_no_obstacle_and_draws_nothing(module):
     before = torch.get_rng_state()
     assert of(module) is None
