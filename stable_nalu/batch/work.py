@@ -115,19 +115,14 @@ def _plan(
     every = shard.expected(extra)
     states = {run.name: state_of(run, root) for run in every}
     left = {name for name, state in states.items() if state in (State.MISSING, State.FAILED)}
-    names = {flag.name for flag in SCRIPTS[shard.model.script].flags}
-    anew = {
-        run.name
-        for run in every
-        if run.name in left and ("--resume" not in names or _has_stale_checkpoint(run, root))
-    }
+    anew = left
+    if "--resume" in {flag.name for flag in SCRIPTS[shard.model.script].flags}:
+        unfinished = (run for run in every if run.name in left)
+        anew = {run.name for run in unfinished if _owns_checkpoint(run, root) is False}
     resumed = left - anew
     if resumed:
-        resumed |= {
-            run.name
-            for run in every
-            if states[run.name] is State.DONE and _has_own_checkpoint(run, root)
-        }
+        done = (run for run in every if states[run.name] is State.DONE)
+        resumed |= {run.name for run in done if _owns_checkpoint(run, root)}
     plans = (resumed, {"--resume": ()}), (anew, {"--remove-existing-data": ()})
     return [
         (command, [run for run in runs if run.name in left])
@@ -153,16 +148,10 @@ def _saved_state(run: ExpectedRun) -> tuple[str, int] | None:
     return (file, epoch) if isinstance(file, str) and isinstance(epoch, int) else None
 
 
-def _has_stale_checkpoint(run: ExpectedRun, root: Path) -> bool:
-    """Return whether a run's checkpoint belongs to other events than those in its folder."""
+def _owns_checkpoint(run: ExpectedRun, root: Path) -> bool | None:
+    """Return whether a run's checkpoint belongs to the events in its folder; None without one."""
     saved = _saved_state(run)
-    return saved is not None and _event_files(root / run.name) != [saved[0]]
-
-
-def _has_own_checkpoint(run: ExpectedRun, root: Path) -> bool:
-    """Return whether a run's checkpoint belongs to the events in its folder."""
-    saved = _saved_state(run)
-    return saved is not None and _event_files(root / run.name) == [saved[0]]
+    return None if saved is None else _event_files(root / run.name) == [saved[0]]
 
 
 def _length(run: ExpectedRun) -> int:

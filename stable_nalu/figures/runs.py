@@ -103,8 +103,8 @@ def reduce_series(
         raise UsageError(f"nothing to draw: {'; '.join(source.warnings) or 'no run is left'}")
     runs = pd.concat(tables, ignore_index=True)
     if "name" in runs:
-        columns = {"model": 0, "name": 0, "operation": 0, spec.x: 0, spec.extra or spec.x: 0}
-        twice = runs.loc[runs.duplicated([column for column in columns if column in runs])]
+        own = dict.fromkeys(("model", "name", "operation", spec.x, spec.extra))
+        twice = runs.loc[runs.duplicated([column for column in own if column in runs])]
         if len(twice):
             problem = f"run {twice['name'].iloc[0]} is there twice"
             raise UsageError(f"{problem}; give each run once, or label the files apart")

@@ -100,6 +100,7 @@ def _unstacked_state(layers: Sequence[torch.nn.Module]) -> str | None:
     if len({id(parameter) for _, parameter in named}) < len(named):
         return "parts of it share a parameter"
     for name, parameter in named:
+        # Torch tells of them in these attributes alone.
         if parameter._backward_hooks or parameter._post_accumulate_grad_hooks:
             return f"{name} has a hook on its gradient"
     parts = [dict(layer.named_modules()) for layer in layers]

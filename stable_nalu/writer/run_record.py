@@ -48,7 +48,7 @@ class RunRecord:
             content = {"log_started": None, "layer_files": (), **written}
             known = {field.name: content[field.name] for field in fields(cls)}
             record = cls(**{**known, "resumed_with": tuple(known["resumed_with"])})
-            record._identity()
+            record._identity()  # which fails for parts of another make
         except (OSError, ValueError, TypeError, KeyError):
             return None
         return record

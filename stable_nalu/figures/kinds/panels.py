@@ -193,9 +193,9 @@ def aligned(table: pd.DataFrame, x: str, values: list, measure: str) -> pd.DataF
     if table.empty:
         return pd.DataFrame(np.nan, index=values, columns=["mean", "lower", "upper", "count"])
     found = points(table, measure).set_axis(pd.Index(table[x]))
-    if found.index.duplicated().any():
-        place = found.index[found.index.duplicated()][0]
-        problem = f"runs of several operations are there at {x} {place}"
+    again = found.index[found.index.duplicated()]
+    if len(again):
+        problem = f"runs of several operations are there at {x} {again[0]}"
         raise UsageError(f"{problem}; draw each operation from a file of its own, with a label")
     return found.reindex(values)
 

@@ -202,10 +202,15 @@ class EvaluationSet:
 
     def _chunk(self, model: ExtendedTorchModule) -> int:
         rows = self._x.shape[-2]
-        if not all(m.evaluates_rows_independently for m in model.extended_modules()):
+        if not evaluates_rows_apart(model):
             return rows
         per_row = len(self._x_of_run) * self._x.shape[-1]
         return max(1, min(rows, CHUNK_ELEMENTS // per_row))
+
+
+def evaluates_rows_apart(model: ExtendedTorchModule) -> bool:
+    """Return whether rows may be evaluated some at a time."""
+    return all(module.evaluates_rows_independently for module in model.extended_modules())
 
 
 class FixedSet(Protocol):

@@ -34,7 +34,7 @@ from ..stack import Kind, Setup, StackTraining, Unit, numbers, seeded_models
 from ..step.step import Observed, StepResult, TrainingStep
 from .alone import Trial, has_same_bits
 from .curriculum import CurriculumFeed
-from .data import EVALUATION_ROWS, Feed, evaluate, mean_of_rows
+from .data import EVALUATION_ROWS, Feed, evaluate, evaluates_rows_apart, mean_of_rows
 from .reinit import RestartRule
 from .task import TASKS, Task, build_data
 
@@ -136,8 +136,8 @@ class ArithmeticTraining(StackTraining):
         # All points count, logged already or not: a resumed run evaluates as it began.
         points = (self.length - 1) // self.log_interval + 1
         rows = EVALUATION_ROWS * len(self.data.evaluation) * self.runs
-        by_rows = all(m.evaluates_rows_independently for m in self.model.extended_modules())
-        if by_rows and points * rows * self.config.inputs >= policy.ELEMENTS_WORTH_COMPILING:
+        much = points * rows * self.config.inputs >= policy.ELEMENTS_WORTH_COMPILING
+        if much and evaluates_rows_apart(self.model):
             self._compiled_errors = CompiledErrors(self.model)
 
     def introduce(self) -> None:

@@ -104,7 +104,7 @@ class SequentialTraining(EpochTraining):
             RESULT_VALID: f"{METRIC}/valid/mse",
             RESULT_TEST: f"{METRIC_TEST}/{longest}/mse",
         }
-        self._last = {"metric_valid": math.nan}
+        self._valid = math.nan
 
     def _fork(self, config: Config, device: torch.device) -> None:
         dataset = SequentialDigitDataset(
@@ -153,7 +153,7 @@ class SequentialTraining(EpochTraining):
         tags = (f"{METRIC}/{name}/{what}" for what in ("mse", "acc/all", "acc/last"))
         self.write(scalar(*pair) for pair in zip(tags, metrics, strict=True))
         if name == "valid":
-            self._last["metric_valid"] = metrics[0].item()
+            self._valid = metrics[0].item()
 
     def train_batch(self, epoch: int, update: int, batch: Batch, *, at_log_point: bool) -> None:
         x, t = batch
@@ -176,22 +176,22 @@ class SequentialTraining(EpochTraining):
         self.last_total = result.total.detach()
 
     def summary(self) -> str:
-        return f"{self._loss():.5f}, valid: {self._last['metric_valid']:.5f}"
+        return f"{self._loss():.5f}, valid: {self._valid:.5f}"
 
     def results(self) -> dict[str, float]:
-        return {"loss_train": self._loss(), **self._last}
+        return {"loss_train": self._loss(), "metric_valid": self._valid}
 
     def shown_parameters(self) -> Iterable[tuple[str, torch.Tensor]]:
         return ((n, p) for n, p in self.model.named_parameters() if "recurent_cell" in n)
 
     def get_state(self) -> dict[str, float]:
-        return dict(self._last)
+        return {"metric_valid": self._valid}
 
     def _loss(self) -> float:
         return math.nan if self.last_total is None else self.last_total.item()
 
     def set_state(self, state: Mapping[str, float]) -> None:
-        self._last = {name: state[name] for name in self._last}
+        self._valid = state["metric_valid"]
 
 
 def _metrics(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
