@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from stable_nalu.layer import trial
 from stable_nalu.training.step.loss import Penalties
 from tests.training.configurations import Penalised, configuration, configurations
 
@@ -177,3 +178,11 @@ def test_weights_equal_a_fresh_computation_at_every_iteration():
         weights = dict(going.weights(iteration))
         assert weights.get("W", 0) == pytest.approx(4 * ramp), iteration
         assert weights["g-NPU"] == pytest.approx(6 * beta), iteration
+
+
+def test_penalties_of_own_layers_are_those_that_flags_weigh():
+    """The trial of a layer refuses others, which would never act."""
+    model = Penalised(dict.fromkeys(("unknown", *trial._PENALTIES), 1.0))
+    config = configuration("single_layer", "--operation", "mul")
+    weighed = Penalties([config], model, stacked=False)._factors
+    assert [key for key, _ in weighed] == list(trial._PENALTIES)
