@@ -108,7 +108,24 @@ def reduce_series(
         if len(twice):
             problem = f"run {twice['name'].iloc[0]} is there twice"
             raise UsageError(f"{problem}; give each run once, or label the files apart")
+        _warn_of_mixtures(runs, spec, source)
     return gathered(runs, [one.label for one in series], missed, spec, source)
+
+
+def _warn_of_mixtures(runs: pd.DataFrame, spec: Runs, source: Source) -> None:
+    """Warn where a point is of several runs with one seed: they differ in options besides x."""
+    point = [column for column in ("model", "operation", spec.x, spec.extra) if column in runs]
+    names = runs.groupby([*point, "seed"], sort=False, dropna=False)["name"].agg(list)
+    for (model, *_), found in names.loc[names.map(len) > 1].items():
+        parts = [name.split("_") for name in found[:2]]
+        one, other = (
+            "_".join(part for part in parts[i] if part not in parts[1 - i]) for i in (0, 1)
+        )
+        source.warn(
+            f"{plain(model)}: runs that differ in more than {spec.x} count as one point, such as "
+            f"{one} and {other} of one seed; give them in files of their own, with --label"
+        )
+        return
 
 
 def _judge(spec: Runs, source: Source, setups: Sequence[Path]) -> Judge:

@@ -43,6 +43,7 @@ def obstacle(
             expected = _outputs(alone, x, out_features)
             _outputs([spare.train()], x, out_features)
             _require_known_names(spare)
+            _require_numbers(spare)
             _OUTCOMES[key] = found or _obstacle(alone, x, expected)
     return _OUTCOMES[key]
 
@@ -54,6 +55,8 @@ def _built(build, in_features, out_features, options) -> ExtendedTorchModule:
         layer.reset_parameters()
     except Exception as error:  # whatever a stranger's code raises
         raise ValueError(f"{name} cannot be built: {in_words(error)}") from None
+    for module in layer.extended_modules():
+        module.trace = {}  # What is logged may be of a forward pass.
     return layer.eval()
 
 
@@ -93,6 +96,34 @@ def _require_known_names(layer: ExtendedTorchModule) -> None:
                 raise ValueError(f"{name} bounds {parameter!r}, which is no parameter of its own")
 
 
+def _measures(layer: ExtendedTorchModule) -> dict[tuple[str, str], Callable[[], object]]:
+    """Return penalties and logged numbers of a layer, by its part and what messages call them."""
+    found: dict[tuple[str, str], Callable[[], object]] = {}
+    for path, module in layer.named_modules():
+        if isinstance(module, ExtendedTorchModule):
+            terms = module.regualizer_terms().items()
+            found |= {(path, f"penalty {key!r}"): term for key, term in terms if term is not None}
+            logged = (o for o in module.observations() if o.kind == "scalar")
+            found |= {(path, f"observation {one.name!r}"): one.value for one in logged}
+    return found
+
+
+def _require_numbers(layer: ExtendedTorchModule) -> None:
+    """Refuse penalties and logged numbers of one run that fail, or are more than one number."""
+    name = type(layer).__name__
+    try:
+        measures = _measures(layer)
+    except Exception as error:  # whatever a stranger's code raises
+        raise ValueError(f"{name} cannot be observed: {in_words(error)}") from None
+    for (_, what), measure in measures.items():
+        try:
+            shape = tuple(torch.as_tensor(measure()).shape)
+        except Exception as error:  # whatever a stranger's code raises
+            raise ValueError(f"{name}: its {what} fails: {in_words(error)}") from None
+        if shape:
+            raise ValueError(f"{name}: its {what} has shape {shape}; one number is expected")
+
+
 def _unstacked_state(layers: Sequence[torch.nn.Module]) -> str | None:
     """Return what a layer has that a stack of its parameters and buffers would lack."""
     first = layers[0]
@@ -116,13 +147,22 @@ def _equal(one: torch.Tensor, other: object) -> bool:
     return isinstance(other, torch.Tensor) and torch.equal(one, other)
 
 
+def _close(one: torch.Tensor, other: torch.Tensor) -> bool:
+    return torch.allclose(one, other, rtol=1e-4, atol=1e-5, equal_nan=True)
+
+
 def _obstacle(layers, x: torch.Tensor, expected: torch.Tensor) -> str | None:
+    told = [[torch.as_tensor(tell()) for tell in _measures(layer).values()] for layer in layers]
     stack = stack_models(layers)
     source = PerRunRandomSource([torch.Generator() for _ in layers])
     for module in stack.extended_modules():
         module.random = source
     try:
-        same = torch.allclose(stack(x), expected, rtol=1e-4, atol=1e-5, equal_nan=True)
+        same = _close(stack(x), expected)
+        for ((_, what), tell), *alone in zip(_measures(stack).items(), *told, strict=True):
+            value = torch.as_tensor(tell())
+            if value.shape != (len(layers),) or not _close(value, torch.stack(alone)):
+                return f"its {what} is not one number for each run of a stack"
         total = stack.train()(x).sum()
         if total.requires_grad:
             total.backward()

@@ -58,7 +58,7 @@ def _points(exported: str, pattern: str) -> pd.DataFrame | None:
     of_points: dict[str, dict[str, str]] = {}
     for name, match in found.items():
         of_points.setdefault(match["point"], {})[name] = match["measure"]
-    rows = table.dropna(subset=list(found)[:1])
+    rows = table.dropna(subset=list(found), how="all")
     others = rows[[name for name in rows if name not in found]]
     parts = [
         others.assign(**{of: rows[name] for name, of in columns.items()}, point=float(point))

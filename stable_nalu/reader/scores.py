@@ -16,7 +16,8 @@ _ERRORS = {
 def with_scores(columns: dict[str, list], base: str) -> dict[str, list]:
     """Return the columns of a run, with its scores where it has logged untrained networks.
 
-    A model whose error is no number, which an overflow has left, has the score infinity.
+    A model whose error is no number, which an overflow has left, has the score infinity. There is
+    no score where the untrained networks' error is 0 or not finite.
     """
     suffix = "" if base == "mse" else f".{base}"
     scored = dict(columns)
@@ -31,6 +32,6 @@ def with_scores(columns: dict[str, list], base: str) -> dict[str, list]:
 
 
 def _score(error: float, untrained: float) -> float:
-    if math.isnan(error) and math.isfinite(untrained):
-        return math.inf
-    return 100 * error / untrained if untrained else math.nan
+    if not untrained or not math.isfinite(untrained):
+        return math.nan
+    return math.inf if math.isnan(error) else 100 * error / untrained

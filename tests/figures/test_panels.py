@@ -149,6 +149,25 @@ def test_no_run_is_drawn_twice_or_hidden_by_another(tmp_path):
         own(tmp_path, [tmp_path / "c.csv"])
 
 
+def test_runs_that_differ_in_more_than_x_are_named(tmp_path):
+    weak = {f"{run_name(seed=seed)}_gn-1.0": solved_at(0) for seed in range(2)}
+    strong = {f"{run_name(seed=seed)}_gn-F": FAILED for seed in range(2)}
+
+    def warnings(runs, second=()):
+        metrics(tmp_path / "a.csv", runs)
+        metrics(tmp_path / "b.csv", dict(second))
+        files = [tmp_path / "a.csv", *([tmp_path / "b.csv"] if second else [])]
+        entry = entry_of_files("sweep", files, ["x", "y"][: len(files)], "mine", "hidden.size")
+        source = Source(tmp_path)
+        entry.parts[0].render(Context("mine", entry.series, source, estimators=FAST))
+        return [text for text in source.warnings if "more than" in text]
+
+    (text,) = warnings(weak | strong)
+    assert text.startswith("x: runs that differ in more than hidden.size count as one point")
+    assert "such as gn-1.0 and gn-F of one seed" in text
+    assert warnings(weak, strong) == []
+
+
 def test_runs_without_a_place_on_the_axis_are_named(tmp_path):
     clipped = {f"{run_name(seed=seed)}_gn-1.0": solved_at(0) for seed in range(3)}
     free = {f"{run_name(seed=seed)}_gn-F": FAILED for seed in range(2)}

@@ -3,7 +3,11 @@
 import pytest
 
 from stable_nalu.figures.entries import find
+from stable_nalu.figures.entry import Context
 from stable_nalu.figures.kinds import EpochCurves
+from stable_nalu.figures.source import Source
+from stable_nalu.figures.style import drawing
+from stable_nalu.figures.user_files import entry_of_files
 from tests.figures.drawing import by_gid, legend_texts, products, texts
 
 
@@ -64,6 +68,18 @@ def test_curves_over_epochs_have_ribbons(tmp_path):
             assert axes.get_ylabel() == part.y_label
             assert all(len(by_gid(axes, f"{label} interval")) == 1 for label in labels)
             assert legend_texts(figure) == [f"{label} (n = 4)" for label in labels]
+
+
+def test_curves_of_runs_that_end_apart_say_how_many_there_are(tmp_path):
+    (tmp_path / "a.csv").write_text(
+        "name,epoch,metric.test.output.acc\n0_f0_op-mul_nalmT_learnLT_s0,0,10\n"
+        "0_f0_op-mul_nalmT_learnLT_s0,1,30\n0_f1_op-mul_nalmT_learnLT_s0,0,20\n"
+    )
+    entry = entry_of_files("curve", [tmp_path / "a.csv"], ["x"], "mine")
+    with drawing():
+        figure, side = entry.parts[0].drawn(Context("mine", entry.series, Source(tmp_path)))
+    assert side["mine_plot_data"]["mean"].tolist() == [15, 30]
+    assert legend_texts(figure) == ["x (n = 1 to 2)"]
 
 
 def test_violins_in_the_published_order(tmp_path):

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from stable_nalu import Layer
+from stable_nalu.abstract import Observation
 from stable_nalu.layer.plain import plain_layer
 from stable_nalu.layer.trial import obstacle
 
@@ -141,6 +142,51 @@ def test_what_no_flag_reaches_is_refused():
     with pytest.raises(ValueError, match="Bounded bounds 'weight', which is no parameter of its"):
         obstacle(Bounded, 4, 2, {})
     assert obstacle(Known, 4, 2, {}) is None
+
+
+class PerElement(Known):
+    def regualizer_terms(self):
+        return {"W": lambda: self.W.abs()}
+
+
+class SumOfRuns(Known):
+    def regualizer_terms(self):
+        return {"W": lambda: self.W.abs().sum()}
+
+
+class Untold(Known):
+    def observations(self):
+        return [Observation("scalar", "W/largest", lambda: self.nothing.max(), False)]
+
+
+class RowErrors(Base):
+    def sparsity_error(self):
+        return self.W.abs().amax(-1)
+
+
+class FailingError(Base):
+    def sparsity_error(self):
+        raise RuntimeError("no weight")
+
+
+@pytest.mark.parametrize(
+    ("layer", "says"),
+    [
+        (PerElement, r"PerElement: its penalty 'W' has shape \(2, 4\); one number is expected"),
+        (Untold, "Untold: its observation 'W/largest' fails: .*nothing"),
+        (plain_layer(RowErrors), r"its observation 'W/sparsity_error' has shape \(2,\)"),
+        (plain_layer(FailingError), "its observation 'W/sparsity_error' fails: RuntimeError: no weight"),
+    ],
+)
+def test_penalties_and_errors_that_are_no_number_are_refused(layer, says):
+    with pytest.raises(ValueError, match=says):
+        obstacle(layer, 4, 2, {})
+
+
+def test_a_penalty_of_all_runs_together_keeps_runs_apart():
+    assert obstacle(SumOfRuns, 4, 2, {}) == (
+        "its penalty 'W' is not one number for each run of a stack"
+    )
 
 
 def of(module, **options):

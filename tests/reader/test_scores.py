@@ -78,7 +78,7 @@ def test_a_score_of_a_shown_number_only():
         (math.inf, 2.0, math.inf),
         (math.nan, 2.0, math.inf),
         (math.nan, math.nan, math.nan),
-        (1.0, math.inf, 0.0),
+        (1.0, math.inf, math.nan),
         (1.0, 0.0, math.nan),
     ],
 )

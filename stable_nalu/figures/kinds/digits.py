@@ -103,12 +103,13 @@ def draw_curves(
         axes.fill_between(
             table["epoch"], low, high, color=look.color, alpha=0.15, gid=f"{label} interval"
         )
-        texts[label] = f" (n = {max(table['n'])})"
+        fewest, most = min(table["n"]), max(table["n"])
+        texts[label] = f" (n = {most})" if fewest == most else f" (n = {fewest} to {most})"
     axes.set_xlabel("Epoch")
     axes.locator_params(axis="x", integer=True)
     axes.set_ylabel(part.y_label)
     legend(figure, Bottom(shown, texts, missing, "", "", lines=True))
-    footnote(figure, "Means over runs. Ribbons: standard errors.")
+    footnote(figure, "Means over runs that have the epoch. Ribbons: standard errors.")
     return figure
 
 

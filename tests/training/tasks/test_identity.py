@@ -9,6 +9,7 @@ from stable_nalu.network.dense import ACTIVATIONS, Dense
 from stable_nalu.network.identity import IdentityNetwork
 from stable_nalu.options import SCRIPTS, OptionError
 from stable_nalu.reader.exporters import any_runs
+from stable_nalu.reader.long_form import write_curves
 from stable_nalu.reader.run_parser import curve_points
 from stable_nalu.tags import ERROR_CURVE, TEXT_SUFFIX
 from tests.experiments.scripts import read, run, run_names
@@ -124,6 +125,17 @@ def test_the_curve_is_exported_beside_the_measures(tmp_path, capsys):
     assert end["metric.test.extrapolation"] == pytest.approx(sum(outside) / 4, rel=1e-6)
     assert end["abs.error.-7"] == own[-7]
     assert table["abs.error.-7"].isna().sum() == 2
+
+
+def test_a_curve_without_its_first_point_stays(tmp_path):
+    exported, out = tmp_path / "runs.csv", tmp_path / "curves.csv"
+    exported.write_text(
+        "name,layer.type,seed,abs.error.-7,abs.error.7\na,Tanh,0,1,2\nb,Tanh,1,,3\nc,Tanh,2,,\n"
+    )
+    write_curves(str(exported), str(out))
+    long = pd.read_csv(out).set_index(["name", "x"])["abs.error"]
+    assert list(long.index) == [("a", -7), ("a", 7), ("b", -7), ("b", 7)]
+    assert (long["a", -7], long["b", 7]) == (1, 3)
 
 
 def test_curves_that_were_never_logged(tmp_path, capsys):
