@@ -210,7 +210,7 @@ def _fates(point: Published, runs: pd.DataFrame) -> list[tuple[bool, bool]] | No
     Where all published runs or none were solved, the outcome of every seed follows.
     """
     ours = list(zip(runs["seed"].tolist(), runs["solved"].astype(bool).tolist(), strict=True))
-    if point.solved in (0, point.runs):
+    if point.solved in (0, point.runs) and all(0 <= seed < point.runs for seed, _ in ours):
         return [(solved, point.solved > 0) for _, solved in ours]
     for known in published_seeds(point.experiment):
         same = (known.model, known.operation) == (point.model, point.operation)

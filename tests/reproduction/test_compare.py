@@ -58,6 +58,10 @@ def test_chosen_seeds_are_counted_one_by_one(operation, seeds, solved, said):
 
 def test_seeds_without_a_known_outcome_are_a_rate():
     assert found("function_task_static_all", "nmu", "sub", [0], 0).kind in compare.RATE_VERDICTS
+    # All published runs were solved, but these are others.
+    others = found("function_task_static_all", "nmu", "squared", [500, 501], 2)
+    assert others.chosen is None
+    assert others.kind in compare.RATE_VERDICTS
 
 
 def test_all_seeds_with_known_outcomes_are_paired():
