@@ -76,7 +76,12 @@ NETWORK = FlagGroup(
         "Give plain activation layers and the linear layer behind them a bias.",
         layer_option="bias",
     ),
-    Flag("--mlp-depth", integer(0), 0, "Additional hidden layers of a plain activation network."),
+    Flag(
+        "--mlp-depth",
+        integer(0, 1000),
+        0,
+        "Additional hidden layers of a plain activation network.",
+    ),
 )
 
 

@@ -30,8 +30,8 @@ _LARGEST = 2**63 - 1
 """NumPy and torch count with 64 bits."""
 
 
-def integer(minimum: int | None = None) -> Kind:
-    """Return the kind of whole numbers from `minimum` on."""
+def integer(minimum: int | None = None, maximum: int | None = None) -> Kind:
+    """Return the kind of whole numbers from `minimum` on, up to `maximum`."""
 
     def read(word: str) -> int:
         try:
@@ -40,6 +40,8 @@ def integer(minimum: int | None = None) -> Kind:
             raise ValueError(f"{word!r} is not a whole number; write one such as 10") from None
         if minimum is not None and value < minimum:
             raise ValueError(f"{value} is too small; the smallest value is {minimum}")
+        if maximum is not None and value > maximum:
+            raise ValueError(f"{word[:30]} is too large; the largest value is {maximum}")
         if abs(value) > _LARGEST:
             raise ValueError(
                 f"{word[:30]!r} is out of bounds; these are {_LARGEST} and its negative"

@@ -93,7 +93,7 @@ MNIST_COUNTING = task_script(
         DATA_DIR,
         Flag(
             "--test-repeats",
-            integer(1),
+            integer(1, 10**6),
             10,
             "How often all test images are tested, each time in a new order.",
             unnamed=TESTING,

@@ -89,7 +89,7 @@ GRIDWORLD_TIME = task_script(
         ),
         Flag("--stimulus-range", span(), [5, 12], "Steps of arrival that training asks for."),
         Flag("--max-reward", number(above=0), 10, "Reward of an arrival at the right step."),
-        Flag("--time-limit", integer(1), 24, "Steps after which a world of training ends."),
+        Flag("--time-limit", integer(1, 10**6), 24, "Steps after which a world of training ends."),
         choice(
             "--reward-shape",
             "linear",

@@ -175,7 +175,10 @@ class FailingError(Base):
         (PerElement, r"PerElement: its penalty 'W' has shape \(2, 4\); one number is expected"),
         (Untold, "Untold: its observation 'W/largest' fails: .*nothing"),
         (plain_layer(RowErrors), r"its observation 'W/sparsity_error' has shape \(2,\)"),
-        (plain_layer(FailingError), "its observation 'W/sparsity_error' fails: RuntimeError: no weight"),
+        (
+            plain_layer(FailingError),
+            "its observation 'W/sparsity_error' fails: RuntimeError: no weight",
+        ),
     ],
 )
 def test_penalties_and_errors_that_are_no_number_are_refused(layer, says):

@@ -173,6 +173,20 @@ def test_error_names_the_flag_and_is_a_usage_error():
     assert str(raised.value) == ("argument --batch-size: 0 is too small; the smallest value is 1")
 
 
+@pytest.mark.parametrize(
+    ("script", "flag", "most"),
+    [
+        ("single_layer_benchmark", "--mlp-depth", 1000),
+        ("gridworld_time", "--time-limit", 10**6),
+        ("mnist_counting", "--test-repeats", 10**6),
+    ],
+)
+def test_sizes_that_no_machine_answers_are_refused(script, flag, most):
+    problem = f"argument {flag}: {10**12} is too large; the largest value is {most}"
+    with pytest.raises(OptionError, match=problem):
+        plan(script, f"{flag} {10**12}")
+
+
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_regularizer_is_understood_for_regualizer(script):
     spec = SCRIPTS[script]
