@@ -30,22 +30,18 @@ _LARGEST = 2**63 - 1
 """NumPy and torch count with 64 bits."""
 
 
-def integer(minimum: int | None = None, maximum: int | None = None) -> Kind:
-    """Return the kind of whole numbers from `minimum` on, up to `maximum`."""
+def integer(minimum: int = -_LARGEST, maximum: int = _LARGEST) -> Kind:
+    """Return the kind of whole numbers from `minimum` to `maximum`."""
 
     def read(word: str) -> int:
         try:
             value = int(word)
         except ValueError:
             raise ValueError(f"{word!r} is not a whole number; write one such as 10") from None
-        if minimum is not None and value < minimum:
-            raise ValueError(f"{value} is too small; the smallest value is {minimum}")
-        if maximum is not None and value > maximum:
+        if value < minimum:
+            raise ValueError(f"{word[:30]} is too small; the smallest value is {minimum}")
+        if value > maximum:
             raise ValueError(f"{word[:30]} is too large; the largest value is {maximum}")
-        if abs(value) > _LARGEST:
-            raise ValueError(
-                f"{word[:30]!r} is out of bounds; these are {_LARGEST} and its negative"
-            )
         return value
 
     return each_word("INT", read)
