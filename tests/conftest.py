@@ -58,9 +58,9 @@ def _layers_of_this_package_only() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _own_roots(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Runs and models of a test go to its own folder; no batch system grants it anything."""
+    """Keep runs and models of a test in its own folder, and images and cores of a user away."""
     monkeypatch.setenv("TENSORBOARD_DIR", str(tmp_path / "tensorboard"))
     monkeypatch.setenv("SAVE_DIR", str(tmp_path / "save"))
     monkeypatch.setenv("RESULTS_DIR", str(tmp_path / "results"))
-    for name in ("LSB_DJOB_NUMPROC", "SLURM_CPUS_PER_TASK"):
+    for name in ("IMAGE_DIR", "LSB_DJOB_NUMPROC", "SLURM_CPUS_PER_TASK"):
         monkeypatch.delenv(name, raising=False)
