@@ -191,6 +191,13 @@ def test_changelog_has_its_headings():
     assert "### Numbers" in text
 
 
+def test_no_large_file_comes_with_the_project():
+    """Kept results are data; a larger file elsewhere is a build or a download added by mistake."""
+    sizes = {path.relative_to(ROOT): path.stat().st_size for path in tracked_files()}
+    large = {path for path, size in sizes.items() if size > 500_000 and path.parts[0] != "docs"}
+    assert large == set()
+
+
 def test_no_file_names_a_machine():
     # The brackets keep this file from finding itself.
     private = re.compile(r"/[h]ome/|/[U]sers/|/[w]ork/|[C]:\\")
