@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from stable_nalu.errors import OptionError, did_you_mean
 from stable_nalu.options import SCRIPTS
+from stable_nalu.options.flags_task import SCORE, TASK
 from stable_nalu.options.layer_options import load_own_layers
 
 from .experiment import (
@@ -41,6 +42,9 @@ _HERE = {
     **{name: name for name in (ITERATION_FLAG, "--layer-type", "--layer-file", "--layer-option")},
 }
 """Flag of training scripts -> what sets it here."""
+
+_TASK = {flag.name for flag in (*TASK, *SCORE)} | {"--output-size", "--log-interval"}
+"""Flags of the task, and of what its success is read from: rivals were trained with these."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +108,7 @@ class Challenger:
         if len(scripts) != 1 or not experiment.criterion.startswith(JUDGED):
             problem = f"no success criterion applies to runs of {experiment.key}"
             raise OptionError("KEY", problem, "write a figure of the arithmetic scripts")
+        self._refuse_other_tasks(experiment)
         first, spec = models[0], SCRIPTS[scripts.pop()]
         of_layers = {flag.name for flag in spec.flags if flag.layer_option} | {"--nac-mul"}
         shared = {
@@ -126,6 +131,19 @@ class Challenger:
             variants=tuple({v.name: v for model in models for v in model.variants}.values()),
         )
 
+    def _refuse_other_tasks(self, experiment: Experiment) -> None:
+        """Refuse a figure whose models learn several tasks, or that sets a training flag itself."""
+        models = experiment.models
+        for name in {name for model in models for name in model.flags} & _TASK:
+            if any(model.flags.get(name) != models[0].flags.get(name) for model in models):
+                problem = f"the models of {experiment.key} differ in {name}"
+                remedy = f"name those of one task: reproduce.py {experiment.key} --model NAME"
+                raise OptionError("KEY", problem, remedy)
+        varied = {name for model in models for point in model.points for name in point}
+        for name in [name for name in self.training if name in varied]:
+            problem = f"{experiment.key} compares layers at several values of {name}"
+            raise OptionError("--training", problem, "leave it out")
+
 
 def _union(points: Iterable[tuple[Flags, ...]]) -> tuple[Flags, ...]:
     every = [point for some in points for point in some]
@@ -136,15 +154,27 @@ def challenger_of(arguments: argparse.Namespace, experiments: Sequence[Experimen
     """Return the challenger of a command line, whose training flags one of the scripts has."""
     scripts = list(dict.fromkeys(model.script for e in experiments for model in e.models))
     training: dict[str, tuple[str, ...]] = {}
+    known = {flag.name: flag for script in scripts for flag in SCRIPTS[script].flags}
     for word in getattr(arguments, "training", None) or ():
         name, gives, value = word.partition("=")
-        training[f"--{name.lstrip('-')}"] = (value,) if gives else ()
-    known = [flag.name for script in scripts for flag in SCRIPTS[script].flags]
-    for name in training:
+        name = f"--{name.lstrip('-')}"
         if name not in known:
-            hint = did_you_mean(name, dict.fromkeys(known), "see --help of the training script")
+            hint = did_you_mean(name, known, "see --help of the training script")
             raise OptionError("--training", f"{name} is no flag of {', '.join(scripts)}", hint)
         if name in _HERE:
             raise OptionError("--training", f"{name} has a flag here", f"use {_HERE[name]}")
+        if name in _TASK:
+            problem = f"{name} would change the task, which the rivals were not trained for"
+            raise OptionError("--training", problem, "leave it out")
+        if not known[name].result:
+            raise OptionError("--training", f"{name} changes no result", "leave it out")
+        if name in training:
+            raise OptionError("--training", f"{name} is given twice", "give every flag one value")
+        training[name] = (value,) if gives else ()
     options = tuple(arguments.layer_option or ())
+    names = [option.partition("=")[0] for option in options]
+    for name in names:
+        if names.count(name) > 1:
+            problem = f"{name} has several values, which make several layers"
+            raise OptionError("--layer-option", problem, "start one command per value")
     return Challenger(arguments.layer_type, arguments.layer_file, options, training)

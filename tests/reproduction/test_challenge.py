@@ -155,6 +155,32 @@ def test_a_file_and_its_options_reach_the_training_command(tmp_path):
             ["simple_mul", "--layer-type", NMU, "--training", "learning-rates=1"],
             "did you mean --learning-rate?",
         ),
+        (
+            ["simple_mul", "--layer-type", NMU, "--training", "extrapolation-range=[2,3]"],
+            "--extrapolation-range would change the task",
+        ),
+        (
+            ["challenge", "--layer-type", NMU, "--training", "operation=add"],
+            "--operation would change the task",
+        ),
+        (["challenge", "--layer-type", NMU, "--training", "batch-size=2"], "change the task"),
+        (["simple_mul", "--layer-type", NMU, "--training", "log-interval=1"], "change the task"),
+        (["simple_mul", "--layer-type", NMU, "--training", "dry-run"], "--dry-run changes no res"),
+        (["simple_mul", "--layer-type", NMU, "--training", "workers=2"], "--workers changes no"),
+        (
+            ["simple_mul", "--layer-type", NMU, "--training", "momentum=0", "momentum=1"],
+            "--momentum is given twice; give every flag one value",
+        ),
+        (
+            ["simple_mul", "--layer-type", NMU, "--layer-option", "power=1", "power=2"],
+            "argument --layer-option: power has several values, which make several layers",
+        ),
+        (["nau-failure", "--layer-type", NMU], "the models of nau-failure differ in --operation"),
+        (["surface-mul", "--layer-type", NMU], "of surface-mul differ in --max-iterations"),
+        (
+            ["function_task_static_learning", "--layer-type", NMU, "--training", "learning-rate=1"],
+            "several values of --learning-rate; leave it out",
+        ),
         (["simple_mul", "--layer-type", NMU, "--model", "nau"], "has no model 'nau'"),
         (
             ["simple_mul", "--layer-type", NMU, "--layer-file", "{tmp}/none.py"],
@@ -195,15 +221,17 @@ def test_from_a_layer_to_a_page(tmp_path, capsys):
     kept.loc[kept["model"] != "gated"].to_csv(path, index=False)
     words = ["simple_mul", "--layer-type", NMU, "--seeds", "0-1", "--max-iterations", "20"]
     words += ["--out", str(tmp_path), "--data", str(data), "--jobs", "1", "--format", "png"]
+    words += ["--training", "learning-rate=0.01"]
     assert command.main(words) == 0
     assert "2 runs" in capsys.readouterr().out
-    folder = tmp_path / "iterations-20" / "challenge" / f"{NMU}_simple_mul"
+    (folder,) = (tmp_path / "iterations-20" / "challenge").glob(f"{NMU}-*_simple_mul")
     text = (folder / "README.md").read_text(encoding="utf-8")
     assert "**No fair comparison: rivals ran longer, and no verdict is given" in text
     assert "simple_mul: rivals 200,000 iterations, here 20" in text
     assert "no results of these runs are kept: Gated NAU/NMU" in text
     assert hashlib.sha256(Path(nmu.__file__).read_bytes()).hexdigest() in text
     assert "| NALU | 2 |" in text
+    assert "flags of its own (--learning-rate 0.01); rivals were trained as published" in text
     assert (folder / "pictures" / "simple_mul.svg").exists()
     assert (folder / "figures" / "simple_mul.png").exists()
     page = (folder / "index.html").read_text(encoding="utf-8")

@@ -49,6 +49,8 @@ READING = (
     "paired rates.",
 )
 
+TUNED = "The challenger was trained with flags of its own ({}); rivals were trained as published."
+
 
 @dataclass(frozen=True)
 class Chapter:
@@ -208,12 +210,13 @@ def _setting(challenger: Challenger, sessions: Sequence[Session]) -> list[str]:
     spent = sum(session.cpu_seconds for session in sessions)
     trained = sum(session.runs for session in sessions)
     source = challenger.source
+    over = shlex.join(words(challenger.training))
     rows = [
         ("layer", challenger.layer_type),
         ("file", Path(source.path).name if source else ""),
         ("SHA-256 of the file", source.sha256 if source else ""),
         ("options of the layer", " ".join(challenger.options)),
-        ("flags over those of the figures", shlex.join(words(challenger.training))),
+        ("flags over those of the figures", over),
         ("cost", f"{trained:,} runs in {duration(spent)} of CPU time"),
     ]
     if sessions:
@@ -228,7 +231,7 @@ def _setting(challenger: Challenger, sessions: Sequence[Session]) -> list[str]:
         markdown.heading(2, "What was trained", "configuration"),
         markdown.table(("what", "value"), cells),
         markdown.heading(2, "How to read it", "reading"),
-        markdown.bullets(READING),
+        markdown.bullets([*READING, *([TUNED.format(markdown.plain(over))] if over else [])]),
     ]
 
 
