@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import csv
 import errno
+import fcntl
 import os
 import shutil
 import sys
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import combinations
 from pathlib import Path
-from typing import TextIO
+from typing import IO, TextIO
 
 from .errors import OptionError, UsageError
 
@@ -70,6 +71,68 @@ def atomic_text_file(path: Path) -> Iterator[TextIO]:
         return
     with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         yield file
+
+
+NO_LOCKS_HERE = {errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK}
+"""Errors of a file system that has no locks."""
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Let no other process into a block that is locked with the same file, which need not be there.
+
+    A file that is read in the block and written again loses nothing that another one adds. Where
+    the file system has no locks, nobody waits.
+    """
+    target = path.resolve()
+    lock = target.with_name(f".{target.name[-40:]}.lock")
+    file = _waited_for(lock, path)
+    try:
+        yield
+    finally:
+        lock.unlink(missing_ok=True)
+        file.close()
+
+
+@contextmanager
+def shared_lock(path: Path) -> Iterator[None]:
+    """Take a lock that others share; `is_locked(path, LOCK_EX)` says whether any process has it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as file:
+        with suppress(OSError):  # No locks here.
+            fcntl.flock(file, fcntl.LOCK_SH)
+        yield
+
+
+def is_locked(path: Path, wanted: int = fcntl.LOCK_SH) -> bool:
+    """Return whether a process holds a lock of a file that keeps others from the wanted one."""
+    try:
+        with path.open("rb") as file:
+            fcntl.flock(file, wanted | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _waited_for(lock: Path, path: Path) -> IO[bytes]:
+    try:
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        while True:
+            file = lock.open("ab")
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX)
+            except OSError as error:
+                if error.errno not in NO_LOCKS_HERE:
+                    raise
+            # Whoever had it before has removed it: others would lock a new file of its name.
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(file.fileno()), lock.stat()):
+                    return file
+            file.close()
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
 
 
 def visible_entries(folder: Path) -> list[Path]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -11,7 +10,7 @@ from pathlib import Path
 
 from stable_nalu.catalogue.experiment import Command, ExpectedRun, covering, merged
 from stable_nalu.errors import UsageError
-from stable_nalu.files import atomic_text_file, visible_entries
+from stable_nalu.files import atomic_text_file, is_locked, visible_entries
 from stable_nalu.machine import save_root, tensorboard_root
 from stable_nalu.options import SCRIPTS
 from stable_nalu.script import EXIT_DIVERGED
@@ -83,7 +82,7 @@ def state_of(run: ExpectedRun, root: Path) -> State:
     files = _event_files(folder)
     if not files:
         return State.MISSING
-    if _is_locked(folder / LOCK_NAME):
+    if is_locked(folder / LOCK_NAME):
         return State.RUNNING
     return State.DONE if _finished(folder, files, run) else State.FAILED
 
@@ -171,14 +170,3 @@ def _finished(folder: Path, files: list[str], run: ExpectedRun) -> bool:
     except (OSError, ValueError, KeyError, TypeError):
         saved = _saved_state(run)
         return saved is not None and [saved[0]] == files and saved[1] > _length(run)
-
-
-def _is_locked(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    return False

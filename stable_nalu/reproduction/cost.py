@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from stable_nalu.files import locked
+
 from .records import origin, read_records, write_records
 
 
@@ -71,6 +73,9 @@ def read_sessions(path: Path) -> list[Session]:
 
 def add_sessions(path: Path, sessions: Iterable[Session]) -> None:
     """Add sessions to a file, in order of time; one that is there already stays."""
-    every = {session.began: session for session in (*sessions, *read_sessions(path))}
-    if every:
-        write_records(path, [every[began] for began in sorted(every)])
+    new = list(sessions)
+    if not new:
+        return
+    with locked(path):
+        every = dict.fromkeys((*read_sessions(path), *new))
+        write_records(path, sorted(every, key=lambda session: session.began))

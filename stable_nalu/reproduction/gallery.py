@@ -100,7 +100,8 @@ def draw_all(entries: Mapping[str, Entry], folder: Path, data: Path = DATA) -> N
         if old.is_dir() and old.name not in drawn and set(old.iterdir()) <= set(pictures(old)):
             shutil.rmtree(old)
     for entry in tqdm(drawn.values(), disable=None, unit="figure"):
-        shutil.rmtree(folder / entry.key, ignore_errors=True)
+        for old in pictures(folder / entry.key):
+            old.unlink()
         draw(entry, folder / entry.key, data)
     folder.mkdir(parents=True, exist_ok=True)
     with atomic_text_file(folder / "README.md") as file:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +22,9 @@ from stable_nalu.catalogue.experiment import (
     seeds_text,
 )
 from stable_nalu.errors import UsageError
-from stable_nalu.script import command_of, say
+from stable_nalu.files import is_locked, shared_lock
+from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, command_of, say
+from stable_nalu.writer.run_folder import LOCK_NAME
 
 from .compare import aligned, as_text, compare, totals
 from .cost import Stopwatch, add_sessions, read_sessions
@@ -77,6 +80,11 @@ class Request:
         return self.space.logs / self.experiment.stem / "sessions.csv"
 
     @property
+    def training_lock(self) -> Path:
+        """Return the file that all processes lock which train runs of it in the same folders."""
+        return self.space.logs / self.experiment.stem / LOCK_NAME
+
+    @property
     def every_shard(self) -> list[Shard]:
         """Return all shards, those that are trained already included."""
         return shards({model.key: model for model in self.models}, self.seeds)
@@ -115,11 +123,20 @@ def train(request: Request) -> int:
     say(f"training {sum(shard.runs for shard in left.values())} runs in {len(left)} shards")
     logs = request.space.logs / request.experiment.stem
     before, watch = _unfinished(left.values(), request), Stopwatch()
-    code = run_shards(request.words, left, logs, processes=request.processes)
-    after = _unfinished(request.shards().values(), request)
+    with shared_lock(request.training_lock):
+        code = run_shards(request.words, left, logs, processes=request.processes)
+    unfinished = request.shards()
+    after = _unfinished(unfinished.values(), request)
     finished = {name: length for name, length in before.items() if name not in after}
     add_sessions(request.sessions, [watch.session(finished, request.processes)])
-    return code
+    if code in (EXIT_INTERRUPTED, EXIT_REQUEUE):
+        return code
+    if unfinished and is_locked(request.training_lock, fcntl.LOCK_EX):
+        raise UsageError(
+            f"another process trains {len(after)} of these runs; repeat the command when it is done"
+        )
+    # What this process could not train because another one did is done now, too.
+    return code if unfinished else 0
 
 
 def _unfinished(left: Iterable[Shard], request: Request) -> dict[str, int]:
@@ -216,8 +233,9 @@ def write_rows(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
     """Write rows of the same columns as a table."""
     import pandas as pd
 
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pd.DataFrame(rows).to_csv(path, index=False)
+    from stable_nalu.statistics.table import write_plain_frame
+
+    write_plain_frame(path, pd.DataFrame(rows))
 
 
 def _draw(request: Request) -> bool:

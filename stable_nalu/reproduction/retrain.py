@@ -6,11 +6,11 @@ One process trains one `Part`: `python3 -m stable_nalu.reproduction.retrain PART
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from stable_nalu.batch.shard import Shard, shards
 from stable_nalu.batch.work import train_shards
@@ -181,10 +181,9 @@ def retrained(
     found = measured_runs if experiment.is_measured else judge
     runs = found(experiment, models, space, seeds, warn)
     expected = [run for m in models for run in runs_of(m, seeds, space.max_iterations)]
-    folder = space.base / "kept"
-    shutil.rmtree(folder, ignore_errors=True)
-    stored.keep(experiment, runs, expected, [], folder)
-    rows = cells_of(stored.path_of(experiment.key, folder))
+    with TemporaryDirectory() as folder:
+        stored.keep(experiment, runs, expected, [], Path(folder))
+        rows = cells_of(stored.path_of(experiment.key, Path(folder)))
     return {_identity(experiment, cells): cells for cells in rows}
 
 

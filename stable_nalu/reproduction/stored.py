@@ -11,6 +11,7 @@ from stable_nalu.batch.work import State, state_of
 from stable_nalu.catalogue.experiment import ExpectedRun, Experiment
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.errors import OptionError, UsageError
+from stable_nalu.files import locked
 from stable_nalu.machine import data_file, tensorboard_root
 
 from .cost import Session, add_sessions, read_sessions
@@ -80,9 +81,21 @@ def add(
     experiment: Experiment, new: pd.DataFrame, sessions: Iterable[Session], data: Path = DATA
 ) -> pd.DataFrame:
     """Add rows of runs to what is kept; a run that is there already is replaced."""
-    import pandas as pd
-
     from stable_nalu.statistics.table import write_plain_frame
+
+    path = path_of(experiment.key, data)
+    if new.empty and not path.exists():
+        raise UsageError(f"no run of {experiment.key} is finished; there is nothing to keep")
+    with locked(path):
+        table = _merged(experiment, new, data)
+        write_plain_frame(path, table.map(_whole))
+    add_sessions(cost_of(experiment.key, data), sessions)
+    return table
+
+
+def _merged(experiment: Experiment, new: pd.DataFrame, data: Path) -> pd.DataFrame:
+    """Return what is kept, in order, with other rows added or in place of the same runs."""
+    import pandas as pd
 
     path = path_of(experiment.key, data)
     if path.exists():
@@ -91,13 +104,8 @@ def add(
             _refuse_shorter(experiment, old, new, path)
         new = pd.concat([new, old], ignore_index=True) if len(new) else old
         new = new.drop_duplicates(identifying(experiment.key))
-    if new.empty:
-        raise UsageError(f"no run of {experiment.key} is finished; there is nothing to keep")
     columns = [*identifying(experiment.key), "iterations", *outcome_columns(experiment, new)]
-    table = _in_order(experiment, new.loc[:, columns])
-    write_plain_frame(path, table.map(_whole))
-    add_sessions(cost_of(experiment.key, data), sessions)
-    return table
+    return _in_order(experiment, new.loc[:, columns])
 
 
 def _refuse_shorter(

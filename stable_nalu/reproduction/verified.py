@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stable_nalu.catalogue.index import EXPERIMENTS
+from stable_nalu.files import locked
 
 from .records import cells_of, read_records, write_records
 from .stored import path_of
@@ -54,12 +55,13 @@ def add_verified(data: Path, found: Iterable[Verified]) -> Path:
     It replaces what was known of the same digits; what is known of replaced rows stays.
     """
     path = file_of(data)
-    known = read_records(Verified, path)
-    every = {(one.key, one.row, one.digest): one for one in (*known, *found)}
-    places = {key: place for place, key in enumerate(EXPERIMENTS)}
-    # The sort is stable: rows of an experiment stay in the order in which they came.
-    ordered = sorted(every.values(), key=lambda one: places.get(one.key, len(places)))
-    write_records(path, ordered)
+    with locked(path):
+        known = read_records(Verified, path)
+        every = {(one.key, one.row, one.digest): one for one in (*known, *found)}
+        places = {key: place for place, key in enumerate(EXPERIMENTS)}
+        # The sort is stable: rows of an experiment stay in the order in which they came.
+        ordered = sorted(every.values(), key=lambda one: places.get(one.key, len(places)))
+        write_records(path, ordered)
     return path
 
 

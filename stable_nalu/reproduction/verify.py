@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import random
 import shlex
-import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +20,7 @@ from stable_nalu.batch.work import pending, refuse_running
 from stable_nalu.catalogue.experiment import Experiment, seeds_text
 from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.script import command_of, duration, say
+from stable_nalu.writer.event_file import FILE_PREFIX
 
 from .listing import seconds_here
 from .pipeline import write_rows
@@ -155,6 +156,33 @@ class Stage:
                     found[row.identity] = (_manner(self.part(row)), again[row.identity])
         return 0, [Outcome(row, *found[row.identity]) for row in rows]
 
+    def clear(self, rows: Iterable[Row]) -> None:
+        """Remove what training the rows has written, and nothing else."""
+        for length in self.parts(rows):
+            space = Workspace(self.folder, length)
+            for folder, is_ours in _WRITTEN.items():
+                for path in sorted((space.base / folder).rglob("*"), reverse=True):
+                    if path.is_file() and is_ours(path.name):
+                        path.unlink()
+            _remove_empty(space.base)
+
+
+_WRITTEN: dict[str, Callable[[str], bool]] = {
+    "tensorboard": lambda name: name.startswith((FILE_PREFIX, ".")),
+    "save": lambda name: name.endswith((".pth", ".txt")) or name[0] == ".",
+    "csv": lambda name: name.endswith(".csv"),
+    "logs": lambda name: name.startswith("task-"),
+}
+"""Folders of a stage, and how files that training writes there are called."""
+
+
+def _remove_empty(folder: Path) -> None:
+    """Remove a folder and those below it, as far as they are empty."""
+    for path in sorted((folder, *folder.rglob("*")), reverse=True):
+        if path.is_dir() and not path.is_symlink():
+            with suppress(OSError):
+                path.rmdir()
+
 
 def verify(
     experiment: Experiment,
@@ -199,7 +227,9 @@ def verify(
     _write(folder.parent / f"{experiment.stem}.csv", outcomes)
     if keep:
         say(f"noted in {add_verified(data, _records(outcomes, choice))}")
-    shutil.rmtree(folder)
+    for stage in stages:
+        stage.clear(rows)
+    _remove_empty(folder)
     say(f"{len(rows) - len(wrong)} of {len(rows)} rows equal in every kept digit")
     return 1 if wrong else 0
 

@@ -5,7 +5,6 @@ configuration and a lock that keeps a second process away.
 """
 
 import contextlib
-import errno
 import fcntl
 import os
 import resource
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from stable_nalu.errors import UsageError
-from stable_nalu.files import visible_entries
+from stable_nalu.files import NO_LOCKS_HERE, visible_entries
 
 from .event_file import FILE_PREFIX, EventFile, require_events
 from .run_record import RECORD_NAME, RunRecord
@@ -29,7 +28,6 @@ WAYS_OUT = (
     "--load-checkpoint to continue it",
     "another --name-prefix or --id",
 )
-_NO_LOCKS_HERE = {errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK}
 
 
 @dataclass(frozen=True)
@@ -209,7 +207,7 @@ def _lock(path: Path) -> int:
         os.truncate(descriptor, 0)
         os.write(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
     except OSError as error:
-        if error.errno in _NO_LOCKS_HERE:
+        if error.errno in NO_LOCKS_HERE:
             warnings.warn(f"no file locks on {path}: do not start a run twice", stacklevel=2)
             return descriptor
         refusal = _in_use(path, descriptor)
@@ -231,7 +229,7 @@ def _check_lock(path: Path) -> None:
     except BlockingIOError as error:
         raise UsageError(_in_use(path, descriptor)) from error
     except OSError as error:
-        if error.errno not in _NO_LOCKS_HERE:
+        if error.errno not in NO_LOCKS_HERE:
             raise
     finally:
         os.close(descriptor)

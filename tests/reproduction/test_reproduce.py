@@ -7,13 +7,14 @@ import pytest
 
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.catalogue.published import published
+from stable_nalu.files import shared_lock
 from stable_nalu.machine import tensorboard_root
-from stable_nalu.reproduction import command
+from stable_nalu.reproduction import command, pipeline
 from stable_nalu.reproduction.compare import same_point
 from stable_nalu.reproduction.listing import listing
 from stable_nalu.reproduction.tables import runs_of
 from stable_nalu.script import duration
-from stable_nalu.writer.run_folder import RunFolder
+from stable_nalu.writer.run_folder import LOCK_NAME, RunFolder
 from stable_nalu.writer.run_record import RunRecord
 
 WORDS = ["nips-sltr-in10", "--model", "sign-nmru", "--seeds", "0-1", "--max-iterations", "20"]
@@ -54,6 +55,22 @@ def test_runs_that_a_killed_command_left_in_training_are_waited_for(tmp_path, ca
     said = capsys.readouterr()
     assert "another process trains 9 of these runs; repeat the command" in said.err
     assert "all runs are trained" not in said.out
+
+
+def test_no_verdict_while_another_command_trains_the_same_runs(tmp_path, monkeypatch, capsys):
+    words = ["nips-sltr-in2", "--model", "nru", "--seeds", "0", "--max-iterations", "20"]
+    another = ExitStack()
+
+    def run_shards(words, left, logs, *, processes):
+        another.enter_context(shared_lock(logs / LOCK_NAME))
+        return 1  # their folders were in use; now it trains others
+
+    monkeypatch.setattr(pipeline, "run_shards", run_shards)
+    with another:
+        assert command.main([*words, "--out", str(tmp_path)]) == 2
+    said = capsys.readouterr()
+    assert "another process trains 9 of these runs; repeat the command" in said.err
+    assert "judging" not in said.out
 
 
 @pytest.mark.slow

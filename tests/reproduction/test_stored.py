@@ -3,6 +3,7 @@
 import csv
 import math
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pandas as pd
@@ -179,6 +180,20 @@ def test_sessions_are_read_back_and_kept_once(tmp_path):
         (session, SESSION), key=lambda s: s.began
     )
     assert read_sessions(tmp_path / "none.csv") == []
+
+
+def test_what_is_kept_at_the_same_time_is_all_kept(tmp_path):
+    rows = write(KEY, tmp_path / "made", range(8))
+
+    def keep(seed):
+        session = replace(SESSION, wall_seconds=float(seed))
+        stored.add(EXPERIMENTS[KEY], rows[rows["seed"] == seed], [session], tmp_path)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(keep, range(8)))
+    assert len(stored.read(KEY, tmp_path)) == len(rows)
+    assert len(stored.sessions_of(KEY, tmp_path)) == 8
+    assert not [path for path in tmp_path.rglob(".*")]
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -49,6 +50,13 @@ def test_the_last_verification_of_the_same_digits_counts(rows, tmp_path):
     add_verified(tmp_path, [again])
     assert verified_of(KEY, tmp_path) == [again, second]
     assert replaced(tmp_path) == []
+
+
+def test_rows_that_are_verified_at_the_same_time_are_all_noted(rows, tmp_path):
+    found = [known(f"row {number}", rows[0]) for number in range(32)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda one: add_verified(tmp_path, [one]), found))
+    assert sorted(verified_of(KEY, tmp_path), key=str) == sorted(found, key=str)
 
 
 def test_rows_that_were_replaced_do_not_count(rows, tmp_path):

@@ -79,6 +79,21 @@ def test_measured_rows_come_out_again(tiny, kept, trained, tmp_path, capsys):  #
     assert [entry.name for entry in (tmp_path / "verify").iterdir()] == ["tiny-measured.csv"]
 
 
+def test_files_of_the_user_stay_where_rows_were_verified(tiny, kept, trained, tmp_path):  # noqa: F811
+    words = kept(TINY)
+    folder = tmp_path / "verify" / "tiny-measured"
+    own = [
+        folder / "notes.txt",
+        folder / "mine" / "rows.csv",
+        folder / "alone" / "iterations-20" / "tensorboard" / "thoughts.md",
+    ]
+    for path in own:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("kept")
+    assert command.main([*words, "--rows", "2"]) == 0
+    assert sorted(path for path in folder.rglob("*") if path.is_file()) == sorted(own)
+
+
 def test_what_came_of_rows_is_kept_when_asked_for(tiny, kept, trained, tmp_path, capsys):  # noqa: F811
     words = kept(TINY)
     record = tmp_path / "data" / "verified.csv"
