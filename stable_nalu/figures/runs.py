@@ -13,6 +13,7 @@ import pandas as pd
 from stable_nalu.errors import UsageError
 from stable_nalu.statistics.estimators import Estimators
 from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION, Criterion, reduce_runs
+from stable_nalu.statistics.names import plain
 from stable_nalu.statistics.setups import SHIPPED, Thresholds, read_setups
 from stable_nalu.statistics.summary import MEASURES, summarize
 from stable_nalu.statistics.table import numeric, refuse_repeated
@@ -20,7 +21,7 @@ from stable_nalu.statistics.table import numeric, refuse_repeated
 from . import digit_sequences
 from .entry import Only, Runs, Threshold
 from .source import Series, Source, read_csv, with_names
-from .style import legend_order, plain, range_order
+from .style import legend_order, range_order
 
 if TYPE_CHECKING:
     from .entry import Context

@@ -12,10 +12,8 @@ import pandas as pd
 
 from stable_nalu.catalogue.ranges import AMPERSAND, UNION
 from stable_nalu.errors import UsageError
-from stable_nalu.statistics.names import model_label, parse_leaf, signed
+from stable_nalu.statistics.names import model_label, parse_leaf, plain, signed
 from stable_nalu.statistics.table import MODEL_CODE, parsed_names, read_table, require
-
-from .style import plain
 
 _NUMBER = r"-?\d+\.?\d*"
 _NORMAL = re.compile(rf"tn-({_NUMBER})-({_NUMBER})(?:-{_NUMBER}-{_NUMBER})?")

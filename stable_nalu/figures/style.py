@@ -229,11 +229,3 @@ def operation_order(operations: Iterable[str]) -> list[str]:
 def half_open(label: str) -> str:
     """Return a range as every axis and table prints it: `U[1,2)`, which has no upper end."""
     return label.replace("]", ")")
-
-
-def plain(label: str) -> str:
-    """Return a label without LaTeX, for terminals and documents."""
-    text = label.replace(r"\bullet", "•").replace(r"\sigma", "σ").replace(r"\odot", "⊙")
-    text = text.replace(r"\mathcal{R}_{sparse}", "R_sparse")
-    text = re.sub(r"\\(?:mathrm|mathbf|hat|bm)\b", "", text)
-    return re.sub(r"[${}\\]", "", text)

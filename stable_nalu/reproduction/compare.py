@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from stable_nalu.catalogue.experiment import Experiment, seeds_text
 from stable_nalu.catalogue.published import Interval, Published, published, published_seeds
+from stable_nalu.statistics import terminal
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -302,10 +303,7 @@ def as_text(comparisons: Sequence[Comparison]) -> str:
 
 def aligned(rows: Sequence[Mapping[str, object]]) -> list[str]:
     """Return a line of names and one per row, in aligned columns."""
-    table = [list(rows[0]), *([_shown(cell) for cell in row.values()] for row in rows)]
-    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
-    lines = ("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) for row in table)
-    return [line.rstrip() for line in lines]
+    return terminal.aligned(list(rows[0]), [[_shown(c) for c in row.values()] for row in rows])
 
 
 def totals(comparisons: Sequence[Comparison]) -> str:

@@ -28,12 +28,11 @@ from stable_nalu.figures.entries import all_entries
 from stable_nalu.figures.entry import Context, Entry
 from stable_nalu.figures.render import Output, render
 from stable_nalu.figures.source import Series, Source
-from stable_nalu.figures.style import plain
 from stable_nalu.files import atomic_text_file
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.papers import STUDIES
 from stable_nalu.script import ScriptParser, exit_code
-from stable_nalu.statistics.names import expand_names
+from stable_nalu.statistics.names import expand_names, plain
 
 from .compare import cut_short
 from .kept_tables import files_of, kept_source

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from stable_nalu.errors import OptionError
 from stable_nalu.options.kinds import integer
 from stable_nalu.script import ScriptParser, exit_code
 
 from .estimators import BEST_RANGE, Estimators, add_estimate_flags, add_threshold_flags
+from .table import write_frame
+from .terminal import as_text
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -56,7 +63,9 @@ def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     estimates.add_argument("--bootstrap-samples", metavar="N", type=integer(1).one, default=10_000)
     estimates.add_argument("--bootstrap-seed", metavar="N", type=integer(0).one, default=0)
     output = parser.add_argument_group("what to write")
-    output.add_argument("--csv-out", metavar="PATH", required=True, help="one row per group")
+    output.add_argument(
+        "--csv-out", metavar="PATH", help="a table of one row per group (default: the terminal)"
+    )
     output.add_argument("--seeds-csv-out", metavar="PATH", help="also one row per run of --csv")
     return parser.parse_args(argv)
 
@@ -81,19 +90,17 @@ def _add_judgement_flags(parser: ScriptParser) -> None:
 
 
 def summarize(args: argparse.Namespace) -> None:
-    """Read, judge and estimate, then write the summary."""
+    """Read, judge and estimate, then write or show the summary."""
     from stable_nalu.files import refuse_inputs, refuse_one_file
 
     from .judge import Judgement, judge_runs
     from .setups import SHIPPED
     from .summary import summarize_runs, summarize_solved
-    from .table import write_frame
 
     setups = [Path(p) for p in args.exp_setups] or SHIPPED
     inputs = [*map(Path, args.csv or [args.solved_csv]), *setups]
-    outputs = {"--csv-out": Path(args.csv_out)}
-    if args.seeds_csv_out:
-        outputs["--seeds-csv-out"] = Path(args.seeds_csv_out)
+    named = {"--csv-out": args.csv_out, "--seeds-csv-out": args.seeds_csv_out}
+    outputs = {flag: Path(path) for flag, path in named.items() if path}
     refuse_inputs(outputs.values(), inputs)
     refuse_one_file(outputs)
     estimators = Estimators(
@@ -108,7 +115,7 @@ def summarize(args: argparse.Namespace) -> None:
         for flag in ("--models", "--by", "--seeds-csv-out"):
             if getattr(args, flag[2:].replace("-", "_")):
                 raise OptionError(flag, "goes with --csv only", "leave it out")
-        write_frame(Path(args.csv_out), summarize_solved(Path(args.solved_csv), estimators))
+        _give(summarize_solved(Path(args.solved_csv), estimators), args.csv_out)
         return
     judgement = Judgement(setups, args.threshold, args.parameter, args.best_range)
     runs = judge_runs(
@@ -120,7 +127,15 @@ def summarize(args: argparse.Namespace) -> None:
     table = summarize_runs(runs, args.by, estimators)
     if args.seeds_csv_out:
         write_frame(Path(args.seeds_csv_out), runs)
-    write_frame(Path(args.csv_out), table)
+    _give(table, args.csv_out)
+
+
+def _give(table: pd.DataFrame, path: str | None) -> None:
+    """Write the summary to the file that is named, or show it."""
+    if path:
+        write_frame(Path(path), table)
+    else:
+        sys.stdout.write(as_text(table, shutil.get_terminal_size().columns))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -76,6 +76,14 @@ def model_label(code: str, *, robustness: bool = False) -> str:
     return labels.get(code, code)
 
 
+def plain(label: str) -> str:
+    """Return a label without LaTeX, for terminals and documents."""
+    text = label.replace(r"\bullet", "•").replace(r"\sigma", "σ").replace(r"\odot", "⊙")
+    text = text.replace(r"\mathcal{R}_{sparse}", "R_sparse")
+    text = re.sub(r"\\(?:mathrm|mathbf|hat|bm)\b", "", text)
+    return re.sub(r"[${}\\]", "", text)
+
+
 def operation_label(operation: str, *, latex: bool = False) -> str:
     """Return the label of an operation, given with or without the prefix `op-`."""
     name = operation.removeprefix("op-")

@@ -222,3 +222,24 @@ def test_the_script_shows_its_help_without_tables_or_networks(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert "--solved-csv" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("columns", "lines"),
+    [
+        (140, ["NMU    U[1,2]               U[2,6]               4     75 % (30–95 %)"]),
+        (80, [f"NMU    U[1,2]         {'U[2,6]':19}4     75 %", " " * 47 + "30–95 %"]),
+        (30, ["model: NMU", "success rate: 75 % (30–95 %)"]),
+    ],
+)
+def test_without_a_file_the_summary_is_shown_as_wide_as_the_terminal(
+    exported, capsys, monkeypatch, columns, lines
+):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert main(["--csv", exported]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[0] == "operation: ×"
+    for line in lines:
+        assert any(one.startswith(line) for one in shown), "\n".join(shown)
+    assert columns < 80 or max(map(len, shown)) <= columns
+    assert shown[-1] == "With 95 % intervals; '-': no run is solved."

@@ -11,10 +11,10 @@ from stable_nalu.figures.style import (
     legend_order,
     looks,
     new_figure,
-    plain,
     range_order,
     save,
 )
+from stable_nalu.statistics.names import plain
 
 
 def test_published_order_of_models():

@@ -12,10 +12,11 @@ import pandas as pd
 
 from stable_nalu.environment.worlds import CELLS, picture
 from stable_nalu.statistics.intervals import student
+from stable_nalu.statistics.names import plain
 
 from ..entry import Context, Drawn, Part, Size
 from ..source import read_csv
-from ..style import Look, looks, new_figure, plain
+from ..style import Look, looks, new_figure
 from .decoration import SMALL, Bottom, footnote, legend
 
 _TESTED = re.compile(r"metric\.test\.stimulus\.(\d+)\.(reward|arrival)")

@@ -8,10 +8,11 @@ import pandas as pd
 
 from stable_nalu.errors import UsageError
 from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION
+from stable_nalu.statistics.names import plain
 
 from ..entry import Context, Drawn, Part, Runs, Size
 from ..runs import LOGGED, read_series
-from ..style import STANDARD, legend_order, looks, new_figure, plain
+from ..style import STANDARD, legend_order, looks, new_figure
 from .decoration import Bottom, footnote, legend
 
 PANELS = (

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..style import CM, MISSING, Look, new_figure, plain
+from stable_nalu.statistics.names import plain
+
+from ..style import CM, MISSING, Look, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from stable_nalu.statistics.names import plain
 from stable_nalu.statistics.table import numeric
 
 from ..entry import Context, Drawn, Part, Size
 from ..source import read_csv
-from ..style import STANDARD, half_open, looks, new_figure, plain
+from ..style import STANDARD, half_open, looks, new_figure
 from .decoration import Bottom, footnote, legend
 
 COLUMNS = ("module", "parameter", "test.mse", "range")

@@ -9,11 +9,11 @@ import pandas as pd
 
 from stable_nalu.errors import UsageError
 from stable_nalu.statistics.judge import VALIDATION
-from stable_nalu.statistics.names import operation_label
+from stable_nalu.statistics.names import operation_label, plain
 
 from ..entry import Context, Drawn, Part, Runs, Size
 from ..runs import LOGGED, Reduced, read_series, reduce_series
-from ..style import STANDARD, looks, new_figure, plain
+from ..style import STANDARD, looks, new_figure
 from .decoration import footnote, patch_legend
 
 OUTCOMES = ("solved", "not solved")

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 from stable_nalu.errors import UsageError
-from stable_nalu.statistics.names import OPERATIONS
+from stable_nalu.statistics.names import OPERATIONS, plain
 
 from ..entry import Context, Part, Product, Runs
 from ..runs import in_order, reduced_and_estimated
-from ..style import half_open, legend_order, operation_order, plain
+from ..style import half_open, legend_order, operation_order
 
 Columns = tuple[tuple[str, str, str], ...]
 ONE_RANGE: Columns = (

@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 
 from stable_nalu.catalogue.published import PublishedMeasure, published_measures
+from stable_nalu.statistics.names import plain
 
 from ..entry import Context, Drawn, Part, Size
 from ..kinds.decoration import Bottom, footnote, legend
 from ..source import read_csv
-from ..style import Look, looks, new_figure, plain
+from ..style import Look, looks, new_figure
 
 _ERROR = re.compile(r"metric\.test\.extrapolation\.(\d+)\.mae")
 _HIGHEST = 20

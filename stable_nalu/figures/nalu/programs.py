@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 
 from stable_nalu.dataset.programs import USUAL_NESTING, evaluated, shown, words
+from stable_nalu.statistics.names import plain
 
 from ..entry import Context, Drawn, Part, Size
 from ..kinds.arrivals import last_rows
 from ..kinds.decoration import HATCHES, Bottom, footnote, legend, patch_legend
-from ..style import looks, new_figure, plain
+from ..style import looks, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,11 +11,12 @@ import pandas as pd
 
 from stable_nalu.catalogue.published import published_measures
 from stable_nalu.dataset.number_translation import PAPER, words_of
+from stable_nalu.statistics.names import plain
 
 from ..entry import Context, Drawn, Part, Product, Size
 from ..kinds.decoration import SMALL, Bottom, footnote, legend
 from ..source import read_csv
-from ..style import MISSING, drawing, looks, new_figure, plain
+from ..style import MISSING, drawing, looks, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

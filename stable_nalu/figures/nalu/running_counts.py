@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from stable_nalu.statistics.names import plain
+
 from ..entry import Context, Drawn, Part, Size
 from ..kinds.decoration import SMALL, footnote
 from ..source import read_csv
-from ..style import new_figure, plain
+from ..style import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
