@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Generated from stable_nalu/catalogue; rewrite with `make generated`.
 #
-# A table, results/<experiment>.csv, of the runs of each experiment; names as arguments, or all.
+# A table, results/csv/<experiment>.csv, of the runs of each experiment; names as arguments, or all.
 set -eu
 cd "$(dirname "$0")/.."
 python="${PYTHON:-python3}"
@@ -13,5 +13,5 @@ if [ "$#" -eq 0 ]; then
 fi
 for name in "$@"; do
   "$python" export/sequential_mnist.py \
-    --tensorboard-dir "${TENSORBOARD_DIR:-tensorboard}/$name" --csv-out "results/$name.csv"
+    --tensorboard-dir "${TENSORBOARD_DIR:-tensorboard}/$name" --csv-out "results/csv/$name.csv"
 done

@@ -23,6 +23,9 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 COPIES = CHECKOUT / "stable_nalu" / "copies"
 """Where an installed package has the files of the checkout that its commands read."""
 
+CSV_FOLDER = Path("results", "csv")
+"""Where exported tables are written and read unless a command line says otherwise."""
+
 GRANTS = ("LSB_DJOB_NUMPROC", "SLURM_CPUS_PER_TASK")
 """Environment variables in which batch systems state the cores of a job."""
 

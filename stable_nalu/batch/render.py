@@ -237,7 +237,7 @@ done
 def _export(script: str, names: tuple[str, ...]) -> str:
     return f"""{FIRST_LINES}
 #
-# A table, results/<experiment>.csv, of the runs of each experiment; names as arguments, or all.
+# A table, results/csv/<experiment>.csv, of the runs of each experiment; names as arguments, or all.
 set -eu
 cd "$(dirname "$0")/.."
 python="${{PYTHON:-python3}}"
@@ -249,7 +249,7 @@ if [ "$#" -eq 0 ]; then
 fi
 for name in "$@"; do
   "$python" export/{script}.py \\
-    --tensorboard-dir "${{TENSORBOARD_DIR:-tensorboard}}/$name" --csv-out "results/$name.csv"
+    --tensorboard-dir "${{TENSORBOARD_DIR:-tensorboard}}/$name" --csv-out "results/csv/$name.csv"
 done
 """
 

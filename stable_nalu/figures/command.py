@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from stable_nalu.errors import OptionError
+from stable_nalu.machine import CSV_FOLDER
 from stable_nalu.options.kinds import file_name
 from stable_nalu.script import ScriptParser, exit_code
 from stable_nalu.statistics.estimators import Estimators, add_estimate_flags, add_threshold_flags
 
 EXAMPLES = """examples:
   plot.py --list
-  plot.py nips-sltr-in2 --csv-dir results/csvs --out-dir results/plots --format pdf png
+  plot.py nips-sltr-in2 --csv-dir results/csv --out-dir results/plots --format pdf png
   plot.py --csv results/mine.csv --kind range --label "My layer"
 """
 
@@ -25,7 +26,10 @@ def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("keys", metavar="KEY", nargs="*", help="figures or tables to make")
     parser.add_argument("--list", action="store_true", help="name every figure and table")
     parser.add_argument(
-        "--csv-dir", metavar="PATH", default="results", help="exported files (default: %(default)s)"
+        "--csv-dir",
+        metavar="PATH",
+        default=CSV_FOLDER,
+        help="exported files, as reproduce.py writes them (default: %(default)s)",
     )
     parser.add_argument(
         "--out-dir", metavar="PATH", default="results/plots", help="default: %(default)s"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from stable_nalu.statistics.thresholds import small_divisors
 from tests.figures.drawing import FAILED, metrics, run_name, solved_at
 
 SCRIPT = Path(__file__).resolve().parents[2] / "export" / "plot.py"
@@ -53,6 +54,19 @@ def test_a_key_with_most_files_missing(plot, mine, tmp_path, capsys):
     for label in ("Real NPU (baseline)", "Real NPU (modified)", "NMRU"):
         assert label in told
     assert (tmp_path / "o/nips-sltr-in2_op-div.png").is_file()
+
+
+def test_the_errors_of_exact_weights_are_drawn_from_where_they_are_written(
+    plot, tmp_path, monkeypatch, capsys
+):
+    """Figure 5 of the division study: two commands without a path."""
+    monkeypatch.chdir(tmp_path)
+    assert small_divisors.main([]) == 0
+    said = capsys.readouterr().out
+    for task in ("[a] to 1/a", "[a,b] to 1/a", "[a,b] to a/b"):
+        assert said.count(f": {task}, ") == 4 * 9
+    assert plot(["divBy0_gold_test_errors", "--format", "png"]) == 0
+    assert (tmp_path / "results/plots/divBy0_gold_test_errors.png").is_file()
 
 
 def test_the_list(plot, capsys):

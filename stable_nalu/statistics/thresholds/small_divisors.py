@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from stable_nalu.machine import CSV_FOLDER
 from stable_nalu.script import ScriptParser, exit_code
 from stable_nalu.statistics.table import write_table
 
@@ -66,9 +67,9 @@ def _nmru(x: torch.Tensor, weights: Arrays) -> torch.Tensor:
 
 
 TASKS = (
-    Task("easy", 1, "1/a", lambda x: 1 / x[:, 0]),
-    Task("medium", 2, "1/a", lambda x: 1 / x[:, 0]),
-    Task("hard", 2, "a/b", lambda x: x[:, 0] / x[:, 1]),
+    Task("easy", 1, "[a] to 1/a", lambda x: 1 / x[:, 0]),
+    Task("medium", 2, "[a,b] to 1/a", lambda x: 1 / x[:, 0]),
+    Task("hard", 2, "[a,b] to a/b", lambda x: x[:, 0] / x[:, 1]),
 )
 _POWERS = {"easy": (-1.0,), "medium": (-1.0, 0.0), "hard": (1.0, -1.0)}
 _SELECTED = {"easy": (0.0, 1.0), "medium": (0.0, 0.0, 1.0, 0.0), "hard": (1.0, 0.0, 0.0, 1.0)}
@@ -130,7 +131,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--csv-out",
         metavar="PATH",
         type=Path,
-        default=Path("divBy0_test_errors.csv"),
+        default=CSV_FOLDER / "divBy0_test_errors.csv",
         help="file to write (default: %(default)s)",
     )
     parser.add_argument(
