@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.catalogue.ranges import AMPERSAND, UNION
 from stable_nalu.errors import UsageError
 from stable_nalu.statistics.names import model_label, parse_leaf, plain, signed
@@ -28,6 +29,8 @@ _SEQUENCE = re.compile(
 )
 _WEIGHTS = re.compile(r"(-?[\d.]+(?:e-?\d+)?)-(-?[\d.]+(?:e-?\d+)?)-(-?[\d.]+(?:e-?\d+)?)")
 _FAMILIES = {"u": "U", "b": "B", "e": "E"}
+_TRAINED_IN = {m.csv: m.prefix for one in EXPERIMENTS.values() for m in one.models}
+"""Table of a model -> folder of its runs, after which an exporter names the tables of many."""
 
 Columns = dict[str, Any]
 
@@ -90,14 +93,15 @@ class Source:
     def candidates(self, files: Iterable[str]) -> Iterator[Path]:
         """Yield every path that one of the files may have."""
         for name in files:
-            stem = Path(name)
-            stems = [stem]
-            if not stem.is_absolute():
-                stems = [self.csv_dir / folder / name for folder in (*self.folders, "")]
-                stems += [self.csv_dir / f"{folder}{name}" for folder in self.folders]
+            stems = [name]
+            if not Path(name).is_absolute():
+                stems = [(Path(folder) / name).as_posix() for folder in (*self.folders, "")]
+                stems += [f"{folder}{name}" for folder in self.folders]
+                stems += [_TRAINED_IN[stem] for stem in stems if stem in _TRAINED_IN]
             for stem in stems:
-                yield stem.with_name(f"{stem.name}.csv")
-                yield stem
+                path = self.csv_dir / stem
+                yield path.with_name(f"{path.name}.csv")
+                yield path
 
     def judged_runs(self, series: Series) -> pd.DataFrame | None:
         """Return the runs of a series where they are judged already: exported ones are not."""

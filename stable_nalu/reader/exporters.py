@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from stable_nalu.errors import OptionError
+from stable_nalu.files import EVENT_FILE, STREAMS, visible_entries
 from stable_nalu.machine import granted_cores
-from stable_nalu.script import ScriptParser, exit_code
+from stable_nalu.script import ScriptParser, exit_code, say
 
 from .export import export_csv
 from .long_form import write_curves, write_stimuli
@@ -82,7 +84,6 @@ def pairs(argv: Sequence[str] | None = None) -> int:
         argv,
         lambda args: PAIRS,
         _OF_PAIRS,
-        _folders_and_files,
     )
 
 
@@ -92,19 +93,51 @@ def _arithmetic_parser(args: argparse.Namespace) -> RunParser:
     return MetricParser(ArithmeticMatcher(args.export_gate), recursive_weight=args.verbose)
 
 
-def _folders_and_files(args: argparse.Namespace) -> list[tuple[str, str]]:
-    """Return each folder of runs on pairs and the file that it becomes."""
-    if not args.from_parent_folder:
-        return [(args.tensorboard_dir, args.csv_out)]
+def _folders_of_runs(args: argparse.Namespace) -> list[Path]:
+    """Return the folders below --tensorboard-dir that hold runs, or that folder itself.
+
+    It is the folder of a whole batch script when no run lies in it and some lie deeper.
+    """
     parent = Path(args.tensorboard_dir)
+    if getattr(args, "from_parent_folder", False):
+        return _folders_in(parent)
+    found: list[Path] = []
+    for place, names, _ in os.walk(parent):
+        folder = Path(place)
+        if any(_is_run(folder / name) for name in names):
+            if folder == parent:
+                break
+            found.append(folder)
+            names.clear()
+        names[:] = sorted(name for name in names if not name.startswith("."))
+    return found or [parent]
+
+
+def _is_run(folder: Path) -> bool:
+    try:
+        return any(EVENT_FILE in entry.name for entry in folder.iterdir())
+    except OSError:
+        return False
+
+
+def _folders_in(parent: Path) -> list[Path]:
     if not parent.is_dir():
         raise OptionError("--tensorboard-dir", f"there is no folder {parent}", "name another")
-    found = sorted(folder for folder in parent.iterdir() if folder.is_dir())
-    shown = [folder for folder in found if not folder.name.startswith(".")]
+    shown = [entry for entry in visible_entries(parent) if entry.is_dir()]
     if not shown:
         problem = f"there are no folders of runs in {parent}"
         raise OptionError("--tensorboard-dir", problem, "leave out --from-parent-folder")
-    return [(str(f), str(Path(args.csv_out) / f"{f.name}.csv")) for f in shown]
+    return shown
+
+
+def _file_of(folder: Path, args: argparse.Namespace, flag: str, path: str) -> str:
+    """Return the file that a folder of runs becomes: the one that is named, or one below it."""
+    parent = Path(args.tensorboard_dir)
+    if folder == parent:
+        return path
+    if path in STREAMS:
+        raise OptionError(flag, f"{parent} becomes several files", "name a folder for them")
+    return str(Path(path.removesuffix(".csv")) / f"{folder.relative_to(parent)}.csv")
 
 
 def _run_exporter(
@@ -113,7 +146,6 @@ def _run_exporter(
     argv: Sequence[str] | None,
     parser_of: Callable[[argparse.Namespace], RunParser] | None = None,
     switches: Mapping[str, str] | None = None,
-    jobs_of: Callable[[argparse.Namespace], Iterable[tuple[str, str]]] | None = None,
     scored: bool = False,
     files: Mapping[str, tuple[Callable[[str, str], None], str]] | None = None,
 ) -> int:
@@ -121,7 +153,6 @@ def _run_exporter(
 
     parser_of: makes the rows; None: what suits each run, and its configuration always.
     switches: flags of the exporter's own, and their help.
-    jobs_of: folders of runs and the files that they become, where that is not one of each.
     scored: whether runs may have logged untrained networks, which scores compare errors with.
     files: flags that name another file, what writes it from the exported one, and their help.
     """
@@ -140,13 +171,16 @@ def _run_exporter(
         options = {"processes": granted_cores(), "with_config": args.with_config}
         options |= {"score": args.score} if scored else {}
         whole = True
-        for folder, file in jobs_of(args) if jobs_of else [(args.tensorboard_dir, args.csv_out)]:
-            reader = export_csv(folder, file, parser_of and parser_of(args), **options)
+        for folder in _folders_of_runs(args):
+            file = _file_of(folder, args, "--csv-out", args.csv_out)
+            reader = export_csv(str(folder), file, parser_of and parser_of(args), **options)
             reader.tell()
+            if file != args.csv_out:
+                say(f"table {file}")
             whole = whole and not reader.problems
             for flag, (write, _) in (files or {}).items():
                 if other := getattr(args, flag.removeprefix("--").replace("-", "_")):
-                    write(file, other)
+                    write(file, _file_of(folder, args, flag, other))
         return 1 if args.strict and not whole else 0
 
     return exit_code(script, export)
@@ -158,8 +192,16 @@ def _parser(script: str, description: str, with_config: bool, scored: bool) -> S
     with_config: whether configurations are written always, and not when they are asked for.
     """
     parser = ScriptParser(prog=script, description=description)
-    parser.add_argument("--tensorboard-dir", metavar="PATH", help="parent folder of the runs")
-    parser.add_argument("--csv-out", metavar="PATH", help="file to write")
+    parser.add_argument(
+        "--tensorboard-dir",
+        metavar="PATH",
+        help="parent folder of the runs, or a folder of such folders, as of a whole batch script",
+    )
+    parser.add_argument(
+        "--csv-out",
+        metavar="PATH",
+        help="file to write; for a folder of folders, the folder of their files",
+    )
     parser.add_argument(
         "--strict", action="store_true", help="exit code 1 when a run is skipped or incomplete"
     )

@@ -100,7 +100,7 @@ def summarize(args: argparse.Namespace) -> None:
     setups = [Path(p) for p in args.exp_setups] or SHIPPED
     inputs = [*map(Path, args.csv or [args.solved_csv]), *setups]
     named = {"--csv-out": args.csv_out, "--seeds-csv-out": args.seeds_csv_out}
-    outputs = {flag: Path(path) for flag, path in named.items() if path}
+    outputs = {flag: Path(path) for flag, path in named.items() if path is not None}
     refuse_inputs(outputs.values(), inputs)
     refuse_one_file(outputs)
     estimators = Estimators(
@@ -125,14 +125,14 @@ def summarize(args: argparse.Namespace) -> None:
         args.models,
     )
     table = summarize_runs(runs, args.by, estimators)
-    if args.seeds_csv_out:
+    if args.seeds_csv_out is not None:
         write_frame(Path(args.seeds_csv_out), runs)
     _give(table, args.csv_out)
 
 
 def _give(table: pd.DataFrame, path: str | None) -> None:
     """Write the summary to the file that is named, or show it."""
-    if path:
+    if path is not None:
         write_frame(Path(path), table)
     else:
         sys.stdout.write(as_text(table, shutil.get_terminal_size().columns))

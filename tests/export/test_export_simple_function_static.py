@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from stable_nalu.reader.exporters import any_runs, arithmetic, pairs, sequences
 from stable_nalu.writer import RunWriter
 from tests.exported import EXPORTED
 
@@ -85,6 +86,26 @@ def test_several_runs_have_one_header(runs, tmp_path):
     rows = list(csv.reader((tmp_path / "out.csv").read_text().splitlines()))
     assert ",".join(rows[0]) == DEFAULT
     assert [row[0].split("_")[0] for row in rows[1:]] == ["linear"] * 6 + ["nalu"] * 6
+
+
+@pytest.mark.parametrize("exporter", [arithmetic, any_runs, sequences, pairs])
+def test_folders_of_models_become_a_file_each(tmp_path, capsys, exporter):
+    """As a whole batch script leaves them, also where models lie at different depths."""
+    for model in ("study/mul/NMU", "study/NALU"):
+        writer = RunWriter(tmp_path / model / "1_f0_op-mul_nalmT_learnLT_s0")
+        for tag in ("metric/train/mse", "metric/valid/interpolation"):
+            writer.scalar(tag, 0.5)
+        writer.commit(1)
+        writer.close()
+    for out in ("out", "out.csv"):
+        words = ["--tensorboard-dir", str(tmp_path / "study"), "--csv-out", str(tmp_path / out)]
+        assert exporter(words) == 0
+        files = [tmp_path / "out" / name for name in ("NALU.csv", "mul/NMU.csv")]
+        assert capsys.readouterr().out.splitlines() == [f"table {file}" for file in files]
+        assert sorted((tmp_path / "out").rglob("*.csv")) == files
+        assert all("_s0" in file.read_text().splitlines()[1] for file in files)
+    assert exporter(["--tensorboard-dir", str(tmp_path / "study"), "--csv-out", "-"]) == 2
+    assert "argument --csv-out: " in capsys.readouterr().err
 
 
 def test_gates(tmp_path):

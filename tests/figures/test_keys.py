@@ -6,6 +6,7 @@ from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.errors import UsageError
 from stable_nalu.figures.entries import all_entries, find, listing
 from stable_nalu.figures.kinds import Panels, Scatter, Table
+from stable_nalu.figures.source import Source
 from stable_nalu.papers import STUDIES
 from stable_nalu.reproduction.kept_tables import files_of
 from stable_nalu.reproduction.stored import DATA, read
@@ -100,6 +101,24 @@ def test_published_keys_are_found(key):
 def test_a_key_of_two_scripts_asks_which():
     with pytest.raises(UsageError, match="use 2d-surface-mul or two-digit-mul"):
         find("mul")
+
+
+def test_tables_named_after_the_folders_of_runs_are_found(tmp_path):
+    """As exporters name them that are given the folder of a whole batch script."""
+    drawn = set()
+    for experiment in EXPERIMENTS.values():
+        entries = [ENTRIES[key] for key in experiment.figure_keys if key in ENTRIES]
+        found = {
+            path
+            for entry in entries
+            for one in entry.series
+            for path in Source(tmp_path, entry.folders).candidates(one.files)
+        }
+        for model in experiment.models:
+            if tmp_path / f"{model.csv}.csv" in found:
+                assert tmp_path / f"{model.prefix}.csv" in found, model.csv
+                drawn.add(model.csv)
+    assert len(drawn) > 150
 
 
 def test_an_unknown_key_suggests_near_ones():

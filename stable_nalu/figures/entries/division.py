@@ -35,9 +35,6 @@ _OTHER_PATHS = {
     "sltr-in2/realnpu-modifications/init/XUC": "realnpu-modifications/init/XUC",
     "sltr-in2/realnpu-modifications/L2": "realnpu-modifications/L2",
     "sltr-in2/realnpu_modified": "sltr-in2/realnpu-modified",
-    "sltr-in2/distributions/realnpu_modified": "sltr-in2/distributions/realnpu",
-    "sltr-in10/distributions/realnpu_modified": "sltr-in10/distributions/realnpu",
-    "mixedSigns-in10/realnpu-modified": "mixedSigns-in10/realnpu_mod",
     "RealNPU-mod_inSize2_lr/5e-4": "RealNPU-mod_inSize2_lr/RealNPU-mod_inSize2_lr/5e-4",
     **{
         f"{_EXTRA}/{name}": f"nmru-extra/{name}"
