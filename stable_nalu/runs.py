@@ -34,7 +34,7 @@ def read_runs(
     folder: str | Path,
     *,
     names: Collection[str] | None = None,
-    processes: int | None = None,
+    processes: int | None = 1,
     progress_bar: bool = True,
 ) -> pd.DataFrame:
     """Return one row per run and logged step: its name, what it logged, and its configuration.
@@ -46,7 +46,8 @@ def read_runs(
     Args:
         folder: the parent folder of the runs, of any training script.
         names: the runs to read, by the names of their folders; all of them when None.
-        processes: most processes that read, all CPUs when None; small inputs are read in this one.
+        processes: most processes that read; None: one per CPU where there is enough to read. More
+            than this one import the main program anew, which then needs a `__main__` guard.
         progress_bar: whether a person who watches a terminal sees how far it is.
     """
     reader = open_reader(

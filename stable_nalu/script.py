@@ -27,6 +27,9 @@ EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 """As a shell reports of programs: stopped by Ctrl-C; left by its reader, as in `… | head`."""
 
+NEGATIVE_NUMBER = re.compile(r"-(\.?\d|inf|nan)")
+"""How values begin that have a dash; the pattern of Python 3.11 takes -1e-3 for a flag."""
+
 _WIDTH, _COLUMN = 98, 26
 _PACKAGES = {"sklearn": "scikit-learn", "markdown_it": "markdown-it-py"}
 """Names under which packages are installed, where modules are called otherwise."""
@@ -76,8 +79,7 @@ class ScriptParser(argparse.ArgumentParser):
         self._refused = dict(refused or {})
         self._stray = stray
         self._intermixed = intermixed
-        # The pattern of Python 3.11 takes -1e-3 for a flag.
-        self._negative_number_matcher = re.compile(r"-(\.?\d|inf|nan)")
+        self._negative_number_matcher = NEGATIVE_NUMBER
 
     def parse_args(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, args: Sequence[str] | None = None

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Mapping
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +15,11 @@ from stable_nalu.layer.own_layers import is_of_program, register
 from stable_nalu.machine import cores, tensorboard_root
 from stable_nalu.options import SCRIPTS, Config, Flag, ScriptSpec
 from stable_nalu.options.layer_options import units_of
-from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE
+from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, NEGATIVE_NUMBER
 
+from .logging.console import quiet
 from .script import kind_of, set_threads
+from .surroundings import as_at_the_start
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +32,9 @@ def train(
 
     The table is that of `read_runs`. A run that diverged is in it up to there. Ctrl-C saves all
     runs before it is raised again; `resume=True` goes on.
+
+    What the program has set for torch, such as `no_grad`, autocast or a default dtype, changes no
+    run, and is put back with torch's generators. Calls from several threads wait for each other.
 
     Args:
         script: such as "single_layer_benchmark".
@@ -51,16 +54,20 @@ def train(
             + did_you_mean(str(script), SCRIPTS, f"choose one of {', '.join(SCRIPTS)}")
         )
     spec = SCRIPTS[script]
-    if layer is not None:
-        flags["layer_type" if "layer_type" in spec.defaults else "nalm_name"] = _key(layer)
-    if "workers" in {flag.dest for flag in spec.flags}:
-        flags = {"workers": 1} | flags
-    plan = spec.plan(_words(spec, flags))
-    if plan.dry_run:
-        raise UsageError("dry_run: a call trains what it is given; leave it out")
-    _require_known_layers(plan.configs[0])
-    _train(script, spec, plan.configs)
-    return _logged(spec, plan.configs)
+    with as_at_the_start():
+        if layer is not None:
+            name = "layer_type" if "layer_type" in spec.defaults else "nalm_name"
+            if name in flags:
+                raise UsageError(f"layer: {name} names a layer, too; leave one of them out")
+            flags[name] = _key(layer)
+        if "workers" in {flag.dest for flag in spec.flags}:
+            flags = {"workers": 1} | flags
+        plan = spec.plan(_words(spec, flags))
+        if plan.dry_run:
+            raise UsageError("dry_run: a call trains what it is given; leave it out")
+        _require_known_layers(plan.configs[0])
+        _train(script, spec, plan.configs)
+        return _logged(spec, plan.configs)
 
 
 def _key(layer: type[torch.nn.Module] | str) -> str:
@@ -97,48 +104,76 @@ def _words(spec: ScriptSpec, values: Mapping[str, Any]) -> list[str]:
         if name not in known:
             remedy = did_you_mean(name, known, f"see the flags of {spec.name}")
             raise UsageError(f"{spec.name} has no flag {name!r}; {remedy}")
-        if value is None or (known[name].is_switch and value is False):
+        if value is None:
             continue
-        words += [known[name].name, *_values(known[name], value)]
+        if known[name].is_switch:
+            words += [known[name].name] if _is_true(name, value) else []
+        elif isinstance(value, Mapping):
+            words += _named(known[name], value)
+        else:
+            words += [known[name].name, *_values(name, _listed(known[name], value))]
     return words
 
 
-def _values(flag: Flag, value: Any) -> list[str]:
-    if flag.is_switch and value is True:
-        return []
-    if isinstance(value, Mapping):
-        pairs = ((name, _several(several)) for name, several in value.items())
-        return [f"{name}={one}" for name, several in pairs for one in several]
-    # A list of numbers is one value of such a flag.
-    is_list = flag.kind is not None and flag.kind.metavar.startswith(("RANGE", "["))
-    if not is_list:
-        return list(map(str, _several(value)))
+def _is_true(name: str, value: Any) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise UsageError(f"{name}: {value!r} is no value of a switch; write True or False")
+    return bool(value)
+
+
+def _named(flag: Flag, options: Mapping[str, Any]) -> list[str]:
+    """Return the words of a flag whose values have names; of no options there is none."""
+    pairs = ((name, _values(name, _several(several))) for name, several in options.items())
+    words = _values(flag.dest, [f"{name}={one}" for name, ones in pairs for one in ones], least=0)
+    return [flag.name, *words] if words else []
+
+
+def _listed(flag: Flag, value: Any) -> list[Any]:
+    """Return the values of a flag, of which a list of numbers may be one."""
+    if flag.kind is None or not flag.kind.metavar.startswith(("RANGE", "[")):
+        return _several(value)
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise UsageError(f"{flag.dest}: {value!r} is no list of numbers; write such as [1, 2]")
-    value = value.tolist() if isinstance(value, np.ndarray) else list(value)
+    value = _several(value)
     several = bool(value) and all(isinstance(part, tuple) for part in value)
-    return [str(list(part)).replace(" ", "") for part in (value if several else [value])]
+    return [str(_plain(part)).replace(" ", "") for part in (value if several else [value])]
+
+
+def _plain(value: Any) -> Any:
+    """Return numbers of numpy, in lists, as those of Python, which are written without a type."""
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _values(name: str, values: list[Any], least: int = 1) -> list[str]:
+    """Return values as words, none of which is a flag to who reads them."""
+    words = list(map(str, values))
+    if len(words) < least:
+        raise UsageError(f"{name}: an empty list holds no value; leave it out for the default")
+    for word in words:
+        if word.startswith("-") and not NEGATIVE_NUMBER.match(word):
+            raise UsageError(f"{name}: {word!r} is no value; a flag is an argument of its own")
+    return words
 
 
 def _several(value: Any) -> list[Any]:
     """Return the values of a list, a range or an array, or the one value."""
     if isinstance(value, str | Path) or not isinstance(value, Iterable):
         return [value]
+    if isinstance(value, np.ndarray | torch.Tensor):
+        return np.atleast_1d(np.asarray(value)).tolist()
     return list(value)
 
 
 def _train(script: str, spec: ScriptSpec, configs: Any) -> None:
     from .plan.shell import train_plan
 
-    threads = torch.get_num_threads()
     kind = kind_of(script)
     set_threads(cores() if kind.all_cores else 1)
-    try:
-        # What a command prints is in the table; the progress bar goes to standard error.
-        with redirect_stdout(io.StringIO()):
-            code = train_plan(kind, spec, configs)
-    finally:
-        torch.set_num_threads(threads)
+    # What a command prints is in the table; the progress bar goes to standard error.
+    with quiet():
+        code = train_plan(kind, spec, configs)
     if code in (EXIT_INTERRUPTED, EXIT_REQUEUE):
         raise KeyboardInterrupt
 

@@ -6,6 +6,7 @@ import inspect
 import os
 import signal
 
+import numpy as np
 import pytest
 import torch
 
@@ -61,6 +62,18 @@ class Gain(torch.nn.Module):
             "--sample-distribution truncated-normal -1 3",
         ),
         ("simple_function_recurrent", {"cuda": False}, "--cuda False"),
+        (SCRIPT, {"nmu_noise": np.False_, "verbose": np.True_, "layer_option": {}}, "--verbose"),
+        (
+            SCRIPT,
+            {"seed": torch.arange(2), "learning_rate": np.array(0.5)},
+            "--seed 0 1 --learning-rate 0.5",
+        ),
+        (
+            SCRIPT,
+            {"interpolation_range": tuple(np.arange(1.0, 3.0))},
+            "--interpolation-range [1.0,2.0]",
+        ),
+        (SCRIPT, {"interpolation_range": [(-2, -1.5)]}, "--interpolation-range [-2,-1.5]"),
     ],
 )
 def test_flags_are_those_of_the_command(script, flags, words):
@@ -127,6 +140,20 @@ def test_workers_know_the_layers_of_files_only(tmp_path):
         (SCRIPT, {"dry_run": True}, "a call trains"),
         (SCRIPT, {"interpolation_range": 5}, "5 is no list of numbers"),
         (SCRIPT, {"interpolation_range": "[1,2]"}, "is no list of numbers"),
+        (
+            SCRIPT,
+            {"nmu_noise": []},
+            r"nmu_noise: \[\] is no value of a switch; write True or False",
+        ),
+        (SCRIPT, {"nmu_noise": 0}, "nmu_noise: 0 is no value of a switch"),
+        (SCRIPT, {"seed": []}, "seed: an empty list holds no value"),
+        (SCRIPT, {"layer": Gain, "layer_option": {"gain": []}}, "gain: an empty list"),
+        (SCRIPT, {"seed": ["1", "--no-save"]}, "seed: '--no-save' is no value; a flag is an arg"),
+        (SCRIPT, {"seed": "--help"}, "seed: '--help' is no value"),
+        (SCRIPT, {"seed": "-h"}, "seed: '-h' is no value"),
+        (SCRIPT, {"layer": Gain, "layer_type": NMU}, "layer: layer_type names a layer, too"),
+        (SCRIPT, {"layer": "--help"}, "layer_type: '--help' is no value"),
+        (SCRIPT, {"layer_option": {"--no-save": 1}}, "'--no-save=1' is no value"),
         (None, {}, "there is no training script None"),
     ],
 )
@@ -163,9 +190,3 @@ def test_ctrl_c_saves_and_is_raised_again(monkeypatch):
     whole = sn.train(SCRIPT, layer=NMU, seed=range(2), **{**SHORT, "name_prefix": "whole"})
     values = ["step", "metric.test.extrapolation", "metric.valid.interpolation"]
     assert resumed[values].equals(whole[values])
-
-
-def test_threads_are_put_back():
-    torch.set_num_threads(2)
-    sn.train(SCRIPT, layer=NMU, **SHORT)
-    assert torch.get_num_threads() == 2

@@ -3,15 +3,37 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from tqdm import tqdm
 
+from stable_nalu.script import say
+
 SOLVED_THRESHOLD = 1e-5
 LINES_OF_A_PLAN = 10
+
+_is_quiet = ContextVar("_is_quiet", default=False)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Print no line of this thread's while the context lasts; others may print theirs."""
+    token = _is_quiet.set(True)
+    try:
+        yield
+    finally:
+        _is_quiet.reset(token)
+
+
+def print_line(text: str) -> None:
+    """Print a line on standard output, at once also where that is a file."""
+    if not _is_quiet.get():
+        say(text)
 
 
 @dataclass(frozen=True)
@@ -44,8 +66,7 @@ class ProgressConsole:
     def line(self, text: str = "") -> None:
         """Print a line on standard output and leave the progress bar intact."""
         with self.bar.external_write_mode(file=sys.stdout):
-            sys.stdout.write(text + "\n")
-            sys.stdout.flush()
+            print_line(text)
 
     def advance(self, steps: int) -> None:
         """Move the progress bar."""

@@ -29,7 +29,7 @@ from stable_nalu.script import (
 from stable_nalu.writer import ResumePoint, RunFolder, RunRecord, RunWriter
 from stable_nalu.writer.run_folder import WAYS_OUT
 
-from ..logging.console import Console, PlanConsole, StackView, View, print_configuration
+from ..logging.console import Console, PlanConsole, StackView, View, print_configuration, print_line
 from ..logging.recorder import Recorder
 from ..saved.checkpoint import BEST_MODELS, BEST_PARAMETERS, model_file, plain, require_writable
 from ..stack import Kind, Setup, StackTraining, Unit
@@ -106,9 +106,9 @@ def _unfinished(
         for run in stack:
             settle(run)
             diverged |= states[run.name][run.start].diverged
-            sys.stdout.write(
+            print_line(
                 f"already trained to {unit.name} {run.start - 1}: {run.name}; "
-                f"raise {unit.flag} to go on\n"
+                f"raise {unit.flag} to go on"
             )
     return left, diverged
 
@@ -383,9 +383,7 @@ def _exit_code(results: Sequence[StackResult], interruption: Interruption, unit:
     stopped = [r for r in results if r.interrupted_at is not None]
     if stopped:
         first = min(r.interrupted_at for r in stopped if r.interrupted_at is not None)
-        sys.stdout.write(
-            f"stopped before {unit.name} {first}; the same command with --resume goes on\n"
-        )
+        print_line(f"stopped before {unit.name} {first}; the same command with --resume goes on")
         # Workers are told by SIGTERM, whatever this process was told by.
         signals = [interruption.signal_number or result.signal_number for result in stopped]
         return EXIT_REQUEUE if signal.SIGTERM in signals else EXIT_INTERRUPTED

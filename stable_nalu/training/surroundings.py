@@ -1,0 +1,93 @@
+"""Training inside another program: what that has set changes no number, and is put back."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from torch import backends
+
+_LOCK = threading.RLock()
+_AS_NUMPY_STARTS = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
+
+Setting = tuple[Callable[[], Any], Callable[[Any], object], Any]
+"""How a setting is read, how it is changed, and its value at the start of a process."""
+
+
+@contextmanager
+def as_at_the_start() -> Iterator[None]:
+    """Let torch and numpy be set as at the start of a process, and put everything back afterwards.
+
+    One thread at a time: most of these settings, and torch's generator, are those of the process.
+    """
+    with _LOCK, ExitStack() as left:
+        left.enter_context(torch.inference_mode(False))
+        left.enter_context(torch.enable_grad())
+        left.enter_context(np.errstate(**_AS_NUMPY_STARTS))  # pyright: ignore[reportArgumentType]
+        for device in ("cpu", "cuda"):
+            left.enter_context(torch.autocast(device, enabled=False))
+        if torch.get_default_device().type != "cpu":
+            left.enter_context(torch.device("cpu"))
+        if torch.is_anomaly_enabled():
+            left.enter_context(torch.autograd.set_detect_anomaly(False))
+        for read, change, at_start in _settings():
+            left.callback(_put_back, read, change, read())
+            _put_back(read, change, at_start)
+        threads = torch.get_num_threads()
+        left.callback(torch.set_num_threads, threads)
+        left.callback(np.random.set_state, np.random.get_state())
+        cuda = [torch.cuda.current_device()] if torch.cuda.is_available() else []
+        left.enter_context(torch.random.fork_rng(devices=cuda))
+        yield
+
+
+def _put_back(read: Callable[[], Any], change: Callable[[Any], object], value: Any) -> None:
+    """Change a setting that has another value; some warn, or import much, when they are set."""
+    if read() != value:
+        change(value)
+
+
+def _settings() -> list[Setting]:
+    return [
+        (torch.get_default_dtype, torch.set_default_dtype, torch.float32),
+        (_determinism, lambda value: torch.use_deterministic_algorithms(**value), _FREE),
+        (_flushes_denormal, torch.set_flush_denormal, False),
+        _attribute(backends.mkldnn, "enabled", True),
+        _attribute(backends.cudnn, "enabled", True),
+        _attribute(backends.cudnn, "benchmark", False),
+        _attribute(backends.cudnn, "deterministic", False),
+        *_precisions(),
+    ]
+
+
+def _attribute(owner: Any, name: str, at_start: Any) -> Setting:
+    return partial(getattr, owner, name), partial(setattr, owner, name), at_start
+
+
+_FREE = {"mode": False, "warn_only": False}
+
+
+def _determinism() -> dict[str, bool]:
+    mode = torch.are_deterministic_algorithms_enabled()
+    return {"mode": mode, "warn_only": torch.is_deterministic_algorithms_warn_only_enabled()}
+
+
+def _flushes_denormal() -> bool:
+    """Return whether results too small for a normal number become 0; torch can only set it."""
+    return bool(torch.tensor(1e-310, dtype=torch.float64, device="cpu") * 1 == 0)
+
+
+def _precisions() -> list[Setting]:
+    """Return how precise products of float32 are; what is set for all of torch comes first."""
+    if not hasattr(backends, "fp32_precision"):  # before torch 2.9
+        read, change = torch.get_float32_matmul_precision, torch.set_float32_matmul_precision
+        return [(read, change, "highest")]
+    mkldnn: Any = backends.mkldnn
+    owners = (backends, mkldnn, mkldnn.matmul, mkldnn.conv, backends.cuda.matmul)
+    settings = [_attribute(owner, "fp32_precision", "ieee") for owner in owners]
+    return [one for one in settings if one[0]() not in ("none", "ieee")]
