@@ -46,7 +46,11 @@ def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         "surface, path or matrix (default: %(default)s)",
     )
     own.add_argument("--label", metavar="TEXT", nargs="+", default=[], help="name of each file")
-    own.add_argument("--column", metavar="NAME", help="x of a sweep; what other kinds show")
+    own.add_argument(
+        "--column",
+        metavar="NAME",
+        help="x of a sweep; weights of a path, such as label2out; what other kinds show",
+    )
     own.add_argument(
         "--name",
         type=file_name().one,

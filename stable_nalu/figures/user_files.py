@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 from stable_nalu.errors import UsageError, did_you_mean
+from stable_nalu.files import table_rows
 
 from . import kinds
 from .entry import Entry, Part, Runs, Threshold
@@ -15,6 +17,10 @@ from .source import Series
 from .style import STANDARD
 
 FLAT = 1e-5
+_FIRST_TWO = re.compile(r"(.+)\.[a-z]?[01]")
+_WEIGHTS = ("weights.w0", "weights.w1")
+_PATHS = ("weights", "label2out")
+"""What a path is drawn of unless `--column` says: a module's weights, a last layer's."""
 
 Style = Literal["dodge", "line", "category"]
 
@@ -49,8 +55,27 @@ def _metrics(stem: str, column: str | None, _: Threshold) -> Part:
 
 
 def _path(stem: str, *_: object) -> Part:
-    columns = (("weights.w0", "weights.w1"), ("gate.g0", "gate.g1"))
-    return kinds.Path(stem, file="", columns=columns, time="step", limits=(-1.0, 1.0))
+    return kinds.Path(stem, file="", columns=(), time="", limits=(-1.0, 1.0))
+
+
+def _along(part: kinds.Path, files: Sequence[Path], column: str | None) -> Part:
+    """Return the path of one file: of the weights that --column begins, or the first it has."""
+    if len(files) > 1:
+        raise UsageError("argument --csv: --kind path draws one file; name one")
+    header = next(table_rows(files[0]), [])
+    pairs: dict[str, list[str]] = {}
+    for name in header:
+        if match := _FIRST_TWO.fullmatch(name):
+            pairs.setdefault(match[1], []).append(name)
+    known = {start: (two[0], two[1]) for start, two in pairs.items() if len(two) == 2}
+    start = column or next((name for name in _PATHS if name in known), _PATHS[0])
+    if start not in known and column:
+        hint = did_you_mean(start, known, f"it has {', '.join(known) or 'no weights'}")
+        raise UsageError(f"argument --column: no weights {start!r} in {files[0]}; {hint}")
+    shown = [known.get(start, _WEIGHTS)]
+    shown += [known["gate"]] if start == "weights" and "gate" in known else []
+    time = "epoch" if "epoch" in header else "step"
+    return replace(part, file=str(files[0].resolve()), columns=tuple(shown), time=time)
 
 
 KINDS: dict[str, Callable[[str, str | None, Threshold], Part]] = {
@@ -92,7 +117,7 @@ def entry_of_files(
             raise UsageError(f"cannot read {path}: no such file")
     part = KINDS[kind](stem, column, Threshold(flat=FLAT if threshold is None else threshold))
     if isinstance(part, kinds.Path):
-        part = replace(part, file=str(files[0].resolve()))
+        part = _along(part, files, column)
     names = list(labels) or [None] * len(files)
     if not labels and kind in ("curve", "metrics", "surface"):
         names = [path.stem for path in files]

@@ -69,6 +69,45 @@ def test_the_errors_of_exact_weights_are_drawn_from_where_they_are_written(
     assert (tmp_path / "results/plots/divBy0_gold_test_errors.png").is_file()
 
 
+@pytest.mark.parametrize(
+    ("header", "row", "column", "drawn"),
+    [
+        ("name,step,epoch,label2out.w0,label2out.w1", "{i},{i},0.{i},0.5", None, "label2out"),
+        (
+            "name,step,epoch,label2out.w0,label2out.w1",
+            "{i},{i},0.{i},0.5",
+            "label2out",
+            "label2out",
+        ),
+        ("name,step,weights.w0,weights.w1,gate.g0,gate.g1", "{i},0.{i},1,1,1", "gate", "gate"),
+        ("name,param.W.0,param.W.1,param.W.2,step", "0.{i},1,1,{i}", "param.W", "param.W"),
+    ],
+)
+def test_a_path_is_drawn_of_the_weights_that_an_export_has(
+    plot, tmp_path, header, row, column, drawn
+):
+    """Of a last layer over digits, of gates alone, of an export of all weights."""
+    rows = ["1_f0_op-mul_nalmT_learnLT_s0_digits," + row.format(i=i) for i in (1, 2, 3)]
+    (tmp_path / "x.csv").write_text("\n".join([header, *rows]) + "\n")
+    words = ["--csv", str(tmp_path / "x.csv"), "--kind", "path", "--out-dir", str(tmp_path / "o")]
+    assert plot([*words, *(["--column", column] if column else [])]) == 0
+    written = (tmp_path / "o/figure_plot_data.csv").read_text().splitlines()
+    assert ("epoch" if "epoch" in header else "step") in written[0]
+    assert written[0].count(drawn) == 2
+    assert len(written) == 4
+
+
+def test_weights_that_an_export_lacks(plot, tmp_path, capsys):
+    path = tmp_path / "x.csv"
+    path.write_text("name,epoch,label2out.w0,label2out.w1\n1_f0_op-mul_nalmT_learnLF_s0,0,,\n")
+    words = ["--csv", str(path), "--kind", "path"]
+    assert "--learn-labels2out" in refused(plot, capsys, *words)
+    told = refused(plot, capsys, *words, "--column", "label2ou")
+    assert "argument --column: " in told
+    assert "did you mean label2out" in told
+    assert "one file" in refused(plot, capsys, "--csv", str(path), str(path), "--kind", "path")
+
+
 def test_the_list(plot, capsys):
     assert plot(["--list"]) == 0
     assert "nips-sltr-in2" in capsys.readouterr().out

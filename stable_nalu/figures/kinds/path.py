@@ -57,11 +57,14 @@ class Path(Part):
             raise UsageError(f"{path} has no gates: train a unit that has them, with --verbose")
         columns = [column for pair in pairs for column in pair]
         rows = numeric(table, [self.time, *columns], path)
-        grammar = "two-digit" if self.time == "epoch" else "single"
-        rows = with_names(rows, grammar, path).sort_values(["name", self.time], kind="stable")
+        if self.show != "path":
+            grammar = "two-digit" if self.time == "epoch" else "single"
+            rows = with_names(rows, grammar, path)
+        rows = rows.sort_values(["name", self.time], kind="stable")
         rows = rows.loc[(rows[self.time] % self.every == 0) & rows[columns[0]].notna()]
         if rows.empty:
-            raise UsageError(f"{path} holds no weights: run and export with --verbose")
+            remedy = "run and export with --verbose; pairs of digits with --learn-labels2out"
+            raise UsageError(f"{path} holds no weights in {columns[0]}: {remedy}")
         path_itself = self.show == "path"
         figure = draw(self, rows, pairs) if path_itself else distances(self, context, rows, pairs)
         figure.axes[0].set_title(one.label or self.file, fontsize=9)
