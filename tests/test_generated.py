@@ -7,6 +7,7 @@ from stable_nalu.layer import entries
 from stable_nalu.options.documents import (
     LAYERS,
     MARKS,
+    NAMES,
     option_words,
     refreshed_layers,
     render_layer_table,
@@ -23,7 +24,8 @@ def test_nothing_is_stale():
 @pytest.fixture
 def stale_file(tmp_path, monkeypatch):
     path = tmp_path / "README.md"
-    path.write_text(f"before\n{BEGIN}\nyesterday\n{END}\nafter\n", encoding="utf-8")
+    names = "\nyesterday\n".join(NAMES)
+    path.write_text(f"before\n{names}\n{BEGIN}\nyesterday\n{END}\nafter\n", encoding="utf-8")
     monkeypatch.setattr(generated, "GENERATED", {path: refreshed_layers})
     return path
 
@@ -38,7 +40,8 @@ def test_check_names_a_stale_file_and_changes_nothing(stale_file, capsys):
 def test_rewriting_keeps_what_is_written_by_hand(stale_file, capsys):
     assert generated.main([]) == 0
     text = stale_file.read_text(encoding="utf-8")
-    assert text.startswith(f"before\n{BEGIN}\n\n| name |")
+    assert text.startswith(f"before\n{NAMES[0]}\n\n| in the papers |")
+    assert f"{NAMES[1]}\n{BEGIN}\n\n| name |" in text
     assert text.endswith(f"\n\n{END}\nafter\n")
     assert "yesterday" not in text
     assert capsys.readouterr().out == f"rewritten: {stale_file}\n"

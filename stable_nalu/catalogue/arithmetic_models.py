@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from stable_nalu.options.paper_names import MODELS
+
 from .experiment import Model, Resources, Setting
 from .sweeps import (
     INPUT_SIZES,
@@ -14,30 +16,27 @@ from .sweeps import (
     variants,
 )
 
-UNIT_FLAGS = {
-    "linear": ("Linear", "--layer-type linear"),
-    "relu": ("ReLU", "--layer-type ReLU"),
-    "relu6": ("ReLU6", "--layer-type ReLU6"),
-    "nac-add": ("NAC+", "--layer-type NAC"),
-    "nac-mul": ("NAC•", "--layer-type NAC --nac-mul normal"),
-    "nac-sigma": ("NAC•,σ", "--layer-type PosNAC --nac-mul normal --first-layer NAC"),
-    "nac-nmu": (
-        "NAC•,NMU",
-        "--layer-type ReRegualizedLinearPosNAC --nac-mul normal "
-        "--first-layer ReRegualizedLinearNAC",
-    ),
-    "nalu": ("NALU", "--layer-type NALU"),
-    "nau": (
-        "NAU",
-        "--layer-type ReRegualizedLinearNAC --regualizer 0.01 --regualizer-scaling-start 5000 "
-        "--regualizer-scaling-end 50000",
-    ),
-    "nmu": ("NMU", "--layer-type ReRegualizedLinearNAC --nac-mul mnac"),
-    "gated": (
-        "Gated NAU/NMU",
-        "--layer-type ReRegualizedLinearNALU --nalu-two-nac --nalu-mul mnac",
-    ),
+_IN_PAPERS = {
+    "linear": "Linear",
+    "relu": "ReLU",
+    "relu6": "ReLU6",
+    "nac-add": "NAC+",
+    "nac-mul": "NAC•",
+    "nac-sigma": "NAC•,σ",
+    "nac-nmu": "NAC•,NMU",
+    "nalu": "NALU",
+    "nau": "NAU",
+    "nmu": "NMU",
+    "gated": "Gated NAU/NMU",
 }
+UNIT_FLAGS = {
+    key: (name, MODELS.get(name, f"--layer-type {name}")) for key, name in _IN_PAPERS.items()
+}
+UNIT_FLAGS["nau"] = (
+    "NAU",
+    f"{MODELS['NAU']} --regualizer 0.01 --regualizer-scaling-start 5000 "
+    "--regualizer-scaling-end 50000",
+)
 """Model key -> name in the papers and flags of the two-layer script."""
 
 _MULTIPLYING = ("nac-mul", "nac-sigma", "nac-nmu", "nalu", "nmu", "gated")

@@ -51,7 +51,7 @@ from .npu_real import RealNPULayer
 from .nru import ReciprocalNMULayer
 from .pos_nac import PosNACCell, PosNACLayer
 from .pos_nau import PosNAUCell, PosNAULayer
-from .registry import entries, has_own, keys_of_name
+from .registry import entries, has_own
 from .regualized_linear_mnac import RegualizedLinearMNACCell, RegualizedLinearMNACLayer
 from .regualized_linear_nac import RegualizedLinearNACCell, RegualizedLinearNACLayer
 from .scaled_sigmoid_nau import ScaledSigmoidNAULayer

@@ -92,12 +92,6 @@ def has_own() -> bool:
     return any(entry.origin is not None for entry in _ENTRIES.values())
 
 
-def keys_of_name(name: str) -> list[str]:
-    """Return the keys of units that papers call so, whatever the case, and that differ from it."""
-    named = (e.key for e in _ENTRIES.values() if e.paper_name.lower() == name.lower())
-    return [key for key in named if key.lower() != name.lower()]
-
-
 def option_names(layer: type[ExtendedTorchModule]) -> frozenset[str]:
     """Return the names of the options of a constructor."""
     return frozenset(option_parameters(layer))

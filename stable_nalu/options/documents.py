@@ -9,6 +9,7 @@ from stable_nalu.files import with_part
 from stable_nalu.machine import CHECKOUT
 
 from .flag import Flag
+from .paper_names import MODELS, SPELLINGS, UNITS, registered
 from .script_spec import ScriptSpec
 from .scripts import SCRIPTS, SHORT
 
@@ -31,6 +32,10 @@ MARKS = {
     ),
 }
 """Path of a document -> the lines before and behind its generated part."""
+NAMES = (
+    "<!-- Generated from stable_nalu/options/paper_names; rewrite with `make generated`. -->",
+    "<!-- End of the names. -->",
+)
 _TIERS = ("core", "extra")
 _ARITHMETIC = ("S", "SN", "L", "R", "C", "B")
 
@@ -46,7 +51,8 @@ def refreshed_flags(document: str) -> str:
 
 
 def refreshed_layers(document: str) -> str:
-    """Return docs/layers.md with its table of layers rendered anew."""
+    """Return docs/layers.md with its tables of models and of layers rendered anew."""
+    document = with_part(document, *NAMES, f"{render_model_table()}\n\n")
     return with_part(document, *MARKS[LAYERS], f"{render_layer_table()}\n\n")
 
 
@@ -175,6 +181,20 @@ def render_layer_table() -> str:
     for entry in sorted(entries().values(), key=_layer_order):
         lines.append(_layer_row(entry, entry.paper_name, {}, entry.cites))
         lines += [_layer_row(entry, v.paper_name, v.options, v.cites) for v in entry.variants]
+    return "\n".join(lines)
+
+
+def render_model_table() -> str:
+    """Return a row for every name of the papers, with what it stands for in each kind of script."""
+    lines = ["| in the papers | also | two layers, sequences of digits | one unit |"]
+    lines.append("|---|---|---|---|")
+    for name in dict.fromkeys((*UNITS, *MODELS)):
+        also = ", ".join(f"`{other}`" for other in SPELLINGS.get(name, ()))
+        pair, unit = MODELS.get(name), UNITS.get(name)
+        if unit is None and (found := registered(name)) is not None:
+            unit = " ".join(["--layer-type", found[0], *option_words(found[1])])
+        cells = [f"`{flags}`" if flags else "–" for flags in (pair, unit)]
+        lines.append(f"| {name} | {also} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

@@ -124,16 +124,30 @@ class Flag:
         parts.append(f"Default: {self.default_text}.")
         return " ".join([*parts, *(["[sweep]"] if self.sweep else [])])
 
-    def _unknown_unit(self, value: Any, allowed: tuple[Any, ...]) -> str:
-        """Return what is wrong with a word that is no key of a unit: papers name some otherwise."""
-        from stable_nalu.layer import keys_of_name
+    def no_choice(self, value: Any) -> OptionError:
+        """Return what is wrong with a word that is none of the choices."""
+        from .paper_names import two_meanings
 
-        keys = [key for key in keys_of_name(str(value)) if key in allowed]
-        if keys:
-            return f"{value} is a unit's name in the papers; type its key, {' or '.join(keys)}"
-        if not any(allowed):
-            return f"{value!r} is no layer that is known here; name its file by --layer-file"
-        return unknown_choice(value, allowed)
+        allowed = self.allowed() or ()
+        if callable(self.choices) and not any(allowed):
+            problem = f"{value!r} is no layer that is known here"
+            return OptionError(self.name, problem, "name its file by --layer-file")
+        both = two_meanings(str(value), allowed) if callable(self.choices) else None
+        if both is not None:
+            return OptionError(self.name, f"{value} has two meanings", both)
+        problem, _, remedy = unknown_choice(value, allowed).partition("; ")
+        return OptionError(self.name, problem, remedy)
+
+    def _takes(self, value: Any) -> bool:
+        """Return whether a value is a choice, or a name of the papers, which a script replaces."""
+        allowed = self.allowed()
+        if allowed is None or value in allowed:
+            return True
+        if not callable(self.choices):
+            return False
+        from .paper_names import is_paper_name
+
+        return is_paper_name(str(value))
 
     def read(self, words: list[str]) -> list[Any]:
         """Return the values of the words behind one occurrence, or raise OptionError."""
@@ -149,12 +163,9 @@ class Flag:
         except ValueError as error:
             problem, _, remedy = str(error).partition("; ")
             raise OptionError(self.name, problem, remedy) from None
-        allowed = self.allowed()
         for value in values:
-            if allowed is not None and value not in allowed:
-                unknown = self._unknown_unit if callable(self.choices) else unknown_choice
-                problem, _, remedy = unknown(value, allowed).partition("; ")
-                raise OptionError(self.name, problem, remedy)
+            if not self._takes(value):
+                raise self.no_choice(value)
         if len(values) > 1 and not self.sweep:
             remedy = "runs of one command share it, start one command per value"
             raise OptionError(self.name, f"takes one value, got {len(values)}", remedy)

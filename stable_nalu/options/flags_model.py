@@ -15,7 +15,12 @@ NALU_GATE = ("normal", "regualized", "obs-gumbel", "gumbel", "linear", "independ
 NALU_GATE_SHAPE = ("matrix", "vector")
 NALU_INIT = ("default", "truncated", "xavier-normal")
 
-LAYER_TYPE = choice("--layer-type", "NALU", "Unit of every layer, by its key.", layer_names)
+LAYER_TYPE = choice(
+    "--layer-type",
+    "NALU",
+    "Unit of every layer, by its key or its name in the papers.",
+    layer_names,
+)
 
 OWN_LAYERS = FlagGroup(
     "Layers of your own",

@@ -17,6 +17,7 @@ from stable_nalu.script import ScriptParser, command_of
 from .flag import Config, Flag, FlagGroup, ReadFlag
 from .layer_options import load_own_layers, own_options
 from .name_fields import NameField, format_leaf
+from .paper_names.flags import Script, with_flags
 
 _LONGEST_FOLDER = 255
 _RANGES = ("interpolation_range", "extrapolation_range")
@@ -40,6 +41,7 @@ class ScriptSpec:
     counts_epochs: whether --max-epochs is how many are trained, and not the index of the last one.
     drawn_by: dests of the flags that decide on the inputs of every iteration; none where nothing is
         gained by drawing them once for several runs.
+    nac_mul_acts: whether --nac-mul decides how the model multiplies.
     """
 
     name: str
@@ -55,6 +57,7 @@ class ScriptSpec:
     folder: str = "experiments"
     counts_epochs: bool = False
     drawn_by: tuple[str, ...] = ()
+    nac_mul_acts: bool = False
 
     @cached_property
     def flags(self) -> tuple[Flag, ...]:
@@ -110,7 +113,8 @@ class ScriptSpec:
     def _plan(self, argv: Sequence[str]) -> Plan:
         # Before choices are read, as layers of the user's are among them.
         load_own_layers(argv)
-        return Plan(self, vars(self.parser.read(argv)))
+        typed = vars(self.parser.read(argv))
+        return Plan(self, with_flags(Script(self.name, self.flags, self.nac_mul_acts), typed))
 
     def epochs(self, max_epochs: int) -> int:
         """Return how many epochs are trained by this --max-epochs."""

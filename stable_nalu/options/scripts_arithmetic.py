@@ -96,6 +96,7 @@ _NO_TERM = {
 
 SIMPLE_FUNCTION_STATIC = _arithmetic(
     name="simple_function_static",
+    nac_mul_acts=True,
     summary="Train two layers on the arithmetic data set: sums of two slices of a vector, joined "
     "by an operation.",
     example="--operation mul --layer-type ReRegualizedLinearNAC --nac-mul mnac --seed 0-9",
@@ -124,6 +125,7 @@ SIMPLE_FUNCTION_STATIC = _arithmetic(
 
 SIMPLE_FUNCTION_STATIC_NPU = _arithmetic(
     name="simple_function_static_npu",
+    nac_mul_acts=True,
     summary="Train two layers on the arithmetic data set, with the L1 and NPU penalties in the "
     "loss.",
     example="--operation div --layer-type ReRegualizedLinearNAC --nac-mul npu --regualizer-l1",

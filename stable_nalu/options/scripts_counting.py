@@ -44,7 +44,7 @@ MNIST_COUNTING = task_script(
         ),
         LAYER_TYPE.but(
             default="NAC",
-            help="Recurrent cell, by its key; an output layer stands behind LSTM, GRU and RNNs.",
+            help="Recurrent cell, by its key or name; an output layer follows LSTM, GRU and RNNs.",
             choices=cell_names,
         ),
         choice(

@@ -83,7 +83,7 @@ def _network(data: str, *more: Flag) -> FlagGroup:
     (nac_mul,) = NETWORK.only("--nac-mul")
     return FlagGroup(
         "Network",
-        LAYER_TYPE.but(help="Unit of the recurrent cell, by its key.", choices=cell_names),
+        LAYER_TYPE.but(help="Unit of the recurrent cell, by its key or name.", choices=cell_names),
         nac_mul.but(
             help="How the cell multiplies: in log space (normal), or as the multiplicative "
             "form of the unit (mnac).",
@@ -168,6 +168,7 @@ _SOURCE = nf.trailing(nf.template("{data_source}"))
 
 SEQUENTIAL_MNIST = ScriptSpec(
     name="sequential_mnist",
+    nac_mul_acts=True,
     training="stable_nalu.training.epochs.sequential_digits",
     summary="Train an image network and a cell that adds or multiplies the digits of a sequence.",
     example="--operation cumprod --layer-type ReRegualizedLinearNAC --nac-mul mnac "
@@ -198,6 +199,7 @@ SEQUENTIAL_MNIST = ScriptSpec(
 
 SEQUENTIAL_SVHN = ScriptSpec(
     name="sequential_svhn",
+    nac_mul_acts=True,
     training="stable_nalu.training.epochs.sequential_digits",
     summary="Train a residual network and a cell that adds or multiplies house number digits.",
     example="--operation cumprod --layer-type ReRegualizedLinearNAC --nac-mul mnac "
@@ -277,7 +279,7 @@ EVEN_DIGIT_COUNT = task_script(
             each_word("NAME", _read_head),
             "linear",
             "Last layer: dense, with weights as they are (linear) or squashed by a sigmoid or a "
-            "tanh, or a unit, by its key.",
+            "tanh, or a unit, by its key or name.",
             _heads,
             aliases=("--head-weight",),
         ),

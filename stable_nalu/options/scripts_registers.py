@@ -71,7 +71,7 @@ GRIDWORLD_TIME = task_script(
     task=(
         LAYER_TYPE.but(
             default="NAC",
-            help="Unit of the register beside the LSTM, by its key; LSTM: no register.",
+            help="Unit of the register beside the LSTM, by its key or name; LSTM: no register.",
             choices=and_layers(_units_of_registers),
         ),
         choice(

@@ -25,7 +25,7 @@ from .flags_training import REGUALIZER_SHAPE, files_and_devices
 from .kinds import and_layers, buildable_layers, cell_names, choice, data_range, integer
 from .script_spec import ScriptSpec
 
-_CELL = LAYER_TYPE.but(help="Unit of the recurrent cell, by its key.", choices=cell_names)
+_CELL = LAYER_TYPE.but(help="Unit of the recurrent cell, by its key or name.", choices=cell_names)
 
 # The published scripts passed no layer options: their defaults are those of the layers.
 LAYER_OPTIONS = (
@@ -178,7 +178,7 @@ NUMBER_TRANSLATION = ScriptSpec(
         FlagGroup(
             "Task",
             LAYER_TYPE.but(
-                help="Unit of the output's cell, or of the head, by its key.",
+                help="Unit of the output's cell, or of the head, by its key or name.",
                 choices=and_layers(_heads),
             ),
             SEED,

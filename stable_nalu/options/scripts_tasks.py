@@ -153,7 +153,7 @@ IDENTITY_AUTOENCODER = task_script(
     task=(
         LAYER_TYPE.but(
             default="ReLU",
-            help="Activation of the hidden layers, or the unit of all layers, by its key.",
+            help="Activation of the hidden layers, or the unit of all layers, by its key or name.",
             choices=and_layers(_activations),
         ),
         choice(
@@ -187,7 +187,7 @@ NOTEBOOK_ADDITION = task_script(
     example="--layer-type NALU --seed 0-99",
     training="notebook",
     task=(
-        LAYER_TYPE.but(help="Unit of both layers, by its key.", choices=and_layers(dict)),
+        LAYER_TYPE.but(help="Unit of both layers, by its key or name.", choices=and_layers(dict)),
         Flag("--train-size", integer(1), 10000, "Number of training rows, and of test rows."),
         MAX_ITERATIONS.but(default=50000),
     ),
@@ -261,7 +261,7 @@ MYSTERY_ARITHMETIC = task_script(
     training="mystery",
     task=(
         LAYER_TYPE.but(
-            help="The layer, by its key; vanilla is a dense layer with a ReLU on its output.",
+            help="The layer, by its key or name; vanilla: a dense layer with a ReLU on its output.",
             choices=and_layers(_vanilla),
         ),
         choice(

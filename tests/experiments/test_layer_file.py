@@ -140,7 +140,7 @@ def test_the_record_holds_the_file_and_a_changed_one_is_not_resumed(tmp_path, ca
     ("words", "says"),
     [
         (("--layer-type", "SPUU"), "did you mean SPU?"),
-        (("--layer-type", "NMU"), "type its key, ReRegualizedLinearMNAC"),
+        (("--layer-type", "NAC-sigma"), "NAC-sigma is a model of two layers"),
         (("--layer-type", "SPU", "--layer-option", "powr=2"), "did you mean power? it takes power"),
         (("--layer-type", "SPU", "--layer-option", "power=x"), "power=x is of another kind"),
         (("--layer-type", "SPU", "--layer-option", "power"), "write one such as power=2"),

@@ -133,7 +133,7 @@ def test_workers_know_the_layers_of_files_only(tmp_path):
         ("single_layr", {}, "did you mean single_layer?"),
         (SCRIPT, {"max_iteration": 5}, "did you mean max_iterations?"),
         (SCRIPT, {"max_iterations": -5}, "--max-iterations"),
-        (SCRIPT, {"layer": "NMU"}, "type its key, ReRegualizedLinearMNAC"),
+        (SCRIPT, {"layer": "NAC-sigma"}, "NAC-sigma is a model of two layers"),
         (SCRIPT, {"layer": torch.nn.Bilinear}, r"does not take \(in_features, out_features\)"),
         (SCRIPT, {"layer": Gain, "layer_option": {"gian": 2}}, "did you mean gain?"),
         (SCRIPT, {"layer": Gain(2, 1)}, "Gain is no class"),
@@ -168,6 +168,12 @@ def test_a_run_that_exists_is_refused_and_nothing_is_printed(capsys):
     assert capsys.readouterr().out == ""
     with pytest.raises(UsageError, match="already holds data of a run"):
         sn.train(SCRIPT, layer=NMU, **SHORT)
+
+
+def test_a_layer_may_have_its_name_in_the_papers():
+    named = sn.train("simple_function_static", layer="NMU", operation="mul", **SHORT)
+    (name,) = named["name"].unique()
+    assert name.startswith("reregualizedlinearnac-nac-m_op-mul")
 
 
 def test_ctrl_c_saves_and_is_raised_again(monkeypatch):

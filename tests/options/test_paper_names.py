@@ -1,0 +1,124 @@
+"""Names of the papers as values of --layer-type: what they stand for, and which are refused."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from stable_nalu.catalogue.arithmetic_models import ALL
+from stable_nalu.errors import OptionError
+from stable_nalu.options import SCRIPTS
+from stable_nalu.options.paper_names import MODELS, SPELLINGS
+
+TWO = "--operation mul --seed 3"
+SEEDS = {
+    "Linear": "linear",
+    "NAC-add": "NAC",
+    "NAC-mul": "NAC --nac-mul normal",
+    "NAC-sigma": "PosNAC --nac-mul normal --first-layer NAC",
+    "NAC-nmu": "ReRegualizedLinearPosNAC --nac-mul normal --first-layer ReRegualizedLinearNAC",
+    "NALU": "NALU",
+    "NAU": "ReRegualizedLinearNAC",
+    "NMU": "ReRegualizedLinearNAC --nac-mul mnac",
+}
+"""Names of the first README; NAC-sigma with the first layer of the paper and its batch script."""
+
+
+def planned(script: str, unit: str, text: str = TWO):
+    """Configuration and run name of one run."""
+    spec = SCRIPTS[script]
+    (config,) = spec.plan(["--layer-type", unit, *shlex.split(text)]).configs
+    return config, spec.run_name(config)
+
+
+def longhand(script: str, text: str, more: str = TWO):
+    spec = SCRIPTS[script]
+    (config,) = spec.plan(shlex.split(f"--layer-type {text} {more}")).configs
+    return config, spec.run_name(config)
+
+
+@pytest.mark.parametrize(("name", "flags"), SEEDS.items())
+def test_a_name_of_the_first_readme_is_the_model_of_two_layers(name, flags):
+    for spelling in (name, name.lower() if "-" in name else name):
+        assert planned("simple_function_static", spelling) == longhand(
+            "simple_function_static", flags
+        )
+
+
+@pytest.mark.parametrize("name", [n for n in MODELS if n != "NPU"])
+def test_every_name_and_spelling_gives_its_flags(name):
+    expected = longhand("simple_function_static", MODELS[name].removeprefix("--layer-type "))
+    for spelling in (name, *SPELLINGS.get(name, ())):
+        assert planned("simple_function_static", spelling) == expected
+
+
+def test_the_names_in_the_figures_train_what_the_catalogue_trains():
+    """The table of units in Neural Arithmetic Units, by the labels of its models."""
+    for model in ALL:
+        config, _ = planned("simple_function_static", model.label)
+        for flag in ("--layer-type", "--nac-mul", "--first-layer", "--nalu-mul"):
+            if flag in model.flags:
+                assert getattr(config, flag[2:].replace("-", "_")) == model.flags[flag][0]
+
+
+@pytest.mark.parametrize(
+    ("script", "name", "flags", "more"),
+    [
+        ("single_layer", "NMU", "ReRegualizedLinearMNAC", TWO),
+        ("single_layer", "sNMU", "ReRegualizedLinearMNAC --nmu-noise", TWO),
+        ("single_layer", "NAC*", "MNAC", TWO),
+        ("single_layer", "Real NPU", "RealNPU", TWO),
+        ("single_layer_benchmark", "NAU", "ReRegualizedLinearNAC", TWO),
+        ("simple_function_recurrent", "NMU", "ReRegualizedLinearMNAC", "--operation add"),
+        ("number_translation", "NAU", "ReRegualizedLinearNAC", ""),
+        ("mystery_arithmetic", "NMU", "ReRegualizedLinearMNAC", ""),
+        ("sequential_mnist", "NMU", "ReRegualizedLinearNAC --nac-mul mnac", "--seed 1"),
+        ("sequential_mnist", "NAC-sigma", "PosNAC --nac-mul normal", "--seed 1"),
+    ],
+)
+def test_a_name_means_what_the_script_trains(script, name, flags, more):
+    assert planned(script, name, more) == longhand(script, flags, more)
+
+
+def test_the_command_that_repeats_a_run_is_the_long_form():
+    config, _ = planned("simple_function_static", "NMU")
+    words = SCRIPTS["simple_function_static"].argv_of(config)
+    assert "ReRegualizedLinearNAC" in words
+    assert words[words.index("--nac-mul") + 1] == "mnac"
+
+
+@pytest.mark.parametrize(
+    ("script", "words", "says"),
+    [
+        ("simple_function_static", "NPU", "type --layer-type ReRegualizedLinearNAC --nac-mul npu"),
+        ("simple_function_static", "RealNPU", "--nac-mul real-npu for the published model"),
+        ("simple_function_static", "NMU --nac-mul none", "--nac-mul: another value than NMU"),
+        ("simple_function_static", "NAC --first-layer sNMU", "ReRegualizedLinearMNAC with options"),
+        ("simple_function_static", "G-NALU", "simple_function_static has no --nalu-gate golden"),
+        ("simple_function_static", "npu", "did you mean NPU?"),
+        ("single_layer", "NAC-sigma", "type --layer-type PosNAC --nac-mul normal --first-layer"),
+        ("single_layer", "nmru", "type SignNMRU for what papers call nmru, NMRU for the layer"),
+        ("simple_function_recurrent", "iNALU", "'iNALU' is not a choice"),
+        ("sequential_mnist", "Real-NPU", "sequential_mnist has no --nac-mul real-npu"),
+    ],
+)
+def test_a_name_without_one_meaning_is_refused_in_one_line(script, words, says):
+    operation = "cumprod" if script.startswith("seq") else "add"
+    with pytest.raises(OptionError, match=re.escape(says)) as refused:
+        SCRIPTS[script].plan(shlex.split(f"--operation {operation} --layer-type {words}"))
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("unit", ["NPU", "RealNPU"])
+def test_two_layers_of_an_npu_can_still_be_asked_for(unit):
+    config, name = planned("simple_function_static", unit, f"{TWO} --nac-mul none")
+    assert (config.layer_type, name.split("/")[1].split("_")[0]) == (unit, unit.lower())
+
+
+def test_the_page_of_layers_lists_every_spelling():
+    page = Path(__file__).parents[2].joinpath("docs", "layers.md").read_text(encoding="utf-8")
+    for name, flags in MODELS.items():
+        assert f"| {name} |" in page
+        assert f"`{flags}`" in page
+    assert all(f"`{other}`" in page for more in SPELLINGS.values() for other in more)
