@@ -171,7 +171,7 @@ def test_a_run_that_exists_is_refused_and_nothing_is_printed(capsys):
 
 
 def test_a_layer_may_have_its_name_in_the_papers():
-    named = sn.train("simple_function_static", layer="NMU", operation="mul", **SHORT)
+    named = sn.train("simple_function_static", layer="NMU", **SHORT)
     (name,) = named["name"].unique()
     assert name.startswith("reregualizedlinearnac-nac-m_op-mul")
 
