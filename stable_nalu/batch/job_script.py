@@ -207,7 +207,14 @@ _ALL = (
     ),
     *(JobScript(e.stem, (key,)) for key, e in EXPERIMENTS.items() if e.criterion == MEASURED),
 )
-JOB_SCRIPTS = {script.name: script for script in _ALL}
+_OF_THE_BENCHMARK = "single_layer_task/benchmarking/"
+"""Where the benchmark's own repository has its scripts, which older ones have at the top."""
+_MOVED = ("single_layer_benchmark", "marc_single_layer")
+JOB_SCRIPTS = {script.name: script for script in _ALL} | {
+    f"{_OF_THE_BENCHMARK}{s.name}": replace(s, name=f"{_OF_THE_BENCHMARK}{s.name}")
+    for s in _ALL
+    if s.name in _MOVED
+}
 
 
 EXPERIMENT = "experiment:"

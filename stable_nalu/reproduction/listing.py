@@ -175,8 +175,11 @@ def _order(item: tuple[str, Experiment]) -> tuple[str, int, str]:
 
 
 def _row(place: str, experiment: Experiment) -> str:
-    names = [s.name for s in JOB_SCRIPTS.values() if experiment.key in s.experiments]
-    links = (f"[{name.rsplit('/', 1)[-1]}](../lfs_batch_jobs/{name}.sh)" for name in names)
+    paths: dict[str, str] = {}
+    for script in JOB_SCRIPTS.values():
+        if experiment.key in script.experiments:
+            paths.setdefault(script.name.rsplit("/", 1)[-1], script.name)
+    links = (f"[{name}](../lfs_batch_jobs/{path}.sh)" for name, path in paths.items())
     size = f"{experiment.runs:,} × {_lengths(experiment)}" if experiment.models else "none"
     cells = (place, experiment.title, f"`{experiment.key}`", size, ", ".join(links) or "–")
     return f"| {' | '.join(cells)} |"

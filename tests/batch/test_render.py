@@ -41,6 +41,8 @@ two_digit_mnist/parallel_run icml_2022/single_module icml_2022/arithmetic_datase
 icml_2022/arithmetic_dataset_noise_ranges icml_2022/static_mnist_prod_isolated
 icml_2022/static_mnist_prod_colour_concat icml_2022/sequential_mnist_prod_reference
 icml_2022/sequential_mnist_prod_long single_layer_benchmark marc_single_layer
+single_layer_task/benchmarking/single_layer_benchmark
+single_layer_task/benchmarking/marc_single_layer
 """
 
 
