@@ -25,6 +25,10 @@ class OptionError(UsageError):
         super().__init__(" ".join(f"{subject}{problem}; {remedy}".split()))
 
 
+FAILURES = (Exception, SystemExit)
+"""What code of users raises where it fails; some ends the process, which is an error here."""
+
+
 def in_words(error: BaseException) -> str:
     """Return an error of foreign code in one line: its kind, and the first line of what it says."""
     first = next(iter(str(error).strip().splitlines()), "").rstrip(" .")

@@ -11,6 +11,10 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule
 
 
+class OutputError(ValueError):
+    """A layer that is not of this package has mapped rows to something else than rows."""
+
+
 class Layer(ExtendedTorchModule):
     """Map x `(*runs, batch, in_features)` to `(*runs, batch, out_features)`.
 
@@ -19,6 +23,12 @@ class Layer(ExtendedTorchModule):
     """
 
     default_name: ClassVar[str] = "nac"
+    _checks_output: ClassVar[bool] = False
+    """True for classes that are not of this package: whether they map rows to rows is not known."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls._checks_output = not cls.__module__.startswith("stable_nalu.")
 
     def __init__(self, in_features: int, out_features: int, *, name: str | None = None):
         super().__init__(self.default_name, name)
@@ -34,8 +44,11 @@ class Layer(ExtendedTorchModule):
         """Run the layer on rows of the right size, or on a vector."""
         if isinstance(x, torch.Tensor) and (x.ndim < 2 or x.shape[-1] != self.in_features):
             check_size(self, x, self.in_features)
-            return super().__call__(x.unsqueeze(0), *args, **kwargs).squeeze(-2)
-        return super().__call__(x, *args, **kwargs)
+            return self(x.unsqueeze(0), *args, **kwargs).squeeze(-2)
+        y = super().__call__(x, *args, **kwargs)
+        if self._checks_output:
+            check_output(self, x, y, self.out_features)
+        return y
 
 
 class Cell(ExtendedTorchModule):
@@ -104,3 +117,12 @@ def check_size(module: torch.nn.Module, x: torch.Tensor, size: int, what: str = 
     if x.ndim == 0 or x.shape[-1] != size:
         kind = type(module).__name__
         raise ValueError(f"{kind} takes {what} (..., {size}), not of shape {tuple(x.shape)}")
+
+
+def check_output(module: torch.nn.Module, x: torch.Tensor, y: object, size: int) -> None:
+    """Refuse what is not a row of so many numbers for each row of x."""
+    wanted, shape = (*x.shape[:-1], size), getattr(y, "shape", None)
+    if shape != wanted:
+        found = type(y).__name__ if shape is None else f"a tensor of shape {tuple(shape)}"
+        name, given = type(module).__name__, tuple(x.shape)
+        raise OutputError(f"{name} maps an input of shape {given} to {found}; {wanted} is expected")

@@ -8,7 +8,7 @@ import inspect
 import re
 import sys
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -18,12 +18,12 @@ from typing import Any
 
 import torch
 
-from stable_nalu.errors import OptionError, UsageError, in_words
+from stable_nalu.errors import FAILURES, OptionError, UsageError, in_words
 from stable_nalu.machine import installed_layers
 from stable_nalu.papers import Paper
 
 from . import registry
-from .base import Cell, Layer, recurrent
+from .base import Cell, Layer, OutputError, recurrent
 from .plain import options_of, plain_layer
 
 
@@ -172,6 +172,34 @@ def _refused(problem: str, remedy: str) -> OptionError:
     return OptionError("--layer-file", problem, remedy)
 
 
+def failure_of_own_layer(error: BaseException) -> str | None:
+    """Return where a layer that is not of this package has failed; None where none has."""
+    if isinstance(error, OutputError):
+        return str(error)
+    for entry in registry.entries().values():
+        files = _files_of(entry) if entry.origin is not None else set()
+        line = _line(error, files)
+        if line is not None:
+            where = f"{entry.key} fails in line {line} of {Path(min(files)).name}"
+            return f"{where}: {in_words(error)}; fix the layer, then start again"
+    return None
+
+
+def _files_of(entry: registry.LayerEntry) -> set[str]:
+    """Return the files whose code the methods of a layer and its cell are, as tracebacks say."""
+    methods = [
+        m for owner in (_class_of(entry), entry.cell) for m in vars(owner or object).values()
+    ]
+    return {method.__code__.co_filename for method in methods if inspect.isfunction(method)}
+
+
+def _line(error: BaseException, files: Collection[str]) -> int | None:
+    """Return the innermost line of some files at which an error was raised."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename in files]
+    return lines[-1] if lines else None
+
+
 @contextmanager
 def _coming_from(origin: str) -> Iterator[None]:
     _origin.append(origin)
@@ -193,14 +221,12 @@ def _run(path: str, place: Path, digest: str) -> None:
         with _coming_from(str(place)):
             spec.loader.exec_module(module)
             found = _register_classes(module)
-    except (Exception, SystemExit) as error:  # whatever a stranger's code raises
+    except FAILURES as error:
         del sys.modules[name]
         registry.drop(origin=str(place))
-        frames = traceback.extract_tb(error.__traceback__)
-        lines = [frame.lineno for frame in frames if frame.filename == str(place)]
-        line = getattr(error, "lineno", None) or (lines[-1] if lines else None)
+        line = getattr(error, "lineno", None) or _line(error, {str(place)})
         where = f"line {line} of {path}" if line else path
-        raise _refused(f"{where}: {in_words(error)}", "mend the file") from None
+        raise _refused(f"{where}: {in_words(error)}", "fix the file") from None
     if not found:
         raise _refused(
             f"{path} defines no layer",
@@ -242,6 +268,6 @@ def load_installed_layers() -> None:
                     _register_classes(found)
                 else:
                     register(found, key=point.name)
-        except Exception as error:  # whatever a stranger's code raises
+        except FAILURES as error:
             said = in_words(error)
             sys.stderr.write(f"warning: the layers of {point.value} are left out: {said}\n")

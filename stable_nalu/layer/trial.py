@@ -8,7 +8,9 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.ensemble import PerRunRandomSource, stack_models
-from stable_nalu.errors import in_words
+from stable_nalu.errors import FAILURES, in_words
+
+from .base import OutputError
 
 _RUNS, _ROWS = 2, 3
 """Sizes of what a layer is tried on; the number of rows differs from the usual widths."""
@@ -16,6 +18,22 @@ _DRAWS = 8
 """How many layers are built to see what their constructor draws."""
 _PENALTIES = ("W", "g", "z", "W-OOB", "W-NPU", "g-NPU", "inalu")
 """Penalties that flags weigh."""
+
+_UNCALLED = {
+    "regualizer": "write regualizer_terms()",
+    "regularizer": "write regualizer_terms()",
+    "regularizer_terms": "write regualizer_terms()",
+    "optimize": "write parameter_bounds() or after_step()",
+    "param_groups": "all parameters have one --learning-rate",
+}
+"""Methods of layers that training does not call, and what to do."""
+_OF_LAYERS = ("regualizer_terms", "parameter_bounds", "after_step", "observations")
+_UNCALLED_OF_PLAIN = {
+    **dict.fromkeys(
+        (*_UNCALLED, *_OF_LAYERS), "inherit stable_nalu.Layer for penalties and bounds"
+    ),
+    "param_groups": _UNCALLED["param_groups"],
+}
 
 _OUTCOMES: dict[object, str | None] = {}
 
@@ -40,8 +58,9 @@ def obstacle(
             found = _unstacked_state(built)
             x = torch.rand(_RUNS, _ROWS, in_features) + 0.5
             alone, (spare, *_) = built[:_RUNS], built[_RUNS:]
-            expected = _outputs(alone, x, out_features)
-            _outputs([spare.train()], x, out_features)
+            expected = _outputs(alone, x)
+            _outputs([spare.train()], x)
+            _require_called_methods(spare)
             _require_known_names(spare)
             _require_numbers(spare)
             _OUTCOMES[key] = found or _obstacle(alone, x, expected)
@@ -53,34 +72,41 @@ def _built(build, in_features, out_features, options) -> ExtendedTorchModule:
     try:
         layer = build(in_features, out_features, **options)
         layer.reset_parameters()
-    except Exception as error:  # whatever a stranger's code raises
+    except FAILURES as error:
         raise ValueError(f"{name} cannot be built: {in_words(error)}") from None
     for module in layer.extended_modules():
         module.trace = {}  # What is logged may be of a forward pass.
     return layer.eval()
 
 
-def _outputs(layers, x: torch.Tensor, out_features: int) -> torch.Tensor:
+def _outputs(layers, x: torch.Tensor) -> torch.Tensor:
     name = type(layers[0]).__name__
-    shape, wanted = tuple(x.shape[1:]), (_ROWS, out_features)
     inputs = [one.clone() for one in x[: len(layers)]]
     try:
         outputs = [layer(one) for layer, one in zip(layers, inputs, strict=True)]
-    except Exception as error:  # whatever a stranger's code raises
-        said = in_words(error)
+    except OutputError:
+        raise
+    except FAILURES as error:
+        shape, said = tuple(x.shape[1:]), in_words(error)
         raise ValueError(f"{name} fails on an input of shape {shape}: {said}") from None
     for output in outputs:
-        got = getattr(output, "shape", None)
-        if got is None or tuple(got) != wanted:
-            found = type(output).__name__ if got is None else f"a tensor of shape {tuple(got)}"
-            problem = f"{name} maps an input of shape {shape} to {found}; {wanted} is expected"
-            raise ValueError(problem)
         if not output.is_floating_point():
             raise ValueError(f"{name} gives {output.dtype}; real numbers are expected")
     if not torch.equal(torch.stack(inputs), x[: len(layers)]):
         # Evaluation would feed it other numbers each time.
         raise ValueError(f"{name} changes its input in place; let it work on a copy")
     return torch.stack(outputs)
+
+
+def _require_called_methods(layer: torch.nn.Module) -> None:
+    """Refuse methods that look as if training called them, and that it does not."""
+    for module in layer.modules():
+        is_ours = isinstance(module, ExtendedTorchModule)
+        for method, remedy in (_UNCALLED if is_ours else _UNCALLED_OF_PLAIN).items():
+            own = getattr(type(module), method, None)
+            if callable(own) and own is not getattr(ExtendedTorchModule, method, None):
+                name = type(module).__name__
+                raise ValueError(f"{name} defines {method}(), which is not called; {remedy}")
 
 
 def _require_known_names(layer: ExtendedTorchModule) -> None:
@@ -113,12 +139,12 @@ def _require_numbers(layer: ExtendedTorchModule) -> None:
     name = type(layer).__name__
     try:
         measures = _measures(layer)
-    except Exception as error:  # whatever a stranger's code raises
+    except FAILURES as error:
         raise ValueError(f"{name} cannot be observed: {in_words(error)}") from None
     for (_, what), measure in measures.items():
         try:
             shape = tuple(torch.as_tensor(measure()).shape)
-        except Exception as error:  # whatever a stranger's code raises
+        except FAILURES as error:
             raise ValueError(f"{name}: its {what} fails: {in_words(error)}") from None
         if shape:
             raise ValueError(f"{name}: its {what} has shape {shape}; one number is expected")
@@ -166,6 +192,6 @@ def _obstacle(layers, x: torch.Tensor, expected: torch.Tensor) -> str | None:
         total = stack.train()(x).sum()
         if total.requires_grad:
             total.backward()
-    except Exception as error:  # whatever vmap, or code for one run only, cannot do
+    except FAILURES as error:  # what vmap, or code for one run only, cannot do
         return in_words(error)
     return None if same else "its outputs are others where runs are stacked"

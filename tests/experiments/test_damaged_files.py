@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from stable_nalu.training.plan.groups import memory_errors_as_usage_errors
+from stable_nalu.training.plan.groups import errors_in_one_line
 from stable_nalu.training.script import set_threads
 from tests.experiments.scripts import read, run, run_names
 
@@ -94,7 +94,7 @@ def test_what_does_not_fit_into_memory(capsys, tmp_path):
 
 
 def test_other_errors_keep_their_traceback():
-    with pytest.raises(RuntimeError, match="of ours"), memory_errors_as_usage_errors():
+    with pytest.raises(RuntimeError, match="of ours"), errors_in_one_line():
         raise RuntimeError("a mistake of ours")
 
 

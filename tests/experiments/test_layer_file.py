@@ -167,6 +167,47 @@ def test_a_forward_of_the_wrong_shape_leaves_no_folder(tmp_path, capsys):
     assert not tensorboard_root().exists()
 
 
+LATE = """
+import sys
+import torch
+from stable_nalu import Layer
+
+class Late(Layer):
+    reads_iteration = True
+
+    def __init__(self, in_features, out_features, *, name=None):
+        super().__init__(in_features, out_features, name=name)
+        self.W = torch.nn.Parameter(torch.empty(out_features, in_features))
+
+    def reset_parameters(self):
+        torch.nn.init.ones_(self.W)
+
+    def forward(self, x):
+        y = x @ self.W.mT
+        if self.iteration > 3 and self.training: FAILS
+        return y
+"""
+
+
+@pytest.mark.parametrize("more", [(), ("--seed", "0-1"), ("--seed", "0-1", "--workers", "2")])
+@pytest.mark.parametrize(
+    ("fails", "says"),
+    [
+        ("return y.sum(-2, keepdim=True)", "Late maps an input of shape "),
+        ("sys.exit()", "Late fails in line 18 of late.py: SystemExit; fix the layer"),
+        ("raise RuntimeError('a\\nb')", "Late fails in line 18 of late.py: RuntimeError: a; fix"),
+    ],
+)
+def test_a_layer_that_fails_while_it_trains_is_one_line(fails, says, more, tmp_path, capfd):
+    path = tmp_path / "late.py"
+    path.write_text(LATE.replace("FAILS", fails))
+    words = ("--layer-file", str(path), "--layer-type", "Late", *SHORT, *more)
+    assert run(SCRIPT, *words) == 2
+    err = capfd.readouterr().err
+    assert says in err
+    assert err.count("\n") == 1
+
+
 def test_workers_load_the_file_too():
     words = [*SPU, *SHORT, "--seed", "0-3", "--workers", "2", "--no-cuda", "--name-prefix", "t"]
     command = [sys.executable, str(ROOT / "experiments" / f"{SCRIPT}.py"), *words]

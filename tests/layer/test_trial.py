@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 import torch
 
@@ -108,6 +110,16 @@ class Unbuilt(Base):
         raise ValueError("power is odd.")
 
 
+class LeavingWhenBuilt(Base):
+    def __init__(self, in_features, out_features):
+        sys.exit("no GPU")
+
+
+class Leaving(Base):
+    def forward(self, x):
+        sys.exit(0)
+
+
 class Penalised(Layer):
     penalty, bounded = "w", "W"
 
@@ -142,6 +154,45 @@ def test_what_no_flag_reaches_is_refused():
     with pytest.raises(ValueError, match="Bounded bounds 'weight', which is no parameter of its"):
         obstacle(Bounded, 4, 2, {})
     assert obstacle(Known, 4, 2, {}) is None
+
+
+def with_method(base, name):
+    """Return a class of the same name with a further method."""
+    return type(base.__name__, (base,), {name: lambda self, *_: {}})
+
+
+@pytest.mark.parametrize(
+    "method",
+    ["regualizer", "regularizer_terms", "regualizer_terms", "parameter_bounds", "optimize"],
+)
+def test_methods_of_a_plain_module_that_nobody_calls_are_refused(method):
+    says = rf"Base defines {method}\(\), which is not called; inherit stable_nalu.Layer for penal"
+    with pytest.raises(ValueError, match=says):
+        of(with_method(Base, method))
+
+
+@pytest.mark.parametrize(
+    ("method", "remedy"),
+    [
+        ("regualizer", r"write regualizer_terms\(\)"),
+        ("regularizer_terms", r"write regualizer_terms\(\)"),
+        ("optimize", r"write parameter_bounds\(\) or after_step\(\)"),
+    ],
+)
+def test_methods_of_a_layer_that_nobody_calls_are_refused(method, remedy):
+    with pytest.raises(ValueError, match=rf"Known defines {method}\(\), .*; {remedy}$"):
+        obstacle(with_method(Known, method), 4, 2, {})
+
+
+def test_rates_of_single_parameters_are_refused_in_parts_too():
+    class Whole(Base):
+        def __init__(self, in_features, out_features):
+            super().__init__(in_features, out_features)
+            self.part = with_method(Base, "param_groups")(in_features, out_features)
+
+    says = r"Base defines param_groups\(\), .*; all parameters have one --learning-rate$"
+    with pytest.raises(ValueError, match=says):
+        of(Whole)
 
 
 class PerElement(Known):
@@ -230,6 +281,8 @@ def test_what_vmap_cannot_do_is_an_obstacle(module, says):
         (NoTensor, "NoTensor maps an input .* to NoneType"),
         (Raising, r"Raising fails on an input of shape \(3, 4\): RuntimeError: first line$"),
         (Unbuilt, "Unbuilt cannot be built: ValueError: power is odd$"),
+        (LeavingWhenBuilt, "LeavingWhenBuilt cannot be built: SystemExit: no GPU$"),
+        (Leaving, r"Leaving fails on an input of shape \(3, 4\): SystemExit: 0$"),
         (InPlace, "InPlace changes its input in place; let it work on a copy$"),
         (WrongShapeInTraining, r"to a tensor of shape \(3,\); \(3, 2\) is expected$"),
         (Complex, "Complex gives torch.complex64; real numbers are expected$"),

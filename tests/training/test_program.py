@@ -163,6 +163,25 @@ def test_errors_are_exceptions_of_one_line(script, flags, says):
     assert "\n" not in str(raised.value)
 
 
+class Counting(Gain):
+    """A layer that works for a while."""
+
+    calls = 0
+
+    def forward(self, x):
+        Counting.calls += 1
+        if Counting.calls > 30:
+            raise LookupError("nothing left")
+        return super().forward(x)
+
+
+def test_where_a_layer_fails_is_in_the_error_and_its_traceback_behind_it():
+    says = "Counting fails in line [0-9]+ of test_program.py: LookupError: nothing left; fix"
+    with pytest.raises(UsageError, match=says) as raised:
+        sn.train(SCRIPT, layer=Counting, **SHORT)
+    assert isinstance(raised.value.__cause__, LookupError)
+
+
 def test_a_run_that_exists_is_refused_and_nothing_is_printed(capsys):
     sn.train(SCRIPT, layer=NMU, **SHORT)
     assert capsys.readouterr().out == ""

@@ -11,7 +11,8 @@ from contextlib import ExitStack, contextmanager
 
 import torch
 
-from stable_nalu.errors import UsageError, in_words
+from stable_nalu.errors import FAILURES, UsageError, in_words
+from stable_nalu.layer.own_layers import failure_of_own_layer
 from stable_nalu.machine import keep_freed_memory
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.script import Interruption
@@ -49,7 +50,7 @@ def train_group(
 ) -> list[StackResult]:
     """Train a group; `config` is that of any of its runs."""
     keep_freed_memory()
-    with memory_errors_as_usage_errors(), default_dtype(precision(config)), ExitStack() as ending:
+    with errors_in_one_line(), default_dtype(precision(config)), ExitStack() as ending:
         for one in steps:
             ending.callback(one.close)
         return _train_in_turns(steps, interruption)
@@ -105,15 +106,25 @@ def default_dtype(precision: int) -> Iterator[None]:
 
 
 @contextmanager
-def memory_errors_as_usage_errors() -> Iterator[None]:
-    """Say in one line that what was asked for does not fit into memory."""
+def errors_in_one_line() -> Iterator[None]:
+    """Say in one line that something does not fit into memory, or where a user's layer fails."""
     try:
         yield
-    except (MemoryError, OverflowError, RuntimeError) as error:
-        said = in_words(error)
-        if isinstance(error, RuntimeError) and not any(text in said for text in _DOES_NOT_FIT):
+    except UsageError:
+        raise
+    except FAILURES as error:
+        said = _shortage(error) or failure_of_own_layer(error)
+        if said is None:
             raise
-        raise UsageError(
-            "this does not fit into memory: lower --batch-size, --input-size, --hidden-size or, "
-            "with many runs, --ensemble-size"
-        ) from error
+        raise UsageError(said) from error
+
+
+def _shortage(error: BaseException) -> str | None:
+    if isinstance(error, RuntimeError) and not any(t in in_words(error) for t in _DOES_NOT_FIT):
+        return None
+    if not isinstance(error, MemoryError | OverflowError | RuntimeError):
+        return None
+    return (
+        "this does not fit into memory: lower --batch-size, --input-size, --hidden-size or, "
+        "with many runs, --ensemble-size"
+    )

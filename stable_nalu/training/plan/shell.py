@@ -36,8 +36,8 @@ from ..stack import Kind, Setup, StackTraining, Unit
 from .groups import (
     Steps,
     default_dtype,
+    errors_in_one_line,
     groups_of,
-    memory_errors_as_usage_errors,
     precision,
     train_group,
 )
@@ -197,7 +197,7 @@ def _probe(kind: Kind, spec: ScriptSpec, runs: Sequence[PlannedRun]) -> list[str
     by_flags = {repr({**run.config.as_dict(), "seed": None}): run for run in runs}
     obstacles: list[str] = []
     for run in by_flags.values():
-        with memory_errors_as_usage_errors(), default_dtype(precision(run.config)):
+        with errors_in_one_line(), default_dtype(precision(run.config)):
             modules = _build(kind, spec, [run], stacked=False).model.extended_modules()
         obstacles += [module.obstacle for module in modules if module.obstacle is not None]
     return obstacles
