@@ -1,0 +1,1 @@
+"""Training as emitted C++ with one run in each vector lane."""

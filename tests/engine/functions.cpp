@@ -1,0 +1,30 @@
+// Elementary functions of arrays whose length is a multiple of 16, for tests/engine/test_functions.py.
+// Compile with -DLANES=... and the header's path as -DHEADER="...".
+#include <cstdint>
+#include <cstring>
+constexpr int L = LANES;
+typedef float F __attribute__((vector_size(L * 4)));
+typedef int32_t I __attribute__((vector_size(L * 4)));
+typedef uint32_t U __attribute__((vector_size(L * 4)));
+typedef double D __attribute__((vector_size(L * 8)));
+typedef int64_t J __attribute__((vector_size(L * 8)));
+#include HEADER
+
+#define LOOP(name, V, T, value) \
+    extern "C" void name(const T* px, const T* py, T* result, int64_t count) { \
+        for (int64_t i = 0; i < count; i += L) { \
+            V x, y; \
+            std::memcpy(&x, px + i, sizeof(V)); \
+            std::memcpy(&y, py + i, sizeof(V)); \
+            V v = value; \
+            std::memcpy(result + i, &v, sizeof(V)); \
+        } \
+    }
+#define ONE(name) LOOP(float_##name, F, float, name##_(x)) LOOP(double_##name, D, double, name##_(x))
+#define TWO(name) \
+    LOOP(float_##name, F, float, name##_(x, y)) LOOP(double_##name, D, double, name##_(x, y))
+ONE(exp) ONE(expm1) ONE(log) ONE(log1p) ONE(tanh) ONE(sigmoid) ONE(sinh) ONE(sin) ONE(cos)
+ONE(rint) ONE(sign) ONE(abs) ONE(sqrt)
+TWO(pow) TWO(min) TWO(max)
+LOOP(float_clamp, F, float, clamp_(x, y, y + 1.0f))
+LOOP(double_clamp, D, double, clamp_(x, y, y + 1.0))
