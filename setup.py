@@ -40,7 +40,15 @@ def read_version() -> str:
     return match[1]
 
 
-DEV = ["pytest>=8", "pytest-xdist>=3.5", "ruff>=0.9", "pyright>=1.1.390", "tensorboard>=2.16"]
+DEV = [
+    "ipykernel>=6.29",
+    "nbclient>=0.10",
+    "pyright>=1.1.390",
+    "pytest-xdist>=3.5",
+    "pytest>=8",
+    "ruff>=0.9",
+    "tensorboard>=2.16",
+]
 
 setup(
     name="stable-nalu",

@@ -164,6 +164,32 @@ def test_a_drawing(runs):
     assert [label.get_text() for label in labels] == ["mine", "again"]
 
 
+BESIDE = """
+import sys
+import matplotlib, pandas, stable_nalu
+
+runs = pandas.read_csv(sys.argv[1], keep_default_na=False)
+assert stable_nalu.plot(runs)._repr_png_().startswith(b"\\x89PNG")
+assert "matplotlib.pyplot" not in sys.modules
+import matplotlib.pyplot as plt
+
+mine, settings = plt.figure(), dict(matplotlib.rcParams)
+stable_nalu.plot(runs).savefig(sys.argv[1] + ".pdf")
+assert matplotlib.get_backend() == "svg"
+assert plt.get_fignums() == [mine.number]
+assert dict(matplotlib.rcParams) == settings
+"""
+
+
+def test_a_program_keeps_its_backend_and_its_figures(runs, tmp_path):
+    path = tmp_path / "runs.csv"
+    runs.to_csv(path, index=False)
+    command = [sys.executable, "-c", BESIDE, str(path)]
+    environment = {**os.environ, "MPLBACKEND": "svg", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_drawing_of_runs_without_a_threshold_warns(runs):
     nothing = runs.assign(**{"extrapolation.range": "U[3,4]"})
     with pytest.warns(UserWarning, match="no threshold for mul"), pytest.raises(UsageError):

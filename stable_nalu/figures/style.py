@@ -155,10 +155,9 @@ def _gamma(value: float) -> float:
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """Apply the project's settings, without a screen, to figures made in the block."""
+    """Apply the project's settings to figures made in the block; the backend is the program's."""
     import matplotlib
 
-    matplotlib.use("Agg")
     # The keys are typed as a closed list of literals.
     with matplotlib.rc_context(_SETTINGS):  # pyright: ignore[reportArgumentType]
         yield
@@ -168,12 +167,9 @@ def new_figure(
     size: tuple[float, float], layout: Literal["constrained"] | None = "constrained"
 ) -> Figure:
     """Return an empty figure of a size in cm that no global state holds on to."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    from .displayed import DisplayedFigure
 
-    figure = Figure(figsize=(size[0] * CM, size[1] * CM), layout=layout)
-    FigureCanvasAgg(figure)
-    return figure
+    return DisplayedFigure(figsize=(size[0] * CM, size[1] * CM), layout=layout)
 
 
 def save(

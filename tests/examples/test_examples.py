@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
 import pytest
+from nbclient import NotebookClient
 
 from stable_nalu.options import SCRIPTS
 
@@ -60,12 +61,24 @@ def test_extrapolation_draws_its_picture(tmp_path):
     assert picture.stat().st_size > 10_000
 
 
-def test_the_notebook_runs_from_top_to_bottom(monkeypatch):
-    monkeypatch.setenv("MPLBACKEND", "agg")
-    notebook = json.loads((EXAMPLES / "notebook.ipynb").read_text(encoding="utf-8"))
-    cells = ["".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "code"]
-    assert all(cell.get("outputs") is not None for cell in notebook["cells"] if "outputs" in cell)
-    names: dict = {}
-    for cell in cells:
-        exec(compile(cell, "notebook.ipynb", "exec"), names)
-    assert set(names["runs"]["seed"]) == set(range(5))
+@pytest.fixture
+def executed(tmp_path, monkeypatch) -> nbformat.NotebookNode:
+    """The notebook, run by a kernel as Jupyter does, with a picture of the user's at its end."""
+    monkeypatch.delenv("MPLBACKEND", raising=False)
+    for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "MPLCONFIGDIR"):
+        monkeypatch.setenv(name, str(tmp_path / name.lower()))
+    notebook = nbformat.read(EXAMPLES / "notebook.ipynb", as_version=4)
+    theirs = "import matplotlib.pyplot as plt\nplt.plot([1, 2]);"
+    notebook.cells.append(nbformat.v4.new_code_cell(theirs))
+    client = NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}})
+    return client.execute()
+
+
+def test_the_notebook_shows_its_picture_and_those_of_the_user(executed):
+    *_, ours, theirs = [cell for cell in executed.cells if cell.cell_type == "code"]
+    assert ours.source.endswith("\nfigure")
+    for cell in (ours, theirs):
+        assert len([o for o in cell.outputs if "image/png" in o.get("data", {})]) == 1
+    assert not any(
+        o.output_type == "stream" for cell in executed.cells for o in cell.get("outputs", [])
+    )
