@@ -20,7 +20,6 @@ from stable_nalu.reader.export import RunTable, open_reader
 from stable_nalu.reader.run_parser import STEP
 from stable_nalu.statistics.estimators import BEST_RANGE, PUBLISHED, Estimators
 from stable_nalu.statistics.judge import Judgement, judge_tables
-from stable_nalu.statistics.setups import SHIPPED
 from stable_nalu.statistics.summary import summarize_runs
 from stable_nalu.statistics.table import write_plain_frame
 
@@ -81,7 +80,7 @@ def summarize(
     by: Sequence[str] | str | None = None,
     threshold: float | None = None,
     parameter: str | None = None,
-    exp_setups: Iterable[str | Path] = SHIPPED,
+    exp_setups: Iterable[str | Path] = (),
     best_range: int = BEST_RANGE,
     estimators: Estimators = PUBLISHED,
 ) -> pd.DataFrame:
@@ -90,9 +89,10 @@ def summarize(
     Args:
         runs: what `read_runs` returns, of arithmetic scripts.
         by: options that tell groups apart; None: model, operation, ranges and what else differs.
-        threshold: the test error below which a run is solved, in place of the tables' thresholds.
-        parameter: rows of the tables to use; None: all but those of division by small numbers.
-        exp_setups: tables of thresholds.
+        threshold: the test error below which a run is solved, in place of that of its task.
+        parameter: rows of the tables to use; None: those of a run's script and model.
+        exp_setups: tables of thresholds in place of the usual ones; runs without a row are left
+            out then.
         best_range: a run is judged at the lowest validation error of its last so many rows.
         estimators: how means and intervals are made.
     """
@@ -119,8 +119,8 @@ def plot(
         runs: what `read_runs` returns, or several such tables by the names of their models.
         kind: what to draw, as `--kind` of `export/plot.py`, except for its tables.
         column: the x of a sweep; what other kinds show.
-        threshold: the test error below which a run is solved; None: 1e-5.
-        exp_setups: tables of thresholds, in place of one threshold.
+        threshold: the test error below which a run is solved, in place of that of its task.
+        exp_setups: tables of thresholds in place of the usual ones.
         estimators: how means and intervals are made.
         palette: colours that read in print and for colour-blind readers, or the published hues.
     """

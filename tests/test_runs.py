@@ -15,6 +15,7 @@ import stable_nalu
 from stable_nalu.errors import UsageError
 from stable_nalu.options import SCRIPTS
 from stable_nalu.script import EXIT_BROKEN_PIPE
+from stable_nalu.statistics.setups import SHIPPED
 from stable_nalu.statistics.table import write_frame
 from stable_nalu.training.saved.checkpoint import plain
 from stable_nalu.writer import RunRecord, RunWriter
@@ -190,10 +191,11 @@ def test_a_program_keeps_its_backend_and_its_figures(runs, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-def test_the_drawing_of_runs_without_a_threshold_warns(runs):
+def test_runs_without_a_row_in_a_table_of_the_user_are_warned_of(runs):
     nothing = runs.assign(**{"extrapolation.range": "U[3,4]"})
     with pytest.warns(UserWarning, match="no threshold for mul"), pytest.raises(UsageError):
-        stable_nalu.summarize(nothing)
+        stable_nalu.summarize(nothing, exp_setups=SHIPPED[0])
+    assert list(stable_nalu.summarize(nothing)["threshold"]) == [1e-5, 1e-5]
 
 
 @pytest.mark.parametrize(

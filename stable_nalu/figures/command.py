@@ -58,7 +58,7 @@ def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         help="file name without ending (default: %(default)s)",
     )
     judged = parser.add_argument_group("when a run is solved")
-    add_threshold_flags(judged, "the repository's; for your own files 1e-5")
+    add_threshold_flags(judged)
     shown = parser.add_argument_group("means, intervals, colours")
     add_estimate_flags(shown)
     shown.add_argument(

@@ -35,7 +35,8 @@ class Threshold:
     """Errors below which runs count as solved: one number, or rows of setup files.
 
     flat: the threshold of every run, unless setup files are given or `file` is exported.
-    parameter: the rows that count; None: all but those of division by small numbers.
+    file: a table of thresholds that counts, in place of the usual ones, where it is exported.
+    parameter: the rows that count; None: those of a run's script and model.
     by_input_size: whether runs match only rows of their own input size.
     """
 
@@ -73,7 +74,6 @@ class Runs:
     relabel: makes new labels from the columns that run names hold.
     extra: one more grouping column.
     best_range: number of last rows among which a run is judged.
-    inclusive: whether an error equal to the threshold is good enough.
     reference: what gives the thresholds of sequence tasks.
     derive: further columns, made from those that run names hold.
     """
@@ -88,7 +88,6 @@ class Runs:
     relabel: Callable[[pd.DataFrame], pd.Series] | None = None
     extra: str | None = None
     best_range: int = 5000
-    inclusive: bool = False
     reference: Reference | None = None
     derive: tuple[tuple[str, Callable[[pd.DataFrame], pd.Series]], ...] = ()
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,15 @@ import pandas as pd
 
 from stable_nalu.errors import UsageError
 from stable_nalu.statistics.estimators import Estimators
-from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION, Criterion, reduce_runs
+from stable_nalu.statistics.judge import INCLUSIVE, SPARSITY, TEST, VALIDATION, reduce_runs
 from stable_nalu.statistics.names import plain
-from stable_nalu.statistics.setups import SHIPPED, Thresholds, read_setups
+from stable_nalu.statistics.setups import (
+    SHIPPED,
+    Limit,
+    Thresholds,
+    limit_of,
+    read_setups,
+)
 from stable_nalu.statistics.summary import MEASURES, summarize
 from stable_nalu.statistics.table import numeric, refuse_repeated
 
@@ -198,47 +205,52 @@ def with_thresholds(
 ) -> pd.DataFrame:
     """Keep the rows of runs that have a threshold, and add it."""
     names = rows.drop_duplicates("name").set_index("name")
-    found = run_thresholds(names, spec.threshold, source, setups)
-    rows = rows.assign(threshold=rows.loc[:, "name"].map(found.to_dict()))
+    limits = run_limits(names, spec.threshold, source, setups)
+    rows = rows.assign(
+        threshold=[limits[name].threshold for name in rows["name"]],
+        inclusive=[limits[name].inclusive for name in rows["name"]],
+    )
     return rows.loc[rows["threshold"].notna()]
 
 
-def run_thresholds(
+def run_limits(
     names: pd.DataFrame, spec: Threshold, source: Source, setups: Sequence[Path]
-) -> pd.Series:
-    """Return the threshold of each run, missing where no row of the setup files fits.
+) -> dict[str, Limit]:
+    """Return when each run is solved, NaN where no row of the setup files fits.
 
     names: one row per run, with the columns that its name holds.
-    setups: files to look up, also where one number would do; none: the shipped ones.
+    setups: files to look up, also where one number would do; none: the usual ones.
     """
     beside = source.find((spec.file,)) if spec.file else None
     paths = list(setups) or ([beside] if beside else [])
     if not paths and spec.flat is not None:
-        return pd.Series(spec.flat, index=names.index)
-    if not paths:
-        paths = [path for path in SHIPPED if path.is_file()]
-        if not paths:
-            raise UsageError(f"no thresholds: {SHIPPED[0]} is missing; give --exp-setups")
-    else:
+        return dict.fromkeys(names.index, Limit(spec.flat))
+    runs = dict(zip(names.index, names.to_dict("records"), strict=True))
+    if paths:
         source.note(f"thresholds: {', '.join(map(str, paths))}")
-    found = _look_up(names, read_setups(paths), spec)
-    gone = names.loc[found.isna()]
-    for _, group in gone.groupby(["operation", "extrapolation.range"]):
-        operation, tested = group["operation"].iloc[0], plain(group["extrapolation.range"].iloc[0])
-        source.warn(f"{len(group)} runs left out, no threshold for {operation} on {tested}")
+    look_up = _look_up(paths, spec)
+    found = {name: look_up(run) for name, run in runs.items()}
+    gone = [runs[name] for name, limit in found.items() if isnan(limit.threshold)]
+    lost = Counter((run["operation"], run["extrapolation.range"]) for run in gone)
+    for (operation, tested), count in lost.items():
+        source.warn(f"{count} runs left out, no threshold for {operation} on {plain(tested)}")
     return found
 
 
-def _look_up(names: pd.DataFrame, setups: pd.DataFrame, spec: Threshold) -> pd.Series:
-    found = pd.Series(math.nan, index=names.index)
+def _look_up(paths: Sequence[Path], spec: Threshold) -> Callable[[dict], Limit]:
+    """Return what finds the limit of a run in setup files, or in the usual ones."""
+    if not paths and spec.parameter is None:
+        return limit_of
+    setups = read_setups(paths or SHIPPED)
     if not spec.by_input_size:
-        table = Thresholds(setups, spec.parameter)
-        found[:] = [table.of(run) for run in names.to_dict("records")]
-        return found
-    for size, runs in names.groupby("input.size"):
-        table = Thresholds(setups.loc[setups["input.size"] == size], spec.parameter)
-        found[runs.index] = [table.of(run) for run in runs.to_dict("records")]
-    return found
+        return Thresholds(setups, spec.parameter).of
+    sizes = {row["input.size"] for row in setups}
+    tables = {
+        size: Thresholds([row for row in setups if row["input.size"] == size], spec.parameter)
+        for size in sizes
+    }
+    nothing = Thresholds([])
+    return lambda run: tables.get(run["input.size"], nothing).of(run)
 
 
 def reduce_rows(rows: pd.DataFrame, one: Series, spec: Runs) -> pd.DataFrame:
@@ -249,8 +261,7 @@ def reduce_rows(rows: pd.DataFrame, one: Series, spec: Runs) -> pd.DataFrame:
     if lacking:
         raise UsageError(f"run names of {one.files[0]} hold no {', '.join(lacking)}")
     refuse_repeated(rows, ["name", "step"])
-    criterion = Criterion(spec.best_range, spec.inclusive)
-    runs = reduce_runs(rows.filter(list(dict.fromkeys(needed))), spec.x, criterion)
+    runs = reduce_runs(rows.filter([*dict.fromkeys(needed), INCLUSIVE]), spec.x, spec.best_range)
     steps = {name: sorted(run["step"]) for name, run in rows.groupby("name", sort=False)}
     places = zip(runs["name"], runs["best.model.step"], strict=True)
     runs[BEST_STEP] = [steps[name][place - 1] for name, place in places]

@@ -16,7 +16,6 @@ from .entry import Entry, Part, Runs, Threshold
 from .source import Series
 from .style import STANDARD
 
-FLAT = 1e-5
 _FIRST_TWO = re.compile(r"(.+)\.[a-z]?[01]")
 _WEIGHTS = ("weights.w0", "weights.w1")
 _PATHS = ("weights", "label2out")
@@ -115,7 +114,7 @@ def entry_of_files(
             raise UsageError(f"cannot read {path}: {error.strerror}") from None
         if not there:
             raise UsageError(f"cannot read {path}: no such file")
-    part = KINDS[kind](stem, column, Threshold(flat=FLAT if threshold is None else threshold))
+    part = KINDS[kind](stem, column, Threshold(flat=threshold))
     if isinstance(part, kinds.Path):
         part = _along(part, files, column)
     names = list(labels) or [None] * len(files)

@@ -35,11 +35,11 @@ from .tables import (
     exporter_of,
     iterations_of,
     judge,
+    one_threshold,
     other_tables,
     runs_of,
     summarise,
     tables_of,
-    write_benchmark_thresholds,
 )
 
 if TYPE_CHECKING:
@@ -164,8 +164,6 @@ def report(request: Request, data: Path | None = None) -> bool:
         say("exporting the runs")
     for path in export(request.models, space, experiment.criterion):
         say(f"table {path}")
-    if experiment.criterion == "benchmark":
-        write_benchmark_thresholds(space)
     for table in other_tables(experiment, request.models, space):
         if table.source is not None and not table.source.exists():
             say(f"no saved model {table.source}")
@@ -244,6 +242,7 @@ def _draw(request: Request) -> bool:
     from stable_nalu.figures.entry import Context
     from stable_nalu.figures.render import Output, render
     from stable_nalu.figures.source import Source
+    from stable_nalu.figures.user_files import with_threshold
 
     space, entries = request.space, all_entries()
     complete = True
@@ -252,6 +251,8 @@ def _draw(request: Request) -> bool:
             continue
         say(f"drawing figure {key}")
         entry = entries[key]
+        if (threshold := one_threshold(request.experiment)) is not None:
+            entry = with_threshold(entry, threshold)
         source = Source(space.csv, entry.folders)
         output = Output(space.figures, request.formats)
         series = entry.series

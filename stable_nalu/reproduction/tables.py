@@ -31,12 +31,12 @@ from stable_nalu.reader.run_parser import (
     MetricParser,
     RunParser,
 )
+from stable_nalu.statistics.thresholds import FLAT
 from stable_nalu.training.saved.checkpoint import model_file
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FLAT_THRESHOLD = 1e-5
 _WINDOWS = {"function_task_static_mul_input_size": 15000}
 """Experiment -> how many last rows its runs are judged in, where that is not 5000."""
 
@@ -226,6 +226,11 @@ def iterations_of(run: ExpectedRun) -> int:
     return epochs * run.model.steps_per_epoch
 
 
+def one_threshold(experiment: Experiment) -> float | None:
+    """Return the threshold of all runs of an experiment; None where each task has its usual one."""
+    return FLAT if experiment.criterion in ("flat", "distributions") else None
+
+
 def judge(
     experiment: Experiment,
     models: Sequence[Model],
@@ -238,15 +243,9 @@ def judge(
 
     from stable_nalu.statistics.estimators import BEST_RANGE
     from stable_nalu.statistics.judge import Judgement, judge_runs
-    from stable_nalu.statistics.setups import SHIPPED
 
-    setups = list(SHIPPED)
-    flat = FLAT_THRESHOLD if experiment.criterion in ("flat", "distributions") else None
-    if experiment.criterion == "benchmark":
-        setups = [write_benchmark_thresholds(space)]
-    parameter = experiment.criterion if experiment.criterion.startswith("zero.range") else None
     window = _WINDOWS.get(experiment.key, BEST_RANGE)
-    judgement = Judgement(setups, flat, parameter, window)
+    judgement = Judgement(threshold=one_threshold(experiment), best_range=window)
     parts: list[pd.DataFrame] = []
     for csv in dict.fromkeys(model.csv for model in models):
         keys = {
@@ -260,17 +259,6 @@ def judge(
         runs["model"] = [keys[name] for name in runs["name"]]
         parts.append(runs)
     return pd.concat(parts, ignore_index=True)
-
-
-def write_benchmark_thresholds(space: Workspace) -> Path:
-    """Write the simulated thresholds of the primer beside the tables, where the figures look."""
-    from stable_nalu.statistics.table import write_table
-    from stable_nalu.statistics.thresholds import tables
-
-    path = space.csv / "eps_thrs_sltr.csv"
-    found = tables.collect(("benchmark",), tables.Settings())
-    write_table(path, tables.COLUMNS, (row for row, _ in found))
-    return path
 
 
 def summarise(experiment: Experiment, runs: pd.DataFrame, space: Workspace) -> Path:

@@ -72,13 +72,12 @@ def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 def _add_judgement_flags(parser: ScriptParser) -> None:
     judged = parser.add_argument_group("when a run of --csv is solved")
-    add_threshold_flags(
-        judged, "the repository's exp_setups.csv and function_task_static_mse_expectation.csv"
-    )
+    add_threshold_flags(judged)
     judged.add_argument(
         "--parameter",
         metavar="NAME",
-        help="rows of the tables to use, such as zero.range.hard (default: all but zero.range.*)",
+        help="rows of the tables to use, such as zero.range.hard (default: those of a run's script "
+        "and model)",
     )
     judged.add_argument(
         "--best-range",
@@ -97,8 +96,8 @@ def summarize(args: argparse.Namespace) -> None:
     from .setups import SHIPPED
     from .summary import summarize_runs, summarize_solved
 
-    setups = [Path(p) for p in args.exp_setups] or SHIPPED
-    inputs = [*map(Path, args.csv or [args.solved_csv]), *setups]
+    setups = [Path(p) for p in args.exp_setups]
+    inputs = [*map(Path, args.csv or [args.solved_csv]), *(setups or SHIPPED)]
     named = {"--csv-out": args.csv_out, "--seeds-csv-out": args.seeds_csv_out}
     outputs = {flag: Path(path) for flag, path in named.items() if path is not None}
     refuse_inputs(outputs.values(), inputs)

@@ -11,6 +11,8 @@ from typing import Literal, get_args
 
 from stable_nalu.options.kinds import number
 
+from .thresholds import FLAT
+
 GammaFit = Literal["published", "frozen", "profile"]
 SparsityFit = Literal["compat", "scaled"]
 RESAMPLES = 10_000
@@ -42,14 +44,15 @@ class Estimators:
 PUBLISHED = Estimators()
 
 
-def add_threshold_flags(parser: argparse._ActionsContainer, usual_tables: str) -> None:
-    """Add the flags that say when a run is solved; `usual_tables` are read where none is named."""
+def add_threshold_flags(parser: argparse._ActionsContainer) -> None:
+    """Add the flags that say when a run is solved."""
     parser.add_argument(
         "--exp-setups",
         metavar="PATH",
         nargs="+",
         default=[],
-        help=f"tables of thresholds (default: {usual_tables})",
+        help="tables of thresholds; runs without a row are left out (default: the repository's "
+        f"exp_setups.csv and function_task_static_mse_expectation.csv, and {FLAT:g} without a row)",
     )
     parser.add_argument(
         "--threshold",

@@ -16,40 +16,31 @@ from stable_nalu.errors import OptionError, UsageError, did_you_mean
 
 from .estimators import BEST_RANGE
 from .names import OPERATIONS, expand_name, model_order
-from .setups import Thresholds, known_parameters, read_setups
+from .setups import (
+    SHIPPED,
+    Limit,
+    Thresholds,
+    known_parameters,
+    read_setups,
+    usual_thresholds,
+)
 from .table import groups, numeric, parsed_names, read_table, refuse_repeated, require
 
 VALIDATION = "metric.valid.interpolation"
 TEST = "metric.test.extrapolation"
 SPARSITY = "sparse.error.max"
+INCLUSIVE = "inclusive"
+"""Column: whether an error equal to the threshold is low enough."""
 _EXPORTED = ("name", "step", VALIDATION, TEST, SPARSITY)
-
-
-@dataclass(frozen=True)
-class Criterion:
-    """When a run counts as solved.
-
-    best_range: a run is judged at the lowest validation error among its last so many rows.
-    inclusive: whether an error equal to the threshold is low enough (division by small numbers).
-    """
-
-    best_range: int = BEST_RANGE
-    inclusive: bool = False
-
-    def met(self, errors: np.ndarray, threshold: float) -> np.ndarray:
-        """Return which errors are low enough; a missing error is not."""
-        return errors <= threshold if self.inclusive else errors < threshold
-
-
-PUBLISHED = Criterion()
 
 
 @dataclass(frozen=True)
 class Judgement:
     """How the runs of exported files are judged.
 
-    threshold: taken for every run instead of those of the setup files.
-    parameter: the rows of the setup files to use, see `Thresholds`.
+    setups: tables of thresholds in place of the usual ones; a run without a row is left out then.
+    threshold: taken for every run instead of those of the tables.
+    parameter: the rows of the tables to use, see `Thresholds`.
     """
 
     setups: Sequence[Path] = ()
@@ -94,33 +85,39 @@ def judge_tables(
     """
     rows, runs = _rows_and_runs(parts, models)
     refuse_repeated(rows, ["model", "name", "step"])
-    inclusive = False
-    if judgement.threshold is None:
-        setups = read_setups(judgement.setups)
-        known = known_parameters(setups)
-        if judgement.parameter not in (None, *known):
-            problem = f"the tables of thresholds have no rows of {judgement.parameter!r}"
-            hint = did_you_mean(str(judgement.parameter), known, f"write one of {', '.join(known)}")
-            raise OptionError("--parameter", problem, hint)
-        thresholds = Thresholds(setups, judgement.parameter)
-        inclusive = thresholds.inclusive
-        runs["threshold"] = [thresholds.of(run) for run in runs.to_dict("records")]
-    else:
-        runs["threshold"] = judgement.threshold
+    limits = _limits(runs, judgement)
+    runs["threshold"] = [limit.threshold for limit in limits]
+    runs[INCLUSIVE] = [limit.inclusive for limit in limits]
     unknown = runs.loc[runs["threshold"].isna()]
     for (operation, tested_on), group in groups(unknown, ["operation", "extrapolation.range"]):
         warn(f"no threshold for {operation} on {tested_on}: {len(group)} runs left out")
     runs = runs.loc[runs["threshold"].notna()]
     if runs.empty:
         raise UsageError("no run has a threshold; give --threshold, or other --exp-setups")
-    criterion = Criterion(judgement.best_range, inclusive)
     logged = dict(groups(rows.sort_values("step", kind="stable"), ["model", "name"]))
     outcomes = []
     for run in runs.to_dict("records"):
         steps = logged[run["model"], run["name"]]
-        outcome = reduce_run(steps, run["threshold"], criterion)
+        limit = Limit(run["threshold"], run.pop(INCLUSIVE))
+        outcome = reduce_run(steps, limit, judgement.best_range)
         outcomes.append(run | outcome | {"size": len(steps)})
     return pd.DataFrame(sorted(outcomes, key=_place))
+
+
+def _limits(runs: pd.DataFrame, judgement: Judgement) -> list[Limit]:
+    """Return when each run is solved."""
+    if judgement.threshold is not None:
+        return [Limit(judgement.threshold)] * len(runs)
+    thresholds = usual_thresholds()
+    if judgement.setups or judgement.parameter is not None:
+        setups = read_setups(judgement.setups or SHIPPED)
+        known = known_parameters(setups)
+        if judgement.parameter not in (None, *known):
+            problem = f"the tables of thresholds have no rows of {judgement.parameter!r}"
+            hint = did_you_mean(str(judgement.parameter), known, f"write one of {', '.join(known)}")
+            raise OptionError("--parameter", problem, hint)
+        thresholds = Thresholds(setups, judgement.parameter)
+    return [thresholds.of(run) for run in runs.to_dict("records")]
 
 
 def _place(run: dict) -> tuple:
@@ -179,7 +176,7 @@ def best_row(validation: np.ndarray, best_range: int = BEST_RANGE) -> int:
     return size - 1 if np.isnan(last).all() else first + int(np.nanargmin(last))
 
 
-def reduce_run(rows: pd.DataFrame, threshold: float, criterion: Criterion = PUBLISHED) -> dict:
+def reduce_run(rows: pd.DataFrame, limit: Limit, best_range: int = BEST_RANGE) -> dict:
     """Return the outcome of one run from its rows in step order.
 
     There is no condition on sparsity, and the first step below the threshold may come before
@@ -188,14 +185,14 @@ def reduce_run(rows: pd.DataFrame, threshold: float, criterion: Criterion = PUBL
     validation = rows[VALIDATION].to_numpy(dtype=float)
     test = rows[TEST].to_numpy(dtype=float)
     steps = rows["step"].to_numpy(dtype=float)
-    best = best_row(validation, criterion.best_range)
-    low_enough = criterion.met(test, threshold)
+    best = best_row(validation, best_range)
+    low_enough = limit.met(test)
     return {
-        "threshold": threshold,
+        "threshold": limit.threshold,
         "best.model.step": best + 1,
         "interpolation.last": float(validation[best]),
         "extrapolation.last": float(test[best]),
-        "interpolation.step.solved": _first(steps, criterion.met(validation, threshold)),
+        "interpolation.step.solved": _first(steps, limit.met(validation)),
         "extrapolation.step.solved": _first(steps, low_enough),
         "sparse.error.max": float(rows[SPARSITY].iloc[best]),
         "solved": bool(low_enough[best]),
@@ -206,19 +203,19 @@ def _first(steps: np.ndarray, chosen: np.ndarray) -> float:
     return float(steps[np.argmax(chosen)]) if chosen.any() else math.nan
 
 
-def reduce_runs(
-    rows: pd.DataFrame, parameter: str, criterion: Criterion = PUBLISHED
-) -> pd.DataFrame:
+def reduce_runs(rows: pd.DataFrame, parameter: str, best_range: int = BEST_RANGE) -> pd.DataFrame:
     """Return one row per run, in the column order of the published side files.
 
     rows: logged rows with `model`, `name`, `operation`, `seed`, `threshold` and the column
-        `parameter`, besides what the exporter writes. Order within a run does not matter.
+        `parameter`, besides what the exporter writes, and `inclusive` where that is true of some.
+        Order within a run does not matter.
     """
     rows = rows.sort_values(["model", "name", "step"], kind="stable")
     table = []
     for (model, name), run in groups(rows, ["model", "name"]):
         last = run.iloc[-1]
-        outcome = reduce_run(run, float(last["threshold"]), criterion)
+        limit = Limit(float(last["threshold"]), bool(last.get(INCLUSIVE, False)))
+        outcome = reduce_run(run, limit, best_range)
         identity = {"model": model, "operation": last["operation"], "seed": last["seed"]}
         table.append(
             {"name": name, parameter: last[parameter]} | outcome | identity | {"size": len(run)}

@@ -18,6 +18,7 @@ from stable_nalu.errors import UsageError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from stable_nalu.options import Config
     from stable_nalu.writer.run_record import RunRecord
 
 Columns = dict[str, Any]
@@ -324,25 +325,32 @@ def _compiled(pattern: str) -> tuple[re.Pattern[str], list[tuple[str, _Kind]]]:
 
 
 def record_columns(record: RunRecord) -> Columns:
-    """Return the options of a run from its record: all that can change what it computes.
+    """Return the options of a run from its record, as `config_columns` does."""
+    from stable_nalu.options import SCRIPTS, Config
+
+    spec = SCRIPTS[record.script]
+    return config_columns(Config(spec.name, record.config, fixed=spec.fixed))
+
+
+def config_columns(config: Config) -> Columns:
+    """Return the options of a run from its configuration: all that can change what it computes.
 
     What a run name of an arithmetic script can hold is as `parse_leaf` returns it, but for learning
     rates, which are not rounded. Other options are called as their flags.
     """
-    from stable_nalu.options import SCRIPTS, Config
+    from stable_nalu.options import SCRIPTS
     from stable_nalu.options.name_fields import COMMON
 
-    spec = SCRIPTS[record.script]
-    config = Config(spec.name, record.config, fixed=spec.fixed)
-    dests = [flag.dest for flag in spec.flags if flag.result and flag.dest in record.config]
+    spec, own = SCRIPTS[config.script], config.as_dict()
+    dests = [flag.dest for flag in spec.flags if flag.result and flag.dest in own]
     if COMMON[0] not in spec.name_fields:
-        return {dest.replace("_", "."): _plain(record.config[dest]) for dest in dests}
+        return {dest.replace("_", "."): _plain(own[dest]) for dest in dests}
     fields = (*(pattern for _, pattern in _COMMON), *_TAIL)
     kinds = dict(pair for field in fields for pair in _compiled(field)[1])
     names = {flag: name for name, flag in _FLAGS.items()}
     columns: Columns = {"model_code": spec.name_fields[0].text(config)}
     for dest in dests:
-        name, value = names.get(dest, dest.replace("_", ".")), record.config[dest]
+        name, value = names.get(dest, dest.replace("_", ".")), own[dest]
         columns[name] = kinds[name].of_value(value) if name in kinds else _plain(value)
     if config.simple:
         columns |= _SIMPLE

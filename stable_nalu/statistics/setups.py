@@ -1,94 +1,162 @@
-"""Setup files read back, and the success threshold of each run looked up in them."""
+"""Setup files read back, and when a run counts as solved: one rule for all programs.
+
+Training scripts use it, too, so nothing here is slow to import.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stable_nalu.catalogue.ranges import canonical
+from stable_nalu.errors import UsageError
+from stable_nalu.files import table_rows
 from stable_nalu.machine import data_file
 
-from .names import is_single_module
-from .table import read_table, require
+from .names import config_columns, is_single_module, parse_leaf
+from .thresholds import BENCHMARK, FLAT
+
+if TYPE_CHECKING:
+    from stable_nalu.options import Config
 
 SHIPPED = (data_file("exp_setups.csv"), data_file("function_task_static_mse_expectation.csv"))
 SMALL_DIVISORS = "zero.range"
-_KEYS = (
-    "operation",
-    "parameter",
-    "simple",
-    "input.size",
-    "subset.ratio",
-    "overlap.ratio",
-    "epsilon",
-    "extrapolation.range",
-)
+_NUMBERS = ("input.size", "subset.ratio", "overlap.ratio", "epsilon")
+_KEYS = ("operation", "parameter", "simple", *_NUMBERS, "extrapolation.range")
 _SUFFIXES = {"realnpu": ".realnpu", "signnmru": ".nmru", "nmru": ".nmru", "gatedsignnmru": ".nmru"}
 
-
-def read_setups(paths: Iterable[Path]) -> pd.DataFrame:
-    """Return the rows of all files; `threshold` is `epsilon` where a file has no such column."""
-    parts = []
-    for path in paths:
-        part = read_table(path)
-        require(part, _KEYS, path, "a table of thresholds")
-        if "threshold" not in part:
-            part["threshold"] = part["epsilon"]
-        part["threshold"] = part["threshold"].fillna(part["epsilon"])
-        part["extrapolation.range"] = part["extrapolation.range"].map(canonical)
-        parts.append(part)
-    return pd.concat(parts, ignore_index=True)
+Setup = dict[str, Any]
+"""A row of a setup file."""
 
 
-def known_parameters(setups: pd.DataFrame) -> list[str]:
+class Limit(NamedTuple):
+    """When a run counts as solved: its test error is below `threshold`, or `inclusive`ly at it."""
+
+    threshold: float
+    inclusive: bool = False
+
+    def met(self, errors: Any) -> Any:
+        """Return whether an error, or which of an array, is low enough; a missing one is not."""
+        return errors <= self.threshold if self.inclusive else errors < self.threshold
+
+
+def read_setups(paths: Iterable[Path]) -> list[Setup]:
+    """Return the rows of all files; `threshold` is `epsilon` where a file has none."""
+    return [row for path in paths for row in _read(path)]
+
+
+def _read(path: Path) -> list[Setup]:
+    lines = table_rows(path)
+    header = next(lines, [])
+    if lacking := [column for column in _KEYS if column not in header]:
+        problem = f"it has no column {', '.join(lacking)}"
+        raise UsageError(f"{path} is not a table of thresholds: {problem}")
+    rows = []
+    for number, cells in enumerate(lines, 1):
+        row: Setup = dict(zip(header, cells, strict=True))
+        row.setdefault("threshold", "")
+        for column in (*_NUMBERS, "threshold"):
+            try:
+                row[column] = float(row[column].replace("NA", "") or "nan")
+            except ValueError:
+                problem = f"column {column} holds {row[column]!r}, no number"
+                raise UsageError(f"{path}: row {number}: {problem}") from None
+        if math.isnan(row["threshold"]):
+            row["threshold"] = row["epsilon"]
+        row["extrapolation.range"] = canonical(row["extrapolation.range"])
+        rows.append(row)
+    return rows
+
+
+def known_parameters(setups: Iterable[Setup]) -> list[str]:
     """Return the parameters that a threshold can be looked up by, those of every model included."""
-    found = [str(parameter) for parameter in setups["parameter"].drop_duplicates()]
+    found = {row["parameter"] for row in setups}
     suffixes = tuple(set(_SUFFIXES.values()))
-    stems = [p.rpartition(".")[0] for p in found if p.endswith(suffixes)]
-    return sorted({*found, *stems})
+    return sorted({*found, *(p.rpartition(".")[0] for p in found if p.endswith(suffixes))})
 
 
 class Thresholds:
-    """The lookup of the threshold of a run.
+    """The lookup of when a run is solved.
 
-    parameter: only rows of this parameter count. Without one, all do but those of division by
-        small numbers. `zero.range.easy`, `.medium` and `.hard` stand for the row of the run's
-        model, whose suffix may also be given.
+    parameter: only rows of this parameter count. `zero.range.easy`, `.medium` and `.hard` stand
+        for the row of the run's model, whose suffix may also be given. Without one, all rows count
+        that are meant for the script and the model of the run.
+    otherwise: the threshold of a run that has no row.
     """
 
-    def __init__(self, setups: pd.DataFrame, parameter: str | None = None):
+    def __init__(
+        self, setups: Iterable[Setup], parameter: str | None = None, otherwise: float = math.nan
+    ):
         self.parameter = parameter
+        self.otherwise = otherwise
         self._found: dict[tuple, list[tuple[str, float]]] = {}
-        for row in setups.to_dict("records"):
+        for row in setups:
             for task in _tasks(row["input.size"], row["subset.ratio"], row["overlap.ratio"]):
                 key = (row["operation"].removeprefix("op-"), row["extrapolation.range"], task)
-                found = row["parameter"], float(row["threshold"])
-                self._found.setdefault(key, []).append(found)
+                self._found.setdefault(key, []).append((row["parameter"], row["threshold"]))
 
-    @property
-    def inclusive(self) -> bool:
-        """Return whether an error equal to the threshold is low enough: dividing small numbers."""
-        return self.parameter is not None and self.parameter.startswith(SMALL_DIVISORS)
-
-    def of(self, run: dict) -> float:
-        """Return the threshold of a run, given its options; NaN if the table has none."""
-        wanted = self._parameters(run["model_code"])
-        for task in _tasks(run["input.size"], run["subset.ratio"], run["overlap.ratio"]):
-            key = (run["operation"], canonical(run["extrapolation.range"]), task)
+    def of(self, run: Mapping[str, Any]) -> Limit:
+        """Return when a run is solved, given its options; NaN if the table does not say it."""
+        tasks = _tasks(run["input.size"], run["subset.ratio"], run["overlap.ratio"])
+        keys = [(run["operation"], canonical(run["extrapolation.range"]), task) for task in tasks]
+        if _is_of_benchmark(run) and self.parameter is None:
+            # What its own rows do not name, such as a range of the user's, may be in others.
+            for parameter, threshold in self._found.get(keys[0], []):
+                if parameter == BENCHMARK:
+                    return Limit(threshold)
+        for key in keys:
             for parameter, threshold in self._found.get(key, []):
-                if parameter in wanted if wanted else not parameter.startswith(SMALL_DIVISORS):
-                    return threshold
-        return math.nan
+                if self._counts(parameter, run["model_code"]):
+                    return Limit(threshold, parameter.startswith(SMALL_DIVISORS))
+        return Limit(self.otherwise)
 
-    def _parameters(self, model_code: str) -> tuple[str, ...]:
-        if self.parameter is None:
-            return ()
-        if self.inclusive and self.parameter.count(".") == 2:
-            return (self.parameter + _SUFFIXES.get(model_code, ""),)
-        return (self.parameter,)
+    def _counts(self, parameter: str, model_code: str) -> bool:
+        stem = parameter if self.parameter is None else self.parameter
+        if stem.startswith(SMALL_DIVISORS) and (self.parameter is None or stem.count(".") == 2):
+            stem = ".".join(stem.split(".")[:3]) + _SUFFIXES.get(model_code, "")
+        return parameter == stem and (self.parameter is not None or parameter != BENCHMARK)
+
+
+@cache
+def usual_thresholds() -> Thresholds:
+    """Return the lookup that all programs use where no table and no threshold is given."""
+    return Thresholds(read_setups(SHIPPED), otherwise=FLAT)
+
+
+def limit_of(run: Config | str | Mapping[str, Any], given: float | None = None) -> Limit:
+    """Return when a run is solved, by its configuration, name or options; FLAT if they are no task.
+
+    given: a threshold in place of that of the task.
+    """
+    if given is not None:
+        return Limit(given)
+    try:
+        if isinstance(run, str):
+            run = parse_leaf(run.rpartition("/")[2])
+        return usual_thresholds().of(run if isinstance(run, Mapping) else config_columns(run))
+    except (ValueError, KeyError):
+        return Limit(FLAT)
+
+
+def shared_threshold(runs: Mapping[str, Iterable[float]]) -> float:
+    """Return the threshold of a table of judged runs; NaN where they have several."""
+    found = {*runs["threshold"]}
+    return found.pop() if len(found) == 1 else math.nan
+
+
+def below(thresholds: Iterable[float]) -> str:
+    """Return in words which errors are low enough, by the lowest and the highest threshold."""
+    known = list(thresholds)
+    ends = sorted({f"{end:.2g}" for end in (min(known), max(known))}, key=float)
+    return f"below {' to '.join(ends)}"
+
+
+def _is_of_benchmark(run: Mapping[str, Any]) -> bool:
+    """Return whether a run is of the script that alone can begin again with new weights."""
+    return run.get("reinit") in (True, False)
 
 
 def _tasks(

@@ -21,6 +21,7 @@ from .estimators import PUBLISHED, Estimators
 from .goodness_of_fit import beta_p_value, gamma_p_value
 from .intervals import STATISTICS, bootstrap, wilson
 from .means import mean_sparsity, solved_at
+from .setups import shared_threshold
 from .table import groups, numeric, read_table, refuse_rows, require
 
 SOLVED, STEP, SPARSITY = "solved", "extrapolation.step.solved", "sparse.error.max"
@@ -107,7 +108,9 @@ def summarize(
 def summarize_runs(
     runs: pd.DataFrame, by: Sequence[str] | None, estimators: Estimators
 ) -> pd.DataFrame:
-    """Return one row per group of judged runs; the column `runs` counts the runs of each.
+    """Return one row per group of judged runs: how many `runs`, their `threshold`, the summary.
+
+    The threshold is missing where runs of a group have several.
 
     by: options that tell groups apart; None means model, operation, ranges and every other option
         that differs.
@@ -120,7 +123,9 @@ def summarize_runs(
     differing = (o for o in options if o not in _NEVER and len(runs[o].drop_duplicates()) > 1)
     by = list(by or (*_ALWAYS, *differing))
     table = summarize(runs, by, estimators)
-    table.insert(len(by), "runs", [len(group) for _, group in groups(runs, by)])
+    of_groups = [group for _, group in groups(runs, by)]
+    table.insert(len(by), "runs", [len(group) for group in of_groups])
+    table.insert(len(by) + 1, "threshold", [shared_threshold(group) for group in of_groups])
     return table
 
 

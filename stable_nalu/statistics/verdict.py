@@ -14,6 +14,7 @@ from stable_nalu.options.kinds import number
 from stable_nalu.script import ScriptParser, exit_code
 
 from .estimators import BEST_RANGE
+from .setups import Limit, limit_of
 
 VALIDATION, TEST = "metric.valid.interpolation", "metric.test.extrapolation"
 SPARSITY, STEP = "sparse.error.max", "step"
@@ -26,17 +27,17 @@ def cell(row: Row, column: str) -> float:
     return float(row[column] or "nan")
 
 
-def verdict(rows: list[Row], threshold: float) -> str:
+def verdict(rows: list[Row], limit: Limit) -> str:
     """Tell what became of one run, given its rows in step order."""
     last = [row for row in rows[-BEST_RANGE:] if not math.isnan(cell(row, VALIDATION))]
     best = min(last, key=lambda row: cell(row, VALIDATION), default=rows[-1])
     error = cell(best, TEST)
     facts = (
-        f"extrapolation error {error:.3g}, threshold {threshold:g}, "
+        f"extrapolation error {error:.3g}, threshold {limit.threshold:g}, "
         f"sparsity error {cell(best, SPARSITY):.3g}"
     )
-    if error < threshold:
-        solved = next(row[STEP] for row in rows if cell(row, TEST) < threshold)
+    if limit.met(error):
+        solved = next(row[STEP] for row in rows if limit.met(cell(row, TEST)))
         return f"success: solved at step {solved} ({facts})"
     return f"not solved in {rows[-1][STEP]} steps ({facts})"
 
@@ -49,13 +50,12 @@ def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         "--threshold",
         metavar="MSE",
         type=number(above=0).one,
-        default=1e-5,
-        help="extrapolation error below which a run counts as solved (default: 1e-5)",
+        help="extrapolation error below which a run counts as solved (default: that of its task)",
     )
     return parser.parse_args(argv)
 
 
-def verdicts_of(path: Path, threshold: float) -> dict[str, str]:
+def verdicts_of(path: Path, threshold: float | None) -> dict[str, str]:
     """Run name -> verdict, in the order of the file."""
     runs: dict[str, list[Row]] = {}
     try:
@@ -66,7 +66,7 @@ def verdicts_of(path: Path, threshold: float) -> dict[str, str]:
             for column in (VALIDATION, TEST, STEP, SPARSITY):
                 cell(row, column)
             runs.setdefault(row["name"], []).append(row)
-        verdicts = {name: verdict(rows, threshold) for name, rows in runs.items()}
+        verdicts = {name: verdict(rows, limit_of(name, threshold)) for name, rows in runs.items()}
     except UsageError as error:
         raise UsageError(f"argument --csv: {error}") from error
     except (KeyError, ValueError) as error:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,6 +17,7 @@ from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.ensemble import PerRunRandomSource, run_state, stack_models
 from stable_nalu.machine import save_root
 from stable_nalu.options import Config, ScriptSpec
+from stable_nalu.statistics.setups import Limit
 from stable_nalu.tags import DIVERGED, RESULT_SOLVED, RESULT_TEST
 
 from .logging.console import View
@@ -81,8 +82,8 @@ class StackTraining:
     """
 
     clock_name = "iteration"
-    solved_below: ClassVar[float | None] = None
-    """The test error below which a run counts as solved, where the task has one."""
+    limits: Sequence[Limit] = ()
+    """When each run counts as solved, where the task says it."""
     length: int
     """Steps of the progress bar in all."""
 
@@ -153,8 +154,8 @@ class StackTraining:
             diverged = run in self.diverged_at
             ended = self.diverged_at.get(run, step)
             found = {tag: math.nan if diverged else float(e[run]) for tag, e in errors.items()}
-            if RESULT_TEST in found and self.solved_below is not None:
-                found[RESULT_SOLVED] = float(found[RESULT_TEST] < self.solved_below)
+            if RESULT_TEST in found and self.limits:
+                found[RESULT_SOLVED] = float(self.limits[run].met(found[RESULT_TEST]))
             writer.conclude(ended, found)
 
     def report(self) -> None:

@@ -151,7 +151,7 @@ def test_what_a_run_prints(capsys):
     end = lines.index("finished:")
     keys = [line.split(":")[0] for line in lines[end + 1 : end + 4]]
     assert keys == ["  - loss_train", "  - loss_valid_inter", "  - loss_valid_extra"]
-    assert lines[end + 4] == ""
+    assert lines[end + 4 : end + 6] == ["  - solved: False (extra below 1e-05)", ""]
 
 
 def test_log_parsers_find_weights_and_success_at_the_end(capsys):

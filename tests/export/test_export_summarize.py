@@ -112,12 +112,31 @@ def test_runs_of_one_name_in_two_files_need_labels(tmp_path, capsys):
     ]
 
 
-def test_runs_without_a_threshold_are_named(tmp_path, capsys):
+def test_runs_without_a_row_in_tables_of_the_user_are_named(tmp_path, capsys):
     runs = {leaf("nalu", 0): [1e-9], leaf("nalu", 0, "i-1-2_e-3-9"): [1e-9]}
     out = str(tmp_path / "out.csv")
-    assert main(["--csv", write(tmp_path / "x.csv", runs), "--csv-out", out]) == 0
+    words = ["--csv", write(tmp_path / "x.csv", runs), "--csv-out", out]
+    assert main([*words, "--exp-setups", str(ROOT / "exp_setups.csv")]) == 0
     assert "U[3,9]: 1 runs left out" in capsys.readouterr().err
     assert len(rows(out)) == 1
+    assert main(words) == 0
+    assert [r["threshold"] for r in rows(out)] == ["1e-05", "1e-05"]
+
+
+def test_the_summary_tells_the_threshold_of_every_group(tmp_path):
+    """Runs of the benchmark have that of their range; a group of several ranges has none."""
+    tail = "_L1F_gn-F_gv-F_rF-10-5000_mse"
+    ranges = ("i-1-2_e-2-6", "i-0.1-0.2_e-0.2-2")
+    runs = {leaf("nmu", 0, r, tail): [1e-8] for r in ranges}
+    path, out = write(tmp_path / "x.csv", runs), str(tmp_path / "out.csv")
+    assert main(["--csv", path, "--csv-out", out]) == 0
+    found = {r["extrapolation.range"]: (r["threshold"], r["success.rate.mean"]) for r in rows(out)}
+    assert found == {
+        "U[2,6]": ("1.2017657600181112e-07", "1"),
+        "U[0.2,2]": ("8.761512384132045e-10", "0"),
+    }
+    assert main(["--csv", path, "--csv-out", out, "--by", "model"]) == 0
+    assert [(r["runs"], r["threshold"]) for r in rows(out)] == [("2", "NA")]
 
 
 def test_a_table_of_judged_runs(tmp_path):

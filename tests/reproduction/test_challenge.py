@@ -38,7 +38,8 @@ def runs(model, solved, iterations=50):
         for seed, outcome in enumerate(outcomes)
     ]
     names = ("model", "operation", "interpolation.range", "seed", "iterations", "solved")
-    return pd.DataFrame(rows, columns=[*names, "extrapolation.step.solved", "sparse.error.max"])
+    columns = [*names, "extrapolation.step.solved", "sparse.error.max"]
+    return pd.DataFrame(rows, columns=columns).assign(threshold=1e-5)
 
 
 def contest(*tables):

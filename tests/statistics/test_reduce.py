@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 
 from stable_nalu.statistics import judge
-from stable_nalu.statistics.judge import Criterion, best_row, reduce_run, reduce_runs
+from stable_nalu.statistics.estimators import BEST_RANGE
+from stable_nalu.statistics.judge import best_row, reduce_run, reduce_runs
+from stable_nalu.statistics.setups import Limit
 from stable_nalu.statistics.summary import mean_summary
 
 NAN = math.nan
@@ -26,7 +28,7 @@ def rows(validation, test, sparsity=None, steps=None):
 
 
 def test_a_run_is_judged_at_its_lowest_validation_error():
-    found = reduce_run(rows([3, 1, 2], [9.0, 0.4, 0.1]), threshold=0.5)
+    found = reduce_run(rows([3, 1, 2], [9.0, 0.4, 0.1]), Limit(0.5))
     assert found == {
         "threshold": 0.5,
         "best.model.step": 2,
@@ -40,7 +42,7 @@ def test_a_run_is_judged_at_its_lowest_validation_error():
 
 
 def test_a_low_error_at_another_row_does_not_solve():
-    found = reduce_run(rows([3, 1, 2], [0.1, 0.9, 0.1]), threshold=0.5)
+    found = reduce_run(rows([3, 1, 2], [0.1, 0.9, 0.1]), Limit(0.5))
     assert not found["solved"]
     assert found["extrapolation.step.solved"] == 0
 
@@ -61,21 +63,21 @@ def test_only_the_last_rows_are_candidates():
 def test_the_published_window_is_the_last_5000_rows():
     validation = np.ones(6000)
     validation[[999, 1000]] = 0.0, 0.5
-    assert best_row(validation) == Criterion().best_range - 4000 == 1000
+    assert best_row(validation) == BEST_RANGE - 4000 == 1000
     assert best_row(validation[:-1]) == 999
     assert judge.Judgement([]).best_range == 5000
 
 
 def test_an_error_at_the_threshold_solves_only_where_it_may():
     run = rows([1.0], [0.5])
-    assert not reduce_run(run, 0.5)["solved"]
-    inclusive = reduce_run(run, 0.5, Criterion(inclusive=True))
+    assert not reduce_run(run, Limit(0.5))["solved"]
+    inclusive = reduce_run(run, Limit(0.5, inclusive=True))
     assert inclusive["solved"]
     assert inclusive["extrapolation.step.solved"] == 0
 
 
 def test_a_missing_test_error_does_not_solve():
-    found = reduce_run(rows([1.0, 2.0], [NAN, 0.1]), 0.5)
+    found = reduce_run(rows([1.0, 2.0], [NAN, 0.1]), Limit(0.5))
     assert not found["solved"]
     assert found["extrapolation.step.solved"] == 1000
 

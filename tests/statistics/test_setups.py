@@ -7,12 +7,17 @@ import numpy as np
 import pytest
 
 from stable_nalu.errors import UsageError
+from stable_nalu.options import SCRIPTS
 from stable_nalu.statistics import names
 from stable_nalu.statistics.names import expand_names
-from stable_nalu.statistics.setups import Thresholds, read_setups
+from stable_nalu.statistics.setups import Limit, Thresholds, limit_of, read_setups
 from stable_nalu.statistics.table import format_table
 
 ROOT = Path(__file__).resolve().parents[2]
+TABLE = (
+    "operation,parameter,simple,input.size,subset.ratio,overlap.ratio,epsilon,extrapolation.range\n"
+)
+ROW = 'op-mul,extrapolation.range,FALSE,2,0.5,0,1e-05,"U[-6,-2] u U[2,6]"\n'
 SHIPPED = [ROOT / "exp_setups.csv", ROOT / "function_task_static_mse_expectation.csv"]
 
 
@@ -25,7 +30,7 @@ def leaf(model, operation="mul", ranges="i-1-2_e-2-6", data="z-2-0.5-0.0", seed=
 
 def threshold(name, parameter=None):
     run = expand_names([name]).to_dict("records")[0]
-    return Thresholds(read_setups(SHIPPED), parameter).of(run)
+    return Thresholds(read_setups(SHIPPED), parameter).of(run).threshold
 
 
 MIRRORED = "i--2-2_e-[-6, -2]-[2, 6]"
@@ -60,7 +65,9 @@ def test_a_run_finds_the_threshold_of_its_task(name, expected):
         ("realnpu", "zero.range.hard", 401.33441162109375),
         ("signnmru", "zero.range.hard", 8.967731992015615e-05),
         ("nru", "zero.range.hard.realnpu", 401.33441162109375),
-        ("nru", None, math.nan),
+        ("nru", "extrapolation.range", math.nan),
+        ("nru", None, 1.1924171872124134e-07),
+        ("realnpu", None, 401.33441162109375),
     ],
 )
 def test_division_by_small_numbers_has_a_threshold_a_module(model, parameter, expected):
@@ -69,21 +76,62 @@ def test_division_by_small_numbers_has_a_threshold_a_module(model, parameter, ex
 
 
 def test_only_division_by_small_numbers_is_inclusive():
-    setups = read_setups(SHIPPED)
-    assert Thresholds(setups, "zero.range.easy").inclusive
-    assert not Thresholds(setups, "extrapolation.range").inclusive
-    assert not Thresholds(setups).inclusive
+    small = leaf("nru", "div", "i-0-0.001_e-0-0.001")
+    assert limit_of(small) == Limit(1.1924171872124134e-07, inclusive=True)
+    assert limit_of(leaf("nru", "div")) == Limit(1e-5, inclusive=False)
+    errors = np.array([0.4, 0.5, math.nan])
+    assert Limit(0.5).met(errors).tolist() == [True, False, False]
+    assert Limit(0.5, inclusive=True).met(errors).tolist() == [True, True, False]
+
+
+BENCHMARK = "_L1F_gn-F_gv-F_rF-10-5000_mse"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        (leaf("nmu") + BENCHMARK, 1.2017657600181112e-07),
+        (leaf("nmu", ranges=MIRRORED) + BENCHMARK, 1.2017657600181112e-07),
+        (leaf("nau", "add", data="z-100-0.01-0.0") + BENCHMARK, 1.6013333333333338e-05),
+        (leaf("nmu", data="z-10-0.1-0.0") + BENCHMARK, 1e-5),
+        (leaf("nmu", ranges="i-1-2_e-3-9") + BENCHMARK, 1e-5),
+        (f"some/folder/{leaf('nmu')}{BENCHMARK}", 1.2017657600181112e-07),
+        (leaf("nmu"), 1e-5),
+        (leaf("nmu", ranges="i-1-2_e-3-9"), 1e-5),
+        (leaf("nac-nac-n", data="z-77-0.25-0.5"), 1e-5),
+        ("no name of an arithmetic script", 1e-5),
+    ],
+)
+def test_every_run_has_a_threshold(name, expected):
+    """That of its task where a table has one; runs of the benchmark have rows of their own."""
+    assert limit_of(name) == Limit(pytest.approx(expected, rel=1e-12))
+    assert limit_of(name, 0.3) == Limit(0.3)
+
+
+@pytest.mark.parametrize("script", ["single_layer_benchmark", "single_layer", "sequential_mnist"])
+def test_configuration_and_name_have_one_threshold(script):
+    words = ["--operation", "cumsum" if script == "sequential_mnist" else "add"]
+    (config,) = SCRIPTS[script].plan(words).configs
+    assert limit_of(config) == limit_of(SCRIPTS[script].run_name(config))
+
+
+def test_a_table_that_is_none_is_named(tmp_path):
+    path = tmp_path / "t.csv"
+    cases = {
+        "a,b\n1,2\n": "it has no column operation",
+        TABLE + ROW.replace("2,", "x,", 1): "row 1: column input.size holds 'x', no number",
+    }
+    for text, told in cases.items():
+        path.write_text(text)
+        with pytest.raises(UsageError, match=told):
+            read_setups([path])
 
 
 def test_epsilon_stands_in_for_a_missing_threshold_column(tmp_path):
     path = tmp_path / "exp_setups.csv"
-    path.write_text(
-        "operation,parameter,simple,input.size,subset.ratio,overlap.ratio,epsilon,"
-        "extrapolation.range\n"
-        'op-mul,extrapolation.range,FALSE,2,0.5,0,1e-05,"U[-6,-2] u U[2,6]"\n'
-    )
+    path.write_text(TABLE + ROW)
     run = expand_names([leaf("nru", ranges=MIRRORED)]).to_dict("records")[0]
-    assert Thresholds(read_setups([path])).of(run) == 1e-5
+    assert Thresholds(read_setups([path])).of(run) == Limit(1e-5)
 
 
 def test_names_are_expanded_with_labels_and_the_sign_of_their_task():

@@ -7,12 +7,13 @@ from pathlib import PurePath
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.catalogue.ranges import INTERPOLATION_ORDER
 from stable_nalu.papers import MISTRY_2022_DIVISION
+from stable_nalu.statistics.thresholds import FLAT
 
 from ..entry import Entry, Runs, Threshold
 from ..kinds import GoldErrors, Panels
 from ..source import Series
 
-SINGLE = Threshold(flat=1e-5)
+SINGLE = Threshold(flat=FLAT)
 MIXED_SIGNS = (
     "U[-2,2]",
     "U[-2,-0.1] & U[0.1,2]",
@@ -57,10 +58,8 @@ def _panels(
     x: str = "interpolation.range",
     operation: str = "div",
     threshold: Threshold = SINGLE,
-    *,
-    inclusive: bool = False,
 ) -> Panels:
-    runs = Runs(x, threshold, "single", expected=expected, inclusive=inclusive)
+    runs = Runs(x, threshold, "single", expected=expected)
     return Panels(stem="{key}_op-" + operation, runs=runs, x_label="Interpolation range")
 
 
@@ -80,7 +79,7 @@ def _trained(key: str, number: str, shows: str, part: Panels = _RANGE) -> Entry:
 def _near_zero(task: str, number: str, text: str) -> Entry:
     key, operation = f"nips-divBy0-{task}", "div" if task == "hard" else "reciprocal"
     limits = Threshold(parameter=f"zero.range.{task}")
-    part = _panels(SMALL, operation=operation, threshold=limits, inclusive=True)
+    part = _panels(SMALL, operation=operation, threshold=limits)
     series = tuple(Series((PurePath(m.csv).name,), m.label) for m in EXPERIMENTS[key].models)
     folders = (f"SLTR_divBy0/{task}", f"in2_divBy0/{task}")
     shows = f"Division by small numbers, {text}"

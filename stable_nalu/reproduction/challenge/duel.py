@@ -12,6 +12,7 @@ from stable_nalu.catalogue.challenger import KEY
 from stable_nalu.catalogue.experiment import Experiment
 from stable_nalu.statistics.intervals import Estimate, paired_difference
 from stable_nalu.statistics.means import MARGIN
+from stable_nalu.statistics.setups import shared_threshold
 
 from ..compare import solved_of, summary_of
 from ..stored import point_columns
@@ -36,6 +37,7 @@ MEASURES = {
 class Standing:
     """What one layer comes to at one point, or at all of them.
 
+    threshold: of its runs, NaN where they have several.
     summary: by the columns of `statistics.summary`.
     ranks: by measure, from 1; None where the layer has no value.
     """
@@ -44,6 +46,7 @@ class Standing:
     point: str
     solved: int
     runs: int
+    threshold: float
     summary: dict[str, float]
     ranks: dict[str, int | None]
 
@@ -136,6 +139,7 @@ class Contest:
                 point,
                 solved_of(of[key]),
                 len(of[key]),
+                shared_threshold(of[key]),
                 summary,
                 {measure: ranks[measure].get(key) for measure in MEASURES},
             )

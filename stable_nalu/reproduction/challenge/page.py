@@ -12,6 +12,7 @@ from stable_nalu.catalogue.challenger import Challenger
 from stable_nalu.catalogue.experiment import Command, seeds_text, words
 from stable_nalu.files import atomic_text_file
 from stable_nalu.script import command_of, duration
+from stable_nalu.statistics.setups import below
 
 from ..cost import Session
 from ..page import html, markdown
@@ -139,7 +140,13 @@ def tables(contest: Contest) -> dict[str, pd.DataFrame]:
     import pandas as pd
 
     standings = [
-        {"layer": s.label, "point": s.point, "runs": s.runs, "solved": s.solved}
+        {
+            "layer": s.label,
+            "point": s.point,
+            "runs": s.runs,
+            "threshold": s.threshold,
+            "solved": s.solved,
+        }
         | {f"rank.{measure.replace(' ', '.')}": rank for measure, rank in s.ranks.items()}
         | s.summary
         for s in contest.standings
@@ -239,9 +246,10 @@ def _chapter(chapter: Chapter, pictures: Iterable[str]) -> list[str]:
     contest = chapter.contest
     shown = "; ".join(f"{s.paper.title}, {s.number}" for s in contest.experiment.shown)
     seeds = seeds_text({int(seed) for seed in contest.runs["seed"]})
+    limit = below(contest.runs["threshold"])
     parts = [
         markdown.heading(2, contest.experiment.title, chapter.key),
-        markdown.plain(f"{shown}. Seeds {seeds}."),
+        markdown.plain(f"{shown}. Seeds {seeds}. Solved: test error {limit}."),
         "\n".join(f"    {command_of(*command.line)}" for command in chapter.commands),
         *(
             f"![Success rate, step solved at and sparsity error of all layers]({p})"

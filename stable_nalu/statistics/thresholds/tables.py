@@ -20,15 +20,12 @@ from stable_nalu.catalogue.ranges import (
     ExtrapolationRange,
 )
 
-from . import arithmetic, sequential
+from . import BENCHMARK, FLAT, arithmetic, sequential
 from .arithmetic import ArithmeticTask
 
 Row = dict[str, object]
 Rows = Iterator[tuple[Row, float]]
 """Rows, and the relative standard error of each, 0 where it is exact."""
-
-FLAT = 1e-5
-"""The threshold of single modules in all figures but those of the first benchmark."""
 
 COLUMNS = (
     "operation",
@@ -179,7 +176,7 @@ def arithmetic_cases() -> Iterator[tuple[str, ArithmeticTask]]:
         yield "extrapolation.range", ArithmeticTask("mul", tested_on)
 
 
-def _benchmark(settings: Settings) -> Rows:
+def _benchmark(parameter: str, settings: Settings) -> Rows:
     cases = [(operation, 2, 0.5) for operation in ("add", "sub", "mul", "div")]
     cases += [(o, n, 1 / n) for n in (10, 100) for o in ("add", "sub")]
     for operation, inputs, ratio in cases:
@@ -187,7 +184,7 @@ def _benchmark(settings: Settings) -> Rows:
             threshold = arithmetic.single_module(operation, inputs, tested_on, settings.epsilon)
             row = _row(
                 operation,
-                "extrapolation.range",
+                parameter,
                 tested_on,
                 threshold,
                 sizes=(inputs, ratio, 0.0),
@@ -223,10 +220,22 @@ TABLES = {
         partial(_computed, list(arithmetic_cases())),
         "arithmetic data set: sizes, ratios, operations",
     ),
-    "benchmark": Table(_benchmark, "single modules: thresholds of the first benchmark"),
+    "benchmark": Table(
+        partial(_benchmark, "extrapolation.range"),
+        "single modules: thresholds of the first benchmark",
+    ),
+    "benchmark-runs": Table(
+        partial(_benchmark, BENCHMARK), "the same, for runs of single_layer_benchmark alone"
+    ),
     "sequential": Table(_sequential, "sequential MNIST; columns of its own, so alone"),
 }
-DEFAULT_TABLES = ("single-layer", "division-by-zero", "distributions", "arithmetic")
+DEFAULT_TABLES = (
+    "single-layer",
+    "division-by-zero",
+    "distributions",
+    "arithmetic",
+    "benchmark-runs",
+)
 """What `exp_setups.csv` holds."""
 
 

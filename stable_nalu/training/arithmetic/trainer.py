@@ -14,6 +14,7 @@ import torch
 from stable_nalu import native
 from stable_nalu.ensemble import run_state
 from stable_nalu.machine import keep_torchs_code_private
+from stable_nalu.statistics.setups import below, limit_of
 from stable_nalu.tags import (
     L1_BETA,
     L1_LOSS,
@@ -27,7 +28,7 @@ from stable_nalu.tags import (
 from ..compiled import policy
 from ..compiled.errors import CompiledErrors
 from ..compiled.step import CompiledStep
-from ..logging.console import SOLVED_THRESHOLD, Console, LogPoint, View, print_parameters
+from ..logging.console import Console, LogPoint, View, print_parameters
 from ..logging.recorder import Recorder, TaggedValue, scalar
 from ..saved.checkpoint import LOGGED, save_best
 from ..stack import Kind, Setup, StackTraining, Unit, numbers, seeded_models
@@ -47,8 +48,6 @@ SHOWN_INPUTS = 10
 
 class ArithmeticTraining(StackTraining):
     """Trains iterations up to `--max-iterations`, inclusive, and evaluates at log points."""
-
-    solved_below = SOLVED_THRESHOLD
 
     def __init__(self, setup: Setup, task: Task):
         config = setup.configs[0]
@@ -72,6 +71,7 @@ class ArithmeticTraining(StackTraining):
         self.interpolation = np.full(self.runs, np.inf)
         self.extrapolation = np.full(self.runs, np.inf)
         self.best = [float("inf")] * self.runs
+        self.limits = [limit_of(config) for config in setup.configs]
         self.restarts = self._build_restarts()
         self.random_models = self._build_random_models()
         self.compiled: CompiledStep | None = None
@@ -249,10 +249,10 @@ class ArithmeticTraining(StackTraining):
         text = f"train {iteration}: {criterion[0]:.5f}, "
         if self.task.evaluates:
             text += f"inter: {self.interpolation[0]:.5f}, extra: {self.extrapolation[0]:.5f}"
-            point = LogPoint(iteration, self.extrapolation, True, text)
+            point = LogPoint(iteration, self.extrapolation, text, self.limits)
         else:
             text += f"reg loss: {penalty[0]:.5f}, total: {numbers(result.total)[0]:.5f}"
-            point = LogPoint(iteration, criterion, False, text)
+            point = LogPoint(iteration, criterion, text)
         if self.task.console_interval and not self._prints(iteration):
             point = replace(point, text="")
         self.view.log_point(point)
@@ -357,6 +357,8 @@ class ArithmeticTraining(StackTraining):
         if self.task.evaluates:
             for name, errors in zip(("inter", "extra"), self._final, strict=True):
                 self.view.line(f"  - loss_valid_{name}: {errors[0]}")
+            solved = self.limits[0].met(self._final[1][0])
+            self.view.line(f"  - solved: {solved} (extra {below([self.limits[0].threshold])})")
         if self._shows_parameters():
             self.view.line()
             print_parameters(self.view, self.model, stacked=self.stacked)

@@ -13,8 +13,8 @@ import torch
 from tqdm import tqdm
 
 from stable_nalu.script import say
+from stable_nalu.statistics.setups import Limit, below
 
-SOLVED_THRESHOLD = 1e-5
 LINES_OF_A_PLAN = 10
 
 _is_quiet = ContextVar("_is_quiet", default=False)
@@ -40,14 +40,19 @@ def print_line(text: str) -> None:
 class LogPoint:
     """What the console gets to see of a log point.
 
-    values: one number per run, of which a plan shows the median. evaluated: whether they are
-    errors on test data, so that small ones count as solved. text: the line of a single run, if any.
+    values: one number per run, of which a plan shows the median. text: the line of a single run,
+    if any. limits: where values are errors on test data, when each run counts as solved.
     """
 
     at: int
     values: np.ndarray
-    evaluated: bool
     text: str
+    limits: Sequence[Limit] = ()
+
+    @property
+    def solved(self) -> int:
+        """Return how many runs are solved."""
+        return sum(limit.met(e) for limit, e in zip(self.limits, self.values, strict=True))
 
 
 class ProgressConsole:
@@ -98,16 +103,18 @@ class PlanConsole(ProgressConsole):
         super().__init__(unit="run-it", total=total)
         self.runs = runs
         self._lines_every = max(1, last // LINES_OF_A_PLAN)
-        self._values: dict[int, np.ndarray] = {}
+        self._points: dict[int, LogPoint] = {}
 
     def log_point(self, stack: int, point: LogPoint) -> None:
         """Take note of a stack's log point; print a line now and then."""
-        self._values[stack] = point.values
-        known = np.concatenate(list(self._values.values()))
-        state = f"median {'extra' if point.evaluated else 'train'} {np.median(known):.2g}"
-        if point.evaluated:
-            solved = int((known < SOLVED_THRESHOLD).sum())
-            state = f"solved {solved}/{self.runs}, {state}"
+        self._points[stack] = point
+        points = self._points.values()
+        known = np.concatenate([one.values for one in points])
+        state = f"median {'extra' if point.limits else 'train'} {np.median(known):.2g}"
+        if point.limits:
+            solved = sum(one.solved for one in points)
+            limit = below(limit.threshold for one in points for limit in one.limits)
+            state = f"solved {solved}/{self.runs} {limit}, {state}"
         self.bar.set_postfix_str(state, refresh=False)
         if point.at % self._lines_every == 0:
             self.line(f"train {point.at}: {state}, stack {stack}")

@@ -125,7 +125,7 @@ class RecurrentTraining(StackTraining):
         """Let the console see the loss of a log point."""
         criterion = numbers(result.criterion)
         text = f"train {self.at}: {criterion[0]}"
-        self.view.log_point(LogPoint(self.at, criterion, False, text))
+        self.view.log_point(LogPoint(self.at, criterion, text))
 
     def joined(self, batches: Sequence[Batch]) -> Batch:
         """Stack one batch per run; of a run alone, return its batch as it is."""

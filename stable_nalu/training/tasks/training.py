@@ -207,7 +207,7 @@ class TaskTraining(StackTraining):
         self.recorder.commit(unit)
         self.recorder.flush_now_and_then()
         criterion = numbers(means[0].value)
-        self.view.log_point(LogPoint(unit, criterion, False, f"train {unit}: {criterion[0]}"))
+        self.view.log_point(LogPoint(unit, criterion, f"train {unit}: {criterion[0]}"))
 
     @torch.no_grad()
     def _measure(self, unit: int) -> None:

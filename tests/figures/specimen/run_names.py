@@ -87,7 +87,7 @@ def run_fields(entry: Entry, runs: Runs, one: Series) -> list[Fields]:
             fields["regualizer.oob"] = 0.0
         if x is not None and runs.x != "operation":
             fields[runs.x] = x
-        if runs.inclusive:
+        if str(runs.threshold.parameter).startswith("zero.range"):
             fields["tested"] = x
         variants = [fields]
         if runs.extra == "optimizer":

@@ -1,0 +1,68 @@
+"""When a run is solved: one rule for console, HParams, summary, drawing, verdict and challenge."""
+
+import re
+
+import numpy as np
+import pytest
+
+import stable_nalu
+from stable_nalu.catalogue.index import EXPERIMENTS
+from stable_nalu.machine import tensorboard_root
+from stable_nalu.reproduction.tables import one_threshold
+from stable_nalu.statistics.setups import limit_of
+from stable_nalu.statistics.thresholds import FLAT
+from stable_nalu.statistics.verdict import main as verdict
+from tests.experiments.scripts import read, run, run_names
+
+TEST = "metric.test.extrapolation"
+COMMAND = (
+    *("single_layer_benchmark", "--operation", "add", "--layer-type", "ReRegualizedLinearNAC"),
+    *("--learning-rate", "0.02", "0.03", "--seed", "0-2", "--log-interval", "10"),
+    *("--interpolation-range", "[-20,-10]", "[1,2]", "--extrapolation-range", "[-40,-20]", "[2,6]"),
+    *("--max-iterations", "170"),
+)
+
+
+@pytest.fixture
+def trained(capsys):
+    """What the console said last, and the runs."""
+    assert run(*COMMAND) == 0
+    (*_, line) = re.findall(r"solved (\d+)/12 (.*?), median", capsys.readouterr().out)
+    return line, stable_nalu.read_runs(tensorboard_root() / "t", progress_bar=False)
+
+
+def test_all_programs_count_the_same_runs_as_solved(trained, tmp_path, capsys):
+    (solved, below), runs = trained
+    last = runs.groupby("name")[TEST].last()
+    count = sum(limit_of(name).met(error) for name, error in last.items())
+    assert 0 < count < int((last.to_numpy() < FLAT).sum()), (
+        "one threshold for all would count others"
+    )
+    assert (int(solved), below) == (count, "below 6.7e-09 to 3.7e-07")
+    told = [read(name).series("hparam/solved")[170] for name in run_names(*COMMAND)]
+    assert sum(told) == count
+    table = stable_nalu.summarize(runs)
+    assert table["success.rate.mean"].to_numpy() @ table["runs"].to_numpy() == pytest.approx(count)
+    assert sorted(set(table["threshold"])) == pytest.approx([6.666667e-9, 3.666667e-7])
+    path = tmp_path / "runs.csv"
+    runs.to_csv(path, index=False)
+    assert verdict(["--csv", str(path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith("success") for line in lines) == count
+    assert sum("threshold 6.66667e-09" in line for line in lines) == 6
+
+
+def test_figures_of_the_benchmark_are_judged_task_by_task():
+    """Which is how a challenger and its rivals are, too."""
+    assert one_threshold(EXPERIMENTS["benchmark_sltr_add"]) is None
+    assert one_threshold(EXPERIMENTS["nips-sltr-in2"]) == FLAT
+
+
+def test_a_drawing_counts_the_same_runs_as_solved(trained):
+    (solved, _), runs = trained
+    by_rate = {f"{rate:g}": table for rate, table in runs.groupby("learning.rate")}
+    axes = stable_nalu.plot(by_rate, "success").axes[0]
+    rates = [
+        rate for line in axes.lines for rate in np.ravel(line.get_ydata()) if not np.isnan(rate)
+    ]
+    assert sum(3 * rate for rate in rates) == pytest.approx(int(solved))
