@@ -72,7 +72,7 @@ setup(
         "stable_nalu": ["py.typed"],
     },
     cmdclass={"build_py": BuildWithCopies},
-    entry_points={"console_scripts": ["stable-nalu = stable_nalu.command_line:main"]},
+    entry_points={"console_scripts": ["stable-nalu = stable_nalu.__main__:program"]},
     python_requires=">=3.11",
     install_requires=[
         "torch>=2.6",

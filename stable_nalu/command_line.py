@@ -7,14 +7,14 @@ below `export/`; those that are used most go without `export`, too.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from textwrap import wrap
 
-from .errors import OptionError, did_you_mean
+from .errors import OptionError, UsageError, did_you_mean
 from .options import SCRIPTS
-from .script import exit_code
+from .script import EXIT_USAGE, exit_code, packages, say
 
 PROGRAM = "stable-nalu"
 _WIDTH = 98
@@ -69,10 +69,17 @@ ALSO: Commands = {name: {**PAPERS, **RUNS}[name] for name in ("plot", "summarize
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command that is named first, with the words behind it, and return its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
-    return exit_code(PROGRAM, lambda: _run(words))
+    try:
+        # Before it runs, as an exception of a signal does not pass through imports unchanged.
+        with packages(PROGRAM):
+            command = _command(words)
+    except UsageError as error:
+        sys.stderr.write(f"{PROGRAM}: error: {error}\n")
+        return EXIT_USAGE
+    return exit_code(PROGRAM, command)
 
 
-def _run(words: Sequence[str]) -> int:
+def _command(words: Sequence[str]) -> Callable[[], int | None]:
     if words[:1] == ["export"]:
         start, words = f"{PROGRAM} export", words[1:]
         groups = {"runs and models": EXPORTS, "thresholds and data": TABLES, "also": ALSO}
@@ -80,8 +87,7 @@ def _run(words: Sequence[str]) -> int:
         start = PROGRAM
         groups = {"figures and tables of papers": PAPERS, "your runs": RUNS, "training": TRAINING}
     if not words or words[0] in ("--help", "-h"):
-        sys.stdout.write(_help(start, groups))
-        return 0
+        return lambda: say(_help(start, groups))
     name, *rest = words
     places = {name: place for commands in groups.values() for name, (place, _) in commands.items()}
     if name not in places:
@@ -91,7 +97,7 @@ def _run(words: Sequence[str]) -> int:
     run = getattr(import_module(f"{__package__}.{module}"), function)
     if name in groups.get("training", {}):
         run = partial(run, name)
-    return run(["--list", *rest] if name == "list" else rest)
+    return partial(run, ["--list", *rest] if name == "list" else rest)
 
 
 def _help(start: str, groups: Mapping[str, Commands]) -> str:
@@ -102,4 +108,4 @@ def _help(start: str, groups: Mapping[str, Commands]) -> str:
         for name, (_, text) in commands.items():
             indent = " " * (width + 4)
             lines += wrap(f"  {name:<{width}}  {text}", _WIDTH, subsequent_indent=indent)
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)

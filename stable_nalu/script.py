@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import shlex
 import signal
@@ -18,14 +17,21 @@ from typing import Any, NoReturn
 
 from .errors import OptionError, UsageError, did_you_mean
 from .machine import CHECKOUT, is_checkout
+from .process import (
+    EXIT_INTERRUPTED,
+    EXIT_REQUEUE,
+    STOP_SIGNALS,
+    OutputError,
+    Terminated,
+    drop_output,
+    raised,
+    stoppable,
+)
 
 EXIT_USAGE = 2
 EXIT_DIVERGED = 3
-EXIT_REQUEUE = 75
-"""Stopped by SIGTERM with its state saved: batch systems put the job back into the queue."""
-EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
-"""As a shell reports of programs: stopped by Ctrl-C; left by its reader, as in `… | head`."""
+"""As a shell reports of programs: left by its reader, as in `… | head`."""
 
 NEGATIVE_NUMBER = re.compile(r"-(\.?\d|inf|nan)")
 """How values begin that have a dash; the pattern of Python 3.11 takes -1e-3 for a flag."""
@@ -93,8 +99,7 @@ class ScriptParser(argparse.ArgumentParser):
     def read(self, words: Sequence[str]) -> argparse.Namespace:
         """Read a command line, and raise UsageError for one that cannot be obeyed."""
         if "--help" in words or "-h" in words:
-            self.print_help()
-            self.exit()
+            self.exit(exit_code(self.prog, lambda: say(self.format_help().rstrip())))
         self._check_names(words)
         read = self.parse_known_intermixed_args if self._intermixed else self.parse_known_args
         try:
@@ -206,20 +211,42 @@ def command_of(script: str, *words: str) -> str:
 def exit_code(program: str, body: Callable[[], int | None]) -> int:
     """Return what `body` returns, or the exit code of the way in which it failed."""
     try:
+        with stoppable():
+            code = _code_of(program, body)
+            sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        return _stopped(program, signal.SIGINT)
+    except Terminated:
+        return _stopped(program, signal.SIGTERM)
+    except BrokenPipeError:
+        drop_output()
+        return EXIT_BROKEN_PIPE
+    except OutputError as error:
+        drop_output()
+        sys.stderr.write(f"{program}: error: cannot write standard output: {error.strerror}\n")
+        return EXIT_USAGE
+    except Exception:
+        # Foreign code, such as a module in its import, makes other exceptions of a signal's.
+        number = raised()
+        if number is None:
+            raise
+        return _stopped(program, number)
+
+
+def _stopped(program: str, number: int) -> int:
+    interrupted = number == signal.SIGINT
+    sys.stderr.write(f"{program}: {'interrupted' if interrupted else 'stopped by SIGTERM'}\n")
+    return EXIT_INTERRUPTED if interrupted else EXIT_REQUEUE
+
+
+def _code_of(program: str, body: Callable[[], int | None]) -> int:
+    try:
         with packages(program):
-            code = body() or 0
-        sys.stdout.flush()
+            return body() or 0
     except UsageError as error:
         sys.stderr.write(f"{program}: error: {error}\n")
         return EXIT_USAGE
-    except KeyboardInterrupt:
-        sys.stderr.write(f"{program}: interrupted\n")
-        return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        # What is still buffered would fail again when Python flushes it at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_BROKEN_PIPE
-    return code
 
 
 def say(line: str) -> None:
@@ -235,8 +262,6 @@ def duration(seconds: float) -> str:
             return f"{seconds / size:.3g} {unit}"
     return f"{seconds:.0f} s"
 
-
-STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 ONE_REQUEST_SECONDS = 1.0
 """Signals that come this close belong together: `timeout` and some schedulers send two."""

@@ -5,6 +5,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from stable_nalu.process import begin  # noqa: E402
+
+begin(__name__)
+
 from stable_nalu.script import packages  # noqa: E402
 
 with packages(__file__):

@@ -14,6 +14,7 @@ from stable_nalu.errors import OptionError
 from stable_nalu.machine import CHECKOUT, cores, is_checkout, tensorboard_root
 from stable_nalu.options.flags_model import add_layer_flags
 from stable_nalu.options.kinds import each_word, integer, seeds
+from stable_nalu.process import begin
 from stable_nalu.script import ScriptParser, command_of, exit_code, say
 
 from .job_script import JOB_SCRIPTS, JobScript, find_job
@@ -275,4 +276,5 @@ def _passed_on(arguments: argparse.Namespace) -> list[str]:
 
 
 if __name__ == "__main__":
+    begin()
     raise SystemExit(main())

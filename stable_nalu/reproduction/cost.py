@@ -77,5 +77,5 @@ def add_sessions(path: Path, sessions: Iterable[Session]) -> None:
     if not new:
         return
     with locked(path):
-        every = dict.fromkeys((*read_sessions(path), *new))
+        every: list[Session] = list(dict.fromkeys((*read_sessions(path), *new)))
         write_records(path, sorted(every, key=lambda session: session.began))

@@ -31,6 +31,7 @@ from stable_nalu.figures.source import Series, Source
 from stable_nalu.files import atomic_text_file
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.papers import STUDIES
+from stable_nalu.process import begin
 from stable_nalu.script import ScriptParser, exit_code
 from stable_nalu.statistics.names import expand_names, plain
 
@@ -313,4 +314,5 @@ def command(entry: Entry) -> str:
 
 
 if __name__ == "__main__":
+    begin()
     sys.exit(main())

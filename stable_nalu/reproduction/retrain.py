@@ -17,6 +17,8 @@ from stable_nalu.batch.work import train_shards
 from stable_nalu.catalogue.experiment import ExpectedRun, Experiment, Model
 from stable_nalu.catalogue.index import find
 from stable_nalu.errors import UsageError
+from stable_nalu.process import begin
+from stable_nalu.script import exit_code
 
 from . import stored
 from .measured import measured_runs, options_of, text_of
@@ -205,8 +207,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     (text,) = sys.argv[1:] if argv is None else argv
     part = json.loads(text)
     lists = {name: tuple(part[name]) for name in ("variants", "seeds")}
-    return Part(**part | lists).train()
+    return exit_code("reproduce.py", Part(**part | lists).train)
 
 
 if __name__ == "__main__":
+    begin()
     raise SystemExit(main())

@@ -1,0 +1,120 @@
+"""Signals and broken standard streams, as a process meets them from its first lines on."""
+
+import ast
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stable_nalu.reader.event_file import EventFileReader
+
+ROOT = Path(__file__).resolve().parents[1]
+SCRIPTS = sorted(path for top in ("experiments", "export") for path in (ROOT / top).rglob("*.py"))
+HELP = [sys.executable, "export/verdict.py", "--help"]
+WRONG = [sys.executable, "export/verdict.py", "--none"]
+TRAIN = [
+    *(sys.executable, "experiments/single_layer.py", "--max-iterations", "3"),
+    *("--interpolation-range", "[1,2]", "--extrapolation-range", "[2,6]", "--no-save"),
+]
+FULL = "error: cannot write standard output: No space left on device"
+
+
+def python(body, number):
+    """Exit code and messages of a program that gets a signal where it prints `ready`."""
+    with subprocess.Popen(
+        [sys.executable, "-c", body],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(number)
+        _, err = process.communicate()
+    return process.returncode, err
+
+
+def shell(words, redirections, folder):
+    """Exit code, output and messages of a command."""
+    return subprocess.run(
+        ["bash", "-c", f"{shlex.join(words)} {redirections}"],
+        cwd=ROOT,
+        env={**os.environ, "TENSORBOARD_DIR": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+BEGIN = "from stable_nalu.process import begin; begin(__name__)\n"
+READY = "import time; print('ready', flush=True); time.sleep(600)\n"
+IN_BODY = f"""{BEGIN}
+from stable_nalu.script import exit_code
+
+def body():
+    try:
+        {READY.strip()}
+    finally:
+        print("left in order", flush=True)
+
+raise SystemExit(exit_code("a.py", body))
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "said"),
+    [(signal.SIGTERM, 75, "stopped by SIGTERM"), (signal.SIGINT, 130, "interrupted")],
+)
+def test_a_signal_has_its_exit_code_before_the_work_and_in_it(number, code, said):
+    assert python(f"{BEGIN}{READY}", number) == (code, "")
+    assert python(IN_BODY, number) == (code, f"a.py: {said}\n")
+
+
+def test_a_signal_in_an_import_that_makes_another_error_of_it():
+    body = IN_BODY.replace(
+        "    finally:", "    except BaseException: raise ImportError\n    finally:"
+    )
+    assert python(body, signal.SIGTERM) == (75, "a.py: stopped by SIGTERM\n")
+
+
+def test_a_program_that_is_not_begun_keeps_its_handlers():
+    body = f"from stable_nalu.process import begin; begin('some.module')\n{READY}"
+    assert python(body, signal.SIGTERM) == (-signal.SIGTERM, "")
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
+def test_scripts_begin_before_they_import_anything_else_of_the_package(path):
+    lines = ast.parse(path.read_text(encoding="utf-8")).body
+    own = [ast.unparse(line) for line in lines if "stable_nalu" in ast.unparse(line)]
+    assert own[0] == "from stable_nalu.process import begin"
+    following = [ast.unparse(line) for line in lines]
+    assert following[following.index(own[0]) + 1] == "begin(__name__)"
+
+
+@pytest.mark.parametrize("words", [HELP, TRAIN, [sys.executable, "-m", "stable_nalu"]])
+@pytest.mark.parametrize("redirection", [">/dev/full", ">/dev/full 2>/dev/full"])
+def test_an_output_that_takes_nothing_is_one_line(words, redirection, tmp_path):
+    done = shell(words, redirection, tmp_path)
+    assert done.returncode == 2
+    assert FULL in done.stderr if redirection == ">/dev/full" else not done.stderr
+    assert len(done.stderr.splitlines()) <= 1
+
+
+@pytest.mark.parametrize("redirection", [">&-", "2>&-", "2>/dev/full", "<&- >&- 2>&-"])
+def test_streams_that_are_closed_or_take_no_messages_change_nothing_else(redirection, tmp_path):
+    assert shell(WRONG, redirection, tmp_path).returncode == 2
+    assert shell(HELP, redirection, tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize("redirection", ["2>/dev/full", "<&- >&- 2>&-"])
+def test_runs_are_whole_where_nothing_can_be_said(redirection, tmp_path):
+    done = shell(TRAIN, redirection, tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    (events,) = tmp_path.rglob("events*")
+    reader = EventFileReader(events)
+    assert {event.step for event in reader} >= {0, 3}
+    assert reader.problem is None
