@@ -1,5 +1,5 @@
 // Elementary functions of vectors F (float) and D (double), one value a lane: exp_, expm1_, log_,
-// log1p_, tanh_, sigmoid_, sin_, cos_, sinh_, pow_; rint_, sign_, abs_, sqrt_, min_, max_, clamp_.
+// log1p_, tanh_, sigmoid_, sin_, cos_, sinh_, cosh_, pow_; rint_, sign_, abs_, sqrt_, min_, max_, clamp_.
 //
 // A lane's result depends on that lane's argument alone and has the same bits on every processor
 // and at every vector width: only IEEE + - * / and square roots, comparisons, integer operations
@@ -21,10 +21,16 @@ namespace elementary {
 
 #if defined(__AVX512F__)
 constexpr int WIDEST = 8;
+#define LOWER_ 0, 1, 2, 3, 4, 5, 6, 7
+#define UPPER_ 8, 9, 10, 11, 12, 13, 14, 15
 #elif defined(__AVX__)
 constexpr int WIDEST = 4;
+#define LOWER_ 0, 1, 2, 3
+#define UPPER_ 4, 5, 6, 7
 #else
 constexpr int WIDEST = 2;
+#define LOWER_ 0, 1
+#define UPPER_ 2, 3
 #endif
 constexpr int P = L < WIDEST ? L : WIDEST;  // lanes of a part
 typedef float f __attribute__((vector_size(P * 4)));
@@ -50,8 +56,7 @@ template <class V> INLINE_ V at_most(V x, double a) { return x > all<V>(a) ? all
 template <class V> INLINE_ V at_least(V x, double a) { return x < all<V>(a) ? all<V>(a) : x; }
 
 // a + b x + c x^2 + ..., even and odd powers apart, which halves the chain of operations.
-template <class V> INLINE_ V every_second(V, double a) { return all<V>(a); }
-template <class V> INLINE_ V every_second(V, double a, double) { return all<V>(a); }
+template <class V> INLINE_ V every_second(V, double a, double = 0.0) { return all<V>(a); }
 template <class V, class... C>
 INLINE_ V every_second(V xx, double a, double, C... c) { return every_second(xx, c...) * xx + a; }
 template <class V, class... C> INLINE_ V polynomial(V x, double a, C... c) {
@@ -59,27 +64,32 @@ template <class V, class... C> INLINE_ V polynomial(V x, double a, C... c) {
     return every_second(xx, a, c...) + every_second(xx, c...) * x;
 }
 
-// Lanes whose sine is computed the long way; NaN and infinity are not among them.
-template <class V> INLINE_ Mask<V> large(V x) {
-    return (absolute(x) > all<V>(0x1p20)) & (absolute(x) < all<V>(INF));
+// To doubles; GCC converts in two halves unless told how.
+template <class A, class W = d> INLINE_ W widened(A x) {
+#if defined(__AVX512F__) && !defined(__clang__)
+    if constexpr (sizeof(A) == 32 && sizeof(W) == 64)
+        return __builtin_ia32_cvtps2pd512_mask(x, W{}, -1, 4);
+#elif defined(__AVX__) && !defined(__clang__)
+    if constexpr (sizeof(A) == 16 && sizeof(W) == 32) return __builtin_ia32_cvtps2pd256(x);
+#endif
+    return __builtin_convertvector(x, W);
 }
-template <class V> INLINE_ bool any_large(V x) {
-    Mask<V> found = large(x);
-    int64_t any = 0;
-    for (unsigned i = 0; i < sizeof(V) / sizeof(x[0]); i++) any |= found[i];
-    return any != 0;
-}
-
 // Apply a function of parts of doubles to all lanes; floats are converted, and rounded at the end.
+// The two halves of a register pass through registers, not through memory.
 template <class V, class G, class... A> INLINE_ V each(G g, const A&... x) {
     using T = decltype(V{}[0] + V{}[0]);
     typedef T part __attribute__((vector_size(P * sizeof(T))));
-    V result;
+    if constexpr (sizeof(T) == 4 && L == 2 * WIDEST) {
+        part a = __builtin_convertvector(g(widened(__builtin_shufflevector(x, x, LOWER_))...), part);
+        part b = __builtin_convertvector(g(widened(__builtin_shufflevector(x, x, UPPER_))...), part);
+        return __builtin_shufflevector(a, b, LOWER_, UPPER_);
+    }
     auto load = [](const V& v, int k) __attribute__((always_inline)) {
         part p;
         std::memcpy(&p, (const char*)&v + k * sizeof(part), sizeof(part));
-        return __builtin_convertvector(p, d);
+        return widened(p);
     };
+    V result;
 #pragma GCC unroll 16
     for (int k = 0; k < L / P; k++) {
         part p = __builtin_convertvector(g(load(x, k)...), part);
@@ -90,27 +100,24 @@ template <class V, class G, class... A> INLINE_ V each(G g, const A&... x) {
 
 // ---- F: double arithmetic, rounded once -------------------------------------------------------
 
-// x = n ln 2 + r with |r| <= ln(2)/2; t = n + MAGIC. Good for |x| < 200.
-struct Reduced { d t, r; };
-INLINE_ Reduced reduce_f(d x) {
-    d t = x * LOG2E + MAGIC;
-    return {t, x - (t - MAGIC) * LN2};
-}
+// e^x and e^x - 1 for |x| <= 110: x = n ln 2 + r with |r| <= ln(2)/2, t = n + MAGIC, and a polynomial
+// for (e^r - 1) / r, relative error below 3e-10.
+INLINE_ F bounded(F x) { return at_least(at_most(x, 110.0), -110.0); }
 INLINE_ d power_of_two(d t) { return (d)(((j)t << 52) + ONE); }  // 2^n of t = n + MAGIC
-
-// (e^r - 1) / r, relative error below 3e-10 of e^r - 1.
-INLINE_ d expm1_series_f(d r) {
-    return polynomial(r, 1.0, 0.5000000047146057, 0.16666666719028936, 0.04166635277111221,
-        0.00833329846980059, 0.0013941118895837, 0.00019899285575896282);
+struct Exponent { d t, expm1; };
+INLINE_ Exponent exponent_f(d x) {
+    d t = x * LOG2E + MAGIC, r = x - (t - MAGIC) * LN2;
+    return {t, r * polynomial(r, 1.0, 0.5000000047146057, 0.16666666719028936, 0.04166635277111221,
+        0.00833329846980059, 0.0013941118895837, 0.00019899285575896282)};
 }
 INLINE_ d exp_f(d x) {
-    Reduced a = reduce_f(at_least(at_most(x, 110.0), -110.0));
-    return (d)((j)(1.0 + a.r * expm1_series_f(a.r)) + ((j)a.t << 52));
+    Exponent e = exponent_f(x);
+    return (d)((j)(1.0 + e.expm1) + ((j)e.t << 52));
 }
 INLINE_ d expm1_f(d x) {
-    Reduced a = reduce_f(at_least(at_most(x, 110.0), -110.0));
-    d scale = power_of_two(a.t);
-    return a.r * expm1_series_f(a.r) * scale + (scale - 1.0);
+    Exponent e = exponent_f(x);
+    d scale = power_of_two(e.t);
+    return e.expm1 * scale + (scale - 1.0);
 }
 INLINE_ d tanh_f(d x) {
     d e = expm1_f(2.0 * x);
@@ -119,6 +126,10 @@ INLINE_ d tanh_f(d x) {
 INLINE_ d sinh_f(d x) {
     d e = expm1_f(absolute(x));
     return copy_sign(0.5 * (e + e / (e + 1.0)), x);
+}
+INLINE_ d cosh_f(d x) {
+    d e = exp_f(absolute(x));
+    return 0.5 * (e + 1.0 / e);
 }
 
 // x = 2^k m with sqrt(1/2) <= m < sqrt(2), for positive normal x.
@@ -150,14 +161,14 @@ INLINE_ d pow_f(d x, d y) {
     d s = (a.m - 1.0) / (a.m + 1.0);
     d log = s * polynomial(s * s, 2.0000000000000004, 0.6666666666655285, 0.40000000061773056,
         0.2857141601597565, 0.22223434921408206, 0.18121922003893642, 0.16837813568898644);
-    return exp_f(y * (a.k * LN2 + log));
+    return exp_f(at_least(at_most(y * (a.k * LN2 + log), 110.0), -110.0));
 }
 
 // (-1)^n sin(r) for x = n pi + r (shift 0), or cos(x) with x = (n + 1/2) pi + r, |r| <= pi/2.
 // Absolute error of r below 2^-64 and relative error of the sine below 2e-11, for |x| <= 2^20.
 template <int cosine> INLINE_ d sine_f(d x) {
     d turns = x * 0.3183098861837907, t = (cosine ? turns - 0.5 : turns) + MAGIC;
-    d n = (t - MAGIC) + 0.5 * cosine;
+    d n = cosine ? (t - MAGIC) + 0.5 : t - MAGIC;
     d r = (x - n * 3.1415926534682512) - n * 1.2154201013012384e-10;
     d v = r * polynomial(r * r, 0.9999999999829089, -0.16666666616790812, 0.008333330973271878,
         -0.00019840861058037127, 2.752526349541792e-06, -2.3889104032675583e-08);
@@ -247,6 +258,14 @@ INLINE_ d sigmoid_d(d x) {  // 1 / (1 + e^-x), or e^x / (1 + e^x)
     d v = over(dd{x < 0.0 ? m.h : one, x < 0.0 ? m.l : d{}}, below);
     return x != x ? x : scaled(v, x < 0.0 ? e.n : d{});
 }
+INLINE_ d cosh_d(d x) {  // (E + 1 / E) / 2
+    Exp e = exponential(at_most(absolute(x), 711.0), d{});
+    dd m = plus(d{} + 1.0, e.m);
+    d t = power_of_two(MAGIC - at_most(e.n, 100.0));
+    dd s = sum(m.h, t * t / m.h);
+    d v = scaled(s.h + (s.l + m.l), e.n - 1.0);
+    return x != x ? x : v;
+}
 INLINE_ d sinh_d(d x) {  // with E = e^|x|: (E - 1 + (E - 1) / E) / 2
     Exp e = exponential(at_most(absolute(x), 711.0), d{});
     dd a = minus_one(e);
@@ -308,6 +327,16 @@ INLINE_ d pow_d(d x, d y) {
     return exp_d(at_least(at_most(p.h, 800.0), -800.0), p.l);
 }
 
+// Lanes whose sine is computed the long way; NaN and infinity are not among them.
+template <class V> INLINE_ Mask<V> large(V x) {
+    return (absolute(x) > all<V>(0x1p20)) & (absolute(x) < all<V>(INF));
+}
+template <class V> INLINE_ bool any_large(V x) {
+    Mask<V> found = large(x);
+    auto any = found[0];
+    for (unsigned i = 1; i < sizeof(V) / sizeof(x[0]); i++) any |= found[i];
+    return any != 0;
+}
 // x = n pi/2 + r, |r| <= pi/4.
 struct Angle { d n; dd r; };
 
@@ -339,18 +368,21 @@ inline void reduce_large(double x, double& n, double& h, double& l) {
     h = sign * 0x1p-126 * r.h;
     l = sign * 0x1p-126 * r.l;
 }
-INLINE_ Angle reduce_d(d x) {
-    d n = nearest(x * 0.6366197723675814);  // pi/2 in parts of 33 bits, whose products are exact
+static __attribute__((noinline, cold)) Angle with_large(d x, Angle a) {
+    for (int i = 0; i < P; i++)
+        if (large(x)[i]) {
+            double n, h, l;
+            reduce_large(x[i], n, h, l);
+            a.n[i] = n, a.r.h[i] = h, a.r.l[i] = l;
+        }
+    return a;
+}
+INLINE_ Angle reduce_d(d x) {  // by pi/2 in parts of 33 bits, whose products are exact
+    d n = nearest(x * 0.6366197723675814);
     dd a = sum(x - n * 1.5707963267341256, n * -6.077100506303966e-11);
     dd r = sum(a.h, n * -2.0222662487111665e-21);
     r = sum(r.h, (a.l + r.l) - n * 8.4784276603689e-32);
-    for (int i = 0; any_large(x) && i < P; i++)
-        if (large(x)[i]) {
-            double k, h, l;
-            reduce_large(x[i], k, h, l);
-            n[i] = k, r.h[i] = h, r.l[i] = l;
-        }
-    return {n, r};
+    return any_large(x) ? with_large(x, Angle{n, r}) : Angle{n, r};
 }
 // sin(x + turn pi/2): the series of sine and cosine, then the one of the quadrant.
 INLINE_ d sine_d(d x, int turn) {
@@ -398,79 +430,81 @@ template <class V> INLINE_ V pow_cases(V x, V y, V v) {
     return (y == zero) | (x == one) ? one : v;
 }
 
+// The larger and the smaller; NaN if either is, as torch.maximum; y where both are equal.
+template <class V> INLINE_ V larger(V x, V y) { return (x > y) | (x != x) ? x : y; }
+template <class V> INLINE_ V smaller(V x, V y) { return (x < y) | (x != x) ? x : y; }
+// IEEE's square root; compilers make vectors of the loop, but of half a register's size.
+template <class V> INLINE_ V root(V x) {
+#if defined(__AVX512F__) && !defined(__clang__)
+    if constexpr (sizeof(V) == 64 && sizeof(x[0]) == 4)
+        return __builtin_ia32_sqrtps512_mask(x, V{}, -1, 4);
+    else if constexpr (sizeof(V) == 64)
+        return __builtin_ia32_sqrtpd512_mask(x, V{}, -1, 4);
+#endif
+    for (unsigned i = 0; i < sizeof(V) / sizeof(x[0]); i++)
+        x[i] = sizeof(x[0]) == 4 ? __builtin_sqrtf(x[i]) : __builtin_sqrt(x[i]);
+    return x;
+}
+// -1, 0 or 1 as torch.sign: 0 for zeros of both signs and for NaN.
+template <class V> INLINE_ V sign_of(V x) { return x > V{} ? V{} + 1 : x < V{} ? V{} - 1 : V{}; }
+
+
 #define PART_(expression, ...) [](__VA_ARGS__) __attribute__((always_inline)) { return expression; }
-#define FUNCTION_(V, name, part, whole) \
+#define FUNCTION_(V, name, part, argument, whole) \
     static inline V name(V x) { \
-        using namespace elementary; \
-        V v = each<V>(PART_(part, d x), x); \
+        V v = each<V>(PART_(part, d x), argument); \
         return whole; \
     }
-#define FUNCTION_OF_TWO_(V, name, part, whole) \
-    static inline V name(V x, V y) { \
-        using namespace elementary; \
-        V v = each<V>(PART_(part, d x, d y), x, y); \
-        return whole; \
-    }
-FUNCTION_(F, long_sin_, sin_d(x), v)
-FUNCTION_(F, long_cos_, sine_d(x, 1), v)
+#define FUNCTIONS_(name, part_f, argument, whole_f, part_d) \
+    FUNCTION_(F, name, part_f, argument, whole_f) FUNCTION_(D, name, part_d, x, v)
+FUNCTION_(F, long_sin, sin_d(x), x, v)
+FUNCTION_(F, long_cos, sine_d(x, 1), x, v)
 // Choose the long way for the lanes that need it.
 template <class G> INLINE_ F sine_cases(F x, F v, G longer) {
     if (any_large(x)) v = large(x) ? longer(x) : v;
     return absolute(x) < all<F>(INF) ? v : x - x;
 }
-// The larger and the smaller; NaN if either is, as torch.maximum; y where both are equal.
-template <class V> INLINE_ V larger(V x, V y) { return (x > y) | (x != x) ? x : y; }
-template <class V> INLINE_ V smaller(V x, V y) { return (x < y) | (x != x) ? x : y; }
-// -1, 0 or 1 as torch.sign: 0 for zeros of both signs and for NaN.
-template <class V> INLINE_ V sign_of(V x) { return x > V{} ? V{} + 1 : x < V{} ? V{} - 1 : V{}; }
 
-}  // namespace elementary
+namespace functions {
 
-FUNCTION_(F, exp_, exp_f(x), v)
-FUNCTION_(F, expm1_, expm1_f(x), x == F{} ? x : v)
-FUNCTION_(F, log_, log_f(x), log_cases(x, v, 0.0))
-FUNCTION_(F, log1p_, log1p_f(x), x == F{} ? x : log_cases(x, v, -1.0))
-FUNCTION_(F, tanh_, tanh_f(x), x == F{} ? x : v)
-FUNCTION_(F, sigmoid_, 1.0 / (1.0 + exp_f(-x)), v)
-FUNCTION_(F, sinh_, sinh_f(x), v)
-FUNCTION_(F, sin_, sine_f<0>(x), sine_cases(x, v, long_sin_))
-FUNCTION_(F, cos_, sine_f<1>(x), sine_cases(x, v, long_cos_))
-FUNCTION_OF_TWO_(F, pow_, pow_f(absolute(x), y), pow_cases(x, y, v))
-FUNCTION_(F, rint_, x, rounded(x))
-FUNCTION_(F, sign_, x, sign_of(x))
-FUNCTION_(F, abs_, x, absolute(x))
-FUNCTION_OF_TWO_(F, max_, x, larger(x, y))
-FUNCTION_OF_TWO_(F, min_, x, smaller(x, y))
+FUNCTIONS_(exp_, exp_f(x), bounded(x), v, exp_d(x))
+FUNCTIONS_(expm1_, expm1_f(x), bounded(x), x == F{} ? x : v, expm1_d(x))
+FUNCTIONS_(log_, log_f(x), x, log_cases(x, v, 0.0), log_cases(x, log_d(x), 0.0))
+FUNCTIONS_(log1p_, log1p_f(x), x, x == F{} ? x : log_cases(x, v, -1.0),
+           log_cases(x, log1p_d(x), -1.0))
+FUNCTIONS_(tanh_, tanh_f(x), at_least(at_most(x, 20.0), -20.0), x == F{} ? x : v, tanh_d(x))
+FUNCTIONS_(sigmoid_, 1.0 / (1.0 + exp_f(-x)), bounded(x), v, sigmoid_d(x))
+FUNCTIONS_(sinh_, sinh_f(x), bounded(x), v, sinh_d(x))
+FUNCTIONS_(cosh_, cosh_f(x), bounded(x), v, cosh_d(x))
+FUNCTIONS_(sin_, sine_f<0>(x), x, sine_cases(x, v, long_sin), sin_d(x))
+FUNCTIONS_(cos_, sine_f<1>(x), x, sine_cases(x, v, long_cos), sine_d(x, 1))
+FUNCTIONS_(rint_, x, x, rounded(x), rounded(x))
+FUNCTIONS_(sign_, x, x, sign_of(x), sign_of(x))
+FUNCTIONS_(abs_, x, x, absolute(x), absolute(x))
 
-FUNCTION_(D, exp_, exp_d(x), v)
-FUNCTION_(D, expm1_, expm1_d(x), v)
-FUNCTION_(D, log_, log_cases(x, log_d(x), 0.0), v)
-FUNCTION_(D, log1p_, log_cases(x, log1p_d(x), -1.0), v)
-FUNCTION_(D, tanh_, tanh_d(x), v)
-FUNCTION_(D, sigmoid_, sigmoid_d(x), v)
-FUNCTION_(D, sinh_, sinh_d(x), v)
-FUNCTION_(D, sin_, sin_d(x), v)
-FUNCTION_(D, cos_, sine_d(x, 1), v)
-FUNCTION_OF_TWO_(D, pow_, pow_cases(x, y, pow_d(absolute(x), y)), v)
-FUNCTION_(D, rint_, rounded(x), v)
-FUNCTION_(D, sign_, sign_of(x), v)
-FUNCTION_(D, abs_, absolute(x), v)
-FUNCTION_OF_TWO_(D, max_, larger(x, y), v)
-FUNCTION_OF_TWO_(D, min_, smaller(x, y), v)
-
+static inline F pow_(F x, F y) {
+    return pow_cases(x, y, each<F>(PART_(pow_f(x, y), d x, d y), absolute(x), y));
+}
+static inline D pow_(D x, D y) {
+    return each<D>(PART_(pow_cases(x, y, pow_d(absolute(x), y)), d x, d y), x, y);
+}
+static inline F max_(F x, F y) { return larger(x, y); }
+static inline F min_(F x, F y) { return smaller(x, y); }
+static inline D max_(D x, D y) { return each<D>(PART_(larger(x, y), d x, d y), x, y); }
+static inline D min_(D x, D y) { return each<D>(PART_(smaller(x, y), d x, d y), x, y); }
 template <class V> static inline V clamp_(V x, V low, V high) { return min_(max_(x, low), high); }
 static inline F to_float_(D x) { return __builtin_convertvector(x, F); }
 
-// IEEE square roots.
-static inline F sqrt_(F x) {
-    for (int i = 0; i < L; i++) x[i] = __builtin_sqrtf(x[i]);
-    return x;
-}
-static inline D sqrt_(D x) {
-    for (int i = 0; i < L; i++) x[i] = __builtin_sqrt(x[i]);
-    return x;
-}
+static inline F sqrt_(F x) { return root(x); }
+static inline D sqrt_(D x) { return each<D>(PART_(root(x), d x), x); }
+
+}  // namespace functions
+}  // namespace elementary
+
+using namespace elementary::functions;
 #undef INLINE_
 #undef PART_
 #undef FUNCTION_
-#undef FUNCTION_OF_TWO_
+#undef FUNCTIONS_
+#undef LOWER_
+#undef UPPER_

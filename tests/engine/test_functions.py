@@ -15,7 +15,7 @@ from stable_nalu import engine
 HEADER = Path(engine.__file__).with_name("functions.h")
 SOURCE = Path(__file__).with_name("functions.cpp")
 TYPES = {"float": np.float32, "double": np.float64}
-SMOOTH = ("exp", "expm1", "log", "log1p", "tanh", "sigmoid", "sinh", "sin", "cos")
+SMOOTH = ("exp", "expm1", "log", "log1p", "tanh", "sigmoid", "sinh", "cosh", "sin", "cos")
 OTHER = ("rint", "sign", "abs", "sqrt")
 OF_TWO = ("pow", "min", "max", "clamp")
 INF, NAN = np.inf, np.nan
