@@ -120,6 +120,7 @@ _SVHN_REFERENCE = replace(_SVHN, resources=replace(_GPU, minutes=480)).model(
 _LENGTH = "extrapolation.length"
 PRODUCT_MEASURES = measures_of_lengths(1, 2, 5, 10, 20)
 _SHORT_MEASURES = measures_of_lengths(1, 2, 5, 9)
+_OTHERS_REFERENCE = "Thresholds are those of the reference of sequential_mnist_prod_long."
 
 EXPERIMENTS = judged_by(
     "reference",
@@ -150,6 +151,8 @@ EXPERIMENTS = judged_by(
         (),
         _INTERPOLATION,
         parameter=_LENGTH,
+        figures=("sequential_mnist_prod_boundary_interpolation",),
+        note=_OTHERS_REFERENCE,
         measures=_SHORT_MEASURES,
     ),
     Experiment(
@@ -158,6 +161,8 @@ EXPERIMENTS = judged_by(
         (),
         _OUTPUTS,
         parameter=_LENGTH,
+        figures=("sequential_mnist_prod_boundary_output", "sequential_mnist_prod_horizon_output"),
+        note=_OTHERS_REFERENCE,
         measures=_SHORT_MEASURES,
     ),
     Experiment(

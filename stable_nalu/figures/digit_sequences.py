@@ -36,7 +36,8 @@ def reference_thresholds(reference: Reference, last: int, source: Source) -> Map
     if path is None:
         name = reference.files[0]
         raise UsageError(
-            f"no file {source.csv_dir / name}.csv: it gives the thresholds (or use --threshold)"
+            f"no file {source.csv_dir / name}.csv: it gives the thresholds; train `reference` of "
+            f"{name.replace('_reference', '_long')}, or use --threshold"
         )
     table = read_csv(path, LOGGED[:3])
     columns = lengths(table)
@@ -53,8 +54,9 @@ def reference_thresholds(reference: Reference, last: int, source: Source) -> Map
     seeds = [seed for seed in reference.seeds if seed in best]
     if len(seeds) < 2:
         raise UsageError(f"{path} holds {len(seeds)} of the reference seeds: two are needed")
+    bound = {"level": reference.level, "of_one_run": reference.of_one_run}
     return {
-        length: from_reference({seed: float(best[seed][column]) for seed in seeds}, seeds)
+        length: from_reference({seed: float(best[seed][column]) for seed in seeds}, seeds, **bound)
         for length, column in columns.items()
     }
 
@@ -65,10 +67,15 @@ def judged_rows(
     """Return the rows of every length, in the columns of the arithmetic tasks, with thresholds."""
     tables = []
     for length, column in lengths(rows).items():
+        if spec.length not in (None, length):
+            continue
         threshold = thresholds.get(length, np.nan)
         if np.isnan(threshold):
             source.warn(f"length {length} left out, the reference has no threshold for it")
             continue
         one = rows.rename(columns={SEQUENCE_VALIDATION: VALIDATION, column: TEST})
-        tables.append(one.assign(**{spec.x: length, "threshold": threshold}))
+        x = {spec.x: length} if spec.length is None else {}
+        tables.append(one.assign(threshold=threshold, **x))
+    if not tables and spec.length is not None:
+        source.warn(f"no run was tested at length {spec.length}")
     return tables

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 from stable_nalu.errors import UsageError
 from stable_nalu.papers import Paper
 from stable_nalu.statistics.estimators import PUBLISHED, Estimators
+from stable_nalu.statistics.thresholds.sequential import REFERENCE_LEVEL
 
 from .source import Series, Source
 from .style import STANDARD, Palette, drawing
@@ -57,10 +58,15 @@ class Only:
 
 @dataclass(frozen=True)
 class Reference:
-    """Runs with a solved accumulator: the files that may have them, and the seeds that count."""
+    """Runs with a solved accumulator: the files that may have them, and the seeds that count.
+
+    level, of_one_run: the bound on their errors; see `thresholds.sequential.from_reference`.
+    """
 
     files: tuple[str, ...]
     seeds: tuple[int, ...]
+    level: float = REFERENCE_LEVEL
+    of_one_run: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,7 @@ class Runs:
     extra: one more grouping column.
     best_range: number of last rows among which a run is judged.
     reference: what gives the thresholds of sequence tasks.
+    length: the test length of sequence tasks that is shown; None: all, and x is the length.
     derive: further columns, made from those that run names hold.
     """
 
@@ -89,6 +96,7 @@ class Runs:
     extra: str | None = None
     best_range: int = 5000
     reference: Reference | None = None
+    length: int | None = None
     derive: tuple[tuple[str, Callable[[pd.DataFrame], pd.Series]], ...] = ()
 
 

@@ -181,6 +181,7 @@ def sequence_name(name: str, _: Columns | None = None) -> Columns:
         "regualizer.z": float(weights[2]),
         "regualizer.oob": float(weights[3]),
         "interpolation.length": int(match["length"]),
+        "hidden.size": int(match["hidden"]),
         "seed": int(match["seed"]),
     }
 

@@ -8,7 +8,7 @@ from stable_nalu.figures.kinds import EpochCurves
 from stable_nalu.figures.source import Source
 from stable_nalu.figures.style import drawing
 from stable_nalu.figures.user_files import entry_of_files
-from tests.figures.drawing import by_gid, legend_texts, products, texts
+from tests.figures.drawing import by_gid, legend_texts, means, products, texts
 
 
 def figures(key, folder):
@@ -170,3 +170,20 @@ def test_paths_and_ratios(tmp_path):
     (ratio,) = figures("weight2gate_ratio", tmp_path)
     assert ratio.axes[0].get_ylabel() == "L2 distance of weights over that of gates"
     assert len(by_gid(ratio.axes[0], "equal")) == 1
+
+
+def test_products_by_training_length_by_outputs_and_by_length(tmp_path):
+    """Three figures of the published scripts that are in no paper; x is what each is about."""
+    (figure,) = figures("sequential_mnist_prod_boundary_interpolation", tmp_path)
+    assert set(means(figure.axes[0], "NALU")) == {2, 3, 4, 5}
+    made, _ = products("sequential_mnist_prod_boundary_output", tmp_path)
+    assert made[0].stem == "sequential_mnist_prod_hidden_size_l9"
+    assert set(means(made[0].figure.axes[0], "NMU")) == {1, 2, 3, 4, 5, 6}
+    (figure,) = figures("sequential_mnist_prod_horizon_output", tmp_path)
+    assert legend_texts(figure) == [f"NMU, outputs: {count}" for count in range(1, 7)]
+    assert set(means(figure.axes[0], "NMU, outputs: 3")) == set(range(1, 10))
+    # No run is solved at most lengths: the axis goes on to them.
+    for axes in figure.axes[:3]:
+        low, high = axes.get_xlim()
+        assert low <= 1
+        assert high >= 9

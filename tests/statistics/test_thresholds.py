@@ -171,6 +171,9 @@ def test_a_reference_network_gives_an_upper_bound_on_its_mean_error():
     errors = {0: 1.0, 1: 2.0, 2: 3.0, 9: 50.0}
     expected = 2 + 2.896459 / math.sqrt(3)
     assert sequential.from_reference(errors, (0, 1, 2)) == pytest.approx(expected, rel=1e-6)
+    # As the published script for the outputs of the digit network has it; t(0.999, 8) = 4.500791.
+    bound = sequential.from_reference(errors, (0, 1, 2), level=0.999, of_one_run=True)
+    assert bound == pytest.approx(2 + 4.500791, rel=1e-6)
 
 
 def test_moments_of_a_mirrored_range():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 
 from stable_nalu.catalogue.sequences import PRODUCT_REFERENCE
@@ -85,6 +87,82 @@ def _errors(name: str, shows: str, runs: Runs, trained: int, longer: int) -> Ent
     )
 
 
+_LONGEST = 9
+_INTERPOLATION, _OUTPUTS = "sequential_mnist_prod_interpolation", "sequential_mnist_prod_outputs"
+_TO_NINE = tuple(range(1, _LONGEST + 1))
+_MORE_OUTPUTS = tuple(range(1, 7))
+_ONE_RUN = Reference(
+    ("sequential_mnist_prod_reference",), (0, 1, 2, 4, 5, 6, 7, 9), level=0.999, of_one_run=True
+)
+_ALL_PRODUCTS = _runs("cumprod", (), _z(1.0, "NMU", NAC_MUL_NMU))
+
+
+def with_outputs(rows: pd.DataFrame) -> pd.Series:
+    """Return labels with the number of outputs of the digit network."""
+    return rows["model"] + ", outputs: " + rows["hidden.size"].astype(str)
+
+
+def _exploring(key: str, shows: str, part: Panels, file: str) -> Entry:
+    """Return a figure of a published script that is in no paper."""
+    return Entry(
+        f"sequential_mnist_prod_{key}", MADSEN_2020, "", shows, (part,), (Series((file,)),)
+    )
+
+
+_EXPLORING = (
+    _exploring(
+        "boundary_interpolation",
+        "Products of nine digits against the training length",
+        Panels(
+            "{key}",
+            replace(
+                _ALL_PRODUCTS, x="interpolation.length", length=_LONGEST, expected=(2, 3, 4, 5)
+            ),
+            "Interpolation length",
+            "line",
+            (2, 3, 4, 5),
+        ),
+        _INTERPOLATION,
+    ),
+    _exploring(
+        "boundary_output",
+        "Products of nine digits against the outputs of the digit network",
+        Panels(
+            "sequential_mnist_prod_hidden_size_l9",
+            replace(
+                _ALL_PRODUCTS,
+                x="hidden.size",
+                length=_LONGEST,
+                expected=_MORE_OUTPUTS,
+                reference=_ONE_RUN,
+            ),
+            "Hidden size at extrapolation length 9",
+            "line",
+            _MORE_OUTPUTS,
+        ),
+        _OUTPUTS,
+    ),
+    _exploring(
+        "horizon_output",
+        "Products by the NMU against the length, for each number of outputs",
+        Panels(
+            "{key}",
+            replace(
+                _ALL_PRODUCTS,
+                expected=_TO_NINE,
+                only=(Only("regualizer.z", (1.0,)),),
+                relabel=with_outputs,
+                models=tuple(f"NMU, outputs: {count}" for count in _MORE_OUTPUTS),
+                closed=True,
+            ),
+            _LENGTH,
+            "line",
+            _TO_NINE,
+        ),
+        _OUTPUTS,
+    ),
+)
+
 _PROD = "sequential_mnist_prod_long"
 _SUMS = "sequential_mnist_sum_long"
 _SUM_RUNS = _runs("cumsum", _SUM_MODELS, _z(1.0, "NAU"), with_z)
@@ -146,4 +224,5 @@ ENTRIES = (
             Series((f"{_SUMS}_bnau-pcc-7500-mse",), "bNAU PCC-MSE"),
         ),
     ),
+    *_EXPLORING,
 )

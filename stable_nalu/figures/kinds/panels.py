@@ -318,8 +318,10 @@ def draw_counts(
 
 
 def draw_x_axis(axes: Axes, below: Axes, part: Panels, values: list, *, slanted: bool) -> None:
-    """Write ticks below the counts."""
+    """Write ticks below the counts, also where no series has a mean."""
     if part.style == "line":
+        ends = [(end, 0.0) for end in (min(values), max(values))] if values else []
+        axes.update_datalim(ends, updatey=False)
         if part.log_x:
             axes.set_xscale("log")
         if part.breaks:

@@ -23,15 +23,18 @@ def from_reference(
     seeds: Sequence[int],
     freedom: int = REFERENCE_FREEDOM,
     level: float = REFERENCE_LEVEL,
+    *,
+    of_one_run: bool = False,
 ) -> float:
     """Return mean + t(level, freedom) sd / sqrt(m) over the errors of the given seeds.
 
     errors: seed -> test error of the reference network, which has a solved accumulator, at the
         row of its lowest validation error.
     freedom: 8 in the papers, whatever the number m of seeds.
+    of_one_run: whether to bound a further run in place of the mean: no division by sqrt(m).
     """
     values = np.array([errors[seed] for seed in seeds])
-    spread = float(np.std(values, ddof=1)) / math.sqrt(len(values))
+    spread = float(np.std(values, ddof=1)) / (1 if of_one_run else math.sqrt(len(values)))
     return float(np.mean(values)) + float(t.ppf(level, freedom)) * spread
 
 

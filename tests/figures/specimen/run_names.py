@@ -128,10 +128,12 @@ def _range(label: str) -> str:
     return f"[{numbers[0]}, {numbers[1]}]-[{numbers[2]}, {numbers[3]}]"
 
 
-def sequence_name(model: str, operation: str, z: float, length: int, seed: int) -> str:
+def sequence_name(
+    model: str, operation: str, z: float, length: int, seed: int, outputs: int = 2
+) -> str:
     """A name as the sequence scripts print it."""
     digits = "123456789" if operation == "cumprod" else "0123456789"
     return (
-        f"{model}_d-{digits}_h-2_op-{operation}_oob-c_rs-linear-linear_eps-0_rl-10000-100000_"
+        f"{model}_d-{digits}_h-{outputs}_op-{operation}_oob-c_rs-linear-linear_eps-0_rl-10000-100000_"
         f"r-10-{z}-1_m-l-p_i-{length}_e-1-10_b64_s{seed}"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -166,13 +167,23 @@ def _sequences(runs: Runs, entry: Entry, extent: Extent) -> Frames:
             codes = (*several[operation], *(("lstm",) + codes if operation == "cumprod" else ()))
         blocks = []
         for code in codes:
-            for z in (0, 1) if code != "lstm" else (0,):
+            values = _swept(entry.key, length)
+            penalties = (1,) if len(values) > 1 else (0, 1)
+            for z, swept in product(penalties if code != "lstm" else (0,), values):
                 for seed in range(extent.seeds):
-                    name = sequence_name(code, operation, z, length, seed)
+                    name = sequence_name(code, operation, z, seed=seed, **swept)
                     reach = random(one.files[0], code, z).uniform(2, 25)
                     blocks.append(_sequence_run(name, runs, extent.rows, 0.5, reach))
         frames[one.files[0]] = pd.concat(blocks, ignore_index=True)
     return frames
+
+
+def _swept(key: str, length: int) -> list[dict[str, int]]:
+    """Training lengths and numbers of outputs that a figure compares."""
+    if key.endswith("_interpolation"):
+        return [{"length": trained} for trained in (2, 3, 4, 5)]
+    outputs = range(1, 7) if key.endswith("_output") else (2,)
+    return [{"length": length, "outputs": count} for count in outputs]
 
 
 def _sequence_run(name: str, runs: Runs, rows: int, level: float, reach: float) -> pd.DataFrame:
@@ -188,8 +199,9 @@ def _sequence_run(name: str, runs: Runs, rows: int, level: float, reach: float) 
         "metric.valid.mse": fall,
     }
     own = reach * draw.uniform(0.6, 1.4)
-    longest = max(float(str(length)) for length in runs.expected)
-    for length in runs.expected:
+    lengths = runs.expected if runs.length is None else range(1, runs.length + 1)
+    longest = max(float(str(length)) for length in lengths)
+    for length in lengths:
         beyond = float(str(length)) / longest * 20 / own
         error = level * (1 + 0.1 * draw.standard_normal()) * max(1.0, beyond**6)
         table[f"metric.test.extrapolation.{length}.mse"] = fall * error
