@@ -43,3 +43,12 @@ def did_you_mean(word: str, known: Iterable[object], otherwise: str, most: int =
     by_lower = {str(name).lower(): str(name) for name in known}
     near = difflib.get_close_matches(word.lower(), by_lower, most, 0.6 if most == 1 else 0.5)
     return f"did you mean {', '.join(by_lower[name] for name in near)}?" if near else otherwise
+
+
+def is_text(word: str) -> bool:
+    """Return whether a word can be printed, written and be a path: not so what is no UTF-8."""
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in word

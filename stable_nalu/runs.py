@@ -9,13 +9,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
+from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from stable_nalu.errors import UsageError
+from stable_nalu.errors import UsageError, is_text
 from stable_nalu.reader.export import RunTable, open_reader
 from stable_nalu.reader.run_parser import STEP
 from stable_nalu.statistics.estimators import BEST_RANGE, PUBLISHED, Estimators
@@ -49,8 +50,15 @@ def read_runs(
             than this one import the main program anew, which then needs a `__main__` guard.
         progress_bar: whether a person who watches a terminal sees how far it is.
     """
+    path = _path("folder", folder)
+    if isinstance(names, str):
+        names = [names]
+    elif names is not None and not isinstance(names, Collection):
+        raise UsageError(f"names: {names!r} is no list of names of runs")
+    if not (processes is None or isinstance(processes, int)):
+        raise UsageError(f"processes: {processes!r} is no whole number")
     reader = open_reader(
-        folder,
+        path,
         None,
         processes=processes,
         progress_bar=progress_bar,
@@ -96,10 +104,13 @@ def summarize(
         best_range: a run is judged at the lowest validation error of its last so many rows.
         estimators: how means and intervals are made.
     """
-    setups = [exp_setups] if isinstance(exp_setups, str | Path) else exp_setups
     by = [by] if isinstance(by, str) else by
-    judgement = Judgement([Path(path) for path in setups], threshold, parameter, best_range)
-    judged = judge_tables([("the table of runs", runs)], judgement, _warn)
+    if by is not None and not isinstance(by, Sequence):
+        raise UsageError(f"by: {by!r} is no list of columns")
+    setups = _paths("exp_setups", exp_setups)
+    judgement = Judgement(setups, threshold, parameter, best_range)
+    _require_estimators(estimators)
+    judged = judge_tables([("the table of runs", _table(runs))], judgement, _warn)
     return summarize_runs(judged, by, estimators)
 
 
@@ -126,27 +137,80 @@ def plot(
     """
     from stable_nalu.figures.entry import Context
     from stable_nalu.figures.source import Source
-    from stable_nalu.figures.style import PALETTES
     from stable_nalu.figures.user_files import entry_of_files
 
-    if palette not in PALETTES:
-        raise UsageError(f"palette: {palette!r} is none of {', '.join(PALETTES)}")
-    tables = runs if isinstance(runs, Mapping) else {"": runs}
+    _require_look(palette, column)
+    _require_estimators(estimators)
+    setups = _paths("exp_setups", exp_setups)
+    Judgement(setups, threshold)  # refuses a threshold that is none
+    tables = _tables(runs if isinstance(runs, Mapping) else {"": runs})
     labels = list(tables) if isinstance(runs, Mapping) else []
     with TemporaryDirectory() as folder:
         paths = [Path(folder, f"{place}.csv") for place in range(len(tables))]
         for path, table in zip(paths, tables.values(), strict=True):
             write_plain_frame(path, table)
-        entry = entry_of_files(kind, paths, labels, "figure", column, threshold)
+        names = {str(p): f"the table of {n or 'runs'}" for p, n in zip(paths, tables, strict=True)}
         source = Source(Path(folder))
-        setups = [Path(path) for path in exp_setups]
-        context = Context(entry.key, entry.series, source, setups, estimators, palette)
-        figure = entry.parts[0].render(context).figure
+        try:
+            entry = entry_of_files(kind, paths, labels, "figure", column, threshold)
+            context = Context(entry.key, entry.series, source, setups, estimators, palette)
+            figure = entry.parts[0].render(context).figure
+        except UsageError as error:
+            raise UsageError(_renamed(str(error), names)) from None
     for text in source.warnings:
-        _warn(text)
+        _warn(_renamed(text, names))
     if figure is None:
         raise UsageError(f"kind {kind!r} is no drawing; export/plot.py writes it")
     return figure
+
+
+def _renamed(text: str, names: Mapping[str, str]) -> str:
+    """Return a message about files with other names for them."""
+    for file, name in names.items():
+        text = text.replace(file, name)
+    return text
+
+
+def _require_look(palette: object, column: object) -> None:
+    from stable_nalu.figures.style import PALETTES
+
+    if palette not in PALETTES:
+        raise UsageError(f"palette: {palette!r} is none of {', '.join(PALETTES)}")
+    if not isinstance(column, str | None):
+        raise UsageError(f"column: {column!r} is no name of a column")
+
+
+def _require_estimators(given: object) -> None:
+    if not isinstance(given, Estimators):
+        raise UsageError(f"estimators: {given!r} is none; give an Estimators of statistics")
+
+
+def _table(runs: object) -> pd.DataFrame:
+    if not isinstance(runs, pd.DataFrame):
+        found = type(runs).__name__
+        raise UsageError(f"runs: {found} is no table; give the DataFrame that read_runs returns")
+    return runs
+
+
+def _tables(given: Mapping[Any, object]) -> dict[str, pd.DataFrame]:
+    found: dict[str, pd.DataFrame] = {}
+    for label, runs in given.items():
+        if not isinstance(label, str) or not is_text(label):
+            raise UsageError(f"label of a model: {label!r} is no text")
+        found[label] = _table(runs)
+    return found
+
+
+def _path(name: str, given: object) -> Path:
+    if not isinstance(given, str | PathLike) or not is_text(str(given)):
+        raise UsageError(f"{name}: {given!r} is no path")
+    return Path(given)
+
+
+def _paths(name: str, given: object) -> list[Path]:
+    """Return the paths of a list, or the one."""
+    several = [given] if isinstance(given, str) or not isinstance(given, Iterable) else given
+    return [_path(name, one) for one in several]
 
 
 def _warn(text: str) -> None:

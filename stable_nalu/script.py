@@ -15,7 +15,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
-from .errors import OptionError, UsageError, did_you_mean
+from .errors import OptionError, UsageError, did_you_mean, is_text
 from .machine import CHECKOUT, is_checkout
 from .process import (
     EXIT_INTERRUPTED,
@@ -100,7 +100,7 @@ class ScriptParser(argparse.ArgumentParser):
         """Read a command line, and raise UsageError for one that cannot be obeyed."""
         if "--help" in words or "-h" in words:
             self.exit(exit_code(self.prog, lambda: say(self.format_help().rstrip())))
-        self._check_names(words)
+        self._check_words(words)
         read = self.parse_known_intermixed_args if self._intermixed else self.parse_known_args
         try:
             namespace, unread = read(words)
@@ -121,9 +121,11 @@ class ScriptParser(argparse.ArgumentParser):
             raise OptionError(names, "missing", "see --help")
         raise UsageError(f"{message}; see --help")
 
-    def _check_names(self, words: Sequence[str]) -> None:
+    def _check_words(self, words: Sequence[str]) -> None:
         seen: set[str] = set()
         for word in words:
+            if not is_text(word):
+                raise OptionError(None, f"{ascii(word)} is no text", "write it in UTF-8")
             name = word.partition("=")[0]
             if not name.startswith("--") or name == "--":
                 continue

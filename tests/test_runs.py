@@ -157,6 +157,31 @@ def test_runs_are_told_apart_by_options_that_their_names_do_not_hold(tmp_path):
     assert list(table["runs"]) == [2, 2]
 
 
+def test_runs_of_another_script_are_told_apart(runs, tmp_path):
+    """Their names hold no operation, and their cells of the others' options are empty."""
+    other = write_runs(tmp_path / "runs", "identity_autoencoder", "--seed 0")
+    (name,) = {path.name for path in other.iterdir()} - set(runs["name"])
+    mixed = stable_nalu.read_runs(other)
+    for act in (stable_nalu.summarize, stable_nalu.plot):
+        with pytest.raises(UsageError, match=f"'{name}'.*; leave out runs of other scripts"):
+            act(mixed)
+        act(mixed.loc[mixed["name"] != name])
+
+
+def test_names_may_be_numbers(runs):
+    numbered = runs.assign(name=pd.factorize(runs["name"])[0])
+    assert list(stable_nalu.summarize(numbered)["runs"]) == [4, 4]
+    assert stable_nalu.plot(numbered).axes
+
+
+@pytest.mark.parametrize("label", ["$x_$", r"$\frac{1}$", "$ $", "$a", r"$\mathrm{NAU}$", "mine"])
+def test_every_label_can_be_drawn(label, runs, tmp_path):
+    figure = stable_nalu.plot({label: runs})
+    figure.savefig(tmp_path / "figure.png")
+    shown = label if label == r"$\mathrm{NAU}$" else label.replace("$", r"\$")
+    assert figure.legends[0].get_texts()[0].get_text() == shown
+
+
 def test_a_drawing(runs):
     figure = stable_nalu.plot(runs)
     titles = [axes.get_title() for axes in figure.axes]
@@ -229,6 +254,34 @@ def test_a_reader_that_has_enough_is_no_error(name, words, runs, tmp_path):
         (lambda runs, folder: stable_nalu.summarize(runs, threshold=-1.0), "threshold: -1.0 is"),
         (lambda runs, folder: stable_nalu.summarize(runs, best_range=0), "best_range: 0 is no"),
         (lambda runs, folder: stable_nalu.plot(runs, palette="nope"), "palette: 'nope' is none"),
+        (lambda runs, folder: stable_nalu.plot(runs, kind=3), "no kind 3; kinds are range"),
+        (lambda runs, folder: stable_nalu.plot(runs, kind=["range"]), "no kind"),
+        (lambda runs, folder: stable_nalu.plot("runs.csv"), "runs: str is no table; give the Data"),
+        (lambda runs, folder: stable_nalu.plot({"a": None}), "runs: NoneType is no table"),
+        (lambda runs, folder: stable_nalu.plot({3: runs}), "label of a model: 3 is no text"),
+        (lambda runs, folder: stable_nalu.plot({"\ud800": runs}), "label of a model: .* no text"),
+        (lambda runs, folder: stable_nalu.plot(runs, "sweep", column=3), "column: 3 is no name"),
+        (lambda runs, folder: stable_nalu.plot(runs, "sweep", column="name"), "no place on an"),
+        (lambda runs, folder: stable_nalu.plot(runs, threshold=-1), "threshold: -1 is no number"),
+        (lambda runs, folder: stable_nalu.plot(runs, exp_setups=3), "exp_setups: 3 is no path"),
+        (lambda runs, folder: stable_nalu.plot(runs, estimators="x"), "estimators: 'x' is none"),
+        (lambda runs, folder: stable_nalu.plot(runs[["name"]]), "^the table of runs is not an"),
+        (lambda runs, folder: stable_nalu.summarize("x"), "runs: str is no table; give the Data"),
+        (lambda runs, folder: stable_nalu.summarize({"a": runs}), "runs: dict is no table"),
+        (lambda runs, folder: stable_nalu.summarize(runs["name"]), "runs: Series is no table"),
+        (lambda runs, folder: stable_nalu.summarize(runs, exp_setups=None), "exp_setups: None is"),
+        (lambda runs, folder: stable_nalu.summarize(runs, by=3), "by: 3 is no list of columns"),
+        (lambda runs, folder: stable_nalu.summarize(runs, by=[3]), "no option 3; one of model"),
+        (lambda runs, folder: stable_nalu.summarize(runs, estimators=3), "estimators: 3 is none"),
+        (
+            lambda runs, folder: stable_nalu.summarize(pd.concat([runs, runs[["step"]]], axis=1)),
+            "it has column step twice",
+        ),
+        (lambda runs, folder: stable_nalu.read_runs(3), "folder: 3 is no path"),
+        (lambda runs, folder: stable_nalu.read_runs([folder]), "folder: .* is no path"),
+        (lambda runs, folder: stable_nalu.read_runs("a\ud800"), r"folder: 'a\\ud800' is no path"),
+        (lambda runs, folder: stable_nalu.read_runs(folder / "runs", names=3), "names: 3 is no"),
+        (lambda runs, folder: stable_nalu.read_runs(folder, processes="2"), "processes: '2' is no"),
     ],
 )
 def test_mistakes_are_usage_errors(act, message, runs, tmp_path):

@@ -28,7 +28,7 @@ from stable_nalu.statistics.table import numeric, refuse_repeated
 from . import digit_sequences
 from .entry import Only, Runs, Threshold
 from .source import Series, Source, read_csv, with_names
-from .style import legend_order, range_order
+from .style import drawable, legend_order, range_order
 
 if TYPE_CHECKING:
     from .entry import Context
@@ -171,8 +171,7 @@ def read_series(
 def labelled(table: pd.DataFrame, one: Series, spec: Runs, path: Path) -> pd.DataFrame:
     """Add the columns of run names and the labels of models; keep what the figure is about."""
     rows = with_names(table, spec.names, path)
-    if one.label is not None:
-        rows["model"] = one.label
+    rows["model"] = rows["model"].map(drawable) if one.label is None else one.label
     try:
         if spec.relabel is not None:
             rows["model"] = spec.relabel(rows)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -220,6 +221,20 @@ def operation_order(operations: Iterable[str]) -> list[str]:
     return sorted(
         dict.fromkeys(operations), key=lambda o: known.index(o) if o in known else len(known)
     )
+
+
+@cache
+def drawable(label: str) -> str:
+    """Return a label that can be drawn: as plain text, where matplotlib cannot read its formula."""
+    if "$" not in label:
+        return label
+    from matplotlib.mathtext import MathTextParser
+
+    try:
+        MathTextParser("path").parse(label)
+    except ValueError:
+        return label.replace("$", r"\$")
+    return label
 
 
 def half_open(label: str) -> str:

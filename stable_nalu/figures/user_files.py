@@ -14,7 +14,7 @@ from stable_nalu.files import table_rows
 from . import kinds
 from .entry import Entry, Part, Runs, Threshold
 from .source import Series
-from .style import STANDARD
+from .style import STANDARD, drawable
 
 _FIRST_TWO = re.compile(r"(.+)\.[a-z]?[01]")
 _WEIGHTS = ("weights.w0", "weights.w1")
@@ -28,7 +28,7 @@ def _panels(x: str, label: str, style: Style, *, alone: bool = False) -> Callabl
     def make(stem: str, column: str | None, threshold: Threshold) -> Part:
         runs = Runs(x=column or x, threshold=threshold, names="single")
         size = (STANDARD[0] * (0.5 if alone else 1), STANDARD[1])
-        return kinds.Panels(stem, runs, column or label, style, alone=alone, size=size)
+        return kinds.Panels(stem, runs, drawable(column or label), style, alone=alone, size=size)
 
     return make
 
@@ -45,12 +45,12 @@ def _histogram(stem: str, column: str | None, threshold: Threshold) -> Part:
 
 def _curve(stem: str, column: str | None, _: Threshold) -> Part:
     chosen = column or "metric.test.output.acc"
-    return kinds.EpochCurves(stem, chosen, y_label=chosen)
+    return kinds.EpochCurves(stem, chosen, y_label=drawable(chosen))
 
 
 def _metrics(stem: str, column: str | None, _: Threshold) -> Part:
     chosen = column or "metric.test.output.acc"
-    return kinds.Scatter(stem, (((chosen,), chosen),), y_label=chosen)
+    return kinds.Scatter(stem, (((chosen,), chosen),), y_label=drawable(chosen))
 
 
 def _path(stem: str, *_: object) -> Part:
@@ -102,8 +102,8 @@ def entry_of_files(
     threshold: float | None = None,
 ) -> Entry:
     """Return an entry of the user's files; labels are the model names, or none."""
-    if kind not in KINDS:
-        hint = did_you_mean(kind, KINDS, f"kinds are {', '.join(KINDS)}")
+    if not isinstance(kind, str) or kind not in KINDS:
+        hint = did_you_mean(str(kind), KINDS, f"kinds are {', '.join(KINDS)}")
         raise UsageError(f"no kind {kind!r}; {hint}")
     if labels and len(labels) != len(files):
         raise UsageError(f"{len(labels)} labels are given for {len(files)} files")
@@ -117,9 +117,9 @@ def entry_of_files(
     part = KINDS[kind](stem, column, Threshold(flat=threshold))
     if isinstance(part, kinds.Path):
         part = _along(part, files, column)
-    names = list(labels) or [None] * len(files)
+    names = list(map(drawable, labels)) or [None] * len(files)
     if not labels and kind in ("curve", "metrics", "surface"):
-        names = [path.stem for path in files]
+        names = [drawable(path.stem) for path in files]
     series = tuple(
         Series((str(path.resolve()),), label) for path, label in zip(files, names, strict=True)
     )

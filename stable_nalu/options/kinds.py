@@ -18,6 +18,8 @@ _LARGEST_SEED, _MOST_SEEDS = 2**32 - 1, 10**6
 _SEEDS = re.compile(r"(\d+)(?:-(\d+))?")
 BATCH_NOISE = [1, 0]
 _FORMS = "write [1,2], [[-6,-2],[2,6]] or [[-6,-2],[2,6],[]]"
+_NUMPY_SCALAR = re.compile(r"\bnp\.(?:float|int|uint)\d+\(([^()]*)\)")
+"""How NumPy 2 prints a number that stands in a list."""
 _YES, _NO = ("true", "yes", "1"), ("false", "no", "0")
 
 
@@ -249,7 +251,7 @@ def _is_balanced(word: str) -> bool:
 
 def _literal(word: str, what: str) -> list[Any]:
     try:
-        value: object = ast.literal_eval(word)
+        value: object = ast.literal_eval(_NUMPY_SCALAR.sub(r"\1", word))
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         raise ValueError(f"{word!r} is not {what}; write one such as [1,2]") from None
     if isinstance(value, tuple):

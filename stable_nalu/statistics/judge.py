@@ -154,7 +154,8 @@ def _rows_and_runs(
         if models is not None:
             options["model"] = models[i]
         labels = options[["name", "model"]]
-        rows.append(part.loc[:, list(_EXPORTED)].merge(labels, on="name", validate="many_to_one"))
+        logged = part.loc[:, list(_EXPORTED)].astype({"name": str})
+        rows.append(logged.merge(labels, on="name", validate="many_to_one"))
         runs.append(options)
     if not runs:
         raise UsageError(f"there is no run in {', '.join(str(path) for path, _ in parts)}")

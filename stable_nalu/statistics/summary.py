@@ -119,7 +119,7 @@ def summarize_runs(
     unknown = [column for column in by or () if column not in options]
     if unknown:
         known = ", ".join(o for o in options if o not in ("name", "model_code"))
-        raise UsageError(f"no option {', '.join(unknown)}; one of {known}")
+        raise UsageError(f"no option {', '.join(map(str, unknown))}; one of {known}")
     differing = (o for o in options if o not in _NEVER and len(runs[o].drop_duplicates()) > 1)
     by = list(by or (*_ALWAYS, *differing))
     table = summarize(runs, by, estimators)

@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 MODEL_CODE = "model_code"
 """The first of the columns that hold the configuration of runs."""
 
+_OF_EVERY_RUN = {
+    **dict.fromkeys((MODEL_CODE, "operation", "interpolation.range", "extrapolation.range"), str),
+    **dict.fromkeys(("seed", "input.size"), Real),
+}
+"""Column that every run of an arithmetic script fills -> its kind."""
+
 
 def read_table(path: Path) -> pd.DataFrame:
     """Read a CSV file, or raise UsageError with one line that says what is wrong with it."""
@@ -38,7 +44,10 @@ def read_table(path: Path) -> pd.DataFrame:
 
 
 def require(table: pd.DataFrame, columns: Iterable[str], path: Path | str, kind: str) -> None:
-    """Raise UsageError for a table that lacks one of the columns."""
+    """Raise UsageError for a table that lacks one of the columns, or has one twice."""
+    if not table.columns.is_unique:
+        twice = table.columns[table.columns.duplicated()][0]
+        raise UsageError(f"{path} is not {kind}: it has column {twice} twice")
     lacking = [column for column in columns if column not in table.columns]
     if lacking:
         raise UsageError(f"{path} is not {kind}: it has no column {', '.join(lacking)}")
@@ -88,8 +97,9 @@ def parsed_names(
     """Return the options of the runs of a table, and which row of them each row has.
 
     They are made once per run: of the columns from `model_code` on, which an export with the
-    configuration of its runs has, else of the name. UsageError names the first row whose name is
-    empty or does not parse.
+    configuration of its runs has, else of the name. A run of another script lacks some of these
+    cells, in a table that has them. UsageError names the first row whose name is empty or does
+    not parse.
     """
     import pandas as pd
 
@@ -99,14 +109,21 @@ def parsed_names(
     known: list[Any] = [None] * len(names)
     if MODEL_CODE in table:
         part = table.iloc[firsts].loc[:, MODEL_CODE:].astype(object)
-        known = part.where(part.notna(), None).to_dict("records")
+        records = part.where(part.notna(), None).to_dict("records")
+        known = [row if _is_complete(row) else None for row in records]
     options = []
     for name, columns, row in zip(names, known, firsts, strict=True):
         try:
             options.append(parse(name, columns))
         except ValueError as error:
-            raise UsageError(f"{path}: row {row + 1}: {error}") from None
+            told = f"{path}: row {row + 1}: {error}"
+            raise UsageError(f"{told}; leave out runs of other scripts") from None
     return codes, pd.DataFrame(options)
+
+
+def _is_complete(options: Mapping[Any, object]) -> bool:
+    """Return whether cells hold what the options of an arithmetic run are made of."""
+    return all(isinstance(options.get(name), kind) for name, kind in _OF_EVERY_RUN.items())
 
 
 def groups(table: pd.DataFrame, by: Iterable[str]) -> Iterator[tuple[tuple[Any, ...], Any]]:

@@ -216,6 +216,14 @@ def test_equals_sign_and_negative_numbers():
     assert config.extrapolation_range == [-6, -2]
 
 
+def test_ranges_as_numpy_prints_them():
+    printed = "[np.float64(1.5),np.float64(2.0)] [[np.float32(-6.0),np.int64(-2)],[2,6]]"
+    plans = plan("single_layer", f"--interpolation-range {printed}")
+    typed = plan("single_layer", "--interpolation-range [1.5,2.0] [[-6.0,-2],[2,6]]")
+    assert list(plans.names()) == list(typed.names())
+    assert plans.configs == typed.configs
+
+
 def test_accepted_edges():
     plan("single_layer", "--max-iterations 0")
     plan("single_layer", "--layer-type ReRegualizedLinearMNAC --nmu-noise --noise-range [1,0]")

@@ -13,7 +13,7 @@ from stable_nalu.catalogue.challenger import KEY, Challenger
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.layer import nmu
 from stable_nalu.reproduction import command
-from stable_nalu.reproduction.challenge import FIGURES
+from stable_nalu.reproduction.challenge import FIGURES, page
 from stable_nalu.reproduction.challenge.duel import Contest, holm, same_runs
 from tests.reproduction import made_up
 
@@ -118,6 +118,14 @@ def test_a_challenger_trains_in_the_setting_that_the_models_of_a_figure_share():
     assert ten.flags["--learning-rate"] == ("1",)
     assert ten.flags["--input-size"] == ("10",)
     assert ten.prefix != model.prefix.replace("benchmark_sltr_mul", "nips-sltr-in10")
+
+
+def test_a_label_that_is_no_formula_is_drawn_as_it_stands(tmp_path):
+    own, rival = runs(KEY, {"a": [1, 0], "b": [1, 1]}), runs("NMU", {"a": [1, 0], "b": [1, 1]})
+    (figure,) = page.figures(replace(contest(own, rival), label="$x_$ unit")).values()
+    figure.savefig(tmp_path / "figure.png")
+    texts = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert texts == [r"\$x_\$ unit", "NMU"], "of which matplotlib leaves out the backslashes"
 
 
 @pytest.mark.parametrize("key", FIGURES)

@@ -183,7 +183,11 @@ def offsets(number: int) -> np.ndarray:
 def positions(part: Panels, values: list, index: int, number: int) -> np.ndarray:
     """Return the x coordinates of one series at all values."""
     if part.style == "line":
-        return np.asarray(values, dtype=float)
+        try:
+            return np.asarray(values, dtype=float)
+        except ValueError as error:
+            problem = f"{part.runs.x} has no place on an axis of numbers: {error}"
+            raise UsageError(f"{problem}; draw it as another kind, such as distribution") from None
     places = np.arange(len(values), dtype=float)
     return places + offsets(number)[index] if part.style == "dodge" else places
 

@@ -14,7 +14,7 @@ from stable_nalu.statistics.table import numeric
 
 from ..entry import Context, Drawn, Part, Size
 from ..source import Series, read_csv, with_names
-from ..style import looks, new_figure
+from ..style import drawable, looks, new_figure
 from .decoration import Bottom, footnote, legend
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Path(Part):
             raise UsageError(f"{path} holds no weights in {columns[0]}: {remedy}")
         path_itself = self.show == "path"
         figure = draw(self, rows, pairs) if path_itself else distances(self, context, rows, pairs)
-        figure.axes[0].set_title(one.label or self.file, fontsize=9)
+        figure.axes[0].set_title(one.label or drawable(self.file), fontsize=9)
         return figure, {f"{self.stem}_plot_data": rows.filter(["name", self.time, *columns])}
 
 

@@ -115,12 +115,14 @@ def figures(contest: Contest) -> dict[str, Figure]:
     from stable_nalu.figures.kinds.panels import Panels, draw
     from stable_nalu.figures.runs import Reduced, estimate
     from stable_nalu.figures.source import Source
+    from stable_nalu.figures.style import drawable
     from stable_nalu.statistics.estimators import PUBLISHED
 
     x = contest.experiment.parameter
     x = x if x in contest.runs else "interpolation.range"
+    labels = {key: drawable(label) for key, label in contest.labels.items()}
     runs = contest.runs.assign(
-        model=[contest.labels[key] for key in contest.runs["model"]],
+        model=[labels[key] for key in contest.runs["model"]],
         solved=contest.runs["solved"].astype(bool),
     )
     operations = list(dict.fromkeys(runs["operation"])) if x != "operation" else [None]
@@ -128,7 +130,7 @@ def figures(contest: Contest) -> dict[str, Figure]:
     for operation in operations:
         own = runs if operation is None else runs.loc[runs["operation"] == operation]
         part = Panels("", Runs(x, Threshold()), x.replace(".", " ").capitalize())
-        reduced = Reduced(own, tuple(contest.labels.values()), ())
+        reduced = Reduced(own, tuple(labels.values()), ())
         summary = estimate(own, list(dict.fromkeys(part.grouping)), PUBLISHED)
         name = str(operation) if len(operations) > 1 else ""
         found[name] = draw(part, reduced, summary, Context("", (), Source(Path())))
