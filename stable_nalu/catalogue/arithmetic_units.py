@@ -41,7 +41,6 @@ EXPERIMENTS = judged_by(
         (Shown(MADSEN_2020, "Table 6"),),
         trained.ALL,
         parameter="operation",
-        figures=("function_task_static",),
         note="The first layer of NAC•,NMU is NAC+ in the paper, NAU in its scripts and here.",
     ),
     Experiment(
@@ -58,7 +57,6 @@ EXPERIMENTS = judged_by(
             },
         ),
         parameter="operation",
-        figures=("function_task_static",),
     ),
     Experiment(
         "function_task_static_mul_hidden_size",
@@ -131,7 +129,6 @@ EXPERIMENTS = judged_by(
         "Multiplication by NAC• and NALU against the training range",
         (Shown(MADSEN_2019, "figure of training ranges"),),
         trained.RANGE_STUDY,
-        figures=("function_task_static_mul_range",),
     ),
     Experiment(
         "function_task_static_learning",

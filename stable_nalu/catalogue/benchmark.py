@@ -145,7 +145,6 @@ EXPERIMENTS = judged_by(
         "iNALU, addition with ten inputs",
         _shown(18),
         (_inalu_in10,),
-        figures=("in10-iNALU-add",),
     ),
     Experiment(
         "nau-failure",
@@ -159,7 +158,6 @@ EXPERIMENTS = judged_by(
         "NAU with a hundred inputs",
         _shown(20),
         (_larger(100, _IN100, "add"), _larger(100, _IN100, "sub")),
-        figures=("in100-NAU-sub",),
         rate=20_000,  # A hundred inputs to draw.
         note="The published scripts hold addition, the published figure is of subtraction.",
     ),

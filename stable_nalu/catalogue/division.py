@@ -231,7 +231,6 @@ EXPERIMENTS = (
         "Loss landscapes of multiplication",
         shown("9"),
         (),
-        figures=("singularity_issue",),
         note="Needs no training.",
     ),
     Experiment(

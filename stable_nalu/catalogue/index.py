@@ -19,11 +19,35 @@ _MODULES = (arithmetic_units, sequences, division, division_redundancy, benchmar
 EXPERIMENTS: dict[str, Experiment] = {e.key: e for m in _MODULES for e in m.EXPERIMENTS}
 
 
+OTHER_KEYS = {
+    "2D-surface-mul": "surface-mul",
+    "2d-surface-mul": "surface-mul",
+    "2d-surface-add": "surface-add",
+    "in10-iNALU-add": "inalu-in10",
+    "in100-NAU-sub": "nau-in100",
+    "singularity_issue": "loss_landscape",
+    "sequential_mnist_prod_long_icml2021": "robust-sequential_mnist_prod_long",
+    "sltr-in2-distributions": "nips-in2-distributions",
+    "sltr-in10-distributions": "nips-in10-distributions",
+    "divBy0-easy": "nips-divBy0-easy",
+    "divBy0-medium": "nips-divBy0-medium",
+    "divBy0-hard": "nips-divBy0-hard",
+    "2DMNIST-static-mnist-mul-isolated": "static-mnist-mul-isolated",
+    "2DMNIST-static-mnist-mul-colour-concat": "static-mnist-mul-colour-concat",
+}
+"""Name of a figure in published commands and earlier versions -> its key."""
+
+
 def known(key: str) -> Experiment | None:
-    """Return the experiment of a key, also where it is spelled as in the names of files."""
+    """Return the experiment of a key, of a figure of it, or of another name of one of them.
+
+    A `/` may be written as in the names of files.
+    """
+    key = OTHER_KEYS.get(key, key)
     if key in EXPERIMENTS:
         return EXPERIMENTS[key]
-    return next((e for e in EXPERIMENTS.values() if e.stem == key.replace("/", "-")), None)
+    stem = key.replace("/", "-")
+    return next((e for e in EXPERIMENTS.values() if stem in (e.stem, *e.figure_keys)), None)
 
 
 def find(key: str) -> Experiment:

@@ -172,7 +172,6 @@ EXPERIMENTS = (
         "Surfaces of MLPs and the NMU",
         _shown("1"),
         (replace(NMU, points=ONE_TO_TWO, seeds=range(1)), *_mlps),
-        figures=("2d-surface-mul",),
         note="Shows models, not errors; all seeds of the MLPs are trained to choose from.",
     ),
     Experiment(
@@ -180,7 +179,6 @@ EXPERIMENTS = (
         "Multiplication, single modules",
         _shown("2"),
         (*MULTIPLYING, _snmu),
-        figures=("benchmark_sltr_mul",),
         note="The runs of the primer's Figure 16; here every error below 1e-5 counts as solved.",
     ),
     Experiment(
@@ -224,7 +222,6 @@ EXPERIMENTS = (
         (_reference, *_sequences),
         parameter="extrapolation.length",
         criterion="reference",
-        figures=("sequential_mnist_prod_long_icml2021",),
         measures=PRODUCT_MEASURES,
     ),
     Experiment(

@@ -91,17 +91,29 @@ class Source:
         return None
 
     def candidates(self, files: Iterable[str]) -> Iterator[Path]:
-        """Yield every path that one of the files may have."""
+        """Yield every path that one of the files may have, those below the CSV folder first."""
+        stems: list[str] = []
         for name in files:
-            stems = [name]
+            tried = [(Path(folder) / name).as_posix() for folder in (*self.folders, "")]
             if not Path(name).is_absolute():
-                stems = [(Path(folder) / name).as_posix() for folder in (*self.folders, "")]
-                stems += [f"{folder}{name}" for folder in self.folders]
-                stems += [_TRAINED_IN[stem] for stem in stems if stem in _TRAINED_IN]
-            for stem in stems:
-                path = self.csv_dir / stem
+                tried += [f"{folder}{name}" for folder in self.folders]
+                tried += [_TRAINED_IN[stem] for stem in tried if stem in _TRAINED_IN]
+            stems += tried
+        for root in (self.csv_dir, *self._roots(stems)):
+            for path in (root / stem for stem in stems):
                 yield path.with_name(f"{path.name}.csv")
                 yield path
+
+    def _roots(self, stems: Iterable[str]) -> Iterator[Path]:
+        """Yield folders above the CSV folder, where that is one of the folders of the files.
+
+        The published commands name the folder of some figures, and the one above it of others.
+        """
+        inner = self.csv_dir.parts
+        for parts in (Path(stem).parts for stem in stems):
+            for depth in range(1, min(len(parts), len(inner)) + 1):
+                if inner[-depth:] == parts[:depth] and len(inner) > depth:
+                    yield self.csv_dir.parents[depth - 1]
 
     def judged_runs(self, series: Series) -> pd.DataFrame | None:
         """Return the runs of a series where they are judged already: exported ones are not."""

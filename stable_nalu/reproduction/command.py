@@ -8,7 +8,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from stable_nalu.catalogue.index import find
+from stable_nalu.catalogue.experiment import Experiment
+from stable_nalu.catalogue.index import OTHER_KEYS, find, known
 from stable_nalu.errors import OptionError
 from stable_nalu.machine import cores, is_checkout
 from stable_nalu.options.flags_model import add_layer_flags
@@ -145,7 +146,7 @@ def _verify(arguments: argparse.Namespace) -> int:
     lines = arguments.line or ()
     choice = Choice(arguments.model, arguments.seeds, lines, arguments.rows, seed)
     return verify(
-        find(arguments.key),
+        _experiment(arguments.key),
         choice,
         data=arguments.data,
         out=arguments.out,
@@ -153,6 +154,17 @@ def _verify(arguments: argparse.Namespace) -> int:
         keep=arguments.keep,
         dry_run=arguments.dry_run,
     )
+
+
+def _experiment(key: str) -> Experiment:
+    """Return the experiment of a key; a figure that has none is named with its command."""
+    if known(key) is None:
+        from stable_nalu.figures.entries import all_entries
+
+        if OTHER_KEYS.get(key, key) in all_entries():
+            problem = f"{key} is a figure of exported tables, no experiment trains for it"
+            raise OptionError("KEY", problem, f"use export/plot.py {key} --csv-dir PATH")
+    return find(key)
 
 
 def _reproduce(arguments: argparse.Namespace) -> int:
@@ -172,7 +184,7 @@ def _reproduce(arguments: argparse.Namespace) -> int:
         from .challenge import challenge
 
         return challenge(arguments)
-    experiment = find(arguments.key)
+    experiment = _experiment(arguments.key)
     models = chosen_models(experiment, arguments.model)
     space = Workspace(arguments.out, arguments.max_iterations)
     space.use()

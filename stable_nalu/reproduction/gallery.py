@@ -167,7 +167,17 @@ def drawable(entry: Entry, data: Path = DATA) -> bool:
         return True
     source = KeptRuns(Path(), entry.folders, tables=dict.fromkeys(kept_models(entry, data)))
     enough = all(part.NEEDS == "outcomes" for part in entry.parts)
-    return enough and all(source.find(one.files) for one in entry.series)
+    found = all(source.find(one.files) for one in entry.series)
+    return enough and found and _has_its_models(entry, data)
+
+
+def _has_its_models(entry: Entry, data: Path) -> bool:
+    """Say whether runs are kept of a model that the entry shows: files may hold others, too."""
+    kept = kept_models(entry, data)
+    own = EXPERIMENTS[entry.key].models if entry.key in EXPERIMENTS else ()
+    files = {model.csv: kept[model.csv] for model in own if model.csv in kept}
+    trained = {model for key in files.values() for model in read(key, data)["model"]}
+    return not own or any(model.key in trained for model in own)
 
 
 def kept_models(entry: Entry, data: Path = DATA) -> dict[str, str]:

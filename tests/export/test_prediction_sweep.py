@@ -80,7 +80,7 @@ def test_what_is_written_can_be_drawn(sweep, tmp_path):
     sweep("--gold-outputs", "--step-size", "1")
     argv = ("--layer-type", "ReRegualizedLinearMNAC", "--model-filepath", str(tmp_path / "m.pth"))
     sweep(*argv, "--csv-save-filename", "mul-nmu-s0", "--step-size", "1")
-    entry = find("2d-surface-mul")
+    entry = find("surface-mul")
     source = Source(tmp_path / "csv")
     product = entry.parts[0].render(Context(entry.key, entry.series, source))
     *facets, _ = product.figure.axes

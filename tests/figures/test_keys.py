@@ -2,7 +2,7 @@
 
 import pytest
 
-from stable_nalu.catalogue.index import EXPERIMENTS
+from stable_nalu.catalogue.index import EXPERIMENTS, OTHER_KEYS, known
 from stable_nalu.errors import UsageError
 from stable_nalu.figures.entries import all_entries, find, listing
 from stable_nalu.figures.kinds import Panels, Scatter, Table
@@ -99,7 +99,7 @@ def test_published_keys_are_found(key):
 
 
 def test_a_key_of_two_scripts_asks_which():
-    with pytest.raises(UsageError, match="use 2d-surface-mul or two-digit-mul"):
+    with pytest.raises(UsageError, match="use surface-mul or two-digit-mul"):
         find("mul")
 
 
@@ -132,9 +132,45 @@ def test_the_list_names_every_key_once():
 
 
 def test_file_names_do_not_clash():
-    for entry in ENTRIES.values():
+    """Neither within a figure nor between two of them, which may be written to one folder."""
+    owners: dict[tuple[type, str], str] = {}
+    for key, entry in ENTRIES.items():
+        for part in entry.parts:
+            stem = type(part), part.stem.replace("{key}", key)
+            assert owners.setdefault(stem, key) == key
         stems = [(type(part), part.stem) for part in entry.parts]
         assert len(set(stems)) == len(stems), entry.key
+
+
+def test_a_figure_has_one_key_and_belongs_to_one_experiment():
+    owners = [key for experiment in EXPERIMENTS.values() for key in experiment.figure_keys]
+    assert len(set(owners)) == len(owners)
+    for experiment in EXPERIMENTS.values():
+        if any(key in ENTRIES for key in experiment.figure_keys):
+            several = len(experiment.figure_keys) > 1
+            assert several or experiment.figure_keys == (experiment.stem,)
+
+
+@pytest.mark.parametrize("other", OTHER_KEYS)
+def test_other_names_lead_to_the_key(other):
+    assert other not in EXPERIMENTS
+    assert other not in ENTRIES
+    entry = find(other)
+    assert entry.key == OTHER_KEYS[other]
+    if entry.key in EXPERIMENTS:
+        assert known(other) is EXPERIMENTS[entry.key]
+
+
+def test_a_figure_of_several_is_known_by_its_own_key():
+    assert known("sequential_mnist_prod_errors").key == "sequential_mnist_prod_long"
+    assert known("weights_path-isolated").key == "static-mnist-appendix"
+
+
+def test_an_experiment_without_a_figure_says_so():
+    with pytest.raises(UsageError, match="no figure of its own; draw weights_path-isolated, "):
+        find("static-mnist-appendix")
+    with pytest.raises(UsageError, match="no figure of its own; experiments/reproduce.py"):
+        find("robust-batch-snmu")
 
 
 # One of every kind is drawn in every run of the tests, the others in the slow ones.
@@ -145,7 +181,7 @@ QUICK = (
     "function_task_static_nalu",
     "function_task_static_plot_example",
     "divBy0_gold_test_errors",
-    "2d-surface-mul",
+    "surface-mul",
     "static-mnist-mul-isolated",
     "div-1digit_conv-Adam-s3Init",
     "class_accs-mul-1digit_conv-Adam",

@@ -150,7 +150,7 @@ def test_surfaces(tmp_path):
 @pytest.mark.parametrize(
     ("key", "titled"),
     [
-        ("singularity_issue", ["NAC•", "NMU", "NRU", "NRU with tanh gates"]),
+        ("loss_landscape", ["NAC•", "NMU", "NRU", "NRU with tanh gates"]),
         ("nac-mul-and-mnac-loss-curvature", ["NAC•", "NAC•", "NAC•", "NMU"]),
     ],
 )

@@ -95,7 +95,7 @@ def test_a_figure_with_a_file_that_is_not_kept_is_named_and_not_drawn(tmp_path):
     part = table[table["model"] != experiment.models[0].key]
     add(experiment, part, [], tmp_path / "part")
     assert not gallery.drawable(entry, tmp_path / "part")
-    assert gallery.drawable(find("singularity_issue"), tmp_path)
+    assert gallery.drawable(find("loss_landscape"), tmp_path)
     assert gallery.command(entry).startswith("python3 experiments/reproduce.py ")
 
 
@@ -106,7 +106,7 @@ def test_some_measures_of_every_epoch_are_kept_and_others_are_not():
 
 
 def test_kept_models_are_enough_for_their_predictions(tmp_path):
-    entry, experiment = find("2d-surface-mul"), EXPERIMENTS["surface-mul"]
+    entry, experiment = find("surface-mul"), EXPERIMENTS["surface-mul"]
     space, data = Workspace(tmp_path / "out"), tmp_path / "data"
     models = [t for t in other_tables(experiment, experiment.models, space) if t.source]
     layers = {"mul-nmu-s0": ("ReRegualizedLinearMNAC", {})} | {

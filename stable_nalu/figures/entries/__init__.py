@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from stable_nalu.catalogue.index import OTHER_KEYS, known
 from stable_nalu.errors import UsageError, did_you_mean
 from stable_nalu.papers import STUDIES
 
@@ -45,8 +46,9 @@ def all_entries() -> dict[str, Entry]:
 
 
 def find(key: str) -> Entry:
-    """Return the entry of a key, or of the key that the original scripts know it by."""
+    """Return the entry of a key, or of another name that published commands have for it."""
     entries = all_entries()
+    key = OTHER_KEYS.get(key, key)
     key = key if key in entries else key.replace("/", "-")
     if key in entries:
         return entries[key]
@@ -56,6 +58,11 @@ def find(key: str) -> Entry:
     if published:
         names = " or ".join(entry.key for entry in published)
         raise UsageError(f"key {key!r} stands for several figures: use {names}")
+    experiment = known(key)
+    if experiment is not None:
+        drawn = [name for name in experiment.figure_keys if name in entries]
+        remedy = f"draw {', '.join(drawn)}" if drawn else "experiments/reproduce.py sums it up"
+        raise UsageError(f"{key} has no figure of its own; {remedy}")
     hint = did_you_mean(key, entries, "--list names them all", most=3)
     raise UsageError(f"no figure {key!r}; {hint}")
 

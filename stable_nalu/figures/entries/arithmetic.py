@@ -175,6 +175,7 @@ _ADDERS = ("Linear", "NAU", NAC_ADD, "NALU")
 _DEFAULTS = "function-task-static-defaults"
 _CAPTION = "Arithmetic data set, default parameters: success rate, step and sparsity error."
 _ADDING_FIRST = ("Linear", NAC_ADD, "NALU")
+_DEFAULT_TABLE = Table("{key}", _OPERATIONS, _DEFAULTS, _CAPTION)
 _MUL = "function_task_static_mul"
 
 ENTRIES = (
@@ -192,28 +193,37 @@ ENTRIES = (
     ),
     _entry(
         "function_task_static",
-        "Tables 2 and 6",
+        "Table 2",
         "Default parameters",
-        Table(
-            stem="function_task_static",
-            runs=_OPERATIONS,
-            label=_DEFAULTS,
-            caption=_CAPTION,
+        replace(
+            _DEFAULT_TABLE,
             rows=(("mul", ("NMU", NAC_MUL, "NALU")), ("add", _ADDERS), ("sub", _ADDERS)),
         ),
-        Table(
-            stem="function_task_static_reproduce",
-            runs=_OPERATIONS,
-            label=_DEFAULTS,
-            caption=_CAPTION,
-            rows=(
-                ("mul", (NAC_MUL, "NALU")),
-                ("div", (NAC_MUL, "NALU")),
-                ("add", _ADDING_FIRST),
-                ("sub", _ADDING_FIRST),
+    ),
+    _entry(
+        "function_task_static_all",
+        "Table 6",
+        "Default parameters, every unit and operation",
+        replace(_DEFAULT_TABLE, label=f"{_DEFAULTS}-all", long=True),
+        file="function_task_static",
+    ),
+    replace(
+        _entry(
+            "function_task_static_reproduce",
+            "",
+            "Default parameters: NALU and its parts",
+            replace(
+                _DEFAULT_TABLE,
+                rows=(
+                    ("mul", (NAC_MUL, "NALU")),
+                    ("div", (NAC_MUL, "NALU")),
+                    ("add", _ADDING_FIRST),
+                    ("sub", _ADDING_FIRST),
+                ),
             ),
+            file="function_task_static",
         ),
-        Table("function_task_static_all", _OPERATIONS, f"{_DEFAULTS}-all", _CAPTION, long=True),
+        paper=MADSEN_2019,
     ),
     _entry(
         f"{_MUL}_hidden_size",
@@ -227,9 +237,20 @@ ENTRIES = (
         "Figure 3 bottom",
         "× by interpolation range",
         Panels("simple_function_static_mul_range", RANGE, "Interpolation range"),
-        Panels(
-            "simple_function_static_mul_range_reproduce", _REPRODUCED_RANGE, "Interpolation range"
+    ),
+    replace(
+        _entry(
+            f"{_MUL}_range_reproduce",
+            "",
+            "× by interpolation range: NAC• and NALU",
+            Panels(
+                "simple_function_static_mul_range_reproduce",
+                _REPRODUCED_RANGE,
+                "Interpolation range",
+            ),
+            file=f"{_MUL}_range",
         ),
+        paper=MADSEN_2019,
     ),
     _entry(
         f"{_MUL}_hidden_size_ablation",

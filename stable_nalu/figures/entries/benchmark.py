@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from stable_nalu.catalogue.ranges import INTERPOLATION_ORDER
+from stable_nalu.catalogue.robust import SNMU_LABEL
 from stable_nalu.papers import MISTRY_2022_PRIMER, MISTRY_2022_ROBUST
 from stable_nalu.statistics.names import MODELS
 
@@ -64,6 +67,22 @@ def _benchmark(key: str, number: str, operation: str, *files: str) -> Entry:
 
 
 _NALUS = ("NALU", "iNALU", "G-NALU")
+_MULTIPLYING = ("MNAC", "NMU", "NPU", "RealNPU", *_NALUS)
+
+
+def _with_noise() -> Entry:
+    """Return the figure of the multiplying modules with the sNMU: every error below 1e-5 counts."""
+    entry = _benchmark("robust-benchmark_sltr_mul", "Figure 2", "mul", *_MULTIPLYING)
+    snmu = Series(("sNMU", "mul/sNMU"), SNMU_LABEL)
+    part = replace(_panels("mul"), runs=replace(RUNS, threshold=Threshold(flat=1e-5)))
+    return replace(
+        entry,
+        paper=MISTRY_2022_ROBUST,
+        shows="Single modules: multiplication, with the sNMU",
+        parts=(part,),
+        series=(*entry.series, snmu),
+    )
+
 
 _SURFACES = {
     "mul": {
@@ -90,9 +109,7 @@ def _surface(key: str, number: str) -> Entry:
     shows = f"Predictions of MLPs and modules over two inputs: {_WORDS[key]}"
     folders = ("2d-surface-plots/csvs",)
     part = Surface(stem=f"2D-surface-{key}")
-    return Entry(
-        f"2d-surface-{key}", MISTRY_2022_ROBUST, number, shows, (part,), series, folders, key
-    )
+    return Entry(f"surface-{key}", MISTRY_2022_ROBUST, number, shows, (part,), series, folders, key)
 
 
 ENTRIES = (
@@ -102,17 +119,14 @@ ENTRIES = (
     _benchmark("benchmark_sltr_sub", "Figure 15", "sub", "NAC", "NAU", *_NALUS),
     _benchmark(
         "benchmark_sltr_mul",
-        "Figure 16 (Robustness: Figure 2)",
+        "Figure 16",
         "mul",
-        "MNAC",
-        "NMU",
-        "NPU",
-        "RealNPU",
-        *_NALUS,
+        *_MULTIPLYING,
     ),
+    _with_noise(),
     _benchmark("benchmark_sltr_div", "Figure 17", "div", "MNAC", "NPU", "RealNPU", *_NALUS),
     Entry(
-        "in10-iNALU-add",
+        "inalu-in10",
         MISTRY_2022_PRIMER,
         "Figure 18",
         "iNALU: addition with ten inputs",
@@ -130,7 +144,7 @@ ENTRIES = (
         ("benchmark/sltr-in10", "sltr-in10"),
     ),
     Entry(
-        "in100-NAU-sub",
+        "nau-in100",
         MISTRY_2022_PRIMER,
         "Figure 20",
         "NAU: subtraction with a hundred inputs",

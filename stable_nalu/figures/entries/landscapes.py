@@ -41,7 +41,7 @@ def _squared() -> tuple[Landscape, ...]:
 
 ENTRIES = (
     Entry(
-        "singularity_issue",
+        "loss_landscape",
         MISTRY_2022_DIVISION,
         "Figure 9",
         "Landscape of the root mean squared error: NAC•, NMU, NRU",

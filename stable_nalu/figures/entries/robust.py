@@ -13,16 +13,17 @@ RUNS = Runs("interpolation.range", Threshold(), expected=INTERPOLATION_ORDER)
 _FOLDER = "FTS_NAU_NMU_ranges"
 _NOISE = f"{_FOLDER}/sNMU-noise-ranges"
 
-# The first path of each is that of the published plots, the second the name of the experiment.
-BASELINE = ("FTS_NAU_NMU_ranges_baseline", f"{_FOLDER}/nau-nmu")
-NOISE_1_5 = ("FTS_NAU_NMU_ranges_noise-1-5", f"{_FOLDER}/nau-Nnmu")
-BATCH = (f"{_FOLDER}/batch_sNMU",)
+# The path of the published plots, the name of the experiment, and its name in the README.
+BASELINE = ("FTS_NAU_NMU_ranges_baseline", f"{_FOLDER}/nau-nmu", "nau-nmu")
+NOISE_1_5 = ("FTS_NAU_NMU_ranges_noise-1-5", f"{_FOLDER}/nau-Nnmu", "nau-Nnmu")
+BATCH = (f"{_FOLDER}/batch_sNMU", "batch_sNMU")
 PCC_NOISE = ("FTS_nau-Nnmu-epsPcc-750K-mse",)
 PCC_MSE = ("FTS_nau-nmu-pcc750Kmse",)
 
 
 def _noise(low: str, high: str) -> tuple[str, ...]:
-    return (f"{_NOISE}/FTS_nau-snmu_{low}-{high}", f"{_NOISE}/{low}-{high}")
+    written = f"{_NOISE}/{low}-{high}"
+    return (f"{_NOISE}/FTS_nau-snmu_{low}-{high}", written, written.removeprefix(f"{_FOLDER}/"))
 
 
 def _key(key: str, shows: str, series: dict[str, tuple[str, ...]], number: str = "") -> Entry:

@@ -200,11 +200,11 @@ ENTRIES = (
     ),
     _errors("sum", "Sums of digit sequences", _SUM_RUNS, trained=10, longer=1000),
     Entry(
-        f"{_PROD}_icml2021",
+        f"robust-{_PROD}",
         MISTRY_2022_ROBUST,
         "Figure 10",
         "Products of digit sequences: NMU and sNMU",
-        (Panels(f"{_PROD}_icml2021", _runs("cumprod", ()), _LENGTH, "line", _PRODUCT_BREAKS),),
+        (Panels("{key}", _runs("cumprod", ()), _LENGTH, "line", _PRODUCT_BREAKS),),
         (
             Series((f"{_PROD}_nmu",), "NMU"),
             Series((f"{_PROD}_snmu",), "sNMU [1,5]"),
