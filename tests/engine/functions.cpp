@@ -23,7 +23,7 @@ typedef int64_t J __attribute__((vector_size(L * 8)));
 #define ONE(name) LOOP(float_##name, F, float, name##_(x)) LOOP(double_##name, D, double, name##_(x))
 #define TWO(name) \
     LOOP(float_##name, F, float, name##_(x, y)) LOOP(double_##name, D, double, name##_(x, y))
-ONE(exp) ONE(expm1) ONE(log) ONE(log1p) ONE(tanh) ONE(sigmoid) ONE(sinh) ONE(cosh) ONE(sin) ONE(cos)
+ONE(exp) ONE(expm1) ONE(log) ONE(log1p) ONE(tanh) ONE(sigmoid) ONE(erf) ONE(sinh) ONE(cosh) ONE(sin) ONE(cos)
 ONE(rint) ONE(sign) ONE(abs) ONE(sqrt)
 TWO(pow) TWO(min) TWO(max)
 LOOP(float_clamp, F, float, clamp_(x, y, y + 1.0f))
