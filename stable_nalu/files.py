@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import errno
 import fcntl
+import hashlib
+import json
 import os
 import shutil
 import sys
@@ -13,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import combinations
 from pathlib import Path
-from typing import IO, TextIO
+from typing import IO, Any, TextIO
 
 from .errors import OptionError, UsageError
 
@@ -46,7 +48,7 @@ def atomic_path(path: Path, *, durable: bool = False) -> Iterator[Path]:
         kind = "a folder" if target.is_dir() else "a device"
         raise OSError(errno.EINVAL, f"it is {kind}, not a file", str(path))
     target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_name(f".{target.name[-40:]}.{uuid.uuid4().hex}")
+    temporary = target.with_name(f"{_start_of_temporaries(target)}{uuid.uuid4().hex}")
     try:
         yield temporary
         if durable:
@@ -57,6 +59,26 @@ def atomic_path(path: Path, *, durable: bool = False) -> Iterator[Path]:
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _start_of_temporaries(target: Path) -> str:
+    digest = hashlib.sha256(os.fsencode(target.name)).hexdigest()[:16]
+    return f".{target.name[-40:]}.{digest}."
+
+
+def remove_temporaries(paths: Iterable[Path]) -> None:
+    """Remove what processes left behind that were killed while they wrote files by `atomic_path`.
+
+    No other process may write one of the files meanwhile.
+    """
+    starts: dict[Path, set[str]] = {}
+    for path in paths:
+        starts.setdefault(path.parent, set()).add(_start_of_temporaries(path))
+    for folder, own in starts.items():
+        if folder.is_dir():
+            for entry in folder.iterdir():
+                if entry.name[: -len(uuid.uuid4().hex)] in own:
+                    entry.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -107,8 +129,11 @@ def shared_lock(path: Path) -> Iterator[None]:
 def is_locked(path: Path, wanted: int = fcntl.LOCK_SH) -> bool:
     """Return whether a process holds a lock of a file that keeps others from the wanted one."""
     try:
-        with path.open("rb") as file:
-            fcntl.flock(file, wanted | fcntl.LOCK_NB)
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # also of a pipe
+        try:
+            fcntl.flock(descriptor, wanted | fcntl.LOCK_NB)
+        finally:
+            os.close(descriptor)
     except BlockingIOError:
         return True
     except OSError:
@@ -138,6 +163,16 @@ def _waited_for(lock: Path, path: Path) -> IO[bytes]:
 def visible_entries(folder: Path) -> list[Path]:
     """Return what a folder holds apart from hidden files, sorted by name."""
     return sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+
+
+def json_of(path: Path) -> Any:
+    """Return what a JSON file holds; raise OSError or ValueError where that cannot be had."""
+    if not path.is_file() and path.exists():  # A pipe would be waited for.
+        raise OSError(errno.EINVAL, "it is not a file", str(path))
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except RecursionError:
+        raise ValueError(f"{path} is nested too deeply") from None
 
 
 def table_rows(path: Path) -> Iterator[list[str]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from stable_nalu.catalogue.experiment import Command, ExpectedRun, covering, merged
 from stable_nalu.errors import UsageError
-from stable_nalu.files import atomic_text_file, is_locked, visible_entries
+from stable_nalu.files import atomic_text_file, is_locked, json_of, visible_entries
 from stable_nalu.machine import save_root, tensorboard_root
 from stable_nalu.options import SCRIPTS
 from stable_nalu.script import EXIT_DIVERGED
@@ -165,7 +165,7 @@ def _finished(folder: Path, files: list[str], run: ExpectedRun) -> bool:
     A mark counts for the event file that it was made for: a run started anew has another.
     """
     try:
-        mark = json.loads((folder / MARKER).read_text(encoding="utf-8"))
+        mark = json_of(folder / MARKER)
         return mark["event_files"] == files and mark["iterations"] >= _length(run)
     except (OSError, ValueError, KeyError, TypeError):
         saved = _saved_state(run)

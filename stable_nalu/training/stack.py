@@ -30,6 +30,7 @@ from .saved.checkpoint import (
     restore_parameters,
     run_content,
     save_together,
+    seed_generators,
     set_numpy_rng_state,
 )
 from .step.optimizer import load_optimizer_state, optimizer_state
@@ -204,7 +205,7 @@ class StackTraining:
             self.setup.configs[run],
             run_state(state, index),
             optimizer_state(self.step.optimizer, index),
-            torch.get_rng_state() if generator is None else generator,
+            generator,
             progress,
         )
 
@@ -352,7 +353,7 @@ def seeded_models(
 
 
 def _seeded(setup: Setup, build: BuildNetwork, run: int) -> ExtendedTorchModule:
-    torch.manual_seed(setup.configs[run].seed)
+    seed_generators(setup.configs[run].seed)
     model = build(setup.configs[run], setup.layer_options[run])
     model.reset_parameters()
     return model

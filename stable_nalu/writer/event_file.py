@@ -143,13 +143,14 @@ def require_events(path: Path, position: int, started: float | None = None) -> N
     `started` is the wall time of the first of them, where it is known: two logs that begin at one
     time do not exist.
     """
-    with path.open("rb") as file:
-        data = file.read(max(position, 0))
-    if len(data) < position:
+    size = path.stat().st_size
+    if size < position:
         raise UsageError(
-            f"cannot continue {path}: it has {len(data)} bytes, fewer than the {position} at the "
+            f"cannot continue {path}: it has {size} bytes, fewer than the {position} at the "
             "checkpoint; start anew with --remove-existing-data"
         )
+    with path.open("rb") as file:
+        data = file.read(max(position, 0))
     end = 0
     while 0 <= end < position:
         head = data[end : end + _HEAD_BYTES]

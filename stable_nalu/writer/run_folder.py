@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from stable_nalu.errors import UsageError
-from stable_nalu.files import NO_LOCKS_HERE, visible_entries
+from stable_nalu.files import NO_LOCKS_HERE, remove_temporaries, visible_entries
 
 from .event_file import FILE_PREFIX, EventFile, require_events
 from .run_record import RECORD_NAME, RunRecord
@@ -68,6 +68,7 @@ class RunFolder:
             lock = _lock(path)
             try:
                 _check(path, record, resume, **rules)
+                remove_temporaries([path / RECORD_NAME])
                 if resume is not None:
                     events = _continue(path, record, resume)
                 else:
@@ -78,6 +79,14 @@ class RunFolder:
         except OSError as error:
             raise UsageError(_unwritable(path, error)) from error
         return cls(path, events, lock)
+
+    @staticmethod
+    def refuse_in_use(path: Path) -> None:
+        """Refuse a folder that another process writes into; it need not be there."""
+        try:
+            _check_lock(path)
+        except OSError as error:
+            raise UsageError(_unwritable(path, error)) from error
 
     @staticmethod
     def check(
@@ -191,12 +200,26 @@ def _refuse_other_configuration(
 ) -> None:
     """Refuse data that was recorded under another configuration."""
     earlier = RunRecord.read(path)
+    if earlier is not None and _other_case(earlier, record):
+        raise UsageError(
+            f"{path} is the folder of a run whose name differs in small and capital letters alone, "
+            f"which this file system takes for the same; use {ways_out[-1]}"
+        )
     differences = earlier.differences(record, run_control) if earlier else []
     if differences:
         raise UsageError(
             f"will not {verb} {path}: it holds a run of another configuration (recorded / asked "
             f"for: {'; '.join(differences)}); use {ways_out[-1]}"
         )
+
+
+def _other_case(earlier: RunRecord, record: RunRecord) -> bool:
+    """Return whether two runs have different names that only some file systems tell apart."""
+    pairs = [
+        (str(earlier.config.get(flag)), str(record.config.get(flag)))
+        for flag in ("name_prefix", "id")
+    ]
+    return any(a != b and a.casefold() == b.casefold() for a, b in pairs)
 
 
 def _lock(path: Path) -> int:
@@ -221,8 +244,8 @@ def _lock(path: Path) -> int:
 def _check_lock(path: Path) -> None:
     """Refuse a folder that another process writes into."""
     try:
-        descriptor = os.open(path / LOCK_NAME, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
+        descriptor = os.open(path / LOCK_NAME, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except (FileNotFoundError, NotADirectoryError):
         return
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)

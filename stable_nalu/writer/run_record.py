@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from importlib import import_module, metadata
 from pathlib import Path
 
-from stable_nalu.files import atomic_text_file
+from stable_nalu.files import atomic_text_file, json_of
 from stable_nalu.machine import CHECKOUT
 
 RECORD_NAME = ".run.json"
@@ -44,7 +44,7 @@ class RunRecord:
     def read(cls, folder: Path) -> "RunRecord | None":
         """Return the record in `folder`; None where there is none or it is not readable as one."""
         try:
-            written = json.loads((folder / RECORD_NAME).read_text(encoding="utf-8"))
+            written = json_of(folder / RECORD_NAME)
             content = {"log_started": None, "layer_files": (), **written}
             known = {field.name: content[field.name] for field in fields(cls)}
             record = cls(**{**known, "resumed_with": tuple(known["resumed_with"])})

@@ -82,6 +82,22 @@ STATES: dict[str, Callable[[Place], object]] = {
     "with a log outside": edited(lambda s: s["progress"].update(event_file="../../../../x")),
     "with a position before the start": edited(lambda s: s["progress"].update(event_position=-1)),
     "with a position within an event": edited(lambda s: s["progress"].update(event_position=30)),
+    "with a position beyond any memory": edited(
+        lambda s: s["progress"].update(event_position=10**12)
+    ),
+    "with complex weights": edited(
+        lambda s: s["model_state_dict"].update(
+            {k: v + 1j for k, v in s["model_state_dict"].items()}
+        )
+    ),
+    "with complex moments": edited(
+        lambda s: s["optimizer_state_dict"].update(
+            state={
+                k: {name: v + 1j for name, v in moments.items()}
+                for k, moments in s["optimizer_state_dict"]["state"].items()
+            }
+        )
+    ),
     "of no bytes": with_bytes(lambda _: b""),
     "of one byte": with_bytes(lambda c: c[:1]),
     "cut in half": with_bytes(lambda c: c[: len(c) // 2]),

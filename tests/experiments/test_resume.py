@@ -4,12 +4,15 @@ import json
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from stable_nalu.script import EXIT_DIVERGED
+from stable_nalu.writer import RunFolder, RunRecord
 from tests.experiments.scripts import (
     assert_same_run,
+    assert_same_state,
     load_script,
     read,
     run,
@@ -148,6 +151,40 @@ def test_resuming_with_another_log_interval():
     assert run("single_layer", *NMU, *more) == 0
     record = read(run_names("single_layer", *NMU)[0])
     assert list(record.series("metric/valid/interpolation")) == [0, 2, 4, 8]
+
+
+def test_a_run_that_a_process_trains_is_in_use(capsys):
+    words = (*NMU, "--max-iterations", "2")
+    (name,) = run_names("single_layer", *words)
+    record = RunRecord.create("single_layer", {}, "")
+    with RunFolder.claim(Path(os.environ["TENSORBOARD_DIR"]) / name, record):
+        for flag in ("--load-checkpoint", "--resume"):
+            assert run("single_layer", *words, flag) == 2
+            assert f"in use by process {os.getpid()}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [("--seed", "0"), ("--seed", "0-1"), ("--verbose",)])
+def test_the_same_command_gives_the_same_files(words, monkeypatch, tmp_path):
+    words = ("--layer-type", "NAC", *words, "--max-iterations", "20", "--log-interval", "4")
+    words = (*words, "--operation", "add", "--save-best-model")
+    found = []
+    for place in ("one", "two"):
+        np.random.seed(len(found))
+        monkeypatch.setenv("SAVE_DIR", str(tmp_path / place / "save"))
+        monkeypatch.setenv("TENSORBOARD_DIR", str(tmp_path / place / "log"))
+        assert run("simple_function_static", *words) == 0
+        root = tmp_path / place / "save"
+        found.append({path.relative_to(root): path for path in root.rglob("*") if path.is_file()})
+    one, two = found
+    assert one.keys() == two.keys()
+    for name, path in one.items():
+        if name.parts[0].startswith("lowest_interp"):
+            assert path.read_bytes() == two[name].read_bytes()
+    for name in run_names("simple_function_static", *words):
+        states = [torch.load(files[Path(f"{name}.pth")], weights_only=True) for files in found]
+        for state in states:
+            state["progress"].pop("event_file")  # It is called by the time of the start.
+        assert_same_state(*states)
 
 
 def test_the_file_has_the_published_keys():

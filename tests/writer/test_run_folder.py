@@ -111,16 +111,32 @@ def test_data_of_another_configuration_is_refused(finished, changes, named, how)
     assert steps(finished) == [0, 1]
 
 
+@pytest.mark.parametrize("flag", ["name_prefix", "id"])
+def test_names_that_a_file_system_takes_for_the_same_are_two_runs(tmp_path, flag):
+    claim(tmp_path / "Run", {flag: "Run"}).release()
+    # As a file system finds it that does not tell small letters from capital ones.
+    (tmp_path / "Run").rename(tmp_path / "run")
+    with pytest.raises(UsageError, match="small and capital letters alone.*another --name-prefix"):
+        RunFolder.claim(
+            tmp_path / "run", record(**{flag: "run"}), run_control={flag}, remove_existing_data=True
+        )
+
+
 def test_another_script_is_another_configuration(finished):
     other = RunRecord.create("simple_function_static", CONFIG, "python3 other.py")
     with pytest.raises(UsageError, match='script: "single_layer" / "simple_function_static"'):
         RunFolder.claim(finished, other, remove_existing_data=True)
 
 
-@pytest.mark.parametrize("content", [None, "", "{}", "not json"])
+@pytest.mark.parametrize("content", [None, "", "{}", "not json", "[" * 100_000, "a pipe"])
 def test_a_folder_without_a_record_is_removed_as_asked(finished, content):
     (finished / ".run.json").unlink()
-    if content is not None:
+    if content == "a pipe":
+        os.mkfifo(finished / ".run.json")
+        with pytest.raises(UsageError, match="cannot write the run folder .*a device, not a file"):
+            claim(finished, {"operation": "add"}, remove_existing_data=True)
+        (finished / ".run.json").unlink()
+    elif content is not None:
         (finished / ".run.json").write_text(content)
     with claim(finished, {"operation": "add"}, remove_existing_data=True) as folder:
         log(folder, (3,))

@@ -25,6 +25,7 @@ from stable_nalu.options.layer_options import own_options
 from stable_nalu.tags import LABEL_WEIGHTS, METRIC, RESULT_TEST, RESULT_VALID
 
 from ..logging.recorder import scalar
+from ..saved.checkpoint import seed_generators
 from ..stack import Kind, Setup
 from ..step.step import Observed, TrainingStep, clip_norm
 from .pair_data import build_pair_data, pair_metrics
@@ -55,7 +56,7 @@ class PairTask:
 
     def network(self, config: Config) -> TwoDigitNetwork:
         """Build the network of a configuration, drawn from its seed."""
-        torch.manual_seed(config.seed)
+        seed_generators(config.seed)
         answer = partial(
             build_answer,
             config.operation,

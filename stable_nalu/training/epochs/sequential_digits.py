@@ -19,6 +19,7 @@ from stable_nalu.options import Config
 from stable_nalu.tags import LOSS_ACCURACY, METRIC, METRIC_TEST, RESULT_TEST, RESULT_VALID
 
 from ..logging.recorder import TaggedValue, observe_gradients, observe_modules, scalar
+from ..saved.checkpoint import seed_generators
 from ..stack import Kind, Setup
 from ..step.step import Observed, StepResult, TrainingStep
 from .training import EPOCHS, PROGRESS, EpochTraining
@@ -80,7 +81,7 @@ class SequentialTraining(EpochTraining):
     def __init__(self, setup: Setup, family: str, image_network: ImageNetwork):
         config = setup.configs[0]
         self.family = family
-        torch.manual_seed(config.seed)
+        seed_generators(config.seed)
         self._fork(config, setup.device)
         model = SequentialDigitNetwork(
             image_network(config),

@@ -9,12 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from stable_nalu.errors import UsageError
-from stable_nalu.machine import cores, save_root
+from stable_nalu.machine import cores, save_root, tensorboard_root
 from stable_nalu.options import Config, ScriptSpec
-from stable_nalu.writer import ResumePoint
+from stable_nalu.writer import ResumePoint, RunFolder
 
 from ..compiled.policy import STACKED_INPUTS, WORK_OF_A_PROCESS
-from ..saved.checkpoint import asked_by, is_there, load_torch, model_file, pending_file, plain
+from ..saved.checkpoint import (
+    asked_by,
+    is_there,
+    load_torch,
+    model_file,
+    pending_file,
+    plain,
+    sweep,
+)
 from ..stack import Kind
 
 LENGTH_AND_LOGGING = frozenset(
@@ -152,6 +160,7 @@ def saved_states(spec: ScriptSpec, run: PlannedRun, progress: Mapping[str, Any])
     """
     if not (run.config.load_checkpoint or run.config.resume):
         return {}
+    RunFolder.refuse_in_use(tensorboard_root() / run.name)
     path = model_file(save_root(), run.name)
     files = [file for file in (path, pending_file(path)) if is_there(file)]
     if run.config.load_checkpoint and not files:
@@ -211,11 +220,16 @@ def _committed(states: States) -> int:
     return first.iteration if first is not None and not first.path.name.startswith(".") else 0
 
 
-def settle(run: PlannedRun) -> None:
-    """Make the state that a run continues from its checkpoint, and drop one that is not used."""
-    path = model_file(save_root(), run.name)
-    pending = pending_file(path)
-    if run.source == pending:
-        pending.replace(path)
-    elif pending.exists():
-        pending.unlink()
+def settle(stack: Stack) -> None:
+    """Make the states that runs continue from their checkpoints, and drop what is not used.
+
+    That is a newer state, or what a process was writing when it was killed.
+    """
+    for run in stack:
+        path = model_file(save_root(), run.name)
+        pending = pending_file(path)
+        if run.source == pending:
+            pending.replace(path)
+        elif pending.exists():
+            pending.unlink()
+    sweep(run.name for run in stack)

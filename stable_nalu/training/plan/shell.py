@@ -103,8 +103,8 @@ def _unfinished(
         if first.source is None or first.start <= unit.last(first.config):
             left.append(stack)
             continue
+        settle(stack)
         for run in stack:
-            settle(run)
             diverged |= states[run.name][run.start].diverged
             print_line(
                 f"already trained to {unit.name} {run.start - 1}: {run.name}; "
@@ -334,8 +334,7 @@ def _steps(kind: Kind, spec: ScriptSpec, runs: Stack, view: View) -> Steps:
         writers = [
             _open_writer(stack, spec, run, point) for run, point in zip(runs, points, strict=True)
         ]
-        for run in runs:
-            settle(run)
+        settle(runs)
         training.open(Recorder(writers, stacked=training.stacked), view)
         if checkpoints:
             view.line("Checkpoint loaded")

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import io
 import os
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 
 from stable_nalu.errors import UsageError
-from stable_nalu.files import atomic_path
+from stable_nalu.files import atomic_path, remove_temporaries
 from stable_nalu.machine import save_root
 
 BEST_MODELS, BEST_PARAMETERS = "lowest_interp_model", "lowest_interp_params"
@@ -25,6 +27,7 @@ LOGGED = {"diverged_at": (int, type(None)), "event_file": str, "event_position":
 """Names and types of what every saved state tells about the log of its run."""
 
 _LONGEST_NAME = 255
+_NUMPY_SEEDS = 2**32
 
 
 def model_file(root: Path, name: str, suffix: str = ".pth") -> Path:
@@ -90,13 +93,10 @@ def _nearest(folder: Path) -> Path:
 
 def save_torch(path: Path, content: dict) -> None:
     """Write a file by `torch.save`, whole or not at all."""
-
-    def write(temporary: Path) -> None:
-        # Through a file of ours: torch's own reports a full disk as an internal error.
-        with temporary.open("wb") as file:
-            torch.save(content, file)
-
-    write_atomically(path, write)
+    # In memory first, as torch reports a full disk as an error of its own.
+    saved = io.BytesIO()
+    torch.save(content, saved)
+    write_atomically(path, lambda temporary: temporary.write_bytes(saved.getbuffer()))
 
 
 def save_best(name: str, state: dict[str, torch.Tensor], text: str) -> None:
@@ -118,15 +118,33 @@ def save_together(contents: Iterable[tuple[Path, dict]]) -> None:
     Whenever the process dies, every file still holds the old states, or the new one of every run
     is there: in place or pending.
     """
-    paths = []
-    for path, content in contents:
-        save_torch(pending_file(path), content)
-        paths.append(path)
+    paths: list[Path] = []
+    try:
+        for path, content in contents:
+            save_torch(pending_file(path), content)
+            paths.append(path)
+    except BaseException:
+        for path in paths:
+            pending_file(path).unlink(missing_ok=True)
+        raise
     for path in paths:
         try:
             pending_file(path).replace(path)
         except OSError as error:
             raise UsageError(f"cannot write {path}: {error.strerror}") from None
+
+
+def sweep(names: Iterable[str]) -> None:
+    """Remove what a process left behind that was killed while it saved these runs.
+
+    Nobody else may save them meanwhile, which the locks of their folders make sure.
+    """
+    root, files = save_root(), list[Path]()
+    for name in names:
+        path = model_file(root, name)
+        files += (path, pending_file(path), model_file(root / BEST_MODELS, name))
+        files.append(model_file(root / BEST_PARAMETERS, name, ".txt"))
+    remove_temporaries(files)
 
 
 def asked_by(config) -> str:
@@ -160,9 +178,20 @@ def _is_broken(path: Path) -> bool:
     return path.is_file() and os.access(path, os.R_OK)
 
 
-def numpy_rng_state() -> dict:
-    """Return the state of NumPy's global generator as plain values, as published files hold it."""
-    own = np.random.get_state(legacy=False)
+def seed_generators(seed: int) -> None:
+    """Seed the global generators of torch and NumPy, from which layers of users may draw."""
+    torch.manual_seed(seed)
+    np.random.seed(seed % _NUMPY_SEEDS)
+
+
+def numpy_rng_state(seed: int | None = None) -> dict:
+    """Return the state of NumPy's global generator as plain values, as published files hold it.
+
+    seed: its state as `seed_generators` leaves it, instead of what it is now.
+    """
+    own: Any = np.random.get_state(legacy=False)
+    if seed is not None:
+        own = np.random.RandomState(seed % _NUMPY_SEEDS).get_state(legacy=False)
     return {
         "name": own["bit_generator"],
         "keys": torch.from_numpy(own["state"]["key"].astype(np.int64)),
@@ -189,19 +218,20 @@ def run_content(
     config,
     model: Mapping[str, torch.Tensor],
     optimizer: dict,
-    generator: torch.Tensor,
+    generator: torch.Tensor | None,
     progress: dict,
 ) -> dict:
     """Return the published keys and what a resumed run needs besides.
 
-    `epoch` is the first unit that is left to train.
+    `epoch` is the first unit that is left to train, `generator` the state of a generator of the
+    run's own; a run without one draws from the global ones.
     """
     return {
         "epoch": epoch,
         "model_state_dict": model,
         "optimizer_state_dict": optimizer,
-        "torch_rng_state": generator,
-        "numpy_rng_state": numpy_rng_state(),
+        "torch_rng_state": torch.get_rng_state() if generator is None else generator,
+        "numpy_rng_state": numpy_rng_state(None if generator is None else config.seed),
         "args": None,
         "config": plain(config.as_dict()),
         "progress": progress,
@@ -235,8 +265,11 @@ def restore_parameters(
     flag: str = "--load-checkpoint",
 ) -> None:
     """Copy saved values into parameters and buffers of the same names and shapes."""
-    shapes = {name: tuple(value.shape) for name, value in targets.items()}
-    if shapes != {name: tuple(value.shape) for name, value in saved.items()}:
+    own, theirs = (
+        {name: (tuple(value.shape), value.is_complex()) for name, value in values.items()}
+        for values in (targets, saved)
+    )
+    if own != theirs:
         raise UsageError(
             f"argument {flag}: the parameters saved in {path} do not fit this configuration"
         )

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pickle
+import resource
 import stat
 from pathlib import Path
 
@@ -11,13 +12,17 @@ import pytest
 import torch
 
 from stable_nalu.errors import UsageError
+from stable_nalu.files import atomic_path
 from stable_nalu.training.saved.checkpoint import (
     load_torch,
     model_file,
     numpy_rng_state,
+    pending_file,
     require_writable,
+    save_together,
     save_torch,
     set_numpy_rng_state,
+    sweep,
     write_atomically,
 )
 
@@ -65,6 +70,55 @@ def test_a_full_disk_is_said_in_one_line(tmp_path):
     with pytest.raises(UsageError, match=r"cannot write .*run\.pth: No space left"):
         write_atomically(tmp_path / "run.pth", fill)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_disk_that_is_full_anywhere_in_a_model_is_said_in_one_line(tmp_path):
+    path = tmp_path / "run.pth"
+    save_torch(path, CONTENT)
+    before = path.read_bytes()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        for size in range(0, len(before), 32):
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+            with pytest.raises(UsageError, match=rf"cannot write {path}: File too large; set SAVE"):
+                save_torch(path, CONTENT)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_states_that_cannot_be_saved_together_leave_nothing_pending(tmp_path):
+    contents = [(tmp_path / "a.pth", CONTENT), (tmp_path / "b.pth", {"code": lambda: None})]
+    with pytest.raises((AttributeError, pickle.PicklingError)):
+        save_together(contents)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_process_was_writing_is_removed_and_nothing_else(tmp_path, monkeypatch):
+    monkeypatch.setenv("SAVE_DIR", str(tmp_path))
+    names = [f"t/{'long' * 30}_s{seed}" for seed in range(2)]
+    for name in names:
+        killed_while_writing(model_file(tmp_path, name))
+        killed_while_writing(pending_file(model_file(tmp_path, name)))
+        killed_while_writing(model_file(tmp_path / "lowest_interp_model", name))
+    save_torch(model_file(tmp_path, names[0]), CONTENT)
+    other = [path for path in tmp_path.rglob("*") if path.is_file()]
+    sweep(names[:1])
+    left = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert (len(other), len(left)) == (7, 4)
+    assert model_file(tmp_path, names[0]) in left
+    sweep(names)
+    assert [p for p in tmp_path.rglob("*") if p.is_file()] == [model_file(tmp_path, names[0])]
+
+
+def killed_while_writing(path):
+    """What a process leaves behind that is killed before its file takes the place of `path`."""
+    own = pytest.MonkeyPatch.context()
+    with own as patch, contextlib.suppress(RuntimeError), atomic_path(path) as temporary:
+        temporary.write_bytes(b"half")
+        patch.setattr(type(temporary), "unlink", lambda *_, **__: None)
+        raise RuntimeError
 
 
 def test_others_may_read_what_the_umask_lets_them(tmp_path):
