@@ -1,5 +1,5 @@
-// Elementary functions of arrays whose length is a multiple of 16, for tests/engine/test_functions.py.
-// Compile with -DLANES=... and the header's path as -DHEADER="...".
+// Elementary functions of arrays whose length is a multiple of 16, for test_functions.py. Compile
+// with -DLANES=... and the header's path as -DHEADER="...".
 #include <cstdint>
 #include <cstring>
 constexpr int L = LANES;
@@ -20,11 +20,12 @@ typedef int64_t J __attribute__((vector_size(L * 8)));
             std::memcpy(result + i, &v, sizeof(V)); \
         } \
     }
-#define ONE(name) LOOP(float_##name, F, float, name##_(x)) LOOP(double_##name, D, double, name##_(x))
+#define ONE(name) \
+    LOOP(float_##name, F, float, name##_(x)) LOOP(double_##name, D, double, name##_(x))
 #define TWO(name) \
     LOOP(float_##name, F, float, name##_(x, y)) LOOP(double_##name, D, double, name##_(x, y))
-ONE(exp) ONE(expm1) ONE(log) ONE(log1p) ONE(tanh) ONE(sigmoid) ONE(erf) ONE(sinh) ONE(cosh) ONE(sin) ONE(cos)
-ONE(rint) ONE(sign) ONE(abs) ONE(sqrt)
+ONE(exp) ONE(expm1) ONE(log) ONE(log1p) ONE(tanh) ONE(sigmoid) ONE(erf) ONE(sinh) ONE(cosh) ONE(sin)
+ONE(cos) ONE(rint) ONE(sign) ONE(abs) ONE(sqrt)
 TWO(pow) TWO(min) TWO(max)
 LOOP(float_clamp, F, float, clamp_(x, y, y + 1.0f))
 LOOP(double_clamp, D, double, clamp_(x, y, y + 1.0))
