@@ -39,7 +39,8 @@ _FIG1 = Experiment(
         Measure("metric.valid.interpolation", "mean error inside", typical="mean"),
     ),
     note="The paper does not say its optimiser, rate and sampling: here Adam at 0.01 on the whole "
-    "numbers from -5 to 5. Linear, NAC and NALU are not in the paper's figure.",
+    "numbers from -5 to 5. Linear, NAC and NALU are not in the paper's figure. Its numbers were "
+    "read off the figure, whose colours repeat: three pairs of lines were told apart by shape.",
 )
 
 TABLE_1 = ("add", "sub", "mul", "div", "squared", "root")

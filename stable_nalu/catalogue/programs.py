@@ -60,7 +60,7 @@ PROGRAMS = (
         "addition",
         "Programs that add two numbers: digits that are right, also of larger numbers",
         "Programs, addition",
-        f"{_UNKNOWN} That sums are in its supplement is recalled, unconfirmed.",
+        f"{_UNKNOWN} That sums are in its supplement could not be checked.",
     ),
     _programs(
         "programs",

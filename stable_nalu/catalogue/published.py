@@ -12,6 +12,7 @@ read: table, figure, abstract, report, talk (an earlier run of the authors), der
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,17 +21,10 @@ SEEDS = Path(__file__).with_name("published_seeds.csv")
 MEASURES = Path(__file__).with_name("published_measures")
 LABELS = {
     "PUB": "published",
-    "REF": "said by the reference code",
     "S2": "stated in the article",
     "S3": "stated in the notes",
-    "IMP": "read so by another implementation",
-    "REC": "recalled, unconfirmed",
-    "MEASURED": "measured by a prototype of this project",
 }
 """Label of a number that is no success rate -> what it is, in words."""
-
-JUDGED_LABELS = ("PUB", "REF", "S2", "S3")
-"""Labels of numbers that ours are held against; those of others are shown beside ours."""
 
 _ALSO = {
     "function_task_static": "function_task_static_all",
@@ -76,25 +70,28 @@ def published(experiment: str) -> list[Published]:
 
 @dataclass(frozen=True)
 class PublishedSeeds:
-    """Which of the seeds 0 to runs - 1 a model solved, where a paper's files tell."""
+    """Which of the seeds 0 to runs - 1 a model solved, where a paper's files tell.
+
+    solved_at: solved seed -> the first logged step at which its test error was below the threshold.
+    """
 
     model: str
     operation: str
     runs: int
-    solved: frozenset[int]
+    solved_at: Mapping[int, int]
 
 
 def published_seeds(experiment: str) -> list[PublishedSeeds]:
-    """Return all that is known of the seeds of an experiment."""
+    """Return all that is known of the seeds of an experiment, from the file behind Table 6."""
     key = _ALSO.get(experiment, experiment)
     with SEEDS.open(encoding="utf-8", newline="") as file:
         return [_seeds(cells) for cells in csv.DictReader(file) if cells["experiment"] == key]
 
 
 def _seeds(cells: dict[str, str]) -> PublishedSeeds:
-    named, runs = frozenset(map(int, cells["seeds"].split())), int(cells["runs"])
-    solved = named if cells["outcome"] == "solved" else frozenset(range(runs)) - named
-    return PublishedSeeds(cells["model"], cells["operation"], runs, solved)
+    pairs = (pair.split(":") for pair in cells["solved_at"].split())
+    solved_at = {int(seed): int(step) for seed, step in pairs}
+    return PublishedSeeds(cells["model"], cells["operation"], int(cells["runs"]), solved_at)
 
 
 def all_published() -> list[Published]:
@@ -137,7 +134,7 @@ class PublishedMeasure:
 
     operation, point: the runs that it is about; a point is written as `column=value`. Empty: all.
     measure: column of the kept runs.
-    value: a number, or `>` and a lower limit, or `<` and the model that is above this one.
+    value: a number, or `<` and the model that is above this one.
     tolerance: the error of reading it off a figure, or of rounding, if that matters.
     """
 
@@ -154,12 +151,7 @@ class PublishedMeasure:
     @property
     def number(self) -> float | None:
         """Return the number, where it is one."""
-        return None if self.value.startswith(("<", ">")) else float(self.value)
-
-    @property
-    def above(self) -> float | None:
-        """Return the lower limit, where it is one."""
-        return float(self.value.removeprefix(">")) if self.value.startswith(">") else None
+        return None if self.value.startswith("<") else float(self.value)
 
     @property
     def better_than(self) -> str:

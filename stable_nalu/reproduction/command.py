@@ -122,7 +122,7 @@ def _add_verification_flags(parser: ScriptParser) -> None:
         "runs that it was trained in: last bits depend on that. Kept results stay as they are",
     )
     add("--rows", type=integer(1).one, metavar="N", help="how many, at random (5)")
-    add("--verify-seed", type=integer(0).one, metavar="N", help="of the random choice (0)")
+    add("--verify-seed", type=integer(0).one, metavar="N", help="of the random choice (the clock)")
     add(
         "--line",
         type=integer(2).one,
@@ -133,7 +133,7 @@ def _add_verification_flags(parser: ScriptParser) -> None:
 
 
 def _verify(arguments: argparse.Namespace) -> int:
-    from .verify import VERIFY_SEED, Choice, verify
+    from .verify import Choice, verify
 
     others = ("report", "report_out", "max_iterations", *sorted(CHALLENGER))
     for name in others:
@@ -142,8 +142,7 @@ def _verify(arguments: argparse.Namespace) -> int:
             raise OptionError(flag, "rows are verified as they are kept", "leave it out")
     if arguments.line and arguments.rows is not None:
         raise OptionError("--rows", "the rows of --line are chosen", "give one of them")
-    seed = VERIFY_SEED if arguments.verify_seed is None else arguments.verify_seed
-    lines = arguments.line or ()
+    lines, seed = arguments.line or (), arguments.verify_seed
     choice = Choice(arguments.model, arguments.seeds, lines, arguments.rows, seed)
     return verify(
         _experiment(arguments.key),

@@ -15,9 +15,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stable_nalu.catalogue.experiment import Experiment, seeds_text
-from stable_nalu.catalogue.published import Interval, Published, published, published_seeds
+from stable_nalu.catalogue.experiment import Experiment
+from stable_nalu.catalogue.published import Interval, Published, published
 from stable_nalu.statistics import terminal
+from stable_nalu.statistics.paired import LEVEL
+
+from .same_seeds import Chosen, chosen_of, fates_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,25 +30,11 @@ if TYPE_CHECKING:
 MARGIN = 0.05
 """The margin of equivalence: five points of a rate, or five percent of a mean."""
 
-EQUAL, DIFFERS, CANNOT_TELL = "equal", "differs", "cannot tell at this n"
+EQUAL, DIFFERS, CANNOT_TELL = "equal", "differs", "inconclusive"
 WITHIN_POINTS, WITHIN_PERCENT, WITHIN_LIMIT = "within 5 points", "within 5 %", "below the limit"
 CHOSEN, SHORT = "chosen seeds", "not comparable"
 RATE_VERDICTS = (EQUAL, WITHIN_POINTS, CANNOT_TELL, DIFFERS)
 """Verdicts about rates that are compared as rates."""
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """Some of the published seeds, the runs of them here, and how many end as published."""
-
-    seeds: tuple[int, ...]
-    runs: int
-    same: int
-
-    def __str__(self) -> str:
-        what = "chosen seeds" if self.runs == len(self.seeds) else "runs of chosen seeds"
-        seeds = seeds_text(self.seeds).replace(",", ", ")
-        return f"{self.same} of {self.runs} {what} ({seeds}) end as published"
 
 
 @dataclass(frozen=True)
@@ -90,24 +79,34 @@ class Comparison:
 
     @property
     def steps(self) -> str | None:
-        """Return the verdict about the mean steps solved at.
+        """Return the kind of verdict about the steps solved at: of the means, or of the same seeds.
 
-        None where one has no interval, or runs were shorter: late ones are not solved yet.
+        None where a mean has no interval, where runs were shorter and late ones are not solved yet,
+        and where ours are only some of the published seeds, whose steps are not known.
         """
-        return (
-            None
-            if self.length
-            else _verdict_of_means(self.published.mean, self.summary, "converged.at")
-        )
+        if self.chosen is not None:
+            steps = self.chosen.steps
+            if steps is None or self.length:
+                return None
+            return DIFFERS if steps.p < LEVEL else CHOSEN
+        return self._of_means(self.published.mean, "converged.at")
+
+    @property
+    def steps_verdict(self) -> str | None:
+        """Return the verdict about the steps in words."""
+        chosen = self.chosen
+        return str(chosen.steps) if self.steps and chosen and chosen.steps else self.steps
 
     @property
     def sparsity(self) -> str | None:
-        """Return the same for the sparsity errors; a published limit is compared as a limit."""
-        return (
-            None
-            if self.length
-            else _verdict_of_means(self.published.sparsity, self.summary, "sparse.error")
-        )
+        """Return the verdict about the mean sparsity errors; a published limit is one here, too."""
+        return self._of_means(self.published.sparsity, "sparse.error")
+
+    def _of_means(self, theirs: Interval, measure: str) -> str | None:
+        # Some of the published seeds are no sample of all.
+        if self.length or self.runs < self.published.runs:
+            return None
+        return _verdict_of_means(theirs, self.summary, measure)
 
     @property
     def so_far(self) -> str:
@@ -165,12 +164,8 @@ def runs_at(point: Published, runs: pd.DataFrame) -> pd.DataFrame:
 
 def comparison(experiment: Experiment, point: Published, runs: pd.DataFrame) -> Comparison:
     """Compare a published point with the runs for it."""
-    length, fates = shortened(experiment, runs), _fates(point, runs)
-    chosen = None
-    if fates is not None and len(runs) < point.runs:
-        same = sum(ours == theirs for ours, theirs in fates)
-        chosen = Chosen(tuple(sorted(set(runs["seed"].tolist()))), len(runs), same)
-    gap = None if chosen or length else _gap(point, runs, fates)
+    length, chosen = shortened(experiment, runs), chosen_of(point, runs)
+    gap = None if chosen or length else _gap(point, runs)
     return Comparison(point, chosen, solved_of(runs), len(runs), length, gap, summary_of(runs))
 
 
@@ -205,25 +200,11 @@ def cut_short(experiment: Experiment, runs: pd.DataFrame) -> str:
     return f"{'; '.join(told)} {unit}" if told else ""
 
 
-def _fates(point: Published, runs: pd.DataFrame) -> list[tuple[bool, bool]] | None:
-    """Return per run whether it is solved here and in the papers; None where a seed is unknown.
-
-    Where all published runs or none were solved, the outcome of every seed follows.
-    """
-    ours = list(zip(runs["seed"].tolist(), runs["solved"].astype(bool).tolist(), strict=True))
-    if point.solved in (0, point.runs) and all(0 <= seed < point.runs for seed, _ in ours):
-        return [(solved, point.solved > 0) for _, solved in ours]
-    for known in published_seeds(point.experiment):
-        same = (known.model, known.operation) == (point.model, point.operation)
-        if same and all(0 <= seed < known.runs for seed, _ in ours):
-            return [(solved, seed in known.solved) for seed, solved in ours]
-    return None
-
-
-def _gap(point: Published, runs: pd.DataFrame, fates: list[tuple[bool, bool]] | None) -> Estimate:
+def _gap(point: Published, runs: pd.DataFrame) -> Estimate:
     """Return our rate less the published one; paired, where the outcomes of seeds are known."""
     from stable_nalu.statistics.intervals import difference, paired_difference, wilson
 
+    fates = fates_of(point, runs)
     if fates is not None and len(fates) == point.runs:
         return paired_difference(fates)
     return difference(wilson(solved_of(runs), len(runs)), wilson(point.solved, point.runs))

@@ -1,7 +1,7 @@
 """Measures of many runs beside numbers that were given elsewhere, each with what stands behind it.
 
-A number that was published, or stated in one of the articles, is compared where its tolerance is
-known. One that is only recalled, or a reading of others, is shown beside ours and never judged.
+A number is compared where its tolerance is known. A claim that one model is below another is tested
+on the runs of the same seed: few seeds decide nothing.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stable_nalu.catalogue.experiment import Experiment, Measure
-from stable_nalu.catalogue.published import JUDGED_LABELS, PublishedMeasure, published_measures
+from stable_nalu.catalogue.published import PublishedMeasure, published_measures
+from stable_nalu.statistics.intervals import Estimate, wilson
+from stable_nalu.statistics.paired import LEVEL, sign_test
 from stable_nalu.statistics.table import groups
 
 from . import measured
-from .compare import DIFFERS, SHORT, same_point, shortened
+from .compare import CANNOT_TELL, DIFFERS, SHORT, same_point, shortened
 from .stored import point_columns
 from .tables import runs_of
 
@@ -61,6 +63,43 @@ class Numbers:
 
 
 @dataclass(frozen=True)
+class Order:
+    """How many pairs of runs of the same seed agree with a claim about two models.
+
+    Pairs of equal runs are neither.
+    """
+
+    agree: int
+    against: int
+    equal: int
+
+    @property
+    def share(self) -> Estimate:
+        """Return the share of all pairs that agree, with Wilson's interval."""
+        return wilson(self.agree, self.agree + self.against + self.equal)
+
+    @property
+    def p(self) -> float:
+        """Return the p of the sign test."""
+        return sign_test(self.agree, self.against)
+
+    @property
+    def verdict(self) -> str:
+        """Return whether the claim holds, fails, or cannot be decided."""
+        if self.p >= LEVEL:
+            return CANNOT_TELL
+        return HOLDS if self.agree > self.against else FAILS
+
+    def __str__(self) -> str:
+        found = self.share
+        pairs = self.agree + self.against + self.equal
+        return (
+            f"{self.agree} of {pairs} runs of the same seed "
+            f"[{100 * found.lower:.0f}–{100 * found.upper:.0f} %], p = {self.p:.2g}"
+        )
+
+
+@dataclass(frozen=True)
 class MeasuredPoint:
     """One measure of a model at a point, and what was given elsewhere for it, if anything.
 
@@ -68,8 +107,7 @@ class MeasuredPoint:
     name: what tables call the measure.
     length: the iterations of our runs and of whole ones, where ours are shorter.
     as_good: how many runs are as good as the number given elsewhere, or better.
-    pairs: of runs with the same seed, how many agree with a claim about two models, and how many
-        there are. rival: the number of the other model.
+    order: what runs with the same seed say of a claim about two models.
     """
 
     model: str
@@ -83,8 +121,7 @@ class MeasuredPoint:
     length: tuple[int, int] | None = None
     published: PublishedMeasure | None = None
     as_good: int | None = None
-    pairs: tuple[int, int] | None = None
-    rival: float | None = None
+    order: Order | None = None
 
     @property
     def ours(self) -> float:
@@ -105,12 +142,8 @@ class MeasuredPoint:
             return None
         if self.length:
             return "{}: {:,} of {:,} iterations".format(SHORT, *self.length)
-        if known.label not in JUDGED_LABELS:
-            return NOT_JUDGED
-        if self.rival is not None:
-            return HOLDS if self.ours < self.rival else FAILS
-        if known.above is not None:
-            return HOLDS if self.ours > known.above else FAILS
+        if self.order is not None:
+            return self.order.verdict
         if known.tolerance is None or self.difference is None:
             return NOT_JUDGED
         return WITHIN_TOLERANCE if abs(self.difference) <= known.tolerance else DIFFERS
@@ -139,7 +172,6 @@ class MeasuredPoint:
     def row(self) -> dict[str, Any]:
         """Return the cells of the comparison by their columns."""
         known = self.published
-        agree = "{} of {} runs of the same seed".format(*self.pairs) if self.pairs else ""
         return {
             **self.summary_row(),
             "compared": self.measure.typical if known else "",
@@ -147,7 +179,7 @@ class MeasuredPoint:
             "which is": known.standing if known else "",
             "difference": self.difference,
             "as good": self.as_good,
-            "agree": agree,
+            "agree": str(self.order or ""),
             "source": known.source if known else "",
             "verdict": self.verdict or "",
         }
@@ -218,17 +250,17 @@ def _beside(
         values = group[point.column].to_numpy(float)
         as_good = (values <= limit) if point.measure.lower else (values >= limit)
         return replace(point, published=known, as_good=int(as_good.sum()))
-    if not known.better_than:
-        return replace(point, published=known)
     points = list(point_columns(known.experiment))
     others = runs.loc[runs["model"] == known.better_than]
     both = group.merge(others, on=[*points, "seed"], suffixes=("", ".rival"))
     if both.empty:
         return point
-    ours, theirs = (both[name].to_numpy(float) for name in (point.column, f"{point.column}.rival"))
-    rival = getattr(Numbers.of(theirs, point.measure), point.measure.typical)
-    pairs = int((ours < theirs).sum()), len(both)
-    return replace(point, published=known, pairs=pairs, rival=rival)
+    worst = math.inf if point.measure.lower else -math.inf
+    ours, theirs = (
+        both[name].fillna(worst).to_numpy(float) for name in (point.column, f"{point.column}.rival")
+    )
+    agree, equal = int((ours < theirs).sum()), int((ours == theirs).sum())
+    return replace(point, published=known, order=Order(agree, len(both) - agree - equal, equal))
 
 
 def brief_rows(points: Sequence[MeasuredPoint]) -> list[dict[str, Any]]:

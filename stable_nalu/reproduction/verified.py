@@ -14,6 +14,9 @@ from stable_nalu.files import locked
 from .records import cells_of, read_records, write_records
 from .stored import path_of
 
+ALONE = "alone"
+"""How a row was trained that was trained without others."""
+
 
 @dataclass(frozen=True)
 class Verified:
@@ -94,5 +97,7 @@ def sentence(found: Sequence[Verified]) -> str:
     when = " and ".join(dict.fromkeys((days[0], days[-1])))
     same = sum(one.equal == one.compared for one in found)
     result = "all equal" if same == len(found) else f"{same} equal, {len(found) - same} not"
+    alone = sum(one.trained == ALONE for one in found)
+    company = "all alone" if alone == len(found) else f"{alone} alone, the others in a stack"
     rows = "1 row was" if len(found) == 1 else f"{len(found)} rows{how} were"
-    return f"{rows} trained again on {when}: {result} in every kept digit."
+    return f"{rows} trained again on {when} ({company}): {result} in every kept digit."

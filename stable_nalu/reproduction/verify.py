@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import random
 import shlex
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -28,9 +29,11 @@ from .records import origin
 from .retrain import Cells, Part, Row, differences, kept_rows, retrained
 from .stored import path_of
 from .tables import Workspace, chosen_models
-from .verified import Verified, add_verified, digest_of
+from .verified import ALONE, Verified, add_verified, digest_of
 
-ROWS, VERIFY_SEED = 5, 0
+ROWS = 5
+_SEED = "verify-seed"
+"""The file that says how rows were drawn, beside what is trained of them."""
 _SECONDS_ALONE = 2e-4
 """CPU time of an iteration of one module alone or in a pair, evaluations counted in: rough."""
 _SHOWN = 3
@@ -44,13 +47,35 @@ class Choice:
     models, seeds: only rows of these; none mean all.
     lines: of the file, the header being line 1; none mean a random choice.
     rows: how many then; None: 5, or all where there are fewer.
+    seed: of the random choice; None: by the clock, or that of a verification that was stopped.
     """
 
     models: Sequence[str] = ()
     seeds: Sequence[int] | None = None
     lines: Sequence[int] = ()
     rows: int | None = None
-    seed: int = VERIFY_SEED
+    seed: int | None = None
+
+    def seeded(self, folder: Path) -> Choice:
+        """Return the choice with the seed of its random draw; a stopped one in a folder goes on."""
+        if self.seed is not None or self.lines:
+            return self
+        stopped = folder / _SEED
+        known = stopped.exists()
+        return replace(self, seed=int(stopped.read_text()) if known else time.time_ns() % 10**6)
+
+    def remember(self, folder: Path) -> None:
+        """Write the seed of the random draw into a folder, for when this is stopped."""
+        if self.seed is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / _SEED).write_text(str(self.seed))
+
+    def tell(self, chosen: Mapping[int, Row], path: Path) -> None:
+        """Say which rows of a file were chosen, and how."""
+        drawn = "" if self.lines else f", chosen by --verify-seed {self.seed}"
+        say(f"{len(chosen)} kept rows of {path}{drawn}")
+        for line, row in chosen.items():
+            say(f"  line {line}: {row.name}")
 
     def of(self, experiment: Experiment, data: Path) -> dict[int, Row]:
         """Return the chosen rows by their lines in the file."""
@@ -200,24 +225,23 @@ def verify(
     removed, unless it was interrupted: the same command then goes on. With `keep`, what came of
     each row is noted in `data`.
     """
+    folder = out.absolute() / "verify" / experiment.stem
+    choice = choice.seeded(folder)
     chosen = choice.of(experiment, data)
     rows = list(chosen.values())
-    folder = out.absolute() / "verify" / experiment.stem
     stages = (
         Stage(folder / "alone", lambda row: row.alone, "alone"),
         Stage(folder / "pair", lambda row: row.pair, "beside one more seed"),
         Stage(folder / "stack", lambda row: row.stack, "in the stacks that they are from"),
     )
-    drawn = "" if choice.lines else f", chosen by --verify-seed {choice.seed}"
-    say(f"{len(rows)} kept rows of {path_of(experiment.key, data)}{drawn}")
-    for line, row in chosen.items():
-        say(f"  line {line}: {row.name}")
+    choice.tell(chosen, path_of(experiment.key, data))
     say(_estimate(experiment, rows, stages))
     if dry_run:
         for stage in stages:
             for command in stage.commands(rows):
                 say(command)
         return 0
+    choice.remember(folder)
     code, outcomes = _train_in_turn(stages, rows, processes)
     if code:
         return code
@@ -229,9 +253,17 @@ def verify(
         say(f"noted in {add_verified(data, _records(outcomes, choice))}")
     for stage in stages:
         stage.clear(rows)
+    (folder / _SEED).unlink(missing_ok=True)
     _remove_empty(folder)
-    say(f"{len(rows) - len(wrong)} of {len(rows)} rows equal in every kept digit")
+    same = f"{len(rows) - len(wrong)} of {len(rows)} rows equal in every kept digit"
+    say(same + _company(outcomes))
     return 1 if wrong else 0
+
+
+def _company(outcomes: Sequence[Outcome]) -> str:
+    """Tell how many of the rows that are equal are so only beside others."""
+    beside = sum(not one.differing and one.trained != ALONE for one in outcomes)
+    return f", {beside} of them only in a stack with others" if beside else ""
 
 
 def _train_in_turn(
@@ -269,7 +301,7 @@ def _describe(part: Part) -> str:
 
 def _manner(part: Part) -> str:
     runs = part.shard.runs
-    return "alone" if runs == 1 else f"in a stack of {runs} runs"
+    return ALONE if runs == 1 else f"in a stack of {runs} runs"
 
 
 def _estimate(experiment: Experiment, rows: Sequence[Row], stages: Sequence[Stage]) -> str:

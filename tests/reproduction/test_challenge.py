@@ -14,7 +14,7 @@ from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.layer import nmu
 from stable_nalu.reproduction import command
 from stable_nalu.reproduction.challenge import FIGURES, page
-from stable_nalu.reproduction.challenge.duel import Contest, holm, same_runs
+from stable_nalu.reproduction.challenge.duel import Contest, same_runs
 from tests.reproduction import made_up
 
 NMU = "ReRegualizedLinearMNAC"
@@ -46,12 +46,6 @@ def contest(*tables):
     experiment = EXPERIMENTS["benchmark_sltr_mul"]
     models = tuple(model for model in experiment.models if model.key in ("NMU", "NALU"))
     return Contest(replace(experiment, models=models), "mine", pd.concat(tables, ignore_index=True))
-
-
-def test_p_values_are_adjusted_by_holms_method():
-    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert holm([0.9, 0.4]) == pytest.approx([0.9, 0.8])
-    assert holm([]) == []
 
 
 def test_a_challenger_is_paired_with_each_rival_by_point_and_seed():

@@ -1,5 +1,7 @@
 """What the kept results of the NALU paper's experiments say, as docs/nalu.md tells it."""
 
+import math
+
 from stable_nalu.dataset.number_translation import split_numbers
 from stable_nalu.reproduction.stored import read
 
@@ -39,6 +41,9 @@ def test_the_articles_nalu_alone_learns_products():
         [f"metric.test.mse.{o}" for o in ("add", "sub", "mul")]
     ].median()
     assert typical.loc["nac", ["metric.test.mse.add", "metric.test.mse.sub"]].max() < 0.2
+    ratio = typical.loc["article"] / typical.loc["nac"]
+    assert ratio[["metric.test.mse.add", "metric.test.mse.sub"]].round().tolist() == [22, 15]
+    assert round(test["article"].median()) == 23
     products = typical["metric.test.mse.mul"]
     assert products["article"] < 0.1
     assert products.drop("article").min() > 1000
@@ -82,6 +87,19 @@ def test_told_the_last_step_alone_cells_have_hardly_begun():
     assert counts[["gru", "rnn-tanh", "nalu"]].between(0.71, 0.73).all()
     assert sums[["nac", "nalu", "lstm"]].tolist() == [7.2, 7.4, 11.0]
     assert sums.min() == 7.2
+    thousand = read("nalu/table2-count").loc[lambda runs: runs["sequence.loss"] == "last"]
+    assert thousand["metric.test.extrapolation.1000.mae"].between(98, 99.1).all()
+
+
+def test_a_nalu_beyond_its_range_is_bad_in_the_median_and_overflows_in_some_runs():
+    runs = read("nalu/table1-static")
+    score = runs.loc[runs["model"] == "nalu"].groupby("operation")["score.extrapolation"]
+    medians, lost = score.median(), score.apply(lambda own: int((own == math.inf).sum()))
+    wanted = ["add", "mul", "squared"]
+    assert [f"{medians[name]:.0e}" for name in wanted] == ["4e+08", "2e+15", "2e+15"]
+    assert lost[wanted].tolist() == [4, 2, 2]
+    assert lost.drop(wanted).sum() == 0
+    assert score.size().eq(10).all()
 
 
 def test_a_register_that_counts_is_in_time_beyond_its_training():
@@ -91,6 +109,9 @@ def test_a_register_that_counts_is_in_time_beyond_its_training():
     assert runs["iterations"].eq(3000).all()
     late = runs.groupby("model")["metric.test.stimulus.17.reward"].mean()
     assert late["nac"] > late["lstm"] + 1
+    assert late["nac-feedforward"] < late["lstm"]
+    later = runs.groupby("model")["metric.test.stimulus.18.reward"].mean()
+    assert later["nac-feedforward"] < later["lstm"]
     trained = runs.loc[runs["model"].isin(["lstm", "nac"])]
     assert all(trained[f"metric.test.stimulus.{t}.reward"].min() > 9.5 for t in range(8, 13))
     assert runs.loc[runs["diverged"] == 1, ["model", "seed"]].to_numpy().tolist() == [["nalu", 1]]

@@ -78,12 +78,18 @@ def test_without_a_record_nothing_is_said(rows, tmp_path):
 @pytest.mark.parametrize(
     ("records", "said"),
     [
-        ([{"equal": 11}], "1 row was trained again on 2026-01-02: all equal"),
-        ([{}, {}], "2 rows, chosen at random, were trained again on 2026-01-02: all equal"),
+        ([{"equal": 11}], "1 row was trained again on 2026-01-02 (all alone): all equal"),
+        (
+            [{}, {}],
+            "2 rows, chosen at random, were trained again on 2026-01-02 (all alone): all equal",
+        ),
         ([{}, {"seed": None, "equal": 3}], "2 rows, 1 chosen at random, were trained again on "),
         ([{"seed": None}, {"seed": None, "equal": 3}], "2 rows were trained again on "),
         ([{"equal": 3}, {}, {}], ": 2 equal, 1 not in every kept digit."),
-        ([{"ended": "2026-01-03T"}, {"ended": "2026-01-01T"}], "on 2026-01-01 and 2026-01-03: all"),
+        (
+            [{"ended": "2026-01-03T"}, {"ended": "2026-01-01T"}],
+            "on 2026-01-01 and 2026-01-03 (all alone): all",
+        ),
     ],
 )
 def test_the_sentence_about_an_experiment(records, said):
@@ -105,12 +111,12 @@ def test_the_page_counts_rows_chosen_at_random(rows, tmp_path, capsys):
     page = (tmp_path / "page" / "README.md").read_text(encoding="utf-8")
     first_screen, _, rest = page.partition('<a id="headline">')
     assert (
-        " So far 2 rows of 1 figures and tables were chosen at random and trained again: **1 of 2 "
-        "came out equal in every digit**; 1 that did not was replaced ([verified.csv](../verified"
+        "- 3 rows of 1 figures and tables were drawn by random numbers (seed 0) and trained again: "
+        "**1 of 3 came out equal in every digit**, 1 of them alone and 0 in a stack with others "
+        "only; 1 that did not was replaced ([verified.csv](../verified"
     ) in first_screen
-    assert (
-        "\n\n3 rows, 2 chosen at random, were trained again on 2026-01-02: 2 equal, 1 not" in rest
-    )
+    told = "3 rows, 2 chosen at random, were trained again on 2026-01-02 (all alone): 2 equal, 1"
+    assert f"\n\n{told} not" in rest
 
 
 def test_the_kept_record_is_of_rows_that_there_were():

@@ -101,7 +101,8 @@ def test_what_came_of_rows_is_kept_when_asked_for(tiny, kept, trained, tmp_path,
     assert not record.exists()
     assert command.main([*words, "--rows", "2", "--keep", "--dry-run"]) == 0
     assert not record.exists()
-    assert command.main([*words, "--rows", "2", "--keep"]) == 0
+    drawn_by = ["--rows", "2", "--verify-seed", "0"]
+    assert command.main([*words, *drawn_by, "--keep"]) == 0
     rows = stored.read(TINY, tmp_path / "data")
     measures = [c for c in rows if c.startswith("metric.")]
     rows.loc[3, measures] += 1
@@ -128,7 +129,7 @@ def test_a_digit_that_differs_is_found_and_nothing_kept_is_changed(kept, trained
     capsys.readouterr()
     assert command.main([*words, "--line", "4", "5"]) == 1
     said = capsys.readouterr().out.splitlines()
-    assert said[-1] == "1 of 2 rows equal in every kept digit"
+    assert said[-1].startswith("1 of 2 rows equal in every kept digit")
     (wrong,) = [line for line in said if line.startswith("NOT EQUAL: sign-nmru ")]
     assert "in a stack of 18 runs: extrapolation.last " in wrong
     assert sum(line.startswith("equal: ") for line in said) == 1
@@ -176,6 +177,33 @@ def test_an_interrupted_verification_goes_on(tiny, kept, trained, tmp_path, monk
     monkeypatch.setattr(verify, "run_modules", everything)
     assert command.main(words) == 0
     assert len(trained) == len({json.dumps(part) for part in trained}) == 12
+
+
+def test_rows_are_drawn_by_the_clock_and_a_stopped_draw_goes_on(
+    tiny,  # noqa: F811
+    kept,
+    trained,
+    tmp_path,
+    monkeypatch,
+    capsys,
+):
+    words = [*kept(TINY), "--rows", "3"]
+    everything = verify.run_modules
+    monkeypatch.setattr(verify, "run_modules", lambda *_, **__: EXIT_REQUEUE)
+    said = []
+    for now in (1_000_017, 2_000_018):
+        monkeypatch.setattr(verify.time, "time_ns", lambda now=now: now)
+        capsys.readouterr()
+        assert command.main(words) == EXIT_REQUEUE
+        said.append(capsys.readouterr().out.splitlines()[:4])
+    assert said[0] == said[1]
+    assert said[0][0].endswith(", chosen by --verify-seed 17")
+    monkeypatch.setattr(verify, "run_modules", everything)
+    assert command.main(words) == 0
+    capsys.readouterr()
+    assert command.main([*words, "--dry-run"]) == 0
+    again = capsys.readouterr().out.splitlines()[:4]
+    assert again[0].endswith(", chosen by --verify-seed 18")
 
 
 def test_a_dry_run_says_what_would_be_done(tmp_path, capsys):

@@ -38,9 +38,8 @@ TINY = Experiment(
 NUMBERS = f"""experiment,model,operation,point,measure,value,tolerance,label,source
 {KEY},nac,add,,{VALID},1.5,1e9,PUB,table 0
 {KEY},nac,sub,,{VALID},1e9,0.1,PUB,table 0
-{KEY},nac,add,,{TEST}@10,3,,REC,from memory
+{KEY},nac,add,,{TEST}@10,3,,S3,notes
 {KEY},linear,add,,{VALID},<nac,,S2,text
-{KEY},linear,sub,,{TEST},>0,,PUB,table 0
 """
 
 

@@ -54,7 +54,7 @@ ENTRIES = (
             TRASK_2018,
             f"Table 1, {half}",
             shows,
-            (Scores("{key}", f"nalu/table1-{half}", {label: key for key, label in units.items()}),),
+            (Scores("{key}"),),
             tuple(Series((f"nalu-table1-{half}/{key}",), label) for key, label in units.items()),
         )
         for half, units, shows in (
@@ -95,11 +95,7 @@ ENTRIES = (
             f"Table 2, {task}",
             f"{shows}: the error of six cells against its length",
             (
-                Lengths(
-                    "{key}",
-                    f"nalu/table2-{task}",
-                    {label: key for key, (label, _) in TABLE_2.items()},
-                ),
+                Lengths("{key}"),
                 *more,
             ),
             tuple(
@@ -121,9 +117,7 @@ ENTRIES = (
         "Table 3",
         "Numbers in words: errors of an LSTM with three heads, and its answers word by word",
         (
-            ReadingErrors(
-                "{key}", "nalu/table3", {label: key for key, (label, _) in TABLE_3.items()}
-            ),
+            ReadingErrors("{key}"),
             Traces("{key}_trace"),
         ),
         tuple(Series((f"nalu-table3/{key}",), label) for key, (label, _) in TABLE_3.items()),
@@ -141,7 +135,7 @@ ENTRIES = (
         TRASK_2018,
         "Table 4",
         "Even digits of a picture, counted by one network with eight last layers: errors",
-        (Heads("{key}", "nalu/table4"),),
+        (Heads("{key}"),),
         tuple(Series((f"nalu-table4/{key}",), label) for key, (label, _) in TABLE_4.items()),
     ),
     Entry(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _OURS, _THEIRS = "#0072B2", "#D55E00"
+_BY_SHAPE = "its colours repeat, so that three pairs of its lines were told apart by their shape"
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Extrapolations(Part):
             f"Mean (line) and quartiles (band) of {max(runs)} models each; means of those whose "
             f"error is finite. Number: the mean at the right end.",
             f"Grey: the range of training, {' or '.join(sorted(ranges))}.",
-            f"Rings: the paper, {known[0].standing}." if known else "",
+            f"Rings: the paper, {known[0].standing}; {_BY_SHAPE}." if known else "",
         )
         return figure, {f"{self.stem}_plot_data": pd.concat(side, ignore_index=True)}
 

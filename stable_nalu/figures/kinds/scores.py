@@ -1,16 +1,14 @@
-"""Scores of units on operations, as a table and as a picture of one: median, best, known value."""
+"""Scores of units on operations, as a table and as a picture of one: median and best."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from stable_nalu.catalogue.nalu import TABLE_1
-from stable_nalu.catalogue.published import PublishedMeasure, published_measures
 from stable_nalu.statistics.names import operation_label
 
 from ..entry import Context, Part, Product, Size
@@ -30,53 +28,35 @@ GOOD = 1.0
 
 @dataclass(frozen=True)
 class Scores(Part):
-    """Median and best score, share of runs below 1 and the known number, by operation and unit.
-
-    experiment: whose known numbers stand in the cells. models: its key of each label.
-    """
+    """Median and best score, and the share of runs below 1, by operation and unit."""
 
     KIND = "table of scores"
 
-    experiment: str
-    models: Mapping[str, str]
-    size: Size = (18.0, 12.5)
+    size: Size = (18.0, 10.5)
 
     def render(self, context: Context) -> Product:
         """Sum up the last rows of all runs; write LaTeX, draw the same cells."""
         needed = ("name", "step", "operation", *(f"score.{split}" for split in SPLITS))
         tables = context.tables(lambda path, _: read_csv(path, needed))
-        known = published_measures(self.experiment)
         cells = pd.DataFrame(
-            [
-                cell
-                for model, table in tables.items()
-                for key in [self.models.get(model)]
-                for cell in summed_up(model, table, [one for one in known if one.model == key])
-            ]
+            [cell for model, table in tables.items() for cell in summed_up(model, table)]
         )
         stem = context.stem(self.stem)
         with drawing():
             figure = new_figure(self.size)
             draw_cells(figure.subplots(), cells, [*tables])
-            standing = known[0].standing if known else ""
             runs = sorted({count for count in cells["runs"] if count})
             footnote(
                 figure,
                 "Error in percent of that of untrained networks: median [best] of "
                 f"{' or '.join(map(str, runs))} runs, and how many score below {GOOD:g}.",
-                f"Rec.: the paper's number, {standing}." if known else "",
             )
         side = {f"{stem}_scores": cells}
-        return Product(stem, figure, latex(cells, [*tables], self.experiment), side)
+        return Product(stem, figure, latex(cells, [*tables], context.key), side)
 
 
-def summed_up(
-    model: str, table: pd.DataFrame | None, known: list[PublishedMeasure]
-) -> list[dict[str, Any]]:
-    """Return a cell of every operation and split; without runs, of the known numbers alone.
-
-    known: those of the model.
-    """
+def summed_up(model: str, table: pd.DataFrame | None) -> list[dict[str, Any]]:
+    """Return a cell of every operation and split, empty without runs."""
     cells: list[dict[str, Any]] = []
     for operation in TABLE_1:
         ends = None
@@ -96,14 +76,6 @@ def summed_up(
                     "median": scores.median() if len(scores) else math.nan,
                     "best": scores.min() if len(scores) else math.nan,
                     "below": int((scores < GOOD).to_numpy().sum()),
-                    "known": next(
-                        (
-                            one.value
-                            for one in known
-                            if (one.operation, one.measure) == (operation, f"score.{split}")
-                        ),
-                        "",
-                    ),
                 }
             )
     return cells
@@ -141,16 +113,11 @@ def draw_cells(axes: Axes, cells: pd.DataFrame, models: list[str]) -> None:
         y = TABLE_1.index(cell["operation"])
         axes.add_patch(Rectangle((x, y), 1, 1, facecolor=shade(cell["median"]), edgecolor="white"))
         if not cell["runs"]:
-            axes.text(x + 0.5, y + 0.36, "no data", ha="center", va="center", color=MISSING)
+            axes.text(x + 0.5, y + 0.5, "no data", ha="center", va="center", color=MISSING)
         else:
-            axes.text(x + 0.5, y + 0.25, number(cell["median"]), ha="center", va="center")
+            axes.text(x + 0.5, y + 0.33, number(cell["median"]), ha="center", va="center")
             beside = f"[{number(cell['best'])}]  {cell['below']}/{cell['runs']}"
-            axes.text(x + 0.5, y + 0.53, beside, ha="center", va="center", fontsize=SMALL)
-        if cell["known"]:
-            known = f"rec. {cell['known'].replace('>', '> ')}"
-            axes.text(
-                x + 0.5, y + 0.8, known, ha="center", va="center", fontsize=SMALL, color="#A04000"
-            )
+            axes.text(x + 0.5, y + 0.68, beside, ha="center", va="center", fontsize=SMALL)
 
 
 def shade(score: float) -> str:
@@ -164,7 +131,7 @@ def shade(score: float) -> str:
 
 
 def latex(cells: pd.DataFrame, models: list[str], experiment: str) -> str:
-    """Return the table with its surroundings: median, best and the known number of each cell."""
+    """Return the table with its surroundings: median, best and share below 1 of each cell."""
     by_place = {(c["operation"], c["model"], c["split"]): c for c in cells.to_dict("records")}
     heads = " & ".join(f"\\multicolumn{{2}}{{c}}{{{model}}}" for model in models)
     halves = " & ".join("inter. & extra." for _ in models)
@@ -174,13 +141,12 @@ def latex(cells: pd.DataFrame, models: list[str], experiment: str) -> str:
         name = operation_label(operation, latex=True)
         ours = [f"${_tex(c['median'])}$ [${_tex(c['best'])}$]" if c["runs"] else "---" for c in row]
         shares = [f"{c['below']}/{c['runs']}" if c["runs"] else "" for c in row]
-        rec = [f"(rec.\\ ${c['known']}$)" if c["known"] else "" for c in row]
-        lines += [f"{' & '.join([name, *ours])} \\\\*", f"{' & '.join(['', *shares])} \\\\*"]
-        lines += [f"{' & '.join(['', *rec])} \\\\", "\\midrule"]
+        lines += [f"{' & '.join([name, *ours])} \\\\*", f"{' & '.join(['', *shares])} \\\\"]
+        lines.append("\\midrule")
     body = "\n".join(lines[:-1])
     return (
         "\\begin{table}[h]\n\\centering\n\\caption{Median [best] error in percent of that of "
-        "untrained networks, runs below 1, and the recalled, unconfirmed number.}\n"
+        "untrained networks, and runs below 1.}\n"
         f"\\label{{tab:{experiment.replace('/', '-')}}}\n"
         f"\\begin{{tabular}}{{l{'rr' * len(models)}}}\n\\toprule\n & {heads} \\\\\n"
         f" & {halves} \\\\\n\\midrule\n{body}\n\\bottomrule\n\\end{{tabular}}\n\\end{{table}}\n"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from stable_nalu.catalogue.published import PublishedMeasure, published_measures
 from stable_nalu.statistics.names import plain
 
 from ..entry import Context, Drawn, Part, Size
@@ -26,30 +25,23 @@ _READINGS = {"last": "Trained on the last step", "all": "Trained on every step"}
 
 @dataclass(frozen=True)
 class Lengths(Part):
-    """Median and range of the mean absolute error, in a panel for each loss that was trained.
-
-    experiment: whose known numbers are marked. models: its key of each label.
-    """
+    """Median and range of the mean absolute error, in a panel for each loss that was trained."""
 
     KIND = "error over length"
 
-    experiment: str
-    models: Mapping[str, str]
     size: Size = (18.0, 9.0)
 
     def drawn(self, context: Context) -> Drawn:
         """Read the last rows of all runs and draw a panel for each loss that there is."""
         columns = ("name", "step", "sequence.loss", "interpolation.length")
         tables = context.tables(lambda path, _: _last_rows(read_csv(path, columns)))
-        known = published_measures(self.experiment)
         side = pd.DataFrame(
             row | {"model": plain(label)}
             for label, table in tables.items()
-            for key in [self.models.get(label)]
-            for row in _summed_up(table, [one for one in known if one.model == key])
+            if table is not None
+            for row in _summed_up(table)
         )
-        # Without runs of a loss its panel would show the known numbers alone.
-        with_runs = set(side.loc[side["runs"] > 0, "loss"])
+        with_runs = set(side["loss"])
         readings = [reading for reading in _READINGS if reading in with_runs]
         shown = looks(list(tables), context.palette)
         figure = new_figure(self.size)
@@ -67,13 +59,11 @@ class Lengths(Part):
         grid[0].set_ylim(top=min(grid[0].get_ylim()[1], _HIGHEST * side["length"].max()))
         legend(figure, Bottom(shown, {}, _missing(tables), "", "", lines=True))
         runs = side["runs"].to_numpy(int).max()
-        standing = sorted({one.standing for one in known if one.number is not None})
         footnote(
             figure,
             f"Median and range of {runs} seeds; lines end, or leave the axes, where the median "
             "overflows or nearly does. Dashed: the "
             "length of training.",
-            f"Hollow: the paper's numbers, {' or '.join(standing)}." if standing else "",
         )
         return figure, {f"{self.stem}_plot_data": side}
 
@@ -86,33 +76,26 @@ def _missing(tables: dict[str, pd.DataFrame | None]) -> tuple[str, ...]:
     return tuple(label for label, table in tables.items() if table is None)
 
 
-def _summed_up(
-    table: pd.DataFrame | None, known: list[PublishedMeasure]
-) -> Iterator[dict[str, object]]:
+def _summed_up(table: pd.DataFrame) -> Iterator[dict[str, object]]:
     """Yield a row of each loss and length; a run without a number has diverged: none is worse."""
-    numbers = {one.measure: one.number for one in known if one.number is not None}
-    columns = {one.measure for one in known} if table is None else set(table)
-    for column in columns:
-        match = _ERROR.fullmatch(column)
-        for loss in _READINGS if match else ():
-            errors = np.array([np.nan])
-            if table is not None:
-                own = table.loc[table["sequence.loss"] == loss, column].to_numpy(float)
-                errors = np.where(np.isnan(own), np.inf, own) if len(own) else errors
+    for column in table:
+        match = _ERROR.fullmatch(str(column))
+        for loss, own in table.groupby("sequence.loss") if match else ():
+            errors = own[column].to_numpy(float)
+            errors = np.where(np.isnan(errors), np.inf, errors)
             low, median, high = np.quantile(errors, (0, 0.5, 1), method="nearest")
             yield {
                 "loss": loss,
                 "length": int(match[1]) if match else 0,
-                "runs": int((~np.isnan(errors)).sum()),
+                "runs": len(errors),
                 "median": median,
                 "lowest": low,
                 "highest": high,
-                "known": numbers.get(column, np.nan),
             }
 
 
 def _draw(axes, own: pd.DataFrame, look: Look) -> None:
-    """Draw a line with a band for its range, and rings for what is known elsewhere."""
+    """Draw a line with a band for its range."""
     finite = own.loc[np.isfinite(own["median"])]
     # A range that overflows would leave no room for the rest.
     high = finite["highest"].where(np.isfinite(finite["highest"]), finite["median"])
@@ -120,7 +103,3 @@ def _draw(axes, own: pd.DataFrame, look: Look) -> None:
         finite["length"], finite["lowest"], high, color=look.color, alpha=0.13, linewidth=0
     )
     axes.plot(finite["length"], finite["median"], **look.style)
-    axes.plot(
-        own["length"], own["known"], linestyle=(0, (1, 2)), linewidth=0.8, color=look.color,
-        marker=look.marker, markersize=7, markerfacecolor="none", markeredgewidth=0.8,
-    )  # fmt: skip

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from stable_nalu.catalogue.published import published_measures
 from stable_nalu.dataset.number_translation import PAPER, words_of
 from stable_nalu.statistics.names import plain
 
 from ..entry import Context, Drawn, Part, Product, Size
-from ..kinds.decoration import SMALL, Bottom, footnote, legend
+from ..kinds.decoration import Bottom, footnote, legend
 from ..source import read_csv
 from ..style import MISSING, drawing, looks, new_figure
 
@@ -38,21 +36,15 @@ def selected_rows(context: Context) -> dict[str, pd.DataFrame]:
 
 @dataclass(frozen=True)
 class ReadingErrors(Part):
-    """Median and best absolute error of each model on the three sets, beside the known number.
-
-    experiment: whose known numbers stand in the cells. models: its key of each label.
-    """
+    """Median and best absolute error of each model on the three sets."""
 
     KIND = "table of errors"
 
-    experiment: str
-    models: Mapping[str, str]
     size: Size = (13.0, 5.2)
 
     def render(self, context: Context) -> Product:
         """Sum up the selected rows of all runs; write LaTeX, draw the same cells."""
         rows = selected_rows(context)
-        known = published_measures(self.experiment)
         cells = pd.DataFrame(
             {
                 "model": series.name,
@@ -60,11 +52,9 @@ class ReadingErrors(Part):
                 "runs": len(errors),
                 "median": errors.median(),
                 "best": errors.min(),
-                "known": next((k.value for k in known if (k.model, k.measure) == place), ""),
             }
             for series in context.series
             for split in SPLITS
-            for place in [(self.models.get(series.name), f"metric.{split}.mae")]
             for errors in [_errors(rows.get(series.name), split)]
         )
         stem = context.stem(self.stem)
@@ -76,9 +66,8 @@ class ReadingErrors(Part):
                 figure,
                 f"Mean absolute error, median [best] of {runs or 'no'} runs, each at the logged "
                 "epoch of its lowest validation error.",
-                f"Rec.: the paper's number, {known[0].standing}." if known else "",
             )
-        return Product(stem, figure, _latex(cells, self.experiment), {f"{stem}_errors": cells})
+        return Product(stem, figure, _latex(cells, context.key), {f"{stem}_errors": cells})
 
 
 def _errors(rows: pd.DataFrame | None, split: str) -> pd.Series:
@@ -116,28 +105,21 @@ def _draw_cells(axes: Axes, cells: pd.DataFrame) -> None:
         middle: dict[str, Any] = {"ha": "center", "va": "center"}
         if cell["runs"]:
             text = f"{_number(median)} [{_number(cell['best'])}]"
-            axes.text(x + 0.5, y + 0.38, text, **middle)
+            axes.text(x + 0.5, y + 0.5, text, **middle)
         else:
-            axes.text(x + 0.5, y + 0.38, "no data", color=MISSING, **middle)
-        if cell["known"]:
-            text = f"rec. {cell['known']}"
-            axes.text(x + 0.5, y + 0.74, text, fontsize=SMALL, color="#A04000", **middle)
+            axes.text(x + 0.5, y + 0.5, "no data", color=MISSING, **middle)
 
 
 def _latex(cells: pd.DataFrame, experiment: str) -> str:
     lines = []
     for model, own in cells.groupby("model", sort=False):
-        parts = [
-            f"{_number(c['median'])} [{_number(c['best'])}]"
-            + (f" (rec.\\ {c['known']})" if c["known"] else "")
-            for c in own.to_dict("records")
-        ]
+        parts = [f"{_number(c['median'])} [{_number(c['best'])}]" for c in own.to_dict("records")]
         lines.append(f"{' & '.join([str(model), *parts])} \\\\".replace("∞", "$\\infty$"))
     heads = " & ".join(SPLITS.values())
     body = "\n".join(lines)
     return (
         "\\begin{table}[h]\n\\centering\n\\caption{Mean absolute error of numbers in words: median "
-        "[best] of runs, and the recalled, unconfirmed number.}\n"
+        "[best] of runs.}\n"
         f"\\label{{tab:{experiment.replace('/', '-')}}}\n\\begin{{tabular}}{{lrrr}}\n\\toprule\n"
         f" & {heads} \\\\\n\\midrule\n{body}\n\\bottomrule\n\\end{{tabular}}\n\\end{{table}}\n"
     )

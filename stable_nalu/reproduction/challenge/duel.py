@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from stable_nalu.catalogue.challenger import KEY
 from stable_nalu.catalogue.experiment import Experiment
 from stable_nalu.statistics.intervals import Estimate, paired_difference
 from stable_nalu.statistics.means import MARGIN
+from stable_nalu.statistics.paired import LEVEL, holm, sign_test
 from stable_nalu.statistics.setups import shared_threshold
 
 from ..compare import solved_of, summary_of
@@ -20,7 +20,6 @@ from ..stored import point_columns
 if TYPE_CHECKING:
     import pandas as pd
 
-LEVEL = 0.05
 BETTER, WORSE, ALIKE = "better", "worse", "no significant difference"
 NOT_COMPARABLE = "not comparable: {:,} iterations, the challenger {:,}"
 ALL = "all together"
@@ -154,14 +153,12 @@ class Contest:
         return [replace(one, adjusted=p) for one, p in zip(found, adjusted, strict=True)]
 
     def _duel(self, key: str) -> Duel:
-        from scipy.stats import binomtest
-
         own, rival = (self.runs.loc[self.runs["model"] == model] for model in (KEY, key))
         both = own.merge(rival, on=[*self.points, "seed"], suffixes=("", ".rival"))
         outcomes = both[["solved", "solved.rival"]].astype(bool).to_numpy().tolist()
         pairs = [(ours, theirs) for ours, theirs in outcomes]
         won, lost = pairs.count((True, False)), pairs.count((False, True))
-        p = float(binomtest(won, won + lost).pvalue) if won + lost else 1.0
+        p = sign_test(won, lost)
         lengths = (max(rival["iterations"].tolist()), max(own["iterations"].tolist()))
         gap = paired_difference(pairs)
         return Duel(self.labels[key], len(pairs), won, lost, gap, p, p, lengths)
@@ -182,16 +179,6 @@ def _ranks(values: dict[str, float]) -> dict[str, int]:
     """
     known = {key: float(f"{v:.6g}") for key, v in values.items() if not math.isnan(v)}
     return {key: 1 + sum(o < value for o in known.values()) for key, value in known.items()}
-
-
-def holm(values: Sequence[float]) -> list[float]:
-    """Return p values adjusted for their number by Holm's step-down method (1979)."""
-    order = sorted(range(len(values)), key=values.__getitem__)
-    adjusted, largest = [0.0] * len(values), 0.0
-    for place, index in enumerate(order):
-        largest = max(largest, min(1.0, (len(values) - place) * values[index]))
-        adjusted[index] = largest
-    return adjusted
 
 
 def same_runs(own: pd.DataFrame, kept: pd.DataFrame, key: str) -> pd.DataFrame:

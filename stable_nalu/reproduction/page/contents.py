@@ -8,16 +8,15 @@ from pathlib import Path
 
 from stable_nalu.catalogue.experiment import Experiment
 from stable_nalu.catalogue.index import EXPERIMENTS
-from stable_nalu.catalogue.published import Published
-from stable_nalu.papers import STUDIES
+from stable_nalu.papers import MODULES, STUDIES
 from stable_nalu.script import duration
 
-from ..compare import DIFFERS, EQUAL, RATE_VERDICTS, SHORT
+from ..compare import DIFFERS, EQUAL
 from ..listing import UNSHOWN, seconds_here
 from ..stored import TEST_ERROR
-from ..verified import replaced
-from . import headline, measured, section, unpublished
-from .markdown import SOURCES, UNKNOWN, bullets, heading, plain, table
+from ..verified import ALONE, replaced
+from . import counts, headline, measured, section, thresholds, unpublished
+from .markdown import PAPER, SOURCES, UNKNOWN, bullets, heading, plain, table
 from .notes import note, place, read_notes, read_reasons, reason
 from .rows import MEASURES, Row
 from .section import Result
@@ -39,23 +38,25 @@ READING = (
     "Solved at: first logged step with a test error below the threshold, of solved runs; "
     "sparsity error: at the step that the run is judged at, of solved runs. Means and intervals "
     "are those of the papers' estimators (see `export/summarize.py --help`), not arithmetic means.",
-    "Source: where the published number was read. The intervals of published rates are computed "
-    "here from their counts, all of division among them; those of steps and sparsity are "
-    "published.",
-    "Difference: our rate less the published one, with Newcombe's 95 % interval, paired where the "
+    "Elsewhere: numbers of a paper, of the report or of the slide deck; the source stands beside "
+    "each. The intervals of their rates are computed here from the counts, all of division among "
+    "them; those of steps and sparsity are given there.",
+    "Difference: our rate less the other one, with Newcombe's 95 % interval, paired where the "
     "outcome of every seed is known.",
     "Verdicts about rates: equal – the counts, solved of all, are identical; within 5 points – "
     "the interval of the difference lies within 5 points of zero; differs – it does not hold zero; "
-    "cannot tell at this n – neither, for so few runs. Means of steps and sparsity: within 5 %, in "
-    "shares of the published mean. –: not published, or without an interval.",
-    "Chosen seeds are some of the published ones, and no sample of all: what became of each is "
-    "compared with what the papers' files say of the same seed, and no rate is compared. Runs that "
-    "are shorter than the published ones are not comparable, except where they are solved already.",
-    "In drawings, hollow squares are published rates, filled circles are ours, bars are intervals.",
+    "inconclusive – neither: at this sample size both are possible. Means of steps and sparsity: "
+    "within 5 %, in shares of the other mean. –: nothing to compare with, or no interval.",
+    "Chosen seeds are some of the published ones, and no sample of all: outcome and step of each "
+    "are compared with what the papers' files say of the same seed, by a sign test where steps "
+    "differ; no rate and no mean is compared. Runs that are shorter than the published ones are "
+    "not comparable, except where they are solved already.",
+    "In drawings, hollow squares are rates given elsewhere, filled circles are ours, bars are "
+    "intervals.",
 )
 REPEATED = (
-    "Figures that show the same runs and published numbers repeat their counts; the headline "
-    "counts each once."
+    "Figures that show the same runs and numbers repeat their counts; the table at the top counts "
+    "each once."
 )
 ORIGINAL = (
     "The original's time follows from the papers' 8 hours for 5 million iterations on one core; "
@@ -83,7 +84,7 @@ def page(
     parts = [
         heading(1, "Reproduced results", "top"),
         INTRODUCTION.format(data=link),
-        counted(results),
+        *counts.counted(results),
         bullets(_at_a_glance(results, of_measures, data, link)),
         heading(2, "Headline figures", "headline"),
         headline.table(found),
@@ -93,6 +94,7 @@ def page(
         heading(2, "Overview", "overview"),
         *_overview(results),
         *_figures(results),
+        *thresholds.section(results),
         *_disagreements(results, notes),
         *measured.sections(of_measures, notes),
         *unpublished.section(data),
@@ -114,41 +116,68 @@ def _at_a_glance(
     whole = sum(len(found.runs) >= found.experiment.runs for found in kept.values())
     runs = _distinct(results) + sum(len(found.runs) for found in of_measures)
     told = [
-        f"**{whole} of {len(planned)} figures and tables are trained in full**, "
-        f"{len(kept) - whole} in part: {runs:,} different runs, every one kept.",
+        f"**{whole} of {len(planned)} runnable figures and tables are trained in full**, "
+        f"{len(kept) - whole} in part, {len(planned) - len(kept)} not: {runs:,} different runs, "
+        f"every one kept.{_without_key()}",
     ]
     if of_measures:
         told.append(
             f"{len(of_measures)} of these are [not about success rates](#{measured.ANCHOR}); their "
-            "numbers stand beside others that are published, stated, or recalled and unconfirmed, "
-            "and labelled so."
+            "numbers stand beside others that are published or stated, where there are some, and "
+            "labelled so."
         )
+    told.append(_numbers_elsewhere(results))
     told.append(_left(planned, {key: len(found.runs) for key, found in kept.items()}))
     told.append(
         "Any row can be trained again, and every digit compared: `python3 "
-        "experiments/reproduce.py --verify KEY --rows 5` chooses five at random, `--line N` is the "
-        "one in line N of the table of that key." + _verified(list(kept.values()), data, link)
+        "experiments/reproduce.py --verify KEY --rows 5` draws five by the clock, `--verify-seed "
+        "N` the same five again, `--line N` takes the one in line N of the table of that key."
     )
+    told.append(_verified(list(kept.values()), data, link))
+    if told[-1] and (before := read_notes(data.parent).get("verified")):
+        told.append(before)
     return [one for one in told if one]
 
 
-def _verified(results: Sequence[Result | measured.MeasuredResult], data: Path, link: str) -> str:
-    """Return how many rows that were chosen at random came out again."""
-    drawn = [
-        (one.key, one.equal == one.compared)
-        for found in results
-        for one in found.verified
-        if one.verify_seed is not None
+def _without_key() -> str:
+    """Name the papers of units whose own experiments cannot be run here."""
+    others = [paper.short_title for paper in MODULES if paper not in STUDIES]
+    return (
+        f" The own experiments of {len(others)} papers of units are not here: {'; '.join(others)}."
+    )
+
+
+def _numbers_elsewhere(results: Sequence[Result]) -> str:
+    """Return for how many of the drawn figures there is a number to compare with."""
+    sources = [
+        {SOURCES[row.published.source] for row in found.rows if row.published} for found in results
     ]
+    papers = sum(any(name.startswith(PAPER) for name in one) for one in sources)
+    return (
+        f"For {sum(map(bool, sources))} of the {len(results)} figures about success rates that are "
+        f"drawn here there is a number to compare with, for {papers} of them in the paper itself; "
+        "the papers show the others as drawings, whose values are not published."
+    )
+
+
+def _verified(results: Sequence[Result | measured.MeasuredResult], data: Path, link: str) -> str:
+    """Return how many rows that were chosen at random came out again, those replaced included."""
+    known = [one for found in results for one in found.verified]
+    drawn = [one for one in (*known, *replaced(data)) if one.verify_seed is not None]
     if not drawn:
         return ""
-    same, keys = sum(equal for _, equal in drawn), len({key for key, _ in drawn})
-    gone = len(replaced(data))
+    equal = [one for one in drawn if one.equal == one.compared]
+    alone = sum(one.trained == ALONE for one in equal)
+    gone = sum(one in drawn for one in replaced(data))
     before = f"; {gone} that did not {'was' if gone == 1 else 'were'} replaced" if gone else ""
+    seeds = ", ".join(
+        map(str, sorted({one.verify_seed for one in drawn if one.verify_seed is not None}))
+    )
     return (
-        f" So far {len(drawn)} rows of {keys} figures and tables were chosen at random and trained "
-        f"again: **{same} of {len(drawn)} came out equal in every digit**{before} "
-        f"([verified.csv]({link}/verified.csv))."
+        f"{len(drawn)} rows of {len({one.key for one in drawn})} figures and tables were drawn by "
+        f"random numbers (seed {seeds}) and trained again: **{len(equal)} of {len(drawn)} came out "
+        f"equal in every digit**, {alone} of them alone and {len(equal) - alone} in a stack with "
+        f"others only{before} ([verified.csv]({link}/verified.csv))."
     )
 
 
@@ -194,30 +223,6 @@ def _overview(results: Sequence[Result]) -> list[str]:
     return [table(head, rows), REPEATED, ORIGINAL]
 
 
-def counted(results: Sequence[Result]) -> str:
-    """Return how many rates are identical in their counts, every published rate counted once."""
-    rows = list(_once(results).values())
-    rates = [row for row in rows if row.is_rate]
-    if not rates:
-        return "No published rate can be compared yet."
-    kinds = Counter(row.verdicts[MEASURES[0]] for row in rates)
-    others = [f"{kinds[kind]} {kind}" for kind in RATE_VERDICTS[1:] if kinds[kind]]
-    told = f"; {', '.join(others)}" if others else ""
-    sources = Counter(SOURCES[row.published.source] for row in rates if row.published)
-    read = ", ".join(f"{count} {source}" for source, count in sources.most_common())
-    return (
-        f"**{kinds[EQUAL]} of {len(rates)} published success rates are met to the run: the same "
-        f"number solved, of the same number of runs**{told}. Where the {len(rates)} were read: "
-        f"{read}."
-    )
-
-
-def _once(results: Sequence[Result]) -> dict[Published, Row]:
-    """Return every published point with its row; figures that show the same runs share points."""
-    rows = [row for found in results for row in found.rows]
-    return {row.published: row for row in reversed(rows) if row.published}
-
-
 def _identical(rows: Sequence[Row]) -> str:
     rates = [row for row in rows if row.is_rate]
     same = sum(row.verdicts[MEASURES[0]] == EQUAL for row in rates)
@@ -250,8 +255,8 @@ def _figures(results: Sequence[Result]) -> list[str]:
 
 
 def _disagreements(results: Sequence[Result], notes: dict[str, str]) -> list[str]:
-    head = ("figure / model / point", "measure", "published", "here", "explanation")
-    once = _once(results)
+    head = ("figure / model / point", "measure", "elsewhere", "here", "explanation")
+    once = counts.once(results)
     rows = [
         [plain(place(found.experiment.key, row)), measure, *_values(row, measure), told or UNKNOWN]
         for found in results
@@ -260,13 +265,19 @@ def _disagreements(results: Sequence[Result], notes: dict[str, str]) -> list[str
         if verdict == DIFFERS and row.published is not None and once[row.published] is row
         for told in [note(notes, found.experiment.key, row)]
     ]
-    compared = sum(
-        row.verdicts[measure] not in (None, SHORT) for row in once.values() for measure in MEASURES
+    verdicts = Counter(
+        (measure == MEASURES[0], row.verdicts[measure] == DIFFERS)
+        for row in once.values()
+        for measure in MEASURES
+        if row.verdicts[measure] is not None and (measure != MEASURES[0] or row.is_rate)
     )
     text = (
-        f"{len(rows)} of {compared} comparisons differ, each counted once though several figures "
-        "may show it. Where two experiments measure the same, an interval of 95 % misses zero by "
-        "chance in 1 of 20 comparisons."
+        f"{verdicts[False, True]} of {verdicts[False, True] + verdicts[False, False]} comparisons "
+        f"of steps and sparsity errors differ, and {verdicts[True, True]} of "
+        f"{verdicts[True, True] + verdicts[True, False]} of success rates, each counted "
+        "once though several figures may show it. Where two experiments measure the same, "
+        "an interval of 95 % misses zero by chance in 1 of 20 comparisons; rates of 0 % or 100 % "
+        "on both sides hardly can."
     )
     parts: list[str] = [heading(2, "Where results differ", "differences"), text]
     return [*parts, table(head, rows)] if rows else parts
@@ -275,7 +286,7 @@ def _disagreements(results: Sequence[Result], notes: dict[str, str]) -> list[str
 def _values(row: Row, measure: str) -> tuple[str, str]:
     cells = dict(zip(section.HEAD, section.cells(row), strict=True))
     column = {"success rate": "success", "solved at": "mean solved at"}.get(measure, measure)
-    return cells[f"{column}, published"], cells[f"{column}, here"]
+    return cells[f"{column}, elsewhere"], cells[f"{column}, here"]
 
 
 def _not_run(results: Sequence[Result | measured.MeasuredResult], folder: Path) -> list[str]:

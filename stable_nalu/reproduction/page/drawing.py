@@ -44,10 +44,16 @@ class Mark:
     ours: Estimate | None
 
 
-def draw(panels: Sequence[tuple[str, Sequence[Mark]]], *, horizontal: bool = False) -> str:
+def draw(
+    panels: Sequence[tuple[str, Sequence[Mark]]],
+    *,
+    horizontal: bool = False,
+    theirs: str = "elsewhere",
+) -> str:
     """Draw panels of a title and marks, and return the SVG text.
 
     horizontal: whether the points stand below one another, for long names.
+    theirs: what rates are called that are not ours.
     """
     from stable_nalu.figures.style import drawing, new_figure
 
@@ -69,7 +75,7 @@ def draw(panels: Sequence[tuple[str, Sequence[Mark]]], *, horizontal: bool = Fal
         for place, axis in enumerate(axes):
             axis.set_visible(place < len(panels))
         for axis, (title, marks) in zip(axes, panels, strict=False):
-            _panel(axis, marks, horizontal=horizontal)
+            _panel(axis, marks, theirs, horizontal=horizontal)
             axis.set_title(title, loc="left", fontweight="bold")
         return as_svg(figure)
 
@@ -114,13 +120,13 @@ def _named_by_contents(svg: str) -> str:
     return svg
 
 
-def _panel(axis: Axes, marks: Sequence[Mark], *, horizontal: bool) -> None:
+def _panel(axis: Axes, marks: Sequence[Mark], theirs: str, *, horizontal: bool) -> None:
     from stable_nalu.figures.style import looks
 
-    names = ("here", "published")
+    names = ("here", theirs)
     colors = {name: look.color for name, look in looks(names).items()}
-    for name, marker, shift in (("published", "s", -0.14), ("here", "o", 0.14)):
-        rates = [mark.published if name == "published" else mark.ours for mark in marks]
+    for name, marker, shift in ((theirs, "s", -0.14), ("here", "o", 0.14)):
+        rates = [mark.published if name == theirs else mark.ours for mark in marks]
         found = [(i + shift, rate) for i, rate in enumerate(rates) if rate is not None]
         places = np.array([place for place, _ in found])
         values = np.array([[r.lower, r.mean, r.upper] for _, r in found]).reshape(-1, 3)
@@ -128,7 +134,7 @@ def _panel(axis: Axes, marks: Sequence[Mark], *, horizontal: bool) -> None:
         bars = np.column_stack([values[:, [0, 2]], np.full(len(found), np.nan)]).ravel()
         pairs = [(np.repeat(places, 3), bars, {}), (places, values[:, 1], {"marker": marker})]
         for along, shares, style in pairs:
-            face = "white" if name == "published" else colors[name]
+            face = "white" if name == theirs else colors[name]
             axis.plot(
                 *((shares, along) if horizontal else (along, shares)),
                 color=colors[name],

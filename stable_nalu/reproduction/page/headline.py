@@ -12,7 +12,7 @@ from stable_nalu.files import with_part
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.statistics.intervals import Estimate, difference, wilson
 
-from ..compare import DIFFERS, WITHIN_POINTS, Comparison, comparison, equivalence, runs_at
+from ..compare import WITHIN_POINTS, Comparison, comparison, equivalence, runs_at
 from ..stored import DATA, path_of, read
 from . import markdown
 from .drawing import Mark, draw
@@ -112,13 +112,15 @@ def drawing(found: Sequence[Finding]) -> str:
     """Draw the success rates of the claims, published and ours, as SVG."""
     rates = [f for f in found if not f.claim.above]
     marks = [Mark(f.claim.text, f.published, f.ours) for f in rates]
-    return draw([("Success rate, published and reproduced", marks)], horizontal=True)
+    title = "Success rate, published and reproduced"
+    return draw([(title, marks)], horizontal=True, theirs="published")
 
 
 def refreshed(document: str, data: Path = DATA) -> str:
-    """Return the README with its headline made anew: the count from the page, and the table."""
-    page = (data.parent / "README.md").read_text(encoding="utf-8").splitlines()
-    counted = next(line for line in page if line.startswith("**"))
+    """Return the README with its headline made anew: the counts from the page, and the table."""
+    page = (data.parent / "README.md").read_text(encoding="utf-8")
+    # What stands between the introduction of the page and its list.
+    counted = page.partition("\n\n- ")[0].split("\n\n", 3)[-1]
     found = findings(data)
     more = f"Intervals, and {len(found) - sum(f.claim.brief for f in found)} more claims: {PAGE}."
     text = "\n\n".join((counted, brief_table(found), more))
@@ -141,9 +143,9 @@ def _finding(claim: Claim, data: Path) -> Finding:
 
 
 def _verdict(found: Comparison) -> str:
-    """Return the verdict; of chosen seeds also whether their mean step differs."""
-    differs = found.chosen is not None and found.steps == DIFFERS
-    return f"{found.verdict}; their mean step differs" if differs else found.verdict
+    """Return the verdict; of chosen seeds also at which steps they are solved."""
+    steps = found.chosen and found.steps and found.chosen.steps
+    return f"{found.verdict}; {steps}" if steps else found.verdict
 
 
 def _gain(claim: Claim, theirs: Estimate, ours: Estimate | None, data: Path) -> Finding:

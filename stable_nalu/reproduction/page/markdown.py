@@ -14,15 +14,16 @@ from ..compare import Comparison
 UNKNOWN = "–"
 """What stands where nothing is known."""
 
+PAPER = "paper, "
 SOURCES = {
-    "table": "paper, table",
-    "figure": "paper, figure",
-    "abstract": "paper, abstract",
-    "report": "code repository, report of 2023",
-    "talk": "slide deck of January 2021",
-    "derived": "derived from the paper",
+    "table": f"{PAPER}table",
+    "figure": f"{PAPER}figure",
+    "abstract": f"{PAPER}abstract",
+    "report": "report of 2023 in a code repository, not reviewed",
+    "talk": "slide deck of January 2021, measured by pixel",
+    "derived": f"{PAPER}derived from its numbers",
 }
-"""Where a published number was read, in words."""
+"""Where a number was read, in words; published are those of papers."""
 
 _OPEN_BAR, _BAR = re.compile(r"(?<!\\)\|"), r"\\|"
 _MARKUP = re.compile(r"[\\`*<|~]|&(?=#?\w+;)|(?<=\])\(|!(?=\[)|(?<![^\W_])_|_(?![^\W_])")

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING
 
 from stable_nalu.catalogue.experiment import Experiment
@@ -15,6 +16,7 @@ from stable_nalu.statistics.intervals import wilson
 
 from ..compare import cut_short
 from ..cost import Session
+from ..same_seeds import steps_of
 from ..stored import read, sessions_of
 from ..verified import Verified, sentence, verified_of
 from . import markdown
@@ -28,25 +30,39 @@ if TYPE_CHECKING:
 ORIGINAL_SECONDS = 8 * 3600 / 5e6
 """The original's seconds of one core per iteration: the papers state 8 hours for 5 million."""
 
-_LEGEND = "Success rates: hollow squares published, filled circles here, bars 95 % intervals."
+_SEEDS = (
+    "Seed by seed, where the file behind the paper's table tells what became of each: outcomes, "
+    "and of seeds solved there and here, the logged step. The published mean of all seeds is no "
+    "measure for a few of them: some of the others are solved late."
+)
+_LEGEND = "Success rates: hollow squares elsewhere, filled circles here, bars 95 % intervals."
 HEAD: tuple[str, ...] = (
     "model",
     "point",
-    "success, published",
+    "success, elsewhere",
     "source",
     "success, here",
     "difference",
     "success: verdict",
-    "median solved at, published",
+    "median solved at, elsewhere",
     "median solved at, here",
-    "mean solved at, published",
+    "mean solved at, elsewhere",
     "mean solved at, here",
     "solved at: verdict",
-    "sparsity error, published",
+    "sparsity error, elsewhere",
     "sparsity error, here",
     "sparsity: verdict",
 )
-SEED_HEAD = ("model", "operation", "seeds compared", "same outcome", "other outcome at seeds")
+SEED_HEAD = (
+    "model",
+    "operation",
+    "seeds compared",
+    "same outcome",
+    "other outcome at seeds",
+    "solved on both sides",
+    "mean step there, here",
+    "of all published solved seeds, later than twice their median step",
+)
 
 
 @dataclass(frozen=True)
@@ -97,9 +113,9 @@ def section(found: Result) -> list[str]:
         markdown.table(HEAD, [cells(row) for row in found.rows], all_columns=False),
     ]
     if not any(row.comparison for row in found.rows):
-        parts.append("No number of this figure is published in a form that can be read.")
+        parts.append("No number of this figure can be read anywhere: its values are only drawn.")
     if rows := seed_rows(found):
-        parts.append("Seed by seed: which runs are solved, where the papers' files tell.")
+        parts.append(_SEEDS)
         parts.append(markdown.table(SEED_HEAD, rows))
     return [part for part in parts if part]
 
@@ -107,7 +123,8 @@ def section(found: Result) -> list[str]:
 def cells(row: Row) -> list[str]:
     """Return one row of the table, under `HEAD`."""
     known, ours, found = row.published, row.summary, row.comparison
-    steps, sparsity = [row.verdicts[measure] or UNKNOWN for measure in MEASURES[1:]]
+    steps = found.steps_verdict or UNKNOWN if found else UNKNOWN
+    sparsity = row.verdicts[MEASURES[2]] or UNKNOWN
     return [
         plain(row.label),
         plain(row.point),
@@ -139,10 +156,14 @@ def _seed_row(known: PublishedSeeds, runs: pd.DataFrame) -> list[str] | None:
     if ours.empty:
         return None
     pairs = zip(ours["seed"], ours["solved"], strict=True)
-    other = sorted(seed for seed, solved in pairs if bool(solved) != (seed in known.solved))
+    other = sorted(seed for seed, solved in pairs if bool(solved) != (seed in known.solved_at))
     listed = " ".join(map(str, other)) or "none"
     same = f"{len(ours) - len(other)} of {len(ours)}"
-    return [plain(known.model), plain(known.operation), str(len(ours)), same, listed]
+    steps, every = steps_of(known, ours), sorted(known.solved_at.values())
+    there = f"{steps.means[1]:,.0f}, {steps.means[0]:,.0f}" if steps else UNKNOWN
+    late = sum(step > 2 * median(every) for step in every)
+    shown = (known.model, known.operation, len(ours), same, listed, steps or UNKNOWN, there)
+    return [*map(plain, shown), f"{late} of {len(every)}" if every else UNKNOWN]
 
 
 def cost(found: Result) -> str:
