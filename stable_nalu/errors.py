@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from .process import Terminated
+
 
 class UsageError(Exception):
     """A request that cannot be met as given.
@@ -25,13 +27,17 @@ class OptionError(UsageError):
         super().__init__(" ".join(f"{subject}{problem}; {remedy}".split()))
 
 
-FAILURES = (Exception, SystemExit)
-"""What code of users raises where it fails; some ends the process, which is an error here."""
+STOPS = (KeyboardInterrupt, Terminated)
+"""What code of users raises where somebody stops it; all else is a failure, SystemExit, too."""
 
 
 def in_words(error: BaseException) -> str:
     """Return an error of foreign code in one line: its kind, and the first line of what it says."""
-    first = next(iter(str(error).strip().splitlines()), "").rstrip(" .")
+    try:
+        said = str(error)
+    except Exception:  # An error of foreign code may fail, too.
+        said = ""
+    first = next(iter(said.strip().splitlines()), "").rstrip(" .")
     return f"{type(error).__name__}: {first}" if first else type(error).__name__
 
 

@@ -12,13 +12,14 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import torch
 
-from stable_nalu.errors import FAILURES, OptionError, UsageError, in_words
+from stable_nalu.errors import STOPS, OptionError, UsageError, in_words
 from stable_nalu.machine import installed_layers
 from stable_nalu.papers import Paper
 
@@ -213,7 +214,7 @@ def _run(path: str, place: Path, digest: str) -> None:
     """Run a file as a module, and make its classes known."""
     name = f"layer_file_{re.sub(r'[^0-9A-Za-z]', '_', place.stem)}_{digest[:12]}"
     spec = importlib.util.spec_from_file_location(name, place)
-    if spec is None or spec.loader is None:
+    if spec is None or not isinstance(spec.loader, SourceFileLoader):
         raise _refused(f"{path} is not a Python file", "its name must end in .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
@@ -221,7 +222,9 @@ def _run(path: str, place: Path, digest: str) -> None:
         with _coming_from(str(place)):
             spec.loader.exec_module(module)
             found = _register_classes(module)
-    except FAILURES as error:
+    except STOPS:
+        raise
+    except BaseException as error:
         del sys.modules[name]
         registry.drop(origin=str(place))
         line = getattr(error, "lineno", None) or _line(error, {str(place)})
@@ -268,6 +271,8 @@ def load_installed_layers() -> None:
                     _register_classes(found)
                 else:
                     register(found, key=point.name)
-        except FAILURES as error:
+        except STOPS:
+            raise
+        except BaseException as error:
             said = in_words(error)
             sys.stderr.write(f"warning: the layers of {point.value} are left out: {said}\n")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import torch
+from torch.nn.parameter import is_lazy
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.ensemble import PerRunRandomSource, stack_models
-from stable_nalu.errors import FAILURES, in_words
+from stable_nalu.errors import STOPS, in_words
 
 from .base import OutputError
 
@@ -59,7 +60,7 @@ def obstacle(
             x = torch.rand(_RUNS, _ROWS, in_features) + 0.5
             alone, (spare, *_) = built[:_RUNS], built[_RUNS:]
             expected = _outputs(alone, x)
-            _outputs([spare.train()], x)
+            _require_dense_gradients(spare, _outputs([spare.train()], x))
             _require_called_methods(spare)
             _require_known_names(spare)
             _require_numbers(spare)
@@ -72,11 +73,39 @@ def _built(build, in_features, out_features, options) -> ExtendedTorchModule:
     try:
         layer = build(in_features, out_features, **options)
         layer.reset_parameters()
-    except FAILURES as error:
+    except STOPS:
+        raise
+    except BaseException as error:
         raise ValueError(f"{name} cannot be built: {in_words(error)}") from None
+    _require_dense_parameters(name, layer)
     for module in layer.extended_modules():
         module.trace = {}  # What is logged may be of a forward pass.
     return layer.eval()
+
+
+def _require_dense_parameters(layer: str, built: torch.nn.Module) -> None:
+    """Refuse parameters that are not there yet, or not each number of them."""
+    for name, parameter in built.named_parameters():
+        if is_lazy(parameter) or parameter.is_meta:
+            raise ValueError(f"{layer}: {name} has no numbers yet; build it with all its sizes")
+        if parameter.layout != torch.strided:
+            raise ValueError(f"{layer}: {name} is a sparse tensor; make it dense")
+
+
+def _require_dense_gradients(layer: torch.nn.Module, outputs: torch.Tensor) -> None:
+    """Refuse gradients that are sparse, which only some optimizers take."""
+    learned = {name: p for name, p in layer.named_parameters() if p.requires_grad}
+    if not learned or not outputs.requires_grad:
+        return
+    try:
+        outputs.sum().backward()
+    except STOPS:
+        raise
+    except BaseException as error:
+        raise ValueError(f"{type(layer).__name__} has no gradient: {in_words(error)}") from None
+    for name, parameter in learned.items():
+        if parameter.grad is not None and parameter.grad.layout != torch.strided:
+            raise ValueError(f"{type(layer).__name__}: {name} has a sparse gradient; make it dense")
 
 
 def _outputs(layers, x: torch.Tensor) -> torch.Tensor:
@@ -84,9 +113,9 @@ def _outputs(layers, x: torch.Tensor) -> torch.Tensor:
     inputs = [one.clone() for one in x[: len(layers)]]
     try:
         outputs = [layer(one) for layer, one in zip(layers, inputs, strict=True)]
-    except OutputError:
+    except (OutputError, *STOPS):
         raise
-    except FAILURES as error:
+    except BaseException as error:
         shape, said = tuple(x.shape[1:]), in_words(error)
         raise ValueError(f"{name} fails on an input of shape {shape}: {said}") from None
     for output in outputs:
@@ -139,12 +168,16 @@ def _require_numbers(layer: ExtendedTorchModule) -> None:
     name = type(layer).__name__
     try:
         measures = _measures(layer)
-    except FAILURES as error:
+    except STOPS:
+        raise
+    except BaseException as error:
         raise ValueError(f"{name} cannot be observed: {in_words(error)}") from None
     for (_, what), measure in measures.items():
         try:
             shape = tuple(torch.as_tensor(measure()).shape)
-        except FAILURES as error:
+        except STOPS:
+            raise
+        except BaseException as error:
             raise ValueError(f"{name}: its {what} fails: {in_words(error)}") from None
         if shape:
             raise ValueError(f"{name}: its {what} has shape {shape}; one number is expected")
@@ -192,6 +225,8 @@ def _obstacle(layers, x: torch.Tensor, expected: torch.Tensor) -> str | None:
         total = stack.train()(x).sum()
         if total.requires_grad:
             total.backward()
-    except FAILURES as error:  # what vmap, or code for one run only, cannot do
+    except STOPS:
+        raise
+    except BaseException as error:  # what vmap, or code for one run only, cannot do
         return in_words(error)
     return None if same else "its outputs are others where runs are stacked"

@@ -195,6 +195,7 @@ class Late(Layer):
     [
         ("return y.sum(-2, keepdim=True)", "Late maps an input of shape "),
         ("sys.exit()", "Late fails in line 18 of late.py: SystemExit; fix the layer"),
+        ("raise GeneratorExit", "Late fails in line 18 of late.py: GeneratorExit; fix the layer"),
         ("raise RuntimeError('a\\nb')", "Late fails in line 18 of late.py: RuntimeError: a; fix"),
     ],
 )

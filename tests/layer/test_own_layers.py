@@ -99,6 +99,11 @@ def test_a_file_is_run_once_and_again_when_it_has_changed(file, tmp_path):
         ("import torch\n\n1 / 0", "line 3 of .*: ZeroDivisionError"),
         ("class A(:", "line 1 of .*: SyntaxError"),
         ("raise SystemExit(3)", "SystemExit: 3"),
+        ("raise GeneratorExit('so')", "line 1 of .*: GeneratorExit: so"),
+        (
+            "class Odd(Exception):\n    def __str__(self): return 1 / 0\nraise Odd",
+            "line 3 of .*: Odd; fix the file",
+        ),
         ("import nowhere_to_be_found", "No module named"),
         (PLAIN.replace("class Scaled", "class NALU"), "NALU is a layer of this package too"),
         (PLAIN.replace("class Scaled", "class nalu"), "nalu is a layer of this package too"),
@@ -122,6 +127,12 @@ def test_a_file_that_cannot_be_used_is_refused_in_one_line(file, text, says):
     assert raised.value.flag == "--layer-file"
     assert "\n" not in str(raised.value)
     assert set(entries()) == before
+
+
+@pytest.mark.parametrize("name", ["mine.so", "mine.pyc", "mine.txt", "mine"])
+def test_a_file_of_another_kind_is_refused(name, file):
+    with pytest.raises(OptionError, match="is not a Python file; its name must end in .py"):
+        own.load_layer_file(file("x = 1", name))
 
 
 def test_two_files_of_one_name_are_refused(file):

@@ -110,6 +110,48 @@ class Unbuilt(Base):
         raise ValueError("power is odd.")
 
 
+class Wordless(BaseException):
+    def __str__(self):
+        raise RuntimeError("no text")
+
+
+class FailingInItsOwnWay(Base):
+    def forward(self, x):
+        raise Wordless
+
+
+class Interrupted(Base):
+    def forward(self, x):
+        raise KeyboardInterrupt
+
+
+class Sparse(Base):
+    def __init__(self, in_features, out_features):
+        super().__init__(in_features, out_features)
+        self.W = torch.nn.Parameter(self.W.detach().to_sparse())
+
+
+class SparseGradient(Base):
+    def __init__(self, in_features, out_features):
+        super().__init__(in_features, out_features)
+        self.rows = torch.nn.Embedding(in_features, out_features, sparse=True)
+
+    def forward(self, x):
+        return x @ self.rows(torch.arange(x.shape[-1]))
+
+
+class Unsized(Base):
+    def __init__(self, in_features, out_features):
+        super().__init__(in_features, out_features)
+        self.linear = torch.nn.LazyLinear(out_features)
+
+
+class Numberless(Base):
+    def __init__(self, in_features, out_features):
+        super().__init__(in_features, out_features)
+        self.W = torch.nn.Parameter(torch.empty(out_features, in_features, device="meta"))
+
+
 class LeavingWhenBuilt(Base):
     def __init__(self, in_features, out_features):
         sys.exit("no GPU")
@@ -283,6 +325,14 @@ def test_what_vmap_cannot_do_is_an_obstacle(module, says):
         (Unbuilt, "Unbuilt cannot be built: ValueError: power is odd$"),
         (LeavingWhenBuilt, "LeavingWhenBuilt cannot be built: SystemExit: no GPU$"),
         (Leaving, r"Leaving fails on an input of shape \(3, 4\): SystemExit: 0$"),
+        (FailingInItsOwnWay, r"FailingInItsOwnWay fails on an input .*: Wordless$"),
+        (Sparse, "Sparse: module.W is a sparse tensor; make it dense$"),
+        (
+            SparseGradient,
+            "SparseGradient: module.rows.weight has a sparse gradient; make it dense$",
+        ),
+        (Unsized, "Unsized: module.linear.weight has no numbers yet; build it with all its sizes$"),
+        (Numberless, "Numberless: module.W has no numbers yet; build it with all its sizes$"),
         (InPlace, "InPlace changes its input in place; let it work on a copy$"),
         (WrongShapeInTraining, r"to a tensor of shape \(3,\); \(3, 2\) is expected$"),
         (Complex, "Complex gives torch.complex64; real numbers are expected$"),
@@ -291,6 +341,11 @@ def test_what_vmap_cannot_do_is_an_obstacle(module, says):
 def test_what_does_not_work_is_refused(module, says):
     with pytest.raises(ValueError, match=says):
         of(module)
+
+
+def test_ctrl_c_is_no_failure_of_a_layer():
+    with pytest.raises(KeyboardInterrupt):
+        of(Interrupted)
 
 
 class Mixed(Layer):

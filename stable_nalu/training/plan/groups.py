@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 
 import torch
 
-from stable_nalu.errors import FAILURES, UsageError, in_words
+from stable_nalu.errors import STOPS, UsageError, in_words
 from stable_nalu.layer.own_layers import failure_of_own_layer
 from stable_nalu.machine import keep_freed_memory
 from stable_nalu.options import Config, ScriptSpec
@@ -112,7 +112,9 @@ def errors_in_one_line() -> Iterator[None]:
         yield
     except UsageError:
         raise
-    except FAILURES as error:
+    except STOPS:
+        raise
+    except BaseException as error:
         said = _shortage(error) or failure_of_own_layer(error)
         if said is None:
             raise
