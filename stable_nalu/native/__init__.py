@@ -1,7 +1,7 @@
 """What C++ does several times faster than NumPy and torch, for work that is worth compiling it.
 
 Drawing samples is half of what training a small module costs. `load` compiles the C++ beside this
-file once, in two seconds, and keeps the library in `machine.code_cache`. Until then, and wherever
+file once, in two seconds, and keeps the library (`compiled_files`). Until then, and wherever
 that fails or does not give NumPy's numbers, NumPy and torch do the work.
 
     draws.cpp        samples of NumPy's generator, and their targets
@@ -15,9 +15,6 @@ that fails or does not give NumPy's numbers, NumPy and torch do the work.
 from __future__ import annotations
 
 import ctypes
-import hashlib
-import os
-import shlex
 import subprocess
 from collections.abc import Sequence
 from functools import cache
@@ -26,8 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from stable_nalu.files import atomic_path
-from stable_nalu.machine import code_cache
+from stable_nalu.compiled_files import compiler, described, kept
 
 SOURCES = sorted(Path(__file__).parent.glob("*.cpp"))
 HEADERS = sorted(Path(__file__).parent.glob("*.h"))
@@ -166,17 +162,13 @@ def _compiled() -> Path:
 
 def compiled(sources: Sequence[Path], flags: Sequence[str]) -> Path:
     """Return a library, compiled unless that was done for this processor and compiler before."""
-    command = [*shlex.split(os.environ.get("CXX") or "g++"), *flags]
-    # Printed instead of run, it names the compiler and the processor that `native` stands for.
-    printed = [*command, "-x", "c++", "-", "-o", "-", "-S", "-###"]
-    shown = subprocess.run(printed, capture_output=True, check=True)
-    code = b"\0".join(source.read_bytes() for source in (*sources, *HEADERS))
-    name = f"{hashlib.sha256(shown.stderr + code).hexdigest()[:32]}.so"
-    library = code_cache() / "native" / name
-    if not library.exists():
-        with atomic_path(library) as temporary:
-            subprocess.run([*command, *sources, "-o", temporary], capture_output=True, check=True)
-    return library
+    command = compiler(flags)
+    code = [source.read_bytes() for source in (*sources, *HEADERS)]
+
+    def make(path: Path) -> None:
+        subprocess.run([*command, *sources, "-o", path], capture_output=True, check=True)
+
+    return kept("native", [described(command), *code], make)
 
 
 def _declare(library: ctypes.CDLL) -> None:
