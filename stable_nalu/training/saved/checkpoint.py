@@ -42,13 +42,19 @@ def model_file(root: Path, name: str, suffix: str = ".pth") -> Path:
     return path.with_name(f"{path.name[: _LONGEST_NAME - 32]}~{digest}{suffix}")
 
 
-def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """Let `write` fill a temporary file that then takes the place of `path`."""
+def write_atomically(
+    path: Path, write: Callable[[Path], object], shown: Path | None = None
+) -> None:
+    """Let `write` fill a temporary file that then takes the place of `path`.
+
+    shown: the file that errors name, if that is another.
+    """
     try:
         with atomic_path(path, durable=True) as temporary:
             write(temporary)
     except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}; set SAVE_DIR elsewhere") from None
+        problem = f"cannot write {shown or path}: {error.strerror}"
+        raise UsageError(f"{problem}; set SAVE_DIR elsewhere") from None
 
 
 def is_there(path: Path) -> bool:
@@ -91,12 +97,12 @@ def _nearest(folder: Path) -> Path:
     return folder
 
 
-def save_torch(path: Path, content: dict) -> None:
-    """Write a file by `torch.save`, whole or not at all."""
+def save_torch(path: Path, content: dict, shown: Path | None = None) -> None:
+    """Write a file by `torch.save`, whole or not at all; errors name `shown`, if it is given."""
     # In memory first, as torch reports a full disk as an error of its own.
     saved = io.BytesIO()
     torch.save(content, saved)
-    write_atomically(path, lambda temporary: temporary.write_bytes(saved.getbuffer()))
+    write_atomically(path, lambda temporary: temporary.write_bytes(saved.getbuffer()), shown)
 
 
 def save_best(name: str, state: dict[str, torch.Tensor], text: str) -> None:
@@ -121,9 +127,9 @@ def save_together(contents: Iterable[tuple[Path, dict]]) -> None:
     paths: list[Path] = []
     try:
         for path, content in contents:
-            save_torch(pending_file(path), content)
+            save_torch(pending_file(path), content, path)
             paths.append(path)
-    except BaseException:
+    except UsageError:
         for path in paths:
             pending_file(path).unlink(missing_ok=True)
         raise

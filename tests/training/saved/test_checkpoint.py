@@ -89,10 +89,11 @@ def test_a_disk_that_is_full_anywhere_in_a_model_is_said_in_one_line(tmp_path):
 
 
 def test_states_that_cannot_be_saved_together_leave_nothing_pending(tmp_path):
-    contents = [(tmp_path / "a.pth", CONTENT), (tmp_path / "b.pth", {"code": lambda: None})]
-    with pytest.raises((AttributeError, pickle.PicklingError)):
-        save_together(contents)
-    assert list(tmp_path.iterdir()) == []
+    first, second = tmp_path / "a.pth", tmp_path / "b.pth"
+    pending_file(second).mkdir()
+    with pytest.raises(UsageError, match=rf"^cannot write {second}: it is a folder"):
+        save_together([(first, CONTENT), (second, CONTENT)])
+    assert list(tmp_path.iterdir()) == [pending_file(second)]
 
 
 def test_what_a_killed_process_was_writing_is_removed_and_nothing_else(tmp_path, monkeypatch):
