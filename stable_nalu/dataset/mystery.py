@@ -19,12 +19,20 @@ _PROBLEM, _TRAIN, _TEST, _ORDER = range(4)
 """Random streams of a seed."""
 
 
+SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+
+
 class Output(NamedTuple):
     """What an output is: input `i` `operation` input `j`."""
 
     i: int
     j: int
     operation: str
+
+    @property
+    def formula(self) -> str:
+        """Return it as one writes it, such as `x12 * x55`."""
+        return f"x{self.i} {SIGNS[self.operation]} x{self.j}"
 
 
 class MysteryProblem:

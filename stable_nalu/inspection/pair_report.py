@@ -34,8 +34,10 @@ from stable_nalu.reader.run_parser import PairParser
 from stable_nalu.training.epochs.pair_data import class_counts
 from stable_nalu.training.epochs.pairs import ISOLATED, SCATTERED, PairTask, PairTraining, pair_kind
 from stable_nalu.training.plan.shell import device_of
-from stable_nalu.training.saved.checkpoint import load_torch, restore_parameters
+from stable_nalu.training.saved.checkpoint import load_torch
 from stable_nalu.training.stack import Setup
+
+from .saved_model import restore, trained_config
 
 FOLDER = "two_digit_mnist_plots"
 FORMATS = ("pdf", "png")
@@ -50,10 +52,7 @@ def report(task: PairTask, spec: ScriptSpec, config: Config) -> int:
     trained = trained_config(spec, config, checkpoint, file)
     setup = Setup([trained], [spec.run_name(trained)], [{}], device_of(config), stacked=False)
     run = PairTraining(setup, task)
-    try:
-        restore_parameters(run.model.state_dict(), checkpoint["model_state_dict"], file)
-    except (UsageError, LookupError, TypeError, AttributeError):
-        raise _not_ours(spec, file) from None
+    restore(run, spec, checkpoint, file)
     rounded = task.rounded if config.rounded is None else config.rounded
     model = file.stem
     if rounded != task.rounded:
@@ -73,19 +72,6 @@ def report(task: PairTask, spec: ScriptSpec, config: Config) -> int:
     sys.stdout.write(f"{share:.2%} of {counts.sum()} digits recognised, {how}\n")
     sys.stdout.writelines(f"{one}\n" for one in written)
     return 0
-
-
-def trained_config(spec: ScriptSpec, config: Config, checkpoint: dict, file: Path) -> Config:
-    """Return the configuration of a saved model, with the surroundings of this command."""
-    saved = checkpoint.get("config") if isinstance(checkpoint, dict) else None
-    wanted = [flag.dest for flag in spec.flags if flag.result]
-    if not isinstance(saved, dict) or not set(wanted) <= set(saved):
-        raise _not_ours(spec, file)
-    return config.replace(**{dest: saved[dest] for dest in wanted})
-
-
-def _not_ours(spec: ScriptSpec, file: Path) -> UsageError:
-    return UsageError(f"argument --evaluate: {file} is not a checkpoint of {spec.name}.py")
 
 
 def counts_of(run: PairTraining, *, rounded: bool) -> np.ndarray:

@@ -13,6 +13,7 @@ from . import name_fields as nf
 from .checks import check_files, check_nalu
 from .flag import Config, Flag, FlagGroup, Kind, switch
 from .flags_model import LAYER_TYPE, NALU
+from .flags_pairs import EVALUATION
 from .flags_task import MAX_ITERATIONS, OPTIMIZER, SEED
 from .flags_training import LOGGING, RUN_CONTROL
 from .kinds import (
@@ -50,19 +51,22 @@ def task_script(
     unit: str = "Iterations",
     nalu_init: str = "default",
     compiles: bool = False,
+    look: FlagGroup | None = None,
 ) -> ScriptSpec:
     """Return the description of a task's script.
 
+    training: the module of its task, or where there is `look`, of what looks at its models, too.
     fragments: fields of its run names that vanish at their defaults. batch_size: None for a task
     that says itself what a batch is. unit: what the task counts its training in. nalu_init: default
-    of --nalu-init, for units that have it. compiles: whether its updates may be compiled.
+    of --nalu-init, for units that have it. compiles: whether its updates may be compiled. look:
+    flags that look at a trained model.
     """
     batch = () if batch_size is None else (_BATCH_SIZE.but(default=batch_size),)
     return ScriptSpec(
         name=name,
         summary=summary,
         example=example,
-        training=f"stable_nalu.training.tasks.{training}",
+        training=f"stable_nalu.{'inspection' if look else 'training.tasks'}.{training}",
         groups=(
             FlagGroup("Task", *task, *batch, SEED),
             *_layer_options(nalu_init),
@@ -70,19 +74,26 @@ def task_script(
                 learning_rate={"default": learning_rate}, clip_grad_norm={"default": clip_grad_norm}
             ),
             *_files(name, log_interval, unit, compiles),
+            *((look,) if look else ()),
         ),
-        name_fields=(
-            lower("layer_type"),
-            *map(nf.trailing, fragments),
-            *((nf.template("b{batch_size}"),) if batch else ()),
-            nf.template("s{seed}"),
-            _LEARNING_RATE,
-            nf.trailing(nf.GRAD_NORM),
-            *nf.LAYER_OPTIONS_TRAILING,
-            nf.trailing(nf.ID),
-        ),
+        name_fields=_name_fields((nf.template("b{batch_size}"),) if batch else (), fragments),
         checks=(partial(check_nalu, init=nalu_init), check_files, *checks),
         fixed=PENALTY_RAMP,
+    )
+
+
+def _name_fields(
+    batch: tuple[nf.NameField, ...], fragments: tuple[nf.NameField, ...]
+) -> tuple[nf.NameField, ...]:
+    return (
+        lower("layer_type"),
+        *map(nf.trailing, fragments),
+        *batch,
+        nf.template("s{seed}"),
+        _LEARNING_RATE,
+        nf.trailing(nf.GRAD_NORM),
+        *nf.LAYER_OPTIONS_TRAILING,
+        nf.trailing(nf.ID),
     )
 
 
@@ -190,8 +201,14 @@ NOTEBOOK_ADDITION = task_script(
         LAYER_TYPE.but(help="Unit of both layers, by its key or name.", choices=and_layers(dict)),
         Flag("--train-size", integer(1), 10000, "Number of training rows, and of test rows."),
         MAX_ITERATIONS.but(default=50000),
+        switch(
+            "--train-on-test",
+            "Make the last update on the test rows, as the notebook's last evaluation does by "
+            "mistake; the errors behind it are logged, too.",
+            young=True,
+        ),
     ),
-    fragments=(nf.template("n{train_size}"),),
+    fragments=(nf.template("n{train_size}"), nf.either("train_on_test", "tt", "")),
     batch_size=None,
     learning_rate=0.1,
     nalu_init="truncated",
@@ -258,7 +275,7 @@ MYSTERY_ARITHMETIC = task_script(
     summary="Train one layer on the mystery arithmetic problem: each of its outputs is a sum, a "
     "difference or a product of two of its inputs.",
     example="--layer-type NALU --nalu-variant article --seed 0-49",
-    training="mystery",
+    training="mystery_report",
     task=(
         LAYER_TYPE.but(
             help="The layer, by its key or name; vanilla: a dense layer with a ReLU on its output.",
@@ -318,4 +335,13 @@ MYSTERY_ARITHMETIC = task_script(
     learning_rate=1e-3,
     log_interval=1,
     unit="Epochs",
+    look=EVALUATION.only("--evaluate", "--evaluation-dir").but(
+        evaluate={
+            "help": "Train nothing: print the problem of this saved model and what its layer has "
+            "learned of it, output by output, and draw both. Its own flags are used."
+        },
+        evaluation_dir={
+            "help": "Where --evaluate writes; by default mystery_arithmetic_plots in SAVE_DIR."
+        },
+    ),
 )

@@ -65,6 +65,8 @@ def train(
         plan = spec.plan(_words(spec, flags))
         if plan.dry_run:
             raise UsageError("dry_run: a call trains what it is given; leave it out")
+        if getattr(plan.configs[0], "evaluate", None) is not None:
+            raise UsageError("evaluate: a call trains; look at a model by the command")
         _require_known_layers(plan.configs[0])
         _train(script, spec, plan.configs)
         return _logged(spec, plan.configs)

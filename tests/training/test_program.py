@@ -138,6 +138,7 @@ def test_workers_know_the_layers_of_files_only(tmp_path):
         (SCRIPT, {"layer": Gain, "layer_option": {"gian": 2}}, "did you mean gain?"),
         (SCRIPT, {"layer": Gain(2, 1)}, "Gain is no class"),
         (SCRIPT, {"dry_run": True}, "a call trains"),
+        ("two_digit_mnist", {"evaluate": "x.pth"}, "a call trains; look at a model by the com"),
         (SCRIPT, {"interpolation_range": 5}, "5 is no list of numbers"),
         (SCRIPT, {"interpolation_range": "[1,2]"}, "is no list of numbers"),
         (

@@ -20,6 +20,9 @@ from stable_nalu.tags import LOSS_EPOCH, MSE_TEST, MSE_TRAIN, PROBLEM
 
 from .training import EPOCHS, Batch, Task, kind
 
+_MOST_SHOWN = 20
+"""Outputs that the console lists of a problem; the log has all."""
+
 
 class MysteryTask(Task):
     """Fit all outputs; the errors are mean squared ones, of all outputs and by operation."""
@@ -37,7 +40,7 @@ class MysteryTask(Task):
         (low, high), (first, last) = self.config.train_range, self.config.test_range
         train = [p.training_rows(low, high, c.train_size) for p, c in self._each()]
         test = [p.test_rows(first, last, c.test_size) for p, c in self._each()]
-        self._train, self._test = self._rows(train), self._rows(test)
+        self._train, self.test_rows = self._rows(train), self._rows(test)
         self._batches = self._cut(*self._train)
         self._of_operation = {
             name: self.joined(
@@ -46,7 +49,7 @@ class MysteryTask(Task):
             for name in self.operations
         }
 
-    def losses(self, loss: torch.Tensor) -> Mapping[str, torch.Tensor]:
+    def losses(self, loss: torch.Tensor, model: ExtendedTorchModule) -> Mapping[str, torch.Tensor]:
         return {LOSS_EPOCH: loss}
 
     def _each(self):
@@ -79,7 +82,7 @@ class MysteryTask(Task):
         return iter(self._cut(x, t))
 
     def measures(self, model: ExtendedTorchModule) -> Mapping[str, torch.Tensor]:
-        train, test = (((model(x) - t) ** 2).mean(-2) for x, t in (self._train, self._test))
+        train, test = (((model(x) - t) ** 2).mean(-2) for x, t in (self._train, self.test_rows))
         found = {MSE_TRAIN: train.mean(-1), MSE_TEST: test.mean(-1)}
         for name, of_operation in self._of_operation.items():
             # A problem that has none of an operation has no error of it, which is not a number.
@@ -95,7 +98,11 @@ class MysteryTask(Task):
     def introduction(self) -> str:
         low, high = self.config.train_range
         count = self.config.train_size
-        return f"dataset: a problem of {self.config.operations}, {count} rows on [{low}, {high}]"
+        outputs = self.problems[0].outputs
+        shown = [f"y{k} = {output.formula}" for k, output in enumerate(outputs[:_MOST_SHOWN])]
+        more = ["..."] if len(outputs) > len(shown) else []
+        first = f"dataset: a problem of {self.config.operations}, {count} rows on [{low}, {high}]"
+        return "\n      ".join([first, *shown, *more])
 
 
 def _problem_seed(config: Config) -> int:
@@ -108,4 +115,4 @@ def _table(problem: MysteryProblem) -> str:
     return "\n".join(["| output | input | operation | input |", "|---|---|---|---|", *rows])
 
 
-KINDS = {"mystery_arithmetic": kind(MysteryTask, EPOCHS, width=attrgetter("input_size"), cost=100)}
+KIND = kind(MysteryTask, EPOCHS, width=attrgetter("input_size"), cost=100)

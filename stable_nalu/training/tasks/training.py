@@ -43,7 +43,7 @@ class Task:
     `rows`          the one batch of a task that trains on all its rows in every update
     `batches`       the batches of a unit, one update each
     `loss`          what an update makes smaller
-    `losses`        the loss by further tags
+    `losses`        the loss by further tags, and what an update has made of the model
     `measures`      numbers at a log point, by their tags
     `texts`         texts at a log point, by their tags, one for each run
     `get_state`     plain values without which a run does not resume, and `set_state`
@@ -79,8 +79,8 @@ class Task:
         """Return what training makes smaller, of shape `runs`; the mean squared error."""
         return mse(model(x), t)
 
-    def losses(self, loss: torch.Tensor) -> Mapping[str, torch.Tensor]:
-        """Return what is logged of a loss besides itself, by tags."""
+    def losses(self, loss: torch.Tensor, model: ExtendedTorchModule) -> Mapping[str, torch.Tensor]:
+        """Return what is logged of a loss besides itself, and of the model after it, by tags."""
         return {}
 
     def measures(self, model: ExtendedTorchModule) -> Mapping[str, torch.Tensor]:
@@ -178,8 +178,9 @@ class TaskTraining(StackTraining):
             self._measure(unit)
         schedule = self.step.prepare(unit)
         results: list[StepResult] = []
-        for x, t in self.task.batches(unit):
-            if self._in_turn is not None:
+        for batch in self.task.batches(unit):
+            x, t = batch
+            if self._in_turn is not None and batch is self.task.rows:
                 result = self._in_turn.run(schedule)
             elif logged and not results:
                 verbose = self.config.verbose
@@ -202,7 +203,8 @@ class TaskTraining(StackTraining):
             for same in of_tags
         ]
         self.recorder.write(means)
-        further = self.task.losses(means[0].value)
+        with torch.no_grad(), self.model.no_random():
+            further = self.task.losses(means[0].value, self.model)
         self.recorder.write(scalar(tag, value) for tag, value in further.items())
         self.recorder.commit(unit)
         self.recorder.flush_now_and_then()

@@ -88,6 +88,7 @@ def test_updates_are_adams_on_all_rows():
     [
         ("--seed 3", "nalu_s3_lr-adam-0.10000"),
         ("--train-size 500", "nalu_n500_s0_lr-adam-0.10000"),
+        ("--train-on-test", "nalu_tt_s0_lr-adam-0.10000"),
         ("--nalu-init default", "nalu_s0_lr-adam-0.10000_ni-default"),
         ("--layer-type NAC --learning-rate 0.01", "nac_s0_lr-adam-0.01000"),
     ],
@@ -127,6 +128,33 @@ def test_an_interrupted_run_ends_as_if_nothing_had_happened(in_turn, seeds, monk
         train_in_turn(monkeypatch)
     words = (*SMALL, "--seed", seeds, "--max-iterations", "9")
     assert_an_interruption_changes_nothing(monkeypatch, SCRIPT, words, 6)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_the_notebooks_slip_is_one_update_on_the_test_rows(compiled, monkeypatch, capsys):
+    """Up to there nothing changes: the test error that the notebook prints is that before it."""
+    if compiled:
+        train_in_turn(monkeypatch)
+    words = (*SMALL, "--seed", "0-1", "--max-iterations", "9", "--pytorch-precision", "64")
+    slip = (*words, "--train-on-test")
+    assert run(SCRIPT, *words) == 0
+    assert run(SCRIPT, *slip) == 0
+    logs = [[read(name) for name in run_names(SCRIPT, *w)] for w in (words, slip)]
+    for seed, (log, other) in enumerate(zip(*logs, strict=True)):
+        assert other.series(TEST) == log.series(TEST)
+        losses = other.series(LOSS)
+        assert losses == log.series(LOSS) | {9: pytest.approx(log.series(TEST)[9], rel=1e-6)}
+        assert f"{TEST}/after" not in log.tags
+        (after,) = other.series(f"{TEST}/after").items()
+        model = NotebookNetwork("NALU", nalu_init="truncated").double()
+        model.load_state_dict(saved(run_names(SCRIPT, *slip)[seed])["model_state_dict"])
+        x, t = NotebookDataset(50, seed).test
+        assert after == (9, pytest.approx(((model(x) - t) ** 2).sum().item() / 2, rel=1e-6))
+        assert after[1] != losses[9]
+    capsys.readouterr()
+    longer = [word if word != "9" else "12" for word in slip]
+    assert run(SCRIPT, *longer, "--resume") == 2
+    assert "argument --train-on-test: the last update of this run" in capsys.readouterr().err
 
 
 def test_losses_and_test_errors_are_columns(tmp_path, capsys):

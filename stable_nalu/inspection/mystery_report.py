@@ -1,0 +1,182 @@
+"""A mystery problem, and what a trained layer has learned of it, output by output.
+
+Printed, and written below `--evaluation-dir` with the name of the saved model in front:
+
+    _learned.csv             every weight, and the influence of every input on every output
+    _learned.*               a drawing of the problem and of these: PDF, PNG
+
+The influence of an input is the median size of an output's derivative by it, over the test rows. It
+says of any layer which inputs an output is made of; weights say how, to who knows the layer.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.dataset.mystery import MysteryProblem
+from stable_nalu.errors import UsageError
+from stable_nalu.figures.entry import Product
+from stable_nalu.figures.kinds.decoration import footnote
+from stable_nalu.figures.render import Output, write
+from stable_nalu.figures.style import drawing, new_figure
+from stable_nalu.machine import save_root
+from stable_nalu.options import Config, ScriptSpec
+from stable_nalu.statistics.table import write_plain_frame
+from stable_nalu.training.plan.groups import default_dtype, precision
+from stable_nalu.training.plan.shell import device_of
+from stable_nalu.training.saved.checkpoint import load_torch
+from stable_nalu.training.stack import Setup
+from stable_nalu.training.tasks.mystery import KIND, MysteryTask
+from stable_nalu.training.tasks.training import EPOCHS, TaskTraining
+
+from .saved_model import restore, trained_config
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FOLDER = "mystery_arithmetic_plots"
+FORMATS = ("pdf", "png")
+INFLUENCE = "influence"
+_MARKS = {"add": "++", "sub": "+_", "mul": "xx", "div": "x|"}
+"""Marks of both inputs of an operation in the drawing."""
+_MOST_LABELS = 30
+
+Matrices = Mapping[str, torch.Tensor]
+"""Numbers `(outputs, inputs)` by what they are called."""
+
+
+def report(spec: ScriptSpec, config: Config) -> int:
+    """Look at the saved model that `--evaluate` names; return the exit code."""
+    file = Path(config.evaluate)
+    checkpoint = load_torch(file, "--evaluate")
+    trained = trained_config(spec, config, checkpoint, file)
+    with default_dtype(precision(trained)):
+        problem, errors, learned = _learned(spec, trained, checkpoint, file)
+    sys.stdout.writelines(f"{line}\n" for line in lines(problem, errors, learned))
+    folder = Path(config.evaluation_dir) if config.evaluation_dir else save_root() / FOLDER
+    stem = f"{file.stem}_learned"
+    table = folder / f"{stem}.csv"
+    write_plain_frame(table, _table(problem, learned))
+    with drawing():
+        product = Product(stem, draw(problem, learned))
+    for path in (table, *write(product, Output(folder, FORMATS, side=False))):
+        sys.stdout.write(f"{path}\n")
+    return 0
+
+
+def _learned(
+    spec: ScriptSpec, trained: Config, checkpoint: dict, file: Path
+) -> tuple[MysteryProblem, torch.Tensor, Matrices]:
+    """Return the problem of a saved model, its test errors by output, and its matrices."""
+    names, options = [spec.run_name(trained)], [spec.layer_options(trained)]
+    setup = Setup([trained], names, options, device_of(trained), stacked=False)
+    try:
+        run = TaskTraining(setup, MysteryTask, EPOCHS)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    restore(run, spec, checkpoint, file)
+    model, task = run.model.eval(), run.task
+    assert isinstance(task, MysteryTask)
+    x, t = task.test_rows
+    with model.no_random():
+        x.requires_grad_()
+        y = model(x)
+        errors = ((y - t) ** 2).mean(0).detach()
+        slopes = [torch.autograd.grad(one, x, retain_graph=True)[0] for one in y.sum(0)]
+    influence = torch.stack(slopes).abs().median(1).values
+    return task.problems[0], errors, {INFLUENCE: influence} | _weights(model, influence.shape)
+
+
+@torch.no_grad()
+def _weights(model: ExtendedTorchModule, shape: torch.Size) -> dict[str, torch.Tensor]:
+    """Return the weights of all outputs by all inputs, as layers show them, else as they are."""
+    found: dict[str, torch.Tensor] = {}
+    for path, module in model.named_modules():
+        if isinstance(module, ExtendedTorchModule):
+            shown = {o.name: o.value() for o in module.observations() if o.kind == "tensor"}
+            part = path.rpartition(".")[2].removeprefix("layer")
+            for name, value in (shown or dict(module.named_parameters(recurse=False))).items():
+                if value.shape == shape:
+                    found[f"{part}.{name}" if part else name] = value.detach()
+    return found
+
+
+def lines(problem: MysteryProblem, errors: torch.Tensor, learned: Matrices) -> list[str]:
+    """Return a table for readers: of every output what it is, and its two largest numbers."""
+    found = 0
+    rows = [["output", "test mse", *learned]]
+    for k, output in enumerate(problem.outputs):
+        largest = {
+            name: values[k].abs().topk(2).indices.tolist() for name, values in learned.items()
+        }
+        found += {*largest[INFLUENCE]} == {output.i, output.j}
+        told = (
+            ", ".join(f"{learned[name][k, i]:.2f} x{i}" for i in places)
+            for name, places in largest.items()
+        )
+        rows.append([f"y{k} = {output.formula}", f"{errors[k]:.3g}", *told])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    told = f"{found} of {len(problem.outputs)} outputs are most influenced by their own two inputs"
+    padded = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+    return [*padded, told]
+
+
+def _table(problem: MysteryProblem, learned: Matrices) -> pd.DataFrame:
+    """Return all numbers, a row per output and input."""
+    rows = [
+        {"output": k, "formula": output.formula, "input": i, "is.operand": i in output[:2]}
+        | {name: values[k, i].item() for name, values in learned.items()}
+        for k, output in enumerate(problem.outputs)
+        for i in range(problem.inputs)
+    ]
+    return pd.DataFrame(rows)
+
+
+def draw(problem: MysteryProblem, learned: Matrices) -> Figure:
+    """Draw the problem, and below it each matrix with the inputs of the problem ringed."""
+    outputs = len(problem.outputs)
+    figure = new_figure((26.0, 1.5 + (1 + len(learned)) * (1.3 + 0.32 * min(outputs, 40))))
+    top, *others = figure.subplots(1 + len(learned), 1, sharex=True)
+    for k, output in enumerate(problem.outputs):
+        for i, mark in zip(output[:2], _MARKS[output.operation], strict=True):
+            top.plot(i, k, mark, color="black", markersize=6)
+    top.set_ylim(outputs - 0.5, -0.5)
+    top.set_title("Problem")
+    for axes, (name, values) in zip(others, learned.items(), strict=True):
+        _heat(figure, axes, name, values.cpu().numpy())
+        for k, output in enumerate(problem.outputs):
+            axes.plot(output[:2], [k, k], "o", markersize=7, markerfacecolor="none", color="black")
+    for axes in (top, *others):
+        axes.grid(visible=False)
+        shown = problem.outputs if outputs <= _MOST_LABELS else []
+        labels = [f"y{k} = {output.formula}" for k, output in enumerate(shown)]
+        axes.set_yticks(range(len(labels)), labels, fontsize=7)
+    others[-1].set_xlabel("Input")
+    footnote(
+        figure,
+        "Problem: the inputs of each output; + added, − subtracted, × multiplied, | divided by.",
+        "Rings: the same inputs. Influence: median size of the derivative of an output by an "
+        "input, over the test rows.",
+    )
+    return figure
+
+
+def _heat(figure: Figure, axes: Axes, name: str, values: np.ndarray) -> None:
+    largest = max(np.abs(values).max(), 1e-12)
+    low, colours = (0.0, "Blues") if name == INFLUENCE else (-largest, "RdBu_r")
+    image = axes.imshow(values, aspect="auto", cmap=colours, vmin=low, vmax=largest)
+    figure.colorbar(image, ax=axes, pad=0.01)
+    axes.set_title("Influence" if name == INFLUENCE else f"Weights {name}")
+
+
+KINDS = {"mystery_arithmetic": replace(KIND, look=report)}
