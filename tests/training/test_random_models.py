@@ -122,7 +122,9 @@ def test_a_run_goes_on_bit_for_bit(seeds, tmp_path):
 
 
 def test_runs_give_the_same_numbers_alone_and_together(tmp_path):
-    words = (*WORDS, "--max-iterations", "6")
+    """In float64: torch rounds by place and shape, the more so without AVX-512, and the logarithm
+    of a NALU enlarges what was rounded, by six steps to 2e-4 of a test error in float32."""
+    words = (*WORDS, "--max-iterations", "6", "--pytorch-precision", "64")
     assert train(tmp_path / "together", SCRIPT, *words, "--seed", "0-2") == 0
     for seed in "012":
         assert train(tmp_path / "alone", SCRIPT, *words, "--seed", seed) == 0
@@ -132,4 +134,4 @@ def test_runs_give_the_same_numbers_alone_and_together(tmp_path):
         worst = furthest(one, together[name])
         metrics = {tag: value for tag, value in worst.items() if tag.startswith("metric/")}
         assert len(metrics) == 10
-        assert max(metrics.values()) < 1e-5
+        assert max(metrics.values()) < 1e-6
