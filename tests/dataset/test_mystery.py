@@ -23,6 +23,15 @@ def test_operands_are_two_different_inputs_and_operations_those_asked_for():
     assert all(share == pytest.approx(1 / 3, abs=0.04) for share in shares.values())
 
 
+def test_the_first_number_drawn_is_the_first_operand():
+    """By NumPy's generator of (seed, stream 0): two different inputs, then an operation."""
+    for seed in range(3):
+        random = np.random.default_rng((seed, 0))
+        for output in problem(seed).outputs:
+            first, second = random.choice(100, 2, replace=False)
+            assert output == (first, second, SIGNED[random.integers(3)])
+
+
 def test_two_inputs_are_enough():
     found = {tuple(output) for output in problem(inputs=2, outputs=50, operations=("sub",)).outputs}
     assert found == {(0, 1, "sub"), (1, 0, "sub")}

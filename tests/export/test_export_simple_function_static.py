@@ -163,6 +163,21 @@ def test_a_step_that_is_twice_in_a_log_keeps_its_last_values(tmp_path, caplog):
     assert export(tmp_path / "runs", tmp_path / "b.csv", "--strict") == 1
 
 
+def test_a_repeated_step_that_lacks_a_value_keeps_the_one_before(tmp_path):
+    """As where a run was stopped between two values of a step, and logged it again."""
+    writer = RunWriter(tmp_path / "runs" / "run")
+    for step, valid, test in ((0, 1.0, 5.0), (1000, 2.0, 6.0), (1000, 3.0, None)):
+        writer.scalar("metric/valid/interpolation", valid)
+        if test is not None:
+            writer.scalar("metric/test/extrapolation", test)
+        writer.commit(step)
+    writer.close()
+    assert export(tmp_path / "runs", tmp_path / "a.csv") == 0
+    table = pd.read_csv(tmp_path / "a.csv")
+    assert table["metric.valid.interpolation"].tolist() == [1.0, 3.0]
+    assert table["metric.test.extrapolation"].tolist() == [5.0, 6.0]
+
+
 @pytest.mark.parametrize("kind", ["absent", "a file", "no runs", "no data", "no name"])
 def test_nothing_to_export_is_one_line_and_touches_nothing(tmp_path, capsys, kind):
     folder = tmp_path / "runs"

@@ -6,7 +6,7 @@ import pytest
 from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.catalogue.published import published, published_seeds
 from stable_nalu.reproduction import compare
-from stable_nalu.statistics.intervals import difference, paired_difference, wilson
+from stable_nalu.statistics.intervals import difference, wilson
 
 
 def point_of(key, model, operation):
@@ -89,13 +89,6 @@ def test_all_seeds_with_known_outcomes_are_paired():
     assert (whole.verdict, whole.chosen) == ("equal", None)
     unpaired = difference(wilson(98, 100), wilson(98, 100))
     assert whole.gap.upper < unpaired.upper
-
-
-def test_paired_difference():
-    # Newcombe 1998 (paired data), method 10 for the cells 36, 12, 2, 0.
-    cells = {(True, True): 36, (True, False): 12, (False, True): 2}
-    gap = paired_difference([pair for pair, count in cells.items() for _ in range(count)])
-    assert (gap.mean, gap.lower, gap.upper) == pytest.approx((0.2, 0.0569, 0.3404), abs=5e-5)
 
 
 def test_shortened_runs_have_no_verdict():

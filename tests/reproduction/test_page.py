@@ -16,7 +16,6 @@ from stable_nalu.reproduction import command, stored
 from stable_nalu.reproduction.page import contents, counts, headline, notes, section, thresholds
 from stable_nalu.reproduction.page.rows import ALL_POINTS
 from stable_nalu.reproduction.page.section import Result, seed_rows
-from stable_nalu.statistics.intervals import difference, wilson
 from tests.reproduction.made_up import write
 from tests.reproduction.page_reader import read_page
 
@@ -322,12 +321,6 @@ def test_every_claim_was_published():
     for claim in headline.CLAIMS:
         models = {(p.model, p.operation) for p in published(claim.experiment)}
         assert {(m, claim.operation) for m in (claim.model, claim.above) if m} <= models
-
-
-def test_difference_of_rates():
-    # Newcombe 1998, Table II, method 10: 56/70 - 48/80.
-    found = difference(wilson(56, 70), wilson(48, 80))
-    assert (found.mean, found.lower, found.upper) == pytest.approx((0.2, 0.0524, 0.3339), abs=5e-5)
 
 
 def test_seeds_are_compared_one_by_one(tmp_path):

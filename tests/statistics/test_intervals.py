@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 from scipy.stats import sem, t
 
-from stable_nalu.statistics.intervals import bootstrap, student, wilson
+from stable_nalu.statistics.intervals import (
+    Estimate,
+    bootstrap,
+    difference,
+    paired_difference,
+    student,
+    wilson,
+)
 
 
 @pytest.mark.parametrize(
@@ -38,6 +45,61 @@ def test_wilson_has_the_digits_of_its_formula():
             )
             assert found.lower == 0 or k > 0
             assert found.upper == 1 or k < n
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ((56, 70), (48, 80), (0.2, 0.0524, 0.3339)),
+        ((9, 10), (3, 10), (0.6, 0.1705, 0.8090)),
+        ((6, 7), (2, 7), (0.5714, 0.0582, 0.8062)),
+        ((5, 56), (0, 29), (0.0893, -0.0381, 0.1926)),
+        ((0, 10), (0, 20), (0, -0.1611, 0.2775)),
+        ((0, 10), (0, 10), (0, -0.2775, 0.2775)),
+        ((10, 10), (0, 20), (1, 0.6791, 1)),
+        ((10, 10), (0, 10), (1, 0.6075, 1)),
+    ],
+)
+def test_differences_of_rates_are_those_of_newcombe(one, other, expected):
+    """Newcombe (1998), comparison of eleven methods, Table II, method 10."""
+    found = difference(wilson(*one), wilson(*other))
+    assert (found.mean, found.lower, found.upper) == pytest.approx(expected, abs=5e-5)
+    swapped = difference(wilson(*other), wilson(*one))
+    assert (swapped.lower, swapped.upper) == pytest.approx((-found.upper, -found.lower))
+
+
+def test_the_difference_of_two_means_has_the_ends_of_mover():
+    """Lower: sqrt(3² + 4²) below 5 - 2, from 5's lower and 2's upper end; upper: sqrt(5² + 12²)."""
+    found = difference(Estimate(5, 2, 10), Estimate(2, -10, 6))
+    assert (found.mean, found.lower, found.upper) == pytest.approx((3, -2, 16))
+
+
+def test_paired_differences_are_those_of_newcombe():
+    """Newcombe (1998), paired data, method 10: the cells 36, 12, 2, 0."""
+    cells = {(True, True): 36, (True, False): 12, (False, True): 2}
+    pairs = [pair for pair, count in cells.items() for _ in range(count)]
+    found = paired_difference(pairs)
+    assert (found.mean, found.lower, found.upper) == pytest.approx((0.2, 0.0569, 0.3404), abs=5e-5)
+    swapped = paired_difference([(b, a) for a, b in pairs])
+    assert (swapped.lower, swapped.upper) == pytest.approx((-found.upper, -found.lower))
+
+
+def test_correlated_pairs_have_a_narrower_interval_by_the_formula():
+    """With a continuity correction of n/2 where pairs agree more than by chance, none elsewhere."""
+    for a, b, c, d in ((20, 6, 2, 12), (2, 9, 8, 1)):
+        n, p, q = a + b + c + d, wilson(a + b, a + b + c + d), wilson(a + c, a + b + c + d)
+        excess = a * d - b * c
+        excess = max(excess - n / 2, 0) if excess > 0 else excess
+        phi = excess / math.sqrt((a + b) * (c + d) * (a + c) * (b + d))
+        ends = []
+        for x, y in ((p.mean - p.lower, q.upper - q.mean), (p.upper - p.mean, q.mean - q.lower)):
+            ends.append(math.sqrt(x * x - 2 * phi * x * y + y * y))
+        outcomes = ((True, True), (True, False), (False, True), (False, False))
+        pairs = [one for one, k in zip(outcomes, (a, b, c, d), strict=True) for _ in range(k)]
+        found = paired_difference(pairs)
+        expected = (found.mean - ends[0], found.mean + ends[1])
+        assert (found.lower, found.upper) == pytest.approx(expected, rel=1e-12)
+        assert found.mean == pytest.approx((b - c) / n)
 
 
 def test_student_and_the_bootstrap_have_the_digits_of_their_formulas():
