@@ -98,6 +98,6 @@ def sentence(found: Sequence[Verified]) -> str:
     same = sum(one.equal == one.compared for one in found)
     result = "all equal" if same == len(found) else f"{same} equal, {len(found) - same} not"
     alone = sum(one.trained == ALONE for one in found)
-    company = "all alone" if alone == len(found) else f"{alone} alone, the others in a stack"
+    company = {len(found): "all alone", 0: "all in stacks"}.get(alone, f"{alone} of them alone")
     rows = "1 row was" if len(found) == 1 else f"{len(found)} rows{how} were"
     return f"{rows} trained again on {when} ({company}): {result} in every kept digit."

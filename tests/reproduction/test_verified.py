@@ -22,8 +22,8 @@ from tests.reproduction.made_up import write
 KEY = "simple_mul"
 
 
-def known(row, cells, *, seed=0, equal=11, ended="2026-01-02T03:04:05+00:00"):
-    return Verified(KEY, row, digest_of(cells), seed, "alone", 11, equal, ended, "torch 2", "abc")
+def known(row, cells, *, seed=0, equal=11, trained="alone", ended="2026-01-02T03:04:05+00:00"):
+    return Verified(KEY, row, digest_of(cells), seed, trained, 11, equal, ended, "torch 2", "abc")
 
 
 @pytest.fixture
@@ -86,6 +86,8 @@ def test_without_a_record_nothing_is_said(rows, tmp_path):
         ([{}, {"seed": None, "equal": 3}], "2 rows, 1 chosen at random, were trained again on "),
         ([{"seed": None}, {"seed": None, "equal": 3}], "2 rows were trained again on "),
         ([{"equal": 3}, {}, {}], ": 2 equal, 1 not in every kept digit."),
+        ([{"trained": "in a stack of 2 runs"}], " on 2026-01-02 (all in stacks): all equal"),
+        ([{"trained": "in a stack of 2 runs"}, {}], " on 2026-01-02 (1 of them alone): all equal"),
         (
             [{"ended": "2026-01-03T"}, {"ended": "2026-01-01T"}],
             "on 2026-01-01 and 2026-01-03 (all alone): all",

@@ -21,7 +21,7 @@ SOURCES = {
     "abstract": f"{PAPER}abstract",
     "report": "report of 2023 in a code repository, not reviewed",
     "talk": "slide deck of January 2021, measured by pixel",
-    "derived": f"{PAPER}derived from its numbers",
+    "derived": f"{PAPER}derived",
 }
 """Where a number was read, in words; published are those of papers."""
 
