@@ -99,7 +99,8 @@ _ALL_PRODUCTS = _runs("cumprod", (), _z(1.0, "NMU", NAC_MUL_NMU))
 
 def with_outputs(rows: pd.DataFrame) -> pd.Series:
     """Return labels with the number of outputs of the digit network."""
-    return rows["model"] + ", outputs: " + rows["hidden.size"].astype(str)
+    pairs = zip(rows["model"], rows["hidden.size"], strict=True)
+    return pd.Series([f"{model}, outputs: {count}" for model, count in pairs], index=rows.index)
 
 
 def _exploring(key: str, shows: str, part: Panels, file: str) -> Entry:
