@@ -108,7 +108,11 @@ def _start(words: Sequence[str], task: int, logs: Path, gpu: str | None) -> subp
 
 
 def _outcome(code: int, task: int, logs: Path) -> str:
-    return "done" if code == 0 else f"exit code {code}, see {logs / f'task-{task}.err'}"
+    if code == 0:
+        return "done"
+    path = logs / f"task-{task}.err"
+    told = path.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    return ": ".join([f"exit code {code}, see {path}", *told[-1:]])
 
 
 def _stop(number: int, _frame: FrameType | None) -> NoReturn:

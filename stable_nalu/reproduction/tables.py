@@ -119,7 +119,10 @@ def export(models: Sequence[Model], space: Workspace, criterion: str = "") -> li
     for (csv, prefix), model in tables_of(models).items():
         _, parser = exporter_of(model, criterion)
         options["with_config"] = parser is None
-        export_csv(str(space.tensorboard / prefix), str(space.csv / csv), parser, **options)
+        folder = space.tensorboard / prefix
+        if not folder.is_dir():
+            raise UsageError(f"no run of {model.key} was trained; files in {space.logs} say why")
+        export_csv(str(folder), str(space.csv / csv), parser, **options)
         written.append(space.csv / csv)
     return written
 

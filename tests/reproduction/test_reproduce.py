@@ -152,3 +152,14 @@ def test_points_are_matched_by_number_or_text():
     assert same_point("U[-2, 2]", "U[-2,2]")
     assert not same_point(3.0, "2")
     assert published("nips-sltr-in10")[0].point == ""
+
+
+def test_when_nothing_can_be_trained_the_reason_is_said(tmp_path, capsys):
+    (tmp_path / "iterations-20").mkdir()
+    (tmp_path / "iterations-20/save").write_text("")
+    assert command.main([*WORDS, "--out", str(tmp_path)]) == 2
+    said = capsys.readouterr()
+    assert "exit code 2, see " in said.out
+    assert "task-0.err: single_layer.py: error: " in said.out
+    logs = tmp_path / "iterations-20/logs"
+    assert f"no run of sign-nmru was trained; files in {logs} say why" in said.err
