@@ -3,7 +3,6 @@
 import ast
 import graphlib
 import re
-import shlex
 import subprocess
 import tomllib
 from pathlib import Path
@@ -14,9 +13,7 @@ from setuptools import find_packages
 
 from stable_nalu import __version__, papers
 from stable_nalu.layer import entries
-from stable_nalu.options import SCRIPTS
 from stable_nalu.papers import MODULES
-from stable_nalu.reproduction.command import main as reproduce
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
@@ -53,15 +50,6 @@ def anchors(document: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-def commands() -> list[list[str]]:
-    """Words of every indented command of README and docs that runs a script."""
-    names = ("experiments", "training", "your-layer", "reference", "nalu")
-    documents = [(ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in names]
-    text = "\n".join((README, *documents)).replace("\\\n", " ")
-    lines = re.findall(r"^ {4}(python3 (?:experiments|export)/.+)$", text, re.MULTILINE)
-    return [shlex.split(line)[1:] for line in lines]
-
-
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: d.name)
 def test_links_lead_somewhere(document):
     for target in linked(document):
@@ -71,26 +59,6 @@ def test_links_lead_somewhere(document):
         path = (document.parent / name).resolve() if name else document
         assert path.exists(), target
         assert not anchor or anchor in anchors(path), target
-
-
-def test_the_documents_show_every_training_script():
-    shown = {Path(words[0]).stem for words in commands() if words[0].startswith("experiments/")}
-    assert shown == {*SCRIPTS, "reproduce", "weight_distribution"}
-
-
-@pytest.mark.parametrize("words", commands(), ids=lambda words: Path(words[0]).stem)
-def test_commands_of_the_documents_can_be_run(words):
-    script, *arguments = words
-    assert (ROOT / script).is_file()
-    if script == "experiments/reproduce.py":
-        assert (
-            reproduce(
-                [*arguments, *([] if {"--list", "--dry-run"} & {*arguments} else ["--dry-run"])]
-            )
-            == 0
-        )
-    elif script.startswith("experiments/") and Path(script).stem in SCRIPTS:
-        assert len(SCRIPTS[Path(script).stem].plan(arguments)) >= 1
 
 
 def python_of(document: str) -> list[dict]:

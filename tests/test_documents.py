@@ -1,0 +1,173 @@
+"""Every command of README and docs runs as printed, made short, in the order of a reader.
+
+All run in one folder, after each other: one that reads what another writes finds it. Shortening
+knows flags, not commands; what `sbatch` would submit runs in `bash`. What cannot run here at all
+is in `LEFT_OUT`, each with its reason.
+"""
+
+import multiprocessing
+import os
+import re
+import runpy
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stable_nalu.batch import local
+from stable_nalu.options import SCRIPTS
+from tests.forks import Fork
+
+ROOT = Path(__file__).resolve().parents[1]
+FIRST = ("your-layer", "challenge", "api", "layers", "training", "flags", "experiments", "nalu")
+"""Documents in the order of the README's table; all others follow."""
+
+LEFT_OUT = {
+    r"make .*": "installs the environment, and trains and tests with it",
+    r"\. \.venv/bin/activate": "changes the shell that it is typed into",
+    r"python3 -m pip install .*": "installs the package",
+    r"tensorboard .*": "serves pages until it is stopped",
+    r".* --scheduler (slurm|lsf)\b.*": "needs a cluster; see tests/batch",
+    r".*\bpython -m benchmarks.*": "measures speed, for minutes",
+    r".* --digit-source mnist .*|.*/reproduce\.py nalu/table[24].*": "needs MNIST",
+    r".* experiments/sequential_(mnist|svhn)\.py (?!.*source digits).*": "needs MNIST or SVHN",
+    r".*/reproduce\.py --report": "writes the page of the checkout; see tests/reproduction",
+}
+"""Pattern of a whole command -> why it does not run here."""
+
+SMALL = {
+    "--max-iterations": "1",
+    "--max-epochs": "1",
+    "--seed": "0",
+    "--seeds": "0",
+    "--samples-per-permutation": "2",
+    "--random-models": "2",
+    "--test-images": "10",
+    "--valid-images": "10",
+    "--eval-episodes": "2",
+    "--train-size": "100",
+    "--draws": "20",
+}
+"""Flag -> the value that it gets, printed or not, in every script that has it."""
+_HAS = {
+    "reproduce": ("--max-iterations", "--seeds"),
+    "weight_distribution": ("--draws",),
+}
+_FORK_SHARDS = "from tests.test_documents import fork_shards; fork_shards()"
+_COMMAND = re.compile(
+    r"^ {4}((?:python3?|make|bash|sbatch|bsub|tensorboard|stable-nalu|\.|\w+=\S+ python) .+)$"
+    r"|^\| [\w ]+ \| `((?:python3|bash|sbatch) [^`]+)`",
+    re.MULTILINE,
+)
+"""A line of a block, or a stage in the table of `experiments.md`."""
+
+
+def documents():
+    order = {ROOT / "docs" / f"{name}.md": place for place, name in enumerate(FIRST)}
+    others = sorted((ROOT / "docs").glob("*.md"), key=lambda path: (order.get(path, 99), path))
+    return [ROOT / "README.md", *others]
+
+
+def commands():
+    """Every command of every document, as one line each, in the order of a reader."""
+    found = []
+    for document in documents():
+        text = document.read_text(encoding="utf-8").replace("\\\n", " ")
+        for match in _COMMAND.finditer(text):
+            words = shlex.split(match[1] or match[2], comments=True)
+            found.append((document.name, shlex.join(words)))
+    return found
+
+
+def reason(command):
+    return next((why for form, why in LEFT_OUT.items() if re.fullmatch(form, command)), None)
+
+
+def shortened(words):
+    """The words of a command with small numbers in them."""
+    name = Path(words[1]).stem if words[1].startswith("experiments/") else ""
+    known = [f.name for f in SCRIPTS[name].flags] if name in SCRIPTS else _HAS.get(name, ())
+    for flag in {"--list", "--verify", "--dry-run", "--evaluate"} & {*words}:
+        return [*words, "--dry-run"] if flag == "--verify" else words
+    for flag, value in SMALL.items():
+        if flag in words:
+            words[words.index(flag) + 1] = value
+        elif flag in known:
+            words = [*words, flag, value]
+    if words[0] in ("bash", "sbatch") and "print" not in words:
+        more = [word for word in words[2:] if not word.isdecimal()]
+        words = ["bash", words[1], "0", "0", *more, "--max-iterations", "1", "--log-dir", "logs"]
+    return [*words, "--data", "kept"] if "--keep" in words else words
+
+
+def run(words, folder):
+    """Exit code and output of a command, in a fork where it is Python."""
+    environment = {**os.environ, "PYTHON": sys.executable, "COLUMNS": "80"}
+    if words[0] == "bash":
+        done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+    before = f"import os; os.chdir({str(folder)!r})\n{_FORK_SHARDS}"
+    imports = "pandas stable_nalu.figures.command stable_nalu.reproduction.command"
+    with Fork(str(folder / words[1]), words[2:], environment, before, imports) as process:
+        output, errors = process.communicate()
+        return process.wait(), output + errors
+
+
+def fork_shards():
+    """Let processes that a script starts for its shards be forks, too."""
+    local._start = _Shard
+
+
+class _Shard(multiprocessing.get_context("fork").Process):
+    """What `local` needs of a process: a module with its words, output in files of the logs."""
+
+    def __init__(self, words, task, logs, _):
+        super().__init__(target=self.work, args=(words, logs / f"task-{task}"))
+        self.start()
+
+    def work(self, words, path):
+        for stream, ending in ((1, "out"), (2, "err")):
+            os.dup2(os.open(f"{path}.{ending}", os.O_CREAT | os.O_WRONLY), stream)
+        sys.argv = list(words)
+        runpy.run_module(words[0], run_name="__main__", alter_sys=True)
+
+    def poll(self):
+        return self.exitcode
+
+    @property
+    def returncode(self):
+        return self.exitcode
+
+
+def test_every_reason_for_leaving_a_command_out_is_needed():
+    printed = [command for _, command in commands()]
+    assert len(printed) > 80
+    for form in LEFT_OUT:
+        assert any(re.fullmatch(form, command) for command in printed), form
+
+
+def test_the_documents_show_every_training_script():
+    words = [command.split() for _, command in commands()]
+    scripts = {Path(w[1]).stem for w in words if w[1:] and w[1].startswith("experiments/")}
+    assert scripts == {*SCRIPTS, "reproduce", "weight_distribution"}
+
+
+@pytest.mark.slow
+def test_every_command_of_the_documents_runs(tmp_path):
+    for name in ("experiments", "export", "examples", "lfs_batch_jobs", "docs"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    # Shortened, a reproduction has a folder of its own below --out.
+    (tmp_path / "results/iterations-1/csv").mkdir(parents=True)
+    (tmp_path / "results/csv").symlink_to("iterations-1/csv")
+    failed, done = [], set()
+    for document, command in commands():
+        words = shortened(shlex.split(command))
+        if reason(command) or tuple(words) in done:
+            continue
+        done.add(tuple(words))
+        code, output = run(words, tmp_path)
+        if code:
+            failed.append(f"{document}: {shlex.join(words)}: exit code {code}\n{output[-600:]}")
+    assert not failed, "\n\n".join(failed)
