@@ -16,7 +16,7 @@ from stable_nalu.batch.render import batch_files
 from stable_nalu.files import atomic_text_file, with_part
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.options import documents
-from stable_nalu.reproduction import datapackage, listing
+from stable_nalu.reproduction import datapackage, from_papers, listing
 from stable_nalu.reproduction.page import headline
 from stable_nalu.script import ScriptParser
 
@@ -62,6 +62,7 @@ GENERATED: dict[Path, Callable[[str], str]] = {
     API: refreshed_api,
     headline.README: headline.refreshed,
     listing.DOCUMENT: listing.refreshed,
+    from_papers.DOCUMENT: from_papers.refreshed,
     datapackage.PATH: datapackage.refreshed,
     **batch_files(),
 }
