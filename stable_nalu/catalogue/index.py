@@ -27,6 +27,7 @@ OTHER_KEYS = {
     "in100-NAU-sub": "nau-in100",
     "singularity_issue": "loss_landscape",
     "sequential_mnist_prod_long_icml2021": "robust-sequential_mnist_prod_long",
+    "sequential_mnist_prod_boundary_interpolation": "sequential_mnist_prod_interpolation",
     "sltr-in2-distributions": "nips-in2-distributions",
     "sltr-in10-distributions": "nips-in10-distributions",
     "divBy0-easy": "nips-divBy0-easy",

@@ -151,7 +151,6 @@ EXPERIMENTS = judged_by(
         (),
         _INTERPOLATION,
         parameter=_LENGTH,
-        figures=("sequential_mnist_prod_boundary_interpolation",),
         note=_OTHERS_REFERENCE,
         measures=_SHORT_MEASURES,
     ),

@@ -112,10 +112,10 @@ def _exploring(key: str, shows: str, part: Panels, file: str) -> Entry:
 
 _EXPLORING = (
     _exploring(
-        "boundary_interpolation",
+        "interpolation",
         "Products of nine digits against the training length",
         Panels(
-            "{key}",
+            "sequential_mnist_prod_boundary_interpolation",
             replace(
                 _ALL_PRODUCTS, x="interpolation.length", length=_LONGEST, expected=(2, 3, 4, 5)
             ),
