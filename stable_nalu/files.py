@@ -100,15 +100,17 @@ NO_LOCKS_HERE = {errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK}
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def locked(path: Path, busy: str | None = None) -> Iterator[None]:
     """Let no other process into a block that is locked with the same file, which need not be there.
 
     A file that is read in the block and written again loses nothing that another one adds. Where
     the file system has no locks, nobody waits.
+
+    busy: raise UsageError with this instead of waiting for another process.
     """
     target = path.resolve()
     lock = target.with_name(f".{target.name[-40:]}.lock")
-    file = _waited_for(lock, path)
+    file = _taken(lock, path, busy)
     try:
         yield
     finally:
@@ -141,13 +143,16 @@ def is_locked(path: Path, wanted: int = fcntl.LOCK_SH) -> bool:
     return False
 
 
-def _waited_for(lock: Path, path: Path) -> IO[bytes]:
+def _taken(lock: Path, path: Path, busy: str | None) -> IO[bytes]:
     try:
         lock.parent.mkdir(parents=True, exist_ok=True)
         while True:
             file = lock.open("ab")
             try:
-                fcntl.flock(file, fcntl.LOCK_EX)
+                fcntl.flock(file, fcntl.LOCK_EX | (fcntl.LOCK_NB if busy else 0))
+            except BlockingIOError:
+                file.close()
+                raise UsageError(str(busy)) from None
             except OSError as error:
                 if error.errno not in NO_LOCKS_HERE:
                     raise

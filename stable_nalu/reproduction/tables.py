@@ -19,6 +19,7 @@ from stable_nalu.catalogue.experiment import (
     words,
 )
 from stable_nalu.errors import UsageError
+from stable_nalu.files import atomic_path
 from stable_nalu.machine import granted_cores
 from stable_nalu.options import SCRIPTS
 from stable_nalu.reader.export import export_csv
@@ -160,8 +161,8 @@ class OtherTable:
         """Copy its model there, and return the copy."""
         assert self.source is not None
         path = self.kept_in(data)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(self.source, path)
+        with atomic_path(path) as temporary:
+            shutil.copyfile(self.source, temporary)
         return path
 
     def kept_in(self, data: Path) -> Path:

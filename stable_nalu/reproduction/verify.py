@@ -20,6 +20,7 @@ from stable_nalu.batch.local import run_modules
 from stable_nalu.batch.work import pending, refuse_running
 from stable_nalu.catalogue.experiment import Experiment, seeds_text
 from stable_nalu.errors import OptionError, UsageError
+from stable_nalu.files import locked
 from stable_nalu.script import command_of, duration, say
 from stable_nalu.writer.event_file import FILE_PREFIX
 
@@ -241,20 +242,21 @@ def verify(
             for command in stage.commands(rows):
                 say(command)
         return 0
-    choice.remember(folder)
-    code, outcomes = _train_in_turn(stages, rows, processes)
-    if code:
-        return code
-    wrong = [outcome for outcome in outcomes if outcome.differing]
-    for outcome in wrong:
-        say(outcome.line)
-    _write(folder.parent / f"{experiment.stem}.csv", outcomes)
-    if keep:
-        say(f"noted in {add_verified(data, _records(outcomes, choice))}")
-    for stage in stages:
-        stage.clear(rows)
-    (folder / _SEED).unlink(missing_ok=True)
-    _remove_empty(folder)
+    with locked(folder, f"another process verifies rows in {folder}; name another --out"):
+        choice.remember(folder)
+        code, outcomes = _train_in_turn(stages, rows, processes)
+        if code:
+            return code
+        wrong = [outcome for outcome in outcomes if outcome.differing]
+        for outcome in wrong:
+            say(outcome.line)
+        _write(folder.parent / f"{experiment.stem}.csv", outcomes)
+        if keep:
+            say(f"noted in {add_verified(data, _records(outcomes, choice))}")
+        for stage in stages:
+            stage.clear(rows)
+        (folder / _SEED).unlink(missing_ok=True)
+        _remove_empty(folder)
     same = f"{len(rows) - len(wrong)} of {len(rows)} rows equal in every kept digit"
     say(same + _company(outcomes))
     return 1 if wrong else 0

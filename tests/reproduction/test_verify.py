@@ -9,6 +9,7 @@ from collections import Counter
 import pytest
 
 from stable_nalu.catalogue.index import EXPERIMENTS
+from stable_nalu.files import locked
 from stable_nalu.reproduction import command, retrain, stored, verify
 from stable_nalu.script import EXIT_REQUEUE
 from tests.reproduction.made_up import write
@@ -77,6 +78,15 @@ def test_measured_rows_come_out_again(tiny, kept, trained, tmp_path, capsys):  #
     assert {row["trained"] for row in rows} == {"alone"}
     assert len(rows) == 12 * len(cells_of(path)[0])
     assert [entry.name for entry in (tmp_path / "verify").iterdir()] == ["tiny-measured.csv"]
+
+
+def test_a_second_verification_in_the_same_folder_is_refused(tiny, kept, trained, tmp_path, capsys):  # noqa: F811
+    words = [*kept(TINY), "--rows", "2"]
+    with locked(tmp_path / "verify" / "tiny-measured"):
+        assert command.main(words) == 2
+    assert "another process verifies rows in" in capsys.readouterr().err
+    assert not trained
+    assert command.main(words) == 0
 
 
 def test_files_of_the_user_stay_where_rows_were_verified(tiny, kept, trained, tmp_path):  # noqa: F811
