@@ -324,7 +324,8 @@ def draw_counts(
 def draw_x_axis(axes: Axes, below: Axes, part: Panels, values: list, *, slanted: bool) -> None:
     """Write ticks below the counts, also where no series has a mean."""
     if part.style == "line":
-        ends = [(end, 0.0) for end in (min(values), max(values))] if values else []
+        x = positions(part, values, 0, 1)
+        ends = [(end, 0.0) for end in (x.min(), x.max())] if len(x) else []
         axes.update_datalim(ends, updatey=False)
         if part.log_x:
             axes.set_xscale("log")
