@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _TITLES = {"success.rate": "success rate", "converged.at": "solved at", "sparse.error": "sparsity"}
+_LEADING = ("model", "operation", "interpolation.range", "group")
 _GAP = "  "
 
 
@@ -29,8 +31,8 @@ def as_text(table: pd.DataFrame, width: int) -> str:
     """Return a summary: one line per group, two where intervals would not fit beside the means.
 
     Options that all groups share are named above the table. Where two lines are still too wide,
-    extrapolation ranges that follow from the interpolation range are left out, and at last every
-    group is a block of lines.
+    options that follow from model and training range are left out, and at last every group is a
+    block of lines.
     """
     measures = [c for c in table if str(c).startswith(tuple(_TITLES))]
     names = [str(c) for c in table if c not in measures and c != "runs"]
@@ -41,19 +43,28 @@ def as_text(table: pd.DataFrame, width: int) -> str:
         columns["runs"] = [_Cell(str(n)) for n in table["runs"]]
     for column in measures:
         columns |= _measure(table, str(column))
-    lines = _fitting(columns, width)
+    lines = _fitting(columns, [_title(name) for name in _following(options) - shared.keys()], width)
     above = [f"{_title(name)}: {value}" for name, value in shared.items()]
     return "\n".join([*above, *lines, "With 95 % intervals; '-': no run is solved."]) + "\n"
 
 
-def _fitting(columns: dict[str, list[_Cell]], width: int) -> list[str]:
-    fewer = dict(columns)
-    trained, tested = fewer.get("interpolation range"), fewer.pop("extrapolation range", None)
-    if trained and tested and len({*zip(trained, tested, strict=True)}) > len({*trained}):
-        fewer = columns
-    for lines in (_beside(columns), _below(columns), _below(fewer)):
+def _following(options: dict[str, list[str]]) -> set[str]:
+    """Return the options that a group's model, operation and training range determine."""
+    leading = [name for name in _LEADING if name in options]
+    groups = list(zip(*map(options.__getitem__, leading), strict=True))
+    return {
+        name
+        for name, values in options.items()
+        if name not in leading and len({*zip(groups, values, strict=False)}) == len({*groups})
+    }
+
+
+def _fitting(columns: dict[str, list[_Cell]], following: list[str], width: int) -> list[str]:
+    fewer = {name: cells for name, cells in columns.items() if name not in following}
+    left_out = f"Left out, see --csv-out: {', '.join(sorted(following))}."
+    for lines, note in ((_beside(columns), ""), (_below(columns), ""), (_below(fewer), left_out)):
         if max(map(len, lines)) <= width:
-            return lines
+            return [*lines, *textwrap.wrap(note, width)]
     return _blocks(columns)
 
 
@@ -64,6 +75,8 @@ def _title(name: str) -> str:
 def _option(column: object, value: Any) -> str:
     if value is None or value != value:
         return "-"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
     return operation_label(value) if column == "operation" else plain(str(value))
 
 
@@ -83,7 +96,7 @@ def _measure(table: pd.DataFrame, column: str) -> dict[str, list[_Cell]]:
         _TITLES[name] + rest: [
             _Cell(
                 f"{_number(factor * mean)}{unit}",
-                "" if mean != mean else f"{_number(factor * low)}–{_number(factor * high)}{unit}",
+                "" if low != low else f"{_number(factor * low)}–{_number(factor * high)}{unit}",
             )
             for mean, low, high in rows
         ]

@@ -262,3 +262,28 @@ def test_without_a_file_the_summary_is_shown_as_wide_as_the_terminal(
         assert any(one.startswith(line) for one in shown), "\n".join(shown)
     assert columns < 80 or max(map(len, shown)) <= columns
     assert shown[-1] == "With 95 % intervals; '-': no run is solved."
+
+
+def test_a_mean_of_one_run_is_shown_without_an_interval(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    runs = {
+        leaf("reregualizedlinearmnac", s): [1, 1e-6 if s else 1, 1e-9 if s else 1] for s in (0, 1)
+    }
+    assert main(["--csv", write(tmp_path / "x.csv", runs)]) == 0
+    (line,) = [row for row in capsys.readouterr().out.splitlines() if row.startswith("NMU")]
+    assert line.split("50 % (9.5–91 %)")[1].split() == ["1,000", "0.03"]
+
+
+def test_options_that_follow_from_the_model_make_way_for_the_measures(
+    tmp_path, capsys, monkeypatch
+):
+    """Two models that differ in many options still make a table in 80 columns."""
+    monkeypatch.setenv("COLUMNS", "80")
+    other = leaf("nalu", 0).replace("rl-20000-35000_r-10", "rl-1-2_r-0.5").replace("b128", "b64")
+    runs = {leaf("reregualizedlinearmnac", 0): [1, 1e-6, 1e-9], other: [1, 1, 1]}
+    assert main(["--csv", write(tmp_path / "x.csv", runs)]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert max(map(len, shown)) <= 80
+    told = " ".join(shown)
+    assert "Left out, see --csv-out: batch size, regualizer, regualizer scaling end, " in told
+    assert {"NALU", "NMU"} <= {line.split()[0] for line in shown}
