@@ -23,7 +23,7 @@ Commands = Mapping[str, tuple[str, str]]
 """Name -> module and function below the package, and what it does."""
 
 PAPERS: Commands = {
-    "list": ("reproduction.command:main", "Name every figure and table of the papers."),
+    "list": ("reproduction.command:main", "Name the figures and tables that can be made."),
     "reproduce": ("reproduction.command:main", "Reproduce a figure or table from its key."),
     "batch": ("batch.command:main", "Train an experiment in shards, here or as an array job."),
     "plot": ("figures.command:main", "Draw figures of the papers, or of your own runs."),

@@ -25,8 +25,8 @@ FIRST_WORDS = "What the published experiments give when this project trains them
 """The words by which a page is known as one of this script."""
 
 INTRODUCTION = (
-    FIRST_WORDS + ", beside the numbers of the papers. Every number here is computed from the "
-    "result tables in [data]({data}), one row per run; "
+    FIRST_WORDS + ", beside the numbers of the papers, where they have some. Every number here is "
+    "computed from the result tables in [data]({data}), one row per run; "
     "`python3 experiments/reproduce.py --report` writes this page from them."
 )
 HEADLINE = "headline.svg"
