@@ -176,6 +176,12 @@ def test_no_file_names_a_machine():
     assert named == []
 
 
+def test_no_two_files_are_one_where_small_and_capital_letters_are_the_same():
+    paths = {part for path in tracked_files() for part in (path, *path.relative_to(ROOT).parents)}
+    names = [str(path).casefold() for path in paths]
+    assert len(set(names)) == len(names)
+
+
 SOURCES = {path.relative_to(ROOT): path for path in sorted((ROOT / "stable_nalu").rglob("*.py"))}
 TREES = {source: ast.parse(path.read_text(encoding="utf-8")) for source, path in SOURCES.items()}
 BY_MODULE = {

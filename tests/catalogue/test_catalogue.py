@@ -174,3 +174,10 @@ def test_every_published_number_is_shown_somewhere():
 def test_unknown_key_names_similar_ones():
     with pytest.raises(UsageError, match="did you mean nips-sltr-in2"):
         find("nips-sltr-in")
+
+
+def test_no_two_runs_are_one_where_small_and_capital_letters_are_the_same():
+    models = [model for experiment in EXPERIMENTS.values() for model in experiment.models]
+    names = {run.name for model in models for run in expected_runs(model, [0])}
+    names |= {model.csv for model in models} | {one.stem for one in EXPERIMENTS.values()}
+    assert len({name.casefold() for name in names}) == len(names)
