@@ -9,6 +9,7 @@ import pytest
 from stable_nalu.batch import command as batch
 from stable_nalu.batch.job_script import find_job
 from stable_nalu.batch.shard import shards
+from stable_nalu.catalogue.experiment import expected_runs
 from stable_nalu.catalogue.index import find as find_experiment
 from stable_nalu.catalogue.published_plots import CSVS, PLOTS, folders, plot_words
 from stable_nalu.figures import command as plot
@@ -103,6 +104,21 @@ def test_tables_of_digits_are_read_where_the_readme_puts_them(key, tmp_path):
     words = ["--csv-dir", read, "--out-dir", str(tmp_path / "plots"), "--format", "png"]
     assert PurePath(read) == folder
     assert plot.main([key, *words]) == 0
+
+
+@pytest.mark.parametrize(
+    ("key", "experiment"),
+    [
+        ("class_accs-mul-1digit_conv-Adam", DIGITS[0]),
+        ("class_accs-MSE_Adam-lr0.001_TPS-no-concat-conv_ROUNDED", DIGITS[1]),
+    ],
+)
+def test_class_accuracies_of_runs_of_the_scripts_are_found(key, experiment):
+    """`--evaluate` names its tables after the saved model: the run of fold and seed 2."""
+    models = find_experiment(experiment).models
+    for one, model in zip(find(key).series, models, strict=True):
+        (run,) = expected_runs(model, [2])
+        assert f"{PurePath(run.name).name}_class_accs" in one.files
 
 
 def test_the_names_of_the_readme_for_sequences_are_read():

@@ -235,12 +235,16 @@ DIVISION_OF_DIGITS = Entry(
 )
 
 
-def _classes(key: str, number: str, shows: str, ids: tuple[int, int, int, int, int]) -> Entry:
+def _classes(
+    key: str, number: str, shows: str, ids: tuple[int, int, int, int, int], experiment: str
+) -> Entry:
+    """Return a figure of fold 2: by the ids of the published runs, else by those of the scripts."""
     flags = ("nalmF_learnLF", "nalmF_learnLT", *["nalmT_learnLT"] * 3)
     labels = ("mul", "fc", "nmu", "snmu", "snmu [1,1+1/sd(x)]")
-    runs = [f"{i}_f2_op-mul_{flag}_s2" for i, flag in zip(ids, flags, strict=True)]
+    trained = (model.flags["--id"][0] for model in EXPERIMENTS[experiment].models)
     series = tuple(
-        Series((f"{run}_class_accs",), label) for run, label in zip(runs, labels, strict=True)
+        Series(tuple(f"{one}_f2_op-mul_{flag}_s2_class_accs" for one in both), label)
+        for both, flag, label in zip(zip(ids, trained, strict=True), flags, labels, strict=True)
     )
     part = Bars(stem=f"{key}_class_accs")
     return Entry(
@@ -258,14 +262,30 @@ def _classes(key: str, number: str, shows: str, ids: tuple[int, int, int, int, i
 _ISOLATED_IDS = (23, 25, 24, 22, 70)
 _COLOUR_IDS = (60, 63, 62, 61, 69)
 
+_ISOLATED, _COLOUR = "static-mnist-mul-isolated", "static-mnist-mul-colour-concat"
+
 CLASSES = (
     _classes(
-        "mul-1digit_conv-Adam", "Figure 15", "Accuracy by class, isolated digits", _ISOLATED_IDS
+        "mul-1digit_conv-Adam",
+        "Figure 15",
+        "Accuracy by class, isolated digits",
+        _ISOLATED_IDS,
+        _ISOLATED,
     ),
     _classes(
-        f"{_TPS}_ROUNDED", "Figure 17", "Accuracy by class, colour channels, rounded", _COLOUR_IDS
+        f"{_TPS}_ROUNDED",
+        "Figure 17",
+        "Accuracy by class, colour channels, rounded",
+        _COLOUR_IDS,
+        _COLOUR,
     ),
-    _classes(f"{_TPS}_NOT-ROUNDED", "", "Accuracy by class, colour channels", _COLOUR_IDS),
+    _classes(
+        f"{_TPS}_NOT-ROUNDED",
+        "",
+        "Accuracy by class, colour channels",
+        _COLOUR_IDS,
+        _COLOUR,
+    ),
 )
 
 CONFUSION = Entry(
