@@ -21,7 +21,7 @@ from stable_nalu.statistics.setups import Limit
 from stable_nalu.tags import DIVERGED, RESULT_SOLVED, RESULT_TEST
 
 from .logging.console import View
-from .logging.recorder import Recorder
+from .logging.recorder import Recorder, TaggedValue
 from .saved.checkpoint import (
     asked_by,
     damage_as_usage_error,
@@ -83,6 +83,8 @@ class StackTraining:
     """
 
     clock_name = "iteration"
+    last_row: Sequence[TaggedValue] = ()
+    """What is logged of trained runs, where no log point is at the end."""
     limits: Sequence[Limit] = ()
     """When each run counts as solved, where the task says it."""
     length: int
@@ -114,6 +116,11 @@ class StackTraining:
     def done(self) -> int:
         """Return how many steps of the progress bar are done."""
         return self.at
+
+    @property
+    def end_clock(self) -> int:
+        """Return the step under which errors of the trained runs are logged."""
+        return self.clock
 
     @property
     def weights(self) -> int:
@@ -149,7 +156,13 @@ class StackTraining:
         return {}
 
     def conclude(self, step: int) -> None:
-        """Log the results of all runs at the last step; of diverged ones NaN, where they did."""
+        """Log the results of all runs at the last step; of diverged ones NaN, where they did.
+
+        Errors of the trained runs come first, unless a log point has told them.
+        """
+        self.recorder.begin_end()
+        self.recorder.write(self.last_row)
+        self.recorder.commit(self.end_clock)
         errors = self.final_errors()
         for run, writer in enumerate(self.recorder.writers):
             diverged = run in self.diverged_at

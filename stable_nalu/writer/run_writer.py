@@ -40,7 +40,7 @@ class RunWriter:
         self.verbose = verbose
         self._config = config
         self._event = event_message()()
-        self._results_at: int | None = None
+        self._end_at: int | None = None
 
     def scalar(self, tag: str, value: float) -> None:
         """Log a number, stored as float32; one beyond its range becomes infinite."""
@@ -111,15 +111,20 @@ class RunWriter:
         event.summary.MergeFrom(session)
         self.events.add(event.SerializeToString())
 
-    def conclude(self, step: int, results: Mapping[str, float]) -> None:
-        """Write the results of a finished run by their tags, and that it has ended.
+    def begin_end(self) -> None:
+        """Let all that is written from here on lie behind `position`.
 
-        They lie behind `position`, so that a run that is resumed to train longer drops them.
+        A run that is resumed to train longer drops it.
         """
+        if self._end_at is None:
+            self.events.flush()
+            self._end_at = self.events.position
+
+    def conclude(self, step: int, results: Mapping[str, float]) -> None:
+        """Write the results of a finished run by their tags, and that it has ended."""
         from tensorboardX.summary import hparams
 
-        self.events.flush()
-        self._results_at = self.events.position
+        self.begin_end()
         for tag, value in results.items():
             self.scalar(tag, value)
         self._event.summary.MergeFrom(hparams({}, {})[-1])
@@ -127,8 +132,8 @@ class RunWriter:
 
     @property
     def position(self) -> int:
-        """Return how many bytes of the file a resumed run keeps: what is flushed but results."""
-        return self.events.position if self._results_at is None else self._results_at
+        """Return how many bytes of the file a resumed run keeps: what is flushed but its end."""
+        return self.events.position if self._end_at is None else self._end_at
 
     def flush(self) -> None:
         """Bring all committed steps to the file."""

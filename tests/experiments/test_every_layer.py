@@ -22,7 +22,7 @@ def assert_trained(script, words, exit_code=0):
     (name,) = run_names(script, *words)
     record = read(name)
     assert METRICS | LOSSES <= record.tags
-    assert list(record.series("metric/valid/interpolation")) == [0, 2]
+    assert list(record.series("metric/valid/interpolation")) == [0, 2, 3]
     checkpoint = saved(name)
     assert checkpoint["epoch"] == 4
     return record, checkpoint

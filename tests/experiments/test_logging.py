@@ -1,5 +1,6 @@
 """What runs log and print: gates of tags, values before the update, the best model."""
 
+import csv
 import os
 import re
 from pathlib import Path
@@ -8,8 +9,9 @@ import pytest
 import torch
 
 from stable_nalu import machine
-from stable_nalu.machine import save_root
-from stable_nalu.tags import RESULTS
+from stable_nalu.machine import save_root, tensorboard_root
+from stable_nalu.reader.exporters import arithmetic as export
+from stable_nalu.tags import METRIC_TEST, METRIC_VALID, RESULT_TEST, RESULT_VALID, RESULTS
 from stable_nalu.training.saved.checkpoint import model_file
 from stable_nalu.training.step import loss
 from tests.experiments.scripts import load_script, read, run, run_names, saved
@@ -32,11 +34,36 @@ def test_losses_at_log_points_and_at_every_iteration_of_verbose_runs():
     loud = record_of("single_layer", *words, "--verbose", "--remove-existing-data")
     assert [list(loud.series(tag)) for tag in LOSSES] == [list(range(8))] * 3
     for tag in (*LOSSES, "metric/valid/interpolation", "network/layer_1/nac/W/sparsity_error"):
-        shared = {step: loud.series(tag)[step] for step in (0, 3, 6)}
+        shared = {step: loud.series(tag)[step] for step in quiet.series(tag)}
         assert shared == quiet.series(tag)
     assert list(loud.series("network/layer_1/nac/W/grad/norm")) == [0, 3, 6]
     assert "network/layer_1/nac/regualizer/W" in loud.tags
     assert not quiet.tags & {"network/layer_1/nac/W/grad/norm", "network/x/mean"}
+
+
+@pytest.mark.parametrize("seeds", ["0", "0-1"])
+def test_the_trained_network_is_logged_where_no_log_point_is_at_the_end(seeds):
+    words = ("single_layer", *NMU, "--seed", seeds, "--log-interval", "3", "--max-iterations")
+    for last, logged in (("7", [0, 3, 6, 7]), ("6", [0, 3, 6])):
+        assert run(*words, last, "--remove-existing-data") == 0
+        for record in map(read, run_names(*words, last)):
+            for tag, result in ((METRIC_VALID, RESULT_VALID), (METRIC_TEST, RESULT_TEST)):
+                assert list(record.series(tag)) == logged
+                at_end = record.series(tag)[int(last)] == record.series(result)[int(last)]
+                assert at_end == (last == "7"), "a log point tells what is before its update"
+            assert list(record.series("network/layer_1/nac/W/sparsity_error")) == logged
+            assert all(list(record.series(tag)) == [0, 3, 6] for tag in LOSSES)
+
+
+def test_the_last_row_is_exported(tmp_path):
+    words = ("single_layer", *NMU, "--max-iterations", "7", "--log-interval", "3")
+    record, out = record_of(*words), tmp_path / "out.csv"
+    assert export(["--tensorboard-dir", str(tensorboard_root() / "t"), "--csv-out", str(out)]) == 0
+    with out.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["step"] for row in rows] == ["0", "3", "6", "7"]
+    assert float(rows[-1]["metric.test.extrapolation"]) == record.series(RESULT_TEST)[7]
+    assert float(rows[-1]["sparse.error.max"]) > 0
 
 
 def test_metrics_come_before_what_the_forward_pass_logs():
@@ -130,7 +157,7 @@ def test_robustness_script_logs_weights_as_text_and_prints_every_thousand(capsys
     words = (*NMU, "--max-iterations", "2000", "--log-interval", "300")
     record = record_of("single_layer_robust", *words)
     texts = record.series("/network/layer_1/nac/W/text_summary")
-    assert list(texts) == list(range(0, 2001, 300))
+    assert list(texts) == [*range(0, 2001, 300), 2000]
     assert "network/layer_1/nac/W/sparsity_error" not in record.tags
     printed = re.findall(r"^train (\d+):", capsys.readouterr().out, re.MULTILINE)
     assert printed == ["0", "1000", "2000"]

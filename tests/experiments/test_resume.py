@@ -213,3 +213,34 @@ def test_a_loss_that_is_not_a_number_ends_a_resumed_run_where_it_ends_others(mon
     assert_an_interruption_changes_nothing(monkeypatch, "single_layer", words, 4, EXIT_DIVERGED)
     (name,) = run_names("single_layer", *words, "--id", "2")
     assert saved(name)["progress"]["diverged_at"] == 4
+
+
+DIGITS = ("--data-source", "digits", "--batch-size", "500")
+LONGER = {
+    "simple_function_recurrent": ("--operation", "add", "--max-iterations", "2", "4"),
+    "number_translation": ("--max-epochs", "2", "3"),
+    "number_translation on the split of the paper": (
+        *("--number-range", "paper", "--head", "final", "--max-epochs", "2", "3"),
+    ),
+    "identity_autoencoder": ("--log-interval", "3", "--max-iterations", "2", "4"),
+    "sequential_mnist": (
+        *(*DIGITS, "--interpolation-length", "1", "--extrapolation-lengths", "[1,2]"),
+        *("--max-epochs", "1", "2"),
+    ),
+    "two_digit_mnist": (
+        *(*DIGITS, "--samples-per-permutation", "1", "--log-interval", "3", "--max-epochs"),
+        *("1", "2"),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LONGER)
+def test_a_run_that_is_taken_further_drops_its_last_row(case):
+    script, (*words, flag, short, whole) = case.partition(" ")[0], LONGER[case]
+    assert run_as(script, "parts", *words, flag, short) == 0
+    before = list(read(name_as(script, "parts", *words)).values)
+    assert run_as(script, "parts", *words, flag, whole, "--resume") == 0
+    assert run_as(script, "whole", *words, flag, whole) == 0
+    one, other = (name_as(script, prefix, *words) for prefix in ("parts", "whole"))
+    assert_same_run(one, other)
+    assert set(before) - set(read(one).values), "a row was dropped"

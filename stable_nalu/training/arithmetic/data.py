@@ -175,6 +175,10 @@ class EvaluationSet:
             squared = self._squared(model)
         return torch.cat(squared, dim=-2)
 
+    def inputs(self, rows: int) -> torch.Tensor:
+        """Return the first inputs of every run: `(*runs, rows, in)`."""
+        return self._x[:, :rows][self._x_of_run] if self._stacked else self._x[0, :rows]
+
     def rows_of_runs(self) -> list[tuple[torch.Tensor, torch.Tensor]]:
         """Return inputs `(rows, in)` and targets `(rows, 1)` of every run."""
         places = zip(self._x_of_run.tolist(), self._t_of_run.tolist(), strict=True)

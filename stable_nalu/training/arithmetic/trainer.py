@@ -239,8 +239,7 @@ class ArithmeticTraining(StackTraining):
 
     def _prints(self, iteration: int) -> bool:
         """Return whether the published script prints a line of this iteration."""
-        interval = self.task.console_interval
-        return bool(interval) and iteration % interval == 0
+        return bool(every := self.task.console_interval) and iteration % every == 0
 
     def _show(self, result: StepResult) -> None:
         """Let the console see the losses and errors of this iteration."""
@@ -321,11 +320,15 @@ class ArithmeticTraining(StackTraining):
         self.freeze_diverged()
         if self.last_total is not None:
             self.freeze(~np.isfinite(numbers(self.last_total)), "the loss is infinite")
-        # A longer run that resumes from here goes by the errors of the last log point, and has
-        # drawn nothing for this evaluation.
+        # A longer run that resumes from here goes on as if nothing had been evaluated.
         put_back = self.snapshot()
-        self._evaluate()
+        errors = self._evaluate()
         self._final = self.interpolation.copy(), self.extrapolation.copy()
+        if self.clock % self.log_interval:
+            x = [s.inputs(self.config.batch_size) for s in self.data.evaluation[:1]]
+            self.last_row = [*errors, *self.step.observe_trained(x, self.config.verbose)]
+            if x:
+                self.view.log_point(LogPoint(self.clock, self._final[1], "", self.limits))
         put_back()
         return bool(self.diverged_at) or self.last_total is None
 
@@ -340,12 +343,10 @@ class ArithmeticTraining(StackTraining):
         for run, iteration in self.diverged_at.items():
             self.view.line(f"diverged by iteration {iteration}: {self.setup.names[run]}")
         if alone and self.task.reports_success:
-            succeeded = self._final[1][0] <= SUCCESS_THRESHOLD
-            self.view.line(f"Success (last epoch): \t{succeeded}")
+            self.view.line(f"Success (last epoch): \t{self._final[1][0] <= SUCCESS_THRESHOLD}")
         if alone and not self.config.no_save:
-            self.view.line(
-                f"Model saved after iteration {self.length - 1}: {self.checkpoint_path(0)}"
-            )
+            path = self.checkpoint_path(0)
+            self.view.line(f"Model saved after iteration {self.length - 1}: {path}")
 
     def _report_losses(self) -> None:
         """Print the closing lines of a single run."""
@@ -364,11 +365,9 @@ class ArithmeticTraining(StackTraining):
             print_parameters(self.view, self.model, stacked=self.stacked)
 
     def progress(self, run: int) -> dict[str, Any]:
-        state: dict[str, Any] = {
-            "interpolation": float(self.interpolation[run]),
-            "extrapolation": float(self.extrapolation[run]),
-            "best": self.best[run],
-        }
+        errors = {"interpolation": self.interpolation, "extrapolation": self.extrapolation}
+        state: dict[str, Any] = {name: float(e[run]) for name, e in errors.items()}
+        state["best"] = self.best[run]
         if self.restarts is not None:
             state["restarts"] = self.restarts.get_state(run)
         if isinstance(self.data.feed, CurriculumFeed):

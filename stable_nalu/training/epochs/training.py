@@ -147,7 +147,14 @@ class EpochTraining(StackTraining):
             raise
 
     def finish(self) -> bool:
+        put_back = self.snapshot()
+        if not (self.is_log_point(self.config.max_epochs) or self.all_diverged):
+            self.recorder.begin_end()
+            for _ in self.evaluate():
+                pass
+            self.recorder.commit(self.clock)
         self._results = self.results()
+        put_back()
         infinite = not all(math.isfinite(value) for value in self._results.values())
         return bool(self.diverged_at) or infinite
 

@@ -102,6 +102,7 @@ class PlanConsole(ProgressConsole):
     def __init__(self, *, runs: int, total: int, last: int):
         super().__init__(unit="run-it", total=total)
         self.runs = runs
+        self._last = last
         self._lines_every = max(1, last // LINES_OF_A_PLAN)
         self._points: dict[int, LogPoint] = {}
 
@@ -116,7 +117,7 @@ class PlanConsole(ProgressConsole):
             limit = below(limit.threshold for one in points for limit in one.limits)
             state = f"solved {solved}/{self.runs} {limit}, {state}"
         self.bar.set_postfix_str(state, refresh=False)
-        if point.at % self._lines_every == 0:
+        if point.at % self._lines_every == 0 or point.at == self._last:
             self.line(f"train {point.at}: {state}, stack {stack}")
 
 

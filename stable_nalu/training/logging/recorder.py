@@ -44,6 +44,11 @@ class Recorder:
             if live:
                 writer.commit(step)
 
+    def begin_end(self) -> None:
+        """Let runs that are resumed to train longer drop what is logged from here on."""
+        for writer in self.writers:
+            writer.begin_end()
+
     def flush_now_and_then(self) -> None:
         """Put everything on disk unless that was done a moment ago."""
         if time.monotonic() - self._flushed >= SECONDS_UNWRITTEN:

@@ -246,7 +246,10 @@ class SumsTraining(RecurrentTraining):
         return self.error(*self.joined([_drawn(stream, EVALUATION_ROWS) for stream in streams]))
 
     def final_losses(self) -> dict[str, torch.Tensor]:
-        interpolation, extrapolation, *_ = (item.value for item in self._evaluate())
+        found = self._evaluate()
+        if self.clock % LOG_INTERVAL:
+            self.last_row = found
+        interpolation, extrapolation, *_ = (item.value for item in found)
         undefined = torch.full((self.runs,), torch.nan)
         return {
             "loss_train": undefined if self.last_total is None else self.last_total,

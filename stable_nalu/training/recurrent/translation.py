@@ -152,11 +152,21 @@ class TranslationTraining(RecurrentTraining):
     def final_losses(self) -> dict[str, torch.Tensor]:
         if self._measured is not None:
             found = self._measured.errors(self._read)
+            if self.length % LOG_EPOCHS:
+                traces = self._measured.tagged(self._measured.traces(self._read))
+                self.last_row = [*(scalar(*pair) for pair in found.items()), *traces]
             return {f"loss_{name}": found[f"{METRIC}/{name}/mse"] for name in SPLITS}
-        return {
+        found = {
             "loss_train": self._loader_error(self._training),
             "loss_valid": self._loader_error(self._validation),
         }
+        if self.length and (self.length - 1) % LOG_EPOCHS:
+            self.last_row = [scalar(LOSS_VALID, found["loss_valid"])]
+        return found
+
+    @property
+    def end_clock(self) -> int:
+        return self.clock if self._measured is None else self.length
 
     def progress(self, run: int) -> dict[str, Any]:
         return {}

@@ -220,6 +220,17 @@ class TrainingStep:
         """Return what the modules tell about the traced forward pass."""
         return observe_modules(self.model, verbose=verbose)
 
+    @torch.no_grad()
+    def observe_trained(self, batches: Sequence[torch.Tensor], verbose: bool) -> list[TaggedValue]:
+        """Return what the modules tell of inputs, if there are any, apart from training."""
+        start_trace(self.model)
+        with self.model.no_random():
+            for x in batches:
+                self.model(x)
+        observed = self.observe(verbose)
+        stop_trace(self.model)
+        return observed
+
     def observe_gradients(self, gradients: Sequence[torch.Tensor | None]) -> list[TaggedValue]:
         """Return what is logged of gradients."""
         by_parameter = dict(zip(map(id, self.parameters), gradients, strict=False))

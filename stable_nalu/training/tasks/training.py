@@ -173,6 +173,8 @@ class TaskTraining(StackTraining):
         logged = unit % self.config.log_interval == 0 or unit == self.length - 1
         if logged:
             self.freeze_diverged()
+            if unit % self.config.log_interval:
+                self.recorder.begin_end()
             # What is measured depends on the unit before, which a resumed run has not prepared.
             self.step.set_clock(max(unit - 1, 0))
             self._measure(unit)
