@@ -121,8 +121,12 @@ def locked(path: Path, busy: str | None = None) -> Iterator[None]:
 @contextmanager
 def shared_lock(path: Path) -> Iterator[None]:
     """Take a lock that others share; `is_locked(path, LOCK_EX)` says whether any process has it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab") as file:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("ab")
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
+    with file:
         with suppress(OSError):  # No locks here.
             fcntl.flock(file, fcntl.LOCK_SH)
         yield
