@@ -47,7 +47,6 @@ SMALL = {
     "--test-images": "10",
     "--valid-images": "10",
     "--eval-episodes": "2",
-    "--train-size": "100",
     "--draws": "20",
 }
 """Flag -> the value that it gets, printed or not, in every script that has it."""
