@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 
-from stable_nalu.errors import STOPS, OptionError, UsageError, in_words
+from stable_nalu.errors import STOPS, OptionError, UsageError, in_words, is_text
 from stable_nalu.machine import installed_layers
 from stable_nalu.papers import Paper
 
@@ -60,6 +60,9 @@ def register(
     if not isinstance(layer, type):
         raise ValueError(f"{layer!r} is no class; give the class of a layer")
     key = str(key or layer.__name__)
+    for name, text in (("label", label), ("latex", latex)):
+        if text is not None and not (isinstance(text, str) and is_text(text)):
+            raise ValueError(f"the {name} of {key}, {text!r}, is no text")
     origin = _origin[-1] if _origin else layer.__module__
     problem = _misfit(key, layer, origin)
     if problem:

@@ -112,6 +112,14 @@ def test_a_file_is_run_once_and_again_when_it_has_changed(file, tmp_path):
             "'a b' cannot be a key",
         ),
         (
+            PLAIN + "\nimport stable_nalu\nstable_nalu.register(Scaled, label='\\ud800')",
+            "the label of Scaled, .*, is no text",
+        ),
+        (
+            PLAIN + "\nimport stable_nalu\nstable_nalu.register(Scaled, latex=3)",
+            "the latex of Scaled, 3, is no text",
+        ),
+        (
             "import torch, stable_nalu\n"
             "class One(torch.nn.Module):\n"
             "    def __init__(self, size): pass\n"
