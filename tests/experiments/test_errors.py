@@ -46,7 +46,6 @@ COMMON = {
         "same width",
     ),
     "unknown layer": (("--layer-type", "NMUU"), "--layer-type", ""),
-    "a paper's name for a key": (("--layer-type", "nau"), "--layer-type", ""),
     "unknown operation": (("--operation", "plus"), "--operation", "add"),
     "slice without elements": (("--subset-ratio", "0"), "--subset-ratio", ""),
     "slices beyond the input": (
