@@ -123,10 +123,13 @@ class ScriptParser(argparse.ArgumentParser):
 
     def _check_words(self, words: Sequence[str]) -> None:
         seen: set[str] = set()
+        flag: str | None = None
         for word in words:
-            if not is_text(word):
-                raise OptionError(None, f"{ascii(word)} is no text", "write it in UTF-8")
             name = word.partition("=")[0]
+            if (named := self._option_string_actions.get(name)) is not None:
+                flag = None if named.nargs == 0 else name
+            if not is_text(word):
+                raise OptionError(flag, f"{ascii(word)} is no text", "write it in UTF-8")
             if not name.startswith("--") or name == "--":
                 continue
             action = self._option_string_actions.get(name)
