@@ -51,10 +51,10 @@ def did_you_mean(word: str, known: Iterable[object], otherwise: str, most: int =
     return f"did you mean {', '.join(by_lower[name] for name in near)}?" if near else otherwise
 
 
-def is_text(word: str) -> bool:
-    """Return whether a word can be printed, written and be a path: not so what is no UTF-8."""
+def is_text(word: str, *, of_path: bool = False) -> bool:
+    """Return whether a word can be written as UTF-8; one `of_path` may be of any bytes but 0."""
     try:
-        word.encode()
+        word.encode(errors="surrogateescape" if of_path else "strict")
     except UnicodeEncodeError:
         return False
     return "\0" not in word

@@ -202,7 +202,7 @@ def _tables(given: Mapping[Any, object]) -> dict[str, pd.DataFrame]:
 
 
 def _path(name: str, given: object) -> Path:
-    if not isinstance(given, str | PathLike) or not is_text(str(given)):
+    if not isinstance(given, str | PathLike) or not is_text(str(given), of_path=True):
         raise UsageError(f"{name}: {given!r} is no path")
     return Path(given)
 

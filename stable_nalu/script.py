@@ -128,7 +128,7 @@ class ScriptParser(argparse.ArgumentParser):
             name = word.partition("=")[0]
             if (named := self._option_string_actions.get(name)) is not None:
                 flag = None if named.nargs == 0 else name
-            if not is_text(word):
+            if not is_text(word, of_path=True):
                 raise OptionError(flag, f"{ascii(word)} is no text", "write it in UTF-8")
             if not name.startswith("--") or name == "--":
                 continue

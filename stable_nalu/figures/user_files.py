@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from stable_nalu.errors import UsageError, did_you_mean
+from stable_nalu.errors import UsageError, did_you_mean, is_text
 from stable_nalu.files import table_rows
 
 from . import kinds
@@ -105,6 +105,9 @@ def entry_of_files(
     if not isinstance(kind, str) or kind not in KINDS:
         hint = did_you_mean(str(kind), KINDS, f"kinds are {', '.join(KINDS)}")
         raise UsageError(f"no kind {kind!r}; {hint}")
+    for label in labels:
+        if not is_text(label):
+            raise UsageError(f"label {label!r} is no text; write it in UTF-8")
     if labels and len(labels) != len(files):
         raise UsageError(f"{len(labels)} labels are given for {len(files)} files")
     for path in files:

@@ -127,6 +127,8 @@ def test_refusals(plot, mine, tmp_path, capsys):
     assert "bad.csv" in refused(plot, capsys, "--csv", str(bad))
     two = ("--csv", str(mine), "--label", "a", "b")
     assert "2 labels are given for 1 files" in refused(plot, capsys, *two)
+    odd = ("--csv", str(mine), "--label", "a\udcff")
+    assert r"label 'a\udcff' is no text; write it in UTF-8" in refused(plot, capsys, *odd)
     taken = tmp_path / "taken"
     taken.write_text("")
     assert "cannot write" in refused(plot, capsys, "--csv", str(mine), "--out-dir", str(taken))
