@@ -1,0 +1,34 @@
+// Vectors of runs: every lane is a run of its own, and no operation mixes lanes.
+#include <cstdint>
+#include <cstring>
+
+#ifndef LANES
+#if defined(__AVX512F__)
+#define LANES 16
+#elif defined(__AVX2__)
+#define LANES 8
+#else
+#define LANES 4
+#endif
+#endif
+
+constexpr int L = LANES;
+typedef float F __attribute__((vector_size(L * 4)));
+typedef int32_t I __attribute__((vector_size(L * 4)));
+typedef uint32_t U __attribute__((vector_size(L * 4)));
+typedef double D __attribute__((vector_size(L * 8)));
+typedef int64_t J __attribute__((vector_size(L * 8)));
+
+// T is a number of a model, N a vector of them, M a vector of truth values.
+#ifdef DOUBLE
+typedef double T;
+typedef D N;
+typedef J M;
+#else
+typedef float T;
+typedef F N;
+typedef I M;
+#endif
+
+static inline N V(T number) { return number - N{}; }
+constexpr T INF_ = __builtin_inf(), NAN_ = __builtin_nan("");

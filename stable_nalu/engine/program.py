@@ -1,0 +1,358 @@
+"""The program of one model: its iteration, lowered and written as C++.
+
+Runs share a program when they differ only in numbers that memory holds: seeds, ranges, learning
+rates, weights of penalties, limits of clipping.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.training.logging.recorder import (
+    TaggedValue,
+    observe_modules,
+    observe_regualizers,
+    start_trace,
+    stop_trace,
+)
+from stable_nalu.training.step.optimizer import SGD, Adam, RMSprop
+from stable_nalu.training.step.step import TrainingStep
+
+from .emit import Memory, Place, Source, emitted, named
+from .graph import BATCH, Graph
+from .lower import lowered
+from .record import Draw, RecordedDraws, Recording, drawing_from
+from .schedule import Store
+from .values import NotLowered, Tensors, Value
+
+LIMITS = ("clip_norm", "clip_value")
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a logged iteration tells under a tag: kind of value, and where it lies in `o`."""
+
+    kind: str
+    tag: str
+    name: str
+
+
+@dataclass
+class Program:
+    """C++ of a model, where its numbers lie, and what it needs from outside.
+
+    draws: the noise of an iteration. trained: parameters that an update changes. told: what the
+    logged iteration tells.
+    """
+
+    text: str
+    memory: Memory
+    sources: Mapping[str, Source]
+    draws: list[Draw]
+    trained: list[str]
+    told: list[Told]
+    dtype: torch.dtype
+
+    @property
+    def places(self) -> Mapping[str, Place]:
+        """Return where named tensors lie."""
+        return self.memory.places
+
+
+def program(
+    step: TrainingStep,
+    criterion: Callable[..., torch.Tensor],
+    keys: Sequence[str],
+    x: torch.Tensor,
+    t: torch.Tensor,
+    *,
+    observes: Mapping[str, bool],
+    evaluated_in_eval_mode: bool | None,
+) -> Program:
+    """Return the program of a single run's step on batches like x and t.
+
+    keys: penalties that are in force at some iteration. observes: `modules`, `verbose`. Raises
+    NotLowered for an operation that is not known.
+    """
+    arguments = (step, criterion, keys, x, t, observes, evaluated_in_eval_mode)
+    try:
+        return _Builder(*arguments).build()
+    except NotLowered as error:
+        if "long dimension" not in str(error):
+            raise
+        # Dimensions that are cut or joined are written out.
+        return _Builder(*arguments, longest=float("inf")).build()
+
+
+class _Builder:
+    def __init__(
+        self, step, criterion, keys, x, t, observes, eval_mode, longest: float | None = None
+    ):
+        self.step: TrainingStep = step
+        self.model: ExtendedTorchModule = step.model
+        self.criterion = criterion
+        self.keys = list(keys)
+        self.x, self.t = x, t
+        self.observes = observes
+        self.eval_mode = eval_mode
+        self.graph = Graph()
+        self.tensors = Tensors(self.graph) if longest is None else Tensors(self.graph, longest)
+        self.memory = Memory()
+        self.draws: list[Draw] = []
+        self.told: list[Told] = []
+        self.recording = Recording(self.model)
+
+    def build(self) -> Program:
+        state = self._state()
+        inputs = {name: self._stored("s", name, value.shape) for name, value in state.items()}
+        for name in self._clocked():
+            inputs[name] = self._stored("w", f"at:{name}", state[name].shape)
+        self.draws = self._draws()
+        outputs, logged = self._iteration(state, inputs)
+        batch = len(self.x)
+        parts = {
+            "run": emitted(self.graph, outputs, self.memory, "run", batch),
+            "log": emitted(self.graph, [*outputs, *logged], self.memory, "log", batch),
+        }
+        if self.eval_mode is not None:
+            squares = self._evaluation(state, inputs)
+            parts["eval"] = emitted(self.graph, squares, self.memory, "eval", batch)
+        text = named("\n\n".join(part.text for part in parts.values()), self.memory.places)
+        trained = [name for name, p in self.model.named_parameters() if name in self.trained]
+        return Program(
+            text, self.memory, parts, self.draws, trained, self.told, self.x.dtype
+        )
+
+    def _state(self) -> dict[str, torch.Tensor]:
+        state = dict(self.model.named_parameters()) | dict(self.model.named_buffers())
+        return {
+            name: value.detach().clone().requires_grad_(value.requires_grad)
+            for name, value in state.items()
+        }
+
+    def _clocked(self) -> list[str]:
+        """Return the parameters that a schedule sets at every iteration."""
+        return [n for n, _ in self.model.named_parameters() if n.split(".")[-1] == "tau"]
+
+    def _stored(
+        self, memory: str, name: str, shape: Sequence[int], batch: int | None = None
+    ) -> Value:
+        self.memory.add(memory, name, shape)
+        return self.tensors.stored(name, shape, batch)
+
+    def _draws(self) -> list[Draw]:
+        source = RecordedDraws()
+        with drawing_from(self.model, source), torch.no_grad():
+            self.criterion(self.model(self.x), self.t)
+        self.step.finish(torch.zeros(()))
+        return source.draws
+
+    def _weighted(self, weights: Sequence[torch.Tensor]) -> list[tuple[str, torch.Tensor]]:
+        return list(zip(self.keys, weights, strict=True))
+
+    def _iteration(self, state, inputs) -> tuple[list[Store], list[Store]]:
+        step, names = self.step, [n for n, p in self.model.named_parameters() if p.requires_grad]
+        limits = [name for name in LIMITS if getattr(step, f"_{name}") is not None]
+        gradients_of: list[str] = []
+        buffers: list[str] = []
+        tags: list[tuple[str, str]] = []
+
+        def body(own, x, t, noise, weights, bounds):
+            self._set_limits(limits, bounds)
+            with drawing_from(self.model, RecordedDraws(noise)):
+                if self.observes["modules"]:
+                    start_trace(self.model)
+                criterion, penalty, total = step.loss(
+                    x[0], t[0], self.criterion, self._weighted(weights)
+                )
+                told = self._observed(total)
+                stop_trace(self.model)
+                parameters = [own[name] for name in names]
+                found = step.gradients(total, parameters)
+            gradients_of[:] = [n for n, g in zip(names, found, strict=False) if g is not None]
+            held = dict(self.model.named_buffers())
+            buffers[:] = [n for n in held if held[n] is not own[n]]
+            tags[:] = [(item.kind, item.tag) for item in told]
+            return [
+                criterion,
+                criterion if penalty is None else penalty,
+                total,
+                *(g for g in found if g is not None),
+                *(held[n] for n in buffers),
+                *(item.value for item in told),
+            ]
+
+        scalar = self.x.new_ones(())
+        noise = [self.x.new_full(d.shape, 0.5) for d in self.draws]
+        groups = [[self.x], [self.t], noise, [scalar] * len(self.keys), [scalar] * len(limits)]
+        groups = [[value.clone() for value in group] for group in groups]
+        kept = {name: getattr(step, f"_{name}") for name in limits}
+        try:
+            recorded = self.recording.record(body, state, *groups)
+        finally:
+            for name, value in kept.items():
+                setattr(step, f"_{name}", value)
+            step.finish(torch.zeros(()))
+        values = [
+            *inputs.values(),
+            self._stored("x", "x", self.x.shape, 0),
+            self._stored("t", "t", self.t.shape, 0),
+            *(self._noise(k, draw) for k, draw in enumerate(self.draws)),
+            *(self._stored("w", f"weight:{key}", ()) for key in self.keys),
+            *(self._stored("s", name, ()) for name in limits),
+        ]
+        found, changed = lowered(recorded, values, self.tensors)
+        losses, rest = found[:3], found[3:]
+        gradients = dict(zip(gradients_of, rest, strict=False))
+        rest = rest[len(gradients) :]
+        after = dict(inputs) | {list(inputs)[k]: v for k, v in changed.items() if k < len(inputs)}
+        after |= dict(zip(buffers, rest, strict=False))
+        observed = rest[len(buffers) :]
+        self.trained = set(gradients)
+        moments = self._update(after, gradients)
+        self._bound(after)
+        after = self._after_step(state, after, losses[0])
+        stores = [
+            s
+            for name, value in (after | moments).items()
+            if value is not inputs.get(name)
+            for s in self._stores(name, value)
+        ]
+        stores += self._outputs("criterion", losses[0]) + self._outputs("total", losses[2])
+        logged = self._outputs("penalty", losses[1])
+        for name, gradient in gradients.items():
+            logged += self._outputs(f"gradient:{name}", gradient)
+        for k, ((kind, tag), value) in enumerate(zip(tags, observed, strict=True)):
+            self.told.append(Told(kind, tag, f"told:{k}"))
+            logged += self._outputs(f"told:{k}", value)
+        return stores, logged
+
+    def _set_limits(self, names: Sequence[str], bounds: Sequence[torch.Tensor]) -> None:
+        for name, bound in zip(names, bounds, strict=True):
+            setattr(self.step, f"_{name}", bound)
+
+    def _observed(self, total: torch.Tensor) -> list[TaggedValue]:
+        told = []
+        if self.observes["modules"]:
+            told += observe_modules(self.model, verbose=self.observes["verbose"])
+        if self.observes["verbose"]:
+            told += observe_regualizers(self.model, torch.zeros_like(total.detach()))
+        return told
+
+    def _noise(self, number: int, draw: Draw) -> Value:
+        batch = 0 if draw.shape[:1] == self.x.shape[:1] and len(draw.shape) > 1 else None
+        return self._stored("z", f"noise:{number}", draw.shape, batch)
+
+    def _outputs(self, name: str, value: Value) -> list[Store]:
+        self.memory.add("o", name, value.shape)
+        return self._stores(name, value)
+
+    def _stores(self, name: str, value: Value) -> list[Store]:
+        place = self.tensors.stored(name, value.shape, self._batch_of(value))
+        spread = self.tensors.each(lambda target, node: node, place, value)
+        targets = self.tensors.each(lambda target, node: target, place, value)
+        pairs = zip(targets.nodes.flat, spread.nodes.flat, strict=True)
+        return [Store(name, target.index, node) for target, node in pairs]
+
+    def _batch_of(self, value: Value) -> int | None:
+        return value.axes.index(BATCH) if BATCH in value.axes else None
+
+    def _update(self, after: dict[str, Value], gradients: Mapping[str, Value]) -> dict[str, Value]:
+        """Let the optimiser update parameters in `after`; return new moments by name."""
+        optimizer, each = self.step.optimizer, self._each
+        moments: dict[str, Value] = {}
+
+        def stored(name: str, slot: str) -> Value:
+            return self._stored("s", f"{slot}:{name}", after[name].shape)
+
+        rate = self._stored("w", "rate", ())
+        if isinstance(optimizer, Adam):
+            correction = self._stored("w", "correction", ())
+            for name, g in gradients.items():
+                m, v = (stored(name, slot) for slot in optimizer.slots)
+                m = each("add", m, each("mul", each("sub", g, m), 1 - optimizer.beta_1))
+                square = each("mul", each("mul", g, 1 - optimizer.beta_2), g)
+                v = each("add", each("mul", v, optimizer.beta_2), square)
+                root = each("add", each("div", each("sqrt", v), correction), optimizer.epsilon)
+                after[name] = each("sub", after[name], each("div", each("mul", m, rate), root))
+                moments |= {f"exp_avg:{name}": m, f"exp_avg_sq:{name}": v}
+        elif isinstance(optimizer, RMSprop):
+            for name, g in gradients.items():
+                v = stored(name, "square_avg")
+                square = each("mul", each("mul", g, 1 - optimizer.smoothing), g)
+                v = each("add", each("mul", v, optimizer.smoothing), square)
+                root = each("add", each("sqrt", v), optimizer.epsilon)
+                after[name] = each("sub", after[name], each("div", each("mul", g, rate), root))
+                moments[f"square_avg:{name}"] = v
+        elif isinstance(optimizer, SGD):
+            momentum = self._stored("s", "momentum", ())
+            for name, g in gradients.items():
+                b = stored(name, "momentum_buffer")
+                b = each("add", each("mul", b, momentum), g)
+                after[name] = each("sub", after[name], each("mul", b, rate))
+                moments[f"momentum_buffer:{name}"] = b
+        return moments
+
+    def _each(self, op: str, *arguments: Any) -> Value:
+        values = [a if isinstance(a, Value) else self.tensors.constant(a) for a in arguments]
+        return self.tensors.each(op, *values)
+
+    def _bound(self, after: dict[str, Value]) -> None:
+        for prefix, module in self.model.named_modules():
+            if not isinstance(module, ExtendedTorchModule):
+                continue
+            for name, (low, high) in module.parameter_bounds().items():
+                full = f"{prefix}.{name}" if prefix else name
+                if module._parameters[name] is not None:
+                    after[full] = self._each("min", self._each("max", after[full], low), high)
+
+    def _after_step(self, state, after: dict[str, Value], criterion: Value) -> dict[str, Value]:
+        """Return the state after the layers' own changes of it."""
+        buffers: list[str] = []
+
+        def body(own, criterion):
+            with torch.no_grad():
+                for module in self.step._stateful:
+                    module.after_step(criterion[0])
+            held = dict(self.model.named_buffers())
+            buffers[:] = [n for n in held if held[n] is not own[n]]
+            return [criterion[0], *(held[n] for n in buffers)]
+
+        plain = {name: value.detach() for name, value in state.items()}
+        recorded = self.recording.record(body, plain, [self.x.new_ones(())])
+        found, changed = lowered(recorded, [*after.values(), criterion], self.tensors)
+        names = list(after)
+        after = after | {names[k]: v for k, v in changed.items() if k < len(names)}
+        return after | dict(zip(buffers, found[1:], strict=True))
+
+    def _evaluation(self, state, inputs) -> list[Store]:
+        """Return the squares of errors on rows, as published scripts evaluate."""
+        if self.eval_mode:
+            self.model.eval()
+        source = RecordedDraws()
+
+        def body(own, x, t):
+            with drawing_from(self.model, source), self.model.no_random():
+                return [(self.model(x[0]) - t[0]) ** 2]
+
+        try:
+            plain = {name: value.detach() for name, value in state.items()}
+            with torch.no_grad():
+                recorded = self.recording.record(body, plain, [self.x.clone()], [self.t.clone()])
+        finally:
+            self.model.train()
+            self.step.finish(torch.zeros(()))
+        if source.draws:
+            raise NotLowered("noise in evaluation")
+        values = [*inputs.values()]
+        values += [self.tensors.stored(n, v.shape, 0) for n, v in (("x", self.x), ("t", self.t))]
+        (squares,), changed = lowered(recorded, values, self.tensors)
+        if changed:
+            raise NotLowered("state that evaluation changes")
+        self.memory.places["squares"] = Place("o", 0, squares.shape)
+        return self._stores("squares", squares)

@@ -1,0 +1,113 @@
+"""Samples of many runs: drawn by C++ in each lane, or by NumPy and laid out for the lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+
+import numpy as np
+
+from stable_nalu.dataset import SampleStream
+from stable_nalu.dataset.distribution import Uniform
+from stable_nalu.dataset.legacy_random import STATE_WORDS
+from stable_nalu.dataset.simple_function import FunctionTargets
+
+from .layout import Layout, Samples, aligned
+
+OPERATIONS = ("add", "sub", "mul", "div", "squared", "root", "reciprocal")
+"""The operations that runtime.cpp knows, in its order."""
+
+Draw = Callable[[int], tuple[np.ndarray, np.ndarray]]
+"""Returns the next iterations' x `(iterations, runs, batch, in)` and t."""
+
+
+def drawn_by_cpp(stream: object) -> bool:
+    """Return whether runtime.cpp draws the samples of a stream."""
+    return (
+        isinstance(stream, SampleStream)
+        and stream.sampler.scales_doubles
+        and isinstance(stream.sampler.distribution, Uniform)
+        and len(stream.sampler.sample_shape) == 1
+        and isinstance(stream.targets, FunctionTargets)
+        and stream.targets.operation.name in OPERATIONS
+        and all(end > start for start, end in stream.targets.operands)
+    )
+
+
+def generator_key(stream: SampleStream) -> Hashable:
+    """Return what is equal for streams that draw the same doubles."""
+    return stream.random.position()
+
+
+def kind_key(stream: SampleStream) -> Hashable:
+    """Return what the runs of a vector must have in common."""
+    assert isinstance(stream.targets, FunctionTargets)
+    return stream.targets.operation.name
+
+
+class LaneGenerators:
+    """The generators of a tile: `key[k]` holds word k of each lane, `position` where all stand."""
+
+    def __init__(self, streams: Sequence[SampleStream]):
+        self.key = aligned((STATE_WORDS, len(streams)), np.uint32)
+        for lane, stream in enumerate(streams):
+            self.key[:, lane] = _next_words(*_state(stream))
+
+    def store(self, streams: Sequence[SampleStream], lanes: Sequence[int], position: int) -> None:
+        """Put streams where the generators of their lanes stand."""
+        import torch
+
+        for stream, lane in zip(streams, lanes, strict=True):
+            key = torch.from_numpy(self.key[:, lane].astype(np.int64))
+            stream.set_state({"key": key, "position": position})
+
+
+def _state(stream: SampleStream) -> tuple[np.ndarray, int]:
+    state = stream.get_state()
+    return np.asarray(state["key"], np.uint32), int(state["position"])
+
+
+def _next_words(key: np.ndarray, position: int) -> np.ndarray:
+    """Return the 624 words that a generator takes next, not yet tempered."""
+    if not position:
+        return key
+    bits = np.random.MT19937(0)
+    bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": STATE_WORDS}}
+    bits.random_raw(1, output=False)
+    after = bits.state["state"]["key"]
+    return np.concatenate([key[position:], after[:position]])
+
+
+def described(streams: Sequence[SampleStream], keep: list[np.ndarray]) -> Samples:
+    """Return what C++ makes of doubles, for the stream of each lane; `keep` holds its memory."""
+    intervals = [stream.sampler.range.intervals[0] for stream in streams]
+    low = aligned((len(streams),), np.float64)
+    width = aligned((len(streams),), np.float64)
+    low[:] = [a for a, _ in intervals]
+    width[:] = [float(b) - float(a) for a, b in intervals]
+    targets = [s.targets for s in streams if isinstance(s.targets, FunctionTargets)]
+    operands = [t.operands for t in targets]
+    slices = np.ascontiguousarray(np.swapaxes(np.array(operands, np.int64), 0, 1))
+    keep += [low, width, slices]
+    return Samples(
+        low=low.ctypes.data,
+        width=width.ctypes.data,
+        slices=slices.ctypes.data,
+        equal_slices=all(o == operands[0] for o in operands),
+        operation=OPERATIONS.index(targets[0].operation.name),
+        operands=len(operands[0]),
+        inputs=streams[0].sampler.sample_shape[0],
+        x_given=None,
+        t_given=None,
+        outputs=1,
+    )
+
+
+def in_lanes(values: np.ndarray, layout: Layout, dtype: np.dtype) -> list[np.ndarray]:
+    """Return values `(iterations, runs, ...)` of each vector: `(iterations, ..., lanes)`."""
+    found = []
+    for runs in layout.members:
+        own = np.moveaxis(values[:, runs], 1, -1)
+        laid = aligned(own.shape, dtype)
+        laid[...] = own
+        found.append(laid)
+    return found

@@ -1,0 +1,245 @@
+"""Where each node is computed: functions, loops in them, and what has to be remembered between.
+
+An iteration is three functions. `begin` computes what does not depend on samples, `block` goes
+through samples, several times where a sum over all of them is needed before the rest, and `update`
+computes what follows from the sums. In each, nodes of equal axes share loops as far as none waits
+for the end of a loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from .graph import BATCH, Node, ordered
+
+FREE = ("const", "load")
+
+
+@dataclass(eq=False)
+class Store:
+    """A number that is written to memory."""
+
+    name: str
+    index: tuple
+    node: Node
+
+    @property
+    def axes(self) -> frozenset[str]:
+        """Return the counters that the place in memory depends on."""
+        return frozenset(part for part in self.index if isinstance(part, str))
+
+
+@dataclass(eq=False)
+class Gather:
+    """What a loop adds to a sum: `reduce` is the sum, whose loop this statement is in."""
+
+    reduce: Node
+
+    @property
+    def node(self) -> Node:
+        """Return what is added."""
+        return self.reduce.args[0]
+
+    @property
+    def axes(self) -> frozenset[str]:
+        """Return the counters that what is added depends on."""
+        return self.node.axes
+
+
+Statement = Node | Store | Gather
+
+
+@dataclass(eq=False)
+class Loop:
+    """A loop over an axis: sums that begin before it, and its body."""
+
+    axis: str
+    sums: list[Node] = field(default_factory=list)
+    body: list[list] = field(default_factory=list)
+    """Lists of statements, and loops, in order."""
+    statements: list[Statement] = field(default_factory=list)
+
+
+@dataclass
+class Plan:
+    """The statements of each function, and how each node is remembered.
+
+    home: the function and the loops in which a node is computed. kept: the axes over which a node
+    needs an array, and whether that must outlive the function (or the pass over the samples).
+    """
+
+    functions: dict[str, list]
+    home: dict[Node, tuple]
+    kept: dict[Node, tuple[tuple[str, ...], bool]]
+    passes: int
+
+
+def planned(stores: Sequence[Store]) -> Plan:
+    """Plan the functions that write all stores."""
+    return _Planner(stores).plan()
+
+
+class _Planner:
+    def __init__(self, stores: Sequence[Store]):
+        self.stores = list(stores)
+        self.nodes = [n for n in ordered(s.node for s in stores) if n.op not in FREE]
+        self.stage: dict[Node, int] = {}
+        self.home: dict[Node, tuple] = {}
+        self.places: list[tuple[Statement, tuple]] = []
+
+    def plan(self) -> Plan:
+        for node in self.nodes:
+            self.stage[node] = self._stage_of(node)
+        # Nothing is kept for what ends a training iteration: it comes last of all.
+        last = max([1, *(s for s in self.stage.values())])
+        last += last % 2
+        by_stage: dict[int, list[Statement]] = {}
+        for node in self.nodes:
+            by_stage.setdefault(self.stage[node], []).append(node)
+            if node.op == "reduce" and node.axis == BATCH:
+                by_stage[self.stage[node]].remove(node)
+                by_stage.setdefault(self.stage[node] - 1, []).append(Gather(node))
+        for store in self.stores:
+            stage = last
+            if BATCH in store.axes:
+                stage = max(1, self._known(store.node) | 1)
+            by_stage.setdefault(stage, []).append(store)
+        functions: dict[str, list] = {"begin": [], "block": [], "update": []}
+        for stage in sorted(by_stage):
+            function = "begin" if stage == 0 else "update" if stage == last else "block"
+            functions[function] += self._region(by_stage[stage], frozenset(), (function,))
+        kept = self._kept()
+        return Plan(functions, self.home, kept, (last + 1) // 2)
+
+    def _known(self, node: Node) -> int:
+        if node.op in FREE:
+            return 1 if BATCH in node.axes else 0
+        return self.stage[node]
+
+    def _stage_of(self, node: Node) -> int:
+        if node.op == "reduce" and node.axis == BATCH:
+            return (self._known(node.args[0]) | 1) + 1
+        stages = [self._known(arg) for arg in node.args]
+        if BATCH not in node.axes:
+            return max(stages, default=0)
+        return max([1, *(s if s % 2 else s + 1 for s in stages)])
+
+    def _region(self, statements: list[Statement], inside: frozenset[str], path: tuple) -> list:
+        """Return statements and loops in order; `inside` are the counters of the loops around."""
+        phase: dict[Node, tuple[int, str | None]] = {}
+        scalars: dict[int, list[Statement]] = {}
+        loops: dict[tuple[int, str], Loop] = {}
+
+        def earliest(node: Node, outer: str | None) -> int:
+            found = phase.get(node)
+            if found is None:
+                return 0
+            number, axis = found
+            return number if axis is None or axis == outer else number + 1
+
+        members = {s for s in statements if isinstance(s, Node)}
+        uses: dict[str, list[tuple[int, str | None, tuple]]] = {}
+        for statement in sorted(statements, key=lambda s: isinstance(s, Store)):
+            left = statement.axes - inside
+            outer = min(left, key=_rank) if left else None
+            args: Iterable[Node] = statement.args if isinstance(statement, Node) else (statement.node,)
+            if isinstance(statement, Node) and statement.op == "reduce" and statement.axis != BATCH:
+                (arg,) = statement.args
+                own = min(arg.axes - inside, key=_rank)
+                if own == statement.axis:
+                    # It is summed in a loop of this region, and known after it.
+                    number = self._begin(arg, phase, earliest, own)
+                    loop = loops.setdefault((number, own), Loop(own))
+                    loop.sums.append(statement)
+                    loop.statements.append(Gather(statement))
+                    if arg.op == "load":
+                        uses.setdefault(arg.name, []).append((number, own, arg.index))
+                    phase[statement] = (number + 1, None)
+                    self.home[statement] = path
+                    continue
+            number = max([0, *(earliest(a, outer) for a in args if a in members)])
+            if isinstance(statement, Store):
+                number = _after_reads(statement, number, outer, uses.get(statement.name, ()))
+            for arg in args:
+                if arg.op == "load":
+                    uses.setdefault(arg.name, []).append((number, outer, arg.index))
+            if outer is None:
+                scalars.setdefault(number, []).append(statement)
+                self._settle(statement, path)
+            else:
+                loop = loops.setdefault((number, outer), Loop(outer))
+                loop.statements.append(statement)
+                if isinstance(statement, Gather) and statement.reduce.axis == outer:
+                    loop.sums.append(statement.reduce)
+            if isinstance(statement, Node):
+                phase[statement] = (number, outer)
+        result: list = []
+        for number in sorted({*scalars, *(n for n, _ in loops)}):
+            if number in scalars:
+                result.append(scalars[number])
+            for (at, axis), loop in loops.items():
+                if at == number:
+                    inner = (*path, loop)
+                    loop.body = self._region(loop.statements, inside | {axis}, inner)
+                    for reduce in loop.sums:
+                        self.home.setdefault(reduce, path)
+                    result.append(loop)
+        return result
+
+    def _begin(self, arg: Node, phase, earliest, outer: str) -> int:
+        return earliest(arg, outer) if arg in phase else 0
+
+    def _settle(self, statement: Statement, path: tuple) -> None:
+        if isinstance(statement, Node):
+            self.home[statement] = path
+        self.places.append((statement, path))
+
+    def _kept(self) -> dict[Node, tuple[tuple[str, ...], bool]]:
+        """Return which nodes are read outside of the loops that compute them."""
+        kept: dict[Node, tuple[tuple[str, ...], bool]] = {}
+        for node in self.nodes:
+            if node.op == "reduce":
+                inside = {loop.axis for loop in self.home[node] if isinstance(loop, Loop)}
+                left = tuple(sorted(node.axes - inside))
+                if left or node.axis == BATCH:
+                    kept[node] = (left, node.axis == BATCH)
+        for statement, path in self.places:
+            args = statement.args if isinstance(statement, Node) else (statement.node,)
+            for arg in args:
+                home = self.home.get(arg)
+                if home is None or path[: len(home)] == home:
+                    continue
+                shared = sum(1 for _ in _common(home, path))
+                axes = [loop.axis for loop in home[shared:] if isinstance(loop, Loop)]
+                axes = [a for a in axes if a in arg.axes]
+                if arg.op == "reduce":
+                    axes += [a for a in kept.get(arg, ((), False))[0] if a not in axes]
+                lasting = home[0] != path[0] or BATCH in axes
+                before, was_lasting = kept.get(arg, ((), False))
+                merged = tuple(dict.fromkeys([*axes, *before])) if len(axes) >= len(before) else before
+                kept[arg] = (merged, lasting or was_lasting)
+        return kept
+
+
+def _after_reads(
+    store: Store, number: int, outer: str | None, uses: Iterable[tuple[int, str | None, tuple]]
+) -> int:
+    """Return from when on a number may be overwritten: once nobody reads the old one any more."""
+    for read, loop, index in uses:
+        if loop == outer and (outer is None or index == store.index):
+            number = max(number, read)
+        else:
+            number = max(number, read + (loop is not None or outer is not None and loop != outer))
+    return number
+
+
+def _rank(axis: str) -> tuple[bool, str]:
+    return axis != BATCH, axis
+
+
+def _common(a: tuple, b: tuple) -> Iterable:
+    for x, y in zip(a, b, strict=False):
+        if x is not y and x != y:
+            return
+        yield x

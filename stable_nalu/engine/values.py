@@ -1,0 +1,252 @@
+"""Tensors of one run as arrays of nodes: shapes, broadcasting, sums.
+
+A dimension is written out, an entry each; or it is counted by an axis, and then the array has one
+entry there; or all entries are equal, and then, too, there is one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .graph import BATCH, Graph, Node
+
+LONGEST_WRITTEN = 40
+"""Dimensions up to which each number is a variable of its own; longer ones become loops."""
+
+
+class NotLowered(Exception):
+    """An operation that the engine does not know; the text names it."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """A tensor: its shape, the axis that counts each dimension (or None), and its nodes."""
+
+    shape: tuple[int, ...]
+    axes: tuple[str | None, ...]
+    nodes: np.ndarray
+
+    @property
+    def ndim(self) -> int:
+        """Return the number of dimensions."""
+        return len(self.shape)
+
+    def dim(self, d: int) -> int:
+        """Return a dimension as a number from 0."""
+        return d % max(1, self.ndim)
+
+
+class Tensors:
+    """Operations on values, over one graph."""
+
+    def __init__(self, graph: Graph, longest: int | float = LONGEST_WRITTEN):
+        self.graph = graph
+        self._longest = longest
+
+    def constant(self, number: float, shape: Sequence[int] = ()) -> Value:
+        """Return a tensor of equal numbers."""
+        nodes = np.empty((1,) * len(shape), object)
+        nodes[...] = self.graph.const(number)
+        return Value(tuple(shape), (None,) * len(shape), nodes)
+
+    def stored(self, name: str, shape: Sequence[int], batch: int | None = None) -> Value:
+        """Return a tensor that is read from memory; `batch` is its dimension of samples, if any."""
+        axes: list[str | None] = []
+        for d, extent in enumerate(shape):
+            if d == batch:
+                axes.append(BATCH)
+                self.graph.extents[BATCH] = extent
+            elif extent > self._longest:
+                axes.append(self.graph.axis(extent, [a for a in axes if a]))
+            else:
+                axes.append(None)
+        nodes = np.empty([1 if a else n for a, n in zip(axes, shape, strict=True)], object)
+        for place in np.ndindex(nodes.shape):
+            index = tuple(a or k for a, k in zip(axes, place, strict=True))
+            nodes[place] = self.graph.load(name, index)
+        return Value(tuple(shape), tuple(axes), nodes)
+
+    def numbers(self, array: np.ndarray) -> Value:
+        """Return a tensor of known numbers."""
+        if array.size and (array == array.flat[0]).all():
+            return self.constant(float(array.flat[0]), array.shape)
+        nodes = np.empty(array.shape, object)
+        for place in np.ndindex(array.shape):
+            nodes[place] = self.graph.const(float(array[place]))
+        return Value(array.shape, (None,) * array.ndim, nodes)
+
+    def each(self, op: str | Callable[..., Node], *values: Value) -> Value:
+        """Apply an operation to each entry, with broadcasting."""
+        make = op if callable(op) else lambda *nodes: self.graph.op(op, *nodes)
+        shape = np.broadcast_shapes(*(v.shape for v in values))
+        lifted = [self._with_ndim(v, len(shape)) for v in values]
+        axes: tuple[str | None, ...] = (None,) * len(shape)
+        aligned = []
+        for value in lifted:
+            value = self._renamed(value, axes)
+            axes = tuple(a or b for a, b in zip(axes, value.axes, strict=True))
+            aligned.append(value)
+        nodes = np.frompyfunc(make, len(aligned), 1)(*(v.nodes for v in aligned))
+        if not isinstance(nodes, np.ndarray):
+            held = np.empty((), object)
+            held[()] = nodes
+            nodes = held
+        return Value(shape, axes, nodes)
+
+    def _with_ndim(self, value: Value, ndim: int) -> Value:
+        more = ndim - value.ndim
+        nodes = value.nodes.reshape((1,) * more + value.nodes.shape)
+        return Value((1,) * more + value.shape, (None,) * more + value.axes, nodes)
+
+    def _renamed(self, value: Value, wanted: Sequence[str | None]) -> Value:
+        """Return a value whose dimensions are counted by the wanted axes, where it has any."""
+        mapping = {a: w for a, w in zip(value.axes, wanted, strict=True) if a and w and a != w}
+        if not mapping:
+            # A dimension that the others do not count may hold an axis that they do.
+            used = {w for w in wanted if w}
+            clashes = [a for a, w in zip(value.axes, wanted, strict=True) if a and not w and a in used]
+            if not clashes:
+                return value
+            return self.with_axes(value, self._fresh(value, clashes, used))
+        left = set(value.axes) - set(mapping) - {None}
+        for axis in left & set(mapping.values()):
+            mapping[axis] = self._free(axis, set(wanted) | set(value.axes) | set(mapping.values()))
+        return self.with_axes(value, mapping)
+
+    def _fresh(self, value: Value, clashes: Sequence[str], used: set[str]) -> dict[str, str]:
+        taken = used | {a for a in value.axes if a}
+        mapping = {}
+        for axis in clashes:
+            mapping[axis] = self._free(axis, taken)
+            taken.add(mapping[axis])
+        return mapping
+
+    def _free(self, axis: str, taken: set) -> str:
+        if axis == BATCH:
+            raise NotLowered("samples of a batch against each other")
+        return self.graph.axis(self.graph.extents[axis], [a for a in taken if a])
+
+    def with_axes(self, value: Value, mapping: dict[str, str]) -> Value:
+        """Return a value with other counters."""
+        memo: dict[Node, Node] = {}
+        nodes = np.frompyfunc(lambda n: self.graph.renamed(n, mapping, memo), 1, 1)(value.nodes)
+        nodes = np.asarray(nodes, object).reshape(value.nodes.shape)
+        return Value(value.shape, tuple(a and mapping.get(a, a) for a in value.axes), nodes)
+
+    def reduce(self, kind: str, value: Value, dims: Sequence[int], keepdim: bool = False) -> Value:
+        """Return sums, products or maxima over dimensions, first to last."""
+        dims = sorted({value.dim(d) for d in dims}) if value.ndim else []
+        for d in reversed(dims):
+            value = self._reduced(kind, value, d)
+        if keepdim:
+            return value
+        kept = [d for d in range(value.ndim) if d not in dims]
+        return Value(
+            tuple(value.shape[d] for d in kept),
+            tuple(value.axes[d] for d in kept),
+            value.nodes.reshape([value.nodes.shape[d] for d in kept]),
+        )
+
+    def _reduced(self, kind: str, value: Value, d: int) -> Value:
+        graph, axis, extent = self.graph, value.axes[d], value.shape[d]
+        shape = (*value.shape[:d], 1, *value.shape[d + 1 :])
+        axes = (*value.axes[:d], None, *value.axes[d + 1 :])
+        if axis:
+            make = lambda node: graph.reduce(kind, axis, node)  # noqa: E731
+            nodes = np.frompyfunc(make, 1, 1)(value.nodes)
+        elif value.nodes.shape[d] < extent:
+            nodes = np.frompyfunc(lambda node: graph.repeated(kind, extent, node), 1, 1)(value.nodes)
+        else:
+            op = {"sum": "add", "prod": "mul", "max": "max"}[kind]
+            columns = np.moveaxis(value.nodes, d, 0)
+            total = columns[0]
+            for column in columns[1:]:
+                total = np.frompyfunc(lambda a, b: graph.op(op, a, b), 2, 1)(total, column)
+            nodes = np.asarray(total, object)
+        return Value(shape, axes, np.asarray(nodes, object).reshape(self._counts(shape, axes, nodes, d, value)))
+
+    def _counts(self, shape, axes, nodes, d: int, value: Value) -> tuple[int, ...]:
+        return (*value.nodes.shape[:d], 1, *value.nodes.shape[d + 1 :])
+
+    def written(self, value: Value, d: int) -> Value:
+        """Return a value with an entry for each number of a dimension; refuse one with an axis."""
+        if value.axes[d]:
+            raise NotLowered("parts of a long dimension")
+        repeats = value.shape[d] // value.nodes.shape[d] if value.nodes.shape[d] else 1
+        return Value(value.shape, value.axes, np.repeat(value.nodes, repeats, axis=d))
+
+    def permuted(self, value: Value, order: Sequence[int]) -> Value:
+        """Return a value with its dimensions in another order."""
+        order = [value.dim(d) for d in order]
+        return Value(
+            tuple(value.shape[d] for d in order),
+            tuple(value.axes[d] for d in order),
+            value.nodes.transpose(order),
+        )
+
+    def expanded(self, value: Value, shape: Sequence[int]) -> Value:
+        """Return a value repeated along dimensions of one entry."""
+        value = self._with_ndim(value, len(shape))
+        full = tuple(v if n == -1 else n for n, v in zip(shape, value.shape, strict=True))
+        return Value(full, value.axes, value.nodes)
+
+    def reshaped(self, value: Value, shape: Sequence[int]) -> Value:
+        """Return a value of another shape; dimensions with an axis must stay whole."""
+        shape = list(shape)
+        if -1 in shape:
+            known = math.prod(n for n in shape if n != -1)
+            shape[shape.index(-1)] = math.prod(value.shape) // known
+        parts = _matched(value.shape, shape)
+        axes: list[str | None] = []
+        counts: list[int] = []
+        for old, new in parts:
+            big_old, big_new = ([d for d in dims if n[d] != 1] for dims, n in ((old, value.shape), (new, shape)))
+            if len(big_old) <= 1 and len(big_new) <= 1:
+                source = big_old[0] if big_old else None
+                for d in new:
+                    is_big = d in big_new
+                    axes.append(value.axes[source] if is_big and source is not None else None)
+                    counts.append(value.nodes.shape[source] if is_big and source is not None else 1)
+                continue
+            for d in old:
+                value = self.written(value, d)
+            axes += [None] * len(new)
+            counts += [shape[d] for d in new]
+        return Value(tuple(shape), tuple(axes), value.nodes.reshape(counts))
+
+    def multiplied(self, a: Value, b: Value) -> Value:
+        """Return the matrix product a (*, m, k) b (*, k, n): sums of products, first to last."""
+        left = Value((*a.shape, 1), (*a.axes, None), a.nodes[..., None])
+        right = Value((*b.shape[:-2], 1, *b.shape[-2:]), (*b.axes[:-2], None, *b.axes[-2:]), b.nodes[..., None, :, :])
+        return self.reduce("sum", self.each("mul", left, right), [-2])
+
+
+def _matched(old: Sequence[int], new: Sequence[int]) -> list[tuple[list[int], list[int]]]:
+    """Return which dimensions of two shapes hold the same numbers."""
+    parts, i, j = [], 0, 0
+    while i < len(old) or j < len(new):
+        left, right = [], []
+        a = b = 1
+        while True:
+            if a == b and left and right:
+                break
+            if a <= b and i < len(old):
+                left.append(i)
+                a *= old[i]
+                i += 1
+            elif j < len(new):
+                right.append(j)
+                b *= new[j]
+                j += 1
+            elif i < len(old):
+                left.append(i)
+                a *= old[i]
+                i += 1
+            else:
+                break
+        parts.append((left, right))
+    return parts
