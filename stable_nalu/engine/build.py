@@ -67,3 +67,13 @@ def _described(command: tuple[str, ...]) -> str:
     except (OSError, subprocess.CalledProcessError) as error:
         raise NoCompiler(f"{command[0]}: {error.__class__.__name__}") from None
     return shown.stderr
+
+
+@cache
+def no_compiler() -> str | None:
+    """Return why nothing can be compiled here, in a line, or None where something was."""
+    try:
+        library('extern "C" int works() { return 1; }')
+    except (NoCompiler, OSError) as error:
+        return f"no C++ compiler works: {error}"
+    return None

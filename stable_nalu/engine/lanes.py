@@ -218,11 +218,11 @@ class Lanes:
         return in_lanes(x, self.layout, self.dtype), in_lanes(t, self.layout, self.dtype)
 
     def evaluate(self, x: np.ndarray, t: np.ndarray, x_of: np.ndarray, t_of: np.ndarray):
-        """Return the mean squared error of each run on its rows of x and t, in float64.
+        """Return mean squared and mean absolute errors `(2, runs)` on rows of x and t, in float64.
 
         x `(sets, rows, in)`, t `(sets, rows, width)`; x_of, t_of: the numbers of each run's sets.
         """
-        means = np.zeros((self.count, self.lanes))
+        means = np.zeros((self.count, 2, self.lanes))
         rows, inputs = x.shape[1:]
         width = t.shape[2]
         portion = rows if self.program.sources["eval"].passes > 1 else 128
@@ -258,4 +258,4 @@ class Lanes:
                 *(v.ctypes.data for v in (x_lanes, t_lanes, means[number])),
             )
         member, lane = self.layout.place.T
-        return means[member, lane]
+        return means[member, :, lane].T

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch.fx.node import map_arg
 
-from .graph import Graph, Node
+from .graph import Graph
 from .values import NotLowered, Tensors, Value
 
 aten = torch.ops.aten

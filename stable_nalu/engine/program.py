@@ -180,7 +180,7 @@ class _Builder:
             tags[:] = [(item.kind, item.tag) for item in told]
             return [
                 criterion,
-                criterion if penalty is None else penalty,
+                torch.zeros_like(criterion) if penalty is None else penalty,
                 total,
                 *(g for g in found if g is not None),
                 *(held[n] for n in buffers),

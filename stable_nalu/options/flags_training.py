@@ -153,11 +153,22 @@ RUN_CONTROL = FlagGroup(
         integer(1),
         None,
     ),
-    _control(
-        "--no-compile", "Neither compile the training step nor draw samples in compiled code."
+    choice(
+        "--engine",
+        "lanes",
+        "What trains: lanes, the engine, or torch, one run at a time in plain torch.",
+        ("lanes", "torch"),
+        unnamed="both compute the same mathematics, with other last bits",
+        young=True,
     ),
+    _control("--no-compile", "The same as --engine torch."),
+    _control("--show-engine", "Print the C++ that the engine makes of the runs, train nothing."),
     _control("--dry-run", "Print the planned runs and their names, train nothing."),
 )
+
+
+ENGINE_FLAGS = ("--engine", "--no-compile", "--show-engine")
+"""What scripts without the engine do not have."""
 
 
 def files_and_devices(prefix: str, unit: str) -> FlagGroup:
@@ -174,5 +185,5 @@ def files_and_devices(prefix: str, unit: str) -> FlagGroup:
         *LOGGING.without("--id", "--log-interval", "--save-best-model"),
         *RUN_CONTROL.only("--checkpoint-interval"),
         cuda,
-        *RUN_CONTROL.without("--checkpoint-interval", "--no-compile"),
+        *RUN_CONTROL.without("--checkpoint-interval", *ENGINE_FLAGS),
     ).but(name_prefix={"default": prefix}, checkpoint_interval={"help": saves})

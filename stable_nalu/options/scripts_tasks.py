@@ -15,7 +15,7 @@ from .flag import Config, Flag, FlagGroup, Kind, switch
 from .flags_model import LAYER_TYPE, NALU
 from .flags_pairs import EVALUATION
 from .flags_task import MAX_ITERATIONS, OPTIMIZER, SEED
-from .flags_training import LOGGING, RUN_CONTROL
+from .flags_training import ENGINE_FLAGS, LOGGING, RUN_CONTROL
 from .kinds import (
     and_layers,
     choice,
@@ -104,7 +104,9 @@ def _layer_options(nalu_init: str) -> tuple[FlagGroup, ...]:
 
 def _files(name: str, log_interval: int, unit: str, compiles: bool) -> tuple[FlagGroup, FlagGroup]:
     """Return flags of names, logs, files and devices, for a task that counts in `unit`."""
-    control = RUN_CONTROL.but(**_COMPILE_STEPS) if compiles else RUN_CONTROL.without("--no-compile")
+    control = RUN_CONTROL.without(*ENGINE_FLAGS)
+    if compiles:
+        control = RUN_CONTROL.without("--engine", "--show-engine").but(**_NOT_COMPILED)
     logged = f"{unit} between two points of the log."
     saved = f"{unit} between two saved states to resume from; 0 saves at the end only."
     return (
@@ -119,7 +121,7 @@ def _files(name: str, log_interval: int, unit: str, compiles: bool) -> tuple[Fla
 _DENSITY = "it changes how densely a run is recorded, not what it computes"
 TESTING = "it changes what is measured, not how a run is trained"
 _BATCH_SIZE = Flag("--batch-size", integer(1), 64, "Number of examples in a training batch.")
-_COMPILE_STEPS = {"no_compile": {"help": "Do not compile the training step."}}
+_NOT_COMPILED = {"no_compile": {"help": "No effect: this script compiles nothing."}}
 
 
 def range_field(flag: str, letter: str) -> nf.NameField:

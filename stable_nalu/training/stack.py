@@ -61,7 +61,7 @@ class Unit:
 class Setup:
     """What a stack is built from: configuration, name and layer options of each run.
 
-    start: the first unit to train. planned_runs: runs of the stack in the plan, finished ones too.
+    start: the first unit to train.
     """
 
     configs: Sequence[Config]
@@ -70,13 +70,12 @@ class Setup:
     device: torch.device
     stacked: bool
     start: int = 0
-    planned_runs: int = 1
 
 
 class StackTraining:
     """One run, or many stacked ones, from its start or a saved state to its end.
 
-    A single run is a stack, too, where that gives it compiled code and the same numbers.
+    A single run is a stack, too, where the engine trains it.
 
     A subclass says how it trains. `at` is the unit (iteration or epoch) that is trained next,
     `clock` the step under which values are logged, which `clock_name` counts.
@@ -126,10 +125,6 @@ class StackTraining:
     def weights(self) -> int:
         """Return how many numbers an update changes, in all runs."""
         return sum(parameter.numel() for parameter in self.step.parameters)
-
-    def agrees_with(self, other: StackTraining) -> bool:
-        """Return whether the same run as a stack trains to the same bits; both are spent then."""
-        raise NotImplementedError
 
     def open(self, recorder: Recorder, view: View) -> None:
         """Take over the event files and the console of these runs."""
@@ -323,8 +318,8 @@ class Kind:
     unit: what is counted. progress: names and types of what a checkpoint must hold.
     width: numbers that one run reads per iteration, which bounds the size of stacks; None where
     runs train one after another. cost: iterations of a small layer that take as long as a unit.
-    probes: whether every configuration is built once before any folder is made. compiles: whether
-    so many planned runs are worth compiled code, which only stacks have, those of one run included.
+    probes: whether every configuration is built once before any folder is made. reason_for_torch:
+    why the engine cannot train a configuration, if it cannot; None where no run is trained by it.
     all_cores: whether one run gains from all cores. separated: whether a line of its own ends the
     configuration on the console. shown: what the console shows of a configuration.
     look: what `--evaluate` asks for instead of training.
@@ -336,7 +331,7 @@ class Kind:
     width: int | Callable[[Config], int] | None = None
     cost: int = 1
     probes: bool = True
-    compiles: Callable[[Config, int], bool] = lambda config, planned_runs: False
+    reason_for_torch: Callable[[Config, dict[str, Any]], str | None] | None = None
     all_cores: bool = False
     shown: Callable[[Config], dict[str, Any]] = Config.as_dict
     look: Callable[[ScriptSpec, Config], int] | None = None

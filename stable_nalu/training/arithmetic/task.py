@@ -122,31 +122,23 @@ def build_data(
     *,
     stacked: bool,
     device: torch.device,
-    iterations: int,
 ) -> Data:
     """Fork, per run and in this order: training, validation and test streams."""
     datasets = [build_dataset(config) for config in configs]
-    common = {
-        "batch_size": configs[0].batch_size,
-        "input_size": datasets[0].get_input_size(),
-        "stacked": stacked,
-        "device": device,
-    }
+    sizes = configs[0].batch_size, datasets[0].get_input_size()
     if task.curriculum_ranges:
         stages = [[d.fork(list(r)) for r in task.curriculum_ranges] for d in datasets]
-        feed = CurriculumFeed(stages, threshold=task.curriculum_threshold, **common)
+        feed = CurriculumFeed(stages, *sizes, threshold=task.curriculum_threshold)
     else:
         pairs = zip(datasets, configs, strict=True)
-        feed = Feed(
-            [d.fork(c.interpolation_range) for d, c in pairs], remaining=iterations, **common
-        )
+        feed = Feed([d.fork(c.interpolation_range) for d, c in pairs], *sizes)
     evaluation = []
     if task.evaluates:
         pairs = list(zip(datasets, configs, strict=True))
         validation = [d.fork(c.interpolation_range, seed=VALIDATION_SEED) for d, c in pairs]
         test = [_test_stream(task, d, c) for d, c in pairs]
         evaluation = [
-            EvaluationSet(streams, stacked=stacked, device=device) for streams in (validation, test)
+            EvaluationSet(streams, device=device) for streams in (validation, test)
         ]
     return Data(datasets, feed, evaluation)
 

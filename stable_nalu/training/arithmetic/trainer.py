@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+import time
+from collections.abc import Generator, Mapping
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
@@ -11,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from stable_nalu import native
+from stable_nalu.engine.stack import EngineStack, Shape, programs_of
+from stable_nalu.engine.values import NotLowered
 from stable_nalu.ensemble import run_state
-from stable_nalu.machine import keep_torchs_code_private
 from stable_nalu.statistics.setups import below, limit_of
 from stable_nalu.tags import (
     L1_BETA,
@@ -25,25 +26,24 @@ from stable_nalu.tags import (
     RESULT_VALID,
 )
 
-from ..compiled import policy
-from ..compiled.errors import CompiledErrors
-from ..compiled.step import CompiledStep
-from ..logging.console import Console, LogPoint, View, print_parameters
-from ..logging.recorder import Recorder, TaggedValue, scalar
+from ..logging.console import Console, LogPoint, print_parameters
+from ..logging.recorder import TaggedValue, scalar
 from ..saved.checkpoint import LOGGED, save_best
 from ..stack import Kind, Setup, StackTraining, Unit, numbers, seeded_models
+from ..step.loss import INALU_START
 from ..step.step import Observed, StepResult, TrainingStep
-from .alone import Trial, has_same_bits
 from .curriculum import CurriculumFeed
-from .data import EVALUATION_ROWS, Feed, evaluate, evaluates_rows_apart, mean_of_rows
+from .data import evaluate, mean_of_rows
 from .reinit import RestartRule
-from .task import TASKS, Task, build_data
+from .task import TASKS, Task, build_data, build_dataset
 
 if TYPE_CHECKING:
     from ..random_models import RandomModels
 
 SUCCESS_THRESHOLD = 1e-7
 SHOWN_INPUTS = 10
+FIRST_CHUNK, LONGEST_CHUNK, SECONDS_OF_A_CHUNK = 16, 4096, 0.2
+"""Iterations that the engine makes in one call: signals are heeded in between."""
 
 
 class ArithmeticTraining(StackTraining):
@@ -58,7 +58,6 @@ class ArithmeticTraining(StackTraining):
             setup.configs,
             stacked=setup.stacked,
             device=setup.device,
-            iterations=self.length - setup.start,
         )
         model, random = seeded_models(setup, task.build)
         for module in model.extended_modules():
@@ -74,8 +73,8 @@ class ArithmeticTraining(StackTraining):
         self.limits = [limit_of(config) for config in setup.configs]
         self.restarts = self._build_restarts()
         self.random_models = self._build_random_models()
-        self.compiled: CompiledStep | None = None
-        self._compiled_errors: CompiledErrors | None = None
+        self.engine = self._build_engine() if setup.stacked else None
+        self._pace = FIRST_CHUNK
 
     def _build_restarts(self) -> RestartRule | None:
         config = self.config
@@ -103,42 +102,18 @@ class ArithmeticTraining(StackTraining):
         rows = [fixed.rows_of_runs() for fixed in self.data.evaluation]
         return RandomModels(build, config.random_models, rows, stacked=self.stacked)
 
-    def agrees_with(self, other: StackTraining) -> bool:
-        if self.restarts or self.random_models or not CompiledStep.supports(self.model):
-            return False
-        assert isinstance(other, ArithmeticTraining)
-        eval_mode = self.task.evaluates_in_eval_mode
-        alone, stack = (Trial(t.step, t.data, eval_mode) for t in (self, other))
-        return has_same_bits(alone, stack, self.length)
-
-    def restore(self, checkpoints: Sequence[dict]) -> None:
-        super().restore(checkpoints)
-        self.data.feed.skip(self.at)
-
-    def open(self, recorder: Recorder, view: View) -> None:
-        super().open(recorder, view)
-        config = self.config
-        if self.stacked and policy.is_worth_compiling(config, self.setup.planned_runs):
-            self._compile()
-        drawn = self.runs * (self.length - self.at) * config.batch_size * config.inputs
-        if self.compiled is not None or policy.draws_worth_compiling(config, drawn):
-            native.load()
-
-    def _compile(self) -> None:
-        """Let compiled code iterate and, where much is evaluated, evaluate."""
-        if not CompiledStep.supports(self.model):
-            return
-        # Before torch's compiler is imported, which then settles where it keeps code.
-        keep_torchs_code_private()
-        self.compiled = CompiledStep(self.step)
-        if isinstance(self.data.feed, Feed):
-            self.data.feed.batch_last = self.config.inputs <= policy.WIDEST_COMPILED
-        # All points count, logged already or not: a resumed run evaluates as it began.
-        points = (self.length - 1) // self.log_interval + 1
-        rows = EVALUATION_ROWS * len(self.data.evaluation) * self.runs
-        much = points * rows * self.config.inputs >= policy.ELEMENTS_WORTH_COMPILING
-        if much and evaluates_rows_apart(self.model):
-            self._compiled_errors = CompiledErrors(self.model)
+    def _build_engine(self) -> EngineStack:
+        task, config = self.task, self.config
+        options = self.setup.layer_options[0]
+        return EngineStack(
+            self.setup.configs,
+            self.step,
+            lambda config: task.build(config, options),
+            shape_of(task, config),
+            self.data.feed.streams,
+            beta_only_grows=task.beta_only_grows,
+            draw=self.data.feed.draw,
+        )
 
     def introduce(self) -> None:
         self.view.line("  -")
@@ -153,43 +128,56 @@ class ArithmeticTraining(StackTraining):
     def train(self) -> Generator[int, None, None]:
         while self.at < self.length and not self.all_diverged:
             yield self.at
-            self.iterate(self.at)
-            self.at += 1
-            self.view.advance(1)
+            done = self.iterate(self.at)
+            self.at += done
+            self.view.advance(done)
 
-    def share_samples(self, others: Sequence[StackTraining]) -> None:
-        by_layout: dict[bool, list[Feed]] = {}
-        for training in (self, *others):
-            assert isinstance(training, ArithmeticTraining)
-            if isinstance(feed := training.data.feed, Feed):
-                by_layout.setdefault(feed.batch_last, []).append(feed)
-        for feeds in by_layout.values():
-            # Those that have just begun have drawn nothing yet.
-            first = min(feeds, key=lambda feed: feed.drawn_ahead)
-            if not first.drawn_ahead:
-                first.share([feed for feed in feeds if feed is not first])
-
-    def iterate(self, iteration: int) -> None:
-        """Train one iteration of all runs, logging where due."""
+    def iterate(self, iteration: int) -> int:
+        """Train one iteration, or those up to the next that is looked at; return how many."""
         self.clock = iteration
+        done = 1
+        self._activate_inalu(iteration)
         if iteration % self.log_interval == 0:
             self._log_point(iteration)
         elif self.config.verbose:
-            self._activate_inalu(iteration)
             self._logged(iteration, Observed())
         else:
-            self._activate_inalu(iteration)
-            step = self.compiled or self.step
-            result = step.run(iteration, *self.data.feed.next())
-            self.last_total = result.total
-            if self._prints(iteration):
-                self._show(result)
+            done = 1 if self.engine is None else self._quiet(iteration)
+            self._train_quietly(iteration, done)
         if self.restarts is not None:
-            self._restart(self.restarts, iteration)
+            self._restart(self.restarts, self.clock, done)
         if isinstance(self.data.feed, CurriculumFeed) and self.last_total is not None:
             for run in self.data.feed.advance(numbers(self.last_total)):
                 stage = self.data.feed.current[run]
                 self.view.line(self.named(run, f"cl update to ds {stage}"))
+        return done
+
+    def _quiet(self, iteration: int) -> int:
+        """Return how many iterations there are until something must be looked at."""
+        if isinstance(self.data.feed, CurriculumFeed):
+            return 1
+        multiples = [self.log_interval, self.config.checkpoint_interval]
+        ends = [self.length, *(iteration - iteration % n + n for n in multiples if n)]
+        # Decisions follow these iterations.
+        after = [self.task.console_interval, self.restarts and self.restarts.interval]
+        ends += [iteration + (-iteration) % n + 1 for n in after if n]
+        # And these are the first of their kind.
+        changes = [INALU_START + 1, getattr(self.config, "pcc2mse_iteration", 0)]
+        ends += [change for change in changes if change > iteration]
+        return min(*ends, iteration + self._pace) - iteration
+
+    def _train_quietly(self, iteration: int, count: int) -> None:
+        if self.engine is None:
+            result = self.step.run(iteration, *self.data.feed.next())
+        else:
+            began = time.perf_counter()
+            result = self.engine.iterate(iteration, count)
+            took = time.perf_counter() - began
+            self._pace = max(1, min(LONGEST_CHUNK, int(count * SECONDS_OF_A_CHUNK / took)))
+        self.clock = iteration + count - 1
+        self.last_total = result.total
+        if self._prints(self.clock):
+            self._show(result)
 
     def _activate_inalu(self, iteration: int) -> None:
         if self.task.penalizes_inalu:
@@ -216,13 +204,24 @@ class ArithmeticTraining(StackTraining):
                 self._save_best(iteration)
             return [*self._observed_l1(), *self._observed_beta(at_log_point), *result.losses()]
 
-        x, t = self.data.feed.next()
-        schedule = self.step.prepare(iteration)
-        result = self.step.run_logged(
-            x.contiguous(), t, schedule, self.recorder, observed, on_result
-        )
+        if self.engine is not None:
+            result = self._logged_by_engine(iteration, observed, on_result)
+        else:
+            x, t = self.data.feed.next()
+            schedule = self.step.prepare(iteration)
+            result = self.step.run_logged(x, t, schedule, self.recorder, observed, on_result)
         self.last_total = result.total
         self.recorder.commit(iteration)
+
+    def _logged_by_engine(self, iteration: int, observed: Observed, on_result) -> StepResult:
+        assert self.engine is not None
+        result, told = self.engine.logged(iteration)
+        if observed.modules:
+            self.recorder.write(told)
+        self.recorder.write(on_result(result))
+        if observed.gradients:
+            self.recorder.write(self.step.observe_gradients(result.gradients))
+        return result
 
     def _observed_l1(self) -> list[TaggedValue]:
         """Return the norm of all parameters before the update."""
@@ -271,13 +270,16 @@ class ArithmeticTraining(StackTraining):
         """Keep validation and test errors, if there are any, and return what is logged of them."""
         if not self.data.evaluation:
             return []
-        found = evaluate(
-            self.model,
-            self.data.evaluation,
-            eval_mode=self.task.evaluates_in_eval_mode,
-            compiled=self._compiled_errors,
-            measure=self.random_models.measure if self.random_models else mean_of_rows,
-        )
+        if self.engine is not None:
+            both = [fixed.errors(self.engine) for fixed in self.data.evaluation]
+            found = both if self.random_models else [squared for squared, _ in both]
+        else:
+            found = evaluate(
+                self.model,
+                self.data.evaluation,
+                eval_mode=self.task.evaluates_in_eval_mode,
+                measure=self.random_models.measure if self.random_models else mean_of_rows,
+            )
         if self.random_models:
             logged = self.random_models.logged(found)
         else:
@@ -285,8 +287,8 @@ class ArithmeticTraining(StackTraining):
         self.interpolation, self.extrapolation = (numbers(e.value).copy() for e in logged[:2])
         return logged
 
-    def _restart(self, restarts: RestartRule, iteration: int) -> None:
-        restarts.record(self.interpolation)
+    def _restart(self, restarts: RestartRule, iteration: int, done: int) -> None:
+        restarts.record(self.interpolation, done)
         due = restarts.due(iteration)
         if due:
             self.pause()
@@ -296,6 +298,8 @@ class ArithmeticTraining(StackTraining):
             self.recorder.text(run, REINIT, f"{count}", rooted=False)
             self.recorder.writers[run].commit(iteration)
             self._reset_run(run)
+        if due and self.engine is not None:
+            self.engine.forget()
 
     def _reset_run(self, run: int) -> None:
         """Initialise one run again, drawing from where its generator stands."""
@@ -313,8 +317,8 @@ class ArithmeticTraining(StackTraining):
                 own[name][run].copy_(value)
 
     def pause(self) -> None:
-        if self.compiled is not None:
-            self.compiled.pause()
+        if self.engine is not None:
+            self.engine.store()
 
     def finish(self) -> bool:
         self.freeze_diverged()
@@ -370,8 +374,7 @@ class ArithmeticTraining(StackTraining):
         state["best"] = self.best[run]
         if self.restarts is not None:
             state["restarts"] = self.restarts.get_state(run)
-        if isinstance(self.data.feed, CurriculumFeed):
-            state["curriculum"] = self.data.feed.get_state(run)
+        state["samples"] = self.data.feed.get_state(run)
         return state
 
     def set_progress(self, run: int, progress: Mapping[str, Any]) -> None:
@@ -380,18 +383,44 @@ class ArithmeticTraining(StackTraining):
         self.best[run] = progress["best"]
         if self.restarts is not None and "restarts" in progress:
             self.restarts.set_state(run, progress["restarts"])
-        if isinstance(self.data.feed, CurriculumFeed) and "curriculum" in progress:
-            self.data.feed.set_state(run, progress["curriculum"])
+        self.data.feed.set_state(run, progress["samples"])
+
+
+def shape_of(task: Task, config: Config) -> Shape:
+    """Return what the engine must know of a configuration's data and logs."""
+    return Shape(
+        batch=config.batch_size,
+        inputs=build_dataset(config).get_input_size(),
+        outputs=1,
+        eval_mode=task.evaluates_in_eval_mode if task.evaluates else None,
+        verbose=config.verbose,
+        robust=task.robustness_logging,
+    )
+
+
+def reason_for_torch(config: Config, layer_options: dict[str, Any], task: Task) -> str | None:
+    """Return why a configuration cannot be trained by the engine, if it cannot."""
+    try:
+        programs_of(
+            config,
+            lambda one: task.build(one, layer_options),
+            shape_of(task, config),
+            beta_only_grows=task.beta_only_grows,
+            dtype=torch.get_default_dtype(),
+        )
+    except NotLowered as error:
+        return str(error)
+    return None
 
 
 KINDS = {
     script: Kind(
         partial(ArithmeticTraining, task=task),
         Unit("iteration", "--max-iterations", "it"),
-        {"interpolation": float, "extrapolation": float, **LOGGED},
+        {"interpolation": float, "extrapolation": float, "samples": dict, **LOGGED},
         width=attrgetter("inputs"),
         probes=False,
-        compiles=policy.is_worth_compiling,
+        reason_for_torch=partial(reason_for_torch, task=task),
     )
     for script, task in TASKS.items()
 }

@@ -13,7 +13,6 @@ from stable_nalu.machine import cores, save_root, tensorboard_root
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.writer import ResumePoint, RunFolder
 
-from ..compiled.policy import STACKED_INPUTS, WORK_OF_A_PROCESS
 from ..saved.checkpoint import (
     asked_by,
     is_there,
@@ -38,6 +37,14 @@ LENGTH_AND_LOGGING = frozenset(
 )
 """Flags that change how long or how densely a run is recorded, not what it computes."""
 
+STACKED_INPUTS = 4096
+"""Runs in one stack, times their inputs: past that, more runs in a stack gain no speed."""
+
+WORK_OF_A_PROCESS = 1_000_000
+"""Iterations, summed over runs, below which another process costs more than it saves."""
+
+LANES, TORCH = "lanes", "torch"
+
 REQUIRED = {
     "epoch": int,
     "model_state_dict": dict,
@@ -52,14 +59,19 @@ REQUIRED = {
 class PlannedRun:
     """A run, its name, its first unit and the saved state that it continues from, if any.
 
-    stack_runs: runs of the stack that the plan puts it in, finished ones too.
+    engine: what trains it: `lanes`, or `torch` and the reason.
     """
 
     config: Config
     name: str
     start: int = 0
     source: Path | None = None
-    stack_runs: int = 1
+    engine: str = TORCH
+
+    @property
+    def in_lanes(self) -> bool:
+        """Return whether the engine trains it."""
+        return self.engine == LANES
 
 
 @dataclass(frozen=True)
@@ -96,10 +108,19 @@ def stacks_of(
     """Cut a plan into stacks of runs that differ only in what may differ within a stack.
 
     Runs of a stack share their layers' options. A stack is no larger than `--ensemble-size`, and
-    there are enough stacks for all workers.
+    there are enough stacks for all workers. What torch trains of a script that the engine can train
+    is trained alone.
     """
     if kind.width is None:
         return [[run] for run in runs]
+    if kind.reason_for_torch is not None:
+        alone = [[run] for run in runs if not run.in_lanes]
+        runs = [run for run in runs if run.in_lanes]
+        return [*(_stacks(kind, spec, runs, workers) if runs else ()), *alone]
+    return _stacks(kind, spec, runs, workers)
+
+
+def _stacks(kind: Kind, spec: ScriptSpec, runs: Sequence[PlannedRun], workers: int) -> list[Stack]:
     groups: dict[str, list[PlannedRun]] = {}
     for run in runs:
         key = repr(sorted(spec.layer_options(run.config).items()))
@@ -113,10 +134,7 @@ def stacks_of(
 def _parts(group: Sequence[PlannedRun], largest: int) -> list[Stack]:
     count = math.ceil(len(group) / largest)
     bounds = [round(k * len(group) / count) for k in range(count + 1)]
-    return [
-        [replace(run, stack_runs=b - a) for run in group[a:b]]
-        for a, b in zip(bounds, bounds[1:], strict=False)
-    ]
+    return [list(group[a:b]) for a, b in zip(bounds, bounds[1:], strict=False)]
 
 
 def run_control(spec: ScriptSpec) -> set[str]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from stable_nalu.engine.build import no_compiler
 from stable_nalu.errors import UsageError
 from stable_nalu.layer import has_own
 from stable_nalu.layer.own_layers import sources
@@ -42,6 +43,8 @@ from .groups import (
     train_group,
 )
 from .runs import (
+    LANES,
+    TORCH,
     PlannedRun,
     Stack,
     States,
@@ -63,9 +66,11 @@ def train_plan(kind: Kind, spec: ScriptSpec, *plans: Sequence[Config]) -> int:
     Each plan is cut into stacks as if it were the only one.
     """
     planned = [[PlannedRun(config, spec.run_name(config)) for config in plan] for plan in plans]
-    every = [run for plan in planned for run in plan]
     if has_own():
-        kind = _stackable(kind, spec, every)
+        kind = _stackable(kind, spec, [run for plan in planned for run in plan])
+    planned = [[_with_engine(kind, spec, run) for run in plan] for plan in planned]
+    every = [run for plan in planned for run in plan]
+    _tell_of_torch(kind, every)
     states = {run.name: saved_states(spec, run, kind.progress) for run in every}
     counts = [worker_count(kind, plan) for plan in planned]
     workers = max(counts)
@@ -203,15 +208,25 @@ def _probe(kind: Kind, spec: ScriptSpec, runs: Sequence[PlannedRun]) -> list[str
     return obstacles
 
 
-def _gains_as_stack(kind: Kind, spec: ScriptSpec, run: PlannedRun) -> bool:
-    """Return whether a single run is better trained as a stack: compiled, and to the same bits.
+def _with_engine(kind: Kind, spec: ScriptSpec, run: PlannedRun) -> PlannedRun:
+    """Return a run that knows what trains it, which its configuration alone decides."""
+    config = run.config
+    if kind.reason_for_torch is None:
+        return run
+    if config.engine == TORCH or config.no_compile:
+        return replace(run, engine=f"{TORCH}: --engine torch")
+    if device_of(config).type != "cpu":
+        return replace(run, engine=f"{TORCH}: a GPU")
+    with errors_in_one_line(), default_dtype(precision(config)):
+        reason = kind.reason_for_torch(config, spec.layer_options(config)) or no_compiler()
+    return replace(run, engine=LANES if reason is None else f"{TORCH}: {reason}")
 
-    A layer of the user's stays as it is alone, which is what its stacks are compared with.
-    """
-    if sources(units_of(run.config)) or not kind.compiles(run.config, run.stack_runs):
-        return False
-    alone, stack = (_build(kind, spec, [run], stacked=stacked) for stacked in (False, True))
-    return alone.agrees_with(stack)
+
+def _tell_of_torch(kind: Kind, runs: Sequence[PlannedRun]) -> None:
+    """Say once why runs are trained by torch, one after another, unless that was asked for."""
+    told = {run.engine for run in runs if not run.in_lanes and "--engine" not in run.engine}
+    for reason in sorted(told if kind.reason_for_torch is not None else ()):
+        sys.stderr.write(f"trained one run at a time by plain {reason}\n")
 
 
 def _build(kind: Kind, spec: ScriptSpec, runs: Stack, *, stacked: bool) -> StackTraining:
@@ -223,7 +238,6 @@ def _build(kind: Kind, spec: ScriptSpec, runs: Stack, *, stacked: bool) -> Stack
         device_of(configs[0]),
         stacked=stacked,
         start=runs[0].start,
-        planned_runs=runs[0].stack_runs,
     )
     try:
         return kind.build(setup)
@@ -324,7 +338,7 @@ def _steps(kind: Kind, spec: ScriptSpec, runs: Stack, view: View) -> Steps:
         read_checkpoint(run, kind.progress, run.source) for run in runs if run.source is not None
     ]
     with ExitStack() as stack:
-        stacked = len(runs) > 1 or _gains_as_stack(kind, spec, runs[0])
+        stacked = runs[0].in_lanes if kind.reason_for_torch is not None else len(runs) > 1
         training = _build(kind, spec, runs, stacked=stacked)
         # Before the logs are cut back to where the checkpoints were taken: these may not fit.
         if checkpoints:

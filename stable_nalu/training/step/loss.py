@@ -93,6 +93,13 @@ class Penalties:
             self._terms["L1"] = [self.l1]
         return present
 
+    def keys(self) -> list[str]:
+        """Return the penalties that are in force at some iteration, in their order."""
+        held, self.inalu_active = self.inalu_active, np.ones(len(self._configs))
+        factors = [(key, factor(np.ones(len(self._configs)))) for key, factor in self._factors]
+        self.inalu_active = held
+        return [key for key, weight in factors if weight.any()]
+
     def beta_values(self) -> np.ndarray:
         """Return the current beta of each run; zero when nothing uses it."""
         if not self.betas:

@@ -105,6 +105,18 @@ class TrainingStep:
             return OPTIMIZERS[name](self.parameters, rate)
         return SGD(self.parameters, rate, per_run_value(configs, "momentum", 0.0))
 
+    def criteria(self) -> list[Callable]:
+        """Return the criteria of all iterations."""
+        last = max(self._pcc2mse, 0)
+        both = (get_train_criterion(self._criterion_name, i, self._pcc2mse) for i in (0, last))
+        return list(dict.fromkeys(both))
+
+    def limits(self) -> dict[str, Number]:
+        """Return the numbers of clipping and of the optimiser that last, by their names."""
+        held = {"clip_norm": self._clip_norm, "clip_value": self._clip_value}
+        held |= {"momentum": getattr(self.optimizer, "momentum", None)}
+        return {name: value for name, value in held.items() if value is not None}
+
     def _limit(self, limit):
         if isinstance(limit, torch.Tensor):
             reference = next(self.model.parameters())

@@ -19,7 +19,7 @@ from stable_nalu.network.even_digits import EvenDigitNetwork
 from stable_nalu.options import Config
 from stable_nalu.tags import ACCURACY_TEST, ACCURACY_VALID, CONFUSION, RMSE_TEST
 
-from ..compiled.policy import STACKED_INPUTS
+from ..plan.runs import STACKED_INPUTS
 from .training import Batch, Task, kind
 
 SEEDS = {"valid": 20180801, "test": 20180802}

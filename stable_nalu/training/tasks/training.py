@@ -4,27 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import torch
 
-from stable_nalu import native
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.functional import mse
 from stable_nalu.options import Config
 from stable_nalu.tags import METRIC_TEST, METRIC_VALID, RESULT_TEST, RESULT_VALID
 
-from ..compiled.policy import rows_worth_compiling, updates_worth_compiling
-from ..logging.console import LogPoint, View
-from ..logging.recorder import Recorder, scalar
+from ..logging.console import LogPoint
+from ..logging.recorder import scalar
 from ..saved.checkpoint import LOGGED
 from ..stack import Kind, Setup, StackTraining, Unit, numbers, seeded_models
 from ..step.loss import SummedPenalties
 from ..step.step import Observed, StepResult, TrainingStep
-
-if TYPE_CHECKING:
-    from ..compiled.rows import RunsInTurn
 
 Batch = tuple[Any, Any]
 """Inputs and targets: whatever the network and the loss of a task take."""
@@ -57,7 +52,6 @@ class Task:
     test: ClassVar[str | None] = METRIC_TEST
     """Tags of the measures that TensorBoard's HParams plugin shows of a finished run."""
     rows: Batch | None = None
-    """Where they are thousands, training may be compiled: see `RunsInTurn`."""
 
     def __init__(self, configs: Sequence[Config], device: torch.device, *, stacked: bool):
         self.configs = configs
@@ -138,23 +132,7 @@ class TaskTraining(StackTraining):
         super().__init__(setup, model, step, random)
         self.clock_name = unit.name
         self.length = unit.last(self.config) + 1
-        self._in_turn = self._compiled()
         self._errors: dict[str, np.ndarray] = {}
-
-    def _compiled(self) -> RunsInTurn | None:
-        rows = self.task.rows
-        if rows is None or not rows_worth_compiling(
-            self.config, self.setup.planned_runs, self.length, *rows
-        ):
-            return None
-        from ..compiled.rows import RunsInTurn
-
-        return RunsInTurn(self.step, *rows) if RunsInTurn.supports(self.model) else None
-
-    def open(self, recorder: Recorder, view: View) -> None:
-        super().open(recorder, view)
-        if updates_worth_compiling(self.config, self.weights, self.length - self.at):
-            native.load()
 
     def introduce(self) -> None:
         if introduction := self.task.introduction():
@@ -180,11 +158,8 @@ class TaskTraining(StackTraining):
             self._measure(unit)
         schedule = self.step.prepare(unit)
         results: list[StepResult] = []
-        for batch in self.task.batches(unit):
-            x, t = batch
-            if self._in_turn is not None and batch is self.task.rows:
-                result = self._in_turn.run(schedule)
-            elif logged and not results:
+        for x, t in self.task.batches(unit):
+            if logged and not results:
                 verbose = self.config.verbose
                 observed = Observed(verbose, verbose, verbose, verbose)
                 result = self.step.run_logged(

@@ -1,0 +1,374 @@
+"""Runs that the engine trains: it goes ahead of a stacked model, which follows when asked to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.dataset import SampleStream
+from stable_nalu.options import Config
+from stable_nalu.training.logging.recorder import TaggedValue
+from stable_nalu.training.step.loss import temperature
+from stable_nalu.training.step.optimizer import Adam
+from stable_nalu.training.step.step import StepResult, TrainingStep
+
+from .lanes import Lanes
+from .program import Program, program
+from .record import Draw
+from .values import NotLowered
+
+Programs = dict[Any, Program]
+"""The program of each criterion."""
+
+_PROGRAMS: dict[object, Programs | str] = {}
+"""Programs by what they follow from, or why there is none."""
+
+BuildOne = Callable[[Config], ExtendedTorchModule]
+NUMBERS = {
+    *("seed", "learning_rate", "momentum", "interpolation_range", "extrapolation_range"),
+    *(f"regualizer_{name}" for name in ("scaling_start", "scaling_end", "beta_step")),
+    *(f"regualizer_beta_{name}" for name in ("start", "end", "growth")),
+    *("max_iterations", "name_prefix", "id"),
+}
+"""Flags that change numbers in memory, or nothing that is computed."""
+WEIGHTS = {"regualizer", "regualizer_oob"}
+"""Flags of which the program only depends on whether they are zero."""
+
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What an engine must know of a task: its batch, how it evaluates, and what it observes."""
+
+    batch: int
+    inputs: int
+    outputs: int
+    eval_mode: bool | None
+    verbose: bool = False
+    robust: bool = False
+
+
+def programs_of(
+    config: Config, build: BuildOne, shape: Shape, *, beta_only_grows: bool, dtype: torch.dtype
+) -> Programs:
+    """Return the program of each criterion that a run trains by; raise NotLowered if there is none.
+
+    A run's programs follow from its configuration alone.
+    """
+    key = structure(config), shape, beta_only_grows, dtype
+    if key not in _PROGRAMS:
+        try:
+            _PROGRAMS[key] = _made(config, build, shape, beta_only_grows, dtype)
+        except NotLowered as error:
+            _PROGRAMS[key] = str(error)
+    found = _PROGRAMS[key]
+    if isinstance(found, str):
+        raise NotLowered(found)
+    return found
+
+
+def _made(
+    config: Config, build: BuildOne, shape: Shape, beta_only_grows: bool, dtype: torch.dtype
+) -> Programs:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        model = build(config)
+    for module in model.extended_modules():
+        module.robustness_logging = shape.robust
+    if any(module.reads_iteration for module in model.extended_modules()):
+        raise NotLowered("a layer that reads the iteration")
+    step = TrainingStep([config], model, stacked=False, beta_only_grows=beta_only_grows)
+    example = torch.linspace(1, 2, shape.batch * (shape.inputs + shape.outputs), dtype=dtype)
+    x, t = example.split([shape.batch * shape.inputs, shape.batch * shape.outputs])
+    observes = {"modules": True, "verbose": shape.verbose}
+    keys = step.penalties.keys()
+    found = {}
+    for criterion in step.criteria():
+        found[criterion] = program(
+            step,
+            criterion,
+            keys,
+            x.reshape(shape.batch, -1),
+            t.reshape(shape.batch, -1),
+            observes=observes,
+            evaluated_in_eval_mode=shape.eval_mode,
+        )
+    return found
+
+
+@dataclass
+class Part:
+    """Runs of a stack that have programs in common: their numbers in the stack, their lanes."""
+
+    runs: list[int]
+    programs: Mapping[Any, Program]
+    lanes: Lanes | None = None
+    criterion: Any = None
+
+
+class EngineStack:
+    """Iterations and evaluations of a stack of runs.
+
+    model and step are those of the stack; the engine reads and writes their tensors, the streams
+    and the generators of noise at `load` and `store`.
+
+    draw: makes the samples of given runs where no stream makes them alone.
+    """
+
+    def __init__(
+        self,
+        configs: Sequence[Config],
+        step: TrainingStep,
+        build: BuildOne,
+        shape: Shape,
+        streams: Sequence[SampleStream],
+        *,
+        beta_only_grows: bool = False,
+        draw: Callable[[Sequence[int], int], tuple[np.ndarray, np.ndarray]] | None = None,
+    ):
+        self.step = step
+        self.shape = shape
+        self.runs = len(configs)
+        self.streams = list(streams)
+        self._draw = draw
+        self.dtype = step.parameters[0].dtype if step.parameters else torch.get_default_dtype()
+        self.parts = self._parts(configs, build, beta_only_grows)
+        self._ahead = False
+
+    def _parts(self, configs, build, beta_only_grows: bool) -> list[Part]:
+        by_program: dict[str, Part] = {}
+        for run, config in enumerate(configs):
+            key = structure(config)
+            if key not in by_program:
+                by_program[key] = Part(
+                    [],
+                    programs_of(
+                        config,
+                        build,
+                        self.shape,
+                        beta_only_grows=beta_only_grows,
+                        dtype=self.dtype,
+                    ),
+                )
+            by_program[key].runs.append(run)
+        return list(by_program.values())
+
+    @property
+    def program(self) -> Program:
+        """Return the first program, for a look."""
+        return next(iter(self.parts[0].programs.values()))
+
+    def _load(self, part: Part, criterion: Any) -> Lanes:
+        """Put the numbers of a part into lanes."""
+        streams = [self.streams[run] for run in part.runs]
+        draw = self._draw and (lambda count: self._draw(part.runs, count))
+        lanes = Lanes(
+            part.programs[criterion], streams, (self.shape.batch, self.shape.inputs), draw
+        )
+        for name, value in self._state().items():
+            if lanes.program.places[name].memory == "s":
+                lanes.put(name, value.detach()[part.runs])
+        self._each_moment(lanes, lambda name, value: lanes.put(name, value[part.runs]))
+        for name, limit in self.step.limits().items():
+            if name in lanes.program.places:
+                lanes.put(name, self._of_runs(limit, part))
+        part.lanes, part.criterion = lanes, criterion
+        return lanes
+
+    def _of_runs(self, value: float | torch.Tensor, part: Part) -> np.ndarray:
+        if isinstance(value, torch.Tensor) and value.ndim:
+            return value.double().numpy()[part.runs]
+        return np.full(len(part.runs), float(value))
+
+    def _state(self) -> dict[str, torch.Tensor]:
+        model = self.step.model
+        return dict(model.named_parameters()) | dict(model.named_buffers())
+
+    def _each_moment(self, lanes: Lanes, act: Callable[[str, torch.Tensor], None]) -> None:
+        trainable = [n for n, p in self.step.model.named_parameters() if p.requires_grad]
+        for slot, values in self.step.optimizer.state.items():
+            for name, value in zip(trainable, values, strict=True):
+                if f"{slot}:{name}" in lanes.program.places:
+                    act(f"{slot}:{name}", value)
+
+    @torch.no_grad()
+    def store(self) -> None:
+        """Bring the stacked model, its optimiser and all generators to where iterations stand."""
+        for part in self.parts if self._ahead else ():
+            if part.lanes is not None:
+                self._store(part, part.lanes)
+        self._ahead = False
+
+    def _store(self, part: Part, lanes: Lanes) -> None:
+        for name, value in self._state().items():
+            if lanes.program.places[name].memory == "s":
+                value[part.runs] = lanes.get(name).to(value.dtype)
+        self._each_moment(
+            lanes, lambda name, value: value.__setitem__(part.runs, lanes.get(name))
+        )
+        lanes.store_generators()
+
+    def forget(self) -> None:
+        """Read the stacked model anew before the next iteration: somebody has changed it."""
+        self.store()
+        for part in self.parts:
+            part.lanes = None
+
+    def iterate(self, first: int, count: int) -> StepResult:
+        """Train `count` iterations of all runs, and return the losses of the last one."""
+        return self._advance(first, count, "run")[0]
+
+    def logged(self, iteration: int) -> tuple[StepResult, list[TaggedValue]]:
+        """Train one iteration, and return its losses, gradients and what it tells."""
+        return self._advance(iteration, 1, "log")
+
+    def _advance(self, first: int, count: int, name: str) -> tuple[StepResult, list[TaggedValue]]:
+        criterion, rates = self._scheduled(first, count)
+        for part in self.parts:
+            if part.lanes is not None and part.criterion is not criterion:
+                self.store()
+                part.lanes = None
+            lanes = part.lanes or self._load(part, criterion)
+            schedule = {
+                key: self._rows(rates[key], part) if key in rates else np.zeros((count, 1))
+                for key, place in lanes.program.places.items()
+                if place.memory == "w"
+            }
+            lanes.iterate(schedule, self._noise(part, lanes.program.draws, count), count, name)
+        self._ahead = True
+        return self._result(name)
+
+    def _rows(self, values: np.ndarray, part: Part) -> np.ndarray:
+        return values if values.shape[1] == 1 else values[:, part.runs]
+
+    def _scheduled(self, first: int, count: int) -> tuple[Any, dict[str, np.ndarray]]:
+        """Return the criterion, and scheduled numbers `(iterations, 1 or runs)` by their names."""
+        weights: dict[str, np.ndarray] = {}
+        criterion = None
+        for k, iteration in enumerate(range(first, first + count)):
+            criterion, weighted = self.step.prepare(iteration)
+            for key, weight in weighted:
+                name = f"weight:{key}"
+                if name not in weights:
+                    weights[name] = np.zeros((count, self.runs))
+                weights[name][k] = weight.numpy() if isinstance(weight, torch.Tensor) else weight
+        rates = {name: _narrow(values) for name, values in weights.items()}
+        rates |= self._rates(count)
+        for name in self._state():
+            if name.split(".")[-1] == "tau":
+                taus = [[temperature(i)] for i in range(first, first + count)]
+                rates[f"at:{name}"] = np.array(taus)
+        return criterion, rates
+
+    def _rates(self, count: int) -> dict[str, np.ndarray]:
+        optimizer = self.step.optimizer
+        rate = optimizer.learning_rate
+        column = rate.numpy()[None, :] if isinstance(rate, torch.Tensor) else np.array([[rate]])
+        done = max(optimizer.steps, default=0)
+        updated = {name for part in self.parts for p in part.programs.values() for name in p.trained}
+        names = [n for n, p in self.step.model.named_parameters() if p.requires_grad]
+        optimizer.steps[:] = [
+            s + count if n in updated else s for s, n in zip(optimizer.steps, names, strict=True)
+        ]
+        if not isinstance(optimizer, Adam):
+            return {"rate": np.repeat(column, count, axis=0)}
+        steps = [done + k + 1 for k in range(count)]
+        first = np.array([[1 - optimizer.beta_1**s] for s in steps])
+        second = np.array([[(1 - optimizer.beta_2**s) ** 0.5] for s in steps])
+        return {"rate": column / first, "correction": second}
+
+    def _noise(self, part: Part, draws: Sequence[Draw], count: int) -> np.ndarray | None:
+        """Return the noise of a part, `(iterations, runs, numbers)`, as each run alone draws it."""
+        if not draws:
+            return None
+        source = self.step.model.random
+        generators = [source.generators[run] for run in part.runs]
+        sizes = [int(np.prod(draw.shape)) for draw in draws]
+        noise = np.empty((count, len(generators), sum(sizes)))
+        for run, generator in enumerate(generators):
+            if all(draw.kind == "uniform" for draw in draws):
+                unit = torch.empty(count, sum(sizes), dtype=self.dtype)
+                noise[:, run] = unit.uniform_(generator=generator).numpy()
+                continue
+            for k in range(count):
+                noise[k, run] = np.concatenate([_drawn(d, generator, self.dtype) for d in draws])
+        start = 0
+        for draw, size in zip(draws, sizes, strict=True):
+            low, high = draw.bounds
+            if draw.kind == "uniform" and draw.bounds != (0.0, 1.0):
+                own = noise[:, :, start : start + size]
+                # In float64 it is rounded once, as torch's own bounded draw.
+                low, high = (float(np.asarray(v, noise_dtype(self.dtype))) for v in (low, high))
+                own *= float(np.asarray(high - low, noise_dtype(self.dtype)))
+                own += low
+            start += size
+        return noise
+
+    def _result(self, name: str) -> tuple[StepResult, list[TaggedValue]]:
+        criterion, total = self._told("criterion"), self._told("total")
+        if name == "run":
+            return StepResult(criterion, None, total, ()), []
+        names = [n for n, p in self.step.model.named_parameters() if p.requires_grad]
+        held = self.parts[0].lanes.program.places
+        gradients = [
+            self._told(f"gradient:{n}") if f"gradient:{n}" in held else None for n in names
+        ]
+        penalty = self._told("penalty")
+        told = [
+            TaggedValue(item.kind, item.tag, self._told(item.name))
+            for item in self.parts[0].lanes.program.told
+        ]
+        return StepResult(criterion, penalty, total, gradients), told
+
+    def _told(self, name: str) -> torch.Tensor:
+        found: torch.Tensor | None = None
+        for part in self.parts:
+            own = part.lanes.get(name)
+            if found is None:
+                found = own.new_zeros(self.runs, *own.shape[1:])
+            found[part.runs] = own
+        return found
+
+    def errors(self, x, t, x_of, t_of) -> torch.Tensor:
+        """Return the errors `(2, runs)` of each run on its set of rows; see `Lanes.evaluate`."""
+        found = np.empty((2, self.runs))
+        for part in self.parts:
+            criterion = part.criterion or next(iter(part.programs))
+            lanes = part.lanes or self._load(part, criterion)
+            found[:, part.runs] = lanes.evaluate(x, t, x_of[part.runs], t_of[part.runs])
+        return torch.from_numpy(found).to(self.dtype)
+
+
+def structure(config: Config) -> str:
+    """Return what is equal for runs of equal programs: all that is no number in their memory."""
+    held: dict[str, Any] = {}
+    for name, value in config.as_dict().items():
+        if name in NUMBERS:
+            continue
+        is_switch = name.startswith("clip_grad") or name in WEIGHTS
+        held[name] = value not in (None, 0) if is_switch else value
+    return repr(held)
+
+
+def _narrow(values: np.ndarray) -> np.ndarray:
+    """Return one column where all are equal."""
+    return values[:, :1] if (values == values[:, :1]).all() else values
+
+
+def noise_dtype(dtype: torch.dtype) -> str:
+    """Return the type of NumPy in which bounds are rounded."""
+    return str(dtype).removeprefix("torch.")
+
+
+def _drawn(draw: Draw, generator: torch.Generator, dtype: torch.dtype) -> np.ndarray:
+    buffer = torch.empty(draw.shape, dtype=dtype)
+    if draw.kind == "uniform":
+        buffer.uniform_(*draw.bounds, generator=generator)
+    else:
+        getattr(buffer, f"{draw.kind}_")(generator=generator)
+    return buffer.flatten().double().numpy()
