@@ -75,13 +75,17 @@ class Source:
     passes: int
 
 
-def emitted(graph: Graph, stores: Sequence[Store], memory: Memory, prefix: str, batch: int) -> Source:
+def emitted(
+    graph: Graph, stores: Sequence[Store], memory: Memory, prefix: str, batch: int
+) -> Source:
     """Return the functions that write all stores."""
     return _Emitter(graph, stores, memory, prefix, batch).source()
 
 
 class _Emitter:
-    def __init__(self, graph: Graph, stores: Sequence[Store], memory: Memory, prefix: str, batch: int):
+    def __init__(
+        self, graph: Graph, stores: Sequence[Store], memory: Memory, prefix: str, batch: int
+    ):
         self.graph = graph
         self.plan = planned(stores)
         self.memory = memory
@@ -129,7 +133,9 @@ class _Emitter:
             if lasting or home[0] != self.path[0]:
                 continue
             in_batch = any(isinstance(p, Loop) and p.axis == BATCH for p in home)
-            if in_batch != within_batch or (in_batch and self._batch_loop(home) is not self.path[-1]):
+            if in_batch != within_batch or (
+                in_batch and self._batch_loop(home) is not self.path[-1]
+            ):
                 continue
             dims = "".join(f"[{self.graph.extents[a]}]" for a in axes)
             copies = f"[{self.copies}]" if in_batch else ""
@@ -270,7 +276,11 @@ class _Emitter:
             return self._at(self.memory.places[node.name], node.index, copy)
         home = self.plan.home[node]
         if node in self.plan.kept and (self.path[: len(home)] != home or node.op == "reduce"):
-            if node.op == "reduce" and not self.plan.kept[node][0] and self.path[: len(home)] == home:
+            if (
+                node.op == "reduce"
+                and not self.plan.kept[node][0]
+                and self.path[: len(home)] == home
+            ):
                 return self._variable(node, copy)
             return self._array(node, copy)
         return self._variable(node, copy)
@@ -291,10 +301,17 @@ class _Emitter:
         return f"q[{self._offset(self.lasting[node], shape, axes, copy)}]"
 
     def _at(self, place: Place, index: Sequence[int | str], copy: int) -> str:
-        return f"{place.memory}[{self._offset(place.offset, place.shape, index, copy, place.memory)}]"
+        return (
+            f"{place.memory}[{self._offset(place.offset, place.shape, index, copy, place.memory)}]"
+        )
 
     def _offset(
-        self, start: int, shape: Sequence[int], index: Sequence[int | str], copy: int, memory: str = "q"
+        self,
+        start: int,
+        shape: Sequence[int],
+        index: Sequence[int | str],
+        copy: int,
+        memory: str = "q",
     ) -> str:
         terms: dict[str, int] = {}
         for d, part in enumerate(index):
@@ -305,8 +322,12 @@ class _Emitter:
             terms[part] = terms.get(part, 0) + stride
             if part == BATCH:
                 start += copy * stride
-        text = [f"{a if a != BATCH or memory in 'xt' else '(first + b)'} * {n}" if n != 1 else
-                (a if a != BATCH or memory in "xt" else "first + b") for a, n in terms.items()]
+        text = [
+            f"{a if a != BATCH or memory in 'xt' else '(first + b)'} * {n}"
+            if n != 1
+            else (a if a != BATCH or memory in "xt" else "first + b")
+            for a, n in terms.items()
+        ]
         return " + ".join([*text, *([str(start)] if start or not text else [])])
 
     def _literal(self, value: float) -> str:
@@ -314,13 +335,18 @@ class _Emitter:
             return "NAN_"
         if math.isinf(value):
             return "INF_" if value > 0 else "-INF_"
-        return f"T({value!r})" if not float(value).is_integer() or abs(value) > 1e15 else f"T({value:.1f})"
+        return (
+            f"T({value!r})"
+            if not float(value).is_integer() or abs(value) > 1e15
+            else f"T({value:.1f})"
+        )
 
 
 def named(text: str, places: Mapping[str, Place]) -> str:
     """Return a comment that says where parameters lie."""
     rows = [
-        f"//   {p.memory}[{p.offset}]" + (f" to {p.memory}[{p.offset + p.size - 1}]" if p.size > 1 else "")
+        f"//   {p.memory}[{p.offset}]"
+        + (f" to {p.memory}[{p.offset + p.size - 1}]" if p.size > 1 else "")
         + f"  {re.sub(r'[^ -~]', '?', name)} {list(p.shape)}"
         for name, p in places.items()
     ]

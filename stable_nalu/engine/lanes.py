@@ -18,13 +18,12 @@ from .samples import (
     Draw,
     LaneGenerators,
     described,
-    drawn_by_cpp,
     generator_key,
     in_lanes,
     kind_key,
 )
 
-PORTION = int(__import__('os').environ.get('PORTION', 16 << 10))
+PORTION = int(__import__("os").environ.get("PORTION", 16 << 10))
 """Bytes of the samples of a portion, which stay in the nearest cache."""
 
 Rows = Mapping[str, np.ndarray]
@@ -50,7 +49,7 @@ class Lanes:
         program: Program,
         streams: Sequence[SampleStream],
         shape: tuple[int, int],
-        draw: Draw | None = None,
+        draw: Draw | None,
     ):
         self.program = program
         self.streams = list(streams)
@@ -59,8 +58,8 @@ class Lanes:
         double = self.dtype == np.float64
         self.runtime = runtime(double=double)
         self.library = library(source(program.text, double=double))
-        self._draw = draw if draw or not all(map(drawn_by_cpp, streams)) else None
-        self.native = self._draw is None and draw is None
+        self._draw = draw
+        self.native = draw is None
         lanes = self.runtime.lanes()
         keys = [generator_key(s) for s in streams] if self.native else list(range(len(streams)))
         kinds = [kind_key(s) for s in streams] if self.native else [0] * len(streams)
@@ -79,7 +78,9 @@ class Lanes:
     def _prepare(self) -> None:
         program = self.program
         whole = program.sources["run"].passes > 1
-        bytes_of_sample = (self.inputs * (8 + self.dtype.itemsize) + self.dtype.itemsize) * self.lanes
+        bytes_of_sample = (
+            self.inputs * (8 + self.dtype.itemsize) + self.dtype.itemsize
+        ) * self.lanes
         portion = max(4, min(self.batch, PORTION // bytes_of_sample) // 4 * 4)
         self.portion = self.batch if whole or portion >= self.batch else portion
         self._doubles = aligned((self.portion * self.inputs, self.lanes), np.float64)

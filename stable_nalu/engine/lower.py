@@ -175,9 +175,13 @@ class Rules:
     def rule_elu_backward(self, grad, alpha, scale, input_scale, is_result, a):
         slope = alpha * scale * input_scale
         if is_result:
-            below = self.each("mul", self.each("mul", grad, input_scale), self.each("add", a, alpha * scale))
+            below = self.each(
+                "mul", self.each("mul", grad, input_scale), self.each("add", a, alpha * scale)
+            )
         else:
-            below = self.each("mul", self.each("mul", grad, slope), self.each("exp", self.scaled(a, input_scale)))
+            below = self.each(
+                "mul", self.each("mul", grad, slope), self.each("exp", self.scaled(a, input_scale))
+            )
         return self.each("where", self.each("le", a, 0.0), below, self.scaled(grad, scale))
 
     def rule_sigmoid_backward(self, grad, y):
@@ -333,7 +337,9 @@ class Rules:
         return [self.rule_select(a, d, k) for k in range(a.shape[a.dim(d)])]
 
     def rule_select_backward(self, grad, shape, d, place):
-        return self.rule_slice_backward(self.rule_unsqueeze(grad, d % len(shape)), shape, d, place, place + 1, 1)
+        return self.rule_slice_backward(
+            self.rule_unsqueeze(grad, d % len(shape)), shape, d, place, place + 1, 1
+        )
 
     def rule_slice_backward(self, grad, shape, d, start, end, step):
         d = d % len(shape)
@@ -351,7 +357,9 @@ class Rules:
 
     def rule_cat(self, parts, d=0):
         d = parts[0].dim(d)
-        axes: tuple = tuple(next((p.axes[e] for p in parts if p.axes[e]), None) for e in range(parts[0].ndim))
+        axes: tuple = tuple(
+            next((p.axes[e] for p in parts if p.axes[e]), None) for e in range(parts[0].ndim)
+        )
         aligned = [self.t.written(self.t._renamed(p, axes), d) for p in parts]
         counts = [max(p.nodes.shape[e] for p in aligned) for e in range(parts[0].ndim)]
         arrays = []
@@ -467,7 +475,9 @@ class Rules:
 
     def rule_softmax_backward_data(self, grad, y, d, dtype):
         product = self.each("mul", grad, y)
-        return self.each("sub", product, self.each("mul", y, self.t.reduce("sum", product, [d], True)))
+        return self.each(
+            "sub", product, self.each("mul", y, self.t.reduce("sum", product, [d], True))
+        )
 
     def rule_log_softmax_backward_data(self, grad, y, d, dtype):
         total = self.t.reduce("sum", grad, [d], True)
@@ -485,7 +495,9 @@ class Rules:
         return self.rule_sum(self.each("mul", a, b))
 
     def rule_addmm(self, bias, a, b, beta=1, alpha=1):
-        return self.each("add", self.scaled(self.t.multiplied(a, b), alpha), self.scaled(bias, beta))
+        return self.each(
+            "add", self.scaled(self.t.multiplied(a, b), alpha), self.scaled(bias, beta)
+        )
 
     rule_baddbmm = rule_addmm
 
@@ -496,7 +508,10 @@ def _is_mask(a: Value) -> bool:
 
 ELEMENTWISE = {
     **{op: op for op in ("mul", "neg", "abs", "sqrt", "exp", "expm1", "log", "log1p", "tanh")},
-    **{op: op for op in ("sigmoid", "sin", "cos", "sinh", "sign", "eq", "ne", "lt", "le", "gt", "ge")},
+    **{
+        op: op
+        for op in ("sigmoid", "sin", "cos", "sinh", "sign", "eq", "ne", "lt", "le", "gt", "ge")
+    },
     "sgn": "sign",
     "round": "rint",
     "minimum": "min",

@@ -124,9 +124,7 @@ class _Builder:
             parts["eval"] = emitted(self.graph, squares, self.memory, "eval", batch)
         text = named("\n\n".join(part.text for part in parts.values()), self.memory.places)
         trained = [name for name, p in self.model.named_parameters() if name in self.trained]
-        return Program(
-            text, self.memory, parts, self.draws, trained, self.told, self.x.dtype
-        )
+        return Program(text, self.memory, parts, self.draws, trained, self.told, self.x.dtype)
 
     def _state(self) -> dict[str, torch.Tensor]:
         state = dict(self.model.named_parameters()) | dict(self.model.named_buffers())

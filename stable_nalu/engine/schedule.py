@@ -143,7 +143,9 @@ class _Planner:
         for statement in sorted(statements, key=lambda s: isinstance(s, Store)):
             left = statement.axes - inside
             outer = min(left, key=_rank) if left else None
-            args: Iterable[Node] = statement.args if isinstance(statement, Node) else (statement.node,)
+            args: Iterable[Node] = (
+                statement.args if isinstance(statement, Node) else (statement.node,)
+            )
             if isinstance(statement, Node) and statement.op == "reduce" and statement.axis != BATCH:
                 (arg,) = statement.args
                 own = min(arg.axes - inside, key=_rank)
@@ -217,7 +219,9 @@ class _Planner:
                     axes += [a for a in kept.get(arg, ((), False))[0] if a not in axes]
                 lasting = home[0] != path[0] or BATCH in axes
                 before, was_lasting = kept.get(arg, ((), False))
-                merged = tuple(dict.fromkeys([*axes, *before])) if len(axes) >= len(before) else before
+                merged = (
+                    tuple(dict.fromkeys([*axes, *before])) if len(axes) >= len(before) else before
+                )
                 kept[arg] = (merged, lasting or was_lasting)
         return kept
 

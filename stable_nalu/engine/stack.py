@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from stable_nalu.training.step.step import StepResult, TrainingStep
 from .lanes import Lanes
 from .program import Program, program
 from .record import Draw
+from .samples import drawn_by_cpp
 from .values import NotLowered
 
 Programs = dict[Any, Program]
@@ -38,7 +40,6 @@ NUMBERS = {
 """Flags that change numbers in memory, or nothing that is computed."""
 WEIGHTS = {"regualizer", "regualizer_oob"}
 """Flags of which the program only depends on whether they are zero."""
-
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ class EngineStack:
     model and step are those of the stack; the engine reads and writes their tensors, the streams
     and the generators of noise at `load` and `store`.
 
-    draw: makes the samples of given runs where no stream makes them alone.
+    draw: makes the next samples of given runs, where C++ cannot or, if `in_python`, must not.
     """
 
     def __init__(
@@ -127,15 +128,17 @@ class EngineStack:
         build: BuildOne,
         shape: Shape,
         streams: Sequence[SampleStream],
+        draw: Callable[[Sequence[int], int], tuple[np.ndarray, np.ndarray]],
         *,
+        in_python: bool = False,
         beta_only_grows: bool = False,
-        draw: Callable[[Sequence[int], int], tuple[np.ndarray, np.ndarray]] | None = None,
     ):
         self.step = step
         self.shape = shape
         self.runs = len(configs)
         self.streams = list(streams)
         self._draw = draw
+        self._in_python = in_python
         self.dtype = step.parameters[0].dtype if step.parameters else torch.get_default_dtype()
         self.parts = self._parts(configs, build, beta_only_grows)
         self._ahead = False
@@ -166,7 +169,9 @@ class EngineStack:
     def _load(self, part: Part, criterion: Any) -> Lanes:
         """Put the numbers of a part into lanes."""
         streams = [self.streams[run] for run in part.runs]
-        draw = self._draw and (lambda count: self._draw(part.runs, count))
+        draw = None
+        if self._in_python or not all(map(drawn_by_cpp, streams)):
+            draw = partial(self._draw, part.runs)
         lanes = Lanes(
             part.programs[criterion], streams, (self.shape.batch, self.shape.inputs), draw
         )
@@ -208,9 +213,7 @@ class EngineStack:
         for name, value in self._state().items():
             if lanes.program.places[name].memory == "s":
                 value[part.runs] = lanes.get(name).to(value.dtype)
-        self._each_moment(
-            lanes, lambda name, value: value.__setitem__(part.runs, lanes.get(name))
-        )
+        self._each_moment(lanes, lambda name, value: value.__setitem__(part.runs, lanes.get(name)))
         lanes.store_generators()
 
     def forget(self) -> None:
@@ -270,7 +273,9 @@ class EngineStack:
         rate = optimizer.learning_rate
         column = rate.numpy()[None, :] if isinstance(rate, torch.Tensor) else np.array([[rate]])
         done = max(optimizer.steps, default=0)
-        updated = {name for part in self.parts for p in part.programs.values() for name in p.trained}
+        updated = {
+            name for part in self.parts for p in part.programs.values() for name in p.trained
+        }
         names = [n for n, p in self.step.model.named_parameters() if p.requires_grad]
         optimizer.steps[:] = [
             s + count if n in updated else s for s, n in zip(optimizer.steps, names, strict=True)

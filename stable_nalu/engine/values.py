@@ -108,7 +108,9 @@ class Tensors:
         if not mapping:
             # A dimension that the others do not count may hold an axis that they do.
             used = {w for w in wanted if w}
-            clashes = [a for a, w in zip(value.axes, wanted, strict=True) if a and not w and a in used]
+            clashes = [
+                a for a, w in zip(value.axes, wanted, strict=True) if a and not w and a in used
+            ]
             if not clashes:
                 return value
             return self.with_axes(value, self._fresh(value, clashes, used))
@@ -159,7 +161,9 @@ class Tensors:
             make = lambda node: graph.reduce(kind, axis, node)  # noqa: E731
             nodes = np.frompyfunc(make, 1, 1)(value.nodes)
         elif value.nodes.shape[d] < extent:
-            nodes = np.frompyfunc(lambda node: graph.repeated(kind, extent, node), 1, 1)(value.nodes)
+            nodes = np.frompyfunc(lambda node: graph.repeated(kind, extent, node), 1, 1)(
+                value.nodes
+            )
         else:
             op = {"sum": "add", "prod": "mul", "max": "max"}[kind]
             columns = np.moveaxis(value.nodes, d, 0)
@@ -167,7 +171,11 @@ class Tensors:
             for column in columns[1:]:
                 total = np.frompyfunc(lambda a, b: graph.op(op, a, b), 2, 1)(total, column)
             nodes = np.asarray(total, object)
-        return Value(shape, axes, np.asarray(nodes, object).reshape(self._counts(shape, axes, nodes, d, value)))
+        return Value(
+            shape,
+            axes,
+            np.asarray(nodes, object).reshape(self._counts(shape, axes, nodes, d, value)),
+        )
 
     def _counts(self, shape, axes, nodes, d: int, value: Value) -> tuple[int, ...]:
         return (*value.nodes.shape[:d], 1, *value.nodes.shape[d + 1 :])
@@ -204,7 +212,9 @@ class Tensors:
         axes: list[str | None] = []
         counts: list[int] = []
         for old, new in parts:
-            big_old, big_new = ([d for d in dims if n[d] != 1] for dims, n in ((old, value.shape), (new, shape)))
+            big_old, big_new = (
+                [d for d in dims if n[d] != 1] for dims, n in ((old, value.shape), (new, shape))
+            )
             if len(big_old) <= 1 and len(big_new) <= 1:
                 source = big_old[0] if big_old else None
                 for d in new:
@@ -221,7 +231,11 @@ class Tensors:
     def multiplied(self, a: Value, b: Value) -> Value:
         """Return the matrix product a (*, m, k) b (*, k, n): sums of products, first to last."""
         left = Value((*a.shape, 1), (*a.axes, None), a.nodes[..., None])
-        right = Value((*b.shape[:-2], 1, *b.shape[-2:]), (*b.axes[:-2], None, *b.axes[-2:]), b.nodes[..., None, :, :])
+        right = Value(
+            (*b.shape[:-2], 1, *b.shape[-2:]),
+            (*b.axes[:-2], None, *b.axes[-2:]),
+            b.nodes[..., None, :, :],
+        )
         return self.reduce("sum", self.each("mul", left, right), [-2])
 
 

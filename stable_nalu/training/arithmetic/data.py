@@ -41,8 +41,11 @@ class Feed:
     def draw(self, runs: Sequence[int], count: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the next batches of some runs: x `(count, runs, batch, in)` and t."""
         x, t = self._buffers(count, len(runs))
-        for streams in join([self.streams[run] for run in runs]):
-            streams.draw_into(x, t)
+        for joined in join([self.streams[run] for run in runs]):
+            joined.draw_into(x, t)
+            first, *others = joined.streams
+            for stream in others:
+                stream.set_state(first.get_state())
         return x, t
 
     def get_state(self, run: int) -> dict[str, Any]:

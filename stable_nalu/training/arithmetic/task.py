@@ -137,9 +137,7 @@ def build_data(
         pairs = list(zip(datasets, configs, strict=True))
         validation = [d.fork(c.interpolation_range, seed=VALIDATION_SEED) for d, c in pairs]
         test = [_test_stream(task, d, c) for d, c in pairs]
-        evaluation = [
-            EvaluationSet(streams, device=device) for streams in (validation, test)
-        ]
+        evaluation = [EvaluationSet(streams, device=device) for streams in (validation, test)]
     return Data(datasets, feed, evaluation)
 
 

@@ -111,8 +111,9 @@ class ArithmeticTraining(StackTraining):
             lambda config: task.build(config, options),
             shape_of(task, config),
             self.data.feed.streams,
+            self.data.feed.draw,
+            in_python=isinstance(self.data.feed, CurriculumFeed),
             beta_only_grows=task.beta_only_grows,
-            draw=self.data.feed.draw,
         )
 
     def introduce(self) -> None:
