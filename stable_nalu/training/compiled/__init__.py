@@ -1,1 +1,1 @@
-"""Training iterations and evaluations of many runs as compiled code."""
+"""Policy of the recurrent scripts."""
