@@ -47,6 +47,11 @@ class Graph:
         self.extents: dict[str, int] = {}
         self._nodes: dict[object, Node] = {}
 
+    @property
+    def count(self) -> int:
+        """Return how many nodes there are."""
+        return len(self._nodes)
+
     def _once(self, key: object, make: Callable[[], Node]) -> Node:
         if key not in self._nodes:
             self._nodes[key] = make()

@@ -30,6 +30,9 @@ from .record import Draw, RecordedDraws, Recording, drawing_from
 from .schedule import Store
 from .values import NotLowered, Tensors, Value
 
+MOST_NODES = 20_000
+"""What a compiler takes some ten seconds for."""
+
 LIMITS = ("clip_norm", "clip_value")
 
 
@@ -114,6 +117,8 @@ class _Builder:
             inputs[name] = self._stored("w", f"at:{name}", state[name].shape)
         self.draws = self._draws()
         outputs, logged = self._iteration(state, inputs)
+        if self.graph.count > MOST_NODES:
+            raise NotLowered(f"more than {MOST_NODES:,} numbers that would be written out")
         batch = len(self.x)
         parts = {
             "run": emitted(self.graph, outputs, self.memory, "run", batch),

@@ -12,7 +12,10 @@ from torch.overrides import TorchFunctionMode
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.abstract.random_source import Bound, RandomSource, scaled
+from stable_nalu.errors import in_words
 from stable_nalu.functional.mnac import product
+
+from .values import NotLowered
 
 FEW_FACTORS = 16
 
@@ -144,7 +147,10 @@ class Recording(torch.nn.Module):
                 return list(torch.func.functional_call(self, held, (own, *parts)))
 
         examples = [value for group in (list(state.values()), *groups) for value in group]
-        return make_fx(flat)(*examples)
+        try:
+            return make_fx(flat)(*examples)
+        except Exception as error:  # whatever a layer does that depends on numbers
+            raise NotLowered(f"a step that cannot be recorded: {in_words(error)[:120]}") from error
 
 
 @contextmanager

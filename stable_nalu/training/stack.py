@@ -320,6 +320,7 @@ class Kind:
     runs train one after another. cost: iterations of a small layer that take as long as a unit.
     probes: whether every configuration is built once before any folder is made. reason_for_torch:
     why the engine cannot train a configuration, if it cannot; None where no run is trained by it.
+    shows: the C++ that it makes of a configuration.
     all_cores: whether one run gains from all cores. separated: whether a line of its own ends the
     configuration on the console. shown: what the console shows of a configuration.
     look: what `--evaluate` asks for instead of training.
@@ -331,6 +332,7 @@ class Kind:
     width: int | Callable[[Config], int] | None = None
     cost: int = 1
     probes: bool = True
+    shows: Callable[[Config, dict[str, Any]], list[str]] | None = None
     reason_for_torch: Callable[[Config, dict[str, Any]], str | None] | None = None
     all_cores: bool = False
     shown: Callable[[Config], dict[str, Any]] = Config.as_dict

@@ -23,6 +23,7 @@ class RunRecord:
     `config` maps the name of each flag to its effective value, however it was given; values are
     what JSON knows (a tuple equals a list). `resumed_with` are the commands of later resumes.
     `layer_files` are path, digest and text of what defines layers that are not of this package.
+    `engine` is what trains an arithmetic run: `lanes` and its version, or `torch` and the reason.
     `log_started` is the wall time of the first event of the log, by which another's is told.
     """
 
@@ -34,6 +35,7 @@ class RunRecord:
     resumed_with: tuple[str, ...] = ()
     layer_files: Sequence[Mapping[str, str]] = ()
     log_started: float | None = None
+    engine: str | None = None
 
     @classmethod
     def create(cls, script: str, config: Mapping[str, object], command: str) -> "RunRecord":
@@ -45,7 +47,7 @@ class RunRecord:
         """Return the record in `folder`; None where there is none or it is not readable as one."""
         try:
             written = json_of(folder / RECORD_NAME)
-            content = {"log_started": None, "layer_files": (), **written}
+            content = {"log_started": None, "layer_files": (), "engine": None, **written}
             known = {field.name: content[field.name] for field in fields(cls)}
             record = cls(**{**known, "resumed_with": tuple(known["resumed_with"])})
             record._identity()  # which fails for parts of another make

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from stable_nalu.engine.stack import EngineStack, Shape, programs_of
+from stable_nalu.engine.stack import EngineStack, Programs, Shape, programs_of
 from stable_nalu.engine.values import NotLowered
 from stable_nalu.ensemble import run_state
+from stable_nalu.errors import UsageError
 from stable_nalu.statistics.setups import below, limit_of
 from stable_nalu.tags import (
     L1_BETA,
@@ -28,7 +29,7 @@ from stable_nalu.tags import (
 
 from ..logging.console import Console, LogPoint, print_parameters
 from ..logging.recorder import TaggedValue, scalar
-from ..saved.checkpoint import LOGGED, save_best
+from ..saved.checkpoint import LOGGED, asked_by, save_best
 from ..stack import Kind, Setup, StackTraining, Unit, numbers, seeded_models
 from ..step.loss import INALU_START
 from ..step.step import Observed, StepResult, TrainingStep
@@ -376,7 +377,12 @@ class ArithmeticTraining(StackTraining):
         if self.restarts is not None:
             state["restarts"] = self.restarts.get_state(run)
         state["samples"] = self.data.feed.get_state(run)
+        state["engine"] = self._trainer
         return state
+
+    @property
+    def _trainer(self) -> str:
+        return "torch" if self.engine is None else "lanes"
 
     def set_progress(self, run: int, progress: Mapping[str, Any]) -> None:
         self.interpolation[run] = progress["interpolation"]
@@ -384,6 +390,12 @@ class ArithmeticTraining(StackTraining):
         self.best[run] = progress["best"]
         if self.restarts is not None and "restarts" in progress:
             self.restarts.set_state(run, progress["restarts"])
+        if progress["engine"] != self._trainer:
+            raise UsageError(
+                f"argument {asked_by(self.config)}: {self.setup.names[run]} was trained by "
+                f"--engine {progress['engine']}, and here by {self._trainer}; their last bits "
+                "differ: --remove-existing-data starts anew"
+            )
         self.data.feed.set_state(run, progress["samples"])
 
 
@@ -399,16 +411,25 @@ def shape_of(task: Task, config: Config) -> Shape:
     )
 
 
+def _programs(config: Config, layer_options: dict[str, Any], task: Task) -> Programs:
+    return programs_of(
+        config,
+        lambda one: task.build(one, layer_options),
+        shape_of(task, config),
+        beta_only_grows=task.beta_only_grows,
+        dtype=torch.get_default_dtype(),
+    )
+
+
+def shows(config: Config, layer_options: dict[str, Any], task: Task) -> list[str]:
+    """Return the C++ of a configuration, for each criterion that it trains by."""
+    return [program.text for program in _programs(config, layer_options, task).values()]
+
+
 def reason_for_torch(config: Config, layer_options: dict[str, Any], task: Task) -> str | None:
     """Return why a configuration cannot be trained by the engine, if it cannot."""
     try:
-        programs_of(
-            config,
-            lambda one: task.build(one, layer_options),
-            shape_of(task, config),
-            beta_only_grows=task.beta_only_grows,
-            dtype=torch.get_default_dtype(),
-        )
+        _programs(config, layer_options, task)
     except NotLowered as error:
         return str(error)
     return None
@@ -418,9 +439,10 @@ KINDS = {
     script: Kind(
         partial(ArithmeticTraining, task=task),
         Unit("iteration", "--max-iterations", "it"),
-        {"interpolation": float, "extrapolation": float, "samples": dict, **LOGGED},
+        {"interpolation": float, "extrapolation": float, "samples": dict, "engine": str, **LOGGED},
         width=attrgetter("inputs"),
         probes=False,
+        shows=partial(shows, task=task),
         reason_for_torch=partial(reason_for_torch, task=task),
     )
     for script, task in TASKS.items()

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from stable_nalu.engine import VERSION
 from stable_nalu.engine.build import no_compiler
 from stable_nalu.errors import UsageError
 from stable_nalu.layer import has_own
@@ -71,6 +72,8 @@ def train_plan(kind: Kind, spec: ScriptSpec, *plans: Sequence[Config]) -> int:
     planned = [[_with_engine(kind, spec, run) for run in plan] for plan in planned]
     every = [run for plan in planned for run in plan]
     _tell_of_torch(kind, every)
+    if getattr(every[0].config, "show_engine", False):
+        return _show_engine(kind, spec, every)
     states = {run.name: saved_states(spec, run, kind.progress) for run in every}
     counts = [worker_count(kind, plan) for plan in planned]
     workers = max(counts)
@@ -136,7 +139,7 @@ def _require_folders(
         point = state.resume_point if state else None
         RunFolder.check(
             tensorboard_root() / run.name,
-            _record(spec, run.config),
+            _record(spec, run),
             resume=point,
             **_rules(spec, run.config),
         )
@@ -155,12 +158,14 @@ def _may_replace(config: Config) -> bool:
     return config.remove_existing_data or config.resume or config.load_checkpoint
 
 
-def _record(spec: ScriptSpec, config: Config) -> RunRecord:
+def _record(spec: ScriptSpec, run: PlannedRun) -> RunRecord:
+    config = run.config
+    engine = f"{LANES} {VERSION}" if run.in_lanes else run.engine
     command = command_of(f"experiments/{spec.name}.py", *spec.argv_of(config))
     # Absent where it is not given, as in the records of runs that are older than the flags.
     absent = {f.dest for f in spec.flags if f.young and getattr(config, f.dest) == f.default}
     values = {name: v for name, v in plain(config.as_dict()).items() if name not in absent}
-    record = RunRecord.create(spec.name, values, command)
+    record = replace(RunRecord.create(spec.name, values, command), engine=engine)
     if not has_own():
         return record
     return replace(record, layer_files=[vars(file) for file in sources(units_of(config))])
@@ -220,6 +225,18 @@ def _with_engine(kind: Kind, spec: ScriptSpec, run: PlannedRun) -> PlannedRun:
     with errors_in_one_line(), default_dtype(precision(config)):
         reason = kind.reason_for_torch(config, spec.layer_options(config)) or no_compiler()
     return replace(run, engine=LANES if reason is None else f"{TORCH}: {reason}")
+
+
+def _show_engine(kind: Kind, spec: ScriptSpec, runs: Sequence[PlannedRun]) -> int:
+    """Print the C++ of all runs, each text once."""
+    assert kind.shows is not None
+    texts: dict[str, None] = {}
+    for run in runs:
+        if run.in_lanes:
+            with default_dtype(precision(run.config)):
+                texts.update(dict.fromkeys(kind.shows(run.config, spec.layer_options(run.config))))
+    sys.stdout.write("\n".join(texts))
+    return 0
 
 
 def _tell_of_torch(kind: Kind, runs: Sequence[PlannedRun]) -> None:
@@ -361,7 +378,7 @@ def _open_writer(
     stack: ExitStack, spec: ScriptSpec, run: PlannedRun, point: ResumePoint | None
 ) -> RunWriter:
     """Claim the folder of a run until `stack` closes, and open its event file."""
-    record, rules = _record(spec, run.config), _rules(spec, run.config)
+    record, rules = _record(spec, run), _rules(spec, run.config)
     folder = RunFolder.claim(tensorboard_root() / run.name, record, resume=point, **rules)
     stack.enter_context(folder)
     told = {name: v for name, v in record.config.items() if name not in rules["run_control"]}
