@@ -66,7 +66,7 @@ setup(
             "published_seeds.csv",
         ],
         "stable_nalu.figures.nalu": ["*.png"],
-        "stable_nalu.engine": ["*.h"],
+        "stable_nalu.engine": ["*.h", "*.cpp"],
         "stable_nalu.functional": ["*.cpp"],
         "stable_nalu.native": ["*.cpp", "*.h"],
         "stable_nalu": ["py.typed"],

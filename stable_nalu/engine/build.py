@@ -1,21 +1,23 @@
-"""Compiled libraries of C++ that the engine wrote, kept by what they are made of."""
+"""Compiled libraries of C++ that the engine wrote."""
 
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import os
 import shlex
 import subprocess
 from functools import cache
 from pathlib import Path
 
-from stable_nalu.files import atomic_path
-from stable_nalu.machine import code_cache
+from stable_nalu.compiled_files import library_of
 
 HERE = Path(__file__).parent
-FLAGS = ("-std=c++17", "-O3", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-w")
-LINKED = ("-shared", "-fPIC")
+FLAGS = (
+    *("-std=c++17", "-O3", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-w"),
+    *("-shared", "-fPIC"),
+)
+EXTRA_FLAGS = "STABLE_NALU_CXXFLAGS"
+"""Further flags of the compiler, such as -mno-avx512f: they change no bit of any number."""
 
 
 class NoCompiler(Exception):
@@ -35,38 +37,16 @@ def source(text: str, *, double: bool, functions: bool = True) -> str:
     return kinds + "\n".join(parts)
 
 
-def library(text: str, extra: tuple[str, ...] = ()) -> ctypes.CDLL:
+def library(text: str) -> ctypes.CDLL:
     """Return a library, compiled unless that was done for this compiler and processor before."""
-    command = [*shlex.split(os.environ.get("CXX") or "c++"), *FLAGS, *LINKED, *extra]
-    digest = hashlib.sha256("\0".join([_described(tuple(command)), text]).encode()).hexdigest()
-    path = code_cache() / "engine" / f"{digest[:32]}.so"
-    if not path.exists():
-        with atomic_path(path) as temporary:
-            _compile(command, text, temporary)
-    return ctypes.CDLL(str(path))
-
-
-def _compile(command: list[str], text: str, path: Path) -> None:
-    done = subprocess.run(
-        [*command, "-x", "c++", "-", "-o", str(path)], input=text, capture_output=True, text=True
-    )
-    if done.returncode:
-        raise NoCompiler(f"{command[0]} fails: {(done.stderr.splitlines() or ['no reason'])[0]}")
-
-
-@cache
-def _described(command: tuple[str, ...]) -> str:
-    """Return what tells compiler and processor apart: the commands that would be run."""
     try:
-        shown = subprocess.run(
-            [*command, "-x", "c++", os.devnull, "-o", os.devnull, "-###"],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise NoCompiler(f"{command[0]}: {error.__class__.__name__}") from None
-    return shown.stderr
+        flags = (*FLAGS, *shlex.split(os.environ.get(EXTRA_FLAGS, "")))
+        return ctypes.CDLL(str(library_of(text, flags)))
+    except subprocess.CalledProcessError as error:
+        said = error.stderr.decode(errors="replace").splitlines() if error.stderr else []
+        raise NoCompiler(said[0] if said else f"exit code {error.returncode}") from None
+    except OSError as error:
+        raise NoCompiler(error.strerror or str(error)) from None
 
 
 @cache
@@ -74,6 +54,6 @@ def no_compiler() -> str | None:
     """Return why nothing can be compiled here, in a line, or None where something was."""
     try:
         library('extern "C" int works() { return 1; }')
-    except (NoCompiler, OSError) as error:
+    except NoCompiler as error:
         return f"no C++ compiler works: {error}"
     return None

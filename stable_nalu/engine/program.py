@@ -30,7 +30,7 @@ from .record import Draw, RecordedDraws, Recording, drawing_from
 from .schedule import Store
 from .values import NotLowered, Tensors, Value
 
-MOST_NODES = 20_000
+MOST_NODES = 5_000
 """What a compiler takes some ten seconds for."""
 
 LIMITS = ("clip_norm", "clip_value")
