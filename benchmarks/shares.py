@@ -14,6 +14,9 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from stable_nalu.training.compiled.errors import CompiledErrors
+from stable_nalu.training.compiled.step import CompiledStep
+
 from stable_nalu import native
 from stable_nalu.batch.work import train_shards
 from stable_nalu.catalogue.index import find
@@ -22,8 +25,6 @@ from stable_nalu.reproduction import pipeline
 from stable_nalu.reproduction.tables import Workspace
 from stable_nalu.training.arithmetic.data import Feed
 from stable_nalu.training.arithmetic.trainer import ArithmeticTraining
-from stable_nalu.training.compiled.errors import CompiledErrors
-from stable_nalu.training.compiled.step import CompiledStep
 from stable_nalu.training.logging.recorder import Recorder
 from stable_nalu.training.stack import StackTraining
 

@@ -20,7 +20,7 @@ EXTRA_FLAGS = "STABLE_NALU_CXXFLAGS"
 """Further flags of the compiler, such as -mno-avx512f: they change no bit of any number."""
 
 
-class NoCompiler(Exception):
+class NoCompilerError(Exception):
     """Why nothing can be compiled here, in a line."""
 
 
@@ -44,9 +44,9 @@ def library(text: str) -> ctypes.CDLL:
         return ctypes.CDLL(str(library_of(text, flags)))
     except subprocess.CalledProcessError as error:
         said = error.stderr.decode(errors="replace").splitlines() if error.stderr else []
-        raise NoCompiler(said[0] if said else f"exit code {error.returncode}") from None
+        raise NoCompilerError(said[0] if said else f"exit code {error.returncode}") from None
     except OSError as error:
-        raise NoCompiler(error.strerror or str(error)) from None
+        raise NoCompilerError(error.strerror or str(error)) from None
 
 
 @cache
@@ -54,6 +54,6 @@ def no_compiler() -> str | None:
     """Return why nothing can be compiled here, in a line, or None where something was."""
     try:
         library('extern "C" int works() { return 1; }')
-    except NoCompiler as error:
+    except NoCompilerError as error:
         return f"no C++ compiler works: {error}"
     return None

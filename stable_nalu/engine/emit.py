@@ -18,12 +18,15 @@ from .schedule import Gather, Loop, Statement, Store, planned
 SAMPLES = 4
 """Samples that are computed side by side. Their sums are added first to last, then to the total."""
 
+_READ = ", ".join(
+    f"{kind} __restrict {name}"
+    for kind, name in (("const N*", "s"), ("N*", "q"), ("const N*", "w"), ("const N*", "z"))
+)
 SIGNATURES = {
-    "begin": "const N* __restrict s, N* __restrict q, const N* __restrict w, const N* __restrict z",
-    "block": "const N* __restrict s, N* __restrict q, const N* __restrict w, const N* __restrict z, "
-    "const N* __restrict x, const N* __restrict t, N* __restrict o, int first, int count",
-    "update": "N* __restrict s, N* __restrict q, const N* __restrict w, const N* __restrict z, "
-    "N* __restrict o",
+    "begin": _READ,
+    "block": f"{_READ}, const N* __restrict x, const N* __restrict t, N* __restrict o, "
+    "int first, int count",
+    "update": f"{_READ.removeprefix('const ')}, N* __restrict o",
 }
 COMMENTS = {
     "begin": "What does not depend on samples.",

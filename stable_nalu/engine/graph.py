@@ -21,8 +21,8 @@ Index = tuple["int | str", ...]
 class Node:
     """One number. `op` is `const`, `load`, `reduce` or the name of an operation.
 
-    is_mask: a truth value. name, index: what a load reads; index holds numbers and axes. axis, kind:
-    what a reduce sums over, and how. value: of a constant.
+    is_mask: a truth value. name, index: what a load reads; index holds numbers and axes. axis,
+    name: what a reduce goes over, and how. value: of a constant.
     """
 
     op: str

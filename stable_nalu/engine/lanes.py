@@ -192,7 +192,7 @@ class Lanes:
         self.runtime.iterate(self._tiles, len(self._tiles), work, iterations)
 
     def _scheduled(self, schedule: Rows, iterations: int) -> tuple[np.ndarray, int, int]:
-        """Return scheduled numbers in lanes, vectors from row to row, bytes from vector to vector."""
+        """Return scheduled numbers in lanes, and the steps from row to row, vector to vector."""
         places = {n: p for n, p in self.program.places.items() if p.memory == "w"}
         size = max(1, self.program.memory.sizes.get("w", 0))
         differ = any(schedule[name].shape[1] > 1 for name in places)

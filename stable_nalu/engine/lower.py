@@ -1,6 +1,6 @@
 """From recorded operations of torch to nodes: one rule for each operation that is known.
 
-Formulas and their order are those of torch. An operation without a rule raises `NotLowered`.
+Formulas and their order are those of torch. An operation without a rule raises `NotLoweredError`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import torch
 from torch.fx.node import map_arg
 
 from .graph import Graph
-from .values import NotLowered, Tensors, Value
+from .values import NotLoweredError, Tensors, Value
 
 aten = torch.ops.aten
 Rule = Callable[..., Any]
@@ -24,7 +24,7 @@ Rule = Callable[..., Any]
 def lowered(
     recorded: torch.fx.GraphModule, inputs: Sequence[Value], tensors: Tensors
 ) -> tuple[list[Value], dict[int, Value]]:
-    """Return the outputs of a recorded function of `inputs`, and inputs that it changed in place."""
+    """Return the outputs of a recorded function, and the inputs that it changed in place."""
     rules = Rules(tensors)
     known: dict[torch.fx.Node, Any] = {}
     placeholders: list[torch.fx.Node] = []
@@ -69,7 +69,7 @@ class Rules:
             return self.each(ELEMENTWISE[short], *args)
         rule = getattr(self, f"rule_{short.strip('_')}", None)
         if rule is None:
-            raise NotLowered(f"operation {name}")
+            raise NotLoweredError(f"operation {name}")
         return rule(*args, **kwargs)
 
     def value(self, argument: Any) -> Value:
@@ -99,7 +99,7 @@ class Rules:
 
     def rule_div(self, a, b, rounding_mode=None):
         if rounding_mode is not None:
-            raise NotLowered(f"operation div with rounding_mode {rounding_mode}")
+            raise NotLoweredError(f"operation div with rounding_mode {rounding_mode}")
         return self.each("div", a, b)
 
     def rule_reciprocal(self, a):
@@ -377,7 +377,7 @@ class Rules:
     def rule_scatter(self, a, d, index, number):
         d = a.dim(d)
         if index.shape[d] != 1:
-            raise NotLowered("operation scatter of several places")
+            raise NotLoweredError("operation scatter of several places")
         places = self._places(a, d)
         return self.each("where", self.each("eq", index, places), number, a)
 
@@ -389,7 +389,7 @@ class Rules:
     def rule_gather(self, a, d, index, **_):
         d = a.dim(d)
         if index.shape[d] != 1:
-            raise NotLowered("operation gather of several places")
+            raise NotLoweredError("operation gather of several places")
         chosen = self.each("where", self.each("eq", index, self._places(a, d)), a, 0.0)
         return self.t.reduce("sum", chosen, [d], True)
 
@@ -423,7 +423,7 @@ class Rules:
         if isinstance(b, Value):
             return self.each("max", a, b)
         if b is not None:
-            raise NotLowered("operation max with places")
+            raise NotLoweredError("operation max with places")
         return self.rule_amax(a)
 
     def rule_amin(self, a, dims=None, keepdim=False):
@@ -433,7 +433,7 @@ class Rules:
 
     def rule_argmax(self, a, d=None, keepdim=False):
         if d is None:
-            raise NotLowered("operation argmax of a whole tensor")
+            raise NotLoweredError("operation argmax of a whole tensor")
         d = a.dim(d)
         a = self.t.written(a, d)
         graph, columns = self.graph, np.moveaxis(a.nodes, d, 0)
@@ -461,7 +461,7 @@ class Rules:
         if order == 1:
             return self.rule_sum(self.each("abs", a), dims, keepdim)
         if order != 2:
-            raise NotLowered(f"operation linalg_vector_norm of order {order}")
+            raise NotLoweredError(f"operation linalg_vector_norm of order {order}")
         return self.each("sqrt", self.rule_sum(self.each("mul", a, a), dims, keepdim))
 
     def rule_softmax(self, a, d, half):

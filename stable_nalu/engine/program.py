@@ -28,7 +28,7 @@ from .graph import BATCH, Graph
 from .lower import lowered
 from .record import Draw, RecordedDraws, Recording, drawing_from
 from .schedule import Store
-from .values import NotLowered, Tensors, Value
+from .values import NotLoweredError, Tensors, Value
 
 MOST_NODES = 5_000
 """What a compiler takes some ten seconds for."""
@@ -80,12 +80,12 @@ def program(
     """Return the program of a single run's step on batches like x and t.
 
     keys: penalties that are in force at some iteration. observes: `modules`, `verbose`. Raises
-    NotLowered for an operation that is not known.
+    NotLoweredError for an operation that is not known.
     """
     arguments = (step, criterion, keys, x, t, observes, evaluated_in_eval_mode)
     try:
         return _Builder(*arguments).build()
-    except NotLowered as error:
+    except NotLoweredError as error:
         if "long dimension" not in str(error):
             raise
         # Dimensions that are cut or joined are written out.
@@ -118,7 +118,7 @@ class _Builder:
         self.draws = self._draws()
         outputs, logged = self._iteration(state, inputs)
         if self.graph.count > MOST_NODES:
-            raise NotLowered(f"more than {MOST_NODES:,} numbers that would be written out")
+            raise NotLoweredError(f"more than {MOST_NODES:,} numbers that would be written out")
         batch = len(self.x)
         parts = {
             "run": emitted(self.graph, outputs, self.memory, "run", batch),
@@ -351,11 +351,11 @@ class _Builder:
             self.model.train()
             self.step.finish(torch.zeros(()))
         if source.draws:
-            raise NotLowered("noise in evaluation")
+            raise NotLoweredError("noise in evaluation")
         values = [*inputs.values()]
         values += [self.tensors.stored(n, v.shape, 0) for n, v in (("x", self.x), ("t", self.t))]
         (squares,), changed = lowered(recorded, values, self.tensors)
         if changed:
-            raise NotLowered("state that evaluation changes")
+            raise NotLoweredError("state that evaluation changes")
         self.memory.places["squares"] = Place("o", 0, squares.shape)
         return self._stores("squares", squares)

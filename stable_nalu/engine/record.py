@@ -1,4 +1,4 @@
-"""One iteration of one run as a function of everything that it reads, recorded from the layers' code."""
+"""One iteration of one run, recorded from the layers' code as a function of all that it reads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from stable_nalu.abstract.random_source import Bound, RandomSource, scaled
 from stable_nalu.errors import in_words
 from stable_nalu.functional.mnac import product
 
-from .values import NotLowered
+from .values import NotLoweredError
 
 FEW_FACTORS = 16
 
@@ -150,7 +150,9 @@ class Recording(torch.nn.Module):
         try:
             return make_fx(flat)(*examples)
         except Exception as error:  # whatever a layer does that depends on numbers
-            raise NotLowered(f"a step that cannot be recorded: {in_words(error)[:120]}") from error
+            raise NotLoweredError(
+                f"a step that cannot be recorded: {in_words(error)[:120]}"
+            ) from error
 
 
 @contextmanager

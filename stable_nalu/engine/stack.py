@@ -22,7 +22,7 @@ from .lanes import Lanes
 from .program import Program, program
 from .record import Draw
 from .samples import drawn_by_cpp
-from .values import NotLowered
+from .values import NotLoweredError
 
 Programs = dict[Any, Program]
 """The program of each criterion."""
@@ -57,7 +57,7 @@ class Shape:
 def programs_of(
     config: Config, build: BuildOne, shape: Shape, *, beta_only_grows: bool, dtype: torch.dtype
 ) -> Programs:
-    """Return the program of each criterion that a run trains by; raise NotLowered if there is none.
+    """Return the program of each criterion that a run trains by, or raise NotLoweredError.
 
     A run's programs follow from its configuration alone.
     """
@@ -65,11 +65,11 @@ def programs_of(
     if key not in _PROGRAMS:
         try:
             _PROGRAMS[key] = _made(config, build, shape, beta_only_grows, dtype)
-        except NotLowered as error:
+        except NotLoweredError as error:
             _PROGRAMS[key] = str(error)
     found = _PROGRAMS[key]
     if isinstance(found, str):
-        raise NotLowered(found)
+        raise NotLoweredError(found)
     return found
 
 
@@ -82,7 +82,7 @@ def _made(
     for module in model.extended_modules():
         module.robustness_logging = shape.robust
     if any(module.reads_iteration for module in model.extended_modules()):
-        raise NotLowered("a layer that reads the iteration")
+        raise NotLoweredError("a layer that reads the iteration")
     step = TrainingStep([config], model, stacked=False, beta_only_grows=beta_only_grows)
     example = torch.linspace(1, 2, shape.batch * (shape.inputs + shape.outputs), dtype=dtype)
     x, t = example.split([shape.batch * shape.inputs, shape.batch * shape.outputs])

@@ -18,7 +18,7 @@ LONGEST_WRITTEN = 40
 """Dimensions up to which each number is a variable of its own; longer ones become loops."""
 
 
-class NotLowered(Exception):
+class NotLoweredError(Exception):
     """An operation that the engine does not know; the text names it."""
 
 
@@ -129,7 +129,7 @@ class Tensors:
 
     def _free(self, axis: str, taken: set) -> str:
         if axis == BATCH:
-            raise NotLowered("samples of a batch against each other")
+            raise NotLoweredError("samples of a batch against each other")
         return self.graph.axis(self.graph.extents[axis], [a for a in taken if a])
 
     def with_axes(self, value: Value, mapping: dict[str, str]) -> Value:
@@ -183,7 +183,7 @@ class Tensors:
     def written(self, value: Value, d: int) -> Value:
         """Return a value with an entry for each number of a dimension; refuse one with an axis."""
         if value.axes[d]:
-            raise NotLowered("parts of a long dimension")
+            raise NotLoweredError("parts of a long dimension")
         repeats = value.shape[d] // value.nodes.shape[d] if value.nodes.shape[d] else 1
         return Value(value.shape, value.axes, np.repeat(value.nodes, repeats, axis=d))
 

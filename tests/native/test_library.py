@@ -7,12 +7,12 @@ import shutil
 import numpy as np
 import pytest
 import torch
+from stable_nalu.training.compiled.plain_operations import plain
 
 from stable_nalu import native
 from stable_nalu.dataset import SimpleFunctionStaticDataset
 from stable_nalu.dataset.legacy_random import LegacyRandom
 from stable_nalu.machine import code_cache
-from stable_nalu.training.compiled.plain_operations import plain
 
 LONGER = {"_fields_": [("one_more", ctypes.c_int64)]}
 COUNTS = (1, 2, 311, 312, 313, 624, 100_003)

@@ -2,10 +2,10 @@
 
 import pytest
 import torch
+from stable_nalu.training.compiled.errors import CompiledErrors
 
 from stable_nalu.training.arithmetic.data import EvaluationSet, evaluate, mean_of_rows
 from stable_nalu.training.arithmetic.task import build_dataset
-from stable_nalu.training.compiled.errors import CompiledErrors
 from stable_nalu.training.random_models import RandomModels
 from tests.ensemble.plans import assert_identical, furthest, train, trained
 from tests.experiments.scripts import read, run, run_names

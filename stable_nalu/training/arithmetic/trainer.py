@@ -13,9 +13,10 @@ import numpy as np
 import torch
 
 from stable_nalu.engine.stack import EngineStack, Programs, Shape, programs_of
-from stable_nalu.engine.values import NotLowered
+from stable_nalu.engine.values import NotLoweredError
 from stable_nalu.ensemble import run_state
 from stable_nalu.errors import UsageError
+from stable_nalu.options import Config
 from stable_nalu.statistics.setups import below, limit_of
 from stable_nalu.tags import (
     L1_BETA,
@@ -430,7 +431,7 @@ def reason_for_torch(config: Config, layer_options: dict[str, Any], task: Task) 
     """Return why a configuration cannot be trained by the engine, if it cannot."""
     try:
         _programs(config, layer_options, task)
-    except NotLowered as error:
+    except NotLoweredError as error:
         return str(error)
     return None
 

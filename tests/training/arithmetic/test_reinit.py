@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import torch
+from tests.training.compiled.test_step import session
 
 from stable_nalu.training.arithmetic.reinit import RestartRule
-from tests.training.compiled.test_step import session
 
 
 class ListRule:

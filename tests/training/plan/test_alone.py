@@ -1,12 +1,12 @@
 """A single run that is long enough trains as a compiled stack of one, to the bits it has alone."""
 
 import pytest
+from stable_nalu.training.compiled.errors import CompiledErrors
+from stable_nalu.training.compiled.step import CompiledStep
 
 from stable_nalu.training.arithmetic import trainer
 from stable_nalu.training.arithmetic.trainer import ArithmeticTraining
 from stable_nalu.training.compiled import policy
-from stable_nalu.training.compiled.errors import CompiledErrors
-from stable_nalu.training.compiled.step import CompiledStep
 from stable_nalu.training.plan import shell
 from tests.ensemble.plans import furthest, train, trained
 from tests.training.tasks.resuming import assert_an_interruption_changes_nothing

@@ -4,13 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from stable_nalu.training.compiled.rows import RunsInTurn
 
 from stable_nalu.dataset.notebook import NotebookDataset
 from stable_nalu.network.notebook import NotebookNetwork
 from stable_nalu.options import SCRIPTS
 from stable_nalu.reader.exporters import any_runs
 from stable_nalu.training.compiled import policy
-from stable_nalu.training.compiled.rows import RunsInTurn
 from tests.experiments.scripts import read, run, run_names, saved
 from tests.training.tasks.resuming import assert_an_interruption_changes_nothing
 
