@@ -191,6 +191,27 @@ class Lanes:
         work = ctypes.byref(self._work)
         self.runtime.iterate(self._tiles, len(self._tiles), work, iterations)
 
+    def observe(self, x: np.ndarray | None) -> None:
+        """Let modules tell of x `(runs, batch, in)`, or of ones, and leave all as it is."""
+        state, runs = self.s.copy(), len(self.streams)
+        if x is None:
+            x = np.ones((runs, self.batch, self.inputs))
+        draws = self.program.draws
+        means = [np.full(int(np.prod(d.shape)), sum(d.bounds) / 2) for d in draws]
+        noise = np.concatenate(means)[None, None].repeat(runs, 1) if draws else None
+        ones = {n: np.ones((1, 1)) for n, p in self.program.places.items() if p.memory == "w"}
+        before = self.native, self._draw, [tile.generators.key for tile in self._tiles]
+        self.native, self._draw = False, lambda count: (x[None], np.zeros((1, *x.shape[:2], 1)))
+        for tile in self._tiles:
+            tile.generators.key = None
+        self.iterate(ones, noise, 1, "log")
+        self.native, self._draw, keys = before
+        for tile, key in zip(self._tiles, keys, strict=True):
+            tile.generators.key = key
+            for k in range(tile.samples_count):
+                tile.samples[k].x_given = tile.samples[k].t_given = None
+        self.s[...] = state
+
     def _scheduled(self, schedule: Rows, iterations: int) -> tuple[np.ndarray, int, int]:
         """Return scheduled numbers in lanes, and the steps from row to row, vector to vector."""
         places = {n: p for n, p in self.program.places.items() if p.memory == "w"}

@@ -339,6 +339,13 @@ class EngineStack:
             found[part.runs] = own
         return found
 
+    def observed(self, x: np.ndarray | None) -> list[TaggedValue]:
+        """Return what modules tell of x `(runs, batch, in)`; nothing is trained by it."""
+        for part in self.parts:
+            lanes = part.lanes or self._load(part, next(iter(part.programs)))
+            lanes.observe(None if x is None else x[part.runs])
+        return self._result("log")[1]
+
     def errors(self, x, t, x_of, t_of) -> torch.Tensor:
         """Return the errors `(2, runs)` of each run on its set of rows; see `Lanes.evaluate`."""
         found = np.empty((2, self.runs))

@@ -88,8 +88,8 @@ class EvaluationSet:
         return engine.errors(*arrays, self._x_of_run, self._t_of_run)
 
     def inputs(self, rows: int) -> torch.Tensor:
-        """Return the first inputs of every run: `(*runs, rows, in)`."""
-        return self._x[:, :rows][self._x_of_run] if self._stacked else self._x[0, :rows]
+        """Return the first inputs of every run: `(runs, rows, in)`."""
+        return self._x[:, :rows][self._x_of_run]
 
     def rows_of_runs(self) -> list[tuple[torch.Tensor, torch.Tensor]]:
         """Return inputs `(rows, in)` and targets `(rows, 1)` of every run."""

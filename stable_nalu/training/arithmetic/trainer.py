@@ -332,12 +332,18 @@ class ArithmeticTraining(StackTraining):
         errors = self._evaluate()
         self._final = self.interpolation.copy(), self.extrapolation.copy()
         if self.clock % self.log_interval:
-            x = [s.inputs(self.config.batch_size) for s in self.data.evaluation[:1]]
-            self.last_row = [*errors, *self.step.observe_trained(x, self.config.verbose)]
-            if x:
+            self.last_row = [*errors, *self._observed_at_end()]
+            if self.task.evaluates:
                 self.view.log_point(LogPoint(self.clock, self._final[1], "", self.limits))
         put_back()
         return bool(self.diverged_at) or self.last_total is None
+
+    def _observed_at_end(self) -> list[TaggedValue]:
+        """Return what modules tell, after the last update, of inputs of the validation set."""
+        x = [s.inputs(self.config.batch_size) for s in self.data.evaluation[:1]]
+        if self.engine is not None:
+            return self.engine.observed(x[0].numpy() if x else None)
+        return self.step.observe_trained([one[0] for one in x], self.config.verbose)
 
     def final_errors(self) -> Mapping[str, np.ndarray]:
         evaluated = bool(self.data.evaluation)
