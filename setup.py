@@ -68,7 +68,6 @@ setup(
         "stable_nalu.figures.nalu": ["*.png"],
         "stable_nalu.engine": ["*.h", "*.cpp"],
         "stable_nalu.functional": ["*.cpp"],
-        "stable_nalu.native": ["*.cpp", "*.h"],
         "stable_nalu": ["py.typed"],
     },
     cmdclass={"build_py": BuildWithCopies},

@@ -10,12 +10,11 @@ import torch
 from stable_nalu.errors import OptionError
 from stable_nalu.script import ScriptParser, unknown_choice
 
-from . import ensemble, images, pairs, plans, players, results, rivals, shares, single
+from . import ensemble, images, pairs, plans, players, results, rivals, single
 from .table import Row, print_rows
 
 PARTS: dict[str, tuple[str, Callable[[], Iterable[Row]]]] = {
     # Measured first, while nothing is compiled.
-    "shares": ("where the CPU time of a figure of 900 runs goes", shares.rows),
     "in2": ("225 runs on 2 inputs against bare loops", partial(ensemble.rows, "in2")),
     "in10": ("225 runs on 10 inputs against bare loops", partial(ensemble.rows, "in10")),
     "arithmetic": ("50 runs on 100 inputs", partial(ensemble.rows, "arithmetic")),

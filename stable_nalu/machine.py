@@ -34,9 +34,6 @@ LAYERS = "stable_nalu.layers"
 
 WRITABLE_FOR_OTHERS = 0o022
 
-TORCHS_CACHES = {"TORCHINDUCTOR_CACHE_DIR": "torch", "TORCH_EXTENSIONS_DIR": "torch_extensions"}
-"""Environment variables that name torch's folders of compiled code, and our names for these."""
-
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 """Settings of glibc's `mallopt`."""
 LARGEST_MMAP_THRESHOLD = 32 << 20
@@ -136,16 +133,6 @@ def code_cache() -> Path:
 def _is_private(folder: Path) -> bool:
     status = folder.stat()
     return status.st_uid == os.geteuid() and not status.st_mode & WRITABLE_FOR_OTHERS
-
-
-def keep_torchs_code_private() -> None:
-    """Let torch keep code that it compiles in `code_cache`, where the user names no other folder.
-
-    By itself torch keeps it in a folder for temporary files that all users share.
-    """
-    for variable, name in TORCHS_CACHES.items():
-        if not os.environ.get(variable):
-            os.environ[variable] = str(code_cache() / name)
 
 
 def usable_cores() -> int:

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from stable_nalu import compiled_files, native
+from stable_nalu import compiled_files
 from stable_nalu.compiled_files import kept, library_of
 from stable_nalu.machine import code_cache
 
@@ -72,14 +72,6 @@ def test_a_damaged_file_is_made_again(own_cache, damage):
     assert kept("room", [b"a"], make) == path
     assert len(made) == 2
     assert list(path.parent.iterdir()) == [path]
-
-
-def test_a_damaged_library_of_this_package_is_made_again(gcc):
-    path = native.compiled(native.SOURCES, native.FLAGS)
-    content = path.read_bytes()
-    path.write_bytes(content[: len(content) // 2])
-    again = native.compiled(native.SOURCES, native.FLAGS)
-    assert ctypes.CDLL(str(again)).sample_block_size() == ctypes.sizeof(native.SampleBlock)
 
 
 def test_several_that_need_a_file_wait_for_one(own_cache):

@@ -102,8 +102,6 @@ def cache_home(monkeypatch, tmp_path):
     """A cache folder of the user, where nothing has been looked at yet."""
     machine.code_cache.cache_clear()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    for variable in machine.TORCHS_CACHES:
-        monkeypatch.delenv(variable, raising=False)
     yield tmp_path / "cache"
     machine.code_cache.cache_clear()
 
@@ -159,13 +157,6 @@ def test_without_a_cache_folder_code_is_kept_for_the_process(cache_home, obstacl
         monkeypatch.setenv("XDG_CACHE_HOME", "")
         monkeypatch.setattr(machine.Path, "home", no_home)
     assert_is_a_private_folder_elsewhere(machine.code_cache(), cache_home)
-
-
-def test_torch_keeps_its_code_there_unless_told_otherwise(cache_home, monkeypatch, tmp_path):
-    monkeypatch.setenv("TORCH_EXTENSIONS_DIR", str(tmp_path / "named"))
-    machine.keep_torchs_code_private()
-    assert os.environ["TORCHINDUCTOR_CACHE_DIR"] == str(cache_home / "stable-nalu" / "torch")
-    assert os.environ["TORCH_EXTENSIONS_DIR"] == str(tmp_path / "named")
 
 
 def test_a_home_that_there_is_not(monkeypatch, tmp_path):

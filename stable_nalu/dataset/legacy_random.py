@@ -12,13 +12,8 @@ import ctypes
 import numpy as np
 import torch
 
-from stable_nalu import native
-
-from .mersenne_jump import WORDS as STATE_WORDS
-from .mersenne_jump import jumped
-
-FAR = 20_000_000
-"""Words that take as long to draw as to jump over."""
+STATE_WORDS = 624
+"""Words of 32 bits in the state of a generator, besides the position among them."""
 
 
 class LegacyRandom:
@@ -41,8 +36,7 @@ class LegacyRandom:
 
     def doubles_into(self, out: np.ndarray) -> None:
         """Fill a contiguous float64 array with uniform doubles."""
-        if not native.fill(self.address(), out):
-            self._random(out=out)
+        self._random(out=out)
 
     def words(self, count: int) -> np.ndarray:
         """Draw the next raw 32-bit words, as uint64."""
@@ -63,24 +57,10 @@ class LegacyRandom:
         """Draw a random order of 0 .. count - 1."""
         return self._legacy.permutation(count)
 
-    def skip_words(self, count: int) -> None:
-        """Advance by `count` words without keeping them."""
-        if count < FAR:
-            self._bits.random_raw(count, output=False)
-        else:
-            state = self._words()
-            state[:STATE_WORDS], state[STATE_WORDS] = jumped(
-                state[:STATE_WORDS], int(state[STATE_WORDS]), count
-            )
-
     def position(self) -> tuple[bytes, int]:
         """Return a hashable that two generators share exactly when they continue alike."""
         words = self._words()
         return words[:STATE_WORDS].tobytes(), int(words[STATE_WORDS])
-
-    def address(self) -> int:
-        """Return where the state lies in memory: 624 words of 32 bits, then the position."""
-        return self._bits.ctypes.state_address
 
     def get_state(self) -> dict[str, torch.Tensor | int]:
         """Return the state vector as an int64 tensor (624,), and the position in it."""
@@ -92,7 +72,7 @@ class LegacyRandom:
 
     def _words(self) -> np.ndarray:
         """Return the state as it lies in memory: NumPy's own property copies it word by word."""
-        memory = (ctypes.c_uint32 * (STATE_WORDS + 1)).from_address(self.address())
+        memory = (ctypes.c_uint32 * (STATE_WORDS + 1)).from_address(self._bits.ctypes.state_address)
         return np.ctypeslib.as_array(memory)
 
     def set_state(self, state: dict[str, torch.Tensor | int]) -> None:

@@ -80,17 +80,6 @@ class Sampler:
             distribution.scale(parts[:, i], interval, out=parts[:, i])
         return _mix(parts[:, 0], parts[:, 1], choice)
 
-    def skip(self, random: LegacyRandom, batches: int, batch_size: int) -> None:
-        """Advance the generator as `sample` would, without keeping numbers."""
-        if isinstance(self.distribution, Benford):
-            # Its integers take a number of words that depends on the words.
-            for _ in range(batches):
-                self.sample(random, 1, batch_size)
-            return
-        words = {"single": 2, "halves": 4, "mixture": 5}[self.range.form]
-        elements = batch_size * math.prod(self.sample_shape)
-        random.skip_words(batches * elements * words)
-
     def _draw_batch(self, random: LegacyRandom, shape: tuple[int, ...]) -> np.ndarray:
         """Draw one batch of a family that draws whole arrays."""
         assert isinstance(self.distribution, Exponential | Benford)

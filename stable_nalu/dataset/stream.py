@@ -118,12 +118,6 @@ class SampleStream:
             return None
         return self.random.position(), self.sampler.sample_shape
 
-    def skip(self, batches: int, batch_size: int) -> None:
-        """Advance as if that many batches had been drawn."""
-        if batches < 0:
-            raise ValueError(f"A stream only moves forward, got {batches} batches.")
-        self.sampler.skip(self.random, batches, check_batch_size(batch_size))
-
     def get_state(self) -> State:
         """Return where the stream stands, as a tensor and a number."""
         return self.random.get_state()

@@ -12,15 +12,10 @@ Shapes: gates (*runs, batch, 4 hidden), h and c (*runs, batch, hidden), W (*runs
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
-
-from stable_nalu import native
-
-from .products import product
 
 
 class Passed(NamedTuple):
@@ -126,8 +121,7 @@ class _Hidden(torch.autograd.Function):
     def backward(ctx: Any, of_h: torch.Tensor):  # pyright: ignore[reportIncompatibleMethodOverride]
         W, gates, h_before, c_before, tanh_c = ctx.saved_tensors
         through = gates[..., 3 * tanh_c.shape[-1] :] * (1 - tanh_c * tanh_c)
-        changes_of = _changes_by_cpp if _is_done_by_cpp(gates, of_h) else _changes
-        found, change = changes_of(gates, c_before, tanh_c)
+        found, change = _changes(gates, c_before, tanh_c)
         end = gates.shape[-2]
         later_h = later_c = torch.zeros_like(of_h[..., :0, :])
         rows: torch.Tensor | None = None
@@ -138,10 +132,10 @@ class _Hidden(torch.autograd.Function):
             dc = _put_back(later_c, rows, dh * through[now])
             later_c = change(now, dh, dc)
             if step:
-                later_h = product(found[now], W)
+                later_h = found[now] @ W
             rows = ctx.rows[step]
             end -= length
-        return found, product(found.mT, h_before), *[None] * 7
+        return found, found.mT @ h_before, *[None] * 7
 
 
 Rows = tuple[Any, slice, slice]
@@ -164,36 +158,6 @@ def _changes(gates, c_before, tanh_c) -> tuple[torch.Tensor, Change]:
         torch.mul(of_gates[..., :3, :], dc.unsqueeze(-2), out=own[..., :3, :])
         torch.mul(of_gates[..., 3, :], dh, out=own[..., 3, :])
         return dc * keep[now]
-
-    return found, change
-
-
-def _is_done_by_cpp(gates: torch.Tensor, of_h: torch.Tensor) -> bool:
-    return (
-        native.library() is not None
-        and gates.dtype == of_h.dtype == torch.float32
-        and not gates.is_cuda
-        and not torch._C._len_torch_dispatch_stack()
-        and not (torch.is_grad_enabled() and of_h.requires_grad)
-    )
-
-
-def _changes_by_cpp(gates, c_before, tanh_c) -> tuple[torch.Tensor, Change]:
-    """Do the same, one number after another, so that what is between stays in registers."""
-    library = native.library()
-    assert library is not None
-    gates, c_before, tanh_c = (v.contiguous() for v in (gates, c_before, tanh_c))
-    found = torch.empty_like(gates)
-    *runs, total, size = tanh_c.shape
-
-    def change(now: Rows, dh: torch.Tensor, dc: torch.Tensor) -> torch.Tensor:
-        dh, dc = dh.contiguous(), dc.contiguous()
-        kept = torch.empty_like(dc)
-        of_step = (v[now].data_ptr() for v in (gates, c_before, tanh_c))
-        written = found[now].data_ptr(), kept.data_ptr()
-        sizes = math.prod(runs), dc.shape[-2], total, size
-        library.lstm_changes(*sizes, *of_step, dh.data_ptr(), dc.data_ptr(), *written)
-        return kept
 
     return found, change
 

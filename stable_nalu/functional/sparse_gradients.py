@@ -20,10 +20,10 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from stable_nalu import native
+from stable_nalu.compiled_files import library_of
 
 SOURCE = Path(__file__).with_suffix(".cpp")
-FLAGS = ("-ffp-contract=fast", *(flag for flag in native.FLAGS if "contract" not in flag))
+FLAGS = ("-O3", "-march=native", "-ffp-contract=fast", "-std=c++17", "-shared", "-fPIC")
 LANES = 16
 MOST_KERNELS, LONGEST_ROW = 4 * LANES, 8 * LANES
 """What fits into the registers of a processor: kernels of one channel, and rows of kernels."""
@@ -148,7 +148,7 @@ def _side_by_side(x: torch.Tensor) -> torch.Tensor:
 @cache
 def _library() -> ctypes.CDLL | None:
     try:
-        library = ctypes.CDLL(str(native.compiled([SOURCE], FLAGS)))
+        library = ctypes.CDLL(str(library_of(SOURCE.read_text(), FLAGS)))
         address, number, pooled = ctypes.c_void_p, ctypes.c_int64, ctypes.POINTER(_Pooled)
         library.keep_maxima.argtypes = [pooled, *[address] * 3]
         library.convolve_one_channel.argtypes = [pooled, *[address] * 3]

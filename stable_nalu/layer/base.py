@@ -67,17 +67,10 @@ class Cell(ExtendedTorchModule):
         return super().__call__(x_t, state)
 
     def unroll(self, x: torch.Tensor, state: Any) -> torch.Tensor:
-        """Return h behind the last step of x `(*runs, batch, time, input_size)`.
-
-        A subclass may do all steps at once while `is_learned` holds, with the same numbers.
-        """
+        """Return h behind the last step of x `(*runs, batch, time, input_size)`."""
         for step in range(x.shape[-2]):
             state = self(x[..., step, :], state)
         return state[0] if isinstance(state, tuple) else state
-
-    def is_learned(self, x: torch.Tensor) -> bool:
-        """Return whether only parameters and the first state are differentiated, on the CPU."""
-        return torch.is_grad_enabled() and not x.requires_grad and x.device.type == "cpu"
 
 
 class RecurrentCell(Cell):

@@ -81,14 +81,6 @@ class NACCell(RecurrentCell):
 
     Op = NACLayer
 
-    def unroll(self, x: torch.Tensor, state: torch.Tensor) -> torch.Tensor:
-        if self.op.nac_weight != "normal" or self.op.regualizer_z != 0 or not self.is_learned(x):
-            return super().unroll(x, state)
-        # Imported late: most layers are not recurrent.
-        from stable_nalu.functional.unrolled import unrolled_nac
-
-        return unrolled_nac(x, state, self.op.W_hat, self.op.M_hat)
-
 
 ENTRY = register(
     key="NAC",

@@ -87,15 +87,6 @@ class LSTMCell(TorchCell):
         c_t = torch.sigmoid(keep) * c_tm1 + torch.sigmoid(write) * torch.tanh(new)
         return torch.sigmoid(show) * torch.tanh(c_t), c_t
 
-    def unroll(self, x: torch.Tensor, state: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
-        if not self.is_learned(x):
-            return super().unroll(x, state)
-        # Imported late: most layers are not recurrent.
-        from stable_nalu.functional.unrolled import unrolled_lstm
-
-        weights = self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
-        return unrolled_lstm(x, *state, *weights)
-
 
 class RNNTanhCell(TorchCell):
     r"""Map (x_t, h) to h_t: the recurrent cell of Elman (1990), with the hyperbolic tangent.

@@ -7,9 +7,6 @@ from typing import Any
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.functional import linear
-from stable_nalu.functional.lstm import Passed, chosen, hidden_of, lstm_step
-from stable_nalu.functional.products import product
 from stable_nalu.layer import GeneralizedCell, GeneralizedLayer
 
 from .dense import Dense
@@ -80,11 +77,10 @@ def _keep_at_padding(is_word: torch.Tensor, new: Any, old: Any) -> Any:
 
 
 class NumberReaderNetwork(ExtendedTorchModule):
-    """Token ids `(*runs, batch, time)` -> value `(*runs, batch, 1)`, as in the NALU paper.
+    """Token ids `(batch, time)` -> value `(batch, 1)`, as in the NALU paper.
 
-    Each token is embedded and fed to an LSTM; the head `unit_name` maps the LSTM's output behind
-    the last word. `linear` has a bias, as torch's own. In stacks, words that sentences have in
-    common from their start on are read once.
+    Each token is embedded and fed to torch's own LSTM, which has no stacks; the head `unit_name`
+    maps its output behind the last word. `linear` has a bias, as torch's own.
     """
 
     def __init__(
@@ -111,64 +107,10 @@ class NumberReaderNetwork(ExtendedTorchModule):
         self.head.reset_parameters()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.head(self._read_alone(x) if x.ndim == 2 else self._read(x))
-
-    def _read_alone(self, x: torch.Tensor) -> torch.Tensor:
-        """Return outputs behind the last words, by torch's own LSTM, which has no stacks."""
         cell = self.lstm_cell.cell
         words = torch.nn.functional.embedding(x, self.embedding)
         start = [words.new_zeros(1, len(x), cell.hidden_size)] * 2
         weights = [cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh]
         states, *_ = torch.lstm(words, start, weights, True, 1, 0.0, self.training, False, True)
         last = (x != PADDING_ID).sum(-1) - 1
-        return states[torch.arange(len(x), device=x.device), last]
-
-    def _read(self, x: torch.Tensor) -> torch.Tensor:
-        """Return outputs behind the last words, `(*runs, batch, hidden)`."""
-        tree, last = beginnings(x, self.vocabulary_size)
-        cell = self.lstm_cell.cell
-        of_words = linear(self.embedding, cell.weight_ih, cell.bias_ih + cell.bias_hh)
-        inputs = chosen(of_words, torch.cat([token for _, token in tree], dim=-1))
-        passed: list[Passed] = []
-        with torch.no_grad():
-            lengths = [token.shape[-1] for _, token in tree]
-            h = c = inputs.new_zeros(*inputs.shape[:-2], lengths[0], cell.hidden_size)
-            for (before, _), gates in zip(tree, inputs.split(lengths, dim=-2), strict=True):
-                if passed:
-                    h, c = chosen(h, before), chosen(c, before)
-                    gates = product(h, cell.weight_hh.mT) + gates
-                h, c, step = lstm_step(gates, h, c, before)
-                passed.append(step)
-        return chosen(hidden_of(inputs, cell.weight_hh, passed), last)
-
-
-Level = tuple[torch.Tensor, torch.Tensor]
-"""Beginnings of equal length, `(*runs, count)` each: which shorter one each goes on from, and the
-token that it adds."""
-
-
-def beginnings(x: torch.Tensor, vocabulary_size: int) -> tuple[list[Level], torch.Tensor]:
-    """Return the different beginnings of sentences `(*runs, batch, time)` by their length.
-
-    Also return which of all these, counted from the shortest on, each sentence is. Runs with fewer
-    beginnings repeat one of theirs.
-    """
-    length = (x != PADDING_ID).sum(-1)
-    code = torch.zeros_like(length)
-    place, whole, known = code, code, 0
-    tree: list[Level] = []
-    for k in range(int(length.max())):
-        token = x[..., k]
-        # Sentences that have ended share a beginning that none of them is.
-        code = torch.where(token == PADDING_ID, -1, code * vocabulary_size + token)
-        ordered, order = code.sort(dim=-1)
-        differs = torch.ones_like(ordered)
-        differs[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
-        rank = differs.cumsum(-1) - 1
-        count = int(rank.max()) + 1
-        some = rank.new_zeros(*rank.shape[:-1], count).scatter(-1, rank, order)
-        tree.append((place.gather(-1, some), token.gather(-1, some)))
-        place = torch.empty_like(rank).scatter(-1, order, rank)
-        whole = torch.where(length == k + 1, place + known, whole)
-        known += count
-    return tree, whole
+        return self.head(states[torch.arange(len(x), device=x.device), last])

@@ -12,7 +12,6 @@ from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.dataset.programs import TOKENS
 from stable_nalu.functional import linear, nac_weight
 from stable_nalu.functional.lstm import Passed, hidden_of, lstm_state, lstm_step
-from stable_nalu.functional.products import product
 from stable_nalu.layer import GeneralizedCell
 from stable_nalu.layer.base import Cell
 
@@ -201,7 +200,7 @@ def _lstm(programs: Reading, cell: ExtendedTorchModule) -> torch.Tensor:
             h, c = h[..., :count, :], c[..., :count, :]
             rows = None if count == before else count
             # The first state is 0.
-            h, c, step = lstm_step(gates + product(h, W) if passed else gates, h, c, rows)
+            h, c, step = lstm_step(gates + h @ W if passed else gates, h, c, rows)
             passed.append(step)
     return hidden_of(inputs, cell.weight_hh, passed)
 

@@ -317,13 +317,12 @@ class Kind:
     build: makes the training of a stack; raises ValueError for what cannot be built.
     unit: what is counted. progress: names and types of what a checkpoint must hold.
     width: numbers that one run reads per iteration, which bounds the size of stacks; None where
-    runs train one after another. cost: iterations of a small layer that take as long as a unit.
-    probes: whether every configuration is built once before any folder is made. reason_for_torch:
-    why the engine cannot train a configuration, if it cannot; None where no run is trained by it.
-    shows: the C++ that it makes of a configuration.
-    all_cores: whether one run gains from all cores. separated: whether a line of its own ends the
-    configuration on the console. shown: what the console shows of a configuration.
-    look: what `--evaluate` asks for instead of training.
+    each run trains alone, as torch rounds by the shapes of what it computes. cost: iterations of a
+    small layer that take as long as a unit. probes: whether every configuration is built once
+    before any folder is made. reason_for_torch: why the engine cannot train a configuration, if it
+    cannot; None where no run is trained by it. shows: the C++ that it makes of a configuration.
+    all_cores: whether one run gains from all cores. shown: what the console shows of a
+    configuration. look: what `--evaluate` asks for instead of training.
     """
 
     build: Callable[[Setup], StackTraining]

@@ -55,7 +55,7 @@ def test_streams_of_one_seed_are_joined():
 
 def test_streams_at_different_places_are_not():
     first, second = fork(0, [1, 2]), fork(0, [1, 2])
-    second.skip(1, BATCH)
+    second.draw(1, BATCH)
     assert [group.places for group in join([first, second])] == [[0], [1]]
 
 
@@ -67,16 +67,6 @@ def test_numbers_are_those_of_each_stream_alone(monkeypatch, block):
         joint = draw_jointly(groups, len(alone))
         for actual, expected in zip(joint, draw_alone(alone), strict=True):
             np.testing.assert_array_equal(actual, expected)
-
-
-def test_skipping_moves_all():
-    groups, alone = join(members()), members()
-    for group in groups:
-        group.skip(7, BATCH)
-    for stream in alone:
-        stream.skip(7, BATCH)
-    joint = draw_jointly(groups, len(alone))
-    np.testing.assert_array_equal(joint[0], draw_alone(alone)[0])
 
 
 def test_one_stream_alone():

@@ -88,5 +88,5 @@ def test_switching_streams():
             seen.add(k)
     # Each stream advanced by its own steps only.
     fresh = SimpleFunctionStaticDataset("sub", **IN2).fork([1.1, 1.2])
-    fresh.skip(6, 1)
+    fresh.draw(6, 1)
     assert torch.equal(next(loaders[0])[0], fresh[0:1][0])

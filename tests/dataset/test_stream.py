@@ -78,15 +78,6 @@ def test_a_batch_larger_than_the_internal_block():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_skip_equals_drawing(kind):
-    drawn, skipped = make_stream(kind), make_stream(kind)
-    drawn.draw(9, 7)
-    skipped.skip(9, 7)
-    skipped.skip(0, 7)
-    assert same(drawn[0:5], skipped[0:5])
-
-
-@pytest.mark.parametrize("kind", KINDS)
 def test_state_round_trip(kind):
     stream = make_stream(kind)
     stream.draw(3, 7)
@@ -159,8 +150,6 @@ def test_bad_sizes_are_refused():
         stream.draw_into(np.empty((2, 3, 5)), np.empty((2, 3, 1)))
     with pytest.raises(ValueError, match="do not fit"):
         stream.draw_into(np.empty((2, 3, 4)), np.empty((2, 3)))
-    with pytest.raises(ValueError, match="only moves forward"):
-        stream.skip(-1, 3)
     with pytest.raises(ValueError, match="batch size"):
         stream.dataloader(0)
 
@@ -224,7 +213,7 @@ def test_keys_follow_the_position_and_the_subsets():
     first, second = fork_of(), fork_of()
     first.draw(2, 3)
     assert first.inputs_key() != second.inputs_key()
-    second.skip(2, 3)
+    second.draw(2, 3)
     assert first.targets_key() == second.targets_key()
     # The position of the slices moves the targets, not the inputs.
     sizes = {"input_size": 10, "subset_ratio": 0.1}

@@ -1,9 +1,6 @@
-import importlib
-
 import pytest
 import torch
 
-from stable_nalu import native
 from stable_nalu.functional import batch_linear
 from stable_nalu.functional.linear import linear
 from tests.runs import RUNS, assert_runs_are_independent, indices, normal
@@ -63,37 +60,3 @@ def test_runs_are_independent(runs):
 def test_refuses_shapes_that_do_not_fit(shape):
     with pytest.raises(ValueError, match="does not fit"):
         batch_linear(normal(4, 3), normal(*shape))
-
-
-def products(x, W, gradient):
-    """Values, gradient of the weights and how it lies in memory."""
-    W = W.clone().requires_grad_()
-    values = linear(x, W)
-    (of_W,) = torch.autograd.grad(values, W, gradient)
-    return [v.numpy(force=True).tobytes() for v in (values, of_W)], of_W.stride()
-
-
-@pytest.mark.parametrize("outputs", [2, 3])
-@pytest.mark.parametrize(
-    ("batch", "inputs"), [(128, 100), (128, 50), (17, 101), (65, 300), (1, 40)]
-)
-def test_compiled_products_are_those_of_torch(monkeypatch, batch, inputs, outputs):
-    """To the last bit, however numbers lie; a batch of one is summed in another order."""
-    used = []
-    room = importlib.import_module("stable_nalu.functional.linear")
-    multiplied = room._multiplied
-    monkeypatch.setattr(native, "_library", None)
-    x, W, gradient = (
-        normal(5, *shape, seed=k).float()
-        for k, shape in enumerate([(batch, inputs), (outputs, inputs), (batch, outputs)])
-    )
-    expected = products(x, W, gradient)
-    if not native.load():
-        pytest.skip("no C++ compiler")
-    monkeypatch.setattr(room, "_multiplied", lambda *both: used.append(True) or multiplied(*both))
-    assert products(x, W, gradient) == expected
-    assert len(used) >= 1
-    for laid in (x.mT.contiguous().mT, x.double(), x.clone().requires_grad_()):
-        used.clear()
-        linear(laid, W.to(laid.dtype))
-        assert not used

@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from stable_nalu.functional import LOG_SPACE_MODES, in_log_space
-from stable_nalu.functional.log_space import shared_by_models
 from tests.runs import RUNS, normal
 
 EPS = 1e-7
@@ -61,20 +60,3 @@ def test_weights_of_one_multiply_magnitudes(mode):
 def test_unknown_mode():
     with pytest.raises(ValueError, match="log space mode 'mnac' is not one of normal, safe"):
         in_log_space(weighted_sum(normal(1, 1)), normal(1, 1), "mnac", EPS)
-
-
-def test_models_that_share_inputs_take_their_logarithm_once():
-    x, seen = normal(2, 5, 3), []
-
-    def layer(logarithm):
-        seen.append(logarithm)
-        return logarithm.sum(-1)
-
-    expected = in_log_space(layer, x, "normal", 1e-7)
-    x = shared_by_models(x.clone())
-    for eps in (1e-7, 1e-7, 0.1):
-        assert torch.equal(in_log_space(layer, x, "normal", eps), expected) == (eps < 0.1)
-    alone, first, second, other = seen
-    assert first is second
-    assert alone is not first
-    assert other is not first

@@ -3,10 +3,8 @@
 import pytest
 import torch
 
-from stable_nalu import native
 from stable_nalu.functional.lstm import chosen, hidden_of, lstm_step
 from stable_nalu.layer import GeneralizedCell
-from tests.runs import normal
 
 BATCH, HIDDEN, LENGTH, LEFT_OUT_AT = 7, 5, 6, 3
 
@@ -54,33 +52,3 @@ def test_gradients_are_those_of_autograd_where_rows_are_left_out(runs):
     weight = torch.randn_like(wanted)
     theirs, ours = (torch.autograd.grad((y * weight).sum(), (inputs, W)) for y in (wanted, found))
     torch.testing.assert_close(ours, theirs, rtol=1e-10, atol=1e-10)
-
-
-@pytest.mark.parametrize("left_out", ["none", "the last ones", "any"])
-@pytest.mark.parametrize("runs", [(), (3,)])
-def test_gradients_in_cpp_are_those_of_torch(monkeypatch, runs, left_out):
-    """To the last bit; rows may go on twice."""
-    monkeypatch.setattr(native, "_library", None)
-    inputs, W = normal(*runs, LENGTH * BATCH, 64).float(), normal(*runs, 64, 16, seed=1).float()
-    rows = {"none": None, "the last ones": 4, "any": torch.tensor([3, 0, 3, 5])}[left_out]
-    if isinstance(rows, torch.Tensor):
-        rows = rows.expand(*runs, 4)
-    h = c = inputs.new_zeros(*runs, BATCH, 16)
-    passed, end = [], 0
-    for step in range(LENGTH):
-        left = rows if step == LEFT_OUT_AT else None
-        if left is not None:
-            h, c = (v[..., :left, :] if isinstance(left, int) else chosen(v, left) for v in (h, c))
-        gates = inputs[..., end : end + h.shape[-2], :] + h @ W.mT
-        h, c, one = lstm_step(gates, h, c, left)
-        passed.append(one)
-        end += h.shape[-2]
-
-    def gradients():
-        values = inputs[..., :end, :].clone().requires_grad_(), W.clone().requires_grad_()
-        return torch.autograd.grad(hidden_of(*values, passed).cos().sum(), values)
-
-    theirs = gradients()
-    if not native.load():
-        pytest.skip("no C++ compiler")
-    assert all(map(torch.equal, gradients(), theirs))

@@ -148,18 +148,6 @@ def test_gradient_leaves_each_factor_out(name):
         torch.testing.assert_close(gradient[i], factors[others[0]] * factors[others[1]])
 
 
-def test_a_zero_in_one_run_leaves_the_others_as_they_are_alone():
-    factors, upstream = normal(3, 128, 10, 2).float(), normal(3, 128, 2, seed=1).float()
-    factors[1, 5, 4, 0] = 0
-    _, together = value_and_gradient(factors, upstream)
-    for run in range(3):
-        _, alone = value_and_gradient(factors[run], upstream[run])
-        assert torch.equal(together[run], alone)
-    leaf = factors.clone().requires_grad_()
-    (as_one_tensor,) = torch.autograd.grad(leaf.prod(-2), leaf, upstream)
-    assert not torch.equal(together[0], as_one_tensor[0])
-
-
 def test_a_stack_has_second_derivatives():
     x, W = normal(2, 3, 4).requires_grad_(), normal(2, 1, 4).requires_grad_()
     assert torch.autograd.gradgradcheck(mnac, (x.double(), W.double()))

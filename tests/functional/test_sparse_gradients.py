@@ -4,7 +4,6 @@ import pytest
 import torch
 from torch.nn import functional
 
-from stable_nalu import native
 from stable_nalu.functional import sparse_gradients
 from stable_nalu.functional.sparse_gradients import pooled_convolution, rectified_linear
 
@@ -121,4 +120,3 @@ def test_the_same_images_give_the_same_numbers_in_any_batch():
     x, W, bias = drawn(6, 1, 28, 28).detach(), drawn(20, 1, 5, 5), drawn(20)
     parts = [pooled_convolution(part, W, bias) for part in x.split(2)]
     assert torch.equal(torch.cat(parts), pooled_convolution(x, W, bias))
-    assert native.compiled([sparse_gradients.SOURCE], sparse_gradients.FLAGS).exists()

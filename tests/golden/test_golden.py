@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from stable_nalu.training.compiled import policy
 from tests.golden.golden_runs import (
     FILES,
     FIXTURES,
@@ -78,18 +77,10 @@ def test_run(name, tmp_path):
 
 
 IN_A_STACK = ("sl_realnpumod_s0_[1,2]", "sl_nru_s0_[1,2]", "sl_nmru_s0_[-2,2]", "bm_snmu_s0_m")
-COMPILED = ("sl_realnpumod_s0_[1,2]", "sl_nmru_s0_[-2,2]")
 
 
 @pytest.mark.parametrize("name", IN_A_STACK)
 def test_run_in_a_stack(name, tmp_path):
-    check_in_a_stack(name, tmp_path)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", COMPILED)
-def test_run_in_a_compiled_stack(name, tmp_path, monkeypatch):
-    monkeypatch.setattr(policy, "WORK_WORTH_COMPILING", 0)
     check_in_a_stack(name, tmp_path)
 
 

@@ -3,7 +3,7 @@ import torch
 
 from stable_nalu.layer import GeneralizedCell
 from stable_nalu.network import NumberTranslationNetwork
-from stable_nalu.network.number_translation import NumberReaderNetwork, beginnings
+from stable_nalu.network.number_translation import NumberReaderNetwork
 from tests.runs import indices
 
 IDS = torch.tensor([[10, 29, 1, 28, 10], [8, 0, 0, 0, 0], [23, 3, 0, 0, 0]])
@@ -98,37 +98,3 @@ def test_a_plain_head_has_a_bias():
     network = NumberReaderNetwork("linear", 3, 4)
     assert network.head.bias.shape == (1,)
     assert network.embedding.shape == (31, 3)
-
-
-def test_beginnings_are_read_once():
-    tree, whole = beginnings(SENTENCES, 31)
-    counts = [len(token) for _, token in tree]
-    # Where sentences have ended, they share one more that nobody is.
-    assert counts == [3, 3, 2, 3, 3]
-    words = [[int(t)] for t in tree[0][1]]
-    known, before = list(words), words
-    for own, token in tree[1:]:
-        before = [[*before[int(b)], int(t)] for b, t in zip(own, token, strict=True)]
-        known += before
-    for row, place in zip(SENTENCES.tolist(), whole.tolist(), strict=True):
-        assert known[place] == [word for word in row if word]
-
-
-@pytest.mark.parametrize("runs", [(3,), (2, 3)])
-def test_readers_do_not_see_each_other(runs):
-    """Runs whose sentences have fewer beginnings are filled up, which changes nothing."""
-    networks = {run: NumberReaderNetwork("NALU", 3, 4).double() for run in indices(runs)}
-    states = [network.state_dict() for network in networks.values()]
-    stacked = {k: torch.stack([s[k] for s in states]).unflatten(0, runs) for k in states[0]}
-    ids = [SENTENCES[[0, 1, 2, 3][: 1 + k % 4] * 4][:4] for k, _ in enumerate(networks)]
-    x = torch.stack(ids).unflatten(0, runs)
-    for value in stacked.values():
-        value.requires_grad_()
-    y = torch.func.functional_call(next(iter(networks.values())), stacked, (x,))
-    weight = torch.randn_like(y)
-    found = torch.autograd.grad((y * weight).sum(), list(stacked.values()))
-    for run, network in networks.items():
-        own = network(x[run])
-        torch.testing.assert_close(y[run], own)
-        wanted = torch.autograd.grad((own * weight[run]).sum(), list(network.parameters()))
-        torch.testing.assert_close([gradient[run] for gradient in found], list(wanted))

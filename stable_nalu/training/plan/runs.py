@@ -91,13 +91,12 @@ States = Mapping[int, SavedState]
 def worker_count(kind: Kind, runs: Sequence[PlannedRun]) -> int:
     """Return how many processes to use: `--workers`, else one per core while there is work for it.
 
-    The work of the whole plan counts, done or not, so that a resumed plan is cut alike.
+    A script without the flag uses one. The work of the whole plan counts, done or not, so that a
+    resumed plan is cut alike.
     """
-    if kind.width is None:
-        return 1
-    first = runs[0].config
-    if first.workers is not None:
-        return min(first.workers, len(runs))
+    wanted = getattr(runs[0].config, "workers", 1)
+    if wanted is not None:
+        return min(wanted, len(runs))
     work = kind.cost * sum(kind.unit.last(run.config) + 1 for run in runs)
     return max(1, min(cores(), len(runs), work // WORK_OF_A_PROCESS))
 
@@ -125,7 +124,7 @@ def _stacks(kind: Kind, spec: ScriptSpec, runs: Sequence[PlannedRun], workers: i
     for run in runs:
         key = repr(sorted(spec.layer_options(run.config).items()))
         groups.setdefault(key, []).append(run)
-    width = kind.width(runs[0].config) if callable(kind.width) else kind.width
+    width = kind.width(runs[0].config) if callable(kind.width) else kind.width or 1
     fitting = max(1, STACKED_INPUTS // width)
     largest = runs[0].config.ensemble_size or min(fitting, math.ceil(len(runs) / workers))
     return [part for group in groups.values() for part in _parts(group, largest)]

@@ -93,8 +93,7 @@ def train_plan(kind: Kind, spec: ScriptSpec, *plans: Sequence[Config]) -> int:
             _require_folders(spec, left, states)
             if kind.probes:
                 _probe(kind, spec, [run for stack in left for run in stack])
-            alone = kind.width is None or sum(map(len, left)) == 1
-            if alone:
+            if sum(map(len, left)) == 1 or not hasattr(left[0][0].config, "workers"):
                 results += _train_in_turn(kind, spec, left, interruption)
             else:
                 results += _train_together(kind, spec, left, workers, interruption)

@@ -10,15 +10,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from stable_nalu import native
 from stable_nalu.errors import UsageError
 from stable_nalu.functional import mse
 from stable_nalu.machine import results_root
 from stable_nalu.options import SCRIPTS, Config
 
-from ..compiled.policy import updates_worth_compiling
-from ..logging.console import Console, LogPoint, View
-from ..logging.recorder import Recorder, scalar
+from ..logging.console import Console, LogPoint
+from ..logging.recorder import scalar
 from ..stack import BuildNetwork, Setup, StackTraining, numbers, seeded_models
 from ..step.loss import SummedPenalties
 from ..step.step import Observed, StepResult, TrainingStep
@@ -80,11 +78,6 @@ class RecurrentTraining(StackTraining):
         super().__init__(setup, model, step, random)
         self._results = ResultFile(self.config.script)
         self._losses: dict[str, np.ndarray] = {}
-
-    def open(self, recorder: Recorder, view: View) -> None:
-        super().open(recorder, view)
-        if updates_worth_compiling(self.config, self.weights, self.length - self.at):
-            native.load()
 
     @torch.no_grad()
     def error(self, x: torch.Tensor, t: torch.Tensor) -> torch.Tensor:

@@ -31,7 +31,6 @@ from .training import Batch, RecurrentTraining
 LOG_EPOCHS = 50
 GRADIENT_EPOCHS = 10
 MODULE_STEPS = 150
-WIDTH = 40
 COST = 60
 
 
@@ -242,7 +241,6 @@ KINDS = {
         TranslationTraining,
         Unit("epoch", "--max-epochs", "epoch", counts=True),
         LOGGED,
-        width=WIDTH,
         cost=COST,
         shown=TranslationTraining.shown,
     )

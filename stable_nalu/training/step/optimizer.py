@@ -1,31 +1,21 @@
 """Adam, RMSprop and SGD over leading run dimensions, with the numbers of `torch.optim`.
 
 Elementwise updates do not care how many runs are stacked; the learning rate may differ per run.
-Written out here because a bare `torch.optim` step costs more than the whole forward pass, and so
-that a compiler can fuse the update with the rest of an iteration.
+Written out here because a bare `torch.optim` step costs more than the whole forward pass.
 """
 
 from __future__ import annotations
 
-import ctypes
-import struct
 from collections.abc import Sequence
-from functools import cache, cached_property
 from typing import ClassVar
 
 import torch
 
-from stable_nalu import native
 from stable_nalu.functional.reductions import per_run
 
 Number = float | torch.Tensor
 Gradients = Sequence[torch.Tensor | None]
 Slots = dict[str, list[torch.Tensor]]
-LASTING, CHANGING = struct.Struct("4q"), struct.Struct("q2d")
-"""What adam.cpp reads of a parameter: its place, those of its slots and its length, which last; and
-the place of its gradient, or 0 where it has none, and two scalars."""
-COMPARED = 70
-"""Lengths up to which compiled updates are compared with torch's: four of its longest vectors."""
 
 
 class Optimizer:
@@ -80,50 +70,6 @@ class Adam(Optimizer):
         correction = (1 - self.beta_2**step) ** 0.5
         return correction, self.learning_rate / (1 - self.beta_1**step)
 
-    def step(self, gradients):
-        fused = None
-        if native.library() is not None and self._suits_compiled_code:
-            fused = _fused_as_torch()
-        if fused is None:
-            super().step(gradients)
-        else:
-            self.step_compiled(gradients, fused=fused)
-
-    @cached_property
-    def _suits_compiled_code(self) -> bool:
-        return not isinstance(self.learning_rate, torch.Tensor) and all(
-            p.dtype is torch.float32 and p.is_cpu and p.is_contiguous() for p in self.parameters
-        )
-
-    @cached_property
-    def _parts(self) -> ctypes.Array[ctypes.c_char]:
-        """Return what adam.cpp reads: parameters and slots are only ever changed in place."""
-        parts = b""
-        for values in zip(self.parameters, *self.state.values(), strict=True):
-            parts += LASTING.pack(*(value.data_ptr() for value in values), values[0].numel())
-            parts += bytes(CHANGING.size)
-        return ctypes.create_string_buffer(parts, len(parts))
-
-    def step_compiled(self, gradients: Gradients, *, fused: bool) -> None:
-        """Update all parameters that have a gradient in one call of C++ that calls torch's roots.
-
-        Operations of torch are eight for each parameter, and their calls cost more than the rest.
-        """
-        kept = []
-        for k, gradient in enumerate(gradients):
-            changing: tuple[Number, ...] = 0, 0.0, 0.0
-            if gradient is not None:
-                self.steps[k] += 1
-                kept.append(gradient := gradient.contiguous())
-                changing = gradient.data_ptr(), *self.scalars(self.steps[k])
-            start = k * (LASTING.size + CHANGING.size) + LASTING.size
-            CHANGING.pack_into(self._parts, start, *changing)
-        weights = 1 - self.beta_1, self.beta_2, 1 - self.beta_2, self.epsilon
-        library = native.library()
-        assert library is not None
-        # A loss that depends on no parameter has none: those of the step before are freed.
-        library.adam_steps(self._parts, len(gradients), *weights, fused)
-
     def apply(self, parameter, slots, gradient, scalars):
         average, square = slots
         correction, size = scalars
@@ -134,30 +80,6 @@ class Adam(Optimizer):
             parameter.add_((average * -_shaped(size, parameter)).div_(denominator))
         else:
             parameter.addcdiv_(average, denominator, value=-size)
-
-
-@cache
-def _fused_as_torch() -> bool | None:
-    """Return whether torch rounds a product and a sum once; None if compiled code differs."""
-    if not native.calls_torch():
-        return None
-    return next(filter(_is_as_torch, (True, False)), None)
-
-
-def _is_as_torch(fused: bool) -> bool:
-    """Compare compiled updates with torch's, for whole vectors and all that can be left over."""
-    generator = torch.Generator().manual_seed(0)
-
-    def same(length: int) -> bool:
-        start, *gradients = torch.randn(4, length, dtype=torch.float32, generator=generator)
-        plain, compiled = (Adam([start.clone()], 1e-3) for _ in range(2))
-        for gradient in gradients:
-            Optimizer.step(plain, [gradient])
-            compiled.step_compiled([gradient], fused=fused)
-        found = [(a.parameters[0], *(v[0] for v in a.state.values())) for a in (plain, compiled)]
-        return all(map(torch.equal, *found))
-
-    return all(same(length) for length in (*range(1, COMPARED), 1000))
 
 
 class RMSprop(Optimizer):

@@ -165,9 +165,4 @@ class CountingTask(Task):
         return f"dataset: {count} training images of {self.config.digit_source}"
 
 
-def _width(config: Config) -> int:
-    """Return a number that keeps stacks of convolutions small, whose batches fill memory."""
-    return 100 if config.cnn == "mlp8" else 1000
-
-
-KINDS = {"mnist_counting": kind(CountingTask, EPOCHS, width=_width, cost=20_000)}
+KINDS = {"mnist_counting": kind(CountingTask, EPOCHS, cost=20_000)}

@@ -19,7 +19,6 @@ from stable_nalu.network.even_digits import EvenDigitNetwork
 from stable_nalu.options import Config
 from stable_nalu.tags import ACCURACY_TEST, ACCURACY_VALID, CONFUSION, RMSE_TEST
 
-from ..plan.runs import STACKED_INPUTS
 from .training import Batch, Task, kind
 
 SEEDS = {"valid": 20180801, "test": 20180802}
@@ -131,4 +130,4 @@ def _table(confusion: torch.Tensor) -> str:
 
 
 # Stacks of convolutions are slower than the same runs one by one.
-KINDS = {"even_digit_count": kind(EvenDigitTask, width=STACKED_INPUTS, cost=1000)}
+KINDS = {"even_digit_count": kind(EvenDigitTask, cost=1000)}

@@ -212,4 +212,4 @@ def frames_of(observation: str) -> torch.Tensor:
     return planes().flatten(1)
 
 
-KINDS = {"gridworld_time": kind(GridworldTask, width=400, cost=1000)}
+KINDS = {"gridworld_time": kind(GridworldTask, cost=1000)}

@@ -79,4 +79,4 @@ def _table(x: Sequence[float], errors: Sequence[float]) -> str:
     return "\n".join(["| x | abs.error |", "|---|---|", *rows])
 
 
-KINDS = {"identity_autoencoder": kind(IdentityTask, width=20, cost=3)}
+KINDS = {"identity_autoencoder": kind(IdentityTask, cost=3)}

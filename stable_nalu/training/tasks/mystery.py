@@ -6,7 +6,6 @@ From an article about the NALU paper, which trains one layer on all outputs at o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from operator import attrgetter
 from typing import Any, ClassVar
 
 import torch
@@ -115,4 +114,4 @@ def _table(problem: MysteryProblem) -> str:
     return "\n".join(["| output | input | operation | input |", "|---|---|---|---|", *rows])
 
 
-KIND = kind(MysteryTask, EPOCHS, width=attrgetter("input_size"), cost=100)
+KIND = kind(MysteryTask, EPOCHS, cost=100)

@@ -80,4 +80,4 @@ class NotebookTask(Task):
         return f"dataset: {self.config.train_size} rows of {INPUTS} numbers and their sum"
 
 
-KINDS = {"notebook_addition": kind(NotebookTask, width=40, cost=100)}
+KINDS = {"notebook_addition": kind(NotebookTask, cost=100)}

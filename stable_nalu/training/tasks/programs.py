@@ -220,4 +220,4 @@ def _characters(numbers: torch.Tensor) -> torch.Tensor:
     return torch.cat((digits, torch.full_like(sign, _NONE)), -1).scatter(-1, length, sign)
 
 
-KINDS = {"program_evaluation": kind(ProgramTask, width=100, cost=50)}
+KINDS = {"program_evaluation": kind(ProgramTask, cost=50)}

@@ -224,13 +224,7 @@ class TaskTraining(StackTraining):
         self.task.set_state(run, progress["task"])
 
 
-def kind(
-    task: type[Task],
-    unit: Unit = ITERATIONS,
-    *,
-    width: int | Any = 10,
-    cost: int = 1,
-) -> Kind:
-    """Return how the runs of a task train; see `Kind` for `width` and `cost`."""
+def kind(task: type[Task], unit: Unit = ITERATIONS, *, cost: int = 1) -> Kind:
+    """Return how the runs of a task train; see `Kind` for `cost`."""
     build = partial(TaskTraining, task=task, unit=unit)
-    return Kind(build, unit, {"task": dict, **LOGGED}, width=width, cost=cost)
+    return Kind(build, unit, {"task": dict, **LOGGED}, cost=cost)

@@ -4,9 +4,8 @@ import signal
 
 import pytest
 
-from stable_nalu.layer import GeneralizedCell
 from stable_nalu.training.recurrent import sums, translation
-from tests.ensemble.plans import assert_identical, furthest, train, trained
+from tests.ensemble.plans import assert_identical, train, trained
 
 LENGTHS = {
     "simple_function_recurrent": ("--max-iterations", "4", "9"),
@@ -68,16 +67,3 @@ def test_a_run_that_is_told_to_stop(script, tmp_path, monkeypatch):
     assert train(tmp_path / "whole", script, *words) == 0
     assert_identical(trained(tmp_path / "parts"), trained(tmp_path / "whole"))
     assert results(tmp_path / "parts") == results(tmp_path / "whole")
-
-
-@pytest.mark.parametrize("unit", sorted(set(GeneralizedCell.unit_names()) - OVERFLOWS))
-def test_runs_of_a_stack_train_as_alone(script, unit, tmp_path):
-    """Gradients of some cells are summed in another order, so the last bits may differ."""
-    flag, short, _ = LENGTHS[script]
-    words = ("--layer-type", unit, "--seed", "0-1", "--pytorch-precision", "64", flag, short)
-    assert train(tmp_path / "stack", script, *words) == 0
-    assert train(tmp_path / "alone", script, *words, "--ensemble-size", "1") == 0
-    stack, alone = trained(tmp_path / "stack"), trained(tmp_path / "alone")
-    assert len(stack) == 2
-    for name, run in stack.items():
-        assert max(furthest(run, alone[name]).values()) < 1e-9

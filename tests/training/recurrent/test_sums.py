@@ -190,25 +190,3 @@ def test_simple_task_in_float64(short):
     assert record["pytorch_precision"] == 64
     assert record["loss_train"] != float(torch.tensor(record["loss_train"], dtype=torch.float32))
     assert torch.get_default_dtype() == torch.float32
-
-
-def test_batches_drawn_in_blocks_are_those_of_single_draws(monkeypatch):
-    """Streams stand behind the last batch that was handed out once they are rewound."""
-    monkeypatch.setattr(sums, "BLOCK_BYTES", 3 * 2 * 8 * 5 * 10 * 4)
-
-    def streams():
-        data = [SimpleFunctionRecurrentDataset("add", 10, seed=seed) for seed in (3, 4)]
-        return [one.fork(5, [0, 1]) for one in data]
-
-    ahead, alone = streams(), streams()
-    feed = sums.BatchFeed(ahead, 8, stacked=True)
-    for count in range(8):
-        x, t = feed.next(8 - count)
-        for run, stream in enumerate(alone):
-            own_x, own_t = stream[0:8]
-            assert torch.equal(x[run], own_x)
-            assert torch.equal(t[run], own_t)
-        if count in (1, 4):
-            feed.rewind()
-            assert [s.random.position() for s in ahead] == [s.random.position() for s in alone]
-    assert [s.random.position() for s in ahead] == [s.random.position() for s in alone]

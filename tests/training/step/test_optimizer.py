@@ -3,8 +3,6 @@
 import pytest
 import torch
 
-from stable_nalu import native
-from stable_nalu.training.step import optimizer as room
 from stable_nalu.training.step.optimizer import (
     OPTIMIZERS,
     SGD,
@@ -61,42 +59,6 @@ def test_adam_is_that_of_torch(dtype, rate):
     torch_trajectory(reference, Adam(parameters(dtype), rate), dtype)
 
 
-@pytest.mark.parametrize("rate", [1e-3, 1.0])
-def test_compiled_adam_is_that_of_torch(monkeypatch, rate):
-    """Where its operations round as torch's do, which is compared before they are used."""
-    monkeypatch.setattr(native, "_library", None)
-    if not native.load() or room._fused_as_torch() is None:
-        pytest.skip("no C++ compiler, or another torch")
-    used = []
-    compiled = Adam.step_compiled
-    monkeypatch.setattr(
-        Adam, "step_compiled", lambda *a, **k: used.append(True) or compiled(*a, **k)
-    )
-    dtype = torch.float32
-    reference = torch.optim.Adam([p.requires_grad_() for p in parameters(dtype)], lr=rate)
-    torch_trajectory(reference, Adam(parameters(dtype), rate), dtype)
-    assert len(used) == STEPS
-    used.clear()
-    build("adam", parameters(dtype, (RUNS,))).step(gradients(0, dtype, (RUNS,)))
-    Adam(parameters(torch.float64), rate).step(gradients(0, torch.float64))
-    assert not used
-
-
-def test_an_adam_that_rounds_otherwise_is_not_used(monkeypatch):
-    monkeypatch.setattr(native, "_library", None)
-    if not native.load():
-        pytest.skip("no C++ compiler")
-    monkeypatch.setattr(Adam, "epsilon", 1e-3)
-    assert room._is_as_torch(True) or room._is_as_torch(False)
-    plain = Adam.apply
-    # As if a version of torch took the mean of gradients in another way.
-    monkeypatch.setattr(
-        Adam, "apply", lambda self, p, slots, g, s: plain(self, p, slots, g * 1.0000002, s)
-    )
-    assert not room._is_as_torch(True)
-    assert not room._is_as_torch(False)
-
-
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("rate", [1e-3, 1.0])
 def test_rmsprop_is_that_of_torch(dtype, rate):
@@ -150,7 +112,6 @@ def test_a_parameter_without_gradient_is_left_alone():
 
 def test_a_step_without_any_gradient_reads_none_of_the_step_before():
     """As where a loss does not depend on any parameter: there are no gradients at all then."""
-    native.load()
     own = Adam(parameters(torch.float32), 0.1)
     own.step(gradients(0, torch.float32))
     before = [p.clone() for p in own.parameters]

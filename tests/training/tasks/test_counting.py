@@ -1,6 +1,5 @@
 """Counting and adding digits: names, bad input, batches, measures, logs, resume, real MNIST."""
 
-import numpy as np
 import pandas as pd
 import pytest
 import torch
@@ -188,19 +187,6 @@ def test_what_is_logged_and_exported(tmp_path, capsys):
     wanted = [f"metric.test.extrapolation.{n}.{m}" for n in (1, 5, 20) for m in ("mse", "mae")]
     assert {*wanted, "task", "sequence.loss", "digit.source", "metric.train.mse"} <= set(table)
     assert len(table) == 6
-
-
-@pytest.mark.parametrize("unit", ["NAC", "LSTM"])
-def test_a_stack_computes_what_its_runs_compute_alone(unit):
-    """Up to 1e-9 in 64 bits: products of matrices add in another order."""
-    words = (*SMALL, "--layer-type", unit, "--pytorch-precision", "64", "--max-epochs", "2")
-    assert run(SCRIPT, *words, "--seed", "0-2") == 0
-    alone = (*words, "--seed", "2", "--id", "7")
-    assert run(SCRIPT, *alone) == 0
-    stacked, single = run_names(SCRIPT, *words, "--seed", "2")[0], run_names(SCRIPT, *alone)[0]
-    for tag in ("metric/valid/mse", "loss/train/total", "metric/test/extrapolation/20/mae"):
-        one, other = (list(read(name).series(tag).values()) for name in (stacked, single))
-        np.testing.assert_allclose(one, other, rtol=1e-9)
 
 
 @pytest.mark.parametrize("seeds", ["0", "0-1"])

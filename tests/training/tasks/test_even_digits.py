@@ -117,18 +117,6 @@ def test_heads_of_a_seed_start_alike():
     assert not torch.equal(states["tanh"][0]["first.W"], states["tanh"][1]["first.W"])
 
 
-def test_a_stack_computes_what_its_runs_compute_alone():
-    """Up to 1e-9 in 64 bits: products of matrices add in another order."""
-    words = (*SMALL, "--layer-type", "NAC", "--pytorch-precision", "64", "--max-iterations", "4")
-    assert run(SCRIPT, *words, "--seed", "0-1", "--ensemble-size", "2") == 0
-    alone = (*words, "--seed", "1", "--id", "7")
-    assert run(SCRIPT, *alone) == 0
-    stacked, single = run_names(SCRIPT, *words, "--seed", "1")[0], run_names(SCRIPT, *alone)[0]
-    for tag in ("loss/train/total", "metric/valid/acc", "metric/test/rmse"):
-        one, other = (list(read(name).series(tag).values()) for name in (stacked, single))
-        np.testing.assert_allclose(one, other, rtol=1e-9)
-
-
 @pytest.mark.parametrize("train_images", ["0", "6"])
 def test_an_interrupted_run_ends_as_if_nothing_had_happened(train_images, monkeypatch):
     words = (*SMALL, "--train-images", train_images, "--max-iterations", "7")

@@ -220,20 +220,6 @@ def test_runs_without_tests_of_times(tmp_path, capsys):
     assert "--stimuli-out: no run has" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("unit", "wiring"), UNITS[:3])
-def test_a_stack_computes_what_its_runs_compute_alone(unit, wiring):
-    """Up to 1e-9 in 64 bits: products of matrices add in another order."""
-    words = (*SMALL, "--layer-type", unit, "--pytorch-precision", "64", "--max-iterations", "5")
-    words += () if unit == "LSTM" else ("--nac-wiring", wiring)
-    assert run(SCRIPT, *words, "--seed", "0-2") == 0
-    alone = (*words, "--seed", "2", "--id", "7")
-    assert run(SCRIPT, *alone) == 0
-    stacked, single = run_names(SCRIPT, *words, "--seed", "2")[0], run_names(SCRIPT, *alone)[0]
-    for tag in ("metric/train/reward", "loss/train/total", "metric/test/stimulus/6/reward"):
-        one, other = (list(read(name).series(tag).values()) for name in (stacked, single))
-        np.testing.assert_allclose(one, other, rtol=1e-9)
-
-
 @pytest.mark.parametrize("seeds", ["0", "0-2"])
 def test_an_interrupted_run_ends_as_if_nothing_had_happened(seeds, monkeypatch):
     words = (*SMALL, "--seed", seeds, "--max-iterations", "9")

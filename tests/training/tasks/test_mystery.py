@@ -184,19 +184,6 @@ def test_the_loss_of_an_epoch_is_the_mean_of_its_batches():
     assert log.series("loss/train/epoch")[0] == pytest.approx(sum(losses) / 3, rel=1e-5)
 
 
-@pytest.mark.parametrize("words", [(), ("--layer-type", "vanilla", "--shuffle")])
-def test_a_stack_computes_what_its_runs_compute_alone(words):
-    words = (*SMALL, *words, "--max-epochs", "12")
-    assert run(SCRIPT, *words, "--seed", "0-2") == 0
-    for seed in "012":
-        alone = (*words, "--seed", seed)
-        assert run(SCRIPT, *alone, "--id", "7") == 0
-        (stacked,), (single,) = (run_names(SCRIPT, *alone, *more) for more in ((), ("--id", "7")))
-        for tag in ("metric/train/mse", MSE):
-            one, other = (list(read(name).series(tag).values()) for name in (stacked, single))
-            assert one == pytest.approx(other, rel=1e-4)
-
-
 @pytest.mark.parametrize(
     ("words", "at"),
     [

@@ -10,7 +10,6 @@ from stable_nalu.dataset.notebook import NotebookDataset
 from stable_nalu.network.notebook import NotebookNetwork
 from stable_nalu.options import SCRIPTS
 from stable_nalu.reader.exporters import any_runs
-from stable_nalu.training.compiled import policy
 from tests.experiments.scripts import read, run, run_names, saved
 from tests.training.tasks.resuming import assert_an_interruption_changes_nothing
 
@@ -98,43 +97,14 @@ def test_names(words, leaf):
     assert SCRIPTS[SCRIPT].leaf(config) == leaf
 
 
-def test_a_stack_computes_what_its_runs_compute_alone():
-    words = (*SMALL, "--max-iterations", "30")
-    assert run(SCRIPT, *words, "--seed", "0-2") == 0
-    for seed in "012":
-        assert run(SCRIPT, *words, "--seed", seed, "--id", "7") == 0
-        (stacked,), (alone,) = (
-            run_names(SCRIPT, *words, "--seed", seed, *more) for more in ((), ("--id", "7"))
-        )
-        for tag in (LOSS, TEST):
-            one, other = (list(read(name).series(tag).values()) for name in (stacked, alone))
-            assert one == pytest.approx(other, rel=1e-3)
-
-
-def train_in_turn(monkeypatch):
-    """Let runs train through recorded code, without a compiler."""
-    monkeypatch.setattr(policy, "ROW_ELEMENTS_WORTH_COMPILING", 0)
-    monkeypatch.setattr(policy, "FEWEST_ROWS", 0)
-    monkeypatch.setattr(RunsInTurn.__init__, "__defaults__", (_as_recorded,))
-
-
-def _as_recorded(graph):
-    return lambda *groups: graph(*(value for group in groups for value in group))
-
-
-@pytest.mark.parametrize(("in_turn", "seeds"), [(False, "0-1"), (True, "0"), (True, "0-1")])
-def test_an_interrupted_run_ends_as_if_nothing_had_happened(in_turn, seeds, monkeypatch):
-    if in_turn:
-        train_in_turn(monkeypatch)
+@pytest.mark.parametrize("seeds", ["0", "0-1"])
+def test_an_interrupted_run_ends_as_if_nothing_had_happened(seeds, monkeypatch):
     words = (*SMALL, "--seed", seeds, "--max-iterations", "9")
     assert_an_interruption_changes_nothing(monkeypatch, SCRIPT, words, 6)
 
 
-@pytest.mark.parametrize("compiled", [False, True])
-def test_the_notebooks_slip_is_one_update_on_the_test_rows(compiled, monkeypatch, capsys):
+def test_the_notebooks_slip_is_one_update_on_the_test_rows(capsys):
     """Up to there nothing changes: the test error that the notebook prints is that before it."""
-    if compiled:
-        train_in_turn(monkeypatch)
     words = (*SMALL, "--seed", "0-1", "--max-iterations", "9", "--pytorch-precision", "64")
     slip = (*words, "--train-on-test")
     assert run(SCRIPT, *words) == 0

@@ -140,23 +140,6 @@ def test_what_is_logged(unit, tmp_path):
     assert {"metric.test.1000-10000.digits", "metric.trace.0-100.0"} <= set(table)
 
 
-@pytest.mark.parametrize(
-    ("unit", "program"),
-    [("LSTM", "addition"), ("UGRNN", "programs"), ("NAC", "addition"), ("NALU", "programs")],
-)
-def test_a_stack_computes_what_its_runs_compute_alone(unit, program):
-    """Up to 1e-8 in 64 bits: products of matrices add in another order."""
-    words = (*SMALL, "--layer-type", unit, "--program", program, "--pytorch-precision", "64")
-    words += ("--max-iterations", "5")
-    assert run(SCRIPT, *words, "--seed", "0-2") == 0
-    alone = (*words, "--seed", "2", "--id", "7")
-    assert run(SCRIPT, *alone) == 0
-    stacked, single = run_names(SCRIPT, *words, "--seed", "2")[0], run_names(SCRIPT, *alone)[0]
-    for tag in ("loss/train/critation", "metric/valid/rmse", "metric/test/1000-10000/rmse"):
-        one, other = (list(read(name).series(tag).values()) for name in (stacked, single))
-        np.testing.assert_allclose(one, other, rtol=1e-8)
-
-
 @pytest.mark.parametrize(("seeds", "at"), [("0", BLOCK), ("0-1", BLOCK - 3), ("0-1", BLOCK + 3)])
 def test_an_interrupted_run_ends_as_if_nothing_had_happened(seeds, at, monkeypatch):
     """Within a block of batches that were drawn at once, and at its end."""

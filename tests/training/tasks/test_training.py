@@ -36,18 +36,6 @@ def test_the_penalty_of_a_unit_grows_from_nothing_and_joins_the_loss():
     assert total[4] == pytest.approx(criterion[4] + penalty[4], rel=1e-6)
 
 
-@pytest.mark.parametrize("words", [UNIFORM, PENALISED], ids=["uniform", "penalised"])
-def test_a_stack_computes_what_its_runs_compute_alone(words):
-    assert run(SCRIPT, *words, "--max-iterations", "40", "--seed", "0-2", "--workers", "1") == 0
-    for seed in "012":
-        alone = (*words, "--max-iterations", "40", "--seed", seed)
-        assert run(SCRIPT, *alone, "--id", "7") == 0
-        (stacked,), (single,) = (run_names(SCRIPT, *alone, *more) for more in ((), ("--id", "7")))
-        for tag in ("metric/valid/interpolation", "metric/test/extrapolation"):
-            one, other = (list(read(name).series(tag).values()) for name in (stacked, single))
-            assert one == pytest.approx(other, rel=1e-4)
-
-
 @pytest.mark.parametrize("seeds", ["0", "0-2"])
 def test_an_interrupted_run_ends_as_if_nothing_had_happened(seeds, monkeypatch):
     words = (*UNIFORM, "--seed", seeds, "--max-iterations", "9", "--workers", "1")

@@ -1,1 +1,0 @@
-"""Policy of the recurrent scripts."""
