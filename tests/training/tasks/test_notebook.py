@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from stable_nalu.training.compiled.rows import RunsInTurn
 
 from stable_nalu.dataset.notebook import NotebookDataset
 from stable_nalu.network.notebook import NotebookNetwork
