@@ -167,6 +167,11 @@ class _Emitter:
         self._line(f"for (int {loop.axis} = 0; {loop.axis} < {extent}; {loop.axis}++) {{")
         self._inside(loop)
         self._line("}")
+        for reduce in loop.sums:
+            if reduce in self.plan.kept and not self.plan.kept[reduce][0]:
+                for copy in range(self._copies_of(reduce)):
+                    total = self._variable(reduce, copy)
+                    self._line(f"{self._memory_of(reduce, copy)} = {total};")
 
     def _inside(self, loop: Loop) -> None:
         before = self.path
