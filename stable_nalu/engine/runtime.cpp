@@ -132,6 +132,36 @@ static void fill_pairs(const Samples& from, const D* d, int64_t count, N* x, N* 
   }
 }
 
+// Whether each operand is one input, which may be another one in each lane.
+static bool of_single_inputs(const Samples& from) {
+  for (int64_t k = 0; k < from.operands * L; k++)
+    if (from.slices[2 * k + 1] - from.slices[2 * k] != 1) return false;
+  return from.operands == 2 && from.operation <= kDiv;
+}
+
+// As fill_pairs, of other inputs in each lane.
+static void fill_lanes(const Samples& from, const D* d, int64_t count, D* scaled, N* x, N* t) {
+  int64_t i[L], j[L];
+  for (int l = 0; l < L; l++) {
+    i[l] = from.slices[2 * l] * L + l;
+    j[l] = from.slices[2 * (L + l)] * L + l;
+  }
+  const int64_t inputs = from.inputs;
+  const D low = *from.low, width = *from.width;
+  for (int64_t b = 0; b < count; b++, d += inputs, x += inputs) {
+    for (int64_t k = 0; k < inputs; k++) {
+      scaled[k] = d[k] * width + low;
+      x[k] = __builtin_convertvector(scaled[k], N);
+    }
+    D one, other;
+    for (int l = 0; l < L; l++) {
+      ((double*)&one)[l] = ((const double*)scaled)[i[l]];
+      ((double*)&other)[l] = ((const double*)scaled)[j[l]];
+    }
+    t[b] = __builtin_convertvector(combined(from.operation, one, other), N);
+  }
+}
+
 static void fill(const Samples& from, const D* d, int64_t count, D* scaled, N* x, N* t) {
   const int64_t *at = from.slices, inputs = from.inputs;
   if (from.equal_slices && from.operands == 2 && at[1] - at[0] == 1 &&
@@ -143,6 +173,7 @@ static void fill(const Samples& from, const D* d, int64_t count, D* scaled, N* x
       case kDiv: return fill_pairs<kDiv>(from, d, count, x, t);
     }
   }
+  if (of_single_inputs(from)) return fill_lanes(from, d, count, scaled, x, t);
   const D low = *from.low, width = *from.width;
   for (int64_t b = 0; b < count; b++, d += inputs, x += inputs) {
     for (int64_t k = 0; k < inputs; k++) {

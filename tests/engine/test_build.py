@@ -1,0 +1,37 @@
+"""Libraries of the engine, compiled by the machine's C++ compiler."""
+
+import pytest
+
+from stable_nalu.engine.build import library
+from stable_nalu.machine import code_cache
+
+TEXT = """
+#ifndef NUMBER
+#define NUMBER 1
+#endif
+extern "C" int number() { return NUMBER; }
+"""
+
+
+@pytest.fixture(autouse=True)
+def an_empty_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    code_cache.cache_clear()
+    yield
+    code_cache.cache_clear()
+
+
+def test_further_flags_of_the_compiler_make_another_library(monkeypatch):
+    assert library(TEXT).number() == 1
+    monkeypatch.setenv("STABLE_NALU_CXXFLAGS", "-DNUMBER=2 -g0")
+    assert library(TEXT).number() == 2
+    monkeypatch.delenv("STABLE_NALU_CXXFLAGS")
+    assert library(TEXT).number() == 1
+
+
+def test_what_is_compiled_is_kept(tmp_path):
+    library(TEXT)
+    (kept,) = tmp_path.rglob("*.so")
+    before = kept.stat()
+    library(TEXT)
+    assert kept.stat().st_mtime_ns == before.st_mtime_ns
