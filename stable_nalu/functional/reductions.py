@@ -32,6 +32,8 @@ def lp_norm(parameter: torch.Tensor, order: int, ndim: int) -> torch.Tensor:
     """Return the norm of order 1 or 2 over the last `ndim` dimensions, shape `runs`."""
     if ndim == 0:
         return parameter.abs()
+    if ndim == parameter.ndim:
+        return torch.linalg.vector_norm(parameter, order)
     # Flattened first: the order of summation is that of the norm of one run's whole parameter.
     return torch.linalg.vector_norm(parameter.flatten(-ndim), order, dim=-1)
 
