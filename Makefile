@@ -24,7 +24,7 @@ help:
 	@echo 'make lint       ruff: rules and format, changes nothing'
 	@echo 'make format     ruff: rewrite'
 	@echo 'make types      pyright'
-	@echo 'make bench      speed ratios against a hand-written loop'
+	@echo 'make bench      speed beside hand-written loops, and its goals'
 	@echo 'make generated  rewrite generated tables and files'
 	@echo 'make gallery    draw the figures of docs/gallery from the kept results'
 	@echo 'make check      lint, types, stale generated files, fast tests; changes nothing'

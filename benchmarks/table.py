@@ -1,68 +1,62 @@
-"""One table of ratios."""
+"""One table of costs and goals."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from fractions import Fraction
+from pathlib import Path
 
-from .clock import Cost
-
-HEADER = ("what / compared to", "ratio", "target", "met", "this, CPU (wall)", "that, CPU (wall)")
+HEADER = ("row", "what", "engine", "hand-written loop", "bare PyTorch loop", "goal", "met")
 
 
 @dataclass(frozen=True)
 class Row:
-    """A ratio, its aim, and the two figures behind it.
+    """A line of the table: what something costs, what it was compared to, and its goal."""
 
-    at_least: whether the ratio should be at least the aim, and not at most.
+    name: str
+    title: str
+    engine: str
+    goal: str
+    met: bool
+    loop: str = ""
+    bare: str = ""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What measures the row of a name; a slow one is measured under --all, or by its name.
+
+    measure: takes a share of the usual work, 1 or less.
     """
 
-    title: str
-    ratio: float
-    aim: str
-    own: str
-    other: str
-    at_least: bool = False
-
-    @property
-    def met(self) -> bool:
-        """Return whether the ratio is as it should be."""
-        aim = float(Fraction(self.aim))
-        return self.ratio >= aim if self.at_least else self.ratio <= aim
+    name: str
+    measure: Callable[[float], Row]
+    slow: bool = False
 
 
-def compared(title: str, costs: tuple[Cost, Cost], aim: str, text: Callable[[Cost], str]) -> Row:
-    """Return the ratio of two costs by CPU time, each as the function tells it."""
-    own, other = costs
-    return Row(title, own.cpu / other.cpu, aim, text(own), text(other))
-
-
-def microseconds(cost: Cost) -> str:
-    """Format CPU and wall time in microseconds."""
-    return f"{cost.cpu * 1e6:.3g} us ({cost.wall * 1e6:.3g})"
-
-
-def seconds(cost: Cost) -> str:
-    """Format CPU and wall time in seconds."""
-    return f"{cost.cpu:.3g} s ({cost.wall:.3g})"
-
-
-def print_rows(rows: Iterable[Row]) -> None:
+def print_table(rows: Iterable[Row]) -> None:
     """Print a Markdown table, each row as soon as it is measured."""
     _write(HEADER)
     _write(["---"] * len(HEADER))
     for row in rows:
-        aim = f"{'>=' if row.at_least else '<='} {row.aim}"
-        _write([row.title, _ratio(row), aim, "yes" if row.met else "NO", row.own, row.other])
-
-
-def _ratio(row: Row) -> str:
-    inverse = f" = 1/{1 / row.ratio:.0f}" if row.ratio < 0.5 else ""
-    return f"{row.ratio:.2g}{inverse}" if inverse else f"{row.ratio:.2f}"
+        loop, bare = row.loop or "–", row.bare or "–"
+        met = "yes" if row.met else "NO"
+        _write([f"`{row.name}`", row.title, row.engine, loop, bare, row.goal, met])
 
 
 def _write(cells: Iterable[str]) -> None:
     sys.stdout.write(f"| {' | '.join(cells)} |\n")
     sys.stdout.flush()
+
+
+def processor() -> str:
+    """Return the vector instructions of the processor that matter here."""
+    try:
+        flags = set(Path("/proc/cpuinfo").read_text(encoding="utf-8").split())
+    except OSError:
+        return "unknown"
+    known = {"avx2": "AVX2", "avx512f": "AVX-512"}
+    return (
+        ", ".join(text for flag, text in known.items() if flag in flags) or "neither AVX2 nor -512"
+    )
