@@ -140,7 +140,7 @@ class _Planner:
 
         members = {s for s in statements if isinstance(s, Node)}
         uses: dict[str, list[tuple[int, str | None, tuple]]] = {}
-        for statement in sorted(statements, key=lambda s: isinstance(s, Store)):
+        for statement in _copies_first(statements):
             left = statement.axes - inside
             outer = min(left, key=_rank) if left else None
             args: Iterable[Node] = (
@@ -224,6 +224,18 @@ class _Planner:
                 )
                 kept[arg] = (merged, lasting or was_lasting)
         return kept
+
+
+def _copies_first(statements: Sequence[Statement]) -> list[Statement]:
+    """Return nodes, then stores; first those that copy a number which a later one overwrites."""
+    copied = {s.node.name for s in statements if isinstance(s, Store) and s.node.op == "load"}
+
+    def rank(statement: Statement) -> int:
+        if not isinstance(statement, Store):
+            return 0
+        return 1 + (statement.node.op != "load") + (statement.name in copied)
+
+    return sorted(statements, key=rank)
 
 
 def _after_reads(

@@ -1,0 +1,148 @@
+"""Trains command lines by the engine or in plain torch, without files, and takes what is left."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from unittest import mock
+
+import numpy as np
+import torch
+
+from stable_nalu.layer import entries
+from stable_nalu.options import SCRIPTS, Config
+from stable_nalu.training.arithmetic import data, trainer
+from stable_nalu.training.arithmetic.task import TASKS
+from stable_nalu.training.arithmetic.trainer import ArithmeticTraining
+from stable_nalu.training.stack import Setup
+from tests.training.configurations import configurations
+
+TYPES = {16: torch.float16, 32: torch.float32, 64: torch.float64}
+
+ROWS = 50
+"""Rows of a test's evaluation sets."""
+
+NOT_UNITS = {
+    *("RNN-linear", "GRU", "LSTM", "RNN-tanh", "RNN-ReLU", "NNU"),
+    *("SillyReRegualizedLinearNAC", "SillyReRegualizedLinearNALU"),
+}
+"""Recurrent cells, a module of two inputs, and names of halves."""
+
+IN_TORCH = {
+    "EnsembleGumbelNAU": "a layer that reads the iteration",
+    "MultiWeightNAU": "a layer that reads the iteration",
+    "GradientBanditNAC": "a step that cannot be recorded",
+    "GradientBanditNALU": "a step that cannot be recorded",
+    "HardSoftmaxNAC": "noise in evaluation",
+    "HardSoftmaxNALU": "noise in evaluation",
+}
+"""Units that the engine does not train, and why."""
+
+LARGE = {"NMRU", "SignNMRU", "GatedSignNMRU"}
+"""Those that are too many numbers for the engine in the two layers and 100 inputs of one script."""
+
+SCRIPTS_OF_UNITS = ("single_layer", "simple_function_static")
+UNITS = [
+    (script, key)
+    for key in entries()
+    for script in SCRIPTS_OF_UNITS
+    if key not in NOT_UNITS
+    if key not in IN_TORCH
+    if script == "single_layer" or key not in {"NPU", "RealNPU", *LARGE}
+]
+"""Script and key of every unit that the engine trains."""
+
+
+def words_of(script: str, key: str) -> list[str]:
+    """A short run of a unit, with an operation that leaves no number undefined."""
+    inner, outer = ("[1,2]", "[2,6]") if script == "single_layer" else ("[0.9,1.1]", "[1.1,1.2]")
+    ranges = ["--interpolation-range", inner, "--extrapolation-range", outer]
+    return ["--operation", "add" if "Mul" in key else "mul", "--layer-type", key, *ranges]
+
+
+class Notes:
+    """In the place of a recorder and a view: keeps what is written, for each run."""
+
+    def __init__(self, runs: int):
+        self.live = [True] * runs
+        self.written: list[tuple[str, torch.Tensor]] = []
+        self.writers = [mock.Mock() for _ in range(runs)]
+
+    def write(self, values) -> None:
+        self.written += [(item.tag, item.value.detach().clone()) for item in values]
+
+    def text(self, *_, **__) -> None: ...
+
+    commit = flush_now_and_then = line = advance = log_point = text
+
+
+def training(script: str, configs: Sequence[Config], *, engine: bool = True) -> ArithmeticTraining:
+    """The training of runs that share a stack, or of one in plain torch."""
+    torch.set_default_dtype(TYPES[configs[0].pytorch_precision])
+    spec = SCRIPTS[script]
+    setup = Setup(
+        configs,
+        [str(k) for k in range(len(configs))],
+        [spec.layer_options(config) for config in configs],
+        torch.device("cpu"),
+        stacked=engine,
+    )
+    with mock.patch.object(data, "EVALUATION_ROWS", ROWS):
+        made = ArithmeticTraining(setup, TASKS[script])
+    notes = Notes(len(configs))
+    made.open(notes, notes)
+    return made
+
+
+def planned(script: str, *words: str, iterations: int = 24, log_interval: int = 10) -> list[Config]:
+    """The configurations of a command line that trains a few iterations."""
+    fixed = ["--max-iterations", str(iterations), "--log-interval", str(log_interval)]
+    return configurations(script, *words, "--no-cuda", *fixed)
+
+
+@contextmanager
+def cut_into(pace: int) -> Iterator[None]:
+    """Let a call of the engine make at most `pace` iterations."""
+    names = {"FIRST_CHUNK": pace, "LONGEST_CHUNK": pace}
+    with mock.patch.multiple(trainer, **names):
+        yield
+
+
+def left_behind(script: str, configs: Sequence[Config], pace: int = 4096) -> list[dict[str, bytes]]:
+    """Train stacked runs to their end; the bits of all that each leaves behind, by name."""
+    with cut_into(pace):
+        made = training(script, configs)
+        for _ in made.train():
+            pass
+        made.pause()
+    return [_of_run(made, run) for run in range(len(configs))]
+
+
+def _of_run(made: ArithmeticTraining, run: int) -> dict[str, bytes]:
+    names = [name for name, p in made.model.named_parameters() if p.requires_grad]
+    held = {name: value[run] for name, value in made.model.state_dict().items()}
+    for slot, values in made.step.optimizer.state.items():
+        held |= {f"{slot} {name}": v[run] for name, v in zip(names, values, strict=True)}
+    notes = made.recorder.written
+    held |= {f"{k} {tag}": value[run] for k, (tag, value) in enumerate(notes)}
+    held["total"] = made.last_total[run]
+    held["errors"] = torch.tensor([made.interpolation[run], made.extrapolation[run]])
+    held["noise"] = made.random.generators[run].get_state()
+    found = {name: bits(value) for name, value in held.items()}
+    x, t = made.data.feed.streams[run].draw(1, 400)
+    return found | {"next x": bits(x), "next t": bits(t)}
+
+
+def bits(value: torch.Tensor) -> bytes:
+    """The bits of numbers; what is not a number counts as equal."""
+    array = value.detach().contiguous().numpy().copy()
+    if array.dtype.kind == "f":
+        array[np.isnan(array)] = np.nan
+    return array.tobytes()
+
+
+def digest(left: dict[str, bytes]) -> str:
+    """64 bits of the digest of what a run left behind."""
+    content = b"\0".join(name.encode() + b"\0" + left[name] for name in sorted(left))
+    return hashlib.sha256(content).hexdigest()[:16]

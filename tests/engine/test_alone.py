@@ -1,0 +1,110 @@
+"""A run is alone: its bits do not depend on what trains beside it, nor on the cuts of calls."""
+
+import pytest
+from tests.engine.harness import IN_TORCH, LARGE, UNITS, left_behind, planned, words_of
+
+RANGES = (
+    *("--interpolation-range", "[1,2]", "[-2,2]", "[0.1,0.2]", "[10,20]", "[[-2,-1],[1,2]]"),
+    *("--extrapolation-range", "[2,6]", "[[-6,-2],[2,6]]", "[0.2,2]", "[20,40]", "[[-6,-2],[2,6]]"),
+)
+POSITIVE = {"MulMCFC"}
+"""Units whose numbers are none of negative inputs."""
+
+FAST = {
+    ("single_layer", "ReRegualizedLinearMNAC"),
+    ("single_layer", "RealNPU"),
+    ("simple_function_static", "NALU"),
+    ("single_layer", "GumbelNAC"),
+}
+CASES = [pytest.param(*u, marks=[] if u in FAST else pytest.mark.slow) for u in UNITS]
+
+
+def assert_alone(script, configs, chosen, pace=4096):
+    """Chosen runs of a stack leave the same bits alone, three together, and in calls of 7."""
+    together = left_behind(script, configs, pace)
+    for run in chosen:
+        (alone,) = left_behind(script, [configs[run]], 7)
+        assert_equal(alone, together[run])
+    three = [configs[run] for run in (*chosen, 0)][:3]
+    assert_equal(left_behind(script, three, 3)[0], together[chosen[0]])
+
+
+def assert_equal(one, other):
+    assert one.keys() == other.keys()
+    assert [name for name in one if one[name] != other[name]] == []
+
+
+def mixed(script, key, *words, seeds="0-5", **keywords):
+    """Runs of mixed ranges and seeds."""
+    ranges = [] if key in POSITIVE else RANGES
+    unit = ["--operation", "mul", "--layer-type", key, *ranges, "--seed", seeds]
+    return planned(script, *unit, *words, **keywords)
+
+
+@pytest.mark.parametrize(("script", "key"), CASES)
+def test_among_26(script, key):
+    configs = mixed(script, key, iterations=14, log_interval=9)[:26]
+    assert_alone(script, configs, [min(len(configs) - 1, 17)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", ["ReRegualizedLinearMNAC", "RealNPU"])
+def test_among_225(key):
+    configs = mixed("single_layer", key, seeds="0-44")
+    assert len(configs) == 225
+    assert_alone("single_layer", configs, [0, 101, 224])
+
+
+VARIANTS = {
+    "noise": ("single_layer", "ReRegualizedLinearMNAC", "--nmu-noise"),
+    "clipped": ("single_layer", "NALU", "--clip-grad-norm", "0.5", "1e-3", "2"),
+    "clipped values": ("single_layer_benchmark", "NALU", "--clip-grad-value", "0.5", "1e-3"),
+    "rates": ("single_layer", "NMRU", "--learning-rate", "1e-3", "3e-2", "5"),
+    "pcc": ("single_layer", "ReRegualizedLinearMNAC", "--train-criterion", "pcc"),
+    "pcc, then mse": (
+        *("single_layer", "ReRegualizedLinearMNAC", "--train-criterion", "pcc-mse"),
+        *("--pcc2mse-iteration", "13"),
+    ),
+    "l1": ("single_layer", "RealNPU", "--regualizer-l1", "--input-size", "10"),
+    "10 inputs": ("single_layer", "ReRegualizedLinearMNAC", "--input-size", "10"),
+    "float64": ("single_layer", "NRU", "--pytorch-precision", "64"),
+    "curriculum": ("single_layer_curriculum", "ReRegualizedLinearMNAC"),
+    "robust": ("single_layer_robust", "ReRegualizedLinearMNAC"),
+    "sgd": (
+        *("single_layer", "ReRegualizedLinearMNAC", "--optimizer", "sgd"),
+        *("--momentum", "0.9", "0.1"),
+    ),
+    "normal samples": (
+        *("single_layer", "ReRegualizedLinearMNAC"),
+        *("--sample-distribution", "truncated-normal", "0", "1", "10", "1"),
+    ),
+    "restarts": (
+        *("single_layer_benchmark", "iNALU", "--reinit", "--reinit-epoch-interval", "5"),
+        *("--reinit-max-stored-losses", "4"),
+    ),
+    "other distribution": ("single_layer", "NAC", "--sample-distribution", "exponential", "2"),
+    "NPU penalties": (*("single_layer_benchmark", "NPU", "--regualizer-npu-w", "1", "3", "0"),),
+    "odd batch": ("single_layer", "ReRegualizedLinearMNAC", "--batch-size", "33"),
+}
+QUICK = {"noise", "clipped"}
+
+
+@pytest.mark.parametrize(
+    "variant", [pytest.param(v, marks=[] if v in QUICK else pytest.mark.slow) for v in VARIANTS]
+)
+def test_variant_among_many(variant):
+    script, key, *words = VARIANTS[variant]
+    configs = mixed(script, key, *words, seeds="0-2")
+    assert_alone(script, configs, [len(configs) // 2 + 1, len(configs) - 1], pace=5)
+
+
+def test_units_that_are_trained_in_torch_say_why():
+    from stable_nalu.options import SCRIPTS
+    from stable_nalu.training.arithmetic.trainer import KINDS
+
+    wanted = [("single_layer", key, why) for key, why in IN_TORCH.items()]
+    wanted += [("simple_function_static", key, "more than 5,000 numbers") for key in LARGE]
+    for script, key, why in wanted:
+        (config,) = planned(script, *words_of(script, key))
+        reason = KINDS[script].reason_for_torch(config, SCRIPTS[script].layer_options(config))
+        assert reason.startswith(why), key

@@ -1,0 +1,154 @@
+"""The engine's mathematics is torch's: iterations from one state against plain torch.
+
+In float64 they agree within 1e-12. In float32 within 1e-6 or, where a sum cancels so that plain
+torch itself is further than that from exact numbers, within a few times torch's own error.
+"""
+
+import numpy as np
+import pytest
+import torch
+from tests.engine.harness import UNITS, planned, training, words_of
+
+from stable_nalu.training.step.step import Observed
+
+EXACT, SINGLE = 1e-12, 1e-6
+TINY = 1e-6
+"""Of the largest gradient: what is left of a sum that cancels in float32."""
+AS_TORCH = 10
+"""How many times plain torch's own error in float32 the engine's may be, where sums cancel."""
+
+
+class Iterations:
+    """The same iterations by the engine, by plain torch, and by plain torch in float64."""
+
+    def __init__(self, script, *words, precision, last=0):
+        configs = planned(script, *words, "--pytorch-precision", str(precision))
+        doubles = planned(script, *words, "--pytorch-precision", "64")
+        exact = training(script, doubles, engine=False)
+        plain = training(script, configs, engine=False)
+        engine = training(script, configs)
+        with torch.no_grad():
+            start = {name: value[0] for name, value in engine.model.state_dict().items()}
+            plain.model.load_state_dict(start)
+            exact.model.load_state_dict({name: v.to(exact_type(v)) for name, v in start.items()})
+        self.engine = _by_engine(engine, last)
+        noise = torch.get_rng_state()
+        batches = [plain.data.feed.next() for _ in range(last + 1)]
+        self.plain = _by_torch(plain, batches)
+        torch.set_rng_state(noise)
+        torch.set_default_dtype(torch.float64)
+        self.exact = _by_torch(exact, [(x.double(), t.double()) for x, t in batches])
+
+
+def exact_type(value):
+    return torch.float64 if value.is_floating_point() else value.dtype
+
+
+def _by_engine(made, last):
+    if last:
+        made.engine.iterate(0, last)
+    result, told = made.engine.logged(last)
+    made.engine.store()
+    return _numbers(made, result, [(item.tag, item.value) for item in told])
+
+
+def _by_torch(made, batches):
+    for k, (x, t) in enumerate(batches):
+        made.recorder.written.clear()
+        schedule = made.step.prepare(k)
+        notes = made.recorder
+        result = made.step.run_logged(x, t, schedule, notes, Observed(True), lambda result: [])
+    return _numbers(made, result, made.recorder.written)
+
+
+def _numbers(made, result, told):
+    names = [name for name, p in made.model.named_parameters() if p.requires_grad]
+    found = {f"told {tag}": value for tag, value in told}
+    found |= {"criterion": result.criterion, "total": result.total}
+    found["penalty"] = torch.zeros(1) if result.penalty is None else result.penalty
+    pairs = zip(names, result.gradients or (), strict=False)
+    found |= {f"gradient {name}": g for name, g in pairs if g is not None}
+    found |= {f"state {name}": value for name, value in made.model.state_dict().items()}
+    return {k: v.detach().double().numpy().reshape(-1) for k, v in found.items() if v.numel()}
+
+
+def errors(found, exact):
+    """The largest error of each number, of gradients in units of the largest gradient."""
+    assert found.keys() == exact.keys()
+    sizes = {
+        name: np.abs(value[np.isfinite(value)]).max(initial=0) for name, value in exact.items()
+    }
+    largest = max((s for name, s in sizes.items() if name.startswith("gradient")), default=1.0)
+    worst = {}
+    for name, value in exact.items():
+        size = largest if name.startswith("gradient") else max(1.0, sizes[name])
+        with np.errstate(invalid="ignore"):
+            distance = np.abs(found[name] - value)
+        distance[_alike(found[name], value) | _undecided(name, exact, largest)] = 0
+        worst[name] = np.nan_to_num(distance, nan=np.inf).max() / (size or 1.0)
+    return worst
+
+
+def _undecided(name, exact, largest):
+    """Where Adam divides a gradient that is rounding alone by its own size."""
+    gradient = exact.get(name.replace("state ", "gradient "), np.array(largest))
+    return np.abs(gradient) < TINY * largest if name.startswith("state ") else False
+
+
+def _alike(a, b):
+    """Where both are no numbers, or infinite."""
+    return (a == b) | (np.isnan(a) & np.isnan(b))
+
+
+def assert_torch_alike(script, *words, last=0):
+    """Iterations of the engine are those of plain torch, in both precisions."""
+    double = Iterations(script, *words, precision=64, last=last)
+    assert over(errors(double.engine, double.plain), EXACT) == {}
+    single = Iterations(script, *words, precision=32, last=last)
+    own, torchs = errors(single.engine, single.exact), errors(single.plain, single.exact)
+    apart = over(errors(single.engine, single.plain), SINGLE)
+    assert {name: e for name, e in apart.items() if not own[name] <= AS_TORCH * torchs[name]} == {}
+
+
+def over(found, bound):
+    return {name: error for name, error in found.items() if not error <= bound}
+
+
+FAST = {("single_layer", "ReRegualizedLinearMNAC"), ("simple_function_static", "NAC")}
+CASES = [pytest.param(*u, marks=[] if u in FAST else pytest.mark.slow) for u in UNITS]
+
+
+@pytest.mark.parametrize(("script", "key"), CASES)
+def test_first_iteration(script, key):
+    assert_torch_alike(script, *words_of(script, key))
+
+
+MNAC = ("--layer-type", "ReRegualizedLinearMNAC", "--operation", "mul")
+RMNAC = (*MNAC, "--regualizer", "10", "--regualizer-scaling-start", "0")
+VARIANTS = {
+    "sgd": ("single_layer", *MNAC, "--optimizer", "sgd", "--momentum", "0.9"),
+    "penalty": ("single_layer", *RMNAC, "--regualizer-scaling-end", "2"),
+    "clipped norm": ("single_layer", *MNAC, "--clip-grad-norm", "0.01"),
+    "clipped values": ("single_layer_benchmark", *MNAC, "--clip-grad-value", "0.01"),
+    "pcc": ("single_layer", *MNAC, "--train-criterion", "pcc"),
+    "mape": ("single_layer", *MNAC, "--train-criterion", "mape"),
+    "noise": ("single_layer", *MNAC, "--nmu-noise"),
+    "l1": ("single_layer", *MNAC, "--regualizer-l1"),
+    "robust": ("single_layer_robust", *MNAC),
+    "NPU": ("single_layer_benchmark", "--layer-type", "NPU", "--operation", "mul"),
+}
+
+
+@pytest.mark.parametrize("variant", [pytest.param(v, marks=pytest.mark.slow) for v in VARIANTS])
+def test_three_iterations(variant):
+    """Moments, schedules and constraints go on as torch's do."""
+    assert_torch_alike(*VARIANTS[variant], last=2)
+
+
+def test_what_is_told_is_told_of_the_numbers_before_the_update():
+    """Copies of numbers are made before these are overwritten."""
+    made = training("single_layer", planned("single_layer", *words_of("single_layer", "LinearNAC")))
+    before = made.model.state_dict()["layer_1.layer.W"].clone()
+    _, told = made.engine.logged(0)
+    (weights,) = [item.value for item in told if item.tag.endswith("/W")]
+    assert weights.flatten().tolist() == before.flatten().tolist()
