@@ -1,0 +1,136 @@
+"""A run in plain torch is what it is alone: beside other seeds, in two processes, after a kill."""
+
+import signal
+
+import pytest
+
+from tests.ensemble.plans import assert_identical, fork, train, trained
+
+DIGITS_LIBRARY = "sklearn.datasets"
+KILLED = """
+import os, signal
+from stable_nalu.training import stack
+save, saved = stack.save_together, []
+def kill_when_saved(contents):
+    save(contents)
+    saved.append(1)
+    if len(saved) == {saves}:
+        os.kill(os.getpid(), signal.SIGKILL)
+stack.save_together = kill_when_saved
+"""
+SUMS = (
+    *("--layer-type", "GumbelNAC", "--interpolation-length", "5", "--extrapolation-length", "8"),
+    *("--checkpoint-interval", "3", "--max-iterations", "8"),
+)
+SCORED = (
+    *("--layer-type", "LSTM", "--interpolation-length", "5", "--extrapolation-length", "8"),
+    *("--random-models", "2", "--checkpoint-interval", "3", "--max-iterations", "8"),
+)
+WORDS = ("--layer-type", "NALU", "--checkpoint-interval", "1", "--max-epochs", "3")
+PAPER = ("--number-range", "paper", "--head", "final", "--hidden-size", "8")
+IDENTITY = ("--layer-type", "ReLU", "--checkpoint-interval", "3", "--max-iterations", "8")
+MYSTERY = (
+    *("--input-size", "8", "--output-size", "4", "--train-size", "70", "--test-size", "40"),
+    *("--checkpoint-interval", "1", "--max-epochs", "2"),
+)
+PROGRAMS = (
+    *("--batch-size", "8", "--hidden-size", "8", "--log-interval", "8"),
+    *("--checkpoint-interval", "3", "--max-iterations", "8"),
+)
+WORLD = (
+    *("--layer-type", "NAC", "--episodes-per-update", "4", "--hidden-size", "4"),
+    *("--eval-stimuli", "[5,6]", "--eval-episodes", "4", "--log-interval", "4"),
+    *("--checkpoint-interval", "3", "--max-iterations", "8"),
+)
+COUNTED = (
+    *("--cnn", "mlp8", "--extrapolation-lengths", "[1,20]", "--test-repeats", "1"),
+    *("--checkpoint-interval", "1", "--max-epochs", "2"),
+)
+EVEN_DIGITS = (
+    *("--image-size", "40", "--max-digits", "2", "--min-distance", "5", "--batch-size", "4"),
+    *("--valid-images", "9", "--test-images", "9", "--layer-type", "NAC", "--log-interval", "8"),
+    *("--checkpoint-interval", "3", "--max-iterations", "8"),
+)
+NOTEBOOK = ("--train-size", "50", "--checkpoint-interval", "3", "--max-iterations", "8")
+PAIRS = (
+    *("--data-source", "digits", "--samples-per-permutation", "1", "--batch-size", "45"),
+    *("--operation", "mul", "--checkpoint-interval", "1", "--max-epochs", "2"),
+)
+SEQUENCES = (
+    *("--data-source", "digits", "--batch-size", "500", "--extrapolation-lengths", "[2,3]"),
+    *("--checkpoint-interval", "1", "--max-epochs", "2"),
+)
+WITH_WORKERS = {
+    "sums": ("simple_function_recurrent", SUMS),
+    "scored sums": ("simple_function_recurrent", SCORED),
+    "words": ("number_translation", WORDS),
+    "words of the paper": ("number_translation", (*PAPER, *WORDS)),
+    "identity": ("identity_autoencoder", IDENTITY),
+    "mystery": ("mystery_arithmetic", MYSTERY),
+    "programs": ("program_evaluation", PROGRAMS),
+    "world": ("gridworld_time", WORLD),
+    "counting": ("mnist_counting", COUNTED),
+    "even digits": ("even_digit_count", EVEN_DIGITS),
+    "notebook": ("notebook_addition", NOTEBOOK),
+}
+EVERY = {
+    **WITH_WORKERS,
+    "pairs": ("two_digit_mnist", PAIRS),
+    "sequences": ("sequential_mnist", SEQUENCES),
+}
+
+
+FURTHER = {"scored sums", "words of the paper", "counting", "even digits", "notebook", "sequences"}
+"""Of rooms that others stand for."""
+
+
+def quick_first(names):
+    return [pytest.param(n, marks=pytest.mark.slow if n in FURTHER else ()) for n in names]
+
+
+def one_of(found, alone):
+    """The runs that were trained alone, too."""
+    return {name: found[name] for name in alone}
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_other_seeds_change_nothing(name, tmp_path):
+    script, words = EVERY[name]
+    assert train(tmp_path / "alone", script, *words, "--seed", "1") == 0
+    more = ("--workers", "1") if name in WITH_WORKERS else ()
+    assert train(tmp_path / "three", script, *words, "--seed", "0-2", *more) == 0
+    alone, three = (trained(tmp_path / way) for way in ("alone", "three"))
+    assert (len(alone), len(three)) == (1, 3)
+    assert_identical(alone, one_of(three, alone))
+
+
+@pytest.mark.parametrize("name", quick_first(WITH_WORKERS))
+def test_two_processes_change_nothing(name, tmp_path):
+    script, words = EVERY[name]
+    assert train(tmp_path / "alone", script, *words, "--seed", "1") == 0
+    two = (*words, "--seed", "0-1", "--workers", "2")
+    with fork(tmp_path / "two", script, *two, imports=DIGITS_LIBRARY) as process:
+        told, errors = process.communicate()
+    assert (process.returncode, errors) == (0, "")
+    assert "2 runs in 2 stack(s) on 2 process(es)" in told
+    alone, found = trained(tmp_path / "alone"), trained(tmp_path / "two")
+    assert len(found) == 2
+    assert_identical(alone, one_of(found, alone))
+
+
+@pytest.mark.parametrize("name", quick_first(EVERY))
+def test_a_kill_changes_nothing(name, tmp_path):
+    """It comes in the midst of the second run, after its first checkpoint."""
+    script, words = EVERY[name]
+    one = ("--workers", "1") if name in WITH_WORKERS else ()
+    two = (*words, "--seed", "0-1", *one)
+    killed = KILLED.format(saves=4)
+    with fork(tmp_path / "killed", script, *two, before=killed, imports=DIGITS_LIBRARY) as process:
+        process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    begun = trained(tmp_path / "killed")
+    assert [len(run.series) > 0 for run in begun.values()] == [True, True]
+    assert train(tmp_path / "killed", script, *two, "--resume") == 0
+    assert train(tmp_path / "alone", script, *words, "--seed", "1") == 0
+    alone = trained(tmp_path / "alone")
+    assert_identical(alone, one_of(trained(tmp_path / "killed"), alone))
