@@ -10,8 +10,9 @@ if TYPE_CHECKING:
     from .runs import plot, read_runs, summarize
     from .training.program import train
 
-# Keep MKL from choosing the order of sums in a matrix product by the processor's features. It is
-# read once, at the first product; whoever prefers speed on large layers can set it beforehand.
+# Keep MKL from choosing the order of sums in a matrix product by the processor's features: runs in
+# plain torch would have other last bits on each kind of processor. It is read once, at the first
+# product; whoever prefers speed on large layers can set it beforehand.
 os.environ.setdefault("MKL_CBWR", "COMPATIBLE")
 
 __version__ = "1.0.0"

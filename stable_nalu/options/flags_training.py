@@ -167,8 +167,10 @@ RUN_CONTROL = FlagGroup(
 )
 
 
-ENGINE_FLAGS = ("--engine", "--no-compile", "--show-engine")
-"""What scripts without the engine do not have."""
+PLAIN_RUN_CONTROL = RUN_CONTROL.without("--engine", "--show-engine").but(
+    ensemble_size={"note": "accepted without effect, runs train one by one"}
+)
+"""That of scripts without the engine; few have --no-compile, without effect."""
 
 
 def files_and_devices(prefix: str, unit: str) -> FlagGroup:
@@ -185,5 +187,5 @@ def files_and_devices(prefix: str, unit: str) -> FlagGroup:
         *LOGGING.without("--id", "--log-interval", "--save-best-model"),
         *RUN_CONTROL.only("--checkpoint-interval"),
         cuda,
-        *RUN_CONTROL.without("--checkpoint-interval", *ENGINE_FLAGS),
+        *PLAIN_RUN_CONTROL.without("--checkpoint-interval", "--no-compile"),
     ).but(name_prefix={"default": prefix}, checkpoint_interval={"help": saves})

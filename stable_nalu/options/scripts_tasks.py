@@ -15,7 +15,7 @@ from .flag import Config, Flag, FlagGroup, Kind, switch
 from .flags_model import LAYER_TYPE, NALU
 from .flags_pairs import EVALUATION
 from .flags_task import MAX_ITERATIONS, OPTIMIZER, SEED
-from .flags_training import ENGINE_FLAGS, LOGGING, RUN_CONTROL
+from .flags_training import LOGGING, PLAIN_RUN_CONTROL
 from .kinds import (
     and_layers,
     choice,
@@ -104,9 +104,9 @@ def _layer_options(nalu_init: str) -> tuple[FlagGroup, ...]:
 
 def _files(name: str, log_interval: int, unit: str, compiles: bool) -> tuple[FlagGroup, FlagGroup]:
     """Return flags of names, logs, files and devices, for a task that counts in `unit`."""
-    control = RUN_CONTROL.without(*ENGINE_FLAGS)
+    control = PLAIN_RUN_CONTROL.without(*(() if compiles else ("--no-compile",)))
     if compiles:
-        control = RUN_CONTROL.without("--engine", "--show-engine").but(**_NOT_COMPILED)
+        control = control.but(**_NOT_COMPILED)
     logged = f"{unit} between two points of the log."
     saved = f"{unit} between two saved states to resume from; 0 saves at the end only."
     return (
