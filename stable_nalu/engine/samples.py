@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from typing import Any
 
 import numpy as np
+import torch
 
 from stable_nalu.dataset import SampleStream
 from stable_nalu.dataset.distribution import Uniform
@@ -54,11 +56,15 @@ class LaneGenerators:
 
     def store(self, streams: Sequence[SampleStream], lanes: Sequence[int], position: int) -> None:
         """Put streams where the generators of their lanes stand."""
-        import torch
-
         for stream, lane in zip(streams, lanes, strict=True):
             key = torch.from_numpy(self.key[:, lane].astype(np.int64))
             stream.set_state({"key": key, "position": position})
+
+
+def saved_state(stream: SampleStream) -> dict[str, Any]:
+    """Return where a stream stands: the same, however many calls have led there."""
+    key = _next_words(*_state(stream))
+    return {"key": torch.from_numpy(key.astype(np.int64)), "position": 0}
 
 
 def _state(stream: SampleStream) -> tuple[np.ndarray, int]:

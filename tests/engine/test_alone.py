@@ -1,6 +1,7 @@
 """A run is alone: its bits do not depend on what trains beside it, nor on the cuts of calls."""
 
 import pytest
+
 from tests.engine.harness import IN_TORCH, LARGE, UNITS, left_behind, planned, words_of
 
 RANGES = (

@@ -7,9 +7,9 @@ torch itself is further than that from exact numbers, within a few times torch's
 import numpy as np
 import pytest
 import torch
-from tests.engine.harness import UNITS, planned, training, words_of
 
 from stable_nalu.training.step.step import Observed
+from tests.engine.harness import UNITS, planned, training, words_of
 
 EXACT, SINGLE = 1e-12, 1e-6
 TINY = 1e-6

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from stable_nalu.engine.samples import saved_state
+
 from .data import Feed
 
 
@@ -36,7 +38,7 @@ class CurriculumFeed(Feed):
         return {
             "stage": self.current[run],
             "threshold": self.thresholds[run],
-            "streams": [stream.get_state() for stream in self.stages[run]],
+            "streams": [saved_state(stream) for stream in self.stages[run]],
         }
 
     def set_state(self, run: int, state: dict) -> None:

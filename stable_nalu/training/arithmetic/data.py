@@ -11,6 +11,7 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.dataset import SampleStream
 from stable_nalu.dataset.joint_streams import join
+from stable_nalu.engine.samples import saved_state
 from stable_nalu.engine.stack import EngineStack
 
 EVALUATION_ROWS = 10_000
@@ -50,7 +51,7 @@ class Feed:
 
     def get_state(self, run: int) -> dict[str, Any]:
         """Return where the stream of a run stands, as tensors and plain values."""
-        return dict(self.streams[run].get_state())
+        return saved_state(self.streams[run])
 
     def set_state(self, run: int, state: dict[str, Any]) -> None:
         """Go on where a stream stood."""

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import torch
-from tests.training.compiled.test_step import session
 
 from stable_nalu.training.arithmetic.reinit import RestartRule
+from tests.engine.harness import planned, training
 
 
 class ListRule:
@@ -137,10 +137,9 @@ def test_a_saved_state_continues():
 @pytest.mark.parametrize("unit", ["SigmoidNAU", "ScaledSigmoidNAU", "ReRegualizedLinearNAC"])
 def test_a_run_of_a_stack_restarts_as_it_does_alone(unit):
     """What `reset_parameters` leaves alone, such as a scale that the constructor draws, stays."""
-    words = ("--operation", "add", "--layer-type", unit, "--reinit", "--seed")
-    keywords = {"script": "single_layer_benchmark"}
-    alone = session(*words, "0", **keywords, stacked=False)
-    stack = session(*words, "0-1", **keywords)
+    script, words = "single_layer_benchmark", ("--operation", "add", "--layer-type", unit)
+    stack = training(script, planned(script, *words, "--reinit", "--seed", "0-1"))
+    alone = training(script, planned(script, *words, "--reinit"), engine=False)
     second = {name: value[1].clone() for name, value in stack.model.state_dict().items()}
     torch.set_rng_state(stack.random.generators[0].get_state())
     before = {name: value.clone() for name, value in alone.model.state_dict().items()}

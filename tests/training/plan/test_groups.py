@@ -5,10 +5,8 @@ from dataclasses import replace
 import pytest
 
 from stable_nalu.options import SCRIPTS
-from stable_nalu.training.arithmetic.data import Feed
-from stable_nalu.training.arithmetic.trainer import ArithmeticTraining
 from stable_nalu.training.plan.groups import groups_of
-from stable_nalu.training.plan.runs import PlannedRun, stacks_of
+from stable_nalu.training.plan.runs import LANES, PlannedRun, stacks_of
 from stable_nalu.training.script import kind_of, run_script
 from tests.ensemble.plans import COMMON, assert_identical, roots, train, trained
 
@@ -20,7 +18,7 @@ LENGTH = ("--max-iterations", "25", "--log-interval", "10", "--input-size", "4")
 
 def stacks(*words, script=SCRIPT):
     spec = SCRIPTS[script]
-    plan = [PlannedRun(c, spec.run_name(c)) for c in spec.plan(words).configs]
+    plan = [PlannedRun(c, spec.run_name(c), engine=LANES) for c in spec.plan(words).configs]
     return list(enumerate(stacks_of(kind_of(script), spec, plan, 1)))
 
 
@@ -58,19 +56,12 @@ def test_single_runs_and_streams_with_stages_train_by_themselves():
     assert numbers(stacks(*words, "--seed", "0-1", script=script), script) == [[0], [1]]
 
 
-def test_numbers_are_those_of_each_stack_alone(tmp_path, monkeypatch):
+def test_numbers_are_those_of_each_stack_alone(tmp_path):
     """With noise, penalties and limits of their own; a third stack has samples of its own."""
-    shared = []
-    share = Feed.share
-    monkeypatch.setattr(
-        Feed, "share", lambda feed, others: (shared.append(len(others)), share(feed, others))
-    )
     words = (*NOISY, *LENGTH, "--seed", "0-1", "--clip-grad-norm", "1", "0.01")
     assert train(tmp_path / "group", SCRIPT, *words, "--noise-range", *NOISES) == 0
-    assert shared == [1]
     for noise in NOISES:
         assert train(tmp_path / "alone", SCRIPT, *words, "--noise-range", noise) == 0
-    assert shared == [1]
     assert_identical(trained(tmp_path / "group"), trained(tmp_path / "alone"))
 
 
@@ -86,21 +77,13 @@ def test_operations_side_by_side(tmp_path):
     assert_identical(trained(tmp_path / "group"), trained(tmp_path / "alone"))
 
 
-def test_stacks_that_stand_apart_catch_up(tmp_path, monkeypatch):
+def test_stacks_that_stand_apart_catch_up(tmp_path):
     """As after a kill between the checkpoints of two stacks; ranges of a seed share a generator."""
     ranges = ("--interpolation-range", "[1,2]", "[-2,2]", "--extrapolation-range", *["[2,6]"] * 2)
     words = (*NOISY, "--log-interval", "10", "--seed", "0-1", *ranges)
     begun = (*words, "--max-iterations", "17", "--noise-range", NOISES[1])
     assert train(tmp_path / "cut", SCRIPT, *begun) == 0
-    shared_at = []
-    own = ArithmeticTraining.share_samples
-    monkeypatch.setattr(
-        ArithmeticTraining,
-        "share_samples",
-        lambda first, others: (shared_at.append(first.at), own(first, others)),
-    )
     both = (*words, "--max-iterations", "30", "--noise-range", *NOISES)
     assert train(tmp_path / "cut", SCRIPT, *both, "--resume") == 0
-    assert shared_at == [18]
     assert train(tmp_path / "whole", SCRIPT, *both) == 0
     assert_identical(trained(tmp_path / "cut"), trained(tmp_path / "whole"))
