@@ -121,7 +121,9 @@ def _workers(share: float) -> Row:
         took[workers] = long - short
     ratio = took["1"] / took["2"]
     title = "225 NMUs: iterations of `--workers 2` / `--workers 1`, by the clock"
-    return Row("workers", title, f"{ratio:.2f}", "1.8", ratio >= 1.8)
+    # Two processes cannot gain more: then others computed in between.
+    goal = "1.8 to 2.1; more is noise"
+    return Row("workers", title, f"{ratio:.2f}", goal, 1.8 <= ratio <= 2.1)
 
 
 def _figure(share: float) -> Row:
