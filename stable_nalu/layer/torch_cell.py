@@ -17,6 +17,7 @@ from typing import ClassVar
 import torch
 
 from stable_nalu.functional import linear
+from stable_nalu.functional.lstm import lstm_step
 from stable_nalu.papers import CHO_2014, ELMAN_1990, HOCHREITER_1997
 
 from .base import Cell
@@ -83,9 +84,7 @@ class LSTMCell(TorchCell):
     ) -> tuple[torch.Tensor, torch.Tensor]:
         h_tm1, c_tm1 = state
         from_input, from_hidden = self._maps(x_t, h_tm1)
-        write, keep, new, show = (from_input + from_hidden).chunk(4, dim=-1)
-        c_t = torch.sigmoid(keep) * c_tm1 + torch.sigmoid(write) * torch.tanh(new)
-        return torch.sigmoid(show) * torch.tanh(c_t), c_t
+        return lstm_step(from_input + from_hidden, c_tm1)
 
 
 class RNNTanhCell(TorchCell):

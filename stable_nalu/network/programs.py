@@ -11,7 +11,7 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.dataset.programs import TOKENS
 from stable_nalu.functional import linear, nac_weight
-from stable_nalu.functional.lstm import Passed, hidden_of, lstm_state, lstm_step
+from stable_nalu.functional.lstm import lstm_step
 from stable_nalu.layer import GeneralizedCell
 from stable_nalu.layer.base import Cell
 
@@ -115,7 +115,7 @@ class ProgramNetwork(ExtendedTorchModule):
             else:
                 seen = torch.tanh(registers[..., :count].mT)
             h, c = h[..., :count, :], c[..., :count, :]
-            h, c = lstm_state(gates.of(torch.cat((seen, h), -1)), c)
+            h, c = lstm_step(gates.of(torch.cat((seen, h), -1)), c)
             registers = self._next(made.of(h), value, registers)
             found.append(registers[..., 0, :])
         return torch.cat(found, -1)
@@ -190,19 +190,16 @@ class _WeightOfAllSteps(torch.autograd.Function):
 def _lstm(programs: Reading, cell: ExtendedTorchModule) -> torch.Tensor:
     """Return h of all rows of x."""
     inputs = linear(programs.x, cell.weight_ih, cell.bias_ih + cell.bias_hh)
-    passed: list[Passed] = []
-    counts = programs.counts_of_x
-    with torch.no_grad():
-        W = cell.weight_hh.mT
-        h = c = inputs.new_zeros(*inputs.shape[:-2], counts[0], cell.hidden_size)
-        for gates, before in zip(inputs.split(counts, -2), (counts[0], *counts), strict=False):
-            count = gates.shape[-2]
-            h, c = h[..., :count, :], c[..., :count, :]
-            rows = None if count == before else count
-            # The first state is 0.
-            h, c, step = lstm_step(gates + h @ W if passed else gates, h, c, rows)
-            passed.append(step)
-    return hidden_of(inputs, cell.weight_hh, passed)
+    counts, W = programs.counts_of_x, cell.weight_hh.mT
+    h = c = inputs.new_zeros(*inputs.shape[:-2], counts[0], cell.hidden_size)
+    found: list[torch.Tensor] = []
+    for gates in inputs.split(counts, -2):
+        count = gates.shape[-2]
+        # The first state is 0.
+        own = gates + h[..., :count, :] @ W if found else gates
+        h, c = lstm_step(own, c[..., :count, :])
+        found.append(h)
+    return torch.cat(found, -2)
 
 
 def _unrolled(

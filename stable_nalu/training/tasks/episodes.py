@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import torch
 
 from stable_nalu.environment.worlds import TimeGridworldBatch
-from stable_nalu.functional.lstm import Passed, chosen, hidden_of, lstm_step
+from stable_nalu.functional.lstm import chosen, lstm_step
 from stable_nalu.network.time_gridworld import TimeGridworldNetwork
 
 Choose = Callable[[torch.Tensor, int, torch.Tensor], torch.Tensor]
@@ -26,7 +26,7 @@ class Walk:
 
     Of a step, shaped `(*runs, rows)`: episode, the one of each row; frame, what was seen; heard,
     what T and the register added to the gates, with gradients; action; live, whether the episode
-    was going on.
+    was going on; rows, which of those of the step before these are, if not all.
     """
 
     reward: torch.Tensor
@@ -36,7 +36,7 @@ class Walk:
     heard: list[torch.Tensor] = field(default_factory=list)
     action: list[torch.Tensor] = field(default_factory=list)
     live: list[torch.Tensor] = field(default_factory=list)
-    passed: list[Passed] = field(default_factory=list)
+    rows: list[torch.Tensor | None] = field(default_factory=list)
 
 
 def walk(
@@ -62,7 +62,7 @@ def walk(
             frame = worlds.frame.gather(-1, episode)
             own = table.index_select(0, (frame + first).flatten()).view(heard.shape)
             gates = own.add_(heard).add_(h @ hidden_weight)
-            h, c, passed = lstm_step(gates, h, c, rows)
+            h, c = lstm_step(gates, c)
             action = choose(model.heads(h)[0], step, episode)
         if torch.is_grad_enabled():
             live = ~worlds.done.gather(-1, episode)
@@ -71,7 +71,7 @@ def walk(
             found.heard.append(heard)
             found.action.append(action)
             found.live.append(live)
-            found.passed.append(passed)
+            found.rows.append(rows)
         change = worlds.step(torch.zeros_like(worlds.player).scatter(-1, episode, action))
         found.reward = found.reward + change.reward
         found.arrived = found.arrived | change.terminated
@@ -100,6 +100,18 @@ def _rows_of_runs(
     return seen.flatten(0, -2), torch.arange(runs, device=seen.device).unsqueeze(-1) * frames
 
 
+def _hidden(model: TimeGridworldNetwork, inputs: torch.Tensor, played: Walk) -> torch.Tensor:
+    """Return the outputs of the LSTM in all steps, given what the gates add up besides W h."""
+    found: list[torch.Tensor] = []
+    h = c = inputs.new_zeros(*played.episode[0].shape, model.hidden_size)
+    lengths = [one.shape[-1] for one in played.episode]
+    for gates, rows in zip(inputs.split(lengths, -2), played.rows, strict=True):
+        h, c = chosen(h, rows), chosen(c, rows)
+        h, c = lstm_step(gates + h @ model.weight_of_hidden.mT, c)
+        found.append(h)
+    return torch.cat(found, -2)
+
+
 @dataclass(frozen=True)
 class Learned:
     """What a batch of episodes teaches, each of shape `runs`: a mean over the steps taken."""
@@ -123,7 +135,7 @@ def learn(
     table, first = _rows_of_runs(seen, worlds.shape)
     frame, heard = torch.cat(played.frame, -1), torch.cat(played.heard, -2)
     inputs = table.index_select(0, (frame + first).flatten()).view(heard.shape) + heard
-    logits, value = model.heads(hidden_of(inputs, model.weight_of_hidden, played.passed))
+    logits, value = model.heads(_hidden(model, inputs, played))
     log_p = torch.log_softmax(logits, dim=-1)
     episode, live = torch.cat(played.episode, -1), torch.cat(played.live, -1)
     number = torch.cat([torch.full_like(one, k) for k, one in enumerate(played.episode)], -1)
