@@ -37,6 +37,7 @@ def source(text: str, *, double: bool, functions: bool = True) -> str:
     return kinds + "\n".join(parts)
 
 
+@cache
 def library(text: str) -> ctypes.CDLL:
     """Return a library, compiled unless that was done for this compiler and processor before."""
     try:
@@ -50,10 +51,10 @@ def library(text: str) -> ctypes.CDLL:
 
 
 @cache
-def no_compiler() -> str | None:
-    """Return why nothing can be compiled here, in a line, or None where something was."""
+def no_compiler(text: str) -> str | None:
+    """Return why a text cannot be compiled here, in a line, or None where it was."""
     try:
-        library('extern "C" int works() { return 1; }')
+        library(text)
     except NoCompilerError as error:
         return f"no C++ compiler works: {error}"
     return None

@@ -11,7 +11,7 @@ import torch
 
 from stable_nalu.dataset import SampleStream
 
-from .build import header, library, source
+from .build import header, library, no_compiler, source
 from .layout import Generators, Layout, Member, Samples, Tile, Work, aligned, arranged
 from .program import Program
 from .samples import (
@@ -30,10 +30,21 @@ Rows = Mapping[str, np.ndarray]
 """Scheduled numbers by their names: `(iterations, 1)` or `(iterations, runs)`."""
 
 
+def not_compiled(program: Program) -> str | None:
+    """Return why a program cannot be compiled here, if it cannot."""
+    double = program.dtype == torch.float64
+    texts = _runtime_text(double=double), source(program.text, double=double)
+    return next(filter(None, map(no_compiler, texts)), None)
+
+
+def _runtime_text(*, double: bool) -> str:
+    return source(header("runtime.cpp"), double=double, functions=False)
+
+
 @cache
 def runtime(*, double: bool) -> ctypes.CDLL:
     """Return the library that draws samples and calls the functions of models."""
-    found = library(source(header("runtime.cpp"), double=double, functions=False))
+    found = library(_runtime_text(double=double))
     address, number = ctypes.c_void_p, ctypes.c_int64
     found.iterate.argtypes = [address, number, address, number]
     found.evaluate.argtypes = [address, *[address] * 2, *[number] * 5, *[address] * 3]

@@ -22,7 +22,7 @@ WORDS = (
 FIFTY = (*WORDS, *RANGES, "--seed", "0-16")
 GROUPED = (
     *("--seed", "0-8", "--noise-range", "[1,5]", "[1,2]", "--ensemble-size", "14"),
-    *("--workers", "2", "--no-compile"),
+    *("--workers", "2"),
 )
 """Two processes with two stacks each, which draw the same samples and take turns."""
 WIDE = (
@@ -31,14 +31,9 @@ WIDE = (
     *("--regualizer", "10", "1", "--seed", "0-2", "--ensemble-size", "3", "--workers", "1"),
     *("--input-size", "40", "--log-interval", "100", "--checkpoint-interval", "100"),
 )
-"""Two stacks on the same samples of more inputs than compiled code takes apart."""
+"""Two stacks on the same samples of more inputs than the engine writes out."""
 LEAST = 1300
 """Iterations, past the ramp of the penalty."""
-COMPILER = "torch._inductor.compile_fx"
-COMPILE_ALL = (
-    "from stable_nalu.training.compiled import policy as s; "
-    "s.WORK_WORTH_COMPILING = s.ELEMENTS_WORTH_COMPILING = 0"
-)
 
 
 def kills(count):
@@ -73,13 +68,10 @@ def test_ten_kills(tmp_path):
 
 
 @pytest.mark.slow
-def test_kills_of_compiled_training(tmp_path):
-    assert_nothing_is_lost(
-        tmp_path, (*FIFTY, "--workers", "1"), 3, 51, before=COMPILE_ALL, imports=COMPILER
-    )
+def test_three_kills_of_one_process(tmp_path):
+    assert_nothing_is_lost(tmp_path, (*FIFTY, "--workers", "1"), 3, 51)
 
 
 @pytest.mark.slow
-def test_ten_kills_of_a_compiled_group_with_many_inputs(tmp_path):
-    more = {"before": COMPILE_ALL, "imports": COMPILER}
-    assert_nothing_is_lost(tmp_path, WIDE, 10, 6, "simple_function_static", **more)
+def test_ten_kills_of_a_group_with_many_inputs(tmp_path):
+    assert_nothing_is_lost(tmp_path, WIDE, 10, 6, "simple_function_static")

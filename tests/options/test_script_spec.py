@@ -28,7 +28,16 @@ def config_of(script: str, command: str = ""):
 @pytest.mark.parametrize("script", FLAG_COUNTS)
 def test_every_published_flag_is_there(script):
     """The published count (less two refused flags of the static script), and run control."""
-    new = {"checkpoint_interval", "ensemble_size", "workers", "no_compile", "dry_run", "resume"}
+    new = {
+        "checkpoint_interval",
+        "ensemble_size",
+        "workers",
+        "no_compile",
+        "engine",
+        "show_engine",
+        "dry_run",
+        "resume",
+    }
     new |= {"layer_file", "layer_option", "nalu_gate_shape", "nalu_init"}
     new |= {"extrapolation_rule", "random_models"}
     dests = [flag.dest for flag in SCRIPTS[script].flags]

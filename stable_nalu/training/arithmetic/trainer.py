@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from stable_nalu.engine.lanes import not_compiled
 from stable_nalu.engine.stack import EngineStack, Programs, Shape, programs_of
 from stable_nalu.engine.values import NotLoweredError
 from stable_nalu.ensemble import run_state
@@ -436,10 +437,10 @@ def shows(config: Config, layer_options: dict[str, Any], task: Task) -> list[str
 def reason_for_torch(config: Config, layer_options: dict[str, Any], task: Task) -> str | None:
     """Return why a configuration cannot be trained by the engine, if it cannot."""
     try:
-        _programs(config, layer_options, task)
+        programs = _programs(config, layer_options, task)
     except NotLoweredError as error:
         return str(error)
-    return None
+    return next(filter(None, map(not_compiled, programs.values())), None)
 
 
 KINDS = {

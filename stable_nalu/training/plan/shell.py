@@ -14,7 +14,6 @@ from typing import Any
 import torch
 
 from stable_nalu.engine import VERSION
-from stable_nalu.engine.build import no_compiler
 from stable_nalu.errors import UsageError
 from stable_nalu.layer import has_own
 from stable_nalu.layer.own_layers import sources
@@ -222,7 +221,7 @@ def _with_engine(kind: Kind, spec: ScriptSpec, run: PlannedRun) -> PlannedRun:
     if device_of(config).type != "cpu":
         return replace(run, engine=f"{TORCH}: a GPU")
     with errors_in_one_line(), default_dtype(precision(config)):
-        reason = kind.reason_for_torch(config, spec.layer_options(config)) or no_compiler()
+        reason = kind.reason_for_torch(config, spec.layer_options(config))
     return replace(run, engine=LANES if reason is None else f"{TORCH}: {reason}")
 
 

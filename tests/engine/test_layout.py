@@ -1,0 +1,47 @@
+"""Which run is in which lane: every one in exactly one, whatever is shared."""
+
+import random
+
+import pytest
+
+from stable_nalu.engine.layout import aligned, arranged
+
+
+@pytest.mark.parametrize("lanes", [1, 4, 16])
+@pytest.mark.parametrize("seed", range(30))
+def test_every_run_is_in_one_lane_beside_its_like(seed, lanes):
+    dice = random.Random(seed)
+    runs = dice.randint(1, 60)
+    generators = [dice.randrange(dice.choice((1, 5, 60))) for _ in range(runs)]
+    kinds = [dice.randrange(dice.choice((1, 3))) for _ in range(runs)]
+    layout = arranged(generators, kinds, lanes)
+    assert layout.members.shape[1] == lanes
+    places = [tuple(place) for place in layout.place.tolist()]
+    assert len(set(places)) == runs
+    for run, (vector, lane) in enumerate(places):
+        assert layout.members[vector][lane] == run
+    for vector in layout.members:
+        assert len({kinds[run] for run in vector}) == 1
+    vectors = [vector for tile in layout.tiles for vector in tile]
+    assert vectors == list(range(len(layout.members)))
+    for tile in layout.tiles:
+        drawn = {}
+        for run, (vector, lane) in enumerate(places):
+            if vector in tile:
+                assert drawn.setdefault(lane, generators[run]) == generators[run]
+
+
+def test_runs_that_share_generators_share_their_numbers():
+    """Nine ranges of sixteen seeds are drawn once."""
+    layout = arranged([seed for _ in range(9) for seed in range(16)], ["mul"] * 144, 16)
+    assert len(layout.tiles) == 1
+    assert len(layout.members) == 9
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 5), (1, 1, 7)])
+def test_memory_begins_where_vectors_may(shape):
+    for dtype in ("float32", "float64", "uint32"):
+        memory = aligned(shape, dtype)
+        assert memory.shape == shape
+        assert memory.ctypes.data % 64 == 0
+        assert not memory.any()

@@ -1,0 +1,111 @@
+"""Where nothing can be compiled, or it is not wanted, runs train in plain torch and say so."""
+
+import json
+import stat
+
+import pytest
+
+from stable_nalu.engine import VERSION
+from tests.ensemble.plans import start, trained
+
+SCRIPT = "single_layer"
+WORDS = (
+    *("--layer-type", "ReRegualizedLinearMNAC", "--operation", "mul"),
+    *("--log-interval", "2"),
+)
+
+
+@pytest.fixture
+def finished(tmp_path, monkeypatch):
+    """Train in a process of its own; its exit code and what it says."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    def run(*words, length="3"):
+        with start(tmp_path, SCRIPT, *WORDS, "--max-iterations", length, *words) as process:
+            out, errors = process.communicate()
+        return process.returncode, out, errors
+
+    return run
+
+
+def engines(tmp_path):
+    """What the records of all runs say that trained them."""
+    records = [json.loads(path.read_text()) for path in tmp_path.rglob("*.run.json")]
+    return {record["engine"] for record in records}
+
+
+def script(path, text):
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+def assert_trained_by_torch(finished, tmp_path):
+    code, _, errors = finished()
+    assert code == 0, errors
+    (line,) = errors.splitlines()
+    assert line.startswith("trained one run at a time by plain torch: ")
+    (engine,) = engines(tmp_path)
+    assert engine.startswith("torch: ")
+    assert line.endswith(engine.removeprefix("torch: "))
+    assert len(trained(tmp_path)) == 1
+
+
+def test_no_compiler(finished, tmp_path, monkeypatch):
+    monkeypatch.setenv("CXX", "/bin/false")
+    assert_trained_by_torch(finished, tmp_path)
+
+
+def test_no_such_compiler(finished, tmp_path, monkeypatch):
+    monkeypatch.setenv("CXX", str(tmp_path / "no-such-compiler"))
+    assert_trained_by_torch(finished, tmp_path)
+
+
+def test_a_compiler_that_fails_at_a_model(finished, tmp_path, monkeypatch):
+    """It may lack memory, or know too little."""
+    broken = script(
+        tmp_path / "cxx",
+        'for w in "$@"; do [ "$w" = "-###" ] && exec g++ "$@"; done\n'
+        'cat > "$0.in"; grep -q MT19937 "$0.in" && { echo \'out of memory\' >&2; exit 1; }\n'
+        'exec g++ "$@" < "$0.in"',
+    )
+    monkeypatch.setenv("CXX", broken)
+    assert_trained_by_torch(finished, tmp_path)
+
+
+def test_a_cache_that_is_no_folder(finished, tmp_path):
+    """Libraries are kept elsewhere, until the process ends."""
+    (tmp_path / "cache").write_text("")
+    assert finished()[0] == 0
+    assert engines(tmp_path) == {f"lanes {VERSION}"}
+
+
+@pytest.mark.parametrize("words", [("--engine", "torch"), ("--no-compile",)])
+def test_torch_that_was_asked_for(finished, tmp_path, words):
+    code, _, errors = finished(*words)
+    assert (code, errors) == (0, "")
+    assert engines(tmp_path) == {"torch: --engine torch"}
+
+
+def test_the_engine_is_in_the_record(finished, tmp_path):
+    code, _, errors = finished()
+    assert (code, errors) == (0, "")
+    assert engines(tmp_path) == {f"lanes {VERSION}"}
+
+
+def test_what_the_engine_makes_is_shown_and_nothing_trained(finished, tmp_path):
+    code, out, errors = finished("--show-engine", "--seed", "0-3")
+    assert (code, errors) == (0, "")
+    assert out.count('extern "C" void run_update') == 1
+    assert not list(tmp_path.rglob("events.*"))
+
+
+@pytest.mark.parametrize("first", ["lanes", "torch"])
+def test_another_engine_does_not_go_on(finished, first):
+    """Its last bits differ."""
+    other = {"lanes": "torch", "torch": "lanes"}[first]
+    assert finished("--engine", first)[0] == 0
+    code, _, errors = finished("--engine", other, "--resume", length="5")
+    assert code == 2
+    assert len(errors.splitlines()) == 1
+    assert f"--engine {first}" in errors
