@@ -47,7 +47,7 @@ def runtime(*, double: bool) -> ctypes.CDLL:
     found = library(_runtime_text(double=double))
     address, number = ctypes.c_void_p, ctypes.c_int64
     found.iterate.argtypes = [address, number, address, number]
-    found.evaluate.argtypes = [address, *[address] * 2, *[number] * 5, *[address] * 3]
+    found.evaluate.argtypes = [address, *[address] * 2, *[number] * 6, *[address] * 3]
     found.iterate.restype = found.evaluate.restype = None
     return found
 
@@ -253,14 +253,14 @@ class Lanes:
     def evaluate(self, x: np.ndarray, t: np.ndarray, x_of: np.ndarray, t_of: np.ndarray):
         """Return mean squared and mean absolute errors `(2, runs)` on rows of x and t, in float64.
 
-        x `(sets, rows, in)`, t `(sets, rows, width)`; x_of, t_of: the numbers of each run's sets.
+        x `(sets, rows, in)`, t `(sets, rows, outputs)`; x_of, t_of: the numbers of each run's sets.
         """
         means = np.zeros((self.count, 2, self.lanes))
         rows, inputs = x.shape[1:]
-        width = t.shape[2]
+        outputs, (_, width) = t.shape[2], self.program.places["squares"].shape
         portion = rows if self.program.sources["eval"].passes > 1 else 128
         x_lanes = aligned((portion * inputs, self.lanes), self.dtype)
-        t_lanes = aligned((portion * width, self.lanes), self.dtype)
+        t_lanes = aligned((portion * outputs, self.lanes), self.dtype)
         squares = aligned((portion * width, self.lanes), self.dtype)
         w = aligned((max(1, self.program.memory.sizes.get("w", 0)), self.lanes), self.dtype)
         for number, runs in enumerate(self.layout.members):
@@ -287,7 +287,7 @@ class Lanes:
             self.runtime.evaluate(
                 ctypes.byref(member),
                 *(v.ctypes.data for v in own),
-                *(rows, inputs, width, not one, portion),
+                *(rows, inputs, outputs, width, not one, portion),
                 *(v.ctypes.data for v in (x_lanes, t_lanes, means[number])),
             )
         member, lane = self.layout.place.T

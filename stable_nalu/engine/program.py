@@ -13,10 +13,12 @@ from typing import Any
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.tags import L1_LOSS
 from stable_nalu.training.logging.recorder import (
     TaggedValue,
     observe_modules,
     observe_regualizers,
+    scalar,
     start_trace,
     stop_trace,
 )
@@ -243,6 +245,8 @@ class _Builder:
         told = []
         if self.observes["modules"]:
             told += observe_modules(self.model, verbose=self.observes["verbose"])
+        if self.observes["verbose"] and self.step.penalties.uses_l1:
+            told.append(scalar(L1_LOSS, self.step.penalties.l1()))
         if self.observes["verbose"]:
             told += observe_regualizers(self.model, torch.zeros_like(total.detach()))
         return told

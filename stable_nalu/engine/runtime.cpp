@@ -252,7 +252,8 @@ extern "C" void iterate(Tile* tiles, int64_t count, const Work* work, int64_t it
 // Mean squares and mean roots of squares of a vector of runs on fixed rows. Rows of x `(rows, inputs)` and t are the same in
 // all lanes, or, if `each`, a vector. `o` holds the squares of a portion; `passes` > 1 asks for all.
 extern "C" void evaluate(const Member* m, const T* x, const T* t, int64_t rows, int64_t inputs,
-                         int64_t outputs, int64_t each, int64_t portion, N* x_of, N* t_of,
+                         int64_t outputs, int64_t width, int64_t each, int64_t portion, N* x_of,
+                         N* t_of,
                          double* means) {
   D total = {}, roots = {};
   m->begin(m->s, m->q, m->w, m->z);
@@ -266,12 +267,12 @@ extern "C" void evaluate(const Member* m, const T* x, const T* t, int64_t rows, 
       ts = t_of;
     }
     m->block(m->s, m->q, m->w, m->z, xs, ts, m->o, 0, (int)some);
-    for (int64_t k = 0; k < some * outputs; k++) {
+    for (int64_t k = 0; k < some * width; k++) {
       const D square = __builtin_convertvector(m->o[k], D);
       total += square;
       for (int l = 0; l < L; l++) roots[l] += __builtin_sqrt(square[l]);
     }
   }
-  for (int l = 0; l < L; l++) means[l] = total[l] / (double)(rows * outputs);
-  for (int l = 0; l < L; l++) means[L + l] = roots[l] / (double)(rows * outputs);
+  for (int l = 0; l < L; l++) means[l] = total[l] / (double)(rows * width);
+  for (int l = 0; l < L; l++) means[L + l] = roots[l] / (double)(rows * width);
 }

@@ -209,10 +209,20 @@ class EngineStack:
                 self._store(part, part.lanes)
         self._ahead = False
 
-    def _store(self, part: Part, lanes: Lanes) -> None:
+    @torch.no_grad()
+    def store_model(self) -> None:
+        """Bring the stacked model alone to where iterations stand."""
+        for part in self.parts if self._ahead else ():
+            if part.lanes is not None:
+                self._store_model(part, part.lanes)
+
+    def _store_model(self, part: Part, lanes: Lanes) -> None:
         for name, value in self._state().items():
             if lanes.program.places[name].memory == "s":
                 value[part.runs] = lanes.get(name).to(value.dtype)
+
+    def _store(self, part: Part, lanes: Lanes) -> None:
+        self._store_model(part, lanes)
         self._each_moment(lanes, lambda name, value: value.__setitem__(part.runs, lanes.get(name)))
         lanes.store_generators()
 

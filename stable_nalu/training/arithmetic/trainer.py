@@ -188,7 +188,8 @@ class ArithmeticTraining(StackTraining):
             self.step.penalties.activate_inalu(iteration, self.interpolation)
 
     def _log_point(self, iteration: int) -> None:
-        self.pause()
+        if self.engine is not None:
+            self.engine.store_model()
         self.step.set_clock(iteration)
         self.freeze_diverged()
         self.recorder.write(self._evaluate())
@@ -220,8 +221,7 @@ class ArithmeticTraining(StackTraining):
     def _logged_by_engine(self, iteration: int, observed: Observed, on_result) -> StepResult:
         assert self.engine is not None
         result, told = self.engine.logged(iteration)
-        if observed.modules:
-            self.recorder.write(told)
+        self.recorder.write(t for t in told if observed.modules or t.tag == L1_LOSS)
         self.recorder.write(on_result(result))
         if observed.gradients:
             self.recorder.write(self.step.observe_gradients(result.gradients))
@@ -229,7 +229,7 @@ class ArithmeticTraining(StackTraining):
 
     def _observed_l1(self) -> list[TaggedValue]:
         """Return the norm of all parameters before the update."""
-        if not (self.config.verbose and self.step.penalties.uses_l1):
+        if self.engine is not None or not (self.config.verbose and self.step.penalties.uses_l1):
             return []
         return [scalar(L1_LOSS, self.step.penalties.l1().detach().clone())]
 
