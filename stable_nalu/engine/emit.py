@@ -90,9 +90,7 @@ class _Emitter:
         self, graph: Graph, stores: Sequence[Store], memory: Memory, prefix: str, batch: int
     ):
         self.graph = graph
-        # What is told of old numbers comes before new ones take their places.
-        told_first = sorted(stores, key=lambda s: memory.places[s.name].memory == "s")
-        self.plan = planned(told_first)
+        self.plan = planned(stores)
         self.memory = memory
         self.prefix = prefix
         self.batch = batch

@@ -114,9 +114,13 @@ class _Builder:
 
     def build(self) -> Program:
         state = self._state()
-        inputs = {name: self._stored("s", name, value.shape) for name, value in state.items()}
-        for name in self._clocked():
-            inputs[name] = self._stored("w", f"at:{name}", state[name].shape)
+        clocked = self._clocked()
+        inputs = {
+            name: self._stored("w", f"at:{name}", value.shape)
+            if name in clocked
+            else self._stored("s", name, value.shape)
+            for name, value in state.items()
+        }
         self.draws = self._draws()
         outputs, logged = self._iteration(state, inputs)
         if self.graph.count > MOST_NODES:

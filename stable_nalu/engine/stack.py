@@ -176,7 +176,7 @@ class EngineStack:
             part.programs[criterion], streams, (self.shape.batch, self.shape.inputs), draw
         )
         for name, value in self._state().items():
-            if lanes.program.places[name].memory == "s":
+            if name in lanes.program.places:
                 lanes.put(name, value.detach()[part.runs])
         self._each_moment(lanes, lambda name, value: lanes.put(name, value[part.runs]))
         for name, limit in self.step.limits().items():
@@ -218,7 +218,7 @@ class EngineStack:
 
     def _store_model(self, part: Part, lanes: Lanes) -> None:
         for name, value in self._state().items():
-            if lanes.program.places[name].memory == "s":
+            if name in lanes.program.places:
                 value[part.runs] = lanes.get(name).to(value.dtype)
 
     def _store(self, part: Part, lanes: Lanes) -> None:

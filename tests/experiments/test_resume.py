@@ -90,7 +90,7 @@ def test_these_cases_do_what_they_are_for():
     script, words = CASES["curriculum"]
     words = (*words, "--max-iterations", "20", "--log-interval", "3")
     assert run(script, *words) == 0
-    assert saved(run_names(script, *words)[0])["progress"]["curriculum"]["stage"] > 0
+    assert saved(run_names(script, *words)[0])["progress"]["samples"]["stage"] > 0
 
 
 def test_beta_goes_on():
