@@ -104,28 +104,16 @@ class Tensors:
 
     def _renamed(self, value: Value, wanted: Sequence[str | None]) -> Value:
         """Return a value whose dimensions are counted by the wanted axes, where it has any."""
-        mapping = {a: w for a, w in zip(value.axes, wanted, strict=True) if a and w and a != w}
-        if not mapping:
-            # A dimension that the others do not count may hold an axis that they do.
-            used = {w for w in wanted if w}
-            clashes = [
-                a for a, w in zip(value.axes, wanted, strict=True) if a and not w and a in used
-            ]
-            if not clashes:
-                return value
-            return self.with_axes(value, self._fresh(value, clashes, used))
-        left = set(value.axes) - set(mapping) - {None}
-        for axis in left & set(mapping.values()):
-            mapping[axis] = self._free(axis, set(wanted) | set(value.axes) | set(mapping.values()))
-        return self.with_axes(value, mapping)
-
-    def _fresh(self, value: Value, clashes: Sequence[str], used: set[str]) -> dict[str, str]:
+        pairs = list(zip(value.axes, wanted, strict=True))
+        mapping = {a: w for a, w in pairs if a and w and a != w}
+        used = {w for w in wanted if w}
         taken = used | {a for a in value.axes if a}
-        mapping = {}
-        for axis in clashes:
-            mapping[axis] = self._free(axis, taken)
-            taken.add(mapping[axis])
-        return mapping
+        for axis, other in pairs:
+            if axis in used and not other:
+                # The others count another dimension by it.
+                mapping[axis] = self._free(axis, taken)
+                taken.add(mapping[axis])
+        return self.with_axes(value, mapping) if mapping else value
 
     def _free(self, axis: str, taken: set) -> str:
         if axis == BATCH:

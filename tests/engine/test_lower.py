@@ -1,0 +1,226 @@
+"""Each rule of lowering against torch: nodes are interpreted by NumPy in float64."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from stable_nalu.engine.graph import Graph
+from stable_nalu.engine.lower import lowered
+from stable_nalu.engine.values import NotLoweredError, Tensors
+
+SAMPLES = 5
+LONG = 4
+"""Dimensions of more numbers are counted by loops, as those of more than forty are in training."""
+
+SIMPLE = {
+    **{"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "pow": np.power},
+    **{"neg": np.negative, "abs": np.abs, "sqrt": np.sqrt, "exp": np.exp, "expm1": np.expm1},
+    **{"log": np.log, "log1p": np.log1p, "tanh": np.tanh, "sin": np.sin, "cos": np.cos},
+    **{"sinh": np.sinh, "sign": np.sign, "rint": np.rint, "min": np.minimum, "max": np.maximum},
+    **{"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal},
+    **{"gt": np.greater, "ge": np.greater_equal, "where": np.where, "not": np.logical_not},
+    **{"and": np.logical_and, "or": np.logical_or, "xor": np.logical_xor},
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+}
+REDUCED = {"sum": np.sum, "prod": np.prod, "max": np.max}
+
+
+class Interpreter:
+    """Numbers of nodes, where memory holds given tensors."""
+
+    def __init__(self, graph, memory):
+        self.graph, self.memory = graph, memory
+
+    def __call__(self, node, at):
+        if node.op == "const":
+            return node.value
+        if node.op == "load":
+            return self.memory[node.name][tuple(at.get(p, p) for p in node.index)]
+        if node.op == "reduce":
+            places = range(self.graph.extents[node.axis])
+            numbers = [self(node.args[0], {**at, node.axis: k}) for k in places]
+            return REDUCED[node.name](numbers)
+        return SIMPLE[node.op](*(self(arg, at) for arg in node.args))
+
+    def tensor(self, value):
+        """The tensor that a value stands for."""
+        found = np.empty(value.shape)
+        for place in np.ndindex(value.shape):
+            at = {axis: k for axis, k in zip(value.axes, place, strict=True) if axis}
+            own = tuple(0 if n == 1 else k for k, n in zip(place, value.nodes.shape, strict=True))
+            found[place] = self(value.nodes[own], at)
+        return found
+
+
+def assert_lowered(function, *tensors, batch=(), longest=LONG):
+    """A recorded function gives torch's numbers; `batch`: which tensors begin with samples."""
+    tensors = [t.double() for t in tensors]
+    graph = Graph()
+    made = Tensors(graph, longest)
+    names = [f"t{k}" for k in range(len(tensors))]
+    inputs = [
+        made.stored(name, t.shape, 0 if k in batch else None)
+        for k, (name, t) in enumerate(zip(names, tensors, strict=True))
+    ]
+    outputs, _ = lowered(make_fx(lambda *a: [function(*a)])(*tensors), inputs, made)
+    memory = {name: t.numpy() for name, t in zip(names, tensors, strict=True)}
+    with np.errstate(all="ignore"):
+        found = Interpreter(graph, memory).tensor(outputs[0])
+    expected = function(*tensors).double().numpy()
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+
+
+def some(*shape, seed=0):
+    """Numbers of both signs, without ties."""
+    return torch.randn(shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+
+
+F = torch.nn.functional
+OF_ONE = {
+    **{n: getattr(torch, n) for n in ("neg", "abs", "exp", "expm1", "tanh", "sigmoid", "sin")},
+    **{n: getattr(torch, n) for n in ("cos", "sinh", "sign", "round", "square", "reciprocal")},
+    **{n: getattr(F, n) for n in ("relu", "relu6", "elu", "selu", "silu", "softplus", "softsign")},
+    **{n: getattr(F, n) for n in ("hardtanh", "leaky_relu")},
+    "sqrt": lambda x: x.abs().sqrt(),
+    "rsqrt": lambda x: x.abs().rsqrt(),
+    "log": lambda x: x.abs().log(),
+    "log1p": lambda x: x.abs().log1p(),
+    **{f"to the power {p}": lambda x, p=p: x**p for p in (0, 1, 2, 3, -1)},
+    "to the power 0.5": lambda x: x.abs() ** 0.5,
+    "to the power 1.7": lambda x: x.abs() ** 1.7,
+    "number to the power": lambda x: 2.0**x,
+    "clamp": lambda x: x.clamp(-0.5, 0.5),
+    "clamp below": lambda x: x.clamp(min=0.1),
+    "clamp above": lambda x: x.clamp(max=0.1),
+    "rsub": lambda x: 1 - x,
+    "masked": lambda x: x.masked_fill(x > 0, 3.0),
+    "where": lambda x: torch.where((x > 0) & ~(x > 1) | (x < -1), x, 2 * x),
+    "xor": lambda x: ((x > 0) ^ (x > 1)).to(x.dtype),
+    "number of truth": lambda x: (x > 0) * x,
+    "full": lambda x: torch.full_like(x, 2.0) + torch.ones_like(x) + torch.zeros_like(x),
+    **{f"sum {d}": lambda x, d=d: x.sum(d) for d in (0, -1)},
+    **{f"mean {d}": lambda x, d=d: x.mean(d, keepdim=True) for d in (0, -1)},
+    **{f"prod {d}": lambda x, d=d: x.prod(d) for d in (0, -1)},
+    **{f"largest {d}": lambda x, d=d: x.amax(d) for d in (0, -1)},
+    **{f"smallest {d}": lambda x, d=d: x.amin(d) for d in (0, -1)},
+    **{f"std {d}": lambda x, d=d: x.std(d) for d in (0, -1)},
+    **{f"var {d}": lambda x, d=d: x.var(d, correction=0) for d in (0, -1)},
+    "sum of all": torch.sum,
+    "mean of all": torch.mean,
+    "largest of all": torch.max,
+    "smallest of all": torch.min,
+    "norm": lambda x: torch.linalg.vector_norm(x),
+    "norm of order 1": lambda x: torch.linalg.vector_norm(x, 1, -1),
+    **{f"softmax {d}": lambda x, d=d: x.softmax(d) for d in (0, -1)},
+    "log softmax": lambda x: x.log_softmax(-1),
+    "transposed": lambda x: x.mT + 1,
+    "permuted": lambda x: x.unsqueeze(0).permute(2, 0, 1) * 2,
+    "squeezed": lambda x: x.unsqueeze(1).squeeze(1) * 2,
+    "repeated": lambda x: x.unsqueeze(0).expand(3, *x.shape) * 2,
+    "sum of repeated": lambda x: x.unsqueeze(0).expand(3, *x.shape).sum(0),
+    "product of repeated": lambda x: x.unsqueeze(0).expand(3, *x.shape).prod(0),
+}
+SHAPES = {"short": (2, 3), "one long": (2, 6), "other long": (7, 3), "square": (3, 3)}
+LONG_SQUARE = (6, 6)
+
+
+@pytest.mark.parametrize("shape", [*SHAPES.values(), LONG_SQUARE], ids=[*SHAPES, "long square"])
+@pytest.mark.parametrize("name", OF_ONE)
+def test_of_one_tensor(name, shape):
+    assert_lowered(OF_ONE[name], some(*shape))
+    assert_lowered(OF_ONE[name], some(SAMPLES, shape[1]), batch=[0])
+
+
+WRITTEN = {
+    "part": lambda x: x[:, 1:3] * 2,
+    "every second": lambda x: x[:, ::2] * 2,
+    "entry": lambda x: x[:, 1] * 2,
+    "joined": lambda x: torch.cat([x, 2 * x], 1),
+    "stacked": lambda x: torch.stack([x, 2 * x], 1),
+    "entries": lambda x: sum(x.unbind(1)),
+    "split": lambda x: x.split(2, 1)[1],
+    "reshaped": lambda x: x.reshape(-1, 2, x.shape[1] // 2).sum(1),
+    "flat": lambda x: x.reshape(-1) * 2,
+    "place of the largest": lambda x: x.argmax(-1).double(),
+    "gathered": lambda x: x.gather(1, x.argmax(-1, keepdim=True)),
+    "one hot": lambda x: torch.zeros_like(x).scatter(1, x.argmax(-1, keepdim=True), 1.0),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_of_dimensions_that_are_written_out(name):
+    assert_lowered(WRITTEN[name], some(2, 4))
+    if name != "flat":
+        assert_lowered(WRITTEN[name], some(SAMPLES, 4), batch=[0])
+
+
+@pytest.mark.parametrize("name", ["part", "entry", "joined"])
+def test_of_parts_of_a_loop(name):
+    with pytest.raises(NotLoweredError, match="long dimension"):
+        assert_lowered(WRITTEN[name], some(2, 6))
+    assert_lowered(WRITTEN[name], some(2, 6), longest=math.inf)
+
+
+OF_TWO = {
+    **{n: getattr(torch, n) for n in ("add", "sub", "mul", "div", "minimum", "maximum")},
+    "power": lambda a, b: a.abs() ** b,
+    "add with a factor": lambda a, b: torch.add(a, b, alpha=3),
+    "addcmul": lambda a, b: torch.addcmul(a, a, b, value=2),
+    "addcdiv": lambda a, b: torch.addcdiv(a, a, b, value=2),
+    **{n: lambda a, b, n=n: getattr(torch, n)(a, b).double() for n in ("lt", "le", "eq", "ge")},
+}
+
+
+@pytest.mark.parametrize("shapes", [((2, 6), (6,)), ((7, 1), (1, 6)), ((6, 6), (6,)), ((), (2, 6))])
+@pytest.mark.parametrize("name", OF_TWO)
+def test_broadcasting(name, shapes):
+    one, two = (some(*shape, seed=k) for k, shape in enumerate(shapes))
+    assert_lowered(OF_TWO[name], one, two)
+    assert_lowered(OF_TWO[name], two, one)
+
+
+@pytest.mark.parametrize("inner", [1, 3, 6])
+@pytest.mark.parametrize("outer", [1, 2, 6])
+def test_matrix_products(inner, outer):
+    x, w = some(SAMPLES, inner), some(inner, outer, seed=1)
+    bias = some(outer, seed=2)
+    assert_lowered(torch.matmul, x, w, batch=[0])
+    assert_lowered(lambda x, w, b: torch.addmm(b, x, w), x, w, bias, batch=[0])
+    # Gradients: of the weights a sum over the samples, of the inputs one over the outputs.
+    grad = some(SAMPLES, outer, seed=3)
+    assert_lowered(lambda x, g: x.mT @ g, x, grad, batch=[0, 1])
+    assert_lowered(lambda g, w: g @ w.mT, grad, w, batch=[0])
+
+
+def test_square_matrices_that_are_turned():
+    a, b = some(6, 6), some(6, 6, seed=1)
+    assert_lowered(lambda a, b: a + b.mT, a, b)
+    assert_lowered(lambda a, b: a @ b, a, b)
+    assert_lowered(lambda a, b: a.mT @ b @ a, a, b)
+    assert_lowered(lambda a, b: a.unsqueeze(0) * b.unsqueeze(1), a, b)
+    assert_lowered(lambda a: a + a.mT + a.sum(0) * a.sum(1), a)
+
+
+GRADIENTS = ("tanh", "sigmoid", "relu", "elu", "selu", "silu", "softplus", "hardtanh")
+
+
+@pytest.mark.parametrize("name", [*GRADIENTS, "leaky_relu", "softmax -1", "log softmax", "sum 0"])
+def test_gradients(name):
+    def gradient(x, g):
+        leaf = x.detach().requires_grad_()
+        return torch.autograd.grad((OF_ONE[name](leaf) * g).sum(), leaf)[0]
+
+    x = some(SAMPLES, 3)
+    g = some(3, seed=1)
+    assert_lowered(gradient, x, g)
+
+
+def test_an_operation_that_is_not_known_is_named():
+    with pytest.raises(NotLoweredError, match="operation erfinv"):
+        assert_lowered(torch.erfinv, some(2, 3))
+    with pytest.raises(NotLoweredError, match="rounding_mode floor"):
+        assert_lowered(lambda x: torch.div(x, 2, rounding_mode="floor"), some(2, 3))
