@@ -23,7 +23,7 @@ from .samples import (
     kind_key,
 )
 
-PORTION = int(__import__("os").environ.get("PORTION", 16 << 10))
+PORTION = 16 << 10
 """Bytes of the samples of a portion, which stay in the nearest cache."""
 
 Rows = Mapping[str, np.ndarray]

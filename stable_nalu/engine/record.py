@@ -146,13 +146,30 @@ class Recording(torch.nn.Module):
             with _Recordable():
                 return list(torch.func.functional_call(self, held, (own, *parts)))
 
+        before = self._plain_attributes()
         examples = [value for group in (list(state.values()), *groups) for value in group]
         try:
-            return make_fx(flat)(*examples)
+            recorded = make_fx(flat)(*examples)
         except Exception as error:  # whatever a layer does that depends on numbers
             raise NotLoweredError(
                 f"a step that cannot be recorded: {in_words(error)[:120]}"
             ) from error
+
+        changed = [
+            name for name, value in self._plain_attributes().items() if before[name] != value
+        ]
+        if changed:
+            raise NotLoweredError(f"a layer that changes its own {changed[0]} in a step")
+        return recorded
+
+    def _plain_attributes(self) -> dict[str, object]:
+        """Return numbers and texts that modules hold: no recorded step changes them again."""
+        return {
+            f"{path}.{name}": value
+            for path, module in self.model.named_modules()
+            for name, value in vars(module).items()
+            if isinstance(value, int | float | str)
+        }
 
 
 @contextmanager
