@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch.fx.node import map_arg
 
-from .graph import Graph
+from .shapes import ShapeRules, is_mask
 from .values import NotLoweredError, Tensors, Value
 
 aten = torch.ops.aten
@@ -51,12 +51,8 @@ def lowered(
     return list(outputs), changed
 
 
-class Rules:
-    """The rules, over one set of tensors."""
-
-    def __init__(self, tensors: Tensors):
-        self.t = tensors
-        self.graph: Graph = tensors.graph
+class Rules(ShapeRules):
+    """The rules by the names of torch's operations."""
 
     def __call__(self, target: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         if target is operator.getitem:
@@ -71,20 +67,6 @@ class Rules:
         if rule is None:
             raise NotLoweredError(f"operation {name}")
         return rule(*args, **kwargs)
-
-    def value(self, argument: Any) -> Value:
-        """Return a tensor or a number as a value."""
-        return argument if isinstance(argument, Value) else self.t.constant(float(argument))
-
-    def each(self, op: str, *arguments: Any) -> Value:
-        values = [self.value(a) for a in arguments]
-        if op not in ("and", "or", "xor", "not"):
-            first = 1 if op == "where" else 0
-            values[first:] = [self._number(v) for v in values[first:]]
-        return self.t.each(op, *values)
-
-    def scaled(self, value: Any, alpha: float) -> Value:
-        return self.value(value) if alpha == 1 else self.each("mul", value, alpha)
 
     # Arithmetic.
 
@@ -223,181 +205,8 @@ class Rules:
 
     def rule_to_copy(self, a, dtype=None, **_):
         if dtype is torch.bool:
-            return a if _is_mask(a) else self.each("ne", a, 0.0)
+            return a if is_mask(a) else self.each("ne", a, 0.0)
         return self._number(a)
-
-    def _number(self, a: Value) -> Value:
-        return self.each("where", a, 1.0, 0.0) if _is_mask(a) else a
-
-    # Tensors of known numbers, copies and views.
-
-    def rule_ones_like(self, a, **_):
-        return self.t.constant(1.0, a.shape)
-
-    def rule_zeros_like(self, a, **_):
-        return self.t.constant(0.0, a.shape)
-
-    def rule_full_like(self, a, number, **_):
-        return self.t.constant(number, a.shape)
-
-    def rule_full(self, shape, number, **_):
-        return self.t.constant(number, shape)
-
-    def rule_zeros(self, shape, **_):
-        return self.t.constant(0.0, shape)
-
-    rule_new_zeros = lambda self, a, shape, **_: self.t.constant(0.0, shape)  # noqa: E731
-    rule_new_ones = lambda self, a, shape, **_: self.t.constant(1.0, shape)  # noqa: E731
-    rule_new_full = lambda self, a, shape, number, **_: self.t.constant(number, shape)  # noqa: E731
-
-    def rule_ones(self, shape, **_):
-        return self.t.constant(1.0, shape)
-
-    def rule_scalar_tensor(self, number, **_):
-        return self.t.constant(number)
-
-    def rule_arange(self, count, **_):
-        return self.t.numbers(np.arange(count, dtype=np.float64))
-
-    def rule_lift_fresh_copy(self, a):
-        return a
-
-    rule_detach = rule_alias = rule_clone = rule_contiguous = rule_lift_fresh = (  # noqa: E731
-        lambda self, a, **_: a
-    )
-
-    def rule_fill(self, a, number):
-        return self.t.expanded(self.value(number), a.shape)
-
-    def rule_copy(self, a, b, *_):
-        return self.t.expanded(self.value(b), a.shape)
-
-    def rule_t(self, a):
-        return self.t.permuted(a, range(a.ndim)[::-1])
-
-    def rule_transpose(self, a, d, e):
-        order = list(range(a.ndim))
-        order[a.dim(d)], order[a.dim(e)] = order[a.dim(e)], order[a.dim(d)]
-        return self.t.permuted(a, order)
-
-    def rule_permute(self, a, order):
-        return self.t.permuted(a, order)
-
-    def rule_unsqueeze(self, a, d):
-        d = d % (a.ndim + 1)
-        return Value(
-            (*a.shape[:d], 1, *a.shape[d:]),
-            (*a.axes[:d], None, *a.axes[d:]),
-            np.expand_dims(a.nodes, d),
-        )
-
-    def rule_squeeze(self, a, dims=None):
-        dims = range(a.ndim) if dims is None else [dims] if isinstance(dims, int) else dims
-        gone = {a.dim(d) for d in dims if a.ndim and a.shape[a.dim(d)] == 1}
-        kept = [d for d in range(a.ndim) if d not in gone]
-        return self._kept(a, kept)
-
-    def _kept(self, a: Value, kept: Sequence[int]) -> Value:
-        return Value(
-            tuple(a.shape[d] for d in kept),
-            tuple(a.axes[d] for d in kept),
-            a.nodes.reshape([a.nodes.shape[d] for d in kept]),
-        )
-
-    def rule_expand(self, a, shape, **_):
-        return self.t.expanded(a, shape)
-
-    def rule_view(self, a, shape):
-        return self.t.reshaped(a, shape)
-
-    rule_reshape = rule_unsafe_view = rule_view
-
-    def rule_slice(self, a, d=0, start=None, end=None, step=1):
-        d = a.dim(d)
-        wanted = range(a.shape[d])[start:end:step]
-        if len(wanted) == a.shape[d]:
-            return a
-        a = self.t.written(a, d)
-        return self._taken(a, d, list(wanted))
-
-    def _taken(self, a: Value, d: int, places: Sequence[int]) -> Value:
-        shape = (*a.shape[:d], len(places), *a.shape[d + 1 :])
-        return Value(shape, a.axes, np.take(a.nodes, places, axis=d))
-
-    def rule_select(self, a, d, place):
-        d = a.dim(d)
-        one = self._taken(self.t.written(a, d), d, [place % a.shape[d]])
-        return self._kept(one, [e for e in range(a.ndim) if e != d])
-
-    def rule_split(self, a, size, d=0):
-        d = a.dim(d)
-        return [self.rule_slice(a, d, k, k + size) for k in range(0, a.shape[d], size)]
-
-    def rule_unbind(self, a, d=0):
-        return [self.rule_select(a, d, k) for k in range(a.shape[a.dim(d)])]
-
-    def rule_select_backward(self, grad, shape, d, place):
-        return self.rule_slice_backward(
-            self.rule_unsqueeze(grad, d % len(shape)), shape, d, place, place + 1, 1
-        )
-
-    def rule_slice_backward(self, grad, shape, d, start, end, step):
-        d = d % len(shape)
-        places = list(range(shape[d])[start:end:step])
-        if len(places) == shape[d]:
-            return grad
-        grad = self.t.written(grad, d)
-        zero = self.graph.const(0.0)
-        nodes = np.empty((*grad.nodes.shape[:d], shape[d], *grad.nodes.shape[d + 1 :]), object)
-        nodes[...] = zero
-        target = np.moveaxis(nodes, d, 0)
-        for k, place in enumerate(places):
-            target[place] = np.moveaxis(grad.nodes, d, 0)[k]
-        return Value(tuple(shape), grad.axes, nodes)
-
-    def rule_cat(self, parts, d=0):
-        d = parts[0].dim(d)
-        axes: tuple = tuple(
-            next((p.axes[e] for p in parts if p.axes[e]), None) for e in range(parts[0].ndim)
-        )
-        aligned = [self.t.written(self.t._renamed(p, axes), d) for p in parts]
-        counts = [max(p.nodes.shape[e] for p in aligned) for e in range(parts[0].ndim)]
-        arrays = []
-        for part in aligned:
-            target = [c if e != d else part.nodes.shape[d] for e, c in enumerate(counts)]
-            arrays.append(np.broadcast_to(part.nodes, target))
-        nodes = np.concatenate(arrays, axis=d)
-        shape = list(parts[0].shape)
-        shape[d] = sum(p.shape[d] for p in parts)
-        return Value(tuple(shape), axes, nodes)
-
-    def rule_stack(self, parts, d=0):
-        return self.rule_cat([self.rule_unsqueeze(p, d) for p in parts], d)
-
-    def rule_scatter(self, a, d, index, number):
-        d = a.dim(d)
-        if index.shape[d] != 1:
-            raise NotLoweredError("operation scatter of several places")
-        places = self._places(a, d)
-        return self.each("where", self.each("eq", index, places), number, a)
-
-    def rule_one_hot(self, index, classes):
-        places = self.t.numbers(np.arange(classes, dtype=np.float64))
-        hot = self.each("eq", self.rule_unsqueeze(index, index.ndim), places)
-        return self.each("where", hot, 1.0, 0.0)
-
-    def rule_gather(self, a, d, index, **_):
-        d = a.dim(d)
-        if index.shape[d] != 1:
-            raise NotLoweredError("operation gather of several places")
-        chosen = self.each("where", self.each("eq", index, self._places(a, d)), a, 0.0)
-        return self.t.reduce("sum", chosen, [d], True)
-
-    def _places(self, a: Value, d: int) -> Value:
-        places = self.t.numbers(np.arange(a.shape[d], dtype=np.float64))
-        for _ in range(a.ndim - 1 - d):
-            places = self.rule_unsqueeze(places, places.ndim)
-        return places
 
     # Sums and products.
 
@@ -500,10 +309,6 @@ class Rules:
         )
 
     rule_baddbmm = rule_addmm
-
-
-def _is_mask(a: Value) -> bool:
-    return bool(a.nodes.size) and a.nodes.flat[0].is_mask
 
 
 ELEMENTWISE = {

@@ -94,6 +94,16 @@ def program(
         return _Builder(*arguments, longest=float("inf")).build()
 
 
+@dataclass
+class _Iteration:
+    """A recorded iteration, and what its outputs are after the three losses."""
+
+    graph: torch.fx.GraphModule | Any = None
+    gradients_of: Sequence[str] = ()
+    buffers: Sequence[str] = ()
+    tags: Sequence[tuple[str, str]] = ()
+
+
 class _Builder:
     def __init__(
         self, step, criterion, keys, x, t, observes, eval_mode, longest: float | None = None
@@ -161,52 +171,10 @@ class _Builder:
         self.step.finish(torch.zeros(()))
         return source.draws
 
-    def _weighted(self, weights: Sequence[torch.Tensor]) -> list[tuple[str, torch.Tensor]]:
-        return list(zip(self.keys, weights, strict=True))
-
     def _iteration(self, state, inputs) -> tuple[list[Store], list[Store]]:
-        step, names = self.step, [n for n, p in self.model.named_parameters() if p.requires_grad]
-        limits = [name for name in LIMITS if getattr(step, f"_{name}") is not None]
-        gradients_of: list[str] = []
-        buffers: list[str] = []
-        tags: list[tuple[str, str]] = []
-
-        def body(own, x, t, noise, weights, bounds):
-            self._set_limits(limits, bounds)
-            with drawing_from(self.model, RecordedDraws(noise)):
-                if self.observes["modules"]:
-                    start_trace(self.model)
-                criterion, penalty, total = step.loss(
-                    x[0], t[0], self.criterion, self._weighted(weights)
-                )
-                told = self._observed(total)
-                stop_trace(self.model)
-                parameters = [own[name] for name in names]
-                found = step.gradients(total, parameters)
-            gradients_of[:] = [n for n, g in zip(names, found, strict=False) if g is not None]
-            held = dict(self.model.named_buffers())
-            buffers[:] = [n for n in held if held[n] is not own[n]]
-            tags[:] = [(item.kind, item.tag) for item in told]
-            return [
-                criterion,
-                torch.zeros_like(criterion) if penalty is None else penalty,
-                total,
-                *(g for g in found if g is not None),
-                *(held[n] for n in buffers),
-                *(item.value for item in told),
-            ]
-
-        scalar = self.x.new_ones(())
-        noise = [self.x.new_full(d.shape, 0.5) for d in self.draws]
-        groups = [[self.x], [self.t], noise, [scalar] * len(self.keys), [scalar] * len(limits)]
-        groups = [[value.clone() for value in group] for group in groups]
-        kept = {name: getattr(step, f"_{name}") for name in limits}
-        try:
-            recorded = self.recording.record(body, state, *groups)
-        finally:
-            for name, value in kept.items():
-                setattr(step, f"_{name}", value)
-            step.finish(torch.zeros(()))
+        """Return what an iteration stores, and what a logged one tells besides."""
+        limits = [name for name in LIMITS if getattr(self.step, f"_{name}") is not None]
+        recorded = self._recorded_iteration(state, limits)
         values = [
             *inputs.values(),
             self._stored("x", "x", self.x.shape, 0),
@@ -215,13 +183,12 @@ class _Builder:
             *(self._stored("w", f"weight:{key}", ()) for key in self.keys),
             *(self._stored("s", name, ()) for name in limits),
         ]
-        found, changed = lowered(recorded, values, self.tensors)
+        found, changed = lowered(recorded.graph, values, self.tensors)
         losses, rest = found[:3], found[3:]
-        gradients = dict(zip(gradients_of, rest, strict=False))
+        gradients = dict(zip(recorded.gradients_of, rest, strict=False))
         rest = rest[len(gradients) :]
         after = dict(inputs) | {list(inputs)[k]: v for k, v in changed.items() if k < len(inputs)}
-        after |= dict(zip(buffers, rest, strict=False))
-        observed = rest[len(buffers) :]
+        after |= dict(zip(recorded.buffers, rest, strict=False))
         self.trained = set(gradients)
         moments = self._update(after, gradients)
         self._bound(after)
@@ -236,12 +203,52 @@ class _Builder:
         logged = self._outputs("penalty", losses[1])
         for name, gradient in gradients.items():
             logged += self._outputs(f"gradient:{name}", gradient)
-        for k, ((kind, tag), value) in enumerate(zip(tags, observed, strict=True)):
+        observed = rest[len(recorded.buffers) :]
+        for k, ((kind, tag), value) in enumerate(zip(recorded.tags, observed, strict=True)):
             self.told.append(Told(kind, tag, f"told:{k}"))
             logged += self._outputs(f"told:{k}", value)
         return stores, logged
 
-    def _set_limits(self, names: Sequence[str], bounds: Sequence[torch.Tensor]) -> None:
+    def _recorded_iteration(self, state, limits: Sequence[str]) -> _Iteration:
+        step, names = self.step, [n for n, p in self.model.named_parameters() if p.requires_grad]
+        result = _Iteration()
+
+        def body(own, x, t, noise, weights, bounds):
+            self._set_limits(limits, bounds)
+            with drawing_from(self.model, RecordedDraws(noise)):
+                if self.observes["modules"]:
+                    start_trace(self.model)
+                weighted = list(zip(self.keys, weights, strict=True))
+                criterion, penalty, total = step.loss(x[0], t[0], self.criterion, weighted)
+                told = self._observed(total)
+                stop_trace(self.model)
+                found = step.gradients(total, [own[name] for name in names])
+            held = dict(self.model.named_buffers())
+            result.gradients_of = [n for n, g in zip(names, found, strict=False) if g is not None]
+            result.buffers = [n for n in held if held[n] is not own[n]]
+            result.tags = [(item.kind, item.tag) for item in told]
+            return [
+                criterion,
+                torch.zeros_like(criterion) if penalty is None else penalty,
+                total,
+                *(g for g in found if g is not None),
+                *(held[n] for n in result.buffers),
+                *(item.value for item in told),
+            ]
+
+        scalar = self.x.new_ones(())
+        noise = [self.x.new_full(d.shape, 0.5) for d in self.draws]
+        groups = [[self.x], [self.t], noise, [scalar] * len(self.keys), [scalar] * len(limits)]
+        groups = [[value.clone() for value in group] for group in groups]
+        kept = [getattr(step, f"_{name}") for name in limits]
+        try:
+            result.graph = self.recording.record(body, state, *groups)
+        finally:
+            self._set_limits(limits, kept)
+            step.finish(torch.zeros(()))
+        return result
+
+    def _set_limits(self, names: Sequence[str], bounds: Sequence[Any]) -> None:
         for name, bound in zip(names, bounds, strict=True):
             setattr(self.step, f"_{name}", bound)
 

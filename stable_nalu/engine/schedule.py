@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 from .graph import BATCH, Node, ordered
 
@@ -127,75 +128,26 @@ class _Planner:
 
     def _region(self, statements: list[Statement], inside: frozenset[str], path: tuple) -> list:
         """Return statements and loops in order; `inside` are the counters of the loops around."""
-        phase: dict[Node, tuple[int, str | None]] = {}
-        scalars: dict[int, list[Statement]] = {}
-        loops: dict[tuple[int, str], Loop] = {}
-
-        def earliest(node: Node, outer: str | None) -> int:
-            found = phase.get(node)
-            if found is None:
-                return 0
-            number, axis = found
-            return number if axis is None or axis == outer else number + 1
-
-        members = {s for s in statements if isinstance(s, Node)}
-        uses: dict[str, list[tuple[int, str | None, tuple]]] = {}
+        region = _Region(inside)
         for statement in _copies_first(statements):
-            left = statement.axes - inside
-            outer = min(left, key=_rank) if left else None
-            args: Iterable[Node] = (
-                statement.args if isinstance(statement, Node) else (statement.node,)
-            )
-            if isinstance(statement, Node) and statement.op == "reduce" and statement.axis != BATCH:
-                (arg,) = statement.args
-                own = min(arg.axes - inside, key=_rank)
-                if own == statement.axis:
-                    # It is summed in a loop of this region, and known after it.
-                    number = self._begin(arg, phase, earliest, own)
-                    loop = loops.setdefault((number, own), Loop(own))
-                    loop.sums.append(statement)
-                    loop.statements.append(Gather(statement))
-                    if arg.op == "load":
-                        uses.setdefault(arg.name, []).append((number, own, arg.index))
-                    phase[statement] = (number + 1, None)
+            if region.sums_here(statement):
+                region.begin_sum(statement)
+                self.home[statement] = path
+            elif region.place(statement):
+                self.places.append((statement, path))
+                if isinstance(statement, Node):
                     self.home[statement] = path
-                    continue
-            number = max([0, *(earliest(a, outer) for a in args if a in members)])
-            if isinstance(statement, Store):
-                number = _after_reads(statement, number, outer, uses.get(statement.name, ()))
-            for arg in args:
-                if arg.op == "load":
-                    uses.setdefault(arg.name, []).append((number, outer, arg.index))
-            if outer is None:
-                scalars.setdefault(number, []).append(statement)
-                self._settle(statement, path)
-            else:
-                loop = loops.setdefault((number, outer), Loop(outer))
-                loop.statements.append(statement)
-                if isinstance(statement, Gather) and statement.reduce.axis == outer:
-                    loop.sums.append(statement.reduce)
-            if isinstance(statement, Node):
-                phase[statement] = (number, outer)
         result: list = []
-        for number in sorted({*scalars, *(n for n, _ in loops)}):
-            if number in scalars:
-                result.append(scalars[number])
-            for (at, axis), loop in loops.items():
+        for number in region.numbers:
+            if number in region.scalars:
+                result.append(region.scalars[number])
+            for (at, axis), loop in region.loops.items():
                 if at == number:
-                    inner = (*path, loop)
-                    loop.body = self._region(loop.statements, inside | {axis}, inner)
+                    loop.body = self._region(loop.statements, inside | {axis}, (*path, loop))
                     for reduce in loop.sums:
                         self.home.setdefault(reduce, path)
                     result.append(loop)
         return result
-
-    def _begin(self, arg: Node, phase, earliest, outer: str) -> int:
-        return earliest(arg, outer) if arg in phase else 0
-
-    def _settle(self, statement: Statement, path: tuple) -> None:
-        if isinstance(statement, Node):
-            self.home[statement] = path
-        self.places.append((statement, path))
 
     def _kept(self) -> dict[Node, tuple[tuple[str, ...], bool]]:
         """Return which nodes are read outside of the loops that compute them."""
@@ -224,6 +176,73 @@ class _Planner:
                 )
                 kept[arg] = (merged, lasting or was_lasting)
         return kept
+
+
+class _Region:
+    """The order of statements within the same loops: numbered phases, each of single numbers first.
+
+    What a loop sums is known in the next phase.
+    """
+
+    def __init__(self, inside: frozenset[str]):
+        self.inside = inside
+        self.scalars: dict[int, list[Statement]] = {}
+        self.loops: dict[tuple[int, str], Loop] = {}
+        self._phase: dict[Node, tuple[int, str | None]] = {}
+        self._uses: dict[str, list[tuple[int, str | None, tuple]]] = {}
+
+    @property
+    def numbers(self) -> list[int]:
+        """Return the numbers of all phases."""
+        return sorted({*self.scalars, *(number for number, _ in self.loops)})
+
+    def _outer(self, axes: frozenset[str]) -> str | None:
+        left = axes - self.inside
+        return min(left, key=_rank) if left else None
+
+    def _earliest(self, node: Node, outer: str | None) -> int:
+        number, axis = self._phase.get(node, (0, None))
+        return number if axis is None or axis == outer else number + 1
+
+    def _note_reads(self, args: Iterable[Node], number: int, outer: str | None) -> None:
+        for arg in args:
+            if arg.op == "load":
+                self._uses.setdefault(arg.name, []).append((number, outer, arg.index))
+
+    def sums_here(self, statement: Statement) -> TypeGuard[Node]:
+        """Return whether it is a sum over the loop that stands outermost in this region."""
+        if not isinstance(statement, Node) or statement.op != "reduce" or statement.axis == BATCH:
+            return False
+        return self._outer(statement.args[0].axes) == statement.axis
+
+    def begin_sum(self, reduce: Node) -> None:
+        """Let a loop of this region sum, which is known after it."""
+        (arg,) = reduce.args
+        number = self._earliest(arg, reduce.axis)
+        loop = self.loops.setdefault((number, reduce.axis), Loop(reduce.axis))
+        loop.sums.append(reduce)
+        loop.statements.append(Gather(reduce))
+        self._note_reads([arg], number, reduce.axis)
+        self._phase[reduce] = (number + 1, None)
+
+    def place(self, statement: Statement) -> bool:
+        """Put a statement as early as its arguments allow; return whether it needs no loop."""
+        outer = self._outer(statement.axes)
+        args = statement.args if isinstance(statement, Node) else (statement.node,)
+        number = max([0, *(self._earliest(arg, outer) for arg in args)])
+        if isinstance(statement, Store):
+            number = _after_reads(statement, number, outer, self._uses.get(statement.name, ()))
+        self._note_reads(args, number, outer)
+        if isinstance(statement, Node):
+            self._phase[statement] = (number, outer)
+        if outer is None:
+            self.scalars.setdefault(number, []).append(statement)
+            return True
+        loop = self.loops.setdefault((number, outer), Loop(outer))
+        loop.statements.append(statement)
+        if isinstance(statement, Gather) and statement.reduce.axis == outer:
+            loop.sums.append(statement.reduce)
+        return False
 
 
 def _copies_first(statements: Sequence[Statement]) -> list[Statement]:

@@ -371,3 +371,9 @@ def _seeded(setup: Setup, build: BuildNetwork, run: int) -> ExtendedTorchModule:
 def numbers(value: torch.Tensor) -> np.ndarray:
     """Return one float64 number per run."""
     return value.detach().cpu().reshape(-1).to(torch.float64).numpy()
+
+
+def device_of(config: Config) -> torch.device:
+    """Return the GPU where there is one, unless the configuration stays on the CPU."""
+    cuda = torch.cuda.is_available() and not config.no_cuda
+    return torch.device("cuda" if cuda else "cpu")

@@ -17,14 +17,18 @@ extern "C" int number() { return NUMBER; }
 def an_empty_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     code_cache.cache_clear()
+    library.cache_clear()
     yield
+    library.cache_clear()
     code_cache.cache_clear()
 
 
 def test_further_flags_of_the_compiler_make_another_library(monkeypatch):
     assert library(TEXT).number() == 1
+    library.cache_clear()
     monkeypatch.setenv("STABLE_NALU_CXXFLAGS", "-DNUMBER=2 -g0")
     assert library(TEXT).number() == 2
+    library.cache_clear()
     monkeypatch.delenv("STABLE_NALU_CXXFLAGS")
     assert library(TEXT).number() == 1
 
@@ -33,5 +37,6 @@ def test_what_is_compiled_is_kept(tmp_path):
     library(TEXT)
     (kept,) = tmp_path.rglob("*.so")
     before = kept.stat()
+    library.cache_clear()
     library(TEXT)
     assert kept.stat().st_mtime_ns == before.st_mtime_ns

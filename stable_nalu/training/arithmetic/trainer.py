@@ -12,12 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from stable_nalu.engine.lanes import not_compiled
-from stable_nalu.engine.stack import EngineStack, Programs, Shape, programs_of
-from stable_nalu.engine.values import NotLoweredError
+from stable_nalu.engine.stack import EngineStack
 from stable_nalu.ensemble import run_state
 from stable_nalu.errors import UsageError
-from stable_nalu.options import Config
 from stable_nalu.statistics.setups import below, limit_of
 from stable_nalu.tags import (
     L1_BETA,
@@ -33,12 +30,12 @@ from ..logging.console import Console, LogPoint, print_parameters
 from ..logging.recorder import TaggedValue, scalar
 from ..saved.checkpoint import LOGGED, asked_by, save_best
 from ..stack import Kind, Setup, StackTraining, Unit, numbers, seeded_models
-from ..step.loss import INALU_START
 from ..step.step import Observed, StepResult, TrainingStep
+from .by_engine import quiet, reason_for_torch, shape_of, shows
 from .curriculum import CurriculumFeed
 from .data import evaluate, mean_of_rows
 from .reinit import RestartRule
-from .task import TASKS, Task, build_data, build_dataset
+from .task import TASKS, Task, build_data
 
 if TYPE_CHECKING:
     from ..random_models import RandomModels
@@ -77,18 +74,15 @@ class ArithmeticTraining(StackTraining):
         self.restarts = self._build_restarts()
         self.random_models = self._build_random_models()
         self.engine = self._build_engine() if setup.stacked else None
+        self._trainer = "torch" if self.engine is None else "lanes"
         self._pace = FIRST_CHUNK
 
     def _build_restarts(self) -> RestartRule | None:
         config = self.config
         if not getattr(config, "reinit", False):
             return None
-        return RestartRule(
-            self.runs,
-            config.reinit_epoch_interval,
-            config.reinit_max_stored_losses,
-            config.reinit_loss_thr,
-        )
+        stored, threshold = config.reinit_max_stored_losses, config.reinit_loss_thr
+        return RestartRule(self.runs, config.reinit_epoch_interval, stored, threshold)
 
     def _build_random_models(self) -> RandomModels | None:
         config = self.config
@@ -146,7 +140,7 @@ class ArithmeticTraining(StackTraining):
         elif self.config.verbose:
             self._logged(iteration, Observed())
         else:
-            done = 1 if self.engine is None else self._quiet(iteration)
+            done = 1 if self.engine is None else min(quiet(self, iteration), self._pace)
             self._train_quietly(iteration, done)
         if self.restarts is not None:
             self._restart(self.restarts, self.clock, done)
@@ -155,20 +149,6 @@ class ArithmeticTraining(StackTraining):
                 stage = self.data.feed.current[run]
                 self.view.line(self.named(run, f"cl update to ds {stage}"))
         return done
-
-    def _quiet(self, iteration: int) -> int:
-        """Return how many iterations there are until something must be looked at."""
-        if isinstance(self.data.feed, CurriculumFeed):
-            return 1
-        multiples = [self.log_interval, self.config.checkpoint_interval]
-        ends = [self.length, *(iteration - iteration % n + n for n in multiples if n)]
-        # Decisions follow these iterations.
-        after = [self.task.console_interval, self.restarts and self.restarts.interval]
-        ends += [iteration + (-iteration) % n + 1 for n in after if n]
-        # And these are the first of their kind.
-        changes = [INALU_START + 1, getattr(self.config, "pcc2mse_iteration", 0)]
-        ends += [change for change in changes if change > iteration]
-        return min(*ends, iteration + self._pace) - iteration
 
     def _train_quietly(self, iteration: int, count: int) -> None:
         if self.engine is None:
@@ -388,10 +368,6 @@ class ArithmeticTraining(StackTraining):
         state["engine"] = self._trainer
         return state
 
-    @property
-    def _trainer(self) -> str:
-        return "torch" if self.engine is None else "lanes"
-
     def set_progress(self, run: int, progress: Mapping[str, Any]) -> None:
         self.interpolation[run] = progress["interpolation"]
         self.extrapolation[run] = progress["extrapolation"]
@@ -405,42 +381,6 @@ class ArithmeticTraining(StackTraining):
                 "differ: --remove-existing-data starts anew"
             )
         self.data.feed.set_state(run, progress["samples"])
-
-
-def shape_of(task: Task, config: Config) -> Shape:
-    """Return what the engine must know of a configuration's data and logs."""
-    return Shape(
-        batch=config.batch_size,
-        inputs=build_dataset(config).get_input_size(),
-        outputs=1,
-        eval_mode=task.evaluates_in_eval_mode if task.evaluates else None,
-        verbose=config.verbose,
-        robust=task.robustness_logging,
-    )
-
-
-def _programs(config: Config, layer_options: dict[str, Any], task: Task) -> Programs:
-    return programs_of(
-        config,
-        lambda one: task.build(one, layer_options),
-        shape_of(task, config),
-        beta_only_grows=task.beta_only_grows,
-        dtype=torch.get_default_dtype(),
-    )
-
-
-def shows(config: Config, layer_options: dict[str, Any], task: Task) -> list[str]:
-    """Return the C++ of a configuration, for each criterion that it trains by."""
-    return [program.text for program in _programs(config, layer_options, task).values()]
-
-
-def reason_for_torch(config: Config, layer_options: dict[str, Any], task: Task) -> str | None:
-    """Return why a configuration cannot be trained by the engine, if it cannot."""
-    try:
-        programs = _programs(config, layer_options, task)
-    except NotLoweredError as error:
-        return str(error)
-    return next(filter(None, map(not_compiled, programs.values())), None)
 
 
 KINDS = {

@@ -33,7 +33,8 @@ from stable_nalu.writer.run_folder import WAYS_OUT
 from ..logging.console import Console, PlanConsole, StackView, View, print_configuration, print_line
 from ..logging.recorder import Recorder
 from ..saved.checkpoint import BEST_MODELS, BEST_PARAMETERS, model_file, plain, require_writable
-from ..stack import Kind, Setup, StackTraining, Unit
+from ..stack import Kind, Setup, StackTraining, Unit, device_of
+from .engines import show_engine, tell_of_torch, with_engine
 from .groups import (
     Steps,
     default_dtype,
@@ -44,7 +45,6 @@ from .groups import (
 )
 from .runs import (
     LANES,
-    TORCH,
     PlannedRun,
     Stack,
     States,
@@ -68,11 +68,11 @@ def train_plan(kind: Kind, spec: ScriptSpec, *plans: Sequence[Config]) -> int:
     planned = [[PlannedRun(config, spec.run_name(config)) for config in plan] for plan in plans]
     if has_own():
         kind = _stackable(kind, spec, [run for plan in planned for run in plan])
-    planned = [[_with_engine(kind, spec, run) for run in plan] for plan in planned]
+    planned = [[with_engine(kind, spec, run) for run in plan] for plan in planned]
     every = [run for plan in planned for run in plan]
-    _tell_of_torch(kind, every)
+    tell_of_torch(kind, every)
     if getattr(every[0].config, "show_engine", False):
-        return _show_engine(kind, spec, every)
+        return show_engine(kind, spec, every)
     states = {run.name: saved_states(spec, run, kind.progress) for run in every}
     counts = [worker_count(kind, plan) for plan in planned]
     workers = max(counts)
@@ -209,39 +209,6 @@ def _probe(kind: Kind, spec: ScriptSpec, runs: Sequence[PlannedRun]) -> list[str
             modules = _build(kind, spec, [run], stacked=False).model.extended_modules()
         obstacles += [module.obstacle for module in modules if module.obstacle is not None]
     return obstacles
-
-
-def _with_engine(kind: Kind, spec: ScriptSpec, run: PlannedRun) -> PlannedRun:
-    """Return a run that knows what trains it, which its configuration alone decides."""
-    config = run.config
-    if kind.reason_for_torch is None:
-        return run
-    if config.engine == TORCH or config.no_compile:
-        return replace(run, engine=f"{TORCH}: --engine torch")
-    if device_of(config).type != "cpu":
-        return replace(run, engine=f"{TORCH}: a GPU")
-    with errors_in_one_line(), default_dtype(precision(config)):
-        reason = kind.reason_for_torch(config, spec.layer_options(config))
-    return replace(run, engine=LANES if reason is None else f"{TORCH}: {reason}")
-
-
-def _show_engine(kind: Kind, spec: ScriptSpec, runs: Sequence[PlannedRun]) -> int:
-    """Print the C++ of all runs, each text once."""
-    assert kind.shows is not None
-    texts: dict[str, None] = {}
-    for run in runs:
-        if run.in_lanes:
-            with default_dtype(precision(run.config)):
-                texts.update(dict.fromkeys(kind.shows(run.config, spec.layer_options(run.config))))
-    sys.stdout.write("\n".join(texts))
-    return 0
-
-
-def _tell_of_torch(kind: Kind, runs: Sequence[PlannedRun]) -> None:
-    """Say once why runs are trained by torch, one after another, unless that was asked for."""
-    told = {run.engine for run in runs if not run.in_lanes and "--engine" not in run.engine}
-    for reason in sorted(told if kind.reason_for_torch is not None else ()):
-        sys.stderr.write(f"trained one run at a time by plain {reason}\n")
 
 
 def _build(kind: Kind, spec: ScriptSpec, runs: Stack, *, stacked: bool) -> StackTraining:
@@ -416,9 +383,3 @@ def _exit_code(results: Sequence[StackResult], interruption: Interruption, unit:
         signals = [interruption.signal_number or result.signal_number for result in stopped]
         return EXIT_REQUEUE if signal.SIGTERM in signals else EXIT_INTERRUPTED
     return EXIT_DIVERGED if any(result.diverged for result in results) else 0
-
-
-def device_of(config: Config) -> torch.device:
-    """Return the GPU where there is one, unless the configuration stays on the CPU."""
-    cuda = torch.cuda.is_available() and not config.no_cuda
-    return torch.device("cuda" if cuda else "cpu")

@@ -1,0 +1,46 @@
+"""What trains each run of an arithmetic script: the engine, or plain torch and why."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+
+from stable_nalu.options import ScriptSpec
+
+from ..stack import Kind, device_of
+from .groups import default_dtype, errors_in_one_line, precision
+from .runs import LANES, TORCH, PlannedRun
+
+
+def with_engine(kind: Kind, spec: ScriptSpec, run: PlannedRun) -> PlannedRun:
+    """Return a run that knows what trains it, which its configuration alone decides."""
+    config = run.config
+    if kind.reason_for_torch is None:
+        return run
+    if config.engine == TORCH or config.no_compile:
+        return replace(run, engine=f"{TORCH}: --engine torch")
+    if device_of(config).type != "cpu":
+        return replace(run, engine=f"{TORCH}: a GPU")
+    with errors_in_one_line(), default_dtype(precision(config)):
+        reason = kind.reason_for_torch(config, spec.layer_options(config))
+    return replace(run, engine=LANES if reason is None else f"{TORCH}: {reason}")
+
+
+def show_engine(kind: Kind, spec: ScriptSpec, runs: Sequence[PlannedRun]) -> int:
+    """Print the C++ of all runs, each text once."""
+    assert kind.shows is not None
+    texts: dict[str, None] = {}
+    for run in runs:
+        if run.in_lanes:
+            with default_dtype(precision(run.config)):
+                texts.update(dict.fromkeys(kind.shows(run.config, spec.layer_options(run.config))))
+    sys.stdout.write("\n".join(texts))
+    return 0
+
+
+def tell_of_torch(kind: Kind, runs: Sequence[PlannedRun]) -> None:
+    """Say once why runs are trained by torch, one after another, unless that was asked for."""
+    told = {run.engine for run in runs if not run.in_lanes and "--engine" not in run.engine}
+    for reason in sorted(told if kind.reason_for_torch is not None else ()):
+        sys.stderr.write(f"trained one run at a time by plain {reason}\n")
