@@ -21,6 +21,7 @@ from stable_nalu.batch.work import pending, refuse_running
 from stable_nalu.catalogue.experiment import Experiment, seeds_text
 from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.files import locked
+from stable_nalu.options import SCRIPTS
 from stable_nalu.script import command_of, duration, say
 from stable_nalu.writer.event_file import FILE_PREFIX
 
@@ -37,6 +38,10 @@ _SEED = "verify-seed"
 """The file that says how rows were drawn, beside what is trained of them."""
 _SECONDS_ALONE = 2e-4
 """CPU time of an iteration of one module alone or in a pair, evaluations counted in: rough."""
+BEFORE_THE_ENGINE = (
+    "rows that were kept before there was an engine have the last digits of plain torch: with "
+    "STABLE_NALU_ENGINE=torch those come out again that were trained alone"
+)
 _SHOWN = 3
 """How many columns that differ are named in a line."""
 
@@ -259,6 +264,8 @@ def verify(
         _remove_empty(folder)
     same = f"{len(rows) - len(wrong)} of {len(rows)} rows equal in every kept digit"
     say(same + _company(outcomes))
+    if wrong and any(flag.name == "--engine" for flag in SCRIPTS[experiment.script].flags):
+        say(BEFORE_THE_ENGINE)
     return 1 if wrong else 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,6 +13,9 @@ from ..stack import Kind, device_of
 from .groups import default_dtype, errors_in_one_line, precision
 from .runs import LANES, TORCH, PlannedRun
 
+ENGINE = "STABLE_NALU_ENGINE"
+"""The environment variable by which all arithmetic runs of a command train in torch."""
+
 
 def with_engine(kind: Kind, spec: ScriptSpec, run: PlannedRun) -> PlannedRun:
     """Return a run that knows what trains it, which its configuration alone decides."""
@@ -20,6 +24,8 @@ def with_engine(kind: Kind, spec: ScriptSpec, run: PlannedRun) -> PlannedRun:
         return run
     if config.engine == TORCH or config.no_compile:
         return replace(run, engine=f"{TORCH}: --engine torch")
+    if os.environ.get(ENGINE) == TORCH:
+        return replace(run, engine=f"{TORCH}: {ENGINE}=torch")
     if device_of(config).type != "cpu":
         return replace(run, engine=f"{TORCH}: a GPU")
     with errors_in_one_line(), default_dtype(precision(config)):
@@ -41,6 +47,7 @@ def show_engine(kind: Kind, spec: ScriptSpec, runs: Sequence[PlannedRun]) -> int
 
 def tell_of_torch(kind: Kind, runs: Sequence[PlannedRun]) -> None:
     """Say once why runs are trained by torch, one after another, unless that was asked for."""
-    told = {run.engine for run in runs if not run.in_lanes and "--engine" not in run.engine}
+    asked = f"{TORCH}: --engine torch", f"{TORCH}: {ENGINE}=torch"
+    told = {run.engine for run in runs if not run.in_lanes} - set(asked)
     for reason in sorted(told if kind.reason_for_torch is not None else ()):
         sys.stderr.write(f"trained one run at a time by plain {reason}\n")
