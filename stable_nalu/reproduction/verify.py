@@ -264,7 +264,8 @@ def verify(
         _remove_empty(folder)
     same = f"{len(rows) - len(wrong)} of {len(rows)} rows equal in every kept digit"
     say(same + _company(outcomes))
-    if wrong and any(flag.name == "--engine" for flag in SCRIPTS[experiment.script].flags):
+    scripts = [SCRIPTS[model.script] for model in experiment.models]
+    if wrong and any(flag.name == "--engine" for spec in scripts for flag in spec.flags):
         say(BEFORE_THE_ENGINE)
     return 1 if wrong else 0
 
