@@ -263,10 +263,10 @@ def verify(
         (folder / _SEED).unlink(missing_ok=True)
         _remove_empty(folder)
     same = f"{len(rows) - len(wrong)} of {len(rows)} rows equal in every kept digit"
-    say(same + _company(outcomes))
     scripts = [SCRIPTS[model.script] for model in experiment.models]
     if wrong and any(flag.name == "--engine" for spec in scripts for flag in spec.flags):
         say(BEFORE_THE_ENGINE)
+    say(same + _company(outcomes))
     return 1 if wrong else 0
 
 
