@@ -69,7 +69,9 @@ VARIANTS = {
     "l1": ("single_layer", "RealNPU", "--regualizer-l1", "--input-size", "10"),
     "10 inputs": ("single_layer", "ReRegualizedLinearMNAC", "--input-size", "10"),
     "float64": ("single_layer", "NRU", "--pytorch-precision", "64"),
-    "curriculum": ("single_layer_curriculum", "ReRegualizedLinearMNAC"),
+    "curriculum": (
+        *("single_layer_curriculum", "ReRegualizedLinearMNAC", "--learning-rate", "2e-2"),
+    ),
     "robust": ("single_layer_robust", "ReRegualizedLinearMNAC"),
     "sgd": (
         *("single_layer", "ReRegualizedLinearMNAC", "--optimizer", "sgd"),
@@ -84,7 +86,7 @@ VARIANTS = {
         *("--reinit-max-stored-losses", "4"),
     ),
     "other distribution": ("single_layer", "NAC", "--sample-distribution", "exponential", "2"),
-    "NPU penalties": (*("single_layer_benchmark", "NPU", "--regualizer-npu-w", "1", "3", "0"),),
+    "NPU penalties": (*("single_layer_benchmark", "NPU", "--regualizer-npu-w", "1"),),
     "odd batch": ("single_layer", "ReRegualizedLinearMNAC", "--batch-size", "33"),
 }
 QUICK = {"noise", "clipped"}
