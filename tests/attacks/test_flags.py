@@ -158,7 +158,7 @@ CHOICES = {
         "--rounded": ("perhaps", "true"),
     },
     "simple_function_recurrent": {
-        "--layer-type": ("rnn_tanh", "RNN-tanh"),
+        "--layer-type": ("rnn_tan", "RNN-tanh"),
         "--cuda": ("maybe", "true"),
     },
     "number_translation": {
