@@ -25,8 +25,10 @@ FULL = "error: cannot write standard output: No space left on device"
 
 def python(body, number):
     """Exit code and messages of a program that gets a signal where it prints `ready`."""
+    # Programs that were started in the background inherit that Ctrl-C is ignored.
+    heeded = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     with subprocess.Popen(
-        [sys.executable, "-c", body],
+        [sys.executable, "-c", heeded + body],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
