@@ -167,7 +167,7 @@ class Recording(torch.nn.Module):
         return {
             f"{path}.{name}": value
             for path, module in self.model.named_modules()
-            for name, value in vars(module).items()
+            for name, value in {**vars(type(module)), **vars(module)}.items()
             if isinstance(value, int | float | str)
         }
 
