@@ -106,13 +106,6 @@ def retrain(sample, folder):
     return _retrain([sample.part], folder)
 
 
-def retrain_stacks(sample, folder, data):
-    """The same, trained in the stacks that the kept runs are from."""
-    stacks = dict.fromkeys(row.stack for row in rows_of(sample, data))
-    length = sample.part.max_iterations
-    return _retrain([replace(stack, max_iterations=length) for stack in stacks], folder)
-
-
 def _retrain(parts, folder):
     space = Workspace(folder, parts[0].max_iterations)
     space.use()

@@ -17,7 +17,6 @@ from tests.reproduction.retrain import (
     cheapest,
     other_outcomes,
     retrain,
-    retrain_stacks,
     rows_of,
     samples,
 )
@@ -28,6 +27,12 @@ BUDGET = LEAST if RETRAIN != "all" else float("inf")
 """Steps of all trainings together: about two minutes of CPU time."""
 
 TURN = int(RETRAIN) if RETRAIN.isdecimal() else int(time.time() // (7 * 24 * 3600))
+
+JUDGED_BY_LAST_BITS = {
+    "function_task_static",
+    *(f"nips-divBy0-{n}" for n in ("easy", "medium", "hard")),
+}
+"""Keys whose kept rows depend on rounding: they were trained by torch, which trains them here."""
 
 SHORT = ["nips-sltr-in10", "--model", "sign-nmru", "--max-iterations", "20", "--seeds", "0-1"]
 
@@ -51,7 +56,9 @@ def best():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("key", stored.stored_keys())
-def test_the_same_outcomes(key, best, folder):
+def test_the_same_outcomes(key, best, folder, monkeypatch):
+    if key in JUDGED_BY_LAST_BITS:
+        monkeypatch.setenv("STABLE_NALU_ENGINE", "torch")
     sample = samples(best, BUDGET, TURN)[key]
     if sample is None:
         pytest.skip(
@@ -61,11 +68,6 @@ def test_the_same_outcomes(key, best, folder):
     again = retrain(sample, folder)
     differing, compared = other_outcomes(sample, again, stored.DATA)
     assert compared == len(again) > 0
-    if differing:
-        # The last bits of a sigmoid depend on a run's place in its stack: see docs/performance.md.
-        again = retrain_stacks(sample, folder / "stacks", stored.DATA)
-        differing, again_compared = other_outcomes(sample, again, stored.DATA)
-        assert again_compared == compared
     said = [(row.name, differences(row.cells, again[row.identity])) for row in differing]
     assert not said, f"RETRAIN={TURN}"
 
