@@ -196,7 +196,7 @@ class Lanes:
             member.z_row = 0 if z is None else z[number][0].size // self.lanes
         for tile, numbers in zip(self._tiles, self.layout.tiles, strict=True):
             for place in range(tile.samples_count if given else 0):
-                x, t = (values[numbers[place]] for values in given)
+                x, t = (values[numbers[place]] for values in given or ())
                 tile.samples[place].x_given = x.ctypes.data
                 tile.samples[place].t_given = t.ctypes.data
         work = ctypes.byref(self._work)

@@ -12,6 +12,7 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.dataset import SampleStream
+from stable_nalu.ensemble import PerRunRandomSource
 from stable_nalu.options import Config
 from stable_nalu.training.logging.recorder import TaggedValue
 from stable_nalu.training.step.loss import temperature
@@ -302,6 +303,7 @@ class EngineStack:
         if not draws:
             return None
         source = self.step.model.random
+        assert isinstance(source, PerRunRandomSource)
         generators = [source.generators[run] for run in part.runs]
         sizes = [int(np.prod(draw.shape)) for draw in draws]
         noise = np.empty((count, len(generators), sum(sizes)))
@@ -329,24 +331,20 @@ class EngineStack:
         if name == "run":
             return StepResult(criterion, None, total, ()), []
         names = [n for n, p in self.step.model.named_parameters() if p.requires_grad]
-        held = self.parts[0].lanes.program.places
+        program = next(part.lanes for part in self.parts if part.lanes is not None).program
+        held = program.places
         gradients = [
             self._told(f"gradient:{n}") if f"gradient:{n}" in held else None for n in names
         ]
         penalty = self._told("penalty")
-        told = [
-            TaggedValue(item.kind, item.tag, self._told(item.name))
-            for item in self.parts[0].lanes.program.told
-        ]
+        told = [TaggedValue(i.kind, i.tag, self._told(i.name)) for i in program.told]
         return StepResult(criterion, penalty, total, gradients), told
 
     def _told(self, name: str) -> torch.Tensor:
-        found: torch.Tensor | None = None
-        for part in self.parts:
-            own = part.lanes.get(name)
-            if found is None:
-                found = own.new_zeros(self.runs, *own.shape[1:])
-            found[part.runs] = own
+        own = [(part.runs, part.lanes.get(name)) for part in self.parts if part.lanes is not None]
+        found = own[0][1].new_zeros(self.runs, *own[0][1].shape[1:])
+        for runs, values in own:
+            found[runs] = values
         return found
 
     def observed(self, x: np.ndarray | None) -> list[TaggedValue]:

@@ -243,9 +243,8 @@ def verify(
     choice.tell(chosen, path_of(experiment.key, data))
     say(_estimate(experiment, rows, stages))
     if dry_run:
-        for stage in stages:
-            for command in stage.commands(rows):
-                say(command)
+        for command in (command for stage in stages for command in stage.commands(rows)):
+            say(command)
         return 0
     with locked(folder, f"another process verifies rows in {folder}; name another --out"):
         choice.remember(folder)
@@ -262,12 +261,17 @@ def verify(
             stage.clear(rows)
         (folder / _SEED).unlink(missing_ok=True)
         _remove_empty(folder)
+    _hint(experiment, wrong)
     same = f"{len(rows) - len(wrong)} of {len(rows)} rows equal in every kept digit"
-    scripts = [SCRIPTS[model.script] for model in experiment.models]
-    if wrong and any(flag.name == "--engine" for spec in scripts for flag in spec.flags):
-        say(BEFORE_THE_ENGINE)
     say(same + _company(outcomes))
     return 1 if wrong else 0
+
+
+def _hint(experiment: Experiment, wrong: Sequence[Outcome]) -> None:
+    """Say of rows that differ where that is expected."""
+    scripts = (SCRIPTS[model.script] for model in experiment.models)
+    if wrong and any(flag.name == "--engine" for spec in scripts for flag in spec.flags):
+        say(BEFORE_THE_ENGINE)
 
 
 def _company(outcomes: Sequence[Outcome]) -> str:
