@@ -2,7 +2,7 @@
 
 Memory of a run is a row of numbers, and that of the lanes of a vector a row of vectors: `s` holds
 what lasts (parameters, moments, settings), `q` what an iteration remembers, `w` what schedules say,
-`z` noise, `x` and `t` samples and targets, `o` what is told about the iteration.
+`z` noise, `x` and `t` samples and targets, `o` what is reported of the iteration.
 """
 
 from __future__ import annotations

@@ -144,6 +144,7 @@ class Tensors:
     def _reduced(self, kind: str, value: Value, d: int) -> Value:
         graph, axis, extent = self.graph, value.axes[d], value.shape[d]
         shape = (*value.shape[:d], 1, *value.shape[d + 1 :])
+        counts = (*value.nodes.shape[:d], 1, *value.nodes.shape[d + 1 :])
         axes = (*value.axes[:d], None, *value.axes[d + 1 :])
         if axis:
             make = lambda node: graph.reduce(kind, axis, node)  # noqa: E731
@@ -162,11 +163,8 @@ class Tensors:
         return Value(
             shape,
             axes,
-            np.asarray(nodes, object).reshape(self._counts(shape, axes, nodes, d, value)),
+            np.asarray(nodes, object).reshape(counts),
         )
-
-    def _counts(self, shape, axes, nodes, d: int, value: Value) -> tuple[int, ...]:
-        return (*value.nodes.shape[:d], 1, *value.nodes.shape[d + 1 :])
 
     def written(self, value: Value, d: int) -> Value:
         """Return a value with an entry for each number of a dimension; refuse one with an axis."""
