@@ -75,7 +75,7 @@ generated: $(INSTALLED)
 	$(RUN) -m stable_nalu.generated
 
 gallery: $(INSTALLED)
-	$(RUN) -m stable_nalu.reproduction.gallery
+	$(RUN) -m stable_nalu.result.gallery
 
 check: lint types
 	$(RUN) -m stable_nalu.generated --check

@@ -60,12 +60,12 @@ setup(
     license="MIT",
     packages=find_packages(include=["stable_nalu", "stable_nalu.*"]),
     package_data={
-        "stable_nalu.catalogue": [
+        "stable_nalu.paper": [
             "published_results/*.csv",
             "published_measures/*.csv",
             "published_seeds.csv",
         ],
-        "stable_nalu.figures.nalu": ["*.png"],
+        "stable_nalu.figure.nalu": ["*.png"],
         "stable_nalu.engine": ["*.h", "*.cpp"],
         "stable_nalu.functional": ["*.cpp"],
         "stable_nalu": ["py.typed"],

@@ -8,8 +8,8 @@ from functools import partial
 
 import torch
 
-from stable_nalu.catalogue.experiment import words
-from stable_nalu.catalogue.index import find
+from stable_nalu.paper.experiment import words
+from stable_nalu.paper.index import find
 
 from . import bare, loops
 from .engine import Iterations

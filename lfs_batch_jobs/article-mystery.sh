@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generated from stable_nalu/catalogue; rewrite with `make generated`.
+# Generated from stable_nalu/paper; rewrite with `make generated`.
 #
 # The mystery arithmetic problem: sums, differences and products of 100 inputs: Performance evaluation of article, 2020 (article/mystery)
 #

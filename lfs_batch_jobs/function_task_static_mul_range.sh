@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generated from stable_nalu/catalogue; rewrite with `make generated`.
+# Generated from stable_nalu/paper; rewrite with `make generated`.
 #
 # Multiplication against the training range: Figure 3 (bottom) of arXiv:2001.05016 (function_task_static_mul_range)
 #

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generated from stable_nalu/catalogue; rewrite with `make generated`.
+# Generated from stable_nalu/paper; rewrite with `make generated`.
 #
 # The gate of the NALU behind an adding layer: Figure 9 of arXiv:2001.05016, Table 5 of arXiv:2001.05016 (function_task_static_nalu)
 #

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generated from stable_nalu/catalogue; rewrite with `make generated`.
+# Generated from stable_nalu/paper; rewrite with `make generated`.
 #
 # Strength of the sparsity penalty: Figure 10 of arXiv:2001.05016, Figure 11 of arXiv:2001.05016, Figure 12 of arXiv:2001.05016 (function_task_static_regualization)
 #

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generated from stable_nalu/catalogue; rewrite with `make generated`.
+# Generated from stable_nalu/paper; rewrite with `make generated`.
 #
 # MC-FC layers: multiplication: multiplication of report, 2023 (benchmark_sltr_mul_mcfc)
 # MC-FC layers: addition: addition of report, 2023 (benchmark_sltr_add_mcfc)

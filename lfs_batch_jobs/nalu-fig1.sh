@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generated from stable_nalu/catalogue; rewrite with `make generated`.
+# Generated from stable_nalu/paper; rewrite with `make generated`.
 #
 # Identity by a scalar autoencoder: the error beyond the range of training: Figure 1 of arXiv:1808.00508 (nalu/fig1)
 #

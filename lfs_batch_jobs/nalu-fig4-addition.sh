@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generated from stable_nalu/catalogue; rewrite with `make generated`.
+# Generated from stable_nalu/paper; rewrite with `make generated`.
 #
 # Programs that add two numbers: digits that are right, also of larger numbers: Programs, addition of arXiv:1808.00508 (nalu/fig4-addition)
 #

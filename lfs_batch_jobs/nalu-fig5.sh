@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generated from stable_nalu/catalogue; rewrite with `make generated`.
+# Generated from stable_nalu/paper; rewrite with `make generated`.
 #
 # Tracking time in a grid world: arriving at a step that is told, beyond those of training: Figure 5 of arXiv:1808.00508 (nalu/fig5)
 #

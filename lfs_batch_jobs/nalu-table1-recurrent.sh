@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generated from stable_nalu/catalogue; rewrite with `make generated`.
+# Generated from stable_nalu/paper; rewrite with `make generated`.
 #
 # Six operations on sums over ten steps, asked of a thousand, relative to untrained LSTMs: Table 1, recurrent of arXiv:1808.00508 (nalu/table1-recurrent)
 #

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generated from stable_nalu/catalogue; rewrite with `make generated`.
+# Generated from stable_nalu/paper; rewrite with `make generated`.
 #
 # Six operations on sums over a vector, relative to untrained networks: Table 1, static of arXiv:1808.00508 (nalu/table1-static)
 #

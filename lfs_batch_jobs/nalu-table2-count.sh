@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generated from stable_nalu/catalogue; rewrite with `make generated`.
+# Generated from stable_nalu/paper; rewrite with `make generated`.
 #
 # How many of each digit a sequence of images has: Table 2, count of arXiv:1808.00508 (nalu/table2-count)
 #

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generated from stable_nalu/catalogue; rewrite with `make generated`.
+# Generated from stable_nalu/paper; rewrite with `make generated`.
 #
 # The sum of the digits of a sequence of images: Table 2, sum of arXiv:1808.00508 (nalu/table2-sum)
 #

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generated from stable_nalu/catalogue; rewrite with `make generated`.
+# Generated from stable_nalu/paper; rewrite with `make generated`.
 #
 # Numbers in words: the error of an LSTM with three heads: Table 3 of arXiv:1808.00508 (nalu/table3)
 #

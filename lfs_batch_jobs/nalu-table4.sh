@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generated from stable_nalu/catalogue; rewrite with `make generated`.
+# Generated from stable_nalu/paper; rewrite with `make generated`.
 #
 # Even digits of a picture, counted by one network with eight last layers: Table 4 of arXiv:1808.00508 (nalu/table4)
 #

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generated from stable_nalu/catalogue; rewrite with `make generated`.
+# Generated from stable_nalu/paper; rewrite with `make generated`.
 #
 # The sum of ten numbers by two NALUs, trained on all rows at once: Notebook of notes, 2018 (notes/addition)
 #

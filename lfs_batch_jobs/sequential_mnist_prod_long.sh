@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generated from stable_nalu/catalogue; rewrite with `make generated`.
+# Generated from stable_nalu/paper; rewrite with `make generated`.
 #
 # Products of digit sequences: Figure 4 of arXiv:2001.05016, Figure 13 of arXiv:2001.05016 (sequential_mnist_prod_long)
 #

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generated from stable_nalu/catalogue; rewrite with `make generated`.
+# Generated from stable_nalu/paper; rewrite with `make generated`.
 #
 # Sums of digit sequences: appendix figures of sums of arXiv:2001.05016 (sequential_mnist_sum_long)
 #

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generated from stable_nalu/catalogue; rewrite with `make generated`.
+# Generated from stable_nalu/paper; rewrite with `make generated`.
 #
 # The four-input function (x1+x2)(x1+x2+x3+x4): Table 1 of arXiv:2001.05016 (simple_mul)
 #

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generated from stable_nalu/catalogue; rewrite with `make generated`.
+# Generated from stable_nalu/paper; rewrite with `make generated`.
 #
 # Multiplication, single modules: Figure 16 of arXiv:2101.09530 (benchmark_sltr_mul)
 # Division, single modules: Figure 17 of arXiv:2101.09530 (benchmark_sltr_div)

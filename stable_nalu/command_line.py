@@ -23,12 +23,12 @@ Commands = Mapping[str, tuple[str, str]]
 """Name -> module and function below the package, and what it does."""
 
 PAPERS: Commands = {
-    "list": ("reproduction.command:main", "Name the figures and tables that can be made."),
-    "reproduce": ("reproduction.command:main", "Reproduce a figure or table from its key."),
-    "batch": ("batch.command:main", "Train an experiment in shards, here or as an array job."),
-    "plot": ("figures.command:main", "Draw figures of the papers, or of your own runs."),
+    "list": ("result.command:main", "Name the figures and tables that can be made."),
+    "reproduce": ("result.command:main", "Reproduce a figure or table from its key."),
+    "batch": ("cluster.command:main", "Train an experiment in shards, here or as an array job."),
+    "plot": ("figure.command:main", "Draw figures of the papers, or of your own runs."),
     "weight_distribution": (
-        "figures.weight_distribution:main",
+        "figure.weight_distribution:main",
         "Show how weights of a NAC are distributed, drawn at random or at their start.",
     ),
 }
@@ -46,7 +46,7 @@ EXPORTS: Commands = {
         "training.arithmetic.prediction_sweep:main",
         "Write predictions of a trained model over a grid of two inputs.",
     ),
-    "expand_weights": ("figures.robustness:expand_weights", "Cut the last step out of weights."),
+    "expand_weights": ("figure.robustness:expand_weights", "Cut the last step out of weights."),
 }
 TABLES: Commands = {
     "generate_exp_setups": ("statistics.thresholds.command:main", "Write thresholds of success."),
@@ -55,7 +55,7 @@ TABLES: Commands = {
         "Write the errors of exact division by small numbers.",
     ),
     "generate_dataset_solution_indexes": (
-        "figures.robustness:solution_indexes",
+        "figure.robustness:solution_indexes",
         "Write the inputs that matter in the robustness study.",
     ),
 }

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import stable_nalu
-from stable_nalu.batch.render import batch_files
+from stable_nalu.cluster.render import batch_files
 from stable_nalu.files import atomic_text_file, with_part
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.options import documents
-from stable_nalu.reproduction import datapackage, from_papers, listing
-from stable_nalu.reproduction.page import headline
+from stable_nalu.result import datapackage, from_papers, listing
+from stable_nalu.result.page import headline
 from stable_nalu.script import ScriptParser
 
 API = CHECKOUT / "docs" / "api.md"

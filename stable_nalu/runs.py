@@ -27,7 +27,7 @@ from stable_nalu.statistics.table import write_plain_frame
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from stable_nalu.figures.style import Palette
+    from stable_nalu.figure.style import Palette
 
 
 def read_runs(
@@ -135,9 +135,9 @@ def plot(
         estimators: how means and intervals are made.
         palette: colours that read in print and for colour-blind readers, or the published hues.
     """
-    from stable_nalu.figures.entry import Context
-    from stable_nalu.figures.source import Source
-    from stable_nalu.figures.user_files import entry_of_files
+    from stable_nalu.figure.entry import Context
+    from stable_nalu.figure.source import Source
+    from stable_nalu.figure.user_files import entry_of_files
 
     _require_look(palette, column)
     _require_estimators(estimators)
@@ -172,7 +172,7 @@ def _renamed(text: str, names: Mapping[str, str]) -> str:
 
 
 def _require_look(palette: object, column: object) -> None:
-    from stable_nalu.figures.style import PALETTES
+    from stable_nalu.figure.style import PALETTES
 
     if palette not in PALETTES:
         raise UsageError(f"palette: {palette!r} is none of {', '.join(PALETTES)}")

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from stable_nalu.batch import local
+from stable_nalu.cluster import local
 from stable_nalu.options import SCRIPTS
 from tests.forks import Fork
 
@@ -29,11 +29,11 @@ LEFT_OUT = {
     r"\. \.venv/bin/activate": "changes the shell that it is typed into",
     r"python3 -m pip install .*": "installs the package",
     r"tensorboard .*": "serves pages until it is stopped",
-    r".* --scheduler (slurm|lsf)\b.*": "needs a cluster; see tests/batch",
+    r".* --scheduler (slurm|lsf)\b.*": "needs a cluster; see tests/cluster",
     r".*\bpython -m benchmarks.*": "measures speed, for minutes",
     r".* --digit-source mnist .*|.*/reproduce\.py nalu/table[24].*": "needs MNIST",
     r".* experiments/sequential_(mnist|svhn)\.py (?!.*source digits).*": "needs MNIST or SVHN",
-    r".*/reproduce\.py --report": "writes the page of the checkout; see tests/reproduction",
+    r".*/reproduce\.py --report": "writes the page of the checkout; see tests/result",
 }
 """Pattern of a whole command -> why it does not run here."""
 
@@ -108,7 +108,7 @@ def run(words, folder):
         done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True)
         return done.returncode, done.stdout + done.stderr
     before = f"import os; os.chdir({str(folder)!r})\n{_FORK_SHARDS}"
-    imports = "pandas stable_nalu.figures.command stable_nalu.reproduction.command"
+    imports = "pandas stable_nalu.figure.command stable_nalu.result.command"
     with Fork(str(folder / words[1]), words[2:], environment, before, imports) as process:
         output, errors = process.communicate()
         return process.wait(), output + errors

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import stable_nalu
-from stable_nalu.catalogue.index import EXPERIMENTS
 from stable_nalu.machine import tensorboard_root
-from stable_nalu.reproduction.tables import one_threshold
+from stable_nalu.paper.index import EXPERIMENTS
+from stable_nalu.result.tables import one_threshold
 from stable_nalu.statistics.setups import limit_of
 from stable_nalu.statistics.thresholds import FLAT
 from stable_nalu.statistics.verdict import main as verdict

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generated from stable_nalu/catalogue; rewrite with `make generated`.
+# Generated from stable_nalu/paper; rewrite with `make generated`.
 #
 # NMU and sNMU on the arithmetic data set: Figure 7 of arXiv:2211.05624 (fts-2021-final)
 # Noise ranges on the arithmetic data set: Figure 5 of arXiv:2211.05624 (fts-snmu-noise-ranges)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generated from stable_nalu/catalogue; rewrite with `make generated`.
+# Generated from stable_nalu/paper; rewrite with `make generated`.
 #
 # Products of digit sequences with noise: Figure 10 of arXiv:2211.05624 (robust-sequential_mnist_prod_long)
 #

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generated from stable_nalu/catalogue; rewrite with `make generated`.
+# Generated from stable_nalu/paper; rewrite with `make generated`.
 #
 # Multiplication, single modules: Figure 2 of arXiv:2211.05624 (robust-benchmark_sltr_mul)
 # Surfaces of MLPs and the NMU: Figure 1 of arXiv:2211.05624 (surface-mul)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generated from stable_nalu/catalogue; rewrite with `make generated`.
+# Generated from stable_nalu/paper; rewrite with `make generated`.
 #
 # Products of two digits in colour channels: Figure 9 of arXiv:2211.05624 (static-mnist-mul-colour-concat)
 #

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generated from stable_nalu/catalogue; rewrite with `make generated`.
+# Generated from stable_nalu/paper; rewrite with `make generated`.
 #
 # Division of digit pairs: MNIST division figure of TMLR 2022 (div-1digit_conv-Adam-s3Init)
 #

@@ -24,10 +24,10 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.dataset.mystery import MysteryProblem
 from stable_nalu.errors import UsageError
-from stable_nalu.figures.entry import Product
-from stable_nalu.figures.kinds.decoration import footnote
-from stable_nalu.figures.render import Output, write
-from stable_nalu.figures.style import drawing, new_figure
+from stable_nalu.figure.entry import Product
+from stable_nalu.figure.kinds.decoration import footnote
+from stable_nalu.figure.render import Output, write
+from stable_nalu.figure.style import drawing, new_figure
 from stable_nalu.machine import save_root
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.statistics.table import write_plain_frame

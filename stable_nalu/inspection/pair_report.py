@@ -20,11 +20,11 @@ import numpy as np
 import pandas as pd
 
 from stable_nalu.errors import UsageError
-from stable_nalu.figures.entry import Context, Part
-from stable_nalu.figures.kinds import Matrix, classes
-from stable_nalu.figures.kinds import Path as PathPart
-from stable_nalu.figures.render import Output, write
-from stable_nalu.figures.source import Series, Source
+from stable_nalu.figure.entry import Context, Part
+from stable_nalu.figure.kinds import Matrix, classes
+from stable_nalu.figure.kinds import Path as PathPart
+from stable_nalu.figure.render import Output, write
+from stable_nalu.figure.source import Series, Source
 from stable_nalu.files import atomic_text_file
 from stable_nalu.machine import save_root, tensorboard_root
 from stable_nalu.options import Config, ScriptSpec

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from stable_nalu.catalogue.ranges import INTERPOLATION_ORDER
 from stable_nalu.errors import OptionError, UsageError, did_you_mean
+from stable_nalu.paper.ranges import INTERPOLATION_ORDER
 
 from .estimators import BEST_RANGE
 from .names import OPERATIONS, expand_name, model_order

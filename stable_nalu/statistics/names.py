@@ -12,8 +12,8 @@ from functools import cache
 from string import Formatter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from stable_nalu.catalogue.ranges import AMPERSAND, UNION, canonical
 from stable_nalu.errors import UsageError
+from stable_nalu.paper.ranges import AMPERSAND, UNION, canonical
 
 if TYPE_CHECKING:
     import pandas as pd

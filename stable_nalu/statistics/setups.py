@@ -11,10 +11,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from stable_nalu.catalogue.ranges import canonical
 from stable_nalu.errors import UsageError
 from stable_nalu.files import table_rows
 from stable_nalu.machine import data_file
+from stable_nalu.paper.ranges import canonical
 
 from .names import config_columns, is_single_module, parse_leaf
 from .thresholds import BENCHMARK, FLAT

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 import torch
 
-from stable_nalu.figures.entries import find
-from stable_nalu.figures.entry import Context
-from stable_nalu.figures.source import Source
+from stable_nalu.figure.entries import find
+from stable_nalu.figure.entry import Context
+from stable_nalu.figure.source import Source
 from stable_nalu.network import SingleLayerNetwork
 
 FOLDER = Path(__file__).resolve().parents[2] / "export/single_layer_task/benchmark"

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stable_nalu.figures.entries import find
-from stable_nalu.figures.entry import Context
-from stable_nalu.figures.source import Source
+from stable_nalu.figure.entries import find
+from stable_nalu.figure.entry import Context
+from stable_nalu.figure.source import Source
 
 FOLDER = Path(__file__).resolve().parents[2] / "export/single_layer_task/robustness"
 NAME = (

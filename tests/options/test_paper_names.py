@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from stable_nalu.catalogue.arithmetic_models import ALL
 from stable_nalu.errors import OptionError
 from stable_nalu.options import SCRIPTS
 from stable_nalu.options.paper_names import MODELS, SPELLINGS
+from stable_nalu.paper.arithmetic_models import ALL
 
 TWO = "--operation mul --seed 3"
 SEEDS = {

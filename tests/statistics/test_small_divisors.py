@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.catalogue.ranges import SMALL_DIVISOR_BOUNDS
+from stable_nalu.paper.ranges import SMALL_DIVISOR_BOUNDS
 from stable_nalu.statistics.thresholds.small_divisors import (
     BOUNDS,
     MODULES,

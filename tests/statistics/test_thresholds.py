@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from stable_nalu.catalogue.ranges import EXTRAPOLATION_RANGES, MIRRORED, ExtrapolationRange
+from stable_nalu.paper.ranges import EXTRAPOLATION_RANGES, MIRRORED, ExtrapolationRange
 from stable_nalu.statistics.thresholds import arithmetic, sequential, tables
 from stable_nalu.statistics.thresholds.arithmetic import ArithmeticTask, closed_form, simulate
 

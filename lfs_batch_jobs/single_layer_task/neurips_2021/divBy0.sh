@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generated from stable_nalu/catalogue; rewrite with `make generated`.
+# Generated from stable_nalu/paper; rewrite with `make generated`.
 #
 # Division by small numbers, [a] to 1/a: Figure 11 of arXiv:2110.05177 (nips-divBy0-easy)
 # Division by small numbers, [a,b] to 1/a: Figure 12 of arXiv:2110.05177 (nips-divBy0-medium)

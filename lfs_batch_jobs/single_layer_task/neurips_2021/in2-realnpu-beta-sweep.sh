@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generated from stable_nalu/catalogue; rewrite with `make generated`.
+# Generated from stable_nalu/paper; rewrite with `make generated`.
 #
 # Real NPU: beta of L1: Figure 1b of arXiv:2110.05177 (nips-realnpu-L1_sweep)
 #

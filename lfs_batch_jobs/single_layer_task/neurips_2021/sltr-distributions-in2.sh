@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generated from stable_nalu/catalogue; rewrite with `make generated`.
+# Generated from stable_nalu/paper; rewrite with `make generated`.
 #
 # Division, more distributions: Figure 6 (distributions) of arXiv:2110.05177 (nips-in2-distributions)
 #

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generated from stable_nalu/catalogue; rewrite with `make generated`.
+# Generated from stable_nalu/paper; rewrite with `make generated`.
 #
 # Division with redundancy: Figure 6 (redundancy) of arXiv:2110.05177 (nips-sltr-in10)
 # NPU: Figure 15 of arXiv:2110.05177 (nips-sltr-in10-npu)

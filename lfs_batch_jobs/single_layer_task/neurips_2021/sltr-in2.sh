@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generated from stable_nalu/catalogue; rewrite with `make generated`.
+# Generated from stable_nalu/paper; rewrite with `make generated`.
 #
 # Division without redundancy: Figure 3 of arXiv:2110.05177 (nips-sltr-in2)
 # Real NPU: L1 penalty: Figure 1a of arXiv:2110.05177 (nips-realnpu-L1)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stable_nalu.catalogue.ranges import ExtrapolationRange
+from stable_nalu.paper.ranges import ExtrapolationRange
 
 EPSILON = 1e-5
 

@@ -1,0 +1,280 @@
+"""The batch command: train, submit or look at the shards of an experiment."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from stable_nalu.errors import OptionError
+from stable_nalu.machine import CHECKOUT, cores, is_checkout, tensorboard_root
+from stable_nalu.options.flags_model import add_layer_flags
+from stable_nalu.options.kinds import each_word, integer, seeds
+from stable_nalu.paper.challenger import challenger_of
+from stable_nalu.paper.experiment import Model, seeds_text
+from stable_nalu.process import begin
+from stable_nalu.script import ScriptParser, command_of, exit_code, say
+
+from .job_script import JOB_SCRIPTS, JobScript, find_job
+from .local import run_shards
+from .render import render_job
+from .shard import Shard, shards
+from .site import SCHEDULERS, Site, read_site, submit, time_limit
+from .work import State, count, pending, train_shards
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Do what the command line asks for and return the exit code."""
+    arguments = _parser().parse_args(argv)
+    return exit_code("batch.py", lambda: _list() if arguments.list else _run(arguments))
+
+
+def _parser() -> ScriptParser:
+    parser = ScriptParser(
+        prog="batch.py",
+        intermixed=True,
+        description="Train an experiment, or what is left of it, here or on a cluster.",
+        epilog="batch.py --list names all batch scripts.",
+    )
+    add = parser.add_argument
+    add("name", metavar="NAME", nargs="?", help="batch script, or key of an experiment")
+    add("first", nargs="?", type=integer(0).one, metavar="FIRST_SEED", help="first seed")
+    add("last", nargs="?", type=integer(0).one, metavar="LAST_SEED", help="last seed")
+    add("gpu", nargs="?", metavar="GPU", help="GPU that this machine's processes see")
+    add("--list", action="store_true", help="name all batch scripts and their models")
+    add = parser.add_argument_group("what to do").add_argument
+    add("--model", metavar="NAME", action="append", default=[], help="a model; repeatable")
+    add(
+        "--seeds",
+        type=seeds().several,
+        metavar="SEEDS",
+        help="seeds in place of first and last: 0-4,7",
+    )
+    add("--scheduler", choices=SCHEDULERS, help="who runs the shards (local)")
+    add("--resume", action="store_true", help="only shards with runs left to train")
+    add("--status", action="store_true", help="count runs by state, train nothing")
+    add("--dry-run", action="store_true", help="print every command, train nothing")
+    add(
+        "--max-iterations",
+        type=integer(0).one,
+        metavar="N",
+        help="train for less, or more; whole epochs where a script counts them",
+    )
+    add(
+        "--runs-per-task",
+        type=integer(1).one,
+        metavar="N",
+        help="runs per shard, at least one seed of every range (50 to 250, the fewer the longer "
+        "they train; 1 where jobs ask for a GPU)",
+    )
+    add("--jobs", type=integer(1).one, metavar="N", help="local processes at a time (cores)")
+    add(
+        "--task",
+        type=integer(0).one,
+        metavar="N",
+        action="append",
+        default=[],
+        help="train shard N in this process; repeatable for shards of one script",
+    )
+    add_layer_flags(parser, "a layer of your own in place of the models")
+    _add_job_flags(parser)
+    return parser
+
+
+def _add_job_flags(parser: ScriptParser) -> None:
+    add = parser.add_argument_group("jobs, over lfs_batch_jobs/site.toml").add_argument
+    add("--site", type=Path, metavar="FILE", help="another site file")
+    add("--partition", metavar="NAME", help="SLURM partition")
+    add("--queue", metavar="NAME", help="LSF queue")
+    add("--account", metavar="NAME", help="SLURM account, LSF project")
+    add(
+        "--time",
+        type=each_word("", time_limit).one,
+        metavar="HOURS:MINUTES",
+        help="limit per job (that of the experiment)",
+    )
+    add("--memory", type=integer(1).one, metavar="GB", help="per job (that of the experiment)")
+    add(
+        "--gpus",
+        type=integer(0).one,
+        choices=(0, 1),
+        help="per job (1 for image tasks, 0 for all others)",
+    )
+    add("--module", metavar="NAME", action="append", dest="modules", help="module to load")
+    add("--setup", action="append", metavar="LINE", help="shell line before a job; repeatable")
+    add("--log-dir", metavar="DIR", help="folder of the output (logs)")
+    add("--python", metavar="PATH", help="interpreter of the jobs")
+
+
+def _list() -> int:
+    for script in JOB_SCRIPTS.values():
+        say(f"{script.name}: {', '.join(script.named_models())}")
+    return 0
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    if arguments.name is None:
+        problem = "no batch script or experiment is named"
+        raise OptionError("NAME", problem, "write one; --list names them all")
+    chosen_seeds = _seeds_of(arguments)
+    script = find_job(arguments.name)
+    models = _models(script, arguments)
+    everything = shards(models, chosen_seeds, arguments.runs_per_task)
+    if arguments.task:
+        return _train(everything, arguments)
+    if arguments.status:
+        return _status(script, models, chosen_seeds, arguments.max_iterations)
+    chosen = list(range(len(everything)))
+    if arguments.resume:
+        chosen = [i for i in chosen if pending(everything[i], arguments.max_iterations)]
+    if not chosen:
+        say("nothing left to train")
+        return 0
+    if arguments.dry_run:
+        for i in chosen:
+            for command, _ in pending(everything[i], arguments.max_iterations):
+                say(command_of(*command.line))
+        return 0
+    return _hand_over(script, everything, chosen, arguments)
+
+
+def _models(script: JobScript, arguments: argparse.Namespace) -> Mapping[str, Model]:
+    """Return the models to train: those of the script, or one layer on the same points."""
+    if arguments.layer_type is None:
+        for name in ("layer_file", "layer_option"):
+            if getattr(arguments, name) is not None:
+                flag = f"--{name.replace('_', '-')}"
+                raise OptionError(flag, "names no layer", "add --layer-type, the class to train")
+        return script.chosen(arguments.model)
+    if arguments.model:
+        raise OptionError("--model", "a layer of --layer-type takes its place", "give one of them")
+    experiment = script.shows()[0]
+    challenger = challenger_of(arguments, [experiment])
+    return {challenger.layer_type: challenger.model(experiment)}
+
+
+def _seeds_of(arguments: argparse.Namespace) -> list[int] | None:
+    """Return the seeds that are asked for; None means the published ones."""
+    first, last = arguments.first, arguments.last
+    if first is not None and last is None:
+        problem = f"{first} needs a last seed behind it"
+        raise OptionError("FIRST_SEED", problem, f"write {first} {first} for one seed, or 0 24")
+    if first is not None and first > last:
+        raise OptionError("FIRST_SEED", f"{first} {last} runs backwards", f"write {last} {first}")
+    if first is not None and arguments.seeds is not None:
+        problem = f"seeds {first} to {last} are named, too"
+        raise OptionError("--seeds", problem, "name them in one of the two ways")
+    if arguments.seeds is not None:
+        return sorted(arguments.seeds)
+    return None if first is None else list(range(first, last + 1))
+
+
+def _train(everything: Sequence[Shard], arguments: argparse.Namespace) -> int:
+    chosen = [task for task in arguments.task if task < len(everything)]
+    for task in arguments.task:
+        if task in chosen:
+            say(f"shard {task}: {everything[task].name}, {everything[task].runs} runs")
+        else:
+            say(f"there is no shard {task}, only {len(everything)}")
+    scripts = {everything[task].model.script for task in chosen}
+    if len(scripts) > 1:
+        problem = f"shards of {' and '.join(sorted(scripts))} are not trained by one process"
+        raise OptionError("--task", problem, "start a command for each")
+    shards_here = [everything[task] for task in chosen]
+    return train_shards(shards_here, arguments.max_iterations) if chosen else 0
+
+
+def _status(
+    script: JobScript,
+    models: Mapping[str, Model],
+    chosen_seeds: list[int] | None,
+    max_iterations: int | None,
+) -> int:
+    total: Counter[State] = Counter()
+    for name, model in models.items():
+        found: Counter[State] = Counter()
+        for shard in shards({name: model}, chosen_seeds, model.runs):
+            found += count(shard.expected(shard.how_to_run(max_iterations)), tensorboard_root())
+        say(f"{name}: {_counts(found)}")
+        total += found
+    say(f"{script.name}: {_counts(total)}")
+    return 0
+
+
+def _counts(found: Counter[State]) -> str:
+    return ", ".join(f"{found[state]} {state.value}" for state in State)
+
+
+def _hand_over(
+    script: JobScript,
+    everything: Sequence[Shard],
+    chosen: Sequence[int],
+    arguments: argparse.Namespace,
+) -> int:
+    site = _site_of(arguments)
+    scheduler = arguments.scheduler or site.scheduler
+    words = _passed_on(arguments)
+    logs = site.logs / script.name
+    runs = sum(everything[i].runs for i in chosen)
+    if scheduler == "local":
+        at_once = arguments.jobs or max(1, cores() // script.resources().cores)
+        say(f"{runs} runs in {len(chosen)} shards, {at_once} at a time; output in {logs}")
+        left = {i: everything[i] for i in chosen}
+        return run_shards([script.name, *words], left, logs, processes=at_once, gpu=arguments.gpu)
+    if not is_checkout():
+        remedy = "start it from a checkout, or take --scheduler local"
+        raise OptionError("--scheduler", f"{scheduler} needs lfs_batch_jobs/run.sh", remedy)
+    resources = site.resources(script.resources())
+    text = render_job(script.name, resources, site, str(CHECKOUT), words, chosen)
+    if scheduler == "print":
+        say(text)
+        say(f"# before it is submitted: mkdir -p {shlex.quote(str(logs))}")
+        for i in chosen:
+            for command in everything[i].commands():
+                say(f"# shard {i}: {command_of(*command.line)}")
+        return 0
+    say(f"{runs} runs in {len(chosen)} shard{'s' * (len(chosen) != 1)}; output in {logs}")
+    say(submit(scheduler, text, logs / f"{scheduler}.sh"))
+    return 0
+
+
+def _site_of(arguments: argparse.Namespace) -> Site:
+    """Return the site file with the flags laid over it.
+
+    --scheduler print leaves the scheduler of the file, whose options the printed job then has.
+    """
+    site = read_site(arguments.site)
+    names = ["partition", "queue", "account", "log_dir", "python", "modules", "setup"]
+    names += ["time", "memory", "gpus"]
+    names += [] if arguments.scheduler == "print" else ["scheduler"]
+    values = {name: getattr(arguments, name) for name in names}
+    given = {n: tuple(v) if isinstance(v, list) else v for n, v in values.items() if v is not None}
+    return site.overlaid(given)
+
+
+def _passed_on(arguments: argparse.Namespace) -> list[str]:
+    """Return the words that a job of this submission is told, to number its shards alike."""
+    words = [str(v) for v in (arguments.first, arguments.last) if v is not None]
+    words += ["--seeds", seeds_text(arguments.seeds)] if arguments.seeds else []
+    for model in arguments.model:
+        words += ["--model", model]
+    if arguments.layer_type is not None:
+        words += ["--layer-type", arguments.layer_type]
+    if arguments.layer_file is not None:
+        # A job starts in the checkout, wherever it was submitted.
+        words += ["--layer-file", str(arguments.layer_file.resolve())]
+    if arguments.layer_option:
+        words += ["--layer-option", *arguments.layer_option]
+    for flag, value in (
+        ("--max-iterations", arguments.max_iterations),
+        ("--runs-per-task", arguments.runs_per_task),
+    ):
+        words += [] if value is None else [flag, str(value)]
+    return words
+
+
+if __name__ == "__main__":
+    begin()
+    raise SystemExit(main())

@@ -1,0 +1,236 @@
+"""The batch scripts, under the names and with the arguments of the published ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from stable_nalu.errors import OptionError, UsageError, did_you_mean
+from stable_nalu.machine import CHECKOUT
+from stable_nalu.paper.experiment import (
+    MEASURED,
+    Experiment,
+    Model,
+    Resources,
+    named,
+    words,
+)
+from stable_nalu.paper.index import EXPERIMENTS, find, known
+
+FOLDER = CHECKOUT / "lfs_batch_jobs"
+
+
+@dataclass(frozen=True)
+class JobScript:
+    """A file below `lfs_batch_jobs/`, without `.sh`, and the experiments whose models it trains.
+
+    gpu_argument: it takes a GPU's number behind the seeds. only: keys of the models that count.
+    """
+
+    name: str
+    experiments: tuple[str, ...]
+    gpu_argument: bool = False
+    only: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> Path:
+        """Return the path of the generated file."""
+        return FOLDER / f"{self.name}.sh"
+
+    def shows(self) -> list[Experiment]:
+        """Return the experiments whose models it trains."""
+        return [EXPERIMENTS[key] for key in self.experiments]
+
+    def named_models(self) -> dict[str, Model]:
+        """Return the models by name: the key, or `add/NALU` where the folder tells keys apart."""
+        models = self.models()
+        keys = [model.key for model in models]
+        return {
+            m.key if keys.count(m.key) == 1 else f"{m.prefix.split('/')[-2]}/{m.key}": m
+            for m in models
+        }
+
+    def models(self) -> list[Model]:
+        """Return every model once, however many figures show it."""
+        found: dict[tuple[str, ...], Model] = {}
+        for experiment in self.shows():
+            for model in experiment.models:
+                if not self.only or model.key in self.only:
+                    identity = (model.prefix, *words(model.flags))
+                    found[identity] = _joined(found.get(identity), model)
+        return list(found.values())
+
+    def chosen(self, names: list[str]) -> dict[str, Model]:
+        """Return the models of these names, or all of them for none."""
+        models = self.named_models()
+        chosen: dict[str, Model] = {}
+        for name in names or models:
+            key = named(models, name)
+            if key is None:
+                remedy = f"{did_you_mean(name, models, '')} choose from {', '.join(models)}"
+                raise OptionError("--model", f"{self.name} has no model {name!r}", remedy)
+            chosen[key] = models[key]
+        return chosen
+
+    def resources(self) -> Resources:
+        """Return resources that suffice for every model."""
+        asked = [model.resources for model in self.models()]
+        limits = [v.minutes or m.resources.minutes for m in self.models() for v in m.variants]
+        return Resources(
+            minutes=max(limits),
+            cores=max(one.cores for one in asked),
+            memory_gb=max(one.memory_gb for one in asked),
+            gpu=any(one.gpu for one in asked),
+        )
+
+
+def _joined(known: Model | None, model: Model) -> Model:
+    """Return a model with the variants and points of two figures, each of which shows a part."""
+    if known is None:
+        return model
+    names = {variant.name for variant in known.variants}
+    added = tuple(variant for variant in model.variants if variant.name not in names)
+    points = known.points + tuple(p for p in model.points if p not in known.points)
+    return replace(known, variants=known.variants + added, points=points)
+
+
+_DIVISION = "single_layer_task/neurips_2021/"
+_ROBUST = "icml_2022/"
+_IN2 = (
+    "nips-sltr-in2",
+    "nips-realnpu-L1",
+    "nips-realnpu-clipping",
+    "nips-realnpu-discretisation",
+    "nips-realnpu-init",
+    "nips-in2-nru-lr",
+    "nips-realnpu-L2",
+    "nips-in2-realnpu-lr",
+)
+_IN10 = (
+    "nips-sltr-in10",
+    "nips-sltr-in10-npu",
+    "nips-in10-realnpu-W-reg",
+    "nips-in10-nmru-ablation",
+    "nips-in10-nmru-lr",
+    "nips-in10-nmru-optimiser",
+    "nips-in10-nru-separate-mag-sign",
+    "nips-sltr-in10-losses-realnpu",
+    "nips-sltr-in10-losses-nru",
+    "nips-sltr-in10-losses-nmru",
+)
+_OWN_NAME = (
+    "simple_mul",
+    "function_task_static_learning",
+    "function_task_static_mul_hidden_size",
+    "function_task_static_mul_hidden_size_ablation",
+    "function_task_static_mul_input_size",
+    "function_task_static_mul_overlap",
+    "function_task_static_mul_subset",
+    "function_task_static_mul_range",
+    "function_task_static_mul_num_subsets",
+    "function_task_static_nalu",
+    "function_task_static_regualization",
+    "sequential_mnist_prod_interpolation",
+    "sequential_mnist_prod_outputs",
+)
+_SEQUENCES = ("sequential_mnist_prod", "sequential_mnist_sum", "sequential_svhn_prod")
+
+
+def _sequence_scripts() -> list[JobScript]:
+    found: list[JobScript] = []
+    for name in _SEQUENCES:
+        keys = tuple(m.key for m in EXPERIMENTS[f"{name}_long"].models if m.key != "reference")
+        found.append(JobScript(f"{name}_reference", (f"{name}_long",), only=("reference",)))
+        found.append(JobScript(f"{name}_long", (f"{name}_long",), only=keys))
+    return found
+
+
+_ALL = (
+    JobScript("function_task_static", ("function_task_static_all",)),
+    *(JobScript(key, (key,)) for key in _OWN_NAME),
+    *_sequence_scripts(),
+    JobScript(f"{_DIVISION}sltr-in2", _IN2),
+    JobScript(f"{_DIVISION}in2-realnpu-beta-sweep", ("nips-realnpu-L1_sweep",)),
+    JobScript(f"{_DIVISION}sltr-in10", _IN10),
+    JobScript(f"{_DIVISION}in2-mixed-signs", ("in2-mixedSigns",)),
+    JobScript(f"{_DIVISION}in10-mixed-signs", ("in10-mixedSigns",)),
+    JobScript(f"{_DIVISION}in10-mixed-signs-iridis", ("in10-mixedSigns",)),
+    JobScript(f"{_DIVISION}sltr-distributions-in2", ("nips-in2-distributions",)),
+    JobScript(f"{_DIVISION}sltr-distributions-in10", ("nips-in10-distributions",)),
+    JobScript(f"{_DIVISION}divBy0", ("nips-divBy0-easy", "nips-divBy0-medium", "nips-divBy0-hard")),
+    JobScript("two_digit_mnist/parallel_run", ("div-1digit_conv-Adam-s3Init",), True),
+    JobScript(
+        f"{_ROBUST}single_module", ("robust-benchmark_sltr_mul", "surface-mul", "robust-batch-snmu")
+    ),
+    JobScript(
+        f"{_ROBUST}arithmetic_dataset",
+        ("fts-2021-final", "fts-snmu-noise-ranges"),
+        only=("nau-nmu", "nau-Nnmu", "batch_sNMU"),
+    ),
+    JobScript(
+        f"{_ROBUST}arithmetic_dataset_noise_ranges",
+        ("fts-snmu-noise-ranges",),
+        only=("0.01-0.05", "0.1-0.5", "1-2", "5-10", "10-20"),
+    ),
+    JobScript(f"{_ROBUST}static_mnist_prod_isolated", ("static-mnist-mul-isolated",), True),
+    JobScript(
+        f"{_ROBUST}static_mnist_prod_colour_concat", ("static-mnist-mul-colour-concat",), True
+    ),
+    JobScript(
+        f"{_ROBUST}sequential_mnist_prod_reference",
+        ("robust-sequential_mnist_prod_long",),
+        True,
+        ("reference",),
+    ),
+    JobScript(
+        f"{_ROBUST}sequential_mnist_prod_long",
+        ("robust-sequential_mnist_prod_long",),
+        True,
+        ("nmu", "snmu", "batch-snmu"),
+    ),
+    JobScript(
+        "single_layer_benchmark",
+        (
+            "benchmark_sltr_mul",
+            "benchmark_sltr_div",
+            "benchmark_sltr_add",
+            "benchmark_sltr_sub",
+            "inalu-in10",
+            "nau-failure",
+            "nau-in100",
+        ),
+    ),
+    JobScript(
+        "marc_single_layer",
+        ("benchmark_sltr_mul_mcfc", "benchmark_sltr_add_mcfc"),
+        only=("MulMCFC", "MCFC", "MulMCFCSignINALU", "MulMCFCSignRealNPU"),
+    ),
+    *(JobScript(e.stem, (key,)) for key, e in EXPERIMENTS.items() if e.criterion == MEASURED),
+)
+_OF_THE_BENCHMARK = "single_layer_task/benchmarking/"
+"""Where the benchmark's own repository has its scripts, which older ones have at the top."""
+_MOVED = ("single_layer_benchmark", "marc_single_layer")
+JOB_SCRIPTS = {script.name: script for script in _ALL} | {
+    f"{_OF_THE_BENCHMARK}{s.name}": replace(s, name=f"{_OF_THE_BENCHMARK}{s.name}")
+    for s in _ALL
+    if s.name in _MOVED
+}
+
+
+EXPERIMENT = "experiment:"
+"""Before a key: the experiment, also where a script has its name, for other runs."""
+
+
+def find_job(name: str) -> JobScript:
+    """Return the script of a file's name, or one made of the experiment of that key."""
+    if name.startswith(EXPERIMENT):
+        experiment = find(name.removeprefix(EXPERIMENT))
+        return JobScript(experiment.stem, (experiment.key,))
+    stem = name.removeprefix("lfs_batch_jobs/").removesuffix(".sh")
+    if stem in JOB_SCRIPTS:
+        return JOB_SCRIPTS[stem]
+    experiment = known(stem)
+    if experiment is not None:
+        return JobScript(experiment.stem, (experiment.key,))
+    hint = did_you_mean(stem, [*JOB_SCRIPTS, *EXPERIMENTS], "--list names them all", most=3)
+    raise UsageError(f"there is no batch script and no experiment {name!r}; {hint}")

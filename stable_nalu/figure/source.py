@@ -1,0 +1,220 @@
+"""Exported files: where they lie, what their rows and run names hold, and what was missing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from stable_nalu.errors import UsageError
+from stable_nalu.paper.index import EXPERIMENTS
+from stable_nalu.paper.ranges import AMPERSAND, UNION
+from stable_nalu.statistics.names import model_label, parse_leaf, plain, signed
+from stable_nalu.statistics.table import MODEL_CODE, parsed_names, read_table, require
+
+_NUMBER = r"-?\d+\.?\d*"
+_NORMAL = re.compile(rf"tn-({_NUMBER})-({_NUMBER})(?:-{_NUMBER}-{_NUMBER})?")
+_TWO_DIGIT = re.compile(
+    r"(?P<id>-?\d+)_f(?P<fold>\d+)_op-(?P<operation>[a-z]+)_nalm(?P<nalm>[TF])"
+    r"_learnL(?P<learned>[TF])_s(?P<seed>-?\d+)(?:_.*)?"
+)
+_SEQUENCE = re.compile(
+    r"(?P<model>[^_]+)_d-(?P<digits>[^_]+)_h-(?P<hidden>\d+)_op-(?P<operation>[a-z]+)_"
+    r"(?P<middle>.*_)?r-(?P<weights>[^_]+)_m-(?P<mnist>\w)-(?P<final>\w)_"
+    r"i-(?P<length>\d+)_e-(?P<lengths>[^_]+)_b(?P<batch>\d+)_s(?P<seed>\d+)(?:_.*)?"
+)
+_WEIGHTS = re.compile(r"(-?[\d.]+(?:e-?\d+)?)-(-?[\d.]+(?:e-?\d+)?)-(-?[\d.]+(?:e-?\d+)?)")
+_FAMILIES = {"u": "U", "b": "B", "e": "E"}
+_TRAINED_IN = {m.csv: m.prefix for one in EXPERIMENTS.values() for m in one.models}
+"""Table of a model -> folder of its runs, after which an exporter names the tables of many."""
+
+Columns = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Series:
+    """One exported file.
+
+    files: paths below the CSV folder without `.csv`; the first that exists is read.
+    label: the model that all its runs are shown as; None: as their names say.
+    expects: models to miss when the file is missing and `label` does not say.
+    """
+
+    files: tuple[str, ...]
+    label: str | None = None
+    expects: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Return what a legend calls the file."""
+        return self.label or self.files[0]
+
+    @property
+    def missed(self) -> tuple[str, ...]:
+        """Return what is missing from a figure without this file."""
+        return (self.label,) if self.label is not None else self.expects or (self.files[0],)
+
+
+@dataclass
+class Source:
+    """Exported files of one entry.
+
+    folders: are searched before the folder itself; a name that is no folder is a prefix of files.
+    warnings: say what is missing, each once.
+    notes: say what else a reader should know.
+    """
+
+    csv_dir: Path
+    folders: tuple[str, ...] = ()
+    warnings: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def warn(self, text: str) -> None:
+        """Remember that something is missing."""
+        if text not in self.warnings:
+            self.warnings.append(text)
+
+    def note(self, text: str) -> None:
+        """Remember what was done."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def find(self, files: Iterable[str]) -> Path | None:
+        """Return the first of the files that exists."""
+        for path in self.candidates(files):
+            if path.is_file():
+                return path
+        return None
+
+    def candidates(self, files: Iterable[str]) -> Iterator[Path]:
+        """Yield every path that one of the files may have, those below the CSV folder first."""
+        stems: list[str] = []
+        for name in files:
+            tried = [(Path(folder) / name).as_posix() for folder in (*self.folders, "")]
+            if not Path(name).is_absolute():
+                tried += [f"{folder}{name}" for folder in self.folders]
+                tried += [_TRAINED_IN[stem] for stem in tried if stem in _TRAINED_IN]
+            stems += tried
+        for root in (self.csv_dir, *self._roots(stems)):
+            for path in (root / stem for stem in stems):
+                yield path.with_name(f"{path.name}.csv")
+                yield path
+
+    def _roots(self, stems: Iterable[str]) -> Iterator[Path]:
+        """Yield folders above the CSV folder, where that is one of the folders of the files.
+
+        The published commands name the folder of some figures, and the one above it of others.
+        """
+        inner = self.csv_dir.parts
+        for parts in (Path(stem).parts for stem in stems):
+            for depth in range(1, min(len(parts), len(inner)) + 1):
+                if inner[-depth:] == parts[:depth] and len(inner) > depth:
+                    yield self.csv_dir.parents[depth - 1]
+
+    def judged_runs(self, series: Series) -> pd.DataFrame | None:
+        """Return the runs of a series where they are judged already: exported ones are not."""
+        return None
+
+    def expect(self, files: Sequence[str], missed: Iterable[str]) -> Path | None:
+        """Find a file, or warn of what the figure lacks without it."""
+        path = self.find(files)
+        if path is None:
+            names = ", ".join(plain(label) for label in missed)
+            self.warn(f"missing: {names} (no file {self.csv_dir / files[0]}.csv)")
+        return path
+
+    def require(self, series: Series) -> Path:
+        """Find a file that a drawing cannot do without."""
+        path = self.find(series.files)
+        if path is None:
+            raise UsageError(f"no file {self.csv_dir / series.files[0]}.csv")
+        return path
+
+
+def read_csv(path: Path, columns: Iterable[str], kind: str = "an export of runs") -> pd.DataFrame:
+    """Read a file that has at least the given columns."""
+    table = read_table(path)
+    require(table, columns, path, kind)
+    return table
+
+
+def with_names(table: pd.DataFrame, grammar: str, path: Path) -> pd.DataFrame:
+    """Add the columns that run names hold; each name is parsed once."""
+    codes, parsed = parsed_names(table, GRAMMARS[grammar], path)
+    if MODEL_CODE in table:
+        table = table.loc[:, :MODEL_CODE].drop(columns=MODEL_CODE)
+    parsed = parsed.drop(columns=[column for column in parsed if column in table])
+    expanded = parsed.take(codes).set_axis(table.index)
+    return pd.concat([table, expanded], axis=1)
+
+
+def data_set_name(name: str, columns: Columns | None = None) -> Columns:
+    """Parse a run of the two-layer task; `∪` joins the parts of a two-part range.
+
+    columns: the options of the run, where its name need not be parsed.
+    """
+    columns = signed(columns or parse_leaf(name), UNION)
+    return {"model": model_label(columns["model_code"])} | columns
+
+
+def single_name(name: str, columns: Columns | None = None) -> Columns:
+    """Parse a run of a single module; `&` joins the parts of a two-part range."""
+    columns = signed(columns or parse_leaf(name), AMPERSAND)
+    columns["model"] = model_label(columns["model_code"])
+    family = columns.get("train.distribution")
+    if family is not None and "interpolation.range" in columns:
+        columns["distribution"] = distribution(family, columns["interpolation.range"])
+    return columns
+
+
+def distribution(family: str, sampled: str) -> str:
+    """Return a distribution with its range: `U:[-50,50]`, `TN(-1,3):[-5,10]`."""
+    bounds = sampled.replace("U[", "[")
+    if normal := _NORMAL.fullmatch(family):
+        return f"TN({normal[1]},{normal[2]}):{bounds}"
+    letter = family.split("-")[0]
+    return f"{_FAMILIES.get(letter, letter.upper())}:{bounds}"
+
+
+def sequence_name(name: str, _: Columns | None = None) -> Columns:
+    """Parse a run of the sequence tasks."""
+    match = _SEQUENCE.fullmatch(name)
+    weights = _WEIGHTS.fullmatch(match["weights"]) if match else None
+    if match is None or weights is None:
+        raise ValueError(f"run name {name!r} is not of a sequence task")
+    return {
+        "model": model_label(match["model"]),
+        "operation": match["operation"],
+        "regualizer": float(weights[1]),
+        "regualizer.z": float(weights[2]),
+        "regualizer.oob": float(weights[3]),
+        "interpolation.length": int(match["length"]),
+        "hidden.size": int(match["hidden"]),
+        "seed": int(match["seed"]),
+    }
+
+
+def two_digit_name(name: str, _: Columns | None = None) -> Columns:
+    """Parse `<id>_f<fold>_op-<operation>_nalm<T|F>_learnL<T|F>_s<seed>`, a pair of digits."""
+    match = _TWO_DIGIT.fullmatch(name)
+    if match is None:
+        raise ValueError(f"run name {name!r} is not of a two-digit task")
+    return {
+        "id": int(match["id"]),
+        "fold": int(match["fold"]),
+        "operation": match["operation"],
+        "seed": int(match["seed"]),
+    }
+
+
+GRAMMARS = {
+    "data-set": data_set_name,
+    "single": single_name,
+    "sequence": sequence_name,
+    "two-digit": two_digit_name,
+}
+"""Task -> what its run names hold."""

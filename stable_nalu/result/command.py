@@ -1,0 +1,199 @@
+"""Read the command line of a reproduction and do what it asks for."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from stable_nalu.errors import OptionError
+from stable_nalu.machine import cores, is_checkout
+from stable_nalu.options.flags_model import add_layer_flags
+from stable_nalu.options.kinds import integer, seeds
+from stable_nalu.paper.experiment import Experiment
+from stable_nalu.paper.index import OTHER_KEYS, find, known
+from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, ScriptParser, exit_code
+
+from .listing import listing
+from .pipeline import Request, report, show_commands, train
+from .stored import DATA
+from .tables import Workspace, chosen_models
+
+VERIFYING = ("rows", "line", "verify_seed")
+CHALLENGER = {"layer_type", "layer_file", "layer_option", "training"}
+"""Arguments by which a layer is compared with published ones."""
+EXIT_PARTLY = 1
+"""A figure lacks the data that it is drawn from."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Reproduce an experiment and return the exit code."""
+    arguments = _parser().parse_args(argv)
+
+    def obey() -> int:
+        if arguments.list:
+            sys.stdout.write(listing(cores(), arguments.data))
+            return 0
+        if arguments.key is None and not arguments.report:
+            remedy = "write one, --list to see them all, or --report"
+            raise OptionError("KEY", "no experiment is named", remedy)
+        code = 0 if arguments.key is None else _reproduce(arguments)
+        if arguments.report and not arguments.dry_run and code in (0, EXIT_PARTLY):
+            from .page import write_page
+
+            for path in write_page(arguments.data, arguments.report_out):
+                sys.stdout.write(f"page {path}\n")
+        return code
+
+    return exit_code("reproduce.py", obey)
+
+
+def _parser() -> ScriptParser:
+    parser = ScriptParser(
+        prog="reproduce.py",
+        description="Train an experiment, export it, summarise it, draw its figure and compare it\n"
+        "with the published numbers. What is trained already is not trained again.",
+    )
+    add = parser.add_argument
+    add("key", metavar="KEY", nargs="?", help="an experiment; --list names them")
+    add("--list", action="store_true", help="list every figure and table")
+    add("--out", type=Path, metavar="DIR", default=Path("results"), help="folder (results)")
+    add("--model", metavar="NAME", action="append", default=[], help="one model; repeatable")
+    add("--seeds", type=seeds().several, metavar="SEEDS", help="other seeds, as 0-4 or 0,3")
+    add(
+        "--max-iterations",
+        type=integer(0).one,
+        metavar="N",
+        help="a quick look; whole epochs where a script counts them",
+    )
+    add("--data-dir", type=Path, metavar="DIR", help="folder of MNIST and SVHN (IMAGE_DIR)")
+    add("--jobs", type=integer(1).one, metavar="N", help="training processes (cores)")
+    formats = ("pdf", "png")
+    add("--format", nargs="+", choices=formats, default=formats, help="of figures (both)")
+    _add_result_flags(parser)
+    own = add_layer_flags(
+        parser, "a layer beside the published models: only it is trained (KEY, or challenge)"
+    )
+    own("--training", nargs="+", metavar="NAME=VALUE", help="flags over those of the figure")
+    _add_verification_flags(parser)
+    add("--dry-run", action="store_true", help="print the commands, run nothing")
+    return parser
+
+
+def _add_result_flags(parser: ScriptParser) -> None:
+    add = parser.add_argument
+    add(
+        "--keep",
+        action="store_true",
+        help="add the outcome of every finished run to the compact results in --data; with "
+        "--verify, note there in verified.csv what came of each row",
+    )
+    add(
+        "--data",
+        type=Path,
+        default=DATA,
+        metavar="DIR",
+        help="compact results, a file for each experiment (docs/reproduction/data)",
+    )
+    add(
+        "--report",
+        action="store_true",
+        help="write the page that compares all compact results with the papers",
+    )
+    add(
+        "--report-out",
+        type=Path,
+        metavar="DIR",
+        help="folder of the page (docs/reproduction, for the results that are kept there)",
+    )
+
+
+def _add_verification_flags(parser: ScriptParser) -> None:
+    add = parser.add_argument_group(
+        "kept rows trained again, at full length, and every kept digit compared"
+    ).add_argument
+    add(
+        "--verify",
+        action="store_true",
+        help="verify rows of KEY; exit code 0 if all are equal, 1 if not. They train alone "
+        "first; one that differs then trains beside one more seed, and at last in the stack of "
+        "runs that it was trained in: last bits depend on that. Kept results stay as they are",
+    )
+    add("--rows", type=integer(1).one, metavar="N", help="how many, at random (5)")
+    add("--verify-seed", type=integer(0).one, metavar="N", help="of the random choice (the clock)")
+    add(
+        "--line",
+        type=integer(2).one,
+        nargs="+",
+        metavar="N",
+        help="instead, those in these lines of the file in --data; the header is line 1",
+    )
+
+
+def _verify(arguments: argparse.Namespace) -> int:
+    from .verify import Choice, verify
+
+    others = ("report", "report_out", "max_iterations", *sorted(CHALLENGER))
+    for name in others:
+        if getattr(arguments, name) not in (None, False):
+            flag = f"--{name.replace('_', '-')}"
+            raise OptionError(flag, "rows are verified as they are kept", "leave it out")
+    if arguments.line and arguments.rows is not None:
+        raise OptionError("--rows", "the rows of --line are chosen", "give one of them")
+    lines, seed = arguments.line or (), arguments.verify_seed
+    choice = Choice(arguments.model, arguments.seeds, lines, arguments.rows, seed)
+    return verify(
+        _experiment(arguments.key),
+        choice,
+        data=arguments.data,
+        out=arguments.out,
+        processes=arguments.jobs or cores(),
+        keep=arguments.keep,
+        dry_run=arguments.dry_run,
+    )
+
+
+def _experiment(key: str) -> Experiment:
+    """Return the experiment of a key; a figure that has none is named with its command."""
+    if known(key) is None:
+        from stable_nalu.figure.entries import all_entries
+
+        if OTHER_KEYS.get(key, key) in all_entries():
+            problem = f"{key} is a figure of exported tables, no experiment trains for it"
+            raise OptionError("KEY", problem, f"use export/plot.py {key} --csv-dir PATH")
+    return find(key)
+
+
+def _reproduce(arguments: argparse.Namespace) -> int:
+    if arguments.data_dir is not None:
+        # Processes that train inherit it.
+        os.environ["IMAGE_DIR"] = str(arguments.data_dir.absolute())
+    for name in VERIFYING:
+        if getattr(arguments, name) is not None and not arguments.verify:
+            raise OptionError(f"--{name.replace('_', '-')}", "nothing is verified", "add --verify")
+    if arguments.keep and not is_checkout() and arguments.data == DATA:
+        problem = "the results of the installed package are kept as they are"
+        raise OptionError("--keep", problem, "name a folder of your own with --data")
+    if arguments.verify:
+        return _verify(arguments)
+    given = {name for name, value in vars(arguments).items() if value is not None}
+    if arguments.key == "challenge" or CHALLENGER & given:
+        from .challenge import challenge
+
+        return challenge(arguments)
+    experiment = _experiment(arguments.key)
+    models = chosen_models(experiment, arguments.model)
+    space = Workspace(arguments.out, arguments.max_iterations)
+    space.use()
+    jobs = arguments.jobs or cores()
+    request = Request(experiment, models, space, arguments.seeds, jobs, arguments.format)
+    if arguments.dry_run:
+        show_commands(request)
+        return 0
+    code = train(request)
+    if code in (EXIT_REQUEUE, EXIT_INTERRUPTED):
+        return code
+    complete = report(request, arguments.data if arguments.keep else None)
+    return code or (0 if complete else EXIT_PARTLY)

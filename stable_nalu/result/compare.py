@@ -1,0 +1,302 @@
+"""Reproduced numbers beside the published ones, and what the comparison can and cannot tell.
+
+Two rates are called equal only where their counts are identical. Otherwise the difference has
+Newcombe's interval, and a verdict of equivalence follows from it at a margin of five points. Seeds
+that are only some of the published ones are no sample of all: they are compared one by one, where
+the outcome of each is known. Runs that are shorter than the published ones have no verdict.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from stable_nalu.paper.experiment import Experiment
+from stable_nalu.paper.published import Interval, Published, published
+from stable_nalu.statistics import terminal
+from stable_nalu.statistics.paired import LEVEL
+
+from .same_seeds import Chosen, chosen_of, fates_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from stable_nalu.statistics.intervals import Estimate
+
+MARGIN = 0.05
+"""The margin of equivalence: five points of a rate, or five percent of a mean."""
+
+EQUAL, DIFFERS, CANNOT_TELL = "equal", "differs", "inconclusive"
+WITHIN_POINTS, WITHIN_PERCENT, WITHIN_LIMIT = "within 5 points", "within 5 %", "below the limit"
+CHOSEN, SHORT = "chosen seeds", "not comparable"
+RATE_VERDICTS = (EQUAL, WITHIN_POINTS, CANNOT_TELL, DIFFERS)
+"""Verdicts about rates that are compared as rates."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One published point and what the runs at hand give for it.
+
+    chosen: the fate of the seeds at hand, where they are some of those with a known outcome.
+    length: the iterations of our runs and of the published ones, where ours are shorter.
+    gap: our rate less the published one, with its interval; None where no rate is compared.
+    summary: the summary of these runs, by the columns of `statistics.summary`.
+    """
+
+    published: Published
+    chosen: Chosen | None
+    solved: int
+    runs: int
+    length: tuple[int, int] | None
+    gap: Estimate | None
+    summary: Mapping[str, float]
+
+    @property
+    def kind(self) -> str:
+        """Return the kind of verdict about the success rate."""
+        known = self.published
+        # A short run that failed tells nothing; one that is solved so far does.
+        told = self.chosen is not None and self.chosen.same == self.solved == self.runs
+        if self.chosen is not None and (told or not self.length):
+            return CHOSEN
+        if self.gap is None:
+            return SHORT
+        if (self.solved, self.runs) == (known.solved, known.runs):
+            return EQUAL
+        return equivalence(self.gap, WITHIN_POINTS)
+
+    @property
+    def verdict(self) -> str:
+        """Return the verdict about the success rate in words."""
+        length = "{:,} of {:,} iterations".format(*self.length) if self.length else ""
+        if self.kind == CHOSEN:
+            return f"{self.chosen}, after {length}" if length else str(self.chosen)
+        return f"{SHORT}: {length}" if self.kind == SHORT else self.kind
+
+    @property
+    def steps(self) -> str | None:
+        """Return the kind of verdict about the steps solved at: of the means, or of the same seeds.
+
+        None where a mean has no interval, where runs were shorter and late ones are not solved yet,
+        and where ours are only some of the published seeds, whose steps are not known.
+        """
+        if self.chosen is not None:
+            steps = self.chosen.steps
+            if steps is None or self.length:
+                return None
+            return DIFFERS if steps.p < LEVEL else CHOSEN
+        return self._of_means(self.published.mean, "converged.at")
+
+    @property
+    def steps_verdict(self) -> str | None:
+        """Return the verdict about the steps in words."""
+        chosen = self.chosen
+        return str(chosen.steps) if self.steps and chosen and chosen.steps else self.steps
+
+    @property
+    def sparsity(self) -> str | None:
+        """Return the verdict about the mean sparsity errors; a published limit is one here, too."""
+        return self._of_means(self.published.sparsity, "sparse.error")
+
+    def _of_means(self, theirs: Interval, measure: str) -> str | None:
+        # Some of the published seeds are no sample of all.
+        if self.length or self.runs < self.published.runs:
+            return None
+        return _verdict_of_means(theirs, self.summary, measure)
+
+    @property
+    def so_far(self) -> str:
+        """Return what shortened runs have solved so far, and at which steps."""
+        known, ours = self.published, self.summary["converged.at.median"]
+        step = "" if math.isnan(ours) else f", at median step {ours:,.0f}"
+        theirs = known.mean.value if known.median is None else known.median
+        name = "mean" if known.median is None else "median"
+        told = "" if theirs is None else f" (published {name} of whole runs: {theirs:,.0f})"
+        place = " ".join(filter(None, (known.model, known.operation, known.point)))
+        return f"{place}: {self.solved} of {self.runs} solved so far{step}{told}"
+
+    def row(self) -> dict[str, Any]:
+        """Return the cells of the comparison table by their columns."""
+        known, ours, gap = self.published, self.summary, self.gap
+        return {
+            "model": known.model,
+            "operation": known.operation,
+            "point": known.point,
+            "published.solved": known.solved,
+            "published.runs": known.runs,
+            "solved": self.solved,
+            "runs": self.runs,
+            "difference": gap and gap.mean,
+            "difference.lower": gap and gap.lower,
+            "difference.upper": gap and gap.upper,
+            "published.median": known.median,
+            "median": ours["converged.at.median"],
+            "published.mean": known.mean.value,
+            "mean": ours["converged.at.mean"],
+            "published.sparsity": known.sparsity.value,
+            "sparsity": ours["sparse.error.mean"],
+            "source": known.source,
+            "verdict": self.verdict,
+        }
+
+
+def compare(experiment: Experiment, runs: pd.DataFrame) -> list[Comparison]:
+    """Compare every published point of an experiment that there are runs for.
+
+    runs: one row per judged run.
+    """
+    found = [(point, runs_at(point, runs)) for point in published(experiment.key)]
+    return [comparison(experiment, *pair) for pair in found if not pair[1].empty]
+
+
+def runs_at(point: Published, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs that a published point is to be compared with."""
+    chosen = runs.loc[(runs["model"] == point.model) & (runs["operation"] == point.operation)]
+    if point.column and point.column in chosen.columns:
+        at = [same_point(value, point.point) for value in chosen[point.column]]
+        return chosen.loc[at]
+    return chosen
+
+
+def comparison(experiment: Experiment, point: Published, runs: pd.DataFrame) -> Comparison:
+    """Compare a published point with the runs for it."""
+    length, chosen = shortened(experiment, runs), chosen_of(point, runs)
+    gap = None if chosen or length else _gap(point, runs)
+    return Comparison(point, chosen, solved_of(runs), len(runs), length, gap, summary_of(runs))
+
+
+def shortened(experiment: Experiment, runs: pd.DataFrame) -> tuple[int, int] | None:
+    """Return the iterations of runs of one model and of the published ones, if those had more.
+
+    They are those of the shortest run. A run of the length of any variant counts as whole, and so
+    do runs without a column of iterations.
+    """
+    if "iterations" not in runs.columns or runs.empty:
+        return None
+    model = experiment.model(runs["model"].iloc[0])
+    lengths = {model.length(variant) for variant in model.variants}
+    short = [n for n in runs["iterations"].tolist() if n < max(lengths) and n not in lengths]
+    if not short:
+        return None
+    kept = int(min(short))
+    return kept, min(length for length in lengths if length > kept)
+
+
+def cut_short(experiment: Experiment, runs: pd.DataFrame) -> str:
+    """Return `NMU 2,000 of 50,000 iterations` for all models with shorter runs than published.
+
+    Where a script counts epochs, it is these.
+    """
+    told, unit = [], "iterations"
+    for model in experiment.models:
+        if length := shortened(experiment, runs.loc[runs["model"] == model.key]):
+            if model.steps_per_epoch:
+                length, unit = [count // model.steps_per_epoch for count in length], "epochs"
+            told.append("{} {:,} of {:,}".format(model.label, *length))
+    return f"{'; '.join(told)} {unit}" if told else ""
+
+
+def _gap(point: Published, runs: pd.DataFrame) -> Estimate:
+    """Return our rate less the published one; paired, where the outcomes of seeds are known."""
+    from stable_nalu.statistics.intervals import difference, paired_difference, wilson
+
+    fates = fates_of(point, runs)
+    if fates is not None and len(fates) == point.runs:
+        return paired_difference(fates)
+    return difference(wilson(solved_of(runs), len(runs)), wilson(point.solved, point.runs))
+
+
+def solved_of(runs: pd.DataFrame) -> int:
+    """Return how many of these runs are solved."""
+    return int(runs["solved"].to_numpy(bool).sum())
+
+
+def summary_of(runs: pd.DataFrame) -> dict[str, float]:
+    """Return the estimates of some judged runs, made as the papers do."""
+    from stable_nalu.statistics.summary import SOLVED, SPARSITY, STEP
+
+    columns = (runs[SOLVED].astype(bool), runs[STEP].astype(float), runs[SPARSITY].astype(float))
+    return _summary(*(tuple(column) for column in columns))
+
+
+@functools.cache
+def _summary(
+    solved: tuple[bool, ...], steps: tuple[float, ...], sparsity: tuple[float, ...]
+) -> dict[str, float]:
+    """Return the summary; runs that several figures share are summarised once."""
+    import numpy as np
+
+    from stable_nalu.statistics.summary import summarize_group
+
+    return summarize_group(np.array(solved, bool), np.array(steps), np.array(sparsity))
+
+
+def _verdict_of_means(theirs: Interval, ours: Mapping[str, float], measure: str) -> str | None:
+    """Return the verdict about the difference of two means, in shares of the published one.
+
+    Its interval follows from theirs as Newcombe's does from Wilson's (the method MOVER).
+    """
+    from stable_nalu.statistics.intervals import Estimate, difference
+
+    here = Estimate(*(ours[f"{measure}.{end}"] for end in ("mean", "lower", "upper")))
+    if theirs.upper is None or math.isnan(here.mean):
+        return None
+    if theirs.value is None:
+        lower, upper = (here.mean if math.isnan(x) else x for x in (here.lower, here.upper))
+        limit = theirs.upper
+        return WITHIN_LIMIT if upper <= limit else DIFFERS if lower > limit else CANNOT_TELL
+    if theirs.lower is None or math.isnan(here.lower) or math.isnan(here.upper):
+        return None
+    gap = difference(here, Estimate(theirs.value, theirs.lower, theirs.upper))
+    unit = abs(theirs.value) or 1.0
+    return equivalence(
+        Estimate(gap.mean / unit, gap.lower / unit, gap.upper / unit), WITHIN_PERCENT
+    )
+
+
+def equivalence(gap: Estimate, within: str) -> str:
+    """Return the verdict about a difference by its 95 % interval and the margin."""
+    if gap.lower >= -MARGIN and gap.upper <= MARGIN:
+        return within
+    return DIFFERS if gap.lower > 0 or gap.upper < 0 else CANNOT_TELL
+
+
+def same_point(value: object, text: str) -> bool:
+    """Return whether a cell is the published point: by number where both are numbers, else by text.
+
+    A published two-part range is named by its ends alone.
+    """
+    try:
+        return math.isclose(float(str(value)), float(text))
+    except ValueError:
+        return str(value).replace(" ", "") == text.replace(" ", "")
+
+
+def as_text(comparisons: Sequence[Comparison]) -> str:
+    """Return the comparison as lines of aligned columns, and what has been solved so far."""
+    lines = aligned([comparison.row() for comparison in comparisons])
+    return "\n".join([*lines, *(found.so_far for found in comparisons if found.kind == SHORT)])
+
+
+def aligned(rows: Sequence[Mapping[str, object]]) -> list[str]:
+    """Return a line of names and one per row, in aligned columns."""
+    return terminal.aligned(list(rows[0]), [[_shown(c) for c in row.values()] for row in rows])
+
+
+def totals(comparisons: Sequence[Comparison]) -> str:
+    """Return how many success rates have which verdict, the best first."""
+    kinds = Counter(found.kind for found in comparisons)
+    counted = [f"{kinds[kind]} {kind}" for kind in (*RATE_VERDICTS, CHOSEN) if kinds[kind]]
+    if kinds[SHORT]:
+        counted.append(f"{kinds[SHORT]} {SHORT} (shortened runs)")
+    return f"{len(comparisons)} success rates: {', '.join(counted)}"
+
+
+def _shown(cell: object) -> str:
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+        return "-"
+    return f"{cell:.3g}" if isinstance(cell, float) else str(cell)

@@ -1,0 +1,271 @@
+"""The stages of a reproduction, each from the files of the one before."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stable_nalu.cluster.job_script import EXPERIMENT
+from stable_nalu.cluster.local import run_shards
+from stable_nalu.cluster.shard import Shard, shards
+from stable_nalu.cluster.work import pending, refuse_running
+from stable_nalu.errors import UsageError
+from stable_nalu.files import is_locked, shared_lock
+from stable_nalu.paper.experiment import (
+    JUDGED,
+    ExpectedRun,
+    Experiment,
+    Model,
+    seeds_text,
+)
+from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, command_of, say
+from stable_nalu.writer.run_folder import LOCK_NAME
+
+from .compare import aligned, as_text, compare, totals
+from .cost import Stopwatch, add_sessions, read_sessions
+from .stored import keep, path_of
+from .tables import (
+    Workspace,
+    export,
+    exporter_of,
+    iterations_of,
+    judge,
+    one_threshold,
+    other_tables,
+    runs_of,
+    summarise,
+    tables_of,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to reproduce, and how.
+
+    seeds: None means the published ones.
+    processes: how many train at a time.
+    formats: of the figures.
+    """
+
+    experiment: Experiment
+    models: Sequence[Model]
+    space: Workspace
+    seeds: list[int] | None
+    processes: int
+    formats: Sequence[str] = ("png", "pdf")
+
+    @property
+    def words(self) -> list[str]:
+        """Return the words that tell a training process which shards there are."""
+        words = [EXPERIMENT + self.experiment.stem]
+        if self.seeds is not None:
+            words += ["--seeds", seeds_text(self.seeds)]
+        if self.space.max_iterations is not None:
+            words += ["--max-iterations", str(self.space.max_iterations)]
+        for model in self.models:
+            words += ["--model", model.key]
+        return words
+
+    @property
+    def sessions(self) -> Path:
+        """Return the file of what its training has cost so far."""
+        return self.space.logs / self.experiment.stem / "sessions.csv"
+
+    @property
+    def training_lock(self) -> Path:
+        """Return the file that all processes lock which train runs of it in the same folders."""
+        return self.space.logs / self.experiment.stem / LOCK_NAME
+
+    @property
+    def every_shard(self) -> list[Shard]:
+        """Return all shards, those that are trained already included."""
+        return shards({model.key: model for model in self.models}, self.seeds)
+
+    def shards(self) -> dict[int, Shard]:
+        """Return the shards with runs left to train, by their number."""
+        maximum = self.space.max_iterations
+        return {i: shard for i, shard in enumerate(self.every_shard) if pending(shard, maximum)}
+
+
+def show_commands(request: Request) -> None:
+    """Print every command that a reproduction would run."""
+    space = request.space
+    say(f"export TENSORBOARD_DIR={shlex.quote(str(space.tensorboard))}")
+    say(f"export SAVE_DIR={shlex.quote(str(space.save))}")
+    if "IMAGE_DIR" in os.environ:
+        say(f"export IMAGE_DIR={shlex.quote(os.environ['IMAGE_DIR'])}")
+    for shard in request.shards().values():
+        for command, _ in pending(shard, space.max_iterations):
+            say(command_of(*command.line))
+    for (csv, prefix), model in tables_of(request.models).items():
+        folders = ["--tensorboard-dir", str(space.tensorboard / prefix)]
+        words = [*folders, "--csv-out", str(space.csv / csv)]
+        say(command_of(f"export/{exporter_of(model, request.experiment.criterion)[0]}", *words))
+    for table in other_tables(request.experiment, request.models, space):
+        say(command_of(*table.line))
+
+
+def train(request: Request) -> int:
+    """Train what is not trained yet, and return the exit code."""
+    left = request.shards()
+    if not left:
+        refuse_running(request.every_shard, request.space.max_iterations)
+        say("all runs are trained" if request.models else request.experiment.note)
+        return 0
+    say(f"training {sum(shard.runs for shard in left.values())} runs in {len(left)} shards")
+    logs = request.space.logs / request.experiment.stem
+    before, watch = _unfinished(left.values(), request), Stopwatch()
+    with shared_lock(request.training_lock):
+        code = run_shards(request.words, left, logs, processes=request.processes)
+    unfinished = request.shards()
+    after = _unfinished(unfinished.values(), request)
+    finished = {name: length for name, length in before.items() if name not in after}
+    add_sessions(request.sessions, [watch.session(finished, request.processes)])
+    if code in (EXIT_INTERRUPTED, EXIT_REQUEUE):
+        return code
+    if unfinished and is_locked(request.training_lock, fcntl.LOCK_EX):
+        raise UsageError(
+            f"another process trains {len(after)} of these runs; repeat the command when it is done"
+        )
+    # What this process could not train because another one did is done now, too.
+    return code if unfinished else 0
+
+
+def _unfinished(left: Iterable[Shard], request: Request) -> dict[str, int]:
+    """Return the runs with something left to train, and their iterations."""
+    maximum = request.space.max_iterations
+    names = {name for shard in left for _, found in pending(shard, maximum) for name in found}
+    every = expected_of(request)
+    return {run.name: iterations_of(run) for run in every if run.name in names}
+
+
+def expected_of(request: Request) -> list[ExpectedRun]:
+    """Return every run that was asked for."""
+    maximum = request.space.max_iterations
+    return [run for model in request.models for run in runs_of(model, request.seeds, maximum)]
+
+
+def report(request: Request, data: Path | None = None) -> bool:
+    """Export, draw, summarise and compare; return whether all figures could be drawn.
+
+    data: where to keep the outcome of every run, if anywhere.
+    """
+    experiment, space = request.experiment, request.space
+    refuse_running(request.every_shard, space.max_iterations)
+    if request.models:
+        say("exporting the runs")
+    for path in export(request.models, space, experiment.criterion):
+        say(f"table {path}")
+    for table in other_tables(experiment, request.models, space):
+        if table.source is not None and not table.source.exists():
+            say(f"no saved model {table.source}")
+            continue
+        table.write()
+        if data is not None and table.source is not None:
+            say(f"kept model {table.keep(data)}")
+    complete = _draw(request)
+    judged = experiment.criterion.startswith(JUDGED)
+    if (judged or experiment.is_measured) and request.models:
+        runs = _measure(request) if experiment.is_measured else _judge(request)
+        if data is not None:
+            sessions = read_sessions(request.sessions)
+            kept = keep(experiment, runs, expected_of(request), sessions, data)
+            say(f"kept {len(kept)} runs in {path_of(experiment.key, data)}")
+    elif data is not None:
+        say(f"nothing to keep: no success criterion applies to runs of {experiment.key}")
+    return complete
+
+
+def _judge(request: Request) -> pd.DataFrame:
+    """Summarise which runs solved their task, and compare them with the published numbers."""
+    experiment, space = request.experiment, request.space
+    say("judging and summarising the runs")
+    runs = judge(experiment, request.models, space, request.seeds, say)
+    say(f"summary {summarise(experiment, runs, space)}")
+    lengths = {(r.model.key, r.name): iterations_of(r) for r in expected_of(request)}
+    prefixes = {model.key: model.prefix for model in request.models}
+    pairs = zip(runs["model"], runs["name"], strict=True)
+    iterations = [lengths[model, f"{prefixes[model]}/{name}"] for model, name in pairs]
+    found = compare(experiment, runs.assign(iterations=iterations))
+    if not found:
+        say("no published number to compare with")
+        return runs
+    path = space.summaries / f"{experiment.stem}_comparison.csv"
+    write_rows(path, [comparison.row() for comparison in found])
+    say(as_text(found))
+    say(f"comparison {path}: {totals(found)}")
+    return runs
+
+
+def _measure(request: Request) -> pd.DataFrame:
+    """Sum up what the runs measured, and compare it with numbers that were given elsewhere."""
+    from . import compare_measured
+    from .measured import measured_runs
+
+    experiment, space = request.experiment, request.space
+    say("summing up what the runs measured")
+    runs = measured_runs(experiment, request.models, space, request.seeds, say)
+    found = compare_measured.points_of(experiment, runs)
+    if not found:
+        raise UsageError(f"the exported runs of {experiment.key} hold no measure")
+    path = space.summaries / f"{experiment.stem}.csv"
+    once = {(point.model, point.point, point.column): point for point in found}
+    write_rows(path, [point.summary_row() for point in once.values()])
+    say(f"summary {path}")
+    path = space.summaries / f"{experiment.stem}_comparison.csv"
+    write_rows(path, [point.row() for point in found])
+    say("\n".join(aligned(compare_measured.brief_rows(found))))
+    say(f"comparison {path}: {compare_measured.totals(found)}")
+    return runs
+
+
+def write_rows(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
+    """Write rows of the same columns as a table."""
+    import pandas as pd
+
+    from stable_nalu.statistics.table import write_plain_frame
+
+    write_plain_frame(path, pd.DataFrame(rows))
+
+
+def _draw(request: Request) -> bool:
+    """Draw the figures of the experiment; return whether there was data for each of them."""
+    from stable_nalu.figure.entries import all_entries
+    from stable_nalu.figure.entry import Context
+    from stable_nalu.figure.render import Output, render
+    from stable_nalu.figure.source import Source
+    from stable_nalu.figure.user_files import with_threshold
+
+    space, entries = request.space, all_entries()
+    complete = True
+    for key in request.experiment.figure_keys:
+        if key not in entries:
+            continue
+        say(f"drawing figure {key}")
+        entry = entries[key]
+        if (threshold := one_threshold(request.experiment)) is not None:
+            entry = with_threshold(entry, threshold)
+        source = Source(space.csv, entry.folders)
+        output = Output(space.figures, request.formats)
+        series = entry.series
+        if len(request.models) < len(request.experiment.models):
+            series = tuple(one for one in series if source.find(one.files)) or series
+        try:
+            paths = render(entry, Context(key, series, source), output)
+        except (UsageError, ImportError) as error:
+            say(f"figure {key} not drawn: {error}")
+            complete = False
+            continue
+        for path in paths:
+            say(f"figure {path}")
+        for warning in source.warnings:
+            say(f"  {warning}")
+    return complete

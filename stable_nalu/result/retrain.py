@@ -1,0 +1,215 @@
+"""Kept rows trained again from nothing: alone, beside one more, or in the stack they were kept of.
+
+One process trains one `Part`: `python3 -m stable_nalu.result.retrain PART`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from stable_nalu.cluster.shard import Shard, shards
+from stable_nalu.cluster.work import train_shards
+from stable_nalu.errors import UsageError
+from stable_nalu.paper.experiment import ExpectedRun, Experiment, Model
+from stable_nalu.paper.index import find
+from stable_nalu.process import begin
+from stable_nalu.script import exit_code
+
+from . import stored
+from .measured import measured_runs, options_of, text_of
+from .records import cells_of
+from .tables import Workspace, export, judge, runs_of
+
+Cells = Mapping[str, str]
+"""Column -> cell of a row of a CSV file, as it stands there: every digit."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one process trains: seeds of a model, in some of its variants.
+
+    point: number of the only point that is trained; None: all.
+    max_iterations: None where the runs have the published length.
+    """
+
+    key: str
+    model: str
+    variants: tuple[str, ...]
+    point: int | None
+    seeds: tuple[int, ...]
+    max_iterations: int | None
+
+    @property
+    def shard(self) -> Shard:
+        """Return the part in the terms of batches."""
+        chosen = find(self.key).model(self.model).only_variants(*self.variants)
+        if self.point is not None:
+            chosen = replace(chosen, points=(chosen.points[self.point],))
+        return Shard(self.model, chosen, chosen.variants, self.seeds)
+
+    @property
+    def iterations(self) -> int:
+        """Return the iterations of all its runs together."""
+        shard = self.shard
+        lengths = [self.max_iterations or shard.model.length(v) for v in shard.variants]
+        return sum(lengths) * shard.runs // len(lengths)
+
+    @property
+    def words(self) -> list[str]:
+        """Return the words behind `python3 -m` that train it."""
+        return [__name__, json.dumps(asdict(self))]
+
+    def train(self) -> int:
+        """Train what is left of it in this process, and return the exit code."""
+        return train_shards([self.shard], self.max_iterations)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A kept row, and the run that it came from, as planned at its published length.
+
+    seeds: those that are kept of its model.
+    """
+
+    experiment: Experiment
+    cells: Cells
+    run: ExpectedRun
+    seeds: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        """Return what tells the row apart, such as `nmru div U[1,2] seed 3`."""
+        *points, seed = self.identity
+        return " ".join([*filter(None, points), f"seed {seed}"])
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """Return the cells that tell the row apart."""
+        return _identity(self.experiment, self.cells)
+
+    @property
+    def max_iterations(self) -> int | None:
+        """Return its length, None where that is the published one."""
+        length = int(self.cells["iterations"])
+        return None if length == self.run.model.length(self.run.variant) else length
+
+    @property
+    def alone(self) -> Part:
+        """Return the part that is its run alone."""
+        point = self.run.point if self.run.model.points else None
+        return self._part((self.run.variant.name,), point, (self.run.seed,))
+
+    @property
+    def pair(self) -> Part:
+        """Return the smallest stack that its run is in: with the same run of one more kept seed."""
+        place = self.seeds.index(self.run.seed)
+        seeds = self.seeds[max(0, place - 1) :][:2]
+        return replace(self.alone, seeds=seeds)
+
+    @property
+    def stack(self) -> Part:
+        """Return the part in which `reproduce.py KEY` trains its run."""
+        model = self.run.model
+        seeds = None if self.seeds == tuple(model.seeds) else self.seeds
+        (shard,) = (
+            shard
+            for shard in shards({model.key: model}, seeds)
+            if self.run.variant in shard.variants and self.run.seed in shard.seeds
+        )
+        return self._part(tuple(v.name for v in shard.variants), None, shard.seeds)
+
+    def _part(self, variants: tuple[str, ...], point: int | None, seeds: tuple[int, ...]) -> Part:
+        key, model = self.experiment.key, self.run.model.key
+        return Part(key, model, variants, point, seeds, self.max_iterations)
+
+
+def kept_rows(experiment: Experiment, data: Path = stored.DATA) -> list[Row]:
+    """Return all kept rows, in their order; UsageError names one whose run is not planned."""
+    path = stored.path_of(experiment.key, data)
+    table = stored.read(experiment.key, data)
+    columns = stored.point_columns(experiment.key)
+    seeds = {
+        str(model): tuple(sorted(set(found["seed"].tolist())))
+        for model, found in table.groupby("model", sort=False)
+    }
+    planned = {
+        (model.key, *point): run
+        for model in experiment.models
+        if model.key in seeds
+        for point, run in _planned(experiment, model, seeds[model.key], columns)
+    }
+    rows = []
+    pairs = zip(cells_of(path), table.to_dict("records"), strict=True)
+    for place, (cells, row) in enumerate(pairs):
+        run = planned.get((row["model"], *(text_of(row[c]) for c in columns), int(row["seed"])))
+        if run is None:
+            problem = f"row {place + 1} is of no run that {experiment.key} has now"
+            raise UsageError(f"{path}: {problem}")
+        rows.append(Row(experiment, cells, run, seeds[row["model"]]))
+    return rows
+
+
+def _planned(
+    experiment: Experiment, model: Model, seeds: Sequence[int], columns: Sequence[str]
+) -> Iterable[tuple[tuple[str | int, ...], ExpectedRun]]:
+    """Yield every run of a model behind the cells and the seed that tell it apart."""
+    from stable_nalu.statistics.names import expand_name
+
+    for run in runs_of(model, seeds, None):
+        if experiment.is_measured:
+            options = options_of(run)
+        else:
+            options = expand_name(run.name.removeprefix(f"{model.prefix}/"))
+        yield (*(text_of(options.get(c)) for c in columns), run.seed), run
+
+
+def retrained(
+    parts: Iterable[Part], space: Workspace, warn: Callable[[str], object]
+) -> dict[tuple[str, ...], Cells]:
+    """Return the rows that would be kept of parts that are trained, by what tells them apart.
+
+    The parts are of one experiment and one length, that of the folders.
+    """
+    parts = list(parts)
+    experiment = find(parts[0].key)
+    models = [m for m in experiment.models if m.key in {part.model for part in parts}]
+    seeds = sorted({seed for part in parts for seed in part.seeds})
+    export(models, space, experiment.criterion)
+    found = measured_runs if experiment.is_measured else judge
+    runs = found(experiment, models, space, seeds, warn)
+    expected = [run for m in models for run in runs_of(m, seeds, space.max_iterations)]
+    with TemporaryDirectory() as folder:
+        stored.keep(experiment, runs, expected, [], Path(folder))
+        rows = cells_of(stored.path_of(experiment.key, Path(folder)))
+    return {_identity(experiment, cells): cells for cells in rows}
+
+
+def differences(kept: Cells, again: Cells) -> dict[str, tuple[str, str]]:
+    """Return the columns in which two rows are not the same, with both cells as text.
+
+    A column that one row lacks counts as empty there.
+    """
+    pairs = {c: (kept.get(c, ""), again.get(c, "")) for c in (*kept, *again)}
+    return {column: pair for column, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def _identity(experiment: Experiment, cells: Cells) -> tuple[str, ...]:
+    return tuple(cells[column] for column in stored.identifying(experiment.key))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Train the part that the one argument describes, and return the exit code."""
+    (text,) = sys.argv[1:] if argv is None else argv
+    part = json.loads(text)
+    lists = {name: tuple(part[name]) for name in ("variants", "seeds")}
+    return exit_code("reproduce.py", Part(**part | lists).train)
+
+
+if __name__ == "__main__":
+    begin()
+    raise SystemExit(main())

@@ -1,0 +1,278 @@
+"""The folders of a reproduction, and the tables in them: exported, judged, summarised."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stable_nalu.cluster.shard import how_to_run
+from stable_nalu.errors import UsageError
+from stable_nalu.files import atomic_path
+from stable_nalu.machine import granted_cores
+from stable_nalu.options import SCRIPTS
+from stable_nalu.paper.experiment import (
+    MEASURED,
+    ExpectedRun,
+    Experiment,
+    Model,
+    expected_runs,
+    words,
+)
+from stable_nalu.reader.export import export_csv
+from stable_nalu.reader.run_parser import (
+    PAIR_SCRIPTS,
+    PAIRS,
+    SEQUENCE_SCRIPTS,
+    SEQUENCES,
+    ArithmeticMatcher,
+    MetricParser,
+    RunParser,
+)
+from stable_nalu.statistics.thresholds import FLAT
+from stable_nalu.training.saved.checkpoint import model_file
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_WINDOWS = {"function_task_static_mul_input_size": 15000}
+"""Experiment -> how many last rows its runs are judged in, where that is not 5000."""
+
+_SWEEP = "export/single_layer_task/benchmark/pretrained_model_prediction_sweep.py"
+_SMALL_DIVISORS = "export/single_layer_task/generate_divBy0_extrap_thresholds.py"
+_WEIGHTS = "experiments/weight_distribution.py"
+_SURFACES = {
+    "NMU": ("mul-nmu", 0),
+    "ReLU-h1": ("mul-ReLU-h1", 0),
+    "ReLU-h100": ("mul-ReLU-h100", 8),
+}
+"""Model whose predictions are shown -> name of its table, and the seed that the paper chose."""
+
+
+def _below(name: str, text: str) -> property:
+    return property(lambda space: space.base / name, doc=text)
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """The folders below `out`; a shortened reproduction has a set of its own."""
+
+    out: Path
+    max_iterations: int | None = None
+
+    @property
+    def base(self) -> Path:
+        """Return the folder that holds everything."""
+        short = "" if self.max_iterations is None else f"iterations-{self.max_iterations}"
+        return self.out.absolute() / short
+
+    tensorboard = _below("tensorboard", "Return the folder of run folders.")
+    save = _below("save", "Return the folder of models and checkpoints.")
+    csv = _below("csv", "Return the folder of exported tables.")
+    figures = _below("figures", "Return the folder of figures and their side files.")
+    summaries = _below("summary", "Return the folder of summaries and comparisons.")
+    logs = _below("logs", "Return the folder of what training processes print.")
+
+    def use(self) -> None:
+        """Let this process and those it starts log and save here."""
+        os.environ["TENSORBOARD_DIR"] = str(self.tensorboard)
+        os.environ["SAVE_DIR"] = str(self.save)
+
+
+def chosen_models(experiment: Experiment, names: Sequence[str]) -> list[Model]:
+    """Return the models of these names, or all of them for none."""
+    try:
+        return [experiment.model(name) for name in names] or list(experiment.models)
+    except KeyError as error:
+        raise UsageError(f"argument --model: {error.args[0]}") from None
+
+
+def tables_of(models: Sequence[Model]) -> dict[tuple[str, str], Model]:
+    """Return (table, folder of its runs) -> one of the models that it holds."""
+    found: dict[tuple[str, str], Model] = {}
+    for model in models:
+        found.setdefault((f"{model.csv}.csv", model.prefix), model)
+    return found
+
+
+def exporter_of(model: Model, criterion: str = "") -> tuple[str, RunParser | None]:
+    """Return the script below `export/` for a model's runs, and what makes its rows of them.
+
+    The exporter of all runs finds out what suits each; tasks of measured ones have no other.
+    """
+    if model.script in PAIR_SCRIPTS:
+        return "two_digit_mnist/two_digit_mnist_reader.py", PAIRS
+    if model.script in SEQUENCE_SCRIPTS:
+        return "sequential_mnist.py", SEQUENCES
+    if criterion == MEASURED:
+        return "runs.py", None
+    matcher = ArithmeticMatcher(gates=model.prefix == "function_task_static_nalu")
+    return "simple_function_static.py", MetricParser(matcher)
+
+
+def export(models: Sequence[Model], space: Workspace, criterion: str = "") -> list[Path]:
+    """Export the runs of every model; models of one experiment name share a table."""
+    written: list[Path] = []
+    options = {"processes": granted_cores(), "progress_bar": False}
+    for (csv, prefix), model in tables_of(models).items():
+        _, parser = exporter_of(model, criterion)
+        options["with_config"] = parser is None
+        folder = space.tensorboard / prefix
+        if not folder.is_dir():
+            raise UsageError(f"no run of {model.key} was trained; files in {space.logs} say why")
+        export_csv(str(folder), str(space.csv / csv), parser, **options)
+        written.append(space.csv / csv)
+    return written
+
+
+@dataclass(frozen=True)
+class OtherTable:
+    """A table that a figure needs besides exported runs: the script that writes it, its words.
+
+    body: the function that is the script's body.
+    source: the saved model that the script reads, if any.
+    name: of the table, where it is of a model.
+    """
+
+    script: str
+    words: list[str]
+    body: Callable[[list[str]], int]
+    source: Path | None = None
+    name: str = ""
+
+    @property
+    def line(self) -> list[str]:
+        """Return the words behind `python3`."""
+        read = [] if self.source is None else ["--model-filepath", str(self.source)]
+        return [self.script, *self.words, *read]
+
+    def write(self) -> None:
+        """Write the table in this process."""
+        self.body(self.line[1:])
+
+    def from_kept(self, data: Path) -> OtherTable:
+        """Return the same table of the model that is kept in a folder of compact results."""
+        return self if self.source is None else replace(self, source=self.kept_in(data))
+
+    def keep(self, data: Path) -> Path:
+        """Copy its model there, and return the copy."""
+        assert self.source is not None
+        path = self.kept_in(data)
+        with atomic_path(path) as temporary:
+            shutil.copyfile(self.source, temporary)
+        return path
+
+    def kept_in(self, data: Path) -> Path:
+        """Return where its model is kept in a folder of compact results."""
+        return data / "models" / f"{self.name}.pth"
+
+
+def other_tables(
+    experiment: Experiment, models: Sequence[Model], space: Workspace
+) -> list[OtherTable]:
+    """Return the other tables of an experiment, whether or not what they read is there."""
+    if experiment.key == "divBy0_gold_test_errors":
+        path = space.csv / "divBy0_test_errors.csv"
+        return [OtherTable(_SMALL_DIVISORS, ["--csv-out", str(path)], _write_small_divisors)]
+    if experiment.key == "article/w-distribution":
+        path = space.csv / f"{experiment.stem}.csv"
+        starts = ("uniform", "nac", "xavier-normal", "truncated-normal")
+        return [OtherTable(_WEIGHTS, ["--init", *starts, "--csv-out", str(path)], _write_weights)]
+    if experiment.key != "surface-mul":
+        return []
+    folder = ["--csv-save-folder", str(space.csv / "2d-surface-plots" / "csvs")]
+    found = [OtherTable(_SWEEP, ["--gold-outputs", *folder], _write_surface)]
+    for model in models:
+        table, seed = _SURFACES[model.key]
+        (run,) = runs_of(model, [seed], space.max_iterations)
+        name = f"{table}-s{seed}"
+        line = [*words(model.flags), *folder, "--csv-save-filename", name]
+        path = model_file(space.save, run.name)
+        found.append(OtherTable(_SWEEP, line, _write_surface, path, name))
+    return found
+
+
+def _write_small_divisors(argv: list[str]) -> int:
+    from stable_nalu.statistics.thresholds.small_divisors import main
+
+    return main(argv)
+
+
+def _write_weights(argv: list[str]) -> int:
+    from stable_nalu.figure.weight_distribution import main
+
+    return main(argv)
+
+
+def _write_surface(argv: list[str]) -> int:
+    from stable_nalu.training.arithmetic.prediction_sweep import main
+
+    return main(argv)
+
+
+def runs_of(
+    model: Model, seeds: Sequence[int] | None, max_iterations: int | None
+) -> list[ExpectedRun]:
+    """Return the runs of a model, as a reproduction of that length trains them."""
+    extra = how_to_run(model, model.variants[0], max_iterations) if max_iterations else None
+    return expected_runs(model, seeds, extra)
+
+
+def iterations_of(run: ExpectedRun) -> int:
+    """Return the iterations of a planned run, or its updates where a script counts epochs."""
+    config = run.config.as_dict()
+    if "max_iterations" in config:
+        return int(config["max_iterations"])
+    epochs = SCRIPTS[run.model.script].epochs(int(config["max_epochs"]))
+    return epochs * run.model.steps_per_epoch
+
+
+def one_threshold(experiment: Experiment) -> float | None:
+    """Return the threshold of all runs of an experiment; None where each task has its usual one."""
+    return FLAT if experiment.criterion in ("flat", "distributions") else None
+
+
+def judge(
+    experiment: Experiment,
+    models: Sequence[Model],
+    space: Workspace,
+    seeds: Sequence[int] | None,
+    warn: Callable[[str], object],
+) -> pd.DataFrame:
+    """Return one row per run of the experiment: options, threshold, outcome; `model` is the key."""
+    import pandas as pd
+
+    from stable_nalu.statistics.estimators import BEST_RANGE
+    from stable_nalu.statistics.judge import Judgement, judge_runs
+
+    window = _WINDOWS.get(experiment.key, BEST_RANGE)
+    judgement = Judgement(threshold=one_threshold(experiment), best_range=window)
+    parts: list[pd.DataFrame] = []
+    for csv in dict.fromkeys(model.csv for model in models):
+        keys = {
+            run.name.removeprefix(f"{model.prefix}/"): model.key
+            for model in models
+            if model.csv == csv
+            for run in runs_of(model, seeds, space.max_iterations)
+        }
+        runs = judge_runs([space.csv / f"{csv}.csv"], judgement, warn)
+        runs = runs.loc[runs["name"].isin(list(keys))].copy()
+        runs["model"] = [keys[name] for name in runs["name"]]
+        parts.append(runs)
+    return pd.concat(parts, ignore_index=True)
+
+
+def summarise(experiment: Experiment, runs: pd.DataFrame, space: Workspace) -> Path:
+    """Write success rate, solved at and sparsity error of every point to `<key>.csv`."""
+    from stable_nalu.statistics.estimators import PUBLISHED
+    from stable_nalu.statistics.summary import summarize_runs
+    from stable_nalu.statistics.table import write_plain_frame
+
+    wanted = ("model", "operation", "interpolation.range", experiment.parameter)
+    points = [column for column in dict.fromkeys(wanted) if column in runs.columns]
+    path = space.summaries / f"{experiment.stem}.csv"
+    write_plain_frame(path, summarize_runs(runs, points, PUBLISHED))
+    return path

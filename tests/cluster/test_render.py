@@ -1,0 +1,157 @@
+"""Job files: text from an experiment and a site."""
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from stable_nalu.cluster.job_script import FOLDER, JOB_SCRIPTS, find_job
+from stable_nalu.cluster.render import (
+    batch_files,
+    job_name,
+    left_over,
+    lsf_options,
+    render_job,
+    slurm_options,
+)
+from stable_nalu.cluster.site import Site
+from stable_nalu.errors import UsageError
+from stable_nalu.paper.experiment import Resources
+
+HOSTILE = "/srv/some one's/$(touch x)/project"
+
+# Every batch script that the papers' READMEs and the published code name.
+PUBLISHED_SCRIPTS = """
+simple_mul function_task_static function_task_static_learning function_task_static_mul_hidden_size
+function_task_static_mul_hidden_size_ablation function_task_static_mul_input_size
+function_task_static_mul_overlap function_task_static_mul_subset function_task_static_mul_range
+function_task_static_mul_num_subsets function_task_static_nalu function_task_static_regualization
+execute_all function_task_static_csv_metrics sequential_mnist_csv_metrics
+sequential_mnist_prod_reference sequential_mnist_prod_long sequential_mnist_prod_interpolation
+sequential_mnist_prod_outputs sequential_mnist_sum_reference sequential_mnist_sum_long
+sequential_svhn_prod_reference sequential_svhn_prod_long
+single_layer_task/neurips_2021/sltr-in2 single_layer_task/neurips_2021/in2-realnpu-beta-sweep
+single_layer_task/neurips_2021/sltr-in10 single_layer_task/neurips_2021/in2-mixed-signs
+single_layer_task/neurips_2021/in10-mixed-signs-iridis
+single_layer_task/neurips_2021/sltr-distributions-in2
+single_layer_task/neurips_2021/sltr-distributions-in10 single_layer_task/neurips_2021/divBy0
+two_digit_mnist/parallel_run icml_2022/single_module icml_2022/arithmetic_dataset
+icml_2022/arithmetic_dataset_noise_ranges icml_2022/static_mnist_prod_isolated
+icml_2022/static_mnist_prod_colour_concat icml_2022/sequential_mnist_prod_reference
+icml_2022/sequential_mnist_prod_long single_layer_benchmark marc_single_layer
+single_layer_task/benchmarking/single_layer_benchmark
+single_layer_task/benchmarking/marc_single_layer
+"""
+
+
+def test_every_published_script_is_there_and_is_bash():
+    paths = [FOLDER / f"{name}.sh" for name in PUBLISHED_SCRIPTS.split()]
+    assert [path for path in paths if path not in batch_files()] == []
+    assert left_over() == []
+    for path in [*batch_files(), FOLDER / "run.sh"]:
+        assert path.stat().st_mode & 0o111, path
+        subprocess.run(["bash", "-n", path], check=True)
+
+
+def test_generated_files_say_so_and_name_no_user():
+    for path, make in batch_files().items():
+        text = make("")
+        assert text.splitlines()[1].startswith("# Generated from"), path
+        assert "mail" not in text
+        assert set(re.findall(r"(?<![\w.\"}])/\w+", text)) <= {"/usr", "/dev"}, path
+
+
+def test_all_models_of_a_script_have_their_own_name():
+    for script in JOB_SCRIPTS.values():
+        assert len(script.named_models()) == len(script.models()), script.name
+
+
+def test_an_unknown_model_names_the_others():
+    with pytest.raises(UsageError, match="choose from realnpu_baseline, realnpu_modified, nru"):
+        JOB_SCRIPTS["single_layer_task/neurips_2021/sltr-in2"].chosen(["nmu"])
+
+
+def test_a_script_is_found_by_file_name_and_by_figure():
+    script = JOB_SCRIPTS["icml_2022/single_module"]
+    assert find_job("lfs_batch_jobs/icml_2022/single_module.sh") is script
+    assert find_job("nips-sltr-in2").experiments == ("nips-sltr-in2",)
+    with pytest.raises(UsageError, match="did you mean"):
+        find_job("icml_2022/single_modul")
+
+
+def test_slurm_options():
+    asked = Resources(minutes=750, cores=2, memory_gb=8, gpu=True)
+    site = Site("slurm", partition="gpu", account="nalu", options=("--qos=long",))
+    assert slurm_options("a/sltr-in2", asked, site, [0, 1, 2, 5]) == [
+        "--job-name=sltr-in2",
+        "--array=0-2,5",
+        "--nodes=1",
+        "--ntasks=1",
+        "--cpus-per-task=2",
+        "--mem=8G",
+        "--time=12:30:00",
+        "--ignore-pbs",
+        "--requeue",
+        "--signal=B:TERM@120",
+        "--open-mode=append",
+        "--output=%x_%A_%a.out",
+        "--gres=gpu:1",
+        "--partition=gpu",
+        "--account=nalu",
+        "--qos=long",
+    ]
+
+
+def test_lsf_options_count_from_one():
+    asked = Resources(minutes=45, gpu=True)
+    site = Site("lsf", queue="hpc", account="nalu")
+    assert lsf_options("simple_mul", asked, site, [0, 1, 4]) == [
+        '-J "simple_mul[1-2,5]"',
+        "-n 1",
+        '-R "span[hosts=1]"',
+        '-R "rusage[mem=2GB]"',
+        "-W 0:45",
+        "-r",
+        '-Q "75"',
+        '-wa "TERM" -wt "2"',
+        "-o simple_mul_%J_%I.lsf.out",
+        '-gpu "num=1:mode=exclusive_process"',
+        "-q hpc",
+        "-P nalu",
+    ]
+
+
+def test_a_job_quotes_what_it_is_given(tmp_path):
+    site = Site(modules=("gcc/4.9 x",), setup=("export A=1",), log_dir="/l o/g", python="/p y")
+    text = render_job("x", Resources(1), site, HOSTILE, ["0", "4", "--model", "a b"], [0])
+    script = tmp_path / "job.sh"
+    body = [line for line in text.splitlines() if not line.startswith("exec")]
+    body += ['printf "%s\\n" "$STABLE_NALU_ROOT" "$STABLE_NALU_LOGS" "$PYTHON" "$A"']
+    script.write_text('module() { echo "[$*]"; }\n' + "\n".join(body))
+    said = subprocess.run(["bash", script], capture_output=True, text=True, check=True).stdout
+    assert said.splitlines() == ["[load gcc/4.9 x]", HOSTILE, "/l o/g", "/p y", "1"]
+    last = text.splitlines()[-1]
+    assert shlex.split(last)[3:] == ["x", "0", "4", "--model", "a b"]
+
+
+@pytest.mark.parametrize(
+    ("folder", "slurm", "lsf"),
+    [
+        ("/logs/a", "--output=/logs/a/%A_%a.out", "-o /logs/a/%J_%I.lsf.out"),
+        ("/my logs/a", '--output="/my logs/a/%A_%a.out"', '-o "/my logs/a/%J_%I.lsf.out"'),
+    ],
+)
+def test_output_before_the_wrapper_goes_to_the_logs(folder, slurm, lsf):
+    """A job that fails in `module load` would leave nothing behind otherwise."""
+    assert slurm in slurm_options("x", Resources(1), Site(), [0], Path(folder))
+    assert lsf in lsf_options("x", Resources(1), Site(), [0], Path(folder))
+    job = render_job("x", Resources(1), Site(log_dir="/logs"), "/p", [], [0])
+    assert "#SBATCH --output=/logs/x/%A_%a.out" in job
+
+
+def test_header_values_are_single_words():
+    with pytest.raises(UsageError, match="argument --partition: .* is not the name of one; write"):
+        slurm_options("x", Resources(1), Site(partition="a\n#SBATCH --x"), [0])
+    assert job_name("a/b c[1]") == "b-c-1-"

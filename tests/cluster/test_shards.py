@@ -1,0 +1,255 @@
+"""Shards: numbered parts of an experiment, and what is left of them."""
+
+import json
+
+import pytest
+import torch
+
+from stable_nalu.cluster import command, work
+from stable_nalu.cluster.job_script import EXPERIMENT, JOB_SCRIPTS, find_job
+from stable_nalu.cluster.shard import how_to_run, in_groups, shards
+from stable_nalu.cluster.work import MARKER, State, count, mark_finished, pending, state_of
+from stable_nalu.errors import UsageError
+from stable_nalu.machine import save_root, tensorboard_root
+from stable_nalu.training.plan import runs as planned_runs
+from stable_nalu.training.plan import shell
+from stable_nalu.training.saved.checkpoint import model_file
+from stable_nalu.writer.run_folder import RunFolder
+from stable_nalu.writer.run_record import RunRecord
+
+SCRIPT = JOB_SCRIPTS["single_layer_task/neurips_2021/sltr-in2"]
+NRU = SCRIPT.chosen(["nru"])
+
+
+def first_shard(*seeds):
+    return shards(NRU, seeds)[0]
+
+
+def test_shards_hold_every_run_once():
+    for name in ("icml_2022/arithmetic_dataset", "function_task_static_regualization"):
+        models = JOB_SCRIPTS[name].named_models()
+        names = [run.name for shard in shards(models, [0, 1, 5]) for run in shard.expected()]
+        wanted = sum(model.runs // len(model.seeds) * 3 for model in models.values())
+        assert len(names) == len(set(names)) == wanted
+
+
+def test_a_shard_has_at_most_250_runs():
+    found = shards(NRU, range(50))
+    assert [shard.seeds for shard in found] == [tuple(range(27)), tuple(range(27, 50))]
+    assert [shard.runs for shard in found] == [243, 207]
+    assert [shard.runs for shard in shards(NRU, None, 18)][:2] == [18, 18]
+
+
+def test_distributions_are_trained_in_one_stack(monkeypatch):
+    models = find_job("nips-in2-distributions").chosen(["nru"])
+    (shard,) = shards(models, None)
+    assert shard.runs == 150
+    assert len({run.config.sample_distribution for run in shard.expected()}) == 5
+    assert [len(s.variants) for s in shards(models, None, 75)] == [3, 3]
+    trained = []
+    monkeypatch.setattr(work, "run_script", lambda name, *lines, beside: trained.append(lines) or 1)
+    assert work.train_shards([shard]) == 1
+    ((first, *others),) = trained
+    assert len(others) == 5
+    assert "benford" in first
+
+
+def test_variants_with_other_models_or_lengths_are_apart():
+    models = find_job("function_task_static_mul_hidden_size").chosen(["nmu"])
+    assert {len(s.variants) for s in shards(models, [0, 1])} == {1}
+
+
+def test_short_runs_log_more_often():
+    model = NRU["nru"]
+    short = how_to_run(model, model.variants[0], 300)
+    assert short["--max-iterations"] == ("300",)
+    assert short["--log-interval"] == ("15",)
+    assert short["--checkpoint-interval"] == ("60",)
+    full = how_to_run(model, model.variants[0])
+    assert full == {"--checkpoint-interval": ("10000",), "--workers": ("1",)}
+
+
+@pytest.fixture
+def trained():
+    """Make the folder of a run, with an event file."""
+
+    def make(run):
+        record = RunRecord.create("single_layer", {}, "")
+        with RunFolder.claim(tensorboard_root() / run.name, record):
+            pass
+
+    return make
+
+
+def test_states(trained):
+    runs = first_shard(0).expected()
+    root = tensorboard_root()
+    for run in runs[:3]:
+        trained(run)
+    mark_finished(runs[:1], root)
+    held = RunFolder.claim(
+        root / runs[2].name, RunRecord.create("single_layer", {}, ""), remove_existing_data=True
+    )
+    states = [state_of(run, root) for run in runs[:4]]
+    assert states == [State.DONE, State.FAILED, State.RUNNING, State.MISSING]
+    held.release()
+    assert count(runs, root)[State.MISSING] == 6
+
+
+@pytest.mark.parametrize(
+    "mark", ["{}", "[]", "null", '{"event_files": 1, "iterations": "x"}', None]
+)
+def test_a_damaged_mark_is_none(mark, trained):
+    run = first_shard(0).expected()[0]
+    trained(run)
+    path = tensorboard_root() / run.name / MARKER
+    path.mkdir() if mark is None else path.write_text(mark)
+    assert state_of(run, tensorboard_root()) is State.FAILED
+
+
+@pytest.mark.parametrize(
+    "content", [[1], 3, {"progress": None}, {"progress": {"event_file": 1}, "epoch": "x"}]
+)
+def test_a_damaged_checkpoint_is_none(content, trained):
+    run = first_shard(0).expected()[0]
+    trained(run)
+    path = model_file(save_root(), run.name)
+    path.parent.mkdir(parents=True)
+    torch.save(content, path)
+    assert state_of(run, tensorboard_root()) is State.FAILED
+
+
+def test_a_run_begun_anew_is_not_done(trained):
+    run = first_shard(0).expected()[0]
+    root = tensorboard_root()
+    trained(run)
+    mark_finished([run], root)
+    event_file = next(p for p in (root / run.name).iterdir() if p.name.startswith("events"))
+    event_file.rename(event_file.with_name("events.out.tfevents.other"))
+    assert state_of(run, root) is State.FAILED
+
+
+def test_a_longer_run_is_not_done(trained):
+    run = first_shard(0).expected()[0]
+    trained(run)
+    mark_finished([run], tensorboard_root())
+    mark = tensorboard_root() / run.name / MARKER
+    mark.write_text(json.dumps(json.loads(mark.read_text()) | {"iterations": 20}))
+    assert state_of(run, tensorboard_root()) is State.FAILED
+
+
+def test_what_is_left_is_planned_and_no_more(trained):
+    shard = first_shard(0, 1)
+    runs = shard.expected()
+    done = [runs[0], runs[1], runs[2]]
+    for run in done:
+        trained(run)
+    mark_finished(done, tensorboard_root())
+    planned = pending(shard)
+    names = {name for _, runs in planned for name in runs}
+    assert names == {run.name for run in runs} - {run.name for run in done}
+    assert len(planned) == 2
+
+
+def test_status_and_resume(trained, capsys):
+    for run in first_shard(*range(5)).expected():
+        trained(run)
+        mark_finished([run], tensorboard_root())
+    words = [SCRIPT.name, "0", "9", "--model", "nru"]
+    assert command.main([*words, "--status"]) == 0
+    assert "nru: 45 done, 0 running, 0 failed, 45 missing" in capsys.readouterr().out
+    assert command.main([*words, "--resume", "--dry-run"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert len(said) == 1
+    assert "--seed 5-9 " in said[0]
+    assert command.main([SCRIPT.name, "0", "4", "--model", "nru", "--resume"]) == 0
+    assert capsys.readouterr().out == "nothing left to train\n"
+
+
+def test_a_missing_training_script_is_said(capsys):
+    missing = "icml_2022/static_mnist_prod_isolated"
+    models = JOB_SCRIPTS[missing].named_models()
+    if any(m.script in ("two_digit_mnist",) for m in models.values()):
+        code = command.main([missing, "0", "0", "--dry-run"])
+        assert code == 0
+        assert "python3 experiments/two_digit_mnist.py" in capsys.readouterr().out
+
+
+def test_an_experiment_that_shares_its_name_with_a_script():
+    """The script of Table 6 has the key of Table 2."""
+    assert find_job("function_task_static").experiments == ("function_task_static_all",)
+    assert find_job("experiment:function_task_static").experiments == ("function_task_static",)
+    with pytest.raises(UsageError, match="did you mean"):
+        find_job("experiment:function_task_statics")
+
+
+def shards_of(key, seeds):
+    return shards(find_job(EXPERIMENT + key).named_models(), seeds)
+
+
+def grouped(key, processes, seeds):
+    return in_groups(dict(enumerate(shards_of(key, seeds))), processes)
+
+
+def test_shards_of_the_same_samples_are_trained_by_one_process():
+    """Table 2: eleven pairs of units and operations, fifty seeds at a time."""
+    (mul, *_) = found = grouped("function_task_static", 2, seeds=range(100))
+    assert sorted(task for group in found for task in group) == list(range(22))
+    assert [len(group) for group in found] == [11, 11]
+    everything = shards_of("function_task_static", range(100))
+    assert len({everything[task].seeds for task in mul}) == 1
+    assert len({everything[task].samples for task in mul}) == 1
+
+
+def test_every_process_has_its_share_of_a_group():
+    found = grouped("function_task_static", 4, seeds=range(50))
+    assert [len(group) for group in found] == [3, 3, 3, 2]
+
+
+def test_other_inputs_are_apart():
+    found = grouped("function_task_static_mul_input_size", 1, seeds=range(2))
+    assert {len(group) for group in found} == {6}
+
+
+def test_a_group_is_one_command_of_several_plans(monkeypatch):
+    lines = []
+    monkeypatch.setattr(
+        work, "run_script", lambda *first, beside: lines.extend([first[1:], *beside]) or 1
+    )
+    everything = shards_of("function_task_static", range(4))
+    assert work.train_shards(everything[:3]) == 1
+    assert [len(plan) for plan in lines] == [1, 1, 1]
+    found = [" ".join(words) for (words,) in lines]
+    assert all("--seed 0-3" in words for words in found)
+    assert len(set(found)) == 3
+
+
+def test_what_is_left_trains_in_the_stacks_that_it_began_in(monkeypatch):
+    """A script cuts all of a shard, finished runs too: last bits depend on a run's stack."""
+    monkeypatch.setattr(planned_runs, "STACKED_INPUTS", 10)
+    shard = first_shard(0, 1)
+    cuts, trained = [], []
+    cut, train = shell.stacks_of, shell.train_side_by_side
+
+    def noting_cut(*arguments):
+        cuts.append(cut(*arguments))
+        return cuts[-1]
+
+    def noting_stacks(kind, spec, stacks, *others):
+        if len(trained) == 1 and len(cuts) == 1:
+            raise KeyboardInterrupt
+        trained.extend([run.name for run in stack] for stack in stacks)
+        return train(kind, spec, stacks, *others)
+
+    monkeypatch.setattr(shell, "stacks_of", noting_cut)
+    monkeypatch.setattr(shell, "train_side_by_side", noting_stacks)
+    work.train_shards([shard], 4)
+    first, left = len(trained), pending(shard, 4)
+    assert {name for _, names in left for name in names} == {
+        run.name for run in shard.expected()
+    } - {name for stack in trained for name in stack}
+    assert work.train_shards([shard], 4) == 0
+    whole, again = ([[run.name for run in stack] for stack in one] for one in cuts)
+    assert 1 <= first < len(whole) == 4
+    assert again == whole
+    assert trained == whole

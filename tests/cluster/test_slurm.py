@@ -1,0 +1,138 @@
+"""An array job on a real SLURM, disturbed in the middle, gives the tables of an undisturbed run."""
+
+import csv
+import os
+import re
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from stable_nalu.machine import CHECKOUT
+from tests.cluster.slurm_cluster import NoClusterError, running_cluster
+from tests.processes import until as wait
+from tests.processes import work_with_environment
+
+SCRIPT = "lfs_batch_jobs/single_layer_task/neurips_2021/sltr-in2.sh"
+WORDS = (
+    *("0", "1", "--model", "nru", "--model", "sign-nmru"),
+    *("--runs-per-task", "9", "--max-iterations", "1500"),
+)
+
+BRAKE = """
+import os, pathlib, select, signal, socket, sys
+
+again = "SLURM_RESTART_COUNT" in os.environ
+if os.environ.get("SLURM_ARRAY_TASK_ID") in ("0", "1", "2") and not again:
+    told, tell = socket.socketpair()
+    tell.setblocking(False)
+    signal.set_wakeup_fd(tell.fileno())
+
+    def brake(event, arguments):
+        if event == "os.rename":
+            path = pathlib.Path(os.fsdecode(arguments[1]))
+            if path.suffix == ".pth" and path.exists():
+                select.select([told], [], [])
+
+    sys.addaudithook(brake)
+"""
+"""Holds those that will be disturbed at their second checkpoint, until a signal comes.
+
+Else an element could be over before its turn to be disturbed.
+"""
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    folder = tmp_path / "slurm"
+    folder.mkdir()
+    try:
+        with running_cluster(folder) as found:
+            yield found
+    except NoClusterError as reason:
+        pytest.skip(str(reason))
+
+
+def folders(root):
+    """Where jobs write, as their environment says."""
+    return {"TENSORBOARD_DIR": str(root / "tensorboard"), "SAVE_DIR": str(root / "save")}
+
+
+def batch(root, *words, **environment):
+    """Run a batch script; its output."""
+    done = subprocess.run(
+        ["bash", SCRIPT, *WORDS, "--log-dir", str(root / "logs"), *words],
+        cwd=CHECKOUT,
+        env={**os.environ, **folders(root), "PYTHON": sys.executable, **environment},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def table(root):
+    """The exported rows of all runs, without their wall time."""
+    rows = []
+    for model in ("nru", "sign-nmru"):
+        path = root / f"{model}.csv"
+        runs = str(root / "tensorboard" / "sltr-in2" / model)
+        words = ["--tensorboard-dir", runs, "--csv-out", str(path)]
+        script = [sys.executable, "export/simple_function_static.py"]
+        subprocess.run([*script, *words], cwd=CHECKOUT, check=True)
+        with path.open(newline="") as file:
+            rows += list(csv.DictReader(file))
+    return [{k: v for k, v in row.items() if k != "wall.time"} for row in rows]
+
+
+def in_the_middle(root, index):
+    """Whether all runs of an element of the array have been saved at least once."""
+    model, seed = ("nru", "sign-nmru")[index // 2], index % 2
+    return len(list((root / "save" / "sltr-in2" / model).glob(f"*_s{seed}_*.pth"))) == 9
+
+
+@pytest.mark.slow
+@pytest.mark.slurm
+def test_a_disturbed_array(cluster, tmp_path):
+    disturbed, undisturbed = tmp_path / "disturbed", tmp_path / "undisturbed"
+    jobs = work_with_environment(f"TENSORBOARD_DIR={folders(disturbed)['TENSORBOARD_DIR']}")
+    until = partial(wait, work=jobs, pause=0.5)
+    (tmp_path / "sitecustomize.py").write_text(BRAKE)
+    braked = {"PYTHONPATH": str(tmp_path), **cluster.environment}
+    said = batch(disturbed, "--scheduler", "slurm", **braked)
+    job = re.search(r"Submitted batch job (\d+)", said).group(1)
+    assert "36 runs in 4 shards" in said
+    logs = disturbed / "logs" / Path(SCRIPT).relative_to("lfs_batch_jobs").with_suffix("")
+
+    def disturb(index, *command):
+        until(lambda: in_the_middle(disturbed, index))
+        # Some versions of scancel repeat a signal until the job is over. It is stopped before the
+        # element can start again.
+        cluster.ask("scontrol", "update", "PartitionName=test", "State=DOWN")
+        with cluster.start(*command, f"{job}_{index}") as process:
+            said = "stopped before iteration"
+            until(lambda: said in (logs / f"{job}_{index}.out").read_text())
+            process.terminate()
+        cluster.ask("scontrol", "update", "PartitionName=test", "State=UP")
+
+    disturb(1, "scancel", "--batch", "--signal=TERM")
+    disturb(0, "scontrol", "requeue")
+    disturb(2, "scancel")
+    until(lambda: not cluster.states(job))
+    for index, restarts, state in ((0, 1, "COMPLETED"), (1, 1, "COMPLETED"), (2, 0, "CANCELLED")):
+        shown = cluster.ask("scontrol", "show", "job", f"{job}_{index}")
+        assert f"JobState={state}" in shown
+        assert f"Restarts={restarts}" in shown
+    status = batch(disturbed, "--status").splitlines()
+    assert status[-1].endswith("27 done, 0 running, 9 failed, 0 missing")
+    said = batch(disturbed, "--resume", "--scheduler", "slurm", **cluster.environment)
+    assert "9 runs in 1 shard;" in said
+    until(lambda: not cluster.states(re.search(r"Submitted batch job (\d+)", said).group(1)))
+    assert batch(disturbed, "--resume") == "nothing left to train\n"
+    assert [(logs / f"{job}_{index}.err").read_text() for index in (0, 1, 3)] == [""] * 3
+    batch(undisturbed)
+    rows = table(undisturbed)
+    assert len(rows) == 36 * 21
+    assert table(disturbed) == rows

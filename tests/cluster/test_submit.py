@@ -1,0 +1,259 @@
+"""What the batch systems are told, with programs that record it."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from stable_nalu.cluster import command
+from stable_nalu.machine import CHECKOUT
+
+RECORDER = """#!{python}
+import json, sys
+text = "" if sys.stdin.isatty() else sys.stdin.read()
+json.dump([sys.argv[1:], text], open({out!r}, "w"))
+print("Job <7> is submitted")
+"""
+SCRIPT = "single_layer_task/neurips_2021/sltr-in2"
+
+
+@pytest.fixture
+def record(tmp_path, monkeypatch):
+    """Put recording `sbatch` and `bsub` on the PATH; the result reads what one was given."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name in ("sbatch", "bsub"):
+        program = folder / name
+        out = str(tmp_path / f"{name}.json")
+        program.write_text(RECORDER.format(python=sys.executable, out=out))
+        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("STABLE_NALU_SITE", str(tmp_path / "site.toml"))
+    (tmp_path / "site.toml").write_text('queue = "compute"\npartition = "batch"\n')
+    return lambda name: json.loads((tmp_path / f"{name}.json").read_text())
+
+
+def submit(tmp_path, *words):
+    return command.main([SCRIPT, *words, "--log-dir", str(tmp_path / "logs")])
+
+
+LSF_JOB = """\
+#!/usr/bin/env bash
+#SBATCH --job-name=sltr-in2
+#SBATCH --array=0-1
+#SBATCH --nodes=1
+#SBATCH --ntasks=1
+#SBATCH --cpus-per-task=1
+#SBATCH --mem=2G
+#SBATCH --time=00:40:00
+#SBATCH --ignore-pbs
+#SBATCH --requeue
+#SBATCH --signal=B:TERM@120
+#SBATCH --open-mode=append
+#SBATCH --output={logs}/{script}/%A_%a.out
+#SBATCH --partition=batch
+#BSUB -J "sltr-in2[1-2]"
+#BSUB -n 1
+#BSUB -R "span[hosts=1]"
+#BSUB -R "rusage[mem=2GB]"
+#BSUB -W 0:40
+#BSUB -r
+#BSUB -Q "75"
+#BSUB -wa "TERM" -wt "2"
+#BSUB -o {logs}/{script}/%J_%I.lsf.out
+#BSUB -q compute
+
+set -e
+export STABLE_NALU_ROOT={root}
+export STABLE_NALU_LOGS={logs}
+
+exec bash "$STABLE_NALU_ROOT/lfs_batch_jobs/run.sh" {script} 0 49 --model realnpu_modified
+"""
+
+
+def test_lsf_gets_the_job_on_standard_input(record, tmp_path, capsys):
+    assert submit(tmp_path, "0", "49", "--scheduler", "lsf", "--model", "realnpu_modified") == 0
+    words, text = record("bsub")
+    assert words == []
+    assert text == LSF_JOB.format(root=CHECKOUT, logs=tmp_path / "logs", script=SCRIPT)
+    assert "Job <7> is submitted" in capsys.readouterr().out
+
+
+def test_slurm_gets_a_file_that_is_kept(record, tmp_path):
+    assert submit(tmp_path, "0", "49", "--scheduler", "slurm", "--model", "nru") == 0
+    words, _ = record("sbatch")
+    assert words == [str(tmp_path / "logs" / SCRIPT / "slurm.sh")]
+    lines = (tmp_path / "logs" / SCRIPT / "slurm.sh").read_text().splitlines()
+    assert "#SBATCH --array=0-1" in lines
+    assert "#SBATCH --partition=batch" in lines
+    assert "#SBATCH --requeue" in lines
+
+
+def test_print_submits_nothing(record, tmp_path, capsys):
+    assert submit(tmp_path, "0", "4", "--scheduler", "print", "--model", "nru") == 0
+    said = capsys.readouterr().out
+    assert "#SBATCH --array=0" in said
+    assert "# shard 0: python3 experiments/single_layer.py --operation div" in said
+    assert not (tmp_path / "sbatch.json").exists()
+
+
+def test_a_missing_batch_system_is_said(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert submit(tmp_path, "0", "4", "--scheduler", "slurm", "--model", "nru") == 2
+    assert "there is no sbatch here" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ('host = "a"', "unknown entry 'host'; known are scheduler, partition"),
+        ('partitions = "a"', "unknown entry 'partitions'; did you mean partition?"),
+        ('scheduler = "slrum"', "scheduler 'slrum' is not a choice; did you mean slurm?"),
+        ("partition = 1", 'partition is a text; write partition = "…"'),
+        ("modules = [1]", 'modules is a list of texts; write modules = ["…"]'),
+        ('options = "no"', "options: 'no' is no option of sbatch or bsub; write such as"),
+        ("options = [", "site.toml: "),
+        ('options = ["--qos=a\\nrm -rf x"]', "options: ['--qos=a\\nrm -rf x'] holds a line break"),
+        ('log_dir = "a\\nb"', "log_dir: 'a\\nb' holds a line break; write one line"),
+        ('time = "720"', "'720' is not a time; write hours and minutes, such as 12:00"),
+        ("time = 12", 'time is a text; write time = "12:00"'),
+        ("memory = 0", "memory is a whole number of GB from 1 on; write memory = 8"),
+        ("memory = true", "memory is a whole number of GB from 1 on; write memory = 8"),
+        ("gpus = true", "gpus is 0 or 1; write gpus = 1"),
+        ("gpus = 2", "gpus is 0 or 1; write gpus = 1"),
+    ],
+)
+def test_a_site_file_that_is_wrong(entry, message, tmp_path, capsys):
+    site = tmp_path / "site.toml"
+    site.write_text(f"{entry}\n")
+    assert submit(tmp_path, "--scheduler", "print", "--site", str(site)) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("batch.py: error: argument --site: ")
+    assert message in line
+
+
+def test_time_memory_and_gpu_of_the_site_and_of_flags_over_it(tmp_path, capsys):
+    site = tmp_path / "site.toml"
+    site.write_text('time = "12:30"\nmemory = 16\ngpus = 1\n')
+    printed = ("0", "4", "--scheduler", "print", "--site", str(site))
+    assert submit(tmp_path, *printed) == 0
+    said = capsys.readouterr().out.splitlines()
+    for line in ("--time=12:30:00", "--mem=16G", "--gres=gpu:1"):
+        assert f"#SBATCH {line}" in said
+    assert submit(tmp_path, *printed, "--time", "2:05", "--memory", "3", "--gpus", "0") == 0
+    said = capsys.readouterr().out
+    for line in ("#SBATCH --time=02:05:00", "#SBATCH --mem=3G", "#BSUB -W 2:05", "mem=3GB"):
+        assert line in said
+    assert "--gres" not in said
+    assert "-gpu " not in said
+
+
+def test_a_printed_job_says_which_folder_it_needs(tmp_path, capsys):
+    assert submit(tmp_path, "0", "4", "--scheduler", "print") == 0
+    made = f"# before it is submitted: mkdir -p {tmp_path / 'logs' / SCRIPT}"
+    assert made in capsys.readouterr().out.splitlines()
+
+
+def test_a_site_file_named_by_the_environment_that_is_not_there(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("STABLE_NALU_SITE", str(tmp_path / "none.toml"))
+    assert submit(tmp_path, "--scheduler", "print") == 2
+    assert "error: STABLE_NALU_SITE: cannot read " in capsys.readouterr().err
+    monkeypatch.setenv("STABLE_NALU_SITE", "")
+    assert submit(tmp_path, "0", "4", "--scheduler", "print") == 0
+
+
+def test_print_shows_the_options_of_the_scheduler_in_the_site_file(tmp_path, capsys):
+    site = tmp_path / "site.toml"
+    site.write_text('\ufeffscheduler = "slurm"\noptions = ["--qos=long"]\n', encoding="utf-8")
+    assert submit(tmp_path, "0", "4", "--scheduler", "print", "--site", str(site)) == 0
+    assert "#SBATCH --qos=long" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "argument NAME: no batch script or experiment is named; write one; --list names"),
+        ([SCRIPT, "24", "0"], "argument FIRST_SEED: 24 0 runs backwards; write 0 24"),
+        ([SCRIPT, "24"], "argument FIRST_SEED: 24 needs a last seed behind it; write 24 24"),
+        ([SCRIPT, "a", "b"], "argument FIRST_SEED: 'a' is not a whole number; write one such"),
+        ([SCRIPT, "0", "4", "1", "2"], "unexpected word '2'; see --help"),
+        ([SCRIPT, "--seeds", "0-3,2"], "argument --seeds: 2 is given twice; give every seed once"),
+        ([SCRIPT, "--seeds", "4-0"], "argument --seeds: '4-0' runs backwards; write 0-4"),
+        ([SCRIPT, "--scheduler", "slrum"], "--scheduler: 'slrum' is not a choice; did you mean s"),
+        ([SCRIPT, "--scheduler"], "argument --scheduler: has no value; write --scheduler "),
+        ([SCRIPT, "--runs-per-task", "0"], "--runs-per-task: 0 is too small; the smallest value"),
+        ([SCRIPT, "--time", "12"], "argument --time: '12' is not a time; write hours and"),
+        ([SCRIPT, "--gpus", "2"], "argument --gpus: 2 is not a choice; choose one of 0, 1"),
+        (
+            [SCRIPT, "--log-dir", "a\nb", "--scheduler", "print"],
+            "argument --log-dir: 'a\\nb' holds a line break; write one line",
+        ),
+        ([SCRIPT, "--jobs", "0"], "argument --jobs: 0 is too small; the smallest value is 1"),
+        ([SCRIPT, "--max-iterations", "-5"], "-5 is too small; the smallest value is 0"),
+        ([SCRIPT, "--task", "-1"], "argument --task: -1 is too small; the smallest value is 0"),
+        ([SCRIPT, "--modle", "nru"], "argument --modle: there is no such flag; did you mean --mod"),
+        ([SCRIPT, "--stat"], "argument --stat: there is no such flag; did you mean --status?"),
+        ([SCRIPT, "--jobs", "1", "--jobs", "2"], "argument --jobs: given twice; give it once"),
+        ([SCRIPT, "--model", "nrv"], "did you mean nru? choose from realnpu_baseline, "),
+        (["sltr-in2s"], "there is no batch script and no experiment 'sltr-in2s'; did you mean "),
+    ],
+)
+def test_a_wrong_command_line_is_one_line(words, message, capsys):
+    try:
+        code = command.main(words)
+    except SystemExit as end:
+        code = end.code
+    assert code == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    (line,) = err.splitlines()
+    assert line.startswith("batch.py: error: ")
+    assert message in line
+
+
+def test_a_script_says_what_it_would_do():
+    words = ["0", "4", "--model", "nru", "--dry-run"]
+    environment = {**os.environ, "PYTHON": sys.executable}
+    script = CHECKOUT / "lfs_batch_jobs" / f"{SCRIPT}.sh"
+    done = subprocess.run(
+        ["bash", script, *words], capture_output=True, text=True, check=True, env=environment
+    )
+    assert done.stdout.startswith("python3 experiments/single_layer.py --operation div")
+    assert "--seed 0-4 --name-prefix sltr-in2/nru" in done.stdout
+
+
+LAYER = CHECKOUT / "examples" / "my_layer.py"
+
+
+def test_a_job_carries_the_layer_of_the_user(tmp_path, record, monkeypatch):
+    """The path is absolute: a job starts in the checkout, wherever it was submitted."""
+    monkeypatch.chdir(LAYER.parent)
+    own = ("--layer-file", LAYER.name, "--layer-type", "SPU", "--layer-option", "power=2")
+    assert submit(tmp_path, "0", "1", "--scheduler", "slurm", *own) == 0
+    job = (tmp_path / "logs" / SCRIPT / "slurm.sh").read_text()
+    assert f"--layer-type SPU --layer-file {LAYER} --layer-option power=2" in job
+
+
+def test_the_layer_of_the_user_takes_the_place_of_the_models(tmp_path, capsys):
+    own = ("--layer-file", str(LAYER), "--layer-type", "SPU")
+    assert submit(tmp_path, "0", "1", *own, "--dry-run") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines
+    assert all("--layer-type SPU" in line and str(LAYER) in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--layer-file", str(LAYER)), "add --layer-type"),
+        (("--layer-type", "NAC", "--model", "nru"), "give one of them"),
+    ],
+)
+def test_a_layer_that_is_not_named_is_refused(tmp_path, words, says, capsys):
+    assert submit(tmp_path, *words, "--dry-run") == 2
+    err = capsys.readouterr().err
+    assert says in err
+    assert err.count("\n") == 1

@@ -1,0 +1,89 @@
+"""What tests of figures share: rendering without files being written, and reading a drawing."""
+
+from unittest import mock
+
+from stable_nalu.figure.entries import find
+from stable_nalu.figure.entry import Context
+from stable_nalu.figure.source import Source
+from stable_nalu.result.kept_tables import files_of, kept_source
+from stable_nalu.result.stored import DATA
+from stable_nalu.statistics import means as fits
+from stable_nalu.statistics.estimators import Estimators
+from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION
+from stable_nalu.statistics.published_fit import MeanFit
+from tests.figure.specimen import SMALL, write_specimen
+
+FAST = Estimators("frozen", "scaled")
+
+
+def rough_fit(objective, start, lower, upper):
+    """A mean with an interval around it, which takes no time; tests of statistics fit for real."""
+    del objective
+    mean, nuisance = start
+    return MeanFit(mean, max(0.9 * mean, lower), min(1.1 * mean, upper), nuisance)
+
+
+def products(key, folder, make=True):
+    """All products of an entry, and the source with its warnings; fits are rough.
+
+    make: from made-up files, or from kept ones where measures are kept.
+    """
+    entry = find(key)
+    if make and files_of(entry, DATA):
+        with kept_source(entry, DATA) as source:
+            return _rendered(entry, source)
+    if make:
+        write_specimen(entry, folder, SMALL)
+    return _rendered(entry, Source(folder, entry.folders))
+
+
+def _rendered(entry, source):
+    context = Context(entry.key, entry.series, source, estimators=FAST)
+    names = ("exact_fit", "fit_with_nuisance_known")
+    with mock.patch.multiple(fits, **dict.fromkeys(names, rough_fit)):
+        return [part.render(context) for part in entry.parts], source
+
+
+def by_gid(axes, gid):
+    """Artists of one meaning."""
+    return [artist for artist in axes.get_children() if artist.get_gid() == gid]
+
+
+def means(axes, label):
+    """x -> mean of a series."""
+    found = {}
+    for line in by_gid(axes, f"{label} mean"):
+        found |= dict(zip(line.get_xdata(), line.get_ydata(), strict=True))
+    return found
+
+
+def legend_texts(figure):
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def texts(figure):
+    return " ".join(text.get_text() for text in figure.texts)
+
+
+def run_name(model="nru", interpolation="1-2", extrapolation="2-6", seed=0, operation="div"):
+    return (
+        f"{model}_op-{operation}_oob-c_rs-linear-linear_eps-0_rl-0-1_r-10-0-1_i-{interpolation}_"
+        f"e-{extrapolation}_z-2-0.5-0.0_b128_s{seed}_h2_z2_lr-adam-0.00100-0.0"
+    )
+
+
+def metrics(path, runs):
+    """Write an export; runs: name -> rows of (step, validation, test, sparsity)."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = [f"name,{VALIDATION},step,wall.time,{TEST},{SPARSITY}"]
+    for name, rows in runs.items():
+        lines += [f'"{name}",{v},{step},0,{test},{s}' for step, v, test, s in rows]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def solved_at(step, sparsity=0.01):
+    """Rows of a run whose errors are nothing from `step` on."""
+    return [(at, *((1e-9, 1e-9) if at >= step else (1.0, 1.0)), sparsity) for at in (0, 1000, 2000)]
+
+
+FAILED = [(at, 1.0, 5.0, 0.4) for at in (0, 1000, 2000)]

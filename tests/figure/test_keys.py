@@ -1,0 +1,245 @@
+"""Every lookup key is there and is drawn from files of its own."""
+
+import pytest
+
+from stable_nalu.errors import UsageError
+from stable_nalu.figure.entries import all_entries, find, listing
+from stable_nalu.figure.kinds import Panels, Scatter, Table
+from stable_nalu.figure.source import Source
+from stable_nalu.paper.index import EXPERIMENTS, OTHER_KEYS, known
+from stable_nalu.papers import STUDIES
+from stable_nalu.result.kept_tables import files_of
+from stable_nalu.result.stored import DATA, read
+from tests.figure.drawing import legend_texts, products, texts
+
+ENTRIES = all_entries()
+PUBLISHED = (
+    "nips-sltr-in2",
+    "nips-sltr-in10",
+    "nips-sltr-in10-losses-nru",
+    "nips-sltr-in10-losses-realnpu",
+    "nips-sltr-in10-losses-nmru",
+    "nips-sltr-in10-losses-nmru-correctEps",
+    "nips-sltr-in10-npu",
+    "nips-realnpu-L1",
+    "nips-realnpu-L2",
+    "nips-realnpu-L1_sweep",
+    "nips-realnpu-clipping",
+    "nips-realnpu-discretisation",
+    "nips-realnpu-init",
+    "nips-in10-nmru-ablation",
+    "nips-in10-nmru-lr",
+    "nips-in10-nmru-optimiser",
+    "nips-in2-nru-lr",
+    "nips-in10-nru-separate-mag-sign",
+    "nips-in10-realnpu-W-reg",
+    "in2-mixedSigns",
+    "in10-mixedSigns",
+    "nips-in2-realnpu-lr",
+    "nips-in2-distributions",
+    "nips-in10-distributions",
+    "nips-divBy0-easy",
+    "nips-divBy0-medium",
+    "nips-divBy0-hard",
+    "divBy0_gold_test_errors",
+    "benchmark_sltr_add",
+    "benchmark_sltr_sub",
+    "benchmark_sltr_mul",
+    "benchmark_sltr_div",
+    "nalu",
+    "nau-failure",
+    "benchmark_sltr_mul_mcfc",
+    "benchmark_sltr_add_mcfc",
+    "fts-2021-final",
+    "fts-snmu-noise-ranges",
+    "fts-snmu-test",
+    "fts-2021",
+    "fts-icml2020",
+    "fts-icml2020-rebuttal",
+    "fts-noise",
+    "fts-mape",
+    "static-mnist-mul-isolated",
+    "static-mnist-mul-colour-concat",
+    "test",
+    "mul-adadelta",
+    "mul-1digit_conv-Adadelta",
+    "mul-1digit_conv-snmu-dev",
+    "mul-1digit_conv-Adam",
+    "mul-spatial-transformer",
+    "mul-colour_no-concat-conv",
+    "mul-TPS-no-concat-conv",
+    "add-1digit_conv-Adam",
+    "div-1digit_conv-Adam-s3Init",
+    "function_task_static",
+    "function_task_static_nalu",
+    "simple_mul",
+    "function_task_static_ablation",
+    "function_task_static_mul_hidden_size",
+    "function_task_static_mul_hidden_size_ablation",
+    "function_task_static_mul_input_size",
+    "function_task_static_mul_overlap",
+    "function_task_static_mul_subset",
+    "function_task_static_mul_range",
+    "function_task_static_regualization",
+    "function_task_static_learning",
+    "function_task_static_mul_paramaters",
+    "function_task_static_plot_example",
+    "sequential_mnist_prod_long",
+    "sequential_mnist_sum_long",
+    "weights_path",
+    "singularity_issue",
+)
+
+
+@pytest.mark.parametrize("key", PUBLISHED)
+def test_published_keys_are_found(key):
+    entry = find(key)
+    assert entry.paper in STUDIES
+    assert entry.shows
+
+
+def test_a_key_of_two_scripts_asks_which():
+    with pytest.raises(UsageError, match="use surface-mul or two-digit-mul"):
+        find("mul")
+
+
+def test_tables_named_after_the_folders_of_runs_are_found(tmp_path):
+    """As exporters name them that are given the folder of a whole batch script."""
+    drawn = set()
+    for experiment in EXPERIMENTS.values():
+        entries = [ENTRIES[key] for key in experiment.figure_keys if key in ENTRIES]
+        found = {
+            path
+            for entry in entries
+            for one in entry.series
+            for path in Source(tmp_path, entry.folders).candidates(one.files)
+        }
+        for model in experiment.models:
+            if tmp_path / f"{model.csv}.csv" in found:
+                assert tmp_path / f"{model.prefix}.csv" in found, model.csv
+                drawn.add(model.csv)
+    assert len(drawn) > 150
+
+
+def test_an_unknown_key_suggests_near_ones():
+    with pytest.raises(UsageError, match="did you mean nips-sltr-in2"):
+        find("nips-sltr-in3")
+
+
+def test_the_list_names_every_key_once():
+    keys = [line.split()[0] for line in listing(ENTRIES).splitlines() if line.startswith("  ")]
+    assert sorted(keys) == sorted(ENTRIES)
+
+
+def test_file_names_do_not_clash():
+    """Neither within a figure nor between two of them, which may be written to one folder."""
+    owners: dict[tuple[type, str], str] = {}
+    for key, entry in ENTRIES.items():
+        for part in entry.parts:
+            stem = type(part), part.stem.replace("{key}", key)
+            assert owners.setdefault(stem, key) == key
+        stems = [(type(part), part.stem) for part in entry.parts]
+        assert len(set(stems)) == len(stems), entry.key
+
+
+def test_a_figure_has_one_key_and_belongs_to_one_experiment():
+    owners = [key for experiment in EXPERIMENTS.values() for key in experiment.figure_keys]
+    assert len(set(owners)) == len(owners)
+    for experiment in EXPERIMENTS.values():
+        if any(key in ENTRIES for key in experiment.figure_keys):
+            several = len(experiment.figure_keys) > 1
+            assert several or experiment.figure_keys == (experiment.stem,)
+
+
+@pytest.mark.parametrize("other", OTHER_KEYS)
+def test_other_names_lead_to_the_key(other):
+    assert other not in EXPERIMENTS
+    assert other not in ENTRIES
+    entry = find(other)
+    assert entry.key == OTHER_KEYS[other]
+    if entry.key in EXPERIMENTS:
+        assert known(other) is EXPERIMENTS[entry.key]
+
+
+def test_a_figure_of_several_is_known_by_its_own_key():
+    assert known("sequential_mnist_prod_errors").key == "sequential_mnist_prod_long"
+    assert known("weights_path-isolated").key == "static-mnist-appendix"
+
+
+def test_an_experiment_without_a_figure_says_so():
+    with pytest.raises(UsageError, match="no figure of its own; draw weights_path-isolated, "):
+        find("static-mnist-appendix")
+    with pytest.raises(UsageError, match="no figure of its own; experiments/reproduce.py"):
+        find("robust-batch-snmu")
+
+
+# One of every kind is drawn in every run of the tests, the others in the slow ones.
+QUICK = (
+    "nips-in10-nmru-optimiser",
+    "simple_mul",
+    "function_task_static_mul_overlap",
+    "function_task_static_nalu",
+    "function_task_static_plot_example",
+    "divBy0_gold_test_errors",
+    "surface-mul",
+    "static-mnist-mul-isolated",
+    "div-1digit_conv-Adam-s3Init",
+    "class_accs-mul-1digit_conv-Adam",
+    "confusion_matrix",
+    "weights_path",
+    "robustness-uniform-1-2",
+    "robustness-distributions",
+)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [key if key in QUICK else pytest.param(key, marks=pytest.mark.slow) for key in ENTRIES],
+)
+def test_every_key_is_drawn(key, tmp_path):
+    made, source = products(key, tmp_path)
+    entry = ENTRIES[key]
+    assert [text for text in source.warnings if "no file" in text] == []
+    for part, product in zip(entry.parts, made, strict=True):
+        assert (product.figure is None) == isinstance(part, Table)
+        if isinstance(part, Table):
+            assert f"tab:{part.label}" in product.text
+            assert product.text.count("\\\\") > 2
+        elif isinstance(part, Panels):
+            check_panels(entry, part, product.figure)
+        elif isinstance(part, Scatter):
+            assert len(legend_texts(product.figure)) >= 6
+            ticks = [t.get_text() for t in product.figure.axes[0].get_xticklabels()]
+            assert len(ticks) == len(entry.series)
+            assert [int(tick.rpartition("n = ")[2]) for tick in ticks] == runs_of_series(entry)
+
+
+def runs_of_series(entry):
+    """Four made-up runs each, or those that are kept."""
+    kept = files_of(entry, DATA)
+    if not kept:
+        return [4] * len(entry.series)
+    (key,) = set(kept.values())
+    models = {model.label: model.key for model in EXPERIMENTS[key].models}
+    counts = read(key, DATA)["model"].value_counts()
+    return [counts[models[one.name]] for one in entry.series]
+
+
+def check_panels(entry, part, figure):
+    """Three panels with counts below each, all series in the legend, n in words."""
+    titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
+    assert titles == ["Success rate", "Solved at iteration step", "Sparsity error"]
+    assert len(figure.axes) == 6
+    shown = legend_texts(figure)
+    labels = [one.label for one in entry.series if one.label]
+    if labels:
+        assert [text.split(" (n = ")[0] for text in shown] == labels
+    for model in part.runs.models:
+        assert any(text.startswith(model) for text in shown)
+    assert "n = " in texts(figure) + " ".join(shown)
+    success = figure.axes[0]
+    bars = [a for a in success.get_children() if str(a.get_gid()).endswith(" interval")]
+    assert len(bars) == len(shown)
+    assert all(len(bar.get_segments()) for bar in bars)
+    if part.runs.expected and part.style != "line":
+        assert len(success.get_xticks()) >= len(part.runs.expected)

@@ -1,0 +1,263 @@
+"""The three panels, against runs whose outcome is known."""
+
+import numpy as np
+import pytest
+
+from stable_nalu.errors import UsageError
+from stable_nalu.figure.entries import all_entries
+from stable_nalu.figure.entry import Context, Runs
+from stable_nalu.figure.kinds.decoration import SMALL, spread
+from stable_nalu.figure.source import Source
+from stable_nalu.figure.style import new_figure
+from stable_nalu.figure.user_files import entry_of_files, with_threshold
+from stable_nalu.statistics.intervals import wilson
+from tests.figure.drawing import (
+    FAILED,
+    FAST,
+    by_gid,
+    legend_texts,
+    means,
+    metrics,
+    products,
+    run_name,
+    solved_at,
+    texts,
+)
+
+
+def own(tmp_path, files, labels=(), **options):
+    """The figure of a user's files."""
+    entry = entry_of_files("range", files, labels, "mine", **options)
+    source = Source(tmp_path)
+    context = Context("mine", entry.series, source, estimators=FAST)
+    return entry.parts[0].render(context), source
+
+
+def three_of_four(path, model="nru"):
+    """Four runs on U[1,2], three of them solved; two on U[10,20], none of them."""
+    runs = {run_name(model, seed=seed): solved_at(1000 * (seed % 2 + 1)) for seed in range(3)}
+    runs[run_name(model, seed=3)] = FAILED
+    for seed in range(2):
+        runs[run_name(model, "10-20", "20-40", seed)] = FAILED
+    metrics(path, runs)
+
+
+def test_points_and_intervals(tmp_path):
+    three_of_four(tmp_path / "a.csv")
+    product, _ = own(tmp_path, [tmp_path / "a.csv"], ["My layer"])
+    success, below, solved, _, sparsity, _ = product.figure.axes
+    assert means(success, "My layer") == {0.0: 0.75, 1.0: 0.0}
+    expected = [wilson(3, 4), wilson(0, 2)]
+    segments = by_gid(success, "My layer interval")[0].get_segments()
+    np.testing.assert_allclose([s[0][1] for s in segments], [e.lower for e in expected])
+    np.testing.assert_allclose([s[1][1] for s in segments], [e.upper for e in expected])
+    # Steps 1000, 2000, 1000; equal sparsity errors have a mean and an interval of no width.
+    assert 1000 < means(solved, "My layer")[0.0] < 2000
+    assert means(sparsity, "My layer") == {0.0: pytest.approx(0.01)}
+    assert [t.get_text() for t in below.get_xticklabels()] == ["U[1,2)", "U[10,20)"]
+    assert success.get_ylim()[0] <= 0
+    assert success.get_ylim()[1] >= 1
+
+
+def test_failed_and_solved_runs_are_counted_below(tmp_path):
+    three_of_four(tmp_path / "a.csv")
+    product, _ = own(tmp_path, [tmp_path / "a.csv"], ["My layer"])
+    failed, solved = (
+        [text.get_text() for text in product.figure.axes[place].texts] for place in (1, 3)
+    )
+    assert failed == ["1", "2", "failed"]
+    assert solved == ["3", "0", "solved"]
+    assert "n = 2–4 runs per point" in texts(product.figure)
+
+
+def test_side_tables(tmp_path):
+    three_of_four(tmp_path / "a.csv")
+    product, _ = own(tmp_path, [tmp_path / "a.csv"], ["My layer"])
+    plotted = product.side["mine_plot_data"]
+    assert list(plotted["key"][:3]) == ["success.rate", "converged.at", "sparse.error"]
+    assert len(plotted) == 6
+    assert len(product.side["mine_seeds_best"]) == 6
+    failures = product.side["mine_seeds_failure"]
+    assert list(failures.columns) == ["name", "parameter", "seed"]
+    assert len(failures) == 3
+
+
+def test_a_missing_model_is_drawn_and_named(tmp_path):
+    entry_files = tmp_path / "sltr-in10"
+    three_of_four(entry_files / "nru.csv")
+    made, source = products("nips-in10-nru-separate-mag-sign", tmp_path, make=False)
+    assert legend_texts(made[0].figure)[1] == "separate (no data)"
+    assert any("separate" in text and "nru-sepSign.csv" in text for text in source.warnings)
+    below = [text.get_text() for text in made[0].figure.axes[1].texts]
+    assert below.count("–") == 9 + 7
+
+
+def test_a_missing_range_is_drawn_and_named(tmp_path):
+    three_of_four(tmp_path / "sltr-in10/nru.csv")
+    three_of_four(tmp_path / "sltr-in10/nru-sepSign.csv")
+    made, source = products("nips-in10-nru-separate-mag-sign", tmp_path, make=False)
+    assert any("together" in text and "U[-20,-10]" in text for text in source.warnings)
+    crosses = by_gid(made[0].figure.axes[0], "missing")
+    assert [len(line.get_xdata()) for line in crosses] == [7, 7]
+
+
+def test_no_solved_run(tmp_path):
+    metrics(tmp_path / "a.csv", {run_name(seed=seed): FAILED for seed in range(3)})
+    product, _ = own(tmp_path, [tmp_path / "a.csv"])
+    success, _, solved, *_ = product.figure.axes
+    assert means(success, "nru") == {0.0: 0.0}
+    assert "no run solved" in [text.get_text() for text in solved.texts]
+
+
+def test_one_seed_has_no_interval_but_a_rate(tmp_path):
+    metrics(tmp_path / "a.csv", {run_name(): solved_at(1000)})
+    product, _ = own(tmp_path, [tmp_path / "a.csv"], ["x"])
+    success, _, solved, *_ = product.figure.axes
+    assert len(by_gid(success, "x interval")[0].get_segments()) == 1
+    assert len(by_gid(solved, "x interval")[0].get_segments()) == 0
+    hollow = [line for line in by_gid(solved, "x mean") if len(line.get_xdata())]
+    assert [line.get_markerfacecolor() for line in hollow] == ["white"]
+
+
+def test_another_threshold_changes_who_solved(tmp_path):
+    metrics(tmp_path / "a.csv", {run_name(): FAILED})
+    product, _ = own(tmp_path, [tmp_path / "a.csv"], ["x"], threshold=6.0)
+    assert means(product.figure.axes[0], "x") == {0.0: 1.0}
+
+
+def test_two_files_with_the_same_runs_stay_apart(tmp_path):
+    three_of_four(tmp_path / "a.csv")
+    metrics(tmp_path / "b.csv", {run_name(seed=seed): FAILED for seed in range(4)})
+    product, _ = own(tmp_path, [tmp_path / "a.csv", tmp_path / "b.csv"], ["a", "b"])
+    success = product.figure.axes[0]
+    assert sorted(means(success, "a").values()) == [0.0, 0.75]
+    assert list(means(success, "b").values()) == [0.0]
+
+
+def test_no_run_is_drawn_twice_or_hidden_by_another(tmp_path):
+    """A run given twice narrows intervals; of two operations at one place one would be drawn."""
+    three_of_four(tmp_path / "a.csv")
+    with pytest.raises(UsageError, match="_s0_.* is there twice; .* label the files apart"):
+        own(tmp_path, [tmp_path / "a.csv", tmp_path / "a.csv"])
+    text = (tmp_path / "a.csv").read_text()
+    (tmp_path / "b.csv").write_text(text + text.partition("\n")[2])
+    with pytest.raises(UsageError, match="has step 0 twice"):
+        own(tmp_path, [tmp_path / "b.csv"])
+    both = {run_name(operation=operation): FAILED for operation in ("mul", "div")}
+    metrics(tmp_path / "c.csv", both)
+    with pytest.raises(UsageError, match=r"several operations are there at .* U\[1,2\]; draw each"):
+        own(tmp_path, [tmp_path / "c.csv"])
+
+
+def test_runs_that_differ_in_more_than_x_are_named(tmp_path):
+    weak = {f"{run_name(seed=seed)}_gn-1.0": solved_at(0) for seed in range(2)}
+    strong = {f"{run_name(seed=seed)}_gn-F": FAILED for seed in range(2)}
+
+    def warnings(runs, second=()):
+        metrics(tmp_path / "a.csv", runs)
+        metrics(tmp_path / "b.csv", dict(second))
+        files = [tmp_path / "a.csv", *([tmp_path / "b.csv"] if second else [])]
+        entry = entry_of_files("sweep", files, ["x", "y"][: len(files)], "mine", "hidden.size")
+        source = Source(tmp_path)
+        entry.parts[0].render(Context("mine", entry.series, source, estimators=FAST))
+        return [text for text in source.warnings if "more than" in text]
+
+    (text,) = warnings(weak | strong)
+    assert text.startswith("x: runs that differ in more than hidden.size count as one point")
+    assert "such as gn-1.0 and gn-F of one seed" in text
+    assert warnings(weak, strong) == []
+
+
+def test_runs_without_a_place_on_the_axis_are_named(tmp_path):
+    clipped = {f"{run_name(seed=seed)}_gn-1.0": solved_at(0) for seed in range(3)}
+    free = {f"{run_name(seed=seed)}_gn-F": FAILED for seed in range(2)}
+    metrics(tmp_path / "a.csv", clipped | free)
+    entry = entry_of_files("sweep", [tmp_path / "a.csv"], ["x"], "mine", "grad.norm.clip")
+    source = Source(tmp_path)
+    entry.parts[0].render(Context("mine", entry.series, source, estimators=FAST))
+    assert "2 runs have no grad.norm.clip and are left out" in source.warnings
+
+
+def test_names_of_another_task_are_one_line(tmp_path):
+    metrics(tmp_path / "a.csv", {"something": FAILED})
+    with pytest.raises(UsageError, match=r"a\.csv hold no operation") as caught:
+        own(tmp_path, [tmp_path / "a.csv"])
+    assert "\n" not in str(caught.value)
+
+
+def test_plain_moments(tmp_path):
+    three_of_four(tmp_path / "a.csv")
+    product, _ = own(tmp_path, [tmp_path / "a.csv"], ["My layer"])
+    table = product.side["mine_stats"].set_index(["parameter", "metric.type"])
+    assert list(table.columns) == ["model", "n", "mean", "sd", "se", "ci"]
+    rate = table.loc[("U[1,2]", "extrapolation solved")]
+    assert (rate["n"], rate["mean"]) == (4, 0.75)
+    assert rate["sd"] == pytest.approx(0.5)
+    assert rate["se"] == pytest.approx(0.25)
+    assert rate["ci"] == pytest.approx(0.25 * 3.182446, rel=1e-6)
+    # Judged at the first row of the lowest validation error: steps 1000, 2000, 1000.
+    assert table.loc[("U[1,2]", "iteration"), "mean"] == pytest.approx(4000 / 3)
+    assert table.loc[("U[10,20]", "iteration"), "n"] == 0
+    assert "best.step" not in product.side["mine_seeds_best"]
+
+
+def test_success_rates_alone(tmp_path):
+    three_of_four(tmp_path / "a.csv")
+    entry = entry_of_files("success", [tmp_path / "a.csv"], ["My layer"], "mine")
+    context = Context("mine", entry.series, Source(tmp_path), estimators=FAST)
+    figure = entry.parts[0].render(context).figure
+    assert [axes.get_title() for axes in figure.axes] == ["Success rate", ""]
+    assert means(figure.axes[0], "My layer") == {0.0: 0.75, 1.0: 0.0}
+
+
+@pytest.mark.parametrize(("x", "digits"), [([4, 10, 25, 300], 2), (list(range(20)), 2), ([1], 3)])
+def test_counts_stand_in_order_without_touching(x, digits):
+    figure = new_figure((6, 4), layout=None)
+    axes = figure.add_axes((0.1, 0.1, 0.8, 0.8))
+    axes.set_xlim(0, max(x) * 1.02)
+    places, size = spread(axes, np.array(x, dtype=float), digits)
+    width = 0.8 * 6 / 2.54 * 72
+    assert 2 < size <= SMALL
+    assert (np.diff(places) * width >= 0.6 * digits * size - 1e-9).all()
+    assert places.max() <= 1
+    assert places[-1] == pytest.approx(x[-1] / (max(x) * 1.02), abs=0.05)
+
+
+def test_a_sparsity_error_of_exactly_zero_is_drawn_as_zero(tmp_path):
+    runs = {run_name(seed=seed): solved_at(1000, sparsity=0.0) for seed in range(3)}
+    metrics(tmp_path / "a.csv", runs)
+    entry = entry_of_files("range", [tmp_path / "a.csv"], ["x"], "mine")
+    context = Context("mine", entry.series, Source(tmp_path))
+    sparsity = entry.parts[0].render(context).figure.axes[4]
+    assert means(sparsity, "x") == {0.0: 0.0}
+    assert [tick.get_text() for tick in sparsity.get_yticklabels()] == ["0"]
+
+
+def test_a_layer_without_a_sparsity_error_is_said_to_have_none(tmp_path):
+    metrics(tmp_path / "a.csv", {run_name(): solved_at(1000, sparsity="")})
+    entry = entry_of_files("range", [tmp_path / "a.csv"], ["x"], "mine")
+    context = Context("mine", entry.series, Source(tmp_path))
+    panels = entry.parts[0].render(context).figure.axes
+    assert [text.get_text() for text in panels[4].texts] == ["not defined"]
+    assert not panels[2].texts
+
+
+def test_many_series_get_panels_of_full_width(tmp_path):
+    paths = [tmp_path / f"{name}.csv" for name in "abcdefg"]
+    for path in paths:
+        ranges = (("1-2", "2-6"), ("10-20", "20-40"), ("0.1-0.2", "0.2-2"), ("1.1-1.2", "1.2-6"))
+        metrics(path, {run_name(interpolation=i, extrapolation=e): FAILED for i, e in ranges})
+    wide = own(tmp_path, paths, list("abcdefg"))[0].figure.axes[0].get_position()
+    narrow = own(tmp_path, paths[:1], ["a"])[0].figure.axes[0].get_position()
+    assert wide.width > 0.8
+    assert narrow.width < 0.3
+
+
+def test_one_threshold_reaches_every_part_that_judges():
+    for key, entry in all_entries().items():
+        parts = with_threshold(entry, 1e-9).parts
+        for part in (part for part in parts if part.NEEDS == "outcomes"):
+            runs = [getattr(part, "runs", None)]
+            runs += [panel[-1] for panel in getattr(part, "panels", ()) if isinstance(panel, tuple)]
+            judged = [one.threshold.flat for one in runs if isinstance(one, Runs)]
+            assert set(judged) <= {1e-9}, key

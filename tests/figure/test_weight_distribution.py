@@ -1,0 +1,174 @@
+"""Distribution of NAC weights: shares that were measured elsewhere, the table, the command line."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from stable_nalu.figure.kinds.weights import COLUMNS, STARTS, Shares, Weights, draw, rows
+from stable_nalu.figure.style import drawing
+from stable_nalu.figure.weight_distribution import _STARTS, main
+from stable_nalu.result import command
+
+MILLION = 1_000_000
+
+
+@pytest.fixture(scope="module")
+def million():
+    return Weights("w", ("uniform",), MILLION).weights()["uniform"]
+
+
+def test_shares_of_a_million_draws(million):
+    """As measured by another program, to 0.3 points."""
+    shares = Shares.of(million)
+    middle = 1 - shares.zero - shares.one - shares.minus_one
+    found = (shares.zero, shares.one, shares.minus_one, middle)
+    assert found == pytest.approx((0.362, 0.142, 0.142, 0.354), abs=0.003)
+    distance = np.abs(million[:, None] - np.array([-1, 0, 1])).min(1)
+    assert np.mean(distance < 0.1) == pytest.approx(0.730, abs=0.003)
+
+
+def test_range_and_symmetry_of_a_million_draws(million):
+    """The deviation is that of the law of NAC weights with r = 10."""
+    assert -1 < million.min() < -0.999
+    assert 0.999 < million.max() < 1
+    assert million.mean() == pytest.approx(0, abs=0.003)
+    r = 10
+    variance = (1 - math.tanh(r) / r) * (r - math.tanh(r / 2)) / (2 * r)
+    assert variance == pytest.approx(0.4050, abs=1e-4)
+    assert million.std() == pytest.approx(math.sqrt(variance), abs=0.002)
+    quantiles = np.linspace(0, 1, 21)
+    low, high = np.quantile(million, quantiles), np.quantile(-million, quantiles)
+    assert np.abs(low - high).max() < 0.02
+
+
+@pytest.mark.parametrize(
+    ("start", "deviation", "largest"),
+    [
+        ("nac", math.sqrt(2 / 110), 0.29),
+        ("xavier-normal", 0.066, 0.45),
+        ("truncated-normal", 0.0088, 0.0204),
+    ],
+)
+def test_weights_at_the_start_are_small(start, deviation, largest):
+    """The variance of a NAC's start is 2 / (inputs + outputs)."""
+    w = Weights("w", (start,), 100_000).weights()[start]
+    assert w.std() == pytest.approx(deviation, rel=0.02)
+    assert np.abs(w).max() < largest
+    assert w.mean() == pytest.approx(0, abs=0.02 * deviation)
+
+
+def test_a_seed_gives_the_same_weights_and_another_others():
+    one, again, other = (Weights("w", draws=1500, seed=seed).weights() for seed in (3, 3, 4))
+    for start in STARTS:
+        assert one[start].shape == (1500,)
+        assert np.array_equal(one[start], again[start])
+        assert not np.array_equal(one[start], other[start])
+
+
+def test_ends_may_be_as_far_apart_as_numbers_go():
+    w = Weights("w", ("uniform",), 100, (-1e308, 1e308)).weights()["uniform"]
+    assert set(np.abs(w)) <= {0.0, 1.0}
+
+
+def test_the_table_counts_all_weights():
+    part = Weights("w", draws=2000, bins=7)
+    table = pd.DataFrame(rows(part, part.weights()))
+    assert tuple(table.columns) == COLUMNS
+    assert len(table) == 7 * len(STARTS)
+    assert (table.groupby("init")["count"].sum() == 2000).all()
+    assert table.groupby("init")["share"].sum().tolist() == pytest.approx([1] * 4)
+    first = table[table["init"] == "uniform"]
+    assert (first["bin.low"].iloc[0], first["bin.high"].iloc[-1]) == (-1, 1)
+    assert first["bin.high"].iloc[:-1].tolist() == first["bin.low"].iloc[1:].tolist()
+
+
+@pytest.mark.parametrize("starts", [tuple(STARTS), ("nac",), ("uniform", "nac")])
+def test_every_start_has_a_panel(starts):
+    part = Weights("w", starts, 200)
+    with drawing():
+        figure = draw(part, part.weights())
+    assert figure.get_size_inches().tolist() == pytest.approx([8, 4])
+    assert len(figure.axes) == len(starts)
+    for axes, start in zip(figure.axes, starts, strict=True):
+        named = STARTS[start].format(range="U(−10, 10)")
+        assert axes.get_title().startswith(named)
+        (bars,) = axes.patches
+        assert bars.get_data().values.sum() == 200
+        assert len(bars.get_data().edges) == 101
+    assert "deviation" in figure.axes[0].get_title()
+
+
+def test_the_command_writes_table_and_figure(tmp_path, capsys):
+    table, figure = tmp_path / "a" / "w.csv", tmp_path / "w.pdf"
+    words = ["--draws", "50", "--bins", "4", "--range", "[-3,1]", "--seed", "2"]
+    words += ["--init", "uniform", "truncated-normal"]
+    assert main([*words, "--csv-out", str(table), "--figure-out", str(figure)]) == 0
+    part = Weights("w", ("uniform", "truncated-normal"), 50, (-3, 1), 4, 2)
+    written = pd.read_csv(table).to_dict("records")
+    assert written == rows(part, part.weights())
+    assert figure.read_bytes().startswith(b"%PDF")
+    printed = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in printed] == ["uniform", "truncated-normal"]
+    assert f"50 weights, {Shares.of(part.weights()['uniform'])}" in printed[0]
+
+
+def test_the_table_alone_goes_to_standard_output(capsys):
+    assert main(["--draws", "10", "--bins", "2", "--csv-out", "-"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == '"init","bin.low","bin.high","count","share"'
+    assert len(lines) == 3
+
+
+def test_the_parser_knows_every_start():
+    assert sorted(_STARTS) == sorted(STARTS)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("--draws 0", "argument --draws: 0 is too small; the smallest value is 1"),
+        ("--draws 10000001", "argument --draws: 10000001 is too large"),
+        ("--bins 0", "argument --bins: 0 is too small"),
+        ("--bins 1000000", "argument --bins: 1000000 is too large; the largest value is 100000"),
+        ("--range [1,1]", "argument --range: [1,1] is empty"),
+        ("--range [3,1]", "argument --range: [3,1] has its low end above its high end"),
+        ("--range [1,nan]", "argument --range: '[1,nan]' is not a range"),
+        ("--init nac --range [1,2]", "argument --range: nac draws from no range"),
+        ("--init nacc", "argument --init: 'nacc' is not a choice; did you mean nac?"),
+        ("--init nac nac", "argument --init: nac is given twice"),
+        ("--seed -1", "argument --seed: -1 is too small"),
+        ("--figure-out x.svg", "argument --figure-out: x.svg is no name of a figure; let it end"),
+        ("--figure-out x.png --csv-out x.png", "argument --figure-out: x.png is the file of"),
+        ("--figure-out x.png --csv-out .", "cannot write ."),
+        ("--csv-out x.csv --figure-out file/x.png", "cannot write file/x.png"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line_and_changes_nothing(
+    words, says, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("kept")
+    try:
+        code = main(words.split())
+    except SystemExit as error:
+        code = error.code
+    assert code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"weight_distribution.py: error: {says}")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_the_reproduction_writes_its_table_and_figure(tmp_path, capsys):
+    assert command.main(["article/w-distribution", "--out", str(tmp_path), "--format", "png"]) == 0
+    table = pd.read_csv(tmp_path / "csv" / "article-w-distribution.csv")
+    assert table.groupby("init")["count"].sum().to_dict() == dict.fromkeys(STARTS, 1000)
+    picture = tmp_path / "figures" / "article-w-distribution.png"
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    capsys.readouterr()
+    words = ["article/w-distribution", "--out", str(tmp_path), "--dry-run"]
+    assert command.main(words) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("python3 experiments/weight_distribution.py --init uniform nac ")
+    assert last.endswith("csv/article-w-distribution.csv")

@@ -1,0 +1,151 @@
+"""Published numbers belong to points of the catalogue."""
+
+import csv
+import hashlib
+from statistics import median
+
+import pytest
+
+from stable_nalu.machine import CHECKOUT
+from stable_nalu.paper.index import EXPERIMENTS
+from stable_nalu.paper.published import (
+    FOLDER,
+    LABELS,
+    MEASURES,
+    SEEDS,
+    all_published,
+    all_published_measures,
+    published,
+    published_measures,
+    published_seeds,
+)
+from stable_nalu.result.measured import measure_of
+from stable_nalu.result.page.markdown import SOURCES
+
+CHECKSUMS = {
+    "arithmetic_units.csv": "2330d620a5a856feadefae84d4186c7cc871b89125aa4a82cf652cc5da17ba2d",
+    "division.csv": "a8160acb06786d9efa1027831e0542fbfc11cbddc7406baafb3d26ae559147b8",
+    "mcfc.csv": "a420144b3b13183a007938a20c30dbbed32f831b9a7eb5f83b4764001893dfda",
+    "robust.csv": "e75915861f80b227230ce6b4abcc6b687e15122a9ee05f017c6d52226e8205c3",
+    "published_seeds.csv": "878444635c8e1bae2ca46fb8b56c6959992522d2989143142b57148d42e1ffb5",
+    "article.csv": "a2494fcce1935279b46d7171584b603b49caa2a5447f971d448fdbfb7d44e13a",
+    "nalu.csv": "be0ee2b79dfae1673d506d7e88e86dcf3350a67e321921a7b4635eabfa38ebbc",
+    "notes.csv": "e0c2c803befe13c3d1fbeed923f62055ff1f4091878d5a742a45868cb61f022e",
+}
+"""SHA-256 of the published numbers: a single digit that moves is noticed."""
+
+
+def test_no_published_number_moved():
+    paths = [*FOLDER.glob("*.csv"), *MEASURES.glob("*.csv"), SEEDS]
+    assert {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in paths} == CHECKSUMS
+
+
+def test_where_a_number_was_read_has_words():
+    assert {row.source for row in all_published()} == set(SOURCES)
+
+
+def test_every_number_belongs_to_a_model():
+    for row in all_published():
+        EXPERIMENTS[row.experiment].model(row.model)
+        assert 0 <= row.solved <= row.runs
+
+
+def test_no_point_is_there_twice():
+    points = [(r.experiment, r.model, r.operation, r.column, r.point) for r in all_published()]
+    assert len(set(points)) == len(points)
+
+
+def test_worked_values():
+    rows = {(r.model, r.operation): r for r in published("function_task_static_all")}
+    assert len(rows) == 66
+    nmu = rows["nmu", "mul"]
+    assert (nmu.solved, nmu.runs, nmu.median) == (98, 100, 1_434_500)
+    assert (nmu.mean.value, nmu.mean.lower, nmu.mean.upper) == (1.52e6, 1.46e6, 1.57e6)
+    assert nmu.sparsity.value == 4.21e-7
+    assert rows["gated", "div"].solved == 0
+
+
+def test_published_steps_of_single_seeds():
+    """What the file behind Table 6 holds agrees with the table: solved seeds and median steps."""
+    points = {(r.model, r.operation): r for r in published("function_task_static_all")}
+    known = published_seeds("function_task_static_all")
+    assert len(known) == 15
+    for one in known:
+        point = points[one.model, one.operation]
+        assert (len(one.solved_at), one.runs) == (point.solved, point.runs)
+        if point.median is not None:
+            assert median(one.solved_at.values()) == point.median
+    steps = next(o.solved_at for o in known if (o.model, o.operation) == ("nau", "add"))
+    assert sum(step > 36_000 for step in steps.values()) == 6
+
+
+def test_default_table_is_that_of_all_units():
+    assert published("function_task_static") == published("function_task_static_all")
+
+
+def test_averages_of_division():
+    rates = {row.model: row.solved / row.runs for row in published("nips-sltr-in10")}
+    assert round(rates["realnpu_modified"], 3) == 0.853
+    assert round(rates["sign-nmru"], 3) == 0.916
+    assert round(rates["realnpu_baseline"], 3) == 0.702
+
+
+def test_an_upper_limit_has_no_value():
+    rows = published("function_task_static_mul_hidden_size")
+    nmu = next(row for row in rows if row.model == "nmu" and row.point == "2")
+    assert (nmu.sparsity.value, nmu.sparsity.upper) == (None, 5e-5)
+
+
+def test_numbers_of_measured_experiments_belong_to_a_measure():
+    rows = all_published_measures()
+    for row in rows:
+        assert row.label in LABELS, row
+        assert row.source, row
+        assert row.tolerance is None or row.number is not None, row
+        if row.experiment not in EXPERIMENTS:
+            continue
+        experiment = EXPERIMENTS[row.experiment]
+        assert experiment.model(row.model).key == row.model
+        assert measure_of(experiment, row.measure) is not None, row
+        assert not row.better_than or experiment.model(row.better_than).key == row.better_than
+    points = [(r.experiment, r.model, r.operation, r.point, r.measure, r.value) for r in rows]
+    assert len(set(points)) == len(points)
+
+
+def test_read_off_figure_1():
+    rows = {(r.model, r.measure): r for r in published_measures("nalu/fig1")}
+    assert len(rows) == 30
+    assert rows["threshold", "abs.error.-20"].number == 16.2
+    assert rows["elu", "abs.error.20"].number == 0.5
+    assert {row.standing for row in rows.values()} == {"read off the figure (±0.3)"}
+
+
+def test_numbers_that_are_only_recalled_stand_in_an_appendix_alone():
+    """137 numbers of the NALU paper's tables; no table, figure or page has one of them."""
+    with (CHECKOUT / "docs" / "nalu-recalled.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 137
+    recalled = {(r["experiment"], r["model"], r["operation"], r["measure"]) for r in rows}
+    given = {
+        (r.experiment, r.model, r.operation, r.measure)
+        for r in all_published_measures()
+        if r.number is not None
+    }
+    assert not recalled & given
+    for name in ("README.md", "index.html"):
+        page = (CHECKOUT / "docs" / "reproduction" / name).read_text(encoding="utf-8")
+        assert "recalled, unconfirmed" not in page.replace("its supplement is recalled", "")
+        assert "not remembered" not in page
+
+
+def test_what_the_articles_state():
+    losses = {row.measure: row.number for row in published_measures("notes/addition")}
+    assert losses["loss.train.half-sum-squares@9000"] == 11.192487716674805
+    assert losses["metric.test.half-sum-squares"] == 8.575397e-05
+    for column, loss in losses.items():
+        mean = losses[column.replace("half-sum-squares", "mse")]
+        if "half-sum" in column:
+            assert mean == pytest.approx(2 * loss / 10_000, rel=1e-6)
+    claims = {(r.model, r.measure): r.better_than for r in published_measures("article/mystery")}
+    assert claims["nac", "metric.train.mse"] == "vanilla"
+    assert claims["vanilla", "metric.test.mse"] == "nac"

@@ -1,0 +1,114 @@
+"""Runs on images of digits: kept as measures, after fewer epochs than the published ones."""
+
+import csv
+import os
+
+import pandas as pd
+import pytest
+
+from stable_nalu import machine
+from stable_nalu.cluster import command as batch
+from stable_nalu.paper.experiment import JUDGED, MEASURED
+from stable_nalu.paper.index import EXPERIMENTS
+from stable_nalu.result import command, pipeline, stored
+from stable_nalu.result.kept_tables import as_exported
+from stable_nalu.result.measured import measured_runs
+from stable_nalu.result.page import measured as page
+from stable_nalu.result.tables import Workspace, exporter_of, runs_of
+from tests.digit_images import MNIST, needs_mnist
+from tests.result.made_up import SESSION
+
+PRODUCTS, PAIRS = "sequential_mnist_prod_long", "static-mnist-mul-isolated"
+DIGITS = [
+    experiment
+    for experiment in EXPERIMENTS.values()
+    if not experiment.criterion.startswith((*JUDGED, MEASURED)) and experiment.models
+]
+
+
+@pytest.fixture
+def images(monkeypatch):
+    """Forget afterwards where images were said to be."""
+    monkeypatch.setenv("IMAGE_DIR", "elsewhere")
+
+
+def made_up(key, epochs):
+    experiment = EXPERIMENTS[key]
+    rows = []
+    for model in experiment.models[:2]:
+        row = {"model": model.key, "seed": 0, "iterations": epochs * model.steps_per_epoch}
+        point = dict.fromkeys(stored.point_columns(key), "mul")
+        numbers = {measure.column: 0.5 for measure in experiment.measures}
+        rows.append(row | point | numbers | {"diverged": 0})
+    return pd.DataFrame(rows)
+
+
+def test_every_experiment_on_digits_keeps_measures():
+    assert {experiment.criterion for experiment in DIGITS} == {"reference", "accuracy"}
+    assert all(experiment.is_measured for experiment in DIGITS)
+    for experiment in DIGITS:
+        script, parser = exporter_of(experiment.models[0], experiment.criterion)
+        assert script in ("sequential_mnist.py", "two_digit_mnist/two_digit_mnist_reader.py")
+        assert parser is not None
+
+
+@pytest.mark.parametrize("key", [PRODUCTS, PAIRS])
+def test_the_page_names_epochs_beside_the_published_ones(key, tmp_path):
+    experiment = EXPERIMENTS[key]
+    stored.add(experiment, made_up(key, 21), [SESSION], tmp_path)
+    assert stored.measured_keys(tmp_path) == [key]
+    text = "\n".join(page.sections([page.result(experiment, tmp_path)], {}))
+    first, second = (model.label for model in experiment.models[:2])
+    assert f"Cut short: {first} 21 of 1,001; {second} 21 of 1,001 epochs." in text
+    assert page.TITLE not in text
+    assert page.OF_DIGITS[0] in text
+    assert "verdict" not in text
+
+
+def test_curves_are_kept_by_epoch_and_come_out_as_exported(tmp_path):
+    experiment, space = EXPERIMENTS[PAIRS], Workspace(tmp_path, 2112)
+    model = experiment.model("mul")
+    (run,) = runs_of(model, (0,), space.max_iterations)
+    column = "metric.test.output_rounded.acc"
+    shares = {0: 10.9, 1: 67.374, 2: 80.85}
+    rows = [
+        {"name": run.name.removeprefix(f"{model.prefix}/"), "step": 704 * epoch, "epoch": epoch}
+        | {column: share, "metric.test.label1.acc": share / 5}
+        for epoch, share in shares.items()
+    ]
+    path = space.csv / f"{model.csv}.csv"
+    path.parent.mkdir(parents=True)
+    pd.DataFrame(rows).to_csv(path, index=False)
+    kept = measured_runs(experiment, [model], space, (0,), lambda text: None)
+    assert kept.loc[0, [column, *(f"{column}@{epoch}" for epoch in shares)]].tolist() == [
+        80.85, 10.9, 67.37, 80.85,
+    ]  # fmt: skip
+    assert f"{column}@3" not in kept
+    stored.add(experiment, kept.drop(columns="name"), [SESSION], tmp_path)
+    again = as_exported(PAIRS, model.csv, tmp_path)
+    assert dict(zip(again["epoch"], again[column], strict=True)) == {0: 10.9, 1: 67.37, 2: 80.85}
+    assert again["metric.test.label1.acc"].tolist() == pytest.approx([2.18, 13.47, 16.17])
+
+
+def test_where_images_are(images, tmp_path, capsys):
+    words = [PRODUCTS, "--model", "nmu", "--seeds", "0", "--max-iterations", "388", "--dry-run"]
+    assert command.main([*words, "--out", str(tmp_path), "--data-dir", str(tmp_path)]) == 0
+    assert f"export IMAGE_DIR={tmp_path}\n" in capsys.readouterr().out
+    assert os.environ["IMAGE_DIR"] == str(machine.image_root()) == str(tmp_path)
+
+
+@needs_mnist
+@pytest.mark.slow
+def test_an_epoch_of_products_of_real_digits(images, monkeypatch, tmp_path):
+    def run_shards(words, names, logs, *, processes):
+        return max(batch.main([*words, "--task", str(number)]) for number in names)
+
+    monkeypatch.setattr(pipeline, "run_shards", run_shards)
+    words = [PRODUCTS, "--model", "nmu", "--seeds", "0", "--max-iterations", "1", "--keep"]
+    folders = ["--out", str(tmp_path), "--data", str(tmp_path), "--data-dir", str(MNIST)]
+    # The figure needs the reference, too.
+    assert command.main([*words, *folders]) == 1
+    with stored.path_of(PRODUCTS, tmp_path).open(newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert row["iterations"] == "388"
+    assert 0 < float(row["metric.test.extrapolation.2.mse"]) < 1000

@@ -1,0 +1,384 @@
+"""Measured experiments: from training to a page, and what is said of numbers given elsewhere."""
+
+import csv
+import math
+import statistics
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from stable_nalu.cluster import command as batch
+from stable_nalu.errors import UsageError
+from stable_nalu.figure import entries
+from stable_nalu.figure.entry import Entry, Part
+from stable_nalu.figure.source import Series, read_csv
+from stable_nalu.paper.experiment import Measure
+from stable_nalu.paper.index import EXPERIMENTS, find
+from stable_nalu.paper.published import PublishedMeasure
+from stable_nalu.papers import TRASK_2018
+from stable_nalu.result import command, gallery, kept_tables, measured, pipeline, stored
+from stable_nalu.result.compare_measured import Numbers, Order, points_of
+from stable_nalu.result.listing import listing, render_experiment_tables
+from stable_nalu.result.page import measured as page_of_measured
+from tests.result.made_up import SESSION
+from tests.result.page_reader import read_page
+from tests.result.tiny import KEY, TEST, TINY, VALID, tiny  # noqa: F401
+
+pytestmark = pytest.mark.usefixtures("tiny")
+STEM = "tiny-measured"
+
+
+def read(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def made_up(iterations=20, seeds=range(3)):
+    """Kept rows: the NAC is at half the error of the linear layer, its addition at ten times."""
+    rows = []
+    for model, factor in (("nac", 0.5), ("linear", 1.0)):
+        for operation, size in (("add", 10.0), ("sub", 1.0)):
+            for seed in seeds:
+                error = factor * size * (1 + seed)
+                row = {"model": model, "operation": operation, "seed": seed}
+                row |= {"iterations": iterations, VALID: error, TEST: 4 * error, "diverged": 0}
+                rows.append(row | {f"{TEST}@0": 9 * error, f"{TEST}@10": 6 * error})
+    return pd.DataFrame(rows)
+
+
+def points(runs):
+    return {(p.model, p.point, p.column): p for p in points_of(TINY, runs)}
+
+
+def test_both_spellings_of_a_key_are_known():
+    assert find(STEM) is find(KEY) is TINY
+    assert (TINY.stem, TINY.figure_keys) == (STEM, (STEM,))
+    with pytest.raises(UsageError, match="did you mean tiny/measured"):
+        find("tiny/measure")
+
+
+@pytest.fixture
+def in_this_process(monkeypatch):
+    """Train the shards one after another, without a process each."""
+
+    def run_shards(words, names, logs, *, processes):
+        assert logs.name == STEM
+        return max(batch.main([*words, "--task", str(number)]) for number in names)
+
+    monkeypatch.setattr(pipeline, "run_shards", run_shards)
+
+
+def test_end_to_end(tmp_path, in_this_process, capsys):
+    data = tmp_path / "data"
+    words = ["--out", str(tmp_path), "--keep", "--data", str(data), "--seeds"]
+    assert command.main([KEY, "--out", str(tmp_path), "--dry-run"]) == 0
+    said = capsys.readouterr().out
+    assert said.count("python3 export/runs.py --tensorboard-dir") == 2
+    assert command.main([KEY, *words, "0"]) == 0
+    assert command.main([STEM, *words, "0-1"]) == 0
+    said = capsys.readouterr().out
+    assert f"kept 8 runs in {data / STEM}.csv" in said
+    assert "4 numbers given elsewhere: " in said
+    rows = read(data / f"{STEM}.csv")
+    assert list(rows[0])[:5] == ["model", "operation", "seed", "iterations", VALID]
+    assert list(rows[0])[5:] == [TEST, f"{TEST}@0", f"{TEST}@10", "sparse.error.max", "diverged"]
+    assert [row["seed"] for row in rows] == ["0", "1"] * 4
+    exported = read(tmp_path / "csv" / STEM / "nac.csv")
+    last = [row for row in exported if row["step"] == "20" and row["operation"] == "add"]
+    assert [f"{float(row[VALID]):.7g}" for row in last] == [row[VALID] for row in rows[:2]]
+    summary = read(tmp_path / "summary" / f"{STEM}.csv")
+    assert {row["runs"] for row in summary} == {"2"}
+    found = read(tmp_path / "summary" / f"{STEM}_comparison.csv")
+    assert [row["which is"] for row in found if row["given"] == "3"] == ["stated in the notes"]
+    assert [(s.runs, s.run_iterations) for s in stored.sessions_of(KEY, data)] == [(4, 80)] * 2
+    capsys.readouterr()
+    assert batch.main([KEY, "--status", "--seeds", "0-1"]) == 0
+    assert f"{STEM}: 8 done" in capsys.readouterr().out
+
+
+def test_kept_rows_are_tables_as_exported(tmp_path, in_this_process):
+    data = tmp_path / "data"
+    words = ["--out", str(tmp_path), "--keep", "--data", str(data), "--seeds", "0"]
+    assert command.main([KEY, *words]) == 0
+    exported = pd.read_csv(tmp_path / "csv" / STEM / "nac.csv")
+    again = kept_tables.as_exported(KEY, f"{STEM}/nac", data)
+    for column in set(exported) - {VALID, TEST, "wall.time", "sparse.error.max"}:
+        assert list(map(measured.text_of, again[column])) == list(
+            map(measured.text_of, exported[column])
+        ), column
+    assert list(again[TEST]) == pytest.approx(list(exported[TEST]), rel=1e-3)
+    ends = exported["step"] == 20
+    assert list(again[VALID][ends]) == pytest.approx(list(exported[VALID][ends]), rel=1e-6)
+    assert again[VALID][~ends].isna().all()
+
+
+def test_a_job_is_made_of_the_name_for_files(capsys):
+    assert batch.main([KEY, "--scheduler", "print"]) == 0
+    said = capsys.readouterr().out
+    assert f"#SBATCH --job-name={STEM}\n" in said
+    assert f'/lfs_batch_jobs/run.sh" {STEM}\n' in said
+
+
+def test_runs_are_summed_up():
+    values = np.array([4.0, 1.0, math.nan, math.inf, 2.0])
+    found = Numbers.of(values, Measure("a", "a", below=3))
+    assert (found.runs, found.median, found.best, found.unending) == (5, 4, 1, 2)
+    assert (found.mean, found.share) == (math.inf, 0.4)
+    rare = Numbers.of(values, Measure("a", "a", optional=True))
+    assert (rare.runs, rare.median, rare.unending) == (4, 3, 1)
+    rising = Numbers.of(np.array([1.0, math.nan, 3.0]), Measure("a", "a", lower=False))
+    assert (rising.median, rising.best, rising.mean) == (1, 3, -math.inf)
+
+
+def test_numbers_are_judged_by_what_stands_behind_them():
+    found = points(made_up())
+    near = found["nac", "add", VALID]
+    assert (near.ours, near.difference, near.verdict) == (10, 8.5, "within tolerance")
+    assert near.published.standing == "read off the figure (±1e+09)"
+    assert found["nac", "sub", VALID].verdict == "differs"
+    loose = found["nac", "add", f"{TEST}@10"]
+    assert (loose.ours, loose.published.number) == (30, 3)
+    assert loose.published.standing == "stated in the notes"
+    assert (loose.verdict, loose.differs, loose.as_good) == ("not judged", False, 0)
+    assert near.as_good == 3
+    assert loose.name == "error outside, step 10"
+    # Neither published nor plain: steps and families that no number was given for.
+    assert {column for _, _, column in found} == {VALID, TEST, f"{TEST}@10"}
+
+
+@pytest.mark.parametrize(
+    ("seeds", "verdict"), [(3, "inconclusive"), (5, "inconclusive"), (6, "does not hold")]
+)
+def test_a_claim_about_two_models_is_tested_on_the_same_seeds(seeds, verdict):
+    claim = points(made_up(seeds=range(seeds)))["linear", "add", VALID]
+    assert (claim.order.agree, claim.order.against, claim.order.equal) == (0, seeds, 0)
+    assert (claim.verdict, claim.differs) == (verdict, seeds == 6)
+
+
+def test_claims_are_told_with_interval_and_p():
+    close = Order(26, 24, 0)
+    assert str(close) == "26 of 50 runs of the same seed [39–65 %], p = 0.89"
+    assert close.verdict == "inconclusive"
+    assert Order(42, 8, 0).verdict == "holds"
+    assert Order(1, 0, 20).verdict == "inconclusive"
+
+
+def test_a_run_without_a_number_is_worse_than_any():
+    runs = made_up(seeds=range(6))
+    # Nothing is known of the runs of the rival: the claim is that ours are below.
+    runs.loc[runs["model"] == "nac", VALID] = math.nan
+    assert points(runs)["linear", "add", VALID].verdict == "holds"
+
+
+def test_shortened_runs_are_not_compared():
+    verdicts = {p.verdict for p in points(made_up(iterations=10)).values() if p.published}
+    assert verdicts == {"not comparable: 10 of 20 iterations"}
+
+
+def test_infinite_results_are_kept(tmp_path):
+    runs = made_up()
+    runs.loc[0, VALID] = math.inf
+    runs.loc[1, VALID] = math.nan
+    stored.add(TINY, runs, [SESSION], tmp_path)
+    again = stored.read(KEY, tmp_path)
+    assert again[VALID][0] == math.inf
+    assert math.isnan(again[VALID][1])
+    assert len(stored.add(TINY, runs.head(2), [SESSION], tmp_path)) == 12
+    assert stored.measured_keys(tmp_path) == [KEY]
+    assert stored.stored_keys(tmp_path) == []
+
+
+def test_a_run_that_ends_early_diverged(tmp_path):
+    lines = [f"name,step,{VALID},{TEST},sparse.error.max"]
+    names = [run.name.split("/")[-1] for run in measured.runs_of(TINY.models[0], [0, 1], None)]
+    for place, name in enumerate(names):
+        steps = (0, 10) if place == 1 else (0, 10, 20)
+        lines += [f"{name},{step},{step + place},2,3" for step in steps]
+    path = tmp_path / "csv" / STEM / "nac.csv"
+    path.parent.mkdir(parents=True)
+    path.write_text("\n".join(lines) + "\n")
+    space, told = measured.Workspace(tmp_path), []
+    runs = measured.measured_runs(TINY, TINY.models[:1], space, [0, 1], told.append)
+    assert sorted(runs["diverged"]) == [0, 0, 0, 1]
+    assert runs.loc[runs["diverged"] == 1, VALID].item() == 11
+    assert told == []
+
+
+def test_a_run_is_kept_where_a_measure_was_lowest(tmp_path):
+    lines = [f"name,step,{VALID},{TEST},sparse.error.max"]
+    names = [run.name.split("/")[-1] for run in measured.runs_of(TINY.models[0], [0, 1], None)]
+    for place, name in enumerate(names):
+        last = "" if place == 1 else "20"
+        lines += [f"{name},0,9,1,1", f"{name},10,{place},2,2", f"{name},20,{last},3,3"]
+    path = tmp_path / "csv" / STEM / "nac.csv"
+    path.parent.mkdir(parents=True)
+    path.write_text("\n".join(lines) + "\n")
+    selecting = replace(TINY, selected_by=VALID)
+    space = measured.Workspace(tmp_path)
+    runs = measured.measured_runs(selecting, TINY.models[:1], space, [0, 1], print)
+    assert runs[TEST].tolist() == [2.0] * 4
+    assert runs[VALID].tolist() == [0, 1, 2, 3]
+    assert runs["diverged"].tolist() == [0] * 4
+
+
+def test_labels_of_families():
+    family = Measure("abs.error.*", "error at *")
+    figure, epochs = EXPERIMENTS["nalu/fig1"], EXPERIMENTS["article/mystery"]
+    assert measured.label_of(figure, family, "abs.error.-20") == "error at -20"
+    loss = Measure("loss", "loss")
+    assert measured.label_of(figure, loss, "loss@1000") == "loss, step 1,000"
+    assert measured.label_of(epochs, loss, "loss@1000") == "loss, epoch 1,000"
+
+
+def test_claims_and_numbers_are_read_from_one_column():
+    row = PublishedMeasure("e", "m", "", "", "c", "<other", None, "S2", "text")
+    assert (row.number, row.better_than) == (None, "other")
+    row = replace(row, value="999")
+    assert (row.number, row.better_than) == (999, "")
+
+
+def test_the_list_has_them(tmp_path):
+    stored.add(TINY, made_up(), [SESSION], tmp_path)
+    said = listing(2, tmp_path)
+    assert "Neural Arithmetic Logic Units (arXiv:1808.00508)\n" in said
+    assert f"  {KEY}\n      Table 0: Two units, measured\n      12 runs x 20 iterations, " in said
+    assert f"kept results of 12 runs: {tmp_path / STEM}.csv" in said
+    assert f"| Table 0 | Two units, measured | `{KEY}` | 12 × 20 |" in render_experiment_tables()
+
+
+@dataclass(frozen=True)
+class _Lines(Part):
+    """Draws the error over the steps of every run."""
+
+    KIND = "lines"
+
+    def drawn(self, context):
+        from stable_nalu.figure.style import new_figure
+
+        figure = new_figure((8, 6))
+        axis = figure.subplots()
+        for table in context.tables(lambda path, one: read_csv(path, ("step", TEST))).values():
+            for _, run in table.groupby("name"):
+                axis.plot(run["step"], run[TEST])
+        return figure, {}
+
+
+ENTRY = Entry(
+    STEM,
+    TRASK_2018,
+    "Table 0",
+    "Two units",
+    (_Lines("{key}"),),
+    (Series(("nac",), "NAC"), Series(("linear",), "None")),
+    folders=(STEM,),
+)
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """The figure of the experiment among the entries."""
+    monkeypatch.setattr(entries, "all_entries", lambda: {STEM: ENTRY})
+
+
+def test_the_gallery_draws_them(tmp_path, drawn):
+    data = tmp_path / "data"
+    assert not gallery.drawable(ENTRY, tmp_path / "none")
+    stored.add(TINY, made_up(), [SESSION], data)
+    assert gallery.drawable(ENTRY, data)
+    assert gallery.draw(ENTRY, tmp_path / STEM, data) == []
+    assert (tmp_path / STEM / f"{STEM}.png").exists()
+    link = f"[{KEY}](../reproduction/README.md#{STEM})"
+    assert gallery.origin(ENTRY, data) == f"12 of 12 runs of {link}."
+    assert entries.find(KEY) is ENTRY
+
+
+def test_the_page_shows_them_apart(tmp_path, drawn):
+    data, out = tmp_path / "data", tmp_path / "page"
+    words = ["--report", "--data", str(data), "--report-out", str(out)]
+    (tmp_path / "notes.md").write_text(f"## {KEY} / nac\n\nThe <b>cause</b>.\n")
+    stored.add(TINY, made_up(), [SESSION], data)
+    assert command.main(words) == 0
+    text = (out / "README.md").read_text(encoding="utf-8")
+    assert "No rate can be compared yet." in text
+    assert "## The NALU paper and two articles about it" in text
+    assert f"![Two units, measured](pictures/{STEM}.svg)" in text
+    assert f"    python3 experiments/reproduce.py {KEY} --keep" in text
+    # The session is of more iterations than these: all of them were measured.
+    assert "12 of 12 runs, 3 seeds, 20 iterations each. 12 s of CPU time.\n" in text
+    assert "- NAC, sub (error): The <b>cause</b>." in text
+    tables, links = read_page(out / "index.html")
+    assert f"#{STEM}" in links
+    assert "<b>cause" not in (out / "index.html").read_text(encoding="utf-8")
+    rows = {(r["model"], r["point"], r["measure"]): r for r in tables[STEM][0]}
+    row = rows["NAC", "add", "error outside, step 10"]
+    assert (row["best"], row["given elsewhere"]) == ("30", "3")
+    assert (row["which is"], row["verdict"]) == ("stated in the notes", "not judged")
+    assert rows["None", "add", "error"]["given elsewhere"] == "below nac"
+    told = "0 of 3 runs of the same seed [0–56 %], p = 0.25"
+    assert rows["None", "add", "error"]["difference"] == told
+    why = [row["figure"] for row in tables["not-run"][0]]
+    assert not any(KEY in name for name in why)
+
+
+def test_the_page_says_which_part_of_the_cost_is_known(tmp_path, drawn):
+    stored.add(TINY, made_up(), [replace(SESSION, run_iterations=180)], tmp_path)
+    found = page_of_measured.result(TINY, tmp_path)
+    text = "\n".join(page_of_measured.sections([found], {}))
+    assert " 12 s of CPU time for 75 % of the iterations.\n" in text
+    assert "| 12 s for 75 % of the iterations |" in text
+
+
+@pytest.mark.parametrize("key", stored.measured_keys())
+def test_the_page_in_the_checkout_follows_from_the_kept_runs(key):
+    """Median, best and mean of every row, recomputed from the file."""
+    experiment, page = EXPERIMENTS[key], stored.DATA.parent
+    tables, _ = read_page(page / "index.html")
+    kept = read(stored.path_of(key))
+    keys = {model.label: model.key for model in experiment.models}
+    points = stored.point_columns(key)
+    of_labels = {
+        plain(measured.label_of(experiment, measure, column)): column
+        for column in kept[0]
+        if (measure := measured.measure_of(experiment, column)) is not None
+    }
+    assert tables[experiment.stem][0]
+    for row in tables[experiment.stem][0]:
+        cells = row.get("point", "–").split(", ")
+        runs = [r for r in kept if r["model"] == keys[row["model"]]]
+        if cells != ["–"]:
+            runs = [r for r in runs if set(cells) <= {short(r[column]) for column in points}]
+        column = of_labels[row["measure"]]
+        measure = measured.measure_of(experiment, column)
+        found = [float(r[column] or "nan") for r in runs]
+        worst = math.inf if measure.lower else -math.inf
+        values = [worst if v != v else v for v in found if v == v or not measure.optional]
+        assert len(values) == int(row["runs"].split(",")[0])
+        best = min(values) if measure.lower else max(values)
+        expected = {"median": statistics.median(values), "best": best, "mean": mean(values)}
+        for name, value in expected.items():
+            assert number_of(row[name]) == pytest.approx(
+                value, rel=0.51 * 10 ** (1 - measure.digits)
+            )
+
+
+def plain(text):
+    return text.replace("\\", "")
+
+
+def short(cell):
+    """A cell as the page has it: numbers in six digits."""
+    try:
+        return f"{float(cell):g}"
+    except ValueError:
+        return cell
+
+
+def mean(values):
+    return math.inf if math.inf in values else sum(values) / len(values)
+
+
+def number_of(text):
+    endless = {"infinite": math.inf, "minus infinite": -math.inf}
+    return endless[text] if text in endless else float(text.replace(",", ""))

@@ -1,0 +1,165 @@
+"""A figure end to end, in small."""
+
+import csv
+from contextlib import ExitStack
+
+import pytest
+
+from stable_nalu.files import shared_lock
+from stable_nalu.machine import tensorboard_root
+from stable_nalu.paper.index import EXPERIMENTS
+from stable_nalu.paper.published import published
+from stable_nalu.result import command, pipeline
+from stable_nalu.result.compare import same_point
+from stable_nalu.result.listing import listing
+from stable_nalu.result.tables import runs_of
+from stable_nalu.script import duration
+from stable_nalu.writer.run_folder import LOCK_NAME, RunFolder
+from stable_nalu.writer.run_record import RunRecord
+
+WORDS = ["nips-sltr-in10", "--model", "sign-nmru", "--seeds", "0-1", "--max-iterations", "20"]
+
+
+def read(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_dry_run_prints_every_command(tmp_path, capsys):
+    assert command.main([*WORDS, "--out", str(tmp_path), "--dry-run"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == f"export TENSORBOARD_DIR={tmp_path}/iterations-20/tensorboard"
+    assert said[2].startswith("python3 experiments/single_layer.py --operation div --input-size 10")
+    assert "--seed 0-1 --name-prefix sltr-in10/sign-nmru" in said[2]
+    assert said[3].startswith("python3 export/simple_function_static.py")
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_model_goes_by_its_name_in_the_figure(tmp_path, capsys):
+    words = ["nips-sltr-in2", "--model", "nmru", "--seeds", "0-4", "--max-iterations", "5000"]
+    assert command.main([*words, "--out", str(tmp_path), "--dry-run"]) == 0
+    assert "--layer-type SignNMRU" in capsys.readouterr().out
+
+
+def test_runs_that_a_killed_command_left_in_training_are_waited_for(tmp_path, capsys):
+    words = ["nips-sltr-in2", "--model", "nru", "--seeds", "0", "--max-iterations", "20"]
+    request = (*words, "--out", str(tmp_path))
+    assert command.main([*request, "--dry-run"]) == 0
+    (model,) = [m for m in EXPERIMENTS["nips-sltr-in2"].models if m.key == "nru"]
+    with ExitStack() as stack:
+        for run in runs_of(model, [0], 20):
+            record = RunRecord.create("single_layer", {}, "")
+            stack.enter_context(RunFolder.claim(tensorboard_root() / run.name, record))
+        capsys.readouterr()
+        assert command.main([*request]) == 2
+    said = capsys.readouterr()
+    assert "another process trains 9 of these runs; repeat the command" in said.err
+    assert "all runs are trained" not in said.out
+
+
+def test_no_verdict_while_another_command_trains_the_same_runs(tmp_path, monkeypatch, capsys):
+    words = ["nips-sltr-in2", "--model", "nru", "--seeds", "0", "--max-iterations", "20"]
+    another = ExitStack()
+
+    def run_shards(words, left, logs, *, processes):
+        another.enter_context(shared_lock(logs / LOCK_NAME))
+        return 1  # their folders were in use; now it trains others
+
+    monkeypatch.setattr(pipeline, "run_shards", run_shards)
+    with another:
+        assert command.main([*words, "--out", str(tmp_path)]) == 2
+    said = capsys.readouterr()
+    assert "another process trains 9 of these runs; repeat the command" in said.err
+    assert "judging" not in said.out
+
+
+@pytest.mark.slow
+def test_train_export_summarise_compare_and_resume(tmp_path, capsys):
+    words = [*WORDS, "--out", str(tmp_path), "--jobs", "1"]
+    assert command.main(words) == 0
+    space = tmp_path / "iterations-20"
+    rows = read(space / "csv" / "sltr-in10" / "sign-nmru.csv")
+    assert len({row["name"] for row in rows}) == 18
+    assert {int(row["step"]) for row in rows} == set(range(21))
+    summary = read(space / "summary" / "nips-sltr-in10.csv")
+    assert len(summary) == 9
+    assert {row["runs"] for row in summary} == {"2"}
+    comparison = read(space / "summary" / "nips-sltr-in10_comparison.csv")
+    assert [(r["model"], r["published.runs"], r["runs"]) for r in comparison] == [
+        ("sign-nmru", "225", "18")
+    ]
+    assert comparison[0]["verdict"] == "not comparable: 20 of 100,000 iterations"
+    said = capsys.readouterr().out
+    assert "solved so far" in said
+    assert "1 success rates: 1 not comparable (shortened runs)" in said
+    capsys.readouterr()
+    assert command.main(words) == 0
+    assert "all runs are trained" in capsys.readouterr().out
+
+
+def test_every_experiment_is_listed():
+    said = listing(2)
+    for key, experiment in EXPERIMENTS.items():
+        assert f"\n  {key}\n" in said
+        for shown in experiment.shown:
+            assert shown.number in said
+
+
+def test_durations():
+    assert [duration(s) for s in (30, 90, 5400, 2e5)] == ["30 s", "1.5 min", "1.5 h", "2.31 days"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nips-sltr"], "did you mean"),
+        (["nips-sltr-in2", "--model", "nmu"], "has no model 'nmu'; it has realnpu_baseline"),
+        (["nips-sltr-in2", "--seeds", "4-0"], "argument --seeds: '4-0' runs backwards; write 0-4"),
+        (["nips-sltr-in2", "--seeds", "0,0"], "argument --seeds: 0 is given twice; give every"),
+        ([], "argument KEY: no experiment is named; write one, --list to see them all"),
+        (["nips-sltr-in2", "nmru"], "unexpected word 'nmru'; see --help"),
+        (
+            ["nips-sltr-in2", "--format", "svg"],
+            "--format: 'svg' is not a choice; choose one of pdf",
+        ),
+        (
+            ["nalu"],
+            "argument KEY: nalu is a figure of exported tables, no experiment trains for it",
+        ),
+        (["nips-sltr-in2", "--format", "pfd"], "'pfd' is not a choice; did you mean pdf?"),
+        (["nips-sltr-in2", "--jobs", "0"], "argument --jobs: 0 is too small; the smallest value"),
+        (["nips-sltr-in2", "--max-iterations", "-1"], "argument --max-iterations: -1 is too small"),
+        (
+            ["nips-sltr-in2", "--seed", "0-4"],
+            "--seed: there is no such flag; did you mean --seeds?",
+        ),
+        (["nips-sltr-in2", "--jobs", "1", "--jobs", "1"], "argument --jobs: given twice"),
+    ],
+)
+def test_mistakes_are_said(words, message, capsys):
+    try:
+        code = command.main(words)
+    except SystemExit as end:
+        code = end.code
+    assert code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("reproduce.py: error: ")
+    assert message in line
+
+
+def test_points_are_matched_by_number_or_text():
+    assert same_point(0.1, "0.10")
+    assert same_point("U[-2, 2]", "U[-2,2]")
+    assert not same_point(3.0, "2")
+    assert published("nips-sltr-in10")[0].point == ""
+
+
+def test_when_nothing_can_be_trained_the_reason_is_said(tmp_path, capsys):
+    (tmp_path / "iterations-20").mkdir()
+    (tmp_path / "iterations-20/save").write_text("")
+    assert command.main([*WORDS, "--out", str(tmp_path)]) == 2
+    said = capsys.readouterr()
+    assert "exit code 2, see " in said.out
+    assert "task-0.err: single_layer.py: error: " in said.out
+    logs = tmp_path / "iterations-20/logs"
+    assert f"no run of sign-nmru was trained; files in {logs} say why" in said.err

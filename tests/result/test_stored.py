@@ -1,0 +1,226 @@
+"""Results that are kept: what a row holds, how pieces come together, what is not kept."""
+
+import csv
+import math
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from stable_nalu.errors import OptionError, UsageError
+from stable_nalu.machine import CHECKOUT
+from stable_nalu.paper.index import EXPERIMENTS
+from stable_nalu.result import command, stored
+from stable_nalu.result.cost import Stopwatch, add_sessions, read_sessions
+from stable_nalu.result.listing import listing, seconds_here
+from stable_nalu.result.tables import runs_of
+from tests.result.made_up import SESSION, write
+
+KEY = "robust-batch-snmu"
+TRAINED = ["nips-sltr-in10", "--model", "sign-nmru", "--max-iterations", "20", "--jobs", "1"]
+
+
+def read(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_pieces_come_together(tmp_path):
+    whole, pieces = tmp_path / "whole", tmp_path / "pieces"
+    write(KEY, whole, range(4))
+    for seeds in (range(2, 4), range(1), range(1, 3)):
+        write(KEY, pieces, seeds)
+    columns = ["model", "interpolation.range", "seed", "iterations", "threshold"]
+    assert stored.read(KEY, whole)[columns].equals(stored.read(KEY, pieces)[columns])
+
+
+def test_a_run_is_replaced_and_others_stay(tmp_path):
+    write(KEY, tmp_path, range(2), share=0)
+    new = stored.read(KEY, tmp_path).iloc[[3]].assign(solved=1)
+    stored.add(EXPERIMENTS[KEY], new, [SESSION], tmp_path)
+    assert [row["solved"] for row in read(stored.path_of(KEY, tmp_path))].count("1") == 1
+    assert len(stored.read(KEY, tmp_path)) == 18
+    assert stored.sessions_of(KEY, tmp_path) == [SESSION]
+
+
+def test_nothing_to_keep(tmp_path):
+    with pytest.raises(UsageError, match="nothing to keep"):
+        stored.add(EXPERIMENTS[KEY], pd.DataFrame(), [], tmp_path)
+    assert not stored.path_of(KEY, tmp_path).exists()
+
+
+@pytest.mark.parametrize("threshold", [1e-5, 0.16001234567])
+@pytest.mark.parametrize("offset", [-1, 0, 1])
+def test_rounding_keeps_the_verdict(threshold, offset):
+    error = threshold
+    for _ in range(abs(offset)):
+        error = math.nextafter(error, offset * math.inf)
+    row = {"sparse.error.max": 0.123456789, "solved": True, "threshold": threshold}
+    short = stored.compact(row | {stored.TEST_ERROR: error})
+    assert (short[stored.TEST_ERROR] < threshold) == (error < threshold)
+    assert (short[stored.TEST_ERROR] <= threshold) == (error <= threshold)
+    assert short["sparse.error.max"] == 0.1234568
+    assert short["solved"] == 1
+
+
+def test_a_run_without_numbers_is_kept():
+    row = {"sparse.error.max": math.nan, "solved": False, "threshold": 1e-5}
+    short = stored.compact(row | {stored.TEST_ERROR: math.nan})
+    assert math.isnan(short[stored.TEST_ERROR])
+
+
+def test_a_table_of_something_else_is_refused(tmp_path):
+    stored.path_of(KEY, tmp_path).write_text("a,b\n1,2\n")
+    with pytest.raises(UsageError, match="not a table of kept runs"):
+        stored.read(KEY, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "says"),
+    [
+        ("solved", "yes", "row 2: column solved holds 'yes', no number"),
+        ("solved", "2", "row 2: column solved holds '2', neither 0 nor 1"),
+        ("solved", "", "row 2: column solved holds an empty cell, neither 0 nor 1"),
+        ("seed", "1.5", "row 2: column seed holds '1.5', no whole number"),
+        ("iterations", "many", "row 2: column iterations holds 'many', no number"),
+        ("extrapolation.last", "low", "row 2: column extrapolation.last holds 'low', no number"),
+    ],
+)
+def test_a_damaged_cell_is_named(column, cell, says, tmp_path):
+    """Text among numbers would make all of them text, and any text counts as true."""
+    write(KEY, tmp_path, range(2))
+    path = stored.path_of(KEY, tmp_path)
+    rows = read(path)
+    rows[1][column] = cell
+    with path.open("w", encoding="utf-8-sig", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    with pytest.raises(UsageError, match=says):
+        stored.read(KEY, tmp_path)
+
+
+def test_longer_runs_are_not_replaced_by_shorter_ones(tmp_path):
+    write(KEY, tmp_path, range(2))
+    before = stored.path_of(KEY, tmp_path).read_bytes()
+    look = stored.read(KEY, tmp_path).iloc[[3]].assign(iterations=5)
+    with pytest.raises(OptionError, match="has 1 of these runs with more iterations"):
+        stored.add(EXPERIMENTS[KEY], look, [], tmp_path)
+    assert stored.path_of(KEY, tmp_path).read_bytes() == before
+    # Numbers that were read back may be of another type than those of runs.
+    with pytest.raises(OptionError, match="has 1 of these runs"):
+        stored.add(EXPERIMENTS[KEY], look.astype({"seed": float}), [], tmp_path)
+    stored.add(EXPERIMENTS[KEY], look.assign(iterations=10**9), [], tmp_path)
+    assert stored.read(KEY, tmp_path)["iterations"].max() == 10**9
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("began,runs\n1,2\n", "its columns are not began, runs, run_iterations"),
+        ("x", "column runs holds 'x', no number"),
+        (b"\xff\xfe", "is not a CSV table"),
+        (None, "cannot read"),
+    ],
+)
+def test_a_damaged_record_is_named(text, says, tmp_path):
+    path = tmp_path / "sessions.csv"
+    if text is None:
+        path.mkdir()
+    elif isinstance(text, bytes):
+        path.write_bytes(text)
+    elif text == "x":
+        add_sessions(path, [SESSION])
+        path.write_text(path.read_text().replace(f",{SESSION.runs},", ",x,"))
+    else:
+        path.write_text(text)
+    with pytest.raises(UsageError, match=says):
+        read_sessions(path)
+
+
+def test_the_list_says_what_is_kept(tmp_path):
+    write(KEY, tmp_path, range(2))
+    path = stored.path_of(KEY, tmp_path)
+    assert f"kept results of 18 runs: {path}" in listing(2, tmp_path)
+    assert listing(2, tmp_path).count("kept results") == 1
+
+
+@pytest.mark.parametrize(
+    ("key", "minutes"), [("nips-in10-distributions", 58.8), ("nips-sltr-in10", 36.5)]
+)
+def test_estimates_are_the_kept_costs(key, minutes):
+    assert seconds_here(EXPERIMENTS[key], 1) / 60 == pytest.approx(minutes, rel=0.01)
+    assert seconds_here(EXPERIMENTS[key], 2) / 60 == pytest.approx(minutes / 2, rel=0.01)
+
+
+def test_estimates_of_others_are_those_of_their_task_size_and_distribution():
+    spent = {}
+    kept = {path.stem for path in (stored.DATA / "cost").glob("*in10*.csv")}
+    # They divide ten uniform inputs.
+    for key in kept - {"inalu-in10", "nau-in100", "nips-in10-distributions"}:
+        sessions = stored.sessions_of(key)
+        spent[key] = sum(s.cpu_seconds for s in sessions), sum(s.run_iterations for s in sessions)
+    seconds, iterations = map(sum, zip(*spent.values(), strict=True))
+    known = EXPERIMENTS["nips-sltr-in10"]
+    other = replace(known, key="of no kept cost")
+    expected = known.iterations * seconds / iterations
+    assert seconds_here(other, 1) == pytest.approx(expected)
+
+
+def test_sessions_are_read_back_and_kept_once(tmp_path):
+    path = tmp_path / "sessions.csv"
+    session = Stopwatch().session({"a": 100, "b": 50}, 2)
+    assert (session.runs, session.run_iterations, session.processes) == (2, 150, 2)
+    assert "torch " in session.versions
+    add_sessions(path, [session])
+    add_sessions(path, [session, SESSION])
+    assert sorted(read_sessions(path), key=lambda s: s.began) == sorted(
+        (session, SESSION), key=lambda s: s.began
+    )
+    assert read_sessions(tmp_path / "none.csv") == []
+
+
+def test_what_is_kept_at_the_same_time_is_all_kept(tmp_path):
+    rows = write(KEY, tmp_path / "made", range(8))
+
+    def keep(seed):
+        session = replace(SESSION, wall_seconds=float(seed))
+        stored.add(EXPERIMENTS[KEY], rows[rows["seed"] == seed], [session], tmp_path)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(keep, range(8)))
+    assert len(stored.read(KEY, tmp_path)) == len(rows)
+    assert len(stored.sessions_of(KEY, tmp_path)) == 8
+    assert not [path for path in tmp_path.rglob(".*")]
+
+
+@pytest.mark.slow
+def test_trained_runs_are_kept(tmp_path):
+    data = tmp_path / "data"
+    words = [*TRAINED, "--out", str(tmp_path), "--keep", "--data", str(data), "--seeds"]
+    assert command.main([*words, "0"]) == 0
+    assert command.main([*words, "0-1"]) == 0
+    rows = read(stored.path_of("nips-sltr-in10", data))
+    space = tmp_path / "iterations-20"
+    (model,) = [m for m in EXPERIMENTS["nips-sltr-in10"].models if m.key == "sign-nmru"]
+    assert len(rows) == len(runs_of(model, [0, 1], 20)) == 18
+    assert {row["iterations"] for row in rows} == {"20"}
+    assert {row["diverged"] for row in rows} == {"0"}
+    summary = read(space / "summary" / "nips-sltr-in10.csv")
+    rates = {row["interpolation.range"]: float(row["success.rate.mean"]) for row in summary}
+    for trained_on, rate in rates.items():
+        solved = [int(r["solved"]) for r in rows if r["interpolation.range"] == trained_on]
+        assert sum(solved) / len(solved) == rate
+    sessions = stored.sessions_of("nips-sltr-in10", data)
+    assert [(s.runs, s.run_iterations) for s in sessions] == [(9, 180), (9, 180)]
+    assert all(0 < s.cpu_seconds for s in sessions)
+
+
+def test_what_is_kept_can_be_committed():
+    path = stored.path_of("nips-sltr-in10")
+    if not (CHECKOUT / ".git").exists():
+        pytest.skip("no git checkout")
+    words = ["git", "check-ignore", str(path), str(stored.cost_of("nips-sltr-in10"))]
+    assert subprocess.run(words, cwd=CHECKOUT, capture_output=True).returncode == 1

@@ -1,0 +1,290 @@
+"""Kept rows that are trained again: which, how, and what is said of a digit that differs."""
+
+import csv
+import json
+import os
+import re
+from collections import Counter
+
+import pytest
+
+from stable_nalu.files import locked
+from stable_nalu.paper.index import EXPERIMENTS
+from stable_nalu.result import command, retrain, stored, verify
+from stable_nalu.script import EXIT_REQUEUE
+from tests.result.made_up import write
+from tests.result.test_every_key import in_this_process  # noqa: F401
+from tests.result.tiny import KEY as TINY
+from tests.result.tiny import tiny  # noqa: F401
+
+JUDGED = "nips-sltr-in10"
+SHORT = ("--model", "sign-nmru", "--seeds", "0-1", "--max-iterations", "20")
+
+
+@pytest.fixture(autouse=True)
+def _folders_of_this_test(monkeypatch):
+    """Put back what training sets in the environment."""
+    for name in ("TENSORBOARD_DIR", "SAVE_DIR"):
+        monkeypatch.setenv(name, os.environ.get(name, ""))
+
+
+@pytest.fixture
+def trained(monkeypatch):
+    """Train in this process; the parts that were trained, in turn."""
+    parts = []
+
+    def run_modules(modules, names, logs, *, processes):
+        for words in modules.values():
+            parts.append(json.loads(words[1]))
+            assert retrain.main(words[1:]) == 0
+        return 0
+
+    monkeypatch.setattr(verify, "run_modules", run_modules)
+    return parts
+
+
+@pytest.fixture
+def kept(tmp_path, in_this_process, monkeypatch):  # noqa: F811
+    """A function that trains an experiment, keeps it, and returns the words that verify it."""
+
+    def keep(key, *words):
+        data = ("--data", str(tmp_path / "data"), "--out", str(tmp_path), "--jobs", "1")
+        assert command.main([key, *words, *data, "--keep"]) in (0, command.EXIT_PARTLY)
+        return ["--verify", key, *data]
+
+    return keep
+
+
+def cells_of(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_measured_rows_come_out_again(tiny, kept, trained, tmp_path, capsys):  # noqa: F811
+    words = kept(TINY)
+    path = stored.path_of(TINY, tmp_path / "data")
+    before = path.read_bytes()
+    assert command.main([*words, "--rows", "12"]) == 0
+    assert "12 of 12 rows equal in every kept digit" in capsys.readouterr().out
+    assert path.read_bytes() == before
+    assert {(part["model"], *part["variants"], *part["seeds"]) for part in trained} == {
+        (model, variant, seed)
+        for model in ("nac", "linear")
+        for variant in ("add", "sub")
+        for seed in range(3)
+    }
+    rows = cells_of(tmp_path / "verify" / "tiny-measured.csv")
+    assert {row["equal"] for row in rows} == {"1"}
+    assert {row["trained"] for row in rows} == {"alone"}
+    assert len(rows) == 12 * len(cells_of(path)[0])
+    assert [entry.name for entry in (tmp_path / "verify").iterdir()] == ["tiny-measured.csv"]
+
+
+def test_a_second_verification_in_the_same_folder_is_refused(tiny, kept, trained, tmp_path, capsys):  # noqa: F811
+    words = [*kept(TINY), "--rows", "2"]
+    with locked(tmp_path / "verify" / "tiny-measured"):
+        assert command.main(words) == 2
+    assert "another process verifies rows in" in capsys.readouterr().err
+    assert not trained
+    assert command.main(words) == 0
+
+
+def test_files_of_the_user_stay_where_rows_were_verified(tiny, kept, trained, tmp_path):  # noqa: F811
+    words = kept(TINY)
+    folder = tmp_path / "verify" / "tiny-measured"
+    own = [
+        folder / "notes.txt",
+        folder / "mine" / "rows.csv",
+        folder / "alone" / "iterations-20" / "tensorboard" / "thoughts.md",
+    ]
+    for path in own:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("kept")
+    assert command.main([*words, "--rows", "2"]) == 0
+    assert sorted(path for path in folder.rglob("*") if path.is_file()) == sorted(own)
+
+
+def test_what_came_of_rows_is_kept_when_asked_for(tiny, kept, trained, tmp_path, capsys):  # noqa: F811
+    words = kept(TINY)
+    record = tmp_path / "data" / "verified.csv"
+    assert command.main([*words, "--rows", "2"]) == 0
+    assert not record.exists()
+    assert command.main([*words, "--rows", "2", "--keep", "--dry-run"]) == 0
+    assert not record.exists()
+    drawn_by = ["--rows", "2", "--verify-seed", "0"]
+    assert command.main([*words, *drawn_by, "--keep"]) == 0
+    rows = stored.read(TINY, tmp_path / "data")
+    measures = [c for c in rows if c.startswith("metric.")]
+    rows.loc[3, measures] += 1
+    stored.add(EXPERIMENTS[TINY], rows, [], tmp_path / "data")
+    assert command.main([*words, "--line", "5", "--keep"]) == 1
+    assert f"noted in {record}" in capsys.readouterr().out
+    drawn = [one for one in cells_of(record) if one["verify_seed"] == "0"]
+    (named,) = [one for one in cells_of(record) if one["verify_seed"] == ""]
+    width = len(rows.columns)
+    assert [(int(one["compared"]), int(one["equal"])) for one in drawn] == [(width, width)] * 2
+    assert (int(named["compared"]), int(named["equal"])) == (width, width - len(measures))
+    assert {one["key"] for one in (*drawn, named)} == {TINY}
+
+
+@pytest.mark.slow
+def test_a_digit_that_differs_is_found_and_nothing_kept_is_changed(kept, trained, tmp_path, capsys):
+    words = kept(JUDGED, *SHORT)
+    path = stored.path_of(JUDGED, tmp_path / "data")
+    rows = stored.read(JUDGED, tmp_path / "data")
+    error = rows.loc[3, "extrapolation.last"]
+    rows.loc[3, "extrapolation.last"] = error * (1 + 1e-6)
+    stored.add(EXPERIMENTS[JUDGED], rows, [], tmp_path / "data")
+    before = path.read_bytes()
+    capsys.readouterr()
+    assert command.main([*words, "--line", "4", "5"]) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert said[-1].startswith("1 of 2 rows equal in every kept digit")
+    (wrong,) = [line for line in said if line.startswith("NOT EQUAL: sign-nmru ")]
+    assert "in a stack of 18 runs: extrapolation.last " in wrong
+    assert sum(line.startswith("equal: ") for line in said) == 1
+    assert [line.split("; now ")[1] for line in said if "; now " in line] == [
+        "beside one more seed",
+        "in the stacks that they are from",
+    ]
+    assert path.read_bytes() == before
+    assert [part["max_iterations"] for part in trained] == [20] * len(trained)
+    *narrow, whole = trained
+    assert [len(part["seeds"]) for part in narrow] == [1, 1, 2]
+    assert whole["point"] is None
+    assert None not in {part["point"] for part in narrow}
+    assert command.main([*words, "--line", "4"]) == 0
+
+
+def test_no_part_is_trained_twice(tiny, kept, trained, tmp_path, capsys):  # noqa: F811
+    """Of one kept seed, the pair and the stack are the run alone."""
+    words = kept(TINY, "--seeds", "0")
+    rows = stored.read(TINY, tmp_path / "data")
+    measures = [c for c in rows if c.startswith(("metric.", "loss."))]
+    rows.loc[0, measures] += 1
+    stored.add(EXPERIMENTS[TINY], rows, [], tmp_path / "data")
+    capsys.readouterr()
+    assert command.main([*words, "--line", "2"]) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith("NOT EQUAL: ") for line in said) == 1
+    assert said[-1] == "0 of 1 rows equal in every kept digit"
+    assert not [line for line in said if "; now " in line]
+    assert len(trained) == len({json.dumps(part) for part in trained}) == 1
+
+
+def test_an_interrupted_verification_goes_on(tiny, kept, trained, tmp_path, monkeypatch):  # noqa: F811
+    words = [*kept(TINY), "--rows", "12"]
+    everything = verify.run_modules
+
+    def one(modules, names, logs, *, processes):
+        first = next(iter(modules))
+        everything({first: modules[first]}, names, logs, processes=processes)
+        return EXIT_REQUEUE
+
+    monkeypatch.setattr(verify, "run_modules", one)
+    assert command.main(words) == EXIT_REQUEUE
+    assert not (tmp_path / "verify" / "tiny-measured.csv").exists()
+    monkeypatch.setattr(verify, "run_modules", everything)
+    assert command.main(words) == 0
+    assert len(trained) == len({json.dumps(part) for part in trained}) == 12
+
+
+def test_rows_are_drawn_by_the_clock_and_a_stopped_draw_goes_on(
+    tiny,  # noqa: F811
+    kept,
+    trained,
+    tmp_path,
+    monkeypatch,
+    capsys,
+):
+    words = [*kept(TINY), "--rows", "3"]
+    everything = verify.run_modules
+    monkeypatch.setattr(verify, "run_modules", lambda *_, **__: EXIT_REQUEUE)
+    said = []
+    for now in (1_000_017, 2_000_018):
+        monkeypatch.setattr(verify.time, "time_ns", lambda now=now: now)
+        capsys.readouterr()
+        assert command.main(words) == EXIT_REQUEUE
+        said.append(capsys.readouterr().out.splitlines()[:4])
+    assert said[0] == said[1]
+    assert said[0][0].endswith(", chosen by --verify-seed 17")
+    monkeypatch.setattr(verify, "run_modules", everything)
+    assert command.main(words) == 0
+    capsys.readouterr()
+    assert command.main([*words, "--dry-run"]) == 0
+    again = capsys.readouterr().out.splitlines()[:4]
+    assert again[0].endswith(", chosen by --verify-seed 18")
+
+
+def test_a_dry_run_says_what_would_be_done(tmp_path, capsys):
+    write(JUDGED, tmp_path, range(3))
+    words = ["--verify", JUDGED, "--data", str(tmp_path), "--out", str(tmp_path), "--dry-run"]
+    said = []
+    for seed in ("0", "0", "1"):
+        assert command.main([*words, "--rows", "4", "--verify-seed", seed]) == 0
+        said.append(capsys.readouterr().out)
+    assert said[0] == said[1] != said[2]
+    lines = said[0].splitlines()
+    assert lines[0].startswith("4 kept rows of ")
+    assert lines[5].startswith("about ")
+    commands = [line for line in lines if line.startswith("python3 experiments/single_layer.py ")]
+    seeds = Counter(re.search(r"--seed (\S+)", line)[1] for line in commands)
+    assert sum(seeds[str(seed)] for seed in range(3)) == 4
+    assert 1 <= seeds["0-1"] + seeds["1-2"] <= 4
+    assert seeds["0-2"] >= 1
+    assert sum(seeds.values()) == len(commands)
+    assert not (tmp_path / "verify").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", [*stored.stored_keys(), *stored.measured_keys()])
+def test_every_kept_row_has_a_run_and_a_stack(key):
+    rows = retrain.kept_rows(EXPERIMENTS[key])
+    assert len({row.identity for row in rows}) == len(rows)
+    for row in rows[:: max(1, len(rows) // 10)]:
+        assert row.alone.shard.runs == 1
+        assert row.run.seed in row.stack.seeds
+        assert row.alone.iterations <= row.stack.iterations
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nips-sltr", "--rows", "5"], "did you mean nips-sltr-in2"),
+        ([], "no experiment is named"),
+        ([JUDGED, "--rows", "0"], "argument --rows: 0 is too small; the smallest value is 1"),
+        ([JUDGED, "--rows", "37"], "argument --rows: 37 is too large; "),
+        ([JUDGED, "--line", "1"], "argument --line: 1 is too small; the smallest value is 2"),
+        ([JUDGED, "--line", "90"], "argument --line: line 90 of "),
+        ([JUDGED, "--line", "3", "--rows", "3"], "--rows: the rows of --line are chosen"),
+        ([JUDGED, "--seeds", "9"], "holds no row of these models and seeds"),
+        ([JUDGED, "--model", "nmu"], "has no model 'nmu'"),
+        ([JUDGED, "--max-iterations", "9"], "argument --max-iterations: rows are verified as"),
+        (["simple_mul"], "argument --verify: simple_mul has no kept results in"),
+    ],
+)
+def test_mistakes_are_said(words, message, trained, tmp_path, capsys):
+    write(JUDGED, tmp_path, range(1))
+    try:
+        code = command.main(["--verify", *words, "--data", str(tmp_path)])
+    except SystemExit as end:
+        code = end.code
+    assert code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("reproduce.py: error: ")
+    assert message in line
+    assert not trained
+
+
+@pytest.mark.parametrize("words", [("--rows", "3"), ("--line", "3"), ("--verify-seed", "1")])
+def test_flags_of_a_verification_need_one(words, capsys):
+    assert command.main([JUDGED, *words]) == 2
+    assert f"argument {words[0]}: nothing is verified; add --verify" in capsys.readouterr().err
+
+
+def test_columns_that_one_row_lacks_are_empty():
+    assert retrain.differences({"a": "1", "b": ""}, {"a": "1"}) == {}
+    assert retrain.differences({"a": "1"}, {"a": "1.0", "c": "2"}) == {
+        "a": ("1", "1.0"),
+        "c": ("", "2"),
+    }

@@ -1,0 +1,56 @@
+"""A small measured experiment with a key that file names cannot hold."""
+
+import pytest
+
+from stable_nalu.paper import published
+from stable_nalu.paper.experiment import Experiment, Measure, Resources, Setting, Shown
+from stable_nalu.paper.index import EXPERIMENTS
+from stable_nalu.paper.sweeps import operations
+from stable_nalu.papers import TRASK_2018
+from stable_nalu.result import stored
+
+KEY = "tiny/measured"
+VALID, TEST = "metric.valid.interpolation", "metric.test.extrapolation"
+_SETTING = Setting(
+    "single_layer",
+    "--input-size 2 --interpolation-range [1,2] --extrapolation-range [2,6] --max-iterations 20 "
+    "--log-interval 10",
+    range(3),
+    Resources(minutes=1),
+    prefix="tiny-measured/",
+    variants=operations("add sub"),
+)
+TINY = Experiment(
+    KEY,
+    "Two units, measured",
+    (Shown(TRASK_2018, "Table 0"),),
+    (
+        _SETTING.model("nac", "NAC", "--layer-type NAC"),
+        _SETTING.model("linear", "None", "--layer-type linear"),
+    ),
+    criterion="measured",
+    measures=(
+        Measure(VALID, "error", below=1e6),
+        Measure(TEST, "error outside", typical="best", steps=(0, 10), digits=4),
+        Measure("sparse.error.*", "of *"),
+    ),
+)
+NUMBERS = f"""experiment,model,operation,point,measure,value,tolerance,label,source
+{KEY},nac,add,,{VALID},1.5,1e9,PUB,table 0
+{KEY},nac,sub,,{VALID},1e9,0.1,PUB,table 0
+{KEY},nac,add,,{TEST}@10,3,,S3,notes
+{KEY},linear,add,,{VALID},<nac,,S2,text
+"""
+
+
+@pytest.fixture
+def tiny(monkeypatch, tmp_path):
+    """The experiment in the catalogue, and numbers that were given elsewhere for it."""
+    folder = tmp_path / "published"
+    folder.mkdir()
+    (folder / "tiny.csv").write_text(NUMBERS)
+    monkeypatch.setattr(published, "MEASURES", folder)
+    monkeypatch.setitem(EXPERIMENTS, KEY, TINY)
+    stored.point_columns.cache_clear()
+    yield TINY
+    stored.point_columns.cache_clear()
