@@ -79,9 +79,22 @@ def test_only_division_by_small_numbers_is_inclusive():
     small = leaf("nru", "div", "i-0-0.001_e-0-0.001")
     assert limit_of(small) == Limit(1.1924171872124134e-07, inclusive=True)
     assert limit_of(leaf("nru", "div")) == Limit(1e-5, inclusive=False)
-    errors = np.array([0.4, 0.5, math.nan])
-    assert Limit(0.5).met(errors).tolist() == [True, False, False]
-    assert Limit(0.5, inclusive=True).met(errors).tolist() == [True, True, False]
+    errors = np.array([0.4, 0.5, 0.501, 0.503, math.nan])
+    assert Limit(0.5).met(errors).tolist() == [True, False, False, False, False]
+    assert Limit(0.5, inclusive=True).met(errors).tolist() == [True, True, True, False, False]
+
+
+@pytest.mark.parametrize(("bound", "text"), [(1e-4, "0.0001"), (1e-3, "0.001"), (1.0, "1")])
+def test_exact_weights_count_as_solved_however_functions_round(bound, text):
+    x = np.random.RandomState(8689336).uniform(0, bound, size=(10_000, 1))
+    target, x = (1 / x).astype(np.float32), x.astype(np.float32)
+    logarithms = np.log((x + np.float32(2**-23)).astype(float)).astype(np.float32)
+    of_units = {"realnpu": np.exp(-logarithms.astype(float)), "nru": x.astype(float) ** -1.0}
+    for unit, exactly in of_units.items():
+        error = np.mean((exactly.astype(np.float32) - target).astype(float) ** 2)
+        name = leaf(unit, "reciprocal", f"i-0-{text}_e-0-{text}", "z-1-1.0-0.0")
+        assert limit_of(name).inclusive
+        assert limit_of(name).met(error)
 
 
 BENCHMARK = "_L1F_gn-F_gv-F_rF-10-5000_mse"
