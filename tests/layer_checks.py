@@ -7,8 +7,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.ensemble import stack_models
+from stable_nalu.abstract import ExtendedTorchModule, stack_models
 
 from .runs import normal
 

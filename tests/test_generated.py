@@ -51,10 +51,10 @@ def test_rewriting_keeps_what_is_written_by_hand(stale_file, capsys):
 def test_every_entry_and_variant_has_its_row():
     table = render_layer_table()
     for entry in entries().values():
-        assert f"| {entry.paper_name} | `{entry.key}` |" in table
+        assert f"| {entry.label} | `{entry.key}` |" in table
         for variant in entry.variants:
             words = " ".join([entry.key, *option_words(variant.options)])
-            assert f"| {variant.paper_name} | `{words}` |" in table
+            assert f"| {variant.label} | `{words}` |" in table
 
 
 def test_rows_are_whole():

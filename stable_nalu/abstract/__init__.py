@@ -1,5 +1,6 @@
-"""The base module of every layer and network, and what it needs: observations, random sources."""
+"""The base module of layers and networks, what it logs and draws, and many runs of it as one."""
 
 from .extended_torch_module import ExtendedTorchModule, extended_children
-from .observation import Observation
-from .random_source import GLOBAL_RANDOM, RandomSource
+from .observation import Observation, weight_observations
+from .random_source import GLOBAL_RANDOM, PerRunRandomSource, RandomSource
+from .stack import run_state, stack_models

@@ -8,8 +8,6 @@ import torch
 
 from stable_nalu.functional.reductions import sparsity_error
 
-Kind = Literal["scalar", "summary", "tensor", "histogram"]
-
 
 @dataclass(frozen=True)
 class Observation:
@@ -19,7 +17,7 @@ class Observation:
     `verbose_only` observations are evaluated and written only for `--verbose` runs.
     """
 
-    kind: Kind
+    kind: Literal["scalar", "summary", "tensor", "histogram"]
     name: str
     value: Callable[[], torch.Tensor]
     verbose_only: bool = True

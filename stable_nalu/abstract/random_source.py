@@ -1,6 +1,6 @@
-"""The source of the random numbers that layers draw during training."""
+"""The source of the random numbers that layers draw during training, for one run or for many."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 
@@ -65,3 +65,16 @@ def _bound(bound: Bound, run: int | None) -> float:
 
 
 GLOBAL_RANDOM = RandomSource()
+
+
+class PerRunRandomSource(RandomSource):
+    """A source that draws for every run what that run alone would draw from torch's generator."""
+
+    def __init__(self, generators: Sequence[torch.Generator]):
+        self.generators = list(generators)
+
+    def fill(self, shape: tuple[int, ...], like: torch.Tensor, draw: Fill) -> torch.Tensor:
+        buffer = torch.empty((len(self.generators), *shape), dtype=like.dtype)
+        for run, generator in enumerate(self.generators):
+            draw(buffer[run], generator, run)
+        return buffer.to(like.device)

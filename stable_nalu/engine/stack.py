@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.abstract import ExtendedTorchModule, PerRunRandomSource
 from stable_nalu.dataset import SampleStream
-from stable_nalu.ensemble import PerRunRandomSource
 from stable_nalu.options import Config
 from stable_nalu.training.logging.recorder import TaggedValue
 from stable_nalu.training.step.loss import temperature

@@ -5,11 +5,15 @@ Losses and regularisers have shape `runs`. Nothing here holds state or draws num
 """
 
 from .criterion import get_train_criterion, mape, mse, pcc
-from .gated_choice import gated_choice
-from .golden_ratio import GOLDEN_RATIO, golden_sigmoid, golden_tanh
-from .linear import batch_linear, linear
-from .log_space import LOG_SPACE_MODES, in_log_space
-from .mnac import mnac
-from .nac_weight import nac_weight
+from .linear import linear
+from .mnac import LOG_SPACE_MODES, in_log_space, mnac, sign_phase
+from .nac_weight import (
+    GOLDEN_RATIO,
+    chosen_sign,
+    expected_sign,
+    golden_sigmoid,
+    golden_tanh,
+    nac_weight,
+)
 from .reductions import lp_norm, mean_over, sparsity_error, std_over, var_over
 from .regualizer import Regualizer, RegualizerNAUZ, RegualizerNMUZ

@@ -1,4 +1,4 @@
-"""Affine maps: one weight matrix per run, or one per sample."""
+"""Affine maps with a weight matrix per run."""
 
 from __future__ import annotations
 
@@ -19,11 +19,3 @@ def linear(x: torch.Tensor, W: torch.Tensor, bias: torch.Tensor | None = None) -
     x = x.expand(*runs, *x.shape[-2:]).flatten(0, -3)
     y = torch.baddbmm(bias.flatten(0, -2).unsqueeze(-2), x, W.flatten(0, -3).mT)
     return y.unflatten(0, runs)
-
-
-def batch_linear(x: torch.Tensor, W: torch.Tensor, b: torch.Tensor | None = None) -> torch.Tensor:
-    """Map x `(*runs, batch, in)` by a matrix per sample, W `(*runs, batch, out, in)`."""
-    if x.shape[-1] != W.shape[-1] or x.shape[-2] != W.shape[-3]:
-        raise ValueError(f"x of shape {tuple(x.shape)} does not fit W of shape {tuple(W.shape)}")
-    y = (W @ x.unsqueeze(-1)).squeeze(-1)
-    return y if b is None else y + b

@@ -4,18 +4,26 @@ The NAC's own is W = tanh(w_hat) sigmoid(m_hat), with variants of its gradient. 
 or 0 by probabilities `(…, 3)` in that order.
 """
 
+import math
 from typing import Any
 
 import torch
 
-from .golden_ratio import golden_sigmoid, golden_tanh
+GOLDEN_RATIO = (1.0 + math.sqrt(5.0)) / 2.0
+LOG_GOLDEN_RATIO = math.log(GOLDEN_RATIO)
+_LARGEST = 92.0
 
 
-def nac_slopes(
-    grad: torch.Tensor, t: torch.Tensor, s: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the gradients of w_hat and m_hat, given that of t s = tanh(w_hat) sigmoid(m_hat)."""
-    return ((grad * (1 - t * t)) * s), ((grad * t) * s) * (1 - s)
+def golden_sigmoid(v: torch.Tensor) -> torch.Tensor:
+    """Return 1 / (1 + phi^-v)."""
+    return 1.0 / (1.0 + torch.pow(GOLDEN_RATIO, -v))
+
+
+def golden_tanh(v: torch.Tensor) -> torch.Tensor:
+    """Return (phi^2v - 1) / (phi^2v + 1), saturating at 1 instead of inf/inf for large v."""
+    # float32 phi^2v overflows above v = 92.18; tanh is 1 to the last bit long before that.
+    power = torch.pow(GOLDEN_RATIO, 2.0 * v.clamp(max=_LARGEST))
+    return (power - 1.0) / (power + 1.0)
 
 
 class _NACWeight(torch.autograd.Function):
@@ -49,7 +57,8 @@ class _NACWeight(torch.autograd.Function):
     def backward(ctx, grad, _t, _s):
         _, t, s = ctx.saved_tensors
         # Of x W^T it comes transposed, and each product below would read it across memory.
-        return nac_slopes(grad.contiguous(), t, s)
+        grad = grad.contiguous()
+        return ((grad * (1 - t * t)) * s), ((grad * t) * s) * (1 - s)
 
 
 class _NACWeightSign(_NACWeight):

@@ -32,7 +32,6 @@ _ELEMENTWISE: dict[tuple[str, str, str], Callable[[torch.Tensor], torch.Tensor]]
     ("npu", "W", "linear"): lambda W: (1 - W.abs()).abs(),
     ("inalu", "bias", "linear"): lambda p: torch.relu(20 - p.abs()),
 }
-SHAPES = ("linear", "squared", "none")
 
 
 class Regualizer:

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import torch
 
-from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.abstract import ExtendedTorchModule, Observation, weight_observations
 
 
-class OutputError(ValueError):
+class OutputShapeError(ValueError):
     """A layer that is not of this package has mapped rows to something else than rows."""
 
 
@@ -49,6 +49,17 @@ class Layer(ExtendedTorchModule):
         if self._checks_output:
             check_output(self, x, y, self.out_features)
         return y
+
+
+class WeightLayer(Layer):
+    """A layer over one matrix of weights, which is logged as W."""
+
+    def weights(self) -> torch.Tensor:
+        """Return the effective weight W."""
+        return self.W
+
+    def observations(self) -> list[Observation]:
+        return weight_observations("W", self.weights)
 
 
 class Cell(ExtendedTorchModule):
@@ -118,4 +129,6 @@ def check_output(module: torch.nn.Module, x: torch.Tensor, y: object, size: int)
     if shape != wanted:
         found = type(y).__name__ if shape is None else f"a tensor of shape {tuple(shape)}"
         name, given = type(module).__name__, tuple(x.shape)
-        raise OutputError(f"{name} maps an input of shape {given} to {found}; {wanted} is expected")
+        raise OutputShapeError(
+            f"{name} maps an input of shape {given} to {found}; {wanted} is expected"
+        )

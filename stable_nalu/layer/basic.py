@@ -10,8 +10,6 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from stable_nalu.abstract import Observation
-from stable_nalu.abstract.observation import weight_observations
 from stable_nalu.functional import linear
 from stable_nalu.functional.initialization import kaiming_bound, xavier_bound
 from stable_nalu.papers import (
@@ -26,8 +24,8 @@ from stable_nalu.papers import (
     Paper,
 )
 
-from .base import Layer, recurrent
-from .registry import register
+from .base import WeightLayer, recurrent
+from .registry import add_entry
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ ACTIVATIONS = {
 }
 
 
-class BasicLayer(Layer):
+class BasicLayer(WeightLayer):
     r"""Map inputs linearly and apply an activation: a layer of the MLPs that Madsen & Johansen
     (2020) and others compare with. `ACTIVATIONS` names the source of each activation.
 
@@ -95,30 +93,14 @@ class BasicLayer(Layer):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return ACTIVATIONS[self.activation].function(linear(x, self.W, self.bias))
 
-    def observations(self) -> list[Observation]:
-        return weight_observations("W", lambda: self.W)
-
 
 BasicCell = recurrent(BasicLayer)
 
-ENTRIES = tuple(
-    register(
-        key=key,
-        paper_name=key,
-        latex=rf"\mathrm{{{key}}}",
-        cites=activation.cites,
-        layer=BasicLayer,
-        fixed_options={"activation": key},
-    )
-    for key, activation in ACTIVATIONS.items()
-)
+for _key, _activation in ACTIVATIONS.items():
+    _fixed: dict[str, object] = {"activation": _key}
+    _latex = rf"\mathrm{{{_key}}}"
+    add_entry(_key, _key, _latex, _activation.cites, BasicLayer, fixed_options=_fixed)
 
-RNN_ENTRY = register(
-    key="RNN-linear",
-    paper_name="RNN-linear",
-    latex=r"\mathrm{RNN}\text{-}\mathrm{linear}",
-    cites=MADSEN_2020,
-    layer=None,
-    cell=BasicCell,
-    fixed_options={"activation": "linear"},
-)
+_latex = r"\mathrm{RNN}\text{-}\mathrm{linear}"
+_fixed = {"activation": "linear"}
+add_entry("RNN-linear", "RNN-linear", _latex, MADSEN_2020, None, BasicCell, fixed_options=_fixed)

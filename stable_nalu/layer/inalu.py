@@ -6,13 +6,12 @@ from typing import Any
 
 import torch
 
-from stable_nalu.abstract import Observation
-from stable_nalu.abstract.observation import weight_observations
+from stable_nalu.abstract import Observation, weight_observations
 from stable_nalu.functional import Regualizer, mean_over, mnac, sparsity_error
 from stable_nalu.papers import SCHLOER_2020
 
 from .base import Layer
-from .registry import register
+from .registry import add_entry
 
 SMALLEST_INPUT = 1e-7
 LARGEST_EXPONENT = 20.0
@@ -109,10 +108,4 @@ class INALULayer(Layer):
         return observed + [Observation("histogram", name, lambda v=v: v) for name, v in traced]
 
 
-ENTRY = register(
-    key="iNALU",
-    paper_name="iNALU",
-    latex=r"\mathrm{iNALU}",
-    cites=SCHLOER_2020,
-    layer=INALULayer,
-)
+add_entry("iNALU", "iNALU", r"\mathrm{iNALU}", SCHLOER_2020, INALULayer)

@@ -1,4 +1,4 @@
-"""MCFC, the mass-conserving fully connected layer."""
+"""MCFC, the mass-conserving fully connected layer, and MulMCFC, the MCFC in log space."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from typing import Any
 
 import torch
 
-from stable_nalu.abstract import Observation
-from stable_nalu.abstract.observation import weight_observations
-from stable_nalu.functional import mean_over
+from stable_nalu.abstract import Observation, weight_observations
+from stable_nalu.functional import Regualizer, mean_over, mnac, sign_phase
 from stable_nalu.papers import HOEDT_2021
 
 from .base import Layer
-from .registry import register
+from .registry import add_entry
 
 text_and_sparsity = partial(weight_observations, histogram=False)
 
@@ -113,10 +112,125 @@ class MCFullyConnected(Layer):
         ) + text_and_sparsity("mcfc_out_gate", self.out_gate, ndim=1, text_always=text_always)
 
 
-ENTRY = register(
-    key="MCFC",
-    paper_name="MCFC",
-    latex=r"\mathrm{MCFC}",
-    cites=HOEDT_2021,
-    layer=MCFullyConnected,
+add_entry("MCFC", "MCFC", r"\mathrm{MCFC}", HOEDT_2021, MCFullyConnected)
+
+
+class MulMCFC(Layer):
+    r"""Multiply positive inputs (Mistry et al. 2022, arXiv:2101.09530); it is the base of the
+    versions that treat signs.
+
+        y_o = exp(bias_o + c_o sum_i J_io log x_i)
+
+    with gate c and junction J of the MCFC.
+    Shapes: x (*runs, batch, in), bias (*runs, out), J (*runs, in, out), y (*runs, batch, out).
+
+    A negative input gives NaN, an input of zero gives zero. Tags of the inner MCFC stand beside
+    those of this layer, not below them.
+
+    Departs from the published code: no.
+    """
+
+    default_name = "MulMCFC"
+
+    def __init__(self, in_features: int, out_features: int, **options: Any):
+        super().__init__(in_features, out_features, **options)
+        self.mcfc = MCFullyConnected(in_features, out_features)
+        self.mcfc.namespace_is_sibling = True
+        self.bias = torch.nn.Parameter(torch.empty(out_features))
+
+    def reset_parameters(self) -> None:
+        self.mcfc.reset_parameters()
+        torch.nn.init.zeros_(self.bias)
+
+    def magnitude(self, x: torch.Tensor, J: torch.Tensor) -> torch.Tensor:
+        """Return exp(MCFC(log x) + bias) for positive x, given J."""
+        return torch.exp(self.mcfc.redistribute(x.log(), J) + self.bias.unsqueeze(-2))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.magnitude(x, self.mcfc.junction())
+
+    def observations(self) -> list[Observation]:
+        return text_and_sparsity(
+            "mulmcfc_bias", lambda: self.bias, ndim=1, text_always=self.robustness_logging
+        )
+
+
+add_entry("MulMCFC", "MulMCFC", r"\mathrm{MulMCFC}", HOEDT_2021, MulMCFC)
+
+
+class MulMCFCSignINALU(MulMCFC):
+    r"""Multiply signed inputs, with the sign by a product of mixed signs (Mistry et al. 2022,
+    arXiv:2101.09530).
+
+        y_o = exp(bias_o + c_o sum_i J_io log |x_i|) * prod_i (J_io sign(x_i) + 1 - J_io)
+
+    with gate c and junction J of the MCFC.
+    Shapes: x (*runs, batch, in), bias (*runs, out), J (*runs, in, out), y (*runs, batch, out).
+
+    Departs from the published code: no.
+    """
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        J = self.mcfc.junction()
+        return self.magnitude(x.abs(), J) * mnac(torch.sign(x), J.mT)
+
+
+add_entry(
+    "MulMCFCSignINALU",
+    "MulMCFC (sign: iNALU)",
+    r"\mathrm{MulMCFC}_\mathrm{iNALU}",
+    HOEDT_2021,
+    MulMCFCSignINALU,
+)
+
+
+class MulMCFCSignRealNPU(MulMCFC):
+    r"""Multiply signed inputs, with the sign as the cosine of a gated phase (Mistry et al. 2022,
+    arXiv:2101.09530).
+
+        y_o = exp(bias_o + c_o sum_i J_io log |x_i|) * cos(sum_i J_io g'_i pi [x_i < 0])
+
+    with g' = clamp(g, 0, 1), and gate c and junction J of the MCFC.
+    Shapes: x (*runs, batch, in), bias (*runs, out), J (*runs, in, out), g (*runs, in),
+    y (*runs, batch, out).
+
+    Departs from the published code: no; g is not clamped after a step, as there.
+    """
+
+    def __init__(
+        self, in_features: int, out_features: int, *, regualizer_gate: float = 0, **options: Any
+    ):
+        super().__init__(in_features, out_features, **options)
+        self.regualizer_gate = regualizer_gate
+        self._gate_bias = Regualizer("mnac", "bias", "linear", zero=not regualizer_gate, ndim=1)
+        self.g = torch.nn.Parameter(torch.empty(in_features))
+
+    def reset_parameters(self) -> None:
+        super().reset_parameters()
+        torch.nn.init.constant_(self.g, 0.5)
+
+    def gate(self) -> torch.Tensor:
+        """Return the effective gate of the phases: `(*runs, in)`."""
+        return self.g.clamp(0.0, 1.0)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        J = self.mcfc.junction()
+        phase = self.gate().unsqueeze(-2) * sign_phase(x)
+        return self.magnitude(x.abs(), J) * torch.cos(phase @ J)
+
+    def regualizer_terms(self):
+        return {"g-NPU": None if self._gate_bias.is_zero else lambda: self._gate_bias(self.g)}
+
+    def observations(self) -> list[Observation]:
+        return super().observations() + text_and_sparsity(
+            "mulmcfcsignrealnpu_g_hat", self.gate, ndim=1, text_always=self.robustness_logging
+        )
+
+
+add_entry(
+    "MulMCFCSignRealNPU",
+    "MulMCFC (sign: Real NPU)",
+    r"\mathrm{MulMCFC}_\mathrm{RealNPU}",
+    HOEDT_2021,
+    MulMCFCSignRealNPU,
 )

@@ -1,23 +1,22 @@
-"""NAC, the Neural Accumulator."""
+"""NAC, the Neural Accumulator, PosNAC and MNAC, which adds or multiplies with sigmoid weights."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
 
-from stable_nalu.abstract import Observation
-from stable_nalu.abstract.observation import weight_observations
-from stable_nalu.functional import RegualizerNAUZ, linear
+from stable_nalu.functional import RegualizerNAUZ, linear, mnac
 from stable_nalu.functional import nac_weight as nac_weight_function
-from stable_nalu.functional.initialization import nac_bound
-from stable_nalu.papers import TRASK_2018
+from stable_nalu.functional.initialization import MNAC_BOUND, nac_bound
+from stable_nalu.papers import MADSEN_2020, TRASK_2018
 
-from .base import Layer, RecurrentCell
-from .registry import register
+from .base import WeightLayer, recurrent
+from .registry import add_entry
 
 
-class NACLayer(Layer):
+class NACLayer(WeightLayer):
     r"""Add and subtract inputs with weights in (-1, 1): the NAC of Trask et al. (2018,
     arXiv:1808.00508).
 
@@ -53,7 +52,6 @@ class NACLayer(Layer):
         torch.nn.init.uniform_(self.M_hat, -bound, bound)
 
     def weights(self) -> torch.Tensor:
-        """Return the effective weight W."""
         return nac_weight_function(self.W_hat, self.M_hat, self.nac_weight)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -67,26 +65,70 @@ class NACLayer(Layer):
     def after_step(self, loss: torch.Tensor) -> None:
         self._z.reset()
 
-    def observations(self) -> list[Observation]:
-        return weight_observations("W", self.weights)
+
+NACCell = recurrent(NACLayer)
+
+add_entry("NAC", "NAC", r"\mathrm{NAC}_+", TRASK_2018, NACLayer, NACCell)
 
 
-class NACCell(RecurrentCell):
-    """Add and subtract inputs and states, as in Trask et al. (2018, arXiv:1808.00508).
+class PosNACLayer(WeightLayer):
+    r"""Add inputs with weights in (0, 1) (Madsen & Johansen 2020, arXiv:2001.05016).
 
-        h_t = layer([x_t, h_{t-1}])
+        y_o = sum_i W_oi x_i,    W = sigmoid(W_hat)
 
-    The layer is a `NACLayer`.
+    Shapes: x (*runs, batch, in), W_hat (*runs, out, in), y (*runs, batch, out).
+
+    In log space, after a NAC, it is the paper's NAC with sigmoid weights for multiplication.
+
+    Departs from the published code: no.
     """
 
-    Op = NACLayer
+    def __init__(self, in_features: int, out_features: int, **options: Any):
+        super().__init__(in_features, out_features, **options)
+        self.W_hat = torch.nn.Parameter(torch.empty(out_features, in_features))
+
+    def reset_parameters(self) -> None:
+        deviation = math.sqrt(2.0 / (self.in_features + self.out_features))
+        torch.nn.init.normal_(self.W_hat, 0.0, deviation)
+
+    def weights(self) -> torch.Tensor:
+        return torch.sigmoid(self.W_hat)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return linear(x, self.weights())
 
 
-ENTRY = register(
-    key="NAC",
-    paper_name="NAC",
-    latex=r"\mathrm{NAC}_+",
-    cites=TRASK_2018,
-    layer=NACLayer,
-    cell=NACCell,
-)
+PosNACCell = recurrent(PosNACLayer)
+
+add_entry("PosNAC", "PosNAC", r"\mathrm{NAC}_{+,\sigma}", MADSEN_2020, PosNACLayer, PosNACCell)
+
+
+class MNACLayer(WeightLayer):
+    r"""Multiply inputs with weights in (0, 1) (Madsen & Johansen 2020, published code).
+
+        y_o = prod_i (W_oi x_i + 1 - W_oi),    W = sigmoid(W_hat)
+
+    Shapes: x (*runs, batch, in), W_hat (*runs, out, in), y (*runs, batch, out).
+
+    The single-module network gives the name `MNAC` another meaning: the NAC in log space.
+
+    Departs from the published code: no.
+    """
+
+    def __init__(self, in_features: int, out_features: int, **options: Any):
+        super().__init__(in_features, out_features, **options)
+        self.W_hat = torch.nn.Parameter(torch.empty(out_features, in_features))
+
+    def reset_parameters(self) -> None:
+        torch.nn.init.uniform_(self.W_hat, -MNAC_BOUND, MNAC_BOUND)
+
+    def weights(self) -> torch.Tensor:
+        return torch.sigmoid(self.W_hat)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return mnac(x, self.weights())
+
+
+MNACCell = recurrent(MNACLayer)
+
+add_entry("MNAC", "MNAC", r"\mathrm{MNAC}", MADSEN_2020, MNACLayer, MNACCell)

@@ -1,14 +1,230 @@
-"""NALU, the Neural Arithmetic Logic Unit, and G-NALU, its golden-ratio version."""
+r"""NALU, the Neural Arithmetic Logic Unit, G-NALU, gated NAU/NMU, and what all NALUs share.
+
+A gate chooses between an additive and a multiplicative path:
+
+    y = g * a + (1 - g) * m,    a = nac_add(x),    m = in log space: exp(nac_mul(log(|x| + eps)))
+    g = sigmoid(G x + b)
+
+Shapes: x (*runs, batch, in), G (*runs, out, in), b (*runs, out), y (*runs, batch, out).
+
+`nalu_two_nac`     the paths have a NAC each instead of sharing one
+`nalu_two_gate`    m has a gate of its own in place of 1 - g
+`nalu_bias`        the gates have the bias b
+`nalu_mul`         how m is computed: a mode of `in_log_space`, or `mnac`: nac_mul multiplies itself
+`nalu_gate`        `normal`; `golden-ratio`: the golden-ratio sigmoid; `regualized`: the penalty `g`
+                   pulls gates to 0 and 1; `gumbel`, `obs-gumbel`: Gumbel noise on the gate, one
+                   number per output, or one per output and row; `linear`: g = G x + b, without
+                   bounds; `independent`: g = sigmoid(G), G (*runs, out), the same for all inputs
+`nalu_gate_shape`  `matrix`; `vector`: G (*runs, 1, in), one gate per row for all outputs
+`nalu_init`        `default`: start values of the NACs and Xavier-uniform gates; `xavier-normal` and
+                   `truncated` (normal, deviation 0.02, cut at 0.04): all matrices are drawn so
+"""
 
 from __future__ import annotations
 
-from stable_nalu.papers import RANA_2020, TRASK_2018
+from functools import partial
+from typing import ClassVar
 
-from .abstract_nalu import AbstractNALULayer
-from .base import recurrent
-from .mnac import MNACLayer
-from .nac import NACLayer
-from .registry import Variant, register
+import torch
+
+from stable_nalu.abstract import Observation
+from stable_nalu.functional import LOG_SPACE_MODES, golden_sigmoid, in_log_space, linear, mean_over
+from stable_nalu.functional.initialization import xavier_bound
+from stable_nalu.papers import MADSEN_2020, RANA_2020, TRASK_2018
+
+from .base import Layer, recurrent
+from .nac import MNACLayer, NACLayer
+from .nau import NAULayer
+from .nmu import NMULayer
+from .registry import LabelledOptions, add_entry, option_parameters
+
+NALU_GATES = (
+    "normal", "regualized", "golden-ratio", "gumbel", "obs-gumbel", "linear", "independent",
+)  # fmt: skip
+NALU_GATE_SHAPES = ("matrix", "vector")
+NALU_STARTS = {
+    "truncated": partial(torch.nn.init.trunc_normal_, std=0.02, a=-0.04, b=0.04),
+    "xavier-normal": torch.nn.init.xavier_normal_,
+}
+INDEPENDENT_GATE_BOUND = 0.01
+"""Independent gates start from U(-0.01, 0.01), as in the implementation that has them."""
+
+
+class AbstractNALULayer(Layer):
+    """Subclasses name the layers of the two paths; options they read are options of the NALU."""
+
+    default_name = "nalu"
+    forgets: ClassVar = {"_gates": ()}
+    NACOp: ClassVar[type[Layer]]
+    MNACOp: ClassVar[type[Layer] | None] = None
+    """The multiplying layer of `nalu_mul="mnac"`; None if there is none of this kind."""
+
+    @classmethod
+    def hands_options_to(cls) -> tuple[type[Layer], ...]:
+        return tuple(op for op in (cls.NACOp, cls.MNACOp) if op is not None)
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        *,
+        eps: float = 1e-7,
+        nalu_two_nac: bool = False,
+        nalu_two_gate: bool = False,
+        nalu_bias: bool = False,
+        nalu_mul: str = "normal",
+        nalu_gate: str = "normal",
+        nalu_gate_shape: str = "matrix",
+        nalu_init: str = "default",
+        name: str | None = None,
+        **child_options,
+    ):
+        super().__init__(in_features, out_features, name=name)
+        self._check_options(nalu_two_nac, nalu_mul, child_options)
+        _check_gate(nalu_gate, nalu_gate_shape, nalu_bias, nalu_init)
+        self.eps = eps
+        self.nalu_two_nac = nalu_two_nac
+        self.nalu_two_gate = nalu_two_gate
+        self.nalu_bias = nalu_bias
+        self.nalu_mul = nalu_mul
+        self.nalu_gate = nalu_gate
+        self.nalu_gate_shape = nalu_gate_shape
+        self.nalu_init = nalu_init
+        self._gates: tuple[torch.Tensor, ...] = ()
+        self._build_gate("add", present=True)
+        self._build_gate("mul", present=nalu_two_gate)
+        if nalu_two_nac:
+            mul_op = self.MNACOp if nalu_mul == "mnac" else self.NACOp
+            self.nac_add = self._build_child(self.NACOp, child_options, "nac_add")
+            self.nac_mul = self._build_child(mul_op, child_options, "nac_mul")
+        else:
+            self.nac_add = self._build_child(self.NACOp, child_options, None)
+            self.nac_add.passes_per_forward = 2
+
+    def _check_options(self, nalu_two_nac, nalu_mul, child_options):
+        kind = type(self).__name__
+        if nalu_mul not in (*LOG_SPACE_MODES, "mnac"):
+            modes = ", ".join((*LOG_SPACE_MODES, "mnac"))
+            raise ValueError(f"nalu_mul {nalu_mul!r} is not one of {modes}")
+        if nalu_mul == "mnac" and self.MNACOp is None:
+            raise ValueError(f"nalu_mul 'mnac': {kind} has no multiplying layer")
+        if nalu_mul == "mnac" and not nalu_two_nac:
+            raise ValueError("nalu_mul 'mnac' needs a layer for each path (--nalu-two-nac)")
+        unknown = set(child_options).difference(*map(option_parameters, self.hands_options_to()))
+        if unknown:
+            raise TypeError(f"{kind} reads no option {', '.join(sorted(unknown))}")
+
+    def _build_gate(self, path: str, *, present: bool):
+        outputs = 1 if self.nalu_gate_shape == "vector" else self.out_features
+        shape = (outputs,) if self.nalu_gate == "independent" else (outputs, self.in_features)
+        G = torch.nn.Parameter(torch.empty(shape)) if present else None
+        b = torch.nn.Parameter(torch.empty(shape[0])) if present and self.nalu_bias else None
+        self.register_parameter(f"G_{path}", G)
+        self.register_parameter(f"bias_{path}", b)
+
+    def _build_child(self, op, child_options, name):
+        options = {k: v for k, v in child_options.items() if k in option_parameters(op)}
+        return op(self.in_features, self.out_features, name=name, **options)
+
+    def reset_parameters(self) -> None:
+        super().reset_parameters()
+        bound = INDEPENDENT_GATE_BOUND
+        if self.nalu_gate != "independent":
+            bound = xavier_bound(self.in_features, len(self.G_add))
+        for G in (self.G_add, self.G_mul):
+            if G is not None:
+                torch.nn.init.uniform_(G, -bound, bound)
+        for b in (self.bias_add, self.bias_mul):
+            if b is not None:
+                torch.nn.init.zeros_(b)
+        if self.nalu_init != "default":
+            for weight in self.parameters():
+                if weight.ndim > 1:
+                    NALU_STARTS[self.nalu_init](weight)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        g_add = self.gate(x, self.G_add, self.bias_add)
+        g_mul = self.gate(x, self.G_mul, self.bias_mul) if self.nalu_two_gate else 1 - g_add
+        a = self.nac_add(x)
+        m = self.multiply(x)
+        self._keep(g_add, g_mul, a, m)
+        return g_add * a + g_mul * m
+
+    def gate(
+        self, x: torch.Tensor, G: torch.Tensor, bias: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """Return gate values, `(*runs, batch, out)` or what broadcasts to it."""
+        if self.nalu_gate == "independent":
+            return torch.sigmoid(G).unsqueeze(-2)
+        z = linear(x, G, bias)
+        if self.nalu_gate == "linear":
+            return z
+        if self.nalu_gate == "golden-ratio":
+            return golden_sigmoid(z)
+        if self.allow_random and self.nalu_gate in ("gumbel", "obs-gumbel"):
+            z = z + self._gumbel(z)
+        return torch.sigmoid(z)
+
+    def _gumbel(self, z):
+        # Its temperature is fixed at 1: `--tau` schedules do not reach the gates of a NALU.
+        shape = z.shape[-1:] if self.nalu_gate == "gumbel" else z.shape[-2:]
+        u = self.random.uniform(shape, 0.0, 1.0, like=z)
+        noise = -torch.log(1e-8 - torch.log(u + 1e-8))
+        return noise.unsqueeze(-2) if self.nalu_gate == "gumbel" else noise
+
+    def multiply(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the multiplicative path m."""
+        nac_mul = self.nac_mul if self.nalu_two_nac else self.shared_nac
+        if self.nalu_mul == "mnac":
+            return nac_mul(x)
+        return in_log_space(nac_mul, x, self.nalu_mul, self.eps)
+
+    def shared_nac(self, x: torch.Tensor) -> torch.Tensor:
+        """Pass the shared NAC for the second time; a sampling NAC repeats its sample here."""
+        return self.nac_add(x)
+
+    def _keep(self, g_add, g_mul, a, m):
+        gates = (g_add, g_mul) if self.nalu_two_gate else (g_add,)
+        if self.nalu_gate == "regualized":
+            self._gates = gates
+        if self.trace is not None:
+            names = ("gate/add", "gate/mul") if self.nalu_two_gate else ("gate",)
+            values = zip((*names, "add", "mul"), (*gates, a, m), strict=True)
+            self.trace.update({name: value.detach() for name, value in values})
+
+    def regualizer_terms(self):
+        return {"g": self._gate_penalty} if self.nalu_gate == "regualized" else {}
+
+    def _gate_penalty(self):
+        """Sum, over batch and outputs, of g^2 (1 - g)^2 in the last forward pass."""
+        zero = self.G_add.new_zeros(self.G_add.shape[:-2])
+        return sum(((g**2 * (1 - g) ** 2).sum((-2, -1)) for g in self._gates), start=zero)
+
+    def after_step(self, loss: torch.Tensor) -> None:
+        self._gates = ()
+
+    def observations(self) -> list[Observation]:
+        trace = self.trace or {}
+        observed = [Observation("histogram", n, lambda v=v: v) for n, v in trace.items()]
+        if "gate" in trace:
+            mean = mean_over(trace["gate"], 2)
+            observed.append(Observation("scalar", "gate/mean", lambda: mean, verbose_only=False))
+        return observed
+
+
+def _check_gate(nalu_gate: str, nalu_gate_shape: str, nalu_bias: bool, nalu_init: str) -> None:
+    for name, value, allowed in (
+        ("nalu_gate", nalu_gate, NALU_GATES),
+        ("nalu_gate_shape", nalu_gate_shape, NALU_GATE_SHAPES),
+        ("nalu_init", nalu_init, ("default", *NALU_STARTS)),
+    ):
+        if value not in allowed:
+            raise ValueError(f"{name} {value!r} is not one of {', '.join(allowed)}")
+    if nalu_gate == "independent" and nalu_gate_shape == "vector":
+        raise ValueError("nalu_gate_shape 'vector' maps inputs, an independent gate has none")
+    if nalu_gate == "independent" and nalu_bias:
+        raise ValueError("nalu_bias: an independent gate is nothing but a bias")
+
 
 GOLDEN_RATIO_OPTIONS: dict[str, object] = {
     "nalu_gate": "golden-ratio",
@@ -26,7 +242,7 @@ class NALULayer(AbstractNALULayer):
         G-NALU: tanh, sigmoid and exp in the NACs, the gate and the product have base phi, not e.
 
     Shapes: x (*runs, batch, in), G (*runs, out, in), y (*runs, batch, out). Options: see
-    `abstract_nalu`.
+    `stable_nalu.layer.nalu`.
 
     Departs from the paper: no; initial values are those of Madsen & Johansen (2020) unless
     `nalu_init` says otherwise. docs/layers.md says what the published variants can represent.
@@ -39,14 +255,55 @@ class NALULayer(AbstractNALULayer):
 
 NALUCell = recurrent(NALULayer)
 
-ENTRY = register(
-    key="NALU",
-    paper_name="NALU",
-    latex=r"\mathrm{NALU}",
-    cites=TRASK_2018,
-    layer=NALULayer,
-    cell=NALUCell,
+add_entry(
+    "NALU",
+    "NALU",
+    r"\mathrm{NALU}",
+    TRASK_2018,
+    NALULayer,
+    NALUCell,
     variants=(
-        Variant("G-NALU", r"\mathrm{G}\text{-}\mathrm{NALU}", GOLDEN_RATIO_OPTIONS, RANA_2020),
+        LabelledOptions(
+            "G-NALU", r"\mathrm{G}\text{-}\mathrm{NALU}", GOLDEN_RATIO_OPTIONS, RANA_2020
+        ),
+    ),
+)
+
+
+class GatedNAUNMULayer(AbstractNALULayer):
+    r"""Choose by a gate between the sum of an NAU and the product of an NMU (Madsen & Johansen
+    2020, arXiv:2001.05016).
+
+        y = g * NAU(x) + (1 - g) * NMU(x),    g = sigmoid(G x)
+
+    Shapes: x (*runs, batch, in), G (*runs, out, in), y (*runs, batch, out). Options: see
+    `stable_nalu.layer.nalu`.
+
+    The formula holds for `nalu_two_nac=True, nalu_mul="mnac"`. Otherwise the product is the NAU in
+    log space, as in the NALU.
+
+    Departs from the published code: no.
+    """
+
+    NACOp = NAULayer
+    MNACOp = NMULayer
+
+
+GatedNAUNMUCell = recurrent(GatedNAUNMULayer)
+
+add_entry(
+    "ReRegualizedLinearNALU",
+    "Gated NAU",
+    r"\mathrm{Gated\ NAU}",
+    MADSEN_2020,
+    GatedNAUNMULayer,
+    GatedNAUNMUCell,
+    variants=(
+        LabelledOptions(
+            "Gated NAU/NMU",
+            r"\mathrm{Gated\ NAU/NMU}",
+            {"nalu_two_nac": True, "nalu_mul": "mnac"},
+            MADSEN_2020,
+        ),
     ),
 )

@@ -5,7 +5,7 @@ r"""NALUs over other layers than the NAC, from the published code of Madsen & Jo
 where NAC stands for the layer that is in the name.
 
 Shapes: x (*runs, batch, in), G (*runs, out, in), y (*runs, batch, out). Options: see
-`abstract_nalu`.
+`stable_nalu.layer.nalu`.
 
 Of the GradientBanditNALU only the gate is trained by gradients. `set_parameter("tau", v)` reaches
 the NACs of the GumbelNALU, not its gate; with `nalu_two_nac=True, nalu_mul="mnac"` a GumbelMNAC
@@ -24,20 +24,18 @@ from typing import Any
 
 import torch
 
-from stable_nalu.papers import MADSEN_2020
-
-from .abstract_nalu import AbstractNALULayer
+from .ablations import IndependentNACLayer, LinearNACLayer, RegualizedLinearNACLayer
 from .base import Layer, recurrent
-from .gradient_bandit_nac import GradientBanditNACLayer
-from .gumbel_mnac import GumbelMNACLayer
-from .gumbel_nac import GumbelNACLayer
-from .hard_softmax_nac import HardSoftmaxNACLayer
-from .independent_nac import IndependentNACLayer
-from .linear_nac import LinearNACLayer
-from .pos_nac import PosNACLayer
-from .registry import register
-from .regualized_linear_nac import RegualizedLinearNACLayer
-from .softmax_nac import SoftmaxNACLayer
+from .choosing import (
+    GradientBanditNACLayer,
+    GumbelMNACLayer,
+    GumbelNACLayer,
+    HardSoftmaxNACLayer,
+    SoftmaxNACLayer,
+)
+from .nac import PosNACLayer
+from .nalu import AbstractNALULayer
+from .registry import add_trial
 
 
 class SampledNALU(AbstractNALULayer):
@@ -75,34 +73,19 @@ PosNALUCell = recurrent(PosNALULayer)
 RegualizedLinearNALUCell = recurrent(RegualizedLinearNALULayer)
 SoftmaxNALUCell = recurrent(SoftmaxNALULayer)
 
-ENTRIES = tuple(
-    register(
-        key=layer.__name__.removesuffix("Layer"),
-        paper_name=paper_name,
-        latex=rf"\mathrm{{NALU}}{latex}",
-        cites=MADSEN_2020,
-        layer=layer,
-        cell=cell,
-        tier="extra",
-    )
-    for paper_name, latex, layer, cell in (
-        (
-            "Gradient bandit NALU",
-            r"_\mathrm{bandit}",
-            GradientBanditNALULayer,
-            GradientBanditNALUCell,
-        ),
-        ("Gumbel NALU", r"_\mathrm{Gumbel}", GumbelNALULayer, GumbelNALUCell),
-        ("Hard softmax NALU", r"_\mathrm{hard}", HardSoftmaxNALULayer, HardSoftmaxNALUCell),
-        ("Independent NALU", r"_\mathrm{independent}", IndependentNALULayer, IndependentNALUCell),
-        ("Linear NALU", r"_\mathrm{linear}", LinearNALULayer, None),
-        ("Pos NALU", r"_\sigma", PosNALULayer, PosNALUCell),
-        (
-            "NALU over NAU, W = W_hat",
-            r",\ \mathbf{W} = \mathbf{\hat{W}}",
-            RegualizedLinearNALULayer,
-            RegualizedLinearNALUCell,
-        ),
-        ("Softmax NALU", r"_\mathrm{softmax}", SoftmaxNALULayer, SoftmaxNALUCell),
-    )
-)
+for _label, _latex, _layer, _cell in (
+    ("Gradient bandit NALU", r"_\mathrm{bandit}", GradientBanditNALULayer, GradientBanditNALUCell),
+    ("Gumbel NALU", r"_\mathrm{Gumbel}", GumbelNALULayer, GumbelNALUCell),
+    ("Hard softmax NALU", r"_\mathrm{hard}", HardSoftmaxNALULayer, HardSoftmaxNALUCell),
+    ("Independent NALU", r"_\mathrm{independent}", IndependentNALULayer, IndependentNALUCell),
+    ("Linear NALU", r"_\mathrm{linear}", LinearNALULayer, None),
+    ("Pos NALU", r"_\sigma", PosNALULayer, PosNALUCell),
+    (
+        "NALU over NAU, W = W_hat",
+        r",\ \mathbf{W} = \mathbf{\hat{W}}",
+        RegualizedLinearNALULayer,
+        RegualizedLinearNALUCell,
+    ),
+    ("Softmax NALU", r"_\mathrm{softmax}", SoftmaxNALULayer, SoftmaxNALUCell),
+):
+    add_trial(_label, rf"\mathrm{{NALU}}{_latex}", _layer, _cell)

@@ -14,8 +14,8 @@ from stable_nalu.functional.reductions import per_run
 from stable_nalu.papers import MADSEN_2020, MISTRY_2022_ROBUST
 
 from .base import recurrent
-from .ranged_weight import UnitWeightLayer
-from .registry import Variant, register
+from .nau import UnitWeightLayer
+from .registry import LabelledOptions, add_entry
 
 BATCH_NOISE = [1, 0]
 
@@ -116,16 +116,16 @@ def normalized_mnac(x: torch.Tensor, W: torch.Tensor, mode: str = "prod") -> tor
 
 NMUCell = recurrent(NMULayer)
 
-ENTRY = register(
-    key="ReRegualizedLinearMNAC",
-    paper_name="NMU",
-    latex=r"\mathrm{NMU}",
-    cites=MADSEN_2020,
-    layer=NMULayer,
-    cell=NMUCell,
+add_entry(
+    "ReRegualizedLinearMNAC",
+    "NMU",
+    r"\mathrm{NMU}",
+    MADSEN_2020,
+    NMULayer,
+    NMUCell,
     variants=(
-        Variant("sNMU", r"\mathrm{sNMU}", {"nmu_noise": True}, MISTRY_2022_ROBUST),
-        Variant(
+        LabelledOptions("sNMU", r"\mathrm{sNMU}", {"nmu_noise": True}, MISTRY_2022_ROBUST),
+        LabelledOptions(
             "batch sNMU",
             r"\mathrm{sNMU}_\mathrm{batch}",
             {"nmu_noise": True, "noise_range": BATCH_NOISE},

@@ -24,7 +24,7 @@ from stable_nalu.machine import installed_layers
 from stable_nalu.papers import Paper
 
 from . import registry
-from .base import Cell, Layer, OutputError, recurrent
+from .base import Cell, Layer, OutputShapeError, recurrent
 from .plain import options_of, plain_layer
 
 
@@ -69,10 +69,10 @@ def register(
         raise ValueError(problem)
     registry.drop(key)
     built = layer if issubclass(layer, Layer) else plain_layer(layer)
-    registry.register(
+    registry.add_entry(
         key=key,
         layer=built,
-        paper_name=label or key,
+        label=label or key,
         latex=latex or rf"\mathrm{{{key}}}",
         cites=cites if isinstance(cites, Paper) else Paper(key, "", 0, cites or key),
         cell=cell or recurrent(built),
@@ -178,7 +178,7 @@ def _refused(problem: str, remedy: str) -> OptionError:
 
 def failure_of_own_layer(error: BaseException) -> str | None:
     """Return where a layer that is not of this package has failed; None where none has."""
-    if isinstance(error, OutputError):
+    if isinstance(error, OutputShapeError):
         return str(error)
     for entry in registry.entries().values():
         files = _files_of(entry) if entry.origin is not None else set()

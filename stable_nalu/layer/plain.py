@@ -13,8 +13,7 @@ from typing import Any, ClassVar
 import torch
 from torch.func import functional_call, vmap
 
-from stable_nalu.abstract import Observation
-from stable_nalu.abstract.observation import weight_observations
+from stable_nalu.abstract import Observation, weight_observations
 
 from .base import Layer
 from .registry import OF_EVERY_LAYER

@@ -1,6 +1,6 @@
-"""The one table of layers: public key, paper name, LaTeX, citation, class and recurrent cell.
+"""The one table of layers: public key, label, LaTeX, citation, class and recurrent cell.
 
-Each layer file registers itself; command-line choices, tables, legends and tests read this table.
+Each module of layers adds its own; command-line choices, tables, legends and tests read this table.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.papers import Paper
+from stable_nalu.papers import MADSEN_2020, Paper
 
 
 @dataclass(frozen=True)
-class Variant:
-    """A paper name that depends on options, such as sNMU = NMU with noise."""
+class LabelledOptions:
+    """A label that depends on options, such as sNMU = NMU with noise."""
 
-    paper_name: str
+    label: str
     latex: str
     options: dict[str, object]
     cites: Paper
@@ -27,23 +27,21 @@ class Variant:
 class LayerEntry:
     """What the project knows about one layer key.
 
-    A layer that `takes_pair` maps two inputs, so no network is built of it. An entry without a
-    layer is a recurrent cell only; one without either is the first half of a pair of names (`X` +
-    `mnac` asks for the layer `X[:-3] + "MNAC"`) and cannot be built. The `origin` of a layer that
-    is not of this package is its file or the package that brings it.
+    An entry without a layer is a recurrent cell only; one without either is the first half of a
+    pair of names (`X` + `mnac` asks for the layer `X[:-3] + "MNAC"`) and cannot be built. The
+    `origin` of a layer that is not of this package is its file or the package that brings it.
     """
 
     key: str
-    layer: type[ExtendedTorchModule] | None
-    paper_name: str
+    label: str
     latex: str
     cites: Paper
+    layer: type[ExtendedTorchModule] | None
     cell: type[ExtendedTorchModule] | None = None
     tier: str = "core"
     fixed_options: dict[str, object] = field(default_factory=dict)
-    takes_pair: bool = False
     origin: str | None = None
-    variants: tuple[Variant, ...] = ()
+    variants: tuple[LabelledOptions, ...] = ()
 
     @cached_property
     def options(self) -> frozenset[str]:
@@ -63,21 +61,36 @@ class LayerEntry:
 
 
 OF_EVERY_LAYER = {"name", "dtype", "device"}
+TIERS = ("core", "extra", "own")
+"""Layers of figures, those of published code alone, and those of users, in the order of lists."""
+
 _ENTRIES: dict[str, LayerEntry] = {}
 
 
-def register(**fields) -> LayerEntry:
+def add_entry(*fields, **more) -> LayerEntry:
     """Add an entry to the table; refuse a second one under the same key."""
-    entry = LayerEntry(**fields)
+    entry = LayerEntry(*fields, **more)
     if entry.key in _ENTRIES:
         raise ValueError(f"layer key {entry.key!r} is registered twice")
     _ENTRIES[entry.key] = entry
     return entry
 
 
+def add_trial(
+    label: str,
+    latex: str,
+    layer: type[ExtendedTorchModule],
+    cell: type[ExtendedTorchModule] | None = None,
+    cites: Paper = MADSEN_2020,
+) -> LayerEntry:
+    """Add a layer of published code that no figure shows, under the name of its class."""
+    key = layer.__name__.removesuffix("Layer")
+    return add_entry(key, label, latex, cites, layer, cell, tier="extra")
+
+
 def entries() -> dict[str, LayerEntry]:
-    """Return all entries by key, in order of registration."""
-    return dict(_ENTRIES)
+    """Return all entries by key, by tier and then in order of registration."""
+    return dict(sorted(_ENTRIES.items(), key=lambda item: TIERS.index(item[1].tier)))
 
 
 def drop(key: str | None = None, *, origin: str | None = None) -> None:
@@ -90,11 +103,6 @@ def drop(key: str | None = None, *, origin: str | None = None) -> None:
 def has_own() -> bool:
     """Return whether there are layers that are not of this package."""
     return any(entry.origin is not None for entry in _ENTRIES.values())
-
-
-def option_names(layer: type[ExtendedTorchModule]) -> frozenset[str]:
-    """Return the names of the options of a constructor."""
-    return frozenset(option_parameters(layer))
 
 
 def option_parameters(layer: type[ExtendedTorchModule]) -> dict[str, inspect.Parameter]:

@@ -21,7 +21,7 @@ from stable_nalu.functional.lstm import lstm_step
 from stable_nalu.papers import CHO_2014, ELMAN_1990, HOCHREITER_1997
 
 from .base import Cell
-from .registry import register
+from .registry import add_entry
 
 
 class TorchCell(Cell):
@@ -111,12 +111,7 @@ class RNNReLUCell(TorchCell):
         return torch.relu(torch.add(*self._maps(x_t, h_tm1)))
 
 
-ENTRIES = tuple(
-    register(key=key, paper_name=key, latex=latex, cites=cites, layer=None, cell=cell)
-    for key, latex, cites, cell in (
-        ("GRU", r"\mathrm{GRU}", CHO_2014, GRUCell),
-        ("LSTM", r"\mathrm{LSTM}", HOCHREITER_1997, LSTMCell),
-        ("RNN-tanh", r"\mathrm{RNN}_{\tanh}", ELMAN_1990, RNNTanhCell),
-        ("RNN-ReLU", r"\mathrm{RNN}_\mathrm{ReLU}", ELMAN_1990, RNNReLUCell),
-    )
-)
+add_entry("GRU", "GRU", r"\mathrm{GRU}", CHO_2014, None, GRUCell)
+add_entry("LSTM", "LSTM", r"\mathrm{LSTM}", HOCHREITER_1997, None, LSTMCell)
+add_entry("RNN-tanh", "RNN-tanh", r"\mathrm{RNN}_{\tanh}", ELMAN_1990, None, RNNTanhCell)
+add_entry("RNN-ReLU", "RNN-ReLU", r"\mathrm{RNN}_\mathrm{ReLU}", ELMAN_1990, None, RNNReLUCell)

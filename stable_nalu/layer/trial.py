@@ -7,11 +7,10 @@ from collections.abc import Callable, Sequence
 import torch
 from torch.nn.parameter import is_lazy
 
-from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.ensemble import PerRunRandomSource, stack_models
+from stable_nalu.abstract import ExtendedTorchModule, PerRunRandomSource, stack_models
 from stable_nalu.errors import STOPS, in_words
 
-from .base import OutputError
+from .base import OutputShapeError
 
 _RUNS, _ROWS = 2, 3
 """Sizes of what a layer is tried on; the number of rows differs from the usual widths."""
@@ -113,7 +112,7 @@ def _outputs(layers, x: torch.Tensor) -> torch.Tensor:
     inputs = [one.clone() for one in x[: len(layers)]]
     try:
         outputs = [layer(one) for layer, one in zip(layers, inputs, strict=True)]
-    except (OutputError, *STOPS):
+    except (OutputShapeError, *STOPS):
         raise
     except BaseException as error:
         shape, said = tuple(x.shape[1:]), in_words(error)

@@ -13,12 +13,10 @@ from torch import nn
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.layer import GeneralizedLayer, entries
-from stable_nalu.layer.nau import NAULayer
-from stable_nalu.layer.nmru_sign import ConcatReciprocalNMUSignRetrievalLayer
+from stable_nalu.layer.division import ConcatReciprocalNMUSignRetrievalLayer, ReciprocalNMULayer
+from stable_nalu.layer.nau import NAULayer, nmu_init_
 from stable_nalu.layer.nmu import NMULayer
-from stable_nalu.layer.npu_real import RealNPULayer
-from stable_nalu.layer.nru import ReciprocalNMULayer
-from stable_nalu.layer.ranged_weight import nmu_init_
+from stable_nalu.layer.npu import RealNPULayer
 
 HIDDEN = 256
 

@@ -305,10 +305,6 @@ def _check_buildable(flag: str, unit: str) -> None:
             f"{unit} only names a second layer and cannot be built itself",
             "combine it with --nac-mul mnac and a --first-layer",
         )
-    if entry.takes_pair:
-        raise OptionError(
-            flag, f"{unit} maps two inputs, this task has one", "choose another --layer-type"
-        )
 
 
 def check_no_npu_terms(c: Config) -> None:

@@ -36,7 +36,6 @@ NAMES = (
     "<!-- Generated from stable_nalu/options/paper_names; rewrite with `make generated`. -->",
     "<!-- End of the names. -->",
 )
-_TIERS = ("core", "extra")
 _ARITHMETIC = ("S", "SN", "L", "R", "C", "B")
 
 
@@ -179,8 +178,8 @@ def render_layer_table() -> str:
     lines = ["| name | `--layer-type` and further flags | layer | cell | reference |"]
     lines.append("|---|---|---|---|---|")
     for entry in sorted(entries().values(), key=_layer_order):
-        lines.append(_layer_row(entry, entry.paper_name, {}, entry.cites))
-        lines += [_layer_row(entry, v.paper_name, v.options, v.cites) for v in entry.variants]
+        lines.append(_layer_row(entry, entry.label, {}, entry.cites))
+        lines += [_layer_row(entry, v.label, v.options, v.cites) for v in entry.variants]
     return "\n".join(lines)
 
 
@@ -209,8 +208,10 @@ def option_words(options: Mapping[str, object]) -> list[str]:
 
 def _layer_order(entry: LayerEntry) -> tuple[bool, int, str]:
     """Return a sort key: layers before mere cells, published ones first, then by name."""
+    from stable_nalu.layer.registry import TIERS
+
     only_cell = entry.layer is None and entry.cell is not None
-    return only_cell, _TIERS.index(entry.tier), entry.paper_name.lower()
+    return only_cell, TIERS.index(entry.tier), entry.label.lower()
 
 
 def _layer_row(entry: LayerEntry, name: str, options: Mapping[str, Any], cites: Paper) -> str:

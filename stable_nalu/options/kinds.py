@@ -376,18 +376,14 @@ layer_names = _keys(lambda entry: entry.layer is not None or entry.cell is None)
 """List every key of a layer, and the keys that only name a pair of layers."""
 
 buildable_layers = _keys(lambda entry: entry.layer is not None)
-layers_of_pairs = _keys(lambda entry: entry.takes_pair)
-"""List the keys of layers that map two inputs, which no task has."""
-
 cell_names = _keys(lambda entry: entry.cell is not None)
 
 
 def and_layers(own: Callable[[], Mapping[str, Any]]) -> Callable[[], tuple[str, ...]]:
-    """Return a function that lists a task's own networks, and all layers that map a vector."""
+    """Return a function that lists a task's own networks, and all layers."""
 
     def names() -> tuple[str, ...]:
-        units = [name for name in buildable_layers() if name not in layers_of_pairs()]
-        return tuple(dict.fromkeys((*own(), *units)))
+        return tuple(dict.fromkeys((*own(), *buildable_layers())))
 
     return names
 

@@ -18,7 +18,6 @@ from .kinds import (
     digits,
     each_word,
     integer,
-    layers_of_pairs,
     lengths,
 )
 from .script_spec import ScriptSpec
@@ -237,8 +236,7 @@ def _heads() -> tuple[str, ...]:
 
     Units whose run names were those of others are left out: activations behind a dense layer.
     """
-    units = [name for name in buildable_layers() if name not in layers_of_pairs()]
-    return (*_HEADS, *(name for name in units if name.lower() not in _HEADS))
+    return (*_HEADS, *(name for name in buildable_layers() if name.lower() not in _HEADS))
 
 
 def _read_head(word: str) -> str:

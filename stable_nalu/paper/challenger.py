@@ -98,7 +98,7 @@ class Challenger:
 
     def _label(self, experiment: Experiment) -> str:
         """Return its name in a figure, unlike those of its rivals."""
-        name = self._entry.paper_name if self._entry else self.layer_type
+        name = self._entry.label if self._entry else self.layer_type
         return f"{name} (here)" if name in {model.label for model in experiment.models} else name
 
     def model(self, experiment: Experiment) -> Model:

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.ensemble import PerRunRandomSource, run_state, stack_models
+from stable_nalu.abstract import ExtendedTorchModule, PerRunRandomSource, run_state, stack_models
 from stable_nalu.machine import save_root
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.statistics.setups import Limit

@@ -12,7 +12,6 @@ INTENDED_GRADIENT = {
     "HardSoftmaxNAC": "the sampled weight passes the gradient of the expected one",
     "HardSoftmaxNALU": "the sampled weight passes the gradient of the expected one",
     "EnsembleGumbelNAU": "the sampled mask passes the gradient of the relaxed one",
-    "NNU": "its input is a pair; it has no options and no non-linearity but a product",
 }
 """Layers whose gradient is by design not that of the computed value, or that take no tensor."""
 

@@ -11,12 +11,11 @@ import torch
 from torch.func import functional_call, grad, stack_module_state, vmap
 
 from stable_nalu.layer import entries
-from tests.contract.test_layers import BATCH, IN, OUT, TAKES_PAIRS, apply, build, make_input
+from tests.contract.test_layers import BATCH, IN, OUT, build, make_input
 
 VARIANTS = [(key, v.options) for key, entry in entries().items() for v in entry.variants]
 KEYS = [key for key, entry in entries().items() if entry.layer is not None]
 CASES = [(key, {}) for key in KEYS] + VARIANTS
-TENSORS = [case for case in CASES if case[0] not in TAKES_PAIRS]
 CELLS = [key for key, entry in entries().items() if entry.cell is not None]
 FAST = ("ReRegualizedLinearMNAC", "ReRegualizedLinearNAC", "NALU")
 """Layers that are compiled and exported with every change; the others are with `make test`."""
@@ -94,15 +93,10 @@ def output(module, *inputs):
     return module(*inputs)
 
 
-def inputs_of(case):
-    x = make_input(case[0])
-    return ((x[..., : OUT // 2], x),) if case[0] in TAKES_PAIRS else (x,)
-
-
 def draws(case, training):
     layer = build_case(case).train(training)
     state = torch.get_rng_state()
-    layer(*inputs_of(case))
+    layer(make_input(case[0]))
     return not torch.equal(state, torch.get_rng_state())
 
 
@@ -127,10 +121,10 @@ def test_copies_of_a_layer_in_use_compute_the_same(case, penalties):
     options = {k: NOT_THE_DEFAULT[k] for k in known if k in entries()[case[0]].options}
     layer = build_case((case[0], options | case[1]) if penalties else case)
     leaf = make_input(case[0]).requires_grad_()
-    apply(case[0], layer, 2 * leaf)
-    expected = output(layer, *inputs_of(case))
+    layer(2 * leaf)
+    expected = output(layer, make_input(case[0]))
     for other in copies_of(layer):
-        assert torch.equal(output(other, *inputs_of(case)), expected)
+        assert torch.equal(output(other, make_input(case[0])), expected)
         assert repr(other) == repr(layer)
 
 
@@ -149,10 +143,10 @@ def test_a_state_dictionary_makes_a_layer_of_another_seed_the_same(case):
     layer, other = build_case(case), build_case(case, seed=1)
     other.load_state_dict(layer.state_dict())
     layer.eval(), other.eval()
-    assert torch.equal(output(layer, *inputs_of(case)), output(other, *inputs_of(case)))
+    assert torch.equal(output(layer, make_input(case[0])), output(other, make_input(case[0])))
 
 
-@pytest.mark.parametrize("case", TENSORS, ids=named)
+@pytest.mark.parametrize("case", CASES, ids=named)
 def test_a_vector_is_a_batch_of_one_row(case):
     layer, row = build_case(case), make_input(case[0])[:1]
     y = output(layer, row[0])
@@ -161,27 +155,13 @@ def test_a_vector_is_a_batch_of_one_row(case):
     assert torch.equal(y, output(layer, row)[0])
 
 
-@pytest.mark.parametrize("key", TAKES_PAIRS)
-def test_a_pair_of_vectors_is_a_batch_of_one_row(key):
-    layer, x = build(key), make_input(key)[0]
-    assert torch.equal(apply(key, layer, x), apply(key, layer, x.unsqueeze(0))[0])
-
-
 @pytest.mark.parametrize("shape", [(BATCH, IN + 1), (BATCH, 1), (IN + 1,), ()], ids=str)
-@pytest.mark.parametrize("key", [key for key in KEYS if key not in TAKES_PAIRS])
+@pytest.mark.parametrize("key", KEYS)
 def test_inputs_of_a_wrong_size_are_refused_in_one_sentence(key, shape):
     layer = build(key)
     sentence = f"{type(layer).__name__} takes inputs (..., {IN}), not of shape {shape}"
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
         layer(torch.ones(shape))
-
-
-@pytest.mark.parametrize(
-    ("current", "initial", "wrong"), [(2, IN, "current values (..., 1)"), (1, 1, "initial values")]
-)
-def test_pairs_of_a_wrong_size_are_refused(current, initial, wrong):
-    with pytest.raises(ValueError, match=re.escape(f"NNULayer takes {wrong}")):
-        build("NNU")((torch.ones(BATCH, current), torch.ones(BATCH, initial)))
 
 
 @pytest.mark.parametrize("key", CELLS)
@@ -221,7 +201,7 @@ def test_cells_take_a_dtype(key):
 def test_a_step_in_bfloat16(case):
     layer = build_case(case, dtype=torch.bfloat16)
     x = make_input(case[0]).bfloat16().requires_grad_()
-    y = apply(case[0], layer, x)
+    y = layer(x)
     assert y.dtype == torch.bfloat16
     y.square().sum().backward()
     gradients = [p.grad for p in layer.parameters() if p.grad is not None]
@@ -258,8 +238,7 @@ def test_help_shows_formula_and_source(cls):
 def test_models_stacked_by_torch_equal_single_ones(case):
     """Outputs and gradients of stack_module_state, functional_call, vmap and grad."""
     layers = [build_case(case, seed=seed, dtype=torch.float64) for seed in range(3)]
-    (x,) = inputs_of(case)
-    x = tuple(v.double() for v in x) if isinstance(x, tuple) else x.double()
+    x = make_input(case[0]).double()
     skeleton = copy.deepcopy(layers[0])
 
     def loss(parameters, buffers):
@@ -282,7 +261,7 @@ def test_models_stacked_by_torch_equal_single_ones(case):
             torch.testing.assert_close(gradients[name][run], value)
 
 
-@pytest.mark.parametrize("key", [key for key in KEYS if key not in TAKES_PAIRS])
+@pytest.mark.parametrize("key", KEYS)
 def test_rows_mapped_by_vmap_equal_a_batch(key):
     layer, x = build(key).eval(), make_input(key)
     with layer.no_random():
@@ -296,7 +275,7 @@ def test_torch_compiles_the_whole_layer(case):
     torch.compiler.reset()
     layer = build_case(case)
     compiled = torch.compile(copy.deepcopy(layer), fullgraph=True, backend="aot_eager")
-    (x,) = inputs_of(case)
+    x = make_input(case[0])
     y, expected = compiled(x), layer(x)
     assert y.shape == expected.shape
     if not draws(case, True):
@@ -318,13 +297,10 @@ def test_torch_compiles_inputs_of_more_dimensions(key):
 @pytest.mark.parametrize("case", split(CASES))
 def test_torch_exports_the_layer_for_any_batch(case):
     layer = build_case(case).eval()
-    (x,) = inputs_of(case)
-    rows = {0: torch.export.Dim("rows")}
-    shapes = ((rows, rows) if isinstance(x, tuple) else rows,)
-    program = torch.export.export(layer, (x,), dynamic_shapes=shapes)
-    # The guards that torch writes look for the size of a pair instead of that of its parts.
-    exported = program.module(check_guards=not isinstance(x, tuple))
-    longer = tuple(v.repeat(2, 1) for v in x) if isinstance(x, tuple) else x.repeat(2, 1)
+    x = make_input(case[0])
+    shapes = ({0: torch.export.Dim("rows")},)
+    exported = torch.export.export(layer, (x,), dynamic_shapes=shapes).module()
+    longer = x.repeat(2, 1)
     y = exported(longer)
     assert y.shape[0] == 2 * BATCH
     if not draws(case, False):
@@ -336,11 +312,10 @@ def test_what_onnx_computes(case):
     reference = pytest.importorskip("onnx.reference")
     pytest.importorskip("onnxscript")
     layer = build_case(case).eval()
-    program = torch.onnx.export(layer, inputs_of(case), dynamo=True, verbose=False)
+    program = torch.onnx.export(layer, (make_input(case[0]),), dynamo=True, verbose=False)
     assert program is not None
     evaluator = reference.ReferenceEvaluator(program.model_proto)
     x = make_input(case[0])
-    values = [x[..., : OUT // 2], x] if case[0] in TAKES_PAIRS else [x]
-    inputs = {n: v.numpy() for n, v in zip(evaluator.input_names, values, strict=True)}
-    (y,) = evaluator.run(None, inputs)
-    torch.testing.assert_close(torch.from_numpy(y), apply(case[0], layer, x), rtol=1e-5, atol=1e-5)
+    (name,) = evaluator.input_names
+    (y,) = evaluator.run(None, {name: x.numpy()})
+    torch.testing.assert_close(torch.from_numpy(y), layer(x), rtol=1e-5, atol=1e-5)

@@ -24,10 +24,10 @@ ROWS = 52
 """Rows of evaluation sets of a test: fours, as blocks are made of."""
 
 NOT_UNITS = {
-    *("RNN-linear", "GRU", "LSTM", "RNN-tanh", "RNN-ReLU", "NNU"),
+    *("RNN-linear", "GRU", "LSTM", "RNN-tanh", "RNN-ReLU"),
     *("SillyReRegualizedLinearNAC", "SillyReRegualizedLinearNALU"),
 }
-"""Recurrent cells, a module of two inputs, and names of halves."""
+"""Recurrent cells, and names of halves."""
 
 IN_TORCH = {
     "EnsembleGumbelNAU": "a layer that reads the iteration",

@@ -20,7 +20,7 @@ from tests.experiments.scripts import ROOT, load_script
 from tests.forks import Fork
 from tests.processes import started, watched
 
-CORE = [k for k, e in entries().items() if e.tier == "core" and e.layer and not e.takes_pair]
+CORE = [k for k, e in entries().items() if e.tier == "core" and e.layer]
 ADDING = {"ReRegualizedLinearNAC", "NAC", "MCFC", "PosNAC", "ReRegualizedLinearPosNAC", "linear"}
 MIXED = "[[-2,-1],[1,2]]"
 SIX_RUNS = (

@@ -3,8 +3,7 @@
 import pytest
 import torch
 
-from stable_nalu.abstract import GLOBAL_RANDOM
-from stable_nalu.ensemble import PerRunRandomSource
+from stable_nalu.abstract import GLOBAL_RANDOM, PerRunRandomSource
 
 RUNS = 3
 SHAPE = (5, 7)

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from stable_nalu.ensemble import run_state, stack_models
+from stable_nalu.abstract import run_state, stack_models
 from stable_nalu.layer import GeneralizedLayer
 
 RUNS = 3

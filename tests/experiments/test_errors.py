@@ -68,7 +68,6 @@ COMMON = {
     ),
     "an unknown precision": (("--pytorch-precision", "16"), "--pytorch-precision", "32"),
     "a device that is contradicted": (("--cuda", "true"), "--cuda", ""),
-    "a layer of pairs": (("--layer-type", "NNU"), "--layer-type", ""),
     "the first half of a pair": (
         ("--layer-type", "SillyReRegualizedLinearNAC"),
         "--layer-type",

@@ -6,7 +6,7 @@ from stable_nalu.layer import GeneralizedLayer, entries
 from stable_nalu.layer.basic import ACTIVATIONS
 from tests.experiments.scripts import read, run, run_names, saved
 
-LAYERS = sorted(set(GeneralizedLayer.unit_names()) - {"NNU"})
+LAYERS = sorted(GeneralizedLayer.unit_names())
 SECOND_LAYERS_ONLY = sorted(k for k, e in entries().items() if e.layer is None and e.cell is None)
 SHORT = ("--max-iterations", "3", "--log-interval", "2")
 METRICS = {"metric/valid/interpolation", "metric/test/extrapolation"}

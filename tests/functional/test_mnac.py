@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from stable_nalu.functional import mnac
+from stable_nalu.functional import LOG_SPACE_MODES, in_log_space, mnac
 from stable_nalu.functional.mnac import MNAC_MODES, product
 from tests.runs import RUNS, assert_runs_are_independent, indices, normal
 
@@ -14,7 +14,6 @@ def sign(v):
 
 FACTORS = {
     "prod": lambda x, w, A: x * w + 1 - w,
-    "exp-log": lambda x, w, A: x * w + 1 - w,
     "no-idendity": lambda x, w, A: x * w,
     "div": lambda x, w, A: A * (sign(x) * abs(x) ** w) + (1 - A),
     "div-sepSign": lambda x, w, A: (A * abs(x) ** w + (1 - A)) * sign(x) ** round(w),
@@ -33,15 +32,14 @@ def loop(x, w, mode, is_training):
 CASES = [(mode, training) for mode in MNAC_MODES for training in (False, True)]
 
 
-def inputs_for(mode, runs):
-    x, W = normal(*runs, 4, 3), normal(*runs, 2, 3, seed=1)
-    return (x.abs() + 0.1, W.sigmoid()) if mode == "exp-log" else (x, W)
+def inputs_for(runs):
+    return normal(*runs, 4, 3), normal(*runs, 2, 3, seed=1)
 
 
 @pytest.mark.parametrize("runs", RUNS)
 @pytest.mark.parametrize(("mode", "training"), CASES)
 def test_against_loops(mode, training, runs):
-    x, W = inputs_for(mode, runs)
+    x, W = inputs_for(runs)
     y = mnac(x, W, mode, training)
     assert y.shape == (*runs, 4, 2)
     for index in indices(runs):
@@ -54,7 +52,7 @@ def test_against_loops(mode, training, runs):
 @pytest.mark.parametrize(("mode", "training"), CASES)
 def test_gradient(mode, training):
     """Away from w = 0, where A changes faster than a finite difference can follow."""
-    x, W = inputs_for(mode, (2,))
+    x, W = inputs_for((2,))
     W = (W.sign() * (W.abs() + 0.05)).requires_grad_()
     if mode == "div-sepSign":
         W = W.detach().clamp(-1.4, 1.4).requires_grad_()
@@ -65,7 +63,7 @@ def test_gradient(mode, training):
 
 @pytest.mark.parametrize(("mode", "training"), CASES)
 def test_runs_are_independent(mode, training):
-    x, W = (v.float() for v in inputs_for(mode, (2, 3)))
+    x, W = (v.float() for v in inputs_for((2, 3)))
     assert_runs_are_independent(lambda x, W: mnac(x, W, mode, training), (2, 3), x, W)
 
 
@@ -115,7 +113,7 @@ def test_a_zero_input_with_a_negative_weight():
 
 
 def test_unknown_mode():
-    with pytest.raises(ValueError, match="mnac mode 'product' is not one of prod, exp-log"):
+    with pytest.raises(ValueError, match="mnac mode 'product' is not one of prod, no-idendity"):
         mnac(normal(1, 1), normal(1, 1), "product")
 
 
@@ -151,3 +149,59 @@ def test_gradient_leaves_each_factor_out(name):
 def test_a_stack_has_second_derivatives():
     x, W = normal(2, 3, 4).requires_grad_(), normal(2, 1, 4).requires_grad_()
     assert torch.autograd.gradgradcheck(mnac, (x.double(), W.double()))
+
+
+EPS = 1e-7
+PHI = (1 + math.sqrt(5)) / 2
+LOGARITHMS = {
+    "normal": lambda x: math.log(abs(x) + EPS),
+    "safe": lambda x: math.log(abs(x - 1) + 1),
+    "max-safe": lambda x: math.log(max(x - 1, 0) + 1),
+    "trig": lambda x: math.log(x + math.sqrt(x * x + 1) + EPS),
+    "golden-ratio": lambda x: math.log(abs(x) + EPS),
+}
+POWERS = dict.fromkeys(LOGARITHMS, math.exp) | {
+    "trig": math.sinh,
+    "golden-ratio": lambda s: PHI ** (s / math.log(PHI)),
+}
+
+
+def weighted_sum(W):
+    return lambda logs: logs @ W.mT
+
+
+@pytest.mark.parametrize("runs", RUNS)
+@pytest.mark.parametrize("mode", LOG_SPACE_MODES)
+def test_log_space_against_loops(mode, runs):
+    x, W = normal(*runs, 4, 3), normal(*runs, 2, 3, seed=1)
+    y = in_log_space(weighted_sum(W), x, mode, EPS)
+    assert y.shape == (*runs, 4, 2)
+    rows, weights = x.reshape(-1, 4, 3).tolist(), W.reshape(-1, 2, 3).tolist()
+    for run, outputs in enumerate(y.reshape(-1, 4, 2).tolist()):
+        for b in range(4):
+            for o in range(2):
+                total = sum(
+                    w * LOGARITHMS[mode](v)
+                    for w, v in zip(weights[run][o], rows[run][b], strict=True)
+                )
+                assert outputs[b][o] == pytest.approx(POWERS[mode](total), rel=1e-10)
+
+
+@pytest.mark.parametrize("mode", LOG_SPACE_MODES)
+def test_gradient_in_log_space(mode):
+    x, W = normal(4, 3).requires_grad_(), normal(2, 3, seed=1).requires_grad_()
+    assert torch.autograd.gradcheck(
+        lambda x, W: in_log_space(weighted_sum(W), x, mode, EPS), (x, W)
+    )
+
+
+@pytest.mark.parametrize("mode", ["normal", "golden-ratio"])
+def test_weights_of_one_multiply_magnitudes(mode):
+    x = torch.tensor([[1.5, -2.0], [0.5, 3.0]], dtype=torch.float64)
+    y = in_log_space(weighted_sum(torch.ones(1, 2, dtype=torch.float64)), x, mode, EPS)
+    assert y.flatten().tolist() == pytest.approx([3.0, 1.5], rel=1e-6)
+
+
+def test_unknown_mode_of_log_space():
+    with pytest.raises(ValueError, match="log space mode 'mnac' is not one of normal, safe"):
+        in_log_space(weighted_sum(normal(1, 1)), normal(1, 1), "mnac", EPS)

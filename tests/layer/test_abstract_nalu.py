@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.ensemble import PerRunRandomSource
+from stable_nalu.abstract import PerRunRandomSource
 from stable_nalu.layer import NALULayer, PosNALULayer
-from stable_nalu.layer.registry import option_names
+from stable_nalu.layer.registry import option_parameters
 from tests.contract.test_layers import stack
 
 X = torch.tensor([[1.5, -2.0], [0.5, 3.0], [-1.0, 0.25]])
@@ -188,7 +188,7 @@ def test_a_nalu_without_multiplying_layer_refuses_mnac():
 
 
 def test_options_of_the_children_are_options_of_the_layer():
-    assert {"regualizer_z", "nac_weight", "nalu_mul", "eps"} <= option_names(NALULayer)
+    assert {"regualizer_z", "nac_weight", "nalu_mul", "eps"} <= option_parameters(NALULayer).keys()
     with pytest.raises(TypeError, match="nau_noise"):
         NALULayer(2, 1, nau_noise=True)
 

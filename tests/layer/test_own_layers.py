@@ -40,7 +40,7 @@ def test_a_plain_module_becomes_a_layer_and_a_cell(file):
     own.load_layer_file(file(PLAIN))
     entry = entries()["Scaled"]
     assert entry.options == {"factor"}
-    assert entry.paper_name == "Scaled"
+    assert entry.label == "Scaled"
     assert entry.is_plain
     layer = GeneralizedLayer(3, 2, "Scaled", own_options={"factor": 3.0})
     x = torch.rand(5, 3)
@@ -63,7 +63,7 @@ def test_register_gives_labels_and_a_key(file):
     own.load_layer_file(file(text))
     assert "Scaled" not in entries()
     entry = entries()["SC"]
-    assert (entry.paper_name, entry.latex) == ("scaled sum", "S")
+    assert (entry.label, entry.latex) == ("scaled sum", "S")
     assert "Me 2026" in entry.cites.citation
 
 

@@ -8,7 +8,7 @@ import pickle
 import pytest
 import torch
 
-from stable_nalu.ensemble import stack_models
+from stable_nalu.abstract import stack_models
 from stable_nalu.layer.plain import options_of, plain_layer
 
 

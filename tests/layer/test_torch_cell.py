@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from stable_nalu.ensemble import stack_models
+from stable_nalu.abstract import stack_models
 from stable_nalu.layer import (
     GeneralizedCell,
     GeneralizedLayer,

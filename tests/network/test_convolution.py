@@ -2,7 +2,7 @@
 
 import torch
 
-from stable_nalu.ensemble import stack_models
+from stable_nalu.abstract import stack_models
 from stable_nalu.network.convolution import Convolution, pooled
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from stable_nalu.ensemble import stack_models
+from stable_nalu.abstract import stack_models
 from stable_nalu.network.even_digits import HEADS, EvenDigitNetwork
 
 UNITS = (*HEADS, "NAC", "NALU")

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from stable_nalu.ensemble import PerRunRandomSource, stack_models
+from stable_nalu.abstract import PerRunRandomSource, stack_models
 from stable_nalu.network.mnist_counting import (
     READERS,
     CountingNetwork,

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from stable_nalu.ensemble import stack_models
+from stable_nalu.abstract import stack_models
 from stable_nalu.network.mystery import MysteryNetwork
 from stable_nalu.options.scripts_tasks import NALU_VARIANTS
 

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from stable_nalu.ensemble import run_state, stack_models
+from stable_nalu.abstract import run_state, stack_models
 from stable_nalu.network import SimpleFunctionStaticNetwork
 from stable_nalu.network.simple_function_static import second_layer
 from tests.layer_checks import PUBLISHED_DIGITS

@@ -78,7 +78,7 @@ def test_eps_guards_the_logarithm():
     assert all(math.isfinite(y) for y in outputs)
 
 
-@pytest.mark.parametrize("unit", sorted(set(GeneralizedLayer.unit_names()) - {"NNU", *ACTIVATIONS}))
+@pytest.mark.parametrize("unit", sorted(set(GeneralizedLayer.unit_names()) - ACTIVATIONS.keys()))
 def test_a_unit_maps_input_to_output(unit):
     network = build(unit, 3, 2, hidden_size=7)
     assert network(torch.rand(5, 3) + 1).shape == (5, 2)

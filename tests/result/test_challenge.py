@@ -209,10 +209,18 @@ def test_only_the_challenger_is_trained(tmp_path, capsys):
 
 
 def test_a_figure_that_a_layer_cannot_be_trained_for_is_left_out(tmp_path, capsys):
-    words = ["challenge", "--layer-type", NMU, "--training", "first-layer=NNU", "--seeds", "0"]
+    words = [
+        "challenge",
+        "--layer-type",
+        NMU,
+        "--training",
+        "first-layer=SillyReRegualizedLinearNAC",
+        "--seeds",
+        "0",
+    ]
     assert command.main([*words, "--dry-run", "--out", str(tmp_path)]) == 0
     left_out, *commands = capsys.readouterr().out.splitlines()
-    assert left_out.startswith("simple_mul is left out: argument --first-layer: NNU maps")
+    assert left_out.startswith("simple_mul is left out: argument --first-layer: SillyReReg")
     assert len(commands) == len(FIGURES) - 1
 
 

@@ -94,9 +94,9 @@ def registered(word: str) -> tuple[str, Mapping[str, object]] | None:
 
     wanted = _spelled(word)
     for key, entry in entries().items():
-        if _spelled(entry.paper_name) == wanted:
+        if _spelled(entry.label) == wanted:
             return key, {}
         for variant in entry.variants:
-            if _spelled(variant.paper_name) == wanted:
+            if _spelled(variant.label) == wanted:
                 return key, variant.options
     return None

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from stable_nalu.abstract import run_state
 from stable_nalu.engine.stack import EngineStack
-from stable_nalu.ensemble import run_state
 from stable_nalu.errors import UsageError
 from stable_nalu.statistics.setups import below, limit_of
 from stable_nalu.tags import (

@@ -165,15 +165,10 @@ def test_mlp(unit):
     assert tags(model, verbose=True) == always + Counter(formatted(DETAILS, *stems))
 
 
-def test_the_nnu_says_nothing():
-    model = GeneralizedLayer(2, 2, "NNU", name="layer_1")
-    assert not tags(model, (torch.ones(3, 1), X), verbose=True)
-
-
 def test_every_layer_is_in_one_of_these_tables():
     tables = (WEIGHT, TEXT_ALWAYS, SILENT, GATED_MATRICES, NALU, MASS_CONSERVING, BASIC)
     named = [unit for table in tables for unit in table]
-    assert sorted([*named, "iNALU", "NNU"]) == sorted(GeneralizedLayer.unit_names())
+    assert sorted([*named, "iNALU"]) == sorted(GeneralizedLayer.unit_names())
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import copy
 import pytest
 import torch
 
-from stable_nalu.ensemble import PerRunRandomSource, stack_models
+from stable_nalu.abstract import PerRunRandomSource, stack_models
 from stable_nalu.functional import mnac
 from stable_nalu.layer import MultiWeightNAULayer
 from stable_nalu.options import SCRIPTS

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import torch
 
-from stable_nalu.ensemble import stack_models
+from stable_nalu.abstract import stack_models
 from stable_nalu.environment.worlds import Rules, Starts, TimeGridworldBatch, draw_starts
 from stable_nalu.network.time_gridworld import TimeGridworldNetwork
 from stable_nalu.options import SCRIPTS, OptionError

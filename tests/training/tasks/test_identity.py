@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 import torch
 
+from stable_nalu.abstract import stack_models
 from stable_nalu.dataset.identity import IdentityDataset
-from stable_nalu.ensemble import stack_models
 from stable_nalu.network.dense import ACTIVATIONS, Dense
 from stable_nalu.network.identity import IdentityNetwork
 from stable_nalu.options import SCRIPTS, OptionError

@@ -7,10 +7,10 @@ from typing import TypeVar
 
 import torch
 
-Model = TypeVar("Model", bound=torch.nn.Module)
+Stackable = TypeVar("Stackable", bound=torch.nn.Module)
 
 
-def stack_models(models: Sequence[Model]) -> Model:
+def stack_models(models: Sequence[Stackable]) -> Stackable:
     """Stack all models: replace parameters and buffers of the first by those of all."""
     first = models[0]
     parts = [dict(model.named_modules()) for model in models]

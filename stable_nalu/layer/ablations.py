@@ -1,0 +1,427 @@
+"""Trials of published code that leave something out of NAC, NAU and NMU, or put it another way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from stable_nalu.abstract import Observation, weight_observations
+from stable_nalu.functional import Regualizer, linear, mean_over, mnac
+from stable_nalu.functional.initialization import MNAC_BOUND, xavier_bound
+from stable_nalu.papers import MADSEN_2020, MISTRY_2022_DIVISION
+
+from .base import Layer, WeightLayer, recurrent
+from .nac import NACLayer
+from .nau import NAUBase, UnitWeightLayer, nau_init_
+from .nmu import normalized_mnac
+from .registry import add_entry, add_trial
+
+
+class LinearNACLayer(WeightLayer):
+    r"""Map inputs linearly, without bias, range or penalty: the unconstrained baseline of the NAC
+    (Madsen & Johansen 2020, published code).
+
+        y_o = sum_i W_oi x_i
+
+    Shapes: x (*runs, batch, in), W (*runs, out, in), y (*runs, batch, out).
+
+    Departs from the paper: it is not in the paper. Departs from the published code: no.
+    """
+
+    def __init__(self, in_features: int, out_features: int, **options: Any):
+        super().__init__(in_features, out_features, **options)
+        self.W = torch.nn.Parameter(torch.empty(out_features, in_features))
+
+    def reset_parameters(self) -> None:
+        bound = xavier_bound(self.in_features, self.out_features)
+        torch.nn.init.uniform_(self.W, -bound, bound)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x @ self.W.mT
+
+    def observations(self) -> list[Observation]:
+        return weight_observations("W", self.weights, text_always=True, sparsity=False)
+
+
+LinearNACCell = recurrent(LinearNACLayer)
+
+add_trial("Linear NAC", r"\mathrm{NAC}_\mathrm{linear}", LinearNACLayer)
+
+
+class RegualizedLinearNACLayer(LinearNACLayer):
+    r"""Map inputs linearly, with weights pulled to {-1, 0, 1} by the NAU's penalty `W` alone: an
+    ablation of Madsen & Johansen (2020, published code).
+
+        y_o = sum_i W_oi x_i
+
+    Shapes: x (*runs, batch, in), W (*runs, out, in), y (*runs, batch, out).
+
+    Departs from the paper: it is not in the paper. Departs from the published code: that one cannot
+    be built (a missing import); this is what it was meant to be. W is never clamped.
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        *,
+        regualizer_shape: str = "squared",
+        **options: Any,
+    ):
+        super().__init__(in_features, out_features, **options)
+        self.regualizer_shape = regualizer_shape
+        self._bias = Regualizer("nac", "bias", regualizer_shape)
+
+    def regualizer_terms(self):
+        return {"W": None if self._bias.is_zero else lambda: self._bias(self.W)}
+
+
+RegualizedLinearNACCell = recurrent(RegualizedLinearNACLayer)
+
+add_trial(
+    "NAU, W = W_hat",
+    r"\mathrm{NAU},\ \mathbf{W} = \mathbf{\hat{W}}",
+    RegualizedLinearNACLayer,
+    RegualizedLinearNACCell,
+)
+
+
+class RegualizedLinearMNACLayer(WeightLayer):
+    r"""Multiply inputs with unbounded weights and the NMU's penalty `W`: an ablation of Madsen &
+    Johansen (2020, published code).
+
+        y_o = prod_i (W_oi x_i + 1 - W_oi)
+
+    Shapes: x (*runs, batch, in), W (*runs, out, in), y (*runs, batch, out).
+
+    `mnac_normalized` takes the product of x / c and scales it back, c = std(x).
+
+    Departs from the paper: it is not in the paper. Departs from the published code: that one cannot
+    be built (a missing import); this is what it was meant to be. W is never clamped.
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        *,
+        regualizer_shape: str = "squared",
+        mnac_normalized: bool = False,
+        **options: Any,
+    ):
+        super().__init__(in_features, out_features, **options)
+        self.regualizer_shape = regualizer_shape
+        self.mnac_normalized = mnac_normalized
+        self.evaluates_rows_independently = not mnac_normalized
+        self._bias = Regualizer("mnac", "bias", regualizer_shape)
+        self.W = torch.nn.Parameter(torch.empty(out_features, in_features))
+
+    def reset_parameters(self) -> None:
+        torch.nn.init.uniform_(self.W, 0.5 - MNAC_BOUND, 0.5 + MNAC_BOUND)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return normalized_mnac(x, self.W) if self.mnac_normalized else mnac(x, self.W)
+
+    def regualizer_terms(self):
+        return {"W": None if self._bias.is_zero else lambda: self._bias(self.W)}
+
+
+RegualizedLinearMNACCell = recurrent(RegualizedLinearMNACLayer)
+
+add_trial(
+    "NMU, W = W_hat", r"\mathrm{NMU},\ \mathbf{W} = \mathbf{\hat{W}}", RegualizedLinearMNACLayer
+)
+
+
+_MODE = "no-idendity"
+
+
+class SillyReRegualizedLinearMNACLayer(UnitWeightLayer):
+    r"""Multiply all inputs, scaled by their weights: an ablation of the NMU in which an unused
+    input (weight 0) makes the product zero (Madsen & Johansen 2020, published code).
+
+        y_o = prod_i W'_oi x_i
+
+    W' is the NMU's: clamp(W, mnac_epsilon, 1) with `nac_oob="regualized"`, else the raw W.
+
+    Shapes: x (*runs, batch, in), W (*runs, out, in), y (*runs, batch, out).
+
+    Two more keys, SillyReRegualizedLinearNAC and -NALU, only name a layer type: a network with
+    `nac_mul="mnac"` replaces the last three letters by "MNAC", and so finds this layer.
+
+    Departs from the paper: it is not in the paper. Departs from the published code: that one cannot
+    be built (a missing import); this is what it was meant to be.
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        *,
+        nac_oob: str = "regualized",
+        regualizer_shape: str = "squared",
+        mnac_epsilon: float = 0,
+        mnac_normalized: bool = False,
+        name: str | None = None,
+    ):
+        # Unlike the NMU it has no penalty z, and therefore not all options of its base.
+        super().__init__(
+            in_features,
+            out_features,
+            nac_oob=nac_oob,
+            regualizer_shape=regualizer_shape,
+            mnac_epsilon=mnac_epsilon,
+            name=name,
+        )
+        self.mnac_normalized = mnac_normalized
+        self.evaluates_rows_independently = not mnac_normalized
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        product = normalized_mnac if self.mnac_normalized else mnac
+        return product(x, self.weights(), _MODE)
+
+    def regualizer_terms(self):
+        return {key: term for key, term in super().regualizer_terms().items() if key != "z"}
+
+
+SillyReRegualizedLinearMNACCell = recurrent(SillyReRegualizedLinearMNACLayer)
+
+_SILLY = add_trial(
+    "NMU, z = W x",
+    r"\mathrm{NMU},\ \mathbf{z} = \mathbf{W} \odot \mathbf{x}",
+    SillyReRegualizedLinearMNACLayer,
+)
+
+for _key in ("SillyReRegualizedLinearNAC", "SillyReRegualizedLinearNALU"):
+    _label = f"{_SILLY.label} (layer 2 only)"
+    add_entry(_key, _label, _SILLY.latex, MADSEN_2020, None, tier="extra")
+
+
+class IndependentNACLayer(NACLayer):
+    r"""Add and subtract as the NAC does, with an altered backward pass (Madsen & Johansen 2020,
+    published code).
+
+        y_o = sum_i W_oi x_i,    W = tanh(W_hat) * sigmoid(M_hat)
+
+        dW / dW_hat := 1 - tanh(W_hat)^2,    dW / dM_hat := sigmoid'(M_hat)
+
+    Shapes: x (*runs, batch, in), W_hat, M_hat (*runs, out, in), y (*runs, batch, out).
+
+    Departs from the paper: it is not in the paper. Departs from the published code: the penalty `z`
+    works as the NAC's; there, asking for it is an error because inputs are never recorded.
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        *,
+        regualizer_z: float = 0,
+        name: str | None = None,
+    ):
+        options = {"regualizer_z": regualizer_z, "name": name}
+        super().__init__(in_features, out_features, nac_weight="independent", **options)
+
+
+IndependentNACCell = recurrent(IndependentNACLayer)
+
+add_trial(
+    "Independent NAC", r"\mathrm{NAC}_\mathrm{independent}", IndependentNACLayer, IndependentNACCell
+)
+
+
+class MultiWeightNAULayer(NAUBase):
+    r"""Add and subtract with one of K weights, which the iteration decides (Mistry et al. 2022,
+    published code).
+
+        y_o = sum_i clamp(W_k,oi, -1, 1) x_i,    k = iteration mod K
+
+    Shapes: x (*runs, batch, in), W_0 ... W_{K-1} (*runs, out, in), y (*runs, batch, out).
+
+    `W_set_count` is K. All penalties and the range are those of the active weight; the key `W-set`
+    holds the spread of all of them, mean (W_k - mean_k W_k)^2, which no script adds to its loss.
+    Weights that are not active get no gradient.
+
+    Departs from the paper: it is not in the paper. Departs from the published code: no.
+    """
+
+    reads_iteration = True
+
+    def __init__(
+        self, in_features: int, out_features: int, *, W_set_count: int = 5, **options: Any
+    ):
+        super().__init__(in_features, out_features, **options)
+        self.W_set_count = W_set_count
+        for k in range(W_set_count):
+            weight = torch.nn.Parameter(torch.empty(out_features, in_features))
+            self.register_parameter(f"W_{k}", weight)
+
+    def reset_parameters(self) -> None:
+        for W in self.weight_set():
+            nau_init_(W, beta_nau=False)
+        self._z.reset()
+
+    @property
+    def active_name(self) -> str:
+        """Return the name of the weight in use at this iteration."""
+        return f"W_{self.iteration % self.W_set_count}"
+
+    @property
+    def W(self) -> torch.Tensor:
+        """Return the weight in use at this iteration."""
+        return getattr(self, self.active_name)
+
+    def weight_set(self) -> list[torch.Tensor]:
+        """Return all K weights."""
+        return [getattr(self, f"W_{k}") for k in range(self.W_set_count)]
+
+    def spread(self) -> torch.Tensor:
+        """Return the mean squared distance of the K weights from their mean, shape `runs`."""
+        stacked = torch.stack(self.weight_set(), dim=-3)
+        return mean_over((stacked - stacked.mean(-3, keepdim=True)) ** 2, 3)
+
+    def regualizer_terms(self):
+        return super().regualizer_terms() | {"W-set": self.spread}
+
+    def parameter_bounds(self):
+        return {self.active_name: self.weight_range} if self.nac_oob == "clip" else {}
+
+    def observations(self) -> list[Observation]:
+        # The raw weight is logged here, unlike the clamped one of the NAU.
+        return weight_observations("W", lambda: self.W)
+
+
+add_trial(
+    "Multi-weight NAU",
+    r"\mathrm{NAU}_\mathrm{multi}",
+    MultiWeightNAULayer,
+    cites=MISTRY_2022_DIVISION,
+)
+
+
+class RowNorm(torch.nn.Module):
+    """torch's BatchNorm1d, with its names, for the rows of x `(*runs, rows, features)`."""
+
+    eps = 1e-5
+    momentum = 0.1
+    running_mean: torch.Tensor
+    running_var: torch.Tensor
+    num_batches_tracked: torch.Tensor
+
+    def __init__(self, features: int):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(features))
+        self.bias = torch.nn.Parameter(torch.zeros(features))
+        self.register_buffer("running_mean", torch.zeros(features))
+        self.register_buffer("running_var", torch.ones(features))
+        self.register_buffer("num_batches_tracked", torch.zeros((), dtype=torch.int64))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return x normalised by its own statistics in training, else by the running ones."""
+        if self.training:
+            mean, variance = x.mean(-2), x.var(-2, correction=0)
+            self._track(x.detach())
+        else:
+            mean, variance = self.running_mean, self.running_var
+        normal = (x - mean.unsqueeze(-2)) / torch.sqrt(variance + self.eps).unsqueeze(-2)
+        return normal * self.weight.unsqueeze(-2) + self.bias.unsqueeze(-2)
+
+    def _track(self, x: torch.Tensor) -> None:
+        self.running_mean.lerp_(x.mean(-2), self.momentum)
+        self.running_var.lerp_(x.var(-2), self.momentum)
+        self.num_batches_tracked += 1
+
+
+class SelectionBase(Layer):
+    """Addition of inputs that `mask` selects: softly in training, else rounded to {0, 1}."""
+
+    def reset_parameters(self) -> None:
+        torch.nn.init.uniform_(self.W_logits, 0.25, 0.75)
+
+    def hidden(self) -> torch.Tensor:
+        """Return what the mask is made of: `(*runs, in, out)`."""
+        return linear(self.W_logits, self.l1.weight, self.l1.bias)
+
+    def mask(self) -> torch.Tensor:
+        """Return the soft mask."""
+        raise NotImplementedError
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        mask = self.mask()
+        return x @ (mask if self.training else mask.round())
+
+    def regualizer_terms(self):
+        return {"z": None}
+
+
+class SigmoidNAULayer(SelectionBase):
+    r"""Add those inputs that a batch-normalised sigmoid mask selects (Mistry et al. 2022, published
+    code).
+
+        y_o = sum_i x_i mask_io,    mask = sigmoid(bn(W_logits l1.weight^T + l1.bias))
+
+    `bn` normalises over the rows (inputs) of the mask: with their own mean and variance in
+    training, with running ones in evaluation, where the mask is also rounded to {0, 1}.
+    Shapes: x (*runs, batch, in), W_logits (*runs, in, out), l1.weight (*runs, out, out),
+    l1.bias and all of bn (*runs, out), y (*runs, batch, out).
+
+    The constructor draws l1 (it belongs to no later initialisation); `reset_parameters` draws
+    W_logits.
+
+    Departs from the paper: it is not in the paper. Departs from the published code: no. Its `z`
+    penalty, taken of constant ones there, is always zero.
+    """
+
+    # In training mode every pass moves the running statistics, however few rows it has.
+    evaluates_rows_independently = False
+
+    def __init__(self, in_features: int, out_features: int, **options: Any):
+        super().__init__(in_features, out_features, **options)
+        if in_features < 2:
+            raise ValueError("SigmoidNAU normalises over its inputs and needs at least 2")
+        self.bn = RowNorm(out_features)
+        # Holds parameters and draws them; its own forward pass knows no run dimensions.
+        self.l1 = torch.nn.Linear(out_features, out_features)
+        self.W_logits = torch.nn.Parameter(torch.empty(in_features, out_features))
+
+    def mask(self) -> torch.Tensor:
+        """Return the soft mask; in training this moves running statistics, as batch norm does."""
+        return torch.sigmoid(self.bn(self.hidden()))
+
+
+add_trial("Sigmoid NAU", r"\mathrm{NAU}_\sigma", SigmoidNAULayer, cites=MISTRY_2022_DIVISION)
+
+
+class ScaledSigmoidNAULayer(SelectionBase):
+    r"""Add those inputs that a folded sigmoid mask selects (Mistry et al. 2022, published code).
+
+        y_o = sum_i x_i mask_io,    mask = 2 sigmoid(-|W_logits l1.weight^T + l1.bias| / 2)
+
+    In evaluation the mask is rounded to {0, 1}.
+    Shapes: x (*runs, batch, in), W_logits (*runs, in, out), l1.weight (*runs, out, out),
+    l1.bias (*runs, out), y (*runs, batch, out).
+
+    The constructor draws l1 (it belongs to no later initialisation); `reset_parameters` draws
+    W_logits.
+
+    Departs from the paper: it is not in the paper. Departs from the published code: no. Its `z`
+    penalty, taken of constant ones there, is always zero.
+    """
+
+    def __init__(self, in_features: int, out_features: int, **options: Any):
+        super().__init__(in_features, out_features, **options)
+        self.l1 = torch.nn.Linear(out_features, out_features)
+        self.W_logits = torch.nn.Parameter(torch.empty(in_features, out_features))
+
+    def mask(self) -> torch.Tensor:
+        """Return the soft mask."""
+        return 2 * torch.sigmoid(-0.5 * self.hidden().abs())
+
+
+add_trial(
+    "Scaled sigmoid NAU",
+    r"\mathrm{NAU}_{2\sigma}",
+    ScaledSigmoidNAULayer,
+    cites=MISTRY_2022_DIVISION,
+)
