@@ -14,7 +14,7 @@ from stable_nalu.machine import save_root, tensorboard_root
 from stable_nalu.options import SCRIPTS
 from stable_nalu.paper.experiment import Command, ExpectedRun, covering, merged
 from stable_nalu.script import EXIT_DIVERGED
-from stable_nalu.training.saved.checkpoint import load_torch, model_file
+from stable_nalu.training.checkpoint import load_torch, model_file
 from stable_nalu.training.script import run_script
 from stable_nalu.writer.run_folder import LOCK_NAME
 

@@ -14,7 +14,8 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.tags import L1_LOSS
-from stable_nalu.training.logging.recorder import (
+from stable_nalu.training.optimizer import SGD, Adam, RMSprop
+from stable_nalu.training.recorder import (
     TaggedValue,
     observe_modules,
     observe_regualizers,
@@ -22,8 +23,7 @@ from stable_nalu.training.logging.recorder import (
     start_trace,
     stop_trace,
 )
-from stable_nalu.training.step.optimizer import SGD, Adam, RMSprop
-from stable_nalu.training.step.step import TrainingStep
+from stable_nalu.training.step import TrainingStep
 
 from .emit import Memory, Place, Source, emitted, named
 from .graph import BATCH, Graph

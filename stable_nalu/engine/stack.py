@@ -13,10 +13,10 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule, PerRunRandomSource
 from stable_nalu.dataset import SampleStream
 from stable_nalu.options import Config
-from stable_nalu.training.logging.recorder import TaggedValue
-from stable_nalu.training.step.loss import temperature
-from stable_nalu.training.step.optimizer import Adam
-from stable_nalu.training.step.step import StepResult, TrainingStep
+from stable_nalu.training.loss import temperature
+from stable_nalu.training.optimizer import Adam
+from stable_nalu.training.recorder import TaggedValue
+from stable_nalu.training.step import StepResult, TrainingStep
 
 from .lanes import Lanes
 from .program import Program, program

@@ -31,8 +31,8 @@ from stable_nalu.figure.style import drawing, new_figure
 from stable_nalu.machine import save_root
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.statistics.table import write_plain_frame
+from stable_nalu.training.checkpoint import load_torch
 from stable_nalu.training.plan.groups import default_dtype, precision
-from stable_nalu.training.saved.checkpoint import load_torch
 from stable_nalu.training.stack import Setup, device_of
 from stable_nalu.training.tasks.mystery import KIND, MysteryTask
 from stable_nalu.training.tasks.training import EPOCHS, TaskTraining

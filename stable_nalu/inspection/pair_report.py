@@ -31,9 +31,9 @@ from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.reader.event_file import EventFileReader, TensorboardReader
 from stable_nalu.reader.export import RunTable, write_tables
 from stable_nalu.reader.run_parser import PairParser
+from stable_nalu.training.checkpoint import load_torch
 from stable_nalu.training.epochs.pair_data import class_counts
 from stable_nalu.training.epochs.pairs import ISOLATED, SCATTERED, PairTask, PairTraining, pair_kind
-from stable_nalu.training.saved.checkpoint import load_torch
 from stable_nalu.training.stack import Setup, device_of
 
 from .saved_model import restore, trained_config

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from stable_nalu.errors import UsageError
 from stable_nalu.options import Config, ScriptSpec
-from stable_nalu.training.saved.checkpoint import restore_parameters
+from stable_nalu.training.checkpoint import restore_parameters
 from stable_nalu.training.stack import StackTraining
 
 

@@ -33,7 +33,7 @@ from stable_nalu.reader.run_parser import (
     RunParser,
 )
 from stable_nalu.statistics.thresholds import FLAT
-from stable_nalu.training.saved.checkpoint import model_file
+from stable_nalu.training.checkpoint import model_file
 
 if TYPE_CHECKING:
     import pandas as pd

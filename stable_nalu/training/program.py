@@ -17,7 +17,7 @@ from stable_nalu.options import SCRIPTS, Config, Flag, ScriptSpec
 from stable_nalu.options.layer_options import units_of
 from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, NEGATIVE_NUMBER
 
-from .logging.console import quiet
+from .console import quiet
 from .script import kind_of, set_threads
 from .surroundings import as_at_the_start
 

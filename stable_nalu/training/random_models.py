@@ -15,7 +15,7 @@ from stable_nalu.tags import (
     ROOT_SUFFIX,
 )
 
-from .logging.recorder import TaggedValue, scalar
+from .recorder import TaggedValue, scalar
 
 SEED = 1
 

@@ -19,9 +19,7 @@ from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.statistics.setups import Limit
 from stable_nalu.tags import DIVERGED, RESULT_SOLVED, RESULT_TEST
 
-from .logging.console import View
-from .logging.recorder import Recorder, TaggedValue
-from .saved.checkpoint import (
+from .checkpoint import (
     asked_by,
     damage_as_usage_error,
     model_file,
@@ -32,8 +30,10 @@ from .saved.checkpoint import (
     seed_generators,
     set_numpy_rng_state,
 )
-from .step.optimizer import load_optimizer_state, optimizer_state
-from .step.step import TrainingStep
+from .console import View
+from .optimizer import load_optimizer_state, optimizer_state
+from .recorder import Recorder, TaggedValue
+from .step import TrainingStep
 
 BuildNetwork = Callable[[Config, dict[str, Any]], ExtendedTorchModule]
 

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from stable_nalu.training.saved import checkpoint
+from stable_nalu.training import checkpoint
 from tests.ensemble.kills import Kill, disturb
 from tests.ensemble.plans import assert_identical, train, trained
 

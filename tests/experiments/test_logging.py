@@ -12,8 +12,8 @@ from stable_nalu import machine
 from stable_nalu.machine import save_root, tensorboard_root
 from stable_nalu.reader.exporters import arithmetic as export
 from stable_nalu.tags import METRIC_TEST, METRIC_VALID, RESULT_TEST, RESULT_VALID, RESULTS
-from stable_nalu.training.saved.checkpoint import model_file
-from stable_nalu.training.step import loss
+from stable_nalu.training import loss
+from stable_nalu.training.checkpoint import model_file
 from tests.experiments.scripts import load_script, read, run, run_names, saved
 
 NMU = ("--operation", "mul", "--layer-type", "ReRegualizedLinearMNAC")

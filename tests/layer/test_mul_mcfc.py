@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from stable_nalu.layer import MCFullyConnected, MulMCFC
-from stable_nalu.training.logging.recorder import observe_modules, observe_regualizers
+from stable_nalu.training.recorder import observe_modules, observe_regualizers
 from tests.layer_checks import (
     X,
     assert_equals_loop,

@@ -11,7 +11,7 @@ from stable_nalu.reader import RunProblem, TensorboardMetricReader, TensorboardR
 from stable_nalu.reader import export as module
 from stable_nalu.reader.export import RunReader, write_tables
 from stable_nalu.reader.run_parser import ArithmeticMatcher, MetricParser
-from stable_nalu.training.saved.checkpoint import plain
+from stable_nalu.training.checkpoint import plain
 from stable_nalu.writer import RunRecord, RunWriter
 
 VALID, TEST = "metric/valid/interpolation", "metric/test/extrapolation"

@@ -11,7 +11,7 @@ from stable_nalu.engine.stack import Programs, Shape, programs_of
 from stable_nalu.engine.values import NotLoweredError
 from stable_nalu.options import Config
 
-from ..step.loss import INALU_START
+from ..loss import INALU_START
 from .curriculum import CurriculumFeed
 from .task import Task, build_dataset
 

@@ -20,7 +20,7 @@ from stable_nalu.options.kinds import file_name, integer, number, text
 from stable_nalu.options.scripts_arithmetic import SINGLE_LAYER_BENCHMARK
 from stable_nalu.script import exit_code
 
-from ..saved.checkpoint import load_torch
+from ..checkpoint import load_torch
 from .task import TASKS
 
 GOLD: Mapping[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {

@@ -26,11 +26,11 @@ from stable_nalu.tags import (
     RESULT_VALID,
 )
 
-from ..logging.console import Console, LogPoint, print_parameters
-from ..logging.recorder import TaggedValue, scalar
-from ..saved.checkpoint import LOGGED, asked_by, save_best
+from ..checkpoint import LOGGED, asked_by, save_best
+from ..console import Console, LogPoint, print_parameters
+from ..recorder import TaggedValue, scalar
 from ..stack import Kind, Setup, StackTraining, Unit, numbers, seeded_models
-from ..step.step import Observed, StepResult, TrainingStep
+from ..step import Observed, StepResult, TrainingStep
 from .by_engine import quiet, reason_for_torch, shape_of, shows
 from .curriculum import CurriculumFeed
 from .data import evaluate, mean_of_rows

@@ -24,10 +24,10 @@ from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options.layer_options import own_options
 from stable_nalu.tags import LABEL_WEIGHTS, METRIC, RESULT_TEST, RESULT_VALID
 
-from ..logging.recorder import scalar
-from ..saved.checkpoint import seed_generators
+from ..checkpoint import seed_generators
+from ..recorder import scalar
 from ..stack import Kind, Setup
-from ..step.step import Observed, TrainingStep, clip_norm
+from ..step import Observed, TrainingStep, clip_norm
 from .pair_data import build_pair_data, pair_metrics
 from .training import EPOCHS, PROGRESS, EpochTraining
 

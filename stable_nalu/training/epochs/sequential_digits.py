@@ -18,10 +18,10 @@ from stable_nalu.network import RegressionMnistNetwork, SequentialDigitNetwork
 from stable_nalu.options import Config
 from stable_nalu.tags import LOSS_ACCURACY, METRIC, METRIC_TEST, RESULT_TEST, RESULT_VALID
 
-from ..logging.recorder import TaggedValue, observe_gradients, observe_modules, scalar
-from ..saved.checkpoint import seed_generators
+from ..checkpoint import seed_generators
+from ..recorder import TaggedValue, observe_gradients, observe_modules, scalar
 from ..stack import Kind, Setup
-from ..step.step import Observed, StepResult, TrainingStep
+from ..step import Observed, StepResult, TrainingStep
 from .training import EPOCHS, PROGRESS, EpochTraining
 
 LOG_EPOCHS = 5

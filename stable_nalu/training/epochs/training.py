@@ -15,10 +15,10 @@ from stable_nalu.dataset import IndexLoader
 from stable_nalu.dataset.loader import Batch
 from stable_nalu.tags import EPOCH
 
-from ..logging.recorder import TaggedValue, scalar
-from ..saved.checkpoint import LOGGED
+from ..checkpoint import LOGGED
+from ..recorder import TaggedValue, scalar
 from ..stack import Setup, StackTraining, Unit
-from ..step.step import TrainingStep
+from ..step import TrainingStep
 
 EPOCHS = Unit("epoch", "--max-epochs", "batch")
 PROGRESS = {"batch": int, "step": int, "order": (torch.Tensor, type(None)), "own": dict, **LOGGED}

@@ -13,7 +13,7 @@ from stable_nalu.machine import cores, save_root, tensorboard_root
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.writer import ResumePoint, RunFolder
 
-from ..saved.checkpoint import (
+from ..checkpoint import (
     asked_by,
     is_there,
     load_torch,

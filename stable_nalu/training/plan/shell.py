@@ -30,9 +30,9 @@ from stable_nalu.script import (
 from stable_nalu.writer import ResumePoint, RunFolder, RunRecord, RunWriter
 from stable_nalu.writer.run_folder import WAYS_OUT
 
-from ..logging.console import Console, PlanConsole, StackView, View, print_configuration, print_line
-from ..logging.recorder import Recorder
-from ..saved.checkpoint import BEST_MODELS, BEST_PARAMETERS, model_file, plain, require_writable
+from ..checkpoint import BEST_MODELS, BEST_PARAMETERS, model_file, plain, require_writable
+from ..console import Console, PlanConsole, StackView, View, print_configuration, print_line
+from ..recorder import Recorder
 from ..stack import Kind, Setup, StackTraining, Unit, device_of
 from .engines import show_engine, tell_of_torch, with_engine
 from .groups import (

@@ -16,7 +16,7 @@ from stable_nalu.errors import UsageError
 from stable_nalu.layer.own_layers import LayerFile, load_layers, loaded_files
 from stable_nalu.script import STOP_SIGNALS, Interruption
 
-from ..logging.console import PlanConsole
+from ..console import PlanConsole
 from .runs import Stack
 
 POLL_SECONDS = 0.5

@@ -22,9 +22,9 @@ from stable_nalu.tags import (
 )
 
 from ..arithmetic.data import TEST_SEED, VALIDATION_SEED, evaluate
-from ..logging.recorder import TaggedValue, scalar
+from ..checkpoint import LOGGED
 from ..random_models import RandomModels
-from ..saved.checkpoint import LOGGED
+from ..recorder import TaggedValue, scalar
 from ..stack import Kind, Setup, Unit
 from .training import Batch, RecurrentTraining
 

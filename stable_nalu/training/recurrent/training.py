@@ -15,11 +15,11 @@ from stable_nalu.functional import mse
 from stable_nalu.machine import results_root
 from stable_nalu.options import SCRIPTS, Config
 
-from ..logging.console import Console, LogPoint
-from ..logging.recorder import scalar
+from ..console import Console, LogPoint
+from ..loss import SummedPenalties
+from ..recorder import scalar
 from ..stack import BuildNetwork, Setup, StackTraining, numbers, seeded_models
-from ..step.loss import SummedPenalties
-from ..step.step import Observed, StepResult, TrainingStep
+from ..step import Observed, StepResult, TrainingStep
 
 Batch = tuple[torch.Tensor, torch.Tensor]
 

@@ -23,8 +23,8 @@ from stable_nalu.network.number_translation import NumberReaderNetwork, NumberTr
 from stable_nalu.options import Config
 from stable_nalu.tags import LOSS_VALID, METRIC, RESULT_TEST, RESULT_VALID, TRACE
 
-from ..logging.recorder import TaggedValue, scalar
-from ..saved.checkpoint import LOGGED
+from ..checkpoint import LOGGED
+from ..recorder import TaggedValue, scalar
 from ..stack import Kind, Setup, Unit
 from .training import Batch, RecurrentTraining
 

@@ -14,12 +14,12 @@ from stable_nalu.functional import mse
 from stable_nalu.options import Config
 from stable_nalu.tags import METRIC_TEST, METRIC_VALID, RESULT_TEST, RESULT_VALID
 
-from ..logging.console import LogPoint
-from ..logging.recorder import scalar
-from ..saved.checkpoint import LOGGED
+from ..checkpoint import LOGGED
+from ..console import LogPoint
+from ..loss import SummedPenalties
+from ..recorder import scalar
 from ..stack import Kind, Setup, StackTraining, Unit, numbers, seeded_models
-from ..step.loss import SummedPenalties
-from ..step.step import Observed, StepResult, TrainingStep
+from ..step import Observed, StepResult, TrainingStep
 
 Batch = tuple[Any, Any]
 """Inputs and targets: whatever the network and the loss of a task take."""

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from stable_nalu.training import script
+from stable_nalu.training.checkpoint import model_file
 from stable_nalu.training.plan import shell
 from stable_nalu.training.plan.workers import StackResult
-from stable_nalu.training.saved.checkpoint import model_file
 from tests.ensemble.plans import assert_identical, fork, roots, start, train, train_in_fork, trained
 from tests.experiments.scripts import run_names
 from tests.processes import until, work_of_session

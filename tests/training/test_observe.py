@@ -8,7 +8,7 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule, Observation
 from stable_nalu.layer import GeneralizedLayer, MCFullyConnected
 from stable_nalu.network import SimpleFunctionStaticNetwork
-from stable_nalu.training.logging.recorder import (
+from stable_nalu.training.recorder import (
     Recorder,
     TaggedValue,
     observe_gradients,

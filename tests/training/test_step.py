@@ -10,7 +10,7 @@ from stable_nalu.functional import mnac
 from stable_nalu.layer import MultiWeightNAULayer
 from stable_nalu.options import SCRIPTS
 from stable_nalu.training.arithmetic.task import build_single_layer
-from stable_nalu.training.step.step import TrainingStep, per_run_value
+from stable_nalu.training.step import TrainingStep, per_run_value
 from tests.training.configurations import Penalised, configuration, configurations
 
 X = torch.tensor([[1.5, -2.0], [0.5, 3.0], [1.0, 1.0]])

@@ -13,7 +13,7 @@ import torch
 
 from stable_nalu.errors import UsageError
 from stable_nalu.files import atomic_path
-from stable_nalu.training.saved.checkpoint import (
+from stable_nalu.training.checkpoint import (
     load_torch,
     model_file,
     numpy_rng_state,
@@ -168,7 +168,7 @@ def test_a_missing_folder_is_tried_once(tmp_path, monkeypatch):
     """That took 8 ms for each of hundreds of runs, whose models lie in one folder."""
     made = []
     monkeypatch.setattr(
-        "stable_nalu.training.saved.checkpoint.tempfile.TemporaryDirectory",
+        "stable_nalu.training.checkpoint.tempfile.TemporaryDirectory",
         lambda **places: made.append(places["dir"]) or contextlib.nullcontext(tmp_path / "probe"),
     )
     probed = set()

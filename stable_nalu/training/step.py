@@ -14,7 +14,9 @@ from stable_nalu.functional.reductions import per_run
 from stable_nalu.options import Config
 from stable_nalu.tags import LOSS_CRITERION, LOSS_REGULARIZER, LOSS_TOTAL
 
-from ..logging.recorder import (
+from .loss import Penalties, temperature
+from .optimizer import OPTIMIZERS, SGD, Number, Optimizer
+from .recorder import (
     Recorder,
     TaggedValue,
     observe_gradients,
@@ -24,8 +26,6 @@ from ..logging.recorder import (
     start_trace,
     stop_trace,
 )
-from .loss import Penalties, temperature
-from .optimizer import OPTIMIZERS, SGD, Number, Optimizer
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from stable_nalu.training.step.loss import BetaGrowth, PenaltyRamp, saturation, temperature
+from stable_nalu.training.loss import BetaGrowth, PenaltyRamp, saturation, temperature
 
 
 @pytest.mark.parametrize("iteration", [0, 1, 1000, 69_314, 69_315, 10**7])

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from stable_nalu.layer import trial
-from stable_nalu.training.step.loss import Penalties
+from stable_nalu.training.loss import Penalties
 from tests.training.configurations import Penalised, configuration, configurations
 
 KEYS = ("W", "g", "z", "W-OOB", "W-NPU", "g-NPU")

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from stable_nalu.training.step.step import clip_norm, clip_value
+from stable_nalu.training.step import clip_norm, clip_value
 
 SHAPES = ((3, 2), (2,), ())
 RUNS = 4

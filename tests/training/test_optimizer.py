@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from stable_nalu.training.step.optimizer import (
+from stable_nalu.training.optimizer import (
     OPTIMIZERS,
     SGD,
     Adam,

@@ -7,7 +7,7 @@ import torch
 
 from stable_nalu.layer import GeneralizedLayer
 from stable_nalu.network import SimpleFunctionStaticNetwork, SingleLayerNetwork
-from stable_nalu.training.logging.recorder import (
+from stable_nalu.training.recorder import (
     observe_modules,
     observe_regualizers,
     start_trace,

@@ -1,1 +1,0 @@
-"""What training tells: event files of runs and the console."""

@@ -1,1 +1,0 @@
-"""Files of trained models: checkpoints to resume from and best models."""
