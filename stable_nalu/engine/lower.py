@@ -6,58 +6,86 @@ Formulas and their order are those of torch. An operation without a rule raises 
 from __future__ import annotations
 
 import math
-import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import torch
-from torch.fx.node import map_arg
+from torch.fx.node import map_aggregate
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from .shapes import ShapeRules, is_mask
 from .values import NotLoweredError, Tensors, Value
 
-aten = torch.ops.aten
-Rule = Callable[..., Any]
+
+class Lowering(TorchDispatchMode):
+    """While this lasts, what torch computes from tensors becomes nodes as well."""
+
+    def __init__(self, tensors: Tensors):
+        super().__init__()
+        self._rules = Rules(tensors)
+        self._numbers = tensors.numbers
+        self._known: dict[int, Value] = {}
+        self._held: list[torch.Tensor] = []
+
+    def learn(self, tensor: torch.Tensor, value: Value) -> None:
+        """Let a tensor stand for a value; it is held, so that no other gets its identity."""
+        self._known[id(tensor)] = value
+        self._held.append(tensor)
+
+    def value(self, tensor: torch.Tensor) -> Value:
+        """Return what a tensor stands for: by itself, its numbers."""
+        known = self._known.get(id(tensor))
+        return self._numbers(tensor.detach().double().numpy()) if known is None else known
+
+    def lower(self, func, types, args=(), kwargs=None):
+        """Compute an operation of torch, and lower it."""
+        kwargs = kwargs or {}
+        result = func(*args, **kwargs)
+        if torch.Tag.nondeterministic_seeded in func.tags:
+            raise NotLoweredError(f"operation {_name(func)}")
+        read: list[torch.Tensor] = []
+        made: list[torch.Tensor] = []
+        valued = map_aggregate((args, kwargs), lambda a: self._valued(a, read))
+        map_aggregate(result, lambda a: made.append(a) if isinstance(a, torch.Tensor) else None)
+        if made and read:
+            if made[0] is args[0] and self._is_shared(made[0]):
+                raise NotLoweredError("numbers that change in place and are part of others")
+            values = self._rules(_name(func), *valued)
+            for tensor, value in zip(
+                made, values if isinstance(values, list) else [values], strict=True
+            ):
+                self.learn(tensor, value)
+        elif any(id(tensor) in self._known for tensor in read):
+            raise NotLoweredError("a step that depends on single numbers of a tensor")
+        return result
+
+    def _is_shared(self, tensor: torch.Tensor) -> bool:
+        place = tensor.untyped_storage().data_ptr()
+        return any(
+            other is not tensor and other.untyped_storage().data_ptr() == place
+            for other in self._held
+        )
+
+    def _valued(self, argument: Any, read: list[torch.Tensor]) -> Any:
+        if not isinstance(argument, torch.Tensor):
+            return argument
+        read.append(argument)
+        return self.value(argument)
 
 
-def lowered(
-    recorded: torch.fx.GraphModule, inputs: Sequence[Value], tensors: Tensors
-) -> tuple[list[Value], dict[int, Value]]:
-    """Return the outputs of a recorded function, and the inputs that it changed in place."""
-    rules = Rules(tensors)
-    known: dict[torch.fx.Node, Any] = {}
-    placeholders: list[torch.fx.Node] = []
-    outputs: Any = ()
+# Not in the body of the class, where torch wraps a method of this name by one that imports its
+# compiler, which takes two seconds.
+Lowering.__torch_dispatch__ = Lowering.lower
 
-    def value_of(argument: Any) -> Any:
-        return map_arg(argument, lambda node: known[node])
 
-    for node in recorded.graph.nodes:
-        if node.op == "placeholder":
-            known[node] = inputs[len(placeholders)]
-            placeholders.append(node)
-        elif node.op == "get_attr":
-            held = getattr(recorded, str(node.target))
-            known[node] = tensors.numbers(held.detach().double().numpy())
-        elif node.op == "output":
-            outputs = value_of(node.args[0])
-        else:
-            known[node] = rules(node.target, value_of(node.args), value_of(dict(node.kwargs)))
-            name = node.target.__name__.split(".")[0]
-            if name.endswith("_") and not name.startswith("_"):
-                known[node.args[0]] = known[node]
-    changed = {k: known[p] for k, p in enumerate(placeholders) if known[p] is not inputs[k]}
-    return list(outputs), changed
+def _name(operation: Any) -> str:
+    return str(operation).removeprefix("aten.")
 
 
 class Rules(ShapeRules):
     """The rules by the names of torch's operations."""
 
-    def __call__(self, target: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        if target is operator.getitem:
-            return args[0][args[1]]
-        name = str(target).removeprefix("aten.")
+    def __call__(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         short = name.split(".")[0]
         if short.endswith("_") and not short.startswith("_"):
             short = short[:-1]
@@ -243,18 +271,13 @@ class Rules(ShapeRules):
     def rule_argmax(self, a, d=None, keepdim=False):
         if d is None:
             raise NotLoweredError("operation argmax of a whole tensor")
-        d = a.dim(d)
-        a = self.t.written(a, d)
-        graph, columns = self.graph, np.moveaxis(a.nodes, d, 0)
-        best, place = columns[0], np.frompyfunc(lambda n: graph.const(0.0), 1, 1)(columns[0])
-        for k, column in enumerate(columns[1:], start=1):
-            better = np.frompyfunc(lambda x, y: graph.op("gt", x, y), 2, 1)(column, best)
-            choose = np.frompyfunc(lambda m, x, y: graph.op("where", m, x, y), 3, 1)
-            best, place = choose(better, column, best), choose(better, graph.const(float(k)), place)
-        shape = (*a.shape[:d], 1, *a.shape[d + 1 :])
-        nodes = np.asarray(place, object).reshape((*a.nodes.shape[:d], 1, *a.nodes.shape[d + 1 :]))
-        found = Value(shape, a.axes, nodes)
-        return found if keepdim else self._kept(found, [e for e in range(a.ndim) if e != d])
+        best, *others = self.rule_unbind(a, d)
+        place = self.t.constant(0.0, best.shape)
+        for k, other in enumerate(others, start=1):
+            better = self.each("gt", other, best)
+            best = self.each("where", better, other, best)
+            place = self.each("where", better, float(k), place)
+        return self.rule_unsqueeze(place, a.dim(d)) if keepdim else place
 
     def rule_var(self, a, dims=None, correction=1, keepdim=False):
         count = math.prod(a.shape[a.dim(d)] for d in self._dims(a, dims))

@@ -27,7 +27,6 @@ from stable_nalu.training.step import TrainingStep
 
 from .emit import Memory, Place, Source, emitted, named
 from .graph import BATCH, Graph
-from .lower import lowered
 from .record import Draw, RecordedDraws, Recording, drawing_from
 from .schedule import Store
 from .values import NotLoweredError, Tensors, Value
@@ -98,7 +97,6 @@ def program(
 class _Iteration:
     """A recorded iteration, and what its outputs are after the three losses."""
 
-    graph: torch.fx.GraphModule | Any = None
     gradients_of: Sequence[str] = ()
     buffers: Sequence[str] = ()
     tags: Sequence[tuple[str, str]] = ()
@@ -174,7 +172,6 @@ class _Builder:
     def _iteration(self, state, inputs) -> tuple[list[Store], list[Store]]:
         """Return what an iteration stores, and what a logged one tells besides."""
         limits = [name for name in LIMITS if getattr(self.step, f"_{name}") is not None]
-        recorded = self._recorded_iteration(state, limits)
         values = [
             *inputs.values(),
             self._stored("x", "x", self.x.shape, 0),
@@ -183,7 +180,7 @@ class _Builder:
             *(self._stored("w", f"weight:{key}", ()) for key in self.keys),
             *(self._stored("s", name, ()) for name in limits),
         ]
-        found, changed = lowered(recorded.graph, values, self.tensors)
+        recorded, found, changed = self._recorded_iteration(state, limits, values)
         losses, rest = found[:3], found[3:]
         gradients = dict(zip(recorded.gradients_of, rest, strict=False))
         rest = rest[len(gradients) :]
@@ -209,7 +206,9 @@ class _Builder:
             logged += self._outputs(f"told:{k}", value)
         return stores, logged
 
-    def _recorded_iteration(self, state, limits: Sequence[str]) -> _Iteration:
+    def _recorded_iteration(
+        self, state, limits: Sequence[str], values: Sequence[Value]
+    ) -> tuple[_Iteration, list[Value], dict[int, Value]]:
         step, names = self.step, [n for n, p in self.model.named_parameters() if p.requires_grad]
         result = _Iteration()
 
@@ -242,11 +241,11 @@ class _Builder:
         groups = [[value.clone() for value in group] for group in groups]
         kept = [getattr(step, f"_{name}") for name in limits]
         try:
-            result.graph = self.recording.record(body, state, *groups)
+            found = self.recording.lowered(body, self.tensors, values, state, *groups)
         finally:
             self._set_limits(limits, kept)
             step.finish(torch.zeros(()))
-        return result
+        return result, *found
 
     def _set_limits(self, names: Sequence[str], bounds: Sequence[Any]) -> None:
         for name, bound in zip(names, bounds, strict=True):
@@ -342,8 +341,9 @@ class _Builder:
             return [criterion[0], *(held[n] for n in buffers)]
 
         plain = {name: value.detach() for name, value in state.items()}
-        recorded = self.recording.record(body, plain, [self.x.new_ones(())])
-        found, changed = lowered(recorded, [*after.values(), criterion], self.tensors)
+        values = [*after.values(), criterion]
+        one = [self.x.new_ones(())]
+        found, changed = self.recording.lowered(body, self.tensors, values, plain, one)
         names = list(after)
         after = after | {names[k]: v for k, v in changed.items() if k < len(names)}
         return after | dict(zip(buffers, found[1:], strict=True))
@@ -358,18 +358,19 @@ class _Builder:
             with drawing_from(self.model, source), self.model.no_random():
                 return [(self.model(x[0]) - t[0]) ** 2]
 
+        values = [*inputs.values()]
+        values += [self.tensors.stored(n, v.shape, 0) for n, v in (("x", self.x), ("t", self.t))]
         try:
             plain = {name: value.detach() for name, value in state.items()}
             with torch.no_grad():
-                recorded = self.recording.record(body, plain, [self.x.clone()], [self.t.clone()])
+                (squares,), changed = self.recording.lowered(
+                    body, self.tensors, values, plain, [self.x.clone()], [self.t.clone()]
+                )
         finally:
             self.model.train()
             self.step.finish(torch.zeros(()))
         if source.draws:
             raise NotLoweredError("noise in evaluation")
-        values = [*inputs.values()]
-        values += [self.tensors.stored(n, v.shape, 0) for n, v in (("x", self.x), ("t", self.t))]
-        (squares,), changed = lowered(recorded, values, self.tensors)
         if changed:
             raise NotLoweredError("state that evaluation changes")
         self.memory.places["squares"] = Place("o", 0, squares.shape)

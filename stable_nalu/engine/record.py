@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +15,8 @@ from stable_nalu.abstract.random_source import Bound, RandomSource, scaled
 from stable_nalu.errors import in_words
 from stable_nalu.functional.mnac import product
 
-from .values import NotLoweredError
+from .lower import Lowering
+from .values import NotLoweredError, Tensors, Value
 
 FEW_FACTORS = 16
 
@@ -124,32 +125,31 @@ class Recording(torch.nn.Module):
     def forward(self, *arguments: Any) -> Any:
         return self.body(*arguments)
 
-    def record(
+    def lowered(
         self,
         body: Callable[..., Sequence[torch.Tensor]],
-        state: dict[str, torch.Tensor],
+        tensors: Tensors,
+        values: Sequence[Value],
+        state: Mapping[str, torch.Tensor],
         *groups: Sequence[torch.Tensor],
-    ) -> torch.fx.GraphModule:
-        """Record `body(state, *groups)`, a list of tensors, while `state` is that of the model."""
-        from torch.fx.experimental.proxy_tensor import make_fx
+    ) -> tuple[list[Value], dict[int, Value]]:
+        """Lower `body(state, *groups)`, a list of tensors, while `state` is that of the model.
 
-        names, sizes = list(state), [len(group) for group in groups]
+        values: of all tensors, in order. Return the values of the list, and new ones of tensors
+        that were changed in place.
+        """
         self.body = body
-
-        def flat(*tensors: torch.Tensor) -> list[torch.Tensor]:
-            own = dict(zip(names, tensors, strict=False))
-            rest, parts = tensors[len(names) :], []
-            for size in sizes:
-                parts.append(rest[:size])
-                rest = rest[size:]
-            held = {f"model.{name}": value for name, value in own.items()}
-            with _Recordable():
-                return list(torch.func.functional_call(self, held, (own, *parts)))
-
         before = self._plain_attributes()
         examples = [value for group in (list(state.values()), *groups) for value in group]
+        lowering = Lowering(tensors)
+        for example, value in zip(examples, values, strict=True):
+            lowering.learn(example, value)
+        held = {f"model.{name}": value for name, value in state.items()}
         try:
-            recorded = make_fx(flat)(*examples)
+            with lowering, _Recordable():
+                outputs = torch.func.functional_call(self, held, (state, *groups))
+        except NotLoweredError:
+            raise
         except Exception as error:  # whatever a layer does that depends on numbers
             raise NotLoweredError(
                 f"a step that cannot be recorded: {in_words(error)[:120]}"
@@ -160,7 +160,9 @@ class Recording(torch.nn.Module):
         ]
         if changed:
             raise NotLoweredError(f"a layer that changes its own {changed[0]} in a step")
-        return recorded
+        found = [lowering.value(example) for example in examples]
+        new = {k: f for k, (f, v) in enumerate(zip(found, values, strict=True)) if f is not v}
+        return [lowering.value(output) for output in outputs], new
 
     def _plain_attributes(self) -> dict[str, object]:
         """Return numbers and texts that modules hold: no recorded step changes them again."""

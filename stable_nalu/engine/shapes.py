@@ -46,24 +46,9 @@ class ShapeRules:
     def rule_full_like(self, a, number, **_):
         return self.t.constant(number, a.shape)
 
-    def rule_full(self, shape, number, **_):
-        return self.t.constant(number, shape)
-
-    def rule_zeros(self, shape, **_):
-        return self.t.constant(0.0, shape)
-
     rule_new_zeros = lambda self, a, shape, **_: self.t.constant(0.0, shape)  # noqa: E731
     rule_new_ones = lambda self, a, shape, **_: self.t.constant(1.0, shape)  # noqa: E731
     rule_new_full = lambda self, a, shape, number, **_: self.t.constant(number, shape)  # noqa: E731
-
-    def rule_ones(self, shape, **_):
-        return self.t.constant(1.0, shape)
-
-    def rule_scalar_tensor(self, number, **_):
-        return self.t.constant(number)
-
-    def rule_arange(self, count, **_):
-        return self.t.numbers(np.arange(count, dtype=np.float64))
 
     def rule_lift_fresh_copy(self, a):
         return a
@@ -186,11 +171,6 @@ class ShapeRules:
             raise NotLoweredError("operation scatter of several places")
         places = self._places(a, d)
         return self.each("where", self.each("eq", index, places), number, a)
-
-    def rule_one_hot(self, index, classes):
-        places = self.t.numbers(np.arange(classes, dtype=np.float64))
-        hot = self.each("eq", self.rule_unsqueeze(index, index.ndim), places)
-        return self.each("where", hot, 1.0, 0.0)
 
     def rule_gather(self, a, d, index, **_):
         d = a.dim(d)

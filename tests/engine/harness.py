@@ -32,8 +32,8 @@ NOT_UNITS = {
 IN_TORCH = {
     "EnsembleGumbelNAU": "a layer that reads the iteration",
     "MultiWeightNAU": "a layer that reads the iteration",
-    "GradientBanditNAC": "a step that cannot be recorded",
-    "GradientBanditNALU": "a step that cannot be recorded",
+    "GradientBanditNAC": "operation aminmax",
+    "GradientBanditNALU": "operation aminmax",
     "HardSoftmaxNAC": "noise in evaluation",
     "HardSoftmaxNALU": "noise in evaluation",
 }

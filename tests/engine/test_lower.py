@@ -5,10 +5,9 @@ import math
 import numpy as np
 import pytest
 import torch
-from torch.fx.experimental.proxy_tensor import make_fx
 
 from stable_nalu.engine.graph import Graph
-from stable_nalu.engine.lower import lowered
+from stable_nalu.engine.lower import Lowering
 from stable_nalu.engine.values import NotLoweredError, Tensors
 
 SAMPLES = 5
@@ -57,18 +56,18 @@ class Interpreter:
 
 def assert_lowered(function, *tensors, batch=(), longest=LONG):
     """A recorded function gives torch's numbers; `batch`: which tensors begin with samples."""
-    tensors = [t.double() for t in tensors]
+    tensors = [t.double().clone() for t in tensors]
     graph = Graph()
     made = Tensors(graph, longest)
     names = [f"t{k}" for k in range(len(tensors))]
-    inputs = [
-        made.stored(name, t.shape, 0 if k in batch else None)
-        for k, (name, t) in enumerate(zip(names, tensors, strict=True))
-    ]
-    outputs, _ = lowered(make_fx(lambda *a: [function(*a)])(*tensors), inputs, made)
+    lowering = Lowering(made)
+    for k, (name, t) in enumerate(zip(names, tensors, strict=True)):
+        lowering.learn(t, made.stored(name, t.shape, 0 if k in batch else None))
+    with lowering:
+        output = lowering.value(function(*tensors))
     memory = {name: t.numpy() for name, t in zip(names, tensors, strict=True)}
     with np.errstate(all="ignore"):
-        found = Interpreter(graph, memory).tensor(outputs[0])
+        found = Interpreter(graph, memory).tensor(output)
     expected = function(*tensors).double().numpy()
     assert found.shape == expected.shape
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
@@ -224,3 +223,35 @@ def test_an_operation_that_is_not_known_is_named():
         assert_lowered(torch.erfinv, some(2, 3))
     with pytest.raises(NotLoweredError, match="rounding_mode floor"):
         assert_lowered(lambda x: torch.div(x, 2, rounding_mode="floor"), some(2, 3))
+
+
+def _written_in_part(x):
+    y = x.clone()
+    y[:, 0] = 0
+    return y
+
+
+def _written_under_a_view(x):
+    y = x.clone()
+    flat = y.view(-1)
+    y.mul_(2)
+    return flat
+
+
+REFUSED = {
+    "random numbers": (lambda x: x + torch.rand(3), "operation rand"),
+    "a branch": (lambda x: x if x.sum() > 0 else -x, "single numbers"),
+    "a write into a part": (_written_in_part, "part of others"),
+    "a write under a view": (_written_under_a_view, "part of others"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_would_be_lowered_wrongly_is_refused(name):
+    function, reason = REFUSED[name]
+    with pytest.raises(NotLoweredError, match=reason):
+        assert_lowered(function, some(2, 3))
+
+
+def test_a_write_in_place():
+    assert_lowered(lambda x: x.clone().mul_(2) + x, some(2, 3))
