@@ -35,7 +35,7 @@ PAPERS: Commands = {
 RUNS: Commands = {
     "export": ("command_line:main", "Write runs to a CSV file; alone, it lists of which scripts."),
     "summarize": ("statistics.command:main", "Summarise runs: success rate, steps, sparsity."),
-    "verdict": ("statistics.verdict:main", "Say of every run whether it solved its task."),
+    "verdict": ("statistics.command:verdict", "Say of every run whether it solved its task."),
 }
 EXPORTS: Commands = {
     "runs": ("reader.exporters:any_runs", "Export runs of any script, with configurations."),
@@ -49,9 +49,9 @@ EXPORTS: Commands = {
     "expand_weights": ("figure.robustness:expand_weights", "Cut the last step out of weights."),
 }
 TABLES: Commands = {
-    "generate_exp_setups": ("statistics.thresholds.command:main", "Write thresholds of success."),
+    "generate_exp_setups": ("statistics.thresholds:main", "Write thresholds of success."),
     "generate_divBy0_extrap_thresholds": (
-        "statistics.thresholds.small_divisors:main",
+        "statistics.small_divisors:main",
         "Write the errors of exact division by small numbers.",
     ),
     "generate_dataset_solution_indexes": (

@@ -12,7 +12,7 @@ begin(__name__)
 from stable_nalu.script import packages  # noqa: E402
 
 with packages(__file__):
-    from stable_nalu.statistics.thresholds.small_divisors import main
+    from stable_nalu.statistics.small_divisors import main
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import pandas as pd
 from stable_nalu.errors import UsageError
 from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION, best_row
 from stable_nalu.statistics.table import numeric
-from stable_nalu.statistics.thresholds.sequential import from_reference
+from stable_nalu.statistics.thresholds import from_reference
 
 from .entry import Reference, Runs
 from .source import Source, read_csv, with_names

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 from stable_nalu.errors import UsageError
 from stable_nalu.papers import Paper
 from stable_nalu.statistics.estimators import PUBLISHED, Estimators
-from stable_nalu.statistics.thresholds.sequential import REFERENCE_LEVEL
+from stable_nalu.statistics.thresholds import REFERENCE_LEVEL
 
 from .source import Series, Source
 from .style import STANDARD, Palette, drawing

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.published import Interval, Published, published
-from stable_nalu.statistics import terminal
-from stable_nalu.statistics.paired import LEVEL
+from stable_nalu.statistics.estimators import LEVEL
+from stable_nalu.statistics.table import in_columns
 
 from .same_seeds import Chosen, chosen_of, fates_of
 
@@ -284,7 +284,7 @@ def as_text(comparisons: Sequence[Comparison]) -> str:
 
 def aligned(rows: Sequence[Mapping[str, object]]) -> list[str]:
     """Return a line of names and one per row, in aligned columns."""
-    return terminal.aligned(list(rows[0]), [[_shown(c) for c in row.values()] for row in rows])
+    return in_columns(list(rows[0]), [[_shown(c) for c in row.values()] for row in rows])
 
 
 def totals(comparisons: Sequence[Comparison]) -> str:

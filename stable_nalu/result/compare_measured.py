@@ -16,8 +16,8 @@ import numpy as np
 
 from stable_nalu.paper.experiment import Experiment, Measure
 from stable_nalu.paper.published import PublishedMeasure, published_measures
-from stable_nalu.statistics.intervals import Estimate, wilson
-from stable_nalu.statistics.paired import LEVEL, sign_test
+from stable_nalu.statistics.estimators import LEVEL
+from stable_nalu.statistics.intervals import Estimate, sign_test, wilson
 from stable_nalu.statistics.table import groups
 
 from . import measured

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from stable_nalu.paper.experiment import seeds_text
 from stable_nalu.paper.published import Published, PublishedSeeds, published_seeds
-from stable_nalu.statistics.paired import sign_test
+from stable_nalu.statistics.intervals import sign_test
 
 if TYPE_CHECKING:
     import pandas as pd

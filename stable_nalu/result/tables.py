@@ -32,7 +32,7 @@ from stable_nalu.reader.run_parser import (
     MetricParser,
     RunParser,
 )
-from stable_nalu.statistics.thresholds import FLAT
+from stable_nalu.statistics.setups import FLAT
 from stable_nalu.training.checkpoint import model_file
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ def other_tables(
 
 
 def _write_small_divisors(argv: list[str]) -> int:
-    from stable_nalu.statistics.thresholds.small_divisors import main
+    from stable_nalu.statistics.small_divisors import main
 
     return main(argv)
 

@@ -11,11 +11,14 @@ from typing import Literal, get_args
 
 from stable_nalu.options.kinds import number
 
-from .thresholds import FLAT
+from .setups import FLAT
 
 GammaFit = Literal["published", "frozen", "profile"]
 SparsityFit = Literal["compat", "scaled"]
 RESAMPLES = 10_000
+
+LEVEL = 0.05
+"""The p value below which a test decides."""
 
 BEST_RANGE = 5000
 """A run is judged at the lowest validation error among so many last rows."""

@@ -1,4 +1,4 @@
-"""Estimates with 95 % intervals by scipy: Wilson's, Newcombe's, Student's, the bootstrap's."""
+"""Estimates with 95 % intervals by scipy, and tests of pairs."""
 
 from __future__ import annotations
 
@@ -107,3 +107,18 @@ def bootstrap(
         rng=np.random.default_rng(seed),
     ).confidence_interval
     return Estimate(center, float(found.low), float(found.high))
+
+
+def sign_test(more: int, fewer: int) -> float:
+    """Return the exact two-sided p of pairs that differ; of binary outcomes it is McNemar's."""
+    return float(stats.binomtest(more, more + fewer).pvalue) if more + fewer else 1.0
+
+
+def holm(values: Sequence[float]) -> list[float]:
+    """Return p values adjusted for their number by Holm's step-down method (1979)."""
+    order = sorted(range(len(values)), key=values.__getitem__)
+    adjusted, largest = [0.0] * len(values), 0.0
+    for place, index in enumerate(order):
+        largest = max(largest, min(1.0, (len(values) - place) * values[index]))
+        adjusted[index] = largest
+    return adjusted

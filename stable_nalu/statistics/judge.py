@@ -31,7 +31,7 @@ TEST = "metric.test.extrapolation"
 SPARSITY = "sparse.error.max"
 INCLUSIVE = "inclusive"
 """Column: whether an error equal to the threshold is low enough."""
-_EXPORTED = ("name", "step", VALIDATION, TEST, SPARSITY)
+EXPORTED = ("name", "step", VALIDATION, TEST, SPARSITY)
 
 
 @dataclass(frozen=True)
@@ -146,15 +146,15 @@ def _rows_and_runs(
     """
     rows, runs = [], []
     for i, (path, part) in enumerate(parts):
-        require(part, _EXPORTED, path, "an export of metrics")
+        require(part, EXPORTED, path, "an export of metrics")
         if part.empty:
             continue
-        part = numeric(part, _EXPORTED[1:], path)
+        part = numeric(part, EXPORTED[1:], path)
         _, options = parsed_names(part, expand_name, path)
         if models is not None:
             options["model"] = models[i]
         labels = options[["name", "model"]]
-        logged = part.loc[:, list(_EXPORTED)].astype({"name": str})
+        logged = part.loc[:, list(EXPORTED)].astype({"name": str})
         rows.append(logged.merge(labels, on="name", validate="many_to_one"))
         runs.append(options)
     if not runs:

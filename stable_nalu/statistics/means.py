@@ -28,15 +28,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq, minimize_scalar
+from scipy.special import digamma, gammainc, polygamma
+from scipy.stats import beta, chi2, kstest
 
-from .box_minimizer import Objective
 from .densities import log_beta_density, log_gamma_density
 from .estimators import GammaFit, SparsityFit
-from .exact_fit import exact_fit, fit_with_nuisance_known
 from .intervals import student
-from .published_fit import MeanFit, published_fit
+from .published_fit import MeanFit, Objective, published_fit
 
 Floats = Sequence[float]
 
@@ -52,6 +54,15 @@ MARGIN = 1e-16
 _EQUAL_ERRORS = 1e-10
 _SMALLEST_V = 1e-5
 _DENSITY_LIMIT = 1e6
+
+_RISE = float(chi2.ppf(0.95, df=1)) / 2
+_NUISANCE_DECADES = 8
+_SMALLEST = 1e-300
+
+_FEWEST_STEPS = 11
+"""The number of distinct steps below which they have no shape to speak of."""
+
+_NEWTON_STEPS = 8
 
 
 def solved_at(steps: np.ndarray, gamma_fit: GammaFit = "published") -> MeanFit:
@@ -140,3 +151,132 @@ def _negative_sum(
 def _students(values: np.ndarray, highest: float, nuisance: float) -> MeanFit:
     plain = student(values, 0.0, highest)
     return MeanFit(plain.mean, plain.lower, plain.upper, nuisance)
+
+
+def exact_fit(
+    objective: Objective, start: tuple[float, float], lower: float, upper: float
+) -> MeanFit:
+    """Minimise a negative log-likelihood of (mean, nuisance) over lower < mean < upper.
+
+    The nuisance parameter, positive, is fitted on a log scale at every mean.
+    """
+    # Moments of few, far-apart values can give a nuisance that no density has.
+    center = math.log10(start[1]) if start[1] > 0 else 0.0
+
+    def nuisance(mean: float) -> tuple[float, float]:
+        def at(power: float) -> float:
+            return _at(objective, mean, 10.0**power)
+
+        power = _lowest(at, center - _NUISANCE_DECADES, center + _NUISANCE_DECADES, 1e-10)
+        return 10.0**power, at(power)
+
+    return _around_minimum(nuisance, start[0], lower, upper)
+
+
+def fit_with_nuisance_known(
+    objective: Objective, start: tuple[float, float], lower: float, upper: float
+) -> MeanFit:
+    """Minimise it over the mean alone, with the nuisance parameter held at its start."""
+
+    def fixed(mean: float) -> tuple[float, float]:
+        return start[1], _at(objective, mean, start[1])
+
+    return _around_minimum(fixed, start[0], lower, upper)
+
+
+def _at(objective: Objective, mean: float, nuisance: float) -> float:
+    return float(objective(np.array([[mean], [nuisance]]))[0])
+
+
+def _around_minimum(
+    profile: Callable[[float], tuple[float, float]], start: float, lower: float, upper: float
+) -> MeanFit:
+    """Return the lowest point of a profile and where it has risen by 1.92, or else the bound."""
+    most = 10 * start if math.isinf(upper) else min(10 * start, upper)
+    mean = _lowest(lambda m: profile(m)[1], max(start / 10, lower), most, 1e-10 * start)
+    nuisance, best = profile(mean)
+
+    def excess(m: float) -> float:
+        return profile(m)[1] - best - _RISE
+
+    return MeanFit(
+        mean,
+        _crossing(excess, mean, lower, 0.5),
+        _crossing(excess, mean, upper, 2.0),
+        nuisance,
+    )
+
+
+def _lowest(function: Callable[[float], float], low: float, high: float, tolerance: float) -> float:
+    options = {"xatol": tolerance}
+    found: Any = minimize_scalar(function, bounds=(low, high), method="bounded", options=options)
+    return float(found.x)
+
+
+def _crossing(excess: Callable[[float], float], mean: float, bound: float, factor: float) -> float:
+    """Return the root of `excess` between mean and bound, sought by growing steps from the mean."""
+    inner = mean
+    while True:
+        outer = inner * factor
+        passed = outer <= bound if factor < 1 else outer >= bound
+        if passed or outer < _SMALLEST:
+            outer = math.nextafter(bound, mean)
+            if excess(outer) < 0:
+                return bound
+        if excess(outer) >= 0:
+            root: Any = brentq(excess, inner, outer, xtol=1e-12 * mean)
+            return float(root)
+        inner = outer
+
+
+def gamma_p_value(steps: np.ndarray, samples: int = 2000, seed: int = 0) -> float:
+    """Return p of the gamma density of largest likelihood, by Kolmogorov and Smirnov's statistic.
+
+    As the density is fitted to the same steps, the distribution of the statistic is simulated
+    (Lilliefors 1967, On the Kolmogorov-Smirnov Test for Normality with Mean and Variance Unknown):
+    p is the share of samples of the density, each with a fit of its own, that fit worse than the
+    steps do. It is NaN for too few steps.
+    """
+    if len(np.unique(steps)) < _FEWEST_STEPS or np.any(steps <= 0):
+        return math.nan
+    own = _statistic(steps[None, :])[0]
+    shape = gamma_shape(steps[None, :])[0]
+    drawn = np.random.default_rng(seed).gamma(shape, size=(samples, len(steps)))
+    # A draw of a tiny shape may round to 0, which has no logarithm.
+    worse = np.sum(_statistic(np.maximum(drawn, np.finfo(float).tiny)) >= own)
+    return float((1 + worse) / (1 + samples))
+
+
+def beta_p_value(errors: np.ndarray) -> float:
+    """Return p of the fitted beta density by Kolmogorov and Smirnov's test of doubled errors.
+
+    It is NaN for fewer than two, or equal, errors.
+    """
+    values = np.clip(errors, MARGIN, LARGEST - MARGIN)
+    if len(values) < 2 or np.ptp(values) <= MARGIN:
+        return math.nan
+    fit = mean_sparsity(values, "scaled")
+    if not (0 < fit.mean < LARGEST and math.isfinite(fit.nuisance)):
+        return math.nan
+    density = beta(2 * fit.mean * fit.nuisance, (1 - 2 * fit.mean) * fit.nuisance)
+    return float(kstest(2 * values, density.cdf).pvalue)
+
+
+def gamma_shape(values: np.ndarray) -> np.ndarray:
+    """Return the shape of largest likelihood per row: log k - digamma(k) = log mean - mean log."""
+    excess = np.log(values.mean(axis=1)) - np.log(values).mean(axis=1)
+    shape = (3 - excess + np.sqrt((excess - 3) ** 2 + 24 * excess)) / (12 * excess)
+    for _ in range(_NEWTON_STEPS):
+        off = np.log(shape) - digamma(shape) - excess
+        shape = 1 / (1 / shape + off / (shape**2 * (1 / shape - polygamma(1, shape))))
+    return shape
+
+
+def _statistic(values: np.ndarray) -> np.ndarray:
+    """Return the largest distance of the sample's and the fitted distribution function per row."""
+    shape = gamma_shape(values)[:, None]
+    ordered = np.sort(values, axis=1)
+    fitted = gammainc(shape, ordered * shape / values.mean(axis=1, keepdims=True))
+    n = values.shape[1]
+    above = np.arange(1, n + 1) / n - fitted
+    return np.maximum(above, 1 / n - above).max(axis=1)

@@ -17,13 +17,20 @@ from stable_nalu.machine import data_file
 from stable_nalu.paper.ranges import canonical
 
 from .names import config_columns, is_single_module, parse_leaf
-from .thresholds import BENCHMARK, FLAT
 
 if TYPE_CHECKING:
     from stable_nalu.options import Config
 
 SHIPPED = (data_file("exp_setups.csv"), data_file("function_task_static_mse_expectation.csv"))
+FLAT = 1e-5
+"""The threshold of single modules outside of the first benchmark, and of tasks without a row."""
+
+BENCHMARK = "benchmark"
+"""The parameter of rows for runs of the script `single_layer_benchmark` alone."""
+
 SMALL_DIVISORS = "zero.range"
+"""What the parameters of rows for division by small numbers begin with."""
+
 ROUNDING = 2.0**-8
 """Part by which the error of exact weights may exceed its threshold; see `Limit`."""
 _NUMBERS = ("input.size", "subset.ratio", "overlap.ratio", "epsilon")

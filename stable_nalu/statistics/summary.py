@@ -18,9 +18,8 @@ from tqdm import tqdm
 from stable_nalu.errors import UsageError
 
 from .estimators import PUBLISHED, Estimators
-from .goodness_of_fit import beta_p_value, gamma_p_value
 from .intervals import STATISTICS, bootstrap, wilson
-from .means import mean_sparsity, solved_at
+from .means import beta_p_value, gamma_p_value, mean_sparsity, solved_at
 from .setups import shared_threshold
 from .table import groups, numeric, read_table, refuse_rows, require
 

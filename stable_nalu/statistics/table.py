@@ -135,6 +135,16 @@ def groups(table: pd.DataFrame, by: Iterable[str]) -> Iterator[tuple[tuple[Any, 
         yield cast(tuple[Any, ...], key), group
 
 
+def in_columns(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return a line of names and one per row, in in_columns columns."""
+    widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
+    lines = (
+        "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True))
+        for row in (names, *rows)
+    )
+    return [line.rstrip() for line in lines]
+
+
 def format_cell(value: object) -> str:
     """Format one cell; a number gets the fewest digits that give the same double."""
     if isinstance(value, str):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stable_nalu.statistics.thresholds import small_divisors
+from stable_nalu.statistics import small_divisors
 from tests.figure.drawing import FAILED, metrics, run_name, solved_at
 
 SCRIPT = Path(__file__).resolve().parents[2] / "export" / "plot.py"

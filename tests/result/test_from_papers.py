@@ -17,8 +17,7 @@ from stable_nalu.paper.index import find as find_experiment
 from stable_nalu.paper.published_plots import CSVS, PLOTS, folders, plot_words
 from stable_nalu.reader import exporters
 from stable_nalu.result.from_papers import DOCUMENT
-from stable_nalu.statistics.thresholds import command as thresholds
-from stable_nalu.statistics.thresholds import small_divisors
+from stable_nalu.statistics import small_divisors, thresholds
 from stable_nalu.training.arithmetic import prediction_sweep
 from tests.figure.specimen import SMALL, write_specimen
 

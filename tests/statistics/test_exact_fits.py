@@ -6,8 +6,13 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from stable_nalu.statistics.exact_fit import exact_fit
-from stable_nalu.statistics.means import beta_objective, mean_sparsity, solved_at, start_v
+from stable_nalu.statistics.means import (
+    beta_objective,
+    exact_fit,
+    mean_sparsity,
+    solved_at,
+    start_v,
+)
 
 STEPS = np.array([12000.0, 15000, 9000, 22000, 18000, 30000, 14000, 16000])
 ERRORS = np.array([0.012, 0.034, 0.008, 0.05, 0.021, 0.017, 0.09, 0.03])

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import gamma
 
 from stable_nalu.statistics.estimators import Estimators
-from stable_nalu.statistics.goodness_of_fit import beta_p_value, gamma_p_value, gamma_shape
+from stable_nalu.statistics.means import beta_p_value, gamma_p_value, gamma_shape
 from stable_nalu.statistics.summary import summarize_group
 
 

@@ -11,7 +11,9 @@ from stable_nalu.statistics.intervals import (
     Estimate,
     bootstrap,
     difference,
+    holm,
     paired_difference,
+    sign_test,
     student,
     wilson,
 )
@@ -165,3 +167,15 @@ def test_bootstrap_median_and_small_samples():
     assert one.mean == 6
     assert math.isnan(one.lower)
     assert math.isnan(none.mean)
+
+
+def test_the_sign_test_is_that_of_fair_coins():
+    assert sign_test(26, 24) == pytest.approx(1 - math.comb(50, 25) / 2**50)
+    assert sign_test(3, 0) == sign_test(0, 3) == 0.25
+    assert sign_test(0, 0) == 1
+
+
+def test_p_values_are_adjusted_by_holms_method():
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([0.9, 0.4]) == pytest.approx([0.9, 0.8])
+    assert holm([]) == []

@@ -7,15 +7,17 @@ import pytest
 from scipy.stats import gamma
 from threadpoolctl import threadpool_info
 
-from stable_nalu.statistics import box_minimizer
-from stable_nalu.statistics.box_minimizer import (
+from stable_nalu.statistics.means import beta_objective, gamma_objective, start_v
+from stable_nalu.statistics.published_fit import (
     NotFiniteError,
+    end_cubic_spline,
+    hessian,
+    interval,
     minimize_in_box,
+    published_fit,
+    standard_error,
     value_and_gradient,
 )
-from stable_nalu.statistics.means import beta_objective, gamma_objective, start_v
-from stable_nalu.statistics.profile_likelihood import end_cubic_spline, interval
-from stable_nalu.statistics.published_fit import hessian, published_fit, standard_error
 
 
 def bowl(p):
@@ -136,16 +138,6 @@ def test_a_creep_that_is_cut_short_ends_where_the_whole_walk_does(monkeypatch):
     assert all_calls > 4 * calls
     for name in ("mean", "lower", "upper", "nuisance"):
         assert getattr(short, name) == pytest.approx(getattr(whole, name), rel=1e-7), name
-
-
-@pytest.mark.parametrize("known", [True, False])
-def test_the_minimiser_is_scipys_whichever_way_it_is_called(monkeypatch, known):
-    """A scipy whose compiled routine is another is called through `minimize`, with one result."""
-    assert box_minimizer._is_known()
-    values = nearly_equal(4, 0.02, 0.3)
-    expected, _ = fit_of_errors(values)
-    monkeypatch.setattr(box_minimizer, "_is_known", lambda: known)
-    assert fit_of_errors(values)[0] == expected
 
 
 def test_standard_error_needs_a_positive_variance():

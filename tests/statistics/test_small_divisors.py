@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from stable_nalu.paper.ranges import SMALL_DIVISOR_BOUNDS
-from stable_nalu.statistics.thresholds.small_divisors import (
+from stable_nalu.statistics.small_divisors import (
     BOUNDS,
     MODULES,
     TASKS,

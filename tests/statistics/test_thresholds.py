@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from stable_nalu.paper.ranges import EXTRAPOLATION_RANGES, MIRRORED, ExtrapolationRange
-from stable_nalu.statistics.thresholds import arithmetic, sequential, tables
-from stable_nalu.statistics.thresholds.arithmetic import ArithmeticTask, closed_form, simulate
+from stable_nalu.statistics import thresholds
+from stable_nalu.statistics.thresholds import ArithmeticTask, closed_form, simulate
 
 STORED_MUL = (
     505.38393446811,
@@ -116,9 +116,9 @@ def test_operations_without_a_closed_form_are_refused():
     with pytest.raises(ValueError, match="div"):
         closed_form(ArithmeticTask("div"))
     with pytest.raises(ValueError, match="two inputs"):
-        arithmetic.single_module("mul", 10, MIRRORED, 1e-5)
+        thresholds.single_module("mul", 10, MIRRORED, 1e-5)
     with pytest.raises(ValueError, match="root"):
-        arithmetic.single_module("root", 2, MIRRORED, 1e-5)
+        thresholds.single_module("root", 2, MIRRORED, 1e-5)
 
 
 @pytest.mark.parametrize(
@@ -133,18 +133,18 @@ def test_operations_without_a_closed_form_are_refused():
 )
 def test_single_modules(bounds, expected):
     x = ExtrapolationRange(*bounds)
-    found = [arithmetic.single_module("add", n, x, 1e-4) for n in (2, 10, 100)]
-    found += [arithmetic.single_module(operation, 2, x, 1e-4) for operation in ("mul", "div")]
+    found = [thresholds.single_module("add", n, x, 1e-4) for n in (2, 10, 100)]
+    found += [thresholds.single_module(operation, 2, x, 1e-4) for operation in ("mul", "div")]
     assert found == pytest.approx(expected, rel=1e-5)
-    assert found[0] == arithmetic.single_module("sub", 2, x, 1e-4)
+    assert found[0] == thresholds.single_module("sub", 2, x, 1e-4)
 
 
 def test_the_benchmark_takes_the_published_epsilon():
     """The table for figures; the steps it gives are compared in docs/reproduction."""
-    rows = [row for row, _ in tables.collect(("benchmark",), tables.Settings())]
+    rows = [row for row, _ in thresholds.collect(("benchmark",), thresholds.ThresholdSettings())]
     assert {row["epsilon"] for row in rows} == {1e-5}
     smaller = [row["threshold"] for row in rows]
-    shipped = tables.collect(("benchmark",), tables.Settings(epsilon=1e-4))
+    shipped = thresholds.collect(("benchmark",), thresholds.ThresholdSettings(epsilon=1e-4))
     for threshold, (row, _) in zip(smaller, shipped, strict=True):
         assert row["threshold"] == pytest.approx(100 * threshold, rel=3e-4)
 
@@ -161,24 +161,24 @@ def test_sequences():
         4.16169e9,
         1.32108e11,
     )
-    found = [sequential.closed_form("cumprod", length) for length in range(1, 10)]
+    found = [thresholds.of_sequence("cumprod", length) for length in range(1, 10)]
     assert found == pytest.approx(expected, rel=1e-5)
-    assert sequential.closed_form("cumsum", 3) == 0.25
+    assert thresholds.of_sequence("cumsum", 3) == 0.25
 
 
 def test_a_reference_network_gives_an_upper_bound_on_its_mean_error():
     """mean 2, sd 1, m = 3, t(0.99, 8) = 2.896459; seed 9 is not asked for."""
     errors = {0: 1.0, 1: 2.0, 2: 3.0, 9: 50.0}
     expected = 2 + 2.896459 / math.sqrt(3)
-    assert sequential.from_reference(errors, (0, 1, 2)) == pytest.approx(expected, rel=1e-6)
+    assert thresholds.from_reference(errors, (0, 1, 2)) == pytest.approx(expected, rel=1e-6)
     # As the published script for the outputs of the digit network has it; t(0.999, 8) = 4.500791.
-    bound = sequential.from_reference(errors, (0, 1, 2), level=0.999, of_one_run=True)
+    bound = thresholds.from_reference(errors, (0, 1, 2), level=0.999, of_one_run=True)
     assert bound == pytest.approx(2 + 4.500791, rel=1e-6)
 
 
 def test_moments_of_a_mirrored_range():
     """E x² = 52/3 and E x⁴ = (6⁵ - 2⁵)/20 on U[2,6] with a random sign."""
-    found = arithmetic.Moments.of(MIRRORED)
+    found = thresholds.Moments.of(MIRRORED)
     assert found.mean == 0
     assert found.variance == pytest.approx(52 / 3)
     assert found.fourth == pytest.approx((6**5 - 2**5) / 20)

@@ -7,7 +7,7 @@ from pathlib import PurePath
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.ranges import INTERPOLATION_ORDER
 from stable_nalu.papers import MISTRY_2022_DIVISION
-from stable_nalu.statistics.thresholds import FLAT
+from stable_nalu.statistics.setups import FLAT
 
 from ..entry import Entry, Runs, Threshold
 from ..kinds import GoldErrors, Panels

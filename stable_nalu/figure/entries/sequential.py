@@ -8,7 +8,7 @@ import pandas as pd
 
 from stable_nalu.paper.sequences import PRODUCT_REFERENCE
 from stable_nalu.papers import MADSEN_2020, MISTRY_2022_ROBUST
-from stable_nalu.statistics.thresholds.sequential import REFERENCE_SEEDS
+from stable_nalu.statistics.thresholds import REFERENCE_SEEDS
 
 from ..digit_sequences import SEQUENCE_VALIDATION
 from ..entry import Entry, Only, Reference, Runs, Threshold, standard

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from stable_nalu.paper.challenger import KEY
 from stable_nalu.paper.experiment import Experiment
-from stable_nalu.statistics.intervals import Estimate, paired_difference
+from stable_nalu.statistics.estimators import LEVEL
+from stable_nalu.statistics.intervals import Estimate, holm, paired_difference, sign_test
 from stable_nalu.statistics.means import MARGIN
-from stable_nalu.statistics.paired import LEVEL, holm, sign_test
 from stable_nalu.statistics.setups import shared_threshold
 
 from ..compare import solved_of, summary_of

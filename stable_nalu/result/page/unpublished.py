@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from stable_nalu.paper.index import find
-from stable_nalu.statistics.intervals import paired_difference
-from stable_nalu.statistics.paired import holm, sign_test
+from stable_nalu.statistics.intervals import holm, paired_difference, sign_test
 
 from ..stored import DATA, identifying, path_of, read
 from .markdown import bullets, heading, plain, points, rate, table
