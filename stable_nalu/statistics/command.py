@@ -18,7 +18,7 @@ from stable_nalu.script import ScriptParser, exit_code
 from .estimators import BEST_RANGE, Estimators, add_estimate_flags, add_threshold_flags
 from .names import operation_label, plain
 from .setups import SHIPPED, limit_of
-from .table import in_columns, groups, numeric, read_table, require, write_frame
+from .table import groups, in_columns, numeric, read_table, require, write_frame
 
 if TYPE_CHECKING:
     import pandas as pd
