@@ -194,7 +194,6 @@ class Entry:
     shows: one line.
     series: files in the order of the legend.
     folders: where the series may lie below the CSV folder, besides the CSV folder itself.
-    published: the key that the original scripts know it by, where two of them share one.
     """
 
     key: str
@@ -204,7 +203,6 @@ class Entry:
     parts: tuple[Part, ...]
     series: tuple[Series, ...] = ()
     folders: tuple[str, ...] = ()
-    published: str = ""
 
     @property
     def kind(self) -> str:

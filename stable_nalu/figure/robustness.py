@@ -1,15 +1,24 @@
-"""Two tables of the robustness study: the weights that its figures show, and the inputs used."""
+"""Two tables of the robustness study: the last weights of its runs, and the inputs used.
+
+Its task has ten inputs, two of them relevant; which two follows from the seed.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from stable_nalu.errors import UsageError
 from stable_nalu.script import ScriptParser, exit_code
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 SEEDS = 25
+INPUTS = 10
+LAST_STEP = 100_000
 
 
 def expand_weights(argv: Sequence[str] | None = None) -> int:
@@ -28,7 +37,6 @@ def expand_weights(argv: Sequence[str] | None = None) -> int:
     def expand() -> None:
         from stable_nalu.files import refuse_inputs
 
-        from .kinds.distances import LAST_STEP, expanded
         from .render import write_numbered
 
         path = Path(args.csv)
@@ -63,11 +71,46 @@ def solution_indexes(argv: Sequence[str] | None = None) -> int:
 
         from stable_nalu.statistics.table import write_plain_frame
 
-        from .kinds.distances import relevant
-
         # Places are counted from 0.
         rows = [(seed, *relevant(seed)) for seed in range(SEEDS)]
         columns = ["seed", "index.1", "index.2"]
         write_plain_frame(Path(args.csv_out), pd.DataFrame(rows, columns=columns))
 
     return exit_code("generate_dataset_solution_indexes.py", generate)
+
+
+def relevant(seed: int) -> tuple[int, int]:
+    """Return the places of the two relevant inputs, counted from 0."""
+    import numpy as np
+
+    first = int(np.random.RandomState(seed).randint(0, INPUTS - 1))
+    return first, first + 1
+
+
+def expanded(path: Path) -> pd.DataFrame:
+    """Return rows of the step that runs are compared at, with the options of their names."""
+    from stable_nalu.statistics.table import numeric
+
+    from .source import read_csv, with_names
+
+    table = read_csv(path, ("name", "step"), "an export of weights")
+    weights = [column for column in table if str(column).startswith("param.")]
+    table = numeric(table, ["step", *weights], path)
+    table = table.loc[table["step"] == LAST_STEP].reset_index(drop=True)
+    if table.empty:
+        return table
+    rows = with_names(table, "single", path)
+    rows["model"] = [_label(run) for run in rows.to_dict("records")]
+    return rows
+
+
+def _label(run: Mapping[str, object]) -> str:
+    """Return the label of the study: `s` means noise in training, `(mod)` penalties on the NPU."""
+    from stable_nalu.statistics.names import model_label
+
+    label = model_label(str(run["model_code"]), robustness=True)
+    if run.get("nmu.noise") is True:
+        return {"NMU": "sNMU", "Sign NMRU": "Sign sNMRU"}.get(label, label)
+    if label == "Real NPU" and float(str(run.get("regualizer.npu.W", 0))) > 0:
+        return "Real NPU (mod)"
+    return label

@@ -134,7 +134,7 @@ def with_threshold(entry: Entry, threshold: float) -> Entry:
     flat = Threshold(flat=threshold)
     changed = []
     for part in entry.parts:
-        if isinstance(part, kinds.Panels | kinds.Table | kinds.Histogram | kinds.Curves):
+        if isinstance(part, kinds.Panels | kinds.Table | kinds.Histogram):
             part = replace(part, runs=replace(part.runs, threshold=flat))
         elif isinstance(part, kinds.Successes):
             panels = [(*names, replace(runs, threshold=flat)) for *names, runs in part.panels]

@@ -18,11 +18,13 @@ from .experiment import Experiment
 _MODULES = (arithmetic_units, sequences, division, division_redundancy, benchmark, robust, nalu)
 EXPERIMENTS: dict[str, Experiment] = {e.key: e for m in _MODULES for e in m.EXPERIMENTS}
 
-
+_ROUNDED = "MSE_Adam-lr0.001_TPS-no-concat-conv_ROUNDED"
 OTHER_KEYS = {
     "2D-surface-mul": "surface-mul",
     "2d-surface-mul": "surface-mul",
-    "2d-surface-add": "surface-add",
+    "mul": "surface-mul",
+    "mul-1digit_conv-Adam": "class_accs-mul-1digit_conv-Adam",
+    _ROUNDED: f"class_accs-{_ROUNDED}",
     "in10-iNALU-add": "inalu-in10",
     "in100-NAU-sub": "nau-in100",
     "singularity_issue": "loss_landscape",

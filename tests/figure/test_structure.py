@@ -34,19 +34,6 @@ def test_histograms_hold_every_run(tmp_path):
     assert legend_texts(figure) == ["solved", "not solved"]
 
 
-def test_curves_of_single_runs(tmp_path):
-    (figure,) = figures("function_task_static_plot_example", tmp_path)
-    assert titles(figure) == [
-        "Extrapolation error [MSE]",
-        "Interpolation error [MSE]",
-        "Sparsity error",
-    ]
-    assert [axes.get_yscale() for axes in figure.axes] == ["log", "log", "linear"]
-    assert len(by_gid(figure.axes[0], "threshold")) == 1
-    assert [len(axes.lines) for axes in figure.axes] == [4, 3, 3]
-    assert len(legend_texts(figure)) == 3
-
-
 @pytest.mark.slow
 def test_success_rates_over_four_parameters(tmp_path):
     entry = find("function_task_static_mul_paramaters")
@@ -89,22 +76,6 @@ def test_violins_in_the_published_order(tmp_path):
     ]
 
 
-def test_distances(tmp_path):
-    (figure,) = figures("robustness-uniform-1-2", tmp_path)
-    (axes,) = figure.axes
-    assert axes.get_xscale() == "log"
-    assert [line.get_xdata()[0] for line in by_gid(axes, "threshold")] == [1e-5]
-    labels = tick_texts(axes.get_yticklabels())
-    assert labels == [f"LR:0.001 Reg:{r}-50000-75000 (n = 4)" for r in (1, 10, 100)]
-    (figure,) = figures("robustness-distributions", tmp_path)
-    assert [text.split("\n")[0] for text in tick_texts(figure.axes[0].get_xticklabels())] == [
-        "truncated normal [-5,5]",
-        "uniform [1,2]",
-        "uniform [-2,-1]",
-        "exponential 500",
-    ]
-
-
 def test_errors_of_exact_weights(tmp_path):
     (figure,) = figures("divBy0_gold_test_errors", tmp_path)
     assert titles(figure) == [
@@ -138,8 +109,8 @@ def test_confusion_matrix(tmp_path):
 
 
 def test_surfaces(tmp_path):
-    (figure,) = figures("2d-surface-add", tmp_path)
-    assert titles(figure) == [one.label for one in find("2d-surface-add").series]
+    (figure,) = figures("surface-mul", tmp_path)
+    assert titles(figure) == [one.label for one in find("surface-mul").series]
     *facets, bar = figure.axes
     assert bar.get_ylabel() == "Prediction"
     assert len(tick_texts(bar.get_yticklabels())) == 6
@@ -147,29 +118,26 @@ def test_surfaces(tmp_path):
         assert len(by_gid(axes, "interpolation")) == len(by_gid(axes, "extrapolation")) == 1
 
 
-@pytest.mark.parametrize(
-    ("key", "titled"),
-    [
-        ("loss_landscape", ["NAC•", "NMU", "NRU", "NRU with tanh gates"]),
-        ("nac-mul-and-mnac-loss-curvature", ["NAC•", "NAC•", "NAC•", "NMU"]),
-    ],
-)
-def test_landscapes(tmp_path, key, titled):
-    made = figures(key, tmp_path)
-    assert [figure.axes[0].get_title().split(",")[0] for figure in made] == titled
+def test_landscapes(tmp_path):
+    made = figures("loss_landscape", tmp_path)
+    heads = [figure.axes[0].get_title().split(",")[0] for figure in made]
+    assert heads == ["NAC•", "NMU", "NRU", "NRU with tanh gates"]
     for figure in made:
         assert (figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()) == ("$w_1$", "$w_2$")
 
 
-def test_paths_and_ratios(tmp_path):
-    path, moves = figures("weights_path", tmp_path)
+def test_paths_of_weights_and_gates(tmp_path):
+    """As `plot.py --csv --kind path` draws them: a star at either end of every run's path."""
+    columns = "name,step,weights.w0,weights.w1,gate.g0,gate.g1\n"
+    rows = [f"run{n},{step},0.{n},-0.{step},0,1\n" for n in range(4) for step in range(3)]
+    (tmp_path / "a.csv").write_text(columns + "".join(rows))
+    entry = entry_of_files("path", [tmp_path / "a.csv"], ["Real NPU (modified)"], "mine")
+    with drawing():
+        path, side = entry.parts[0].drawn(Context("mine", entry.series, Source(tmp_path)))
     assert path.axes[0].get_title() == "Real NPU (modified)"
     assert path.axes[1].get_ylabel() == "step"
     assert len([line for line in path.axes[0].lines if line.get_marker() == "*"]) == 2 * 2 * 4
-    assert legend_texts(moves) == ["0", "1", "2", "3"]
-    (ratio,) = figures("weight2gate_ratio", tmp_path)
-    assert ratio.axes[0].get_ylabel() == "L2 distance of weights over that of gates"
-    assert len(by_gid(ratio.axes[0], "equal")) == 1
+    assert len(side["mine_plot_data"]) == 12
 
 
 def test_products_by_training_length_by_outputs_and_by_length(tmp_path):

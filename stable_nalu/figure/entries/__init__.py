@@ -52,12 +52,6 @@ def find(key: str) -> Entry:
     key = key if key in entries else key.replace("/", "-")
     if key in entries:
         return entries[key]
-    published = [entry for entry in entries.values() if entry.published == key]
-    if len(published) == 1:
-        return published[0]
-    if published:
-        names = " or ".join(entry.key for entry in published)
-        raise UsageError(f"key {key!r} stands for several figures: use {names}")
     experiment = known(key)
     if experiment is not None:
         drawn = [name for name in experiment.figure_keys if name in entries]

@@ -10,7 +10,7 @@ from stable_nalu.papers import MADSEN_2019, MADSEN_2020
 from stable_nalu.statistics.names import MODELS, ablation_suffix
 
 from ..entry import Entry, Only, Part, Runs, Threshold, standard
-from ..kinds import Curves, Histogram, Panels, Successes, Table
+from ..kinds import Histogram, Panels, Successes, Table
 from ..source import Series
 from ..style import GATED, NAC_ADD, NAC_MUL, NAC_MUL_NMU, NAC_MUL_SIGMA, NALU_SEPARATE, NALU_SHARED
 
@@ -164,13 +164,6 @@ _GATES = Runs(
     relabel=shared_nalu,
     only=(Only("operation", ("mul", "add")),),
 )
-_EXAMPLE = Runs(
-    x="operation",
-    threshold=LOOKED_UP,
-    models=("NMU", "NALU", NAC_MUL),
-    closed=True,
-    only=(Only("operation", ("mul",)), Only("seed", (1,))),
-)
 _ADDERS = ("Linear", "NAU", NAC_ADD, "NALU")
 _DEFAULTS = "function-task-static-defaults"
 _CAPTION = "Arithmetic data set, default parameters: success rate, step and sparsity error."
@@ -306,24 +299,4 @@ ENTRIES = (
         *map(_learning, ("add", "sub", "mul", "div"), (NAC_ADD, NAC_ADD, NAC_MUL, NAC_MUL)),
     ),
     _parameters(),
-    _entry(
-        "function_task_static_ablation",
-        "",
-        "Ablations, default parameters",
-        Table(
-            stem="function_task_static_ablation",
-            runs=Runs(x="operation", threshold=LOOKED_UP, relabel=ablation),
-            label="function-task-static-ablation",
-            caption="Units without sparsity penalty or clamp of weights.",
-            show_operation=False,
-            within=(),
-        ),
-    ),
-    _entry(
-        "function_task_static_plot_example",
-        "",
-        "Errors of one run of three models",
-        Curves("function-task-static-example", _EXAMPLE, 1, threshold_line=0.2, size=standard(5.0)),
-        file="function_task_static",
-    ),
 )

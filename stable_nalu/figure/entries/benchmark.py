@@ -85,36 +85,24 @@ def _with_noise() -> Entry:
 
 
 _SURFACES = {
-    "mul": {
-        "Exact": "mul_gold",
-        "NMU: both ranges": "mul-nmu-s0",
-        "MLP (1): neither range": "mul-ReLU-h1-s0",
-        "MLP (100): training range only": "mul-ReLU-h100-s8",
-    },
-    "add": {
-        "Exact": "add_gold",
-        "NAU: both ranges": "add-nau-s0",
-        "MLP (1): both ranges": "add-ReLU-h1-s9",
-        "MLP (1): neither range": "add-ReLU-h1-s12",
-        "MLP (4): both ranges": "add-ReLU-h4-biasF-s4",
-        "MLP (4): training range only": "add-ReLU-h4-biasF-s0",
-        "MLP (4): neither range": "add-ReLU-h4-biasF-s17",
-        "MLP (100): training range only": "add-ReLU-h100-s0",
-    },
+    "Exact": "mul_gold",
+    "NMU: both ranges": "mul-nmu-s0",
+    "MLP (1): neither range": "mul-ReLU-h1-s0",
+    "MLP (100): training range only": "mul-ReLU-h100-s8",
 }
-
-
-def _surface(key: str, number: str) -> Entry:
-    series = tuple(Series((name,), label) for label, name in _SURFACES[key].items())
-    shows = f"Predictions of MLPs and modules over two inputs: {_WORDS[key]}"
-    folders = ("2d-surface-plots/csvs",)
-    part = Surface(stem=f"2D-surface-{key}")
-    return Entry(f"surface-{key}", MISTRY_2022_ROBUST, number, shows, (part,), series, folders, key)
+_SURFACE = Entry(
+    "surface-mul",
+    MISTRY_2022_ROBUST,
+    "Figure 1",
+    "Predictions of MLPs and modules over two inputs: multiplication",
+    (Surface(stem="2D-surface-mul"),),
+    tuple(Series((name,), label) for label, name in _SURFACES.items()),
+    ("2d-surface-plots/csvs",),
+)
 
 
 ENTRIES = (
-    _surface("mul", "Figure 1"),
-    _surface("add", ""),
+    _SURFACE,
     _benchmark("benchmark_sltr_add", "Figure 14", "add", "NAC", "NAU", *_NALUS),
     _benchmark("benchmark_sltr_sub", "Figure 15", "sub", "NAC", "NAU", *_NALUS),
     _benchmark(
@@ -152,7 +140,6 @@ ENTRIES = (
         (Series(("sltr-in100/sub/NAU",), expects=(_FILES["NAU"],)),),
         ("benchmark",),
     ),
-    _benchmark("nalu", "", "mul", *_NALUS),
     _benchmark("benchmark_sltr_add_mcfc", "", "add", "NAU", "MCFC"),
     _benchmark(
         "benchmark_sltr_mul_mcfc",

@@ -86,19 +86,6 @@ def _near_zero(task: str, number: str, text: str) -> Entry:
     return Entry(key, MISTRY_2022_DIVISION, number, shows, (part,), series, folders)
 
 
-_CORRECT_EPS = "NMRU_correctEps/inSize-10_signNMRU-gnc-1_lr-1e-2"
-_LOSSES_CORRECT_EPS = Entry(
-    "nips-sltr-in10-losses-nmru-correctEps",
-    MISTRY_2022_DIVISION,
-    "",
-    "NMRU: losses, with the corrected epsilon",
-    (_RANGE,),
-    tuple(
-        Series((f"{_CORRECT_EPS}{ending}",), label)
-        for label, ending in (("MSE", ""), ("PCC", "_pcc"), ("MAPE", "_mape"))
-    ),
-)
-
 GOLD = Entry(
     "divBy0_gold_test_errors",
     MISTRY_2022_DIVISION,
@@ -149,7 +136,6 @@ ENTRIES = (
     _trained("nips-sltr-in10-losses-realnpu", "Figure 21", "Real NPU: losses"),
     _trained("nips-sltr-in10-losses-nru", "Figure 22", "NRU: losses"),
     _trained("nips-sltr-in10-losses-nmru", "Figure 23", "NMRU: losses"),
-    _LOSSES_CORRECT_EPS,
     _trained("in2-mixedSigns", "", "Inputs of mixed sign, two inputs", _SIGNS),
     _trained("in10-mixedSigns", "", "Inputs of mixed sign, ten inputs", _SIGNS),
     _trained("nips-in2-realnpu-lr", "", "Modified Real NPU: learning rates"),

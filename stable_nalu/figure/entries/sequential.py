@@ -212,18 +212,5 @@ ENTRIES = (
             Series((f"{_PROD}_batch-snmu",), "sNMU [1,1+1/sd(X)]"),
         ),
     ),
-    Entry(
-        f"{_SUMS}_FINAL",
-        MISTRY_2022_ROBUST,
-        "",
-        "Sums of digit sequences: NAU, beta-initialised NAU and losses",
-        (_sum(f"{_SUMS}_FINAL", _runs("cumsum", (), _z(1.0, "NAU"))),),
-        (
-            Series((f"{_SUMS}_nau",), "NAU"),
-            Series((f"{_SUMS}_bnau",), "bNAU"),
-            Series((f"{_SUMS}_nau-pcc-7500-mse",), "NAU PCC-MSE"),
-            Series((f"{_SUMS}_bnau-pcc-7500-mse",), "bNAU PCC-MSE"),
-        ),
-    ),
     *_EXPLORING,
 )

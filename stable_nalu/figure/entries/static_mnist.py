@@ -70,12 +70,10 @@ def _parts(base: str) -> tuple[Part, ...]:
     )
 
 
-def _key(
-    key: str, shows: str, series: dict[str, str], number: str = "", published: str = ""
-) -> Entry:
+def _key(key: str, shows: str, series: dict[str, str], number: str = "") -> Entry:
     found = tuple(Series((name,), label) for label, name in series.items())
     folders = ("static-mnist/mul", "static-mnist/add")
-    return Entry(key, MISTRY_2022_ROBUST, number, shows, _parts("{key}"), found, folders, published)
+    return Entry(key, MISTRY_2022_ROBUST, number, shows, _parts("{key}"), found, folders)
 
 
 def _trained(key: str, shows: str) -> Entry:
@@ -88,119 +86,6 @@ def _trained(key: str, shows: str) -> Entry:
 PAIRS = (
     _trained("static-mnist-mul-isolated", "Product of two isolated digits"),
     _trained("static-mnist-mul-colour-concat", "Product of two digits in colour channels"),
-    _key(
-        "two-digit-test",
-        "Early runs: sum of two digits, with and without a unit",
-        {
-            "covn-fc": "add_nalmF_fixF",
-            "covn-add": "add_nalmF_fixT",
-            "convn-nau": "add_nalmT_fixF",
-        },
-        published="test",
-    ),
-    _key(
-        "two-digit-add",
-        "Early runs: sum of two digits",
-        {
-            "covn-add (Adam)": "conv-add",
-            "covn-fc": "conv-fc",
-            "conv-nau": "conv-nau",
-            "convn-add (Adadelta)": "conv-add_opt-Adadelta-rho-0.95_lr-1",
-        },
-        published="add",
-    ),
-    _key(
-        "two-digit-mul",
-        "Early runs: product of two digits",
-        {
-            "covn-mul": "conv-mul",
-            "covn-fc": "conv-fc",
-            "convn-nmu": "conv-nmu",
-            "conv-snmu": "conv-snmu",
-        },
-        published="mul",
-    ),
-    _key(
-        "mul-adadelta",
-        "Product of two digits, ResNet-18, Adadelta",
-        {
-            "mul": "resnet18-mul-Adadelta",
-            "fc": "resnet18-fc-Adadelta",
-            "nmu": "resnet18-nmu-Adadelta",
-            "nmu R25-35": "resnet18-nmu-AdadeltaR25-35",
-            "snmu": "resnet18-snmu-Adadelta",
-        },
-    ),
-    _key(
-        "mul-1digit_conv-Adadelta",
-        "Product of isolated digits, Adadelta",
-        {name: f"1digit_conv-{name}" for name in ("mul", "fc", "nmu", "snmu")},
-    ),
-    _key(
-        "mul-1digit_conv-snmu-dev",
-        "Product of isolated digits, sNMU: schedules",
-        {
-            "(Adadelta + scheduler)": "1digit_conv-snmu",
-            "(r10-20-10) (Ada.+schd)": "1digit_conv-snmu_r10-20-10",
-            "(r10-20-100) (Ada.+schd) (E100)": "1digit_conv-snmu_r10-20-100",
-            "(r10-20-100) (Adam+schd)": "1digit_conv-snmu-id20",
-            "(r30-40-100) (Adam+schd(ms=[50]))": "1digit_conv-snmu-id21",
-            "(r30-40-100) (Adam)(E1K)": "1digit_conv-snmu-id22",
-        },
-    ),
-    _key(
-        "mul-1digit_conv-Adam",
-        "Product of isolated digits, Adam",
-        {
-            "mul": "1digit_conv-mul_Adam",
-            "fc": "1digit_conv-fc_Adam",
-            "nmu": "1digit_conv-nmu_Adam",
-            "snmu [1,5]": "1digit_conv-snmu-id22",
-            "snmu [1,1+1/sd(x)]": "1digit_conv-batch-snmu-id70",
-        },
-    ),
-    _key(
-        "mul-spatial-transformer",
-        "Product of two digits, spatial transformers",
-        {
-            "mul (Adam)": "st-mul_Adam",
-            "snmu (Adam)": "st-snmu_Adam",
-            "mul (Adadelta & Scd.)": "st-mul_Adadelta_MSLR-35-75-125",
-            "mul (noconcat; Adam)": "noConcat-st-mul_Adam",
-            "mul (noconcat;Adadelta & Scd.)": "noConcat-st-mul_Adadelta_MSLR-35-75-125",
-        },
-    ),
-    _key(
-        "mul-colour_no-concat-conv",
-        "Product of digits in colour channels, convolutions",
-        {
-            "mul": f"ID55-stOrgTask-mul_{_CONV}_no-concat-conv",
-            "fc": f"ID58-fc_{_CONV}_colour_no-concat-conv",
-            "fc (gnc=1)": f"ID59-fc-gnc1_{_CONV}_colour_no-concat-conv",
-            "snmu": f"ID56-snmu_{_CONV}_colour_no-concat-conv",
-            "nmu": f"ID57-nmu_{_CONV}_colour_no-concat-conv",
-        },
-    ),
-    _key(
-        "mul-TPS-no-concat-conv",
-        "Product of digits in colour channels, thin-plate splines",
-        {
-            "mul": f"ID60-mul_{_TPS}",
-            "fc": f"ID63-fc_{_TPS}",
-            "nmu": f"ID62-nmu_{_TPS}",
-            "snmu [1,5]": f"ID61-snmu_{_TPS}",
-            "snmu [1,1+1/sd(x)]": f"ID69-batch-snmu_{_TPS}",
-        },
-    ),
-    _key(
-        "add-1digit_conv-Adam",
-        "Sum of isolated digits, Adam",
-        {
-            "mul": "1digit_conv-add_Adam",
-            "fc": "1digit_conv-fc_Adam",
-            "nau (r30-40-100)": "1digit_conv-nau_Adam",
-        },
-    ),
 )
 
 _DECIMALS: Metrics = tuple(
@@ -255,7 +140,6 @@ def _classes(
         (part,),
         series,
         ("class-accs",),
-        key,
     )
 
 
@@ -276,13 +160,6 @@ CLASSES = (
         f"{_TPS}_ROUNDED",
         "Figure 17",
         "Accuracy by class, colour channels, rounded",
-        _COLOUR_IDS,
-        _COLOUR,
-    ),
-    _classes(
-        f"{_TPS}_NOT-ROUNDED",
-        "",
-        "Accuracy by class, colour channels",
         _COLOUR_IDS,
         _COLOUR,
     ),

@@ -1,4 +1,4 @@
-"""Weights along training: single modules, and the last layer of the pairs of digits."""
+"""Weights along training: the last layer of the pairs of digits."""
 
 from __future__ import annotations
 
@@ -6,22 +6,14 @@ from dataclasses import replace
 from pathlib import PurePath
 
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.papers import MISTRY_2022_DIVISION, MISTRY_2022_ROBUST
+from stable_nalu.papers import MISTRY_2022_ROBUST
 
-from ..entry import Entry, Part
+from ..entry import Entry
 from ..kinds import Path
 from ..source import Series
 
 _LAST_LAYER = Path(
     stem="", file="", columns=(("label2out.w0", "label2out.w1"),), time="epoch", limits=(0.0, 1.5)
-)
-_MODULE = Path(
-    stem="{key}_sNA",
-    file="realnpu_modified",
-    columns=(("weights.w0", "weights.w1"), ("gate.g0", "gate.g1")),
-    time="step",
-    limits=(-1.0, 1.0),
-    every=1000,
 )
 
 
@@ -40,23 +32,7 @@ def _digits(inputs: str, experiment: str, shows: str) -> Entry:
     )
 
 
-def _module(key: str, shows: str, *parts: Part) -> Entry:
-    series = (Series((_MODULE.file,), "Real NPU (modified)"),)
-    return Entry(key, MISTRY_2022_DIVISION, "", shows, parts, series, ("sltr-in2", "weight-paths"))
-
-
 ENTRIES = (
     _digits("isolated", "static-mnist-mul-isolated", "isolated digits"),
     _digits("colour-concat", "static-mnist-mul-colour-concat", "digits in colour channels"),
-    _module(
-        "weights_path",
-        "Weights and gates of a single module along training",
-        _MODULE,
-        replace(_MODULE, stem="{key}_sNA_L2", columns=_MODULE.columns[:1], show="distance"),
-    ),
-    _module(
-        "weight2gate_ratio",
-        "How far the weights of a single module move, over how far its gates do",
-        replace(_MODULE, stem="{key}", every=10, shown=100, show="ratio"),
-    ),
 )

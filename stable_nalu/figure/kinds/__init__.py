@@ -5,9 +5,7 @@ The functions that draw take axes and tables, and read nothing.
 
 from .arrivals import Arrivals, Episodes
 from .classes import Bars, Matrix
-from .curves import Curves
 from .digits import EpochCurves, Scatter, Violin
-from .distances import Distances
 from .extrapolation import Extrapolations
 from .gold_errors import GoldErrors
 from .histogram import Histogram
@@ -26,8 +24,6 @@ from .weights import Weights
 __all__ = [
     "Arrivals",
     "Bars",
-    "Curves",
-    "Distances",
     "Episodes",
     "EpochCurves",
     "Extrapolations",

@@ -213,7 +213,7 @@ class Violin(Part):
         values = [chosen.loc[chosen["model"] == m, self.column].dropna().to_numpy() for m in models]
         figure = new_figure(self.size)
         axes = figure.add_subplot()
-        violins(axes, values, models, horizontal=True)
+        violins(axes, values, models)
         axes.set_xlabel(self.y_label)
         axes.set_ylabel("Model")
         footnote(figure, "Box: quartiles. Points: outliers.")
@@ -221,37 +221,31 @@ class Violin(Part):
         return figure, {f"{self.stem}_plot_data": side}
 
 
-def violins(
-    axes: Axes, values: Sequence[np.ndarray], labels: Sequence[str], *, horizontal: bool
-) -> None:
+def violins(axes: Axes, values: Sequence[np.ndarray], labels: Sequence[str]) -> None:
     """Draw violins with boxes; a label without values says so."""
-    orientation = "horizontal" if horizontal else "vertical"
     places = range(1, len(labels) + 1)
     for place, some in zip(places, values, strict=True):
         if len(some) == 0:
-            x, y = (0.5, place) if horizontal else (place, 0.5)
-            axis = axes.get_yaxis_transform() if horizontal else axes.get_xaxis_transform()
-            axes.text(x, y, "no data", transform=axis, color=MISSING, ha="center", va="center")
+            middle = axes.get_yaxis_transform()
+            axes.text(
+                0.5, place, "no data", transform=middle, color=MISSING, ha="center", va="center"
+            )
             continue
         if len(some) > 1 and np.ptp(some) > 0:
             body = axes.violinplot(
-                [some], [place], orientation=orientation, widths=0.7, showextrema=False
+                [some], [place], orientation="horizontal", widths=0.7, showextrema=False
             )
             for shape in cast("list[PolyCollection]", body["bodies"]):
                 shape.set(facecolor="cornflowerblue", alpha=0.8, edgecolor="0.3", linewidth=0.5)
         axes.boxplot(
             [some],
             positions=[place],
-            orientation=orientation,
+            orientation="horizontal",
             widths=0.08,
             manage_ticks=False,
             flierprops={"marker": ".", "markersize": 3, "markeredgecolor": "#D55E00"},
             medianprops={"color": "black"},
         )
     texts = [f"{label}\n(n = {len(some)})" for label, some in zip(labels, values, strict=True)]
-    if horizontal:
-        axes.set_yticks(places, texts)
-        axes.set_ylim(0.4, len(labels) + 0.6)
-    else:
-        axes.set_xticks(places, texts)
-        axes.set_xlim(0.4, len(labels) + 0.6)
+    axes.set_yticks(places, texts)
+    axes.set_ylim(0.4, len(labels) + 0.6)

@@ -7,7 +7,6 @@ z = ((w1, w1, 0, 0) x, (w1, w1, w1, w1) x),   y = unit(z; w2, w2)
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -18,7 +17,6 @@ from .decoration import SMALL
 X = np.array([1.0, 1.2, 1.8, 2.0])
 TARGET = float((X[0] + X[1]) * X.sum())
 STEP = 0.01
-HIGHEST = 500.0
 _STEEPNESS = 1000.0
 
 
@@ -32,20 +30,13 @@ class Landscape(Part):
     loss: str
     epsilon: float
     title: str
-    shape: Literal["rmse", "squared"] = "rmse"
-    w1: tuple[float, float] = (-1.0, 1.0)
-    w2: tuple[float, float] = (-1.0, 1.0)
     size: Size = (7 * INCH, 4.6 * INCH)
 
     def drawn(self, context: Context) -> Drawn:
         """Compute the loss on a grid and draw it."""
-        w1, w2 = np.meshgrid(axis(self.w1), axis(self.w2), indexing="ij")
+        weights = np.arange(-1.0, 1.0 - STEP / 2, STEP)
+        w1, w2 = np.meshgrid(weights, weights, indexing="ij")
         return draw(self, w1, w2, loss(self, w1, w2)), {}
-
-
-def axis(ends: tuple[float, float]) -> np.ndarray:
-    """Return weights from one end up to, not including, the other."""
-    return np.arange(ends[0], ends[1] - STEP / 2, STEP)
 
 
 def predict(unit: str, z: np.ndarray, w2: np.ndarray, epsilon: float) -> np.ndarray:
@@ -60,12 +51,11 @@ def predict(unit: str, z: np.ndarray, w2: np.ndarray, epsilon: float) -> np.ndar
 
 
 def loss(part: Landscape, w1: np.ndarray, w2: np.ndarray) -> np.ndarray:
-    """Return |y - t|, or its square cut at 500."""
+    """Return |y - t|."""
     z = np.stack([w1 * X[:2].sum(), w1 * X.sum()])
-    shift = np.abs(z) + part.epsilon if part.loss == "nmu" and part.shape == "rmse" else z
+    shift = np.abs(z) + part.epsilon if part.loss == "nmu" else z
     with np.errstate(over="ignore", divide="ignore"):
-        error = np.abs(predict(part.loss, shift, w2, part.epsilon) - TARGET)
-        return error if part.shape == "rmse" else np.minimum(error**2, HIGHEST)
+        return np.abs(predict(part.loss, shift, w2, part.epsilon) - TARGET)
 
 
 def draw(part: Landscape, w1: np.ndarray, w2: np.ndarray, values: np.ndarray):
@@ -81,7 +71,7 @@ def draw(part: Landscape, w1: np.ndarray, w2: np.ndarray, values: np.ndarray):
     axes.view_init(elev=45, azim=-45)
     axes.set_xlabel("$w_1$")
     axes.set_ylabel("$w_2$")
-    axes.set_zlabel("RMSE" if part.shape == "rmse" else "Squared error")
+    axes.set_zlabel("RMSE")
     axes.set_title(part.title)
     figure.colorbar(surface, ax=axes, shrink=0.6, pad=0.14)
     figure.text(

@@ -1,10 +1,9 @@
-"""Two weights, and two gates, along training; or how far they move between logged rows."""
+"""Two weights, and two gates, along training."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -13,26 +12,20 @@ from stable_nalu.errors import UsageError
 from stable_nalu.statistics.table import numeric
 
 from ..entry import Context, Drawn, Part, Size
-from ..source import Series, read_csv, with_names
-from ..style import drawable, looks, new_figure
-from .decoration import Bottom, footnote, legend
+from ..source import Series, read_csv
+from ..style import drawable, new_figure
+from .decoration import footnote
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FIRST, LAST = "#0000FF", "#FF0000"
 _MARKERS = ("o", "^")
-_SMALL = 0.01
-"""Added to both distances of a ratio."""
 
 
 @dataclass(frozen=True)
 class Path(Part):
-    """Two weights, and two gates, along training: one file of the entry.
-
-    every: steps that it divides are read; `shown`: those that are drawn, unless `show` is a path.
-    show: the path itself, how far the weights move between rows, or that over how far gates do.
-    """
+    """Two weights, and two gates, along training: one file of the entry."""
 
     KIND = "path"
     NEEDS = "epochs"
@@ -41,32 +34,23 @@ class Path(Part):
     columns: tuple[tuple[str, str], ...]
     time: str
     limits: tuple[float, float]
-    every: int = 1
-    shown: int = 1
-    show: Literal["path", "distance", "ratio"] = "path"
     size: Size = (16, 16)
 
     def drawn(self, context: Context) -> Drawn:
-        """Read one file, keep every so many steps, draw."""
+        """Read one file and draw it."""
         one = next((s for s in context.series if self.file in s.files), Series((self.file,)))
         path = context.source.require(one)
         pairs = [pair for pair in self.columns if pair == self.columns[0]]
         table = read_csv(path, ("name", self.time, *self.columns[0]), "an export with weights")
         pairs += [pair for pair in self.columns[1:] if set(pair) <= set(table)]
-        if self.show == "ratio" and len(pairs) < 2:
-            raise UsageError(f"{path} has no gates: train a unit that has them, with --verbose")
         columns = [column for pair in pairs for column in pair]
         rows = numeric(table, [self.time, *columns], path)
-        if self.show != "path":
-            grammar = "two-digit" if self.time == "epoch" else "single"
-            rows = with_names(rows, grammar, path)
         rows = rows.sort_values(["name", self.time], kind="stable")
-        rows = rows.loc[(rows[self.time] % self.every == 0) & rows[columns[0]].notna()]
+        rows = rows.loc[rows[columns[0]].notna()]
         if rows.empty:
             remedy = "run and export with --verbose; pairs of digits with --learn-labels2out"
             raise UsageError(f"{path} holds no weights in {columns[0]}: {remedy}")
-        path_itself = self.show == "path"
-        figure = draw(self, rows, pairs) if path_itself else distances(self, context, rows, pairs)
+        figure = draw(self, rows, pairs)
         figure.axes[0].set_title(one.label or drawable(self.file), fontsize=9)
         return figure, {f"{self.stem}_plot_data": rows.filter(["name", self.time, *columns])}
 
@@ -119,39 +103,3 @@ def draw_path(axes: Axes, points: np.ndarray, times: np.ndarray, marker: str):
             zorder=4,
         )
     return inner
-
-
-def moves(part: Path, run: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
-    """Return how far the weights move from row to row, for a ratio over how far the gates do."""
-    steps = [np.diff(run[list(pair)].to_numpy(dtype=float), axis=0) for pair in pairs]
-    weights = np.hypot(*steps[0].T)
-    if part.show == "distance":
-        return weights
-    return (weights + _SMALL) / (np.hypot(*steps[1].T) + _SMALL)
-
-
-def distances(part: Path, context: Context, rows: pd.DataFrame, pairs: list[tuple[str, str]]):
-    """Draw distances between consecutive rows, or their ratios, one line per seed."""
-    figure = new_figure(part.size)
-    axes = figure.add_subplot()
-    shown = looks([str(seed) for seed in sorted(set(rows["seed"]))], context.palette)
-    for _, run in rows.groupby("name", sort=False):
-        times = run[part.time].to_numpy()[1:]
-        chosen = times % part.shown == 0
-        seed = str(run["seed"].iloc[0])
-        look = shown[seed]
-        axes.plot(
-            times[chosen],
-            moves(part, run, pairs)[chosen],
-            **look.style,
-            markersize=3,
-            label=seed,
-        )
-    axes.set_xlabel("Epoch")
-    axes.set_ylabel("L2 distance between rows")
-    if part.show == "ratio":
-        axes.set_ylabel("L2 distance of weights over that of gates")
-        axes.axhline(1.0, color="black", linewidth=0.8, gid="equal")
-    legend(figure, Bottom(shown, {}, (), "", "", lines=True))
-    footnote(figure, "One line per seed.")
-    return figure

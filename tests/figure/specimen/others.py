@@ -50,37 +50,12 @@ def digits(entry: Entry, part: Part, seeds: int, rows: int) -> Frames:
     return frames
 
 
-def paths(entry: Entry, part: Part, seeds: int, rows: int) -> Frames:
-    """Two weights, and two gates, that approach a solution in a curve."""
-    if getattr(part, "time", "") == "epoch":
-        return digits(entry, part, seeds, rows)
-    frames = {}
-    for one in entry.series:
-        blocks = []
-        for seed in range(min(seeds, 5)):
-            draw = _random(one.files[0], seed)
-            turn = np.linspace(0, 1, rows)
-            name = (
-                "realnpu_op-div_oob-c_rs-linear-none_eps-0_rl-0-1_r-0-0-0_i-1-2_e-2-6_"
-                f"z-2-0.5-0.0_b128_s{seed}_h2_z2_lr-adam-0.00500-0.0"
-            )
-            start = draw.uniform(-0.8, 0.8, 4)
-            goal = np.array([1.0, -1.0, 1.0, 1.0])
-            values = start + (goal - start) * turn[:, None] ** np.array([1, 2, 1, 2])
-            table = pd.DataFrame(values, columns=["weights.w0", "weights.w1", "gate.g0", "gate.g1"])
-            table.insert(0, "name", name)
-            table.insert(1, "step", np.arange(rows) * 1000)
-            blocks.append(table)
-        frames[one.files[0]] = pd.concat(blocks, ignore_index=True)
-    return frames
-
-
 def surfaces(entry: Entry, part: Part, seeds: int, rows: int) -> Frames:
     """A grid of predictions: exact for the first series, off for the others."""
     del part, seeds
     axis = np.round(np.arange(-6, 6.01, 0.5 if rows < 10 else 0.1), 1)
     x1, x2 = (grid.ravel() for grid in np.meshgrid(axis, axis, indexing="ij"))
-    exact = x1 * x2 if "mul" in entry.key else x1 + x2
+    exact = x1 * x2
     frames = {}
     for index, one in enumerate(entry.series):
         prediction = exact if index < 2 else exact * 0.3 + np.maximum(0, x1 + x2 - index)
@@ -124,29 +99,3 @@ def gold_errors(entry: Entry, part: Part, seeds: int, rows: int) -> Frames:
                 records.append((module, task, error, f"U[0,1e{power:+d})"))
     columns = ["module", "parameter", "test.mse", "range"]
     return {entry.series[0].files[0]: pd.DataFrame(records, columns=columns)}
-
-
-def weights(entry: Entry, part: Part, seeds: int, rows: int) -> Frames:
-    """Ten weights near the exact ones, for three penalties and three steps."""
-    del part, rows
-    family = {"t": "tn-0.0-1.0", "u": "u", "e": "e-500.0"}
-    frames = {}
-    for one in entry.series:
-        records = []
-        code = family[one.files[1][0]]
-        for strength, seed in product((1.0, 10.0, 100.0), range(seeds)):
-            draw = _random(one.files[1], strength, seed)
-            name = (
-                f"reregualizedlinearmnac_op-mul_oob-c_rs-linear-linear_eps-0_rl-50000-75000_"
-                f"r-{strength}-0-1_i-1-2_e-2-6_z-10-0.1-0.0_b128_s{seed}_h2_z2_"
-                f"lr-adam-0.00100-0.0_D-{code}_n-1-5_L1F"
-            )
-            first = np.random.RandomState(seed).randint(0, 9)
-            gold = np.isin(np.arange(10), (first, first + 1)).astype(float)
-            off = 10 ** draw.uniform(-8, -2) / strength
-            for step in (0, 50_000, 100_000):
-                values = np.abs(gold - off * (100_001 - step) / 1e5 * draw.random(10))
-                records.append([name, *values, step])
-        columns = ["name", *(f"param.W.{i}" for i in range(10)), "step"]
-        frames[one.files[1]] = pd.DataFrame(records, columns=columns)
-    return frames

@@ -14,8 +14,6 @@ import pandas as pd
 from stable_nalu.figure.entry import Entry, Part, Runs
 from stable_nalu.figure.kinds import (
     Bars,
-    Curves,
-    Distances,
     EpochCurves,
     GoldErrors,
     Histogram,
@@ -85,7 +83,7 @@ def _frames(part: Part, entry: Entry, extent: Extent) -> Frames:
         return frames
     if isinstance(part, Panels) and part.runs.reference is not None:
         return _sequences(part.runs, entry, extent)
-    if isinstance(part, (Panels, Table, Histogram, Curves)):
+    if isinstance(part, (Panels, Table, Histogram)):
         gate = part.column if isinstance(part, Histogram) else None
         return {
             one.files[0]: metric_rows(entry, part.runs, one, extent, gate) for one in entry.series
@@ -98,12 +96,11 @@ _OTHERS: dict[type[Part], Callable[[Entry, Part, int, int], Frames]] = {
     Scatter: others.digits,
     EpochCurves: others.digits,
     Violin: others.digits,
-    PathPart: others.paths,
+    PathPart: others.digits,
     Surface: others.surfaces,
     Bars: others.classes,
     Matrix: others.confusion,
     GoldErrors: others.gold_errors,
-    Distances: others.weights,
 }
 
 
