@@ -14,10 +14,10 @@ from stable_nalu.environment.worlds import CELLS, picture
 from stable_nalu.statistics.intervals import student
 from stable_nalu.statistics.names import plain
 
+from ..decoration import SMALL, footnote, legend
 from ..entry import Context, Drawn, Part, Size
 from ..source import read_csv
 from ..style import Look, looks, new_figure
-from .decoration import SMALL, Bottom, footnote, legend
 
 _TESTED = re.compile(r"metric\.test\.stimulus\.(\d+)\.(reward|arrival)")
 _EPISODE = re.compile(r"metric\.test\.episode\.(\d+)")
@@ -73,7 +73,7 @@ class Arrivals(Part):
             axes.set_ylabel(title)
         ends = sorted(side["stimulus"])
         grid[1].plot((ends[0], ends[-1]), (ends[0], ends[-1]), color="0.35", linewidth=0.8)
-        legend(figure, Bottom(shown, {}, (), "", "", lines=True))
+        legend(figure, shown)
         runs = max(len(table) for table in tables.values())
         marks = " and ".join(map(str, self.marks))
         footnote(

@@ -12,10 +12,10 @@ import pandas as pd
 from stable_nalu.errors import UsageError
 from stable_nalu.statistics.table import numeric
 
+from ..decoration import HATCHES, NO_DATA, footnote, patch_legend
 from ..entry import INCH, Context, Drawn, Part, Size
 from ..source import Series, read_csv
 from ..style import looks, new_figure
-from .decoration import HATCHES, NO_DATA, footnote, patch_legend
 
 COLUMNS = ("true", "predicted", "count")
 WIDTH = 0.6

@@ -13,10 +13,10 @@ import pandas as pd
 from stable_nalu.errors import UsageError
 from stable_nalu.statistics.summary import mean_summary
 
+from ..decoration import NO_DATA, footnote, legend
 from ..entry import INCH, Context, Drawn, Part, Size
 from ..source import Series, read_csv, with_names
 from ..style import MISSING, looks, new_figure
-from .decoration import NO_DATA, Bottom, footnote, legend
 from .panels import draw_series, offsets
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def draw_curves(
     axes.set_xlabel("Epoch")
     axes.locator_params(axis="x", integer=True)
     axes.set_ylabel(part.y_label)
-    legend(figure, Bottom(shown, texts, missing, "", "", lines=True))
+    legend(figure, shown, texts, missing)
     footnote(figure, "Means over runs that have the epoch. Ribbons: standard errors.")
     return figure
 
@@ -184,7 +184,7 @@ def draw_scatter(
     axes.set_xlabel("Model")
     if max(map(len, models)) * len(models) > 70:
         axes.tick_params(axis="x", labelrotation=20)
-    legend(figure, Bottom(shown, {}, (), "", "", lines=False))
+    legend(figure, shown, lines=False)
     when = "at the last epoch" if part.best is None else f"at the best {part.best} of the last ten"
     footnote(figure, f"Means over runs {when}. Bars: standard errors.")
     return figure

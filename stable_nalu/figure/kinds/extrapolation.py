@@ -10,10 +10,10 @@ import pandas as pd
 from stable_nalu.paper.published import PublishedMeasure, published_measures
 from stable_nalu.reader.run_parser import CURVE_COLUMNS
 
+from ..decoration import SMALL, footnote
 from ..entry import Context, Drawn, Part, Size
 from ..source import read_csv
 from ..style import MISSING, new_figure
-from .decoration import SMALL, footnote
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,10 +11,10 @@ import pandas as pd
 from stable_nalu.statistics.names import plain
 from stable_nalu.statistics.table import numeric
 
+from ..decoration import footnote, legend
 from ..entry import Context, Drawn, Part, Size
 from ..source import read_csv
 from ..style import STANDARD, half_open, looks, new_figure
-from .decoration import Bottom, footnote, legend
 
 COLUMNS = ("module", "parameter", "test.mse", "range")
 
@@ -71,6 +71,6 @@ def draw(part: GoldErrors, context: Context, table: pd.DataFrame, absent: tuple[
             text.set(rotation=45, ha="right", rotation_mode="anchor")
         axes.set_xlabel("Range that inputs are sampled from")
     grid[0].set_ylabel("Mean squared test error")
-    legend(figure, Bottom(shown, {}, absent, "", "", lines=True))
+    legend(figure, shown, missing=absent)
     footnote(figure, "Computed in float32 with the weights that solve the task exactly: no runs.")
     return figure

@@ -11,10 +11,10 @@ from stable_nalu.errors import UsageError
 from stable_nalu.statistics.judge import VALIDATION
 from stable_nalu.statistics.names import operation_label, plain
 
+from ..decoration import footnote, patch_legend
 from ..entry import Context, Drawn, Part, Runs, Size
 from ..runs import LOGGED, Reduced, read_series, reduce_series
 from ..style import STANDARD, looks, new_figure
-from .decoration import footnote, patch_legend
 
 OUTCOMES = ("solved", "not solved")
 _HATCHES = ("", "////")

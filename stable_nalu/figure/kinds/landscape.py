@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..decoration import SMALL
 from ..entry import INCH, Context, Drawn, Part, Size
 from ..style import new_figure
-from .decoration import SMALL
 
 X = np.array([1.0, 1.2, 1.8, 2.0])
 TARGET = float((X[0] + X[1]) * X.sum())

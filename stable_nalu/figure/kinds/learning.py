@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from ..decoration import footnote, legend
 from ..entry import Context, Drawn, Part, Size
 from ..source import read_csv
 from ..style import Look, looks, new_figure
-from .decoration import Bottom, footnote, legend
 from .panels import draw_series, offsets
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Learning(Part):
         side += self._draw_ends(last, found, shown)
         runs = {model: f" (n = {table['name'].nunique()})" for model, table in found.items()}
         missing = tuple(model for model in tables if model not in found)
-        legend(figure, Bottom(shown, runs, missing, "", "", lines=True))
+        legend(figure, shown, runs, missing)
         footnote(
             figure,
             "Medians over runs; ribbons and bars: quartiles.",

@@ -9,11 +9,11 @@ import pandas as pd
 
 from stable_nalu.errors import UsageError
 
+from ..decoration import footnote, legend
 from ..digit_sequences import SEQUENCE_VALIDATION, lengths
 from ..entry import Context, Drawn, Part, Runs, Size
 from ..runs import read_series
 from ..style import Look, looks, new_figure
-from .decoration import Bottom, footnote, legend
 from .learning import draw_quartiles, quartiles
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Lengths(Part):
         panels[0].set_ylabel("Mean squared error")
         side += self._draw_lengths(last, models, shown)
         counts = {model: f" (n = {models[model]['name'].nunique()})" for model in shown}
-        legend(figure, Bottom(shown, counts, (), "", "", lines=True))
+        legend(figure, shown, counts)
         footnote(
             figure,
             "Medians over runs; ribbons: quartiles.",

@@ -9,10 +9,10 @@ import pandas as pd
 
 from stable_nalu.paper.published import PublishedMeasure, published_measures
 
+from ..decoration import footnote
 from ..entry import Context, Drawn, Part, Size
 from ..source import read_csv
 from ..style import new_figure
-from .decoration import footnote
 
 _OURS, _THEIRS = "#0072B2", "#D55E00"
 QUARTILES = (0.25, 0.5, 0.75)

@@ -13,10 +13,10 @@ from stable_nalu.errors import UsageError
 from stable_nalu.statistics.means import MARGIN
 from stable_nalu.statistics.summary import MEASURES, long_form, mean_summary
 
+from ..decoration import GAP, LEFT, RIGHT, counts, framed, legend_handles
 from ..entry import Context, Drawn, Part, Runs, Size
 from ..runs import BEST_STEP, Reduced, points, reduced_and_estimated, x_values
 from ..style import MISSING, STANDARD, Look, half_open, looks
-from .decoration import GAP, LEFT, RIGHT, Bottom, counts, framed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -126,13 +126,14 @@ def draw(part: Panels, reduced: Reduced, summary: pd.DataFrame, context: Context
     runs, texts = run_texts(series)
     absent = tuple(label for label, table in series.items() if table.empty)
     note = " ".join(filter(None, (runs, EXPLAINED)))
-    bottom = Bottom(shown, texts, absent, note, part.x_label, part.style != "dodge")
+    handles = legend_handles(shown, texts, absent, lines=part.style != "dodge")
     longest = max((len(tick_text(value)) for value in values), default=1)
     stacked = part.style == "dodge" and too_close(part, len(measures), len(values), len(series))
     slanted = part.style == "dodge" and not stacked
     ticks = 0.25 + 0.085 * longest if slanted else 0.4
-    frame = framed(part.size, len(measures), ticks, bottom, stacked=stacked)
+    frame = framed(part.size, len(measures), ticks, handles, note, stacked=stacked)
     for measure, (axes, below) in zip(measures, frame.panels, strict=True):
+        below.set_xlabel(part.x_label)
         draw_x_axis(axes, below, part, values, slanted=slanted)
         draw_measure(axes, measure, part, values, series, shown)
         draw_counts(below, measure, part, values, series, shown)

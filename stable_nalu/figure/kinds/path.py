@@ -11,10 +11,10 @@ import pandas as pd
 from stable_nalu.errors import UsageError
 from stable_nalu.statistics.table import numeric
 
+from ..decoration import footnote
 from ..entry import Context, Drawn, Part, Size
 from ..source import Series, read_csv
 from ..style import drawable, new_figure
-from .decoration import footnote
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

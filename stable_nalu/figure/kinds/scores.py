@@ -11,10 +11,10 @@ import pandas as pd
 from stable_nalu.paper.nalu import TABLE_1
 from stable_nalu.statistics.names import operation_label
 
+from ..decoration import SMALL, footnote
 from ..entry import Context, Part, Product, Size
 from ..source import read_csv
 from ..style import MISSING, drawing, new_figure
-from .decoration import SMALL, footnote
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

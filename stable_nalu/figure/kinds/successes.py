@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..decoration import SMALL, footnote, legend
 from ..entry import Context, Drawn, Part, Runs, Size
 from ..runs import estimate, points, reduce_series
 from ..source import Series
 from ..style import STANDARD, legend_order, looks, new_figure
-from .decoration import SMALL, Bottom, footnote, legend
 from .panels import draw_series
 
 NOTE = "Bars: 95 % intervals. Beside the points: runs that failed, of n."
@@ -88,6 +88,6 @@ def draw(part: Successes, context: Context, found: dict, models: list[str]):
                 )
         largest = float(np.max(summary[x]))
         axes.set_xlim(-0.04 * largest, 1.06 * largest)
-    legend(figure, Bottom(shown, {}, tuple(missing), "", "", lines=True))
+    legend(figure, shown, missing=tuple(missing))
     footnote(figure, NOTE)
     return figure

@@ -11,10 +11,10 @@ import pandas as pd
 from stable_nalu.errors import UsageError
 from stable_nalu.statistics.table import numeric
 
+from ..decoration import footnote
 from ..entry import Context, Drawn, Part, Size
 from ..source import read_csv
 from ..style import MISSING, new_figure
-from .decoration import footnote
 
 COLUMNS = ("x1", "x2", "pred")
 RAMP = ("#35978f", "#c7eae5", "#bf812d", "#330000")

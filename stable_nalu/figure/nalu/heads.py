@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from ..decoration import footnote
 from ..entry import Context, Part, Product, Size
-from ..kinds.decoration import footnote
 from ..source import read_csv
 from ..style import drawing, new_figure
 

@@ -11,8 +11,8 @@ import pandas as pd
 
 from stable_nalu.statistics.names import plain
 
+from ..decoration import footnote, legend
 from ..entry import Context, Drawn, Part, Size
-from ..kinds.decoration import Bottom, footnote, legend
 from ..source import read_csv
 from ..style import Look, looks, new_figure
 
@@ -57,7 +57,7 @@ class Lengths(Part):
         grid[0].set_ylabel("Mean absolute error")
         # Cells that explode would leave no room for the others.
         grid[0].set_ylim(top=min(grid[0].get_ylim()[1], _HIGHEST * side["length"].max()))
-        legend(figure, Bottom(shown, {}, _missing(tables), "", "", lines=True))
+        legend(figure, shown, missing=_missing(tables))
         runs = side["runs"].to_numpy(int).max()
         footnote(
             figure,

@@ -12,9 +12,9 @@ import pandas as pd
 from stable_nalu.dataset.programs import USUAL_NESTING, evaluated, shown, words
 from stable_nalu.statistics.names import plain
 
+from ..decoration import HATCHES, footnote, legend, patch_legend
 from ..entry import Context, Drawn, Part, Size
 from ..kinds.arrivals import last_rows
-from ..kinds.decoration import HATCHES, Bottom, footnote, legend, patch_legend
 from ..style import looks, new_figure
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class ProgramTraces(Part):
                 )
             _frame(axes, text, result, np.concatenate([own["answer"] for own in drawn]))
             side += drawn
-        legend(figure, Bottom(colors, {}, (), "", "", lines=True))
+        legend(figure, colors)
         footnote(
             figure,
             f"What models would answer after each word, from left to right; seed {self.seed}.",

@@ -11,8 +11,8 @@ import pandas as pd
 from stable_nalu.dataset.number_translation import PAPER, words_of
 from stable_nalu.statistics.names import plain
 
+from ..decoration import footnote, legend
 from ..entry import Context, Drawn, Part, Product, Size
-from ..kinds.decoration import Bottom, footnote, legend
 from ..source import read_csv
 from ..style import MISSING, drawing, looks, new_figure
 
@@ -161,7 +161,7 @@ class Traces(Part):
                 ]
         panels[0].set_ylabel("Answer behind each word")
         missing = tuple(series.name for series in context.series if series.name not in rows)
-        legend(figure, Bottom(shown, {}, missing, "", "", lines=True))
+        legend(figure, shown, missing=missing)
         footnote(
             figure,
             f"The first {self.numbers} test numbers of seed {self.seed}, which no model has seen; "

@@ -12,8 +12,8 @@ import pandas as pd
 
 from stable_nalu.statistics.names import plain
 
+from ..decoration import SMALL, footnote
 from ..entry import Context, Drawn, Part, Size
-from ..kinds.decoration import SMALL, footnote
 from ..source import read_csv
 from ..style import new_figure
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from stable_nalu.statistics.names import plain
 
-from ..style import CM, MISSING, Look, new_figure
+from .style import CM, MISSING, Look, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,41 +30,36 @@ X_TITLE, LEGEND_ROW, NOTE_LINE, COUNT_ROW = 0.75, 0.44, 0.31, 0.3
 """Heights and gaps in cm."""
 
 
-@dataclass(frozen=True)
-class Frame:
+class Frame(NamedTuple):
     """A figure of panels, each with a strip of counts below it.
 
     panels: pairs of axes, panel and strip.
     """
 
     figure: Figure
-    panels: tuple[tuple[Axes, Axes], ...]
-
-
-@dataclass(frozen=True)
-class Bottom:
-    """What stands below the panels: the legend, its remarks, and a footnote."""
-
-    looks: dict[str, Look]
-    texts: dict[str, str]
-    missing: tuple[str, ...]
-    note: str
-    x_title: str
-    lines: bool
+    panels: list[tuple[Axes, Axes]]
 
 
 def framed(
-    size: tuple[float, float], panels: int, tick_height: float, bottom: Bottom, *, stacked: bool
+    size: tuple[float, float],
+    panels: int,
+    tick_height: float,
+    handles: Sequence[Line2D],
+    note: str,
+    *,
+    stacked: bool,
 ) -> Frame:
-    """Place panels beside or, stacked, below each other; strips and note make the figure higher."""
+    """Place panels beside or, stacked, below each other; strips and note make the figure higher.
+
+    handles: the entries of the legend, each with a row of counts.
+    """
     width = size[0]
-    handles = legend_handles(bottom)
-    per_row = legend_columns(width, [str(handle.get_label()) for handle in handles])
-    note = textwrap.wrap(bottom.note, int(width * 8.1))
-    strip = COUNT_ROW * len(bottom.looks)
+    per_row = _legend_columns(width, [str(handle.get_label()) for handle in handles])
+    lines = textwrap.wrap(note, int(width * 8.1))
+    strip = COUNT_ROW * len(handles)
     panel = 3.4 if stacked else max(2.2, size[1] - TOP - tick_height - X_TITLE - LEGEND_ROW)
     row = X_TITLE + tick_height + strip + 0.1 + panel + TOP
-    notes_top = 0.1 + NOTE_LINE * len(note)
+    notes_top = 0.1 + NOTE_LINE * len(lines)
     legend_top = notes_top + LEGEND_ROW * math.ceil(len(handles) / per_row) + 0.1
     rows, columns = (panels, 1) if stacked else (1, panels)
     height = legend_top + row * rows
@@ -78,7 +72,6 @@ def framed(
         box = (left, (base + strip + 0.1) / height, each / width, panel / height)
         axes = figure.add_axes(box)
         below = figure.add_axes((left, base / height, each / width, strip / height), sharex=axes)
-        below.set_xlabel(bottom.x_title)
         placed.append((axes, below))
     figure.legend(
         handles=handles,
@@ -89,37 +82,46 @@ def framed(
         borderpad=0,
         borderaxespad=0.2,
     )
-    write_note(figure, note, height)
-    return Frame(figure, tuple(placed))
+    _write_note(figure, lines, height)
+    return Frame(figure, placed)
 
 
-def write_note(figure: Figure, lines: Sequence[str], height: float) -> None:
+def _write_note(figure: Figure, lines: Sequence[str], height: float) -> None:
     """Write small grey lines at the bottom of a figure of that height in cm."""
     text = "\n".join(lines)
     figure.text(0.5, 0.1 / height, text, ha="center", va="bottom", fontsize=SMALL, color="0.35")
 
 
-def legend_handles(bottom: Bottom) -> list[Line2D]:
-    """Return the entries of a legend; series without data are grey and say so."""
+def legend_handles(
+    looks: Mapping[str, Look],
+    texts: Mapping[str, str],
+    missing: Collection[str],
+    *,
+    lines: bool,
+) -> list[Line2D]:
+    """Return the entries of a legend; series without data are grey and say so.
+
+    texts: what is added to labels.
+    """
     from matplotlib.lines import Line2D
 
     handles = []
-    for label, look in bottom.looks.items():
-        gone = label in bottom.missing
+    for label, look in looks.items():
+        gone = label in missing
         handles.append(
             Line2D(
                 [],
                 [],
                 color=MISSING if gone else look.color,
                 marker="x" if gone else look.marker,
-                linestyle=look.line if bottom.lines and not gone else "none",
-                label=label + (NO_DATA if gone else bottom.texts.get(label, "")),
+                linestyle=look.line if lines and not gone else "none",
+                label=label + (NO_DATA if gone else texts.get(label, "")),
             )
         )
     return handles
 
 
-def legend_columns(width: float, labels: Sequence[str]) -> int:
+def _legend_columns(width: float, labels: Sequence[str]) -> int:
     """Return how many entries stand beside each other, all rows being equally full."""
     widest = max(len(plain(label)) for label in labels)
     fits = max(1, int(width / (0.152 * widest + 1.35)))
@@ -143,14 +145,20 @@ def footnote(figure: Figure, *sentences: str) -> None:
     engine = figure.get_layout_engine()
     if isinstance(engine, ConstrainedLayoutEngine):
         engine.set(rect=(0, above, 1, 0.99 - above))
-    write_note(figure, lines, height)
+    _write_note(figure, lines, height)
 
 
-def legend(figure: Figure, bottom: Bottom) -> None:
-    """Write the legend below a figure that lays itself out."""
-    handles = legend_handles(bottom)
-    labels = [str(handle.get_label()) for handle in handles]
-    columns = legend_columns(figure.get_figwidth() / CM, labels)
+def legend(
+    figure: Figure,
+    looks: Mapping[str, Look],
+    texts: Mapping[str, str] | None = None,
+    missing: Collection[str] = (),
+    *,
+    lines: bool = True,
+) -> None:
+    """Write the legend below a figure that lays itself out; see `legend_handles`."""
+    handles = legend_handles(looks, texts or {}, missing, lines=lines)
+    columns = _legend_columns(_width(figure), [str(handle.get_label()) for handle in handles])
     figure.legend(handles=handles, loc="lower center", ncols=columns, handlelength=2.6)
 
 
@@ -162,68 +170,55 @@ def patch_legend(figure: Figure, entries: Mapping[str, tuple[str, str]]) -> None
         Patch(facecolor=color, hatch=hatch, edgecolor="white", linewidth=0.3, label=label)
         for label, (color, hatch) in entries.items()
     ]
-    columns = legend_columns(figure.get_figwidth() / CM, list(entries))
+    columns = _legend_columns(_width(figure), list(entries))
     figure.legend(handles=handles, loc="lower center", ncols=columns)
+
+
+def _width(figure: Figure) -> float:
+    return figure.get_figwidth() / CM
+
+
+def say_no_data(axes: Axes, color: str = MISSING) -> None:
+    """Write into empty axes that there is nothing to draw."""
+    axes.text(0.5, 0.5, "no data", transform=axes.transAxes, ha="center", color=color)
 
 
 def counts(
     axes: Axes,
-    rows: dict[str, tuple[np.ndarray, np.ndarray]],
-    looks: dict[str, Look],
+    rows: Mapping[str, tuple[np.ndarray, np.ndarray]],
+    looks: Mapping[str, Look],
     title: str,
 ) -> None:
     """Write numbers of runs below a panel: one row per series, one number per point.
 
     rows: label -> (x, counts), NaN where there is no run.
     """
-    labels = list(rows)
-    _strip(axes, len(labels))
-    across = axes.get_yaxis_transform()
-    inch = axes.get_window_extent().width / axes.figure.dpi
-    for row, label in enumerate(labels):
-        look = looks[label]
-        axes.plot(
-            -0.06 / inch,
-            row,
-            marker=look.marker,
-            color=look.color,
-            markersize=3,
-            transform=across,
-            clip_on=False,
-        )
-        texts = ["–" if np.isnan(count) else f"{int(count)}" for count in rows[label][1]]
-        places, size = spread(axes, rows[label][0], max(map(len, texts), default=1))
-        for place, text in zip(places, texts, strict=True):
-            axes.text(
-                place,
-                row,
-                text,
-                ha="center",
-                va="center",
-                fontsize=size,
-                color=MISSING if text == "–" else look.color,
-                transform=across,
-            )
-    axes.text(
-        -0.13 / inch,
-        0.5,
-        title,
-        transform=axes.transAxes,
-        ha="right",
-        va="center",
-        fontsize=SMALL,
-        color="0.35",
-    )
-
-
-def _strip(axes: Axes, rows: int) -> None:
-    """Leave nothing of the axes but the labels of x."""
-    axes.set_ylim(rows - 0.4, -0.6)
+    axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_yticks([])
     axes.grid(visible=False)
     for side in ("top", "right", "left", "bottom"):
         axes.spines[side].set_visible(False)
     axes.tick_params(axis="x", length=0, pad=1)
+    across = axes.get_yaxis_transform()
+    inch = axes.get_window_extent().width / axes.figure.dpi
+    for row, (label, (x, numbers)) in enumerate(rows.items()):
+        look = looks[label]
+        axes.plot(
+            -0.06 / inch, row, marker=look.marker, color=look.color, markersize=3,
+            transform=across, clip_on=False,
+        )  # fmt: skip
+        texts = ["–" if np.isnan(number) else f"{int(number)}" for number in numbers]
+        places, size = spread(axes, x, max(map(len, texts), default=1))
+        for place, text in zip(places, texts, strict=True):
+            color = MISSING if text == "–" else look.color
+            axes.text(
+                place, row, text, ha="center", va="center", fontsize=size, color=color,
+                transform=across,
+            )  # fmt: skip
+    axes.text(
+        -0.13 / inch, 0.5, title, transform=axes.transAxes, ha="right", va="center",
+        fontsize=SMALL, color="0.35",
+    )  # fmt: skip
 
 
 def spread(axes: Axes, x: np.ndarray, digits: int) -> tuple[np.ndarray, float]:
