@@ -96,6 +96,8 @@ class Lanes:
         self.portion = self.batch if whole or portion >= self.batch else portion
         self._doubles = aligned((self.portion * self.inputs, self.lanes), np.float64)
         self._scaled = aligned((self.inputs, self.lanes), np.float64)
+        most = max(len(s.targets.operands) for s in self.streams) if self.native else 0
+        self._sums = aligned((self.portion * most, self.lanes), np.float64)
         self._x = aligned((self.portion * self.inputs, self.lanes), self.dtype)
         self._t = aligned((self.portion, self.lanes), self.dtype)
         self._work = Work(
@@ -104,6 +106,7 @@ class Lanes:
             portion=self.portion,
             doubles=self._doubles.ctypes.data,
             scaled=self._scaled.ctypes.data,
+            sums=self._sums.ctypes.data,
             x=self._x.ctypes.data,
             t=self._t.ctypes.data,
         )

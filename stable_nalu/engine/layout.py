@@ -107,7 +107,8 @@ class Samples(ctypes.Structure):
 
     _fields_ = (
         *((name, _address) for name in ("low", "width", "slices")),
-        *((name, _number) for name in ("equal_slices", "operation", "operands", "inputs")),
+        *((name, _number) for name in ("equal_slices", "single", "operation", "operands")),
+        *((name, _number) for name in ("inputs", "again")),
         *((name, _address) for name in ("x_given", "t_given")),
         ("outputs", _number),
     )
@@ -139,5 +140,5 @@ class Work(ctypes.Structure):
 
     _fields_ = (
         *((name, _number) for name in ("batch", "inputs", "portion")),
-        *((name, _address) for name in ("doubles", "scaled", "x", "t")),
+        *((name, _address) for name in ("doubles", "scaled", "sums", "x", "t")),
     )

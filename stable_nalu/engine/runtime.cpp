@@ -2,7 +2,12 @@
 
 #include <cmath>
 
-// MT19937 (Matsumoto and Nishimura, 1998), a generator in each lane. `key` holds the next 624 words.
+// Doubles are held in halves of lanes, of which each fills a register.
+typedef double H __attribute__((vector_size(L * 4)));
+typedef T Part __attribute__((vector_size(sizeof(T) * L / 2)));
+
+// MT19937 (Matsumoto and Nishimura, 1998), a generator in each lane. `key` holds the next 624 words,
+// from `position` on and around. The first half of the lanes has the first two of four places each.
 constexpr int kWords = 624, kMiddle = 397;
 
 struct Generators {
@@ -10,17 +15,26 @@ struct Generators {
   int64_t position;
 };
 
-static inline U twisted(U first, U second, U far) {
-  const U joined = (first & 0x80000000u) | (second & 0x7fffffffu);
-  const U odd = (U)((I)(second << 31) >> 31);
-  return far ^ (joined >> 1) ^ (odd & 0x9908b0dfu);
+static inline U picked(U a, U b, U places) {
+#ifdef __clang__
+  U all;
+  for (int l = 0; l < L; l++) all[l] = places[l] < L ? a[places[l]] : b[places[l] - L];
+  return all;
+#else
+  return __builtin_shuffle(a, b, places);
+#endif
 }
 
-static void advance(U* key) {
-  constexpr int wrap = kWords - kMiddle;
-  for (int k = 0; k < wrap; k++) key[k] = twisted(key[k], key[k + 1], key[k + kMiddle]);
-  for (int k = wrap; k < kWords - 1; k++) key[k] = twisted(key[k], key[k + 1], key[k - wrap]);
-  key[kWords - 1] = twisted(key[kWords - 1], key[0], key[kMiddle - 1]);
+static inline U twisted(U first, U second, U far) {
+  const U joined = ((first ^ second) & 0x80000000u) ^ second;
+#ifdef __clang__
+  const U odd = -(second & 1u) & 0x9908b0dfu;
+#else
+  U of_lowest;  // GCC takes the lower bits of a place, of which the lowest counts here.
+  for (int l = 0; l < L; l++) of_lowest[l] = l % 2 ? 0x9908b0dfu : 0u;
+  const U odd = __builtin_shuffle(of_lowest, second);
+#endif
+  return far ^ (joined >> 1) ^ odd;
 }
 
 static inline U tempered(U word) {
@@ -30,49 +44,72 @@ static inline U tempered(U word) {
   return word ^ (word >> 18);
 }
 
-// The upper 27 bits of a word and 26 of the next one, as a number of 53 bits over 2^53.
-static inline D unit(U high, U low) {
-  const I a = (I)(high >> 5), b = (I)(low >> 6);
-  return (__builtin_convertvector(a, D) * 67108864.0 + __builtin_convertvector(b, D)) *
-         (1.0 / 9007199254740992.0);
-}
-
-static void draw(Generators& from, D* doubles, int64_t count) {
-  for (int64_t drawn = 0; drawn < count;) {
-    if (from.position == kWords) {
-      advance(from.key);
-      from.position = 0;
-    }
-    const U* words = from.key + from.position;
-    int64_t whole = (kWords - from.position) / 2;
-    if (whole > count - drawn) whole = count - drawn;
-    for (int64_t k = 0; k < whole; k++)
-      doubles[drawn + k] = unit(tempered(words[2 * k]), tempered(words[2 * k + 1]));
-    from.position += 2 * whole;
-    drawn += whole;
-    if (drawn < count && from.position == kWords - 1) {
-      const U high = tempered(from.key[kWords - 1]);
-      advance(from.key);
-      doubles[drawn++] = unit(high, tempered(from.key[0]));
-      from.position = 1;
-    }
+// The upper 27 bits of a word and 26 of the next one, as a number of 53 bits over 2^53: they are put
+// below the upper halves of 2^25 and 2^-1, which are taken away again. Nothing is rounded.
+static inline void unit(U high, U low, H* doubles) {
+  const U a = high >> 5, b = low >> 6, above = U{} + 0x41800000u, below = U{} + 0x3fe00000u;
+  const H both = H{} + (0x1p25 + 0x1p-1);
+  for (int half = 0; half < 2; half++) {
+    U places;
+    for (int l = 0; l < L; l++) places[l] = l / 4 * 4 + l % 4 / 2 + half * 2 + l % 2 * L;
+    doubles[half] = ((H)picked(a, above, places) - both) + (H)picked(b, below, places);
   }
 }
 
+// Hands on the doubles of the words from `from` to `end`, which are replaced by what follows from
+// those `far` places on.
+template <class Take>
+static inline void draw_some(U* __restrict key, int from, int end, int far, Take& take) {
+  U first = key[from];
+  for (int k = from; k < end; k += 2) {
+    const int last = k + 1 + far;
+    const U second = key[k + 1], third = key[k + 2 < kWords ? k + 2 : 0];
+    H doubles[2];
+    unit(tempered(first), tempered(second), doubles);
+    key[k] = twisted(first, second, key[k + far]);
+    key[k + 1] = twisted(second, third, key[last < kWords ? last : 0]);
+    take(doubles[0], doubles[1]);
+    first = third;
+  }
+}
+
+template <class Take>
+static inline void draw(Generators& from, int64_t count, Take take) {
+  constexpr int wrap = kWords - kMiddle - 1;
+  while (count > 0) {
+    const int at = from.position;
+    const int stop = at < wrap ? wrap : at < wrap + 2 ? wrap + 2 : kWords;
+    const int end = at + 2 * count < stop ? at + 2 * count : stop;
+    draw_some(from.key, at, end, at < wrap + 2 ? kMiddle : kMiddle - kWords, take);
+    count -= (end - at) / 2;
+    from.position = end % kWords;
+  }
+}
+
+// Keeps doubles.
+struct Keep {
+  H* __restrict doubles;
+  void operator()(H one, H other) {
+    doubles[0] = one;
+    doubles[1] = other;
+    doubles += 2;
+  }
+};
+
 enum Operation { kAdd, kSub, kMul, kDiv, kSquared, kRoot, kReciprocal };
 
-// Inputs low + width * double, and targets: an operation on sums over slices of the inputs. Where
-// `x_given` is not null, samples lie there instead, iteration after iteration.
+// Inputs low + width * double, and targets: an operation on sums over slices of the inputs; all but
+// the operation is as in the samples before, if `again`. `equal_slices`: in all lanes; `single`: of
+// one input each. Where `x_given` is not null, samples lie there instead, iteration after iteration.
 struct Samples {
-  const D *low, *width;
+  const H *low, *width;
   const int64_t* slices;  // from, to of each operand and lane
-  int64_t equal_slices;
-  int64_t operation, operands, inputs;
+  int64_t equal_slices, single, operation, operands, inputs, again;
   const N *x_given, *t_given;
   int64_t outputs;
 };
 
-// The sum of d[from] to d[to - 1] in the order in which NumPy adds them.
+// The sum of d[0] to d[count - 1] in the order in which NumPy adds them.
 template <class Number>
 static inline Number sum(const Number* d, int64_t count, int64_t stride) {
   if (count < 8) {
@@ -91,18 +128,25 @@ static inline Number sum(const Number* d, int64_t count, int64_t stride) {
   return all;
 }
 
-static inline D operand(const Samples& from, const D* d, int64_t k) {
-  const int64_t* at = from.slices + 2 * k * L;
-  if (from.equal_slices) return sum(d + at[0], at[1] - at[0], 1);
-  D all;
-  for (int l = 0; l < L; l++) {
-    const int64_t start = at[2 * l];
-    all[l] = sum((const double*)d + start * L + l, at[2 * l + 1] - start, L);
+// The operands of a sample, each in two halves.
+static inline void sum_operands(const Samples& from, const H* d, H* sums) {
+  for (int64_t k = 0; k < from.operands; k++, sums += 2) {
+    const int64_t* at = from.slices + 2 * k * L;
+    if (from.equal_slices) {
+      for (int half = 0; half < 2; half++) sums[half] = sum(d + 2 * at[0] + half, at[1] - at[0], 2);
+      continue;
+    }
+    const double* of_lanes = (const double*)d;
+    if (from.single) {
+      for (int l = 0; l < L; l++) ((double*)sums)[l] = of_lanes[at[2 * l] * L + l];
+      continue;
+    }
+    for (int l = 0; l < L; l++)
+      ((double*)sums)[l] = sum(of_lanes + at[2 * l] * L + l, at[2 * l + 1] - at[2 * l], L);
   }
-  return all;
 }
 
-static inline D combined(int64_t operation, D all, D one) {
+static inline H combined(int64_t operation, H all, H one) {
   switch (operation) {
     case kAdd: return all + one;
     case kSub: return all - one;
@@ -111,80 +155,82 @@ static inline D combined(int64_t operation, D all, D one) {
   }
 }
 
-static inline D transformed(int64_t operation, D all) {
+static inline H transformed(int64_t operation, H all) {
   switch (operation) {
     case kSquared: return all * all;
-    case kRoot: for (int l = 0; l < L; l++) all[l] = __builtin_sqrt(all[l]); return all;
+    case kRoot: for (int l = 0; l < L / 2; l++) all[l] = __builtin_sqrt(all[l]); return all;
     case kReciprocal: return 1.0 / all;
     default: return all;
   }
 }
 
-// Inputs of one portion, and targets of an operation on two of them, in a loop without decisions.
+// Makes inputs of doubles, which are kept in double precision for sums, too.
+struct Scale {
+  const H low[2], width[2];
+  H* __restrict scaled;
+  Part* __restrict x;
+  Scale(const Samples& from, H* scaled, N* x)
+      : low{from.low[0], from.low[1]}, width{from.width[0], from.width[1]}, scaled(scaled),
+        x((Part*)x) {}
+  void operator()(H one, H other) {
+    scaled[0] = one * width[0] + low[0];
+    scaled[1] = other * width[1] + low[1];
+    x[0] = __builtin_convertvector(scaled[0], Part);
+    x[1] = __builtin_convertvector(scaled[1], Part);
+    scaled += 2;
+    x += 2;
+  }
+};
+
+// Inputs of some samples, and targets of an operation on two of them, in loops without decisions.
 template <int operation>
-static void fill_pairs(const Samples& from, const D* d, int64_t count, N* x, N* t) {
-  const int64_t inputs = from.inputs, i = from.slices[0], j = from.slices[2 * L];
-  const D low = *from.low, width = *from.width;
-  for (int64_t b = 0; b < count; b++, d += inputs, x += inputs) {
-    for (int64_t k = 0; k < inputs; k++) x[k] = __builtin_convertvector(d[k] * width + low, N);
-    t[b] = __builtin_convertvector(
-        combined(operation, d[i] * width + low, d[j] * width + low), N);
+static void fill_pairs(const Samples& from, const H* __restrict d, int64_t count,
+                       Part* __restrict x, Part* __restrict t) {
+  const int64_t step = 2 * from.inputs;
+  const H low[] = {from.low[0], from.low[1]}, width[] = {from.width[0], from.width[1]};
+  const H *one = d + 2 * from.slices[0], *other = d + 2 * from.slices[2 * L];
+  for (int64_t k = 0; k < count * step; k += 2)
+    for (int half = 0; half < 2; half++)
+      x[k + half] = __builtin_convertvector(d[k + half] * width[half] + low[half], Part);
+  for (int64_t b = 0; b < count; b++, one += step, other += step, t += 2)
+    for (int half = 0; half < 2; half++)
+      t[half] = __builtin_convertvector(
+          combined(operation, one[half] * width[half] + low[half],
+                   other[half] * width[half] + low[half]),
+          Part);
+}
+
+static bool pairs(const Samples& from) {
+  return from.equal_slices && from.single && from.operands == 2 && from.operation <= kDiv;
+}
+
+// Targets of some samples, of their operands' sums.
+static void combine(const Samples& from, const H* sums, int64_t count, N* t) {
+  for (int64_t b = 0; b < 2 * count; b++) {
+    const H* own = sums + b / 2 * 2 * from.operands + b % 2;
+    H all = own[0];
+    for (int64_t k = 1; k < from.operands; k++) all = combined(from.operation, all, own[2 * k]);
+    ((Part*)t)[b] = __builtin_convertvector(transformed(from.operation, all), Part);
   }
 }
 
-// Whether each operand is one input, which may be another one in each lane.
-static bool of_single_inputs(const Samples& from) {
-  for (int64_t k = 0; k < from.operands * L; k++)
-    if (from.slices[2 * k + 1] - from.slices[2 * k] != 1) return false;
-  return from.operands == 2 && from.operation <= kDiv;
-}
-
-// As fill_pairs, of other inputs in each lane.
-static void fill_lanes(const Samples& from, const D* d, int64_t count, D* scaled, N* x, N* t) {
-  int64_t i[L], j[L];
-  for (int l = 0; l < L; l++) {
-    i[l] = from.slices[2 * l] * L + l;
-    j[l] = from.slices[2 * (L + l)] * L + l;
+static void fill(const Samples& from, const H* d, int64_t count, H* scaled, H* sums, N* x, N* t) {
+  if (pairs(from)) {
+    Part *x_of = (Part*)x, *t_of = (Part*)t;
+    switch (from.operation) {
+      case kAdd: return fill_pairs<kAdd>(from, d, count, x_of, t_of);
+      case kSub: return fill_pairs<kSub>(from, d, count, x_of, t_of);
+      case kMul: return fill_pairs<kMul>(from, d, count, x_of, t_of);
+      default: return fill_pairs<kDiv>(from, d, count, x_of, t_of);
+    }
   }
   const int64_t inputs = from.inputs;
-  const D low = *from.low, width = *from.width;
-  for (int64_t b = 0; b < count; b++, d += inputs, x += inputs) {
-    for (int64_t k = 0; k < inputs; k++) {
-      scaled[k] = d[k] * width + low;
-      x[k] = __builtin_convertvector(scaled[k], N);
-    }
-    D one, other;
-    for (int l = 0; l < L; l++) {
-      ((double*)&one)[l] = ((const double*)scaled)[i[l]];
-      ((double*)&other)[l] = ((const double*)scaled)[j[l]];
-    }
-    t[b] = __builtin_convertvector(combined(from.operation, one, other), N);
+  for (int64_t b = 0; b < count && !from.again; b++, d += 2 * inputs) {
+    Scale scale(from, scaled, x + b * inputs);
+    for (int64_t k = 0; k < inputs; k++) scale(d[2 * k], d[2 * k + 1]);
+    sum_operands(from, scaled, sums + 2 * b * from.operands);
   }
-}
-
-static void fill(const Samples& from, const D* d, int64_t count, D* scaled, N* x, N* t) {
-  const int64_t *at = from.slices, inputs = from.inputs;
-  if (from.equal_slices && from.operands == 2 && at[1] - at[0] == 1 &&
-      at[2 * L + 1] - at[2 * L] == 1) {
-    switch (from.operation) {
-      case kAdd: return fill_pairs<kAdd>(from, d, count, x, t);
-      case kSub: return fill_pairs<kSub>(from, d, count, x, t);
-      case kMul: return fill_pairs<kMul>(from, d, count, x, t);
-      case kDiv: return fill_pairs<kDiv>(from, d, count, x, t);
-    }
-  }
-  if (of_single_inputs(from)) return fill_lanes(from, d, count, scaled, x, t);
-  const D low = *from.low, width = *from.width;
-  for (int64_t b = 0; b < count; b++, d += inputs, x += inputs) {
-    for (int64_t k = 0; k < inputs; k++) {
-      scaled[k] = d[k] * width + low;
-      x[k] = __builtin_convertvector(scaled[k], N);
-    }
-    D all = operand(from, scaled, 0);
-    for (int64_t k = 1; k < from.operands; k++)
-      all = combined(from.operation, all, operand(from, scaled, k));
-    t[b] = __builtin_convertvector(transformed(from.operation, all), N);
-  }
+  combine(from, sums, count, t);
 }
 
 typedef void Begin(const N*, N*, const N*, const N*);
@@ -209,38 +255,75 @@ struct Tile {
   int64_t samples_count, members_count;
 };
 
-// What all tiles have in common; memory for the samples of a portion.
+// What all tiles have in common; memory for the samples of a portion. `t` has room for the targets of
+// all samples of equal inputs, `sums` for their operands.
 struct Work {
   int64_t batch, inputs, portion;
-  D *doubles, *scaled;
+  H *doubles, *scaled, *sums;
   N *x, *t;
 };
 
+constexpr int64_t kFew = 16384 / (8 * L);
+
 extern "C" int lanes() { return L; }
 
+// Whether all inputs are those of the first samples.
+static bool alike(const Tile& tile) {
+  for (int64_t k = 1; k < tile.samples_count; k++)
+    if (!tile.samples[k].again) return false;
+  return true;
+}
+
+// Samples `first` on of those from `from` to `end`, which have the same inputs; the first of a
+// tile are drawn, the others made of the same doubles.
+static void make(Tile& tile, const Work& work, int64_t count, int64_t from, int64_t end) {
+  const Samples& own = tile.samples[from];
+  const int64_t inputs = own.inputs;
+  const bool once = alike(tile);
+  // As few at a time as leave room in the nearest cache.
+  const int64_t few = kFew / inputs > 1 ? kFew / inputs : 1, step = once && few < count ? few : count;
+  for (int64_t at = 0; at < count; at += step) {
+    const int64_t some = at + step < count ? step : count - at;
+    N* x = work.x + at * inputs;
+    if (once && !pairs(own)) {
+      for (int64_t b = 0; b < some; b++) {
+        draw(tile.generators, inputs, Scale(own, work.scaled, x + b * inputs));
+        sum_operands(own, work.scaled, work.sums + 2 * b * own.operands);
+      }
+      for (int64_t k = from; k < end; k++)
+        combine(tile.samples[k], work.sums, some, work.t + (k - from) * work.portion + at);
+      continue;
+    }
+    if (from == 0) draw(tile.generators, some * inputs, Keep{work.doubles});
+    for (int64_t k = from; k < end; k++)
+      fill(tile.samples[k], work.doubles, some, work.scaled, work.sums, x,
+           work.t + (k - from) * work.portion + at);
+  }
+}
+
 extern "C" void iterate(Tile* tiles, int64_t count, const Work* work, int64_t iterations) {
-  const int64_t inputs = work->inputs, batch = work->batch;
+  const int64_t inputs = work->inputs, batch = work->batch, portion = work->portion;
   for (Tile* tile = tiles; tile < tiles + count; tile++) {
+    const Member* end = tile->members + tile->members_count;
     for (int64_t it = 0; it < iterations; it++) {
-      const Member* end = tile->members + tile->members_count;
       for (const Member* m = tile->members; m < end; m++)
         m->begin(m->s, m->q, m->w + it * m->w_row, m->z + it * m->z_row);
-      for (int64_t first = 0; first < batch; first += work->portion) {
-        const int64_t some = first + work->portion < batch ? work->portion : batch - first;
-        if (tile->generators.key) draw(tile->generators, work->doubles, some * inputs);
+      for (int64_t first = 0; first < batch; first += portion) {
+        const int64_t some = first + portion < batch ? portion : batch - first;
         const Member* m = tile->members;
-        for (int64_t k = 0; k < tile->samples_count; k++) {
-          const Samples& from = tile->samples[k];
+        for (int64_t k = 0, next; k < tile->samples_count; k = next) {
+          const Samples* from = tile->samples;
+          for (next = k + 1; next < tile->samples_count && from[next].again;) next++;
           const N *x = work->x, *t = work->t;
-          if (from.x_given) {
-            x = from.x_given + (it * batch + first) * inputs;
-            t = from.t_given + (it * batch + first) * from.outputs;
+          if (from[k].x_given) {
+            x = from[k].x_given + (it * batch + first) * inputs;
+            t = from[k].t_given + (it * batch + first) * from[k].outputs;
           } else {
-            fill(from, work->doubles, some, work->scaled, work->x, work->t);
+            make(*tile, *work, some, k, next);
           }
-          for (; m < end && m->samples == k; m++)
-            m->block(m->s, m->q, m->w + it * m->w_row, m->z + it * m->z_row, x, t, m->o,
-                     (int)first, (int)some);
+          for (; m < end && m->samples < next; m++)
+            m->block(m->s, m->q, m->w + it * m->w_row, m->z + it * m->z_row, x,
+                     t + (m->samples - k) * portion, m->o, (int)first, (int)some);
         }
       }
       for (const Member* m = tile->members; m < end; m++)

@@ -47,18 +47,21 @@ def kind_key(stream: SampleStream) -> Hashable:
 
 
 class LaneGenerators:
-    """The generators of a tile: `key[k]` holds word k of each lane, `position` where all stand."""
+    """The generators of a tile: `key[k]` holds word k of each lane, `position` the next one."""
 
     def __init__(self, streams: Sequence[SampleStream]):
-        self.key = aligned((STATE_WORDS, len(streams)), np.uint32)
-        for lane, stream in enumerate(streams):
-            self.key[:, lane] = _next_words(*_state(stream))
+        lanes = len(streams)
+        # The first half of the lanes has the first two of four places each.
+        self._places = np.arange(lanes).reshape(-1, 2, 2).swapaxes(0, 1).ravel()
+        self.key = aligned((STATE_WORDS, lanes), np.uint32)
+        for place, stream in zip(self._places, streams, strict=True):
+            self.key[:, place] = _next_words(*_state(stream))
 
     def store(self, streams: Sequence[SampleStream], lanes: Sequence[int], position: int) -> None:
         """Put streams where the generators of their lanes stand."""
         for stream, lane in zip(streams, lanes, strict=True):
-            key = torch.from_numpy(self.key[:, lane].astype(np.int64))
-            stream.set_state({"key": key, "position": position})
+            key = np.roll(self.key[:, self._places[lane]], -position).astype(np.int64)
+            stream.set_state({"key": torch.from_numpy(key), "position": 0})
 
 
 def saved_state(stream: SampleStream) -> dict[str, Any]:
@@ -99,9 +102,11 @@ def described(streams: Sequence[SampleStream], keep: list[np.ndarray]) -> Sample
         width=width.ctypes.data,
         slices=slices.ctypes.data,
         equal_slices=all(o == operands[0] for o in operands),
+        single=all(b - a == 1 for own in operands for a, b in own),
         operation=OPERATIONS.index(targets[0].operation.name),
         operands=len(operands[0]),
         inputs=streams[0].sampler.sample_shape[0],
+        again=False,
         x_given=None,
         t_given=None,
         outputs=1,
