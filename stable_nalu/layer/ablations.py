@@ -46,7 +46,7 @@ class LinearNACLayer(WeightLayer):
 
 LinearNACCell = recurrent(LinearNACLayer)
 
-add_trial("Linear NAC", r"\mathrm{NAC}_\mathrm{linear}", LinearNACLayer)
+add_trial("Linear NAC", LinearNACLayer)
 
 
 class RegualizedLinearNACLayer(LinearNACLayer):
@@ -81,9 +81,9 @@ RegualizedLinearNACCell = recurrent(RegualizedLinearNACLayer)
 
 add_trial(
     "NAU, W = W_hat",
-    r"\mathrm{NAU},\ \mathbf{W} = \mathbf{\hat{W}}",
     RegualizedLinearNACLayer,
     RegualizedLinearNACCell,
+    latex=r"\mathrm{NAU},\ \mathbf{W} = \mathbf{\hat{W}}",
 )
 
 
@@ -130,7 +130,9 @@ class RegualizedLinearMNACLayer(WeightLayer):
 RegualizedLinearMNACCell = recurrent(RegualizedLinearMNACLayer)
 
 add_trial(
-    "NMU, W = W_hat", r"\mathrm{NMU},\ \mathbf{W} = \mathbf{\hat{W}}", RegualizedLinearMNACLayer
+    "NMU, W = W_hat",
+    RegualizedLinearMNACLayer,
+    latex=r"\mathrm{NMU},\ \mathbf{W} = \mathbf{\hat{W}}",
 )
 
 
@@ -189,13 +191,13 @@ SillyReRegualizedLinearMNACCell = recurrent(SillyReRegualizedLinearMNACLayer)
 
 _SILLY = add_trial(
     "NMU, z = W x",
-    r"\mathrm{NMU},\ \mathbf{z} = \mathbf{W} \odot \mathbf{x}",
     SillyReRegualizedLinearMNACLayer,
+    latex=r"\mathrm{NMU},\ \mathbf{z} = \mathbf{W} \odot \mathbf{x}",
 )
 
 for _key in ("SillyReRegualizedLinearNAC", "SillyReRegualizedLinearNALU"):
     _label = f"{_SILLY.label} (layer 2 only)"
-    add_entry(_key, _label, _SILLY.latex, MADSEN_2020, None, tier="extra")
+    add_entry(_key, _label, MADSEN_2020, None, tier="extra", latex=_SILLY.latex)
 
 
 class IndependentNACLayer(NACLayer):
@@ -226,9 +228,7 @@ class IndependentNACLayer(NACLayer):
 
 IndependentNACCell = recurrent(IndependentNACLayer)
 
-add_trial(
-    "Independent NAC", r"\mathrm{NAC}_\mathrm{independent}", IndependentNACLayer, IndependentNACCell
-)
+add_trial("Independent NAC", IndependentNACLayer, IndependentNACCell)
 
 
 class MultiWeightNAULayer(NAUBase):
@@ -292,12 +292,7 @@ class MultiWeightNAULayer(NAUBase):
         return weight_observations("W", lambda: self.W)
 
 
-add_trial(
-    "Multi-weight NAU",
-    r"\mathrm{NAU}_\mathrm{multi}",
-    MultiWeightNAULayer,
-    cites=MISTRY_2022_DIVISION,
-)
+add_trial("Multi-weight NAU", MultiWeightNAULayer, cites=MISTRY_2022_DIVISION)
 
 
 class RowNorm(torch.nn.Module):
@@ -390,7 +385,7 @@ class SigmoidNAULayer(SelectionBase):
         return torch.sigmoid(self.bn(self.hidden()))
 
 
-add_trial("Sigmoid NAU", r"\mathrm{NAU}_\sigma", SigmoidNAULayer, cites=MISTRY_2022_DIVISION)
+add_trial("Sigmoid NAU", SigmoidNAULayer, cites=MISTRY_2022_DIVISION)
 
 
 class ScaledSigmoidNAULayer(SelectionBase):
@@ -419,9 +414,4 @@ class ScaledSigmoidNAULayer(SelectionBase):
         return 2 * torch.sigmoid(-0.5 * self.hidden().abs())
 
 
-add_trial(
-    "Scaled sigmoid NAU",
-    r"\mathrm{NAU}_{2\sigma}",
-    ScaledSigmoidNAULayer,
-    cites=MISTRY_2022_DIVISION,
-)
+add_trial("Scaled sigmoid NAU", ScaledSigmoidNAULayer, cites=MISTRY_2022_DIVISION)

@@ -98,9 +98,8 @@ BasicCell = recurrent(BasicLayer)
 
 for _key, _activation in ACTIVATIONS.items():
     _fixed: dict[str, object] = {"activation": _key}
-    _latex = rf"\mathrm{{{_key}}}"
-    add_entry(_key, _key, _latex, _activation.cites, BasicLayer, fixed_options=_fixed)
+    _label = "Linear" if _key == "linear" else _key
+    add_entry(_key, _label, _activation.cites, BasicLayer, fixed_options=_fixed)
 
-_latex = r"\mathrm{RNN}\text{-}\mathrm{linear}"
 _fixed = {"activation": "linear"}
-add_entry("RNN-linear", "RNN-linear", _latex, MADSEN_2020, None, BasicCell, fixed_options=_fixed)
+add_entry("RNN-linear", "RNN-linear", MADSEN_2020, None, BasicCell, fixed_options=_fixed)

@@ -54,7 +54,7 @@ class SoftmaxNACLayer(WeightLayer):
 
 SoftmaxNACCell = recurrent(SoftmaxNACLayer)
 
-add_trial("Softmax NAC", r"\mathrm{NAC}_\mathrm{softmax}", SoftmaxNACLayer, SoftmaxNACCell)
+add_trial("Softmax NAC", SoftmaxNACLayer, SoftmaxNACCell)
 
 
 class HardSoftmaxNACLayer(SoftmaxNACLayer):
@@ -91,9 +91,7 @@ class HardSoftmaxNACLayer(SoftmaxNACLayer):
 
 HardSoftmaxNACCell = recurrent(HardSoftmaxNACLayer)
 
-add_trial(
-    "Hard softmax NAC", r"\mathrm{NAC}_\mathrm{hard}", HardSoftmaxNACLayer, HardSoftmaxNACCell
-)
+add_trial("Hard softmax NAC", HardSoftmaxNACLayer, HardSoftmaxNACCell)
 
 
 _SMALLEST_UNIFORM = 1e-10
@@ -150,7 +148,7 @@ class GumbelNACLayer(WeightLayer):
 
 GumbelNACCell = recurrent(GumbelNACLayer)
 
-add_trial("Gumbel NAC", r"\mathrm{NAC}_\mathrm{Gumbel}", GumbelNACLayer, GumbelNACCell)
+add_trial("Gumbel NAC", GumbelNACLayer, GumbelNACCell)
 
 
 _EPSILON = 1e-8
@@ -196,7 +194,7 @@ class GumbelMNACLayer(WeightLayer):
 
 GumbelMNACCell = recurrent(GumbelMNACLayer)
 
-add_trial("Gumbel MNAC", r"\mathrm{MNAC}_\mathrm{Gumbel}", GumbelMNACLayer, GumbelMNACCell)
+add_trial("Gumbel MNAC", GumbelMNACLayer, GumbelMNACCell)
 
 
 CHOICES = 3
@@ -268,12 +266,7 @@ class GradientBanditNACLayer(WeightLayer):
 
 GradientBanditNACCell = recurrent(GradientBanditNACLayer)
 
-add_trial(
-    "Gradient bandit NAC",
-    r"\mathrm{NAC}_\mathrm{bandit}",
-    GradientBanditNACLayer,
-    GradientBanditNACCell,
-)
+add_trial("Gradient bandit NAC", GradientBanditNACLayer, GradientBanditNACCell)
 
 
 _INPUTS_PER_MASK = 4
@@ -329,12 +322,7 @@ class EnsembleGumbelNAULayer(Layer):
         return {"z": None}
 
 
-add_trial(
-    "Ensemble Gumbel NAU",
-    r"\mathrm{NAU}_\mathrm{Gumbel}",
-    EnsembleGumbelNAULayer,
-    cites=MISTRY_2022_DIVISION,
-)
+add_trial("Ensemble Gumbel NAU", EnsembleGumbelNAULayer, cites=MISTRY_2022_DIVISION)
 
 
 _INITIAL_SCALE = 0.01

@@ -74,7 +74,7 @@ class ReciprocalNMULayer(RangedWeightLayer):
         return y
 
 
-add_entry("NRU", "NRU", r"\mathrm{NRU}", MISTRY_2022_DIVISION, ReciprocalNMULayer)
+add_entry("NRU", "NRU", MISTRY_2022_DIVISION, ReciprocalNMULayer)
 
 
 # Training never divides by zero; the published code adds the float32 value in float64 runs too.
@@ -132,13 +132,7 @@ def _side_by_side(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return torch.cat((x.view(torch.float64), y.view(torch.float64)), dim=-1).view(x.dtype)
 
 
-add_entry(
-    "NMRU",
-    "NMRU (no sign retrieval)",
-    r"\mathrm{NMRU}_\mathrm{plain}",
-    MISTRY_2022_DIVISION,
-    ConcatReciprocalNMULayer,
-)
+add_entry("NMRU", "NMRU (no sign retrieval)", MISTRY_2022_DIVISION, ConcatReciprocalNMULayer)
 
 
 class SignNMRUBase(NMRUBase):
@@ -192,13 +186,7 @@ class ConcatReciprocalNMUSignRetrievalLayer(SignNMRUBase):
         return self.signed_product(self.with_reciprocal(x))
 
 
-add_entry(
-    "SignNMRU",
-    "NMRU",
-    r"\mathrm{NMRU}",
-    MISTRY_2022_DIVISION,
-    ConcatReciprocalNMUSignRetrievalLayer,
-)
+add_entry("SignNMRU", "NMRU", MISTRY_2022_DIVISION, ConcatReciprocalNMUSignRetrievalLayer)
 
 
 _GATE_RANGE = (0.0, 1.0)
@@ -257,7 +245,6 @@ class ConcatReciprocalNMUGatedSignRetrievalLayer(SignNMRUBase):
 add_entry(
     "GatedSignNMRU",
     "NMRU (gated)",
-    r"\mathrm{NMRU}_\mathrm{gated}",
     MISTRY_2022_DIVISION,
     ConcatReciprocalNMUGatedSignRetrievalLayer,
 )

@@ -108,4 +108,4 @@ class INALULayer(Layer):
         return observed + [Observation("histogram", name, lambda v=v: v) for name, v in traced]
 
 
-add_entry("iNALU", "iNALU", r"\mathrm{iNALU}", SCHLOER_2020, INALULayer)
+add_entry("iNALU", "iNALU", SCHLOER_2020, INALULayer)

@@ -112,7 +112,7 @@ class MCFullyConnected(Layer):
         ) + text_and_sparsity("mcfc_out_gate", self.out_gate, ndim=1, text_always=text_always)
 
 
-add_entry("MCFC", "MCFC", r"\mathrm{MCFC}", HOEDT_2021, MCFullyConnected)
+add_entry("MCFC", "MCFC", HOEDT_2021, MCFullyConnected)
 
 
 class MulMCFC(Layer):
@@ -155,7 +155,7 @@ class MulMCFC(Layer):
         )
 
 
-add_entry("MulMCFC", "MulMCFC", r"\mathrm{MulMCFC}", HOEDT_2021, MulMCFC)
+add_entry("MulMCFC", "MulMCFC", HOEDT_2021, MulMCFC)
 
 
 class MulMCFCSignINALU(MulMCFC):
@@ -175,13 +175,7 @@ class MulMCFCSignINALU(MulMCFC):
         return self.magnitude(x.abs(), J) * mnac(torch.sign(x), J.mT)
 
 
-add_entry(
-    "MulMCFCSignINALU",
-    "MulMCFC (sign: iNALU)",
-    r"\mathrm{MulMCFC}_\mathrm{iNALU}",
-    HOEDT_2021,
-    MulMCFCSignINALU,
-)
+add_entry("MulMCFCSignINALU", "MulMCFC (sign: iNALU)", HOEDT_2021, MulMCFCSignINALU)
 
 
 class MulMCFCSignRealNPU(MulMCFC):
@@ -227,10 +221,4 @@ class MulMCFCSignRealNPU(MulMCFC):
         )
 
 
-add_entry(
-    "MulMCFCSignRealNPU",
-    "MulMCFC (sign: Real NPU)",
-    r"\mathrm{MulMCFC}_\mathrm{RealNPU}",
-    HOEDT_2021,
-    MulMCFCSignRealNPU,
-)
+add_entry("MulMCFCSignRealNPU", "MulMCFC (sign: Real NPU)", HOEDT_2021, MulMCFCSignRealNPU)

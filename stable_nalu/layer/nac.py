@@ -68,7 +68,7 @@ class NACLayer(WeightLayer):
 
 NACCell = recurrent(NACLayer)
 
-add_entry("NAC", "NAC", r"\mathrm{NAC}_+", TRASK_2018, NACLayer, NACCell)
+add_entry("NAC", "NAC", TRASK_2018, NACLayer, NACCell, latex=r"\mathrm{NAC}_{+}")
 
 
 class PosNACLayer(WeightLayer):
@@ -100,7 +100,9 @@ class PosNACLayer(WeightLayer):
 
 PosNACCell = recurrent(PosNACLayer)
 
-add_entry("PosNAC", "PosNAC", r"\mathrm{NAC}_{+,\sigma}", MADSEN_2020, PosNACLayer, PosNACCell)
+add_entry(
+    "PosNAC", "PosNAC", MADSEN_2020, PosNACLayer, PosNACCell, latex=r"\mathrm{NAC}_{+,\sigma}"
+)
 
 
 class MNACLayer(WeightLayer):
@@ -131,4 +133,4 @@ class MNACLayer(WeightLayer):
 
 MNACCell = recurrent(MNACLayer)
 
-add_entry("MNAC", "MNAC", r"\mathrm{MNAC}", MADSEN_2020, MNACLayer, MNACCell)
+add_entry("MNAC", "MNAC", MADSEN_2020, MNACLayer, MNACCell)

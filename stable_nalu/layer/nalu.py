@@ -255,19 +255,8 @@ class NALULayer(AbstractNALULayer):
 
 NALUCell = recurrent(NALULayer)
 
-add_entry(
-    "NALU",
-    "NALU",
-    r"\mathrm{NALU}",
-    TRASK_2018,
-    NALULayer,
-    NALUCell,
-    variants=(
-        LabelledOptions(
-            "G-NALU", r"\mathrm{G}\text{-}\mathrm{NALU}", GOLDEN_RATIO_OPTIONS, RANA_2020
-        ),
-    ),
-)
+_G_NALU = LabelledOptions("G-NALU", GOLDEN_RATIO_OPTIONS, RANA_2020)
+add_entry("NALU", "NALU", TRASK_2018, NALULayer, NALUCell, variants=(_G_NALU,))
 
 
 class GatedNAUNMULayer(AbstractNALULayer):
@@ -291,19 +280,12 @@ class GatedNAUNMULayer(AbstractNALULayer):
 
 GatedNAUNMUCell = recurrent(GatedNAUNMULayer)
 
+_BOTH = {"nalu_two_nac": True, "nalu_mul": "mnac"}
 add_entry(
     "ReRegualizedLinearNALU",
     "Gated NAU",
-    r"\mathrm{Gated\ NAU}",
     MADSEN_2020,
     GatedNAUNMULayer,
     GatedNAUNMUCell,
-    variants=(
-        LabelledOptions(
-            "Gated NAU/NMU",
-            r"\mathrm{Gated\ NAU/NMU}",
-            {"nalu_two_nac": True, "nalu_mul": "mnac"},
-            MADSEN_2020,
-        ),
-    ),
+    variants=(LabelledOptions("Gated NAU/NMU", _BOTH, MADSEN_2020),),
 )

@@ -73,19 +73,16 @@ PosNALUCell = recurrent(PosNALULayer)
 RegualizedLinearNALUCell = recurrent(RegualizedLinearNALULayer)
 SoftmaxNALUCell = recurrent(SoftmaxNALULayer)
 
-for _label, _latex, _layer, _cell in (
-    ("Gradient bandit NALU", r"_\mathrm{bandit}", GradientBanditNALULayer, GradientBanditNALUCell),
-    ("Gumbel NALU", r"_\mathrm{Gumbel}", GumbelNALULayer, GumbelNALUCell),
-    ("Hard softmax NALU", r"_\mathrm{hard}", HardSoftmaxNALULayer, HardSoftmaxNALUCell),
-    ("Independent NALU", r"_\mathrm{independent}", IndependentNALULayer, IndependentNALUCell),
-    ("Linear NALU", r"_\mathrm{linear}", LinearNALULayer, None),
-    ("Pos NALU", r"_\sigma", PosNALULayer, PosNALUCell),
-    (
-        "NALU over NAU, W = W_hat",
-        r",\ \mathbf{W} = \mathbf{\hat{W}}",
-        RegualizedLinearNALULayer,
-        RegualizedLinearNALUCell,
-    ),
-    ("Softmax NALU", r"_\mathrm{softmax}", SoftmaxNALULayer, SoftmaxNALUCell),
-):
-    add_trial(_label, rf"\mathrm{{NALU}}{_latex}", _layer, _cell)
+add_trial("Gradient bandit NALU", GradientBanditNALULayer, GradientBanditNALUCell)
+add_trial("Gumbel NALU", GumbelNALULayer, GumbelNALUCell)
+add_trial("Hard softmax NALU", HardSoftmaxNALULayer, HardSoftmaxNALUCell)
+add_trial("Independent NALU", IndependentNALULayer, IndependentNALUCell)
+add_trial("Linear NALU", LinearNALULayer)
+add_trial("Pos NALU", PosNALULayer, PosNALUCell)
+add_trial(
+    "NALU over NAU, W = W_hat",
+    RegualizedLinearNALULayer,
+    RegualizedLinearNALUCell,
+    latex=r"\mathrm{NALU},\ \mathbf{W} = \mathbf{\hat{W}}",
+)
+add_trial("Softmax NALU", SoftmaxNALULayer, SoftmaxNALUCell)

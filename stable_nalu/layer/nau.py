@@ -164,7 +164,7 @@ def nau_init_(W: torch.Tensor, beta_nau: bool) -> None:
 
 NAUCell = recurrent(NAULayer)
 
-add_entry("ReRegualizedLinearNAC", "NAU", r"\mathrm{NAU}", MADSEN_2020, NAULayer, NAUCell)
+add_entry("ReRegualizedLinearNAC", "NAU", MADSEN_2020, NAULayer, NAUCell)
 
 
 class PosNAULayer(UnitWeightLayer):
@@ -191,8 +191,8 @@ PosNAUCell = recurrent(PosNAULayer)
 add_entry(
     "ReRegualizedLinearPosNAC",
     "PosNAU",
-    r"\mathrm{NAC}_{+,\mathrm{NMU}}",
     MADSEN_2020,
     PosNAULayer,
     PosNAUCell,
+    latex=r"\mathrm{NAC}_{+,\mathrm{NMU}}",
 )

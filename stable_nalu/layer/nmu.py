@@ -116,20 +116,15 @@ def normalized_mnac(x: torch.Tensor, W: torch.Tensor, mode: str = "prod") -> tor
 
 NMUCell = recurrent(NMULayer)
 
+_BATCH = {"nmu_noise": True, "noise_range": BATCH_NOISE}
 add_entry(
     "ReRegualizedLinearMNAC",
     "NMU",
-    r"\mathrm{NMU}",
     MADSEN_2020,
     NMULayer,
     NMUCell,
     variants=(
-        LabelledOptions("sNMU", r"\mathrm{sNMU}", {"nmu_noise": True}, MISTRY_2022_ROBUST),
-        LabelledOptions(
-            "batch sNMU",
-            r"\mathrm{sNMU}_\mathrm{batch}",
-            {"nmu_noise": True, "noise_range": BATCH_NOISE},
-            MISTRY_2022_ROBUST,
-        ),
+        LabelledOptions("sNMU", {"nmu_noise": True}, MISTRY_2022_ROBUST),
+        LabelledOptions("batch sNMU", _BATCH, MISTRY_2022_ROBUST),
     ),
 )

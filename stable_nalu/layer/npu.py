@@ -149,7 +149,7 @@ class NPULayer(NPUBase):
         return super().observations() + weight_observations("W_im", lambda: self.W_im)
 
 
-add_entry("NPU", "NPU", r"\mathrm{NPU}", HEIM_2020, NPULayer)
+add_entry("NPU", "NPU", HEIM_2020, NPULayer)
 
 
 _WEIGHT_PENALTIES = {
@@ -198,23 +198,11 @@ class RealNPULayer(NPUBase):
         return _WEIGHT_PENALTIES[self.realnpu_reg_type](self.W_real)
 
 
-add_entry(
-    "RealNPU",
-    "RealNPU",
-    r"\mathrm{RealNPU}",
-    HEIM_2020,
-    RealNPULayer,
-    variants=(
-        LabelledOptions(
-            "RealNPU (modified)",
-            r"\mathrm{RealNPU}_\mathrm{mod}",
-            {
-                "npu_clip": "wg",
-                "npu_Wr_init": "xavier-uniform-constrained",
-                "regualizer_npu_w": 1,
-                "regualizer_gate": 1,
-            },
-            MISTRY_2022_DIVISION,
-        ),
-    ),
-)
+_MODIFIED = {
+    "npu_clip": "wg",
+    "npu_Wr_init": "xavier-uniform-constrained",
+    "regualizer_npu_w": 1,
+    "regualizer_gate": 1,
+}
+_MODIFIED_NPU = LabelledOptions("Real NPU (modified)", _MODIFIED, MISTRY_2022_DIVISION)
+add_entry("RealNPU", "Real NPU", HEIM_2020, RealNPULayer, variants=(_MODIFIED_NPU,))

@@ -73,7 +73,7 @@ def register(
         key=key,
         layer=built,
         label=label or key,
-        latex=latex or rf"\mathrm{{{key}}}",
+        latex=latex.strip("$") if latex else None,
         cites=cites if isinstance(cites, Paper) else Paper(key, "", 0, cites or key),
         cell=cell or recurrent(built),
         tier="own",

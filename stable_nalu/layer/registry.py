@@ -1,4 +1,4 @@
-"""The one table of layers: public key, label, LaTeX, citation, class and recurrent cell.
+"""The one table of layers: public key, label, citation, class and recurrent cell.
 
 Each module of layers adds its own; command-line choices, tables, legends and tests read this table.
 """
@@ -18,7 +18,6 @@ class LabelledOptions:
     """A label that depends on options, such as sNMU = NMU with noise."""
 
     label: str
-    latex: str
     options: dict[str, object]
     cites: Paper
 
@@ -28,20 +27,26 @@ class LayerEntry:
     """What the project knows about one layer key.
 
     An entry without a layer is a recurrent cell only; one without either is the first half of a
-    pair of names (`X` + `mnac` asks for the layer `X[:-3] + "MNAC"`) and cannot be built. The
-    `origin` of a layer that is not of this package is its file or the package that brings it.
+    pair of names (`X` + `mnac` asks for the layer `X[:-3] + "MNAC"`) and cannot be built. `latex`
+    is a formula that figures show in place of the label. The `origin` of a layer that is not of
+    this package is its file or the package that brings it.
     """
 
     key: str
     label: str
-    latex: str
     cites: Paper
     layer: type[ExtendedTorchModule] | None
     cell: type[ExtendedTorchModule] | None = None
+    latex: str | None = None
     tier: str = "core"
     fixed_options: dict[str, object] = field(default_factory=dict)
     origin: str | None = None
     variants: tuple[LabelledOptions, ...] = ()
+
+    @property
+    def shown(self) -> str:
+        """Return what figures and tables of runs call the layer."""
+        return f"${self.latex}$" if self.latex else self.label
 
     @cached_property
     def options(self) -> frozenset[str]:
@@ -78,14 +83,14 @@ def add_entry(*fields, **more) -> LayerEntry:
 
 def add_trial(
     label: str,
-    latex: str,
     layer: type[ExtendedTorchModule],
     cell: type[ExtendedTorchModule] | None = None,
     cites: Paper = MADSEN_2020,
+    latex: str | None = None,
 ) -> LayerEntry:
     """Add a layer of published code that no figure shows, under the name of its class."""
     key = layer.__name__.removesuffix("Layer")
-    return add_entry(key, label, latex, cites, layer, cell, tier="extra")
+    return add_entry(key, label, cites, layer, cell, latex=latex, tier="extra")
 
 
 def entries() -> dict[str, LayerEntry]:

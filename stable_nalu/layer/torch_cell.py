@@ -111,7 +111,7 @@ class RNNReLUCell(TorchCell):
         return torch.relu(torch.add(*self._maps(x_t, h_tm1)))
 
 
-add_entry("GRU", "GRU", r"\mathrm{GRU}", CHO_2014, None, GRUCell)
-add_entry("LSTM", "LSTM", r"\mathrm{LSTM}", HOCHREITER_1997, None, LSTMCell)
-add_entry("RNN-tanh", "RNN-tanh", r"\mathrm{RNN}_{\tanh}", ELMAN_1990, None, RNNTanhCell)
-add_entry("RNN-ReLU", "RNN-ReLU", r"\mathrm{RNN}_\mathrm{ReLU}", ELMAN_1990, None, RNNReLUCell)
+add_entry("GRU", "GRU", CHO_2014, None, GRUCell)
+add_entry("LSTM", "LSTM", HOCHREITER_1997, None, LSTMCell)
+add_entry("RNN-tanh", "RNN-tanh", ELMAN_1990, None, RNNTanhCell)
+add_entry("RNN-ReLU", "RNN-ReLU", ELMAN_1990, None, RNNReLUCell)

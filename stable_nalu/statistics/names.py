@@ -52,7 +52,8 @@ MODELS = {
     "mulmcfcsigninalu": "MulMCFC (sign: iNALU)",
     "mulmcfcsignrealnpu": "MulMCFC (sign: Real NPU)",
 }
-"""Field 1 of a run name -> label; a model that is not here is shown as it stands."""
+"""Field 1 of a run name -> label of published models; of one unit alone, that of `unit_label`,
+which is not asked here because layers take a second to import."""
 
 ROBUSTNESS_MODELS = {"signnmru": "Sign NMRU"}
 """Labels that only the robustness figures use."""
@@ -72,9 +73,16 @@ OPERATIONS = {
 
 
 def model_label(code: str, *, robustness: bool = False) -> str:
-    """Return the label of a model, given field 1 of a run name."""
+    """Return the label of a model, given field 1 of a run name, or else that of its unit."""
     labels = MODELS | (ROBUSTNESS_MODELS if robustness else {})
-    return labels.get(code, code)
+    return labels.get(code) or unit_label(code)
+
+
+def unit_label(code: str) -> str:
+    """Return what the table of layers calls a unit; one that is not known is shown as it stands."""
+    from stable_nalu.layer import entries
+
+    return next((e.shown for key, e in entries().items() if key.lower() == code), code)
 
 
 def plain(label: str) -> str:

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from stable_nalu.abstract import PerRunRandomSource, stack_models
+from stable_nalu.figure.style import drawable
 from stable_nalu.layer import GeneralizedLayer, entries
 
 LAYER_TESTS = Path(__file__).parents[1] / "layer"
@@ -221,9 +222,9 @@ def test_entry_is_labelled_and_cited(key):
     entry = entries()[key]
     assert entry.key == key
     assert entry.tier in ("core", "extra")
+    assert drawable(entry.shown) == entry.shown
     for labelled in (entry, *entry.variants):
         assert labelled.label
-        assert labelled.latex
         assert any(year.isdigit() for year in labelled.cites.citation.replace(",", " ").split())
 
 

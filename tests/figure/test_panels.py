@@ -105,7 +105,7 @@ def test_no_solved_run(tmp_path):
     metrics(tmp_path / "a.csv", {run_name(seed=seed): FAILED for seed in range(3)})
     product, _ = own(tmp_path, [tmp_path / "a.csv"])
     success, _, solved, *_ = product.figure.axes
-    assert means(success, "nru") == {0.0: 0.0}
+    assert means(success, "NRU") == {0.0: 0.0}
     assert "no run solved" in [text.get_text() for text in solved.texts]
 
 

@@ -10,6 +10,7 @@ import torch
 from stable_nalu.errors import OptionError
 from stable_nalu.layer import GeneralizedCell, GeneralizedLayer, entries
 from stable_nalu.layer import own_layers as own
+from stable_nalu.statistics.names import model_label
 
 PLAIN = """
 import torch
@@ -63,7 +64,8 @@ def test_register_gives_labels_and_a_key(file):
     own.load_layer_file(file(text))
     assert "Scaled" not in entries()
     entry = entries()["SC"]
-    assert (entry.label, entry.latex) == ("scaled sum", "S")
+    assert (entry.label, entry.shown) == ("scaled sum", "$S$")
+    assert model_label("sc") == "$S$"
     assert "Me 2026" in entry.cites.citation
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from stable_nalu.errors import UsageError
+from stable_nalu.layer import entries
 from stable_nalu.options import SCRIPTS
 from stable_nalu.statistics import names
 from stable_nalu.statistics.names import expand_names
@@ -163,10 +164,19 @@ def test_a_name_that_is_none_is_refused():
         expand_names(["nau_what"])
 
 
+def test_published_models_of_one_unit_are_called_as_the_table_of_layers_calls_the_unit():
+    shown = {key.lower(): entry.shown for key, entry in entries().items()}
+    assert shown.pop("mnac") == "MNAC"  # Which as one unit is the NAC in log space.
+    units = names.MODELS.keys() & shown.keys()
+    assert len(units) == 15
+    assert {unit: names.MODELS[unit] for unit in units} == {unit: shown[unit] for unit in units}
+
+
 def test_display_names():
     assert names.model_label("posnac-nac-n") == r"$\mathrm{NAC}_{\bullet,\sigma}$"
-    assert names.model_label("nmru") == "nmru"
-    assert names.model_label("signnmru") == "signnmru"
+    assert names.model_label("posnac") == r"$\mathrm{NAC}_{+,\sigma}$"
+    assert names.model_label("signnmru") == "NMRU"
+    assert names.model_label("unheard-of") == "unheard-of"
     assert names.model_label("signnmru", robustness=True) == "Sign NMRU"
     assert names.operation_label("op-squared") == "z²"
     assert names.operation_label("mul", latex=True) == r"$\bm{\times}$"
