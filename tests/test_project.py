@@ -5,6 +5,7 @@ import graphlib
 import re
 import subprocess
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -227,3 +228,25 @@ def test_rooms_modules_and_functions_are_small():
         if lines > MOST_LINES or max(lengths, default=0) > MOST_LINES_OF_A_FUNCTION:
             large.add(source)
     assert large <= IN_TRANSITION
+
+
+SEVERAL_MEANINGS = {
+    *("Batch", "Columns", "Draw", "Index", "Interval", "Kind", "Lengths", "Limit", "Operation"),
+    *("Output", "Part", "Place", "Plan", "Programs", "Row", "Rows", "Rules", "Setting", "Setup"),
+    *("Source", "State", "Steps", "Task"),
+}
+"""Names of classes and types that two modules define; none may join them."""
+
+
+def classes_of(tree: ast.Module) -> set[str]:
+    """Public classes that a module defines, and its names of types."""
+    classes = {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
+    targets = [node.targets[0] for node in tree.body if isinstance(node, ast.Assign)]
+    named = {target.id for target in targets if isinstance(target, ast.Name)}
+    types = {name for name in named if re.fullmatch(r"[A-Z]\w*[a-z]\w*", name)}
+    return {name for name in classes | types if not name.startswith("_")}
+
+
+def test_no_class_has_the_name_of_another():
+    found = Counter(name for tree in TREES.values() for name in classes_of(tree))
+    assert {name for name, count in found.items() if count > 1} <= SEVERAL_MEANINGS
