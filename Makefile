@@ -72,13 +72,13 @@ bench: $(INSTALLED)
 	$(RUN) -m benchmarks
 
 generated: $(INSTALLED)
-	$(RUN) -m stable_nalu.generated
+	$(RUN) -m tools.generated
 
 gallery: $(INSTALLED)
-	$(RUN) -m stable_nalu.result.gallery
+	$(RUN) -m tools.gallery
 
 check: lint types
-	$(RUN) -m stable_nalu.generated --check
+	$(RUN) -m tools.generated --check
 	$(PYTEST)
 
 clean:

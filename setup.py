@@ -14,8 +14,10 @@ COPIED = (
     "docs/reproduction/notes.md",
     "docs/reproduction/datapackage.json",
     "docs/reproduction/data/**/*.csv",
+    "tools/*.py",
+    "tools/templates/*",
 )
-"""Files outside of the package that commands read: those of its copy are found by
+"""Files outside of the package that commands use: those of its copy are found by
 `stable_nalu.machine.data_file`."""
 
 
@@ -66,6 +68,7 @@ setup(
             "published_seeds.csv",
         ],
         "stable_nalu.figure.nalu": ["*.png"],
+        "stable_nalu.result": ["*.html", "*.md"],
         "stable_nalu.engine": ["*.h", "*.cpp"],
         "stable_nalu.functional": ["*.cpp"],
         "stable_nalu": ["py.typed"],
@@ -85,6 +88,7 @@ setup(
         "matplotlib>=3.8",
         "scikit-learn>=1.4",
         "markdown-it-py>=3.0",
+        "jinja2>=3.1",
         "threadpoolctl>=3.1",
     ],
     extras_require={"dev": DEV, "environment": ["gymnasium>=1.0"]},

@@ -6,10 +6,13 @@ import atexit
 import ctypes
 import os
 import shutil
+import sys
 import tempfile
 import warnings
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from stable_nalu.errors import UsageError
@@ -49,6 +52,18 @@ def is_checkout() -> bool:
 def data_file(name: str) -> Path:
     """Return a file or folder of the checkout, or the copy that an installed package has of it."""
     return (CHECKOUT if is_checkout() else COPIES) / name
+
+
+def tool(name: str) -> ModuleType:
+    """Return a module of the folder `tools`, which no part of the package imports.
+
+    It writes what is made of results that are kept already, such as the page of `--report`.
+    """
+    sys.path.insert(0, str(data_file("tools").parent))
+    try:
+        return import_module(f"tools.{name}")
+    finally:
+        sys.path.pop(0)
 
 
 def at_home(path: Path) -> Path:

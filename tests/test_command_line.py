@@ -87,7 +87,8 @@ def installed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("installed")
     source = folder / "source"
     leave = shutil.ignore_patterns("__pycache__", "pictures", "*.html")
-    shutil.copytree(ROOT / "stable_nalu", source / "stable_nalu", ignore=leave)
+    for name in ("stable_nalu", "tools"):
+        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "docs" / "reproduction", source / "docs/reproduction", ignore=leave)
     for path in (*ROOT.glob("*.csv"), ROOT / "README.md", ROOT / "setup.py"):
         shutil.copy(path, source)
@@ -133,6 +134,10 @@ def test_installed_it_lists_and_refuses(run, tmp_path):
     (line,) = run("batch", "simple_mul", "--scheduler", "slurm", code=2).splitlines()
     assert "checkout" in line
     assert not any(tmp_path.iterdir())
+    (tmp_path / "kept").mkdir()
+    shutil.copy(ROOT / "docs" / "reproduction" / "data" / "simple_mul.csv", tmp_path / "kept")
+    run("reproduce", "--report", "--data", "kept", "--report-out", "page")
+    assert "simple_mul" in (tmp_path / "page" / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from stable_nalu.errors import OptionError
-from stable_nalu.machine import cores, is_checkout
+from stable_nalu.machine import cores, is_checkout, tool
 from stable_nalu.options.flags_model import add_layer_flags
 from stable_nalu.options.kinds import integer, seeds
 from stable_nalu.paper.experiment import Experiment
@@ -41,9 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise OptionError("KEY", "no experiment is named", remedy)
         code = 0 if arguments.key is None else _reproduce(arguments)
         if arguments.report and not arguments.dry_run and code in (0, EXIT_PARTLY):
-            from .page import write_page
-
-            for path in write_page(arguments.data, arguments.report_out):
+            for path in tool("page").write_page(arguments.data, arguments.report_out):
                 sys.stdout.write(f"page {path}\n")
         return code
 

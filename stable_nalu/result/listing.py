@@ -1,15 +1,12 @@
-"""The list of all experiments: for the terminal, and as the tables of docs/experiments.md."""
+"""The list of all experiments, and what each would cost here."""
 
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from stable_nalu.cluster.job_script import JOB_SCRIPTS
-from stable_nalu.files import table_rows, with_part
-from stable_nalu.machine import CHECKOUT
+from stable_nalu.files import table_rows
 from stable_nalu.paper.experiment import MEASURED, Experiment, Model, merged
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.papers import STUDIES
@@ -28,9 +25,6 @@ RATE_OF_SINGLE_MODULES = 100_000.0
 """Iterations per second and core, all runs of a stack counted, where no kept cost tells: rough.
 Image networks train alone, and much faster on a GPU."""
 
-DOCUMENT = CHECKOUT / "docs" / "experiments.md"
-BEGIN = "<!-- Generated from stable_nalu/paper; rewrite with `make generated`. -->"
-END = "<!-- End of the generated tables. -->"
 UNSHOWN = "Runs that no figure shows"
 
 
@@ -121,7 +115,7 @@ def _lines(experiment: Experiment, numbers: str, cores: int, data: Path) -> list
     if not experiment.models:
         return [f"{head}\n      {experiment.note}"]
     keys = ", ".join(model.key for model in experiment.models)
-    size = f"{experiment.runs} runs x {_lengths(experiment)} iterations"
+    size = f"{experiment.runs} runs x {lengths(experiment)} iterations"
     told = f"{head}\n      {size}, {time_here(experiment, cores)}; models {keys}"
     path = path_of(experiment.key, data)
     if not path.exists():
@@ -130,56 +124,7 @@ def _lines(experiment: Experiment, numbers: str, cores: int, data: Path) -> list
     return [f"{told}\n      kept results of {kept} runs: {path}"]
 
 
-def _lengths(experiment: Experiment) -> str:
+def lengths(experiment: Experiment) -> str:
     """Return `50,000`, or the shortest and the longest of the runs as `50,000 to 100,000`."""
     each = sorted({m.length(variant) for m in experiment.models for variant in m.variants})
     return " to ".join(f"{length:,}" for length in dict.fromkeys((each[0], each[-1])))
-
-
-def refreshed(document: str) -> str:
-    """Return the document with its generated part rendered anew."""
-    return with_part(document, BEGIN, END, f"{render_experiment_tables()}\n")
-
-
-def render_experiment_tables() -> str:
-    """Render a section per paper with a row per figure, then the runs that no figure shows."""
-    lines: list[str] = []
-    for paper in STUDIES:
-        places = [
-            (shown.number, experiment)
-            for experiment in EXPERIMENTS.values()
-            for shown in experiment.shown
-            if shown.paper == paper
-        ]
-        if not places:
-            continue
-        reference = re.sub(r"arXiv:(\S+)", r"[arXiv:\1](https://arxiv.org/abs/\1)", paper.reference)
-        lines += [f"## {paper.title} ({reference})", "", *_head("in the paper")]
-        lines += [_row(place, experiment) for place, experiment in sorted(places, key=_order)]
-        lines.append("")
-    lines += [f"## {UNSHOWN}", "", *_head("")]
-    lines += [_row("", e) for e in EXPERIMENTS.values() if not e.shown]
-    return "\n".join([*lines, ""])
-
-
-def _head(place: str) -> list[str]:
-    names = (place, "what", "key", "runs × iterations", "batch script")
-    return [f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
-
-
-def _order(item: tuple[str, Experiment]) -> tuple[str, int, str]:
-    """Return the sort key of a place: numbered tables, then numbered figures, then the rest."""
-    place = item[0]
-    number = re.match(r"(Table|Figure) (\d+)", place)
-    return (number[1], int(number[2]), place) if number else ("~", 0, place)
-
-
-def _row(place: str, experiment: Experiment) -> str:
-    paths: dict[str, str] = {}
-    for script in JOB_SCRIPTS.values():
-        if experiment.key in script.experiments:
-            paths.setdefault(script.name.rsplit("/", 1)[-1], script.name)
-    links = (f"[{name}](../lfs_batch_jobs/{path}.sh)" for name, path in paths.items())
-    size = f"{experiment.runs:,} × {_lengths(experiment)}" if experiment.models else "none"
-    cells = (place, experiment.title, f"`{experiment.key}`", size, ", ".join(links) or "–")
-    return f"| {' | '.join(cells)} |"

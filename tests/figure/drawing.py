@@ -5,13 +5,13 @@ from unittest import mock
 from stable_nalu.figure.entries import find
 from stable_nalu.figure.entry import Context
 from stable_nalu.figure.source import Source
-from stable_nalu.result.kept_tables import files_of, kept_source
 from stable_nalu.result.stored import DATA
 from stable_nalu.statistics import means as fits
 from stable_nalu.statistics.estimators import Estimators
 from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION
 from stable_nalu.statistics.published_fit import MeanFit
 from tests.figure.specimen import SMALL, write_specimen
+from tools.kept_runs import files_of, kept_source
 
 FAST = Estimators("frozen", "scaled")
 

@@ -8,9 +8,9 @@ from stable_nalu.figure.kinds import Panels, Scatter, Table
 from stable_nalu.figure.source import Source
 from stable_nalu.paper.index import EXPERIMENTS, OTHER_KEYS, known
 from stable_nalu.papers import STUDIES
-from stable_nalu.result.kept_tables import files_of
 from stable_nalu.result.stored import DATA, read
 from tests.figure.drawing import legend_texts, products, texts
+from tools.kept_runs import files_of
 
 ENTRIES = all_entries()
 PUBLISHED = (

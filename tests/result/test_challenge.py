@@ -12,9 +12,9 @@ import pytest
 from stable_nalu.layer import nmu
 from stable_nalu.paper.challenger import KEY, Challenger
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.result import command
-from stable_nalu.result.challenge import FIGURES, page
-from stable_nalu.result.challenge.duel import Contest, same_runs
+from stable_nalu.result import challenge_page, command
+from stable_nalu.result.challenge import FIGURES
+from stable_nalu.result.duel import Contest, same_runs
 from tests.result import made_up
 
 NMU = "ReRegualizedLinearMNAC"
@@ -116,7 +116,7 @@ def test_a_challenger_trains_in_the_setting_that_the_models_of_a_figure_share():
 
 def test_a_label_that_is_no_formula_is_drawn_as_it_stands(tmp_path):
     own, rival = runs(KEY, {"a": [1, 0], "b": [1, 1]}), runs("NMU", {"a": [1, 0], "b": [1, 1]})
-    (figure,) = page.figures(replace(contest(own, rival), label="$x_$ unit")).values()
+    (figure,) = challenge_page.figures(replace(contest(own, rival), label="$x_$ unit")).values()
     figure.savefig(tmp_path / "figure.png")
     texts = [text.get_text() for text in figure.legends[0].get_texts()]
     assert texts == [r"\$x_\$ unit", "NMU"], "of which matplotlib leaves out the backslashes"

@@ -11,12 +11,12 @@ from stable_nalu.cluster import command as batch
 from stable_nalu.paper.experiment import JUDGED, MEASURED
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import command, pipeline, stored
-from stable_nalu.result.kept_tables import as_exported
 from stable_nalu.result.measured import measured_runs
-from stable_nalu.result.page import measured as page
 from stable_nalu.result.tables import Workspace, exporter_of, runs_of
 from tests.digit_images import MNIST, needs_mnist
 from tests.result.made_up import SESSION
+from tools import measures
+from tools.kept_runs import as_exported
 
 PRODUCTS, PAIRS = "sequential_mnist_prod_long", "static-mnist-mul-isolated"
 DIGITS = [
@@ -57,11 +57,11 @@ def test_the_page_names_epochs_beside_the_published_ones(key, tmp_path):
     experiment = EXPERIMENTS[key]
     stored.add(experiment, made_up(key, 21), [SESSION], tmp_path)
     assert stored.measured_keys(tmp_path) == [key]
-    text = "\n".join(page.sections([page.result(experiment, tmp_path)], {}))
+    text = measures.sections([measures.result(experiment, tmp_path)], {})
     first, second = (model.label for model in experiment.models[:2])
     assert f"Cut short: {first} 21 of 1,001; {second} 21 of 1,001 epochs." in text
-    assert page.TITLE not in text
-    assert page.OF_DIGITS[0] in text
+    assert measures.PARTS[0][0] not in text
+    assert measures.PARTS[1][0] in text
     assert "verdict" not in text
 
 

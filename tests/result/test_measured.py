@@ -18,13 +18,14 @@ from stable_nalu.paper.experiment import Measure
 from stable_nalu.paper.index import EXPERIMENTS, find
 from stable_nalu.paper.published import PublishedMeasure
 from stable_nalu.papers import TRASK_2018
-from stable_nalu.result import command, gallery, kept_tables, measured, pipeline, stored
+from stable_nalu.result import command, measured, pipeline, stored
 from stable_nalu.result.compare_measured import Numbers, Order, points_of
-from stable_nalu.result.listing import listing, render_experiment_tables
-from stable_nalu.result.page import measured as page_of_measured
+from stable_nalu.result.listing import listing
 from tests.result.made_up import SESSION
-from tests.result.page_reader import read_page
 from tests.result.tiny import KEY, TEST, TINY, VALID, tiny  # noqa: F401
+from tests.tools.page_reader import read_page
+from tools import gallery, kept_runs, measures
+from tools.experiment_tables import every_experiment
 
 pytestmark = pytest.mark.usefixtures("tiny")
 STEM = "tiny-measured"
@@ -103,7 +104,7 @@ def test_kept_rows_are_tables_as_exported(tmp_path, in_this_process):
     words = ["--out", str(tmp_path), "--keep", "--data", str(data), "--seeds", "0"]
     assert command.main([KEY, *words]) == 0
     exported = pd.read_csv(tmp_path / "csv" / STEM / "nac.csv")
-    again = kept_tables.as_exported(KEY, f"{STEM}/nac", data)
+    again = kept_runs.as_exported(KEY, f"{STEM}/nac", data)
     for column in set(exported) - {VALID, TEST, "wall.time", "sparse.error.max"}:
         assert list(map(measured.text_of, again[column])) == list(
             map(measured.text_of, exported[column])
@@ -245,7 +246,7 @@ def test_the_list_has_them(tmp_path):
     assert "Neural Arithmetic Logic Units (arXiv:1808.00508)\n" in said
     assert f"  {KEY}\n      Table 0: Two units, measured\n      12 runs x 20 iterations, " in said
     assert f"kept results of 12 runs: {tmp_path / STEM}.csv" in said
-    assert f"| Table 0 | Two units, measured | `{KEY}` | 12 × 20 |" in render_experiment_tables()
+    assert f"| Table 0 | Two units, measured | `{KEY}` | 12 × 20 |" in every_experiment()
 
 
 @dataclass(frozen=True)
@@ -324,8 +325,8 @@ def test_the_page_shows_them_apart(tmp_path, drawn):
 
 def test_the_page_says_which_part_of_the_cost_is_known(tmp_path, drawn):
     stored.add(TINY, made_up(), [replace(SESSION, run_iterations=180)], tmp_path)
-    found = page_of_measured.result(TINY, tmp_path)
-    text = "\n".join(page_of_measured.sections([found], {}))
+    found = measures.result(TINY, tmp_path)
+    text = measures.sections([found], {})
     assert " 12 s of CPU time for 75 % of the iterations.\n" in text
     assert "| 12 s for 75 % of the iterations |" in text
 

@@ -1,0 +1,274 @@
+"""The page of a challenge: what was compared, under which setting, and how it came out."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stable_nalu.files import atomic_text_file
+from stable_nalu.paper.challenger import Challenger
+from stable_nalu.paper.experiment import Command, seeds_text, words
+from stable_nalu.script import command_of, duration
+from stable_nalu.statistics.setups import below
+
+from .cost import Session
+from .document import UNKNOWN, as_svg, estimated, filled, number, plain, points, rate, render
+from .duel import ALIKE, ALL, BETTER, MEASURES, WORSE, Contest, Standing
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+TEMPLATE = Path(__file__).with_name("challenge.md")
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A challenger in a figure: how it was trained, and the contest."""
+
+    commands: Sequence[Command]
+    contest: Contest
+
+    @property
+    def key(self) -> str:
+        """Return the key of the figure."""
+        return self.contest.experiment.key
+
+
+@dataclass(frozen=True)
+class Page:
+    """All that the page tells.
+
+    refused: why the challenger cannot be trained for a figure, by the key of that.
+    """
+
+    challenger: Challenger
+    chapters: Sequence[Chapter]
+    sessions: Sequence[Session]
+    refused: Mapping[str, str]
+
+
+def write(page: Page, folder: Path, formats: Sequence[str]) -> list[Path]:
+    """Write the page as HTML and Markdown, with pictures and tables, and return the paths."""
+    from stable_nalu.figure.style import drawing, save
+    from stable_nalu.statistics.table import write_plain_frame
+
+    pictures: dict[str, str] = {}
+    written, chapters = [], []
+    for chapter in page.chapters:
+        own = {}
+        with drawing():
+            for operation, figure in figures(chapter.contest).items():
+                name = "_".join(filter(None, (chapter.key, operation)))
+                own[f"pictures/{name}.svg"] = as_svg(figure)
+                written += save(figure, folder / "figures", name, formats)
+        for name, table in tables(chapter.contest).items():
+            written.append(folder / "tables" / f"{chapter.key}_{name}.csv")
+            write_plain_frame(written[-1], table)
+        chapters.append(_told(chapter) | {"pictures": list(own)})
+        pictures |= own
+    text = _text(page, chapters)
+    files = {"README.md": text, "index.html": render(text, pictures), **pictures}
+    source = page.challenger.source if page.challenger.file else None
+    if source is not None:
+        files[Path(source.path).name] = source.source
+    for name, content in files.items():
+        with atomic_text_file(folder / name) as file:
+            file.write(content)
+    return [folder / "README.md", folder / "index.html", *written]
+
+
+def figures(contest: Contest) -> dict[str, Figure]:
+    """Draw all layers in one figure, or in one per operation, by the operation or no name."""
+    from stable_nalu.figure.entry import Context, Runs, Threshold
+    from stable_nalu.figure.kinds.panels import Panels, draw
+    from stable_nalu.figure.runs import Reduced, estimate
+    from stable_nalu.figure.source import Source
+    from stable_nalu.figure.style import drawable
+    from stable_nalu.statistics.estimators import PUBLISHED
+
+    x = contest.experiment.parameter
+    x = x if x in contest.runs else "interpolation.range"
+    labels = {key: drawable(label) for key, label in contest.labels.items()}
+    runs = contest.runs.assign(
+        model=[labels[key] for key in contest.runs["model"]],
+        solved=contest.runs["solved"].astype(bool),
+    )
+    operations = list(dict.fromkeys(runs["operation"])) if x != "operation" else [None]
+    found = {}
+    for operation in operations:
+        own = runs if operation is None else runs.loc[runs["operation"] == operation]
+        part = Panels("", Runs(x, Threshold()), x.replace(".", " ").capitalize())
+        reduced = Reduced(own, tuple(labels.values()), ())
+        summary = estimate(own, list(dict.fromkeys(part.grouping)), PUBLISHED)
+        name = str(operation) if len(operations) > 1 else ""
+        found[name] = draw(part, reduced, summary, Context("", (), Source(Path())))
+    return found
+
+
+def tables(contest: Contest) -> dict[str, pd.DataFrame]:
+    """Return the standings and the tests as tables, by name."""
+    import pandas as pd
+
+    standings = [
+        {
+            "layer": s.label,
+            "point": s.point,
+            "runs": s.runs,
+            "threshold": s.threshold,
+            "solved": s.solved,
+        }
+        | {f"rank.{measure.replace(' ', '.')}": rank for measure, rank in s.ranks.items()}
+        | s.summary
+        for s in contest.standings
+    ]
+    tests = [
+        {
+            "rival": d.label,
+            "pairs": d.pairs,
+            "only.challenger": d.won,
+            "only.rival": d.lost,
+            "difference": d.gap.mean,
+            "difference.lower": d.gap.lower,
+            "difference.upper": d.gap.upper,
+            "p": d.p,
+            "p.holm": d.adjusted,
+            "verdict": d.verdict,
+        }
+        for d in contest.duels
+    ]
+    return {"standings": pd.DataFrame(standings), "tests": pd.DataFrame(tests)}
+
+
+def _text(page: Page, chapters: Sequence[Mapping[str, Any]]) -> str:
+    duels = [(chapter.key, duel) for chapter in page.chapters for duel in chapter.contest.duels]
+    unfair = dict.fromkeys((key, *duel.lengths) for key, duel in duels if not duel.fair)
+    return filled(
+        TEMPLATE,
+        challenger=page.challenger,
+        unfair=[f"{key}: rivals {theirs:,} iterations, here {n:,}" for key, theirs, n in unfair],
+        longer="rivals" if any(theirs > ours for _, theirs, ours in unfair) else "it",
+        overview=[_overview(chapter) for chapter in page.chapters],
+        refused=page.refused,
+        setting=_setting(page.challenger, page.sessions),
+        over=shlex.join(words(page.challenger.training)),
+        chapters=chapters,
+        standings=_standings,
+        duels=_duels,
+        matrices=_matrices,
+    )
+
+
+def _overview(chapter: Chapter) -> dict[str, str]:
+    contest = chapter.contest
+    (own, *others) = [s for s in contest.standings if s.point == ALL]
+    by = {v: [d.label for d in contest.duels if d.verdict == v] for v in (BETTER, WORSE, ALIKE)}
+    better, worse, alike = (plain(", ".join(names)) or UNKNOWN for names in by.values())
+    fair = all(duel.fair for duel in contest.duels)
+    return {
+        "figure": f"[{plain(contest.experiment.title)}](#{chapter.key})",
+        "runs": str(own.runs),
+        "success rate": rate(own.solved, own.runs),
+        "rank": f"{own.ranks['success rate']} of {len(others) + 1}" if fair else UNKNOWN,
+        "better than": better,
+        "worse than": worse,
+        "no difference": alike,
+    }
+
+
+def _setting(challenger: Challenger, sessions: Sequence[Session]) -> list[dict[str, str]]:
+    """Tell what was trained, by what, and at which cost."""
+    spent = sum(session.cpu_seconds for session in sessions)
+    trained = sum(session.runs for session in sessions)
+    source = challenger.source
+    cells = {
+        "layer": challenger.layer_type,
+        "file": Path(source.path).name if source else "",
+        "SHA-256 of the file": source.sha256 if source else "",
+        "options of the layer": " ".join(challenger.options),
+        "flags over those of the figures": shlex.join(words(challenger.training)),
+        "cost": f"{trained:,} runs in {duration(spent)} of CPU time",
+    }
+    if sessions:
+        last = max(sessions, key=lambda session: session.began)
+        cells |= {
+            "versions": last.versions,
+            "revision of stable-nalu": last.git_revision,
+            "trained last": f"{last.began[:16].replace('T', ' ')} UTC",
+        }
+    return [{"what": name, "value": plain(text) or UNKNOWN} for name, text in cells.items()]
+
+
+def _told(chapter: Chapter) -> dict[str, Any]:
+    contest = chapter.contest
+    shown = "; ".join(f"{s.paper.title}, {s.number}" for s in contest.experiment.shown)
+    seeds = seeds_text({int(seed) for seed in contest.runs["seed"]})
+    limit = below(contest.runs["threshold"])
+    return {
+        "key": chapter.key,
+        "contest": contest,
+        "about": f"{shown}. Seeds {seeds}. Solved: test error {limit}.",
+        "commands": [command_of(*command.line) for command in chapter.commands],
+    }
+
+
+def _standings(contest: Contest) -> list[dict[str, str]]:
+    """Return how all layers stand at all points together, the best success rate first."""
+    rows = []
+    of_all = [s for s in contest.standings if s.point == ALL]
+    for one in sorted(of_all, key=lambda s: s.ranks["success rate"] or 0):
+        means = (estimated(one.summary, name) for name in ("converged.at", "sparse.error"))
+        cells = zip((rate(one.solved, one.runs), *means), one.ranks.items(), strict=True)
+        texts = {name: text if rank is None else f"{text} ({rank})" for text, (name, rank) in cells}
+        rows.append({"layer": _name(one.label, contest), **texts})
+    return rows
+
+
+def _name(label: str, contest: Contest) -> str:
+    """Return a label, that of the challenger in bold."""
+    return f"**{plain(label)}**" if label == contest.label else plain(label)
+
+
+def _duels(contest: Contest) -> list[dict[str, str]]:
+    return [
+        {
+            "rival": plain(duel.label),
+            "pairs": str(duel.pairs),
+            "only the challenger solved": str(duel.won),
+            "only the rival solved": str(duel.lost),
+            "difference": points(duel.gap),
+            "p": number(duel.p),
+            "p by Holm": number(duel.adjusted),
+            "the challenger is": duel.verdict,
+        }
+        for duel in contest.duels
+    ]
+
+
+def _matrices(contest: Contest) -> list[tuple[str, list[dict[str, str]]]]:
+    """Return a table of every measure, of layers by points, with the ranks at each point."""
+    at = {(s.label, s.point): s for s in contest.standings}
+    points = list(dict.fromkeys(s.point for s in contest.standings if s.point != ALL))
+    return [
+        (
+            measure.capitalize(),
+            [
+                {"layer": _name(label, contest)}
+                | {plain(p): _cell(at.get((label, p)), measure, column) for p in points}
+                for label in contest.labels.values()
+            ],
+        )
+        for measure, (column, _) in MEASURES.items()
+        if points
+    ]
+
+
+def _cell(found: Standing | None, measure: str, column: str) -> str:
+    if found is None or found.ranks[measure] is None:
+        return UNKNOWN
+    is_rate = measure == "success rate"
+    text = f"{found.solved}/{found.runs}" if is_rate else number(found.summary[column])
+    return f"{text} ({found.ranks[measure]})"

@@ -1,0 +1,187 @@
+"""A challenger against the kept results of its rivals: on the same points and seeds only."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from stable_nalu.paper.challenger import KEY
+from stable_nalu.paper.experiment import Experiment
+from stable_nalu.statistics.estimators import LEVEL
+from stable_nalu.statistics.intervals import Estimate, holm, paired_difference, sign_test
+from stable_nalu.statistics.means import MARGIN
+from stable_nalu.statistics.setups import shared_threshold
+
+from .compare import solved_of, summary_of
+from .stored import point_columns
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+BETTER, WORSE, ALIKE = "better", "worse", "no significant difference"
+NOT_COMPARABLE = "not comparable: {:,} iterations, the challenger {:,}"
+ALL = "all together"
+
+MEASURES = {
+    "success rate": ("success.rate.mean", -1),
+    "solved at": ("converged.at.mean", 1),
+    "sparsity error": ("sparse.error.mean", 1),
+}
+"""Measure -> its column in a summary, and the sign with which the least is the best."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What one layer comes to at one point, or at all of them.
+
+    threshold: of its runs, NaN where they have several.
+    summary: by the columns of `statistics.summary`.
+    ranks: by measure, from 1; None where the layer has no value.
+    """
+
+    label: str
+    point: str
+    solved: int
+    runs: int
+    threshold: float
+    summary: dict[str, float]
+    ranks: dict[str, int | None]
+
+
+@dataclass(frozen=True)
+class Duel:
+    """A challenger against one rival, run by run on the same points and seeds.
+
+    won, lost: pairs that the challenger alone, and the rival alone, has solved.
+    gap: its success rate less the rival's, with the interval of paired rates.
+    p: of McNemar's exact test; adjusted: by Holm's method for the number of rivals.
+    lengths: iterations of the rival and of the challenger.
+    """
+
+    label: str
+    pairs: int
+    won: int
+    lost: int
+    gap: Estimate
+    p: float
+    adjusted: float
+    lengths: tuple[int, int]
+
+    @property
+    def fair(self) -> bool:
+        """Return whether both were trained for the same number of iterations."""
+        return self.lengths[0] == self.lengths[1]
+
+    @property
+    def verdict(self) -> str:
+        """Return what the test tells; nothing, where one was trained longer."""
+        if not self.fair:
+            return NOT_COMPARABLE.format(*self.lengths)
+        if self.adjusted >= LEVEL:
+            return ALIKE
+        return BETTER if self.won > self.lost else WORSE
+
+
+@dataclass(frozen=True)
+class Contest:
+    """A challenger in a figure.
+
+    runs: judged runs of the challenger and of its rivals, one per row; `model` holds their keys,
+        `iterations` their length.
+    label: of the challenger.
+    """
+
+    experiment: Experiment
+    label: str
+    runs: pd.DataFrame
+
+    @cached_property
+    def labels(self) -> dict[str, str]:
+        """Return key -> label of those who take part, the challenger first."""
+        there = set(self.runs["model"])
+        rivals = {m.key: m.label for m in self.experiment.models if m.key in there}
+        return {KEY: self.label, **rivals}
+
+    @property
+    def missing(self) -> list[str]:
+        """Return the labels of the models of which no results are kept."""
+        return [m.label for m in self.experiment.models if m.key not in self.labels]
+
+    @cached_property
+    def points(self) -> list[str]:
+        """Return the columns that tell points apart, as far as they differ."""
+        columns = [c for c in point_columns(self.experiment.key) if c in self.runs]
+        return [c for c in columns if len(self.runs[c].drop_duplicates()) > 1]
+
+    @cached_property
+    def standings(self) -> list[Standing]:
+        """Return the standings of all points together, and then of each."""
+        from stable_nalu.statistics.table import groups
+
+        found = self._ranked(self.runs, ALL)
+        for key, runs in groups(self.runs, self.points) if self.points else ():
+            found += self._ranked(runs, ", ".join(map(str, key)))
+        return found
+
+    def _ranked(self, runs: pd.DataFrame, point: str) -> list[Standing]:
+        of = {key: runs.loc[runs["model"] == key] for key in self.labels}
+        sums = {key: _without_margin(summary_of(own)) for key, own in of.items() if len(own)}
+        ranks = {
+            measure: _ranks({key: sign * one[column] for key, one in sums.items()})
+            for measure, (column, sign) in MEASURES.items()
+        }
+        return [
+            Standing(
+                self.labels[key],
+                point,
+                solved_of(of[key]),
+                len(of[key]),
+                shared_threshold(of[key]),
+                summary,
+                {measure: ranks[measure].get(key) for measure in MEASURES},
+            )
+            for key, summary in sums.items()
+        ]
+
+    @cached_property
+    def duels(self) -> list[Duel]:
+        """Return the challenger against every rival."""
+        found = [self._duel(key) for key in self.labels if key != KEY]
+        adjusted = holm([one.p for one in found])
+        return [replace(one, adjusted=p) for one, p in zip(found, adjusted, strict=True)]
+
+    def _duel(self, key: str) -> Duel:
+        own, rival = (self.runs.loc[self.runs["model"] == model] for model in (KEY, key))
+        both = own.merge(rival, on=[*self.points, "seed"], suffixes=("", ".rival"))
+        outcomes = both[["solved", "solved.rival"]].astype(bool).to_numpy().tolist()
+        pairs = [(ours, theirs) for ours, theirs in outcomes]
+        won, lost = pairs.count((True, False)), pairs.count((False, True))
+        p = sign_test(won, lost)
+        lengths = (max(rival["iterations"].tolist()), max(own["iterations"].tolist()))
+        gap = paired_difference(pairs)
+        return Duel(self.labels[key], len(pairs), won, lost, gap, p, p, lengths)
+
+
+def _without_margin(summary: dict[str, float]) -> dict[str, float]:
+    """Return a summary in which a sparsity error of 0 is 0: the papers' fit cuts it to a margin."""
+    return {
+        name: 0.0 if name.startswith("sparse.error") and value <= MARGIN else value
+        for name, value in summary.items()
+    }
+
+
+def _ranks(values: dict[str, float]) -> dict[str, int]:
+    """Return key -> rank by ascending value; equal values share a rank, NaN has none.
+
+    Values are equal that are so in six digits: kept results have seven.
+    """
+    known = {key: float(f"{v:.6g}") for key, v in values.items() if not math.isnan(v)}
+    return {key: 1 + sum(o < value for o in known.values()) for key, value in known.items()}
+
+
+def same_runs(own: pd.DataFrame, kept: pd.DataFrame, key: str) -> pd.DataFrame:
+    """Return the kept runs that are at a point and a seed of the challenger's."""
+    by = [column for column in point_columns(key) if column in own] + ["seed"]
+    return kept.merge(own[by].drop_duplicates(), on=by)

@@ -1,0 +1,88 @@
+"""The data dictionary of kept results: it describes every file, column and value."""
+
+import csv
+import hashlib
+import json
+from datetime import datetime
+
+import pytest
+
+from stable_nalu.errors import UsageError
+from stable_nalu.machine import CHECKOUT
+from stable_nalu.paper.index import EXPERIMENTS
+from stable_nalu.result import stored
+from tools import datapackage
+
+PACKAGE = json.loads(datapackage.PATH.read_text(encoding="utf-8"))
+FOLDER = datapackage.PATH.parent
+READ = {"string": str, "integer": int, "number": float, "datetime": datetime.fromisoformat}
+
+
+def rows_of(resource):
+    with (FOLDER / resource["path"]).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_every_file_is_described_once():
+    described = [FOLDER / resource["path"] for resource in PACKAGE["resources"]]
+    assert sorted(described) == sorted(FOLDER.rglob("*.csv"))
+    names = [resource["name"] for resource in PACKAGE["resources"]]
+    assert len(set(names)) == len(names)
+    assert all(name == name.lower() and "/" not in name for name in names)
+
+
+@pytest.mark.parametrize("resource", PACKAGE["resources"], ids=lambda one: one["name"])
+def test_every_column_and_value_is_as_described(resource):
+    content = (FOLDER / resource["path"]).read_bytes()
+    assert resource["bytes"] == len(content)
+    assert resource["hash"] == f"sha256:{hashlib.sha256(content).hexdigest()}"
+    rows, schema = rows_of(resource), resource["schema"]
+    assert [field["name"] for field in schema["fields"]] == list(rows[0])
+    assert schema["missingValues"] == [""]
+    for field in schema["fields"]:
+        assert field["description"]
+        cells = [row[field["name"]] for row in rows]
+        values = [READ[field["type"]](cell) for cell in cells if cell != ""]
+        limits = field.get("constraints", {})
+        assert set(values) <= set(limits.get("enum", values))
+        assert all(value >= limits.get("minimum", value) for value in values)
+    key = schema.get("primaryKey", [])
+    points = [tuple(row[column] for column in key) for row in rows]
+    assert not key or len(set(points)) == len(points)
+
+
+@pytest.mark.parametrize("key", ["nips-in2-distributions", "nalu/table2-sum"])
+def test_the_key_of_a_row_is_what_tells_runs_apart(key):
+    (resource,) = [r for r in PACKAGE["resources"] if r["name"] == EXPERIMENTS[key].stem]
+    assert resource["schema"]["primaryKey"] == stored.identifying(key)
+
+
+def test_a_column_that_is_declared_nowhere_is_refused():
+    with pytest.raises(UsageError, match="column speed of nips-sltr-in2 is declared nowhere"):
+        datapackage.field_of(EXPERIMENTS["nips-sltr-in2"], "speed")
+
+
+@pytest.mark.parametrize(
+    ("key", "column", "unit", "words"),
+    [
+        ("nalu/table4", "metric.test.rmse", "unit of the target", "lower is better"),
+        ("nalu/table4", "metric.test.acc", "share, 0 to 1", "higher is better"),
+        ("notes/addition", "loss.train.mse@1000", "square of the unit of the target", "step 1,000"),
+        ("nips-sltr-in2", "extrapolation.last", "squared error", "inf is a result"),
+    ],
+)
+def test_units_and_meanings(key, column, unit, words):
+    field = datapackage.field_of(EXPERIMENTS[key], column)
+    assert field["unit"] == unit
+    assert words in field["description"]
+
+
+def test_papers_are_sources_and_the_data_set_is_cited():
+    titles = {source["title"] for source in PACKAGE["sources"]}
+    for resource in PACKAGE["resources"]:
+        assert {source["title"] for source in resource.get("sources", [])} <= titles
+    cited = (CHECKOUT / "CITATION.cff").read_text(encoding="utf-8")
+    (data,) = [entry for entry in cited.split("\n  - type: ")[1:] if entry.startswith("data\n")]
+    path = datapackage.PATH.relative_to(CHECKOUT).as_posix()
+    lines = (f'title: "{PACKAGE["title"]}"', f"version: {PACKAGE['version']}", f"filename: {path}")
+    assert set(lines) <= set(map(str.strip, data.splitlines()))

@@ -1,0 +1,95 @@
+"""The page as text: nothing in it becomes markup that was not meant, nothing is overwritten."""
+
+import re
+
+import pytest
+
+from stable_nalu.figure.style import new_figure
+from stable_nalu.result import command, document
+from stable_nalu.result.document import heading, plain, table
+from stable_nalu.statistics.intervals import wilson
+from tests.result.made_up import write
+from tools import drawing
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    '<img src=x onerror="alert(1)">',
+    "[a](javascript:alert(1))",
+    "[a](https://elsewhere.example)",
+    "![a](https://elsewhere.example/x.png)",
+    "a | b",
+    "a \\| b \\",
+    "`code` *strong* _weak_ __x__ ~~gone~~",
+    "&lt;b&gt; &#60;",
+    "<https://elsewhere.example>",
+    "one\ntwo\n\n# three",
+)
+
+
+def body(page):
+    return page.split("<body>")[1]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_text_stays_text(text):
+    shown = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    shown = shown.replace('"', "&quot;")
+    parts = [heading(1, text, "top"), plain(text), table([{"a": plain(text), "b": "–"}])]
+    page = body(document.render("\n\n".join(parts), {}))
+    assert f'<h1 id="top">{shown}</h1>' in page
+    assert f"<p>{shown}</p>" in page
+    assert re.search(rf"<td( class=\"long\")?>{re.escape(shown)}</td>", page)
+
+
+def test_markdown_written_by_hand_has_links_and_code_and_no_html():
+    text = "# t\n\n`a` [b](c.md) <b>d</b> <!-- e --> [f](javascript:g) ![h](elsewhere.png)\n"
+    page = body(document.render(text, {}))
+    assert '<code>a</code> <a href="c.md">b</a> &lt;b&gt;d&lt;/b&gt; &lt;!-- e --&gt;' in page
+    assert "<img" not in page
+    assert 'href="javascript' not in page
+
+
+def test_pictures_are_in_the_page_and_say_what_they_show():
+    marks = [drawing.Mark("$a", wilson(3, 4), wilson(1, 4)), drawing.Mark("b", None, None)]
+    svg = drawing.draw([("NMU", marks), ("NAU", marks)])
+    assert svg == drawing.draw([("NMU", marks), ("NAU", marks)])
+    assert all(f">{text}<" in svg for text in ("NMU", "NAU", "$a", "b", "100 %"))
+    page = document.render('# t\n\n![a "drawing"](p.svg)\n', {"p.svg": svg})
+    assert '<svg role="img" aria-label="a &quot;drawing&quot;" ' in page
+    assert not re.search(r"clip-path|<style type|<g id|<\?xml", page)
+
+
+def test_a_picture_does_not_follow_the_last_digits_of_a_layout():
+    def picture(left):
+        figure = new_figure((8.0, 4.0), None)
+        for place in (left, 0.6):
+            figure.add_axes((place, 0.2, 0.3, 0.6)).plot([0, 1], [0, 2])
+        return document.as_svg(figure, clipped=True)
+
+    svg = picture(0.1)
+    assert picture(0.1 + 1e-12) == svg
+    clips = re.findall(r'<clipPath id="(\w+)"', svg)
+    assert len(set(clips)) == 2
+    assert set(re.findall(r"clip-path=\"url\(#(\w+)\)", svg)) == set(clips)
+
+
+def test_results_in_another_folder_need_a_place_for_their_page(tmp_path, capsys):
+    write("simple_mul", tmp_path / "data", range(2))
+    words = ["--report", "--data", str(tmp_path / "data")]
+    assert command.main(words) == 2
+    assert "--report-out: say where" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+def test_files_of_others_are_kept(tmp_path, capsys):
+    page = tmp_path / "page"
+    write("simple_mul", tmp_path / "data", range(2))
+    words = ["--report", "--data", str(tmp_path / "data"), "--report-out", str(page)]
+    assert command.main(words) == 0
+    assert command.main(words) == 0, "a page may be written anew"
+    assert "[data](../data)" in (page / "README.md").read_text(encoding="utf-8")
+    (page / "index.html").write_text("<p>mine</p>")
+    capsys.readouterr()
+    assert command.main(words) == 2
+    assert "index.html is not a page of this script" in capsys.readouterr().err
+    assert (page / "index.html").read_text() == "<p>mine</p>"

@@ -1,0 +1,143 @@
+"""The gallery shows real results: what it draws, from which runs, and that its page is fresh."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from stable_nalu.figure.entries import all_entries, find
+from stable_nalu.figure.entry import Context
+from stable_nalu.figure.source import Source
+from stable_nalu.network import SingleLayerNetwork
+from stable_nalu.paper.experiment import expected_runs
+from stable_nalu.paper.index import EXPERIMENTS
+from stable_nalu.result.stored import DATA, add, compact, measured_keys
+from stable_nalu.result.tables import Workspace, judge, other_tables
+from tests.figure.drawing import FAILED, FAST, means, metrics, solved_at
+from tests.result.made_up import write
+from tools import gallery
+
+ENTRIES = all_entries()
+
+
+def test_every_picture_belongs_to_kept_results_or_is_computed():
+    drawn = {key: entry for key, entry in ENTRIES.items() if gallery.drawable(entry)}
+    folders = {path.name for path in gallery.FOLDER.iterdir() if path.is_dir()}
+    assert folders == set(drawn)
+    for key, entry in drawn.items():
+        stems = {part.stem.replace("{key}", key) for part in entry.parts}
+        found = list((gallery.FOLDER / key).iterdir())
+        assert {path.stem for path in found} <= stems
+        assert {path.suffix for path in found} <= {".png", ".tex"}
+        assert found
+    loose = [path.name for path in gallery.FOLDER.iterdir() if path.is_file()]
+    assert loose == ["README.md"]
+
+
+def test_the_page_is_fresh():
+    text = (gallery.FOLDER / "README.md").read_text(encoding="utf-8")
+    assert text == gallery.page(ENTRIES, gallery.FOLDER), "make gallery"
+    assert "made up" not in text.lower()
+    for entry in ENTRIES.values():
+        if not gallery.drawable(entry):
+            assert f"`{gallery.command(entry)}`" in text
+
+
+@pytest.mark.parametrize("key", ["nips-realnpu-clipping", "nips-divBy0-medium"])
+def test_kept_runs_draw_the_figure_of_their_exports(key, tmp_path):
+    experiment, entry = EXPERIMENTS[key], find(key)
+    space, data = Workspace(tmp_path), tmp_path / "data"
+    for place, model in enumerate(experiment.models):
+        rows = {}
+        for number, run in enumerate(expected_runs(model, range(3))):
+            solved = (number * 7 + place) % 5 > 1
+            name = run.name.removeprefix(f"{model.prefix}/")
+            rows[name] = (
+                solved_at(1000 * (1 + number % 2), 1e-3 / (number + 1)) if solved else FAILED
+            )
+        metrics(space.csv / f"{model.csv}.csv", rows)
+    judged = judge(experiment, experiment.models, space, [0, 1, 2], lambda text: None)
+    compacted = [
+        compact(row) | {"iterations": 2000, "diverged": 0} for row in judged.to_dict("records")
+    ]
+    add(experiment, type(judged)(compacted), [], data)
+
+    assert gallery.drawable(entry, data)
+    tables = gallery.tables_of(entry, data)
+    sources = (
+        Source(space.csv, entry.folders),
+        gallery.KeptRuns(Path(), entry.folders, tables=tables),
+    )
+    (part,) = entry.parts
+    exported, kept = (
+        part.render(Context(key, entry.series, source, estimators=FAST)) for source in sources
+    )
+    assert [axes.get_title() for axes in exported.figure.axes[::2]][0] == "Success rate"
+    for label in [one.label for one in entry.series]:
+        for one, other in zip(exported.figure.axes, kept.figure.axes, strict=True):
+            assert means(one, label) == pytest.approx(means(other, label), rel=1e-6, nan_ok=True)
+            assert [t.get_text() for t in one.texts] == [t.get_text() for t in other.texts]
+    (stem,) = (name for name in kept.side if name.endswith("_final_metrics"))
+    numbers = [product.side[stem].set_index(["model", "parameter"]) for product in (exported, kept)]
+    columns = ["success.rate.mean", "success.rate.upper", "converged.at.mean", "n", "failed"]
+    for column in columns:
+        one, other = (table[column] for table in numbers)
+        assert one.to_dict() == pytest.approx(other.reindex(one.index).to_dict(), nan_ok=True)
+    assert sources[1].warnings == []
+
+
+def test_a_figure_with_a_file_that_is_not_kept_is_named_and_not_drawn(tmp_path):
+    entry = find("nips-sltr-in10-npu")
+    assert not gallery.drawable(entry, tmp_path)
+    experiment = EXPERIMENTS["nips-sltr-in10-npu"]
+    table = write(experiment.key, tmp_path / "whole", range(2))
+    assert gallery.drawable(entry, tmp_path / "whole")
+    part = table[table["model"] != experiment.models[0].key]
+    add(experiment, part, [], tmp_path / "part")
+    assert not gallery.drawable(entry, tmp_path / "part")
+    assert gallery.drawable(find("loss_landscape"), tmp_path)
+    assert gallery.command(entry).startswith("python3 experiments/reproduce.py ")
+
+
+def test_some_measures_of_every_epoch_are_kept_and_others_are_not():
+    assert "static-mnist-mul-isolated" in measured_keys(DATA)
+    assert gallery.drawable(find("static-mnist-mul-isolated"))
+    assert not gallery.drawable(find("weights_path-isolated"))
+
+
+def test_kept_models_are_enough_for_their_predictions(tmp_path):
+    entry, experiment = find("surface-mul"), EXPERIMENTS["surface-mul"]
+    space, data = Workspace(tmp_path / "out"), tmp_path / "data"
+    models = [t for t in other_tables(experiment, experiment.models, space) if t.source]
+    layers = {"mul-nmu-s0": ("ReRegualizedLinearMNAC", {})} | {
+        f"mul-ReLU-h{size}-s{seed}": ("ReLU", {"hidden_size": size, "bias": True})
+        for size, seed in ((1, 0), (100, 8))
+    }
+    assert [table.name for table in models] == list(layers)
+    for table in models:
+        assert not gallery.drawable(entry, data)
+        layer, options = layers[table.name]
+        table.source.parent.mkdir(parents=True, exist_ok=True)
+        save(table.source, layer, **options)
+        assert table.keep(data).read_bytes() == table.source.read_bytes()
+    assert gallery.drawable(entry, data)
+    assert not gallery.computed(entry)
+    assert all(table.name in gallery.origin(entry, data) for table in models)
+    table.source.unlink()
+    assert gallery.draw(entry, tmp_path / "pictures", data) == []
+    assert [path.suffix for path in (tmp_path / "pictures").iterdir()] == [".png"]
+
+
+def save(path, layer, **options):
+    model = SingleLayerNetwork(layer, 2, 1, **options)
+    torch.save({"model_state_dict": model.state_dict(), "args": None}, path)
+
+
+def test_seeds_that_are_no_sample_are_named(tmp_path):
+    entry = find("simple_mul")
+    table = write("simple_mul", tmp_path / "first", range(3))
+    assert "seeds" not in gallery.origin(entry, tmp_path / "first")
+    odd = table[(table["seed"] != 1) | (table["model"] != "nmu")]
+    add(EXPERIMENTS["simple_mul"], odd, [], tmp_path / "odd")
+    said = gallery.origin(entry, tmp_path / "odd")
+    assert said.endswith("with seeds beyond the first ones: NMU 0,2.")

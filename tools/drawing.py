@@ -1,0 +1,107 @@
+"""Success rates with their intervals: published ones hollow squares, ours filled circles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stable_nalu.result.document import as_svg
+from stable_nalu.statistics.intervals import Estimate
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_POINTS_PER_ROW = 36
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A place on the axis of points, and the rates there."""
+
+    label: str
+    published: Estimate | None
+    ours: Estimate | None
+
+
+def draw(
+    panels: Sequence[tuple[str, Sequence[Mark]]],
+    *,
+    horizontal: bool = False,
+    theirs: str = "elsewhere",
+) -> str:
+    """Draw panels of a title and marks, and return the SVG text.
+
+    horizontal: whether the points stand below one another, for long names.
+    theirs: what rates are called that are not ours.
+    """
+    from stable_nalu.figure.style import drawing, new_figure
+
+    most = max(len(marks) for _, marks in panels)
+    letters = max(len(mark.label) for _, marks in panels for mark in marks)
+    if horizontal:
+        columns, size = 1, (19.0, 2.2 + 0.62 * most)
+    else:
+        columns = min(len(panels), max(1, _POINTS_PER_ROW // most))
+        size = (
+            1.5 + columns * (1.5 + 0.55 * most),
+            -(-len(panels) // columns) * (4.4 + 0.14 * letters),
+        )
+    with drawing():
+        figure = new_figure(size)
+        axes = list(
+            figure.subplots(-(-len(panels) // columns), columns, squeeze=False, sharey=True).flat
+        )
+        for place, axis in enumerate(axes):
+            axis.set_visible(place < len(panels))
+        for axis, (title, marks) in zip(axes, panels, strict=False):
+            _panel(axis, marks, theirs, horizontal=horizontal)
+            axis.set_title(title, loc="left", fontweight="bold")
+        return as_svg(figure)
+
+
+def _panel(axis: Axes, marks: Sequence[Mark], theirs: str, *, horizontal: bool) -> None:
+    from stable_nalu.figure.style import looks
+
+    names = ("here", theirs)
+    colors = {name: look.color for name, look in looks(names).items()}
+    for name, marker, shift in ((theirs, "s", -0.14), ("here", "o", 0.14)):
+        rates = [mark.published if name == theirs else mark.ours for mark in marks]
+        found = [(i + shift, rate) for i, rate in enumerate(rates) if rate is not None]
+        places = np.array([place for place, _ in found])
+        values = np.array([[r.lower, r.mean, r.upper] for _, r in found]).reshape(-1, 3)
+        # One line through all bars, broken by NaN, is a single path.
+        bars = np.column_stack([values[:, [0, 2]], np.full(len(found), np.nan)]).ravel()
+        pairs = [(np.repeat(places, 3), bars, {}), (places, values[:, 1], {"marker": marker})]
+        for along, shares, style in pairs:
+            face = "white" if name == theirs else colors[name]
+            axis.plot(
+                *((shares, along) if horizontal else (along, shares)),
+                color=colors[name],
+                linestyle="none" if style else "-",
+                markerfacecolor=face,
+                clip_on=False,
+                in_layout=False,
+                label=f"{name} (bar: 95 % interval)" if style else None,
+                **style,
+            )
+    shares, along = (axis.xaxis, axis.yaxis) if horizontal else (axis.yaxis, axis.xaxis)
+    shares.set_ticks([0, 0.5, 1], labels=["0 %", "50 %", "100 %"])
+    along.set_ticks(range(len(marks)), labels=[_text(mark.label) for mark in marks])
+    along.grid(visible=False)
+    axis.tick_params(length=0)
+    if horizontal:
+        axis.set(xlim=(0, 1), ylim=(len(marks) - 0.5, -0.5))
+        axis.legend(loc="upper right", bbox_to_anchor=(1, -0.05), ncols=2)
+    else:
+        axis.set(ylim=(0, 1), xlim=(-0.5, len(marks) - 0.5))
+        axis.tick_params(axis="x", rotation=55)
+        for label in axis.get_xticklabels():
+            label.set(horizontalalignment="right", rotation_mode="anchor")
+
+
+def _text(label: str) -> str:
+    """Return a label in which matplotlib finds no mathematics."""
+    return label.replace("$", r"\$")

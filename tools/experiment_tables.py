@@ -1,0 +1,106 @@
+"""Generated tables of experiments: of docs/experiments.md, and of docs/from-the-papers.md."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from stable_nalu.cluster.job_script import JOB_SCRIPTS
+from stable_nalu.files import with_part
+from stable_nalu.machine import CHECKOUT
+from stable_nalu.paper.experiment import Experiment
+from stable_nalu.paper.index import EXPERIMENTS, find
+from stable_nalu.paper.published_plots import PLOTS, plot_words
+from stable_nalu.papers import MISTRY_2022_DIVISION, MISTRY_2022_ROBUST, STUDIES
+from stable_nalu.result.document import table
+from stable_nalu.result.listing import UNSHOWN, lengths
+from stable_nalu.script import command_of
+
+EVERY = CHECKOUT / "docs" / "experiments.md"
+FROM_THE_PAPERS = CHECKOUT / "docs" / "from-the-papers.md"
+BEGIN = "<!-- Generated from stable_nalu/paper; rewrite with `make generated`. -->"
+
+
+def refreshed_every(document: str) -> str:
+    """Return docs/experiments.md with its tables rendered anew."""
+    end = "<!-- End of the generated tables. -->"
+    return with_part(document, BEGIN, end, f"{every_experiment()}\n")
+
+
+def every_experiment() -> str:
+    """Render a section per paper with a row per figure, then the runs that no figure shows."""
+    parts: list[str] = []
+    for paper in STUDIES:
+        places = [
+            (shown.number, experiment)
+            for experiment in EXPERIMENTS.values()
+            for shown in experiment.shown
+            if shown.paper == paper
+        ]
+        if places:
+            link = re.sub(r"arXiv:(\S+)", r"[arXiv:\1](https://arxiv.org/abs/\1)", paper.reference)
+            rows = [_row("in the paper", *place) for place in sorted(places, key=_place)]
+            parts += [f"## {paper.title} ({link})", table(rows)]
+    rows = [_row("", "", e) for e in EXPERIMENTS.values() if not e.shown]
+    return "\n\n".join([*parts, f"## {UNSHOWN}", table(rows)]) + "\n"
+
+
+def _place(item: tuple[str, Experiment]) -> tuple[str, int, str]:
+    """Return the sort key of a place: numbered tables, then numbered figures, then the rest."""
+    place = item[0]
+    number = re.match(r"(Table|Figure) (\d+)", place)
+    return (number[1], int(number[2]), place) if number else ("~", 0, place)
+
+
+def _row(column: str, place: str, experiment: Experiment) -> dict[str, str]:
+    paths: dict[str, str] = {}
+    for script in JOB_SCRIPTS.values():
+        if experiment.key in script.experiments:
+            paths.setdefault(script.name.rsplit("/", 1)[-1], script.name)
+    links = (f"[{name}](../lfs_batch_jobs/{path}.sh)" for name, path in paths.items())
+    size = f"{experiment.runs:,} × {lengths(experiment)}" if experiment.models else "none"
+    return {
+        column: place,
+        "what": experiment.title,
+        "key": f"`{experiment.key}`",
+        "runs × iterations": size,
+        "batch script": ", ".join(links) or "–",
+    }
+
+
+def refreshed_commands(document: str) -> str:
+    """Return docs/from-the-papers.md with its table of figures rendered anew."""
+    end = "<!-- End of the generated figures. -->"
+    return with_part(document, BEGIN, end, f"{published_commands()}\n\n")
+
+
+def published_commands() -> str:
+    """Return a table for each paper: the published commands of a figure of its README, and ours."""
+    parts: list[str] = []
+    for paper in (MISTRY_2022_DIVISION, MISTRY_2022_ROBUST):
+        rows: dict[str, dict[str, str]] = {}
+        for key in PLOTS:
+            experiment = find(key)
+            places = [one.number for one in experiment.shown if one.paper == paper]
+            if places:
+                numbers = places[0] if len(places) == 1 else f"{places[0]} to {places[-1][7:]}"
+                scripts = (f"`{name.rpartition('/')[2]}.sh`" for name in scripts_of(experiment))
+                rows[numbers] = {
+                    "figure": numbers,
+                    "1: script": ", ".join(scripts) or "–",
+                    "3: as published": f"`Rscript {PLOTS[key]}`",
+                    "3: here": f"`{command_of(*plot_words(key))}`",
+                }
+        in_order = sorted(rows, key=lambda number: (int(re.findall(r"\d+", number)[0]), number))
+        parts += [f"### {paper.title}", table([rows[number] for number in in_order])]
+    return "\n\n".join(parts)
+
+
+def scripts_of(experiment: Experiment) -> Iterator[str]:
+    """Yield the batch scripts that train the runs of a figure, also for another figure."""
+    wanted = {model.prefix for model in experiment.models}
+    listed = [s.name for s in JOB_SCRIPTS.values() if experiment.key in s.experiments]
+    for name, script in JOB_SCRIPTS.items():
+        trained = {model.prefix for model in script.named_models().values()}
+        if name in listed or (not listed and trained & wanted):
+            yield name

@@ -1,0 +1,97 @@
+"""Files that are made from the code, whole or between markers: `python3 -m tools.generated`.
+
+`--check` changes nothing and fails when a file is stale.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import stable_nalu
+from stable_nalu.cluster.render import batch_files
+from stable_nalu.files import atomic_text_file, with_part
+from stable_nalu.machine import CHECKOUT
+from stable_nalu.options import documents
+from stable_nalu.script import ScriptParser
+
+from . import datapackage, experiment_tables, headline
+
+API = CHECKOUT / "docs" / "api.md"
+_API_MARKS = (
+    "<!-- Generated from stable_nalu/__init__.py; rewrite with `make generated`. -->",
+    "<!-- End of the generated names. -->",
+)
+
+
+def refreshed_api(document: str) -> str:
+    """Return docs/api.md with signature and docstring of every public name as they are now."""
+    parts: list[str] = []
+    for name in stable_nalu.__all__:
+        found = getattr(stable_nalu, name)
+        parts += [
+            f"### {name}",
+            f"```text\n{name}{_signature(found)}\n\n{inspect.getdoc(found)}\n```",
+        ]
+    return with_part(document, *_API_MARKS, "\n\n".join(parts) + "\n\n")
+
+
+def _signature(found: Any) -> str:
+    lines: list[str] = []
+    for parameter in inspect.signature(found).parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in lines:
+            lines.append("*")
+        lines.append(_shown(parameter))
+    return "(\n" + "".join(f"    {line},\n" for line in lines) + ")"
+
+
+def _shown(parameter: inspect.Parameter) -> str:
+    many = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+    # Paths of the checkout are where it is; the same text comes out everywhere.
+    shown = repr(parameter.default).replace(f"{CHECKOUT}/", "").replace("PosixPath", "Path")
+    default = "" if parameter.default is parameter.empty else f" = {shown}"
+    return f"{many}{parameter.name}: {parameter.annotation}{default}"
+
+
+GENERATED: dict[Path, Callable[[str], str]] = {
+    documents.FLAGS: documents.refreshed_flags,
+    documents.LAYERS: documents.refreshed_layers,
+    API: refreshed_api,
+    headline.README: headline.refreshed,
+    experiment_tables.EVERY: experiment_tables.refreshed_every,
+    experiment_tables.FROM_THE_PAPERS: experiment_tables.refreshed_commands,
+    datapackage.PATH: datapackage.refreshed,
+    **batch_files(),
+}
+"""Path -> function from the file's present text to what it should be."""
+
+
+def stale() -> dict[Path, str]:
+    """Return the files that are not what the code makes now, with the text they should have."""
+    texts = {path: path.read_text(encoding="utf-8") if path.exists() else "" for path in GENERATED}
+    fresh = {path: GENERATED[path](text) for path, text in texts.items()}
+    return {path: text for path, text in fresh.items() if text != texts[path]}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Rewrite stale files, or with --check name them, and return the exit code."""
+    parser = ScriptParser(prog="tools.generated", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="change nothing, fail when stale")
+    check = parser.parse_args(argv).check
+    found = stale()
+    for path, text in found.items():
+        sys.stdout.write(f"{'stale' if check else 'rewritten'}: {path}\n")
+        if not check:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with atomic_text_file(path) as file:
+                file.write(text)
+            if path.suffix == ".sh":
+                path.chmod(0o755)
+    return 1 if check and found else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

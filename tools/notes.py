@@ -1,0 +1,123 @@
+"""What is told beside numbers: notes and reasons written by hand, rows that were trained again."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Protocol
+
+from stable_nalu.errors import UsageError
+from stable_nalu.paper.experiment import Experiment
+from stable_nalu.paper.index import EXPERIMENTS
+from stable_nalu.result.listing import seconds_here
+from stable_nalu.result.records import cells_of, read_records
+from stable_nalu.result.stored import path_of
+from stable_nalu.result.verified import ALONE, Verified, digest_of, file_of
+from stable_nalu.script import duration
+
+NOTES, REASONS = "notes.md", "not_run.csv"
+CORES = 2
+"""The number of cores that estimates are made for."""
+
+
+class Place(Protocol):
+    """The key of a model, and the text of a point."""
+
+    @property
+    def model(self) -> str: ...  # noqa: D102
+
+    @property
+    def point(self) -> str: ...  # noqa: D102
+
+
+def place(key: str, row: Place) -> str:
+    """Return the heading of a note about a point: `nips-sltr-in2 / nru / U[-2,2]`."""
+    return " / ".join((key, row.model, row.point))
+
+
+def read_notes(folder: Path) -> dict[str, str]:
+    """Read heading -> text from `notes.md`; a heading is `## key`, or has a model and a point."""
+    path = folder / NOTES
+    if not path.exists():
+        return {}
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise UsageError(f"{path} is not text in UTF-8") from None
+    parts = re.split(r"^## +(.+)$", text, flags=re.MULTILINE)
+    texts = zip(parts[1::2], parts[2::2], strict=True)
+    return {_plain(heading): " ".join(text.split()) for heading, text in texts if text.strip()}
+
+
+def note(notes: Mapping[str, str], key: str, row: Place) -> str:
+    """Return the note about a point, or else its model, or else its figure, or else nothing."""
+    full = place(key, row)
+    names = (full, f"{key} / {row.model}", key)
+    return next((notes[_plain(name)] for name in names if _plain(name) in notes), "")
+
+
+def _plain(heading: str) -> str:
+    return re.sub(r"\s+", "", heading)
+
+
+def read_reasons(folder: Path) -> list[tuple[str, str]]:
+    """Read patterns of keys (as of file names) and reasons from `not_run.csv`."""
+    path = folder / REASONS
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file)
+        if rows.fieldnames != ["key", "reason"]:
+            raise UsageError(f"{path}: its columns are not key, reason")
+        return [(row["key"], row["reason"]) for row in rows]
+
+
+def reason(reasons: list[tuple[str, str]], experiment: Experiment) -> str:
+    """Return why an experiment was not run in full: the first pattern that fits, or its cost."""
+    for pattern, text in reasons:
+        if fnmatchcase(experiment.key, pattern):
+            return text
+    if not experiment.models:
+        return experiment.note
+    seconds = seconds_here(experiment, CORES)
+    if seconds is None:
+        return "not run so far"
+    return f"not run so far; all of it takes about {duration(seconds)} on {CORES} cores"
+
+
+def verified_of(key: str, data: Path) -> list[Verified]:
+    """Return what is known of the rows of an experiment that are still kept as they were then."""
+    found = [one for one in read_records(Verified, file_of(data)) if one.key == key]
+    kept = _digests(key, data) if found else set()
+    return [one for one in found if one.digest in kept]
+
+
+def replaced(data: Path) -> list[Verified]:
+    """Return what is known of rows that did not come out again, and are not kept any more."""
+    wrong = [one for one in read_records(Verified, file_of(data)) if one.equal < one.compared]
+    kept = {key: _digests(key, data) for key in {one.key for one in wrong}}
+    return [one for one in wrong if one.digest not in kept[one.key]]
+
+
+def _digests(key: str, data: Path) -> set[str]:
+    kept = key in EXPERIMENTS and path_of(key, data).exists()
+    return {digest_of(cells) for cells in cells_of(path_of(key, data))} if kept else set()
+
+
+def sentence(found: Sequence[Verified]) -> str:
+    """Say of rows of an experiment when they were trained again, and how many were equal."""
+    if not found:
+        return ""
+    drawn = sum(one.verify_seed is not None for one in found)
+    how = {len(found): ", chosen at random,", 0: ""}.get(drawn, f", {drawn} chosen at random,")
+    days = sorted({one.ended[:10] for one in found})
+    when = " and ".join(dict.fromkeys((days[0], days[-1])))
+    same = sum(one.equal == one.compared for one in found)
+    result = "all equal" if same == len(found) else f"{same} equal, {len(found) - same} not"
+    alone = sum(one.trained == ALONE for one in found)
+    company = {len(found): "all alone", 0: "all in stacks"}.get(alone, f"{alone} of them alone")
+    rows = "1 row was" if len(found) == 1 else f"{len(found)} rows{how} were"
+    return f"{rows} trained again on {when} ({company}): {result} in every kept digit."

@@ -1,0 +1,377 @@
+"""The parts of the page about success rates: every experiment, and what all come to together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
+
+from stable_nalu.paper.experiment import Experiment
+from stable_nalu.paper.published import (
+    Interval,
+    Published,
+    PublishedSeeds,
+    published,
+    published_seeds,
+)
+from stable_nalu.result.compare import (
+    CANNOT_TELL,
+    CHOSEN,
+    DIFFERS,
+    EQUAL,
+    SHORT,
+    WITHIN_POINTS,
+    Comparison,
+    comparison,
+    runs_at,
+    solved_of,
+    summary_of,
+)
+from stable_nalu.result.cost import Session
+from stable_nalu.result.document import (
+    UNKNOWN,
+    estimated,
+    interval,
+    number,
+    plain,
+    points,
+    rate,
+)
+from stable_nalu.result.same_seeds import steps_of
+from stable_nalu.result.stored import TEST_ERROR, point_columns, read, sessions_of
+from stable_nalu.result.verified import Verified
+from stable_nalu.statistics.intervals import wilson
+from stable_nalu.statistics.summary import STEP
+
+from .drawing import Mark, draw
+from .notes import verified_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ALL_POINTS = "all together"
+MEASURES = ("success rate", "solved at", "sparsity error")
+PAPER = "paper, "
+SOURCES = {
+    "table": f"{PAPER}table",
+    "figure": f"{PAPER}figure",
+    "abstract": f"{PAPER}abstract",
+    "report": "report of 2023 in a code repository, not reviewed",
+    "talk": "slide deck of January 2021, measured by pixel",
+    "derived": f"{PAPER}derived",
+}
+"""Where a number was read, in words; published are those of papers."""
+_WIDER = 100
+"""By what the threshold grows where epsilon grows tenfold: it is a squared error."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A model at a point; `comparison` is None where nothing was published."""
+
+    model: str
+    label: str
+    point: str
+    solved: int
+    runs: int
+    summary: Mapping[str, float]
+    comparison: Comparison | None
+
+    @property
+    def published(self) -> Published | None:
+        """Return what was published of it."""
+        return self.comparison.published if self.comparison else None
+
+    @property
+    def verdicts(self) -> dict[str, str | None]:
+        """Return the kind of verdict per measure; None where one has no interval."""
+        if self.comparison is None:
+            return dict.fromkeys(MEASURES)
+        found = self.comparison
+        return dict(zip(MEASURES, (found.kind, found.steps, found.sparsity), strict=True))
+
+    @property
+    def is_rate(self) -> bool:
+        """Return whether a published rate is compared with a rate, not with chosen seeds."""
+        return self.comparison is not None and self.comparison.kind not in (CHOSEN, SHORT)
+
+    @property
+    def cells(self) -> dict[str, str]:
+        """Return the cells of its line of the table."""
+        known, ours, found = self.published, self.summary, self.comparison
+        return {
+            "model": plain(self.label),
+            "point": plain(self.point),
+            "success, elsewhere": rate(known.solved, known.runs) if known else UNKNOWN,
+            "source": SOURCES[known.source] if known else UNKNOWN,
+            "success, here": rate_here(self.solved, self.runs, found),
+            "difference": points(found.gap) if found and found.gap else UNKNOWN,
+            "success: verdict": found.verdict if found else UNKNOWN,
+            "median solved at, elsewhere": number(known.median) if known else UNKNOWN,
+            "median solved at, here": number(ours["converged.at.median"]),
+            "mean solved at, elsewhere": _given(known.mean) if known else UNKNOWN,
+            "mean solved at, here": estimated(ours, "converged.at"),
+            "solved at: verdict": (found.steps_verdict if found else None) or UNKNOWN,
+            "sparsity error, elsewhere": _given(known.sparsity) if known else UNKNOWN,
+            "sparsity error, here": estimated(ours, "sparse.error"),
+            "sparsity: verdict": self.verdicts[MEASURES[2]] or UNKNOWN,
+        }
+
+
+def _given(found: Interval) -> str:
+    return interval(found.value, found.lower, found.upper)
+
+
+def rate_here(solved: int, runs: int, found: Comparison | None) -> str:
+    """Return our rate; of chosen seeds only the counts, for they are no sample of all."""
+    chosen = found is not None and found.chosen is not None
+    return f"{solved}/{runs} of chosen seeds" if chosen else rate(solved, runs)
+
+
+@dataclass(frozen=True)
+class Result:
+    """An experiment with kept runs, and the points that they give."""
+
+    experiment: Experiment
+    runs: pd.DataFrame
+    sessions: Sequence[Session]
+    rows: Sequence[Row]
+    verified: Sequence[Verified] = ()
+
+    @property
+    def iterations(self) -> int:
+        """Return the iterations of all kept runs together."""
+        return int(self.runs["iterations"].to_numpy().sum())
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Return the CPU time of all trainings that are on record."""
+        return sum(session.cpu_seconds for session in self.sessions)
+
+    @property
+    def cells(self) -> list[dict[str, str]]:
+        """Return the table of its points."""
+        return [row.cells for row in self.rows]
+
+    @property
+    def is_compared(self) -> bool:
+        """Return whether there is a number to compare one of them with."""
+        return any(row.comparison for row in self.rows)
+
+    def counted(self, measure: str) -> str:
+        """Return how often a measure has which verdict."""
+        kinds = Counter(v for row in self.rows if (v := row.verdicts[measure]) is not None)
+        return ", ".join(f"{count} {kind}" for kind, count in kinds.most_common()) or UNKNOWN
+
+    @property
+    def identical(self) -> str:
+        """Return how many of the rates that are compared have the same counts."""
+        rates = [row for row in self.rows if row.is_rate]
+        return f"{_equal(rates)} of {len(rates)}" if rates else UNKNOWN
+
+    @property
+    def seeds(self) -> list[dict[str, object]]:
+        """Return which seeds have the published outcome, where seeds were published."""
+        rows = [_seeds(known, self.runs) for known in published_seeds(self.experiment.key)]
+        return [row for row in rows if row]
+
+    @property
+    def picture(self) -> str:
+        """Draw a panel per model, or one panel of all models where each has a single point."""
+        shown = [row for row in self.rows if row.point != ALL_POINTS]
+        models = dict.fromkeys((row.model, row.label) for row in shown)
+        if len(models) == len(shown):
+            return draw([("Success rate", [_mark(row, row.label) for row in shown])])
+        return draw(
+            [
+                (label, [_mark(row, row.point) for row in shown if row.model == model])
+                for model, label in models
+            ]
+        )
+
+
+def _mark(row: Row, label: str) -> Mark:
+    """Return the mark of a point; the outcome of chosen seeds is not drawn as a rate."""
+    known = row.published
+    theirs = wilson(known.solved, known.runs) if known else None
+    is_sample = row.comparison is None or row.comparison.chosen is None
+    return Mark(label, theirs, wilson(row.solved, row.runs) if is_sample else None)
+
+
+def result(experiment: Experiment, data: Path) -> Result:
+    """Read the kept runs of an experiment, and work out everything that follows from them."""
+    key = experiment.key
+    runs = read(key, data)
+    return Result(
+        experiment, runs, sessions_of(key, data), rows_of(experiment, runs), verified_of(key, data)
+    )
+
+
+def rows_of(experiment: Experiment, runs: pd.DataFrame) -> list[Row]:
+    """Return every point that there are runs for, in order; whole models follow their points."""
+    from stable_nalu.statistics.table import groups
+
+    known = [(point, runs_at(point, runs)) for point in published(experiment.key)]
+    found: list[Row] = []
+    for (model,), of_model in groups(runs, ["model"]):
+        varying = _varying(experiment, of_model)
+        own = [(point, chosen) for point, chosen in known if point.model == model]
+        for key, group in groups(of_model, varying or ["model"]):
+            text = ", ".join(map(_text, key)) if varying else "–"
+            match = [point for point, chosen in own if chosen.index.equals(group.index)]
+            own = [pair for pair in own if pair[0] not in match]
+            found.append(_row(experiment, text, group, match))
+        found += [
+            _row(experiment, ALL_POINTS, chosen, [point])
+            for point, chosen in own
+            if not chosen.empty
+        ]
+    return found
+
+
+def _row(experiment: Experiment, point: str, runs: pd.DataFrame, known: list[Published]) -> Row:
+    found = comparison(experiment, known[0], runs) if known else None
+    model = str(runs["model"].iloc[0])
+    label = experiment.model(model).label
+    return Row(model, label, point, solved_of(runs), len(runs), summary_of(runs), found)
+
+
+def _varying(experiment: Experiment, runs: pd.DataFrame) -> list[str]:
+    """Return the columns that tell points of a model apart, or else that of the figure's x axis."""
+    columns = point_columns(experiment.key)
+    varying = [column for column in columns if len(runs[column].drop_duplicates()) > 1]
+    return varying or [column for column in columns if column == experiment.parameter]
+
+
+def _text(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float | int) else str(value)
+
+
+def _seeds(known: PublishedSeeds, runs: pd.DataFrame) -> dict[str, object] | None:
+    same = (runs["model"] == known.model) & (runs["operation"] == known.operation)
+    ours = runs.loc[same & (runs["seed"] < known.runs)]
+    if ours.empty:
+        return None
+    pairs = zip(ours["seed"], ours["solved"], strict=True)
+    other = sorted(seed for seed, solved in pairs if bool(solved) != (seed in known.solved_at))
+    steps, every = steps_of(known, ours), sorted(known.solved_at.values())
+    there = f"{steps.means[1]:,.0f}, {steps.means[0]:,.0f}" if steps else UNKNOWN
+    late = (
+        f"{sum(step > 2 * median(every) for step in every)} of {len(every)}" if every else UNKNOWN
+    )
+    return {
+        "model": plain(known.model),
+        "operation": plain(known.operation),
+        "seeds compared": len(ours),
+        "same outcome": f"{len(ours) - len(other)} of {len(ours)}",
+        "other outcome at seeds": " ".join(map(str, other)) or "none",
+        "solved on both sides": plain(steps or UNKNOWN),
+        "mean step there, here": plain(there),
+        "of all published solved seeds, later than twice their median step": late,
+    }
+
+
+def once(results: Sequence[Result]) -> dict[Published, Row]:
+    """Return every published point with its row; figures that show the same runs share points."""
+    rows = [row for found in results for row in found.rows]
+    return {row.published: row for row in reversed(rows) if row.published}
+
+
+def is_informative(point: Published) -> bool:
+    """Return whether a rate is neither 0 nor 100 %."""
+    return 0 < point.solved < point.runs
+
+
+def counted(results: Sequence[Result]) -> dict[str, object]:
+    """Return what the comparisons of rates amount to: a table by source, and their sums."""
+    rates = {point: row for point, row in once(results).items() if row.is_rate}
+    sources = dict(Counter(SOURCES[point.source] for point in rates).most_common())
+    papers = {name: count for name, count in sources.items() if name.startswith(PAPER)}
+    kinds = [(name, {name}) for name in sources if name not in papers]
+    if papers:
+        read_in = ", ".join(f"{n} {name.removeprefix(PAPER)}" for name, n in papers.items())
+        kinds.insert(0, (f"papers ({read_in})", set(papers)))
+    verdicts = Counter(row.verdicts[MEASURES[0]] for row in rates.values())
+    told = {
+        WITHIN_POINTS: "are within 5 points",
+        CANNOT_TELL: "are inconclusive at this sample size",
+        DIFFERS: "differ",
+    }
+    return {
+        "sources": [
+            _counts(name, {p: r for p, r in rates.items() if SOURCES[p.source] in of})
+            for name, of in kinds
+        ],
+        "rates": len(rates),
+        "equal": verdicts[EQUAL],
+        "others": [f"{verdicts[kind]} {text}" for kind, text in told.items() if verdicts[kind]],
+        "extreme": sum(not is_informative(point) for point in rates),
+        "patterns": _patterns(results, rates),
+    }
+
+
+def _counts(name: str, rates: Mapping[Published, Row]) -> dict[str, object]:
+    telling = [row for point, row in rates.items() if is_informative(point)]
+    return {
+        "read in": name,
+        "rates compared": len(rates),
+        "identical counts": _equal(rates.values()),
+        "neither 0 % nor 100 %": len(telling),
+        "identical, of these": f"{_equal(telling)} of {len(telling)}",
+    }
+
+
+def _equal(rows: Iterable[Row]) -> int:
+    return sum(row.verdicts[MEASURES[0]] == EQUAL for row in rows)
+
+
+def _patterns(results: Sequence[Result], rates: Mapping[Published, Row]) -> int:
+    """Return how many different lists of outcomes stand behind the rates."""
+    runs_of = {id(row): found.runs for found in results for row in found.rows}
+    found = set()
+    for point, row in rates.items():
+        columns = runs_at(point, runs_of[id(row)])[["seed", "solved", STEP]].fillna(-1)
+        found.add(tuple(sorted(map(tuple, columns.to_numpy().tolist()))))
+    return len(found)
+
+
+def distinct(results: Sequence[Result]) -> int:
+    """Return the number of different kept runs; shared ones are known by the errors they gave.
+
+    Their verdicts may differ, for figures judge at thresholds of their own.
+    """
+    import pandas as pd
+
+    known = ["operation", "interpolation.range", "seed", "iterations"]
+    parts = []
+    for found in results:
+        prefixes = {model.key: model.prefix for model in found.experiment.models}
+        columns = found.runs[[*known, "sparse.error.max", TEST_ERROR, "diverged"]]
+        parts.append(columns.assign(prefix=found.runs["model"].map(prefixes.get)))
+    return len(pd.concat(parts).drop_duplicates()) if parts else 0
+
+
+def at_another_threshold(results: Sequence[Result]) -> tuple[list[dict[str, str]], int]:
+    """Return the units whose rates differ at an epsilon of 1e-4, and how many there are in all."""
+    rows, units = [], 0
+    for found in results:
+        experiment = found.experiment
+        if experiment.criterion != "benchmark":
+            continue
+        for model, runs in found.runs.groupby("model", sort=False):
+            units += 1
+            errors, limits = (runs[name].to_numpy(float) for name in (TEST_ERROR, "threshold"))
+            counts = [int((errors < factor * limits).sum()) for factor in (1, _WIDER)]
+            if counts[0] != counts[1]:
+                rows.append(
+                    {
+                        "figure": f"[{plain(experiment.key)}](#{experiment.key})",
+                        "unit": plain(experiment.model(str(model)).label),
+                        "epsilon 1e-5": rate(counts[0], len(runs)),
+                        "epsilon 1e-4": rate(counts[1], len(runs)),
+                    }
+                )
+    return rows, units
