@@ -12,7 +12,8 @@ import torch
 from stable_nalu.dataset import SampleStream
 
 from .build import header, library, no_compiler, source
-from .layout import Generators, Layout, Member, Samples, Tile, Work, aligned, arranged
+from .emit import SAMPLES
+from .layout import Generators, Layout, Member, Rows, Samples, Tile, Work, aligned, arranged
 from .program import Program
 from .samples import (
     Draw,
@@ -26,7 +27,7 @@ from .samples import (
 PORTION = 16 << 10
 """Bytes of the samples of a portion, which stay in the nearest cache."""
 
-Rows = Mapping[str, np.ndarray]
+Schedule = Mapping[str, np.ndarray]
 """Scheduled numbers by their names: `(iterations, 1)` or `(iterations, runs)`."""
 
 
@@ -47,7 +48,7 @@ def runtime(*, double: bool) -> ctypes.CDLL:
     found = library(_runtime_text(double=double))
     address, number = ctypes.c_void_p, ctypes.c_int64
     found.iterate.argtypes = [address, number, address, number]
-    found.evaluate.argtypes = [address, *[address] * 2, *[number] * 6, *[address] * 3]
+    found.evaluate.argtypes = [address, number, address, address]
     found.iterate.restype = found.evaluate.restype = None
     return found
 
@@ -182,12 +183,11 @@ class Lanes:
             lanes = [int(self.layout.place[r][1]) for r in runs]
             own.store([self.streams[r] for r in runs], lanes, tile.generators.position)
 
-    def iterate(self, schedule: Rows, noise: np.ndarray | None, iterations: int, part: str) -> None:
+    def iterate(
+        self, schedule: Schedule, noise: np.ndarray | None, iterations: int, part: str
+    ) -> None:
         """Train iterations; `part` is `run`, or `log` for one whose results are all told."""
-        functions = [
-            ctypes.cast(getattr(self.library, f"{part}_{name}"), ctypes.c_void_p)
-            for name in ("begin", "block", "update")
-        ]
+        functions = self._functions(part)
         w, w_row, w_step = self._scheduled(schedule, iterations)
         z = self._noise(noise)
         given = self._given(iterations)
@@ -226,7 +226,7 @@ class Lanes:
                 tile.samples[k].x_given = tile.samples[k].t_given = None
         self.s[...] = state
 
-    def _scheduled(self, schedule: Rows, iterations: int) -> tuple[np.ndarray, int, int]:
+    def _scheduled(self, schedule: Schedule, iterations: int) -> tuple[np.ndarray, int, int]:
         """Return scheduled numbers in lanes, and the steps from row to row, vector to vector."""
         places = {n: p for n, p in self.program.places.items() if p.memory == "w"}
         size = max(1, self.program.memory.sizes.get("w", 0))
@@ -253,45 +253,47 @@ class Lanes:
         x, t = self._draw(iterations)
         return in_lanes(x, self.layout, self.dtype), in_lanes(t, self.layout, self.dtype)
 
-    def evaluate(self, x: np.ndarray, t: np.ndarray, x_of: np.ndarray, t_of: np.ndarray):
-        """Return mean squared and mean absolute errors `(2, runs)` on rows of x and t, in float64.
+    def evaluate(
+        self, x: np.ndarray, t: np.ndarray, x_of: np.ndarray, t_of: np.ndarray, *, roots: bool
+    ) -> np.ndarray:
+        """Return mean squared errors `(1, runs)` on rows of x and t, in float64.
 
-        x `(sets, rows, in)`, t `(sets, rows, outputs)`; x_of, t_of: the numbers of each run's sets.
+        x `(sets, rows, in)`, t `(sets, rows, outputs)`; x_of, t_of: the sets of each run.
+        roots: return mean absolute errors, too, `(2, runs)`.
         """
-        means = np.zeros((self.count, 2, self.lanes))
         rows, inputs = x.shape[1:]
+        if rows % SAMPLES:
+            raise ValueError(f"{rows} rows: the engine evaluates a multiple of {SAMPLES}")
         outputs, (_, width) = t.shape[2], self.program.places["squares"].shape
         portion = rows if self.program.sources["eval"].passes > 1 else 128
-        x_lanes = aligned((portion * inputs, self.lanes), self.dtype)
-        t_lanes = aligned((portion * outputs, self.lanes), self.dtype)
-        squares = aligned((portion * width, self.lanes), self.dtype)
+        lanes = [(portion * size, self.lanes) for size in (inputs, outputs, width)]
+        x_lanes, t_lanes, squares = (aligned(shape, self.dtype) for shape in lanes)
         w = aligned((max(1, self.program.memory.sizes.get("w", 0)), self.lanes), self.dtype)
-        for number, runs in enumerate(self.layout.members):
-            one = len(set(x_of[runs])) == len(set(t_of[runs])) == 1
-            if one:
-                own = [np.ascontiguousarray(v[k[runs[0]]]) for v, k in ((x, x_of), (t, t_of))]
-            else:
-                own = []
-                for values, sets in ((x, x_of), (t, t_of)):
-                    laid = aligned((*values.shape[1:], self.lanes), self.dtype)
-                    laid[...] = np.moveaxis(values[sets[runs]], 0, -1)
-                    own.append(laid)
-            member = Member(
-                *(
-                    ctypes.cast(getattr(self.library, f"eval_{name}"), ctypes.c_void_p)
-                    for name in ("begin", "block", "update")
-                ),
-                s=self.s[number].ctypes.data,
-                q=self.q[number].ctypes.data,
-                o=squares.ctypes.data,
-                w=w.ctypes.data,
-                z=None,
+        means = np.zeros((self.count, 2, self.lanes))
+        sets = [np.ascontiguousarray(of[self.layout.members], np.int64) for of in (x_of, t_of)]
+        held = [np.ascontiguousarray(x), np.ascontiguousarray(t), *sets]
+        functions = self._functions("eval")
+        members = (Member * self.count)(
+            *(
+                Member(
+                    *functions,
+                    s=self.s[number].ctypes.data,
+                    q=self.q[number].ctypes.data,
+                    o=squares.ctypes.data,
+                    w=w.ctypes.data,
+                )
+                for number in range(self.count)
             )
-            self.runtime.evaluate(
-                ctypes.byref(member),
-                *(v.ctypes.data for v in own),
-                *(rows, inputs, outputs, width, not one, portion),
-                *(v.ctypes.data for v in (x_lanes, t_lanes, means[number])),
-            )
+        )
+        of = Rows(
+            *(array.ctypes.data for array in held),
+            *(rows, inputs, outputs, width, portion, roots),
+            *(array.ctypes.data for array in (x_lanes, t_lanes)),
+        )
+        self.runtime.evaluate(members, self.count, ctypes.byref(of), means.ctypes.data)
         member, lane = self.layout.place.T
-        return means[member, :, lane].T
+        return means[member, : 1 + roots, lane].T
+
+    def _functions(self, part: str) -> list[ctypes.c_void_p]:
+        names = [f"{part}_{name}" for name in ("begin", "block", "update")]
+        return [ctypes.cast(getattr(self.library, name), ctypes.c_void_p) for name in names]

@@ -142,3 +142,13 @@ class Work(ctypes.Structure):
         *((name, _number) for name in ("batch", "inputs", "portion")),
         *((name, _address) for name in ("doubles", "scaled", "sums", "x", "t")),
     )
+
+
+class Rows(ctypes.Structure):
+    """`Rows` of runtime.cpp."""
+
+    _fields_ = (
+        *((name, _address) for name in ("x", "t", "x_set", "t_set")),
+        *((name, _number) for name in ("rows", "inputs", "outputs", "width", "portion", "roots")),
+        *((name, _address) for name in ("x_lanes", "t_lanes")),
+    )

@@ -332,30 +332,56 @@ extern "C" void iterate(Tile* tiles, int64_t count, const Work* work, int64_t it
   }
 }
 
-// Mean squares and mean roots of squares of a vector of runs on fixed rows. Rows of x `(rows, inputs)` and t are the same in
-// all lanes, or, if `each`, a vector. `o` holds the squares of a portion; `passes` > 1 asks for all.
-extern "C" void evaluate(const Member* m, const T* x, const T* t, int64_t rows, int64_t inputs,
-                         int64_t outputs, int64_t width, int64_t each, int64_t portion, N* x_of,
-                         N* t_of,
-                         double* means) {
-  D total = {}, roots = {};
-  m->begin(m->s, m->q, m->w, m->z);
-  for (int64_t first = 0; first < rows; first += portion) {
-    const int64_t some = first + portion < rows ? portion : rows - first;
-    const N *xs = (const N*)x + first * inputs, *ts = (const N*)t + first * outputs;
-    if (!each) {
-      for (int64_t k = 0; k < some * inputs; k++) x_of[k] = V(x[first * inputs + k]);
-      for (int64_t k = 0; k < some * outputs; k++) t_of[k] = V(t[first * outputs + k]);
-      xs = x_of;
-      ts = t_of;
-    }
-    m->block(m->s, m->q, m->w, m->z, xs, ts, m->o, 0, (int)some);
-    for (int64_t k = 0; k < some * width; k++) {
-      const D square = __builtin_convertvector(m->o[k], D);
-      total += square;
-      for (int l = 0; l < L; l++) roots[l] += __builtin_sqrt(square[l]);
-    }
+// Fixed rows: sets of x `(rows, inputs)` and t `(rows, outputs)`, the set of each lane of each
+// vector of runs, and memory for the lanes of a portion. Outputs have `width` squares a row.
+struct Rows {
+  const T *x, *t;
+  const int64_t *x_set, *t_set;
+  int64_t rows, inputs, outputs, width, portion, roots;
+  N *x_lanes, *t_lanes;
+};
+
+// Numbers of rows for the lanes of a vector, each from its own set.
+static const N* laid(const T* from, const int64_t* set, int64_t size, int64_t first, int64_t count,
+                     N* lanes) {
+  bool equal = true;
+  for (int l = 1; l < L; l++) equal &= set[l] == set[0];
+  if (equal) {
+    const T* own = from + set[0] * size + first;
+    for (int64_t k = 0; k < count; k++) lanes[k] = V(own[k]);
+  } else {
+    for (int l = 0; l < L; l++)
+      for (int64_t k = 0; k < count; k++) ((T*)lanes)[k * L + l] = from[set[l] * size + first + k];
   }
-  for (int l = 0; l < L; l++) means[l] = total[l] / (double)(rows * width);
-  for (int l = 0; l < L; l++) means[L + l] = roots[l] / (double)(rows * width);
+  return lanes;
+}
+
+// Half the lanes of a vector, whose doubles fill a register, as compilers keep the whole in memory.
+typedef T Half __attribute__((vector_size(L / 2 * sizeof(T))));
+typedef double HalfD __attribute__((vector_size(L / 2 * 8)));
+
+// Mean squares of errors of vectors of runs and, if `roots`, means of their roots.
+extern "C" void evaluate(const Member* m, int64_t members, const Rows* of, double* means) {
+  const int64_t in = of->inputs, out = of->outputs, numbers = of->rows * of->width;
+  for (const Member* end = m + members; m < end; m++, means += 2 * L) {
+    const int64_t *x_set = of->x_set + (members - (end - m)) * L;
+    const int64_t *t_set = of->t_set + (members - (end - m)) * L;
+    HalfD total[2] = {}, roots[2] = {};
+    m->begin(m->s, m->q, m->w, m->z);
+    for (int64_t first = 0; first < of->rows; first += of->portion) {
+      const int64_t some = first + of->portion < of->rows ? of->portion : of->rows - first;
+      const N* x = laid(of->x, x_set, of->rows * in, first * in, some * in, of->x_lanes);
+      const N* t = laid(of->t, t_set, of->rows * out, first * out, some * out, of->t_lanes);
+      m->block(m->s, m->q, m->w, m->z, x, t, m->o, 0, (int)some);
+      const Half* squares = (const Half*)m->o;
+      for (int64_t k = 0; k < 2 * some * of->width; k++) {
+        const HalfD square = __builtin_convertvector(squares[k], HalfD);
+        total[k % 2] += square;
+        for (int l = 0; of->roots && l < L / 2; l++) roots[k % 2][l] += __builtin_sqrt(square[l]);
+      }
+    }
+    const double *sums = (const double*)total, *other = (const double*)roots;
+    for (int l = 0; l < L; l++) means[l] = sums[l] / (double)numbers;
+    for (int l = 0; l < L; l++) means[L + l] = other[l] / (double)numbers;
+  }
 }

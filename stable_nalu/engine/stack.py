@@ -353,13 +353,14 @@ class EngineStack:
             lanes.observe(None if x is None else x[part.runs])
         return self._result("log")[1]
 
-    def errors(self, x, t, x_of, t_of) -> torch.Tensor:
-        """Return the errors `(2, runs)` of each run on its set of rows; see `Lanes.evaluate`."""
-        found = np.empty((2, self.runs))
+    def errors(self, x, t, x_of, t_of, *, roots: bool) -> torch.Tensor:
+        """Return the errors `(1 or 2, runs)` of each run on its rows; see `Lanes.evaluate`."""
+        found = np.empty((1 + roots, self.runs))
         for part in self.parts:
             criterion = part.criterion or next(iter(part.programs))
             lanes = part.lanes or self._load(part, criterion)
-            found[:, part.runs] = lanes.evaluate(x, t, x_of[part.runs], t_of[part.runs])
+            own = x_of[part.runs], t_of[part.runs]
+            found[:, part.runs] = lanes.evaluate(x, t, *own, roots=roots)
         return torch.from_numpy(found).to(self.dtype)
 
 

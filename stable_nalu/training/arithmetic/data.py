@@ -83,10 +83,10 @@ class EvaluationSet:
         """Return the squared error of every row of a single run: `(rows, 1)`."""
         return (model(self._x[0]) - self._t[0]) ** 2
 
-    def errors(self, engine: EngineStack) -> torch.Tensor:
-        """Return mean squared and mean absolute error of each run: `(2, runs)`."""
+    def errors(self, engine: EngineStack, *, roots: bool) -> torch.Tensor:
+        """Return the mean squared error of each run and, if `roots`, the mean absolute one."""
         arrays = (self._x.numpy(), self._t.numpy())
-        return engine.errors(*arrays, self._x_of_run, self._t_of_run)
+        return engine.errors(*arrays, self._x_of_run, self._t_of_run, roots=roots)
 
     def inputs(self, rows: int) -> torch.Tensor:
         """Return the first inputs of every run: `(runs, rows, in)`."""

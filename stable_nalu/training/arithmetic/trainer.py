@@ -255,8 +255,9 @@ class ArithmeticTraining(StackTraining):
         if not self.data.evaluation:
             return []
         if self.engine is not None:
-            both = [fixed.errors(self.engine) for fixed in self.data.evaluation]
-            found = both if self.random_models else [squared for squared, _ in both]
+            roots = self.random_models is not None
+            both = [fixed.errors(self.engine, roots=roots) for fixed in self.data.evaluation]
+            found = both if roots else [squared for (squared,) in both]
         else:
             found = evaluate(
                 self.model,
