@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -75,11 +76,17 @@ def _state(stream: SampleStream) -> tuple[np.ndarray, int]:
     return np.asarray(state["key"], np.uint32), int(state["position"])
 
 
+@cache
+def _twister() -> np.random.MT19937:
+    """Return a generator whose state others are put into, as making one takes long."""
+    return np.random.MT19937(0)
+
+
 def _next_words(key: np.ndarray, position: int) -> np.ndarray:
     """Return the 624 words that a generator takes next, not yet tempered."""
     if not position:
         return key
-    bits = np.random.MT19937(0)
+    bits = _twister()
     bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": STATE_WORDS}}
     bits.random_raw(1, output=False)
     after = bits.state["state"]["key"]

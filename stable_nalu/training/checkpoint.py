@@ -10,6 +10,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -195,9 +196,17 @@ def numpy_rng_state(seed: int | None = None) -> dict:
 
     seed: its state as `seed_generators` leaves it, instead of what it is now.
     """
-    own: Any = np.random.get_state(legacy=False)
     if seed is not None:
-        own = np.random.RandomState(seed % _NUMPY_SEEDS).get_state(legacy=False)
+        return dict(_seeded_numpy_state(seed % _NUMPY_SEEDS))
+    return _plain_numpy_state(np.random.get_state(legacy=False))
+
+
+@cache
+def _seeded_numpy_state(seed: int) -> dict:
+    return _plain_numpy_state(np.random.RandomState(seed).get_state(legacy=False))
+
+
+def _plain_numpy_state(own: Any) -> dict:
     return {
         "name": own["bit_generator"],
         "keys": torch.from_numpy(own["state"]["key"].astype(np.int64)),

@@ -7,9 +7,11 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule, extended_children
+from stable_nalu.writer import scalar_events
 
 SECONDS_UNWRITTEN = 1.0
 """Opening hundreds of files at every log point would take longer than what is logged."""
@@ -23,23 +25,50 @@ class Recorder:
         self.live = [True] * len(self.writers)
         self._stacked = stacked
         self._flushed = -math.inf
+        self._scalars: list[tuple[str, np.ndarray]] = []
+        self._are_alone = True
 
     def write(self, tagged: Iterable[TaggedValue]) -> None:
         """Collect values of all live runs, in order."""
         for item in tagged:
             value = item.value.detach().cpu()
-            runs = value if self._stacked else value.unsqueeze(0)
-            parts = runs.tolist() if item.kind == "scalar" else runs.numpy()
-            for writer, live, part in zip(self.writers, self.live, parts, strict=True):
-                if live:
-                    getattr(writer, item.kind)(item.tag, part)
+            runs = value.numpy() if self._stacked else value.unsqueeze(0).numpy()
+            if item.kind == "scalar":
+                # A copy, as what it was observed of may change before the step ends.
+                self._scalars.append((item.tag, runs.astype(np.float64)))
+            else:
+                self._hand_over()
+                self._give(item.kind, item.tag, runs)
+
+    def _give(self, kind: str, tag: str, parts: Sequence) -> None:
+        for writer, live, part in zip(self.writers, self.live, parts, strict=True):
+            if live:
+                getattr(writer, kind)(tag, part)
+
+    def _hand_over(self) -> None:
+        """Give the writers the scalars that were collected, as values of other kinds follow."""
+        for tag, values in self._scalars:
+            self._give("scalar", tag, values.tolist())
+        self._scalars.clear()
+        self._are_alone = False
 
     def text(self, run: int, tag: str, text: str, *, rooted: bool = True) -> None:
         """Collect a text of one run."""
+        self._hand_over()
         self.writers[run].text(tag, text, rooted=rooted)
 
     def commit(self, step: int) -> None:
         """End the step: what was collected becomes part of the event files' buffers."""
+        if self._are_alone and self._scalars:
+            tags, columns = zip(*self._scalars, strict=True)
+            events = scalar_events(tags, np.stack(columns, axis=1), step)
+            self._scalars.clear()
+            for writer, live, event in zip(self.writers, self.live, events, strict=True):
+                if live:
+                    writer.add(event)
+            return
+        self._hand_over()
+        self._are_alone = True
         for writer, live in zip(self.writers, self.live, strict=True):
             if live:
                 writer.commit(step)

@@ -6,6 +6,6 @@ The messages are those of tensorboardX, so that every reader of event files unde
 from .event_file import EventFile
 from .run_folder import ResumePoint, RunFolder
 from .run_record import RunRecord
-from .run_writer import RunWriter
+from .run_writer import RunWriter, scalar_events
 
-__all__ = ["EventFile", "ResumePoint", "RunFolder", "RunRecord", "RunWriter"]
+__all__ = ["EventFile", "ResumePoint", "RunFolder", "RunRecord", "RunWriter", "scalar_events"]

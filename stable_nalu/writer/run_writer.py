@@ -4,7 +4,7 @@ import functools
 import math
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -91,13 +91,17 @@ class RunWriter:
         """Write what was collected as one event of `step`; write nothing if nothing was."""
         event = self._event
         if event.summary.value:
-            if self._config is not None and self.events.is_bare:
-                self._introduce(self._config)
-            self._config = None
             event.wall_time, event.step = time.time(), step
-            self.events.add(event.SerializeToString())
+            self.add(event.SerializeToString())
             # A new message, as a cleared one keeps the memory of all that it has held.
             self._event = event_message()()
+
+    def add(self, event: bytes) -> None:
+        """Write an event that is serialised already."""
+        if self._config is not None and self.events.is_bare:
+            self._introduce(self._config)
+        self._config = None
+        self.events.add(event)
 
     def _introduce(self, config: Mapping[str, object]) -> None:
         from tensorboardX.summary import hparams, text
@@ -142,6 +146,25 @@ class RunWriter:
     def close(self) -> None:
         """Flush and end; a claimed folder stays claimed until it is released."""
         self.events.close()
+
+
+def scalar_events(tags: Sequence[str], values: np.ndarray, step: int) -> list[bytes]:
+    """Return the events of runs that log scalars `(runs, tags)`; they differ in numbers alone."""
+    event = event_message()(wall_time=time.time(), step=step)
+    added = [event.summary.value.add(tag=tag.lstrip("/"), simple_value=0.0) for tag in tags]
+    template = event.SerializeToString()
+    # A number is the last of its part of the event; before a part are its kind and its length.
+    lengths = np.array([n + 1 + (n.bit_length() + 6) // 7 for n in (v.ByteSize() for v in added)])
+    ends = len(template) - lengths.sum() + lengths.cumsum()
+    rows = np.tile(np.frombuffer(template, np.uint8), (len(values), 1))
+    rows[:, (ends[:, None] + np.arange(-4, 0)).ravel()] = _float32(values).view(np.uint8)
+    return [row.tobytes() for row in rows]
+
+
+def _float32(values: np.ndarray) -> np.ndarray:
+    """Return numbers as event files store them: those beyond the range are infinite."""
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(values, "<f4")
 
 
 def _plain(value: object) -> object:

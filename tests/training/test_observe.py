@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from tensorboardX.proto.event_pb2 import Event
 
 from stable_nalu.abstract import ExtendedTorchModule, Observation
 from stable_nalu.layer import GeneralizedLayer, MCFullyConnected
@@ -46,6 +47,11 @@ class ListWriter:
 
     def commit(self, step):
         self.steps.append(step)
+
+    def add(self, event):
+        event = Event.FromString(event)
+        self.values += [("scalar", v.tag, v.simple_value) for v in event.summary.value]
+        self.steps.append(event.step)
 
     def flush(self):
         self.flushed += 1
@@ -216,5 +222,25 @@ def test_recorder_is_silent_about_runs_that_are_gone():
 
 def test_recorder_refuses_values_without_a_part_for_every_run():
     recorder = Recorder([ListWriter(), ListWriter()], stacked=True)
+    recorder.write([scalar("a", torch.zeros(3))])
     with pytest.raises(ValueError, match="zip"):
-        recorder.write([scalar("a", torch.zeros(3))])
+        recorder.commit(0)
+
+
+def test_recorder_keeps_numbers_as_they_were_and_steps_apart():
+    """Also where a text follows, which one run alone has."""
+    writers = [ListWriter() for _ in range(2)]
+    recorder = Recorder(writers, stacked=True)
+    value = torch.tensor([1.0, 2.0])
+    for step in range(2):
+        recorder.write([scalar("a", value)])
+        value += 4
+        if step == 0:
+            recorder.text(1, "b", "said")
+        recorder.write([scalar("c", value)])
+        recorder.commit(step)
+    one, other = [writer.values for writer in writers]
+    assert one == [("scalar", "a", 1), ("scalar", "c", 5), ("scalar", "a", 5), ("scalar", "c", 9)]
+    assert other[:2] == [("scalar", "a", 2), ("text", "b", "said", True)]
+    assert other[2:] == [("scalar", "c", 6), ("scalar", "a", 6), ("scalar", "c", 10)]
+    assert [writer.steps for writer in writers] == [[0, 1], [0, 1]]

@@ -10,7 +10,7 @@ from tensorboardX import summary
 from tensorboardX.proto.event_pb2 import Event
 
 from stable_nalu.reader.event_file import EventFileReader
-from stable_nalu.writer import RunWriter
+from stable_nalu.writer import RunWriter, scalar_events
 from stable_nalu.writer.run_writer import bin_edges
 
 TAG = "network/layer_1/nac/W"
@@ -65,6 +65,24 @@ def test_scalar_bytes_are_those_of_tensorboardx(writer, number):
 def test_scalars_are_float32(writer):
     writer.scalar("a", 0.1)
     assert value_of(writer).SerializeToString()[-4:] == struct.pack("<f", np.float32(0.1))
+
+
+@pytest.mark.parametrize("step", [0, 7, 2**40])
+def test_events_of_many_runs_are_those_of_each(tmp_path, step):
+    tags = ["a", "/b", "long/" * 40, "ü"]
+    numbers = [[0.1, -0.0, 1e39, math.nan], [1, -math.inf, 1e-300, 3e38]]
+    for run, (event, own) in enumerate(
+        zip(scalar_events(tags, np.array(numbers), step), numbers, strict=True)
+    ):
+        writer = RunWriter(tmp_path / str(run))
+        for tag, number in zip(tags, own, strict=True):
+            writer.scalar(tag, number)
+        writer.commit(step)
+        writer.add(event)
+        one, other = events(writer)
+        one.wall_time = other.wall_time
+        assert one.SerializeToString() == other.SerializeToString() == event
+        writer.close()
 
 
 @pytest.mark.parametrize("content", ["<pre>[[1. 2.]]</pre>", "", "β" * 300])
