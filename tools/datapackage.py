@@ -18,8 +18,8 @@ from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.papers import Paper
 from stable_nalu.result.measured import label_of, measure_of
+from stable_nalu.result.records import file_of
 from stable_nalu.result.stored import DATA, cost_of, path_of
-from stable_nalu.result.verified import file_of
 
 PATH = DATA.parent / "datapackage.json"
 Field = dict[str, Any]

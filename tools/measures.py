@@ -17,10 +17,9 @@ from stable_nalu.paper.experiment import MEASURED, Experiment, Measure
 from stable_nalu.paper.published import PublishedMeasure
 from stable_nalu.result.compare import cut_short
 from stable_nalu.result.compare_measured import MeasuredPoint, points_of
-from stable_nalu.result.cost import Session
 from stable_nalu.result.document import UNKNOWN, as_svg, filled, percent, plain
+from stable_nalu.result.records import Session, Verified
 from stable_nalu.result.stored import read, sessions_of
-from stable_nalu.result.verified import Verified
 from stable_nalu.script import duration
 
 from .kept_runs import files_of, kept_source

@@ -13,9 +13,8 @@ from stable_nalu.errors import UsageError
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.listing import seconds_here
-from stable_nalu.result.records import cells_of, read_records
+from stable_nalu.result.records import ALONE, Verified, cells_of, digest_of, file_of, read_records
 from stable_nalu.result.stored import path_of
-from stable_nalu.result.verified import ALONE, Verified, digest_of, file_of
 from stable_nalu.script import duration
 
 NOTES, REASONS = "notes.md", "not_run.csv"

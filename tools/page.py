@@ -24,8 +24,8 @@ from stable_nalu.papers import MODULES, STUDIES
 from stable_nalu.result.compare import DIFFERS, cut_short
 from stable_nalu.result.document import UNKNOWN, filled, plain, render
 from stable_nalu.result.listing import UNSHOWN, seconds_here
+from stable_nalu.result.records import ALONE
 from stable_nalu.result.stored import DATA, measured_keys, stored_keys
-from stable_nalu.result.verified import ALONE
 from stable_nalu.script import duration
 
 from . import headline, measures, rates, unpublished

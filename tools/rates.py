@@ -30,7 +30,6 @@ from stable_nalu.result.compare import (
     solved_of,
     summary_of,
 )
-from stable_nalu.result.cost import Session
 from stable_nalu.result.document import (
     UNKNOWN,
     estimated,
@@ -40,9 +39,9 @@ from stable_nalu.result.document import (
     points,
     rate,
 )
+from stable_nalu.result.records import Session, Verified
 from stable_nalu.result.same_seeds import steps_of
 from stable_nalu.result.stored import TEST_ERROR, point_columns, read, sessions_of
-from stable_nalu.result.verified import Verified
 from stable_nalu.statistics.intervals import wilson
 from stable_nalu.statistics.summary import STEP
 

@@ -27,8 +27,8 @@ from stable_nalu.paper.index import find
 from stable_nalu.script import command_of, say
 
 from .challenge_page import Chapter, Page, write
-from .cost import Stopwatch, add_sessions, read_sessions
 from .duel import Contest, same_runs
+from .records import Stopwatch, add_sessions, read_sessions
 from .stored import path_of, read
 from .tables import Workspace, chosen_models, export, judge, runs_of
 

@@ -14,9 +14,9 @@ from stable_nalu.paper.experiment import Command, seeds_text, words
 from stable_nalu.script import command_of, duration
 from stable_nalu.statistics.setups import below
 
-from .cost import Session
 from .document import UNKNOWN, as_svg, estimated, filled, number, plain, points, rate, render
 from .duel import ALIKE, ALL, BETTER, MEASURES, WORSE, Contest, Standing
+from .records import Session
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -115,9 +115,8 @@ def _add_verification_flags(parser: ScriptParser) -> None:
     add(
         "--verify",
         action="store_true",
-        help="verify rows of KEY; exit code 0 if all are equal, 1 if not. They train alone "
-        "first; one that differs then trains beside one more seed, and at last in the stack of "
-        "runs that it was trained in: last bits depend on that. Kept results stay as they are",
+        help="verify rows of KEY; exit code 0 if all are equal, 1 if not. Each trains alone, which "
+        "gives the same as in company. Kept results stay as they are",
     )
     add("--rows", type=integer(1).one, metavar="N", help="how many, at random (5)")
     add("--verify-seed", type=integer(0).one, metavar="N", help="of the random choice (the clock)")

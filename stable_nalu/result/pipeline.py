@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +27,7 @@ from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, command_of, say
 from stable_nalu.writer.run_folder import LOCK_NAME
 
 from .compare import aligned, as_text, compare, totals
-from .cost import Stopwatch, add_sessions, read_sessions
+from .records import Stopwatch, add_sessions, read_sessions
 from .stored import keep, path_of
 from .tables import (
     Workspace,
@@ -40,6 +40,7 @@ from .tables import (
     runs_of,
     summarise,
     tables_of,
+    write_rows,
 )
 
 if TYPE_CHECKING:
@@ -225,15 +226,6 @@ def _measure(request: Request) -> pd.DataFrame:
     say("\n".join(aligned(compare_measured.brief_rows(found))))
     say(f"comparison {path}: {compare_measured.totals(found)}")
     return runs
-
-
-def write_rows(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
-    """Write rows of the same columns as a table."""
-    import pandas as pd
-
-    from stable_nalu.statistics.table import write_plain_frame
-
-    write_plain_frame(path, pd.DataFrame(rows))
 
 
 def _draw(request: Request) -> bool:

@@ -1,15 +1,21 @@
-"""Records in CSV files: a line for each, in columns that a dataclass names."""
+"""What is on record of kept runs, as CSV files: what they cost, and which were trained again."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, fields
+import hashlib
+import json
+import resource
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from stable_nalu.errors import UsageError
-from stable_nalu.files import atomic_text_file, table_rows
+from stable_nalu.files import atomic_text_file, locked, table_rows
+from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.writer.run_record import RunRecord
 
 if TYPE_CHECKING:
@@ -75,3 +81,124 @@ def origin() -> dict[str, str]:
         "versions": ", ".join(f"{name} {number}" for name, number in found.versions.items()),
         "git_revision": found.git_revision or "",
     }
+
+
+@dataclass(frozen=True)
+class Session:
+    """One time that runs of an experiment were trained, from start to end or interruption.
+
+    began: the time in UTC, which tells sessions apart.
+    runs, run_iterations: the runs that came to their end, and their iterations.
+    cpu_seconds: of all training processes together.
+    processes: how many trained at a time, at most.
+    versions: of the packages, as text.
+    """
+
+    began: str
+    runs: int
+    run_iterations: int
+    cpu_seconds: float
+    wall_seconds: float
+    processes: int
+    versions: str
+    git_revision: str
+
+
+class Stopwatch:
+    """A stopwatch of the processes that this one starts and waits for.
+
+    whose: other processes, by the constants of `resource`.
+    """
+
+    def __init__(self, *whose: int) -> None:
+        self._whose = whose or (resource.RUSAGE_CHILDREN,)
+        self.began = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self._wall, self._cpu = time.monotonic(), self._cpu_seconds()
+
+    def session(self, finished: Mapping[str, int], processes: int) -> Session:
+        """Return what was done since the stopwatch was made.
+
+        finished: the iterations of every run that came to its end.
+        """
+        return Session(
+            began=self.began,
+            runs=len(finished),
+            run_iterations=sum(finished.values()),
+            cpu_seconds=round(self._cpu_seconds() - self._cpu, 1),
+            wall_seconds=round(time.monotonic() - self._wall, 1),
+            processes=processes,
+            **origin(),
+        )
+
+    def _cpu_seconds(self) -> float:
+        used = [resource.getrusage(who) for who in self._whose]
+        return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+def read_sessions(path: Path) -> list[Session]:
+    """Read all sessions of a file; there are none where there is no file."""
+    return read_records(Session, path)
+
+
+def add_sessions(path: Path, sessions: Iterable[Session]) -> None:
+    """Add sessions to a file, in order of time; one that is there already stays."""
+    new = list(sessions)
+    if not new:
+        return
+    with locked(path):
+        every: list[Session] = list(dict.fromkeys((*read_sessions(path), *new)))
+        write_records(path, sorted(every, key=lambda session: session.began))
+
+
+ALONE = "alone"
+"""How a row was trained that was trained without others."""
+
+
+@dataclass(frozen=True)
+class Verified:
+    """A kept row that was trained again.
+
+    row: what tells it apart. digest: of its kept cells; those of a row that was replaced differ.
+    verify_seed: of the random choice; None for a row that was named.
+    trained: alone, or in what stack.
+    compared, equal: how many cells, and how many of them came out again.
+    ended: the time in UTC.
+    """
+
+    key: str
+    row: str
+    digest: str
+    verify_seed: int | None
+    trained: str
+    compared: int
+    equal: int
+    ended: str
+    versions: str
+    git_revision: str
+
+
+def digest_of(cells: Mapping[str, str]) -> str:
+    """Return what a kept row is known by, whatever the order of its columns."""
+    text = json.dumps(cells, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def file_of(data: Path) -> Path:
+    """Return the file of all that is known of the kept rows of a folder."""
+    return data / "verified.csv"
+
+
+def add_verified(data: Path, found: Iterable[Verified]) -> Path:
+    """Add what came of rows, and return the file.
+
+    It replaces what was known of the same digits; what is known of replaced rows stays.
+    """
+    path = file_of(data)
+    with locked(path):
+        known = read_records(Verified, path)
+        every = {(one.key, one.row, one.digest): one for one in (*known, *found)}
+        places = {key: place for place, key in enumerate(EXPERIMENTS)}
+        # The sort is stable: rows of an experiment stay in the order in which they came.
+        ordered = sorted(every.values(), key=lambda one: places.get(one.key, len(places)))
+        write_records(path, ordered)
+    return path

@@ -1,4 +1,4 @@
-"""Kept rows trained again from nothing: alone, beside one more, or in the stack they were kept of.
+"""Kept rows trained again from nothing.
 
 One process trains one `Part`: `python3 -m stable_nalu.result.retrain PART`.
 """
@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from stable_nalu.cluster.shard import Shard, shards
+from stable_nalu.cluster.shard import Shard
 from stable_nalu.cluster.work import train_shards
 from stable_nalu.errors import UsageError
 from stable_nalu.paper.experiment import ExpectedRun, Experiment, Model
@@ -71,15 +71,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Row:
-    """A kept row, and the run that it came from, as planned at its published length.
-
-    seeds: those that are kept of its model.
-    """
+    """A kept row, and the run that it came from, as planned at its published length."""
 
     experiment: Experiment
     cells: Cells
     run: ExpectedRun
-    seeds: tuple[int, ...]
 
     @property
     def name(self) -> str:
@@ -101,31 +97,10 @@ class Row:
     @property
     def alone(self) -> Part:
         """Return the part that is its run alone."""
-        point = self.run.point if self.run.model.points else None
-        return self._part((self.run.variant.name,), point, (self.run.seed,))
-
-    @property
-    def pair(self) -> Part:
-        """Return the smallest stack that its run is in: with the same run of one more kept seed."""
-        place = self.seeds.index(self.run.seed)
-        seeds = self.seeds[max(0, place - 1) :][:2]
-        return replace(self.alone, seeds=seeds)
-
-    @property
-    def stack(self) -> Part:
-        """Return the part in which `reproduce.py KEY` trains its run."""
-        model = self.run.model
-        seeds = None if self.seeds == tuple(model.seeds) else self.seeds
-        (shard,) = (
-            shard
-            for shard in shards({model.key: model}, seeds)
-            if self.run.variant in shard.variants and self.run.seed in shard.seeds
-        )
-        return self._part(tuple(v.name for v in shard.variants), None, shard.seeds)
-
-    def _part(self, variants: tuple[str, ...], point: int | None, seeds: tuple[int, ...]) -> Part:
-        key, model = self.experiment.key, self.run.model.key
-        return Part(key, model, variants, point, seeds, self.max_iterations)
+        run = self.run
+        point, variants = run.point if run.model.points else None, (run.variant.name,)
+        key, seeds = self.experiment.key, (run.seed,)
+        return Part(key, run.model.key, variants, point, seeds, self.max_iterations)
 
 
 def kept_rows(experiment: Experiment, data: Path = stored.DATA) -> list[Row]:
@@ -150,7 +125,7 @@ def kept_rows(experiment: Experiment, data: Path = stored.DATA) -> list[Row]:
         if run is None:
             problem = f"row {place + 1} is of no run that {experiment.key} has now"
             raise UsageError(f"{path}: {problem}")
-        rows.append(Row(experiment, cells, run, seeds[row["model"]]))
+        rows.append(Row(experiment, cells, run))
     return rows
 
 

@@ -14,7 +14,7 @@ from stable_nalu.machine import data_file, tensorboard_root
 from stable_nalu.paper.experiment import ExpectedRun, Experiment
 from stable_nalu.paper.index import EXPERIMENTS
 
-from .cost import Session, add_sessions, read_sessions
+from .records import Session, add_sessions, read_sessions
 from .tables import runs_of
 
 if TYPE_CHECKING:

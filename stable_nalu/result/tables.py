@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -276,3 +276,12 @@ def summarise(experiment: Experiment, runs: pd.DataFrame, space: Workspace) -> P
     path = space.summaries / f"{experiment.stem}.csv"
     write_plain_frame(path, summarize_runs(runs, points, PUBLISHED))
     return path
+
+
+def write_rows(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
+    """Write rows of the same columns as a table."""
+    import pandas as pd
+
+    from stable_nalu.statistics.table import write_plain_frame
+
+    write_plain_frame(path, pd.DataFrame(rows))

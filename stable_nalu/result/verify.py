@@ -1,8 +1,6 @@
 """Whether kept rows are what training gives: some are trained again, and every digit compared.
 
-A run alone mostly has the digits of its stack, so rows train alone first. Where a stack sums in
-another order than a single run does, the smallest one mostly shows it: the run and that of one more
-seed. Where the last bits depend on a run's place, too, the whole stack is trained.
+A run trains the same alone and in company, so each row trains alone.
 """
 
 from __future__ import annotations
@@ -10,7 +8,7 @@ from __future__ import annotations
 import random
 import shlex
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -21,23 +19,21 @@ from stable_nalu.cluster.work import pending, refuse_running
 from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.files import locked
 from stable_nalu.options import SCRIPTS
-from stable_nalu.paper.experiment import Experiment, seeds_text
+from stable_nalu.paper.experiment import Experiment
 from stable_nalu.script import command_of, duration, say
 from stable_nalu.writer.event_file import FILE_PREFIX
 
 from .listing import seconds_here
-from .pipeline import write_rows
-from .records import origin
-from .retrain import Cells, Part, Row, differences, kept_rows, retrained
+from .records import ALONE, Verified, add_verified, digest_of, origin
+from .retrain import Cells, Row, differences, kept_rows, retrained
 from .stored import path_of
-from .tables import Workspace, chosen_models
-from .verified import ALONE, Verified, add_verified, digest_of
+from .tables import Workspace, chosen_models, write_rows
 
 ROWS = 5
 _SEED = "verify-seed"
 """The file that says how rows were drawn, beside what is trained of them."""
 _SECONDS_ALONE = 2e-4
-"""CPU time of an iteration of one module alone or in a pair, evaluations counted in: rough."""
+"""CPU time of an iteration of one module alone, evaluations counted in: rough."""
 BEFORE_THE_ENGINE = (
     "rows that were kept before there was an engine have the last digits of plain torch: with "
     "STABLE_NALU_ENGINE=torch those come out again that were trained alone"
@@ -76,13 +72,6 @@ class Choice:
             folder.mkdir(parents=True, exist_ok=True)
             (folder / _SEED).write_text(str(self.seed))
 
-    def tell(self, chosen: Mapping[int, Row], path: Path) -> None:
-        """Say which rows of a file were chosen, and how."""
-        drawn = "" if self.lines else f", chosen by --verify-seed {self.seed}"
-        say(f"{len(chosen)} kept rows of {path}{drawn}")
-        for line, row in chosen.items():
-            say(f"  line {line}: {row.name}")
-
     def of(self, experiment: Experiment, data: Path) -> dict[int, Row]:
         """Return the chosen rows by their lines in the file."""
         path = path_of(experiment.key, data)
@@ -114,10 +103,9 @@ class Choice:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A row trained again: how, and in which columns it differs from what is kept."""
+    """A row trained again, and what came of it."""
 
     row: Row
-    trained: str
     again: Cells
 
     @property
@@ -130,89 +118,21 @@ class Outcome:
         """Return what is said of the row."""
         found = self.differing
         if not found:
-            return f"equal: {self.row.name}, {self.trained}"
+            return f"equal: {self.row.name}, {ALONE}"
         shown = [f"{c} {new or 'empty'}, kept {old or 'empty'}" for c, (old, new) in found.items()]
         more = f"; {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
-        return f"NOT EQUAL: {self.row.name}, {self.trained}: {'; '.join(shown[:_SHOWN])}{more}"
+        return f"NOT EQUAL: {self.row.name}, {ALONE}: {'; '.join(shown[:_SHOWN])}{more}"
 
 
-@dataclass(frozen=True)
-class Stage:
-    """One of the ways to train rows again, in folders of its own.
-
-    part: what trains a row. name: what it is called where rows differ in it.
-    """
-
-    folder: Path
-    part: Callable[[Row], Part]
-    name: str
-
-    def parts(self, rows: Iterable[Row]) -> dict[int | None, list[Part]]:
-        """Return the parts that hold the rows, each once, by the length of their runs."""
-        found: dict[int | None, list[Part]] = {}
-        for row in rows:
-            same = found.setdefault(row.max_iterations, [])
-            if self.part(row) not in same:
-                same.append(self.part(row))
-        return found
-
-    def commands(self, rows: Iterable[Row]) -> Iterable[str]:
-        """Yield every command that trains what is left of the rows, and where it does so."""
-        for length, parts in self.parts(rows).items():
-            space = Workspace(self.folder, length)
-            space.use()
-            yield f"export TENSORBOARD_DIR={shlex.quote(str(space.tensorboard))}"
-            yield f"export SAVE_DIR={shlex.quote(str(space.save))}"
-            for part in parts:
-                for command, _ in pending(part.shard, length):
-                    yield command_of(*command.line)
-
-    def train(self, rows: Sequence[Row], processes: int) -> tuple[int, list[Outcome]]:
-        """Train rows, and return the exit code and, if that is 0, what came out."""
-        found: dict[tuple[str, ...], tuple[str, Cells]] = {}
-        for length, parts in self.parts(rows).items():
-            space = Workspace(self.folder, length)
-            space.use()
-            left = {i: part for i, part in enumerate(parts) if pending(part.shard, length)}
-            if left:
-                names = {i: _describe(part) for i, part in left.items()}
-                modules = {i: part.words for i, part in left.items()}
-                code = run_modules(modules, names, space.logs, processes=processes)
-                if code:
-                    return code, []
-            refuse_running([part.shard for part in parts], length)
-            again = retrained(parts, space, say)
-            for row in rows:
-                if row.max_iterations == length and row.identity in again:
-                    found[row.identity] = (_manner(self.part(row)), again[row.identity])
-        return 0, [Outcome(row, *found[row.identity]) for row in rows]
-
-    def clear(self, rows: Iterable[Row]) -> None:
-        """Remove what training the rows has written, and nothing else."""
-        for length in self.parts(rows):
-            space = Workspace(self.folder, length)
-            for folder, is_ours in _WRITTEN.items():
-                for path in sorted((space.base / folder).rglob("*"), reverse=True):
-                    if path.is_file() and is_ours(path.name):
-                        path.unlink()
-            _remove_empty(space.base)
-
-
-_WRITTEN: dict[str, Callable[[str], bool]] = {
-    "tensorboard": lambda name: name.startswith((FILE_PREFIX, ".")),
-    "save": lambda name: name.endswith((".pth", ".txt")) or name[0] == ".",
-    "csv": lambda name: name.endswith(".csv"),
-    "logs": lambda name: name.startswith("task-"),
-}
-"""Folders of a stage, and how files that training writes there are called."""
-
-
-def _remove_empty(folder: Path) -> None:
-    """Remove a folder and those below it, as far as they are empty."""
-    for path in sorted((folder, *folder.rglob("*")), reverse=True):
-        if path.is_dir() and not path.is_symlink():
-            with suppress(OSError):
-                path.rmdir()
+def _spaces(folder: Path, rows: Iterable[Row]) -> Iterator[tuple[Workspace, list[Row]]]:
+    """Yield rows by the length of their runs, with the folders that these train in."""
+    found: dict[int | None, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.max_iterations, []).append(row)
+    for length, same in found.items():
+        space = Workspace(folder / ALONE, length)
+        space.use()
+        yield space, same
 
 
 def verify(
@@ -235,108 +155,91 @@ def verify(
     choice = choice.seeded(folder)
     chosen = choice.of(experiment, data)
     rows = list(chosen.values())
-    stages = (
-        Stage(folder / "alone", lambda row: row.alone, "alone"),
-        Stage(folder / "pair", lambda row: row.pair, "beside one more seed"),
-        Stage(folder / "stack", lambda row: row.stack, "in the stacks that they are from"),
-    )
-    choice.tell(chosen, path_of(experiment.key, data))
-    say(_estimate(experiment, rows, stages))
+    drawn = "" if choice.lines else f", chosen by --verify-seed {choice.seed}"
+    say(f"{len(chosen)} kept rows of {path_of(experiment.key, data)}{drawn}")
+    for line, row in chosen.items():
+        say(f"  line {line}: {row.name}")
+    say(_estimate(experiment, rows))
     if dry_run:
-        for command in (command for stage in stages for command in stage.commands(rows)):
-            say(command)
+        _show_commands(folder, rows)
         return 0
     with locked(folder, f"another process verifies rows in {folder}; name another --out"):
         choice.remember(folder)
-        code, outcomes = _train_in_turn(stages, rows, processes)
+        code, outcomes = _train(folder, rows, processes)
         if code:
             return code
-        wrong = [outcome for outcome in outcomes if outcome.differing]
-        for outcome in wrong:
+        for outcome in sorted(outcomes, key=lambda one: bool(one.differing)):
             say(outcome.line)
         _write(folder.parent / f"{experiment.stem}.csv", outcomes)
         if keep:
             say(f"noted in {add_verified(data, _records(outcomes, choice))}")
-        for stage in stages:
-            stage.clear(rows)
-        (folder / _SEED).unlink(missing_ok=True)
-        _remove_empty(folder)
-    _hint(experiment, wrong)
-    same = f"{len(rows) - len(wrong)} of {len(rows)} rows equal in every kept digit"
-    say(same + _company(outcomes))
-    return 1 if wrong else 0
-
-
-def _hint(experiment: Experiment, wrong: Sequence[Outcome]) -> None:
-    """Say of rows that differ where that is expected."""
+        _clear(folder, rows)
+    wrong = sum(bool(outcome.differing) for outcome in outcomes)
     scripts = (SCRIPTS[model.script] for model in experiment.models)
     if wrong and any(flag.name == "--engine" for spec in scripts for flag in spec.flags):
         say(BEFORE_THE_ENGINE)
+    say(f"{len(rows) - wrong} of {len(rows)} rows equal in every kept digit")
+    return 1 if wrong else 0
 
 
-def _company(outcomes: Sequence[Outcome]) -> str:
-    """Tell how many of the rows that are equal are so only beside others."""
-    beside = sum(not one.differing and one.trained != ALONE for one in outcomes)
-    return f", {beside} of them only in a stack with others" if beside else ""
-
-
-def _train_in_turn(
-    stages: Sequence[Stage], rows: Sequence[Row], processes: int
-) -> tuple[int, list[Outcome]]:
-    """Train rows until they are equal, and return the exit code and the last outcome of each."""
-    left, tried, before = rows, set[Part](), ""
-    done: dict[tuple[str, ...], Outcome] = {}
-    for stage in stages:
-        # A run without others, or of one seed, is the same part in several stages.
-        untried = [row for row in left if stage.part(row) not in tried]
-        if not untried:
-            continue
-        if before:
-            say(f"{len(left)} of {len(rows)} rows differ {before}; now {stage.name}")
-        tried |= {stage.part(row) for row in untried}
-        code, outcomes = stage.train(untried, processes)
-        if code:
-            return code, []
-        for outcome in outcomes:
-            done[outcome.row.identity] = outcome
-            if not outcome.differing:
-                say(outcome.line)
-        left = [row for row in left if done[row.identity].differing]
-        before = stage.name
-    return 0, list(done.values())
-
-
-def _describe(part: Part) -> str:
-    kinds = "+".join(part.variants)
-    return " ".join(
-        filter(None, (part.model, kinds, f"seeds {seeds_text(part.seeds)}", _manner(part)))
-    )
-
-
-def _manner(part: Part) -> str:
-    runs = part.shard.runs
-    return ALONE if runs == 1 else f"in a stack of {runs} runs"
-
-
-def _estimate(experiment: Experiment, rows: Sequence[Row], stages: Sequence[Stage]) -> str:
-    """Return what the stages cost, at the kept costs of like experiments."""
+def _estimate(experiment: Experiment, rows: Sequence[Row]) -> str:
+    """Return what training the rows costs, at the kept costs of like experiments."""
     total = seconds_here(experiment, 1)
     if total is None:
         return "CPU time unknown"
-    told = []
-    for stage in stages:
-        parts = [part for found in stage.parts(rows).values() for part in found]
-        each = total / experiment.iterations
-        seconds = sum(
-            part.iterations * (each if part.shard.runs > 2 else max(each, _SECONDS_ALONE))
-            for part in parts
-        )
-        runs = sum(part.shard.runs for part in parts)
-        told.append(f"{duration(seconds)} of CPU time for {runs} runs")
-    first, *others = told
-    when = ("differ", "still differ")
-    more = (f"; where rows {w}, at most {o} more" for w, o in zip(when, others, strict=False))
-    return f"about {first}" + "".join(more)
+    each = max(total / experiment.iterations, _SECONDS_ALONE)
+    seconds = sum(row.alone.iterations for row in rows) * each
+    return f"about {duration(seconds)} of CPU time for {len(rows)} runs"
+
+
+def _show_commands(folder: Path, rows: Sequence[Row]) -> None:
+    """Print every command that trains what is left of the rows, and where it does so."""
+    for space, same in _spaces(folder, rows):
+        say(f"export TENSORBOARD_DIR={shlex.quote(str(space.tensorboard))}")
+        say(f"export SAVE_DIR={shlex.quote(str(space.save))}")
+        for row in same:
+            for command, _ in pending(row.alone.shard, space.max_iterations):
+                say(command_of(*command.line))
+
+
+def _train(folder: Path, rows: Sequence[Row], processes: int) -> tuple[int, list[Outcome]]:
+    """Train rows, and return the exit code and, if that is 0, what came out, in their order."""
+    again: dict[tuple[str, ...], Cells] = {}
+    for space, same in _spaces(folder, rows):
+        length = space.max_iterations
+        left = {i: row for i, row in enumerate(same) if pending(row.alone.shard, length)}
+        if left:
+            names = {i: f"{row.name}, {ALONE}" for i, row in left.items()}
+            modules = {i: row.alone.words for i, row in left.items()}
+            code = run_modules(modules, names, space.logs, processes=processes)
+            if code:
+                return code, []
+        refuse_running([row.alone.shard for row in same], length)
+        again |= retrained([row.alone for row in same], space, say)
+    return 0, [Outcome(row, again[row.identity]) for row in rows]
+
+
+_WRITTEN: dict[str, Callable[[str], bool]] = {
+    "tensorboard": lambda name: name.startswith((FILE_PREFIX, ".")),
+    "save": lambda name: name.endswith((".pth", ".txt")) or name[0] == ".",
+    "csv": lambda name: name.endswith(".csv"),
+    "logs": lambda name: name.startswith("task-"),
+}
+"""Folders of a verification, and how files that training writes there are called."""
+
+
+def _clear(folder: Path, rows: Sequence[Row]) -> None:
+    """Remove what training the rows has written, and nothing else."""
+    for space, _ in _spaces(folder, rows):
+        for name, is_ours in _WRITTEN.items():
+            for path in sorted((space.base / name).rglob("*")):
+                if path.is_file() and is_ours(path.name):
+                    path.unlink()
+    (folder / _SEED).unlink(missing_ok=True)
+    for path in sorted((folder, *folder.rglob("*")), reverse=True):
+        if path.is_dir() and not path.is_symlink():
+            with suppress(OSError):  # It holds what is not ours.
+                path.rmdir()
 
 
 def _records(outcomes: Sequence[Outcome], choice: Choice) -> list[Verified]:
@@ -351,7 +254,7 @@ def _records(outcomes: Sequence[Outcome], choice: Choice) -> list[Verified]:
                 row=outcome.row.name,
                 digest=digest_of(outcome.row.cells),
                 verify_seed=None if choice.lines else choice.seed,
-                trained=outcome.trained,
+                trained=ALONE,
                 compared=compared,
                 equal=compared - len(outcome.differing),
                 ended=ended,
@@ -366,16 +269,8 @@ def _write(path: Path, outcomes: Sequence[Outcome]) -> None:
     rows: list[Mapping[str, object]] = []
     for outcome in outcomes:
         for column in {**outcome.row.cells, **outcome.again}:
-            pair = (outcome.row.cells.get(column, ""), outcome.again.get(column, ""))
-            rows.append(
-                {
-                    "row": outcome.row.name,
-                    "trained": outcome.trained,
-                    "column": column,
-                    "kept": pair[0],
-                    "again": pair[1],
-                    "equal": int(pair[0] == pair[1]),
-                }
-            )
+            kept, again = (cells.get(column, "") for cells in (outcome.row.cells, outcome.again))
+            told = {"row": outcome.row.name, "trained": ALONE, "column": column}
+            rows.append(told | {"kept": kept, "again": again, "equal": int(kept == again)})
     write_rows(path, rows)
     say(f"comparison {path}")

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from stable_nalu.errors import UsageError
+from stable_nalu.figure.decoration import SMALL, spread
 from stable_nalu.figure.entries import all_entries
 from stable_nalu.figure.entry import Context, Runs
-from stable_nalu.figure.decoration import SMALL, spread
 from stable_nalu.figure.source import Source
 from stable_nalu.figure.style import new_figure
 from stable_nalu.figure.user_files import entry_of_files, with_threshold

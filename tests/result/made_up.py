@@ -5,7 +5,7 @@ import pandas as pd
 
 from stable_nalu.paper.experiment import expected_runs
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.result.cost import Session
+from stable_nalu.result.records import Session
 from stable_nalu.result.stored import add
 from stable_nalu.statistics.names import expand_names
 

@@ -13,8 +13,8 @@ from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import command, stored
-from stable_nalu.result.cost import Stopwatch, add_sessions, read_sessions
 from stable_nalu.result.listing import listing, seconds_here
+from stable_nalu.result.records import Stopwatch, add_sessions, read_sessions
 from stable_nalu.result.tables import runs_of
 from tests.result.made_up import SESSION, write
 

@@ -4,7 +4,6 @@ import csv
 import json
 import os
 import re
-from collections import Counter
 
 import pytest
 
@@ -129,47 +128,24 @@ def test_what_came_of_rows_is_kept_when_asked_for(tiny, kept, trained, tmp_path,
 
 @pytest.mark.slow
 def test_a_digit_that_differs_is_found_and_nothing_kept_is_changed(kept, trained, tmp_path, capsys):
+    """Two kept runs that trained in a stack, and train alone now."""
     words = kept(JUDGED, *SHORT)
     path = stored.path_of(JUDGED, tmp_path / "data")
     rows = stored.read(JUDGED, tmp_path / "data")
-    error = rows.loc[3, "extrapolation.last"]
-    rows.loc[3, "extrapolation.last"] = error * (1 + 1e-6)
+    rows.loc[3, "extrapolation.last"] *= 1 + 1e-6
     stored.add(EXPERIMENTS[JUDGED], rows, [], tmp_path / "data")
     before = path.read_bytes()
     capsys.readouterr()
     assert command.main([*words, "--line", "4", "5"]) == 1
     said = capsys.readouterr().out.splitlines()
-    assert said[-1].startswith("1 of 2 rows equal in every kept digit")
+    assert said[-1] == "1 of 2 rows equal in every kept digit"
     (wrong,) = [line for line in said if line.startswith("NOT EQUAL: sign-nmru ")]
-    assert "in a stack of 18 runs: extrapolation.last " in wrong
+    assert "alone: extrapolation.last " in wrong
     assert sum(line.startswith("equal: ") for line in said) == 1
-    assert [line.split("; now ")[1] for line in said if "; now " in line] == [
-        "beside one more seed",
-        "in the stacks that they are from",
-    ]
     assert path.read_bytes() == before
-    assert [part["max_iterations"] for part in trained] == [20] * len(trained)
-    *narrow, whole = trained
-    assert [len(part["seeds"]) for part in narrow] == [1, 1, 2]
-    assert whole["point"] is None
-    assert None not in {part["point"] for part in narrow}
-    assert command.main([*words, "--line", "4"]) == 0
-
-
-def test_no_part_is_trained_twice(tiny, kept, trained, tmp_path, capsys):  # noqa: F811
-    """Of one kept seed, the pair and the stack are the run alone."""
-    words = kept(TINY, "--seeds", "0")
-    rows = stored.read(TINY, tmp_path / "data")
-    measures = [c for c in rows if c.startswith(("metric.", "loss."))]
-    rows.loc[0, measures] += 1
-    stored.add(EXPERIMENTS[TINY], rows, [], tmp_path / "data")
-    capsys.readouterr()
-    assert command.main([*words, "--line", "2"]) == 1
-    said = capsys.readouterr().out.splitlines()
-    assert sum(line.startswith("NOT EQUAL: ") for line in said) == 1
-    assert said[-1] == "0 of 1 rows equal in every kept digit"
-    assert not [line for line in said if "; now " in line]
-    assert len(trained) == len({json.dumps(part) for part in trained}) == 1
+    assert [part["max_iterations"] for part in trained] == [20, 20]
+    assert [len(part["seeds"]) for part in trained] == [1, 1]
+    assert None not in {part["point"] for part in trained}
 
 
 def test_an_interrupted_verification_goes_on(tiny, kept, trained, tmp_path, monkeypatch):  # noqa: F811
@@ -228,23 +204,18 @@ def test_a_dry_run_says_what_would_be_done(tmp_path, capsys):
     assert lines[0].startswith("4 kept rows of ")
     assert lines[5].startswith("about ")
     commands = [line for line in lines if line.startswith("python3 experiments/single_layer.py ")]
-    seeds = Counter(re.search(r"--seed (\S+)", line)[1] for line in commands)
-    assert sum(seeds[str(seed)] for seed in range(3)) == 4
-    assert 1 <= seeds["0-1"] + seeds["1-2"] <= 4
-    assert seeds["0-2"] >= 1
-    assert sum(seeds.values()) == len(commands)
+    assert len(commands) == 4
+    assert {re.search(r"--seed (\S+)", line)[1] for line in commands} <= set("012")
     assert not (tmp_path / "verify").exists()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("key", [*stored.stored_keys(), *stored.measured_keys()])
-def test_every_kept_row_has_a_run_and_a_stack(key):
+def test_every_kept_row_has_a_run(key):
     rows = retrain.kept_rows(EXPERIMENTS[key])
     assert len({row.identity for row in rows}) == len(rows)
     for row in rows[:: max(1, len(rows) // 10)]:
         assert row.alone.shard.runs == 1
-        assert row.run.seed in row.stack.seeds
-        assert row.alone.iterations <= row.stack.iterations
 
 
 @pytest.mark.parametrize(
