@@ -73,12 +73,18 @@ def test_runs_with_equal_rows_share_them(words, inputs, targets):
 def test_the_engine_has_the_errors_of_torch(unit, words):
     configs = planned("single_layer", *words, "--layer-type", unit, "--seed", "0-2")
     made = training("single_layer", configs)
-    found = [rows.errors(made.engine)[0] for rows in made.data.evaluation]
+    found = [rows.errors(made.engine, roots=True) for rows in made.data.evaluation]
+    squared = [rows.errors(made.engine, roots=False) for rows in made.data.evaluation]
+    assert all(torch.equal(both[:1], one) for both, one in zip(found, squared, strict=True))
+
+    def both(squares: torch.Tensor) -> torch.Tensor:
+        return torch.stack([squares.mean(), squares.sqrt().mean()])
+
     for run, config in enumerate(configs):
         plain = training("single_layer", [config], engine=False)
-        errors = evaluate(plain.model, plain.data.evaluation, eval_mode=True)
+        errors = evaluate(plain.model, plain.data.evaluation, eval_mode=True, measure=both)
         for of_all, alone in zip(found, errors, strict=True):
-            torch.testing.assert_close(of_all[run], alone, rtol=1e-6, atol=0)
+            torch.testing.assert_close(of_all[:, run], alone, rtol=1e-6, atol=0)
 
 
 def test_evaluation_draws_no_random_numbers():
