@@ -261,16 +261,20 @@ class EngineStack:
 
     def _scheduled(self, first: int, count: int) -> tuple[Any, dict[str, np.ndarray]]:
         """Return the criterion, and scheduled numbers `(iterations, 1 or runs)` by their names."""
-        weights: dict[str, np.ndarray] = {}
-        criterion = None
-        for k, iteration in enumerate(range(first, first + count)):
-            criterion, weighted = self.step.prepare(iteration)
+        rates: dict[str, np.ndarray] = {}
+        criterion, at, end = None, first, first + count
+        while at < end:
+            criterion, weighted = self.step.prepare(at)
+            until = int(min(self.step.penalties.next_change(at), end))
             for key, weight in weighted:
-                name = f"weight:{key}"
-                if name not in weights:
-                    weights[name] = np.zeros((count, self.runs))
-                weights[name][k] = weight.numpy() if isinstance(weight, torch.Tensor) else weight
-        rates = {name: _narrow(values) for name, values in weights.items()}
+                row = np.asarray(weight, np.float64).reshape(1, -1)
+                held = rates.get(f"weight:{key}", np.zeros((count, 1)))
+                if row.shape[1] > held.shape[1]:
+                    held = np.repeat(held, self.runs, axis=1)
+                held[at - first : until - first] = row
+                rates[f"weight:{key}"] = held
+            at = until
+        self.step.set_clock(end - 1)
         rates |= self._rates(count)
         for name in self._state():
             if name.split(".")[-1] == "tau":
@@ -373,11 +377,6 @@ def structure(config: Config) -> str:
         is_switch = name.startswith("clip_grad") or name in WEIGHTS
         held[name] = value not in (None, 0) if is_switch else value
     return repr(held)
-
-
-def _narrow(values: np.ndarray) -> np.ndarray:
-    """Return one column where all are equal."""
-    return values[:, :1] if (values == values[:, :1]).all() else values
 
 
 def noise_dtype(dtype: torch.dtype) -> str:

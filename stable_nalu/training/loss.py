@@ -121,6 +121,11 @@ class Penalties:
             self._stale = False
         return self._weights
 
+    def next_change(self, iteration: int) -> float:
+        """Return the first iteration after this one at which weights may differ."""
+        growing = [iteration - iteration % step + step for step in {b.step for b in self.betas}]
+        return min([self._ramp.next_move(iteration), *growing])
+
     def _compact(self, weight: np.ndarray) -> Weight:
         if (weight == weight[0]).all():
             return float(weight[0])
@@ -211,6 +216,12 @@ class PenaltyRamp:
     def moves(self, iteration: int) -> bool:
         """Return whether the scale can differ from that of the iteration before."""
         return self.scaling == "exp" or self._first < iteration <= self._last
+
+    def next_move(self, iteration: int) -> float:
+        """Return the first iteration after this one that moves the scale."""
+        if self.scaling == "exp" or self._first <= iteration < self._last:
+            return iteration + 1
+        return math.inf if iteration >= self._last else math.floor(self._first) + 1
 
     def at(self, iteration: int) -> np.ndarray:
         """Return the scale of each run at an iteration."""

@@ -62,6 +62,8 @@ def test_a_ramp_never_changes_without_saying_so(scaling, starts, ends):
     for iteration in range(1, 60):
         changed = (ramp.at(iteration) != ramp.at(iteration - 1)).any()
         assert ramp.moves(iteration) or not changed, iteration
+        later = (i for i in range(iteration + 1, 61) if ramp.moves(i))
+        assert min(ramp.next_move(iteration), 61) == next(later, 61)
 
 
 def test_a_ramp_rests_outside_of_its_ends():
