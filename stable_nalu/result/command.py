@@ -12,8 +12,7 @@ from stable_nalu.errors import OptionError
 from stable_nalu.machine import cores, is_checkout, tool
 from stable_nalu.options.flags_model import add_layer_flags
 from stable_nalu.options.kinds import integer, seeds
-from stable_nalu.paper.experiment import Experiment
-from stable_nalu.paper.index import OTHER_KEYS, find, known
+from stable_nalu.paper.index import find
 from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, ScriptParser, exit_code
 
 from .listing import listing
@@ -142,7 +141,7 @@ def _verify(arguments: argparse.Namespace) -> int:
     lines, seed = arguments.line or (), arguments.verify_seed
     choice = Choice(arguments.model, arguments.seeds, lines, arguments.rows, seed)
     return verify(
-        _experiment(arguments.key),
+        find(arguments.key),
         choice,
         data=arguments.data,
         out=arguments.out,
@@ -150,17 +149,6 @@ def _verify(arguments: argparse.Namespace) -> int:
         keep=arguments.keep,
         dry_run=arguments.dry_run,
     )
-
-
-def _experiment(key: str) -> Experiment:
-    """Return the experiment of a key; a figure that has none is named with its command."""
-    if known(key) is None:
-        from stable_nalu.figure.entries import all_entries
-
-        if OTHER_KEYS.get(key, key) in all_entries():
-            problem = f"{key} is a figure of exported tables, no experiment trains for it"
-            raise OptionError("KEY", problem, f"use export/plot.py {key} --csv-dir PATH")
-    return find(key)
 
 
 def _reproduce(arguments: argparse.Namespace) -> int:
@@ -180,7 +168,7 @@ def _reproduce(arguments: argparse.Namespace) -> int:
         from .challenge import challenge
 
         return challenge(arguments)
-    experiment = _experiment(arguments.key)
+    experiment = find(arguments.key)
     models = chosen_models(experiment, arguments.model)
     space = Workspace(arguments.out, arguments.max_iterations)
     space.use()

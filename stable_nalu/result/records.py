@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -146,8 +147,8 @@ def add_sessions(path: Path, sessions: Iterable[Session]) -> None:
     if not new:
         return
     with locked(path):
-        every: list[Session] = list(dict.fromkeys((*read_sessions(path), *new)))
-        write_records(path, sorted(every, key=lambda session: session.began))
+        every = dict.fromkeys((*read_sessions(path), *new))
+        write_records(path, sorted(every, key=attrgetter("began")))
 
 
 ALONE = "alone"

@@ -122,10 +122,6 @@ def test_durations():
             ["nips-sltr-in2", "--format", "svg"],
             "--format: 'svg' is not a choice; choose one of pdf",
         ),
-        (
-            ["nalu"],
-            "argument KEY: nalu is a figure of exported tables, no experiment trains for it",
-        ),
         (["nips-sltr-in2", "--format", "pfd"], "'pfd' is not a choice; did you mean pdf?"),
         (["nips-sltr-in2", "--jobs", "0"], "argument --jobs: 0 is too small; the smallest value"),
         (["nips-sltr-in2", "--max-iterations", "-1"], "argument --max-iterations: -1 is too small"),
