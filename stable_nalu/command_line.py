@@ -38,10 +38,10 @@ RUNS: Commands = {
     "verdict": ("statistics.command:verdict", "Say of every run whether it solved its task."),
 }
 EXPORTS: Commands = {
-    "runs": ("reader.exporters:any_runs", "Export runs of any script, with configurations."),
-    "simple_function_static": ("reader.exporters:arithmetic", "Export runs of arithmetic tasks."),
-    "sequential_mnist": ("reader.exporters:sequences", "Export runs on sequences of digits."),
-    "two_digit_mnist_reader": ("reader.exporters:pairs", "Export runs on pairs of digits."),
+    "runs": ("result.exporters:any_runs", "Export runs of any script, with configurations."),
+    "simple_function_static": ("result.exporters:arithmetic", "Export runs of arithmetic tasks."),
+    "sequential_mnist": ("result.exporters:sequences", "Export runs on sequences of digits."),
+    "two_digit_mnist_reader": ("result.exporters:pairs", "Export runs on pairs of digits."),
     "pretrained_model_prediction_sweep": (
         "training.arithmetic.prediction_sweep:main",
         "Write predictions of a trained model over a grid of two inputs.",

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from stable_nalu.errors import UsageError, is_text
-from stable_nalu.reader.export import RunTable, open_reader
-from stable_nalu.reader.run_parser import STEP
+from stable_nalu.result.export import RunTable, open_reader
+from stable_nalu.result.run_parser import STEP
 from stable_nalu.statistics.estimators import BEST_RANGE, PUBLISHED, Estimators
 from stable_nalu.statistics.judge import Judgement, judge_tables
 from stable_nalu.statistics.summary import summarize_runs

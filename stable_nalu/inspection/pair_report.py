@@ -28,13 +28,13 @@ from stable_nalu.figure.source import Series, Source
 from stable_nalu.files import atomic_text_file
 from stable_nalu.machine import save_root, tensorboard_root
 from stable_nalu.options import Config, ScriptSpec
-from stable_nalu.reader.event_file import EventFileReader, TensorboardReader
-from stable_nalu.reader.export import RunTable, write_tables
-from stable_nalu.reader.run_parser import PairParser
+from stable_nalu.result.export import RunTable, write_tables
+from stable_nalu.result.run_parser import PairParser
 from stable_nalu.training.checkpoint import load_torch
 from stable_nalu.training.epochs.pair_data import class_counts
 from stable_nalu.training.epochs.pairs import ISOLATED, SCATTERED, PairTask, PairTraining, pair_kind
 from stable_nalu.training.stack import Setup, device_of
+from stable_nalu.writer.event_reader import EventFileReader, TensorboardReader
 
 from .saved_model import restore, trained_config
 

@@ -22,8 +22,8 @@ from stable_nalu.paper.experiment import (
     expected_runs,
     words,
 )
-from stable_nalu.reader.export import export_csv
-from stable_nalu.reader.run_parser import (
+from stable_nalu.result.export import export_csv
+from stable_nalu.result.run_parser import (
     PAIR_SCRIPTS,
     PAIRS,
     SEQUENCE_SCRIPTS,

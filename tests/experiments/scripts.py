@@ -12,8 +12,8 @@ from types import ModuleType
 import torch
 
 from stable_nalu.options import SCRIPTS
-from stable_nalu.reader.event_file import EventFileReader
 from stable_nalu.tags import CONFIG, RESULTS, TEXT_SUFFIX
+from stable_nalu.writer.event_reader import EventFileReader
 
 ROOT = Path(__file__).resolve().parents[2]
 TOLD = {f"{CONFIG}{TEXT_SUFFIX}", *RESULTS}

@@ -7,7 +7,7 @@ import pytest
 from tensorboardX.proto.event_pb2 import Event
 from tensorboardX.proto.plugin_hparams_pb2 import HParamsPluginData
 
-from stable_nalu.reader.exporters import arithmetic as export
+from stable_nalu.result.exporters import arithmetic as export
 from stable_nalu.tags import METRIC_TEST, METRIC_VALID, RESULTS
 from stable_nalu.writer.event_file import EventFile, record_head
 from tests.experiments.scripts import assert_same_run, read, run, run_names

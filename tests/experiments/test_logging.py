@@ -10,7 +10,7 @@ import torch
 
 from stable_nalu import machine
 from stable_nalu.machine import save_root, tensorboard_root
-from stable_nalu.reader.exporters import arithmetic as export
+from stable_nalu.result.exporters import arithmetic as export
 from stable_nalu.tags import METRIC_TEST, METRIC_VALID, RESULT_TEST, RESULT_VALID, RESULTS
 from stable_nalu.training import loss
 from stable_nalu.training.checkpoint import model_file

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from stable_nalu.reader.exporters import any_runs
+from stable_nalu.result.exporters import any_runs
 from tests.experiments.scripts import load_script
 
 pytestmark = pytest.mark.slow

@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from stable_nalu.reader.exporters import any_runs, arithmetic, pairs, sequences
+from stable_nalu.result.exporters import any_runs, arithmetic, pairs, sequences
 from stable_nalu.writer import RunWriter
 from tests.exported import EXPORTED
 
@@ -230,7 +230,7 @@ def test_an_interrupted_export_leaves_the_old_file(runs, tmp_path, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("stable_nalu.reader.export._in_order", interrupt)
+    monkeypatch.setattr("stable_nalu.result.export._in_order", interrupt)
     assert export(runs, out) == 130
     assert out.read_text() == "old"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out.csv", "runs"]

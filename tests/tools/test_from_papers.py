@@ -15,7 +15,7 @@ from stable_nalu.options import SCRIPTS
 from stable_nalu.paper.experiment import expected_runs
 from stable_nalu.paper.index import find as find_experiment
 from stable_nalu.paper.published_plots import CSVS, PLOTS, folders, plot_words
-from stable_nalu.reader import exporters
+from stable_nalu.result import exporters
 from stable_nalu.statistics import small_divisors, thresholds
 from stable_nalu.training.arithmetic import prediction_sweep
 from tests.figure.specimen import SMALL, write_specimen

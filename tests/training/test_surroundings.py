@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import stable_nalu as sn
-from stable_nalu.reader import export
+from stable_nalu.result import export
 from stable_nalu.training.arithmetic.trainer import ArithmeticTraining
 
 SCRIPT = "single_layer_benchmark"

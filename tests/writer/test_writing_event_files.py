@@ -10,9 +10,9 @@ import pytest
 from tensorboardX.proto.event_pb2 import Event
 
 from stable_nalu.errors import UsageError
-from stable_nalu.reader.event_file import EventFileReader
 from stable_nalu.writer import EventFile, RunWriter
 from stable_nalu.writer.event_file import masked_checksum
+from stable_nalu.writer.event_reader import EventFileReader
 
 ISCSI_READ = bytes.fromhex(
     "01c00000000000000000000000000000"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from stable_nalu.paper.published import PublishedMeasure, published_measures
-from stable_nalu.reader.run_parser import CURVE_COLUMNS
+from stable_nalu.result.run_parser import CURVE_COLUMNS
 
 from ..decoration import SMALL, footnote
 from ..entry import Context, Drawn, Part, Size

@@ -160,7 +160,7 @@ class EpochTraining(StackTraining):
 
     def final_errors(self) -> Mapping[str, np.ndarray]:
         # From the log, as a resumed run has not evaluated what was logged before.
-        from stable_nalu.reader.event_file import EventFileReader
+        from stable_nalu.writer.event_reader import EventFileReader
 
         self.recorder.flush()
         last: dict[str, Any] = {}

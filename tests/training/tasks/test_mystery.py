@@ -7,7 +7,7 @@ import torch
 
 from stable_nalu.dataset.mystery import MysteryProblem
 from stable_nalu.options import SCRIPTS, OptionError
-from stable_nalu.reader.exporters import any_runs
+from stable_nalu.result.exporters import any_runs
 from stable_nalu.training.stack import Setup
 from stable_nalu.training.tasks.mystery import MysteryTask
 from tests.experiments.scripts import read, run, run_names

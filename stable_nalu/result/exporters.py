@@ -1,20 +1,22 @@
-"""The exporters as command lines: which runs each reads, and the flags of its own."""
+"""The exporters as command lines: which runs each reads, its flags, and long forms of tables."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from stable_nalu.errors import OptionError
-from stable_nalu.files import EVENT_FILE, STREAMS, visible_entries
+from stable_nalu.files import EVENT_FILE, STREAMS, atomic_text_file, visible_entries
 from stable_nalu.machine import granted_cores
 from stable_nalu.script import ScriptParser, exit_code, say
 
-from .export import export_csv
-from .long_form import write_curves, write_stimuli
+from .export import SCORES, export_csv
 from .run_parser import (
+    CURVE_COLUMNS,
     PAIRS,
     SEQUENCES,
     ArithmeticMatcher,
@@ -22,8 +24,12 @@ from .run_parser import (
     RunParser,
     WeightsParser,
 )
-from .scores import SCORES
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+_CURVES = rf"(?P<measure>{re.escape(CURVE_COLUMNS[:-1])})\.(?P<point>[-+.\de]+)"
+_STIMULI = r"metric\.test\.stimulus\.(?P<point>\d+)\.(?P<measure>\w+)"
 _OF_ARITHMETIC = {
     "--export-gate": "add the mean gate of every NALU layer",
     "--verbose": "add the first two weights and gates, which runs log under --verbose",
@@ -218,3 +224,56 @@ def _parser(script: str, description: str, with_config: bool, scored: bool) -> S
             help="errors that the columns score.* compare with those of untrained networks",
         )
     return parser
+
+
+def write_curves(exported: str, csv_out: str) -> None:
+    """Write the error curves of an exported file, a row per run and point."""
+    long = _points(exported, _CURVES)
+    if long is None:
+        problem = "no run has a curve, which is logged at the end of training"
+        raise OptionError("--curve-out", problem, "leave it out")
+    long = long.rename(columns={"layer.type": "activation", "point": "x"})
+    _write(long, csv_out, ["name", "activation", "seed", "x", "abs.error"], ["name", "x"])
+
+
+def write_stimuli(exported: str, csv_out: str) -> None:
+    """Write what grid worlds measured, a row per run, logged test and step asked for."""
+    long = _points(exported, _STIMULI)
+    if long is None:
+        problem = "no run has arrivals at given steps, which a grid world logs"
+        raise OptionError("--stimuli-out", problem, "leave it out")
+    long = long.rename(columns={"nac.wiring": "wiring", "point": "stimulus"})
+    long["stimulus"] = long["stimulus"].astype(int)
+    long.loc[long["layer.type"] == "LSTM", "wiring"] = "none"
+    columns = ["name", "step", "layer.type", "wiring", "seed", "stimulus"]
+    measures = ["reward", "arrival", "exact", "arrived"]
+    _write(long, csv_out, [*columns, *measures], ["name", "step", "stimulus"])
+
+
+def _points(exported: str, pattern: str) -> pd.DataFrame | None:
+    """Return a row per run, step and point of the columns that a pattern finds; None of none.
+
+    The groups of the pattern are the point and what is measured there.
+    """
+    import pandas as pd
+
+    table = pd.read_csv(exported)
+    matches = {str(name): re.fullmatch(pattern, str(name)) for name in table}
+    found = {name: match for name, match in matches.items() if match}
+    if not found:
+        return None
+    of_points: dict[str, dict[str, str]] = {}
+    for name, match in found.items():
+        of_points.setdefault(match["point"], {})[name] = match["measure"]
+    rows = table.dropna(subset=list(found), how="all")
+    others = rows[[name for name in rows if name not in found]]
+    parts = [
+        others.assign(**{of: rows[name] for name, of in columns.items()}, point=float(point))
+        for point, columns in of_points.items()
+    ]
+    return pd.concat(parts)
+
+
+def _write(table: pd.DataFrame, csv_out: str, columns: Sequence[str], order: Sequence[str]) -> None:
+    with atomic_text_file(Path(csv_out)) as file:
+        table.sort_values(list(order)).to_csv(file, index=False, columns=list(columns))

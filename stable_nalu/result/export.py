@@ -6,7 +6,7 @@ import math
 import multiprocessing
 import pickle
 import sys
-from collections.abc import Callable, Collection, Container, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -17,20 +17,10 @@ from tqdm import tqdm
 from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.files import atomic_text_file
 from stable_nalu.machine import usable_cores
+from stable_nalu.writer.event_reader import EventFileReader, RunFiles, TensorboardReader
 from stable_nalu.writer.run_record import RunRecord
 
-from .event_file import EventFileReader, RunFiles, TensorboardReader
-from .run_parser import (
-    STEP,
-    Columns,
-    MetricParser,
-    PairParser,
-    RunParser,
-    WeightsParser,
-    is_pair_metric,
-    parser_of,
-)
-from .scores import SCORES, with_scores
+from .run_parser import STEP, Columns, RunParser, parser_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,9 +33,13 @@ _DIVISION_STUDY = "single_layer"
 """The script of the division study, of which one exporter adds imaginary sparsity errors."""
 
 
-def accept_all(tag: str) -> bool:
-    """Take every tag as a metric."""
-    return True
+SCORES = ("mse", "rmse", "mae")
+"""What scores compare: mean squared errors, their square roots, or mean absolute errors."""
+
+_ERRORS = {
+    "interpolation": "metric.valid.interpolation",
+    "extrapolation": "metric.test.extrapolation",
+}
 
 
 class RunTable(NamedTuple):
@@ -175,39 +169,6 @@ class RunReader:
             sys.stderr.write(f"{len(self)} runs: {skipped} skipped, {in_part} read in part\n")
 
 
-class TensorboardMetricReader(RunReader):
-    """Reads metrics, sparsity errors and first weights, or all weights; see `MetricParser`."""
-
-    def __init__(
-        self,
-        dirname: str | Path,
-        metric_matcher: Callable[[str], bool] = accept_all,
-        step_start: int = 0,
-        recursive_weight: bool = False,
-        processes: int | None = None,
-        progress_bar: bool = True,
-        weights_only: bool = False,
-    ):
-        parser = MetricParser(metric_matcher, step_start, recursive_weight)
-        parser = WeightsParser(step_start) if weights_only else parser
-        super().__init__(dirname, parser, processes=processes, progress_bar=progress_bar)
-
-
-class TensorboardMetricTwoDigitMNISTReader(RunReader):
-    """Reads runs on pairs of digits; `step_start` is the step of the first update."""
-
-    def __init__(
-        self,
-        dirname: str | Path,
-        metric_matcher: Callable[[str], bool] = is_pair_metric,
-        step_start: int = 0,
-        processes: int | None = None,
-        progress_bar: bool = True,
-    ):
-        parser = PairParser(metric_matcher, step_start)
-        super().__init__(dirname, parser, processes=processes, progress_bar=progress_bar)
-
-
 def _parse_run(
     parser: RunParser | None, with_config: bool, score: str, run: RunFiles
 ) -> tuple[RunTable, str | None]:
@@ -229,6 +190,30 @@ def _parse_run(
         problem = "; ".join(filter(None, (repeated, problem)))
     options = _options(run.name, record) if with_config else {}
     return RunTable(run.name, with_scores(columns, score), options), problem
+
+
+def with_scores(columns: dict[str, list], base: str) -> dict[str, list]:
+    """Return the columns of a run, with its scores where it has logged untrained networks.
+
+    A model whose error is no number, which an overflow has left, has the score infinity. There is
+    no score where the untrained networks' error is 0 or not finite.
+    """
+    suffix = "" if base == "mse" else f".{base}"
+    scored = dict(columns)
+    for split, error in _ERRORS.items():
+        errors = columns.get(error + (suffix if base == "mae" else ""))
+        untrained = columns.get(f"metric.random.{split}{suffix}")
+        if errors is not None and untrained is not None:
+            power = 0.5 if base == "rmse" else 1
+            pairs = zip(errors, untrained, strict=True)
+            scored[f"score.{split}"] = [_score(e**power, u) for e, u in pairs]
+    return scored
+
+
+def _score(error: float, untrained: float) -> float:
+    if not untrained or not math.isfinite(untrained):
+        return math.nan
+    return math.inf if math.isnan(error) else 100 * error / untrained
 
 
 def _last_of_each(columns: Columns) -> Columns:

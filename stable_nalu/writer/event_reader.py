@@ -19,7 +19,8 @@ import google_crc32c
 import numpy as np
 
 from stable_nalu.files import visible_entries
-from stable_nalu.writer.event_file import event_message, record_head
+
+from .event_file import event_message, record_head
 
 _LENGTH = struct.Struct("<Q")
 _HEAD, _FOOT = 12, 4

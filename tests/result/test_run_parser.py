@@ -4,13 +4,13 @@ import math
 
 import pytest
 
-from stable_nalu.reader.event_file import Event
-from stable_nalu.reader.run_parser import (
+from stable_nalu.result.run_parser import (
     ArithmeticMatcher,
     MetricParser,
     WeightsParser,
     matrix_elements,
 )
+from stable_nalu.writer.event_reader import Event
 
 VALID, TEST = "metric/valid/interpolation", "metric/test/extrapolation"
 W1, W2 = "network/layer_1/nac/W/sparsity_error", "network/layer_2/nac/W/sparsity_error"

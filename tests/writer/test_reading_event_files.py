@@ -9,9 +9,9 @@ from tensorboardX import SummaryWriter
 from tensorboardX.proto import event_pb2
 from tensorboardX.summary import text
 
-from stable_nalu.reader.event_file import Event, EventFileReader
 from stable_nalu.writer import EventFile, RunWriter
 from stable_nalu.writer.event_file import masked_checksum, record
+from stable_nalu.writer.event_reader import Event, EventFileReader
 
 
 def read(path):

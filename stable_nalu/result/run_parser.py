@@ -28,8 +28,7 @@ from stable_nalu.tags import (
     TASK_LOSSES,
     TEXT_SUFFIX,
 )
-
-from .event_file import Event
+from stable_nalu.writer.event_reader import Event
 
 Columns = dict[str, list]
 Action = Callable[[float | bytes], object]

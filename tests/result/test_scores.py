@@ -5,8 +5,8 @@ import math
 import pandas as pd
 import pytest
 
-from stable_nalu.reader.exporters import any_runs, arithmetic
-from stable_nalu.reader.scores import SCORES, with_scores
+from stable_nalu.result.export import SCORES, with_scores
+from stable_nalu.result.exporters import any_runs, arithmetic
 from stable_nalu.writer import RunWriter
 
 VALUES = {

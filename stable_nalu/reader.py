@@ -1,0 +1,54 @@
+"""The published readers of runs, as classes; a new program calls `stable_nalu.read_runs`."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from stable_nalu.result.export import RunProblem, RunReader, RunTable
+from stable_nalu.result.run_parser import MetricParser, PairParser, WeightsParser, is_pair_metric
+from stable_nalu.writer.event_reader import TensorboardReader
+
+__all__ = [
+    "RunProblem",
+    "RunTable",
+    "TensorboardMetricReader",
+    "TensorboardMetricTwoDigitMNISTReader",
+    "TensorboardReader",
+]
+
+
+def accept_all(tag: str) -> bool:
+    """Take every tag as a metric."""
+    return True
+
+
+class TensorboardMetricReader(RunReader):
+    """Reads metrics, sparsity errors and first weights, or all weights; see `MetricParser`."""
+
+    def __init__(
+        self,
+        dirname: str | Path,
+        metric_matcher: Callable[[str], bool] = accept_all,
+        step_start: int = 0,
+        recursive_weight: bool = False,
+        processes: int | None = None,
+        progress_bar: bool = True,
+        weights_only: bool = False,
+    ):
+        parser = MetricParser(metric_matcher, step_start, recursive_weight)
+        parser = WeightsParser(step_start) if weights_only else parser
+        super().__init__(dirname, parser, processes=processes, progress_bar=progress_bar)
+
+
+class TensorboardMetricTwoDigitMNISTReader(RunReader):
+    """Reads runs on pairs of digits; `step_start` is the step of the first update."""
+
+    def __init__(
+        self,
+        dirname: str | Path,
+        metric_matcher: Callable[[str], bool] = is_pair_metric,
+        step_start: int = 0,
+        processes: int | None = None,
+        progress_bar: bool = True,
+    ):
+        parser = PairParser(metric_matcher, step_start)
+        super().__init__(dirname, parser, processes=processes, progress_bar=progress_bar)
