@@ -1,7 +1,4 @@
-"""What a figure is as data: its key and paper, how runs become points, and its parts.
-
-Sizes are width and height in cm.
-"""
+"""What draws a figure: its parts, the files that they read, and what they make of them."""
 
 from __future__ import annotations
 
@@ -11,93 +8,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from stable_nalu.errors import UsageError
+from stable_nalu.paper.drawing import Only as Only
+from stable_nalu.paper.drawing import Reference as Reference
+from stable_nalu.paper.drawing import Runs as Runs
+from stable_nalu.paper.drawing import Series as Series
+from stable_nalu.paper.drawing import Size as Size
+from stable_nalu.paper.drawing import Threshold as Threshold
 from stable_nalu.papers import Paper
 from stable_nalu.statistics.estimators import PUBLISHED, Estimators
-from stable_nalu.statistics.thresholds import REFERENCE_LEVEL
 
-from .source import Series, Source
-from .style import STANDARD, Palette, drawing
+from .source import Source
+from .style import Palette, drawing
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
 INCH = 2.54
-Size = tuple[float, float]
-
-
-def standard(height: float = 5.7) -> Size:
-    """Return the usual width with a height that is given before the usual scale of 1.4."""
-    return (STANDARD[0], height * 1.4)
-
-
-@dataclass(frozen=True)
-class Threshold:
-    """Errors below which runs count as solved: one number, or rows of setup files.
-
-    flat: the threshold of every run, unless setup files are given or `file` is exported.
-    file: a table of thresholds that counts, in place of the usual ones, where it is exported.
-    parameter: the rows that count; None: those of a run's script and model.
-    by_input_size: whether runs match only rows of their own input size.
-    """
-
-    flat: float | None = None
-    file: str | None = None
-    parameter: str | None = None
-    by_input_size: bool = False
-
-
-@dataclass(frozen=True)
-class Only:
-    """Rows to keep: those whose `column` is one of `values`; rows of other `models` pass."""
-
-    column: str
-    values: tuple[object, ...]
-    models: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True)
-class Reference:
-    """Runs with a solved accumulator: the files that may have them, and the seeds that count.
-
-    level, of_one_run: the bound on their errors; see `thresholds.sequential.from_reference`.
-    """
-
-    files: tuple[str, ...]
-    seeds: tuple[int, ...]
-    level: float = REFERENCE_LEVEL
-    of_one_run: bool = False
-
-
-@dataclass(frozen=True)
-class Runs:
-    """How the rows of exported files become one row per run.
-
-    x: the column that groups runs besides the model.
-    names: the grammar of the run names.
-    models: models that the figure should have; with `closed`, it has no others.
-    expected: values of x that every model should have.
-    relabel: makes new labels from the columns that run names hold.
-    extra: one more grouping column.
-    best_range: number of last rows among which a run is judged.
-    reference: what gives the thresholds of sequence tasks.
-    length: the test length of sequence tasks that is shown; None: all, and x is the length.
-    derive: further columns, made from those that run names hold.
-    """
-
-    x: str
-    threshold: Threshold
-    names: Literal["single", "data-set", "sequence"] = "data-set"
-    models: tuple[str, ...] = ()
-    closed: bool = False
-    expected: tuple[object, ...] = ()
-    only: tuple[Only, ...] = ()
-    relabel: Callable[[pd.DataFrame], pd.Series] | None = None
-    extra: str | None = None
-    best_range: int = 5000
-    reference: Reference | None = None
-    length: int | None = None
-    derive: tuple[tuple[str, Callable[[pd.DataFrame], pd.Series]], ...] = ()
 
 
 @dataclass(frozen=True)

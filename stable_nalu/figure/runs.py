@@ -173,10 +173,10 @@ def labelled(table: pd.DataFrame, one: Series, spec: Runs, path: Path) -> pd.Dat
     rows = with_names(table, spec.names, path)
     rows["model"] = rows["model"].map(drawable) if one.label is None else one.label
     try:
-        if spec.relabel is not None:
-            rows["model"] = spec.relabel(rows)
-        for column, derive in spec.derive:
-            rows[column] = derive(rows)
+        made = [("model", spec.relabel)] if spec.relabel is not None else []
+        for column, make in [*made, *spec.derive]:
+            runs = rows.drop_duplicates("name").to_dict("records")
+            rows[column] = rows["name"].map({run["name"]: make(run) for run in runs})
     except KeyError as error:
         raise UsageError(f"{path}: run names hold no {error.args[0]}") from None
     return keep(rows, spec)

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from stable_nalu.errors import UsageError
+from stable_nalu.paper.drawing import Series as Series
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.ranges import AMPERSAND, UNION
 from stable_nalu.statistics.names import model_label, parse_leaf, plain, signed
@@ -33,30 +34,6 @@ _TRAINED_IN = {m.csv: m.prefix for one in EXPERIMENTS.values() for m in one.mode
 """Table of a model -> folder of its runs, after which an exporter names the tables of many."""
 
 Columns = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Series:
-    """One exported file.
-
-    files: paths below the CSV folder without `.csv`; the first that exists is read.
-    label: the model that all its runs are shown as; None: as their names say.
-    expects: models to miss when the file is missing and `label` does not say.
-    """
-
-    files: tuple[str, ...]
-    label: str | None = None
-    expects: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """Return what a legend calls the file."""
-        return self.label or self.files[0]
-
-    @property
-    def missed(self) -> tuple[str, ...]:
-        """Return what is missing from a figure without this file."""
-        return (self.label,) if self.label is not None else self.expects or (self.files[0],)
 
 
 @dataclass

@@ -15,20 +15,14 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from stable_nalu.paper.drawing import STANDARD as STANDARD
+from stable_nalu.paper.labels import NAC_ADD, NAC_ADD_Z, NAC_MUL, NAC_MUL_NMU, NAC_MUL_SIGMA
 from stable_nalu.paper.ranges import INTERPOLATION_ORDER
-from stable_nalu.statistics.names import MODELS, OPERATIONS
+from stable_nalu.statistics.names import OPERATIONS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-NAC_ADD = MODELS["nac"]
-NAC_MUL = MODELS["nac-nac-n"]
-NAC_MUL_SIGMA = MODELS["posnac-nac-n"]
-NAC_MUL_NMU = MODELS["reregualizedlinearposnac-nac-n"]
-NAC_ADD_Z = r"$\mathrm{NAC}_{+,R_z}$"
-NALU_SHARED = "NALU (shared)"
-NALU_SEPARATE = MODELS["nalu-nalu-2n"]
-GATED = MODELS["reregualizedlinearnalu-nalu-2nm"]
 OUR_MODELS = ("NMU", "NAU")
 
 _LATEX_ORDER = (NAC_MUL_NMU, NAC_MUL_SIGMA, NAC_MUL, NAC_ADD, NAC_ADD_Z)
@@ -40,9 +34,6 @@ Line = Literal["-"] | tuple[float, Sequence[float]]
 """A line style: plain, or where its dashes start, and the lengths of dashes and gaps."""
 
 CM = 1 / 2.54
-STANDARD = (13.968 * 1.4, 5.7 * 1.4)
-"""Width and height in cm of most published figures."""
-
 FORMATS = ("pdf", "png")
 MISSING = "0.55"
 """Grey of what is absent."""

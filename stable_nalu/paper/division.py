@@ -1,268 +1,436 @@
-"""The division papers, one module with two inputs; `division_redundancy` has ten."""
+"""Learning Division, and its journal version: single modules, small divisors, digit pairs."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from stable_nalu.papers import MISTRY_2022_DIVISION, MISTRY_2022_MECHANISMS
 
+from .drawing import BELOW_1E_5, Drawing, Runs, Series, Sketch, Threshold, drawn, sketch
 from .experiment import Experiment, Model, Resources, Setting, Shown
+from .measures import measures_of_pairs
+from .ranges import INTERPOLATION_ORDER
 from .sweeps import DISTRIBUTIONS, MIXED_SIGNS, NEAR_ZERO, SINGLE_MODULE_RANGES
 
-UNREGULARISED = (
+_UNREGULARISED = (
     "--layer-type RealNPU --nac-mul real-npu --learning-rate 5e-3 --regualizer-shape none "
     "--regualizer 0"
 )
-BASELINE = (
-    f"{UNREGULARISED} --regualizer-beta-start 1e-9 --regualizer-beta-end 1e-7 --regualizer-l1"
-)
+_CONSTRAINED = "--npu-Wr-init xavier-uniform-constrained"
+_REAL_NPU = "Real NPU (modified)"
 
 
-def betas(start: str, end: str) -> str:
-    """Return the baseline with another beta."""
+def _betas(start: str, end: str) -> str:
     weights = f"--regualizer-beta-start {start} --regualizer-beta-end {end}"
-    return f"{UNREGULARISED} {weights} --regualizer-l1"
+    return f"{_UNREGULARISED} {weights} --regualizer-l1"
 
 
-def window(start: int, end: int) -> str:
+_BASELINE = _betas("1e-9", "1e-7")
+
+
+def _window(start: int, end: int) -> str:
     """Return the flags of the iterations over which a penalty rises."""
     return f"--regualizer-scaling-start {start} --regualizer-scaling-end {end}"
 
 
-def ramp(start: int, end: int) -> str:
+def _ramp(start: int, end: int) -> str:
     """Return the flags of NPU penalties that follow the window instead of beta."""
-    return f"--reg-scale-type madsen {window(start, end)}"
+    return f"--reg-scale-type madsen {_window(start, end)}"
 
 
-def modified(start: int, end: int) -> str:
+def _modified(start: int, end: int) -> str:
     """Return the Real NPU with clipping, penalties and constrained start weights."""
     return (
-        f"{BASELINE} --npu-clip wg --regualizer-npu-w 1 --regualizer-gate 1 "
-        f"--npu-Wr-init xavier-uniform-constrained {ramp(start, end)}"
+        f"{_BASELINE} --npu-clip wg --regualizer-npu-w 1 --regualizer-gate 1 {_CONSTRAINED} "
+        f"{_ramp(start, end)}"
     )
 
 
-def nru(start: int, end: int, rate: str) -> str:
-    """Return the NRU."""
-    return f"--layer-type NRU --nac-mul mnac {window(start, end)} --learning-rate {rate}"
+def _nru(start: int, end: int, rate: str) -> str:
+    return f"--layer-type NRU --nac-mul mnac {_window(start, end)} --learning-rate {rate}"
 
 
-def nmru(start: int, end: int) -> str:
+def _nmru(start: int, end: int) -> str:
     """Return the NMRU with sign retrieval and clipped gradients."""
-    return f"--layer-type SignNMRU {window(start, end)} --clip-grad-norm 1 --learning-rate 1e-2"
+    return f"--layer-type SignNMRU {_window(start, end)} --clip-grad-norm 1 --learning-rate 1e-2"
 
 
-MODIFIED, NRU, NMRU = modified(40000, 50000), nru(20000, 35000, "1"), nmru(20000, 35000)
-REAL_NPU_LABEL = "Real NPU (modified)"
-
-IN2 = Setting(
+_IN2 = Setting(
     "single_layer",
     "--operation div --max-iterations 50000 --no-cuda",
     range(25),
     Resources(40),
     points=SINGLE_MODULE_RANGES,
+    prefix="sltr-in2/",
+)
+_IN10 = replace(
+    _IN2,
+    flags="--operation div --input-size 10 --subset-ratio 0.1 --overlap-ratio 0 "
+    "--max-iterations 100000 --no-cuda",
+    resources=Resources(60),
+    prefix="sltr-in10/",
 )
 
 
-def on_distributions(
-    setting: Setting, real_npu: str, nru_text: str, nmru_text: str
+# Both papers draw success rates, steps and sparsity errors of every model.
+_CSVS = "/data/nalms/csvs/"
+_R = f"{_CSVS}r_results/neurips-2021/"
+_OTHER_TABLES = {
+    "sltr-in2/realnpu_modified": "sltr-in2/realnpu-modified",
+    "RealNPU-mod_inSize2_lr/5e-4": "RealNPU-mod_inSize2_lr/RealNPU-mod_inSize2_lr/5e-4",
+    "sltr-in2/realnpu-modifications/L2": "realnpu-modifications/L2",
+    "sltr-in2/realnpu-modifications/init/XUC": "realnpu-modifications/init/XUC",
+} | {
+    f"sltr-in10/nmru-extra/{name}": f"nmru-extra/{name}"
+    for name in (
+        *("nmru", "nmru_gnc-1", "sign-nmru_gnc-F", "sign-nmru_gnc-1_gate-1"),
+        *("lr-1e-3", "lr-1e-1", "sgd"),
+    )
+}
+"""Table of a model -> where the published plots, or other scripts, have it."""
+
+
+def _panels(
+    expected: Iterable[str],
+    x: str = "interpolation.range",
+    operation: str = "div",
+    threshold: Threshold = BELOW_1E_5,
+) -> Sketch:
+    runs = Runs(x, threshold, "single", expected=tuple(expected))
+    return sketch("Panels", "{key}_op-" + operation, runs=runs, x_label="Interpolation range")
+
+
+# fmt: off
+_RANGES = _panels(INTERPOLATION_ORDER)
+_SIGNS = _panels((
+    "U[-2,2]", "U[-2,-0.1] & U[0.1,2]", "U[0.1,2] & U[-2,-0.1]", "U[-2,-1] & U[1,2]",
+    "U[1,2] & U[-2,-1]",
+))
+_SAMPLED = _panels((
+    "B:[10,100]", "TN(-1,3):[-5,10]", "TN(1,3):[-10,5]", "TN(0,1):[-5,5]", "U:[-50,50]",
+    "U:[-100,100]",
+), "distribution")
+_GOLD = sketch(
+    "GoldErrors", order=("RealNPU", "RealNPU (eps=0)", "NRU", "NMRU"),
+    panels=(
+        ("easy", "Input: [a]; Output: 1/a"),
+        ("medium", "Input: [a,b]; Output: 1/a"),
+        ("hard", "Input: [a,b]; Output: a/b"),
+    ),
+)
+_LANDSCAPES = tuple(
+    sketch("Landscape", f"rmse-{unit}", loss=unit, epsilon=0.1, title=f"{text}, ε = 0.1")
+    for unit, text in (("nac-mul", "NAC•"), ("nmu", "NMU"), ("nru", "NRU"),
+                       ("nru-tanh", "NRU with tanh gates"))
+)
+# fmt: on
+
+
+def _ranges(
+    key: str,
+    title: str,
+    number: str,
+    *models: Model,
+    part: Sketch = _RANGES,
+    plotted: str = "",
+    note: str = "",
+    **judged: str,
+) -> Experiment:
+    """Return an experiment that is drawn with a series for each of its models.
+
+    number: the figure of the paper; empty: in the appendix of its journal version.
+    plotted: the command of the README; empty: that of most figures.
+    """
+    shown = Shown(MISTRY_2022_DIVISION, f"Figure {number}")
+    if not number:
+        shown = Shown(MISTRY_2022_MECHANISMS, "appendix")
+    elif not plotted:
+        size = "in10" if models[0].prefix.startswith("sltr-in10") else "in2"
+        plotted = f"neurips_range.r None {_R} sltr-{size} op-div None {key}"
+    series = tuple(
+        Series((m.csv, _OTHER_TABLES[m.csv]) if m.csv in _OTHER_TABLES else (m.csv,), m.label)
+        for m in models
+    )
+    drawings = drawn(part, series=series, plotted=plotted)
+    return Experiment(key, title, (shown,), models, note=note, drawings=drawings, **judged)
+
+
+def _computed(key: str, title: str, number: str, drawing: Drawing) -> Experiment:
+    shown = (Shown(MISTRY_2022_DIVISION, f"Figure {number}"),)
+    return Experiment(key, title, shown, (), note="Needs no training.", drawings=(drawing,))
+
+
+def _mixed_signs(
+    size: str, setting: Setting, real_npu: tuple[str, str], nru: str, nmru: str
 ) -> tuple[Model, ...]:
-    """Return three units on every distribution of inputs, in a folder of the setting's."""
-    prefix = f"{setting.prefix}distributions/"
-    drawn = replace(
-        setting,
-        flags=f"{setting.flags} --log-interval 1000",
-        points=(),
-        variants=DISTRIBUTIONS,
-        prefix=prefix,
-    )
+    """Return three units on mixed signs; `real_npu` has its key and flags."""
+    folder = f"mixedSigns-{size}/"
+    signs = replace(setting, points=MIXED_SIGNS, prefix=folder)
+    key, flags = real_npu
     return (
-        drawn.model("realnpu", REAL_NPU_LABEL, real_npu, csv=f"{prefix}realnpu_modified"),
-        drawn.model("nru", "NRU", nru_text),
-        drawn.model("sign-nmru", "NMRU", nmru_text),
+        signs.model(key, _REAL_NPU, flags, csv=f"{folder}realnpu-modified"),
+        signs.model("nru", "NRU", nru),
+        signs.model("nmru", "NMRU", nmru),
     )
 
 
-_MAIN = replace(IN2, prefix="sltr-in2/")
-_CHANGES = replace(IN2, prefix="sltr-in2/realnpu-modifications/")
-_baseline = _MAIN.model("realnpu_baseline", "Real NPU (baseline)", BASELINE)
-_modified = _MAIN.model("realnpu_modified", REAL_NPU_LABEL, MODIFIED)
-_nru = _MAIN.model("nru", "NRU", NRU)
-_nmru = _MAIN.model("sign-nmru", "NMRU", NMRU)
-_l1_off = _CHANGES.model("L1F", "L1 off", UNREGULARISED)
-_l2 = _CHANGES.model("L2", "L2", f"{betas('1e-7', '1e-5')} --lp-norm 2")
+def _distributions(
+    size: str, number: str, setting: Setting, real_npu: str, nru: str, nmru: str
+) -> Experiment:
+    """Return three units on every distribution of inputs, in a folder of the setting's."""
+    folder, key = f"{setting.prefix}distributions/", f"nips-{size}-distributions"
+    flags = f"{setting.flags} --log-interval 1000"
+    drawn_from = replace(setting, flags=flags, points=(), variants=DISTRIBUTIONS, prefix=folder)
+    return _ranges(
+        key,
+        f"Division{'' if size == 'in2' else ' with redundancy'}, more distributions",
+        number,
+        drawn_from.model("realnpu", _REAL_NPU, real_npu, csv=f"{folder}realnpu_modified"),
+        drawn_from.model("nru", "NRU", nru),
+        drawn_from.model("sign-nmru", "NMRU", nmru),
+        part=_SAMPLED,
+        plotted=f"neurips_range_distributions.r {_CSVS}sltr-{size}/distributions/ {_R} "
+        f"sltr-{size}-distributions op-div None {key}",
+        parameter="train.distribution",
+        criterion="distributions",
+    )
+
+
+def _near_zero(task: str, text: str, number: str, flags: str, real_npu: str, nru: str):
+    """Return three units on ever smaller divisors."""
+    folder = f"SLTR_divBy0/{task}"
+    setting = replace(_IN2, flags=f"{flags} --no-cuda", points=NEAR_ZERO)
+    setting = replace(setting, prefix=f"in2_divBy0/{task}/")
+    units = {"realnpu": ("Real NPU", real_npu), "nru": ("NRU", nru), "signNMRU": ("NMRU", _NMRU_2)}
+    operation = "div" if task == "hard" else "reciprocal"
+    part = _panels(
+        ("U[0,0.0001]", "U[0,0.001]", "U[0,0.01]", "U[0,0.1]", "U[0,1]"),
+        operation=operation,
+        threshold=Threshold(parameter=f"zero.range.{task}"),
+    )
+    return Experiment(
+        f"nips-divBy0-{task}",
+        f"Division by small numbers, {text}",
+        (Shown(MISTRY_2022_DIVISION, f"Figure {number}"),),
+        tuple(
+            setting.model(f"{task}-{name}", label, unit, name=name, csv=f"{folder}/{name}")
+            for name, (label, unit) in units.items()
+        ),
+        criterion=f"zero.range.{task}",
+        drawings=drawn(
+            part,
+            series=tuple(Series((name,), label) for name, (label, _) in units.items()),
+            folders=(folder, f"in2_divBy0/{task}"),
+            plotted=f"neurips_range_divBy0.r {_CSVS}{folder} {_R}divBy0/ divBy0-{task} "
+            f"op-{operation} None nips-divBy0-{task} zero.range.{task}",
+        ),
+    )
+
+
+# One module with two inputs.
+_MODIFIED_2, _NRU_2, _NMRU_2 = _modified(40000, 50000), _nru(20000, 35000, "1"), _nmru(20000, 35000)
+_CHANGES = replace(_IN2, prefix="sltr-in2/realnpu-modifications/")
+_RATES = replace(_IN2, prefix="RealNPU-mod_inSize2_lr/")
+_PENALISED_GATE = f"{_BASELINE} --npu-clip wg --regualizer-gate 1 {_ramp(40000, 50000)}"
+_baseline = _IN2.model("realnpu_baseline", "Real NPU (baseline)", _BASELINE)
+_modified_2 = _IN2.model("realnpu_modified", _REAL_NPU, _MODIFIED_2)
+_nru_2 = _IN2.model("nru", "NRU", _NRU_2)
+_nmru_2 = _IN2.model("sign-nmru", "NMRU", _NMRU_2)
+_l1_off = _CHANGES.model("L1F", "L1 off", _UNREGULARISED)
 _clip = tuple(
-    _CHANGES.model(key, label, f"{BASELINE} --npu-clip {clip}", name=f"clip/{label}")
-    for key, label, clip in (("clip-G", "G", "g"), ("clip-W", "W", "w"), ("clip-GW", "GW", "wg"))
+    _CHANGES.model(f"clip-{label}", label, f"{_BASELINE} --npu-clip {clip}", name=f"clip/{label}")
+    for label, clip in (("G", "g"), ("W", "w"), ("GW", "wg"))
 )
-_PENALISED_GATE = f"{BASELINE} --npu-clip wg --regualizer-gate 1 {ramp(40000, 50000)}"
-_gate = _CHANGES.model("G1", "G", _PENALISED_GATE, name="discretisation/G1")
 _gate_and_weight = _CHANGES.model(
     "G1-W1", "GW", f"{_PENALISED_GATE} --regualizer-npu-w 1", name="discretisation/G1-W1"
 )
-_constrained = _CHANGES.model("XUC", "Xavier-Uniform Constrained", MODIFIED, name="init/XUC")
+_signs_2 = _mixed_signs(
+    "in2", _IN2, ("realnpu-modified", _MODIFIED_2), f"{_NRU_2} --id 1", f"{_NMRU_2} --id 2"
+)
 
 
-def _beta_model(start: str, end: str) -> Model:
-    return _CHANGES.model(
-        f"{start}_{end}",
-        f"({start},{end})",
-        betas(start, end),
-        name=f"L1_beta_sweep/{start}_{end}",
+def _beta_model(ends: str) -> Model:
+    start, end = ends.split()
+    name = f"{start}_{end}"
+    text = _betas(start, end)
+    return _CHANGES.model(name, f"({start},{end})", text, name=f"L1_beta_sweep/{name}")
+
+
+def _rate_model(rate: str, number: int) -> Model:
+    flags = f"{_MODIFIED_2} --learning-rate {rate} --id {number}"
+    return _RATES.model(f"realnpu-lr-{rate}", rate, flags, name=rate)
+
+
+# fmt: off
+_TWO_INPUTS = (
+    _ranges("nips-realnpu-L1", "Real NPU: L1 penalty", "1a",
+            _l1_off, _baseline.named("L1 on")),
+    _ranges("nips-realnpu-L1_sweep", "Real NPU: beta of L1", "1b",
+            _beta_model("1e-11 1e-9"), _baseline.named("(1e-9,1e-7)", "1e-9_1e-7"),
+            *map(_beta_model, ("1e-8 1e-6", "1e-7 1e-5", "1e-5 1e-3", "1e-3 1e-1", "1e-1 10"))),
+    _ranges("nips-realnpu-clipping", "Real NPU: clipping", "2a",
+            _baseline.named("None"), *_clip),
+    _ranges("nips-realnpu-discretisation", "Real NPU: discretisation", "2b",
+            _clip[2].named("None"),
+            _CHANGES.model("G1", "G", _PENALISED_GATE, name="discretisation/G1"),
+            _gate_and_weight),
+    _ranges("nips-realnpu-init", "Real NPU: start weights", "2c",
+            _gate_and_weight.named("Xavier-Uniform"),
+            _CHANGES.model("XUC", "Xavier-Uniform Constrained", _MODIFIED_2, name="init/XUC")),
+    _ranges("nips-sltr-in2", "Division without redundancy", "3",
+            _baseline, _modified_2, _nru_2, _nmru_2),
+    _ranges("mixed-sign-ds_realnpu-modified", "Mixed signs, modified Real NPU", "4",
+            replace(_signs_2[0], csv="sltr-in2/mixed-sign-ds_realnpu-modified"), part=_SIGNS,
+            plotted=f"neurips_range.r {_CSVS}sltr-in2/ {_R} mixed-sign-ds_realnpu-modified op-div "
+            "None"),
+    _ranges("in2-mixedSigns", "Mixed signs", "", *_signs_2, part=_SIGNS),
+    _computed("divBy0_gold_test_errors", "Errors of perfect modules on small divisors", "5",
+              Drawing((_GOLD,), (Series(("divBy0_test_errors",)),),
+                      plotted="divBy0_gold_test_errors.r")),
+    _distributions("in2", "6 (distributions)", _IN2, _MODIFIED_2, _NRU_2, _NMRU_2),
+    _computed("loss_landscape", "Loss landscapes of multiplication", "9", Drawing(_LANDSCAPES, ())),
+    _ranges("nips-in2-nru-lr", "NRU: learning rates", "10",
+            *(_IN2.model(f"nru-lr-{r}", r, _nru(20000, 35000, r), name=f"nru-extra/lr-{r}")
+              for r in ("1e-3", "1e-2", "1e-1")),
+            _nru_2.named("1")),
+    _near_zero("easy", "[a] to 1/a", "11",
+               "--operation reciprocal --input-size 1 --subset-ratio 1 --num-subsets 1 "
+               "--max-iterations 5000",
+               f"{_UNREGULARISED} --npu-clip wg {_CONSTRAINED}", _nru(15000, 20000, "1")),
+    _near_zero("medium", "[a,b] to 1/a", "12", "--operation reciprocal --max-iterations 50000",
+               _MODIFIED_2, _NRU_2),
+    _near_zero("hard", "[a,b] to a/b", "13", "--operation div --max-iterations 50000",
+               _MODIFIED_2, _NRU_2),
+    _ranges("nips-realnpu-L2", "Real NPU: L2 penalty", "14",
+            _l1_off.named("No reg"), _baseline.named("L1"),
+            _CHANGES.model("L2", "L2", f"{_betas('1e-7', '1e-5')} --lp-norm 2")),
+    _ranges("nips-in2-realnpu-lr", "Real NPU: learning rates", "",
+            _rate_model("5e-1", 8), _rate_model("5e-2", 7), _modified_2.named("5e-3"),
+            _rate_model("5e-4", 6)),
+)
+# fmt: on
+
+# One module with ten inputs, two of which matter.
+_LATE = (50000, 75000)
+_MODIFIED_10, _NRU_10, _NMRU_10 = _modified(*_LATE), _nru(*_LATE, "1e-3"), _nmru(*_LATE)
+_modified_10 = _IN10.model("realnpu_modified", _REAL_NPU, _MODIFIED_10)
+_nru_10 = _IN10.model("nru", "NRU", _NRU_10)
+_nmru_10 = _IN10.model("sign-nmru", "NMRU", _NMRU_10)
+_NPU = f"{_MODIFIED_10} --layer-type NPU --nac-mul npu"
+_RATE = f"{_window(*_LATE)} --learning-rate 1e-2"
+
+
+def _extra(key: str, label: str, text: str, name: str = "") -> Model:
+    return _IN10.model(key, label, text, name=f"nmru-extra/{name or key}")
+
+
+def _nmru_rate(rate: str) -> Model:
+    return _extra(f"nmru-lr-{rate}", rate, f"{_NMRU_10} --learning-rate {rate}", f"lr-{rate}")
+
+
+def _losses(unit: str, label: str, number: str, model: Model, text: str, note: str = ""):
+    others = (
+        _IN10.model(f"{model.key}_{loss}", loss.upper(), f"{text} --train-criterion {loss}")
+        for loss in ("pcc", "mape")
     )
+    key = f"nips-sltr-in10-losses-{unit}"
+    return _ranges(key, f"Losses: {label}", number, model.named("MSE"), *others, note=note)
 
 
-_beta_sweep = (
-    _beta_model("1e-11", "1e-9"),
-    _baseline.named("1e-9_1e-7", "(1e-9,1e-7)"),
-    _beta_model("1e-8", "1e-6"),
-    _beta_model("1e-7", "1e-5"),
-    _beta_model("1e-5", "1e-3"),
-    _beta_model("1e-3", "1e-1"),
-    _beta_model("1e-1", "10"),
+# fmt: off
+_TEN_INPUTS = (
+    _ranges("nips-sltr-in10", "Division with redundancy", "6 (redundancy)",
+            _IN10.model("realnpu_baseline", "Real NPU (baseline)", _BASELINE),
+            _modified_10, _nru_10, _nmru_10),
+    _distributions("in10", "7", _IN10, _MODIFIED_10, _NRU_10, _NMRU_10),
+    _ranges("in10-mixedSigns", "Mixed signs with redundancy", "",
+            *_mixed_signs("in10", _IN10, ("realnpu_mod", f"{_MODIFIED_10} --id 3"),
+                          f"{_NRU_10} --id 4", f"{_NMRU_10} --id 5"),
+            part=_SIGNS),
+    _ranges("nips-sltr-in10-npu", "NPU", "15",
+            _modified_10,
+            _IN10.model("npu", "NPU (no constraints)", _NPU, name="npu/realMod"),
+            _IN10.model("npu-clip", "NPU (clip & reg)", f"{_NPU} --npu-clip wig",
+                        name="npu/realMod_Reg-Wim-l1_clip-wig")),
+    _ranges("nips-in10-realnpu-W-reg", "Real NPU: targets of the weight penalty", "16",
+            _modified_10.named("{-1,1}"),
+            _IN10.model("realnpu_modified_W-nau-reg", "{-1,0,1}",
+                        f"{_MODIFIED_10} --realnpu-reg-type bias")),
+    _ranges("nips-in10-nmru-ablation", "NMRU: ablation", "17",
+            _extra("nmru", "vanilla", f"--layer-type NMRU {_RATE}"),
+            _extra("nmru_gnc-1", "gnc", f"--layer-type NMRU {_RATE} --clip-grad-norm 1"),
+            _extra("sign-nmru_gnc-F", "sign", f"--layer-type SignNMRU {_RATE}"),
+            _nmru_10.named("gnc+sign"),
+            _extra("sign-nmru_gnc-1_gate-1", "gnc+sign+gating",
+                   f"--layer-type GatedSignNMRU {_RATE} --clip-grad-norm 1 "
+                   "--reg-scale-type madsen --regualizer-gate 1")),
+    _ranges("nips-in10-nmru-lr", "NMRU: learning rates", "18",
+            _nmru_rate("1e-3"), _nmru_10.named("1e-2"), _nmru_rate("1e-1")),
+    _ranges("nips-in10-nmru-optimiser", "NMRU: optimiser", "19",
+            _extra("nmru-sgd", "sgd", f"{_NMRU_10} --optimizer sgd", "sgd"),
+            _nmru_10.named("adam")),
+    _ranges("nips-in10-nru-separate-mag-sign", "NRU: magnitude and sign apart", "20",
+            _nru_10.named("together"),
+            _IN10.model("nru-sepSign", "separate", f"{_NRU_10} --nru-div-mode div-sepSign")),
+    _losses("realnpu", "Real NPU", "21", _modified_10, _MODIFIED_10,
+            "The last published code trains on MSE whatever the criterion; this honours it."),
+    _losses("nru", "NRU", "22", _nru_10, _NRU_10),
+    _losses("nmru", "NMRU", "23", _nmru_10, _NMRU_10),
 )
-_nru_rates = tuple(
-    _MAIN.model(f"nru-lr-{rate}", rate, nru(20000, 35000, rate), name=f"nru-extra/lr-{rate}")
-    for rate in ("1e-3", "1e-2", "1e-1")
+# fmt: on
+
+# Pairs of digits.
+_ANSWER = "metric.{}.output_rounded_{}dp.acc"
+_LEARNED = "--use-nalm --learn-labels2out --nalm-name"
+_DIGITS = Setting(
+    "two_digit_mnist",
+    "--operation div --max-epochs 1000 --dataset-workers 5",
+    range(10),
+    Resources(1440, cores=5, memory_gb=8, gpu=True),
+    prefix="two-digit-mnist/div/",
+    steps_per_epoch=571,
 )
-_npu_rates = tuple(
-    replace(IN2, prefix="RealNPU-mod_inSize2_lr/").model(
-        f"realnpu-lr-{rate}", rate, f"{MODIFIED} --learning-rate {rate} --id {number}", name=rate
-    )
-    for rate, number in (("5e-1", 8), ("5e-2", 7), ("5e-4", 6))
-)
-
-_SIGNS = replace(IN2, points=MIXED_SIGNS, prefix="mixedSigns-in2/")
-_mixed_signs = (
-    _SIGNS.model("realnpu-modified", REAL_NPU_LABEL, MODIFIED),
-    _SIGNS.model("nru", "NRU", f"{NRU} --id 1"),
-    _SIGNS.model("nmru", "NMRU", f"{NMRU} --id 2"),
-)
-_distributions = on_distributions(_MAIN, MODIFIED, NRU, NMRU)
 
 
-def _small_divisors(task: str, text: str, real_npu: str, nru_text: str) -> tuple[Model, ...]:
-    setting = replace(
-        IN2, flags=f"{text} --no-cuda", points=NEAR_ZERO, prefix=f"in2_divBy0/{task}/"
-    )
-    return tuple(
-        setting.model(f"{task}-{name}", label, model, name=name, csv=f"SLTR_divBy0/{task}/{name}")
-        for name, label, model in (
-            ("realnpu", "Real NPU", real_npu),
-            ("nru", "NRU", nru_text),
-            ("signNMRU", "NMRU", NMRU),
-        )
-    )
+def _digits(key: str, label: str, name: str, text: str) -> Model:
+    return _DIGITS.model(key, label, f"{text} --id {name[2:4]}", name=name, csv=name)
 
 
-_easy = _small_divisors(
-    "easy",
-    "--operation reciprocal --input-size 1 --subset-ratio 1 --num-subsets 1 --max-iterations 5000",
-    f"{UNREGULARISED} --npu-clip wg --npu-Wr-init xavier-uniform-constrained",
-    nru(15000, 20000, "1"),
-)
-_medium = _small_divisors("medium", "--operation reciprocal --max-iterations 50000", MODIFIED, NRU)
-_hard = _small_divisors("hard", "--operation div --max-iterations 50000", MODIFIED, NRU)
-
-
-def shown(number: str) -> tuple[Shown, ...]:
-    """Return where a figure of the first paper is shown."""
-    return (Shown(MISTRY_2022_DIVISION, f"Figure {number}"),)
-
-
-_LATER = (Shown(MISTRY_2022_MECHANISMS, "appendix"),)
-
-EXPERIMENTS = (
-    Experiment(
-        "nips-realnpu-L1",
-        "Real NPU: L1 penalty",
-        shown("1a"),
-        (_l1_off, _baseline.named("realnpu_baseline", "L1 on")),
+# fmt: off
+_PAIRS = Experiment(
+    "div-1digit_conv-Adam-s3Init", "Division of digit pairs",
+    (Shown(MISTRY_2022_MECHANISMS, "MNIST division figure"),),
+    (
+        _digits("div", "DIV", "ID79-1digit_conv-div", ""),
+        _digits("mlp", "MLP", "ID84-1digit_conv-mlp_2L-256HU_wDecay-1e-3",
+                "--learn-labels2out --weight-decay 0.001"),
+        _digits("nru", "NRU", "ID78-1digit_conv-nru_R30-40-2_gnc1_s3Init",
+                f"{_LEARNED} nru {_window(30, 40)} --regualizer 2 --clip-grad-norm 1"),
+        _digits("realnpu-mod", "Real NPU (mod)", "ID80-1digit_conv-realnpu-mod_R30-40-2_s3Init",
+                f"{_LEARNED} realnpu-mod {_window(30, 40)} --regualizer-npu-w 2 "
+                "--regualizer-gate 2"),
+        _digits("nmru-sign", "NMRU", "ID81-1digit_conv-nmruSign_R30-40-2_gncF_s3Init",
+                f"{_LEARNED} nmru-sign {_window(30, 40)} --regualizer 2"),
     ),
-    Experiment("nips-realnpu-L1_sweep", "Real NPU: beta of L1", shown("1b"), _beta_sweep),
-    Experiment(
-        "nips-realnpu-clipping",
-        "Real NPU: clipping",
-        shown("2a"),
-        (_baseline.named("realnpu_baseline", "None"), *_clip),
-    ),
-    Experiment(
-        "nips-realnpu-discretisation",
-        "Real NPU: discretisation",
-        shown("2b"),
-        (_clip[2].named("clip-GW", "None"), _gate, _gate_and_weight),
-    ),
-    Experiment(
-        "nips-realnpu-init",
-        "Real NPU: start weights",
-        shown("2c"),
-        (_gate_and_weight.named("G1-W1", "Xavier-Uniform"), _constrained),
-    ),
-    Experiment(
-        "nips-sltr-in2",
-        "Division without redundancy",
-        shown("3"),
-        (_baseline, _modified, _nru, _nmru),
-    ),
-    Experiment(
-        "mixed-sign-ds_realnpu-modified",
-        "Mixed signs, modified Real NPU",
-        shown("4"),
-        (replace(_mixed_signs[0], csv="sltr-in2/mixed-sign-ds_realnpu-modified"),),
-    ),
-    Experiment("in2-mixedSigns", "Mixed signs", _LATER, _mixed_signs),
-    Experiment(
-        "divBy0_gold_test_errors",
-        "Errors of perfect modules on small divisors",
-        shown("5"),
-        (),
-        note="Needs no training.",
-    ),
-    Experiment(
-        "nips-in2-distributions",
-        "Division, more distributions",
-        shown("6 (distributions)"),
-        _distributions,
-        parameter="train.distribution",
-        criterion="distributions",
-    ),
-    Experiment(
-        "loss_landscape",
-        "Loss landscapes of multiplication",
-        shown("9"),
-        (),
-        note="Needs no training.",
-    ),
-    Experiment(
-        "nips-in2-nru-lr",
-        "NRU: learning rates",
-        shown("10"),
-        (*_nru_rates, _nru.named("nru", "1")),
-    ),
-    *(
-        Experiment(
-            f"nips-divBy0-{task}",
-            f"Division by small numbers, {text}",
-            shown(number),
-            models,
-            criterion=f"zero.range.{task}",
-        )
-        for task, text, number, models in (
-            ("easy", "[a] to 1/a", "11", _easy),
-            ("medium", "[a,b] to 1/a", "12", _medium),
-            ("hard", "[a,b] to a/b", "13", _hard),
-        )
-    ),
-    Experiment(
-        "nips-realnpu-L2",
-        "Real NPU: L2 penalty",
-        shown("14"),
-        (_l1_off.named("L1F", "No reg"), _baseline.named("realnpu_baseline", "L1"), _l2),
-    ),
-    Experiment(
-        "nips-in2-realnpu-lr",
-        "Real NPU: learning rates",
-        _LATER,
-        (*_npu_rates[:2], _modified.named("realnpu_modified", "5e-3"), _npu_rates[2]),
+    parameter="model", criterion="accuracy",
+    measures=measures_of_pairs("mse", "output_rounded_5dp"),
+    drawings=drawn(
+        sketch("Scatter", "{key}_dp_acc",
+               metrics=(
+                   *(((_ANSWER.format(part, places),), f"output {places} d.p. ({part})")
+                     for places in (4, 5) for part in ("train", "test")),
+                   *(((f"metric.{part}.label{digit}.acc",), f"label {digit} ({part})")
+                     for digit in (1, 2) for part in ("train", "test")),
+               ),
+               y_label="accuracy (%)", best=_ANSWER.format("train", 5),
+               order=("DIV", "MLP", "Real NPU (mod)", "NRU", "NMRU")),
+        sketch("Violin", "{key}_5dp_test_acc_violin", column=_ANSWER.format("test", 5),
+               y_label="accuracy (%)", best=_ANSWER.format("train", 5),
+               order=("DIV", "Real NPU (mod)", "NRU", "NMRU")),
+        folders=("static-mnist/div",),
     ),
 )
+# fmt: on
+
+EXPERIMENTS = (*_TWO_INPUTS, *_TEN_INPUTS, _PAIRS)

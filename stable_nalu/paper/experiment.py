@@ -10,6 +10,8 @@ from typing import Literal
 from stable_nalu.options import SCRIPTS, Config
 from stable_nalu.papers import Paper
 
+from .drawing import Drawing
+
 Flags = Mapping[str, tuple[str, ...]]
 """Flag -> its values, none for a switch: `{"--seed": ("0-24",), "--no-cuda": ()}`."""
 
@@ -182,9 +184,9 @@ class Model:
         chosen = None if seeds is None else list(seeds)
         return [self.command(variant, chosen) for variant in self.variants]
 
-    def named(self, key: str, label: str) -> Model:
-        """Return the same runs under another name, as in another figure."""
-        return replace(self, key=key, label=label)
+    def named(self, label: str, key: str = "") -> Model:
+        """Return the same runs under another label, as in another figure."""
+        return replace(self, key=key or self.key, label=label)
 
     def only_variants(self, *names: str) -> Model:
         """Return the same model for some of its variants."""
@@ -274,7 +276,6 @@ class Experiment:
 
     key: name on command lines, and of the figure where it has one of its own. A `/` becomes `-` in
         names of files and figures: `nalu/fig1`, `nalu-fig1.csv`.
-    figures: lookup keys of its figures, where they differ from the key.
     parameter: column of a run's name that the figure has on its x axis.
     criterion: which errors count as solved: below 1e-5 (flat, distributions), below the threshold
         of the arithmetic data set, of its ranges, of the benchmark, of small divisors
@@ -283,6 +284,7 @@ class Experiment:
     measures: the numbers of measured runs, those that matter most first.
     rate: iterations per CPU second, of all runs, until a cost is kept; None: as of other tasks.
     selected_by: column whose lowest value picks the row that is kept of a run; empty: the last one.
+    drawings: its figures.
     """
 
     key: str
@@ -290,12 +292,12 @@ class Experiment:
     shown: tuple[Shown, ...]
     models: tuple[Model, ...]
     parameter: str = "interpolation.range"
-    figures: tuple[str, ...] = ()
     criterion: str = "flat"
     note: str = ""
     measures: tuple[Measure, ...] = ()
     rate: float | None = None
     selected_by: str = ""
+    drawings: tuple[Drawing, ...] = ()
 
     @property
     def is_measured(self) -> bool:
@@ -310,7 +312,7 @@ class Experiment:
     @property
     def figure_keys(self) -> tuple[str, ...]:
         """Return the lookup keys of its figures."""
-        return self.figures or (self.stem,)
+        return tuple(drawing.key or self.stem for drawing in self.drawings) or (self.stem,)
 
     @property
     def runs(self) -> int:
@@ -329,11 +331,6 @@ class Experiment:
             keys = ", ".join(model.key for model in self.models)
             raise KeyError(f"{self.key} has no model {name!r}; it has {keys}")
         return next(model for model in self.models if model.key == key)
-
-
-def judged_by(criterion: str, *experiments: Experiment) -> tuple[Experiment, ...]:
-    """Return experiments with the criterion that all of them share."""
-    return tuple(replace(experiment, criterion=criterion) for experiment in experiments)
 
 
 def named(models: Mapping[str, Model], name: str) -> str | None:

@@ -6,17 +6,19 @@ from stable_nalu.errors import UsageError, did_you_mean
 
 from . import (
     arithmetic_units,
-    benchmark,
+    articles,
     division,
-    division_redundancy,
+    mcfc,
+    measuring,
     nalu,
+    primer,
     robust,
     sequences,
 )
 from .experiment import Experiment
 
-_MODULES = (arithmetic_units, sequences, division, division_redundancy, benchmark, robust, nalu)
-EXPERIMENTS: dict[str, Experiment] = {e.key: e for m in _MODULES for e in m.EXPERIMENTS}
+_PAPERS = (arithmetic_units, measuring, sequences, division, primer, mcfc, robust, nalu, articles)
+EXPERIMENTS: dict[str, Experiment] = {e.key: e for paper in _PAPERS for e in paper.EXPERIMENTS}
 
 _ROUNDED = "MSE_Adam-lr0.001_TPS-no-concat-conv_ROUNDED"
 OTHER_KEYS = {

@@ -6,34 +6,44 @@ from dataclasses import replace
 
 from stable_nalu.papers import MADSEN_2020
 
-from .digit_measures import measures_of_lengths
-from .experiment import Experiment, Model, Resources, Setting, Shown, judged_by
+from .drawing import (
+    Drawing,
+    Only,
+    Reference,
+    Run,
+    Runs,
+    Series,
+    Sketch,
+    Threshold,
+    sketch,
+    standard,
+)
+from .experiment import Experiment, Measure, Model, Resources, Setting, Shown
+from .labels import NAC_ADD, NAC_ADD_Z, NAC_MUL, NAC_MUL_NMU, NAC_MUL_SIGMA
+from .measures import measures_of_lengths
 from .sweeps import variants
 
 LENGTHS_TO_20 = "[" + ",".join(map(str, range(1, 21))) + "]"
-LENGTHS_TO_9 = "[" + ",".join(map(str, range(1, 10))) + "]"
-LENGTHS_OF_SUMS = "[1,10,100,200,300,400,500,600,700,800,900,1000]"
+_LENGTHS_TO_9 = "[" + ",".join(map(str, range(1, 10))) + "]"
+_LENGTHS_OF_SUMS = "[1,10,100,200,300,400,500,600,700,800,900,1000]"
 
 PRODUCT = (
     "--operation cumprod --mnist-digits 123456789 --max-epochs 1000 --verbose "
     f"--interpolation-length 2 --extrapolation-lengths {LENGTHS_TO_20}"
 )
-SUM = (
+_SUM_FLAGS = (
     "--operation cumsum --max-epochs 1000 --verbose "
-    f"--interpolation-length 10 --extrapolation-lengths {LENGTHS_OF_SUMS}"
+    f"--interpolation-length 10 --extrapolation-lengths {_LENGTHS_OF_SUMS}"
 )
-PRODUCT_EPOCH, SUM_EPOCH = 388, 86
+PRODUCT_EPOCH, _SUM_EPOCH = 388, 86
 """Updates of an epoch: pairs of the digits 1-9, and tens of all digits, in batches of 64."""
 
-
-_NAC_MUL = "--layer-type NAC --nac-mul normal"
-_NAC_SIGMA = "--layer-type PosNAC --nac-mul normal"
 _NAC_NMU = "--layer-type ReRegualizedLinearPosNAC --nac-mul normal"
-_NMU = "--layer-type ReRegualizedLinearNAC --nac-mul mnac"
-
+_NAU = "--layer-type ReRegualizedLinearNAC"
+_NMU = f"{_NAU} --nac-mul mnac"
 _UNITS = {
-    "nac-mul": ("NAC•", _NAC_MUL),
-    "nac-sigma": ("NAC•,σ", _NAC_SIGMA),
+    "nac-mul": ("NAC•", "--layer-type NAC --nac-mul normal"),
+    "nac-sigma": ("NAC•,σ", "--layer-type PosNAC --nac-mul normal"),
     "nalu": ("NALU", "--layer-type NALU"),
     "nmu-z0": ("NMU, no R_z", f"{_NMU} --regualizer-z 0"),
     "nmu": ("NMU", f"{_NMU} --regualizer-z 1"),
@@ -45,15 +55,17 @@ _SUM_UNITS = {
     "nac-add-z0": ("NAC+", "--layer-type NAC --regualizer-z 0"),
     "nac-add": ("NAC+,Rz", "--layer-type NAC --regualizer-z 1"),
     "nalu": ("NALU", "--layer-type NALU"),
-    "nau-z0": ("NAU, no R_z", "--layer-type ReRegualizedLinearNAC --regualizer-z 0"),
-    "nau": ("NAU", "--layer-type ReRegualizedLinearNAC --regualizer-z 1"),
+    "nau-z0": ("NAU, no R_z", f"{_NAU} --regualizer-z 0"),
+    "nau": ("NAU", f"{_NAU} --regualizer-z 1"),
     "lstm": ("LSTM", "--layer-type LSTM"),
 }
 SOLVED = "--model-simplification solved-accumulator"
+_SOLVED_LABEL = "solved accumulator"
 
 _GPU = Resources(360, cores=2, gpu=True)
 _PRODUCT = Setting("sequential_mnist", PRODUCT, range(10), _GPU, steps_per_epoch=PRODUCT_EPOCH)
-_SUM = replace(_PRODUCT, flags=SUM, steps_per_epoch=SUM_EPOCH)
+_SUM = replace(_PRODUCT, flags=_SUM_FLAGS, steps_per_epoch=_SUM_EPOCH)
+_SHORTER = replace(_PRODUCT, flags=PRODUCT.replace(LENGTHS_TO_20, _LENGTHS_TO_9), seeds=range(5))
 _SVHN = replace(
     _PRODUCT,
     script="sequential_svhn",
@@ -64,112 +76,255 @@ _SVHN = replace(
 )
 
 
-def _models(
-    setting: Setting, name: str, keys: tuple[str, ...], extra: str = ""
-) -> tuple[Model, ...]:
+def _models(setting: Setting, name: str, keys: str, extra: str = "") -> tuple[Model, ...]:
     return tuple(
-        setting.model(key, _UNITS[key][0], f"{_UNITS[key][1]} {extra}", name=name) for key in keys
+        setting.model(key, _UNITS[key][0], f"{_UNITS[key][1]} {extra}", name=name)
+        for key in keys.split()
     )
 
 
-PRODUCT_REFERENCE = _PRODUCT.model(
-    "reference", "solved accumulator", f"{_NMU} {SOLVED}",
-    name="sequential_mnist_prod_reference", minutes=480,
-)  # fmt: skip
-_PRODUCT_LONG = _models(_PRODUCT, "sequential_mnist_prod_long", tuple(_UNITS), "--mnist-outputs 1")
-_SUM_REFERENCE = _SUM.model(
-    "reference", "solved accumulator", f"--layer-type ReRegualizedLinearNAC {SOLVED}",
-    name="sequential_mnist_sum_reference", minutes=480,
-)  # fmt: skip
-_SUM_LONG = tuple(
-    _SUM.model(key, label, text, name="sequential_mnist_sum_long")
-    for key, (label, text) in _SUM_UNITS.items()
+def _reference(setting: Setting, unit: str, name: str) -> Model:
+    setting = replace(setting, resources=replace(_GPU, minutes=480))
+    return setting.model("reference", _SOLVED_LABEL, f"{unit} {SOLVED}", name=f"{name}_reference")
+
+
+REFERENCE_SEEDS = {"cumprod": (0, 2, 4, 5, 6, 7, 9), "cumsum": tuple(range(10))}
+"""Operation -> seeds of the reference network that the published thresholds count."""
+
+_LENGTH = "Extrapolation length"
+_PRODUCT_BREAKS = (1, *range(2, 21, 2))
+
+
+def sequence_runs(operation: str, models: tuple[str, ...] = (), *only: Only) -> Runs:
+    """Return how runs on sequences become points: one for each length of the test."""
+    sums = operation == "cumsum"
+    name = "sum" if sums else "prod"
+    return Runs(
+        x="extrapolation.length",
+        threshold=Threshold(),
+        names="sequence",
+        models=models,
+        expected=(1, 10, *range(100, 1001, 100)) if sums else tuple(range(1, 21)),
+        only=only,
+        best_range=1000,
+        reference=Reference((f"sequential_mnist_{name}_reference",), REFERENCE_SEEDS[operation]),
+    )
+
+
+def by_length(stem: str, runs: Runs, height: float = 5.7) -> Sketch:
+    """Return the three panels of products against the length."""
+    options = {"style": "line", "breaks": _PRODUCT_BREAKS, "size": standard(height)}
+    return sketch("Panels", stem, runs=runs, x_label=_LENGTH, **options)
+
+
+def _with_z(run: Run) -> str:
+    """Return a label of its own for NAC under the z penalty."""
+    penalised = run["model"] == NAC_ADD and run["regualizer.z"] > 0
+    return NAC_ADD_Z if penalised else str(run["model"])
+
+
+def _products(z: float) -> Runs:
+    models = (NAC_MUL_NMU, NAC_MUL_SIGMA, NAC_MUL, "LSTM", "NALU", "NMU")
+    return sequence_runs("cumprod", models, Only("regualizer.z", (z,), ("NMU", NAC_MUL_NMU)))
+
+
+def _sums(z: float) -> Runs:
+    models = (NAC_ADD, NAC_ADD_Z, "LSTM", "NALU", "NAU")
+    runs = sequence_runs("cumsum", models, Only("regualizer.z", (z,), ("NAU",)))
+    return replace(runs, relabel=_with_z)
+
+
+def _sum_panels(stem: str, z: float) -> Sketch:
+    options = {"style": "category", "breaks": (1, 10, *range(200, 1001, 200))}
+    return sketch("Panels", stem, runs=_sums(z), x_label=_LENGTH, **options)
+
+
+def _with_errors(
+    name: str, title: str, parts: tuple[Sketch, ...], runs: Runs, trained: int, longer: int
+) -> tuple[Drawing, Drawing]:
+    """Return the figure of solved runs, and that of the errors, which need no threshold."""
+    task = f"sequential_mnist_{name}"
+    curves = (
+        ("metric.valid.mse", f"{trained} digits, as trained"),
+        (f"metric.test.extrapolation.{longer}.mse", f"{longer:,} digits"),
+    )
+    errors = sketch("Lengths", runs=runs, reference=_SOLVED_LABEL, curves=curves)
+    return (
+        Drawing(parts, (Series((f"{task}_long",)),)),
+        Drawing(
+            (errors,),
+            (Series((f"{task}_reference",), _SOLVED_LABEL), Series((f"{task}_long",))),
+            key=f"{task}_errors",
+            title=f"{title}: errors over the epochs, and by length",
+        ),
+    )
+
+
+_PROD, _SUMS = "sequential_mnist_prod_long", "sequential_mnist_sum_long"
+_INTERPOLATION, _OUTPUTS = "sequential_mnist_prod_interpolation", "sequential_mnist_prod_outputs"
+_ALL_PRODUCTS = replace(_products(1.0), models=())
+_TO_NINE, _COUNTS = tuple(range(1, 10)), tuple(range(1, 7))
+
+
+def _exploring(stem: str, runs: Runs, label: str, breaks: tuple[int, ...], file: str, **named: str):
+    """Return a figure of a published script that is in no paper."""
+    part = sketch("Panels", stem, runs=runs, x_label=label, style="line", breaks=breaks)
+    return Drawing((part,), (Series((file,)),), paper=MADSEN_2020, **named)
+
+
+def _with_outputs(run: Run) -> str:
+    """Return the label with the number of outputs of the digit network."""
+    return f"{run['model']}, outputs: {run['hidden.size']}"
+
+
+_BY_TRAINING_LENGTH = _exploring(
+    "sequential_mnist_prod_boundary_interpolation",
+    replace(_ALL_PRODUCTS, x="interpolation.length", length=9, expected=(2, 3, 4, 5)),
+    "Interpolation length",
+    (2, 3, 4, 5),
+    _INTERPOLATION,
 )
-_SHORTER = replace(
-    _PRODUCT,
-    flags=PRODUCT.replace(LENGTHS_TO_20, LENGTHS_TO_9),
-    seeds=range(5),
+_ONE_RUN = Reference(
+    ("sequential_mnist_prod_reference",), (0, 1, 2, 4, 5, 6, 7, 9), level=0.999, of_one_run=True
 )
-_INTERPOLATION = _models(
-    replace(_SHORTER, variants=variants("--interpolation-length", "2 3 4 5")),
-    "sequential_mnist_prod_interpolation",
-    ("nac-mul", "nac-sigma", "nalu", "nmu", "lstm"),
-    "--mnist-outputs 1",
+_BY_OUTPUTS = _exploring(
+    "sequential_mnist_prod_hidden_size_l9",
+    replace(_ALL_PRODUCTS, x="hidden.size", length=9, expected=_COUNTS, reference=_ONE_RUN),
+    "Hidden size at extrapolation length 9",
+    _COUNTS,
+    _OUTPUTS,
+    key="sequential_mnist_prod_boundary_output",
+    title="Products of nine digits against the outputs of the digit network",
 )
-_OUTPUTS = _models(
-    replace(_SHORTER, variants=variants("--mnist-outputs", "1 2 3 4 5 6")),
-    "sequential_mnist_prod_outputs",
-    ("nac-mul", "nac-sigma", "nalu", "nmu", "nac-nmu", "lstm"),
-)
-_SVHN_LONG = (
-    *_models(
-        _SVHN,
-        "sequential_svhn_prod_long",
-        ("nac-mul", "nac-sigma", "nalu", "nmu", "nac-nmu"),
+_HORIZON = _exploring(
+    "{key}",
+    replace(
+        _ALL_PRODUCTS,
+        expected=_TO_NINE,
+        only=(Only("regualizer.z", (1.0,)),),
+        relabel=_with_outputs,
+        models=tuple(f"NMU, outputs: {count}" for count in _COUNTS),
+        closed=True,
     ),
-    *_models(
-        replace(_SVHN, flags=_SVHN.flags.replace("--max-epochs 1000", "--max-epochs 250")),
-        "sequential_svhn_prod_long",
-        ("nmu-z0", "nac-nmu-z0", "lstm"),
-    ),
-)
-_SVHN_REFERENCE = replace(_SVHN, resources=replace(_GPU, minutes=480)).model(
-    "reference", "solved accumulator", f"{_NMU} {SOLVED}", name="sequential_svhn_prod_reference"
+    _LENGTH,
+    _TO_NINE,
+    _OUTPUTS,
+    key="sequential_mnist_prod_horizon_output",
+    title="Products by the NMU against the length, for each number of outputs",
 )
 
-_LENGTH = "extrapolation.length"
 PRODUCT_MEASURES = measures_of_lengths(1, 2, 5, 10, 20)
 _SHORT_MEASURES = measures_of_lengths(1, 2, 5, 9)
 _OTHERS_REFERENCE = "Thresholds are those of the reference of sequential_mnist_prod_long."
 
-EXPERIMENTS = judged_by(
-    "reference",
-    Experiment(
-        "sequential_mnist_prod_long",
+
+def judged_by_reference(
+    key: str,
+    title: str,
+    shown: tuple[Shown, ...],
+    models: tuple[Model, ...],
+    measures: tuple[Measure, ...],
+    drawings: tuple[Drawing, ...] = (),
+    note: str = "",
+) -> Experiment:
+    """Return an experiment whose runs are judged by a network that adds or multiplies exactly."""
+    return Experiment(
+        key=key,
+        title=title,
+        shown=shown,
+        models=models,
+        parameter="extrapolation.length",
+        criterion="reference",
+        note=note,
+        measures=measures,
+        drawings=drawings,
+    )
+
+
+EXPERIMENTS = (
+    judged_by_reference(
+        _PROD,
         "Products of digit sequences",
         (Shown(MADSEN_2020, "Figure 4"), Shown(MADSEN_2020, "Figure 13")),
-        (PRODUCT_REFERENCE, *_PRODUCT_LONG),
-        parameter=_LENGTH,
-        figures=("sequential_mnist_prod_long", "sequential_mnist_prod_errors"),
-        note="Published thresholds use seeds 0, 2, 4, 5, 6, 7 and 9 of the reference and the t "
+        (
+            _reference(_PRODUCT, _NMU, "sequential_mnist_prod"),
+            *_models(_PRODUCT, _PROD, " ".join(_UNITS), "--mnist-outputs 1"),
+        ),
+        PRODUCT_MEASURES,
+        _with_errors(
+            "prod",
+            "Products of digit sequences",
+            (
+                by_length(_PROD, _products(1.0)),
+                by_length(f"{_PROD}_short", _products(1.0), 5.1),
+                by_length(f"{_PROD}_ablation", _products(0.0)),
+            ),
+            _products(1.0),
+            trained=2,
+            longer=10,
+        ),
+        "Published thresholds use seeds 0, 2, 4, 5, 6, 7 and 9 of the reference and the t "
         "quantile of 8 degrees of freedom.",
-        measures=PRODUCT_MEASURES,
     ),
-    Experiment(
-        "sequential_mnist_sum_long",
+    judged_by_reference(
+        _SUMS,
         "Sums of digit sequences",
         (Shown(MADSEN_2020, "appendix figures of sums"),),
-        (_SUM_REFERENCE, *_SUM_LONG),
-        parameter=_LENGTH,
-        figures=("sequential_mnist_sum_long", "sequential_mnist_sum_errors"),
-        note="The published script submits seeds 1-9 of the reference; the figure uses 0-9.",
-        measures=measures_of_lengths(1, 10, 100, 1000),
+        (
+            _reference(_SUM, _NAU, "sequential_mnist_sum"),
+            *(_SUM.model(key, *unit, name=_SUMS) for key, unit in _SUM_UNITS.items()),
+        ),
+        measures_of_lengths(1, 10, 100, 1000),
+        _with_errors(
+            "sum",
+            "Sums of digit sequences",
+            (_sum_panels(_SUMS, 1.0), _sum_panels(f"{_SUMS}_ablation", 0.0)),
+            _sums(1.0),
+            trained=10,
+            longer=1000,
+        ),
+        "The published script submits seeds 1-9 of the reference; the figure uses 0-9.",
     ),
-    Experiment(
-        "sequential_mnist_prod_interpolation",
+    judged_by_reference(
+        _INTERPOLATION,
         "Products against the training length",
         (),
-        _INTERPOLATION,
-        parameter=_LENGTH,
-        note=_OTHERS_REFERENCE,
-        measures=_SHORT_MEASURES,
+        _models(
+            replace(_SHORTER, variants=variants("--interpolation-length", "2 3 4 5")),
+            _INTERPOLATION,
+            "nac-mul nac-sigma nalu nmu lstm",
+            "--mnist-outputs 1",
+        ),
+        _SHORT_MEASURES,
+        (_BY_TRAINING_LENGTH,),
+        _OTHERS_REFERENCE,
     ),
-    Experiment(
-        "sequential_mnist_prod_outputs",
+    judged_by_reference(
+        _OUTPUTS,
         "Products against the number of outputs of the digit network",
         (),
-        _OUTPUTS,
-        parameter=_LENGTH,
-        figures=("sequential_mnist_prod_boundary_output", "sequential_mnist_prod_horizon_output"),
-        note=_OTHERS_REFERENCE,
-        measures=_SHORT_MEASURES,
+        _models(
+            replace(_SHORTER, variants=variants("--mnist-outputs", "1 2 3 4 5 6")),
+            _OUTPUTS,
+            "nac-mul nac-sigma nalu nmu nac-nmu lstm",
+        ),
+        _SHORT_MEASURES,
+        (_BY_OUTPUTS, _HORIZON),
+        _OTHERS_REFERENCE,
     ),
-    Experiment(
+    judged_by_reference(
         "sequential_svhn_prod_long",
         "Products of street view digits",
         (),
-        (_SVHN_REFERENCE, *_SVHN_LONG),
-        parameter=_LENGTH,
-        measures=PRODUCT_MEASURES,
+        (
+            _reference(_SVHN, _NMU, "sequential_svhn_prod"),
+            *_models(_SVHN, "sequential_svhn_prod_long", "nac-mul nac-sigma nalu nmu nac-nmu"),
+            *_models(
+                replace(_SVHN, flags=_SVHN.flags.replace("--max-epochs 1000", "--max-epochs 250")),
+                "sequential_svhn_prod_long",
+                "nmu-z0 nac-nmu-z0 lstm",
+            ),
+        ),
+        PRODUCT_MEASURES,
     ),
 )

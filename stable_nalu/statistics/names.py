@@ -13,6 +13,7 @@ from string import Formatter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stable_nalu.errors import UsageError
+from stable_nalu.paper.labels import MODELS
 from stable_nalu.paper.ranges import AMPERSAND, UNION, canonical
 
 if TYPE_CHECKING:
@@ -22,38 +23,6 @@ if TYPE_CHECKING:
     from stable_nalu.writer.run_record import RunRecord
 
 Columns = dict[str, Any]
-
-MODELS = {
-    "linear": "Linear",
-    "relu": "ReLU",
-    "relu6": "ReLU6",
-    "lstm": "LSTM",
-    "nac": r"$\mathrm{NAC}_{+}$",
-    "nac-nac-n": r"$\mathrm{NAC}_{\bullet}$",
-    "mnac": r"$\mathrm{NAC}_{\bullet}$",
-    "posnac-nac-n": r"$\mathrm{NAC}_{\bullet,\sigma}$",
-    "reregualizedlinearposnac-nac-n": r"$\mathrm{NAC}_{\bullet,\mathrm{NMU}}$",
-    "nalu": "NALU",
-    "nalu-gr": "G-NALU",
-    "nalu-nalu-2n": "NALU (separate)",
-    "inalu": "iNALU",
-    "reregualizedlinearnac": "NAU",
-    "reregualizedlinearnac-nac-m": "NMU",
-    "reregualizedlinearmnac": "NMU",
-    "reregualizedlinearnalu-nalu-2nm": "Gated NAU/NMU",
-    "regualizedlinearnac-nac-m": r"NMU, $\mathbf{W} = \mathbf{\hat{W}}$",
-    "sillyreregualizedlinearnac-nac-m": r"NMU, $\mathbf{z} = \mathbf{W} \odot \mathbf{x}$",
-    "reregualizedlinearnac-nac-npur": "Real NPU",
-    "reregualizedlinearnac-nac-npu": "NPU",
-    "realnpu": "Real NPU",
-    "npu": "NPU",
-    "mcfc": "MCFC",
-    "mulmcfc": "MulMCFC",
-    "mulmcfcsigninalu": "MulMCFC (sign: iNALU)",
-    "mulmcfcsignrealnpu": "MulMCFC (sign: Real NPU)",
-}
-"""Field 1 of a run name -> label of published models; of one unit alone, that of `unit_label`,
-which is not asked here because layers take a second to import."""
 
 ROBUSTNESS_MODELS = {"signnmru": "Sign NMRU"}
 """Labels that only the robustness figures use."""
@@ -102,12 +71,6 @@ def operation_label(operation: str, *, latex: bool = False) -> str:
 def model_order(label: str) -> tuple[bool, str]:
     """Return the sort key of a label: LaTeX labels first, then alphabetical."""
     return not label.startswith("$"), label
-
-
-def ablation_suffix(regualizer: float, regualizer_oob: float) -> str:
-    """Return what a label gains when the sparsity penalty or the clamp of weights is off."""
-    sparsity = r", no $\mathcal{R}_{sparse}$" if regualizer == 0 else ""
-    return sparsity + (", no W-clamp" if regualizer_oob == 0 else "")
 
 
 def expand_names(names: Iterable[str]) -> pd.DataFrame:

@@ -9,7 +9,7 @@ import pytest
 from stable_nalu.errors import OptionError
 from stable_nalu.options import SCRIPTS
 from stable_nalu.options.paper_names import MODELS, SPELLINGS
-from stable_nalu.paper.arithmetic_models import ALL
+from stable_nalu.paper.arithmetic_units import ALL
 
 TWO = "--operation mul --seed 3"
 SEEDS = {

@@ -9,6 +9,7 @@ import pytest
 from stable_nalu.errors import UsageError
 from stable_nalu.layer import entries
 from stable_nalu.options import SCRIPTS
+from stable_nalu.paper.labels import ablation_suffix
 from stable_nalu.statistics import names
 from stable_nalu.statistics.names import expand_names
 from stable_nalu.statistics.setups import Limit, Thresholds, limit_of, read_setups
@@ -183,8 +184,8 @@ def test_display_names():
     labels = ["NMU", "Linear", r"$\mathrm{NAC}_{+}$", "NAU"]
     ordered = sorted(labels, key=names.model_order)
     assert ordered == [r"$\mathrm{NAC}_{+}$", "Linear", "NAU", "NMU"]
-    assert names.ablation_suffix(0, 0) == r", no $\mathcal{R}_{sparse}$, no W-clamp"
-    assert names.ablation_suffix(10, 1) == ""
+    assert ablation_suffix(0, 0) == r", no $\mathcal{R}_{sparse}$, no W-clamp"
+    assert ablation_suffix(10, 1) == ""
 
 
 def test_cells_are_printed_as_in_published_tables():

@@ -1,7 +1,7 @@
 """Drawings of the NALU paper's tasks on digits, words and programs."""
 
 from .heads import Heads
-from .lengths import Lengths
+from .lengths import CountingLengths
 from .programs import DigitBars, ProgramTraces
 from .readings import ReadingErrors, Traces
 from .running_counts import RunningCounts
@@ -9,7 +9,7 @@ from .running_counts import RunningCounts
 __all__ = [
     "DigitBars",
     "Heads",
-    "Lengths",
+    "CountingLengths",
     "ProgramTraces",
     "ReadingErrors",
     "RunningCounts",

@@ -24,7 +24,7 @@ _READINGS = {"last": "Trained on the last step", "all": "Trained on every step"}
 
 
 @dataclass(frozen=True)
-class Lengths(Part):
+class CountingLengths(Part):
     """Median and range of the mean absolute error, in a panel for each loss that was trained."""
 
     KIND = "error over length"

@@ -7,7 +7,7 @@ from itertools import product
 
 from stable_nalu.figure.entry import Entry, Runs
 from stable_nalu.figure.source import Series
-from stable_nalu.figure.style import NALU_SHARED
+from stable_nalu.paper.labels import NALU_SHARED
 from stable_nalu.statistics.names import MODELS
 
 _NUMBER = re.compile(r"-?[\d.]+(?:e-?\d+)?")

@@ -1,48 +1,54 @@
-"""Every figure and table of the papers, by lookup key: data only, one module per study."""
+"""Every figure and table of the papers, by lookup key."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 from stable_nalu.errors import UsageError, did_you_mean
-from stable_nalu.paper.index import OTHER_KEYS, known
+from stable_nalu.paper.drawing import Drawing, Series, Sketch
+from stable_nalu.paper.experiment import Experiment
+from stable_nalu.paper.index import EXPERIMENTS, OTHER_KEYS, known
 from stable_nalu.papers import STUDIES
 
-from ..entry import Entry
-from . import (
-    arithmetic,
-    benchmark,
-    division,
-    landscapes,
-    nalu,
-    robust,
-    sequential,
-    static_mnist,
-    weights,
-)
-
-_MODULES = (
-    arithmetic,
-    sequential,
-    division,
-    benchmark,
-    robust,
-    static_mnist,
-    weights,
-    landscapes,
-    nalu,
-)
+from . import kinds, nalu
+from .entry import Entry, Part
 
 
-def all_entries() -> dict[str, Entry]:
-    """Return entries by key, in the order of the studies; a key that comes twice is an error."""
+@cache
+def all_entries() -> Mapping[str, Entry]:
+    """Return entries by key, in the order of the papers; a key that comes twice is an error."""
     entries: dict[str, Entry] = {}
-    for module in _MODULES:
-        for entry in module.ENTRIES:
+    for experiment in EXPERIMENTS.values():
+        for drawing in experiment.drawings:
+            entry = entry_of(experiment, drawing)
             if entry.key in entries:
                 raise ValueError(f"figure key {entry.key!r} is defined twice")
             entries[entry.key] = entry
     return entries
+
+
+def entry_of(experiment: Experiment, drawing: Drawing) -> Entry:
+    """Return a figure of an experiment; one without a key has the key and the numbers of that."""
+    series = drawing.series
+    if series is None:
+        series = tuple(Series((model.csv,), model.label) for model in experiment.models)
+    numbers = ", ".join(shown.number for shown in experiment.shown)
+    return Entry(
+        key=drawing.key or experiment.stem,
+        paper=drawing.paper or experiment.shown[0].paper,
+        number=drawing.number if drawing.key else numbers,
+        shows=drawing.title or experiment.title,
+        parts=tuple(map(part_of, drawing.parts)),
+        series=series,
+        folders=drawing.folders,
+    )
+
+
+def part_of(sketch: Sketch) -> Part:
+    """Return what draws a sketch."""
+    made = getattr(kinds, sketch.kind, None) or getattr(nalu, sketch.kind)
+    return made(sketch.stem, **sketch.options)
 
 
 def find(key: str) -> Entry:

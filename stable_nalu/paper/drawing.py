@@ -1,0 +1,168 @@
+"""What is drawn of an experiment, as data: files, how runs become points, and parts by kind.
+
+Nothing here draws: `stable_nalu.figure` does, whose kinds are called by their names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from stable_nalu.papers import Paper
+
+Size = tuple[float, float]
+STANDARD = (13.968 * 1.4, 5.7 * 1.4)
+"""Width and height in cm of most published figures."""
+
+Run = Mapping[str, Any]
+"""What the name of a run holds: column -> value."""
+
+
+def standard(height: float) -> Size:
+    """Return the usual width with a height that is given before the usual scale of 1.4."""
+    return (STANDARD[0], height * 1.4)
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """Errors below which runs count as solved: one number, or rows of setup files.
+
+    flat: the threshold of every run, unless setup files are given or `file` is exported.
+    file: a table of thresholds that counts, in place of the usual ones, where it is exported.
+    parameter: the rows that count; None: those of a run's script and model.
+    by_input_size: whether runs match only rows of their own input size.
+    """
+
+    flat: float | None = None
+    file: str | None = None
+    parameter: str | None = None
+    by_input_size: bool = False
+
+
+BELOW_1E_5 = Threshold(flat=1e-5)
+
+
+@dataclass(frozen=True)
+class Only:
+    """Rows to keep: those whose `column` is one of `values`; rows of other `models` pass."""
+
+    column: str
+    values: tuple[object, ...]
+    models: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Runs with a solved accumulator: the files that may have them, and the seeds that count.
+
+    level, of_one_run: the bound on their errors; see `statistics.thresholds.from_reference`.
+    """
+
+    files: tuple[str, ...]
+    seeds: tuple[int, ...]
+    level: float = 0.99
+    of_one_run: bool = False
+
+
+@dataclass(frozen=True)
+class Runs:
+    """How the rows of exported files become one row per run.
+
+    x: the column that groups runs besides the model.
+    names: the grammar of the run names.
+    models: models that the figure should have; with `closed`, it has no others.
+    expected: values of x that every model should have.
+    relabel: makes the label of a run from the columns that its name holds.
+    extra: one more grouping column.
+    best_range: number of last rows among which a run is judged.
+    reference: what gives the thresholds of sequence tasks.
+    length: the test length of sequence tasks that is shown; None: all, and x is the length.
+    derive: further columns, made from those that run names hold.
+    """
+
+    x: str
+    threshold: Threshold
+    names: Literal["single", "data-set", "sequence"] = "data-set"
+    models: tuple[str, ...] = ()
+    closed: bool = False
+    expected: tuple[object, ...] = ()
+    only: tuple[Only, ...] = ()
+    relabel: Callable[[Run], str] | None = None
+    extra: str | None = None
+    best_range: int = 5000
+    reference: Reference | None = None
+    length: int | None = None
+    derive: tuple[tuple[str, Callable[[Run], str]], ...] = ()
+
+
+@dataclass(frozen=True)
+class Series:
+    """One exported file.
+
+    files: paths below the CSV folder without `.csv`; the first that exists is read.
+    label: the model that all its runs are shown as; None: as their names say.
+    expects: models to miss when the file is missing and `label` does not say.
+    """
+
+    files: tuple[str, ...]
+    label: str | None = None
+    expects: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Return what a legend calls the file."""
+        return self.label or self.files[0]
+
+    @property
+    def missed(self) -> tuple[str, ...]:
+        """Return what is missing from a figure without this file."""
+        return (self.label,) if self.label is not None else self.expects or (self.files[0],)
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """One drawing or table: the class of `stable_nalu.figure` that makes it, and its options.
+
+    stem: name of the file without its ending; `{key}` stands for the key of the figure.
+    """
+
+    kind: str
+    stem: str
+    options: Mapping[str, object]
+
+
+def sketch(kind: str, stem: str = "{key}", **options: object) -> Sketch:
+    """Return a part of a figure."""
+    return Sketch(kind, stem, options)
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure of an experiment.
+
+    series: files in the order of the legend; None: one for each model of the experiment.
+    folders: where they may lie below the CSV folder, besides the CSV folder itself.
+    plotted: what follows `Rscript` in the README of the paper.
+    key, title, number: its own, where the experiment has several figures.
+    paper: whose figure it is, where no paper shows the experiment.
+    """
+
+    parts: tuple[Sketch, ...]
+    series: tuple[Series, ...] | None = None
+    folders: tuple[str, ...] = ()
+    plotted: str = ""
+    key: str = ""
+    title: str = ""
+    number: str = ""
+    paper: Paper | None = None
+
+
+def drawn(
+    *parts: Sketch,
+    series: tuple[Series, ...] | None = None,
+    folders: tuple[str, ...] = (),
+    plotted: str = "",
+) -> tuple[Drawing]:
+    """Return the one figure of an experiment."""
+    return (Drawing(parts, series, folders, plotted),)

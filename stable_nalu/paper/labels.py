@@ -1,0 +1,50 @@
+"""What models are called in figures and tables, in LaTeX."""
+
+from __future__ import annotations
+
+MODELS = {
+    "linear": "Linear",
+    "relu": "ReLU",
+    "relu6": "ReLU6",
+    "lstm": "LSTM",
+    "nac": r"$\mathrm{NAC}_{+}$",
+    "nac-nac-n": r"$\mathrm{NAC}_{\bullet}$",
+    "mnac": r"$\mathrm{NAC}_{\bullet}$",
+    "posnac-nac-n": r"$\mathrm{NAC}_{\bullet,\sigma}$",
+    "reregualizedlinearposnac-nac-n": r"$\mathrm{NAC}_{\bullet,\mathrm{NMU}}$",
+    "nalu": "NALU",
+    "nalu-gr": "G-NALU",
+    "nalu-nalu-2n": "NALU (separate)",
+    "inalu": "iNALU",
+    "reregualizedlinearnac": "NAU",
+    "reregualizedlinearnac-nac-m": "NMU",
+    "reregualizedlinearmnac": "NMU",
+    "reregualizedlinearnalu-nalu-2nm": "Gated NAU/NMU",
+    "regualizedlinearnac-nac-m": r"NMU, $\mathbf{W} = \mathbf{\hat{W}}$",
+    "sillyreregualizedlinearnac-nac-m": r"NMU, $\mathbf{z} = \mathbf{W} \odot \mathbf{x}$",
+    "reregualizedlinearnac-nac-npur": "Real NPU",
+    "reregualizedlinearnac-nac-npu": "NPU",
+    "realnpu": "Real NPU",
+    "npu": "NPU",
+    "mcfc": "MCFC",
+    "mulmcfc": "MulMCFC",
+    "mulmcfcsigninalu": "MulMCFC (sign: iNALU)",
+    "mulmcfcsignrealnpu": "MulMCFC (sign: Real NPU)",
+}
+"""Field 1 of a run name -> label of published models; of one unit alone, that of
+`statistics.names.unit_label`, which is not asked here because layers take a second to import."""
+
+NAC_ADD = MODELS["nac"]
+NAC_MUL = MODELS["nac-nac-n"]
+NAC_MUL_SIGMA = MODELS["posnac-nac-n"]
+NAC_MUL_NMU = MODELS["reregualizedlinearposnac-nac-n"]
+NAC_ADD_Z = r"$\mathrm{NAC}_{+,R_z}$"
+NALU_SHARED = "NALU (shared)"
+NALU_SEPARATE = MODELS["nalu-nalu-2n"]
+GATED = MODELS["reregualizedlinearnalu-nalu-2nm"]
+
+
+def ablation_suffix(regualizer: float, regualizer_oob: float) -> str:
+    """Return what a label gains when the sparsity penalty or the clamp of weights is off."""
+    sparsity = r", no $\mathcal{R}_{sparse}$" if regualizer == 0 else ""
+    return sparsity + (", no W-clamp" if regualizer_oob == 0 else "")

@@ -1,0 +1,244 @@
+"""A Primer for Neural Arithmetic Logic Modules: its benchmark of single modules."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from stable_nalu.papers import MISTRY_2022_PRIMER
+
+from .drawing import Drawing, Runs, Series, Sketch, Threshold, sketch
+from .experiment import Experiment, Model, Resources, Setting, Shown
+from .labels import MODELS
+from .ranges import INTERPOLATION_ORDER
+from .sweeps import SINGLE_MODULE_RANGES
+
+WINDOW = "--regualizer-scaling-start 20000 --regualizer-scaling-end 35000"
+NMU_FLAGS = f"--layer-type ReRegualizedLinearMNAC --nac-mul mnac {WINDOW}"
+_NAU_FLAGS = f"--layer-type ReRegualizedLinearNAC {WINDOW} --regualizer 0.01"
+_GOLDEN = "--nalu-gate golden-ratio --nalu-mul golden-ratio --nac-weight golden-ratio"
+_NALUS = {
+    "NALU": ("NALU", "--layer-type NALU"),
+    "iNALU": ("iNALU", "--layer-type iNALU --clip-grad-value 0.1 --reinit"),
+    "G-NALU": ("G-NALU", f"--layer-type NALU {_GOLDEN}"),
+}
+
+
+def _npus(start: str, end: str) -> dict[str, tuple[str, str]]:
+    """Return both units of powers, with the strengths of their penalty."""
+    penalty = (
+        f"--learning-rate 5e-3 --regualizer-beta-start {start} --regualizer-beta-end {end} "
+        "--regualizer-l1 --regualizer-shape none --regualizer 0"
+    )
+    return {
+        "NPU": ("NPU", f"--layer-type NPU --nac-mul npu {penalty}"),
+        "RealNPU": ("Real NPU", f"--layer-type RealNPU --nac-mul real-npu {penalty}"),
+    }
+
+
+def for_operation(operation: str) -> Setting:
+    """Return the two-input benchmark for one operation."""
+    return Setting(
+        "single_layer_benchmark",
+        f"--operation {operation} --max-iterations 50000 --log-interval 1000 --no-cuda",
+        range(25),
+        Resources(60),
+        points=SINGLE_MODULE_RANGES,
+        prefix="benchmark/sltr-in2/",
+    )
+
+
+NMU = for_operation("mul").model(
+    "NMU", "NMU", NMU_FLAGS, name="NMU", csv="benchmark/sltr-in2/mul/NMU"
+)
+_MNAC = {"MNAC": ("NAC•", "--layer-type MNAC --nac-mul normal")}
+_ADDING = {"NAC": ("NAC+", "--layer-type NAC"), "NAU": ("NAU", _NAU_FLAGS)}
+
+
+def _models(operation: str, units: dict[str, tuple[str, str]], order: str) -> tuple[Model, ...]:
+    setting = for_operation(operation)
+    return tuple(
+        NMU if key == "NMU" else setting.model(key, *units[key], name=f"{operation}/{key}")
+        for key in order.split()
+    )
+
+
+MULTIPLYING = _models(
+    "mul", {**_MNAC, **_NALUS, **_npus("1e-7", "1e-5")}, "MNAC NALU NMU NPU RealNPU iNALU G-NALU"
+)
+ADDING = _models("add", {**_ADDING, **_NALUS}, "NAC NALU NAU iNALU G-NALU")
+
+# The primer's thresholds are the usual ones of these runs; others may be beside the exported files.
+RUNS = Runs(
+    x="interpolation.range",
+    threshold=Threshold(file="eps_thrs_sltr", by_input_size=True),
+    names="single",
+    expected=INTERPOLATION_ORDER,
+)
+_WORDS = {"add": "addition", "sub": "subtraction", "mul": "multiplication", "div": "division"}
+_FILES = {
+    "NAC": "nac",
+    "MNAC": "mnac",
+    "NALU": "nalu",
+    "NAU": "reregualizedlinearnac",
+    "NMU": "reregualizedlinearmnac",
+    "NPU": "npu",
+    "RealNPU": "realnpu",
+    "iNALU": "inalu",
+    "G-NALU": "nalu-gr",
+    "MCFC": "mcfc",
+    "MulMCFC": "mulmcfc",
+    "MulMCFCSignINALU": "mulmcfcsigninalu",
+    "MulMCFCSignRealNPU": "mulmcfcsignrealnpu",
+}
+"""File -> what its runs are called."""
+
+
+def panels(operation: str, runs: Runs = RUNS) -> Sketch:
+    """Return the three panels over ranges."""
+    stem = "{key}_op-" + operation
+    return sketch("Panels", stem, runs=runs, x_label="Interpolation range")
+
+
+def on_every_range(operation: str, files: str, *more: Series) -> Drawing:
+    """Return the figure of some modules, and its table."""
+    caption = (
+        f"Results for {_WORDS[operation]} of single modules on every range, 25 seeds, with 95\\% "
+        "confidence intervals. Bold: the best range of a module."
+    )
+    made = sketch(
+        "Table",
+        "{key}_op-" + operation,
+        runs=RUNS,
+        label=f"benchmark-sltr-{operation}",
+        caption=caption,
+        show_operation=False,
+        show_range=True,
+        within=("operation", "model"),
+        long=True,
+    )
+    series = tuple(
+        Series((name, f"{operation}/{name}"), expects=(MODELS[_FILES[name]],))
+        for name in files.split()
+    )
+    folders = (f"benchmark/sltr-in2/{operation}", "benchmark/sltr-in2")
+    return Drawing((panels(operation), made), (*series, *more), folders)
+
+
+def judged_by_benchmark(
+    key: str,
+    title: str,
+    shown: Shown | str,
+    models: tuple[Model, ...],
+    drawing: Drawing,
+    note: str = "",
+    rate: float | None = None,
+) -> Experiment:
+    """Return an experiment on single modules; a text is the number of the primer's figure."""
+    if isinstance(shown, str):
+        shown = Shown(MISTRY_2022_PRIMER, f"Figure {shown}")
+    return Experiment(
+        key,
+        title,
+        (shown,),
+        models,
+        criterion="benchmark",
+        note=note,
+        rate=rate,
+        drawings=(drawing,),
+    )
+
+
+_LONGER = "--regualizer-scaling-start 50000 --regualizer-scaling-end 75000 --max-iterations 100000"
+
+
+def _larger(size: int, subset: str) -> tuple[Model, ...]:
+    """Return the NAU with more inputs, one for each of its operations."""
+    flags = f"--input-size {size} --subset-ratio {subset} --overlap-ratio 0"
+    return tuple(
+        replace(for_operation(operation), prefix=f"benchmark/sltr-in{size}/").model(
+            f"NAU-in{size}-{operation}",
+            f"NAU ({operation})",
+            f"{_NAU_FLAGS} {flags} {_LONGER}",
+            name=f"{operation}/NAU",
+            minutes=120,
+        )
+        for operation in ("add", "sub")
+    )
+
+
+_IN10 = "--input-size 10 --subset-ratio 0.1 --overlap-ratio 0"
+_OF_ADDING = "NAC NAU NALU iNALU G-NALU"
+EXPERIMENTS = (
+    judged_by_benchmark(
+        "benchmark_sltr_add",
+        "Addition, single modules",
+        "14",
+        ADDING,
+        on_every_range("add", _OF_ADDING),
+    ),
+    judged_by_benchmark(
+        "benchmark_sltr_sub",
+        "Subtraction, single modules",
+        "15",
+        _models("sub", {**_ADDING, **_NALUS}, "NAC NALU NAU iNALU G-NALU"),
+        on_every_range("sub", _OF_ADDING),
+    ),
+    judged_by_benchmark(
+        "benchmark_sltr_mul",
+        "Multiplication, single modules",
+        "16",
+        MULTIPLYING,
+        on_every_range("mul", "MNAC NMU NPU RealNPU NALU iNALU G-NALU"),
+    ),
+    judged_by_benchmark(
+        "benchmark_sltr_div",
+        "Division, single modules",
+        "17",
+        _models(
+            "div",
+            {**_MNAC, **_NALUS, **_npus("1e-9", "1e-7")},
+            "MNAC NALU NPU RealNPU iNALU G-NALU",
+        ),
+        on_every_range("div", "MNAC NPU RealNPU NALU iNALU G-NALU"),
+    ),
+    judged_by_benchmark(
+        "inalu-in10",
+        "iNALU, addition with ten inputs",
+        "18",
+        (
+            replace(for_operation("add"), prefix="benchmark/sltr-in10/").model(
+                "iNALU-in10", "iNALU", f"{_NALUS['iNALU'][1]} {_IN10}", name="add/iNALU"
+            ),
+        ),
+        Drawing(
+            (panels("add"),),
+            (Series(("sltr-in10/add/iNALU",), expects=("iNALU",)),),
+            ("benchmark",),
+        ),
+    ),
+    judged_by_benchmark(
+        "nau-failure",
+        "NAU with ten inputs",
+        "19",
+        _larger(10, "0.1"),
+        Drawing(
+            (panels("sub-add"),),
+            (Series(("add/NAU",), "NAU (add)"), Series(("sub/NAU",), "NAU (sub)")),
+            ("benchmark/sltr-in10", "sltr-in10"),
+        ),
+        "The published scripts hold subtraction only; the figure shows both.",
+    ),
+    judged_by_benchmark(
+        "nau-in100",
+        "NAU with a hundred inputs",
+        "20",
+        _larger(100, "0.01"),
+        Drawing(
+            (panels("sub"),),
+            (Series(("sltr-in100/sub/NAU",), expects=("NAU",)),),
+            ("benchmark",),
+        ),
+        "The published scripts hold addition, the published figure is of subtraction.",
+        20_000,  # A hundred inputs to draw.
+    ),
+)
