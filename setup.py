@@ -67,7 +67,7 @@ setup(
             "published_measures/*.csv",
             "published_seeds.csv",
         ],
-        "stable_nalu.figure.nalu": ["*.png"],
+        "stable_nalu.figure": ["*.png"],
         "stable_nalu.result": ["*.html", "*.md"],
         "stable_nalu.engine": ["*.h", "*.cpp"],
         "stable_nalu.functional": ["*.cpp"],

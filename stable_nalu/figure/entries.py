@@ -11,7 +11,7 @@ from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import EXPERIMENTS, OTHER_KEYS, known
 from stable_nalu.papers import STUDIES
 
-from . import kinds, nalu
+from . import kinds
 from .entry import Entry, Part
 
 
@@ -47,8 +47,7 @@ def entry_of(experiment: Experiment, drawing: Drawing) -> Entry:
 
 def part_of(sketch: Sketch) -> Part:
     """Return what draws a sketch."""
-    made = getattr(kinds, sketch.kind, None) or getattr(nalu, sketch.kind)
-    return made(sketch.stem, **sketch.options)
+    return getattr(kinds, sketch.kind)(sketch.stem, **sketch.options)
 
 
 def find(key: str) -> Entry:

@@ -38,6 +38,9 @@ FORMATS = ("pdf", "png")
 MISSING = "0.55"
 """Grey of what is absent."""
 
+DASHED: Line = (0, (4, 2))
+"""Of lines that mark a place on an axis."""
+
 _SAFE_COLORS = (
     "#0072B2",
     "#D55E00",

@@ -88,7 +88,7 @@ def _check(args: argparse.Namespace) -> None:
 
 def _run(args: argparse.Namespace) -> None:
     _check(args)
-    from .kinds.weights import Shares, Weights
+    from .weights import Shares, Weights
 
     low, high = args.range or (-10, 10)
     part = Weights("weights", tuple(args.init), args.draws, (low, high), args.bins, args.seed)
@@ -109,8 +109,8 @@ def _figure(path: Path | None, part: Weights, weights: Mapping[str, np.ndarray])
     if path is None:
         yield
         return
-    from .kinds.weights import draw
     from .style import drawing, save_as
+    from .weights import draw
 
     with atomic_path(path) as temporary:
         with drawing():
@@ -122,6 +122,6 @@ def _write_table(path: Path | None, part: Weights, weights: Mapping[str, np.ndar
     if path is not None:
         from stable_nalu.statistics.table import write_table
 
-        from .kinds.weights import COLUMNS, rows
+        from .weights import COLUMNS, rows
 
         write_table(path, COLUMNS, rows(part, weights))

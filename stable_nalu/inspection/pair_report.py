@@ -20,11 +20,11 @@ import numpy as np
 import pandas as pd
 
 from stable_nalu.errors import UsageError
+from stable_nalu.figure import digits
 from stable_nalu.figure.entry import Context, Part
-from stable_nalu.figure.kinds import Matrix, classes
-from stable_nalu.figure.kinds import Path as PathPart
 from stable_nalu.figure.render import Output, write
 from stable_nalu.figure.source import Series, Source
+from stable_nalu.figure.surfaces import Path as PathPart
 from stable_nalu.files import atomic_text_file
 from stable_nalu.machine import save_root, tensorboard_root
 from stable_nalu.options import Config, ScriptSpec
@@ -87,14 +87,18 @@ def counts_of(run: PairTraining, *, rounded: bool) -> np.ndarray:
 def write_counts(counts: np.ndarray, model: str, folder: Path) -> list[Path]:
     """Write the accuracy of each digit, and the confusion matrix as numbers and as a figure."""
     accuracies = folder / f"{model}_class_accs.csv"
-    shares = classes.accuracies(counts)
+    shares = digits.accuracies(counts)
     rows = zip(shares["digit"], shares["accuracy"], strict=True)
     cells = [(model, digit, "" if np.isnan(share) else share) for digit, share in rows]
     _write_csv(accuracies, ("model", "digit", "accuracy"), cells)
     stem = f"{model}_confusion_matrix"
     numbers = folder / f"{stem}.csv"
-    _write_csv(numbers, classes.COLUMNS, [(*place, n) for place, n in np.ndenumerate(counts)])
-    return [accuracies, numbers, *_drawn(Matrix(stem), folder, Series((str(numbers.resolve()),)))]
+    _write_csv(numbers, digits.COUNTED, [(*place, n) for place, n in np.ndenumerate(counts)])
+    return [
+        accuracies,
+        numbers,
+        *_drawn(digits.Matrix(stem), folder, Series((str(numbers.resolve()),))),
+    ]
 
 
 def write_path(run: str, model: str, folder: Path) -> list[Path]:

@@ -6,8 +6,8 @@ import pytest
 
 from stable_nalu.dataset.programs import evaluated, shown, words
 from stable_nalu.errors import UsageError
+from stable_nalu.figure.answers import DigitBars, ProgramTraces
 from stable_nalu.figure.entry import Context
-from stable_nalu.figure.nalu import DigitBars, ProgramTraces
 from stable_nalu.figure.source import Series, Source
 from stable_nalu.figure.style import drawing
 

@@ -5,7 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-from stable_nalu.figure.kinds.scores import number, summed_up
+from stable_nalu.figure.tables import score_text, summed_up
 from stable_nalu.paper.nalu import TABLE_1
 from tests.figure.drawing import products
 
@@ -53,7 +53,7 @@ def test_cells_by_hand():
     ],
 )
 def test_numbers(score, text):
-    assert number(score) == text
+    assert score_text(score) == text
 
 
 def test_the_table_and_its_picture(tmp_path):

@@ -4,9 +4,8 @@ import pandas as pd
 import pytest
 
 from stable_nalu.figure.entry import Context, Runs, Threshold
-from stable_nalu.figure.kinds import Table
-from stable_nalu.figure.kinds.table import best_cells, cell, latex, percent, scientific
 from stable_nalu.figure.source import Source
+from stable_nalu.figure.tables import Table, best_cells, cell, latex, percent, scientific
 from stable_nalu.figure.user_files import entry_of_files
 from tests.figure.drawing import FAILED, FAST, metrics, run_name, solved_at
 

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stable_nalu.figure.kinds.weights import COLUMNS, STARTS, Shares, Weights, draw, rows
 from stable_nalu.figure.style import drawing
 from stable_nalu.figure.weight_distribution import _STARTS, main
+from stable_nalu.figure.weights import COLUMNS, STARTS, Shares, Weights, draw, rows
 from stable_nalu.result import command
 
 MILLION = 1_000_000

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stable_nalu.figure.kinds.table import cell
 from stable_nalu.figure.style import NAC_MUL, NAC_MUL_NMU
+from stable_nalu.figure.tables import cell
 from stable_nalu.statistics.estimators import Estimators
 from stable_nalu.statistics.intervals import wilson
 from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION, Judgement, judge_runs

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..decoration import footnote
-from ..entry import INCH, Context, Drawn, Part, Size
-from ..style import looks, new_figure
+from .decoration import footnote
+from .entry import INCH, Context, Drawn, Part, Size
+from .style import looks, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

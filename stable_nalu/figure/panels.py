@@ -1,0 +1,421 @@
+"""Panels over a range or a parameter: success rate, solved at, sparsity error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import pandas as pd
+
+from stable_nalu.errors import UsageError
+from stable_nalu.statistics.means import MARGIN
+from stable_nalu.statistics.summary import MEASURES, long_form, mean_summary
+
+from .decoration import (
+    GAP,
+    LEFT,
+    RIGHT,
+    SMALL,
+    counts,
+    footnote,
+    framed,
+    legend,
+    legend_handles,
+    say_no_data,
+)
+from .entry import Context, Drawn, Part, Runs, Size
+from .runs import (
+    BEST_STEP,
+    Reduced,
+    estimate,
+    points,
+    reduce_series,
+    reduced_and_estimated,
+    x_values,
+)
+from .source import Series
+from .style import MISSING, STANDARD, Look, half_open, legend_order, looks, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_TITLES = {
+    "success.rate": "Success rate",
+    "converged.at": "Solved at iteration step",
+    "sparse.error": "Sparsity error",
+}
+_SPREAD = 0.7
+"""Share of a category's width that its series take together."""
+
+_CLOSEST = 0.13
+"""Distance in cm of neighbouring series below which panels are stacked, each as wide as all."""
+
+_STATS = {
+    "interpolation.last": "interpolation mse",
+    "extrapolation.last": "extrapolation mse",
+    "sparse.error.max": "sparsity error",
+    BEST_STEP: "iteration",
+    "interpolation solved": "interpolation solved",
+    "extrapolation solved": "extrapolation solved",
+}
+"""Column -> its name in the table of plain moments."""
+
+_EXPLAINED = (
+    "Bars: 95 % intervals. Below: runs that failed, and solved runs behind each mean. "
+    "Hollow: no interval. ×, –: no run."
+)
+
+
+@dataclass(frozen=True)
+class Panels(Part):
+    """Success rate, solved at and sparsity error, against a range or a parameter.
+
+    style: dodge: categories, with series beside each other; line: numbers; category: lines over
+        categories.
+    breaks: the values that the x axis prints; empty: all.
+    alone: whether the success rate is the only panel.
+    """
+
+    NEEDS = "outcomes"
+
+    runs: Runs
+    x_label: str
+    style: Literal["dodge", "line", "category"] = "dodge"
+    breaks: tuple[float, ...] = ()
+    log_x: bool = False
+    alone: bool = False
+    size: Size = STANDARD
+
+    @property
+    def kind(self) -> str:
+        """Return `range`, `distribution` or `sweep`, by what is on the x axis."""
+        if self.runs.x == "distribution":
+            return "distribution"
+        return "range" if self.runs.x == "interpolation.range" else "sweep"
+
+    @property
+    def grouping(self) -> list[str]:
+        """Return the columns that make a plotted point."""
+        extra = [self.runs.extra] if self.runs.extra else []
+        return ["model", "operation", self.runs.x, *extra]
+
+    def drawn(self, context: Context) -> Drawn:
+        """Reduce, estimate, draw."""
+        reduced, summary = reduced_and_estimated(self.runs, self.grouping, context)
+        return draw(self, reduced, summary, context), _side_tables(self, reduced, summary)
+
+
+def _side_tables(part: Panels, reduced: Reduced, summary: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the tables that the published scripts write beside the figure."""
+    x, stem = part.runs.x, part.stem
+    plotted = long_form(summary, part.grouping).rename(columns={x: "parameter"})
+    runs = reduced.runs.rename(columns={x: "parameter"})
+    failures = runs.loc[~runs["solved"], ["name", "parameter", "seed"]]
+    tables = {
+        f"{stem}_plot_data": plotted,
+        f"{stem}_seeds_failure": failures.reset_index(drop=True),
+        f"{stem}_final_metrics": summary.rename(columns={x: "parameter"}),
+    }
+    if BEST_STEP in runs:
+        tables[f"{stem}_seeds_best"] = runs.drop(columns=BEST_STEP)
+        tables[f"{stem}_stats"] = _stats(runs)
+    return tables
+
+
+def _stats(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return plain moments of what the runs came to, by model and point."""
+    solved = runs.assign(
+        **{
+            BEST_STEP: runs[BEST_STEP].where(runs["solved"]),
+            "interpolation solved": runs["interpolation.step.solved"].notna(),
+            "extrapolation solved": runs["solved"],
+        }
+    )
+    return mean_summary(solved, ["model", "parameter"], _STATS)
+
+
+@dataclass(frozen=True)
+class _Plotted:
+    """What all panels of a figure share: the values of x, a table of points of each series."""
+
+    part: Panels
+    values: list
+    series: Mapping[str, pd.DataFrame]
+    looks: Mapping[str, Look]
+
+    def positions(self, index: int = 0, number: int = 1) -> np.ndarray:
+        """Return the x coordinates of one of some series at all values."""
+        if self.part.style == "line":
+            try:
+                return np.asarray(self.values, dtype=float)
+            except ValueError as error:
+                problem = f"{self.part.runs.x} has no place on an axis of numbers: {error}"
+                remedy = "draw it as another kind, such as distribution"
+                raise UsageError(f"{problem}; {remedy}") from None
+        places = np.arange(len(self.values), dtype=float)
+        return places + offsets(number)[index] if self.part.style == "dodge" else places
+
+    def points(self, label: str, measure: str) -> pd.DataFrame:
+        """Return the points of a series at all values, missing where it has none."""
+        table, x = self.series[label], self.part.runs.x
+        if table.empty:
+            columns = ["mean", "lower", "upper", "count"]
+            return pd.DataFrame(np.nan, index=self.values, columns=columns)
+        found = points(table, measure).set_axis(pd.Index(table[x]))
+        again = found.index[found.index.duplicated()]
+        if len(again):
+            problem = f"runs of several operations are there at {x} {again[0]}"
+            raise UsageError(f"{problem}; draw each operation from a file of its own, with a label")
+        return found.reindex(self.values)
+
+    def too_close(self, panels: int) -> bool:
+        """Say whether series would lie on each other if the panels stood beside each other."""
+        each = (self.part.size[0] - LEFT - RIGHT - GAP * (panels - 1)) / panels
+        number = max(len(self.values) * len(self.series), 1)
+        return panels > 1 and _SPREAD * each / number < _CLOSEST
+
+
+def draw(part: Panels, reduced: Reduced, summary: pd.DataFrame, context: Context) -> Figure:
+    """Draw the whole figure."""
+    series = _split(part, reduced, summary)
+    shown = looks(list(series), context.palette)
+    plotted = _Plotted(part, x_values(reduced, part.runs), series, shown)
+    measures: Sequence[str] = MEASURES[:1] if part.alone else MEASURES
+    runs, texts = _run_texts(series)
+    absent = [label for label, table in series.items() if table.empty]
+    handles = legend_handles(shown, texts, absent, lines=part.style != "dodge")
+    stacked = part.style == "dodge" and plotted.too_close(len(measures))
+    slanted = part.style == "dodge" and not stacked
+    longest = max((len(tick_text(value)) for value in plotted.values), default=1)
+    ticks = 0.25 + 0.085 * longest if slanted else 0.4
+    note = f"{runs}{_EXPLAINED}"
+    frame = framed(part.size, len(measures), ticks, handles, note, stacked=stacked)
+    for measure, (axes, below) in zip(measures, frame.panels, strict=True):
+        below.set_xlabel(part.x_label)
+        _draw_x_axis(axes, below, plotted, slanted=slanted)
+        _draw_measure(axes, measure, plotted)
+        _draw_counts(below, measure, plotted)
+        axes.set_title(_TITLES[measure])
+    return frame.figure
+
+
+def _split(part: Panels, reduced: Reduced, summary: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return series in the order of the legend; a model without runs has an empty one."""
+    extra = part.runs.extra
+    series = {}
+    for model in reduced.models:
+        of_model = summary.loc[summary["model"] == model]
+        if extra is None or of_model.empty:
+            series[model] = of_model
+            continue
+        for value, rows in of_model.groupby(extra):
+            series[f"{model}, {value}"] = rows
+    return series
+
+
+def _run_texts(series: Mapping[str, pd.DataFrame]) -> tuple[str, dict[str, str]]:
+    """Return the runs per point: one sentence where all are alike, else texts for the legend."""
+    spans = {}
+    for label, table in series.items():
+        if not table.empty:
+            low, high = table["n"].min(), table["n"].max()
+            spans[label] = f"{low}" if low == high else f"{low}–{high}"
+    if len(set(spans.values())) == 1:
+        return f"n = {next(iter(spans.values()))} runs per point. ", {}
+    return "", {label: f" (n = {span})" for label, span in spans.items()}
+
+
+def offsets(number: int) -> np.ndarray:
+    """Return the places of the series of a category, around its middle."""
+    step = _SPREAD / max(number, 1)
+    return (np.arange(number) - (number - 1) / 2) * step
+
+
+def _draw_measure(axes: Axes, measure: str, plotted: _Plotted) -> None:
+    """Draw one panel."""
+    series, lines = plotted.series, plotted.part.style != "dodge"
+    any_point = False
+    for index, (label, table) in enumerate(series.items()):
+        x = plotted.positions(index, len(series))
+        found = plotted.points(label, measure)
+        if measure == "sparse.error":
+            # The papers' fit cuts errors of exactly 0 to its margin.
+            found = found.mask(found <= MARGIN, 0.0)
+        any_point |= bool(found["mean"].notna().any())
+        draw_series(axes, x, found, plotted.looks[label], label, line=lines)
+        if measure == "success.rate" and not table.empty:
+            gone = x[found["count"].isna().to_numpy()]
+            axes.plot(
+                gone, np.zeros(len(gone)), linestyle="none", marker="x", color=MISSING,
+                clip_on=False, gid="missing", zorder=4,
+            )  # fmt: skip
+    _draw_y_axis(axes, measure)
+    if not any_point:
+        solved = any(
+            (table["n"] > table["failed"]).any() for table in series.values() if len(table)
+        )
+        told = "not defined" if solved else "no run solved"
+        axes.text(0.5, 0.5, told, transform=axes.transAxes, ha="center", color="0.35")
+
+
+def draw_series(
+    axes: Axes, x: np.ndarray, found: pd.DataFrame, look: Look, label: str, *, line: bool
+) -> None:
+    """Draw means with their intervals; a mean without interval is hollow."""
+    mean, lower, upper = (found[c].to_numpy(dtype=float) for c in ("mean", "lower", "upper"))
+    here, bounded = ~np.isnan(mean), ~(np.isnan(lower) | np.isnan(upper))
+    if line:
+        axes.plot(x[here], mean[here], color=look.color, linestyle=look.line, gid=f"{label} line")
+    for chosen, face in ((here & bounded, look.color), (here & ~bounded, "white")):
+        axes.plot(
+            x[chosen], mean[chosen], linestyle="none", marker=look.marker, color=look.color,
+            markerfacecolor=face, gid=f"{label} mean", label=label, zorder=3,
+        )  # fmt: skip
+    bars = here & bounded
+    axes.vlines(
+        x[bars], lower[bars], upper[bars], color=look.color, linewidth=0.8, alpha=0.75,
+        gid=f"{label} interval",
+    )  # fmt: skip
+
+
+def _draw_y_axis(axes: Axes, measure: str) -> None:
+    """Begin the axis just below 0, so that no marker lies on the frame; rates end above 1."""
+    from matplotlib.ticker import EngFormatter, PercentFormatter
+
+    if measure == "success.rate":
+        axes.set_ylim(-0.06, 1.06)
+        axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+        return
+    top = axes.dataLim.ymax if axes.has_data() else 1.0
+    flat = not (np.isfinite(top) and top > 0)
+    top = 1.0 if flat else axes.get_ylim()[1]
+    axes.set_ylim(-0.05 * top, top)
+    if flat:
+        axes.set_yticks([0.0], ["0"])
+    elif measure == "converged.at":
+        axes.yaxis.set_major_formatter(EngFormatter(sep=""))
+    else:
+        axes.ticklabel_format(axis="y", style="sci", scilimits=(-2, 3), useMathText=True)
+
+
+def _draw_counts(axes: Axes, measure: str, plotted: _Plotted) -> None:
+    """Write failed runs below the success rates, solved ones below the other means."""
+    rows = {}
+    for label, table in plotted.series.items():
+        found = plotted.points(label, measure)["count"]
+        if measure == "success.rate" and not table.empty:
+            x = pd.Index(table[plotted.part.runs.x])
+            failed = pd.Series(table["failed"].to_numpy(), index=x)
+            found = failed.loc[~failed.index.duplicated()].reindex(plotted.values)
+        rows[label] = (plotted.positions(), found.to_numpy(dtype=float))
+    title = "failed" if measure == "success.rate" else "solved"
+    counts(axes, rows, plotted.looks, title)
+
+
+def _draw_x_axis(axes: Axes, below: Axes, plotted: _Plotted, *, slanted: bool) -> None:
+    """Write ticks below the counts, also where no series has a mean."""
+    part, values = plotted.part, plotted.values
+    if part.style == "line":
+        x = plotted.positions()
+        ends = [(end, 0.0) for end in (x.min(), x.max())] if len(x) else []
+        axes.update_datalim(ends, updatey=False)
+        if part.log_x:
+            axes.set_xscale("log")
+        if part.breaks:
+            axes.set_xticks(part.breaks)
+    else:
+        texts = [
+            tick_text(value) if not part.breaks or value in part.breaks else "" for value in values
+        ]
+        axes.set_xticks(np.arange(len(values)), texts)
+        axes.set_xlim(-0.5, len(values) - 0.5)
+    axes.tick_params(axis="x", labelbottom=False, length=0)
+    below.tick_params(axis="x", labelbottom=True)
+    if slanted:
+        for text in below.get_xticklabels():
+            text.set(rotation=45, ha="right", va="center", rotation_mode="anchor")
+
+
+def tick_text(value: object) -> str:
+    """Return a value as the axis prints it: `U[1,2)`, `TN(0,1) [-5,5)`, `0.25`."""
+    return half_open(value).replace(":", " ") if isinstance(value, str) else f"{value:g}"
+
+
+@dataclass(frozen=True)
+class Successes(Part):
+    """Success rates only, one panel per swept parameter. Panels are (title, file, runs)."""
+
+    KIND = "sweep"
+    NEEDS = "outcomes"
+
+    panels: tuple[tuple[str, str, Runs], ...]
+    columns: int
+    size: Size = STANDARD
+
+    def drawn(self, context: Context) -> Drawn:
+        """Reduce and estimate each panel, draw all."""
+        if self.panels not in context.shared:
+            context.shared[self.panels] = self._estimated(context)
+        found, models = context.shared[self.panels]
+        side = {
+            f"{self.stem}_{title.lower().replace(' ', '_')}_plot_data": summary
+            for title, summary in found.items()
+        }
+        return self._figure(context, found, legend_order(models)), side
+
+    def _estimated(self, context: Context) -> tuple[dict[str, pd.DataFrame], list[str]]:
+        """Return the summaries of the panels that have a file, by title, and the models there."""
+        found, models = {}, []
+        for title, file, runs in self.panels:
+            if context.source.expect((file,), (title,)) is not None:
+                reduced = reduce_series((Series((file,)),), runs, context.source, context.setups)
+                by = ["model", "operation", runs.x]
+                found[title] = estimate(reduced.runs, by, context.estimators)
+                models += reduced.models
+        return found, models
+
+    def _figure(
+        self, context: Context, found: Mapping[str, pd.DataFrame], models: Collection[str]
+    ) -> Figure:
+        """Draw panels in their grid; one without data says so."""
+        rows = math.ceil(len(self.panels) / self.columns)
+        figure = new_figure((self.size[0], self.size[1] + 0.6))
+        shown = looks(list(models), context.palette)
+        drawn = set()
+        for place, (title, _, runs) in enumerate(self.panels, start=1):
+            axes = figure.add_subplot(rows, self.columns, place)
+            axes.set_title(title)
+            axes.set_ylim(-0.08, 1.1)
+            if (place - 1) % self.columns == 0:
+                axes.set_ylabel("Success rate")
+            if title not in found:
+                say_no_data(axes, "0.35")
+                continue
+            for index, (model, look) in enumerate(shown.items()):
+                own = found[title].loc[found[title]["model"] == model].sort_values(runs.x)
+                if not own.empty:
+                    drawn.add(model)
+                    _draw_rates(axes, own, runs.x, look, model, above=index == 0)
+            largest = float(np.max(found[title][runs.x]))
+            axes.set_xlim(-0.04 * largest, 1.06 * largest)
+        legend(figure, shown, missing=shown.keys() - drawn)
+        footnote(figure, "Bars: 95 % intervals. Beside the points: runs that failed, of n.")
+        return figure
+
+
+def _draw_rates(
+    axes: Axes, table: pd.DataFrame, x: str, look: Look, model: str, *, above: bool
+) -> None:
+    """Draw the success rates of a model, with the runs that failed above or below them."""
+    places = table[x].to_numpy(dtype=float)
+    draw_series(axes, places, points(table, "success.rate"), look, model, line=True)
+    texts = [f"{failed}/{n}" for failed, n in zip(table["failed"], table["n"], strict=True)]
+    for at, mean, text in zip(places, table["success.rate.mean"], texts, strict=True):
+        axes.annotate(
+            text, (at, mean), xytext=(2, 4 if above else -9), textcoords="offset points",
+            fontsize=SMALL, color=look.color,
+        )  # fmt: skip

@@ -1,0 +1,534 @@
+"""Tables, in LaTeX and as pictures: success of models, scores and errors of single tasks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from stable_nalu.errors import UsageError
+from stable_nalu.paper.nalu import TABLE_1
+from stable_nalu.statistics.names import operation_label, plain
+
+from .decoration import SMALL, footnote
+from .entry import Context, Part, Product, Runs, Size
+from .runs import in_order, reduced_and_estimated
+from .source import exported, last_rows
+from .style import MISSING, drawing, half_open, legend_order, new_figure, operation_order
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Measures = tuple[tuple[str, str, str], ...]
+ONE_RANGE: Measures = (
+    ("success.rate.mean", "Success", "Rate"),
+    ("converged.at.median", "Solved at", "Median"),
+    ("converged.at.mean", "Solved at", "Mean"),
+    ("sparse.error.mean", "Sparsity error", "Mean"),
+)
+"""Column of a summary -> upper and lower head of its column in a table."""
+
+BY_RANGE = (ONE_RANGE[0], *ONE_RANGE[2:])
+
+
+def _tabular(
+    caption: str, label: str, alignment: str, head: Sequence[str], body: Sequence[str]
+) -> str:
+    """Return a LaTeX table with its surroundings."""
+    lines = (
+        "\\begin{table}[h]",
+        "\\centering",
+        f"\\caption{{{caption}}}",
+        f"\\label{{tab:{label.replace('/', '-')}}}",
+        f"\\begin{{tabular}}{{{alignment}}}",
+        "\\toprule",
+        *head,
+        "\\midrule",
+        *body,
+        "\\bottomrule",
+        "\\end{tabular}",
+        "\\end{table}",
+    )
+    return "\n".join(lines) + "\n"
+
+
+def _row(*cells: str) -> str:
+    return f"{' & '.join(cells)} \\\\"
+
+
+@dataclass(frozen=True)
+class Table(Part):
+    """LaTeX table of success rate, solved at and sparsity error.
+
+    rows: operation -> models, where a table shows some only.
+    within: columns within which the best value is bold; empty: nothing is.
+    """
+
+    KIND = "table"
+    NEEDS = "outcomes"
+
+    runs: Runs
+    label: str
+    caption: str
+    rows: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    show_operation: bool = True
+    show_range: bool = False
+    within: tuple[str, ...] = ("operation",)
+    long: bool = False
+
+    def render(self, context: Context) -> Product:
+        """Reduce, estimate, write LaTeX."""
+        by = ["model", "operation", *([self.runs.x] if self.show_range else [])]
+        _, summary = reduced_and_estimated(self.runs, by, context)
+        chosen = select(summary, self)
+        for operation, model in absent_rows(chosen, self):
+            context.source.warn(f"missing: {plain(model)} on {operation} (no run of it)")
+        stem = context.stem(self.stem)
+        if chosen.empty:
+            raise UsageError(f"table {stem} has no row: no run of its models")
+        text = latex(chosen, self)
+        return Product(stem, text=text, side={f"{stem}_final_metrics": chosen})
+
+
+def select(summary: pd.DataFrame, part: Table) -> pd.DataFrame:
+    """Return rows in the order of the table: operation, model, range."""
+    if part.rows:
+        pairs = {(operation, model) for operation, models in part.rows for model in models}
+        wanted = [
+            pair in pairs for pair in zip(summary["operation"], summary["model"], strict=True)
+        ]
+        summary = summary.loc[wanted]
+    places = {
+        "operation": operation_order(summary["operation"]),
+        "model": legend_order(summary["model"]),
+    }
+    if part.show_range:
+        summary = summary.loc[summary[part.runs.x].notna()]
+        places[part.runs.x] = in_order(summary[part.runs.x], part.runs.x)
+    keys = [summary[column].map(order.index) for column, order in places.items()]
+    order = np.lexsort([key.to_numpy() for key in reversed(keys)])
+    return summary.iloc[order].reset_index(drop=True)
+
+
+def absent_rows(chosen: pd.DataFrame, part: Table) -> list[tuple[str, str]]:
+    """Return the rows that the table should have and has not."""
+    there = set(zip(chosen["operation"], chosen["model"], strict=True))
+    wanted = [(operation, model) for operation, models in part.rows for model in models]
+    return [pair for pair in wanted if pair not in there]
+
+
+def latex(rows: pd.DataFrame, part: Table) -> str:
+    """Return the table with its surroundings."""
+    columns = BY_RANGE if part.show_range else ONE_RANGE
+    heads = [*(["Op"] if part.show_operation else []), "Model"]
+    by_range = part.runs.x == "interpolation.range"
+    heads += ["Range" if by_range else part.runs.x] if part.show_range else []
+    left = "cr" if part.show_operation else "r"
+    alignment = left + "l" * (len(heads) - len(left) + len(columns))
+    head, body = header(heads, columns), body_lines(rows, part, columns)
+    if not part.long:
+        return _tabular(part.caption, part.label, alignment, head, body)
+    lines = (
+        f"\\begin{{longtable}}{{{alignment}}}",
+        f"\\caption{{{part.caption}}}",
+        f"\\label{{tab:{part.label}}} \\\\",
+        *("\\toprule", *head, "\\midrule", "\\endfirsthead"),
+        *("\\toprule", *head, "\\midrule", "\\endhead"),
+        *body,
+        *("\\bottomrule", "\\end{longtable}"),
+    )
+    return "\n".join(lines) + "\n"
+
+
+def header(heads: list[str], columns: Measures) -> list[str]:
+    """Return two rows of heads; columns of one group share the upper one."""
+    spans: dict[str, int] = {}
+    for _, group, _ in columns:
+        spans[group] = spans.get(group, 0) + 1
+    upper = [
+        group if span == 1 else f"\\multicolumn{{{span}}}{{c}}{{{group}}}"
+        for group, span in spans.items()
+    ]
+    return [_row(*heads, *upper), _row(*[""] * len(heads), *(name for *_, name in columns))]
+
+
+def body_lines(rows: pd.DataFrame, part: Table, columns: Measures) -> list[str]:
+    """Return one line per row, with a rule between operations and no page break within one."""
+    best = best_cells(rows, part, columns)
+    lines = []
+    operations = rows["operation"].astype(str).tolist()
+    for index, (_, row) in enumerate(rows.iterrows()):
+        operation = operations[index]
+        starts = operation not in operations[:index]
+        cells = []
+        if part.show_operation:
+            sign = operation_label(operation, latex=True)
+            count = operations.count(operation)
+            cells.append(f"\\multirow{{{count}}}{{*}}{{{sign}}}" if starts else "")
+        cells.append(str(row["model"]))
+        if part.show_range:
+            cells.append(half_open(str(row[part.runs.x])))
+        cells += [cell(row, name, (index, name) in best) for name, *_ in columns]
+        if starts and index:
+            lines.append("\\midrule")
+        goes_on = operation in operations[index + 1 :]
+        lines.append(_row(*cells) + ("*" if goes_on else ""))
+    return lines
+
+
+def best_cells(rows: pd.DataFrame, part: Table, columns: Measures) -> set[tuple[object, str]]:
+    """Return the best means of each group, ties included: the largest rate, the smallest others."""
+    best = set()
+    groups = rows.groupby(list(part.within), sort=False) if part.within else ()
+    for _, group in groups:
+        for name, *_ in columns:
+            values = {i: v for i, v in group.loc[:, name].items() if math.isfinite(v)}
+            if values:
+                top = (max if name.startswith("success") else min)(values.values())
+                best |= {(index, name) for index, value in values.items() if value == top}
+    return best
+
+
+def cell(row: pd.Series, name: str, bold: bool) -> str:
+    """Return a mean with its distances to both ends of the interval."""
+    mean = float(row.loc[name])
+    if not math.isfinite(mean):
+        return "---"
+    measure, statistic = name.rsplit(".", 1)
+    write = percent if measure == "success.rate" else scientific
+    center = write(mean)
+    text = f"\\mathbf{{{center}}}" if bold else center
+    if statistic != "mean":
+        return f"${text}$"
+    lower, upper = float(row.loc[f"{measure}.lower"]), float(row.loc[f"{measure}.upper"])
+    if not (math.isfinite(lower) and math.isfinite(upper)):
+        return f"${text}$"
+    return f"${text} {{~}}^{{+{write(upper - mean)}}}_{{-{write(mean - lower)}}}$"
+
+
+def percent(value: float) -> str:
+    r"""Return a share as `31\%`."""
+    return f"{round(100 * value)}\\%"
+
+
+def scientific(value: float) -> str:
+    r"""Return a number as `2.8 \cdot 10^{6}`."""
+    if value == 0:
+        return "0"
+    exponent = math.floor(math.log10(abs(value)))
+    return f"{value / 10.0**exponent:.1f} \\cdot 10^{{{exponent}}}"
+
+
+def _numbers(table: pd.DataFrame | None, column: str) -> pd.Series:
+    """Return a column of numbers; a run without one has diverged: nothing is worse."""
+    if table is None:
+        return pd.Series(dtype=float)
+    return pd.Series(pd.to_numeric(table[column], errors="coerce")).fillna(math.inf)
+
+
+def _add_cell(
+    axes: Axes, x: float, y: float, color: str, *texts: tuple[float, str, float | None]
+) -> None:
+    """Draw a square with texts at heights within it and of some sizes; none says so."""
+    from matplotlib.patches import Rectangle
+
+    axes.add_patch(Rectangle((x, y), 1, 1, facecolor=color, edgecolor="white"))
+    middle: dict[str, Any] = {"ha": "center", "va": "center"}
+    if not texts:
+        axes.text(x + 0.5, y + 0.5, "no data", color=MISSING, **middle)
+    for at, text, size in texts:
+        axes.text(x + 0.5, y + at, text, fontsize=size, **middle)
+
+
+def _blue(share: float) -> str:
+    """Return a colour from white, of 0, to blue, of 1 and more."""
+    from matplotlib.colors import to_hex
+
+    share = min(1.0, max(0.0, share))
+    return to_hex((1 - 0.55 * share, 1 - 0.35 * share, 1 - 0.1 * share))
+
+
+SPLITS = ("interpolation", "extrapolation")
+LARGEST = 999
+"""Scores above it are told as such, as in the paper's table."""
+
+GOOD = 1.0
+
+
+@dataclass(frozen=True)
+class Scores(Part):
+    """Median and best score, and the share of runs below 1, by operation and unit."""
+
+    KIND = "table of scores"
+
+    size: Size = (18.0, 10.5)
+
+    def render(self, context: Context) -> Product:
+        """Sum up the last rows of all runs; write LaTeX, draw the same cells."""
+        needed = ("name", "step", "operation", *(f"score.{split}" for split in SPLITS))
+        tables = exported(context, needed)
+        cells = pd.DataFrame(
+            [cell for model, table in tables.items() for cell in summed_up(model, table)]
+        )
+        stem = context.stem(self.stem)
+        with drawing():
+            figure = new_figure(self.size)
+            _draw_scores(figure.subplots(), cells, [*tables])
+            runs = sorted({count for count in cells["runs"] if count})
+            footnote(
+                figure,
+                "Error in percent of that of untrained networks: median [best] of "
+                f"{' or '.join(map(str, runs))} runs, and how many score below {GOOD:g}.",
+            )
+        text = _latex_of_scores(cells, [*tables], context.key)
+        return Product(stem, figure, text, {f"{stem}_scores": cells})
+
+
+def summed_up(model: str, table: pd.DataFrame | None) -> list[dict[str, Any]]:
+    """Return a cell of every operation and split, empty without runs."""
+    cells: list[dict[str, Any]] = []
+    for operation in TABLE_1:
+        own = None if table is None else last_rows(table.loc[table["operation"] == operation])
+        for split in SPLITS:
+            scores = _numbers(own, f"score.{split}")
+            row = {"operation": operation, "model": model, "split": split, "runs": len(scores)}
+            row |= {"median": scores.median(), "best": scores.min()}
+            cells.append(row | {"below": int((scores < GOOD).to_numpy().sum())})
+    return cells
+
+
+def score_text(score: float) -> str:
+    """Return a score with two significant digits, as `> 999` where it is larger."""
+    if math.isnan(score):
+        return "--"
+    if score > LARGEST:
+        return f"> {LARGEST}"
+    if score >= 99.5:
+        return f"{score:.0f}"
+    if 0 < score < 0.001:
+        return "< 0.001"
+    return f"{score:.2g}"
+
+
+def _draw_scores(axes: Axes, cells: pd.DataFrame, models: list[str]) -> None:
+    """Draw a cell for each operation, unit and split, darker for higher medians."""
+    axes.set_axis_off()
+    axes.set_xlim(-0.75, 2 * len(models))
+    axes.set_ylim(len(TABLE_1), -0.85)
+    for place, model in enumerate(models):
+        axes.text(2 * place + 1, -0.55, model, ha="center", fontweight="bold")
+        for half, split in enumerate(SPLITS):
+            axes.text(2 * place + half + 0.5, -0.12, split, ha="center", fontsize=SMALL)
+    for row, operation in enumerate(TABLE_1):
+        axes.text(-0.12, row + 0.5, operation_label(operation), ha="right", va="center")
+    for cell in cells.to_dict("records"):
+        x = 2 * models.index(cell["model"]) + SPLITS.index(cell["split"])
+        y, median = TABLE_1.index(cell["operation"]), cell["median"]
+        if not cell["runs"]:
+            _add_cell(axes, x, y, "0.95")
+            continue
+        beside = f"[{score_text(cell['best'])}]  {cell['below']}/{cell['runs']}"
+        texts = ((0.33, score_text(median), None), (0.68, beside, SMALL))
+        # White for scores up to 0.1, and a blue that is full at 1,000.
+        _add_cell(axes, x, y, _blue((math.log10(max(median, 0.1)) + 1) / 4), *texts)
+
+
+def _latex_of_scores(cells: pd.DataFrame, models: list[str], experiment: str) -> str:
+    """Return median, best and share below 1 of each cell."""
+    by_place = {(c["operation"], c["model"], c["split"]): c for c in cells.to_dict("records")}
+    lines = []
+    for operation in TABLE_1:
+        row = [by_place[operation, model, split] for model in models for split in SPLITS]
+        ours = [f"${_tex(c['median'])}$ [${_tex(c['best'])}$]" if c["runs"] else "---" for c in row]
+        shares = [f"{c['below']}/{c['runs']}" if c["runs"] else "" for c in row]
+        name = operation_label(operation, latex=True)
+        lines += [f"{_row(name, *ours)}*", _row("", *shares), "\\midrule"]
+    heads = [_row("", *(f"\\multicolumn{{2}}{{c}}{{{model}}}" for model in models))]
+    heads.append(_row("", *["inter. & extra."] * len(models)))
+    caption = "Median [best] error in percent of that of untrained networks, and runs below 1."
+    return _tabular(caption, experiment, "l" + "rr" * len(models), heads, lines[:-1])
+
+
+def _tex(score: float) -> str:
+    return score_text(score).replace("--", "\\text{--}")
+
+
+_OF_READING = {"train": "training", "valid": "validation", "test": "test"}
+
+
+def selected_rows(context: Context) -> dict[str, pd.DataFrame]:
+    """Return the row of the lowest validation error of every run that reads numbers, by model."""
+    columns = ("name", "step", "seed", *(f"metric.{split}.mae" for split in _OF_READING))
+    found = {}
+    for model, table in exported(context, columns).items():
+        if table is not None:
+            best = table.sort_values(["metric.valid.mae", "step"], kind="stable")
+            found[model] = best.drop_duplicates("name").sort_values("seed")
+    return found
+
+
+@dataclass(frozen=True)
+class ReadingErrors(Part):
+    """Median and best absolute error of each model on the three sets."""
+
+    KIND = "table of errors"
+
+    size: Size = (13.0, 5.2)
+
+    def render(self, context: Context) -> Product:
+        """Sum up the selected rows of all runs; write LaTeX, draw the same cells."""
+        rows = selected_rows(context)
+        cells = pd.DataFrame(
+            {
+                "model": series.name,
+                "split": split,
+                "runs": len(errors),
+                "median": errors.median(),
+                "best": errors.min(),
+            }
+            for series in context.series
+            for split in _OF_READING
+            for errors in [_numbers(rows.get(series.name), f"metric.{split}.mae")]
+        )
+        stem = context.stem(self.stem)
+        with drawing():
+            figure = new_figure(self.size)
+            _draw_reading_errors(figure.subplots(), cells)
+            runs = " or ".join(map(str, sorted({n for n in cells["runs"] if n})))
+            footnote(
+                figure,
+                f"Mean absolute error, median [best] of {runs or 'no'} runs, each at the logged "
+                "epoch of its lowest validation error.",
+            )
+        lines = [
+            _row(str(model), *map(_reading_error, own.to_dict("records"))).replace("∞", "$\\infty$")
+            for model, own in cells.groupby("model", sort=False)
+        ]
+        caption = "Mean absolute error of numbers in words: median [best] of runs."
+        text = _tabular(caption, context.key, "lrrr", [_row("", *_OF_READING.values())], lines)
+        return Product(stem, figure, text, {f"{stem}_errors": cells})
+
+
+def _reading_error(cell: Mapping[Any, Any]) -> str:
+    texts = []
+    for error in (cell["median"], cell["best"]):
+        known = f"{error:.3g}" if math.isfinite(error) else "∞"
+        texts.append("--" if math.isnan(error) else known)
+    return f"{texts[0]} [{texts[1]}]"
+
+
+def _draw_reading_errors(axes: Axes, cells: pd.DataFrame) -> None:
+    """Draw a row of cells for each model, darker for higher medians."""
+    models, splits = list(dict.fromkeys(cells["model"])), list(_OF_READING)
+    axes.set_axis_off()
+    axes.set_xlim(-1.1, len(splits))
+    axes.set_ylim(len(models), -0.4)
+    for place, split in enumerate(splits):
+        axes.text(place + 0.5, -0.12, _OF_READING[split], ha="center", fontweight="bold")
+    for row, model in enumerate(models):
+        axes.text(-0.06, row + 0.5, model, ha="right", va="center")
+    for cell in cells.to_dict("records"):
+        x, y, median = splits.index(cell["split"]), models.index(cell["model"]), cell["median"]
+        share = 0.0 if math.isnan(median) else math.log10(1 + median) / 3
+        texts = [(0.5, _reading_error(cell), None)] if cell["runs"] else []
+        _add_cell(axes, x, y, _blue(share), *texts)
+
+
+ACCURACY = "metric.test.acc"
+_WITH_BIAS, _WITHOUT = "#8DB7D8", "#CFE1F0"
+
+
+@dataclass(frozen=True)
+class Heads(Part):
+    """Test errors of one network with different last layers, as bars and as a table.
+
+    Files of the series have the keys of last layers as names; those with a bias end in `-b`.
+    """
+
+    KIND = "errors by last layer"
+
+    size: Size = (18.0, 8.6)
+
+    def render(self, context: Context) -> Product:
+        """Read the last row of every run, draw bars and table, write LaTeX."""
+        tables = exported(context, ("name", "step", "seed", ACCURACY))
+        ends = {one.name: _last_accuracies(tables[one.name]) for one in context.series}
+        keys = {one.name: one.files[0].rpartition("/")[2] for one in context.series}
+        stem = context.stem(self.stem)
+        with drawing():
+            figure = new_figure(self.size)
+            bars, cells = figure.subplots(1, 2, width_ratios=(1.25, 1))
+            _draw_bars(bars, ends, keys)
+            _draw_accuracies(cells, ends)
+            steps = sorted({step for rows in ends.values() for step in rows["step"]})
+            runs = sorted({len(rows) for rows in ends.values() if len(rows)})
+            footnote(
+                figure,
+                f"Mean of {' or '.join(map(str, runs))} seeds (dots: each of them) after "
+                f"{' or '.join(f'{step:,}' for step in steps)} updates; how many the paper has is "
+                "not known, the public network that this is has 100,000.",
+            )
+        parts = [rows.assign(model=name) for name, rows in ends.items() if len(rows)]
+        side = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+        side = side.reindex(columns=["model", "seed", "error", "step"])
+        text = _tabular(
+            "Test accuracy in percent by last layer: mean and range.",
+            context.key,
+            "lr",
+            [_row("Last layer", "accuracy")],
+            [_row(name, _accuracy(rows)) for name, rows in ends.items()],
+        )
+        return Product(stem, figure, text, {f"{stem}_plot_data": side})
+
+
+def _last_accuracies(table: pd.DataFrame | None) -> pd.DataFrame:
+    """Return seed, step and test error in percent of each run of a last layer."""
+    if table is None:
+        return pd.DataFrame({"seed": [], "step": [], "error": []})
+    ends = last_rows(table)
+    ends = ends.loc[pd.Series(pd.to_numeric(ends[ACCURACY], errors="coerce")).notna()]
+    whole = ends[["seed", "step"]].astype(int)
+    return whole.assign(error=100 * (1 - ends[ACCURACY].to_numpy(float)))
+
+
+def _draw_bars(axes: Axes, ends: Mapping[str, pd.DataFrame], keys: Mapping[str, str]) -> None:
+    """Draw a pair of bars for each kind of weight: with a bias, and without."""
+    names = {key.removesuffix("-b"): n.removesuffix("+ b").rstrip() for n, key in keys.items()}
+    for name, rows in ends.items():
+        biased = keys[name].endswith("-b")
+        at = list(names).index(keys[name].removesuffix("-b")) + (-0.19 if biased else 0.19)
+        if len(rows):
+            errors = rows["error"].tolist()
+            axes.bar(at, np.mean(errors), 0.36, color=_WITH_BIAS if biased else _WITHOUT)
+            axes.plot([at] * len(errors), errors, "o", color="0.15", markersize=2.5)
+    axes.set_xticks(range(len(names)), list(names.values()))
+    axes.set_ylabel("Wrong counts in the test, %")
+    axes.set_ylim(bottom=0)
+    axes.grid(visible=False, axis="x")
+    handles = [axes.bar(0, 0, color=color) for color in (_WITH_BIAS, _WITHOUT)]
+    axes.legend(handles, ["with a bias", "without"], loc="upper right", frameon=False)
+
+
+def _draw_accuracies(axes: Axes, ends: Mapping[str, pd.DataFrame]) -> None:
+    """Draw the accuracy of each last layer as a table."""
+    axes.set_axis_off()
+    axes.set_xlim(0, 1)
+    axes.set_ylim(len(ends) + 0.3, -1)
+    for x, head, side in ((0.0, "Last layer", "left"), (0.9, "Accuracy, %", "right")):
+        axes.text(x, -0.4, head, ha=side, va="center", weight="bold")
+    for y, (name, rows) in enumerate(ends.items()):
+        axes.text(0, y + 0.4, name, va="center")
+        axes.text(0.9, y + 0.4, _accuracy(rows), ha="right", va="center")
+        axes.axhline(y + 0.9, color="0.85", linewidth=0.5)
+
+
+def _accuracy(rows: pd.DataFrame) -> str:
+    """Return mean and range of the accuracies."""
+    accuracies = 100 - rows["error"].to_numpy()
+    if not len(accuracies):
+        return "no data"
+    return f"{accuracies.mean():.1f} [{accuracies.min():.1f}, {accuracies.max():.1f}]"
