@@ -12,8 +12,6 @@ from stable_nalu.abstract import ExtendedTorchModule
 from .registry import LayerEntry, entries
 from .trial import obstacle
 
-_FREE_OPTIONS = frozenset({"eps"})
-
 
 def select_options(entry: LayerEntry, options: dict[str, object]) -> dict[str, object]:
     """Return those options that the layer of `entry` reads; refuse names that no layer reads.
@@ -24,7 +22,7 @@ def select_options(entry: LayerEntry, options: dict[str, object]) -> dict[str, o
     options = dict(options)
     own: dict[str, object] = options.pop("own_options", {})  # pyright: ignore[reportAssignmentType]
     known = frozenset().union(*(e.options for e in entries().values()))
-    unknown = set(options) - known - _FREE_OPTIONS
+    unknown = set(options) - known
     if unknown:
         raise TypeError(f"no layer reads the option(s) {', '.join(sorted(unknown))}")
     options = own if entry.is_plain else own | options

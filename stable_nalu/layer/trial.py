@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import torch
 from torch.nn.parameter import is_lazy
@@ -38,6 +39,17 @@ _UNCALLED_OF_PLAIN = {
 _OUTCOMES: dict[object, str | None] = {}
 
 
+@contextmanager
+def _told(problem: str) -> Iterator[None]:
+    """Turn whatever a layer raises into one line."""
+    try:
+        yield
+    except (OutputShapeError, *STOPS):
+        raise
+    except BaseException as error:
+        raise ValueError(f"{problem}: {in_words(error)}") from None
+
+
 def obstacle(
     build: Callable[..., ExtendedTorchModule],
     in_features: int,
@@ -69,13 +81,9 @@ def obstacle(
 
 def _built(build, in_features, out_features, options) -> ExtendedTorchModule:
     name = getattr(build, "__name__", str(build))
-    try:
+    with _told(f"{name} cannot be built"):
         layer = build(in_features, out_features, **options)
         layer.reset_parameters()
-    except STOPS:
-        raise
-    except BaseException as error:
-        raise ValueError(f"{name} cannot be built: {in_words(error)}") from None
     _require_dense_parameters(name, layer)
     for module in layer.extended_modules():
         module.trace = {}  # What is logged may be of a forward pass.
@@ -96,12 +104,8 @@ def _require_dense_gradients(layer: torch.nn.Module, outputs: torch.Tensor) -> N
     learned = {name: p for name, p in layer.named_parameters() if p.requires_grad}
     if not learned or not outputs.requires_grad:
         return
-    try:
+    with _told(f"{type(layer).__name__} has no gradient"):
         outputs.sum().backward()
-    except STOPS:
-        raise
-    except BaseException as error:
-        raise ValueError(f"{type(layer).__name__} has no gradient: {in_words(error)}") from None
     for name, parameter in learned.items():
         if parameter.grad is not None and parameter.grad.layout != torch.strided:
             raise ValueError(f"{type(layer).__name__}: {name} has a sparse gradient; make it dense")
@@ -110,13 +114,8 @@ def _require_dense_gradients(layer: torch.nn.Module, outputs: torch.Tensor) -> N
 def _outputs(layers, x: torch.Tensor) -> torch.Tensor:
     name = type(layers[0]).__name__
     inputs = [one.clone() for one in x[: len(layers)]]
-    try:
+    with _told(f"{name} fails on an input of shape {tuple(x.shape[1:])}"):
         outputs = [layer(one) for layer, one in zip(layers, inputs, strict=True)]
-    except (OutputShapeError, *STOPS):
-        raise
-    except BaseException as error:
-        shape, said = tuple(x.shape[1:]), in_words(error)
-        raise ValueError(f"{name} fails on an input of shape {shape}: {said}") from None
     for output in outputs:
         if not output.is_floating_point():
             raise ValueError(f"{name} gives {output.dtype}; real numbers are expected")
@@ -165,19 +164,11 @@ def _measures(layer: ExtendedTorchModule) -> dict[tuple[str, str], Callable[[], 
 def _require_numbers(layer: ExtendedTorchModule) -> None:
     """Refuse penalties and logged numbers of one run that fail, or are more than one number."""
     name = type(layer).__name__
-    try:
+    with _told(f"{name} cannot be observed"):
         measures = _measures(layer)
-    except STOPS:
-        raise
-    except BaseException as error:
-        raise ValueError(f"{name} cannot be observed: {in_words(error)}") from None
     for (_, what), measure in measures.items():
-        try:
+        with _told(f"{name}: its {what} fails"):
             shape = tuple(torch.as_tensor(measure()).shape)
-        except STOPS:
-            raise
-        except BaseException as error:
-            raise ValueError(f"{name}: its {what} fails: {in_words(error)}") from None
         if shape:
             raise ValueError(f"{name}: its {what} has shape {shape}; one number is expected")
 

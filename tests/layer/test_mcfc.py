@@ -1,4 +1,4 @@
-"""MCFC: published values, conservation, random numbers of the constructor, penalty, tags."""
+"""MCFC and the three MulMCFCs: formulas, conservation, signs, draws, penalties, tags."""
 
 import math
 
@@ -6,126 +6,221 @@ import pytest
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.layer import MCFullyConnected
+from stable_nalu.layer import MCFullyConnected, MulMCFC, MulMCFCSignINALU, MulMCFCSignRealNPU
+from stable_nalu.training.recorder import observe_modules, observe_regualizers
 from tests.layer_checks import (
+    IN,
+    OUT,
+    Clipped,
+    LayerChecks,
+    Penalised,
+    Published,
     X,
-    assert_equals_loop,
     assert_published,
-    assert_runs_equal_singles,
     build_published,
-    gates,
     observed,
     randomised,
+    uniform,
 )
 from tests.runs import normal
 
-
-def test_published_values():
-    assert_published(
-        build_published(MCFullyConnected),
-        parameters={
-            "out_gate.fc.weight": [-1],
-            "out_gate.fc.bias": [0],
-            "junction.r": [0.971045, -0.238896],
-        },
-        train=[-0.134471, 0.941295],
-        penalties={"W": -1.5},
-    )
+OF_MCFC = {
+    "out_gate.fc.weight": [-1],
+    "out_gate.fc.bias": [0],
+    "junction.r": [0.971045, -0.238896],
+}
+OF_MUL_MCFC = {f"mcfc.{name}": values for name, values in OF_MCFC.items()} | {"bias": [0]}
+SIGNED = torch.tensor([[3.0, -5.0], [-3.0, -5.0]])
 
 
-def test_output_is_the_formula():
-    layer = randomised(MCFullyConnected(3, 2), -1.5, 1.5)
-    fc, r = layer.out_gate.fc, layer.junction.r.tolist()
-
-    def formula(row, o):
-        gate = 1 / (1 + math.exp(-fc.weight[o, 0].item() - fc.bias[o].item()))
-        shares = [math.exp(logits[o]) / sum(map(math.exp, logits)) for logits in r]
-        return gate * sum(share * v for share, v in zip(shares, row, strict=True))
-
-    assert_equals_loop(layer, formula, normal(6, 3) * 2)
-
-
-def test_open_gates_conserve_the_sum_of_the_inputs():
-    layer = randomised(MCFullyConnected(3, 2), -1.5, 1.5)
-    layer.out_gate.fc.bias.data.fill_(50.0)
-    x = normal(6, 3)
-    torch.testing.assert_close(layer(x).sum(-1), x.sum(-1))
-
-
-def test_one_output_leaves_the_junction_without_gradient_but_for_the_penalty():
-    layer = build_published(MCFullyConnected)
-    r = layer.junction.r
-    assert layer.junction().tolist() == [[1], [1]]
-    (gradient,) = torch.autograd.grad(layer(X).sum(), [r])
-    assert gradient.tolist() == [[0], [0]]
-    (gradient,) = torch.autograd.grad(layer.regualizer()["W"], [r])
-    torch.testing.assert_close(gradient, -r)
+def gate_and_shares(layer, o):
+    """c_o and the shares of all inputs that go to an output."""
+    fc = layer.out_gate.fc
+    gate = 1 / (1 + math.exp(-fc.weight[o, 0].item() - fc.bias[o].item()))
+    exponentials = [[math.exp(v) for v in logits] for logits in layer.junction.r.tolist()]
+    return gate, [row[o] / sum(row) for row in exponentials]
 
 
 def draw_gate_and_junction(inputs, outputs):
-    weight = torch.nn.init.orthogonal_(torch.empty(outputs, 1))
+    gate = torch.nn.init.orthogonal_(torch.empty(outputs, 1))
     if inputs == outputs:
-        return weight, torch.eye(inputs)
-    return weight, torch.nn.init.orthogonal_(torch.empty(inputs, outputs))
+        return gate, torch.eye(inputs)
+    return gate, torch.nn.init.orthogonal_(torch.empty(inputs, outputs))
 
 
-@pytest.mark.parametrize("shape", [(3, 2), (2, 2), (2, 1)])
-def test_the_constructor_draws_before_the_initialisation(shape):
-    torch.manual_seed(2)
-    layer = MCFullyConnected(*shape)
-    torch.manual_seed(2)
-    torch.empty(shape[1], 1).uniform_(-1, 1)
-    torch.empty(shape[1]).uniform_(-1, 1)
-    draw_gate_and_junction(*shape)
-    weight, r = draw_gate_and_junction(*shape)
-    assert torch.equal(layer.out_gate.fc.weight.data, weight)
-    assert torch.equal(layer.out_gate.fc.bias.data, torch.zeros(shape[1]))
-    assert torch.equal(layer.junction.r.data, r)
+def start_of_mcfc(inputs, outputs):
+    """The constructor draws before the initialisation."""
+    uniform(-1, 1, outputs, 1), uniform(-1, 1, outputs)
+    draw_gate_and_junction(inputs, outputs)
+    gate, r = draw_gate_and_junction(inputs, outputs)
+    yield "out_gate.fc.weight", gate
+    yield "out_gate.fc.bias", torch.zeros(outputs)
+    yield "junction.r", r
 
 
-def test_inside_a_network_the_constructor_does_not_initialise_a_second_time():
-    class Network(ExtendedTorchModule):
-        def __init__(self):
-            super().__init__("network")
-            self.layer = MCFullyConnected(3, 2)
-            self.state = torch.get_rng_state()
+class TestMCFC(LayerChecks):
+    layer = MCFullyConnected
+    published = (Published(OF_MCFC, [-0.134471, 0.941295], penalties={"W": -1.5}),)
+    penalised = (
+        Penalised(
+            {},
+            {
+                "junction.r": [[1.0, -2.0], [3.0, 0.0]],
+                "out_gate.fc.weight": [[2.0], [4.0]],
+                "out_gate.fc.bias": [1.0, 0.0],
+            },
+            {"W": -14 / 4 - 20 / 2 - 1 / 2},
+        ),
+    )
 
-        def reset_parameters(self):
-            """Leave the parameters alone."""
+    def formula(self, layer, row, o):
+        gate, shares = gate_and_shares(layer, o)
+        return gate * sum(share * v for share, v in zip(shares, row, strict=True))
 
-    torch.manual_seed(2)
-    network = Network()
-    torch.manual_seed(2)
-    torch.nn.Linear(1, 2)
-    weight, r = draw_gate_and_junction(3, 2)
-    assert torch.equal(network.layer.junction.r.data, r)
-    assert torch.equal(network.state, torch.get_rng_state())
+    def start(self):
+        yield from start_of_mcfc(IN, OUT)
+
+    @pytest.mark.parametrize("shape", [(2, 2), (2, 1)])
+    def test_start_values_of_squares_and_of_one_output(self, shape):
+        torch.manual_seed(2)
+        layer = MCFullyConnected(*shape)
+        torch.manual_seed(2)
+        for name, value in start_of_mcfc(*shape):
+            assert torch.equal(layer.get_parameter(name).data, value)
+
+    def test_open_gates_conserve_the_sum_of_the_inputs(self):
+        layer = randomised(MCFullyConnected(3, 2), -1.5, 1.5)
+        layer.out_gate.fc.bias.data.fill_(50.0)
+        x = normal(6, 3)
+        torch.testing.assert_close(layer(x).sum(-1), x.sum(-1))
+
+    def test_one_output_leaves_the_junction_without_gradient_but_for_the_penalty(self):
+        layer = build_published(MCFullyConnected)
+        r = layer.junction.r
+        assert layer.junction().tolist() == [[1], [1]]
+        (gradient,) = torch.autograd.grad(layer(X).sum(), [r])
+        assert gradient.tolist() == [[0], [0]]
+        (gradient,) = torch.autograd.grad(layer.regualizer()["W"], [r])
+        torch.testing.assert_close(gradient, -r)
+
+    def test_inside_a_network_the_constructor_does_not_initialise_a_second_time(self):
+        class Network(ExtendedTorchModule):
+            def __init__(self):
+                super().__init__("network")
+                self.layer = MCFullyConnected(3, 2)
+                self.state = torch.get_rng_state()
+
+            def reset_parameters(self):
+                """Leave the parameters alone."""
+
+        torch.manual_seed(2)
+        network = Network()
+        torch.manual_seed(2)
+        torch.nn.Linear(1, 2)
+        _, r = draw_gate_and_junction(3, 2)
+        assert torch.equal(network.layer.junction.r.data, r)
+        assert torch.equal(network.state, torch.get_rng_state())
+
+    def test_the_junction_that_is_logged_shares_each_input_out(self):
+        layer = randomised(MCFullyConnected(2, 3), -1, 1)
+        junction = observed(layer, X.double())["tensor", "mcfc_junction"]
+        assert junction.shape == (1, 2, 3)
+        torch.testing.assert_close(junction.sum(-1), torch.ones(1, 2, dtype=torch.float64))
 
 
-def test_penalty_is_negative_and_a_mean_per_parameter():
-    layer = MCFullyConnected(2, 2)
-    layer.junction.r.data = torch.tensor([[1.0, -2.0], [3.0, 0.0]])
-    layer.out_gate.fc.weight.data = torch.tensor([[2.0], [4.0]])
-    layer.out_gate.fc.bias.data = torch.tensor([1.0, 0.0])
-    assert layer.regualizer()["W"].item() == pytest.approx(-14 / 4 - 20 / 2 - 1 / 2)
+class MulMCFCChecks(LayerChecks):
+    """A subclass says what becomes of signs."""
+
+    def sign(self, layer, row, shares):
+        return 1.0
+
+    def formula(self, layer, row, o):
+        gate, shares = gate_and_shares(layer.mcfc, o)
+        log = sum(share * math.log(abs(v)) for share, v in zip(shares, row, strict=True))
+        return math.exp(layer.bias[o].item() + gate * log) * self.sign(layer, row, shares)
+
+    def start(self):
+        yield from ((f"mcfc.{name}", value) for name, value in start_of_mcfc(IN, OUT))
+        yield "bias", torch.zeros(OUT)
+
+    def test_open_gates_multiply(self):
+        layer = build_published(self.layer)
+        layer.mcfc.out_gate.fc.bias.data.fill_(50.0)
+        if hasattr(layer, "g"):
+            layer.g.data.fill_(1.0)
+        x = SIGNED.abs() if self.positive else SIGNED
+        expected = [15, 15] if self.positive else [-15, 15]
+        assert layer(x).flatten().tolist() == pytest.approx(expected)
+        assert layer.namespace == "MulMCFC"
 
 
-@pytest.mark.parametrize("runs", [(3,), (2, 3)])
-def test_runs_equal_single_layers(runs):
-    assert_runs_equal_singles(lambda: MCFullyConnected(3, 2), runs)
+class TestMulMCFC(MulMCFCChecks):
+    layer = MulMCFC
+    positive = True
+    published = (Published(OF_MUL_MCFC, [1.34375, 1.11521], penalties={"W": -1.5}, x=X.abs()),)
+
+    def test_negative_inputs_are_not_numbers_and_zero_gives_zero(self):
+        layer = build_published(MulMCFC)
+        assert math.isnan(layer(torch.tensor([[-1.0, 2.0]])).item())
+        assert layer(torch.tensor([[0.0, 2.0]])).item() == 0
+
+    def test_tags_of_the_inner_layer_stand_beside_its_own(self):
+        layer = MulMCFC(2, 1)
+        assert {value.tag for value in observe_modules(layer, verbose=False)} == {
+            "MulMCFC/mulmcfc_bias/sparsity_error",
+            "MCFC/mcfc_junction/sparsity_error",
+            "MCFC/mcfc_out_gate/sparsity_error",
+        }
+        penalties = observe_regualizers(layer, torch.tensor(0.0))
+        assert [value.tag for value in penalties] == ["MCFC/regualizer/W"]
 
 
-@pytest.mark.parametrize("robustness", [False, True])
-def test_logged_values(robustness):
-    layer = randomised(MCFullyConnected(2, 3), -1, 1)
-    layer.robustness_logging = robustness
-    text, scalar = ("always", "verbose") if robustness else ("verbose", "always")
-    assert gates(layer, X.double()) == {
-        "tensor mcfc_junction": text,
-        "scalar mcfc_junction/sparsity_error": scalar,
-        "tensor mcfc_out_gate": text,
-        "scalar mcfc_out_gate/sparsity_error": scalar,
-    }
-    junction, _ = observed(layer, X.double())["tensor", "mcfc_junction"]
-    assert junction.shape == (1, 2, 3)
-    torch.testing.assert_close(junction.sum(-1), torch.ones(1, 2, dtype=torch.float64))
+class TestMulMCFCSignINALU(MulMCFCChecks):
+    layer = MulMCFCSignINALU
+    published = (Published(OF_MUL_MCFC, [-1.34375, 1.11521], penalties={"W": -1.5}),)
+
+    def sign(self, layer, row, shares):
+        mixed = zip(shares, row, strict=True)
+        return math.prod(share * math.copysign(1, v) + 1 - share for share, v in mixed)
+
+
+class TestMulMCFCSignRealNPU(MulMCFCChecks):
+    layer = MulMCFCSignRealNPU
+    penalised = (
+        Penalised(
+            {"regualizer_gate": 1},
+            {
+                "g": [-0.25, 1.4],
+                "mcfc.junction.r": [[0.0], [0.0]],
+                "mcfc.out_gate.fc.weight": [[1.0]],
+            },
+            {"g-NPU": (0.25 + 0.4) / 2, "W": -1.0},
+        ),
+    )
+    clipped = (Clipped({}, {"g": [-0.25, 1.5]}, {"g": [-0.25, 1.5]}),)
+
+    def sign(self, layer, row, shares):
+        gates = [min(max(g, 0), 1) for g in layer.g.tolist()]
+        of_inputs = zip(shares, gates, row, strict=True)
+        return math.cos(sum(share * gate * math.pi * (v < 0) for share, gate, v in of_inputs))
+
+    def start(self):
+        yield from super().start()
+        yield "g", torch.full((IN,), 0.5)
+
+    def test_published_values(self):
+        layer = build_published(MulMCFCSignRealNPU, regualizer_gate=1)
+        # The cosine of a rounded pi / 2 is not zero: it is published as it comes out.
+        assert layer(X)[0].item() == pytest.approx(-5.87e-8, rel=1e-3)
+        assert layer.regualizer()["g-NPU"].item() == 0.5
+        layer.g.data.fill_(0.0)
+        parameters = OF_MUL_MCFC | {"g": [0, 0]}
+        penalties = {"g-NPU": 0, "W": -1.5}
+        assert_published(layer, Published(parameters, [1.34375, 1.11521], penalties=penalties))
+
+    def test_the_gate_is_logged_clamped_and_not_penalised_by_default(self):
+        layer = MulMCFCSignRealNPU(2, 1)
+        layer.g.data = torch.tensor([1.4, 0.8])
+        gate = observed(layer)["tensor", "mulmcfcsignrealnpu_g_hat"]
+        assert gate.tolist() == pytest.approx([1, 0.8])
+        assert layer.regualizer_terms() == {"g-NPU": None}

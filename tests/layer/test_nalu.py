@@ -1,45 +1,95 @@
-"""NALU and G-NALU: published values and the formula of every multiplicative path."""
+"""NALU, G-NALU and gated NAU/NMU: paths and gates by loops, options, start, penalties, logs."""
 
 import math
 
 import pytest
 import torch
 
-from stable_nalu.layer import NALUCell, NALULayer
+from stable_nalu.abstract import PerRunRandomSource
+from stable_nalu.layer import (
+    GatedNAUNMULayer,
+    GeneralizedLayer,
+    NALUCell,
+    NALULayer,
+    NAULayer,
+    NMULayer,
+    PosNALULayer,
+    ReRegualizedLinearNALULayer,
+)
+from stable_nalu.layer.registry import option_parameters
+from tests.layer_checks import IN, OUT, LayerChecks, Penalised, Published, uniform
 
-X = torch.tensor([[1.5, -2.0], [0.5, 3.0]])
+X = torch.tensor([[1.5, -2.0], [0.5, 3.0], [-1.0, 0.25]])
 GOLDEN = {
     "nalu_gate": "golden-ratio",
     "nalu_mul": "golden-ratio",
     "nac_weight": "golden-ratio",
 }
+PUBLISHED_USE = {"nalu_two_nac": True, "nalu_mul": "mnac"}
 PHI = (1 + math.sqrt(5)) / 2
+EPS = 1e-7
+OF_ONE_NAC = {
+    "nac_add.W_hat": [-0.187659, 7.50978],
+    "nac_add.M_hat": [-0.840531, 2.50625],
+    "G_add": [-0.427394, -0.277985],
+}
 
 
 def sigmoid(v, base=math.e):
     return 1 / (1 + base**-v)
 
 
-def weight(nac, o, i, base=math.e):
-    """A NAC weight in Python floats."""
-    w_hat, m_hat = nac.W_hat[o, i].item(), nac.M_hat[o, i].item()
-    return (base ** (2 * w_hat) - 1) / (base ** (2 * w_hat) + 1) * sigmoid(m_hat, base)
+def dot(W, values):
+    return sum(w * v for w, v in zip(W, values, strict=True))
 
 
-@pytest.mark.parametrize(
-    ("options", "parameters", "y"),
-    [
-        (
-            {},
-            {
-                "nac_add.W_hat": [-0.187659, 7.50978],
-                "nac_add.M_hat": [-0.840531, 2.50625],
-                "G_add": [-0.427394, -0.277985],
-            },
-            [0.0418541, 2.83816],
-        ),
-        (
-            {"nalu_two_nac": True},
+PATHS = {
+    "normal": lambda x, W: math.exp(dot(W, [math.log(abs(v) + EPS) for v in x])),
+    "safe": lambda x, W: math.exp(dot(W, [math.log(abs(v - 1) + 1) for v in x])),
+    "max-safe": lambda x, W: math.exp(dot(W, [math.log(max(v - 1, 0) + 1) for v in x])),
+    "trig": lambda x, W: math.sinh(dot(W, [math.log(v + math.sqrt(v * v + 1) + EPS) for v in x])),
+    "golden-ratio": lambda x, W: math.prod((abs(v) + EPS) ** w for v, w in zip(x, W, strict=True)),
+    "mnac": lambda x, W: math.prod(v * w + 1 - w for v, w in zip(x, W, strict=True)),
+}
+
+
+def nac_weights(nac, o):
+    base = PHI if nac.nac_weight == "golden-ratio" else math.e
+    squashed = [(base ** (2 * w) - 1) / (base ** (2 * w) + 1) for w in nac.W_hat[o].tolist()]
+    gates = [sigmoid(m, base) for m in nac.M_hat[o].tolist()]
+    return [s * g for s, g in zip(squashed, gates, strict=True)]
+
+
+def gate_of(layer, row, path, o):
+    G, b = getattr(layer, f"G_{path}").tolist(), getattr(layer, f"bias_{path}")
+    if layer.nalu_gate == "independent":
+        return sigmoid(G[o])
+    o = 0 if layer.nalu_gate_shape == "vector" else o
+    z = dot(G[o], row) + (0 if b is None else b[o].item())
+    if layer.nalu_gate == "linear":
+        return z
+    return sigmoid(z, PHI if layer.nalu_gate == "golden-ratio" else math.e)
+
+
+class TestNALU(LayerChecks):
+    layer = NALULayer
+    options = (
+        *({"nalu_mul": mul, "nalu_two_nac": two} for mul in list(PATHS)[:5] for two in (0, 1)),
+        {"nalu_mul": "mnac", "nalu_two_nac": True},
+        GOLDEN,
+        {"nalu_two_gate": True, "nalu_bias": True},
+        {"nalu_gate": "linear"},
+        {"nalu_gate": "linear", "nalu_two_nac": True, "nalu_two_gate": True, "nalu_bias": True},
+        {"nalu_gate": "linear", "nalu_gate_shape": "vector"},
+        {"nalu_gate": "independent"},
+        {"nalu_gate": "independent", "nalu_two_nac": True, "nalu_two_gate": True},
+        {"nalu_gate_shape": "vector", "nalu_two_gate": True},
+        {"nalu_gate_shape": "vector", "nalu_bias": True},
+    )
+    start_options = ({"nalu_two_nac": True, "nalu_two_gate": True, "nalu_bias": True},)
+    published = (
+        Published(OF_ONE_NAC, [0.0418541, 2.83816]),
+        Published(
             {
                 "nac_add.W_hat": [-2.86238, -1.86175],
                 "nac_add.M_hat": [-9.04849, -6.27274],
@@ -48,111 +98,267 @@ def weight(nac, o, i, base=math.e):
                 "G_add": [-0.958753, -0.615837],
             },
             [0.470076, 2.59191],
+            options={"nalu_two_nac": True},
         ),
+        Published(OF_ONE_NAC, [0.0773439, 2.34832], options=GOLDEN),
+    )
+
+    def formula(self, layer, row, o):
+        g = gate_of(layer, row, "add", o)
+        nac_mul = layer.nac_mul if layer.nalu_two_nac else layer.nac_add
+        if layer.nalu_mul == "mnac":
+            W = [sigmoid(w) for w in nac_mul.W_hat[o].tolist()]
+        else:
+            W = nac_weights(nac_mul, o)
+        m = PATHS[layer.nalu_mul](row, W)
+        other = gate_of(layer, row, "mul", o) if layer.nalu_two_gate else 1 - g
+        return g * dot(nac_weights(layer.nac_add, o), row) + other * m
+
+    def start(self, **options):
+        for name in ("nac_add", "nac_mul"):
+            nac = NALULayer.NACOp(IN, OUT)
+            yield from ((f"{name}.{key}", value.data) for key, value in nac.named_parameters())
+        bound = math.sqrt(6 / 7)
+        for name in ("G_add", "G_mul"):
+            yield name, uniform(-bound, bound)
+        yield "bias_add", torch.zeros(OUT)
+        yield "bias_mul", torch.zeros(OUT)
+
+
+class TestGatedNAUNMU(LayerChecks):
+    """Without a multiplying layer, the product is the NAU in log space."""
+
+    layer = GatedNAUNMULayer
+    options = (PUBLISHED_USE, {})
+    start_options = (PUBLISHED_USE,)
+    penalised = (
+        Penalised(
+            {**PUBLISHED_USE, "nac_oob": "clip", "regualizer_shape": "linear"},
+            {"nac_add.W": [[-1.25, 0.5]], "nac_mul.W": [[-0.25, 0.875]]},
+            {"W": (0.25 + 0.5) / 2 + (0.25 + 0.125) / 2},
+        ),
+    )
+
+    def formula(self, layer, row, o):
+        g = sigmoid(dot(layer.G_add[o].tolist(), row))
+        W = [min(max(w, -1), 1) for w in layer.nac_add.W[o].tolist()]
+        if layer.nalu_mul == "mnac":
+            m = PATHS["mnac"](row, [min(max(w, 0), 1) for w in layer.nac_mul.W[o].tolist()])
+        else:
+            m = PATHS["normal"](row, W)
+        return g * dot(W, row) + (1 - g) * m
+
+    def start(self, **options):
+        yield "nac_add.W", uniform(-0.5, 0.5)
+        yield "nac_mul.W", uniform(0.25, 0.75)
+        yield "G_add", uniform(-math.sqrt(6 / 7), math.sqrt(6 / 7))
+
+    def test_options_reach_the_child_that_reads_them(self):
+        options = PUBLISHED_USE | {"nau_noise": True, "nmu_noise": True, "nac_oob": "clip"}
+        layer = GeneralizedLayer(2, 1, "ReRegualizedLinearNALU", **options).layer
+        assert isinstance(layer.nac_add, NAULayer)
+        assert isinstance(layer.nac_mul, NMULayer)
+        assert layer.nac_add.nau_noise
+        assert layer.nac_mul.nmu_noise
+        assert layer.nac_add.nac_oob == layer.nac_mul.nac_oob == "clip"
+        layer.nac_add.W.data, layer.nac_mul.W.data = torch.tensor(
+            [[[-1.25, 0.5]], [[-0.25, 0.875]]]
+        )
+        layer.optimize(torch.tensor(0.0))
+        assert layer.nac_add.W.tolist() == [[-1.0, 0.5]]
+        assert layer.nac_mul.W.tolist() == [[0.0, 0.875]]
+        assert ReRegualizedLinearNALULayer is GatedNAUNMULayer
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        ({}, {"G_add"}),
+        ({"nalu_bias": True}, {"G_add", "bias_add"}),
+        ({"nalu_two_gate": True}, {"G_add", "G_mul"}),
         (
-            GOLDEN,
-            {
-                "nac_add.W_hat": [-0.187659, 7.50978],
-                "nac_add.M_hat": [-0.840531, 2.50625],
-                "G_add": [-0.427394, -0.277985],
-            },
-            [0.0773439, 2.34832],
+            {"nalu_two_gate": True, "nalu_bias": True},
+            {"G_add", "G_mul", "bias_add", "bias_mul"},
         ),
+        ({"nalu_gate": "linear", "nalu_bias": True}, {"G_add", "bias_add"}),
+        ({"nalu_gate": "independent", "nalu_two_gate": True}, {"G_add", "G_mul"}),
     ],
-    ids=["NALU", "two_nac", "G-NALU"],
 )
-def test_published_values(options, parameters, y):
-    torch.manual_seed(0)
-    layer = NALULayer(2, 1, **options)
-    layer.reset_parameters()
-    actual = {name: p.flatten().tolist() for name, p in layer.named_parameters()}
-    assert actual.keys() == parameters.keys()
-    for name, values in parameters.items():
-        assert actual[name] == pytest.approx(values, rel=5e-6)
-    for mode in (True, False):
-        layer.train(mode)
-        assert layer(X).flatten().tolist() == pytest.approx(y, rel=5e-6)
-    assert layer.regualizer() == {}
+def test_own_parameters_follow_the_options(options, names):
+    own = dict(NALULayer(2, 1, **options).named_parameters(recurse=False))
+    assert own.keys() == names
 
 
-def dot(W, values):
-    return sum(w * v for w, v in zip(W, values, strict=True))
+def gumbel(u):
+    return -torch.log(1e-8 - torch.log(u + 1e-8))
 
 
-PATHS = {
-    "normal": lambda x, W: math.exp(dot(W, [math.log(abs(v) + 1e-7) for v in x])),
-    "safe": lambda x, W: math.exp(dot(W, [math.log(abs(v - 1) + 1) for v in x])),
-    "max-safe": lambda x, W: math.exp(dot(W, [math.log(max(v - 1, 0) + 1) for v in x])),
-    "trig": lambda x, W: math.sinh(dot(W, [math.log(v + math.sqrt(v * v + 1) + 1e-7) for v in x])),
-    "golden-ratio": lambda x, W: math.prod((abs(v) + 1e-7) ** w for v, w in zip(x, W, strict=True)),
-}
+def preactivation(layer, path="add"):
+    return X @ getattr(layer, f"G_{path}").T
 
 
-@pytest.mark.parametrize("two_nac", [False, True])
-@pytest.mark.parametrize("mul", PATHS)
-def test_output_is_the_formula(mul, two_nac):
-    torch.manual_seed(1)
-    layer = NALULayer(4, 3, nalu_mul=mul, nalu_two_nac=two_nac).double()
-    nac_mul = layer.nac_mul if two_nac else layer.nac_add
-    x = 2 * torch.randn(5, 4, dtype=torch.float64)
-    y = layer(x)
-    for b, row in enumerate(x.tolist()):
-        for o in range(3):
-            g = sigmoid(sum(layer.G_add[o, i].item() * row[i] for i in range(4)))
-            a = sum(weight(layer.nac_add, o, i) * row[i] for i in range(4))
-            m = PATHS[mul](row, [weight(nac_mul, o, i) for i in range(4)])
-            assert y[b, o].item() == pytest.approx(g * a + (1 - g) * m, rel=1e-10, abs=1e-12)
-
-
-def test_golden_ratio_replaces_e_in_weights_gate_and_product():
-    torch.manual_seed(1)
-    layer = NALULayer(4, 3, **GOLDEN).double()
-    x = torch.randn(5, 4, dtype=torch.float64)
-    y = layer(x)
-    for b, row in enumerate(x.tolist()):
-        for o in range(3):
-            g = sigmoid(sum(layer.G_add[o, i].item() * row[i] for i in range(4)), PHI)
-            W = [weight(layer.nac_add, o, i, PHI) for i in range(4)]
-            a = dot(W, row)
-            expected = g * a + (1 - g) * PATHS["golden-ratio"](row, W)
-            assert y[b, o].item() == pytest.approx(expected, rel=1e-10, abs=1e-12)
-
-
-def test_mnac_path_multiplies_with_sigmoid_weights():
-    torch.manual_seed(1)
-    layer = NALULayer(4, 3, nalu_mul="mnac", nalu_two_nac=True).double()
-    x = torch.randn(5, 4, dtype=torch.float64)
-    y = layer(x)
-    for b, row in enumerate(x.tolist()):
-        for o in range(3):
-            g = sigmoid(sum(layer.G_add[o, i].item() * row[i] for i in range(4)))
-            a = sum(weight(layer.nac_add, o, i) * row[i] for i in range(4))
-            m = 1.0
-            for i in range(4):
-                w = sigmoid(layer.nac_mul.W_hat[o, i].item())
-                m *= w * row[i] + 1 - w
-            assert y[b, o].item() == pytest.approx(g * a + (1 - g) * m, rel=1e-10)
-
-
-def test_z_penalty_of_a_shared_nac_counts_the_input_in_log_space_too():
-    layer = NALULayer(2, 1, regualizer_z=1)
+def traced(layer):
+    layer.trace = {}
     layer(X)
-    W = layer.nac_add.weights()[0]
-    mean = torch.cat((X, torch.log(X.abs() + 1e-7))).mean(0)
-    expected = ((1 - W.abs()) * mean**2).mean()
-    torch.testing.assert_close(layer.regualizer()["z"], expected)
+    return layer.trace
 
 
-def test_z_penalties_of_two_nacs_are_added():
-    layer = NALULayer(2, 1, regualizer_z=1, nalu_two_nac=True)
+@pytest.mark.parametrize(("gate", "shape"), [("gumbel", (2,)), ("obs-gumbel", (3, 2))])
+def test_gumbel_gates_add_noise_in_order_of_the_gates(gate, shape):
+    layer = NALULayer(2, 2, nalu_gate=gate, nalu_two_gate=True)
+    torch.manual_seed(4)
+    values = traced(layer)
+    torch.manual_seed(4)
+    for path in ("add", "mul"):
+        z = preactivation(layer, path) + gumbel(torch.rand(shape))
+        torch.testing.assert_close(values[f"gate/{path}"], torch.sigmoid(z))
+    layer = NALULayer(2, 2, nalu_gate=gate)
+    with layer.no_random():
+        torch.testing.assert_close(traced(layer)["gate"], torch.sigmoid(preactivation(layer)))
+
+
+def test_temperature_schedules_do_not_reach_the_gate():
+    layer = NALULayer(2, 2, nalu_gate="gumbel")
+    before = {name: value.clone() for name, value in layer.state_dict().items()}
+    layer.set_parameter("tau", 0.5)
+    assert all(torch.equal(value, before[n]) for n, value in layer.state_dict().items())
+
+
+def test_gumbel_noise_of_stacked_runs_comes_from_their_generators():
+    layer = NALULayer(2, 2, nalu_gate="gumbel")
+    layer.random = PerRunRandomSource([torch.Generator().manual_seed(r) for r in range(2)])
+    noise = [gumbel(torch.rand(2, generator=torch.Generator().manual_seed(r))) for r in range(2)]
+    gate = layer.gate(X.expand(2, 3, 2), layer.G_add)
+    expected = torch.stack([torch.sigmoid(preactivation(layer) + n) for n in noise])
+    torch.testing.assert_close(gate, expected)
+
+
+@pytest.mark.parametrize("two_gate", [False, True])
+def test_gate_penalty_sums_over_batch_and_outputs_of_the_last_forward(two_gate):
+    layer = NALULayer(2, 2, nalu_gate="regualized", nalu_two_gate=two_gate)
+    assert layer.regualizer()["g"].item() == 0
+    layer(X + 1)
     layer(X)
-    inputs = ((layer.nac_add, X), (layer.nac_mul, torch.log(X.abs() + 1e-7)))
-    expected = sum(((1 - nac.weights()[0].abs()) * x.mean(0) ** 2).mean() for nac, x in inputs)
-    torch.testing.assert_close(layer.regualizer()["z"], expected)
+    expected = 0.0
+    for path in ("add", "mul") if two_gate else ("add",):
+        for g in torch.sigmoid(preactivation(layer, path)).flatten().tolist():
+            expected += (g * (1 - g)) ** 2
+    penalty = layer.regualizer()["g"]
+    assert penalty.item() == pytest.approx(expected, rel=1e-5)
+    penalty.backward()
+    assert layer.G_add.grad.abs().sum() > 0
+    assert NALULayer(2, 2).regualizer_terms() == {}
 
 
-def test_cell_builds_on_input_and_state():
+def test_shared_and_separate_nacs():
+    shared = NALULayer(2, 2)
+    assert shared.nac_add.namespace == "nac"
+    assert shared.nac_add.passes_per_forward == 2
+    assert not hasattr(shared, "nac_mul")
+    separate = NALULayer(2, 2, nalu_two_nac=True)
+    assert [separate.nac_add.namespace, separate.nac_mul.namespace] == ["nac_add", "nac_mul"]
+    assert separate.nac_add.passes_per_forward == separate.nac_mul.passes_per_forward == 1
     cell = NALUCell(2, 3, nalu_two_nac=True, nac_weight="golden-ratio")
     assert cell.op.nac_mul.W_hat.shape == (3, 5)
     assert cell.op.nac_mul.nac_weight == "golden-ratio"
     assert (cell.namespace, cell.op.namespace) == ("recurrent", "nalu")
+
+
+@pytest.mark.parametrize("two_nac", [False, True])
+def test_the_penalty_z_counts_inputs_of_both_paths(two_nac):
+    """A shared NAC sees plain inputs and logarithms; penalties of two NACs are added."""
+    layer = NALULayer(2, 1, regualizer_z=1, nalu_two_nac=two_nac)
+    layer(X)
+    logs = torch.log(X.abs() + EPS)
+    if two_nac:
+        seen = ((layer.nac_add, X), (layer.nac_mul, logs))
+    else:
+        seen = ((layer.nac_add, torch.cat((X, logs))),)
+    expected = sum(((1 - nac.weights()[0].abs()) * x.mean(0) ** 2).mean() for nac, x in seen)
+    torch.testing.assert_close(layer.regualizer()["z"], expected)
+
+
+def test_logged_values_are_those_of_the_pass():
+    layer = NALULayer(2, 2)
+    values = traced(layer)
+    logged = {o.name: o.value() for o in layer.observations()}
+    assert torch.equal(logged["add"], layer.nac_add(X))
+    assert torch.equal(logged["mul"], layer.multiply(X))
+    torch.testing.assert_close(logged["gate/mean"], values["gate"].mean())
+    assert not any(value.requires_grad for value in values.values())
+
+
+def test_logged_values_of_two_gates_have_no_mean():
+    layer = NALULayer(2, 2, nalu_two_gate=True)
+    traced(layer)
+    assert [o.name for o in layer.observations()] == ["gate/add", "gate/mul", "add", "mul"]
+    layer.trace = None
+    assert layer.observations() == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"nalu_mul": "mnac"}, "--nalu-two-nac"),
+        ({"nalu_mul": "log"}, "nalu_mul 'log'"),
+        ({"nalu_gate": "max-safe"}, "nalu_gate 'max-safe'"),
+        ({"nalu_gate_shape": "scalar"}, "nalu_gate_shape 'scalar' is not one of matrix, vector"),
+        ({"nalu_init": "normal"}, "nalu_init 'normal' is not one of default, truncated, xavier"),
+        ({"nalu_gate": "independent", "nalu_gate_shape": "vector"}, "nalu_gate_shape 'vector'"),
+        ({"nalu_gate": "independent", "nalu_bias": True}, "nalu_bias"),
+    ],
+)
+def test_impossible_options_are_errors(options, message):
+    with pytest.raises(ValueError, match=message):
+        NALULayer(2, 1, **options)
+
+
+def test_a_nalu_without_multiplying_layer_refuses_mnac():
+    with pytest.raises(ValueError, match="PosNALULayer has no multiplying layer"):
+        PosNALULayer(2, 1, nalu_mul="mnac", nalu_two_nac=True)
+
+
+def test_options_of_the_children_are_options_of_the_layer():
+    assert {"regualizer_z", "nac_weight", "nalu_mul", "eps"} <= option_parameters(NALULayer).keys()
+    with pytest.raises(TypeError, match="nau_noise"):
+        NALULayer(2, 1, nau_noise=True)
+
+
+def matrices(layer: NALULayer) -> dict[str, torch.Tensor]:
+    return {name: p.detach() for name, p in layer.named_parameters() if p.ndim > 1}
+
+
+def drawn(inputs: int, outputs: int, **options) -> NALULayer:
+    torch.manual_seed(1)
+    return NALULayer(inputs, outputs, **{"nalu_two_nac": True, "nalu_bias": True} | options)
+
+
+def test_truncated_normal_start():
+    """Cut at two deviations, a normal keeps 0.87963 of its deviation."""
+    layer = drawn(200, 100, nalu_init="truncated", nalu_two_gate=True)
+    assert len(matrices(layer)) == 6
+    for weight in matrices(layer).values():
+        assert 0.0395 < weight.abs().max() <= 0.04
+        assert weight.std().item() == pytest.approx(0.02 * 0.87963, rel=0.02)
+        assert weight.mean().item() == pytest.approx(0, abs=5e-4)
+    assert layer.bias_add.abs().max() == layer.bias_mul.abs().max() == 0
+    W = layer.nac_add.weights()
+    assert W.std().item() == pytest.approx(0.0088, rel=0.02)
+
+
+def test_xavier_normal_start():
+    layer = drawn(100, 10, nalu_init="xavier-normal")
+    assert len(matrices(layer)) == 5
+    for weight in matrices(layer).values():
+        assert weight.std().item() == pytest.approx(math.sqrt(2 / 110), rel=0.06)
+        assert weight.abs().max() > 2.6 * math.sqrt(2 / 110)
+    assert layer.nac_add.weights().std().item() == pytest.approx(0.066, abs=0.004)
+
+
+def test_start_of_the_gates():
+    gate = drawn(200, 100, nalu_gate="independent", nalu_bias=False).G_add
+    assert gate.shape == (100,)
+    assert 0.009 < gate.abs().max() <= 0.01
+    gate = drawn(200, 100, nalu_gate_shape="vector").G_add
+    assert gate.shape == (1, 200)
+    assert 0.95 * math.sqrt(6 / 201) < gate.abs().max() <= math.sqrt(6 / 201)

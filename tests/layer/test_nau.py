@@ -1,127 +1,169 @@
-"""NAU: formula, initial values, noise, penalties, clipping."""
+"""NAU and PosNAU: formulas, start values, noise, penalties, ranges."""
 
 import math
 
 import pytest
 import torch
 
-from stable_nalu.layer import NAULayer, ReRegualizedLinearNACLayer
+from stable_nalu.layer import (
+    NAULayer,
+    PosNAULayer,
+    ReRegualizedLinearNACLayer,
+    ReRegualizedLinearPosNACLayer,
+)
+from tests.layer_checks import (
+    IN,
+    OUT,
+    Clipped,
+    LayerChecks,
+    Penalised,
+    Published,
+    X,
+    draws,
+    uniform,
+    with_parameters,
+)
 
-X = torch.tensor([[1.5, -2.0], [0.5, 3.0]])
-
-
-def with_weights(values, **options):
-    layer = NAULayer(len(values), 1, **options)
-    layer.W.data = torch.tensor([values])
-    return layer
-
-
-def test_published_values():
-    torch.manual_seed(0)
-    layer = ReRegualizedLinearNACLayer(2, 1, nac_oob="clip", regualizer_shape="linear")
-    layer.reset_parameters()
-    W = torch.tensor([[-0.411523, -0.36797]])
-    torch.testing.assert_close(layer.W.data, W, rtol=5e-6, atol=0)
-    y = torch.tensor([[0.118655], [-1.30967]])
-    torch.testing.assert_close(layer(X).detach(), y, rtol=5e-6, atol=0)
-    assert layer.regualizer().keys() == {"W"}
-    assert layer.regualizer()["W"].item() == pytest.approx(0.389746, rel=5e-6)
-
-
-@pytest.mark.parametrize("oob", ["regualized", "clip"])
-def test_output_is_the_formula_with_clamped_weights_in_both_modes(oob):
-    layer = with_weights([-1.7, 0.25, 1.2], nac_oob=oob)
-    x = torch.tensor([[2.0, -3.0, 5.0], [-1.0, 0.5, 4.0]])
-    expected = [sum(w * v for w, v in zip([-1, 0.25, 1], row, strict=True)) for row in x.tolist()]
-    assert layer(x).flatten().tolist() == pytest.approx(expected, rel=1e-6)
+AS_PUBLISHED = {"nac_oob": "clip", "regualizer_shape": "linear"}
 
 
-@pytest.mark.parametrize(("fans", "bound"), [((2, 1), 0.5), ((100, 2), math.sqrt(6 / 102))])
-def test_draws_one_uniform_fill(fans, bound):
-    torch.manual_seed(2)
-    layer = NAULayer(*fans)
-    torch.manual_seed(2)
-    assert torch.equal(layer.W.data, torch.empty(fans[::-1]).uniform_(-bound, bound))
+def clamped(layer, o, low, high):
+    return [min(max(w, low), high) for w in layer.W[o].tolist()]
 
 
-def test_beta_initialisation_is_a_scaled_beta_sample():
-    torch.manual_seed(2)
-    layer = NAULayer(4, 3, beta_nau=True)
-    torch.manual_seed(2)
-    seven = torch.tensor([7.0])
-    expected = 2 * torch.distributions.Beta(seven, seven).sample((3, 4)).squeeze(-1) - 1
-    assert torch.equal(layer.W.data, expected)
+def dot(row, W):
+    return sum(v * w for v, w in zip(row, W, strict=True))
 
 
-@pytest.mark.parametrize(
-    ("shape", "expected"),
-    [
-        ("linear", {"W": (0.3 + 0.25 + 0.5) / 3, "W-OOB": (0.3 + 0.5) / 3}),
-        (
-            "squared",
+class TestNAU(LayerChecks):
+    """Weights are clamped in the forward pass whatever keeps them in range."""
+
+    layer = NAULayer
+    options = ({"nac_oob": "regualized"}, {"nac_oob": "clip"})
+    start_options = ({}, {"beta_nau": True})
+    published = (
+        Published(
+            {"W": [-0.411523, -0.36797]},
+            [0.118655, -1.30967],
+            penalties={"W": 0.389746},
+            options=AS_PUBLISHED,
+        ),
+    )
+    _W = {"W": [[-1.3, 0.25, 1.5]]}
+    penalised = (
+        Penalised(
+            {"regualizer_shape": "linear"},
+            _W,
+            {"W": (0.3 + 0.25 + 0.5) / 3, "W-OOB": (0.3 + 0.5) / 3},
+        ),
+        Penalised(
+            {"regualizer_shape": "squared"},
+            _W,
             {
                 "W": ((1.3 * 0.3) ** 2 + (0.25 * 0.75) ** 2 + (1.5 * 0.5) ** 2) / 3,
                 "W-OOB": (0.3**2 + 0.5**2) / 3,
             },
         ),
-        ("none", {}),
-    ],
-)
-def test_penalties_on_the_raw_weight(shape, expected):
-    layer = with_weights([-1.3, 0.25, 1.5], regualizer_shape=shape)
-    penalties = {key: value.item() for key, value in layer.regualizer().items()}
-    assert penalties == pytest.approx(expected, rel=1e-5)
+        Penalised({"regualizer_shape": "none"}, _W, {}),
+        Penalised(
+            {"regualizer_z": 1, "regualizer_shape": "none"},
+            {"W": [[-1.3, 0.25]]},
+            {"z": (-0.3 * 1.0**2 + 0.75 * 0.5**2) / 2},
+            X,
+        ),
+    )
+    clipped = (
+        Clipped({"nac_oob": "clip"}, {"W": [[-1.3, 1.5]]}, {"W": [[-1.0, 1.0]]}),
+        Clipped({}, {"W": [[-1.5, 1.5]]}, {"W": [[-1.5, 1.5]]}),
+    )
+
+    def formula(self, layer, row, o):
+        return dot(row, clamped(layer, o, -1, 1))
+
+    def start(self, beta_nau=False):
+        if beta_nau:
+            seven = torch.tensor([7.0])
+            beta = torch.distributions.Beta(seven, seven).sample((OUT, IN))
+            yield "W", 2 * beta.squeeze(-1) - 1
+        else:
+            yield "W", uniform(-0.5, 0.5)
+
+    def test_wide_layers_start_within_the_xavier_bound(self):
+        torch.manual_seed(2)
+        layer = NAULayer(100, 2)
+        torch.manual_seed(2)
+        bound = math.sqrt(6 / 102)
+        assert torch.equal(layer.W.data, uniform(-bound, bound, 2, 100))
+
+    def test_a_clipped_weight_has_no_penalty_of_its_range(self):
+        layer = with_parameters(NAULayer, {"W": [[-1.3, 1.5]]}, nac_oob="clip")
+        assert layer.regualizer().keys() == {"W"}
+
+    def test_unknown_range_mode_is_an_error(self):
+        with pytest.raises(ValueError, match="nac_oob"):
+            NAULayer(2, 1, nac_oob="clamp")
+
+    def test_noise_is_uniform_within_the_inverse_variance_and_leaves_the_value(self):
+        layer = with_parameters(NAULayer, {"W": [[0.5, -0.75]]}, nau_noise=True, regualizer_z=1)
+        amplitude = 1 / X.flatten().var().item()
+        torch.manual_seed(4)
+        y = layer(X)
+        torch.manual_seed(4)
+        noise = uniform(-amplitude, amplitude, 2, 2)
+        W = layer.W
+        assert torch.equal(y, (X + noise) @ W.T - noise @ W.T)
+        torch.testing.assert_close(y, X @ W.T)
+        expected = ((1 - W[0].abs()) * (X + noise).mean(0) ** 2).mean()
+        torch.testing.assert_close(layer.regualizer(keys={"z"})["z"], expected)
+
+    def test_only_eval_switches_the_noise_off(self):
+        layer = NAULayer(2, 1, nau_noise=True)
+        assert not draws(lambda: layer.eval()(X))
+        with layer.train().no_random():
+            assert draws(lambda: layer(X))
+
+    def test_logs_the_clamped_weight(self):
+        layer = with_parameters(NAULayer, {"W": [[-1.3, 0.25]]})
+        assert layer.observations()[0].value().tolist() == [[-1.0, 0.25]]
+
+    def test_public_class_names(self):
+        assert ReRegualizedLinearNACLayer is NAULayer
+        assert ReRegualizedLinearPosNACLayer is PosNAULayer
 
 
-def test_z_penalty_uses_the_raw_weight():
-    layer = with_weights([-1.3, 0.25], regualizer_z=1)
-    layer(X)
-    expected = (-0.3 * 1.0**2 + 0.75 * 0.5**2) / 2
-    assert layer.regualizer(keys={"z"})["z"].item() == pytest.approx(expected, rel=1e-5)
+class TestPosNAU(LayerChecks):
+    layer = PosNAULayer
+    options = ({"mnac_epsilon": 0.1}, {"nac_oob": "clip", "mnac_epsilon": 0.1})
+    published = (
+        Published(
+            {"W": [0.294239, 0.316015]},
+            [-0.190672, 1.09517],
+            penalties={"W": 0.305127},
+            options=AS_PUBLISHED,
+        ),
+    )
+    penalised = (
+        Penalised(
+            {"regualizer_z": 1},
+            {"W": [[-0.3, 1.7]]},
+            {
+                "W": ((-0.3 * 1.3) ** 2 + (1.7 * -0.7) ** 2) / 2,
+                "z": (1.3 * (1 - 1.0) ** 2 - 0.7 * (1 - 0.5) ** 2) / 2,
+                "W-OOB": (0.3**2 + 0.7**2) / 2,
+            },
+            X,
+        ),
+    )
+    clipped = (
+        Clipped(
+            {"nac_oob": "clip", "mnac_epsilon": 0.25}, {"W": [[-0.3, 1.7]]}, {"W": [[0.25, 1.0]]}
+        ),
+        Clipped({}, {"W": [[-0.5, 1.5]]}, {"W": [[-0.5, 1.5]]}),
+    )
 
+    def formula(self, layer, row, o):
+        raw = layer.nac_oob == "clip"
+        return dot(row, layer.W[o].tolist() if raw else clamped(layer, o, 0.1, 1))
 
-def test_clip_bounds_the_weight_after_a_step_and_drops_its_penalty():
-    layer = with_weights([-1.3, 1.5], nac_oob="clip")
-    assert layer.regualizer().keys() == {"W"}
-    layer.optimize(torch.tensor(0.0))
-    assert layer.W.tolist() == [[-1.0, 1.0]]
-
-
-def test_unknown_range_mode_is_an_error():
-    with pytest.raises(ValueError, match="nac_oob"):
-        NAULayer(2, 1, nac_oob="clamp")
-
-
-def test_noise_is_uniform_within_the_inverse_variance_and_leaves_the_value():
-    layer = with_weights([0.5, -0.75], nau_noise=True, regualizer_z=1)
-    amplitude = 1 / X.flatten().var().item()
-    torch.manual_seed(4)
-    y = layer(X)
-    torch.manual_seed(4)
-    noise = torch.empty(2, 2).uniform_(-amplitude, amplitude)
-    W = layer.W
-    assert torch.equal(y, (X + noise) @ W.T - noise @ W.T)
-    torch.testing.assert_close(y, X @ W.T)
-    mean = (X + noise).mean(0)
-    expected = ((1 - W[0].abs()) * mean**2).mean()
-    torch.testing.assert_close(layer.regualizer(keys={"z"})["z"], expected)
-
-
-def test_only_eval_switches_the_noise_off():
-    layer = with_weights([0.5, -0.75], nau_noise=True)
-    state = torch.get_rng_state()
-    layer.eval()
-    layer(X)
-    assert torch.equal(state, torch.get_rng_state())
-    layer.train()
-    with layer.no_random():
-        layer(X)
-    assert not torch.equal(state, torch.get_rng_state())
-
-
-def test_logs_the_clamped_weight_and_follows_robustness_logging():
-    layer = with_weights([-1.3, 0.25])
-    assert layer.observations()[0].value().tolist() == [[-1.0, 0.25]]
-    assert [o.verbose_only for o in layer.observations()] == [True, True, False]
-    layer.robustness_logging = True
-    assert [o.verbose_only for o in layer.observations()] == [True, False, True]
+    def start(self):
+        yield "W", uniform(0.25, 0.75)

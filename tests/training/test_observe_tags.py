@@ -171,29 +171,24 @@ def test_every_layer_is_in_one_of_these_tables():
     assert sorted([*named, "iNALU"]) == sorted(GeneralizedLayer.unit_names())
 
 
-@pytest.mark.parametrize(
-    ("unit", "prefix", "stems"),
-    [
-        ("ReRegualizedLinearNAC", "nac", ("W",)),
-        ("ReRegualizedLinearMNAC", "nac", ("W",)),
-        ("SignNMRU", "nmru-sign", ("W",)),
-        ("RealNPU", "real_npu", ("W_real", "gate")),
-    ],
-)
-def test_robustness_experiments_swap_text_and_sparsity(unit, prefix, stems):
+FOLLOWERS = {
+    *("ReRegualizedLinearNAC", "ReRegualizedLinearMNAC", "SignNMRU", "RealNPU"),
+    *MASS_CONSERVING,
+}
+"""Layers that log text instead of their sparsity error in the robustness experiments."""
+
+
+@pytest.mark.parametrize("unit", [*WEIGHT, *GATED_MATRICES, *MASS_CONSERVING])
+def test_robustness_experiments_swap_text_and_sparsity_of_some_layers(unit):
     model = build(unit)
     for module in model.extended_modules():
         module.robustness_logging = True
-    names = [f"{prefix}/{stem}" for stem in stems]
-    texts = [f"tensor {name}" for name in names]
-    assert_tags(model, texts, formatted(["histogram {}", SPARSE], *names))
-
-
-def test_other_layers_do_not_follow_the_robustness_experiments():
-    model = build("NAC")
-    for module in model.extended_modules():
-        module.robustness_logging = True
-    assert_tags(model, [SPARSE.format("nac/W")], formatted(DETAILS, "nac/W"))
+    names = WEIGHT.get(unit) or GATED_MATRICES.get(unit)
+    histogram = ["histogram {}"] if names else []
+    names = names or (*MASS_CONSERVING[unit], "MCFC/mcfc_junction", "MCFC/mcfc_out_gate")
+    names = [names] if isinstance(names, str) else names
+    always, verbose = ("tensor {}", SPARSE) if unit in FOLLOWERS else (SPARSE, "tensor {}")
+    assert_tags(model, formatted([always], *names), formatted([*histogram, verbose], *names))
 
 
 def test_batch_noise_logs_its_bound():

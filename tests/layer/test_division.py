@@ -1,0 +1,353 @@
+"""NRU and the three NMRUs: formulas, zeros, noise, gates, penalties, ranges."""
+
+import math
+
+import pytest
+import torch
+
+from stable_nalu.layer import (
+    ConcatReciprocalNMUGatedSignRetrievalLayer,
+    ConcatReciprocalNMULayer,
+    ConcatReciprocalNMUSignRetrievalLayer,
+    NAULayer,
+    ReciprocalNMULayer,
+)
+from tests.layer_checks import (
+    IN,
+    OUT,
+    Clipped,
+    LayerChecks,
+    Penalised,
+    Published,
+    X,
+    draws,
+    randomised,
+    uniform,
+    with_parameters,
+)
+from tests.runs import normal
+
+EPS = 2.0**-23
+AS_PUBLISHED = {"nac_oob": "clip", "regualizer_shape": "linear"}
+BOTH_RANGES = ({"nac_oob": "clip"}, {"nac_oob": "regualized"})
+W_OF_NMRU = [0.403711, 0.567039, 0.495047, 0.698222]
+DIV_MODES = ("div", "div-sepSign")
+
+
+def with_weights(layer, values, **options):
+    built = layer(len(values) // 2, 1, **options)
+    built.W.data = torch.tensor([values])
+    return built
+
+
+def product(z, W):
+    return math.prod(w * v + 1 - w for v, w in zip(z, W, strict=True))
+
+
+def with_reciprocals(layer, row):
+    return [*row, *(1 / (v + EPS * layer.training) for v in row)]
+
+
+def effective(layer, o):
+    W = layer.W[o].tolist()
+    return W if layer.nac_oob == "clip" else [min(max(w, 0), 1) for w in W]
+
+
+def of_negative(z, W):
+    """The sign by the cosine of a sum of angles."""
+    return math.cos(sum(w * math.pi * (v < 0) for v, w in zip(z, W, strict=True)))
+
+
+class TestNRU(LayerChecks):
+    layer = ReciprocalNMULayer
+    options = tuple({"nac_oob": "clip", "nru_div_mode": mode} for mode in DIV_MODES)
+    weights = (-0.9, 0.9)
+    start_options = ({}, {"beta_nau": True})
+    published = tuple(
+        Published(
+            {"W": [-0.411523, -0.36797]},
+            train,
+            evaluation,
+            {"W": 0.389746},
+            AS_PUBLISHED | {"nru_div_mode": mode},
+        )
+        for mode, train, evaluation in (
+            ("div", [-0.65579, 0.887799], [0.324962, 0.996858]),
+            ("div-sepSign", [0.65579, 0.887799], [0.859156, 0.996858]),
+        )
+    )
+    penalised = (
+        Penalised(
+            {"regualizer_z": 1},
+            {"W": [[-1.3, 0.25]]},
+            {
+                "W": ((1.3 * 0.3) ** 2 + (0.25 * 0.75) ** 2) / 2,
+                "z": (-0.3 * 1.0**2 + 0.75 * 0.5**2) / 2,
+                "W-OOB": 0.3**2 / 2,
+            },
+            X,
+        ),
+    )
+    clipped = (
+        Clipped(
+            {"nac_oob": "clip", "mnac_epsilon": 0.125},
+            {"W": [[-1.3, 1.5]]},
+            {"W": [[-0.875, 1.0]]},
+        ),
+    )
+
+    def formula(self, layer, row, o):
+        apart = layer.nru_div_mode == "div-sepSign"
+        mixed = sign = 1.0
+        for v, W in zip(row, layer.W[o].tolist(), strict=True):
+            A = math.tanh(1000 * W) ** 2 if layer.training else abs(W)
+            power = abs(v) ** W
+            mixed *= A * (power if apart else math.copysign(power, v)) + 1 - A
+            sign *= math.copysign(1, v) ** round(W) if apart else 1
+        return mixed * sign
+
+    def start(self, **options):
+        yield "W", NAULayer(IN, OUT, **options).W.data
+
+    @pytest.mark.parametrize("training", [True, False])
+    @pytest.mark.parametrize("mode", DIV_MODES)
+    def test_discrete_and_small_weights(self, mode, training):
+        layer = ReciprocalNMULayer(3, 1, nru_div_mode=mode).train(training)
+        layer.W.data = torch.tensor([[-1.0, 1.0, 0.0]])
+        assert layer(torch.tensor([[4.0, -6.0, 7.0]])).item() == pytest.approx(-1.5)
+        layer = layer.double()
+        layer.W.data = torch.tensor([[-1.0, 1.0, 3e-4]]).double()
+        row = [4.0, -6.0, 7.0]
+        y = layer(torch.tensor([row]).double()).item()
+        assert y == pytest.approx(self.formula(layer, row, 0), rel=1e-9)
+
+    @pytest.mark.parametrize(("mode", "expected"), [("div", math.nan), ("div-sepSign", math.inf)])
+    def test_dividing_by_zero(self, mode, expected):
+        layer = with_parameters(ReciprocalNMULayer, {"W": [[-1.0, 1.0]]}, nru_div_mode=mode)
+        y = layer(torch.tensor([[0.0, 2.0]])).item()
+        assert math.isnan(y) if math.isnan(expected) else y == expected
+
+    @pytest.mark.parametrize("mode", DIV_MODES)
+    def test_weight_zero_ignores_a_zero_input_and_gets_no_gradient(self, mode):
+        layer = with_parameters(ReciprocalNMULayer, {"W": [[0.0, 0.0]]}, nru_div_mode=mode)
+        y = layer(torch.tensor([[0.0, -3.0]]))
+        assert y.item() == 1
+        (gradient,) = torch.autograd.grad(y.sum(), [layer.W])
+        assert gradient.tolist() == [[0, 0]]
+
+    def test_regualized_range_clamps_in_the_forward_pass(self):
+        layer = with_parameters(ReciprocalNMULayer, {"W": [[-1.3, 1.5]]}, mnac_epsilon=0.125)
+        assert layer(torch.tensor([[2.0, 3.0]])).item() == pytest.approx(2**-0.875 * 3)
+
+    def test_trash_cell_is_added_in_training_only(self):
+        layer = with_parameters(ReciprocalNMULayer, {"W": [[1.0, 1.0]]}, trash_cell=True)
+        assert layer.trash_cell.tolist() == [0]
+        layer.trash_cell.data = torch.tensor([2.5])
+        x = torch.tensor([[2.0, 3.0]])
+        assert layer(x).item() == pytest.approx(8.5)
+        assert layer.eval()(x).item() == pytest.approx(6)
+        layer.reset_parameters()
+        assert layer.trash_cell.tolist() == [0]
+        layer.trash_cell = torch.nn.Parameter(torch.tensor([[2.5], [1.0]]))
+        layer.W = torch.nn.Parameter(torch.ones(2, 1, 2))
+        assert layer.train()(x.expand(2, 1, 2)).flatten().tolist() == pytest.approx([8.5, 7])
+        assert dict(ReciprocalNMULayer(2, 1).named_parameters()).keys() == {"W"}
+
+    @pytest.mark.parametrize("training", [True, False])
+    @pytest.mark.parametrize("mode", DIV_MODES)
+    def test_gradients_equal_finite_differences(self, mode, training):
+        layer = randomised(ReciprocalNMULayer(3, 2, nru_div_mode=mode), 0.6, 0.9).train(training)
+        layer.W.data[:, 0] *= -1
+        x = normal(4, 3).requires_grad_()
+        assert torch.autograd.gradcheck(lambda x, _: layer(x), (x, layer.W))
+
+    def test_rounding_of_the_sign_leaves_gradients_of_small_weights_alone(self):
+        W = {"W": [[0.3, -0.2]]}
+        layer = with_parameters(ReciprocalNMULayer, W, nru_div_mode="div-sepSign")
+        x = torch.tensor([[-2.0, -3.0]], requires_grad=True)
+        with torch.autograd.set_detect_anomaly(True):
+            gradients = torch.autograd.grad(layer(x).sum(), [x, layer.W])
+        assert all(torch.isfinite(gradient).all() for gradient in gradients)
+
+    def test_unknown_mode_is_an_error(self):
+        with pytest.raises(ValueError, match="nru_div_mode"):
+            ReciprocalNMULayer(2, 1, nru_div_mode="prod")
+
+
+class NMRUChecks(LayerChecks):
+    """Of layers over inputs and their reciprocals."""
+
+    options = BOTH_RANGES
+    weights = (-0.3, 1.3)
+
+    def start(self):
+        yield "W", uniform(0.25, 0.75, OUT, 2 * IN)
+
+    @pytest.mark.parametrize("training", [True, False])
+    def test_discrete_weights_multiply_by_the_first_half_and_divide_by_the_second(self, training):
+        layer = with_weights(self.layer, [1.0, 0.0, 0.0, 1.0]).train(training)
+        if hasattr(layer, "g"):
+            layer.g.data.fill_(1.0)
+        x = torch.tensor([[6.0, -4.0], [-6.0, -4.0], [-6.0, 4.0]])
+        assert layer(x).flatten().tolist() == pytest.approx([-1.5, 1.5, -1.5])
+
+
+class TestNMRU(NMRUChecks):
+    layer = ConcatReciprocalNMULayer
+    published = (
+        Published({"W": W_OF_NMRU}, [0.0333036, 1.36116], None, {"W": 0.408374}, AS_PUBLISHED),
+    )
+    penalised = (
+        Penalised(
+            {"regualizer_shape": "linear"},
+            {"W": [[-0.3, 0.25, 1.5, 1.0]]},
+            {"W": (0.3 + 0.25 + 0.5 + 0) / 4, "W-OOB": (0.3 + 0.5) / 4},
+        ),
+    )
+    clipped = (
+        Clipped(
+            {"nac_oob": "clip", "mnac_epsilon": 0.125}, {"W": [[-0.5, 1.5]]}, {"W": [[0.125, 1.0]]}
+        ),
+    )
+
+    def formula(self, layer, row, o):
+        return product(with_reciprocals(layer, row), effective(layer, o))
+
+    def test_reciprocal_of_zero_is_finite_in_training_only(self):
+        layer = with_weights(self.layer, [1.0, 0.0, 0.0, 1.0])
+        x = torch.tensor([[3.0, 0.0]])
+        assert layer(x).item() == pytest.approx(3 / EPS)
+        assert layer.eval()(x).item() == math.inf
+        layer.W.data = torch.tensor([[1.0, 0.0, 0.0, 0.0]])
+        assert math.isnan(layer(x).item())
+
+    def test_noise_acts_in_training_on_both_halves_and_is_undone(self):
+        layer = with_weights(self.layer, [0.4, 0.7, 0.2, 0.9], nmu_noise=True)
+        torch.manual_seed(4)
+        noisy = layer(X)
+        torch.manual_seed(4)
+        noise = uniform(1, 5, 2, 4).tolist()
+        W = layer.W[0].tolist()
+        for y, row, n in zip(noisy.flatten().tolist(), X.tolist(), noise, strict=True):
+            z = with_reciprocals(layer, row)
+            scaled = [a * b for a, b in zip(z, n, strict=True)]
+            assert y == pytest.approx(product(scaled, W) / product(n, W), rel=1e-5)
+        assert not draws(lambda: layer.eval()(X))
+
+    def test_normalised_product_divides_by_the_deviation_of_inputs_and_reciprocals(self):
+        layer = with_weights(self.layer, [0.4, 0.7, 0.2, 0.9], mnac_normalized=True).eval()
+        z = torch.cat((X, 1 / X), dim=1)
+        c, W = z.std().item(), layer.W[0].tolist()
+        expected = [product([v / c for v in row], W) * c ** sum(W) for row in z.tolist()]
+        assert layer(X).flatten().tolist() == pytest.approx(expected, rel=1e-5)
+
+    def test_the_penalty_z_sees_inputs_and_reciprocals(self):
+        layer = with_weights(self.layer, [-0.3, 0.25, 1.5, 1.0], regualizer_z=1).eval()
+        layer(torch.tensor([[0.5, 2.0]]))
+        pairs = zip(layer.W[0].tolist(), [0.5, 2.0, 2.0, 0.5], strict=True)
+        expected = sum((1 - w) * (1 - v) ** 2 for w, v in pairs) / 4
+        assert layer.regualizer(keys={"z"})["z"].item() == pytest.approx(expected, rel=1e-5)
+
+    def test_noise_range_is_no_option(self):
+        with pytest.raises(TypeError):
+            self.layer(2, 1, noise_range=(1, 5))
+
+
+class TestSignNMRU(NMRUChecks):
+    """The sign takes the raw weight."""
+
+    layer = ConcatReciprocalNMUSignRetrievalLayer
+    published = (
+        Published({"W": W_OF_NMRU}, [-0.688252, 1.36116], None, {"W": 0.408374}, AS_PUBLISHED),
+    )
+    clipped = (Clipped({"nac_oob": "clip"}, {"W": [[-0.5, 1.5]]}, {"W": [[0.0, 1.0]]}),)
+
+    def formula(self, layer, row, o):
+        z = with_reciprocals(layer, row)
+        magnitude = product([abs(v) for v in z], effective(layer, o))
+        return magnitude * of_negative(z, layer.W[o].tolist())
+
+    def test_noise_acts_on_magnitudes_in_training_and_is_undone(self):
+        layer = with_weights(self.layer, [0.4, 0.7, 0.2, 0.9], nmu_noise=True, noise_range=[2, 3])
+        x, W = torch.tensor([[1.5, -2.0]]), layer.W[0].tolist()
+        torch.manual_seed(4)
+        y = layer(x).item()
+        torch.manual_seed(4)
+        noise = uniform(2, 3, 1, 4)[0].tolist()
+        scaled = [v * n for v, n in zip([1.5, 2.0, 1 / 1.5, 0.5], noise, strict=True)]
+        expected = product(scaled, W) / product(noise, W) * math.cos(math.pi * (0.7 + 0.9))
+        assert y == pytest.approx(expected, rel=1e-5)
+        assert not draws(lambda: layer.eval()(x))
+
+    def test_noise_range_of_the_batch_kind_is_refused_when_noise_is_on(self):
+        with pytest.raises(ValueError, match="SignNMRU draws noise"):
+            self.layer(2, 1, nmu_noise=True, noise_range=[1, 0])
+        self.layer(2, 1, noise_range=[1, 0])
+
+    def test_the_penalty_z_sees_magnitudes(self):
+        layer = with_weights(self.layer, [0.5, 0.25], regualizer_z=1).eval()
+        layer(torch.tensor([[-2.0], [-4.0]]))
+        expected = (0.5 * (1 - 3) ** 2 + 0.75 * (1 - 0.375) ** 2) / 2
+        assert layer.regualizer(keys={"z"})["z"].item() == pytest.approx(expected)
+
+    def test_normalisation_is_no_option(self):
+        with pytest.raises(TypeError):
+            self.layer(2, 1, mnac_normalized=True)
+
+
+class TestGatedSignNMRU(NMRUChecks):
+    """The gate scales its input before sign and magnitude are taken, and is not clamped here."""
+
+    layer = ConcatReciprocalNMUGatedSignRetrievalLayer
+    options = ({"nac_oob": "clip"},)
+    weights = (-0.5, 1.5)
+    published = (
+        Published(
+            {"W": W_OF_NMRU, "g": [0.5] * 4},
+            [-0.192926, 0.374197],
+            penalties={"W": 0.408374, "g-NPU": 0.5},
+            options=AS_PUBLISHED | {"regualizer_gate": 1},
+        ),
+    )
+    _free = {"W": [[-0.5, 1.5]], "g": [-0.25, 1.25]}
+    penalised = (
+        Penalised(
+            {"regualizer_gate": 1, "regualizer_shape": "none"},
+            {"g": [-0.25, 0.9]},
+            {"g-NPU": (0.25 + 0.1) / 2},
+        ),
+    )
+    clipped = (
+        Clipped({"nac_oob": "clip"}, _free, {"W": [[0.0, 1.0]], "g": [0.0, 1.0]}),
+        Clipped({"nac_oob": "regualized"}, _free, _free),
+    )
+
+    def formula(self, layer, row, o):
+        gates = zip(with_reciprocals(layer, row), layer.g.tolist(), strict=True)
+        z, W = [g * v for v, g in gates], layer.W[o].tolist()
+        return product([abs(v) for v in z], W) * of_negative(z, W)
+
+    def start(self):
+        yield from super().start()
+        yield "g", torch.full((2 * IN,), 0.5)
+
+    def test_closed_gate_gives_zero_not_one(self):
+        layer = with_parameters(self.layer, {"W": [[1.0, 0.0, 0.0, 0.0]], "g": [0.0, 1, 1, 1]})
+        assert layer(torch.tensor([[3.0, 5.0]])).item() == 0
+
+    def test_noise_is_drawn_from_one_to_five(self):
+        layer = self.layer(1, 1, nmu_noise=True)
+        layer.W.data, layer.g.data = torch.tensor([[0.4, 0.9]]), torch.tensor([0.5, 0.25])
+        torch.manual_seed(4)
+        y = layer(torch.tensor([[3.0]])).item()
+        torch.manual_seed(4)
+        n, m = uniform(1, 5, 1, 2)[0].tolist()
+        upper = (0.4 * 1.5 * n + 0.6) * (0.9 * 0.25 / 3 * m + 0.1)
+        assert y == pytest.approx(upper / ((0.4 * n + 0.6) * (0.9 * m + 0.1)), rel=1e-5)
+
+    def test_the_error_of_the_gate_and_its_penalty_by_default(self):
+        layer = with_parameters(self.layer, {"g": [1.25, 0.0, 0.9, 1.0]})
+        error = layer.observations()[-1]
+        assert error.name == "gate/sparsity_error"
+        assert error.value().item() == pytest.approx(0.25)
+        assert layer.regualizer_terms()["g-NPU"] is None
