@@ -37,6 +37,11 @@ INFIX = {
     **{"add": "+", "sub": "-", "mul": "*", "div": "/", "and": "&", "or": "|", "xor": "^"},
     **{"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="},
 }
+COSTS = {
+    **dict.fromkeys(("exp", "expm1", "log", "log1p", "tanh", "sigmoid", "sinh", "sin", "cos"), 30),
+    **{"pow": 70, "sqrt": 20, "div": 4},
+}
+"""Operations that take longer than a sum, and about how much."""
 GATHERED = {"sum": "{} + {}", "prod": "{} * {}", "max": "max_({}, {})"}
 
 
@@ -71,11 +76,15 @@ class Memory:
 
 @dataclass(frozen=True)
 class Source:
-    """Emitted functions, how much of `q` they need, and whether they need all samples at once."""
+    """Emitted functions and how much of `q` they need.
+
+    passes: how often they go through all samples. work: about how many operations a sample takes.
+    """
 
     text: str
     scratch: int
     passes: int
+    work: int
 
 
 def emitted(
@@ -108,7 +117,13 @@ class _Emitter:
 
     def source(self) -> Source:
         text = [self._function(name) for name in ("begin", "block", "update")]
-        return Source("\n\n".join(text), max(1, self.scratch), self.plan.passes)
+        return Source("\n\n".join(text), max(1, self.scratch), self.plan.passes, self._work())
+
+    def _work(self) -> int:
+        samples = [node for node in self.plan.home if BATCH in node.axes]
+        extents = [[self.graph.extents[a] for a in node.axes - {BATCH}] for node in samples]
+        costs = [COSTS.get(node.op, 1) for node in samples]
+        return sum(c * math.prod(e) for c, e in zip(costs, extents, strict=True))
 
     def _function(self, name: str) -> str:
         self.lines, self.path = [], (name,)

@@ -161,7 +161,7 @@ INLINE_ d log1p_f(d x) {
 // exp(y log x) with an error of the logarithm below 4e-16.
 INLINE_ d pow_f(d x, d y) {
     Mantissa a = mantissa(x);
-    d s = (a.m - 1.0) / (a.m + 1.0);
+    d b = a.m - 1.0, s = b / (2.0 + b);  // as in log_f, so that compilers share it
     d log = s * polynomial(s * s, 2.0000000000000004, 0.6666666666655285, 0.40000000061773056,
         0.2857141601597565, 0.22223434921408206, 0.18121922003893642, 0.16837813568898644);
     return exp_f(at_least(at_most(y * (a.k * LN2 + log), 110.0), -110.0));

@@ -27,6 +27,9 @@ from .samples import (
 PORTION = 16 << 10
 """Bytes of the samples of a portion, which stay in the nearest cache."""
 
+DRAW = 10
+"""Operations on vectors that take as long as a double from each of their generators."""
+
 Schedule = Mapping[str, np.ndarray]
 """Scheduled numbers by their names: `(iterations, 1)` or `(iterations, runs)`."""
 
@@ -75,7 +78,7 @@ class Lanes:
         lanes = self.runtime.lanes()
         keys = [generator_key(s) for s in streams] if self.native else list(range(len(streams)))
         kinds = [kind_key(s) for s in streams] if self.native else [0] * len(streams)
-        self.layout: Layout = arranged(keys, kinds, lanes)
+        self.layout: Layout = arranged(keys, kinds, lanes, program.work / (DRAW * self.inputs))
         self.count, self.lanes = self.layout.members.shape
         sizes = program.memory.sizes
         self.s = self._memory(sizes["s"])

@@ -33,13 +33,17 @@ class Layout:
         return [range(a, b) for a, b in zip(self.first, ends, strict=True)]
 
 
-def arranged(generators: Sequence[Hashable], kinds: Sequence[Hashable], lanes: int) -> Layout:
+def arranged(
+    generators: Sequence[Hashable], kinds: Sequence[Hashable], lanes: int, work: float
+) -> Layout:
     """Put runs into lanes, those of equal generators under each other where that is cheaper.
 
     The runs of a vector are of one kind. What is chosen changes no number.
+
+    work: how long a vector takes, in times that its generators take.
     """
     stacked, packed = _stacked(generators, kinds, lanes), _packed(kinds, lanes)
-    tiles = stacked if _cost(stacked) < _cost(packed) else packed
+    tiles = min(packed, stacked, key=lambda tiles: sum(1 + work * len(tile) for tile in tiles))
     members, first, place = [], [], np.zeros((len(kinds), 2), np.int64)
     for tile in tiles:
         first.append(len(members))
@@ -51,11 +55,6 @@ def arranged(generators: Sequence[Hashable], kinds: Sequence[Hashable], lanes: i
             filled = [filler if run is None else run for run in vector]
             members.append(filled + [filler] * (lanes - len(filled)))
     return Layout(np.array(members), first, place)
-
-
-def _cost(tiles: Sequence[Sequence]) -> int:
-    """Return about how long an iteration takes: drawing costs as much as a small model."""
-    return sum(1 + len(tile) for tile in tiles)
 
 
 def _packed(kinds: Sequence[Hashable], lanes: int) -> list[list[list]]:

@@ -63,6 +63,11 @@ class Program:
     dtype: torch.dtype
 
     @property
+    def work(self) -> int:
+        """Return how many operations a sample takes."""
+        return self.sources["run"].work
+
+    @property
     def places(self) -> Mapping[str, Place]:
         """Return where named tensors lie."""
         return self.memory.places

@@ -14,7 +14,7 @@ def test_every_run_is_in_one_lane_beside_its_like(seed, lanes):
     runs = dice.randint(1, 60)
     generators = [dice.randrange(dice.choice((1, 5, 60))) for _ in range(runs)]
     kinds = [dice.randrange(dice.choice((1, 3))) for _ in range(runs)]
-    layout = arranged(generators, kinds, lanes)
+    layout = arranged(generators, kinds, lanes, dice.choice((0.1, 1, 10)))
     assert layout.members.shape[1] == lanes
     places = [tuple(place) for place in layout.place.tolist()]
     assert len(set(places)) == runs
@@ -32,10 +32,17 @@ def test_every_run_is_in_one_lane_beside_its_like(seed, lanes):
 
 
 def test_runs_that_share_generators_share_their_numbers():
-    """Nine ranges of sixteen seeds are drawn once."""
-    layout = arranged([seed for _ in range(9) for seed in range(16)], ["mul"] * 144, 16)
+    """Nine ranges of sixteen seeds are drawn once, whatever a vector takes."""
+    layout = arranged([seed for _ in range(9) for seed in range(16)], ["mul"] * 144, 16, 100)
     assert len(layout.tiles) == 1
     assert len(layout.members) == 9
+
+
+@pytest.mark.parametrize(("work", "vectors"), [(1, 18), (10, 15)])
+def test_lanes_stay_empty_where_drawing_takes_longer(work, vectors):
+    """Nine ranges of twenty-five seeds fill fifteen vectors, or share generators in eighteen."""
+    seeds = [seed for _ in range(9) for seed in range(25)]
+    assert len(arranged(seeds, ["mul"] * 225, 16, work).members) == vectors
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 5), (1, 1, 7)])
