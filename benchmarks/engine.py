@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 import torch
 
-from stable_nalu.options import SCRIPTS
-from stable_nalu.training.arithmetic.trainer import KINDS, ArithmeticTraining
+from stable_nalu.task import SCRIPTS
+from stable_nalu.task.run import kind_of
+from stable_nalu.training.arithmetic.trainer import ArithmeticTraining
 from stable_nalu.training.stack import Setup
 
 
@@ -36,6 +37,6 @@ def _built(script: str, line: str) -> ArithmeticTraining:
     names = [spec.run_name(config) for config in configs]
     options = [spec.layer_options(config) for config in configs]
     setup = Setup(configs, names, options, torch.device("cpu"), stacked=True)
-    training = KINDS[script].build(setup)
+    training = kind_of(script).build(setup)
     assert isinstance(training, ArithmeticTraining)
     return training

@@ -13,8 +13,8 @@ from importlib import import_module
 from textwrap import wrap
 
 from .errors import OptionError, UsageError, did_you_mean
-from .options import SCRIPTS
 from .script import EXIT_USAGE, exit_code, packages, say
+from .task import SCRIPTS
 
 PROGRAM = "stable-nalu"
 _WIDTH = 98
@@ -43,7 +43,7 @@ EXPORTS: Commands = {
     "sequential_mnist": ("result.exporters:sequences", "Export runs on sequences of digits."),
     "two_digit_mnist_reader": ("result.exporters:pairs", "Export runs on pairs of digits."),
     "pretrained_model_prediction_sweep": (
-        "training.arithmetic.prediction_sweep:main",
+        "inspection.prediction_sweep:main",
         "Write predictions of a trained model over a grid of two inputs.",
     ),
     "expand_weights": ("figure.robustness:expand_weights", "Cut the last step out of weights."),
@@ -59,9 +59,7 @@ TABLES: Commands = {
         "Write the inputs that matter in the robustness study.",
     ),
 }
-TRAINING: Commands = {
-    name: ("training.script:run_script", spec.summary) for name, spec in SCRIPTS.items()
-}
+TRAINING: Commands = {name: ("task.run:run_script", spec.summary) for name, spec in SCRIPTS.items()}
 ALSO: Commands = {name: {**PAPERS, **RUNS}[name] for name in ("plot", "summarize", "verdict")}
 """Commands of their own whose scripts are below `export/`."""
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from stable_nalu.cluster import local
-from stable_nalu.options import SCRIPTS
+from stable_nalu.task import SCRIPTS
 from tests.forks import Fork
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -13,10 +13,10 @@ import pytest
 
 import stable_nalu
 from stable_nalu.errors import UsageError
-from stable_nalu.options import SCRIPTS
 from stable_nalu.script import EXIT_BROKEN_PIPE
 from stable_nalu.statistics.setups import SHIPPED
 from stable_nalu.statistics.table import write_frame
+from stable_nalu.task import SCRIPTS
 from stable_nalu.training.checkpoint import plain
 from stable_nalu.writer import RunRecord, RunWriter
 from tests.exported import EXPORTED

@@ -9,13 +9,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from stable_nalu.options import SCRIPTS
 from stable_nalu.paper.experiment import ExpectedRun, Experiment
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.measured import clock_of, measure_columns, options_of, text_of
 from stable_nalu.result.stored import identifying, measured_keys, read
 from stable_nalu.result.tables import runs_of
 from stable_nalu.statistics.table import write_plain_frame
+from stable_nalu.task import SCRIPTS
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import ceil
 
-from stable_nalu.options import SCRIPTS
 from stable_nalu.paper.experiment import (
     EPOCH_FLAG,
     ITERATION_FLAG,
@@ -19,6 +18,7 @@ from stable_nalu.paper.experiment import (
     merged,
     seeds_text,
 )
+from stable_nalu.task import SCRIPTS
 
 FEWEST_RUNS, MOST_RUNS = 50, 250
 """Bounds of the runs per shard, as far as seeds and points allow: more runs train faster together

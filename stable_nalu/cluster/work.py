@@ -11,11 +11,11 @@ from pathlib import Path
 from stable_nalu.errors import UsageError
 from stable_nalu.files import atomic_text_file, is_locked, json_of, visible_entries
 from stable_nalu.machine import save_root, tensorboard_root
-from stable_nalu.options import SCRIPTS
 from stable_nalu.paper.experiment import Command, ExpectedRun, covering, merged
 from stable_nalu.script import EXIT_DIVERGED
+from stable_nalu.task import SCRIPTS
+from stable_nalu.task.run import run_script
 from stable_nalu.training.checkpoint import load_torch, model_file
-from stable_nalu.training.script import run_script
 from stable_nalu.writer.run_folder import LOCK_NAME
 
 from .shard import Shard

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from stable_nalu.files import with_part
 from stable_nalu.machine import CHECKOUT
+from stable_nalu.task import SCRIPTS, short_of
 
 from .flag import Flag
 from .paper_names import MODELS, SPELLINGS, UNITS, registered
 from .script_spec import ScriptSpec
-from .scripts import SCRIPTS, SHORT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,7 +57,7 @@ def refreshed_layers(document: str) -> str:
 
 def _scripts() -> list[str]:
     lines = ["## Scripts", "", "| short | script | what it does |", "|---|---|---|"]
-    lines += [f"| {SHORT[s.name]} | `{s.name}` | {s.summary} |" for s in SCRIPTS.values()]
+    lines += [f"| {short_of(s)} | `{s.name}` | {s.summary} |" for s in SCRIPTS.values()]
     return [*lines, "", f"Below, *arithmetic* means {', '.join(_ARITHMETIC)}.", ""]
 
 
@@ -140,7 +140,7 @@ def _named(uses: list[tuple[ScriptSpec, Flag]]) -> str:
 def _shorts(specs: list[ScriptSpec]) -> str:
     if [spec.name for spec in specs] == list(SCRIPTS):
         return "all"
-    shorts = [SHORT[spec.name] for spec in specs]
+    shorts = [short_of(spec) for spec in specs]
     if set(_ARITHMETIC) <= set(shorts):
         shorts = ["arithmetic", *(short for short in shorts if short not in _ARITHMETIC)]
     return " ".join(shorts)

@@ -87,19 +87,6 @@ RANDOM_MODELS = Flag(
     "Log the mean error of this many untrained networks, which a score is relative to.",
     young=True,
 )
-SCORE = FlagGroup(
-    "Score",
-    choice(
-        "--extrapolation-rule",
-        "range",
-        "Which samples of the extrapolation range are tested on: all, or those in which an operand "
-        "or the target exceeds everything seen in training.",
-        ("range", "exceed"),
-        young=True,
-    ),
-    RANDOM_MODELS,
-)
-
 CRITERION = FlagGroup(
     "Criterion",
     choice(
@@ -135,30 +122,5 @@ OPTIMIZER = FlagGroup(
         None,
         "Largest absolute gradient of an element, applied after the norm; none means no limit.",
         sweep=True,
-    ),
-)
-
-REINIT = FlagGroup(
-    "Restarts",
-    switch(
-        "--reinit", "Draw new start weights when validation has stopped improving (iNALU's rule)."
-    ),
-    Flag(
-        "--reinit-epoch-interval",
-        integer(1),
-        10,
-        "Iterations between two tests of the restart rule.",
-    ),
-    Flag(
-        "--reinit-max-stored-losses",
-        integer(0),
-        5000,
-        "The rule applies once more validation errors than this are stored.",
-    ),
-    Flag(
-        "--reinit-loss-thr",
-        number(),
-        1.0,
-        "Restart only while the mean of the newer half of the stored errors exceeds this.",
     ),
 )

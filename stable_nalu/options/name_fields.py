@@ -12,7 +12,7 @@ from string import Formatter
 
 from .flag import Config
 
-_COLLIDING = "safe and max-safe print the same letter"
+COLLIDING = "safe and max-safe print the same letter"
 _RANGE = "only the first two parts are printed"
 
 
@@ -58,7 +58,7 @@ def trailing(inner: NameField) -> NameField:
     return NameField(inner.text, inner.flags, inner.partial, optional=True)
 
 
-_NALU_FLAGS: tuple[str, ...] = (
+NALU_FLAGS: tuple[str, ...] = (
     "nalu_bias",
     "nalu_two_nac",
     "nalu_two_gate",
@@ -73,7 +73,8 @@ _NAC_MUL = {"normal": "n", "safe": "s", "max-safe": "s", "mnac": "m"}
 _NAC_MUL_NPU = {"npu": "npu", "real-npu": "npur"}
 
 
-def _nalu_codes(c: Config) -> list[str]:
+def nalu_codes(c: Config) -> list[str]:
+    """Return what a name says of a NALU's gate and weights."""
     codes = [
         "b" if c.nalu_bias else "",
         "2n" if c.nalu_two_nac else "",
@@ -84,26 +85,16 @@ def _nalu_codes(c: Config) -> list[str]:
     return [code for code in codes if code]
 
 
-def _two_layer_model(c: Config) -> str:
+def two_layer_model(c: Config) -> str:
+    """Return what the name of a run of two layers, or of a cell, begins with."""
     name = c.layer_type.lower()
     if c.nac_mul != "none":
         name += "-nac-"
     if getattr(c, "first_layer", None) == "MultiWeightNAU":
         name += "-mwnac"
     name += (_NAC_MUL | _NAC_MUL_NPU).get(c.nac_mul, "")
-    codes = _nalu_codes(c)
+    codes = nalu_codes(c)
     return name + ("-nalu-" + "".join(codes) if codes else "")
-
-
-def _single_layer_model(c: Config) -> str:
-    pieces = [c.layer_type.lower()]
-    if c.nac_weight == "golden-ratio" and c.layer_type in ("NALU", "NAC"):
-        pieces.append("gr")
-    if c.layer_type == "NALU":
-        pieces += _nalu_codes(c)
-    if c.nru_div_mode == "div-sepSign" and c.layer_type == "NRU":
-        pieces.append("sS")
-    return "-".join(pieces)
 
 
 def _range_ends(letter: str, flag: str) -> NameField:
@@ -115,28 +106,9 @@ def _data(c: Config) -> str:
     return "z-simple" if c.simple else f"z-{c.input_size}-{c.subset_ratio}-{c.overlap_ratio}"
 
 
-TWO_LAYER_MODEL = NameField(
-    _two_layer_model,
-    ("layer_type", "nac_mul", "first_layer", *_NALU_FLAGS),
-    {
-        "nac_mul": _COLLIDING,
-        "first_layer": "only MultiWeightNAU is printed",
-        "nalu_mul": _COLLIDING,
-    },
-)
 RECURRENT_MODEL = NameField(
-    _two_layer_model, ("layer_type", "nac_mul", *_NALU_FLAGS), {"nalu_mul": _COLLIDING}
+    two_layer_model, ("layer_type", "nac_mul", *NALU_FLAGS), {"nalu_mul": COLLIDING}
 )
-_ONLY_NALU: dict[str, str] = dict.fromkeys(_NALU_FLAGS, "printed for layer NALU only")
-SINGLE_LAYER_MODEL = NameField(
-    _single_layer_model, ("layer_type", *_NALU_FLAGS, "nru_div_mode"), _ONLY_NALU
-)
-BENCHMARK_MODEL = NameField(
-    _single_layer_model,
-    ("layer_type", *_NALU_FLAGS, "nac_weight", "nru_div_mode"),
-    _ONLY_NALU | {"nac_weight": "printed for layers NALU and NAC only"},
-)
-
 _RATE = template(
     "lr-{optimizer}-{learning_rate:.5f}-{momentum}", learning_rate="printed with five decimals"
 )
@@ -160,36 +132,11 @@ COMMON = (
     _RATE,
 )
 
-L1 = either("regualizer_l1", "L1T", "L1F")
-BETA = template(
-    "rb-{regualizer_beta_start}-{regualizer_beta_end}"
-    "-{regualizer_beta_step}-{regualizer_beta_growth}"
-)
-NPU_W = template("rWnpu-{regualizer_npu_w}")
-NPU_W_SWITCH = either("regualizer_npu_w", "rWnpuT", "rWnpuF")
-NPU_W_TYPED = NameField(
-    lambda c: f"rWnpu-{c.regualizer_npu_w}-{c.realnpu_reg_type[0]}",
-    ("regualizer_npu_w", "realnpu_reg_type"),
-)
-GATE = template("rg-{regualizer_gate}")
-SCALE_TYPE = NameField(lambda c: "rH" if c.reg_scale_type == "heim" else "rM", ("reg_scale_type",))
-NPU_CLIP = NameField(lambda c: f"clip-{'n' if c.npu_clip == 'none' else c.npu_clip}", ("npu_clip",))
-NPU_INIT = NameField(
-    lambda c: "WrI-xu" if c.npu_Wr_init == "xavier-uniform" else "WrI-xuc", ("npu_Wr_init",)
-)
 PRECISION = template("p-{pytorch_precision}")
 NMU_NOISE = either("nmu_noise", "nMT", "nMF")
 NAU_NOISE = either("nau_noise", "nAT", "nAF")
 BETA_NAU = either("beta_nau", "BnauT", "BnauF")
 NOISE_RANGE = template("n-{noise_range[0]}-{noise_range[1]}")
-REALNPU_TYPE = NameField(lambda c: f"rt-{c.realnpu_reg_type}", ("realnpu_reg_type",))
-TRASH_CELL = either("trash_cell", "TC", "")
-W_SET_COUNT = template("ws-{W_set_count}")
-LOG_INTERVAL = template("TB-{log_interval}")
-REINIT = NameField(
-    lambda c: f"r{'T' if c.reinit else 'F'}-{c.reinit_epoch_interval}-{c.reinit_max_stored_losses}",
-    ("reinit", "reinit_epoch_interval", "reinit_max_stored_losses"),
-)
 ID = template("id{id}")
 LAYER_OPTION = NameField(
     lambda c: "-".join(("lo", *c.layer_option)).replace("_", "."),
@@ -201,11 +148,12 @@ NALU_TRAILING = (
     trailing(template("ng-{nalu_gate_shape}")),
     trailing(template("ni-{nalu_init}")),
 )
-EXTRAPOLATION_RULE = trailing(template("x-{extrapolation_rule}"))
 RANDOM_MODELS = trailing(template("rm{random_models}"))
 
 
-def _or_false(prefix: str, flag: str) -> NameField:
+def or_false(prefix: str, flag: str) -> NameField:
+    """Return the field of a number that may be none."""
+
     def text(c: Config) -> str:
         value = getattr(c, flag)
         return f"{prefix}-{'F' if value is None else value}"
@@ -213,11 +161,11 @@ def _or_false(prefix: str, flag: str) -> NameField:
     return NameField(text, (flag,))
 
 
-GRAD_NORM = _or_false("gn", "clip_grad_norm")
-GRAD_VALUE = _or_false("gv", "clip_grad_value")
+GRAD_NORM = or_false("gn", "clip_grad_norm")
 
 
-def _criterion(c: Config) -> str:
+def criterion(c: Config) -> str:
+    """Return what a name says of the training loss."""
     if c.train_criterion == "pcc-mse":
         return f"pcc-mse-{c.pcc2mse_iteration}"
     return c.train_criterion
@@ -225,47 +173,7 @@ def _criterion(c: Config) -> str:
 
 _SWITCH_POINT = {"pcc2mse_iteration": "printed with criterion pcc-mse only"}
 _CRITERION_FLAGS = ("train_criterion", "pcc2mse_iteration")
-CRITERION = NameField(_criterion, _CRITERION_FLAGS, _SWITCH_POINT)
-CRITERION_TRASH = NameField(
-    lambda c: _criterion(c) + ("-TC" if c.trash_cell else ""),
-    (*_CRITERION_FLAGS, "trash_cell"),
-    _SWITCH_POINT,
-)
-
-# Published names of these layers come from a script without criteria, hence without the field.
-_NO_CRITERION_FIELD = ("MCFC", "MulMCFC", "MulMCFCSignINALU", "MulMCFCSignRealNPU")
-BENCHMARK_CRITERION = NameField(
-    lambda c: None if c.layer_type in _NO_CRITERION_FIELD else _criterion(c),
-    _CRITERION_FLAGS,
-    _SWITCH_POINT | {"train_criterion": "not printed for the MCFC layers"},
-)
-
-_FAMILY_CODES = {"uniform": "u", "exponential": "e", "benford": "b", "truncated-normal": "tn"}
-
-
-def _distribution(c: Config) -> str:
-    family, *numbers = c.sample_distribution
-    if family == "truncated-normal":
-        numbers = [int(number) for number in numbers]
-    return "-".join(["D", _FAMILY_CODES[family], *map(str, numbers)])
-
-
-def _robust_distribution(c: Config) -> str:
-    family, *numbers = c.sample_distribution
-    return "-".join(["D", _FAMILY_CODES[family], *map(str, numbers[:2])])
-
-
-DISTRIBUTION = NameField(
-    _distribution,
-    ("sample_distribution",),
-    {"sample_distribution": "the numbers of truncated-normal are cut to whole ones"},
-)
-ROBUST_DISTRIBUTION = NameField(
-    _robust_distribution,
-    ("sample_distribution",),
-    {"sample_distribution": "the test mean and deviation of truncated-normal are not printed"},
-)
-
+CRITERION = NameField(criterion, _CRITERION_FLAGS, _SWITCH_POINT)
 SEQUENCES_TRAILING = tuple(
     trailing(inner)
     for inner in (
@@ -298,9 +206,7 @@ LAYER_OPTIONS_TRAILING = tuple(
         NameField(lambda c: f"oob-{c.oob_mode[0]}", ("oob_mode",)),
         template("rs-{regualizer_shape}"),
         template("eps-{mnac_epsilon}"),
-        NameField(
-            lambda c: "nalu-" + "".join(_nalu_codes(c)), _NALU_FLAGS, {"nalu_mul": _COLLIDING}
-        ),
+        NameField(lambda c: "nalu-" + "".join(nalu_codes(c)), NALU_FLAGS, {"nalu_mul": COLLIDING}),
         NOISE_RANGE,
         NMU_NOISE,
         NAU_NOISE,

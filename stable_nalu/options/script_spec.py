@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from textwrap import wrap
 from typing import Any, cast
 
@@ -33,6 +34,7 @@ class ScriptSpec:
     """What one script accepts.
 
     name_fields: fields of the run name in order.
+    short: its name in tables of flags.
     training: module whose `KINDS` say how it trains; empty where it does not.
     checks: each raises OptionError for a configuration that cannot be run.
     refused: flags of published scripts that are not accepted, and why.
@@ -49,6 +51,7 @@ class ScriptSpec:
     example: str
     groups: tuple[FlagGroup, ...]
     name_fields: tuple[NameField, ...]
+    short: str = ""
     training: str = ""
     checks: tuple[Callable[[Config], None], ...] = ()
     refused: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -58,6 +61,9 @@ class ScriptSpec:
     counts_epochs: bool = False
     drawn_by: tuple[str, ...] = ()
     nac_mul_acts: bool = False
+
+    def __reduce__(self) -> tuple[Callable[[str], ScriptSpec], tuple[str]]:
+        return _of_script, (self.name,)  # for other processes, which import it themselves
 
     @cached_property
     def flags(self) -> tuple[Flag, ...]:
@@ -76,7 +82,7 @@ class ScriptSpec:
         *example, last = wrap(f"{script} {self.example}", _WIDTH - 6, break_on_hyphens=False)
         lines = [*wrap(self.summary, _WIDTH), "", "example:"]
         lines += [*(f"  {line} \\" for line in example), f"  {last}"]
-        lines += ["", *wrap(_SWEEPS, _WIDTH)] if self.training else []
+        lines += ["", *wrap(_SWEEPS, _WIDTH)]
         parser = ScriptParser(
             prog=f"{self.name}.py",
             usage=f"{script} [--flag VALUE ...]",
@@ -98,7 +104,7 @@ class ScriptSpec:
         """
         try:
             plan = self._plan(sys.argv[1:] if argv is None else argv)
-            if not (self.training and plan.dry_run):
+            if not plan.dry_run:
                 _ = plan.configs
         except UsageError as error:
             self.parser.refuse(error)
@@ -189,6 +195,10 @@ class ScriptSpec:
             for flag in self.flags
             if flag.result and flag.dest not in self.fully_named
         }
+
+
+def _of_script(name: str) -> ScriptSpec:
+    return import_module("stable_nalu.task").SCRIPTS[name]
 
 
 class Plan:

@@ -19,6 +19,7 @@ from .flags_pairs import (
 )
 from .flags_task import OPTIMIZER, TASK
 from .flags_training import ID, LOGGING
+from .kinds import BATCH_NOISE
 from .script_spec import ScriptSpec
 
 _NOISE = WEIGHTS.only("--nmu-noise", "--nau-noise", "--noise-range", "--beta-nau")
@@ -105,7 +106,7 @@ def _check_isolated(c: Config) -> None:
             "there is nothing to clip",
             "add --use-nalm --learn-labels2out --clip-grad-norm 1",
         )
-    if c.nalm_name == "nmru-sign" and c.noise_range == checks.BATCH_NOISE:
+    if c.nalm_name == "nmru-sign" and c.noise_range == BATCH_NOISE:
         raise OptionError(
             "--noise-range",
             "nmru-sign reads it as plain bounds and cannot draw from [1,0]",

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stable_nalu.errors import OptionError, did_you_mean
-from stable_nalu.options import SCRIPTS
-from stable_nalu.options.flags_task import SCORE, TASK
+from stable_nalu.options.flags_task import TASK
 from stable_nalu.options.layer_options import load_own_layers
+from stable_nalu.task import SCRIPTS
+from stable_nalu.task.simple_function_static import SCORE
 
 from .experiment import (
     ITERATION_FLAG,

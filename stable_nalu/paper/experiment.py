@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from stable_nalu.options import SCRIPTS, Config
+from stable_nalu.options import Config
 from stable_nalu.papers import Paper
+from stable_nalu.task import SCRIPTS
 
 from .drawing import Drawing
 

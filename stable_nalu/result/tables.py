@@ -13,7 +13,6 @@ from stable_nalu.cluster.shard import how_to_run
 from stable_nalu.errors import UsageError
 from stable_nalu.files import atomic_path
 from stable_nalu.machine import granted_cores
-from stable_nalu.options import SCRIPTS
 from stable_nalu.paper.experiment import (
     MEASURED,
     ExpectedRun,
@@ -33,6 +32,7 @@ from stable_nalu.result.run_parser import (
     RunParser,
 )
 from stable_nalu.statistics.setups import FLAT
+from stable_nalu.task import SCRIPTS
 from stable_nalu.training.checkpoint import model_file
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ def _write_weights(argv: list[str]) -> int:
 
 
 def _write_surface(argv: list[str]) -> int:
-    from stable_nalu.training.arithmetic.prediction_sweep import main
+    from stable_nalu.inspection.prediction_sweep import main
 
     return main(argv)
 

@@ -18,9 +18,9 @@ from stable_nalu.cluster.local import run_modules
 from stable_nalu.cluster.work import pending, refuse_running
 from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.files import locked
-from stable_nalu.options import SCRIPTS
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.script import command_of, duration, say
+from stable_nalu.task import SCRIPTS
 from stable_nalu.writer.event_file import FILE_PREFIX
 
 from .listing import seconds_here

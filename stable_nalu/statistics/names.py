@@ -297,7 +297,8 @@ def _compiled(pattern: str) -> tuple[re.Pattern[str], list[tuple[str, _Kind]]]:
 
 def record_columns(record: RunRecord) -> Columns:
     """Return the options of a run from its record, as `config_columns` does."""
-    from stable_nalu.options import SCRIPTS, Config
+    from stable_nalu.options import Config
+    from stable_nalu.task import SCRIPTS
 
     spec = SCRIPTS[record.script]
     return config_columns(Config(spec.name, record.config, fixed=spec.fixed))
@@ -309,8 +310,8 @@ def config_columns(config: Config) -> Columns:
     What a run name of an arithmetic script can hold is as `parse_leaf` returns it, but for learning
     rates, which are not rounded. Other options are called as their flags.
     """
-    from stable_nalu.options import SCRIPTS
     from stable_nalu.options.name_fields import COMMON
+    from stable_nalu.task import SCRIPTS
 
     spec, own = SCRIPTS[config.script], config.as_dict()
     dests = [flag.dest for flag in spec.flags if flag.result and flag.dest in own]

@@ -13,12 +13,13 @@ from stable_nalu.errors import UsageError, did_you_mean
 from stable_nalu.layer import entries
 from stable_nalu.layer.own_layers import is_of_program, register
 from stable_nalu.machine import cores, tensorboard_root
-from stable_nalu.options import SCRIPTS, Config, Flag, ScriptSpec
+from stable_nalu.options import Config, Flag, ScriptSpec
 from stable_nalu.options.layer_options import units_of
 from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, NEGATIVE_NUMBER
+from stable_nalu.task import SCRIPTS
+from stable_nalu.task.run import kind_of, set_threads
 
 from .console import quiet
-from .script import kind_of, set_threads
 from .surroundings import as_at_the_start
 
 if TYPE_CHECKING:

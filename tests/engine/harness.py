@@ -11,9 +11,10 @@ import numpy as np
 import torch
 
 from stable_nalu.layer import entries
-from stable_nalu.options import SCRIPTS, Config
+from stable_nalu.options import Config
+from stable_nalu.task import SCRIPTS
+from stable_nalu.task.run import kind_of
 from stable_nalu.training.arithmetic import data, trainer
-from stable_nalu.training.arithmetic.task import TASKS
 from stable_nalu.training.arithmetic.trainer import ArithmeticTraining
 from stable_nalu.training.stack import Setup
 from tests.training.configurations import configurations
@@ -89,7 +90,7 @@ def training(script: str, configs: Sequence[Config], *, engine: bool = True) -> 
         stacked=engine,
     )
     with mock.patch.object(data, "EVALUATION_ROWS", ROWS):
-        made = ArithmeticTraining(setup, TASKS[script])
+        made = kind_of(script).build(setup)
     notes = Notes(len(configs))
     made.open(notes, notes)
     return made

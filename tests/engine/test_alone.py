@@ -102,12 +102,12 @@ def test_variant_among_many(variant):
 
 
 def test_units_that_are_trained_in_torch_say_why():
-    from stable_nalu.options import SCRIPTS
-    from stable_nalu.training.arithmetic.trainer import KINDS
+    from stable_nalu.task import SCRIPTS
+    from stable_nalu.task.run import kind_of
 
     wanted = [("single_layer", key, why) for key, why in IN_TORCH.items()]
     wanted += [("simple_function_static", key, "more than 5,000 numbers") for key in LARGE]
     for script, key, why in wanted:
         (config,) = planned(script, *words_of(script, key))
-        reason = KINDS[script].reason_for_torch(config, SCRIPTS[script].layer_options(config))
+        reason = kind_of(script).reason_for_torch(config, SCRIPTS[script].layer_options(config))
         assert reason.startswith(why), key

@@ -11,8 +11,8 @@ from types import ModuleType
 
 import torch
 
-from stable_nalu.options import SCRIPTS
 from stable_nalu.tags import CONFIG, RESULTS, TEXT_SUFFIX
+from stable_nalu.task import SCRIPTS
 from stable_nalu.writer.event_reader import EventFileReader
 
 ROOT = Path(__file__).resolve().parents[2]

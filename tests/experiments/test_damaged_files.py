@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from stable_nalu.task.run import set_threads
 from stable_nalu.training.plan.groups import errors_in_one_line
-from stable_nalu.training.script import set_threads
 from tests.experiments.scripts import read, run, run_names
 
 REALNPU = ("--operation", "mul", "--layer-type", "RealNPU", "--regualizer-l1")

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from stable_nalu.options import SCRIPTS
+from stable_nalu.task import SCRIPTS
 from tests.experiments.scripts import ROOT, load_script
 
 HEAVY = (

@@ -12,10 +12,10 @@ import torch
 
 from stable_nalu.network.digit_answer import quotient_mlp
 from stable_nalu.network.two_digits import TwoDigitNetwork
-from stable_nalu.options import SCRIPTS
+from stable_nalu.task import SCRIPTS
+from stable_nalu.task.run import set_threads
 from stable_nalu.training.epochs.pairs import ISOLATED, PairTask, pair_kind
 from stable_nalu.training.plan.shell import train_plan
-from stable_nalu.training.script import set_threads
 from tests.training.epochs.test_pairs import returned
 
 COMMON = (

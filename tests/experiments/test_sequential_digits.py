@@ -11,8 +11,8 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.dataset.images import ImageCorpus, SequentialDigitDataset, sources
 from stable_nalu.network import RegressionMnistNetwork, SequentialDigitNetwork
-from stable_nalu.options import SCRIPTS
 from stable_nalu.paper.experiment import flags, merged, words
+from stable_nalu.task import SCRIPTS
 from stable_nalu.training.epochs import sequential_digits
 from tests.digit_images import images, labels_of, write_mnist
 from tests.experiments.scripts import assert_same_run, load_script, read, run, run_names, saved

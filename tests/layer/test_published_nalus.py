@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from stable_nalu.layer import NALULayer
-from stable_nalu.options import SCRIPTS
+from stable_nalu.task import SCRIPTS
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "layers.md"
 VARIANTS = {

@@ -7,7 +7,7 @@ import torch
 from stable_nalu.abstract import stack_models
 from stable_nalu.dataset.programs import TOKENS, draw, in_steps, joined, write
 from stable_nalu.network.programs import ProgramNetwork, Reading
-from stable_nalu.options import SCRIPTS
+from stable_nalu.task import SCRIPTS
 from stable_nalu.training.tasks.programs import ProgramTask, sees_registers, sees_value
 
 CASES = [

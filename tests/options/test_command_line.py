@@ -3,7 +3,8 @@
 import pytest
 
 from stable_nalu.errors import UsageError
-from stable_nalu.options import SCRIPTS, OptionError
+from stable_nalu.options import OptionError
+from stable_nalu.task import SCRIPTS
 
 
 def plan(script: str, command: str):

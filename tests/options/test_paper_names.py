@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from stable_nalu.errors import OptionError
-from stable_nalu.options import SCRIPTS
 from stable_nalu.options.paper_names import MODELS, SPELLINGS
 from stable_nalu.paper.arithmetic_units import ALL
+from stable_nalu.task import SCRIPTS
 
 TWO = "--operation mul --seed 3"
 SEEDS = {

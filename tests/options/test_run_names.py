@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from stable_nalu.options import SCRIPTS
 from stable_nalu.options.flag import Flag
+from stable_nalu.task import SCRIPTS
 
 PUBLISHED = json.loads((Path(__file__).parent / "fixtures" / "run_names.json").read_text())
 HEAD = "_oob-c_rs-linear-linear_eps-0_rl-1000000-2000000_r-10-0-1_i-1-2_e-2-6"

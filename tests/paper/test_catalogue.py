@@ -5,10 +5,10 @@ from pathlib import PurePosixPath
 import pytest
 
 from stable_nalu.errors import UsageError
-from stable_nalu.options import SCRIPTS
 from stable_nalu.paper.experiment import expected_runs
 from stable_nalu.paper.index import EXPERIMENTS, find
 from stable_nalu.papers import MISTRY_2022_ROBUST, STUDIES
+from stable_nalu.task import SCRIPTS
 
 MODELS = [(key, model) for key, e in EXPERIMENTS.items() for model in e.models]
 

@@ -5,11 +5,11 @@ import pytest
 from stable_nalu.cluster.job_script import JOB_SCRIPTS
 from stable_nalu.cluster.shard import how_to_run, shards
 from stable_nalu.cluster.work import pending
-from stable_nalu.options import SCRIPTS
 from stable_nalu.paper.experiment import expected_runs
 from stable_nalu.paper.index import find
 from stable_nalu.result.listing import duration, seconds_here
 from stable_nalu.result.tables import exporter_of
+from stable_nalu.task import SCRIPTS
 
 MODULE = "--use-nalm --learn-labels2out"
 RAMP = f"{MODULE} --regualizer-scaling-start 30 --regualizer-scaling-end 40"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from stable_nalu.options import SCRIPTS
 from stable_nalu.paper.index import EXPERIMENTS
+from stable_nalu.task import SCRIPTS
 
 ROOT = Path(__file__).resolve().parents[2]
 TO_20, TO_9 = list(range(1, 21)), list(range(1, 10))

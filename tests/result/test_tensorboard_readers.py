@@ -6,11 +6,11 @@ import math
 
 import pytest
 
-from stable_nalu.options import SCRIPTS
 from stable_nalu.reader import RunProblem, TensorboardMetricReader, TensorboardReader
 from stable_nalu.result import export as module
 from stable_nalu.result.export import RunReader, write_tables
 from stable_nalu.result.run_parser import ArithmeticMatcher, MetricParser
+from stable_nalu.task import SCRIPTS
 from stable_nalu.training.checkpoint import plain
 from stable_nalu.writer import RunRecord, RunWriter
 

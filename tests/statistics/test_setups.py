@@ -8,12 +8,12 @@ import pytest
 
 from stable_nalu.errors import UsageError
 from stable_nalu.layer import entries
-from stable_nalu.options import SCRIPTS
 from stable_nalu.paper.labels import ablation_suffix
 from stable_nalu.statistics import names
 from stable_nalu.statistics.names import expand_names
 from stable_nalu.statistics.setups import Limit, Thresholds, limit_of, read_setups
 from stable_nalu.statistics.table import format_table
+from stable_nalu.task import SCRIPTS
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = (

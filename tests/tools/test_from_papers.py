@@ -11,13 +11,13 @@ from stable_nalu.cluster.job_script import find_job
 from stable_nalu.cluster.shard import shards
 from stable_nalu.figure import command as plot
 from stable_nalu.figure.entries import find
-from stable_nalu.options import SCRIPTS
+from stable_nalu.inspection import prediction_sweep
 from stable_nalu.paper.experiment import expected_runs
 from stable_nalu.paper.index import find as find_experiment
 from stable_nalu.paper.published_plots import CSVS, PLOTS, folders, plot_words
 from stable_nalu.result import exporters
 from stable_nalu.statistics import small_divisors, thresholds
-from stable_nalu.training.arithmetic import prediction_sweep
+from stable_nalu.task import SCRIPTS
 from tests.figure.specimen import SMALL, write_specimen
 from tools.experiment_tables import FROM_THE_PAPERS as DOCUMENT
 

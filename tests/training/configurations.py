@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.options import SCRIPTS, Config
+from stable_nalu.options import Config
+from stable_nalu.task import SCRIPTS
 
 
 def configurations(script: str, *words: str) -> list[Config]:

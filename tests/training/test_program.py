@@ -12,7 +12,7 @@ import torch
 
 import stable_nalu as sn
 from stable_nalu.errors import UsageError
-from stable_nalu.options import SCRIPTS
+from stable_nalu.task import SCRIPTS
 from stable_nalu.training.program import _words
 from tests.experiments.scripts import run, run_names, saved
 

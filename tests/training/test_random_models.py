@@ -3,8 +3,7 @@
 import pytest
 import torch
 
-from stable_nalu.training.arithmetic.data import EvaluationSet, mean_of_rows
-from stable_nalu.training.arithmetic.task import build_dataset
+from stable_nalu.training.arithmetic.data import EvaluationSet, build_dataset, mean_of_rows
 from stable_nalu.training.random_models import RandomModels
 from tests.ensemble.plans import assert_identical, train, trained
 from tests.experiments.scripts import read, run, run_names

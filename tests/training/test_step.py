@@ -8,8 +8,8 @@ import torch
 from stable_nalu.abstract import PerRunRandomSource, stack_models
 from stable_nalu.functional import mnac
 from stable_nalu.layer import MultiWeightNAULayer
-from stable_nalu.options import SCRIPTS
-from stable_nalu.training.arithmetic.task import build_single_layer
+from stable_nalu.task import SCRIPTS
+from stable_nalu.task.arithmetic import SingleLayerTask
 from stable_nalu.training.step import TrainingStep, per_run_value
 from tests.training.configurations import Penalised, configuration, configurations
 
@@ -22,7 +22,7 @@ def build(*words, script="single_layer", model=None, **options):
     config = configuration(script, *words)
     if model is None:
         torch.manual_seed(config.seed)
-        model = build_single_layer(config, SCRIPTS[script].layer_options(config))
+        model = SingleLayerTask().build(config, SCRIPTS[script].layer_options(config))
     return model, TrainingStep([config], model, stacked=False, **options)
 
 
@@ -175,7 +175,7 @@ def stacked_and_single(*words, unit):
     single = []
     for seed, config in enumerate(configs):
         torch.manual_seed(seed)
-        single.append(build_single_layer(config, options))
+        single.append(SingleLayerTask().build(config, options))
     model = stack_models(copy.deepcopy(single))
     generators = [torch.Generator().manual_seed(run) for run in range(len(configs))]
     for module in model.extended_modules():

@@ -13,10 +13,11 @@ from stable_nalu.options import Config
 
 from ..loss import INALU_START
 from .curriculum import CurriculumFeed
-from .task import Task, build_dataset
+from .data import build_dataset
+from .task import OperationTask
 
 
-def shape_of(task: Task, config: Config) -> Shape:
+def shape_of(task: OperationTask, config: Config) -> Shape:
     """Return what the engine must know of a configuration's data and logs."""
     return Shape(
         batch=config.batch_size,
@@ -28,7 +29,7 @@ def shape_of(task: Task, config: Config) -> Shape:
     )
 
 
-def _programs(config: Config, layer_options: dict[str, Any], task: Task) -> Programs:
+def _programs(config: Config, layer_options: dict[str, Any], task: OperationTask) -> Programs:
     return programs_of(
         config,
         lambda one: task.build(one, layer_options),
@@ -38,12 +39,14 @@ def _programs(config: Config, layer_options: dict[str, Any], task: Task) -> Prog
     )
 
 
-def shows(config: Config, layer_options: dict[str, Any], task: Task) -> list[str]:
+def shows(config: Config, layer_options: dict[str, Any], task: OperationTask) -> list[str]:
     """Return the C++ of a configuration, for each criterion that it trains by."""
     return [program.text for program in _programs(config, layer_options, task).values()]
 
 
-def reason_for_torch(config: Config, layer_options: dict[str, Any], task: Task) -> str | None:
+def reason_for_torch(
+    config: Config, layer_options: dict[str, Any], task: OperationTask
+) -> str | None:
     """Return why a configuration cannot be trained by the engine, if it cannot."""
     try:
         programs = _programs(config, layer_options, task)

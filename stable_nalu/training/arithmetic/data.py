@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.dataset import SampleStream
+from stable_nalu.dataset import SampleStream, SimpleFunctionStaticDataset
 from stable_nalu.dataset.joint_streams import join
 from stable_nalu.engine.samples import saved_state
 from stable_nalu.engine.stack import EngineStack
+from stable_nalu.options import Config
 
 EVALUATION_ROWS = 10_000
 VALIDATION_SEED = 43953907
@@ -96,6 +98,29 @@ class EvaluationSet:
         """Return inputs `(rows, in)` and targets `(rows, 1)` of every run."""
         places = zip(self._x_of_run.tolist(), self._t_of_run.tolist(), strict=True)
         return [(self._x[x], self._t[t]) for x, t in places]
+
+
+@dataclass(frozen=True)
+class Data:
+    """Training feed, evaluation sets (validation, test; or none) and the data sets of all runs."""
+
+    datasets: list[SimpleFunctionStaticDataset]
+    feed: Feed
+    evaluation: list[EvaluationSet]
+
+
+def build_dataset(config: Config) -> SimpleFunctionStaticDataset:
+    """Return the data set that a configuration describes."""
+    return SimpleFunctionStaticDataset(
+        config.operation,
+        config.input_size,
+        dist_params=getattr(config, "sample_distribution", ("uniform",)),
+        subset_ratio=config.subset_ratio,
+        overlap_ratio=config.overlap_ratio,
+        num_subsets=config.num_subsets,
+        simple=config.simple,
+        seed=config.seed,
+    )
 
 
 class FixedSet(Protocol):

@@ -35,7 +35,7 @@ from .by_engine import quiet, reason_for_torch, shape_of, shows
 from .curriculum import CurriculumFeed
 from .data import evaluate, mean_of_rows
 from .reinit import RestartRule
-from .task import TASKS, Task, build_data
+from .task import OperationTask
 
 if TYPE_CHECKING:
     from ..random_models import RandomModels
@@ -49,16 +49,11 @@ FIRST_CHUNK, LONGEST_CHUNK, SECONDS_OF_A_CHUNK = 16, 4096, 0.2
 class ArithmeticTraining(StackTraining):
     """Trains iterations up to `--max-iterations`, inclusive, and evaluates at log points."""
 
-    def __init__(self, setup: Setup, task: Task):
+    def __init__(self, setup: Setup, task: OperationTask):
         config = setup.configs[0]
         self.task = task
         self.length = config.max_iterations + 1
-        self.data = build_data(
-            task,
-            setup.configs,
-            stacked=setup.stacked,
-            device=setup.device,
-        )
+        self.data = task.data(setup.configs, setup.device)
         model, random = seeded_models(setup, task.build)
         for module in model.extended_modules():
             module.robustness_logging = task.robustness_logging
@@ -384,8 +379,9 @@ class ArithmeticTraining(StackTraining):
         self.data.feed.set_state(run, progress["samples"])
 
 
-KINDS = {
-    script: Kind(
+def kind_of(task: OperationTask) -> Kind:
+    """Return how an arithmetic script trains."""
+    return Kind(
         partial(ArithmeticTraining, task=task),
         Unit("iteration", "--max-iterations", "it"),
         {"interpolation": float, "extrapolation": float, "samples": dict, "engine": str, **LOGGED},
@@ -394,6 +390,3 @@ KINDS = {
         shows=partial(shows, task=task),
         reason_for_torch=partial(reason_for_torch, task=task),
     )
-    for script, task in TASKS.items()
-}
-"""How each arithmetic script trains."""

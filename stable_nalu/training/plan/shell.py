@@ -18,7 +18,7 @@ from stable_nalu.errors import UsageError
 from stable_nalu.layer import has_own
 from stable_nalu.layer.own_layers import sources
 from stable_nalu.machine import save_root, tensorboard_root
-from stable_nalu.options import SCRIPTS, Config, ScriptSpec
+from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options.layer_options import units_of
 from stable_nalu.script import (
     EXIT_DIVERGED,
@@ -257,7 +257,7 @@ def _train_together(
     processes = min(workers, len(stacks))
     left = sum(kind.unit.last(run.config) + 1 - run.start for run in runs)
     console = PlanConsole(runs=len(runs), total=left, last=kind.unit.last(runs[0].config))
-    train = partial(_train_stacks, kind, spec.name)
+    train = partial(_train_stacks, kind, spec)
     try:
         print_configuration(console, [kind.shown(run.config) for run in runs])
         console.line("  -")
@@ -283,13 +283,16 @@ def _train_here(
 
 
 def _train_stacks(
-    kind: Kind, script: str, stacks: Share, send: Callable[..., None], interruption: Interruption
+    kind: Kind,
+    spec: ScriptSpec,
+    stacks: Share,
+    send: Callable[..., None],
+    interruption: Interruption,
 ) -> dict[int, StackResult]:
     """Train stacks, those that draw the same samples in turns; return results by their numbers.
 
     send: passes on what the console is to show. A signal leaves out what has not begun.
     """
-    spec = SCRIPTS[script]
     results: dict[int, StackResult] = {}
     for group in groups_of(kind, spec, stacks):
         views = [StackView(send, number, len(stack)) for number, stack in group]

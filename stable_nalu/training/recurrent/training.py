@@ -13,7 +13,8 @@ import torch
 from stable_nalu.errors import UsageError
 from stable_nalu.functional import mse
 from stable_nalu.machine import results_root
-from stable_nalu.options import SCRIPTS, Config
+from stable_nalu.options import Config
+from stable_nalu.task import SCRIPTS
 
 from ..console import Console, LogPoint
 from ..loss import SummedPenalties

@@ -2,17 +2,18 @@
 
 import torch
 
-from stable_nalu.training.arithmetic.task import TASKS, build_data, build_dataset
+from stable_nalu.task import single_layer_curriculum
+from stable_nalu.training.arithmetic.data import build_dataset
 from tests.training.configurations import configurations
 
 CPU = torch.device("cpu")
-TASK = TASKS["single_layer_curriculum"]
+TASK = single_layer_curriculum.SingleLayerCurriculum()
 RANGES = ((1.1, 1.125), (1.1, 1.15), (1.1, 1.175), (1.1, 1.2))
 
 
-def build(*words, stacked=False):
+def build(*words):
     configs = configurations("single_layer_curriculum", *words)
-    return build_data(TASK, configs, stacked=stacked, device=CPU)
+    return TASK.data(configs, CPU)
 
 
 def streams(run=0):
@@ -23,7 +24,7 @@ def streams(run=0):
 
 
 def test_stages_are_the_published_ranges():
-    assert TASK.curriculum_ranges == RANGES
+    assert single_layer_curriculum.RANGES == RANGES
     feed = build().feed
     for stage, (low, high) in enumerate(RANGES):
         feed.streams[0] = feed.stages[0][stage]
@@ -74,7 +75,7 @@ def test_a_loss_that_is_not_a_number_stays():
 
 
 def test_runs_advance_alone():
-    feed = build("--seed", "0-2", stacked=True).feed
+    feed = build("--seed", "0-2").feed
     assert feed.advance([1.0, 0.0, 5e-3]) == [1, 2]
     assert feed.current == [0, 1, 1]
     x, t = feed.draw([0, 1, 2], 1)
@@ -85,11 +86,11 @@ def test_runs_advance_alone():
 
 
 def test_a_saved_state_continues():
-    going = build("--seed", "0-1", stacked=True).feed
+    going = build("--seed", "0-1").feed
     for loss in (1.0, 1e-3, 1.0):
         going.draw([0, 1], 1)
         going.advance([loss] * 2)
-    resumed = build("--seed", "0-1", stacked=True).feed
+    resumed = build("--seed", "0-1").feed
     for run in (0, 1):
         resumed.set_state(run, going.get_state(run))
     assert resumed.thresholds == going.thresholds

@@ -5,8 +5,12 @@ import torch
 
 from stable_nalu.network import SingleLayerNetwork
 from stable_nalu.training.arithmetic import data
-from stable_nalu.training.arithmetic.data import EvaluationSet, evaluate, mean_of_rows
-from stable_nalu.training.arithmetic.task import build_dataset
+from stable_nalu.training.arithmetic.data import (
+    EvaluationSet,
+    build_dataset,
+    evaluate,
+    mean_of_rows,
+)
 from tests.engine.harness import planned, training
 from tests.training.configurations import configurations
 

@@ -3,8 +3,9 @@
 import pytest
 import torch
 
-from stable_nalu.training.arithmetic.data import Feed
-from stable_nalu.training.arithmetic.task import TASKS, build_data, build_dataset
+from stable_nalu.task.single_layer import SingleLayer
+from stable_nalu.task.single_layer_robust import RobustSingleLayer
+from stable_nalu.training.arithmetic.data import Feed, build_dataset
 from tests.training.configurations import configurations
 
 CPU = torch.device("cpu")
@@ -71,7 +72,7 @@ def test_float64():
 
 def test_training_validation_and_test_fork_in_this_order():
     configs = configurations("single_layer", "--seed", "4", "--input-size", "10")
-    data = build_data(TASKS["single_layer"], configs, stacked=False, device=CPU)
+    data = SingleLayer().data(configs, CPU)
     parent = build_dataset(configs[0])
     train = parent.fork([1, 2])
     assert torch.equal(data.feed.next()[0], train[0:128][0])
@@ -84,7 +85,7 @@ def test_single_layer_tests_with_the_extrapolating_normal_distribution():
     words = ("--sample-distribution", "truncated-normal", "1", "3", "10", "3")
     ranges = ("--interpolation-range", "[-5,10]", "--extrapolation-range", "[-5,15]")
     configs = configurations("single_layer", *words, *ranges)
-    data = build_data(TASKS["single_layer"], configs, stacked=False, device=CPU)
+    data = SingleLayer().data(configs, CPU)
     validation, test = data.evaluation
     assert validation._x.mean() < 4
     assert test._x.mean() > 8
@@ -92,5 +93,4 @@ def test_single_layer_tests_with_the_extrapolating_normal_distribution():
 
 def test_the_robustness_script_has_no_evaluation_sets():
     configs = configurations("single_layer_robust")
-    task = TASKS["single_layer_robust"]
-    assert build_data(task, configs, stacked=False, device=CPU).evaluation == []
+    assert RobustSingleLayer().data(configs, CPU).evaluation == []

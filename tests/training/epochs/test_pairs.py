@@ -7,7 +7,7 @@ import torch
 from stable_nalu.dataset.digit_pairs import draw_pair_sets, fold_pairs
 from stable_nalu.dataset.images import PixelTable, load_corpus
 from stable_nalu.dataset.legacy_random import LegacyRandom
-from stable_nalu.options import SCRIPTS
+from stable_nalu.task import SCRIPTS
 from stable_nalu.training.epochs.pairs import ISOLATED, SCATTERED, PairTraining
 from stable_nalu.training.stack import Setup
 

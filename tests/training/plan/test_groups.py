@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from stable_nalu.options import SCRIPTS
+from stable_nalu.task import SCRIPTS
+from stable_nalu.task.run import kind_of, run_script
 from stable_nalu.training.plan.groups import groups_of
 from stable_nalu.training.plan.runs import LANES, PlannedRun, stacks_of
-from stable_nalu.training.script import kind_of, run_script
 from tests.ensemble.plans import COMMON, assert_identical, roots, train, trained
 
 SCRIPT = "single_layer"

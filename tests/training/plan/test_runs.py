@@ -1,7 +1,7 @@
 """How a plan is cut into stacks."""
 
-from stable_nalu.options import SCRIPTS
-from stable_nalu.training.arithmetic.trainer import KINDS
+from stable_nalu.task import SCRIPTS
+from stable_nalu.task.run import kind_of
 from stable_nalu.training.plan.runs import LANES, PlannedRun, stacks_of
 
 
@@ -15,4 +15,4 @@ def test_the_simple_task_has_four_inputs():
     ]
     assert runs[0].config.input_size == 100
     assert runs[0].config.inputs == 4
-    assert [len(stack) for stack in stacks_of(KINDS[spec.name], spec, runs, 1)] == [100]
+    assert [len(stack) for stack in stacks_of(kind_of(spec.name), spec, runs, 1)] == [100]

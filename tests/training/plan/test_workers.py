@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from stable_nalu.training import script
+from stable_nalu.task import run
 from stable_nalu.training.checkpoint import model_file
 from stable_nalu.training.plan import shell
 from stable_nalu.training.plan.workers import StackResult
@@ -149,7 +149,7 @@ def test_a_stack_that_is_left_alone_keeps_its_one_thread(tmp_path, monkeypatch):
         assert train(tmp_path, "single_layer", *words, "--max-iterations", "40") != 0
     threads = []
     go_on = shell._train_here
-    monkeypatch.setattr(script, "granted_cores", lambda: 2)
+    monkeypatch.setattr(run, "granted_cores", lambda: 2)
     monkeypatch.setattr(
         shell, "_train_here", lambda *args: threads.append(torch.get_num_threads()) or go_on(*args)
     )

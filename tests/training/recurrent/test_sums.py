@@ -7,8 +7,8 @@ from stable_nalu.dataset import SimpleFunctionRecurrentDataset
 from stable_nalu.functional import mse
 from stable_nalu.layer import GeneralizedCell
 from stable_nalu.network import SimpleFunctionRecurrentNetwork
+from stable_nalu.task.run import run_script
 from stable_nalu.training.recurrent import sums
-from stable_nalu.training.script import run_script
 from tests.sequence_runs import logged, results
 
 SCRIPT = "simple_function_recurrent"

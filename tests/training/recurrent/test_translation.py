@@ -2,9 +2,9 @@ import pytest
 import torch
 
 from stable_nalu.layer import GeneralizedCell
-from stable_nalu.options import SCRIPTS
+from stable_nalu.task import SCRIPTS
+from stable_nalu.task.run import run_script
 from stable_nalu.training.recurrent import translation
-from stable_nalu.training.script import run_script
 from tests.ensemble.plans import assert_identical, train, trained
 from tests.sequence_runs import logged, results
 

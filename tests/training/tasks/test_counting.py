@@ -6,8 +6,9 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.network.mnist_counting import CountingNetwork
-from stable_nalu.options import SCRIPTS, OptionError
+from stable_nalu.options import OptionError
 from stable_nalu.result.exporters import any_runs
+from stable_nalu.task import SCRIPTS
 from stable_nalu.training.tasks.counting import CountingTask
 from tests.digit_images import MNIST, needs_mnist
 from tests.experiments.scripts import read, run, run_names

@@ -8,8 +8,9 @@ import torch
 from stable_nalu.abstract import stack_models
 from stable_nalu.environment.worlds import Rules, Starts, TimeGridworldBatch, draw_starts
 from stable_nalu.network.time_gridworld import TimeGridworldNetwork
-from stable_nalu.options import SCRIPTS, OptionError
+from stable_nalu.options import OptionError
 from stable_nalu.result.exporters import any_runs
+from stable_nalu.task import SCRIPTS
 from stable_nalu.training.tasks.episodes import greedy, learn, sampled, walk
 from stable_nalu.training.tasks.gridworld import GridworldTask, frames_of
 from tests.experiments.scripts import read, run, run_names

@@ -8,10 +8,11 @@ from stable_nalu.abstract import stack_models
 from stable_nalu.dataset.identity import IdentityDataset
 from stable_nalu.network.dense import ACTIVATIONS, Dense
 from stable_nalu.network.identity import IdentityNetwork
-from stable_nalu.options import SCRIPTS, OptionError
+from stable_nalu.options import OptionError
 from stable_nalu.result.exporters import any_runs, write_curves
 from stable_nalu.result.run_parser import curve_points
 from stable_nalu.tags import ERROR_CURVE, TEXT_SUFFIX
+from stable_nalu.task import SCRIPTS
 from stable_nalu.training.plan.groups import default_dtype
 from tests.experiments.scripts import read, run, run_names
 

@@ -6,8 +6,9 @@ import pytest
 import torch
 
 from stable_nalu.dataset.mystery import MysteryProblem
-from stable_nalu.options import SCRIPTS, OptionError
+from stable_nalu.options import OptionError
 from stable_nalu.result.exporters import any_runs
+from stable_nalu.task import SCRIPTS
 from stable_nalu.training.stack import Setup
 from stable_nalu.training.tasks.mystery import MysteryTask
 from tests.experiments.scripts import read, run, run_names
@@ -117,7 +118,7 @@ def test_a_fixed_problem_leaves_start_weights_to_the_seed():
     configs = plan("--input-size 4 --problem-seed 9 --seed 0-1").configs
     setup = Setup(configs, ["a", "b"], [spec.layer_options(c) for c in configs],
                   torch.device("cpu"), stacked=True)  # fmt: skip
-    from stable_nalu.training.script import kind_of
+    from stable_nalu.task.run import kind_of
 
     training = kind_of(SCRIPT).build(setup)
     assert training.task.problems[0].outputs == training.task.problems[1].outputs

@@ -7,8 +7,8 @@ import torch
 
 from stable_nalu.dataset.notebook import NotebookDataset
 from stable_nalu.network.notebook import NotebookNetwork
-from stable_nalu.options import SCRIPTS
 from stable_nalu.result.exporters import any_runs
+from stable_nalu.task import SCRIPTS
 from tests.experiments.scripts import read, run, run_names, saved
 from tests.training.tasks.resuming import assert_an_interruption_changes_nothing
 

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 import torch
 
-from stable_nalu.options import SCRIPTS, OptionError
+from stable_nalu.options import OptionError
 from stable_nalu.result.exporters import any_runs
+from stable_nalu.task import SCRIPTS
 from stable_nalu.training.tasks.programs import BLOCK, right_digits, root_mean_square
 from tests.experiments.scripts import read, run, run_names
 from tests.training.tasks.resuming import assert_an_interruption_changes_nothing

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from stable_nalu.machine import cores, granted_cores, usable_cores
-from stable_nalu.options import SCRIPTS
 from stable_nalu.script import exit_code, packages
 
-if TYPE_CHECKING:
-    from .stack import Kind
+from . import SCRIPTS, module_of
 
+if TYPE_CHECKING:
+    from stable_nalu.training.stack import Kind
 
 Lines = Sequence[Sequence[str]]
 """Command lines whose runs are trained in the same stacks."""
+
+
+def kind_of(name: str) -> Kind:
+    """Return how a script trains."""
+    module = module_of(name)
+    return module.KINDS[name] if hasattr(module, "KINDS") else module.kind()
 
 
 def run_script(
@@ -39,7 +44,7 @@ def run_script(
         set_threads(cores() if kind.all_cores else 1)
 
     def obey() -> int:
-        from .plan.shell import train_plan
+        from stable_nalu.training.plan.shell import train_plan
 
         if plan.dry_run:
             sys.stdout.writelines(f"{name}\n" for name in plan.names())
@@ -52,11 +57,6 @@ def run_script(
         return train_plan(kind, spec, [*plan.configs, *joined], *others)
 
     return exit_code(f"{name}.py", obey)
-
-
-def kind_of(name: str) -> Kind:
-    """Return how a script trains."""
-    return importlib.import_module(SCRIPTS[name].training).KINDS[name]
 
 
 def set_threads(otherwise: int = 1) -> None:

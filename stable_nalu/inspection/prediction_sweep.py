@@ -17,11 +17,9 @@ import torch
 from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec, switch
 from stable_nalu.options.kinds import file_name, integer, number, text
-from stable_nalu.options.scripts_arithmetic import SINGLE_LAYER_BENCHMARK
 from stable_nalu.script import exit_code
-
-from ..checkpoint import load_torch
-from .task import TASKS
+from stable_nalu.task.single_layer_benchmark import SCRIPT, SingleLayerBenchmark
+from stable_nalu.training.checkpoint import load_torch
 
 GOLD: Mapping[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
     "mul": operator.mul,
@@ -70,15 +68,15 @@ def _check_sweep(config: Config) -> None:
 
 
 PREDICTION_SWEEP = replace(
-    SINGLE_LAYER_BENCHMARK,
+    SCRIPT,
     name="pretrained_model_prediction_sweep",
     folder="export/single_layer_task/benchmark",
     summary="Write the predictions of a trained module or MLP over a grid of two inputs. Takes the "
     "flags that the model was trained with; those of training are accepted and not used.",
     example="--layer-type ReRegualizedLinearMNAC --model-filepath save/mul-nmu-s0.pth "
     "--csv-save-folder results/2d-surface-plots/csvs --csv-save-filename mul-nmu-s0",
-    groups=(_SWEEP, *SINGLE_LAYER_BENCHMARK.groups),
-    checks=(_check_sweep, *SINGLE_LAYER_BENCHMARK.checks),
+    groups=(_SWEEP, *SCRIPT.groups),
+    checks=(_check_sweep, *SCRIPT.checks),
 )
 
 
@@ -97,7 +95,7 @@ def trained_model(spec: ScriptSpec, config: Config) -> torch.nn.Module:
     """Return the model of a checkpoint, ready for evaluation."""
     path = Path(config.model_filepath)
     try:
-        model = TASKS["single_layer_benchmark"].build(config, spec.layer_options(config))
+        model = SingleLayerBenchmark().build(config, spec.layer_options(config))
     except ValueError as error:
         raise UsageError(str(error)) from None
     saved: object = load_torch(path, "--model-filepath")

@@ -1,0 +1,87 @@
+"""The training scripts: a module for each, which is imported when it is asked for.
+
+A module here that has a `SCRIPT`, the description of its command line, is a training script of the
+module's name; its `kind()` says how it trains. None needs torch to be imported, as a look at --help
+should not wait for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from types import ModuleType
+
+from stable_nalu.options import ScriptSpec
+
+_FIRST = (
+    *("simple_function_static", "simple_function_static_npu", "single_layer"),
+    *("single_layer_robust", "single_layer_curriculum", "single_layer_benchmark"),
+    *("simple_function_recurrent", "number_translation", "sequential_mnist", "sequential_svhn"),
+    *("two_digit_mnist", "ST_mnist_labels", "identity_autoencoder", "even_digit_count"),
+    *("mnist_counting", "gridworld_time", "program_evaluation", "notebook_addition"),
+)
+"""Scripts that lists begin with; others follow by name."""
+
+_ELSEWHERE = {
+    "simple_function_recurrent": ("SR", "sequence"),
+    "number_translation": ("NT", "sequence"),
+    "sequential_mnist": ("SM", "digits"),
+    "sequential_svhn": ("SS", "digits"),
+    "two_digit_mnist": ("TD", "pairs"),
+    "ST_mnist_labels": ("ST", "pairs"),
+    "identity_autoencoder": ("IA", "tasks"),
+    "even_digit_count": ("ED", "digits"),
+    "mnist_counting": ("MC", "counting"),
+    "gridworld_time": ("GW", "registers"),
+    "program_evaluation": ("PE", "registers"),
+    "notebook_addition": ("NA", "tasks"),
+    "mystery_arithmetic": ("MA", "tasks"),
+}
+"""Script -> its short name, and the module `options/scripts_<...>` that describes it for now."""
+
+
+@cache
+def _names() -> tuple[str, ...]:
+    own = [m.name for m in iter_modules(__path__) if hasattr(_module(m.name), "SCRIPT")]
+    places = {name: place for place, name in enumerate(_FIRST)}
+    return tuple(sorted([*own, *_ELSEWHERE], key=lambda n: (places.get(n, len(places)), n)))
+
+
+def _module(name: str) -> ModuleType:
+    return import_module(f"{__name__}.{name}")
+
+
+class _Scripts(Mapping[str, ScriptSpec]):
+    """Script -> its description."""
+
+    def __getitem__(self, name: str) -> ScriptSpec:
+        if name in _ELSEWHERE:
+            module = import_module(f"stable_nalu.options.scripts_{_ELSEWHERE[name][1]}")
+            return getattr(module, name.upper())
+        if name not in {module.name for module in iter_modules(__path__)}:
+            raise KeyError(name)
+        try:
+            return _module(name).SCRIPT
+        except AttributeError:
+            raise KeyError(name) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_names())
+
+    def __len__(self) -> int:
+        return len(_names())
+
+
+SCRIPTS = _Scripts()
+
+
+def module_of(name: str) -> ModuleType:
+    """Return the module that says how a script trains."""
+    return import_module(SCRIPTS[name].training) if name in _ELSEWHERE else _module(name)
+
+
+def short_of(spec: ScriptSpec) -> str:
+    """Return the name of a script in tables of flags."""
+    return spec.short or _ELSEWHERE[spec.name][0]

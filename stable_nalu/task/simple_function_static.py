@@ -1,0 +1,222 @@
+"""Two layers on sums of two slices of a vector, joined by an operation: the arithmetic data set."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+from stable_nalu.errors import OptionError
+from stable_nalu.options import Config, FlagGroup, checks
+from stable_nalu.options import name_fields as nf
+from stable_nalu.options.flags_model import NALU, NETWORK, NPU, OWN_LAYERS, WEIGHTS
+from stable_nalu.options.flags_task import (
+    CRITERION,
+    OPTIMIZER,
+    RANDOM_MODELS,
+    STATIC_OPERATIONS,
+    TASK,
+)
+from stable_nalu.options.flags_training import LOGGING, NPU_PENALTIES, PENALTIES, RUN_CONTROL
+from stable_nalu.options.kinds import as_clause, buildable_layers, choice
+from stable_nalu.training.arithmetic.task import OperationTask
+
+from . import arithmetic
+
+if TYPE_CHECKING:
+    from stable_nalu.abstract import ExtendedTorchModule
+    from stable_nalu.dataset import SampleStream, SimpleFunctionStaticDataset
+    from stable_nalu.dataset.exceeding import ExceedingStream
+
+GROUPS = (
+    TASK.without("--sample-distribution").but(
+        operation={"choices": STATIC_OPERATIONS},
+        input_size={"default": 100},
+        subset_ratio={"default": 0.25},
+        overlap_ratio={"default": 0.5},
+    ),
+    NETWORK.only("--layer-type", "--first-layer", "--hidden-size", "--nac-mul"),
+    OWN_LAYERS,
+    WEIGHTS.without("--nru-div-mode"),
+    NALU.without("--nac-weight"),
+    NPU.without("--realnpu-reg-type"),
+    PENALTIES,
+    NPU_PENALTIES.without("--lp-norm"),
+    CRITERION.but(pcc2mse_iteration={"default": 750000}),
+    OPTIMIZER.without("--clip-grad-norm", "--clip-grad-value"),
+    LOGGING,
+    RUN_CONTROL,
+)
+_NO_TERM = {
+    flag.dest: {"note": "refused unless at its default, the loss has no such term"}
+    for flag in NPU_PENALTIES.without("--lp-norm")
+}
+SCORE = FlagGroup(
+    "Score",
+    choice(
+        "--extrapolation-rule",
+        "range",
+        "Which samples of the extrapolation range are tested on: all, or those in which an operand "
+        "or the target exceeds everything seen in training.",
+        ("range", "exceed"),
+        young=True,
+    ),
+    RANDOM_MODELS,
+)
+
+NAME = (
+    nf.NameField(
+        nf.two_layer_model,
+        ("layer_type", "nac_mul", "first_layer", *nf.NALU_FLAGS),
+        {
+            "nac_mul": nf.COLLIDING,
+            "first_layer": "only MultiWeightNAU is printed",
+            "nalu_mul": nf.COLLIDING,
+        },
+    ),
+    *nf.COMMON,
+    arithmetic.L1,
+    arithmetic.BETA,
+    nf.template("rWnpu-{regualizer_npu_w}"),
+    arithmetic.GATE,
+    arithmetic.SCALE_TYPE,
+    arithmetic.NPU_CLIP,
+    arithmetic.NPU_INIT,
+    nf.PRECISION,
+    nf.NMU_NOISE,
+    nf.NAU_NOISE,
+    nf.BETA_NAU,
+    arithmetic.CRITERION_TRASH,
+)
+
+
+def _check_two_layers(c: Config) -> None:
+    """Require two layers that can be built and a second one that multiplies as asked for."""
+    arithmetic.check_buildable(
+        "--first-layer" if c.first_layer else "--layer-type", c.first_layer or c.layer_type
+    )
+    if c.nac_mul == "mnac":
+        checks.check_multiplying_form(c, buildable_layers())
+    elif c.nac_mul not in ("npu", "real-npu"):
+        arithmetic.check_buildable("--layer-type", c.layer_type)
+
+
+def _check_no_npu_terms(c: Config) -> None:
+    """Refuse penalties that the script does not have."""
+    for flag in NPU_PENALTIES:
+        if getattr(c, flag.dest) != flag.default:
+            raise OptionError(
+                flag.name,
+                "the loss of simple_function_static has no such term",
+                "use simple_function_static_npu",
+            )
+
+
+def _check_divisors(c: Config) -> None:
+    """Require that a score of division has a finite base: no sum of inputs may be about zero."""
+    from stable_nalu.dataset.simple_function import SIMPLE_SUBSETS, subsets_from_ratios
+
+    if c.operation != "div" or not (c.random_models or c.extrapolation_rule != "range"):
+        return
+    sizes = c.input_size, c.subset_ratio, c.overlap_ratio, c.num_subsets
+    start, end = (SIMPLE_SUBSETS if c.simple else subsets_from_ratios(*sizes))[1]
+    for flag in ("interpolation_range", "extrapolation_range"):
+        checks.require_no_zero(getattr(c, flag), end - start, f"--{flag.replace('_', '-')}")
+
+
+def _check_extrapolation_rule(c: Config) -> None:
+    """Require that samples of the extrapolation range can exceed training, where they have to."""
+    from stable_nalu.dataset.distribution import SampleRange
+
+    if c.extrapolation_rule == "range":
+        return
+    training, test = (
+        SampleRange.parse(value).intervals
+        for value in (c.interpolation_range, c.extrapolation_range)
+    )
+    if min(min(i) for i in test) >= max(max(i) for i in training):
+        return
+    sizes = c.input_size, c.subset_ratio, c.overlap_ratio, c.num_subsets, c.simple
+    error = _cannot_exceed(c.operation, repr((c.interpolation_range, c.extrapolation_range)), sizes)
+    if error is not None:
+        raise OptionError(
+            "--extrapolation-range",
+            error,
+            "widen it beyond --interpolation-range, or leave out --extrapolation-rule exceed",
+        )
+
+
+@cache
+def _cannot_exceed(operation: str, ranges: str, sizes: tuple[Any, ...]) -> str | None:
+    """Return what keeps the test rows from being drawn; it hardly depends on the seed."""
+    from ast import literal_eval
+
+    from stable_nalu.dataset import SimpleFunctionStaticDataset
+    from stable_nalu.dataset.exceeding import ExceedingStream
+
+    names = "input_size", "subset_ratio", "overlap_ratio", "num_subsets", "simple"
+    dataset = SimpleFunctionStaticDataset(operation, **dict(zip(names, sizes, strict=True)), seed=0)
+    training, test = literal_eval(ranges)
+    try:
+        ExceedingStream(dataset, training, test, seed=0)[0:1000]
+    except ValueError as error:
+        return as_clause(error)
+    return None
+
+
+CHECKS = (*arithmetic.CHECKS, _check_two_layers)
+
+SCRIPT = arithmetic.script(
+    name="simple_function_static",
+    short="S",
+    nac_mul_acts=True,
+    summary="Train two layers on the arithmetic data set: sums of two slices of a vector, joined "
+    "by an operation.",
+    example="--operation mul --layer-type ReRegualizedLinearNAC --nac-mul mnac --seed 0-9",
+    groups=(
+        *(g.but(**_NO_TERM) if g.title == NPU_PENALTIES.title else g for g in GROUPS),
+        SCORE,
+    ),
+    name_fields=(
+        *NAME,
+        nf.ID,
+        nf.LAYER_OPTION,
+        *nf.NALU_TRAILING,
+        nf.trailing(nf.template("x-{extrapolation_rule}")),
+        nf.RANDOM_MODELS,
+    ),
+    checks=(*CHECKS, _check_no_npu_terms, _check_divisors, _check_extrapolation_rule),
+)
+
+
+class SimpleFunctionStatic(OperationTask):
+    """Two layers; the test inputs may have to exceed those of training."""
+
+    beta_tag_verbose_only = True
+    reports_success = True
+    prints_weights_always = True
+
+    def build(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+        from stable_nalu.network import SimpleFunctionStaticNetwork
+
+        return SimpleFunctionStaticNetwork(
+            config.layer_type,
+            config.inputs,
+            config.hidden_size,
+            first_layer=config.first_layer,
+            nac_mul=config.nac_mul,
+            **layer_options,
+        )
+
+    def test_stream(
+        self, dataset: SimpleFunctionStaticDataset, config: Config
+    ) -> SampleStream | ExceedingStream:
+        if getattr(config, "extrapolation_rule", "range") == "range":
+            return super().test_stream(dataset, config)
+        from stable_nalu.dataset.exceeding import ExceedingStream
+        from stable_nalu.training.arithmetic.data import TEST_SEED
+
+        ranges = config.interpolation_range, config.extrapolation_range
+        return ExceedingStream(dataset, *ranges, seed=TEST_SEED)
+
+
+kind = partial(arithmetic.kind_of, SimpleFunctionStatic())

@@ -1,0 +1,26 @@
+"""The arithmetic data set again, with the penalties of the NPU papers in the loss."""
+
+from stable_nalu.options import name_fields as nf
+
+from . import arithmetic
+from .simple_function_static import CHECKS, GROUPS, NAME, kind
+
+SCRIPT = arithmetic.script(
+    name="simple_function_static_npu",
+    short="SN",
+    nac_mul_acts=True,
+    summary="Train two layers on the arithmetic data set, with the L1 and NPU penalties in the "
+    "loss.",
+    example="--operation div --layer-type ReRegualizedLinearNAC --nac-mul npu --regualizer-l1",
+    groups=GROUPS,
+    name_fields=(
+        *NAME,
+        nf.trailing(nf.NOISE_RANGE),
+        nf.trailing(nf.ID),
+        nf.LAYER_OPTION,
+        *nf.NALU_TRAILING,
+    ),
+    checks=CHECKS,
+)
+
+__all__ = ["SCRIPT", "kind"]

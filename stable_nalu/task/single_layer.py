@@ -1,0 +1,76 @@
+"""One module alone on an operation of two or more inputs: the single-module task."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from stable_nalu.options import Config
+from stable_nalu.options import name_fields as nf
+from stable_nalu.options.flags_model import NALU, NPU, OWN_LAYERS, WEIGHTS
+from stable_nalu.options.flags_task import CRITERION, OPTIMIZER, TASK
+from stable_nalu.options.flags_training import NPU_PENALTIES, PENALTIES, RUN_CONTROL
+
+from . import arithmetic
+
+if TYPE_CHECKING:
+    from stable_nalu.dataset import SampleStream, SimpleFunctionStaticDataset
+
+
+def _distribution(c: Config) -> str:
+    family, *numbers = c.sample_distribution
+    if family == "truncated-normal":
+        numbers = [int(number) for number in numbers]
+    return "-".join(["D", arithmetic.FAMILY_CODES[family], *map(str, numbers)])
+
+
+SCRIPT = arithmetic.script(
+    name="single_layer",
+    short="L",
+    summary="Train one arithmetic unit alone on two or more inputs.",
+    example="--operation div --layer-type RealNPU --learning-rate 5e-3 --seed 0-24",
+    groups=(
+        TASK,
+        arithmetic.SINGLE_NETWORK.without("--mlp-bias", "--mlp-depth"),
+        OWN_LAYERS,
+        WEIGHTS.without("--W-set-count"),
+        NALU.without("--nac-weight"),
+        NPU,
+        PENALTIES,
+        NPU_PENALTIES,
+        CRITERION,
+        OPTIMIZER.without("--clip-grad-value"),
+        arithmetic.SINGLE_LOGGING,
+        RUN_CONTROL,
+    ),
+    name_fields=(
+        arithmetic.SINGLE_LAYER_MODEL,
+        *nf.COMMON,
+        nf.NameField(
+            _distribution,
+            ("sample_distribution",),
+            {"sample_distribution": "the numbers of truncated-normal are cut to whole ones"},
+        ),
+        nf.NOISE_RANGE,
+        *arithmetic.SINGLE_PENALTIES,
+        nf.NMU_NOISE,
+        nf.GRAD_NORM,
+        arithmetic.CRITERION_TRASH,
+        nf.ID,
+        nf.LAYER_OPTION,
+        *nf.NALU_TRAILING,
+    ),
+    checks=arithmetic.SINGLE_LAYER_CHECKS,
+)
+
+
+class SingleLayer(arithmetic.SingleLayerTask):
+    """The test inputs are of the distribution that is meant for extrapolation."""
+
+    def test_stream(self, dataset: SimpleFunctionStaticDataset, config: Config) -> SampleStream:
+        from stable_nalu.training.arithmetic.data import TEST_SEED
+
+        return dataset.fork(config.extrapolation_range, seed=TEST_SEED, use_extrapolation=True)
+
+
+kind = partial(arithmetic.kind_of, SingleLayer())

@@ -1,0 +1,115 @@
+"""One module alone on ranges that grow: each begins when the loss on the one before is small."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from stable_nalu.errors import OptionError
+from stable_nalu.options import Config
+from stable_nalu.options import name_fields as nf
+from stable_nalu.options.flags_model import NALU, NPU, OWN_LAYERS, WEIGHTS
+from stable_nalu.options.flags_task import OPTIMIZER, STATIC_OPERATIONS, TASK
+from stable_nalu.options.flags_training import NPU_PENALTIES, PENALTIES, RUN_CONTROL
+
+from . import arithmetic
+
+if TYPE_CHECKING:
+    from stable_nalu.dataset import SimpleFunctionStaticDataset
+    from stable_nalu.training.arithmetic.curriculum import CurriculumFeed
+
+RANGES = ((1.1, 1.125), (1.1, 1.15), (1.1, 1.175), (1.1, 1.2))
+THRESHOLD = 1e-2
+"""Total loss that opens the second range, and a tenth of it each later one."""
+
+
+def _check_growing_beta(c: Config) -> None:
+    """Require that beta ends above its start, where it only grows; elsewhere it may fall, too."""
+    start, end = c.regualizer_beta_start, c.regualizer_beta_end
+    if end < start and (c.regualizer_l1 or c.regualizer_npu_w or c.regualizer_gate):
+        raise OptionError(
+            "--regualizer-beta-end",
+            f"{end} is less than --regualizer-beta-start {start}",
+            "beta only grows in this script; give a larger one",
+        )
+
+
+SCRIPT = arithmetic.script(
+    name="single_layer_curriculum",
+    short="C",
+    drawn_by=(),
+    summary="Train one arithmetic unit on four ranges, from [1.1,1.125] to [1.1,1.2]; the next "
+    "begins when the loss is low enough.",
+    example="--operation add --layer-type NAC --learning-rate 0.01",
+    groups=(
+        TASK.without("--sample-distribution").but(
+            operation={"choices": STATIC_OPERATIONS},
+            interpolation_range={"note": "range of the validation inputs, training has its own"},
+        ),
+        arithmetic.SINGLE_NETWORK.without("--output-size", "--mlp-bias", "--mlp-depth"),
+        OWN_LAYERS,
+        WEIGHTS,
+        NALU.without("--nac-weight"),
+        NPU,
+        PENALTIES,
+        NPU_PENALTIES.without("--reg-scale-type", "--lp-norm").but(
+            regualizer_npu_w={
+                "kind": None,
+                "default": False,
+                "sweep": False,
+                "help": "Add the penalty on undecided NPU weights.",
+            }
+        ),
+        OPTIMIZER.without("--clip-grad-norm", "--clip-grad-value"),
+        arithmetic.SINGLE_LOGGING,
+        RUN_CONTROL,
+    ),
+    name_fields=(
+        arithmetic.SINGLE_LAYER_MODEL,
+        *nf.COMMON,
+        arithmetic.L1,
+        arithmetic.BETA,
+        nf.either("regualizer_npu_w", "rWnpuT", "rWnpuF"),
+        arithmetic.GATE,
+        nf.PRECISION,
+        *map(
+            nf.trailing,
+            (
+                nf.NOISE_RANGE,
+                nf.NMU_NOISE,
+                nf.NAU_NOISE,
+                nf.BETA_NAU,
+                arithmetic.NPU_CLIP,
+                arithmetic.NPU_INIT,
+                nf.template("rt-{realnpu_reg_type}"),
+                nf.either("trash_cell", "TC", ""),
+                nf.template("ws-{W_set_count}"),
+                arithmetic.LOG_INTERVAL,
+                nf.ID,
+            ),
+        ),
+        nf.LAYER_OPTION,
+        *nf.NALU_TRAILING,
+    ),
+    checks=(*arithmetic.SINGLE_LAYER_CHECKS, _check_growing_beta),
+)
+
+
+class SingleLayerCurriculum(arithmetic.SingleLayerTask):
+    """The published script measured errors in training mode."""
+
+    evaluates_in_eval_mode = False
+    beta_only_grows = True
+
+    def feed(
+        self, datasets: Sequence[SimpleFunctionStaticDataset], configs: Sequence[Config]
+    ) -> CurriculumFeed:
+        from stable_nalu.training.arithmetic.curriculum import CurriculumFeed
+
+        stages = [[dataset.fork(list(stage)) for stage in RANGES] for dataset in datasets]
+        sizes = configs[0].batch_size, datasets[0].get_input_size()
+        return CurriculumFeed(stages, *sizes, threshold=THRESHOLD)
+
+
+kind = partial(arithmetic.kind_of, SingleLayerCurriculum())
