@@ -7,8 +7,8 @@ from dataclasses import replace
 from stable_nalu.papers import MADSEN_2019
 
 from . import arithmetic_units as units
-from .arithmetic_units import judged_by_task, pick
-from .drawing import Only, Sketch, sketch, standard
+from .arithmetic_units import on_data_set, pick
+from .drawing import Only, sketch, standard
 from .labels import NAC_ADD, NAC_MUL
 from .sweeps import MULTIPLICATION_PAIRS
 
@@ -26,70 +26,42 @@ _PANELS = tuple(
     (title, f"{_MUL}_{name}", replace(runs, models=_MULTIPLYING, closed=True, best_range=5000))
     for title, name, runs, _, _ in _STUDIES
 )
-
-
-def _successes(ending: str, columns: int, **more: object) -> Sketch:
-    stem = f"simple_function_static_mul_parameter{ending}"
-    return sketch("Successes", stem, panels=_PANELS, columns=columns, **more)
-
-
+_PARAMETERS = "simple_function_static_mul_parameter"
 _RANGES = ("U[0,1]", "U[0.1,0.2]", "U[1,2]", "U[1.1,1.2]", "U[10,20]")
+_SHOWN_RANGES = replace(
+    units.RANGE,
+    models=_MULTIPLYING,
+    closed=True,
+    expected=_RANGES,
+    only=(*units.RANGE.only, Only("interpolation.range", _RANGES)),
+)
 _POSITIVE = tuple(p for p in MULTIPLICATION_PAIRS if "-" not in p["--interpolation-range"][0])
 
+# fmt: off
 EXPERIMENTS = (
-    judged_by_task(
-        MADSEN_2019,
-        f"{_NAME}_reproduce",
-        "Reproduction of the NALU on the arithmetic data set",
+    on_data_set(
+        f"{_NAME}_reproduce", "Reproduction of the NALU on the arithmetic data set",
         ("table of default parameters",),
-        units.by_operation(
-            units.ALL,
-            {
-                "linear": "add sub",
-                "nac-add": "add sub",
-                "nac-mul": "mul div",
-                "nalu": "add sub mul div",
-            },
-        ),
-        units.default_table(
-            (("mul", _MULTIPLYING), ("div", _MULTIPLYING), ("add", _ADDING), ("sub", _ADDING))
-        ),
-        files=(_NAME,),
+        units.by_operation(units.ALL, {"linear": "add sub", "nac-add": "add sub",
+                                       "nac-mul": "mul div", "nalu": "add sub mul div"}),
+        units.default_table((("mul", _MULTIPLYING), ("div", _MULTIPLYING),
+                             ("add", _ADDING), ("sub", _ADDING))),
+        paper=MADSEN_2019, files=(_NAME,),
     ),
-    judged_by_task(
-        MADSEN_2019,
-        f"{_MUL}_paramaters",
-        "Multiplication by NAC• and NALU against data set parameters",
+    on_data_set(
+        f"{_MUL}_paramaters", "Multiplication by NAC• and NALU against data set parameters",
         ("figure of data set parameters",),
-        tuple(
-            replace(model, key=f"{model.key}-{added}")
-            for *_, added, models in _STUDIES
-            for model in pick(models, "nac-mul", "nalu")
-        ),
-        _successes("", 2, size=standard(9.0)),
-        _successes("_onerow", 4),
-        files=tuple(file for _, file, _ in _PANELS),
-        parameter="hidden.size",
+        tuple(replace(model, key=f"{model.key}-{added}") for *_, added, models in _STUDIES
+              for model in pick(models, "nac-mul", "nalu")),
+        sketch("Successes", _PARAMETERS, panels=_PANELS, columns=2, size=standard(9.0)),
+        sketch("Successes", f"{_PARAMETERS}_onerow", panels=_PANELS, columns=4),
+        paper=MADSEN_2019, files=tuple(file for _, file, _ in _PANELS), parameter="hidden.size",
     ),
-    judged_by_task(
-        MADSEN_2019,
-        f"{_MUL}_range_reproduce",
-        "Multiplication by NAC• and NALU against the training range",
+    on_data_set(
+        f"{_MUL}_range_reproduce", "Multiplication by NAC• and NALU against the training range",
         ("figure of training ranges",),
         tuple(replace(m, points=_POSITIVE) for m in pick(units.RANGE_MODELS, "nac-mul", "nalu")),
-        sketch(
-            "Panels",
-            "simple_function_static_mul_range_reproduce",
-            runs=replace(
-                units.RANGE,
-                models=_MULTIPLYING,
-                closed=True,
-                expected=_RANGES,
-                only=(*units.RANGE.only, Only("interpolation.range", _RANGES)),
-            ),
-            x_label="Interpolation range",
-        ),
-        files=(f"{_MUL}_range",),
-        parameter="interpolation.range",
+        units.panels("mul_range_reproduce", _SHOWN_RANGES, "Interpolation range", "dodge"),
+        paper=MADSEN_2019, files=(f"{_MUL}_range",), parameter="interpolation.range",
     ),
 )

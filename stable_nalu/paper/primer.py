@@ -65,6 +65,7 @@ def _models(operation: str, units: dict[str, tuple[str, str]], order: str) -> tu
 MULTIPLYING = _models(
     "mul", {**_MNAC, **_NALUS, **_npus("1e-7", "1e-5")}, "MNAC NALU NMU NPU RealNPU iNALU G-NALU"
 )
+MULTIPLYING_FILES = "MNAC NMU NPU RealNPU NALU iNALU G-NALU"
 ADDING = _models("add", {**_ADDING, **_NALUS}, "NAC NALU NAU iNALU G-NALU")
 
 # The primer's thresholds are the usual ones of these runs; others may be beside the exported files.
@@ -137,15 +138,9 @@ def judged_by_benchmark(
     if isinstance(shown, str):
         shown = Shown(MISTRY_2022_PRIMER, f"Figure {shown}")
     return Experiment(
-        key,
-        title,
-        (shown,),
-        models,
-        criterion="benchmark",
-        note=note,
-        rate=rate,
+        key, title, (shown,), models, "interpolation.range", "benchmark", note, rate=rate,
         drawings=(drawing,),
-    )
+    )  # fmt: skip
 
 
 _LONGER = "--regualizer-scaling-start 50000 --regualizer-scaling-end 75000 --max-iterations 100000"
@@ -153,12 +148,12 @@ _LONGER = "--regualizer-scaling-start 50000 --regualizer-scaling-end 75000 --max
 
 def _larger(size: int, subset: str) -> tuple[Model, ...]:
     """Return the NAU with more inputs, one for each of its operations."""
-    flags = f"--input-size {size} --subset-ratio {subset} --overlap-ratio 0"
+    flags = f"--input-size {size} --subset-ratio {subset} --overlap-ratio 0 {_LONGER}"
     return tuple(
         replace(for_operation(operation), prefix=f"benchmark/sltr-in{size}/").model(
             f"NAU-in{size}-{operation}",
             f"NAU ({operation})",
-            f"{_NAU_FLAGS} {flags} {_LONGER}",
+            f"{_NAU_FLAGS} {flags}",
             name=f"{operation}/NAU",
             minutes=120,
         )
@@ -166,78 +161,47 @@ def _larger(size: int, subset: str) -> tuple[Model, ...]:
     )
 
 
-_IN10 = "--input-size 10 --subset-ratio 0.1 --overlap-ratio 0"
-_OF_ADDING = "NAC NAU NALU iNALU G-NALU"
+_INALU_10 = f"{_NALUS['iNALU'][1]} --input-size 10 --subset-ratio 0.1 --overlap-ratio 0"
+_ADDS, _ADDING_FILES = "NAC NALU NAU iNALU G-NALU", "NAC NAU NALU iNALU G-NALU"
+
+# fmt: off
 EXPERIMENTS = (
     judged_by_benchmark(
-        "benchmark_sltr_add",
-        "Addition, single modules",
-        "14",
-        ADDING,
-        on_every_range("add", _OF_ADDING),
+        "benchmark_sltr_add", "Addition, single modules", "14", ADDING,
+        on_every_range("add", _ADDING_FILES),
     ),
     judged_by_benchmark(
-        "benchmark_sltr_sub",
-        "Subtraction, single modules",
-        "15",
-        _models("sub", {**_ADDING, **_NALUS}, "NAC NALU NAU iNALU G-NALU"),
-        on_every_range("sub", _OF_ADDING),
+        "benchmark_sltr_sub", "Subtraction, single modules", "15",
+        _models("sub", {**_ADDING, **_NALUS}, _ADDS), on_every_range("sub", _ADDING_FILES),
     ),
     judged_by_benchmark(
-        "benchmark_sltr_mul",
-        "Multiplication, single modules",
-        "16",
-        MULTIPLYING,
-        on_every_range("mul", "MNAC NMU NPU RealNPU NALU iNALU G-NALU"),
+        "benchmark_sltr_mul", "Multiplication, single modules", "16", MULTIPLYING,
+        on_every_range("mul", MULTIPLYING_FILES),
     ),
     judged_by_benchmark(
-        "benchmark_sltr_div",
-        "Division, single modules",
-        "17",
-        _models(
-            "div",
-            {**_MNAC, **_NALUS, **_npus("1e-9", "1e-7")},
-            "MNAC NALU NPU RealNPU iNALU G-NALU",
-        ),
+        "benchmark_sltr_div", "Division, single modules", "17",
+        _models("div", {**_MNAC, **_NALUS, **_npus("1e-9", "1e-7")},
+                "MNAC NALU NPU RealNPU iNALU G-NALU"),
         on_every_range("div", "MNAC NPU RealNPU NALU iNALU G-NALU"),
     ),
     judged_by_benchmark(
-        "inalu-in10",
-        "iNALU, addition with ten inputs",
-        "18",
-        (
-            replace(for_operation("add"), prefix="benchmark/sltr-in10/").model(
-                "iNALU-in10", "iNALU", f"{_NALUS['iNALU'][1]} {_IN10}", name="add/iNALU"
-            ),
-        ),
-        Drawing(
-            (panels("add"),),
-            (Series(("sltr-in10/add/iNALU",), expects=("iNALU",)),),
-            ("benchmark",),
-        ),
+        "inalu-in10", "iNALU, addition with ten inputs", "18",
+        (replace(for_operation("add"), prefix="benchmark/sltr-in10/").model(
+            "iNALU-in10", "iNALU", _INALU_10, name="add/iNALU"),),
+        Drawing((panels("add"),), (Series(("sltr-in10/add/iNALU",), expects=("iNALU",)),),
+                ("benchmark",)),
     ),
     judged_by_benchmark(
-        "nau-failure",
-        "NAU with ten inputs",
-        "19",
-        _larger(10, "0.1"),
-        Drawing(
-            (panels("sub-add"),),
-            (Series(("add/NAU",), "NAU (add)"), Series(("sub/NAU",), "NAU (sub)")),
-            ("benchmark/sltr-in10", "sltr-in10"),
-        ),
+        "nau-failure", "NAU with ten inputs", "19", _larger(10, "0.1"),
+        Drawing((panels("sub-add"),),
+                (Series(("add/NAU",), "NAU (add)"), Series(("sub/NAU",), "NAU (sub)")),
+                ("benchmark/sltr-in10", "sltr-in10")),
         "The published scripts hold subtraction only; the figure shows both.",
     ),
     judged_by_benchmark(
-        "nau-in100",
-        "NAU with a hundred inputs",
-        "20",
-        _larger(100, "0.01"),
-        Drawing(
-            (panels("sub"),),
-            (Series(("sltr-in100/sub/NAU",), expects=("NAU",)),),
-            ("benchmark",),
-        ),
+        "nau-in100", "NAU with a hundred inputs", "20", _larger(100, "0.01"),
+        Drawing((panels("sub"),), (Series(("sltr-in100/sub/NAU",), expects=("NAU",)),),
+                ("benchmark",)),
         "The published scripts hold addition, the published figure is of subtraction.",
         20_000,  # A hundred inputs to draw.
     ),

@@ -7,10 +7,19 @@ from pathlib import PurePath
 
 from stable_nalu.papers import MISTRY_2022_ROBUST
 
-from .drawing import BELOW_1E_5, Drawing, Runs, Series, Sketch, Threshold, drawn, sketch
+from .drawing import BELOW_1E_5, Drawing, Runs, Series, Threshold, drawn, sketch
 from .experiment import Experiment, Model, Resources, Setting, Shown
 from .measures import measures_of_pairs
-from .primer import MULTIPLYING, NMU, NMU_FLAGS, RUNS, for_operation, on_every_range, panels
+from .primer import (
+    MULTIPLYING,
+    MULTIPLYING_FILES,
+    NMU,
+    NMU_FLAGS,
+    RUNS,
+    for_operation,
+    on_every_range,
+    panels,
+)
 from .ranges import INTERPOLATION_ORDER
 from .sequences import (
     LENGTHS_TO_20,
@@ -25,73 +34,15 @@ from .sequences import (
 from .sweeps import DATA_SET_RANGES, ONE_TO_TWO
 
 _CSVS, _PLOTS = "/data/nalms/csvs/", "/data/nalms/plots/"
+_SNMU, _BATCH_SNMU = "sNMU [1,5]", "sNMU [1,1+1/sd(x)]"
+_BATCH_NOISE = "--nmu-noise --noise-range [1,0]"
+_SINGLE, _ON_ONE_RANGE = for_operation("mul"), replace(for_operation("mul"), points=ONE_TO_TWO)
+_MLP = "--layer-type ReLU --regualizer 0 --mlp-bias"
 
 
 def _shown(*numbers: int) -> tuple[Shown, ...]:
     return tuple(Shown(MISTRY_2022_ROBUST, f"Figure {number}") for number in numbers)
 
-
-# Single modules.
-_SNMU_LABEL = "sNMU [1,5]"
-_MUL = for_operation("mul")
-_ON_ONE_RANGE = replace(_MUL, points=ONE_TO_TWO)
-_MLP = "--layer-type ReLU --regualizer 0 --mlp-bias"
-_SINGLE = (
-    Experiment(
-        "surface-mul",
-        "Surfaces of MLPs and the NMU",
-        _shown(1),
-        (
-            replace(NMU, points=ONE_TO_TWO, seeds=range(1)),
-            _ON_ONE_RANGE.model(
-                "ReLU-h1", "MLP (1)", f"{_MLP} --hidden-size 1", name="mul/ReLU-h1"
-            ),
-            _ON_ONE_RANGE.model(
-                "ReLU-h100",
-                "MLP (100)",
-                f"{_MLP} --hidden-size 100 --max-iterations 2000000",
-                name="mul/ReLU-h100",
-                minutes=1440,
-            ),
-        ),
-        note="Shows models, not errors; all seeds of the MLPs are trained to choose from.",
-        drawings=drawn(
-            sketch("Surface", "2D-surface-mul"),
-            series=(
-                Series(("mul_gold",), "Exact"),
-                Series(("mul-nmu-s0",), "NMU: both ranges"),
-                Series(("mul-ReLU-h1-s0",), "MLP (1): neither range"),
-                Series(("mul-ReLU-h100-s8",), "MLP (100): training range only"),
-            ),
-            folders=("2d-surface-plots/csvs",),
-            plotted=f"plot_two_input_surface.r {_PLOTS}2d-surface-plots/csvs/ "
-            f"{_PLOTS}2d-surface-plots/2D-surface-mul mul",
-        ),
-    ),
-    Experiment(
-        "robust-benchmark_sltr_mul",
-        "Multiplication, single modules",
-        _shown(2),
-        (
-            *MULTIPLYING,
-            _MUL.model("sNMU", _SNMU_LABEL, f"{NMU_FLAGS} --nmu-noise --id 6", name="mul/sNMU"),
-        ),
-        note="The runs of the primer's Figure 16; here every error below 1e-5 counts as solved.",
-        drawings=(
-            replace(
-                on_every_range(
-                    "mul",
-                    "MNAC NMU NPU RealNPU NALU iNALU G-NALU",
-                    Series(("sNMU", "mul/sNMU"), _SNMU_LABEL),
-                ),
-                parts=(panels("mul", replace(RUNS, threshold=BELOW_1E_5)),),
-                plotted=f"plot_results.r {_CSVS}<experiment_name> "
-                "data/nalms/plots/benchmark/sltr-in2/ benchmark_sltr op-mul None "
-                "benchmark_sltr_mul",
-            ),
-        ),
-    ),
-)
 
 # The arithmetic data set.
 _FTS = "FTS_NAU_NMU_ranges"
@@ -104,9 +55,7 @@ _TWO_LAYERS = Setting(
     points=DATA_SET_RANGES,
     prefix=f"{_FTS}/",
 )
-_nau_nmu = _TWO_LAYERS.model("nau-nmu", "NMU", "--max-iterations 5000000", csv=f"{_FTS}_baseline")
 _nau_snmu = _TWO_LAYERS.model("nau-Nnmu", "sNMU", "--nmu-noise", csv=f"{_FTS}_noise-1-5")
-_BATCH_NOISE = "--nmu-noise --noise-range [1,0]"
 
 
 def _noise(low: str, high: str, number: int) -> Model:
@@ -119,84 +68,37 @@ def _noise(low: str, high: str, number: int) -> Model:
     )
 
 
-def _on_data_set(
-    key: str, title: str, number: int, models: tuple[Model, ...], note: str
-) -> Experiment:
+def _on_data_set(key: str, title: str, number: int, note: str, *models: Model) -> Experiment:
     """Return an experiment whose tables are read as published, as trained, or as the README has."""
     series = []
     for model in models:
         files = (model.csv, model.prefix, model.prefix.removeprefix(f"{_FTS}/"))
         series.append(Series(tuple(dict.fromkeys(files)), model.label))
     runs = Runs("interpolation.range", Threshold(), expected=INTERPOLATION_ORDER)
-    return Experiment(
-        key,
-        title,
-        _shown(number),
-        models,
-        criterion="ranges",
-        note=note,
-        drawings=drawn(
-            sketch("Panels", runs=runs, x_label="Interpolation range"),
-            series=tuple(series),
-            plotted=f"plot_fts_results.r {_CSVS} {_PLOTS}{_FTS}/ {key} {key}",
-        ),
+    drawings = drawn(
+        sketch("Panels", runs=runs, x_label="Interpolation range"),
+        series=tuple(series),
+        plotted=f"plot_fts_results.r {_CSVS} {_PLOTS}{_FTS}/ {key} {key}",
     )
+    shown = _shown(number)
+    return Experiment(key, title, shown, models, "interpolation.range", "ranges", note,
+                      drawings=drawings)  # fmt: skip
 
-
-_DATA_SET = (
-    _on_data_set(
-        "fts-snmu-noise-ranges",
-        "Noise ranges on the arithmetic data set",
-        5,
-        (
-            _noise("0.01", "0.05", 1),
-            _noise("0.1", "0.5", 2),
-            _noise("1", "2", 3),
-            _nau_snmu.named("[1,5]"),
-            _noise("5", "10", 4),
-            _noise("10", "20", 8),
-            _TWO_LAYERS.model("batch_sNMU", "[1,1+1/sd(x)]", f"{_BATCH_NOISE} --id 7"),
-        ),
-        "Seeds: 25, but 20 for [1,5] and the batch noise. No published script trains [10,20].",
-    ),
-    _on_data_set(
-        "fts-2021-final",
-        "NMU and sNMU on the arithmetic data set",
-        7,
-        (_nau_nmu, _nau_snmu),
-        "As published, the NMU trains for 5 million iterations and the sNMU for 2 million.",
-    ),
-)
 
 # Pairs of digits.
 _GPU = Resources(1440, cores=5, memory_gb=8, gpu=True)
-_ISOLATED_NAME, _COLOUR_NAME = "static-mnist-mul-isolated", "static-mnist-mul-colour-concat"
+_MODULE = "--use-nalm --learn-labels2out"
+_RAMP = "--regualizer-scaling-start 30 --regualizer-scaling-end 40 --regualizer 100"
+_PAIRS, _CONV = "static-mnist/mul/", "static-mnist/mul/1digit_conv-"
+_TPS = "MSE_Adam-lr0.001_TPS-no-concat-conv"
 _ISOLATED_SETTING = Setting(
     "two_digit_mnist",
     "--operation mul --max-epochs 1000 --dataset-workers 4",
     range(10),
     _GPU,
-    prefix="static-mnist/mul/1digit_conv-",
+    prefix=_CONV,
     steps_per_epoch=704,
 )
-_MODULE = "--use-nalm --learn-labels2out"
-_RAMP = "--regualizer-scaling-start 30 --regualizer-scaling-end 40 --regualizer 100"
-_ISOLATED = tuple(
-    _ISOLATED_SETTING.model(key, label, text, csv=f"static-mnist/mul/1digit_conv-{key}{stem}")
-    for key, label, text, stem in (
-        ("mul", "mul", "--dataset-workers 5 --id 2", "_Adam"),
-        ("fc", "fc", "--learn-labels2out --id 4", "_Adam"),
-        ("nmu", "nmu", f"{_MODULE} {_RAMP} --id 3", "_Adam"),
-        ("snmu", "snmu [1,5]", f"{_MODULE} --nmu-noise {_RAMP} --id 1", ""),
-        (
-            "batch-snmu",
-            "snmu [1,1+1/sd(x)]",
-            f"{_MODULE} --nmu-noise {_RAMP} --noise-range [1,0] --id 5",
-            "",
-        ),
-    )
-)
-_TPS = "MSE_Adam-lr0.001_TPS-no-concat-conv"
 _COLOUR_SETTING = Setting(
     "ST_mnist_labels",
     "--operation mul --num-folds 3 --batch-size 256 --learning-rate 0.001 "
@@ -205,98 +107,93 @@ _COLOUR_SETTING = Setting(
     "--dataset-workers 4",
     range(3),
     _GPU,
-    prefix="static-mnist/mul/",
+    prefix=_PAIRS,
     steps_per_epoch=244,
 )
-_COLOUR = tuple(
-    _COLOUR_SETTING.model(key, label, text, name=f"{key}_{_TPS}")
-    for key, label, text in (
-        ("mul", "mul", "--id 6"),
-        ("fc", "fc", "--learn-labels2out --id 9"),
-        ("nmu", "nmu", f"{_MODULE} --id 8"),
-        ("snmu", "snmu [1,5]", f"{_MODULE} --nmu-noise --id 7"),
-        ("batch-snmu", "snmu [1,1+1/sd(x)]", f"{_MODULE} {_BATCH_NOISE} --id 10"),
+_ORDER = ("mul", "fc", "nmu", "snmu [1,5]", "snmu [1,1+1/sd(x)]")
+_KEYS = dict(zip(("mul", "fc", "nmu", "snmu", "batch-snmu"), _ORDER, strict=True))
+# Key -> what is added to the name of its table, and flags.
+_ISOLATED = tuple(
+    _ISOLATED_SETTING.model(key, _KEYS[key], text, csv=f"{_CONV}{key}{ending}")
+    for key, ending, text in (
+        ("mul", "_Adam", "--dataset-workers 5 --id 2"),
+        ("fc", "_Adam", "--learn-labels2out --id 4"),
+        ("nmu", "_Adam", f"{_MODULE} {_RAMP} --id 3"),
+        ("snmu", "", f"{_MODULE} --nmu-noise {_RAMP} --id 1"),
+        ("batch-snmu", "", f"{_MODULE} --nmu-noise {_RAMP} --noise-range [1,0] --id 5"),
     )
 )
-_ORDER = ("mul", "fc", "nmu", "snmu [1,5]", "snmu [1,1+1/sd(x)]")
-_DIGITS = (("output", "output"), ("label1", "label 1"), ("label2", "label 2"))
+_COLOUR = tuple(
+    _COLOUR_SETTING.model(key, _KEYS[key], text, name=f"{key}_{_TPS}")
+    for key, text in (
+        ("mul", "--id 6"),
+        ("fc", "--learn-labels2out --id 9"),
+        ("nmu", f"{_MODULE} --id 8"),
+        ("snmu", f"{_MODULE} --nmu-noise --id 7"),
+        ("batch-snmu", f"{_MODULE} {_BATCH_NOISE} --id 10"),
+    )
+)
 
 
 def _metrics(*endings: str) -> tuple[tuple[tuple[str, ...], str], ...]:
     return tuple(
-        (tuple(f"metric.{part}.{column}{end}" for end in endings), f"{text} ({part})")
-        for column, text in _DIGITS
+        (
+            tuple(f"metric.{part}.{text.replace(' ', '')}{end}" for end in endings),
+            f"{text} ({part})",
+        )
+        for text in ("output", "label 1", "label 2")
         for part in ("train", "test")
     )
 
 
-def _scatter(what: str, y_label: str, metrics: tuple[object, ...]) -> Sketch:
-    return sketch("Scatter", f"{{key}}_{what}", metrics=metrics, y_label=y_label, order=_ORDER)
-
-
-_LOSSES = (
-    *(
-        ((f"metric.{part}.output.loss", f"metric.{part}.output.mse"), f"output ({part})")
-        for part in ("train", "valid", "test")
-    ),
-    *_metrics(".loss", ".mse")[2:],
-)
+_OF_LOSS = _metrics(".loss", ".mse")
+_OF_VALIDATION = (("metric.valid.output.loss", "metric.valid.output.mse"), "output (valid)")
+_SIDES = (("output", "", "Test"), ("label1", "-lab1", "Left Label"),
+          ("label2", "-lab2", "Right Label"))  # fmt: skip
 _PAIR_PARTS = (
-    _scatter("loss", "Loss", _LOSSES),
-    _scatter("acc", "Accuracy (%)", _metrics(".acc")),
-    _scatter("rounded_acc", "Accuracy (%)", _metrics("_rounded.acc")),
     *(
-        sketch(
-            "EpochCurves",
-            f"{{key}}_ep-{measure}{suffix}",
-            column=f"metric.test.{column}{rounded}.acc",
-            y_label=f"{side}Accuracy (%)",
-        )
-        for measure, rounded in (("acc", ""), ("rounded_acc", "_rounded"))
-        for column, suffix, side in (
-            ("output", "", "Test "),
-            ("label1", "-lab1", "Left Label "),
-            ("label2", "-lab2", "Right Label "),
+        sketch("Scatter", f"{{key}}_{what}", metrics=metrics, y_label=label, order=_ORDER)
+        for what, label, metrics in (
+            ("loss", "Loss", (_OF_LOSS[0], _OF_VALIDATION, *_OF_LOSS[1:])),
+            ("acc", "Accuracy (%)", _metrics(".acc")),
+            ("rounded_acc", "Accuracy (%)", _metrics("_rounded.acc")),
         )
     ),
-)
+    *(
+        sketch("EpochCurves", f"{{key}}_ep-{rounded}acc{suffix}",
+               column=f"metric.test.{column}{'_rounded' if rounded else ''}.acc",
+               y_label=f"{side} Accuracy (%)")
+        for rounded in ("", "rounded_")
+        for column, suffix, side in _SIDES
+    ),
+)  # fmt: skip
 
 
 def _pairs(
     key: str, title: str, number: int, models: tuple[Model, ...], loss: str, folder: str
 ) -> Experiment:
-    words = f"{_CSVS}static-mnist/mul/ {_PLOTS}static-mnist/{folder}/"
-    return Experiment(
-        key,
-        title,
-        _shown(number),
-        models,
-        parameter="model",
-        criterion="accuracy",
-        measures=measures_of_pairs(loss),
-        drawings=drawn(
-            *_PAIR_PARTS,
-            series=tuple(Series((PurePath(m.csv).name,), m.label) for m in models),
-            folders=("static-mnist/mul", "static-mnist/add"),
-            plotted=f"plot_results.r {words} 2DMNIST-{key} None {key}",
-        ),
+    words = f"{_CSVS}{_PAIRS} {_PLOTS}static-mnist/{folder}/"
+    drawings = drawn(
+        *_PAIR_PARTS,
+        series=tuple(Series((PurePath(m.csv).name,), m.label) for m in models),
+        folders=("static-mnist/mul", "static-mnist/add"),
+        plotted=f"plot_results.r {words} 2DMNIST-{key} None {key}",
     )
+    return Experiment(key, title, _shown(number), models, "model", "accuracy",
+                      measures=measures_of_pairs(loss), drawings=drawings)  # fmt: skip
 
 
 def _classes(key: str, number: str, title: str, ids: str, models: tuple[Model, ...]) -> Drawing:
     """Return a figure of fold 2: by the ids of the published runs, else by those of the scripts."""
     flags = ("nalmF_learnLF", "nalmF_learnLT", *["nalmT_learnLT"] * 3)
     labels = ("mul", "fc", "nmu", "snmu", "snmu [1,1+1/sd(x)]")
-    series = tuple(
-        Series(
-            tuple(f"{run}_f2_op-mul_{flag}_s2_class_accs" for run in (one, *model.flags["--id"])),
-            label,
-        )
-        for one, model, flag, label in zip(ids.split(), models, flags, labels, strict=True)
+    names = (
+        tuple(f"{run}_f2_op-mul_{flag}_s2_class_accs" for run in (one, *model.flags["--id"]))
+        for one, model, flag in zip(ids.split(), models, flags, strict=True)
     )
     return Drawing(
         (sketch("Bars", f"{key}_class_accs"),),
-        series,
+        tuple(map(Series, names, labels)),
         ("class-accs",),
         key=f"class_accs-{key}",
         title=f"Accuracy by class, {title}",
@@ -308,60 +205,21 @@ def _paths(key: str, title: str, models: tuple[Model, ...], plotted: str = "") -
     """Return the weights that learn what to do with the digits, along training."""
     learned = [model for model in models if "--learn-labels2out" in model.flags]
     files = {PurePath(model.csv).name: model.label for model in learned}
-    options = {
-        "columns": (("label2out.w0", "label2out.w1"),),
-        "time": "epoch",
-        "limits": (0.0, 1.5),
-    }
+    columns = (("label2out.w0", "label2out.w1"),)
     return Drawing(
-        tuple(sketch("Path", f"{f}_fNA_labels2out-path", file=f, **options) for f in files),
+        tuple(
+            sketch("Path", f"{file}_fNA_labels2out-path", file=file, columns=columns,
+                   time="epoch", limits=(0.0, 1.5))
+            for file in files
+        ),
         tuple(Series((file,), label) for file, label in files.items()),
         ("static-mnist/mul", "weight-paths"),
         plotted,
-        f"weights_path-{key}",
-        f"Weights of the last layer along training, {title}",
-        "Figures 13–20",
-    )
+        key=f"weights_path-{key}",
+        title=f"Weights of the last layer along training, {title}",
+        number="Figures 13–20",
+    )  # fmt: skip
 
-
-_OF_PAIRS = (
-    _pairs(_ISOLATED_NAME, "Products of two digits", 8, _ISOLATED, "mse", "1digit_conv"),
-    _pairs(_COLOUR_NAME, "Products of two digits in colour channels", 9, _COLOUR, "loss", _TPS),
-)
-_APPENDIX = Experiment(
-    "static-mnist-appendix",
-    "Weight paths, label accuracies and confusion matrices of the digit products",
-    _shown(*range(13, 21)),
-    (),
-    parameter="model",
-    criterion="accuracy",
-    note=f"Needs no training beyond {_ISOLATED_NAME} and {_COLOUR_NAME}; confusion matrices are "
-    "of fold 2.",
-    drawings=(
-        _paths(
-            "isolated",
-            "isolated digits",
-            _ISOLATED,
-            f"weights_path.r {_CSVS}<experiment_name> {_PLOTS}weight-paths/ "
-            "<LOAD CSV FILENAME (excluding the .csv)> _labels2out-path",
-        ),
-        _paths("colour-concat", "digits in colour channels", _COLOUR),
-        _classes(
-            "mul-1digit_conv-Adam", "Figure 15", "isolated digits", "23 25 24 22 70", _ISOLATED
-        ),
-        _classes(
-            f"{_TPS}_ROUNDED", "Figure 17", "colour channels, rounded", "60 63 62 61 69", _COLOUR
-        ),
-        Drawing(
-            (sketch("Matrix"),),
-            (Series(("confusion_matrix",), "counts"),),
-            ("class-accs",),
-            key="confusion_matrix",
-            title="True against predicted digits of one trained network",
-            number="Appendix G",
-        ),
-    ),
-)
 
 # Sequences of digits.
 _NMU_CELL = "--layer-type ReRegualizedLinearNAC --nac-mul mnac --dataset-workers 5"
@@ -370,63 +228,112 @@ _SEQUENCE = Setting(
     "sequential_mnist",
     f"{PRODUCT} {_NMU_CELL}",
     range(10),
-    Resources(480, cores=5, memory_gb=8, gpu=True),
+    replace(_GPU, minutes=480),
     prefix=f"sequential_mnist/{_LONG}/",
     steps_per_epoch=PRODUCT_EPOCH,
 )
-_SEQUENCES = judged_by_reference(
-    f"robust-{_LONG}",
-    "Products of digit sequences with noise",
-    _shown(10),
-    (
-        replace(
-            _SEQUENCE,
-            flags=f"--operation cumprod {_NMU_CELL} --mnist-digits 123456789 --max-epochs 1000 "
-            f"--interpolation-length 2 --extrapolation-lengths {LENGTHS_TO_20} {SOLVED}",
-            prefix="sequential_mnist/",
-        ).model(
-            "reference",
-            "solved accumulator",
-            "",
-            name="sequential_mnist_prod_reference",
-            csv="sequential_mnist_prod_reference_robust",
-        ),
-        *(
-            _SEQUENCE.model(
-                key, label, f"--mnist-outputs 1 --regualizer-z 1 {text}", csv=f"{_LONG}_{key}"
-            )
-            for key, label, text in (
-                ("nmu", "NMU", ""),
-                ("snmu", _SNMU_LABEL, "--nmu-noise"),
-                ("batch-snmu", "sNMU [1,1+1/sd(X))]", _BATCH_NOISE),
-            )
-        ),
-    ),
-    PRODUCT_MEASURES,
-    drawn(
-        by_length("{key}", sequence_runs("cumprod")),
-        series=(
-            Series((f"{_LONG}_nmu",), "NMU"),
-            Series((f"{_LONG}_snmu",), _SNMU_LABEL),
-            Series((f"{_LONG}_batch-snmu",), "sNMU [1,1+1/sd(X)]"),
-        ),
-        plotted=f"sequential_mnist_prod_long.r {_CSVS} {_PLOTS}sequential_mnist_prod/ {_LONG}",
-    ),
+_REFERENCE = replace(
+    _SEQUENCE,
+    flags=f"--operation cumprod {_NMU_CELL} --mnist-digits 123456789 --max-epochs 1000 "
+    f"--interpolation-length 2 --extrapolation-lengths {LENGTHS_TO_20} {SOLVED}",
+    prefix="sequential_mnist/",
 )
 
-_BATCH = Experiment(
-    "robust-batch-snmu",
-    "sNMU with noise by batch, single module",
-    (),
-    (
-        _MUL.model(
-            "batch-sNMU",
-            "sNMU [1,1+1/sd(x)]",
-            f"{NMU_FLAGS} {_BATCH_NOISE} --id 6",
-            name="mul/batch-sNMU",
+# fmt: off
+EXPERIMENTS = (
+    Experiment(
+        "surface-mul", "Surfaces of MLPs and the NMU", _shown(1),
+        (
+            replace(NMU, points=ONE_TO_TWO, seeds=range(1)),
+            _ON_ONE_RANGE.model("ReLU-h1", "MLP (1)", f"{_MLP} --hidden-size 1",
+                                name="mul/ReLU-h1"),
+            _ON_ONE_RANGE.model("ReLU-h100", "MLP (100)",
+                                f"{_MLP} --hidden-size 100 --max-iterations 2000000",
+                                name="mul/ReLU-h100", minutes=1440),
+        ),
+        note="Shows models, not errors; all seeds of the MLPs are trained to choose from.",
+        drawings=drawn(
+            sketch("Surface", "2D-surface-mul"),
+            series=(Series(("mul_gold",), "Exact"), Series(("mul-nmu-s0",), "NMU: both ranges"),
+                    Series(("mul-ReLU-h1-s0",), "MLP (1): neither range"),
+                    Series(("mul-ReLU-h100-s8",), "MLP (100): training range only")),
+            folders=("2d-surface-plots/csvs",),
+            plotted=f"plot_two_input_surface.r {_PLOTS}2d-surface-plots/csvs/ "
+            f"{_PLOTS}2d-surface-plots/2D-surface-mul mul",
         ),
     ),
-    note="The published script has one block of this name, without the noise range.",
+    Experiment(
+        "robust-benchmark_sltr_mul", "Multiplication, single modules", _shown(2),
+        (*MULTIPLYING,
+         _SINGLE.model("sNMU", _SNMU, f"{NMU_FLAGS} --nmu-noise --id 6", name="mul/sNMU")),
+        note="The runs of the primer's Figure 16; here every error below 1e-5 counts as solved.",
+        drawings=(replace(
+            on_every_range("mul", MULTIPLYING_FILES, Series(("sNMU", "mul/sNMU"), _SNMU)),
+            parts=(panels("mul", replace(RUNS, threshold=BELOW_1E_5)),),
+            plotted=f"plot_results.r {_CSVS}<experiment_name> data/nalms/plots/benchmark/sltr-in2/ "
+            "benchmark_sltr op-mul None benchmark_sltr_mul",
+        ),),
+    ),
+    _on_data_set(
+        "fts-snmu-noise-ranges", "Noise ranges on the arithmetic data set", 5,
+        "Seeds: 25, but 20 for [1,5] and the batch noise. No published script trains [10,20].",
+        _noise("0.01", "0.05", 1), _noise("0.1", "0.5", 2), _noise("1", "2", 3),
+        _nau_snmu.named("[1,5]"), _noise("5", "10", 4), _noise("10", "20", 8),
+        _TWO_LAYERS.model("batch_sNMU", "[1,1+1/sd(x)]", f"{_BATCH_NOISE} --id 7"),
+    ),
+    _on_data_set(
+        "fts-2021-final", "NMU and sNMU on the arithmetic data set", 7,
+        "As published, the NMU trains for 5 million iterations and the sNMU for 2 million.",
+        _TWO_LAYERS.model("nau-nmu", "NMU", "--max-iterations 5000000", csv=f"{_FTS}_baseline"),
+        _nau_snmu,
+    ),
+    _pairs("static-mnist-mul-isolated", "Products of two digits", 8, _ISOLATED, "mse",
+           "1digit_conv"),
+    _pairs("static-mnist-mul-colour-concat", "Products of two digits in colour channels", 9,
+           _COLOUR, "loss", _TPS),
+    judged_by_reference(
+        f"robust-{_LONG}", "Products of digit sequences with noise", _shown(10),
+        (
+            _REFERENCE.model("reference", "solved accumulator", "",
+                             name="sequential_mnist_prod_reference",
+                             csv="sequential_mnist_prod_reference_robust"),
+            *(_SEQUENCE.model(key, label, f"--mnist-outputs 1 --regualizer-z 1 {text}",
+                              csv=f"{_LONG}_{key}")
+              for key, label, text in (("nmu", "NMU", ""), ("snmu", _SNMU, "--nmu-noise"),
+                                       ("batch-snmu", "sNMU [1,1+1/sd(X))]", _BATCH_NOISE))),
+        ),
+        PRODUCT_MEASURES,
+        Drawing(
+            (by_length("{key}", sequence_runs("cumprod")),),
+            (Series((f"{_LONG}_nmu",), "NMU"), Series((f"{_LONG}_snmu",), _SNMU),
+             Series((f"{_LONG}_batch-snmu",), "sNMU [1,1+1/sd(X)]")),
+            plotted=f"sequential_mnist_prod_long.r {_CSVS} {_PLOTS}sequential_mnist_prod/ {_LONG}",
+        ),
+    ),
+    Experiment(
+        "static-mnist-appendix",
+        "Weight paths, label accuracies and confusion matrices of the digit products",
+        _shown(*range(13, 21)), (), "model", "accuracy",
+        note="Needs no training beyond static-mnist-mul-isolated and "
+        "static-mnist-mul-colour-concat; confusion matrices are of fold 2.",
+        drawings=(
+            _paths("isolated", "isolated digits", _ISOLATED,
+                   f"weights_path.r {_CSVS}<experiment_name> {_PLOTS}weight-paths/ "
+                   "<LOAD CSV FILENAME (excluding the .csv)> _labels2out-path"),
+            _paths("colour-concat", "digits in colour channels", _COLOUR),
+            _classes("mul-1digit_conv-Adam", "Figure 15", "isolated digits", "23 25 24 22 70",
+                     _ISOLATED),
+            _classes(f"{_TPS}_ROUNDED", "Figure 17", "colour channels, rounded", "60 63 62 61 69",
+                     _COLOUR),
+            Drawing((sketch("Matrix"),), (Series(("confusion_matrix",), "counts"),),
+                    ("class-accs",), key="confusion_matrix", number="Appendix G",
+                    title="True against predicted digits of one trained network"),
+        ),
+    ),
+    Experiment(
+        "robust-batch-snmu", "sNMU with noise by batch, single module", (),
+        (_SINGLE.model("batch-sNMU", _BATCH_SNMU, f"{NMU_FLAGS} {_BATCH_NOISE} --id 6",
+                       name="mul/batch-sNMU"),),
+        note="The published script has one block of this name, without the noise range.",
+    ),
 )
-
-EXPERIMENTS = (*_SINGLE, *_DATA_SET, *_OF_PAIRS, _SEQUENCES, _APPENDIX, _BATCH)

@@ -91,36 +91,40 @@ def _reference(setting: Setting, unit: str, name: str) -> Model:
 REFERENCE_SEEDS = {"cumprod": (0, 2, 4, 5, 6, 7, 9), "cumsum": tuple(range(10))}
 """Operation -> seeds of the reference network that the published thresholds count."""
 
-_LENGTH = "Extrapolation length"
-_PRODUCT_BREAKS = (1, *range(2, 21, 2))
-
 
 def sequence_runs(operation: str, models: tuple[str, ...] = (), *only: Only) -> Runs:
     """Return how runs on sequences become points: one for each length of the test."""
     sums = operation == "cumsum"
-    name = "sum" if sums else "prod"
+    file = f"sequential_mnist_{'sum' if sums else 'prod'}_reference"
     return Runs(
-        x="extrapolation.length",
-        threshold=Threshold(),
-        names="sequence",
-        models=models,
+        "extrapolation.length", Threshold(), "sequence", models, only=only, best_range=1000,
         expected=(1, 10, *range(100, 1001, 100)) if sums else tuple(range(1, 21)),
-        only=only,
-        best_range=1000,
-        reference=Reference((f"sequential_mnist_{name}_reference",), REFERENCE_SEEDS[operation]),
-    )
+        reference=Reference((file,), REFERENCE_SEEDS[operation]),
+    )  # fmt: skip
+
+
+def _panels(stem: str, runs: Runs, label: str, breaks: tuple[int, ...], **more: object) -> Sketch:
+    options = {"style": "line", **more}
+    return sketch("Panels", stem, runs=runs, x_label=label, breaks=breaks, **options)
+
+
+_LENGTH = "Extrapolation length"
 
 
 def by_length(stem: str, runs: Runs, height: float = 5.7) -> Sketch:
     """Return the three panels of products against the length."""
-    options = {"style": "line", "breaks": _PRODUCT_BREAKS, "size": standard(height)}
-    return sketch("Panels", stem, runs=runs, x_label=_LENGTH, **options)
+    return _panels(stem, runs, _LENGTH, (1, *range(2, 21, 2)), size=standard(height))
 
 
 def _with_z(run: Run) -> str:
     """Return a label of its own for NAC under the z penalty."""
     penalised = run["model"] == NAC_ADD and run["regualizer.z"] > 0
     return NAC_ADD_Z if penalised else str(run["model"])
+
+
+def _with_outputs(run: Run) -> str:
+    """Return the label with the number of outputs of the digit network."""
+    return f"{run['model']}, outputs: {run['hidden.size']}"
 
 
 def _products(z: float) -> Runs:
@@ -135,87 +139,27 @@ def _sums(z: float) -> Runs:
 
 
 def _sum_panels(stem: str, z: float) -> Sketch:
-    options = {"style": "category", "breaks": (1, 10, *range(200, 1001, 200))}
-    return sketch("Panels", stem, runs=_sums(z), x_label=_LENGTH, **options)
+    return _panels(stem, _sums(z), _LENGTH, (1, 10, *range(200, 1001, 200)), style="category")
 
 
-def _with_errors(
-    name: str, title: str, parts: tuple[Sketch, ...], runs: Runs, trained: int, longer: int
-) -> tuple[Drawing, Drawing]:
-    """Return the figure of solved runs, and that of the errors, which need no threshold."""
+def _errors(name: str, title: str, runs: Runs, trained: int, longer: int) -> Drawing:
+    """Return the figure of the errors themselves, which need no threshold."""
     task = f"sequential_mnist_{name}"
     curves = (
         ("metric.valid.mse", f"{trained} digits, as trained"),
         (f"metric.test.extrapolation.{longer}.mse", f"{longer:,} digits"),
     )
-    errors = sketch("Lengths", runs=runs, reference=_SOLVED_LABEL, curves=curves)
-    return (
-        Drawing(parts, (Series((f"{task}_long",)),)),
-        Drawing(
-            (errors,),
-            (Series((f"{task}_reference",), _SOLVED_LABEL), Series((f"{task}_long",))),
-            key=f"{task}_errors",
-            title=f"{title}: errors over the epochs, and by length",
-        ),
+    return Drawing(
+        (sketch("Lengths", runs=runs, reference=_SOLVED_LABEL, curves=curves),),
+        (Series((f"{task}_reference",), _SOLVED_LABEL), Series((f"{task}_long",))),
+        key=f"{task}_errors",
+        title=f"{title}: errors over the epochs, and by length",
     )
 
 
-_PROD, _SUMS = "sequential_mnist_prod_long", "sequential_mnist_sum_long"
-_INTERPOLATION, _OUTPUTS = "sequential_mnist_prod_interpolation", "sequential_mnist_prod_outputs"
-_ALL_PRODUCTS = replace(_products(1.0), models=())
-_TO_NINE, _COUNTS = tuple(range(1, 10)), tuple(range(1, 7))
-
-
-def _exploring(stem: str, runs: Runs, label: str, breaks: tuple[int, ...], file: str, **named: str):
+def _exploring(part: Sketch, file: str, key: str = "", title: str = "") -> Drawing:
     """Return a figure of a published script that is in no paper."""
-    part = sketch("Panels", stem, runs=runs, x_label=label, style="line", breaks=breaks)
-    return Drawing((part,), (Series((file,)),), paper=MADSEN_2020, **named)
-
-
-def _with_outputs(run: Run) -> str:
-    """Return the label with the number of outputs of the digit network."""
-    return f"{run['model']}, outputs: {run['hidden.size']}"
-
-
-_BY_TRAINING_LENGTH = _exploring(
-    "sequential_mnist_prod_boundary_interpolation",
-    replace(_ALL_PRODUCTS, x="interpolation.length", length=9, expected=(2, 3, 4, 5)),
-    "Interpolation length",
-    (2, 3, 4, 5),
-    _INTERPOLATION,
-)
-_ONE_RUN = Reference(
-    ("sequential_mnist_prod_reference",), (0, 1, 2, 4, 5, 6, 7, 9), level=0.999, of_one_run=True
-)
-_BY_OUTPUTS = _exploring(
-    "sequential_mnist_prod_hidden_size_l9",
-    replace(_ALL_PRODUCTS, x="hidden.size", length=9, expected=_COUNTS, reference=_ONE_RUN),
-    "Hidden size at extrapolation length 9",
-    _COUNTS,
-    _OUTPUTS,
-    key="sequential_mnist_prod_boundary_output",
-    title="Products of nine digits against the outputs of the digit network",
-)
-_HORIZON = _exploring(
-    "{key}",
-    replace(
-        _ALL_PRODUCTS,
-        expected=_TO_NINE,
-        only=(Only("regualizer.z", (1.0,)),),
-        relabel=_with_outputs,
-        models=tuple(f"NMU, outputs: {count}" for count in _COUNTS),
-        closed=True,
-    ),
-    _LENGTH,
-    _TO_NINE,
-    _OUTPUTS,
-    key="sequential_mnist_prod_horizon_output",
-    title="Products by the NMU against the length, for each number of outputs",
-)
-
-PRODUCT_MEASURES = measures_of_lengths(1, 2, 5, 10, 20)
-_SHORT_MEASURES = measures_of_lengths(1, 2, 5, 9)
-_OTHERS_REFERENCE = "Thresholds are those of the reference of sequential_mnist_prod_long."
+    return Drawing((part,), (Series((file,)),), key=key, title=title, paper=MADSEN_2020)
 
 
 def judged_by_reference(
@@ -224,107 +168,99 @@ def judged_by_reference(
     shown: tuple[Shown, ...],
     models: tuple[Model, ...],
     measures: tuple[Measure, ...],
-    drawings: tuple[Drawing, ...] = (),
+    *drawings: Drawing,
     note: str = "",
 ) -> Experiment:
     """Return an experiment whose runs are judged by a network that adds or multiplies exactly."""
     return Experiment(
-        key=key,
-        title=title,
-        shown=shown,
-        models=models,
-        parameter="extrapolation.length",
-        criterion="reference",
-        note=note,
-        measures=measures,
+        key, title, shown, models, "extrapolation.length", "reference", note, measures,
         drawings=drawings,
-    )
+    )  # fmt: skip
 
 
+_PROD, _PROD_TITLE = "sequential_mnist_prod_long", "Products of digit sequences"
+_ADD, _ADD_TITLE = "sequential_mnist_sum_long", "Sums of digit sequences"
+_INTERPOLATION, _OUTPUTS = "sequential_mnist_prod_interpolation", "sequential_mnist_prod_outputs"
+_HOUSES = "sequential_svhn_prod_long"
+_ANY_PRODUCT = replace(_products(1.0), models=())
+_TO_NINE, _COUNTS = tuple(range(1, 10)), tuple(range(1, 7))
+_ONE_RUN = Reference(
+    ("sequential_mnist_prod_reference",), (0, 1, 2, 4, 5, 6, 7, 9), level=0.999, of_one_run=True
+)
+_HORIZON = replace(
+    _ANY_PRODUCT,
+    expected=_TO_NINE,
+    only=(Only("regualizer.z", (1.0,)),),
+    relabel=_with_outputs,
+    models=tuple(f"NMU, outputs: {count}" for count in _COUNTS),
+    closed=True,
+)
+PRODUCT_MEASURES = measures_of_lengths(1, 2, 5, 10, 20)
+_SHORT_MEASURES = measures_of_lengths(1, 2, 5, 9)
+_OTHERS_REFERENCE = "Thresholds are those of the reference of sequential_mnist_prod_long."
+
+# fmt: off
 EXPERIMENTS = (
     judged_by_reference(
-        _PROD,
-        "Products of digit sequences",
+        _PROD, _PROD_TITLE,
         (Shown(MADSEN_2020, "Figure 4"), Shown(MADSEN_2020, "Figure 13")),
-        (
-            _reference(_PRODUCT, _NMU, "sequential_mnist_prod"),
-            *_models(_PRODUCT, _PROD, " ".join(_UNITS), "--mnist-outputs 1"),
-        ),
+        (_reference(_PRODUCT, _NMU, "sequential_mnist_prod"),
+         *_models(_PRODUCT, _PROD, " ".join(_UNITS), "--mnist-outputs 1")),
         PRODUCT_MEASURES,
-        _with_errors(
-            "prod",
-            "Products of digit sequences",
-            (
-                by_length(_PROD, _products(1.0)),
-                by_length(f"{_PROD}_short", _products(1.0), 5.1),
-                by_length(f"{_PROD}_ablation", _products(0.0)),
-            ),
-            _products(1.0),
-            trained=2,
-            longer=10,
-        ),
-        "Published thresholds use seeds 0, 2, 4, 5, 6, 7 and 9 of the reference and the t "
+        Drawing((by_length(_PROD, _products(1.0)), by_length(f"{_PROD}_short", _products(1.0), 5.1),
+                 by_length(f"{_PROD}_ablation", _products(0.0))),
+                (Series((_PROD,)),)),
+        _errors("prod", _PROD_TITLE, _products(1.0), trained=2, longer=10),
+        note="Published thresholds use seeds 0, 2, 4, 5, 6, 7 and 9 of the reference and the t "
         "quantile of 8 degrees of freedom.",
     ),
     judged_by_reference(
-        _SUMS,
-        "Sums of digit sequences",
-        (Shown(MADSEN_2020, "appendix figures of sums"),),
-        (
-            _reference(_SUM, _NAU, "sequential_mnist_sum"),
-            *(_SUM.model(key, *unit, name=_SUMS) for key, unit in _SUM_UNITS.items()),
-        ),
+        _ADD, _ADD_TITLE, (Shown(MADSEN_2020, "appendix figures of sums"),),
+        (_reference(_SUM, _NAU, "sequential_mnist_sum"),
+         *(_SUM.model(key, *unit, name=_ADD) for key, unit in _SUM_UNITS.items())),
         measures_of_lengths(1, 10, 100, 1000),
-        _with_errors(
-            "sum",
-            "Sums of digit sequences",
-            (_sum_panels(_SUMS, 1.0), _sum_panels(f"{_SUMS}_ablation", 0.0)),
-            _sums(1.0),
-            trained=10,
-            longer=1000,
-        ),
-        "The published script submits seeds 1-9 of the reference; the figure uses 0-9.",
+        Drawing((_sum_panels(_ADD, 1.0), _sum_panels(f"{_ADD}_ablation", 0.0)),
+                (Series((_ADD,)),)),
+        _errors("sum", _ADD_TITLE, _sums(1.0), trained=10, longer=1000),
+        note="The published script submits seeds 1-9 of the reference; the figure uses 0-9.",
     ),
     judged_by_reference(
-        _INTERPOLATION,
-        "Products against the training length",
-        (),
-        _models(
-            replace(_SHORTER, variants=variants("--interpolation-length", "2 3 4 5")),
-            _INTERPOLATION,
-            "nac-mul nac-sigma nalu nmu lstm",
-            "--mnist-outputs 1",
-        ),
+        _INTERPOLATION, "Products against the training length", (),
+        _models(replace(_SHORTER, variants=variants("--interpolation-length", "2 3 4 5")),
+                _INTERPOLATION, "nac-mul nac-sigma nalu nmu lstm", "--mnist-outputs 1"),
         _SHORT_MEASURES,
-        (_BY_TRAINING_LENGTH,),
-        _OTHERS_REFERENCE,
+        _exploring(
+            _panels("sequential_mnist_prod_boundary_interpolation",
+                    replace(_ANY_PRODUCT, x="interpolation.length", length=9,
+                            expected=(2, 3, 4, 5)),
+                    "Interpolation length", (2, 3, 4, 5)),
+            _INTERPOLATION),
+        note=_OTHERS_REFERENCE,
     ),
     judged_by_reference(
-        _OUTPUTS,
-        "Products against the number of outputs of the digit network",
-        (),
-        _models(
-            replace(_SHORTER, variants=variants("--mnist-outputs", "1 2 3 4 5 6")),
-            _OUTPUTS,
-            "nac-mul nac-sigma nalu nmu nac-nmu lstm",
-        ),
+        _OUTPUTS, "Products against the number of outputs of the digit network", (),
+        _models(replace(_SHORTER, variants=variants("--mnist-outputs", "1 2 3 4 5 6")), _OUTPUTS,
+                "nac-mul nac-sigma nalu nmu nac-nmu lstm"),
         _SHORT_MEASURES,
-        (_BY_OUTPUTS, _HORIZON),
-        _OTHERS_REFERENCE,
+        _exploring(
+            _panels("sequential_mnist_prod_hidden_size_l9",
+                    replace(_ANY_PRODUCT, x="hidden.size", length=9, expected=_COUNTS,
+                            reference=_ONE_RUN),
+                    "Hidden size at extrapolation length 9", _COUNTS),
+            _OUTPUTS, "sequential_mnist_prod_boundary_output",
+            "Products of nine digits against the outputs of the digit network"),
+        _exploring(
+            _panels("{key}", _HORIZON, _LENGTH, _TO_NINE), _OUTPUTS,
+            "sequential_mnist_prod_horizon_output",
+            "Products by the NMU against the length, for each number of outputs"),
+        note=_OTHERS_REFERENCE,
     ),
     judged_by_reference(
-        "sequential_svhn_prod_long",
-        "Products of street view digits",
-        (),
-        (
-            _reference(_SVHN, _NMU, "sequential_svhn_prod"),
-            *_models(_SVHN, "sequential_svhn_prod_long", "nac-mul nac-sigma nalu nmu nac-nmu"),
-            *_models(
-                replace(_SVHN, flags=_SVHN.flags.replace("--max-epochs 1000", "--max-epochs 250")),
-                "sequential_svhn_prod_long",
-                "nmu-z0 nac-nmu-z0 lstm",
-            ),
-        ),
+        _HOUSES, "Products of street view digits", (),
+        (_reference(_SVHN, _NMU, "sequential_svhn_prod"),
+         *_models(_SVHN, _HOUSES, "nac-mul nac-sigma nalu nmu nac-nmu"),
+         *_models(replace(_SVHN, flags=_SVHN.flags.replace("epochs 1000", "epochs 250")), _HOUSES,
+                  "nmu-z0 nac-nmu-z0 lstm")),
         PRODUCT_MEASURES,
     ),
 )
