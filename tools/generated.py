@@ -15,10 +15,9 @@ import stable_nalu
 from stable_nalu.cluster.render import batch_files
 from stable_nalu.files import atomic_text_file, with_part
 from stable_nalu.machine import CHECKOUT
-from stable_nalu.options import documents
 from stable_nalu.script import ScriptParser
 
-from . import datapackage, experiment_tables, headline
+from . import datapackage, experiment_tables, flag_tables, headline
 
 API = CHECKOUT / "docs" / "api.md"
 _API_MARKS = (
@@ -57,8 +56,8 @@ def _shown(parameter: inspect.Parameter) -> str:
 
 
 GENERATED: dict[Path, Callable[[str], str]] = {
-    documents.FLAGS: documents.refreshed_flags,
-    documents.LAYERS: documents.refreshed_layers,
+    flag_tables.FLAGS: documents.refreshed_flags,
+    flag_tables.LAYERS: documents.refreshed_layers,
     API: refreshed_api,
     headline.README: headline.refreshed,
     experiment_tables.EVERY: experiment_tables.refreshed_every,

@@ -16,9 +16,8 @@ from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.script import ScriptParser, command_of
 
 from .flag import Config, Flag, FlagGroup, ReadFlag
-from .layer_options import load_own_layers, own_options
+from .layer_options import Script, load_own_layers, own_options, with_flags
 from .name_fields import NameField, format_leaf
-from .paper_names.flags import Script, with_flags
 
 _LONGEST_FOLDER = 255
 _RANGES = ("interpolation_range", "extrapolation_range")

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from stable_nalu.options.documents import FLAGS, refreshed_flags, render_flag_tables
 from stable_nalu.options.flag import INHERITED
 from stable_nalu.task import SCRIPTS
+from tools.flag_tables import FLAGS, refreshed_flags, render_flag_tables
 
 ARITHMETIC = [s for s in SCRIPTS if s not in ("simple_function_recurrent", "number_translation")]
 FLAG_COUNTS = {

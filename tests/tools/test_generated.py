@@ -3,7 +3,8 @@
 import pytest
 
 from stable_nalu.layer import entries
-from stable_nalu.options.documents import (
+from tools import generated
+from tools.flag_tables import (
     LAYERS,
     MARKS,
     NAMES,
@@ -11,7 +12,6 @@ from stable_nalu.options.documents import (
     refreshed_layers,
     render_layer_table,
 )
-from tools import generated
 
 BEGIN, END = MARKS[LAYERS]
 

@@ -2,7 +2,7 @@
 
 A key of a layer always means that layer. A name of the papers stands for flags: where a script has
 one unit, for that unit; where `--nac-mul` decides how a model multiplies, for the published model.
-`flags` puts them in the place of a name.
+`layer_options.with_flags` puts them in the place of a name.
 """
 
 from __future__ import annotations

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from stable_nalu.files import with_part
 from stable_nalu.machine import CHECKOUT
+from stable_nalu.options import Flag, ScriptSpec
+from stable_nalu.options.paper_names import MODELS, SPELLINGS, UNITS, registered
 from stable_nalu.task import SCRIPTS, short_of
-
-from .flag import Flag
-from .paper_names import MODELS, SPELLINGS, UNITS, registered
-from .script_spec import ScriptSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,7 +31,7 @@ MARKS = {
 }
 """Path of a document -> the lines before and behind its generated part."""
 NAMES = (
-    "<!-- Generated from stable_nalu/options/paper_names; rewrite with `make generated`. -->",
+    "<!-- Generated from stable_nalu/options/paper_names.py; rewrite with `make generated`. -->",
     "<!-- End of the names. -->",
 )
 _ARITHMETIC = ("S", "SN", "L", "R", "C", "B")
