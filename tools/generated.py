@@ -56,8 +56,8 @@ def _shown(parameter: inspect.Parameter) -> str:
 
 
 GENERATED: dict[Path, Callable[[str], str]] = {
-    flag_tables.FLAGS: documents.refreshed_flags,
-    flag_tables.LAYERS: documents.refreshed_layers,
+    flag_tables.FLAGS: flag_tables.refreshed_flags,
+    flag_tables.LAYERS: flag_tables.refreshed_layers,
     API: refreshed_api,
     headline.README: headline.refreshed,
     experiment_tables.EVERY: experiment_tables.refreshed_every,
