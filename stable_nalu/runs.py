@@ -135,9 +135,9 @@ def plot(
         estimators: how means and intervals are made.
         palette: colours that read in print and for colour-blind readers, or the published hues.
     """
+    from stable_nalu.figure.entries import entry_of_files
     from stable_nalu.figure.entry import Context
     from stable_nalu.figure.source import Source
-    from stable_nalu.figure.user_files import entry_of_files
 
     _require_look(palette, column)
     _require_estimators(estimators)

@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Any
 from tqdm import tqdm
 
 from stable_nalu.figure.entries import all_entries
-from stable_nalu.figure.entry import Context, Entry
-from stable_nalu.figure.render import Output, render
-from stable_nalu.figure.source import Series, Source
+from stable_nalu.figure.entry import Context, Entry, Output, render
+from stable_nalu.figure.source import Source
 from stable_nalu.files import atomic_text_file
 from stable_nalu.machine import CHECKOUT
+from stable_nalu.paper.drawing import Series
 from stable_nalu.paper.experiment import Model, seeds_text
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.papers import STUDIES

@@ -15,11 +15,12 @@ import pandas as pd
 from stable_nalu.dataset.number_translation import PAPER, words_of
 from stable_nalu.dataset.programs import USUAL_NESTING, evaluated, shown, words
 from stable_nalu.environment.worlds import CELLS, picture
+from stable_nalu.paper.drawing import Size
 from stable_nalu.statistics.intervals import student
 from stable_nalu.statistics.names import plain
 
 from .decoration import HATCHES, SMALL, footnote, legend, patch_legend
-from .entry import Context, Drawn, Part, Size
+from .entry import Context, Drawn, Part
 from .source import exported, last_rows
 from .style import DASHED, Look, looks, new_figure
 from .tables import selected_rows

@@ -72,11 +72,9 @@ def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 def plot(args: argparse.Namespace) -> None:
     """Find the entries, render them, tell what is missing."""
-    from .entries import all_entries, find, listing
-    from .entry import Context
-    from .render import Output, render
+    from .entries import all_entries, entry_of_files, find, listing, with_threshold
+    from .entry import Context, Output, render
     from .source import Source
-    from .user_files import entry_of_files, with_threshold
 
     if args.list:
         sys.stdout.write(listing(all_entries()))

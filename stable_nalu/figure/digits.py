@@ -12,13 +12,14 @@ import numpy as np
 import pandas as pd
 
 from stable_nalu.errors import UsageError
+from stable_nalu.paper.drawing import Series, Size
 from stable_nalu.statistics.summary import mean_summary
 from stable_nalu.statistics.table import numeric
 
 from .decoration import HATCHES, NO_DATA, footnote, legend, patch_legend
-from .entry import INCH, Context, Drawn, Part, Size
+from .entry import INCH, Context, Drawn, Part
 from .panels import draw_series, offsets
-from .source import Series, read_csv, with_names
+from .source import read_csv, with_names
 from .style import MISSING, looks, new_figure
 
 if TYPE_CHECKING:

@@ -11,15 +11,15 @@ import numpy as np
 import pandas as pd
 
 from stable_nalu.errors import UsageError
+from stable_nalu.paper.drawing import Runs, Size
 from stable_nalu.paper.published import published_measures
 from stable_nalu.result.run_parser import CURVE_COLUMNS
 from stable_nalu.statistics.names import plain
 
 from .decoration import SMALL, footnote, legend, say_no_data
-from .digit_sequences import SEQUENCE_VALIDATION, lengths
-from .entry import Context, Drawn, Part, Runs, Size
+from .entry import Context, Drawn, Part
 from .panels import draw_series, offsets
-from .runs import read_series
+from .runs import SEQUENCE_VALIDATION, read_series, tested_lengths
 from .source import exported, last_rows
 from .style import DASHED, Look, looks, new_figure
 
@@ -184,7 +184,9 @@ class Lengths(Part):
 def _by_length(table: pd.DataFrame) -> pd.DataFrame:
     """Return median and quartiles of the last errors of runs at every length."""
     last = last_rows(table, "epoch")
-    columns = {length: c for length, c in lengths(last).items() if bool(last[c].notna().any())}
+    columns = {
+        length: c for length, c in tested_lengths(last).items() if bool(last[c].notna().any())
+    }
     ends = [quartiles(last.assign(length=n), "length", c) for n, c in columns.items()]
     if not ends:
         raise UsageError("no file has the error at any length")

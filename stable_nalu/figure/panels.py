@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from stable_nalu.errors import UsageError
+from stable_nalu.paper.drawing import STANDARD, Runs, Series, Size
 from stable_nalu.statistics.means import MARGIN
 from stable_nalu.statistics.summary import MEASURES, long_form, mean_summary
 
@@ -26,7 +27,7 @@ from .decoration import (
     legend_handles,
     say_no_data,
 )
-from .entry import Context, Drawn, Part, Runs, Size
+from .entry import Context, Drawn, Part
 from .runs import (
     BEST_STEP,
     Reduced,
@@ -36,8 +37,7 @@ from .runs import (
     reduced_and_estimated,
     x_values,
 )
-from .source import Series
-from .style import MISSING, STANDARD, Look, half_open, legend_order, looks, new_figure
+from .style import MISSING, Look, half_open, legend_order, looks, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

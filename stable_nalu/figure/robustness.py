@@ -37,7 +37,7 @@ def expand_weights(argv: Sequence[str] | None = None) -> int:
     def expand() -> None:
         from stable_nalu.files import refuse_inputs
 
-        from .render import write_numbered
+        from .entry import write_numbered
 
         path = Path(args.csv)
         out = Path(args.csv_out or path.with_name(f"{path.stem}_expanded_100K_step.csv"))

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from stable_nalu.errors import UsageError
+from stable_nalu.paper.drawing import Only, Reference, Runs, Series, Threshold
 from stable_nalu.statistics.estimators import Estimators
-from stable_nalu.statistics.judge import INCLUSIVE, SPARSITY, TEST, VALIDATION, reduce_runs
+from stable_nalu.statistics.judge import (
+    INCLUSIVE,
+    SPARSITY,
+    TEST,
+    VALIDATION,
+    best_row,
+    reduce_runs,
+)
 from stable_nalu.statistics.names import plain
 from stable_nalu.statistics.setups import (
     SHIPPED,
@@ -24,10 +34,9 @@ from stable_nalu.statistics.setups import (
 )
 from stable_nalu.statistics.summary import MEASURES, summarize
 from stable_nalu.statistics.table import numeric, refuse_repeated
+from stable_nalu.statistics.thresholds import from_reference
 
-from . import digit_sequences
-from .entry import Only, Runs, Threshold
-from .source import Series, Source, read_csv, with_names
+from .source import Source, read_csv, with_names
 from .style import drawable, legend_order, range_order
 
 if TYPE_CHECKING:
@@ -35,6 +44,9 @@ if TYPE_CHECKING:
 
 BEST_STEP = "best.step"
 LOGGED = ("name", "step", VALIDATION, TEST, SPARSITY)
+SEQUENCE_VALIDATION = "metric.valid.mse"
+SEQUENCES_LOGGED = ("name", "step", SEQUENCE_VALIDATION, SPARSITY)
+_TEST_OF_SEQUENCES = re.compile(r"metric\.test\.extrapolation\.(\d+)\.mse")
 Judge = Callable[[pd.DataFrame, Series], list[pd.DataFrame]]
 
 
@@ -100,7 +112,7 @@ def reduce_series(
         if judged is not None:
             tables.append(labelled(judged, one, spec, Path(one.files[0])))
             continue
-        rows = read_series(one, spec, source, digit_sequences.LOGGED if spec.reference else LOGGED)
+        rows = read_series(one, spec, source, SEQUENCES_LOGGED if spec.reference else LOGGED)
         if rows is None:
             missed += one.missed
             continue
@@ -142,11 +154,11 @@ def _judge(spec: Runs, source: Source, setups: Sequence[Path]) -> Judge:
     if reference is None:
         return lambda rows, one: [with_thresholds(rows, spec, source, setups)]
     if flat is not None:
-        return lambda rows, one: digit_sequences.judged_rows(
-            rows, dict.fromkeys(digit_sequences.lengths(rows), flat), spec, source
+        return lambda rows, one: judged_rows(
+            rows, dict.fromkeys(tested_lengths(rows), flat), spec, source
         )
-    thresholds = digit_sequences.reference_thresholds(reference, spec.best_range, source)
-    return lambda rows, one: digit_sequences.judged_rows(rows, thresholds, spec, source)
+    thresholds = reference_thresholds(reference, spec.best_range, source)
+    return lambda rows, one: judged_rows(rows, thresholds, spec, source)
 
 
 def read_series(
@@ -307,3 +319,65 @@ def in_order(values: Iterable[Any], column: str) -> list:
     if all(isinstance(value, str) for value in found):
         return range_order(found) if column == "interpolation.range" else found
     return sorted(found)
+
+
+def tested_lengths(table: pd.DataFrame) -> dict[int, str]:
+    """Return the column of every test length, in ascending order."""
+    found = {
+        int(m[1]): column for column in table if (m := _TEST_OF_SEQUENCES.fullmatch(str(column)))
+    }
+    return dict(sorted(found.items()))
+
+
+def reference_thresholds(reference: Reference, last: int, source: Source) -> Mapping[int, float]:
+    """Return the threshold of every length: a 99 % bound on the errors of reference networks.
+
+    last: number of rows at the end of a run that its best one is among.
+    """
+    path = source.find(reference.files)
+    if path is None:
+        name = reference.files[0]
+        raise UsageError(
+            f"no file {source.csv_dir / name}.csv: it gives the thresholds; train `reference` of "
+            f"{name.replace('_reference', '_long')}, or use --threshold"
+        )
+    table = read_csv(path, SEQUENCES_LOGGED[:3])
+    columns = tested_lengths(table)
+    table = numeric(table, [SEQUENCE_VALIDATION, *columns.values()], path)
+    rows = with_names(table, "sequence", path).sort_values(["name", "step"], kind="stable")
+    rows = rows.loc[rows["seed"].isin(reference.seeds)]
+    best = {
+        int(run["seed"].iloc[0]): run.iloc[best_row(run[SEQUENCE_VALIDATION].to_numpy(), last)]
+        for _, run in rows.groupby("name")
+    }
+    absent = [str(seed) for seed in reference.seeds if seed not in best]
+    if absent:
+        source.warn(f"missing: reference seeds {', '.join(absent)} ({path})")
+    seeds = [seed for seed in reference.seeds if seed in best]
+    if len(seeds) < 2:
+        raise UsageError(f"{path} holds {len(seeds)} of the reference seeds: two are needed")
+    bound = {"level": reference.level, "of_one_run": reference.of_one_run}
+    return {
+        length: from_reference({seed: float(best[seed][column]) for seed in seeds}, seeds, **bound)
+        for length, column in columns.items()
+    }
+
+
+def judged_rows(
+    rows: pd.DataFrame, thresholds: Mapping[int, float], spec: Runs, source: Source
+) -> list[pd.DataFrame]:
+    """Return the rows of every length, in the columns of the arithmetic tasks, with thresholds."""
+    tables = []
+    for length, column in tested_lengths(rows).items():
+        if spec.length not in (None, length):
+            continue
+        threshold = thresholds.get(length, np.nan)
+        if np.isnan(threshold):
+            source.warn(f"length {length} left out, the reference has no threshold for it")
+            continue
+        one = rows.rename(columns={SEQUENCE_VALIDATION: VALIDATION, column: TEST})
+        x = {spec.x: length} if spec.length is None else {}
+        tables.append(one.assign(threshold=threshold, **x))
+    if not tables and spec.length is not None:
+        source.warn(f"no run was tested at length {spec.length}")
+    return tables

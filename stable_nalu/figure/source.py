@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from stable_nalu.errors import UsageError
-from stable_nalu.paper.drawing import Series as Series
+from stable_nalu.paper.drawing import Series
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.ranges import AMPERSAND, UNION
 from stable_nalu.statistics.names import model_label, parse_leaf, plain, signed

@@ -15,7 +15,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from stable_nalu.paper.drawing import STANDARD as STANDARD
 from stable_nalu.paper.labels import NAC_ADD, NAC_ADD_Z, NAC_MUL, NAC_MUL_NMU, NAC_MUL_SIGMA
 from stable_nalu.paper.ranges import INTERPOLATION_ORDER
 from stable_nalu.statistics.names import OPERATIONS

@@ -11,14 +11,15 @@ import numpy as np
 import pandas as pd
 
 from stable_nalu.errors import UsageError
+from stable_nalu.paper.drawing import STANDARD, Runs, Series, Size
 from stable_nalu.statistics.names import operation_label, plain
 from stable_nalu.statistics.table import numeric
 
 from .decoration import HATCHES, SMALL, footnote, legend, patch_legend, say_no_data
-from .entry import INCH, Context, Drawn, Part, Runs, Size
+from .entry import INCH, Context, Drawn, Part
 from .runs import LOGGED, Reduced, read_series, reduce_series
-from .source import Series, read_csv
-from .style import STANDARD, Look, drawable, half_open, looks, new_figure
+from .source import read_csv
+from .style import Look, drawable, half_open, looks, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

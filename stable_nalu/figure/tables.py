@@ -11,11 +11,12 @@ import numpy as np
 import pandas as pd
 
 from stable_nalu.errors import UsageError
+from stable_nalu.paper.drawing import Runs, Size
 from stable_nalu.paper.nalu import TABLE_1
 from stable_nalu.statistics.names import operation_label, plain
 
 from .decoration import SMALL, footnote
-from .entry import Context, Part, Product, Runs, Size
+from .entry import Context, Part, Product
 from .runs import in_order, reduced_and_estimated
 from .source import exported, last_rows
 from .style import MISSING, drawing, half_open, legend_order, new_figure, operation_order

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stable_nalu.paper.drawing import Size
+
 from .decoration import footnote
-from .entry import INCH, Context, Drawn, Part, Size
+from .entry import INCH, Context, Drawn, Part
 from .style import looks, new_figure
 
 if TYPE_CHECKING:

@@ -21,13 +21,13 @@ import pandas as pd
 
 from stable_nalu.errors import UsageError
 from stable_nalu.figure import digits
-from stable_nalu.figure.entry import Context, Part
-from stable_nalu.figure.render import Output, write
-from stable_nalu.figure.source import Series, Source
+from stable_nalu.figure.entry import Context, Output, Part, write
+from stable_nalu.figure.source import Source
 from stable_nalu.figure.surfaces import Path as PathPart
 from stable_nalu.files import atomic_text_file
 from stable_nalu.machine import save_root, tensorboard_root
 from stable_nalu.options import Config, ScriptSpec
+from stable_nalu.paper.drawing import Series
 from stable_nalu.result.export import RunTable, write_tables
 from stable_nalu.result.run_parser import PairParser
 from stable_nalu.training.checkpoint import load_torch

@@ -83,11 +83,12 @@ def write(page: Page, folder: Path, formats: Sequence[str]) -> list[Path]:
 
 def figures(contest: Contest) -> dict[str, Figure]:
     """Draw all layers in one figure, or in one per operation, by the operation or no name."""
-    from stable_nalu.figure.entry import Context, Runs, Threshold
+    from stable_nalu.figure.entry import Context
     from stable_nalu.figure.panels import Panels, draw
     from stable_nalu.figure.runs import Reduced, estimate
     from stable_nalu.figure.source import Source
     from stable_nalu.figure.style import drawable
+    from stable_nalu.paper.drawing import Runs, Threshold
     from stable_nalu.statistics.estimators import PUBLISHED
 
     x = contest.experiment.parameter

@@ -230,11 +230,9 @@ def _measure(request: Request) -> pd.DataFrame:
 
 def _draw(request: Request) -> bool:
     """Draw the figures of the experiment; return whether there was data for each of them."""
-    from stable_nalu.figure.entries import all_entries
-    from stable_nalu.figure.entry import Context
-    from stable_nalu.figure.render import Output, render
+    from stable_nalu.figure.entries import all_entries, with_threshold
+    from stable_nalu.figure.entry import Context, Output, render
     from stable_nalu.figure.source import Source
-    from stable_nalu.figure.user_files import with_threshold
 
     space, entries = request.space, all_entries()
     complete = True

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from stable_nalu.errors import UsageError
-from stable_nalu.figure.digit_sequences import SEQUENCE_VALIDATION
 from stable_nalu.figure.entries import find
 from stable_nalu.figure.entry import Context
+from stable_nalu.figure.runs import SEQUENCE_VALIDATION
 from stable_nalu.figure.source import Source
 from stable_nalu.figure.style import drawing
 from tests.figure.drawing import legend_texts

@@ -6,8 +6,9 @@ import pytest
 from stable_nalu.errors import UsageError
 from stable_nalu.figure.entry import Context
 from stable_nalu.figure.kinds import Learning
-from stable_nalu.figure.source import Series, Source
+from stable_nalu.figure.source import Source
 from stable_nalu.figure.style import drawing
+from stable_nalu.paper.drawing import Series
 
 PART = Learning(
     "{key}",

@@ -5,11 +5,11 @@ import pytest
 
 from stable_nalu.errors import UsageError
 from stable_nalu.figure.decoration import SMALL, spread
-from stable_nalu.figure.entries import all_entries
-from stable_nalu.figure.entry import Context, Runs
+from stable_nalu.figure.entries import all_entries, entry_of_files, with_threshold
+from stable_nalu.figure.entry import Context
 from stable_nalu.figure.source import Source
 from stable_nalu.figure.style import new_figure
-from stable_nalu.figure.user_files import entry_of_files, with_threshold
+from stable_nalu.paper.drawing import Runs
 from stable_nalu.statistics.intervals import wilson
 from tests.figure.drawing import (
     FAILED,

@@ -8,8 +8,9 @@ from stable_nalu.dataset.programs import evaluated, shown, words
 from stable_nalu.errors import UsageError
 from stable_nalu.figure.answers import DigitBars, ProgramTraces
 from stable_nalu.figure.entry import Context
-from stable_nalu.figure.source import Series, Source
+from stable_nalu.figure.source import Source
 from stable_nalu.figure.style import drawing
+from stable_nalu.paper.drawing import Series
 
 RANGES = ((0, 100), (100, 1000), (1000, 10_000))
 

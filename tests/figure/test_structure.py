@@ -2,12 +2,11 @@
 
 import pytest
 
-from stable_nalu.figure.entries import find
+from stable_nalu.figure.entries import entry_of_files, find
 from stable_nalu.figure.entry import Context
 from stable_nalu.figure.kinds import EpochCurves
 from stable_nalu.figure.source import Source
 from stable_nalu.figure.style import drawing
-from stable_nalu.figure.user_files import entry_of_files
 from tests.figure.drawing import by_gid, legend_texts, means, products, texts
 
 

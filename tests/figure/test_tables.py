@@ -3,10 +3,11 @@
 import pandas as pd
 import pytest
 
-from stable_nalu.figure.entry import Context, Runs, Threshold
+from stable_nalu.figure.entries import entry_of_files
+from stable_nalu.figure.entry import Context
 from stable_nalu.figure.source import Source
 from stable_nalu.figure.tables import Table, best_cells, cell, latex, percent, scientific
-from stable_nalu.figure.user_files import entry_of_files
+from stable_nalu.paper.drawing import Runs, Threshold
 from tests.figure.drawing import FAILED, FAST, metrics, run_name, solved_at
 
 PART = Table("t", Runs("operation", Threshold()), "some-label", "Words.")

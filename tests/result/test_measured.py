@@ -13,7 +13,8 @@ from stable_nalu.cluster import command as batch
 from stable_nalu.errors import UsageError
 from stable_nalu.figure import entries
 from stable_nalu.figure.entry import Entry, Part
-from stable_nalu.figure.source import Series, read_csv
+from stable_nalu.figure.source import read_csv
+from stable_nalu.paper.drawing import Series
 from stable_nalu.paper.experiment import Measure
 from stable_nalu.paper.index import EXPERIMENTS, find
 from stable_nalu.paper.published import PublishedMeasure

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from itertools import product
 
-from stable_nalu.figure.entry import Entry, Runs
-from stable_nalu.figure.source import Series
+from stable_nalu.figure.entry import Entry
+from stable_nalu.paper.drawing import Runs, Series
 from stable_nalu.paper.labels import NALU_SHARED
 from stable_nalu.statistics.names import MODELS
 

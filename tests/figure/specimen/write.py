@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from stable_nalu.figure.entry import Entry, Part, Runs
+from stable_nalu.figure.entry import Entry, Part
 from stable_nalu.figure.kinds import (
     Bars,
     EpochCurves,
@@ -26,7 +26,7 @@ from stable_nalu.figure.kinds import (
     Violin,
 )
 from stable_nalu.figure.kinds import Path as PathPart
-from stable_nalu.figure.source import Series
+from stable_nalu.paper.drawing import Runs, Series
 from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION
 
 from . import others
