@@ -6,7 +6,7 @@ import sys
 
 import torch
 
-from stable_nalu.engine.lanes import runtime
+from stable_nalu.engine.tiles import runtime
 from stable_nalu.errors import OptionError
 from stable_nalu.script import ScriptParser, unknown_choice
 

@@ -19,14 +19,18 @@ class Iterations:
     def __init__(self, script: str, lines: Sequence[str]):
         self.trainings = [_built(script, line) for line in lines]
         self.runs = sum(training.runs for training in self.trainings)
+        first, *others = self.trainings
+        first.share_samples(others)
         self._at = 1
 
     def turn(self, iterations: int) -> float:
         """Train, and return the microseconds of CPU time of a run and iteration."""
         began = time.process_time()
-        for training in self.trainings:
-            assert training.engine is not None
-            training.engine.iterate(self._at, iterations)
+        engines = [training.engine for training in self.trainings if training.engine is not None]
+        for engine in engines:
+            engine.ask(self._at, iterations)
+        for engine in engines:
+            engine.iterate(self._at, iterations)
         self._at += iterations
         return (time.process_time() - began) * 1e6 / (iterations * self.runs)
 

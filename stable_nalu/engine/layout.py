@@ -34,42 +34,52 @@ class Layout:
 
 
 def arranged(
-    generators: Sequence[Hashable], kinds: Sequence[Hashable], lanes: int, work: float
+    generators: Sequence[Hashable], kinds: Sequence[Hashable], lanes: int, work: Sequence[float]
 ) -> Layout:
     """Put runs into lanes, those of equal generators under each other where that is cheaper.
 
     The runs of a vector are of one kind. What is chosen changes no number.
 
-    work: how long a vector takes, in times that its generators take.
+    work: how long a vector of a run's kind takes, in times that its generators take.
     """
-    stacked, packed = _stacked(generators, kinds, lanes), _packed(kinds, lanes)
-    tiles = min(packed, stacked, key=lambda tiles: sum(1 + work * len(tile) for tile in tiles))
+
+    def cost(tiles: Sequence[Sequence[Sequence[int | None]]]) -> float:
+        return sum(1 + sum(work[_some(vector)] for vector in tile) for tile in tiles)
+
+    choices = []
+    for most in {0.0, *work}:
+        shared = [run for run in range(len(kinds)) if work[run] <= most]
+        apart = [run for run in range(len(kinds)) if work[run] > most]
+        choices.append(_stacked(shared, generators, kinds, lanes) + _packed(apart, kinds, lanes))
     members, first, place = [], [], np.zeros((len(kinds), 2), np.int64)
-    for tile in tiles:
+    for tile in min(choices, key=cost):
         first.append(len(members))
         for vector in tile:
-            filler = next(run for run in vector if run is not None)
             for lane, run in enumerate(vector):
                 if run is not None:
                     place[run] = len(members), lane
-            filled = [filler if run is None else run for run in vector]
-            members.append(filled + [filler] * (lanes - len(filled)))
+            filled = [_some(vector) if run is None else run for run in vector]
+            members.append(filled + [_some(vector)] * (lanes - len(filled)))
     return Layout(np.array(members), first, place)
 
 
-def _packed(kinds: Sequence[Hashable], lanes: int) -> list[list[list]]:
+def _some(vector: Sequence[int | None]) -> int:
+    return next(run for run in vector if run is not None)
+
+
+def _packed(runs: Sequence[int], kinds: Sequence[Hashable], lanes: int) -> list[list[list]]:
     groups: dict[Hashable, Vector] = {}
-    for run, kind in enumerate(kinds):
-        groups.setdefault(kind, []).append(run)
+    for run in runs:
+        groups.setdefault(kinds[run], []).append(run)
     return [[g[k : k + lanes]] for g in groups.values() for k in range(0, len(g), lanes)]
 
 
 def _stacked(
-    generators: Sequence[Hashable], kinds: Sequence[Hashable], lanes: int
+    runs: Sequence[int], generators: Sequence[Hashable], kinds: Sequence[Hashable], lanes: int
 ) -> list[list[list]]:
     by_generator: dict[Hashable, dict[Hashable, Vector]] = {}
-    for run, (generator, kind) in enumerate(zip(generators, kinds, strict=True)):
-        by_generator.setdefault(generator, {}).setdefault(kind, []).append(run)
+    for run in runs:
+        by_generator.setdefault(generators[run], {}).setdefault(kinds[run], []).append(run)
     columns = sorted(by_generator.values(), key=lambda own: -sum(map(len, own.values())))
     tiles = []
     for k in range(0, len(columns), lanes):
@@ -77,8 +87,8 @@ def _stacked(
         tile = []
         for kind in dict.fromkeys(kind for own in some for kind in own):
             for row in range(max(len(own.get(kind, ())) for own in some)):
-                runs = [own.get(kind, []) for own in some]
-                tile.append([r[row] if row < len(r) else None for r in runs])
+                of_kind = [own.get(kind, []) for own in some]
+                tile.append([r[row] if row < len(r) else None for r in of_kind])
         tiles.append(tile)
     return tiles
 

@@ -356,26 +356,22 @@ static const N* laid(const T* from, const int64_t* set, int64_t size, int64_t fi
   return lanes;
 }
 
-// Half the lanes of a vector, whose doubles fill a register, as compilers keep the whole in memory.
-typedef T Half __attribute__((vector_size(L / 2 * sizeof(T))));
-typedef double HalfD __attribute__((vector_size(L / 2 * 8)));
-
 // Mean squares of errors of vectors of runs and, if `roots`, means of their roots.
 extern "C" void evaluate(const Member* m, int64_t members, const Rows* of, double* means) {
   const int64_t in = of->inputs, out = of->outputs, numbers = of->rows * of->width;
   for (const Member* end = m + members; m < end; m++, means += 2 * L) {
     const int64_t *x_set = of->x_set + (members - (end - m)) * L;
     const int64_t *t_set = of->t_set + (members - (end - m)) * L;
-    HalfD total[2] = {}, roots[2] = {};
+    H total[2] = {}, roots[2] = {};
     m->begin(m->s, m->q, m->w, m->z);
     for (int64_t first = 0; first < of->rows; first += of->portion) {
       const int64_t some = first + of->portion < of->rows ? of->portion : of->rows - first;
       const N* x = laid(of->x, x_set, of->rows * in, first * in, some * in, of->x_lanes);
       const N* t = laid(of->t, t_set, of->rows * out, first * out, some * out, of->t_lanes);
       m->block(m->s, m->q, m->w, m->z, x, t, m->o, 0, (int)some);
-      const Half* squares = (const Half*)m->o;
+      const Part* squares = (const Part*)m->o;
       for (int64_t k = 0; k < 2 * some * of->width; k++) {
-        const HalfD square = __builtin_convertvector(squares[k], HalfD);
+        const H square = __builtin_convertvector(squares[k], H);
         total[k % 2] += square;
         for (int l = 0; of->roots && l < L / 2; l++) roots[k % 2][l] += __builtin_sqrt(square[l]);
       }

@@ -41,10 +41,16 @@ def generator_key(stream: SampleStream) -> Hashable:
     return stream.random.position()
 
 
-def kind_key(stream: SampleStream) -> Hashable:
+def kind_key(stream: SampleStream) -> str:
     """Return what the runs of a vector must have in common."""
     assert isinstance(stream.targets, FunctionTargets)
     return stream.targets.operation.name
+
+
+def operands_of(stream: SampleStream) -> Sequence[tuple[int, int]]:
+    """Return the slices of inputs whose sums are the operands."""
+    assert isinstance(stream.targets, FunctionTargets)
+    return stream.targets.operands
 
 
 class LaneGenerators:
@@ -58,10 +64,16 @@ class LaneGenerators:
         for place, stream in zip(self._places, streams, strict=True):
             self.key[:, place] = _next_words(*_state(stream))
 
-    def store(self, streams: Sequence[SampleStream], lanes: Sequence[int], position: int) -> None:
-        """Put streams where the generators of their lanes stand."""
+    def store(
+        self,
+        words: np.ndarray,
+        position: int,
+        streams: Sequence[SampleStream],
+        lanes: Sequence[int],
+    ) -> None:
+        """Put streams where generators have come to in their lanes."""
         for stream, lane in zip(streams, lanes, strict=True):
-            key = np.roll(self.key[:, self._places[lane]], -position).astype(np.int64)
+            key = np.roll(words[:, self._places[lane]], -position).astype(np.int64)
             stream.set_state({"key": torch.from_numpy(key), "position": 0})
 
 
@@ -100,8 +112,7 @@ def described(streams: Sequence[SampleStream], keep: list[np.ndarray]) -> Sample
     width = aligned((len(streams),), np.float64)
     low[:] = [a for a, _ in intervals]
     width[:] = [float(b) - float(a) for a, b in intervals]
-    targets = [s.targets for s in streams if isinstance(s.targets, FunctionTargets)]
-    operands = [t.operands for t in targets]
+    operands = list(map(operands_of, streams))
     slices = np.ascontiguousarray(np.swapaxes(np.array(operands, np.int64), 0, 1))
     keep += [low, width, slices]
     return Samples(
@@ -110,7 +121,7 @@ def described(streams: Sequence[SampleStream], keep: list[np.ndarray]) -> Sample
         slices=slices.ctypes.data,
         equal_slices=all(o == operands[0] for o in operands),
         single=all(b - a == 1 for own in operands for a, b in own),
-        operation=OPERATIONS.index(targets[0].operation.name),
+        operation=OPERATIONS.index(kind_key(streams[0])),
         operands=len(operands[0]),
         inputs=streams[0].sampler.sample_shape[0],
         again=False,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -19,9 +20,11 @@ from stable_nalu.training.recorder import TaggedValue
 from stable_nalu.training.step import StepResult, TrainingStep
 
 from .lanes import Lanes
+from .layout import Layout, Member, arranged
 from .program import Program, program
 from .record import Draw
 from .samples import drawn_by_cpp
+from .tiles import Tiles, runtime
 from .values import NotLoweredError
 
 Programs = dict[Any, Program]
@@ -29,6 +32,10 @@ Programs = dict[Any, Program]
 
 _PROGRAMS: dict[object, Programs | str] = {}
 """Programs by what they follow from, or why there is none."""
+
+Members = Sequence[Member]
+FIRST_CHUNK, LONGEST_CHUNK, SECONDS_OF_A_CHUNK = 16, 4096, 0.2
+"""Iterations of one call: signals are heeded in between."""
 
 BuildOne = Callable[[Config], ExtendedTorchModule]
 NUMBERS = {
@@ -104,10 +111,14 @@ def _made(
 
 @dataclass
 class Part:
-    """Runs of a stack that have programs in common: their numbers in the stack, their lanes."""
+    """Runs of a stack that have programs in common: their numbers in the stack, their lanes.
+
+    draw: makes their samples, if C++ does not.
+    """
 
     runs: list[int]
     programs: Mapping[Any, Program]
+    draw: Callable[[int], tuple[np.ndarray, np.ndarray]] | None = None
     lanes: Lanes | None = None
     criterion: Any = None
 
@@ -137,10 +148,12 @@ class EngineStack:
         self.shape = shape
         self.runs = len(configs)
         self.streams = list(streams)
-        self._draw = draw
-        self._in_python = in_python
         self.dtype = step.parameters[0].dtype if step.parameters else torch.get_default_dtype()
         self.parts = self._parts(configs, build, beta_only_grows)
+        for part in self.parts:
+            if in_python or not all(drawn_by_cpp(self.streams[run]) for run in part.runs):
+                part.draw = partial(draw, part.runs)
+        self.company = Company([self])
         self._ahead = False
 
     def _parts(self, configs, build, beta_only_grows: bool) -> list[Part]:
@@ -168,13 +181,8 @@ class EngineStack:
 
     def _load(self, part: Part, criterion: Any) -> Lanes:
         """Put the numbers of a part into lanes."""
-        streams = [self.streams[run] for run in part.runs]
-        draw = None
-        if self._in_python or not all(map(drawn_by_cpp, streams)):
-            draw = partial(self._draw, part.runs)
-        lanes = Lanes(
-            part.programs[criterion], streams, (self.shape.batch, self.shape.inputs), draw
-        )
+        layout, shape = self.company.layout(part), (self.shape.batch, self.shape.inputs)
+        lanes = Lanes(part.programs[criterion], layout, shape)
         for name, value in self._state().items():
             if name in lanes.program.places:
                 lanes.put(name, value.detach()[part.runs])
@@ -224,7 +232,7 @@ class EngineStack:
     def _store(self, part: Part, lanes: Lanes) -> None:
         self._store_model(part, lanes)
         self._each_moment(lanes, lambda name, value: value.__setitem__(part.runs, lanes.get(name)))
-        lanes.store_generators()
+        self.company.store_generators(part)
 
     def forget(self) -> None:
         """Read the stacked model anew before the next iteration: somebody has changed it."""
@@ -232,15 +240,22 @@ class EngineStack:
         for part in self.parts:
             part.lanes = None
 
+    def ask(self, first: int, count: int) -> None:
+        """Say which iterations come next: `iterate` trains those of all stacks that have asked."""
+        self.company.asked[self] = first, count
+
     def iterate(self, first: int, count: int) -> StepResult:
         """Train `count` iterations of all runs, and return the losses of the last one."""
-        return self._advance(first, count, "run")[0]
+        self.company.iterate(self, first, count)
+        return self._result("run")[0]
 
     def logged(self, iteration: int) -> tuple[StepResult, list[TaggedValue]]:
         """Train one iteration, and return its losses, gradients and what it tells."""
-        return self._advance(iteration, 1, "log")
+        self.company.advance([self], iteration, 1, "log")
+        return self._result("log")
 
-    def _advance(self, first: int, count: int, name: str) -> tuple[StepResult, list[TaggedValue]]:
+    def prepared(self, first: int, count: int, name: str) -> Iterator[tuple[Part, Lanes, Members]]:
+        """Return what C++ needs for iterations of each part."""
         criterion, rates = self._scheduled(first, count)
         for part in self.parts:
             if part.lanes is not None and part.criterion is not criterion:
@@ -252,9 +267,9 @@ class EngineStack:
                 for key, place in lanes.program.places.items()
                 if place.memory == "w"
             }
-            lanes.iterate(schedule, self._noise(part, lanes.program.draws, count), count, name)
+            noise = self._noise(part, lanes.program.draws, count)
+            yield part, lanes, lanes.members(schedule, noise, count, name)
         self._ahead = True
-        return self._result(name)
 
     def _rows(self, values: np.ndarray, part: Part) -> np.ndarray:
         return values if values.shape[1] == 1 else values[:, part.runs]
@@ -366,6 +381,83 @@ class EngineStack:
             own = x_of[part.runs], t_of[part.runs]
             found[:, part.runs] = lanes.evaluate(x, t, *own, roots=roots)
         return torch.from_numpy(found).to(self.dtype)
+
+
+class Company:
+    """Stacks whose runs with equal generators share their samples.
+
+    asked: the next iterations of stacks that wait for each other. pace: how many to ask for.
+    """
+
+    def __init__(self, stacks: Sequence[EngineStack]):
+        self.stacks = list(stacks)
+        self.asked: dict[EngineStack, tuple[int, int]] = {}
+        self.pace = FIRST_CHUNK
+        self._trained: set[EngineStack] = set()
+        self._native: list[int] = []
+        self._tiles: Tiles | None = None
+
+    @classmethod
+    def join(cls, stacks: Sequence[EngineStack]) -> None:
+        """Let stacks share samples from now on, which all stand at the same iteration."""
+        company = cls(stacks)
+        for stack in stacks:
+            stack.forget()
+            stack.company = company
+
+    def _drawn(self) -> Tiles:
+        if self._tiles is None:
+            pairs = [(s, part) for s in self.stacks for part in s.parts if part.draw is None]
+            self._native = [id(part) for _, part in pairs]
+            shape = self.stacks[0].shape
+            self._tiles = Tiles(
+                [[stack.streams[run] for run in part.runs] for stack, part in pairs],
+                [next(iter(part.programs.values())).work for _, part in pairs],
+                (shape.batch, shape.inputs),
+                np.dtype(str(self.stacks[0].dtype).removeprefix("torch.")),
+            )
+        return self._tiles
+
+    def layout(self, part: Part) -> Layout:
+        """Return which runs of a part are in which lanes."""
+        if part.draw is None:
+            return self._drawn().layouts[self._native.index(id(part))]
+        double = next(iter(part.programs.values())).dtype == torch.float64
+        runs = len(part.runs)
+        return arranged(range(runs), [0] * runs, runtime(double=double).lanes(), [1.0] * runs)
+
+    def store_generators(self, part: Part) -> None:
+        """Put the streams of a part where its iterations have left them."""
+        if part.draw is None and self._tiles is not None:
+            self._tiles.store(self._native.index(id(part)))
+
+    def iterate(self, stack: EngineStack, first: int, count: int) -> None:
+        """Train iterations of a stack, unless another one that asked has done so."""
+        if stack in self._trained:
+            self._trained.remove(stack)
+            return
+        self.asked[stack] = first, count
+        stacks = [s for s, wanted in self.asked.items() if wanted == (first, count)]
+        self.asked.clear()
+        self._trained = {*stacks} - {stack}
+        began = time.perf_counter()
+        self.advance(stacks, first, count, "run")
+        took = time.perf_counter() - began
+        self.pace = max(1, min(LONGEST_CHUNK, int(count * SECONDS_OF_A_CHUNK / took)))
+
+    def advance(self, stacks: Sequence[EngineStack], first: int, count: int, name: str) -> None:
+        """Train iterations of some stacks."""
+        members: dict[int, Members] = {}
+        whole = False
+        for stack in stacks:
+            for part, lanes, own in stack.prepared(first, count, name):
+                if part.draw is None:
+                    members[self._native.index(id(part))] = own
+                    whole = whole or lanes.whole
+                else:
+                    lanes.iterate(own, *part.draw(count), count)
+        if members:
+            self._drawn().iterate(members, count, whole=whole)
 
 
 def structure(config: Config) -> str:

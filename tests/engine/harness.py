@@ -10,11 +10,12 @@ from unittest import mock
 import numpy as np
 import torch
 
+from stable_nalu.engine import stack
 from stable_nalu.layer import entries
 from stable_nalu.options import Config
 from stable_nalu.task import SCRIPTS
 from stable_nalu.task.run import kind_of
-from stable_nalu.training.arithmetic import data, trainer
+from stable_nalu.training.arithmetic import data
 from stable_nalu.training.arithmetic.trainer import ArithmeticTraining
 from stable_nalu.training.stack import Setup
 from tests.training.configurations import configurations
@@ -106,18 +107,28 @@ def planned(script: str, *words: str, iterations: int = 24, log_interval: int = 
 def cut_into(pace: int) -> Iterator[None]:
     """Let a call of the engine make at most `pace` iterations."""
     names = {"FIRST_CHUNK": pace, "LONGEST_CHUNK": pace}
-    with mock.patch.multiple(trainer, **names):
+    with mock.patch.multiple(stack, **names):
         yield
 
 
 def left_behind(script: str, configs: Sequence[Config], pace: int = 4096) -> list[dict[str, bytes]]:
     """Train stacked runs to their end; the bits of all that each leaves behind, by name."""
+    return left_together([(script, configs)], pace)[0]
+
+
+def left_together(
+    stacks: Sequence[tuple[str, Sequence[Config]]], pace: int = 4096
+) -> list[list[dict[str, bytes]]]:
+    """Train stacks that share their samples, in turns; what each run of each leaves behind."""
     with cut_into(pace):
-        made = training(script, configs)
-        for _ in made.train():
-            pass
-        made.pause()
-    return [_of_run(made, run) for run in range(len(configs))]
+        made = [training(*stack) for stack in stacks]
+        made[0].share_samples(made[1:])
+        turns = {one: one.train() for one in made}
+        while turns:
+            turns = {one: steps for one, steps in turns.items() if next(steps, turns) is not turns}
+        for one in made:
+            one.pause()
+    return [[_of_run(one, run) for run in range(one.runs)] for one in made]
 
 
 def _of_run(made: ArithmeticTraining, run: int) -> dict[str, bytes]:

@@ -2,7 +2,16 @@
 
 import pytest
 
-from tests.engine.harness import IN_TORCH, LARGE, UNITS, left_behind, planned, words_of
+from tests.engine.harness import (
+    IN_TORCH,
+    LARGE,
+    UNITS,
+    left_behind,
+    left_together,
+    planned,
+    training,
+    words_of,
+)
 
 RANGES = (
     *("--interpolation-range", "[1,2]", "[-2,2]", "[0.1,0.2]", "[10,20]", "[[-2,-1],[1,2]]"),
@@ -99,6 +108,66 @@ def test_variant_among_many(variant):
     script, key, *words = VARIANTS[variant]
     configs = mixed(script, key, *words, seeds="0-2")
     assert_alone(script, configs, [len(configs) // 2 + 1, len(configs) - 1], pace=5)
+
+
+NMU, NAU = "ReRegualizedLinearMNAC", "ReRegualizedLinearNAC"
+COMPANIES = {
+    "units and operations": [
+        "simple_function_static",
+        (NMU, "mul", 20),
+        (NAU, "add", 20),
+        ("NALU", "mul", 20),
+    ],
+    "other log points and lengths": [
+        "single_layer",
+        (NMU, "mul", 20),
+        (NAU, "sub", 14),
+        ("NALU", "add", 7),
+    ],
+    "noise and other samples": [
+        "single_layer",
+        *((NMU, "mul", 20, "--nmu-noise"), (NAU, "add", 20)),
+        (NAU, "add", 20, "--sample-distribution", "exponential", "2"),
+    ],
+}
+
+
+@pytest.mark.parametrize("company", COMPANIES)
+def test_stacks_that_share_samples(company):
+    """Each run leaves what it leaves alone, whoever has gone on before or has ended."""
+    script, *members = COMPANIES[company]
+    ranges = RANGES[:3] + RANGES[6:9] if script == "single_layer" else ()
+    stacks = []
+    for key, operation, last, *words in members:
+        words += ["--layer-type", key, "--operation", operation, *ranges, "--seed", "0-2"]
+        configs = planned(script, *words, iterations=last, log_interval=last // 2 + 1)
+        stacks.append((script, configs))
+    together = left_together(stacks, 3)
+    for (_, configs), own in zip(stacks, together, strict=True):
+        for run in (0, len(configs) - 1):
+            assert_equal(left_behind(script, [configs[run]])[0], own[run])
+
+
+def test_runs_of_equal_generators_draw_once():
+    """Whatever their unit, operation and range."""
+    words = ("--seed", "0-2", "--extrapolation-range", "[2,6]", "--interpolation-range")
+    made = [
+        training("single_layer", planned("single_layer", *words, *own, "--layer-type", key))
+        for key, *own in (
+            (NMU, "[1,2]", "--operation", "mul"),
+            (NAU, "[1,2]", "--operation", "add"),
+            ("NALU", "[-2,2]", "--operation", "add"),
+        )
+    ]
+    made[0].share_samples(made[1:])
+    for one in made:
+        one.engine.ask(0, 3)
+    for one in made:
+        one.engine.iterate(0, 3)
+    (tile,) = made[0].engine.company._drawn()._tiles
+    assert len(tile.vectors) == 3
+    assert [inputs for _, inputs in tile.samples] == [0, 0, 1]
+    assert tile.at.done == 3
 
 
 def test_units_that_are_trained_in_torch_say_why():

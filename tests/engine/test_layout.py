@@ -14,7 +14,8 @@ def test_every_run_is_in_one_lane_beside_its_like(seed, lanes):
     runs = dice.randint(1, 60)
     generators = [dice.randrange(dice.choice((1, 5, 60))) for _ in range(runs)]
     kinds = [dice.randrange(dice.choice((1, 3))) for _ in range(runs)]
-    layout = arranged(generators, kinds, lanes, dice.choice((0.1, 1, 10)))
+    work = [dice.choice((0.1, 1, 10)) for _ in range(3)]
+    layout = arranged(generators, kinds, lanes, [work[kind] for kind in kinds])
     assert layout.members.shape[1] == lanes
     places = [tuple(place) for place in layout.place.tolist()]
     assert len(set(places)) == runs
@@ -33,7 +34,9 @@ def test_every_run_is_in_one_lane_beside_its_like(seed, lanes):
 
 def test_runs_that_share_generators_share_their_numbers():
     """Nine ranges of sixteen seeds are drawn once, whatever a vector takes."""
-    layout = arranged([seed for _ in range(9) for seed in range(16)], ["mul"] * 144, 16, 100)
+    layout = arranged(
+        [seed for _ in range(9) for seed in range(16)], ["mul"] * 144, 16, [100] * 144
+    )
     assert len(layout.tiles) == 1
     assert len(layout.members) == 9
 
@@ -42,7 +45,13 @@ def test_runs_that_share_generators_share_their_numbers():
 def test_lanes_stay_empty_where_drawing_takes_longer(work, vectors):
     """Nine ranges of twenty-five seeds fill fifteen vectors, or share generators in eighteen."""
     seeds = [seed for _ in range(9) for seed in range(25)]
-    assert len(arranged(seeds, ["mul"] * 225, 16, work).members) == vectors
+    assert len(arranged(seeds, ["mul"] * 225, 16, [work] * 225).members) == vectors
+
+
+def test_what_takes_long_fills_all_lanes_beside_what_shares_generators():
+    seeds = [seed for _ in range(18) for seed in range(25)]
+    work = [1] * 225 + [10] * 225
+    assert len(arranged(seeds, ["mul"] * 225 + ["div"] * 225, 16, work).members) == 18 + 15
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 5), (1, 1, 7)])

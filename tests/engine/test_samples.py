@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from stable_nalu.engine.layout import Member
 from stable_nalu.engine.samples import OPERATIONS, drawn_by_cpp
 from tests.engine.harness import bits, planned, training
 
@@ -25,6 +26,7 @@ class Listening:
         engine = self.made.engine
         (part,) = engine.parts
         self.lanes = engine._load(part, next(iter(part.programs)))
+        self.tiles = engine.company._drawn()
 
     def drawn(self, iterations):
         lanes = self.lanes
@@ -32,22 +34,19 @@ class Listening:
 
         def block(s, q, w, z, x, t, o, first, count):
             size = np.dtype(lanes.dtype).itemsize
-            for is_target, address, width in ((False, x, lanes.inputs), (True, t, 1)):
+            for is_target, address, width in ((False, x, lanes.workspace.inputs), (True, t, 1)):
                 raw = ctypes.string_at(address, count * width * lanes.lanes * size)
                 own = np.frombuffer(raw, lanes.dtype).reshape(count, width, lanes.lanes)
                 heard.setdefault((s, is_target), []).append(own)
 
         listener, nothing = BLOCK(block), ctypes.CFUNCTYPE(None)(lambda: None)
-        for members, place, number in lanes._members:
-            members[place].s = lanes.s[number].ctypes.data
-            members[place].block = ctypes.cast(listener, ctypes.c_void_p)
-            for name in ("begin", "update"):
-                setattr(members[place], name, ctypes.cast(nothing, ctypes.c_void_p))
-        work = ctypes.byref(lanes._work)
-        lanes.runtime.iterate(lanes._tiles, len(lanes._tiles), work, iterations)
-        lanes.store_generators()
+        functions = [ctypes.cast(f, ctypes.c_void_p) for f in (nothing, listener, nothing)]
+        addresses = [row.ctypes.data for row in lanes.s]
+        members = [Member(*functions, s=address) for address in addresses]
+        self.tiles.iterate({0: members}, iterations, whole=False)
+        self.tiles.store(0)
         for run, (member, lane) in enumerate(lanes.layout.place):
-            address = lanes.s[member].ctypes.data
+            address = addresses[member]
             yield run, *(np.concatenate(heard[address, t])[..., lane] for t in (False, True))
 
 
@@ -55,7 +54,6 @@ def assert_drawn(script, *words, iterations=3):
     heard = Listening(script, *words)
     alone = training(script, heard.configs).data.feed.streams
     batch = heard.configs[0].batch_size
-    assert heard.lanes.native
     for run, x, t in heard.drawn(iterations):
         expected = [alone[run].draw(1, batch) for _ in range(iterations)]
         for own, place in ((x, 0), (t, 1)):

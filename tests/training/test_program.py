@@ -203,11 +203,11 @@ def test_ctrl_c_saves_and_is_raised_again(monkeypatch):
 
     sent = []
 
-    def interrupted(self, iteration):
+    def interrupted(self, iteration, count):
         if iteration > 1 and not sent:
             sent.append(iteration)
             os.kill(os.getpid(), signal.SIGINT)
-        return iterate(self, iteration)
+        return iterate(self, iteration, count)
 
     before = signal.getsignal(signal.SIGINT)
     monkeypatch.setattr(ArithmeticTraining, "iterate", interrupted)

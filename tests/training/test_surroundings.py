@@ -102,7 +102,7 @@ def test_what_the_program_has_set_changes_no_number(name, expected):
 
 
 def test_an_error_leaves_everything_as_it_was(monkeypatch):
-    def fail(self, iteration):
+    def fail(self, iteration, count):
         raise ZeroDivisionError
 
     monkeypatch.setattr(ArithmeticTraining, "iterate", fail)
@@ -148,12 +148,12 @@ def test_other_threads_print_while_one_trains(monkeypatch, capsys):
 
     printed = []
 
-    def beside(self, iteration):
+    def beside(self, iteration, count):
         printed.append(f"{iteration}\n")
         other = threading.Thread(target=print, args=(iteration,))
         other.start()
         other.join()
-        return iterate(self, iteration)
+        return iterate(self, iteration, count)
 
     monkeypatch.setattr(ArithmeticTraining, "iterate", beside)
     train()

@@ -58,6 +58,8 @@ def reason_for_torch(
 def quiet(training: Any, iteration: int) -> int:
     """Return how many iterations there are until something must be looked at."""
     config, restarts = training.config, training.restarts
+    if config.verbose or iteration % training.log_interval == 0:
+        return 0
     if isinstance(training.data.feed, CurriculumFeed):
         return 1
     multiples = [training.log_interval, config.checkpoint_interval]

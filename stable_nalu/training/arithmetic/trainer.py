@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
@@ -13,7 +12,7 @@ import numpy as np
 import torch
 
 from stable_nalu.abstract import run_state
-from stable_nalu.engine.stack import EngineStack
+from stable_nalu.engine.stack import Company, EngineStack
 from stable_nalu.errors import UsageError
 from stable_nalu.statistics.setups import below, limit_of
 from stable_nalu.tags import (
@@ -42,8 +41,6 @@ if TYPE_CHECKING:
 
 SUCCESS_THRESHOLD = 1e-7
 SHOWN_INPUTS = 10
-FIRST_CHUNK, LONGEST_CHUNK, SECONDS_OF_A_CHUNK = 16, 4096, 0.2
-"""Iterations that the engine makes in one call: signals are heeded in between."""
 
 
 class ArithmeticTraining(StackTraining):
@@ -70,7 +67,7 @@ class ArithmeticTraining(StackTraining):
         self.random_models = self._build_random_models()
         self.engine = self._build_engine() if setup.stacked else None
         self._trainer = "torch" if self.engine is None else "lanes"
-        self._pace = FIRST_CHUNK
+        self.mates = [self]
 
     def _build_restarts(self) -> RestartRule | None:
         config = self.config
@@ -118,24 +115,37 @@ class ArithmeticTraining(StackTraining):
     def _shows_parameters(self) -> bool:
         return self.task.prints_weights_always or self.config.input_size <= SHOWN_INPUTS
 
-    def train(self) -> Generator[int, None, None]:
+    def share_samples(self, others: Sequence[StackTraining]) -> None:
+        mates = [t for t in (self, *others) if isinstance(t, ArithmeticTraining) and t.engine]
+        if len(mates) > 1:
+            Company.join([t.engine for t in mates if t.engine is not None])
+        for training in mates:
+            training.mates = mates
+
+    def train(self) -> Generator[int | None, None, None]:
         while self.at < self.length and not self.all_diverged:
             yield self.at
-            done = self.iterate(self.at)
+            self.clock = self.at
+            self._activate_inalu(self.at)
+            count = min(quiet(training, self.at) for training in self.mates)
+            if self.engine is not None:
+                count = min(count, self.engine.company.pace)
+                if count and len(self.mates) > 1:
+                    self.engine.ask(self.at, count)
+                    yield None
+            done = self.iterate(self.at, count if self.engine is not None else 1)
             self.at += done
             self.view.advance(done)
 
-    def iterate(self, iteration: int) -> int:
-        """Train one iteration, or those up to the next that is looked at; return how many."""
-        self.clock = iteration
+    def iterate(self, iteration: int, count: int) -> int:
+        """Train one iteration that is looked at, or as many as are not; return how many."""
         done = 1
-        self._activate_inalu(iteration)
         if iteration % self.log_interval == 0:
             self._log_point(iteration)
         elif self.config.verbose:
             self._logged(iteration, Observed())
         else:
-            done = 1 if self.engine is None else min(quiet(self, iteration), self._pace)
+            done = max(1, count)
             self._train_quietly(iteration, done)
         if self.restarts is not None:
             self._restart(self.restarts, self.clock, done)
@@ -149,10 +159,7 @@ class ArithmeticTraining(StackTraining):
         if self.engine is None:
             result = self.step.run(iteration, *self.data.feed.next())
         else:
-            began = time.perf_counter()
             result = self.engine.iterate(iteration, count)
-            took = time.perf_counter() - began
-            self._pace = max(1, min(LONGEST_CHUNK, int(count * SECONDS_OF_A_CHUNK / took)))
         self.clock = iteration + count - 1
         self.last_total = result.total
         if self._prints(self.clock):

@@ -1,4 +1,4 @@
-"""Stacks that train on the same inputs take turns, iteration by iteration, and draw them once.
+"""Stacks that train on the same inputs take turns, and draw them once for all.
 
 Each stack keeps its own model, schedules, optimiser, logs and checkpoints: nothing tells how it was
 trained, and every number is the one that it has alone.
@@ -30,14 +30,11 @@ Steps = Generator[StackTraining, int | None, StackResult]
 
 
 def groups_of(kind: Kind, spec: ScriptSpec, stacks: Iterable[tuple[int, Stack]]) -> list[Share]:
-    """Gather stacks that draw the same samples, run by run; others are groups of their own.
-
-    A run that is no stack draws its noise from torch's generator, which others would move.
-    """
+    """Gather stacks that the engine trains on the same samples, run by run; others are alone."""
     groups: dict[object, Share] = {}
     for number, stack in stacks:
         drawn = [spec.samples_of(run.config) for run in stack]
-        shared = len(stack) > 1 and None not in drawn
+        shared = stack[0].in_lanes and None not in drawn
         first = stack[0].config
         alike = kind.unit.last(first), first.no_cuda, precision(first)
         key = (tuple(drawn), alike) if shared else number

@@ -7,7 +7,7 @@ import pytest
 from stable_nalu.task import SCRIPTS
 from stable_nalu.task.run import kind_of, run_script
 from stable_nalu.training.plan.groups import groups_of
-from stable_nalu.training.plan.runs import LANES, PlannedRun, stacks_of
+from stable_nalu.training.plan.runs import LANES, TORCH, PlannedRun, stacks_of
 from tests.ensemble.plans import COMMON, assert_identical, roots, train, trained
 
 SCRIPT = "single_layer"
@@ -48,9 +48,11 @@ def test_another_operation_draws_the_same_samples():
     assert numbers([(0, stack), (1, other)]) == [[0, 1]]
 
 
-def test_single_runs_and_streams_with_stages_train_by_themselves():
-    swept = ("--noise-range", *NOISES)
-    assert numbers(stacks(*NOISY, *swept)) == [[0], [1]]
+def test_what_torch_trains_and_streams_with_stages_train_by_themselves():
+    single = stacks(*NOISY, "--noise-range", *NOISES)
+    assert numbers(single) == [[0, 1]]
+    by_torch = [(k, [replace(run, engine=TORCH) for run in stack]) for k, stack in single]
+    assert numbers(by_torch) == [[0], [1]]
     script = "single_layer_curriculum"
     words = ("--layer-type", "ReRegualizedLinearMNAC", "--mnac-epsilon", "0", "0.1")
     assert numbers(stacks(*words, "--seed", "0-1", script=script), script) == [[0], [1]]
