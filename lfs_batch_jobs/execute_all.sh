@@ -1,5 +1,4 @@
 #!/usr/bin/env bash
-# Generated from stable_nalu/paper; rewrite with `make generated`.
 #
 # The main experiments of arXiv:2001.05016, one after the other; arguments go to each of them.
 set -eu

@@ -1,5 +1,4 @@
 #!/usr/bin/env bash
-# Generated from stable_nalu/paper; rewrite with `make generated`.
 #
 # A table, results/csv/<experiment>.csv, of the runs of each experiment; names as arguments, or all.
 set -eu

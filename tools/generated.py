@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import stable_nalu
-from stable_nalu.cluster.render import batch_files
 from stable_nalu.files import atomic_text_file, with_part
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.script import ScriptParser
 
 from . import datapackage, experiment_tables, flag_tables, headline
+from .batch_files import batch_files
 
 API = CHECKOUT / "docs" / "api.md"
 _API_MARKS = (

@@ -19,10 +19,8 @@ from stable_nalu.script import ScriptParser, command_of, exit_code, say
 
 from .job_script import JOB_SCRIPTS, JobScript, find_job
 from .local import run_shards
-from .render import render_job
-from .shard import Shard, shards
-from .site import SCHEDULERS, Site, read_site, submit, time_limit
-from .work import State, count, pending, train_shards
+from .shard import Shard, State, count, pending, shards, train_shards
+from .site import SCHEDULERS, Site, read_site, render_job, submit, time_limit
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -97,41 +97,23 @@ def _joined(known: Model | None, model: Model) -> Model:
 _DIVISION = "single_layer_task/neurips_2021/"
 _ROBUST = "icml_2022/"
 _IN2 = (
-    "nips-sltr-in2",
-    "nips-realnpu-L1",
-    "nips-realnpu-clipping",
-    "nips-realnpu-discretisation",
-    "nips-realnpu-init",
-    "nips-in2-nru-lr",
-    "nips-realnpu-L2",
-    "nips-in2-realnpu-lr",
+    *("nips-sltr-in2", "nips-realnpu-L1", "nips-realnpu-clipping"),
+    *("nips-realnpu-discretisation", "nips-realnpu-init", "nips-in2-nru-lr", "nips-realnpu-L2"),
+    *("nips-in2-realnpu-lr",),
 )
 _IN10 = (
-    "nips-sltr-in10",
-    "nips-sltr-in10-npu",
-    "nips-in10-realnpu-W-reg",
-    "nips-in10-nmru-ablation",
-    "nips-in10-nmru-lr",
-    "nips-in10-nmru-optimiser",
-    "nips-in10-nru-separate-mag-sign",
-    "nips-sltr-in10-losses-realnpu",
-    "nips-sltr-in10-losses-nru",
-    "nips-sltr-in10-losses-nmru",
+    *("nips-sltr-in10", "nips-sltr-in10-npu", "nips-in10-realnpu-W-reg"),
+    *("nips-in10-nmru-ablation", "nips-in10-nmru-lr", "nips-in10-nmru-optimiser"),
+    *("nips-in10-nru-separate-mag-sign", "nips-sltr-in10-losses-realnpu"),
+    *("nips-sltr-in10-losses-nru", "nips-sltr-in10-losses-nmru"),
 )
 _OWN_NAME = (
-    "simple_mul",
-    "function_task_static_learning",
-    "function_task_static_mul_hidden_size",
-    "function_task_static_mul_hidden_size_ablation",
-    "function_task_static_mul_input_size",
-    "function_task_static_mul_overlap",
-    "function_task_static_mul_subset",
-    "function_task_static_mul_range",
-    "function_task_static_mul_num_subsets",
-    "function_task_static_nalu",
-    "function_task_static_regualization",
-    "sequential_mnist_prod_interpolation",
-    "sequential_mnist_prod_outputs",
+    *("simple_mul", "function_task_static_learning", "function_task_static_mul_hidden_size"),
+    *("function_task_static_mul_hidden_size_ablation", "function_task_static_mul_input_size"),
+    *("function_task_static_mul_overlap", "function_task_static_mul_subset"),
+    *("function_task_static_mul_range", "function_task_static_mul_num_subsets"),
+    *("function_task_static_nalu", "function_task_static_regualization"),
+    *("sequential_mnist_prod_interpolation", "sequential_mnist_prod_outputs"),
 )
 _SEQUENCES = ("sequential_mnist_prod", "sequential_mnist_sum", "sequential_svhn_prod")
 

@@ -1,24 +1,29 @@
-"""A site: what differs between the clusters that jobs are sent to, and how jobs get there."""
+"""A site: what differs between clusters, the jobs that are made for it, and how they get there.
+
+The text of a job serves both batch systems: each reads its own header lines.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from stable_nalu.errors import OptionError, UsageError, did_you_mean
 from stable_nalu.machine import at_home, working_root
-from stable_nalu.paper.experiment import Resources
-from stable_nalu.script import unknown_choice
+from stable_nalu.paper.experiment import Resources, seeds_text
+from stable_nalu.script import EXIT_REQUEUE, unknown_choice
 
 from .job_script import FOLDER
 
 SITE_FILE = FOLDER / "site.toml"
+_WARNING_MINUTES = 2
 SCHEDULERS = ("local", "slurm", "lsf", "print")
 
 
@@ -140,20 +145,146 @@ def _time(value: object) -> int:
     return time_limit(value)
 
 
-def _memory(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ValueError("memory is a whole number of GB from 1 on; write memory = 8")
-    return value
+def _whole(remedy: str, allowed: Callable[[int], bool]) -> Callable[[object], int]:
+    def read(value: object) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or not allowed(value):
+            raise ValueError(remedy)
+        return value
+
+    return read
 
 
-def _gpus(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value not in (0, 1):
-        raise ValueError("gpus is 0 or 1; write gpus = 1")
-    return value
-
-
-_NUMBERS = {"time": _time, "memory": _memory, "gpus": _gpus}
+_NUMBERS = {
+    "time": _time,
+    "memory": _whole(
+        "memory is a whole number of GB from 1 on; write memory = 8", lambda gb: gb >= 1
+    ),
+    "gpus": _whole("gpus is 0 or 1; write gpus = 1", lambda count: count in (0, 1)),
+}
 """Readers of the entries that are no texts."""
+
+
+def render_job(
+    name: str,
+    resources: Resources,
+    site: Site,
+    root: str,
+    words: Sequence[str],
+    indices: Sequence[int],
+) -> str:
+    """Return the job of a submission.
+
+    words: what follows the name, as for the batch script.
+    """
+    environment = [f"export STABLE_NALU_ROOT={shlex.quote(root)}"]
+    if site.log_dir:
+        environment.append(f"export STABLE_NALU_LOGS={shlex.quote(str(site.logs))}")
+    if site.python:
+        environment.append(f"export PYTHON={shlex.quote(site.python)}")
+    lines = [
+        "#!/usr/bin/env bash",
+        *headers(name, resources, site, indices, site.logs / name),
+        "",
+        "set -e",
+        *environment,
+        *(["type module >/dev/null 2>&1 || source /etc/profile"] if site.modules else []),
+        *(f"module load {shlex.quote(module)}" for module in site.modules),
+        *site.setup,
+        "",
+        f'exec bash "$STABLE_NALU_ROOT/lfs_batch_jobs/run.sh" {shlex.join([name, *words])}',
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def headers(
+    name: str, resources: Resources, site: Site, indices: Sequence[int], logs: Path | None
+) -> list[str]:
+    """Return header lines for SLURM, which counts elements from 0, and for LSF, from 1.
+
+    logs: folder of what a job says before the wrapper opens its own files, such as a module that
+    is missing, and of the batch system's words; it has to be there. None: where it is submitted.
+    """
+    slurm = slurm_options(name, resources, site, indices, logs)
+    lsf = lsf_options(name, resources, site, indices, logs)
+    return [*(f"#SBATCH {option}" for option in slurm), *(f"#BSUB {option}" for option in lsf)]
+
+
+def slurm_options(
+    name: str, resources: Resources, site: Site, indices: Sequence[int], logs: Path | None = None
+) -> list[str]:
+    """Return the options of `sbatch`.
+
+    In a folder of logs the output is the file that the wrapper appends to as well.
+    `--ignore-pbs`: `sbatch` would read the lines for LSF too, and stop at those it does not know.
+    """
+    output = _header_path(logs, "%A_%a.out") if logs else "%x_%A_%a.out"
+    hours, minutes = divmod(resources.minutes, 60)
+    options = [
+        f"--job-name={job_name(name)}",
+        f"--array={seeds_text(indices)}",
+        "--nodes=1",
+        "--ntasks=1",
+        f"--cpus-per-task={resources.cores}",
+        f"--mem={resources.memory_gb}G",
+        f"--time={hours:02}:{minutes:02}:00",
+        "--ignore-pbs",
+        "--requeue",
+        f"--signal=B:TERM@{60 * _WARNING_MINUTES}",
+        "--open-mode=append",
+        f"--output={output}",
+    ]
+    options += ["--gres=gpu:1"] if resources.gpu else []
+    for entry, value in (("partition", site.partition), ("account", site.account)):
+        options += [f"--{entry}={_one_word(entry, value)}"] if value else []
+    return options + (list(site.options) if site.scheduler == "slurm" else [])
+
+
+def lsf_options(
+    name: str, resources: Resources, site: Site, indices: Sequence[int], logs: Path | None = None
+) -> list[str]:
+    """Return the options of `bsub`.
+
+    LSF counts elements from 1 and the wrapper from 0: the two write files of different names.
+    """
+    output = _header_path(logs, "%J_%I.lsf.out") if logs else f"{job_name(name)}_%J_%I.lsf.out"
+    hours, minutes = divmod(resources.minutes, 60)
+    elements = seeds_text([index + 1 for index in indices])
+    options = [
+        f'-J "{job_name(name)}[{elements}]"',
+        f"-n {resources.cores}",
+        '-R "span[hosts=1]"',
+        f'-R "rusage[mem={resources.memory_gb}GB]"',
+        f"-W {hours}:{minutes:02}",
+        "-r",
+        f'-Q "{EXIT_REQUEUE}"',
+        f'-wa "TERM" -wt "{_WARNING_MINUTES}"',
+        f"-o {output}",
+    ]
+    options += ['-gpu "num=1:mode=exclusive_process"'] if resources.gpu else []
+    for letter, entry, value in (("q", "queue", site.queue), ("P", "account", site.account)):
+        options += [f"-{letter} {_one_word(entry, value)}"] if value else []
+    return options + (list(site.options) if site.scheduler == "lsf" else [])
+
+
+def job_name(name: str) -> str:
+    """Return the last part of a name, in characters that batch systems take."""
+    return re.sub(r"[^A-Za-z0-9._-]", "-", name.rsplit("/", 1)[-1])
+
+
+def _header_path(folder: Path, name: str) -> str:
+    """Return an output file's path for a header line, in quotes where it needs some."""
+    text = str(folder)
+    if re.fullmatch(r"[\w.,:/+@~=-]+", text):
+        return f"{text}/{name}"
+    escaped = re.sub(r'(["\\])', r"\\\1", text.replace("%", "%%"))
+    return f'"{escaped}/{name}"'
+
+
+def _one_word(entry: str, text: str) -> str:
+    """Return a value for a header line, where quotes would be part of it."""
+    if not re.fullmatch(r"[\w.,:/+@-]+", text):
+        raise OptionError(f"--{entry}", f"{text!r} is not the name of one", "write one word")
+    return text
 
 
 def submit(scheduler: str, text: str, path: Path) -> str:

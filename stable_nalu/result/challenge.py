@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from stable_nalu.cluster.shard import Shard, how_to_run
-from stable_nalu.cluster.work import pending, refuse_running, train_shards
+from stable_nalu.cluster.shard import Shard, how_to_run, pending, refuse_running, train_shards
 from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.machine import cores
 from stable_nalu.paper.challenger import Challenger, challenger_of

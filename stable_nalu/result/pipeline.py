@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from stable_nalu.cluster.job_script import EXPERIMENT
 from stable_nalu.cluster.local import run_shards
-from stable_nalu.cluster.shard import Shard, shards
-from stable_nalu.cluster.work import pending, refuse_running
+from stable_nalu.cluster.shard import Shard, pending, refuse_running, shards
 from stable_nalu.errors import UsageError
 from stable_nalu.files import is_locked, shared_lock
 from stable_nalu.paper.experiment import (

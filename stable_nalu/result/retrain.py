@@ -12,8 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from stable_nalu.cluster.shard import Shard
-from stable_nalu.cluster.work import train_shards
+from stable_nalu.cluster.shard import Shard, train_shards
 from stable_nalu.errors import UsageError
 from stable_nalu.paper.experiment import ExpectedRun, Experiment, Model
 from stable_nalu.paper.index import find

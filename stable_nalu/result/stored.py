@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stable_nalu.cluster.work import State, state_of
+from stable_nalu.cluster.shard import State, state_of
 from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.files import locked
 from stable_nalu.machine import data_file, tensorboard_root

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from stable_nalu.cluster.local import run_modules
-from stable_nalu.cluster.work import pending, refuse_running
+from stable_nalu.cluster.shard import pending, refuse_running
 from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.files import locked
 from stable_nalu.paper.experiment import Experiment

@@ -8,17 +8,10 @@ from pathlib import Path
 import pytest
 
 from stable_nalu.cluster.job_script import FOLDER, JOB_SCRIPTS, find_job
-from stable_nalu.cluster.render import (
-    batch_files,
-    job_name,
-    left_over,
-    lsf_options,
-    render_job,
-    slurm_options,
-)
-from stable_nalu.cluster.site import Site
+from stable_nalu.cluster.site import Site, job_name, lsf_options, render_job, slurm_options
 from stable_nalu.errors import UsageError
 from stable_nalu.paper.experiment import Resources
+from tools.batch_files import batch_files, left_over
 
 HOSTILE = "/srv/some one's/$(touch x)/project"
 
@@ -47,10 +40,10 @@ single_layer_task/benchmarking/marc_single_layer
 
 
 def test_every_published_script_is_there_and_is_bash():
-    paths = [FOLDER / f"{name}.sh" for name in PUBLISHED_SCRIPTS.split()]
-    assert [path for path in paths if path not in batch_files()] == []
+    there = set(FOLDER.rglob("*.sh"))
+    assert {FOLDER / f"{name}.sh" for name in PUBLISHED_SCRIPTS.split()} <= there
     assert left_over() == []
-    for path in [*batch_files(), FOLDER / "run.sh"]:
+    for path in there:
         assert path.stat().st_mode & 0o111, path
         subprocess.run(["bash", "-n", path], check=True)
 

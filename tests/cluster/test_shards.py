@@ -5,10 +5,20 @@ import json
 import pytest
 import torch
 
-from stable_nalu.cluster import command, work
+from stable_nalu.cluster import command
+from stable_nalu.cluster import shard as module
 from stable_nalu.cluster.job_script import EXPERIMENT, JOB_SCRIPTS, find_job
-from stable_nalu.cluster.shard import how_to_run, in_groups, shards
-from stable_nalu.cluster.work import MARKER, State, count, mark_finished, pending, state_of
+from stable_nalu.cluster.shard import (
+    MARKER,
+    State,
+    count,
+    how_to_run,
+    in_groups,
+    mark_finished,
+    pending,
+    shards,
+    state_of,
+)
 from stable_nalu.errors import UsageError
 from stable_nalu.machine import save_root, tensorboard_root
 from stable_nalu.training.checkpoint import model_file
@@ -47,8 +57,10 @@ def test_distributions_are_trained_in_one_stack(monkeypatch):
     assert len({run.config.sample_distribution for run in shard.expected()}) == 5
     assert [len(s.variants) for s in shards(models, None, 75)] == [3, 3]
     trained = []
-    monkeypatch.setattr(work, "run_script", lambda name, *lines, beside: trained.append(lines) or 1)
-    assert work.train_shards([shard]) == 1
+    monkeypatch.setattr(
+        module, "run_script", lambda name, *lines, beside: trained.append(lines) or 1
+    )
+    assert module.train_shards([shard]) == 1
     ((first, *others),) = trained
     assert len(others) == 5
     assert "benford" in first
@@ -214,10 +226,10 @@ def test_other_inputs_are_apart():
 def test_a_group_is_one_command_of_several_plans(monkeypatch):
     lines = []
     monkeypatch.setattr(
-        work, "run_script", lambda *first, beside: lines.extend([first[1:], *beside]) or 1
+        module, "run_script", lambda *first, beside: lines.extend([first[1:], *beside]) or 1
     )
     everything = shards_of("function_task_static", range(4))
-    assert work.train_shards(everything[:3]) == 1
+    assert module.train_shards(everything[:3]) == 1
     assert [len(plan) for plan in lines] == [1, 1, 1]
     found = [" ".join(words) for (words,) in lines]
     assert all("--seed 0-3" in words for words in found)
@@ -243,12 +255,12 @@ def test_what_is_left_trains_in_the_stacks_that_it_began_in(monkeypatch):
 
     monkeypatch.setattr(shell, "stacks_of", noting_cut)
     monkeypatch.setattr(shell, "train_side_by_side", noting_stacks)
-    work.train_shards([shard], 4)
+    module.train_shards([shard], 4)
     first, left = len(trained), pending(shard, 4)
     assert {name for _, names in left for name in names} == {
         run.name for run in shard.expected()
     } - {name for stack in trained for name in stack}
-    assert work.train_shards([shard], 4) == 0
+    assert module.train_shards([shard], 4) == 0
     whole, again = ([[run.name for run in stack] for stack in one] for one in cuts)
     assert 1 <= first < len(whole) == 4
     assert again == whole

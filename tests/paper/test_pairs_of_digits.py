@@ -3,8 +3,7 @@
 import pytest
 
 from stable_nalu.cluster.job_script import JOB_SCRIPTS
-from stable_nalu.cluster.shard import how_to_run, shards
-from stable_nalu.cluster.work import pending
+from stable_nalu.cluster.shard import how_to_run, pending, shards
 from stable_nalu.paper.experiment import expected_runs
 from stable_nalu.paper.index import find
 from stable_nalu.result.listing import duration, seconds_here
