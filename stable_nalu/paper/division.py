@@ -153,12 +153,12 @@ def _ranges(
         for m in models
     )
     drawings = drawn(part, series=series, plotted=plotted)
-    return Experiment(key, title, (shown,), models, note=note, drawings=drawings, **judged)
+    return Experiment(key, title, (shown,), models, drawings, note=note, **judged)
 
 
 def _computed(key: str, title: str, number: str, drawing: Drawing) -> Experiment:
     shown = (Shown(MISTRY_2022_DIVISION, f"Figure {number}"),)
-    return Experiment(key, title, shown, (), note="Needs no training.", drawings=(drawing,))
+    return Experiment(key, title, shown, (), (drawing,), note="Needs no training.")
 
 
 def _mixed_signs(
