@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.published import (
-    Interval,
+    Bounded,
     Published,
     PublishedSeeds,
     published,
@@ -120,7 +120,7 @@ class Row:
         }
 
 
-def _given(found: Interval) -> str:
+def _given(found: Bounded) -> str:
     return interval(found.value, found.lower, found.upper)
 
 

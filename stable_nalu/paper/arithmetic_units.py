@@ -9,7 +9,7 @@ from stable_nalu.options.paper_names import MODELS
 from stable_nalu.papers import MADSEN_2020
 
 from .drawing import Only, Run, Runs, Sketch, Threshold, drawn, sketch, standard
-from .experiment import Experiment, Model, Resources, Setting, Shown, shown_in
+from .experiment import Experiment, Model, Recipe, Resources, Shown, shown_in
 from .labels import (
     GATED,
     NAC_ADD,
@@ -41,13 +41,13 @@ UNITS["nau"] = ("NAU", f"{MODELS['NAU']} --regualizer 0.01 {_WINDOW}")
 """Model key -> name in the papers and flags of the two-layer script."""
 
 _NAME, _MUL = "function_task_static", "function_task_static_mul"
-_DEFAULT = Setting("simple_function_static", "--max-iterations 5000000", range(100), Resources(720))
+_DEFAULT = Recipe("simple_function_static", "--max-iterations 5000000", range(100), Resources(720))
 _PRODUCT = replace(_DEFAULT, flags="--operation mul --max-iterations 5000000", seeds=range(50))
 _HIDDEN_SIZES = variants("--hidden-size", "2 3 4 5 6 7 8 9 10")
 _MULTIPLYING = "nac-mul nac-sigma nac-nmu nalu nmu gated"
 
 
-def _models(setting: Setting, name: str, keys: str, minutes: int | None = None):
+def _models(setting: Recipe, name: str, keys: str, minutes: int | None = None):
     """Return some units; the minutes are of those whose jobs were given more than the rest."""
     longer = dict.fromkeys(("nac-mul", "nac-sigma", "nalu", "nmu"), minutes)
     return tuple(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from stable_nalu.papers import NALU_ARTICLE, NALU_NOTES
 
 from .drawing import drawn, sketch
-from .experiment import Experiment, Measure, Resources, Setting, shown_in
+from .experiment import Experiment, Measure, Recipe, Resources, shown_in
 from .nalu import layers, measured, units_of
 
 _EPOCHS_SHOWN = (0, 1, 2, 5, *range(10, 250, 10))
@@ -20,7 +20,7 @@ EXPERIMENTS = (
         "The mystery arithmetic problem: sums, differences and products of 100 inputs",
         shown_in(NALU_ARTICLE, "Performance evaluation"),
         units_of("article/mystery",
-                 Setting("mystery_arithmetic", "--max-epochs 250", range(50), Resources(30),
+                 Recipe("mystery_arithmetic", "--max-epochs 250", range(50), Resources(30),
                          steps_per_epoch=32),
                  {**layers("vanilla", "NAC"), "article": ("NALU (article)", f"{_NALU} article"),
                   "two-nac": ("NALU (two NACs)", f"{_NALU} two-nac"),
@@ -49,7 +49,7 @@ EXPERIMENTS = (
         "notes/addition", "The sum of ten numbers by two NALUs, trained on all rows at once",
         shown_in(NALU_NOTES, "Notebook"),
         units_of("notes/addition",
-                 Setting("notebook_addition", "--max-iterations 50000 --train-size 1000",
+                 Recipe("notebook_addition", "--max-iterations 50000 --train-size 1000",
                          range(100), Resources(60)),
                  layers("NALU")),
         drawn(sketch("Losses", experiment="notes/addition", column="loss.train.mse",

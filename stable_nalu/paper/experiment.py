@@ -203,7 +203,7 @@ class Model:
 
 
 @dataclass(frozen=True)
-class Setting:
+class Recipe:
     """What the models of a study have in common.
 
     flags: text, as typed. prefix: put before the experiment names of the models.

@@ -9,7 +9,7 @@ from functools import partial
 from stable_nalu.papers import TRASK_2018
 
 from .drawing import Sketch, drawn, sketch
-from .experiment import MEASURED, Experiment, Measure, Model, Resources, Setting, shown_in
+from .experiment import MEASURED, Experiment, Measure, Model, Recipe, Resources, shown_in
 from .sweeps import operations, variants
 
 Units = Mapping[str, tuple[str, str]]
@@ -18,7 +18,7 @@ Units = Mapping[str, tuple[str, str]]
 measured = partial(Experiment, parameter="layer.type", criterion=MEASURED)
 
 
-def units_of(key: str, setting: Setting, units: Units) -> tuple[Model, ...]:
+def units_of(key: str, setting: Recipe, units: Units) -> tuple[Model, ...]:
     """Return the models of a measured experiment, whose runs and tables are in its folder."""
     setting = replace(setting, prefix=f"{key}/")
     csv = key.replace("/", "-")
@@ -44,7 +44,7 @@ TABLE_1 = ("add", "sub", "mul", "div", "squared", "root")
 """The operations of table 1, in its order."""
 
 
-def _table_1(half: str, title: str, rate: int, setting: Setting, units: Units, note: str):
+def _table_1(half: str, title: str, rate: int, setting: Recipe, units: Units, note: str):
     key = f"nalu/table1-{half}"
     setting = replace(setting, variants=operations(" ".join(TABLE_1)))
     return measured(
@@ -71,7 +71,7 @@ def _table_2(task: str, title: str, slower: tuple[str, ...], why: str, *more: Sk
     cells = layers("LSTM", "GRU", "RNN-tanh", "RNN-ReLU", "NAC")
     cells["nalu"] = ("NALU", "--layer-type NALU --nalu-init truncated")
     flags = f"--task {task} --digit-source mnist --batch-size 16 --max-epochs 5"
-    setting = Setting("mnist_counting", flags, range(3), Resources(30), steps_per_epoch=344)
+    setting = Recipe("mnist_counting", flags, range(3), Resources(30), steps_per_epoch=344)
     setting = replace(setting, variants=variants("--sequence-loss", "last all"))
     rates = {name: "3e-3" if name in slower else "1e-2" for name in cells}
     return measured(
@@ -104,7 +104,7 @@ def _table_2(task: str, title: str, slower: tuple[str, ...], why: str, *more: Sk
 def _programs(kind: str, title: str, number: str, note: str = ""):
     key = f"nalu/fig4-{kind}"
     flags = f"--program {kind} --max-iterations 10000"
-    setting = Setting("program_evaluation", flags, range(3), Resources(60))
+    setting = Recipe("program_evaluation", flags, range(3), Resources(60))
     tests = {
         "4 digits": "metric.test.1000-10000",
         "3 digits": "metric.test.100-1000",
@@ -146,7 +146,7 @@ EXPERIMENTS = (
         "nalu/fig1", "Identity by a scalar autoencoder: the error beyond the range of training",
         shown_in(TRASK_2018, "Figure 1"),
         units_of("nalu/fig1",
-                 Setting("identity_autoencoder", "--max-iterations 10000", range(100),
+                 Recipe("identity_autoencoder", "--max-iterations 10000", range(100),
                          Resources(15)),
                  layers(*_ACTIVATIONS, "linear", "NAC", "NALU")),
         drawn(sketch("Extrapolations", experiment="nalu/fig1")),
@@ -160,7 +160,7 @@ EXPERIMENTS = (
     ),
     _table_1(
         "static", "a vector, relative to untrained networks", 5000,
-        Setting("simple_function_static",
+        Recipe("simple_function_static",
                 "--extrapolation-rule exceed --random-models 100 --max-iterations 20000",
                 range(10), Resources(15)),
         {"relu6": ("Relu6", "--layer-type ReLU6"), "linear": ("None", "--layer-type linear"),
@@ -170,7 +170,7 @@ EXPERIMENTS = (
     ),
     _table_1(
         "recurrent", "ten steps, asked of a thousand, relative to untrained LSTMs", 1000,
-        Setting("simple_function_recurrent",
+        Recipe("simple_function_recurrent",
                 "--input-range [0,1] --subset-ratio 0.25 --random-models 10 --learning-rate 1e-2 "
                 "--clip-grad-norm 1 --max-iterations 3000",
                 range(10), Resources(30)),
@@ -189,7 +189,7 @@ EXPERIMENTS = (
         "nalu/table3", "Numbers in words: the error of an LSTM with three heads",
         shown_in(TRASK_2018, "Table 3"),
         units_of("nalu/table3",
-                 Setting("number_translation",
+                 Recipe("number_translation",
                          "--number-range paper --head final --embedding-size 32 --hidden-size 128 "
                          "--learning-rate 3e-3 --clip-grad-norm 10 --max-epochs 3000",
                          range(5), Resources(30), steps_per_epoch=3),
@@ -215,7 +215,7 @@ EXPERIMENTS = (
         "Tracking time in a grid world: arriving at a step that is told, beyond those of training",
         shown_in(TRASK_2018, "Figure 5"),
         units_of("nalu/fig5",
-                 Setting("gridworld_time", "--max-iterations 3000", range(3), Resources(60)),
+                 Recipe("gridworld_time", "--max-iterations 3000", range(3), Resources(60)),
                  {**layers("LSTM"),
                   "nac-feedforward": ("NAC, feed-forward",
                                       "--layer-type NAC --nac-wiring feedforward"),
@@ -238,7 +238,7 @@ EXPERIMENTS = (
         "nalu/table4", "Even digits of a picture, counted by one network with eight last layers",
         shown_in(TRASK_2018, "Table 4"),
         units_of("nalu/table4",
-                 Setting("even_digit_count", f"--digit-source mnist --max-iterations {_STEPS}",
+                 Recipe("even_digit_count", f"--digit-source mnist --max-iterations {_STEPS}",
                          range(3), Resources(30)),
                  _HEADS),
         drawn(sketch("Heads")),

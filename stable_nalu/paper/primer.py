@@ -8,7 +8,7 @@ from functools import partial
 from stable_nalu.papers import MISTRY_2022_PRIMER
 
 from .drawing import Drawing, Runs, Series, Sketch, Threshold, drawn, sketch
-from .experiment import Experiment, Model, Resources, Setting, Shown, shown_in
+from .experiment import Experiment, Model, Recipe, Resources, Shown, shown_in
 from .labels import MODELS
 from .ranges import INTERPOLATION_ORDER
 from .sweeps import SINGLE_MODULE_RANGES
@@ -36,9 +36,9 @@ def _npus(start: str, end: str) -> dict[str, tuple[str, str]]:
     }
 
 
-def for_operation(operation: str) -> Setting:
+def for_operation(operation: str) -> Recipe:
     """Return the two-input benchmark for one operation."""
-    return Setting(
+    return Recipe(
         "single_layer_benchmark",
         f"--operation {operation} --max-iterations 50000 --log-interval 1000 --no-cuda",
         range(25),

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from stable_nalu.papers import MISTRY_2022_ROBUST
 
 from .drawing import BELOW_1E_5, Drawing, Runs, Series, Threshold, drawn, sketch
-from .experiment import Experiment, Model, Resources, Setting, Shown, shown_in
+from .experiment import Experiment, Model, Recipe, Resources, Shown, shown_in
 from .measures import measures_of_pairs
 from .primer import (
     MULTIPLYING,
@@ -46,7 +46,7 @@ def _shown(*numbers: int) -> tuple[Shown, ...]:
 
 # The arithmetic data set.
 _FTS = "FTS_NAU_NMU_ranges"
-_TWO_LAYERS = Setting(
+_TWO_LAYERS = Recipe(
     "simple_function_static",
     "--operation mul --layer-type ReRegualizedLinearNAC --nac-mul mnac --max-iterations 2000000 "
     "--no-cuda",
@@ -90,7 +90,7 @@ _MODULE = "--use-nalm --learn-labels2out"
 _RAMP = "--regualizer-scaling-start 30 --regualizer-scaling-end 40 --regualizer 100"
 _PAIRS, _CONV = "static-mnist/mul/", "static-mnist/mul/1digit_conv-"
 _TPS = "MSE_Adam-lr0.001_TPS-no-concat-conv"
-_ISOLATED_SETTING = Setting(
+_ISOLATED_SETTING = Recipe(
     "two_digit_mnist",
     "--operation mul --max-epochs 1000 --dataset-workers 4",
     range(10),
@@ -98,7 +98,7 @@ _ISOLATED_SETTING = Setting(
     prefix=_CONV,
     steps_per_epoch=704,
 )
-_COLOUR_SETTING = Setting(
+_COLOUR_SETTING = Recipe(
     "ST_mnist_labels",
     "--operation mul --num-folds 3 --batch-size 256 --learning-rate 0.001 "
     "--img2label-model TPS-no-concat-conv --optimizer adam --no-scheduler "
@@ -225,7 +225,7 @@ def _paths(key: str, title: str, models: tuple[Model, ...], plotted: str = "") -
 # Sequences of digits.
 _NMU_CELL = "--layer-type ReRegualizedLinearNAC --nac-mul mnac --dataset-workers 5"
 _LONG = "sequential_mnist_prod_long"
-_SEQUENCE = Setting(
+_SEQUENCE = Recipe(
     "sequential_mnist",
     f"{PRODUCT} {_NMU_CELL}",
     range(10),

@@ -19,7 +19,7 @@ from .drawing import (
     sketch,
     standard,
 )
-from .experiment import Experiment, Model, Resources, Setting, shown_in
+from .experiment import Experiment, Model, Recipe, Resources, shown_in
 from .labels import NAC_ADD, NAC_ADD_Z, NAC_MUL, NAC_MUL_NMU, NAC_MUL_SIGMA
 from .measures import measures_of_lengths
 from .sweeps import variants
@@ -64,7 +64,7 @@ SOLVED = "--model-simplification solved-accumulator"
 _SOLVED_LABEL = "solved accumulator"
 
 _GPU = Resources(360, cores=2, gpu=True)
-_PRODUCT = Setting("sequential_mnist", PRODUCT, range(10), _GPU, steps_per_epoch=PRODUCT_EPOCH)
+_PRODUCT = Recipe("sequential_mnist", PRODUCT, range(10), _GPU, steps_per_epoch=PRODUCT_EPOCH)
 _SUM = replace(_PRODUCT, flags=_SUM_FLAGS, steps_per_epoch=_SUM_EPOCH)
 _SHORTER = replace(_PRODUCT, flags=PRODUCT.replace(LENGTHS_TO_20, _LENGTHS_TO_9), seeds=range(5))
 _SVHN = replace(
@@ -77,14 +77,14 @@ _SVHN = replace(
 )
 
 
-def _models(setting: Setting, name: str, keys: str, extra: str = "") -> tuple[Model, ...]:
+def _models(setting: Recipe, name: str, keys: str, extra: str = "") -> tuple[Model, ...]:
     return tuple(
         setting.model(key, _UNITS[key][0], f"{_UNITS[key][1]} {extra}", name=name)
         for key in keys.split()
     )
 
 
-def _reference(setting: Setting, unit: str, name: str) -> Model:
+def _reference(setting: Recipe, unit: str, name: str) -> Model:
     setting = replace(setting, resources=replace(_GPU, minutes=480))
     return setting.model("reference", _SOLVED_LABEL, f"{unit} {SOLVED}", name=f"{name}_reference")
 

@@ -3,7 +3,7 @@
 import pytest
 
 from stable_nalu.paper import published
-from stable_nalu.paper.experiment import Experiment, Measure, Resources, Setting, Shown
+from stable_nalu.paper.experiment import Experiment, Measure, Recipe, Resources, Shown
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.sweeps import operations
 from stable_nalu.papers import TRASK_2018
@@ -11,7 +11,7 @@ from stable_nalu.result import stored
 
 KEY = "tiny/measured"
 VALID, TEST = "metric.valid.interpolation", "metric.test.extrapolation"
-_SETTING = Setting(
+_SETTING = Recipe(
     "single_layer",
     "--input-size 2 --interpolation-range [1,2] --extrapolation-range [2,6] --max-iterations 20 "
     "--log-interval 10",
