@@ -33,10 +33,11 @@ from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.papers import STUDIES
 from stable_nalu.process import begin
 from stable_nalu.result.compare import cut_short
-from stable_nalu.result.stored import DATA, OUTCOME, identifying, read, stored_keys
-from stable_nalu.result.tables import OtherTable, Workspace, other_tables, runs_of
+from stable_nalu.result.judged import OUTCOME, identity_of, planned
+from stable_nalu.result.stored import DATA, read, stored_keys
+from stable_nalu.result.tables import OtherTable, Workspace, other_tables
 from stable_nalu.script import ScriptParser, exit_code
-from stable_nalu.statistics.names import expand_names, plain
+from stable_nalu.statistics.names import plain
 
 from .kept_runs import files_of, kept_source
 
@@ -210,19 +211,15 @@ def tables_of(entry: Entry, data: Path = DATA) -> dict[str, pd.DataFrame]:
 
 def named_runs(key: str, csv: str, data: Path = DATA) -> pd.DataFrame:
     """Return the kept runs of one exported file, with the names that they were trained under."""
-    import pandas as pd
-
-    kept, parts = read(key, data), []
-    points = [column for column in identifying(key) if column != "model"]
-    for model in EXPERIMENTS[key].models:
-        runs = kept.loc[kept["model"] == model.key]
-        if model.csv != csv or runs.empty:
-            continue
-        planned = runs_of(model, sorted(set(runs["seed"])), None)
-        names = expand_names([run.name.removeprefix(f"{model.prefix}/") for run in planned])
-        parts.append(runs.merge(names[["name", *points]], on=points, validate="one_to_one"))
-    table = pd.concat(parts, ignore_index=True)
-    return table[["name", *OUTCOME]].assign(solved=table["solved"].astype(bool))
+    experiment, kept = EXPERIMENTS[key], read(key, data)
+    models = [model for model in experiment.models if model.csv == csv]
+    runs = {}
+    for model in models:
+        seeds = set(kept.loc[kept["model"] == model.key, "seed"])
+        runs |= planned(experiment, model, sorted(seeds))
+    own = kept.loc[kept["model"].isin([model.key for model in models])]
+    names = [runs[identity_of(experiment, row)].leaf for row in own.to_dict("records")]
+    return own[[*OUTCOME]].assign(solved=own["solved"].astype(bool), name=names)
 
 
 def reduce_colors(path: Path) -> None:

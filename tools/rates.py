@@ -39,9 +39,10 @@ from stable_nalu.result.document import (
     points,
     rate,
 )
+from stable_nalu.result.judged import TEST_ERROR, point_columns
 from stable_nalu.result.records import Session, Verified
 from stable_nalu.result.same_seeds import steps_of
-from stable_nalu.result.stored import TEST_ERROR, point_columns, read, sessions_of
+from stable_nalu.result.stored import read, sessions_of
 from stable_nalu.statistics.intervals import wilson
 from stable_nalu.statistics.summary import STEP
 

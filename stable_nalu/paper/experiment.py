@@ -359,6 +359,11 @@ class ExpectedRun:
     name: str
     config: Config
 
+    @property
+    def leaf(self) -> str:
+        """Return its name in exported tables: without the prefix of its model."""
+        return self.name.removeprefix(f"{self.model.prefix}/")
+
 
 def expected_runs(
     model: Model, seeds: Iterable[int] | None = None, extra: Flags | None = None

@@ -27,9 +27,10 @@ from stable_nalu.script import command_of, say
 
 from .challenge_page import Chapter, Page, write
 from .duel import Contest, same_runs
+from .judged import judged_runs, runs_of
 from .records import Stopwatch, add_sessions, read_sessions
 from .stored import path_of, read
-from .tables import Workspace, chosen_models, export, judge, runs_of
+from .tables import Workspace, chosen_models, export
 
 FIGURES = (
     *(f"benchmark_sltr_{operation}" for operation in ("add", "sub", "mul", "div")),
@@ -149,12 +150,8 @@ def _contest(plan: Plan, space: Workspace, arguments: argparse.Namespace) -> Con
     experiment, model = plan.experiment, plan.model
     say(f"judging {experiment.key}")
     export([model], space)
-    own = judge(experiment, [model], space, arguments.seeds, say)
-    lengths = {
-        run.name.removeprefix(f"{model.prefix}/"): run.config.max_iterations
-        for run in runs_of(model, arguments.seeds, space.max_iterations)
-    }
-    own["iterations"] = [lengths[name] for name in own["name"]]
+    expected = runs_of(model, arguments.seeds, space.max_iterations)
+    own = judged_runs(experiment, [model], space.csv, expected, say)
     parts = [own]
     if path_of(experiment.key, arguments.data).exists():
         kept = read(experiment.key, arguments.data)

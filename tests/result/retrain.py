@@ -7,8 +7,8 @@ from math import gcd, isclose, isnan, nan
 
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import stored
+from stable_nalu.result.judged import TEST_ERROR
 from stable_nalu.result.retrain import Part, kept_rows, retrained
-from stable_nalu.result.stored import TEST_ERROR
 from stable_nalu.result.tables import Workspace
 
 SEEDS = 2

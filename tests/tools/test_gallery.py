@@ -11,8 +11,9 @@ from stable_nalu.figure.source import Source
 from stable_nalu.network import SingleLayerNetwork
 from stable_nalu.paper.experiment import expected_runs
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.result.stored import DATA, add, compact, measured_keys
-from stable_nalu.result.tables import Workspace, judge, other_tables
+from stable_nalu.result.judged import compact, judged_runs, runs_of
+from stable_nalu.result.stored import DATA, add, measured_keys
+from stable_nalu.result.tables import Workspace, other_tables
 from tests.figure.drawing import FAILED, FAST, means, metrics, solved_at
 from tests.result.made_up import write
 from tools import gallery
@@ -51,12 +52,13 @@ def test_kept_runs_draw_the_figure_of_their_exports(key, tmp_path):
         rows = {}
         for number, run in enumerate(expected_runs(model, range(3))):
             solved = (number * 7 + place) % 5 > 1
-            name = run.name.removeprefix(f"{model.prefix}/")
+            name = run.leaf
             rows[name] = (
                 solved_at(1000 * (1 + number % 2), 1e-3 / (number + 1)) if solved else FAILED
             )
         metrics(space.csv / f"{model.csv}.csv", rows)
-    judged = judge(experiment, experiment.models, space, [0, 1, 2], lambda text: None)
+    expected = [run for model in experiment.models for run in runs_of(model, range(3), None)]
+    judged = judged_runs(experiment, experiment.models, space.csv, expected, lambda text: None)
     compacted = [
         compact(row) | {"iterations": 2000, "diverged": 0} for row in judged.to_dict("records")
     ]
