@@ -35,7 +35,7 @@ from stable_nalu.process import begin
 from stable_nalu.result.compare import cut_short
 from stable_nalu.result.judged import OUTCOME, identity_of, planned
 from stable_nalu.result.stored import DATA, read, stored_keys
-from stable_nalu.result.tables import OtherTable, Workspace, other_tables
+from stable_nalu.result.tables import Folders, OtherTable, other_tables
 from stable_nalu.script import ScriptParser, exit_code
 from stable_nalu.statistics.names import plain
 
@@ -129,7 +129,7 @@ def drawn_from(entry: Entry, folder: Path, data: Path) -> Iterator[Source]:
         yield Source(folder)
     elif is_written(entry, data):
         with TemporaryDirectory() as out, contextlib.redirect_stdout(io.StringIO()):
-            space = Workspace(Path(out))
+            space = Folders(Path(out))
             for table in written_tables(entry, space):
                 table.from_kept(data).write()
             yield Source(space.csv, entry.folders)
@@ -137,7 +137,7 @@ def drawn_from(entry: Entry, folder: Path, data: Path) -> Iterator[Source]:
         yield KeptRuns(Path(), entry.folders, tables=tables_of(entry, data))
 
 
-def written_tables(entry: Entry, space: Workspace) -> list[OtherTable]:
+def written_tables(entry: Entry, space: Folders) -> list[OtherTable]:
     """Return the tables of an entry that are written without exported runs."""
     shown = (found for found in EXPERIMENTS.values() if entry.key in found.figure_keys)
     return [table for found in shown for table in other_tables(found, found.models, space)]
@@ -145,14 +145,14 @@ def written_tables(entry: Entry, space: Workspace) -> list[OtherTable]:
 
 def is_written(entry: Entry, data: Path) -> bool:
     """Say whether an entry shows such tables, and the models that they are of are kept."""
-    tables = written_tables(entry, Workspace(data))
+    tables = written_tables(entry, Folders(data))
     models = [table.kept_in(data) for table in tables if table.source is not None]
     return bool(tables) and all(path.exists() for path in models)
 
 
 def computed(entry: Entry) -> bool:
     """Say whether an entry is computed without runs."""
-    tables = written_tables(entry, Workspace(FOLDER))
+    tables = written_tables(entry, Folders(FOLDER))
     without_models = bool(tables) and all(table.source is None for table in tables)
     return without_models or needs_nothing(entry)
 
@@ -277,7 +277,7 @@ def origin(entry: Entry, data: Path) -> str:
     """Say which runs a drawing shows, and which of them were cut short."""
     if computed(entry):
         return "Computed: no runs."
-    models = [table.name for table in written_tables(entry, Workspace(data)) if table.source]
+    models = [table.name for table in written_tables(entry, Folders(data)) if table.source]
     if models:
         kept = "[kept models](../reproduction/data/models)"
         return f"Predictions of {kept}: {', '.join(models)}."

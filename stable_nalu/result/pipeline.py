@@ -31,7 +31,7 @@ from .judged import iterations_of, judged_runs, one_threshold, runs_of
 from .records import Stopwatch, add_sessions, read_sessions
 from .stored import keep, path_of
 from .tables import (
-    Workspace,
+    Folders,
     export,
     exporter_of,
     other_tables,
@@ -55,7 +55,7 @@ class Request:
 
     experiment: Experiment
     models: Sequence[Model]
-    space: Workspace
+    space: Folders
     seeds: list[int] | None
     processes: int
     formats: Sequence[str] = ("png", "pdf")

@@ -22,7 +22,7 @@ from stable_nalu.script import exit_code
 from . import stored
 from .judged import identifying, identity_of, judged_runs, planned, runs_of
 from .records import cells_of
-from .tables import Workspace, export
+from .tables import Folders, export
 
 Cells = Mapping[str, str]
 """Column -> cell of a row of a CSV file, as it stands there: every digit."""
@@ -122,7 +122,7 @@ def kept_rows(experiment: Experiment, data: Path = stored.DATA) -> list[Row]:
 
 
 def retrained(
-    parts: Iterable[Part], space: Workspace, warn: Callable[[str], object]
+    parts: Iterable[Part], space: Folders, warn: Callable[[str], object]
 ) -> dict[tuple[str, ...], Cells]:
     """Return the rows that would be kept of parts that are trained, by what tells them apart.
 

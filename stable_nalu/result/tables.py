@@ -51,7 +51,7 @@ def _below(name: str, text: str) -> property:
 
 
 @dataclass(frozen=True)
-class Workspace:
+class Folders:
     """The folders below `out`; a shortened reproduction has a set of its own."""
 
     out: Path
@@ -107,7 +107,7 @@ def exporter_of(model: Model, criterion: str = "") -> tuple[str, RunParser | Non
     return "simple_function_static.py", MetricParser(matcher)
 
 
-def export(models: Sequence[Model], space: Workspace, criterion: str = "") -> list[Path]:
+def export(models: Sequence[Model], space: Folders, criterion: str = "") -> list[Path]:
     """Export the runs of every model; models of one experiment name share a table."""
     written: list[Path] = []
     options = {"processes": granted_cores(), "progress_bar": False}
@@ -165,7 +165,7 @@ class OtherTable:
 
 
 def other_tables(
-    experiment: Experiment, models: Sequence[Model], space: Workspace
+    experiment: Experiment, models: Sequence[Model], space: Folders
 ) -> list[OtherTable]:
     """Return the other tables of an experiment, whether or not what they read is there."""
     if experiment.key == "divBy0_gold_test_errors":

@@ -12,7 +12,7 @@ from stable_nalu.paper.experiment import JUDGED, MEASURED
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import command, pipeline, stored
 from stable_nalu.result.judged import judged_runs, point_columns, runs_of
-from stable_nalu.result.tables import Workspace, exporter_of
+from stable_nalu.result.tables import Folders, exporter_of
 from tests.digit_images import MNIST, needs_mnist
 from tests.result.made_up import SESSION
 from tools import measures
@@ -66,7 +66,7 @@ def test_the_page_names_epochs_beside_the_published_ones(key, tmp_path):
 
 
 def test_curves_are_kept_by_epoch_and_come_out_as_exported(tmp_path):
-    experiment, space = EXPERIMENTS[PAIRS], Workspace(tmp_path, 2112)
+    experiment, space = EXPERIMENTS[PAIRS], Folders(tmp_path, 2112)
     model = experiment.model("mul")
     (run,) = runs_of(model, (0,), space.max_iterations)
     column = "metric.test.output_rounded.acc"

@@ -13,7 +13,7 @@ from stable_nalu.paper.experiment import expected_runs
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.judged import compact, judged_runs, runs_of
 from stable_nalu.result.stored import DATA, add, measured_keys
-from stable_nalu.result.tables import Workspace, other_tables
+from stable_nalu.result.tables import Folders, other_tables
 from tests.figure.drawing import FAILED, FAST, means, metrics, solved_at
 from tests.result.made_up import write
 from tools import gallery
@@ -47,7 +47,7 @@ def test_the_page_is_fresh():
 @pytest.mark.parametrize("key", ["nips-realnpu-clipping", "nips-divBy0-medium"])
 def test_kept_runs_draw_the_figure_of_their_exports(key, tmp_path):
     experiment, entry = EXPERIMENTS[key], find(key)
-    space, data = Workspace(tmp_path), tmp_path / "data"
+    space, data = Folders(tmp_path), tmp_path / "data"
     for place, model in enumerate(experiment.models):
         rows = {}
         for number, run in enumerate(expected_runs(model, range(3))):
@@ -109,7 +109,7 @@ def test_some_measures_of_every_epoch_are_kept_and_others_are_not():
 
 def test_kept_models_are_enough_for_their_predictions(tmp_path):
     entry, experiment = find("surface-mul"), EXPERIMENTS["surface-mul"]
-    space, data = Workspace(tmp_path / "out"), tmp_path / "data"
+    space, data = Folders(tmp_path / "out"), tmp_path / "data"
     models = [t for t in other_tables(experiment, experiment.models, space) if t.source]
     layers = {"mul-nmu-s0": ("ReRegualizedLinearMNAC", {})} | {
         f"mul-ReLU-h{size}-s{seed}": ("ReLU", {"hidden_size": size, "bias": True})
