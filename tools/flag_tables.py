@@ -9,7 +9,7 @@ from stable_nalu.files import with_part
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.options import Flag, ScriptSpec
 from stable_nalu.options.paper_names import MODELS, SPELLINGS, UNITS, registered
-from stable_nalu.task import SCRIPTS, short_of
+from stable_nalu.task import SCRIPTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,7 +55,7 @@ def refreshed_layers(document: str) -> str:
 
 def _scripts() -> list[str]:
     lines = ["## Scripts", "", "| short | script | what it does |", "|---|---|---|"]
-    lines += [f"| {short_of(s)} | `{s.name}` | {s.summary} |" for s in SCRIPTS.values()]
+    lines += [f"| {s.short} | `{s.name}` | {s.summary} |" for s in SCRIPTS.values()]
     return [*lines, "", f"Below, *arithmetic* means {', '.join(_ARITHMETIC)}.", ""]
 
 
@@ -138,7 +138,7 @@ def _named(uses: list[tuple[ScriptSpec, Flag]]) -> str:
 def _shorts(specs: list[ScriptSpec]) -> str:
     if [spec.name for spec in specs] == list(SCRIPTS):
         return "all"
-    shorts = [short_of(spec) for spec in specs]
+    shorts = [spec.short for spec in specs]
     if set(_ARITHMETIC) <= set(shorts):
         shorts = ["arithmetic", *(short for short in shorts if short not in _ARITHMETIC)]
     return " ".join(shorts)

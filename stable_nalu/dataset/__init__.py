@@ -8,5 +8,4 @@ from .loader import IndexLoader, TensorLoader
 from .number_translation import NumberTranslationDataset
 from .simple_function import SimpleFunctionStaticDataset
 from .simple_function_recurrent import SimpleFunctionRecurrentDataset
-from .single_layer_static import SingleLayerStaticDataset
 from .stream import SampleStream, StreamLoader

@@ -57,6 +57,11 @@ class LegacyRandom:
         """Draw a random order of 0 .. count - 1."""
         return self._legacy.permutation(count)
 
+    @property
+    def bit_generator(self) -> np.random.MT19937:
+        """Return what makes the words."""
+        return self._bits
+
     def position(self) -> tuple[bytes, int]:
         """Return a hashable that two generators share exactly when they continue alike."""
         words = self._words()

@@ -66,11 +66,11 @@ class Programs(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """Programs of several runs, read token by token; the longest come first.
+    """Programs read token by token; the longest come first.
 
-    counts: how many of them have a token at each step, and are read on. tokens, values `(runs,
-    rows)`: those of the first step, then those of the second, and so on. ends `(runs, batch)`: the
-    row of each program's last token. results `(runs, batch)`: what they compute.
+    counts: how many of them have a token at each step, and are read on. tokens, values `(rows,)`:
+    those of the first step, then those of the second, and so on. ends `(batch,)`: the row of each
+    program's last token. results `(batch,)`: what they compute.
     """
 
     counts: tuple[int, ...]
@@ -90,11 +90,6 @@ def draw(
     operation = (chance[0] * len(sizes)).astype(np.int64)
     form = (sizes.cumsum() - sizes)[operation] + (chance[1] * sizes[operation]).astype(np.int64)
     return Draws(form, (chance[2] * _OPERANDS[form]).astype(np.int64), numbers)
-
-
-def joined(draws: Sequence[Draws]) -> Draws:
-    """Return the draws of several random streams in one table."""
-    return Draws(*(np.concatenate(parts) for parts in zip(*draws, strict=True)))
 
 
 def write(draws: Draws) -> Programs:
@@ -145,31 +140,27 @@ def _computed(form: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     return np.choose(form, (a + b, a - b, *chosen))
 
 
-def in_steps(programs: Programs, runs: int, batches: int = 1) -> Iterator[Steps]:
-    """Yield programs batch by batch, in the order in which they are read.
-
-    programs: all batches of the first run, then those of the second, and so on.
-    """
-    shape = (runs, batches, -1)
-    lengths = programs.lengths.reshape(shape)
+def in_steps(programs: Programs, batches: int = 1) -> Iterator[Steps]:
+    """Yield programs batch by batch, in the order in which they are read."""
+    lengths = programs.lengths.reshape(batches, -1)
     order = (-lengths).argsort(-1, kind="stable")
     lengths = np.take_along_axis(lengths, order, -1)
-    results = np.take_along_axis(programs.results.reshape(shape), order, -1)
+    results = np.take_along_axis(programs.results.reshape(batches, -1), order, -1)
     table = order[..., None]
-    tokens = np.take_along_axis(programs.tokens.reshape(*order.shape, -1), table, -2)
-    values = np.take_along_axis(programs.values.reshape(*order.shape, -1), table, -2)
+    tokens = np.take_along_axis(programs.tokens.reshape(*order.shape, -1), table, 1)
+    values = np.take_along_axis(programs.values.reshape(*order.shape, -1), table, 1)
     places, steps = np.arange(order.shape[-1]), np.arange(tokens.shape[-1])
-    # Rows of each step that some run has a token in: the first so many.
-    counts = (lengths[..., None] > steps).sum(-2).max(0)
+    # Rows of each step that have a token: the first so many.
+    counts = (lengths[..., None] > steps).sum(1)
     for batch, of_steps in enumerate(counts):
         step, row = (places < of_steps[:, None]).nonzero()
-        ends = (of_steps.cumsum() - of_steps)[lengths[:, batch] - 1] + places
+        ends = (of_steps.cumsum() - of_steps)[lengths[batch] - 1] + places
         yield Steps(
             tuple(of_steps[of_steps > 0].tolist()),
-            tokens[:, batch, row, step],
-            values[:, batch, row, step],
+            tokens[batch, row, step],
+            values[batch, row, step],
             ends,
-            results[:, batch],
+            results[batch],
         )
 
 

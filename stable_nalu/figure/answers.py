@@ -14,14 +14,14 @@ import pandas as pd
 
 from stable_nalu.dataset.number_translation import PAPER, words_of
 from stable_nalu.dataset.programs import USUAL_NESTING, evaluated, shown, words
-from stable_nalu.environment.worlds import CELLS, picture
+from stable_nalu.network.gridworld import CELLS, picture
 from stable_nalu.paper.drawing import Size
 from stable_nalu.statistics.intervals import student
 from stable_nalu.statistics.names import plain
 
 from .decoration import HATCHES, SMALL, footnote, legend, patch_legend
 from .entry import Context, Drawn, Part
-from .source import last_rows
+from .source import exported, last_rows
 from .style import DASHED, Look, looks, new_figure
 from .tables import selected_rows
 
@@ -36,7 +36,7 @@ _WRONG = "#D55E00"
 
 def _ends(context: Context) -> dict[str, pd.DataFrame]:
     """Return the last row of every run, by model."""
-    tables = context.exported(("name", "step", "seed"))
+    tables = exported(context, ("name", "step", "seed"))
     return {
         model: last_rows(table).sort_values("seed")
         for model, table in tables.items()
@@ -246,7 +246,7 @@ class RunningCounts(Part):
         """Read what one run of each model told, and draw it below the images."""
         from PIL import Image
 
-        tables = context.exported(("name", "step", "seed", "sequence.loss"))
+        tables = exported(context, ("name", "step", "seed", "sequence.loss"))
         told = {
             model: found
             for model in self.models

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,21 +21,16 @@ import pandas as pd
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.dataset.mystery import MysteryProblem
-from stable_nalu.errors import UsageError
 from stable_nalu.figure.decoration import footnote
 from stable_nalu.figure.entry import Output, Product, write
 from stable_nalu.figure.style import drawing, new_figure
 from stable_nalu.machine import save_root
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.statistics.table import write_plain_frame
-from stable_nalu.training.checkpoint import load_torch
+from stable_nalu.task.mystery_arithmetic import MysteryProblem, MysteryTask
 from stable_nalu.training.plan.groups import default_dtype, precision
-from stable_nalu.training.stack import Setup, device_of
-from stable_nalu.training.tasks.mystery import KIND, MysteryTask
-from stable_nalu.training.tasks.training import EPOCHS, TaskTraining
 
-from .saved_model import restore, trained_config
+from .saved_model import trained_run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,16 +47,16 @@ Matrices = Mapping[str, torch.Tensor]
 """Numbers `(outputs, inputs)` by what they are called."""
 
 
-def report(spec: ScriptSpec, config: Config) -> int:
+def report(task: type[MysteryTask], spec: ScriptSpec, config: Config) -> int:
     """Look at the saved model that `--evaluate` names; return the exit code."""
-    file = Path(config.evaluate)
-    checkpoint = load_torch(file, "--evaluate")
-    trained = trained_config(spec, config, checkpoint, file)
-    with default_dtype(precision(trained)):
-        problem, errors, learned = _learned(spec, trained, checkpoint, file)
+    run = trained_run(task, spec, config)
+    assert isinstance(run.task, MysteryTask)
+    problem = run.task.problem
+    with default_dtype(precision(run.config)):
+        errors, learned = _learned(run.model.eval(), *run.task.test_rows)
     sys.stdout.writelines(f"{line}\n" for line in lines(problem, errors, learned))
     folder = Path(config.evaluation_dir) if config.evaluation_dir else save_root() / FOLDER
-    stem = f"{file.stem}_learned"
+    stem = f"{Path(config.evaluate).stem}_learned"
     table = folder / f"{stem}.csv"
     write_plain_frame(table, _table(problem, learned))
     with drawing():
@@ -73,26 +67,16 @@ def report(spec: ScriptSpec, config: Config) -> int:
 
 
 def _learned(
-    spec: ScriptSpec, trained: Config, checkpoint: dict, file: Path
-) -> tuple[MysteryProblem, torch.Tensor, Matrices]:
-    """Return the problem of a saved model, its test errors by output, and its matrices."""
-    names, options = [spec.run_name(trained)], [spec.layer_options(trained)]
-    setup = Setup([trained], names, options, device_of(trained), stacked=False)
-    try:
-        run = TaskTraining(setup, MysteryTask, EPOCHS)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    restore(run, spec, checkpoint, file)
-    model, task = run.model.eval(), run.task
-    assert isinstance(task, MysteryTask)
-    x, t = task.test_rows
+    model: ExtendedTorchModule, x: torch.Tensor, t: torch.Tensor
+) -> tuple[torch.Tensor, Matrices]:
+    """Return the test errors of a model by output, and its matrices."""
     with model.no_random():
         x.requires_grad_()
         y = model(x)
         errors = ((y - t) ** 2).mean(0).detach()
         slopes = [torch.autograd.grad(one, x, retain_graph=True)[0] for one in y.sum(0)]
     influence = torch.stack(slopes).abs().median(1).values
-    return task.problems[0], errors, {INFLUENCE: influence} | _weights(model, influence.shape)
+    return errors, {INFLUENCE: influence} | _weights(model, influence.shape)
 
 
 @torch.no_grad()
@@ -175,6 +159,3 @@ def _heat(figure: Figure, axes: Axes, name: str, values: np.ndarray) -> None:
     image = axes.imshow(values, aspect="auto", cmap=colours, vmin=low, vmax=largest)
     figure.colorbar(image, ax=axes, pad=0.01)
     axes.set_title("Influence" if name == INFLUENCE else f"Weights {name}")
-
-
-KINDS = {"mystery_arithmetic": replace(KIND, look=report)}

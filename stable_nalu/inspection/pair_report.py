@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import csv
 import sys
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import torch
 
 from stable_nalu.errors import UsageError
 from stable_nalu.figure import digits
@@ -30,13 +30,11 @@ from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.paper.drawing import Series
 from stable_nalu.result.export import RunTable, write_tables
 from stable_nalu.result.run_parser import PairParser
-from stable_nalu.training.checkpoint import load_torch
-from stable_nalu.training.epochs.pair_data import class_counts
-from stable_nalu.training.epochs.pairs import ISOLATED, SCATTERED, PairTask, PairTraining, pair_kind
-from stable_nalu.training.stack import Setup, device_of
+from stable_nalu.task.pairs import PairTask, class_counts
+from stable_nalu.training.loop import TaskTraining
 from stable_nalu.writer.event_reader import EventFileReader, TensorboardReader
 
-from .saved_model import restore, trained_config
+from .saved_model import trained_run
 
 FOLDER = "two_digit_mnist_plots"
 FORMATS = ("pdf", "png")
@@ -44,24 +42,19 @@ DPI = 300
 _WEIGHTS = (("label2out.w0", "label2out.w1"),)
 
 
-def report(task: PairTask, spec: ScriptSpec, config: Config) -> int:
+def report(task: type[PairTask], spec: ScriptSpec, config: Config) -> int:
     """Look at the saved model that `--evaluate` names; return the exit code."""
-    file = Path(config.evaluate)
-    checkpoint = load_torch(file, "--evaluate")
-    trained = trained_config(spec, config, checkpoint, file)
-    setup = Setup([trained], [spec.run_name(trained)], [{}], device_of(config), stacked=False)
-    run = PairTraining(setup, task)
-    restore(run, spec, checkpoint, file)
+    run, model = trained_run(task, spec, config), Path(config.evaluate).stem
     rounded = task.rounded if config.rounded is None else config.rounded
-    model = file.stem
+    stem = model
     if rounded != task.rounded:
-        model += "_rounded" if rounded else "_not-rounded"
+        stem += "_rounded" if rounded else "_not-rounded"
     folder = Path(config.evaluation_dir) if config.evaluation_dir else save_root() / FOLDER
     try:
         folder.mkdir(parents=True, exist_ok=True)
         counts = counts_of(run, rounded=rounded)
-        written = write_counts(counts, model, folder)
-        written += write_path(spec.run_name(trained), file.stem, folder)
+        written = write_counts(counts, stem, folder)
+        written += write_path(run.setup.names[0], model, folder)
     except OSError as error:
         raise UsageError(
             f"argument --evaluation-dir: cannot write to {folder}: {error.strerror}"
@@ -73,9 +66,11 @@ def report(task: PairTask, spec: ScriptSpec, config: Config) -> int:
     return 0
 
 
-def counts_of(run: PairTraining, *, rounded: bool) -> np.ndarray:
+@torch.no_grad()
+def counts_of(run: TaskTraining, *, rounded: bool) -> np.ndarray:
     """Count classes of all digits of the test set, left and right ones together."""
-    steps = run.predictions(run.data.sets["test"])
+    assert isinstance(run.task, PairTask)
+    steps = run.task.predictions(run.model, run.task.sets["test"])
     while True:
         try:
             next(steps)
@@ -139,9 +134,3 @@ def _drawn(part: Part, folder: Path, *series: Series) -> list[Path]:
 def _write_csv(file: Path, header: tuple[str, ...], rows: list) -> None:
     with atomic_text_file(file) as out:
         csv.writer(out, lineterminator="\n").writerows([header, *rows])
-
-
-KINDS = {
-    "two_digit_mnist": pair_kind(ISOLATED, partial(report, ISOLATED)),
-    "ST_mnist_labels": pair_kind(SCATTERED, partial(report, SCATTERED)),
-}

@@ -6,25 +6,34 @@ from pathlib import Path
 
 from stable_nalu.errors import UsageError
 from stable_nalu.options import Config, ScriptSpec
-from stable_nalu.training.checkpoint import restore_parameters
-from stable_nalu.training.stack import StackTraining
+from stable_nalu.training.checkpoint import load_torch, restore_parameters
+from stable_nalu.training.loop import TaskTraining
+from stable_nalu.training.plan.groups import default_dtype, precision
+from stable_nalu.training.stack import Setup, device_of
+from stable_nalu.training.task import Task
 
 
-def trained_config(spec: ScriptSpec, config: Config, checkpoint: dict, file: Path) -> Config:
-    """Return the configuration of a saved model, with the surroundings of this command."""
+def trained_run(task: type[Task], spec: ScriptSpec, config: Config) -> TaskTraining:
+    """Return the run whose saved model is named, with the surroundings of this command."""
+    file = Path(config.evaluate)
+    checkpoint = load_torch(file, "--evaluate")
     saved = checkpoint.get("config") if isinstance(checkpoint, dict) else None
     wanted = [flag.dest for flag in spec.flags if flag.result]
     if not isinstance(saved, dict) or not set(wanted) <= set(saved):
         raise _not_ours(spec, file)
-    return config.replace(**{dest: saved[dest] for dest in wanted})
-
-
-def restore(run: StackTraining, spec: ScriptSpec, checkpoint: dict, file: Path) -> None:
-    """Give a run the parameters of a saved model."""
+    trained = config.replace(**{dest: saved[dest] for dest in wanted})
+    names, options = [spec.run_name(trained)], [spec.layer_options(trained)]
+    setup = Setup([trained], names, options, device_of(trained), stacked=False)
+    try:
+        with default_dtype(precision(trained)):
+            run = TaskTraining(setup, task)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
     try:
         restore_parameters(run.model.state_dict(), checkpoint["model_state_dict"], file)
     except (UsageError, LookupError, TypeError, AttributeError):
         raise _not_ours(spec, file) from None
+    return run
 
 
 def _not_ours(spec: ScriptSpec, file: Path) -> UsageError:

@@ -1,4 +1,4 @@
-"""Dense layers as torch starts them, with any activation of the NALU paper's first figure."""
+"""Dense layers and convolutions as torch starts them, and pooling."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ The slope of PReLU is a parameter of its layer.
 
 
 class Dense(ExtendedTorchModule):
-    """x `(*runs, batch, in_features)` -> f(x W^T + b), `(*runs, batch, out_features)`.
+    """x `(..., in_features)` -> f(x W^T + b), `(..., out_features)`.
 
     W and b start uniform in +-1 / sqrt(in_features), as torch's linear layer does. PReLU has one
     slope for negative values, which is learned and starts at 0.25.
@@ -67,3 +67,40 @@ class Dense(ExtendedTorchModule):
         if self.slope is not None:
             return torch.where(z >= 0, z, self.slope.unsqueeze(-1) * z)
         return ACTIVATIONS[self.activation](z)
+
+
+class Convolution(ExtendedTorchModule):
+    """x `(images, channels, height, width)` through kernels, with a stride.
+
+    W and b start uniform in +-1 / sqrt(inputs of a kernel), as torch's convolution does.
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        kernels: int,
+        size: int,
+        stride: int = 1,
+        name: str = "conv",
+        *,
+        padding: int = 0,
+        dilation: int = 1,
+    ):
+        super().__init__("convolution", name)
+        self.stride, self.padding, self.dilation = stride, padding, dilation
+        self.W = torch.nn.Parameter(torch.empty(kernels, channels, size, size))
+        self.bias = torch.nn.Parameter(torch.empty(kernels))
+
+    def reset_parameters(self) -> None:
+        bound = 1 / math.sqrt(self.W[0].numel())
+        torch.nn.init.uniform_(self.W, -bound, bound)
+        torch.nn.init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return functional.conv2d(x, self.W, self.bias, self.stride, self.padding, self.dilation)
+
+
+def pooled(x: torch.Tensor) -> torch.Tensor:
+    """Return the largest value of each 2 x 2 pixels of x `(images, channels, height, width)`."""
+    # Where channels lie side by side, torch's pooling uses the processor's vectors.
+    return functional.max_pool2d(x.contiguous(memory_format=torch.channels_last), 2)

@@ -12,8 +12,7 @@ from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.functional import linear
 from stable_nalu.layer import GeneralizedLayer
 
-from .convolution import Convolution, pooled
-from .dense import Dense
+from .dense import Convolution, Dense, pooled
 
 HEADS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "linear": lambda w: w,
@@ -26,7 +25,7 @@ FEATURES = 32
 
 
 class EvenDigitNetwork(ExtendedTorchModule):
-    """Pictures x `(*runs, batch, size, size)` -> scores `(*runs, batch, classes)`.
+    """Pictures x `(batch, size, size)` -> scores `(batch, classes)`.
 
     The network of a public repository that counts digits as Segui et al. (2015) do: convolutions
     of 8 kernels (7 x 7, stride 2, then the largest of 2 x 2), 16 (3 x 3, dilated by 2), 32 (3 x 3)
@@ -69,19 +68,18 @@ class EvenDigitNetwork(ExtendedTorchModule):
         return self.head(self.features(x))
 
     def features(self, x: torch.Tensor) -> torch.Tensor:
-        """Return what the head reads, `(*runs, batch, 32)`."""
-        x = x.expand(*self.first.W.shape[:-4], *x.shape[-3:])
+        """Return what the head reads, `(batch, 32)`."""
         # Pooling and ReLU commute.
         h = torch.relu(pooled(self.first(x)))
         h = torch.relu(self.third(torch.relu(self.second(h))))
         # A kernel of 1 x 1 is a dense layer of the channels.
         h = h.movedim(-3, -1)
-        pixels = self.fourth(h.flatten(-4, -2))
-        return self.dense(pixels.reshape(*h.shape[:-3], -1))
+        pixels = self.fourth(h.flatten(0, 2))
+        return self.dense(pixels.reshape(len(h), -1))
 
 
 class HalvingConvolution(Convolution):
-    """x `(*runs, batch, height, width)` -> `(*runs, batch, kernels, height / 2, width / 2)`.
+    """x `(batch, height, width)` -> `(batch, kernels, height / 2, width / 2)`.
 
     A convolution of stride 2 of pictures with one channel, padded by 3: computed on blocks of 2 x 2
     pixels as channels, which takes half the time.
@@ -89,18 +87,15 @@ class HalvingConvolution(Convolution):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         sides = [side for n in x.shape[:-3:-1] for side in (4, 2 + n % 2)]
-        return super().forward(
-            functional.pixel_unshuffle(functional.pad(x, sides).unsqueeze(-3), 2)
-        )
-
-    def _of_run(self, x: torch.Tensor, W: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
-        W = functional.pixel_unshuffle(functional.pad(W, (1, 0, 1, 0)), 2)
+        x = functional.pixel_unshuffle(functional.pad(x, sides).unsqueeze(-3), 2)
+        W = functional.pixel_unshuffle(functional.pad(self.W, (1, 0, 1, 0)), 2)
         # Where channels lie side by side, all that follows is quicker.
-        return functional.conv2d(x.contiguous(memory_format=torch.channels_last), W, bias)
+        x = x.contiguous(memory_format=torch.channels_last)
+        return functional.conv2d(x, W, self.bias)
 
 
 class Head(ExtendedTorchModule):
-    """h `(*runs, batch, inputs)` -> scores `(*runs, batch, outputs)`: W h + b or unit(h) + b.
+    """h `(batch, inputs)` -> scores `(batch, outputs)`: W h + b or unit(h) + b.
 
     unit_name: of `HEADS`, where W is what its function makes of the weights, or a unit's key.
     Weights start uniform in +-1 / sqrt(inputs), biases at 0, units as they do everywhere.
@@ -131,4 +126,4 @@ class Head(ExtendedTorchModule):
         if self.unit_name in HEADS:
             return linear(h, HEADS[self.unit_name](self.W_hat), self.bias)
         y = self.layer(h)
-        return y if self.bias is None else y + self.bias.unsqueeze(-2)
+        return y if self.bias is None else y + self.bias

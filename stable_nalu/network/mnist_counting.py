@@ -11,12 +11,11 @@ from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.layer import GeneralizedCell
 from stable_nalu.layer.torch_cell import TorchCell
 
-from .convolution import Convolution, pooled
-from .dense import Dense
+from .dense import Convolution, Dense, pooled
 
 
 class SmallReader(ExtendedTorchModule):
-    """x `(*runs, images, 1, 28, 28)` -> `(*runs, images, outputs)`: PyTorch's example of 2017.
+    """x `(images, 1, 28, 28)` -> `(images, outputs)`: PyTorch's example of 2017.
 
     Convolutions of 10 and 20 filters of 5 x 5, each pooled by 2 x 2, a hidden layer of 50, ReLU
     throughout. dropout: the probability with which whole channels of the second convolution, and
@@ -50,7 +49,7 @@ class SmallReader(ExtendedTorchModule):
 
 
 class LargeReader(ExtendedTorchModule):
-    """x `(*runs, images, 1, 28, 28)` -> `(*runs, images, outputs)`: PyTorch's example of 2018.
+    """x `(images, 1, 28, 28)` -> `(images, outputs)`: PyTorch's example of 2018.
 
     Convolutions of 20 and 50 filters of 5 x 5, each pooled by 2 x 2, and a hidden layer of 500.
     """
@@ -69,7 +68,7 @@ class LargeReader(ExtendedTorchModule):
 
 
 class FlatReader(ExtendedTorchModule):
-    """x `(*runs, images, 1, 8, 8)` -> `(*runs, images, outputs)`, through a hidden layer of 64."""
+    """x `(images, 1, 8, 8)` -> `(images, outputs)`, through a hidden layer of 64."""
 
     def __init__(self, outputs: int):
         super().__init__("reader")
@@ -93,8 +92,8 @@ class CountingNetwork(ExtendedTorchModule):
     f_t = reader(x_t); h_t = cell(f_t, h_{t-1}) from h = 0; y_t = h_t or, for a cell of torch
     (LSTM, GRU, RNN), a dense layer of it without an activation.
 
-    Shapes: x `(*runs, batch, time, 1, side, side)`, f `(*runs, batch, time, features)`,
-    y `(*runs, batch, time or 1, outputs)`.
+    Shapes: x `(batch, time, 1, side, side)`, f `(batch, time, features)`,
+    y `(batch, time or 1, outputs)`.
     """
 
     def __init__(

@@ -34,7 +34,6 @@ class ScriptSpec:
 
     name_fields: fields of the run name in order.
     short: its name in tables of flags.
-    training: module whose `KINDS` say how it trains; empty where it does not.
     checks: each raises OptionError for a configuration that cannot be run.
     refused: flags of published scripts that are not accepted, and why.
     fixed: what a configuration reads for flags that other scripts take and this one does not.
@@ -51,7 +50,6 @@ class ScriptSpec:
     groups: tuple[FlagGroup, ...]
     name_fields: tuple[NameField, ...]
     short: str = ""
-    training: str = ""
     checks: tuple[Callable[[Config], None], ...] = ()
     refused: Mapping[str, str] = field(default_factory=dict[str, str])
     fixed: Mapping[str, Any] = field(default_factory=dict[str, Any])

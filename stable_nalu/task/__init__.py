@@ -24,29 +24,12 @@ _FIRST = (
 )
 """Scripts that lists begin with; others follow by name."""
 
-_ELSEWHERE = {
-    "simple_function_recurrent": ("SR", "sequence"),
-    "number_translation": ("NT", "sequence"),
-    "sequential_mnist": ("SM", "digits"),
-    "sequential_svhn": ("SS", "digits"),
-    "two_digit_mnist": ("TD", "pairs"),
-    "ST_mnist_labels": ("ST", "pairs"),
-    "identity_autoencoder": ("IA", "tasks"),
-    "even_digit_count": ("ED", "digits"),
-    "mnist_counting": ("MC", "counting"),
-    "gridworld_time": ("GW", "registers"),
-    "program_evaluation": ("PE", "registers"),
-    "notebook_addition": ("NA", "tasks"),
-    "mystery_arithmetic": ("MA", "tasks"),
-}
-"""Script -> its short name, and the module `options/scripts_<...>` that describes it for now."""
-
 
 @cache
 def _names() -> tuple[str, ...]:
     own = [m.name for m in iter_modules(__path__) if hasattr(_module(m.name), "SCRIPT")]
     places = {name: place for place, name in enumerate(_FIRST)}
-    return tuple(sorted([*own, *_ELSEWHERE], key=lambda n: (places.get(n, len(places)), n)))
+    return tuple(sorted(own, key=lambda n: (places.get(n, len(places)), n)))
 
 
 def _module(name: str) -> ModuleType:
@@ -57,9 +40,6 @@ class _Scripts(Mapping[str, ScriptSpec]):
     """Script -> its description."""
 
     def __getitem__(self, name: str) -> ScriptSpec:
-        if name in _ELSEWHERE:
-            module = import_module(f"stable_nalu.options.scripts_{_ELSEWHERE[name][1]}")
-            return getattr(module, name.upper())
         if name not in {module.name for module in iter_modules(__path__)}:
             raise KeyError(name)
         try:
@@ -75,13 +55,3 @@ class _Scripts(Mapping[str, ScriptSpec]):
 
 
 SCRIPTS = _Scripts()
-
-
-def module_of(name: str) -> ModuleType:
-    """Return the module that says how a script trains."""
-    return import_module(SCRIPTS[name].training) if name in _ELSEWHERE else _module(name)
-
-
-def short_of(spec: ScriptSpec) -> str:
-    """Return the name of a script in tables of flags."""
-    return spec.short or _ELSEWHERE[spec.name][0]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from stable_nalu.machine import cores, granted_cores, usable_cores
 from stable_nalu.script import exit_code, packages
 
-from . import SCRIPTS, module_of
+from . import SCRIPTS
 
 if TYPE_CHECKING:
     from stable_nalu.training.stack import Kind
@@ -20,8 +21,7 @@ Lines = Sequence[Sequence[str]]
 
 def kind_of(name: str) -> Kind:
     """Return how a script trains."""
-    module = module_of(name)
-    return module.KINDS[name] if hasattr(module, "KINDS") else module.kind()
+    return import_module(f"stable_nalu.task.{name}").kind()
 
 
 def run_script(

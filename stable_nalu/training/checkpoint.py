@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from stable_nalu.dataset.legacy_random import LegacyRandom
 from stable_nalu.errors import UsageError
 from stable_nalu.files import atomic_path, remove_temporaries
 from stable_nalu.machine import save_root
@@ -222,6 +223,30 @@ def set_numpy_rng_state(state: dict) -> None:
     np.random.set_state(
         (state["name"], keys, state["position"], state["has_gauss"], state["gauss"])
     )
+
+
+def generator_state(generator: np.random.Generator | LegacyRandom) -> dict[str, Any]:
+    """Return the state of a generator of data as plain values and tensors."""
+
+    def plainly(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {name: plainly(part) for name, part in value.items()}
+        return torch.from_numpy(value.astype(np.int64)) if isinstance(value, np.ndarray) else value
+
+    return plainly(generator.bit_generator.state)
+
+
+def set_generator_state(
+    generator: np.random.Generator | LegacyRandom, state: Mapping[str, Any]
+) -> None:
+    """Put the state of a generator of data back."""
+
+    def arrays(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {name: arrays(part) for name, part in value.items()}
+        return value.numpy().astype(np.uint32) if isinstance(value, torch.Tensor) else value
+
+    generator.bit_generator.state = arrays(state)
 
 
 _DAMAGED = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)

@@ -34,26 +34,9 @@ from .console import View
 from .optimizer import load_optimizer_state, optimizer_state
 from .recorder import Recorder, TaggedValue
 from .step import TrainingStep
+from .task import Unit
 
 BuildNetwork = Callable[[Config, dict[str, Any]], ExtendedTorchModule]
-
-
-@dataclass(frozen=True)
-class Unit:
-    """What a script counts its training in.
-
-    flag: the flag that says how much is trained: the last unit or, if it `counts`, their number.
-    bar: what the progress bar counts.
-    """
-
-    name: str
-    flag: str
-    bar: str
-    counts: bool = False
-
-    def last(self, config: Config) -> int:
-        """Return the last unit to train; counting starts at 0."""
-        return getattr(config, self.flag.removeprefix("--").replace("-", "_")) - self.counts
 
 
 @dataclass(frozen=True)

@@ -26,20 +26,7 @@ from .recorder import (
     start_trace,
     stop_trace,
 )
-
-
-@dataclass(frozen=True)
-class Observed:
-    """What a logged iteration tells besides its losses.
-
-    modules: what modules observe. penalties: every single penalty. gradients: those of parameters.
-    verbose: whether modules tell what is for verbose logs alone.
-    """
-
-    modules: bool = False
-    penalties: bool = False
-    gradients: bool = False
-    verbose: bool = False
+from .task import Observed
 
 
 @dataclass(frozen=True)

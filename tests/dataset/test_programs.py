@@ -9,7 +9,6 @@ from stable_nalu.dataset.programs import (
     draw,
     evaluated,
     in_steps,
-    joined,
     shown,
     words,
     write,
@@ -64,24 +63,21 @@ def test_operations_places_and_comparators_have_equal_chances():
 
 
 def test_steps_are_rows_of_the_table():
-    """Two runs of three batches: each word is where its step says, and results follow."""
-    table = write(
-        joined([draw(np.random.default_rng(s), "programs", 15, 2, 0, 100) for s in (1, 2)])
-    )
-    for batch, steps in enumerate(in_steps(table, 2, 3)):
+    """Three batches: each word is where its step says, and results follow."""
+    table = programs(count=15, seed=1)
+    for batch, steps in enumerate(in_steps(table, 3)):
         starts = np.cumsum((0, *steps.counts))
-        assert len(steps.tokens[0]) == starts[-1]
+        assert len(steps.tokens) == starts[-1]
         assert list(steps.counts) == sorted(steps.counts, reverse=True)
-        for run in range(2):
-            rows = np.arange(5) + run * 15 + batch * 5
-            rows = rows[(-table.lengths[rows]).argsort(kind="stable")]
-            assert steps.results[run].tolist() == table.results[rows].tolist()
-            for place, row in enumerate(rows):
-                length = table.lengths[row]
-                at = starts[:length] + place
-                assert steps.tokens[run, at].tolist() == table.tokens[row, :length].tolist()
-                assert steps.values[run, at].tolist() == table.values[row, :length].tolist()
-                assert steps.ends[run, place] == at[-1]
+        rows = np.arange(5) + batch * 5
+        rows = rows[(-table.lengths[rows]).argsort(kind="stable")]
+        assert steps.results.tolist() == table.results[rows].tolist()
+        for place, row in enumerate(rows):
+            length = table.lengths[row]
+            at = starts[:length] + place
+            assert steps.tokens[at].tolist() == table.tokens[row, :length].tolist()
+            assert steps.values[at].tolist() == table.values[row, :length].tolist()
+            assert steps.ends[place] == at[-1]
 
 
 def test_tested_programs_are_the_same_for_every_run_and_others_by_range():

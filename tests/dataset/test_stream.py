@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.dataset import SimpleFunctionStaticDataset, SingleLayerStaticDataset
+from stable_nalu.dataset import SimpleFunctionStaticDataset
 
 SMALL = {"input_size": 4, "subset_ratio": 0.5, "overlap_ratio": 0}
 NORMAL = ("truncated-normal", -1.0, 3.0, -10.0, 4.0)
@@ -223,6 +223,3 @@ def test_keys_follow_the_position_and_the_subsets():
     )
     assert near.inputs_key() == far.inputs_key()
     assert near.targets_key() != far.targets_key()
-    single = SingleLayerStaticDataset("add", 4, subset_ratio=0.5, num_subsets=2, seed=0)
-    assert single.fork([1, 2], 7).inputs_key() == fork_of().inputs_key()
-    assert single.fork([1, 2], 7).targets_key() != fork_of().targets_key()

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.environment.base import gymnasium
-from stable_nalu.environment.time_gridworld import ID, TimeGridworld, TimeGridworldBatch
-from stable_nalu.environment.worlds import Rules, draw_starts, picture
+from stable_nalu.environment.time_gridworld import ID, TimeGridworld, TimeGridworldBatch, gymnasium
+from stable_nalu.network.gridworld import Rules, draw_starts, picture
 
 
 def test_random_episodes_are_those_of_the_batch():

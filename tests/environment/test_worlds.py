@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.environment.worlds import (
+from stable_nalu.network.gridworld import (
     ACTIONS,
     CELLS,
     Rules,

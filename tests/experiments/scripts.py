@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import signal
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,6 +15,7 @@ import torch
 
 from stable_nalu.tags import CONFIG, RESULTS, TEXT_SUFFIX
 from stable_nalu.task import SCRIPTS
+from stable_nalu.training.plan import shell
 from stable_nalu.writer.event_reader import EventFileReader
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,15 +46,19 @@ def load_script(name: str) -> ModuleType:
 def run(script: str, *words: str) -> int:
     """Exit code of a command line; refused command lines leave by SystemExit, as from a shell."""
     try:
-        return load_script(script).main(["--no-cuda", "--name-prefix", "t", *words])
+        return load_script(script).main(["--no-cuda", *_prefixed(words)])
     except SystemExit as end:
         return int(end.code or 0)
+
+
+def _prefixed(words: Sequence[str]) -> list[str]:
+    return [*words] if "--name-prefix" in words else ["--name-prefix", "t", *words]
 
 
 def run_names(script: str, *words: str) -> list[str]:
     """Run names of a command line."""
     spec = SCRIPTS[script]
-    plan = spec.plan(["--no-cuda", "--name-prefix", "t", *words])
+    plan = spec.plan(["--no-cuda", *_prefixed(words)])
     return [spec.run_name(config) for config in plan.configs]
 
 
@@ -121,3 +128,30 @@ def assert_same_run(one: str, other: str, *, differing: tuple[str, ...] = ()) ->
         for key in ("event_file",):
             state["progress"].pop(key)
     assert_same_state(*states)
+
+
+def assert_an_interruption_changes_nothing(monkeypatch, script, words, at, code=0):
+    """Train to the end; then again with a signal before the unit `at`, and resume.
+
+    code: the exit code at the end.
+    """
+    assert run(script, *words, "--name-prefix", "whole") == code
+    real = shell._train
+
+    def interrupted(training, unit):
+        def steps():
+            for now in type(training).train(training):
+                if now == at:
+                    signal.raise_signal(signal.SIGTERM)
+                yield now
+
+        training.train = steps
+        return real(training, unit)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shell, "_train", interrupted)
+        assert run(script, *words, "--name-prefix", "parts") == 75
+    assert run(script, *words, "--name-prefix", "parts", "--resume") == code
+    both = (run_names(script, *words, "--name-prefix", prefix) for prefix in ("whole", "parts"))
+    for one, other in zip(*both, strict=True):
+        assert_same_run(one, other)

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from stable_nalu.dataset.images import ImageCorpus
-from stable_nalu.training.epochs.pairs import PairTraining
+from stable_nalu.task.pairs import PairTask
+from stable_nalu.training.loop import TaskTraining
 from tests.digit_images import images, labels_of, write_mnist
 from tests.experiments.scripts import assert_same_run, read, run, run_names, saved
 
@@ -143,22 +144,23 @@ def test_a_run_that_is_killed_anywhere(place, monkeypatch):
     """Scattered digits draw places from a generator of their own, evaluations included."""
     words = (*MUL, *UNIT, "--nmu-noise", *TINY, "--max-epochs", "1", "--resume")
     assert run(SCATTERED, *words, "--id", "2") == 0
-    train, evaluate = PairTraining.train_batch, PairTraining.evaluate
+    update, evaluate = TaskTraining._update, PairTask.evaluate
 
-    def stop_training(self, number, update, batch, **more):
-        train(self, number, update, batch, **more)
-        if number == 1 and place == "an update":
+    def stop_training(self, batch, **more):
+        result = update(self, batch, **more)
+        if self.at == 1 and place == "an update":
             signal.raise_signal(signal.SIGTERM)
+        return result
 
-    def stop_evaluating(self):
-        for seen, _ in enumerate(evaluate(self)):
+    def stop_evaluating(self, model):
+        for seen, item in enumerate(evaluate(self, model)):
             if self.at == 1 and seen == 2 and place == "an evaluation":
                 signal.raise_signal(signal.SIGTERM)
-            yield
+            yield item
 
     with monkeypatch.context() as patch:
-        patch.setattr(PairTraining, "train_batch", stop_training)
-        patch.setattr(PairTraining, "evaluate", stop_evaluating)
+        patch.setattr(TaskTraining, "_update", stop_training)
+        patch.setattr(PairTask, "evaluate", stop_evaluating)
         assert run(SCATTERED, *words, "--id", "1") == 75
     names = [run_names(SCATTERED, *words, "--id", number)[0] for number in "12"]
     batch = saved(names[0])["progress"]["batch"]

@@ -11,6 +11,7 @@ import torch
 from stable_nalu.script import EXIT_DIVERGED
 from stable_nalu.writer import RunFolder, RunRecord
 from tests.experiments.scripts import (
+    assert_an_interruption_changes_nothing,
     assert_same_run,
     assert_same_state,
     load_script,
@@ -19,7 +20,6 @@ from tests.experiments.scripts import (
     run_names,
     saved,
 )
-from tests.training.tasks.resuming import assert_an_interruption_changes_nothing
 
 NMU = ("--operation", "mul", "--layer-type", "ReRegualizedLinearMNAC")
 BETA = ("--regualizer-l1", "--regualizer-beta-step", "4", "--regualizer-beta-end", "1e-2")
@@ -211,7 +211,7 @@ def test_a_loss_that_is_not_a_number_ends_a_resumed_run_where_it_ends_others(mon
         *("--max-iterations", "12"),
     )
     assert_an_interruption_changes_nothing(monkeypatch, "single_layer", words, 4, EXIT_DIVERGED)
-    (name,) = run_names("single_layer", *words, "--id", "2")
+    (name,) = run_names("single_layer", *words, "--name-prefix", "parts")
     assert saved(name)["progress"]["diverged_at"] == 4
 
 

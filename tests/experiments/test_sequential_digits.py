@@ -3,6 +3,7 @@
 import os
 import signal
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,8 +13,10 @@ from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.dataset.images import ImageCorpus, SequentialDigitDataset, sources
 from stable_nalu.network import RegressionMnistNetwork, SequentialDigitNetwork
 from stable_nalu.paper.experiment import flags, merged, words
-from stable_nalu.task import SCRIPTS
-from stable_nalu.training.epochs import sequential_digits
+from stable_nalu.task import SCRIPTS, sequences
+from stable_nalu.task.sequential_mnist import SequentialMnistTask
+from stable_nalu.task.sequential_svhn import SequentialSvhnTask
+from stable_nalu.training.loop import TaskTraining
 from tests.digit_images import images, labels_of, write_mnist
 from tests.experiments.scripts import assert_same_run, load_script, read, run, run_names, saved
 
@@ -38,7 +41,11 @@ def few_images(monkeypatch):
         return ImageCorpus(images(count, *shapes[family], seed=count), labels_of(count, 3, 1))
 
     monkeypatch.setattr(sources, "load_corpus", load_corpus)
-    monkeypatch.setattr(sequential_digits, "RegressionMnistNetwork", Pixels)
+    use(monkeypatch, Pixels)
+
+
+def use(monkeypatch, network):
+    monkeypatch.setattr(SequentialMnistTask, "image_network", lambda _, outputs: network(outputs))
 
 
 class Pixels(ExtendedTorchModule):
@@ -57,7 +64,7 @@ class Pixels(ExtendedTorchModule):
 
 @pytest.fixture
 def published_network(monkeypatch):
-    monkeypatch.setattr(sequential_digits, "RegressionMnistNetwork", RegressionMnistNetwork)
+    use(monkeypatch, RegressionMnistNetwork)
 
 
 def mnist(*words, prefix="t"):
@@ -104,7 +111,7 @@ def test_tags_and_when_they_are_logged():
 
 
 def test_verbose_tags(monkeypatch):
-    monkeypatch.setattr(sequential_digits, "LOG_UPDATES", 3)
+    monkeypatch.setattr(sequences, "LOG_UPDATES", 3)
     assert mnist("--max-epochs", "1", "--verbose") == 0
     record = read(name())
     # Histograms are written too; the reader passes over them.
@@ -239,14 +246,14 @@ class KilledError(Exception):
 
 def at_update(monkeypatch, number, act):
     """Let `act` happen before an update."""
-    train = sequential_digits.SequentialTraining.train_batch
+    update = TaskTraining._update
 
-    def watched(self, epoch, update, batch, *, at_log_point):
-        if update == number:
+    def watched(self, batch, *, at_log_point):
+        if self.updates + 1 == number:
             act()
-        return train(self, epoch, update, batch, at_log_point=at_log_point)
+        return update(self, batch, at_log_point=at_log_point)
 
-    monkeypatch.setattr(sequential_digits.SequentialTraining, "train_batch", watched)
+    monkeypatch.setattr(TaskTraining, "_update", watched)
 
 
 def die():
@@ -272,7 +279,7 @@ def test_a_run_stopped_within_an_epoch(case, monkeypatch, capsys):
         assert train_as("parts", case, "--max-epochs", "5") == 75
     assert "stopped before epoch 1; the same command with --resume" in capsys.readouterr().out
     progress = saved(named_as("parts", case))["progress"]
-    assert (progress["batch"], progress["step"], len(progress["order"])) == (2, UPDATES + 2, 30)
+    assert (progress["batch"], progress["updates"], len(progress["order"])) == (2, UPDATES + 2, 30)
     assert train_as("parts", case, "--max-epochs", "5", "--resume") == 0
     assert train_as("whole", case, "--max-epochs", "5", "--resume") == 0
     assert_same_run(named_as("parts", case), named_as("whole", case))
@@ -282,14 +289,14 @@ def test_a_run_stopped_within_an_epoch(case, monkeypatch, capsys):
 def test_a_run_stopped_within_an_evaluation(number, monkeypatch):
     case = "batch sNMU, verbose"
     with monkeypatch.context() as patch:
-        measure, calls = sequential_digits._metrics, iter(range(1, 100))
+        measure, calls = sequences._metrics, iter(range(1, 100))
 
         def measured(y, t):
             if next(calls) == number:
                 terminate()
             return measure(y, t)
 
-        patch.setattr(sequential_digits, "_metrics", measured)
+        patch.setattr(sequences, "_metrics", measured)
         assert train_as("parts", case, "--max-epochs", "2") == 75
     assert train_as("parts", case, "--max-epochs", "2", "--resume") == 0
     assert train_as("whole", case, "--max-epochs", "2") == 0
@@ -311,7 +318,7 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(monkeypatch):
 def test_ctrl_c_saves_too(monkeypatch):
     at_update(monkeypatch, 2, lambda: signal.raise_signal(signal.SIGINT))
     assert mnist("--max-epochs", "3") == 130
-    assert saved(name())["progress"]["step"] == 2
+    assert saved(name())["progress"]["updates"] == 2
 
 
 def test_several_seeds_in_turn(capsys):
@@ -326,7 +333,7 @@ def test_several_seeds_in_turn(capsys):
 
 def test_house_numbers(monkeypatch):
     monkeypatch.setattr(
-        sequential_digits,
+        sources,
         "torchvision",
         lambda: type("Package", (), {"models": type("Models", (), {"resnet18": small_resnet})}),
     )
@@ -353,7 +360,7 @@ def small_resnet(num_classes):
 def test_a_real_residual_network_of_house_numbers():
     config = run_config("--resnet", "resnet18")
     torch.manual_seed(0)
-    network = sequential_digits._residual(config)(2)
+    network = SequentialSvhnTask.image_network(SimpleNamespace(config=config), 2)
     assert sum(p.numel() for p in network.parameters()) == 11_177_538
     assert network(torch.randn(2, 3, 32, 32)).shape == (2, 2)
 
@@ -364,11 +371,15 @@ def run_config(*words):
 
 
 def test_weights_that_are_no_numbers_end_the_run(monkeypatch, capsys):
-    def break_weights(self, epoch):
-        if epoch == 4:
-            self.model.image2label.map.bias.data.fill_(np.nan)
+    update = TaskTraining._update
 
-    monkeypatch.setattr(sequential_digits.SequentialTraining, "end_epoch", break_weights)
+    def break_weights(self, batch, *, at_log_point):
+        result = update(self, batch, at_log_point=at_log_point)
+        if self.updates + 1 == 5 * UPDATES:
+            self.model.image2label.map.bias.data.fill_(np.nan)
+        return result
+
+    monkeypatch.setattr(TaskTraining, "_update", break_weights)
     assert mnist("--max-epochs", "9") == 3
     assert "diverged: a weight is not a number at update 21" in capsys.readouterr().out
     record = read(name())
@@ -428,7 +439,7 @@ def test_a_run_that_exists_or_differs_is_refused(capsys):
 def test_a_damaged_checkpoint_is_refused(capsys):
     assert mnist("--max-epochs", "0") == 0
     content = saved(name())
-    content["progress"]["own"] = {}
+    content["progress"]["random"] = [{}]
     torch.save(content, Path(os.environ["SAVE_DIR"]) / f"{name()}.pth")
     assert mnist("--max-epochs", "1", "--load-checkpoint") == 2
     assert "is damaged or of another version" in capsys.readouterr().err

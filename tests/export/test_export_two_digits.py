@@ -9,7 +9,7 @@ from stable_nalu.figure.entries import find
 from stable_nalu.figure.entry import Context, Output, render
 from stable_nalu.figure.source import Source
 from stable_nalu.reader import TensorboardMetricTwoDigitMNISTReader
-from stable_nalu.training.epochs.pair_data import QUANTITIES
+from stable_nalu.task.pairs import QUANTITIES
 from stable_nalu.writer import RunWriter
 
 MEASURES = [

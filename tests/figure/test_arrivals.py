@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stable_nalu.environment.worlds import CELLS
 from stable_nalu.figure.entries import find
 from stable_nalu.figure.entry import Context
 from stable_nalu.figure.source import Source
+from stable_nalu.network.gridworld import CELLS
 from tests.figure.drawing import texts
 
 REWARDS = {12: (9.0, 9.5, 10.0), 20: (0.0, -1.0, 4.0)}

@@ -5,12 +5,12 @@ import pandas as pd
 import pytest
 
 from stable_nalu.dataset.images import load_subset
-from stable_nalu.dataset.images.counting import fixed_places
 from stable_nalu.figure.answers import DIGITS
 from stable_nalu.figure.entries import find
 from stable_nalu.figure.entry import Context
 from stable_nalu.figure.source import Source
-from stable_nalu.training.tasks.counting import TEST_SEED
+from stable_nalu.task.digits import TEST_SEED
+from stable_nalu.task.mnist_counting import fixed_places
 from tests.digit_images import MNIST, needs_mnist
 from tests.figure.drawing import legend_texts, texts
 

@@ -1,9 +1,8 @@
-"""A step of an LSTM, and rows that go on."""
+"""A step of an LSTM."""
 
-import pytest
 import torch
 
-from stable_nalu.functional.lstm import chosen, lstm_step
+from stable_nalu.functional.lstm import lstm_step
 from stable_nalu.layer import GeneralizedCell
 
 BATCH, HIDDEN = 7, 5
@@ -14,11 +13,3 @@ def test_a_step_is_that_of_the_cell():
     x, h, c = torch.randn(BATCH, 3), torch.randn(BATCH, HIDDEN), torch.randn(BATCH, HIDDEN)
     gates = x @ cell.weight_ih.mT + h @ cell.weight_hh.mT + cell.bias_ih + cell.bias_hh
     torch.testing.assert_close(lstm_step(gates, c), cell(x, (h, c)))
-
-
-@pytest.mark.parametrize("runs", [(), (2,)])
-def test_chosen_rows_are_those_of_each_run(runs):
-    x, rows = torch.randn(*runs, BATCH, HIDDEN), torch.rand(*runs, BATCH).argsort(-1)[..., :4]
-    wanted = x.gather(-2, rows.unsqueeze(-1).expand(*rows.shape, HIDDEN))
-    assert torch.equal(chosen(x, rows), wanted)
-    assert chosen(x, None) is x

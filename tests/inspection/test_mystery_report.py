@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import torch
 
-from stable_nalu.dataset.mystery import MysteryProblem
+from stable_nalu.task.mystery_arithmetic import MysteryProblem
 from tests.experiments.scripts import run, run_names
 
 SCRIPT = "mystery_arithmetic"

@@ -1,10 +1,9 @@
-"""The network that counts even digits: against torch's layers, in stacks, and its heads."""
+"""The network that counts even digits: against torch's layers, and its heads."""
 
 import pytest
 import torch
 from torch import nn
 
-from stable_nalu.abstract import stack_models
 from stable_nalu.network.even_digits import HEADS, EvenDigitNetwork
 
 UNITS = (*HEADS, "NAC", "NALU")
@@ -82,17 +81,6 @@ def test_networks_of_a_seed_differ_in_their_heads_alone():
     torch.manual_seed(8)
     other = EvenDigitNetwork("linear").state_dict()
     assert not any(torch.equal(other[name], first[name]) for name in first if "W" in name)
-
-
-@pytest.mark.parametrize("unit", ["tanh", "NAC"])
-def test_a_stack_is_its_networks(unit):
-    models = [EvenDigitNetwork(unit, 40) for _ in range(3)]
-    x = torch.randn(3, 4, 40, 40)
-    alone = [torch.stack([m(x[k]) for k, m in enumerate(models)]),
-             torch.stack([m(x[0]) for m in models])]  # fmt: skip
-    stack = stack_models(models)
-    torch.testing.assert_close(stack(x), alone[0])
-    torch.testing.assert_close(stack(x[0]), alone[1])
 
 
 def test_no_network_starts_with_a_channel_that_is_dead():

@@ -1,11 +1,9 @@
-"""Networks that count or add up digits: image networks, cells, dropout, stacks."""
+"""Networks that count or add up digits: image networks, cells, dropout."""
 
 import pytest
 import torch
 
-from stable_nalu.abstract import PerRunRandomSource, stack_models
 from stable_nalu.network.mnist_counting import (
-    READERS,
     CountingNetwork,
     FlatReader,
     LargeReader,
@@ -57,18 +55,6 @@ def test_dropout_leaves_out_whole_channels_and_keeps_the_mean():
         assert torch.equal(reader(image), reader(image))
 
 
-def test_runs_of_a_stack_leave_out_what_each_would_alone():
-    models = [SmallReader(4, dropout=0.5) for _ in range(2)]
-    x = torch.randn(2, 5, 1, 28, 28)
-    alone = []
-    for seed, (model, part) in enumerate(zip(models, x, strict=True)):
-        torch.manual_seed(seed)
-        alone.append(model(part))
-    stack = stack_models(models)
-    stack.random = PerRunRandomSource([torch.Generator().manual_seed(seed) for seed in (0, 1)])
-    torch.testing.assert_close(stack(x), torch.stack(alone))
-
-
 @pytest.mark.parametrize("unit", CELLS)
 def test_a_sequence_is_a_loop_over_its_images(unit):
     torch.set_default_dtype(torch.float64)
@@ -85,15 +71,3 @@ def test_a_sequence_is_a_loop_over_its_images(unit):
             y = h if out is None else h @ out.W.mT + out.bias
             torch.testing.assert_close(model(x, every=True)[row, step], y[0])
         torch.testing.assert_close(model(x)[row, 0], y[0])
-
-
-@pytest.mark.parametrize("unit", CELLS)
-@pytest.mark.parametrize("cnn", READERS)
-def test_networks_of_a_stack_are_those_of_each(unit, cnn):
-    torch.set_default_dtype(torch.float64)
-    side = 8 if cnn == "mlp8" else 28
-    models = [CountingNetwork(unit, 10, 10, cnn) for _ in range(2)]
-    x = torch.randn(2, 1, 2, 1, side, side)
-    alone = torch.stack([m(part, every=True) for m, part in zip(models, x, strict=True)])
-    assert alone.shape == (2, 1, 2, 10)
-    torch.testing.assert_close(stack_models(models)(x, every=True), alone)

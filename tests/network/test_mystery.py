@@ -5,18 +5,8 @@ import math
 import pytest
 import torch
 
-from stable_nalu.abstract import stack_models
 from stable_nalu.network.mystery import MysteryNetwork
-from stable_nalu.options.scripts_tasks import NALU_VARIANTS
-
-
-@pytest.mark.parametrize("unit", ["vanilla", "NAC", "NALU", "ReRegualizedLinearMNAC"])
-def test_networks_of_many_runs_are_those_of_each(unit):
-    models = [MysteryNetwork(unit, 6, 4) for _ in range(3)]
-    x = torch.randn(3, 5, 6)
-    alone = torch.stack([model(part) for model, part in zip(models, x, strict=True)])
-    assert alone.shape == (3, 5, 4)
-    torch.testing.assert_close(stack_models(models)(x), alone)
+from stable_nalu.task.mystery_arithmetic import NALU_VARIANTS
 
 
 def test_vanilla_is_torchs_linear_layer_and_a_relu_on_its_output():

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.abstract import stack_models
-from stable_nalu.dataset.programs import TOKENS, draw, in_steps, joined, write
+from stable_nalu.dataset.programs import TOKENS, draw, in_steps, write
 from stable_nalu.network.programs import ProgramNetwork, Reading
 from stable_nalu.task import SCRIPTS
-from stable_nalu.training.tasks.programs import ProgramTask, sees_registers, sees_value
+from stable_nalu.task.program_evaluation import ProgramTask, sees_registers, sees_value
 
 CASES = [
     "--program programs --layer-type LSTM",
@@ -22,11 +21,9 @@ CASES = [
 ]
 
 
-def programs(config, seeds, batch):
-    """Programs of several runs, each in the order in which it is read."""
+def programs(config, seed, batch):
     nesting = config.nesting or (1 if config.program == "addition" else 2)
-    randoms = [np.random.default_rng(seed) for seed in seeds]
-    return write(joined([draw(r, config.program, batch, nesting, 0, 100) for r in randoms]))
+    return write(draw(np.random.default_rng(seed), config.program, batch, nesting, 0, 100))
 
 
 def one_by_one(model, config, tokens, values):
@@ -63,11 +60,10 @@ def test_answers_and_gradients_are_those_of_a_plain_loop(words):
     torch.manual_seed(1)
     words = f"{words} --hidden-size 4"
     (config,) = SCRIPTS["program_evaluation"].plan(words.split()).configs
-    task = ProgramTask([config], torch.device("cpu"), stacked=False)
-    model = task.network(config, {})
-    table = programs(config, [5], 6)
-    steps = next(in_steps(table, 1))
-    x, t = task._reading(steps, 1)
+    task = ProgramTask(config, torch.device("cpu"))
+    model = task.network({})
+    table = programs(config, 5, 6)
+    x, t = task._reading(next(in_steps(table)))
     order = (-table.lengths).argsort(kind="stable")
     wanted = torch.stack(
         [
@@ -89,24 +85,6 @@ def test_answers_and_gradients_are_those_of_a_plain_loop(words):
     ]
     for mine, theirs in zip(*grads, strict=True):
         torch.testing.assert_close(mine, theirs, rtol=1e-8, atol=1e-9)
-
-
-@pytest.mark.parametrize("words", CASES)
-def test_a_stack_reads_as_each_of_its_networks(words):
-    torch.set_default_dtype(torch.float64)
-    configs = SCRIPTS["program_evaluation"].plan([*words.split(), "--seed", "0-2"]).configs
-    stacked = ProgramTask(configs, torch.device("cpu"), stacked=True)
-    models = [stacked.network(config, {}) for config in configs]
-    table = programs(configs[0], [3, 4, 5], 6)
-    x, t = stacked._reading(next(in_steps(table, 3)), 3)
-    alone, results = [], []
-    for run, (config, model) in enumerate(zip(configs, models, strict=True)):
-        task = ProgramTask([config], torch.device("cpu"), stacked=False)
-        own, result = task._reading(next(in_steps(programs(config, [3 + run], 6), 1)), 1)
-        alone.append(model(own))
-        results.append(result)
-    torch.testing.assert_close(stack_models(models)(x), torch.stack(alone))
-    assert torch.equal(t, torch.stack(results))
 
 
 def test_a_unit_alone_adds_what_it_is_told_to():

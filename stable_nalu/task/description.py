@@ -1,0 +1,167 @@
+"""What the descriptions of several tasks share: flags of layers, of files, of trained models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec
+from stable_nalu.options import name_fields as nf
+from stable_nalu.options.checks import check_files, check_nalu
+from stable_nalu.options.flags_model import NALU, OWN_LAYERS, WEIGHTS
+from stable_nalu.options.flags_task import OPTIMIZER, SEED
+from stable_nalu.options.flags_training import LOGGING, PLAIN_RUN_CONTROL, REGUALIZER_SHAPE
+from stable_nalu.options.kinds import integer, text, truth
+
+TESTING = "it changes what is measured, not how a run is trained"
+
+# The published scripts passed no layer options: their defaults are those of the layers.
+LAYER_OPTIONS = (
+    OWN_LAYERS,
+    FlagGroup(
+        WEIGHTS.title,
+        *WEIGHTS.only(
+            "--oob-mode",
+            "--mnac-epsilon",
+            "--nmu-noise",
+            "--nau-noise",
+            "--noise-range",
+            "--beta-nau",
+        ).but(oob_mode={"default": "regualized"}),
+        REGUALIZER_SHAPE.but(default="squared"),
+    ),
+    NALU.without("--nac-weight"),
+)
+
+# 1 - exp(-1e-5 i); the ends belong to the linear ramp of other scripts.
+PENALTY_RAMP = {
+    "regualizer_scaling": "exp",
+    "regualizer_scaling_start": 0,
+    "regualizer_scaling_end": 1,
+}
+
+_LEARNING_RATE = nf.template(
+    "lr-{optimizer}-{learning_rate:.5f}", learning_rate="printed with five decimals"
+)
+_OPTIMIZER = OPTIMIZER.without("--momentum", "--clip-grad-value").but(
+    optimizer={"choices": ("adam", "rmsprop", "sgd")}
+)
+_BATCH_SIZE = Flag("--batch-size", integer(1), 64, "Number of examples in a training batch.")
+_DENSITY = "it changes how densely a run is recorded, not what it computes"
+
+
+def lower(flag: str) -> nf.NameField:
+    """Return the field of a word in lower case."""
+    return nf.NameField(lambda c: getattr(c, flag).lower(), (flag,))
+
+
+def range_field(flag: str, letter: str) -> nf.NameField:
+    """Return the field of a range: a letter and both ends."""
+    return nf.template(f"{letter}-{{{flag}[0]}}-{{{flag}[1]}}")
+
+
+def task_script(
+    name: str,
+    short: str,
+    *,
+    summary: str,
+    example: str,
+    task: tuple[Flag, ...],
+    fragments: tuple[nf.NameField, ...],
+    checks: tuple[Callable[[Config], None], ...] = (),
+    batch_size: int | None,
+    learning_rate: float,
+    clip_grad_norm: float | None = None,
+    log_interval: int = 1000,
+    unit: str = "Iterations",
+    nalu_init: str = "default",
+    compiles: bool = False,
+    look: FlagGroup | None = None,
+) -> ScriptSpec:
+    """Return the description of a task's script.
+
+    fragments: fields of its run names that vanish at their defaults. batch_size: None for a task
+    that says itself what a batch is. unit: what the task counts its training in. nalu_init: default
+    of --nalu-init, for units that have it. compiles: whether its updates may be compiled. look:
+    flags that look at a trained model.
+    """
+    batch = () if batch_size is None else (_BATCH_SIZE.but(default=batch_size),)
+    start = {"nalu_init": {"default": nalu_init}}
+    return ScriptSpec(
+        name=name,
+        short=short,
+        summary=summary,
+        example=example,
+        groups=(
+            FlagGroup("Task", *task, *batch, SEED),
+            *(g.but(**start) if g.title == NALU.title else g for g in LAYER_OPTIONS),
+            _OPTIMIZER.but(
+                learning_rate={"default": learning_rate}, clip_grad_norm={"default": clip_grad_norm}
+            ),
+            *_files(name, log_interval, unit, compiles),
+            *((look,) if look else ()),
+        ),
+        name_fields=(
+            lower("layer_type"),
+            *map(nf.trailing, fragments),
+            *((nf.template("b{batch_size}"),) if batch else ()),
+            nf.template("s{seed}"),
+            _LEARNING_RATE,
+            nf.trailing(nf.GRAD_NORM),
+            *nf.LAYER_OPTIONS_TRAILING,
+            nf.trailing(nf.ID),
+        ),
+        checks=(partial(check_nalu, init=nalu_init), check_files, *checks),
+        fixed=PENALTY_RAMP,
+    )
+
+
+def _files(name: str, log_interval: int, unit: str, compiles: bool) -> tuple[FlagGroup, FlagGroup]:
+    """Return flags of names, logs, files and devices, for a task that counts in `unit`."""
+    if compiles:
+        help = "No effect: this script compiles nothing."
+        control = PLAIN_RUN_CONTROL.but(no_compile={"help": help})
+    else:
+        control = PLAIN_RUN_CONTROL.without("--no-compile")
+    logged = f"{unit} between two points of the log."
+    saved = f"{unit} between two saved states to resume from; 0 saves at the end only."
+    return (
+        LOGGING.without("--save-best-model").but(
+            name_prefix={"default": name},
+            log_interval={"default": log_interval, "unnamed": _DENSITY, "help": logged},
+        ),
+        control.but(checkpoint_interval={"help": saved}),
+    )
+
+
+_LOOKS_AT_A_MODEL = "it looks at a trained model, nothing is trained"
+EVALUATION = FlagGroup(
+    "Looking at a trained model",
+    Flag(
+        "--evaluate",
+        text("CHECKPOINT"),
+        None,
+        "Train nothing: write the confusion matrix, the accuracy of each digit and the path "
+        "of the last layer's weights of this saved model. Its own flags are used, and its "
+        "log is only read.",
+        unnamed=_LOOKS_AT_A_MODEL,
+        result=False,
+    ),
+    Flag(
+        "--evaluation-dir",
+        text("PATH"),
+        None,
+        "Where --evaluate writes; by default two_digit_mnist_plots in SAVE_DIR.",
+        unnamed=_LOOKS_AT_A_MODEL,
+        result=False,
+    ),
+    Flag(
+        "--rounded",
+        truth(),
+        None,
+        "Count the nearest digit (true) or cut off the decimals (false) in --evaluate; by "
+        "default as published. The other choice shows in the file names.",
+        unnamed=_LOOKS_AT_A_MODEL,
+        result=False,
+    ),
+)

@@ -1,0 +1,165 @@
+"""The identity by a scalar autoencoder: how networks fail beyond their training range.
+
+Section 1.1 and figure 1 of the NALU paper. Its optimiser, rate and sampling are not published.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from stable_nalu.errors import OptionError
+from stable_nalu.options import Config, Flag
+from stable_nalu.options import name_fields as nf
+from stable_nalu.options.flags_model import LAYER_TYPE
+from stable_nalu.options.flags_task import MAX_ITERATIONS
+from stable_nalu.options.kinds import and_layers, choice, integer, interval
+from stable_nalu.tags import ERROR_CURVE, METRIC_TEST, METRIC_VALID
+from stable_nalu.training.task import Batch, Task
+
+from .description import range_field, task_script
+
+if TYPE_CHECKING:
+    import torch
+
+    from stable_nalu.abstract import ExtendedTorchModule
+
+POINTS = 101
+"""Points of the training range at which the error is measured."""
+
+
+class IdentityTask(Task):
+    """Reconstruct a number; the test error is the mean absolute one outside the training range."""
+
+    cost = 3
+
+    def __init__(self, config: Config, device: torch.device):
+        import numpy as np
+        import torch
+
+        super().__init__(config, device)
+        (low, high), (first, last) = config.train_range, config.test_range
+        self.random = np.random.default_rng(config.seed)
+        self._x = self._next()
+        self._within = self.own(torch.linspace(low, high, POINTS, dtype=torch.float64)[:, None])
+        self._numbers = whole_numbers(first, last)
+        self._outside = (self._numbers < low) | (self._numbers > high)
+        self._over = self.own(self._numbers[:, None])
+
+    def _next(self) -> torch.Tensor:
+        """Return all whole numbers of the range, or as many uniform ones as a batch has."""
+        import torch
+
+        low, high = self.config.train_range
+        if self.config.train_sampling == "grid":
+            return self.own(whole_numbers(low, high)[:, None])
+        return self.own(
+            torch.from_numpy(self.random.uniform(low, high, (self.config.batch_size, 1)))
+        )
+
+    def network(self, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+        from stable_nalu.network.identity import IdentityNetwork
+
+        config = self.config
+        return IdentityNetwork(
+            config.layer_type, config.hidden_size, config.hidden_layers, **layer_options
+        )
+
+    def batches(self, first: int) -> Iterator[Batch]:
+        x = self._x if self.config.train_sampling == "grid" else self._next()
+        yield x, x
+
+    def measures(self, model: ExtendedTorchModule) -> Mapping[str, torch.Tensor | str]:
+        within = (model(self._within) - self._within).abs()
+        over = (model(self._over) - self._over).abs().squeeze(-1)
+        found = {METRIC_VALID: within.mean(), METRIC_TEST: over[self._outside].mean()}
+        if self.at < self.config.max_iterations:
+            return found
+        return {**found, ERROR_CURVE: _table(self._numbers.tolist(), over.tolist())}
+
+    def generators(self):
+        return [self.random]
+
+    def introduction(self) -> str:
+        low, high = self.config.train_range
+        return f"dataset: the identity on [{low}, {high}], {self.config.train_sampling}"
+
+
+def whole_numbers(low: float, high: float) -> torch.Tensor:
+    """Return the whole numbers from `low` to `high`."""
+    import torch
+
+    return torch.arange(math.ceil(low), math.floor(high) + 1, dtype=torch.float64)
+
+
+def _table(x: Sequence[float], errors: Sequence[float]) -> str:
+    """Return a table that TensorBoard shows as one and that exporters read."""
+    rows = [f"| {at:g} | {error!r} |" for at, error in zip(x, errors, strict=True)]
+    return "\n".join(["| x | abs.error |", "|---|---|", *rows])
+
+
+def _activations() -> Mapping[str, Any]:
+    from stable_nalu.network.dense import ACTIVATIONS
+
+    return ACTIVATIONS
+
+
+def _check_test_range(c: Config) -> None:
+    """Require a test range that reaches beyond the range of training."""
+    (low, high), (first, last) = c.train_range, c.test_range
+    if first >= low and last <= high:
+        raise OptionError(
+            "--test-range",
+            f"[{first},{last}] lies within --train-range [{low},{high}]",
+            "nothing is extrapolated; give a wider one",
+        )
+
+
+def _check_grid(c: Config) -> None:
+    """Require a range that holds whole numbers, where these are trained on."""
+    low, high = c.train_range
+    if c.train_sampling == "grid" and high - low < 1:
+        raise OptionError(
+            "--train-range",
+            f"[{low},{high}] is too narrow for --train-sampling grid, its whole numbers",
+            "give a wider one, or --train-sampling uniform",
+        )
+
+
+SCRIPT = task_script(
+    "identity_autoencoder",
+    "IA",
+    summary="Train a scalar autoencoder on the identity, and measure how it fails beyond the range "
+    "that it was trained on.",
+    example="--layer-type Tanh --seed 0-99",
+    task=(
+        LAYER_TYPE.but(
+            default="ReLU",
+            help="Activation of the hidden layers, or the unit of all layers, by its key or name.",
+            choices=and_layers(_activations),
+        ),
+        choice(
+            "--train-sampling",
+            "grid",
+            "Train on all whole numbers of the range at once, or on a fresh uniform batch of "
+            "--batch-size numbers.",
+            ("grid", "uniform"),
+        ),
+        Flag("--train-range", interval(), [-5, 5], "Range of the training inputs."),
+        Flag("--test-range", interval(), [-20, 20], "Range over which the error is measured."),
+        Flag("--hidden-size", integer(1), 8, "Width of the hidden layers."),
+        Flag("--hidden-layers", integer(1), 3, "Number of hidden layers."),
+        MAX_ITERATIONS.but(default=10000),
+    ),
+    fragments=(
+        nf.template("t-{train_sampling}"),
+        range_field("train_range", "i"),
+        range_field("test_range", "e"),
+        nf.template("h{hidden_size}x{hidden_layers}"),
+    ),
+    checks=(_check_test_range, _check_grid),
+    batch_size=64,
+    learning_rate=1e-2,
+)
+kind = IdentityTask.kind

@@ -1,0 +1,323 @@
+"""Counting the digits of a sequence of images, and adding them up, beyond the length of training.
+
+Section 4.2 and table 2 of the NALU paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stable_nalu.errors import OptionError
+from stable_nalu.options import Config, Flag
+from stable_nalu.options import name_fields as nf
+from stable_nalu.options.flags_model import LAYER_TYPE
+from stable_nalu.options.kinds import cell_names, choice, integer, lengths, number
+from stable_nalu.tags import METRIC_TEST, MSE_TRAIN
+from stable_nalu.training.task import EPOCHS, Batch, Task
+
+from .description import TESTING, task_script
+from .digits import DATA_DIR, TEST_SEED, TRAIN_SEED, VALID_SEED, data_source
+
+if TYPE_CHECKING:
+    import numpy as np
+    import torch
+
+    from stable_nalu.abstract import ExtendedTorchModule
+
+IMAGES_AT_ONCE = 500
+SHOWN_DIGITS = 10
+"""The first images of the test, whose outputs are logged step by step."""
+
+MSE_VALID = "metric/valid/mse"
+
+OUTPUTS = {"count": 10, "sum": 1}
+"""Task -> outputs of the cell, and those of the image network by default."""
+
+CNNS = ("small", "large", "mlp8")
+
+
+class CountingTask(Task):
+    """Learn what follows from all digits of a sequence, and be tested on other lengths.
+
+    Sequences are cut from orders of images: of training in another order in each epoch, of tests in
+    orders that are the same for all runs and lengths.
+    """
+
+    unit = EPOCHS
+    cost = 20_000
+    valid = MSE_VALID
+
+    def __init__(self, config: Config, device: torch.device):
+        import torch
+
+        from stable_nalu.dataset.images import PixelTable, load_subset
+        from stable_nalu.dataset.images.sequential import ALL_DIGITS, DigitSubset
+
+        super().__init__(config, device)
+        flat = config.cnn == "mlp8"
+        self._pixels = PixelTable() if flat else PixelTable.mnist()
+        folder = Path(config.data_dir) if config.data_dir else None
+        self._subsets: dict[str, DigitSubset] = {}
+        for name in ("train", "valid", "test"):
+            corpus = load_subset("digits" if flat else "mnist", config.digit_source, name, folder)
+            self._subsets[name] = DigitSubset(corpus, ALL_DIGITS, device)
+        self._labels = {
+            name: torch.from_numpy(subset.labels).to(device)
+            for name, subset in self._subsets.items()
+        }
+        self._every = config.sequence_loss == "all"
+        length = config.interpolation_length
+        self.lengths = sorted({length, *config.extrapolation_lengths})
+        self.test = f"{METRIC_TEST}/{self.lengths[-1]}/mse"
+        # As many images of the training set as validate: all would take as long as an epoch's half.
+        self._measured = len(self._subsets["valid"])
+        self._fixed = {
+            MSE_TRAIN: ("train", self._places(fixed_places(self._measured, length, TRAIN_SEED))),
+            MSE_VALID: ("valid", self._places(fixed_places(self._measured, length, VALID_SEED))),
+        }
+        images = len(self._subsets["test"])
+        self._tested = {
+            length: self._places(fixed_places(images, length, TEST_SEED, config.test_repeats))
+            for length in self.lengths
+        }
+        self._shown = self._tested[self.lengths[0]].flatten()[:SHOWN_DIGITS]
+        training_places(len(self._subsets["train"]), length, 0, 0)
+
+    def network(self, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+        from stable_nalu.network.mnist_counting import CountingNetwork
+
+        config, outputs = self.config, OUTPUTS[self.config.task]
+        return CountingNetwork(
+            config.layer_type,
+            outputs,
+            config.cnn_outputs or outputs,
+            config.cnn,
+            config.cnn_dropout,
+            **layer_options,
+        )
+
+    def _places(self, places: np.ndarray) -> torch.Tensor:
+        import torch
+
+        return torch.from_numpy(places).to(self.device)
+
+    def _seen(self, name: str, places: torch.Tensor) -> torch.Tensor:
+        """Return what networks see of the images at some places."""
+        return self.own(self._pixels(self._subsets[name].images[places]))
+
+    def _answers(self, name: str, places: torch.Tensor) -> torch.Tensor:
+        """Return what is true after each digit of sequences, `(..., time, outputs)`."""
+        import torch
+
+        labels = self._labels[name][places]
+        if self.config.task == "sum":
+            return self.own(labels.cumsum(-1).unsqueeze(-1))
+        return self.own(torch.nn.functional.one_hot(labels, 10).cumsum(-2))
+
+    def batches(self, first: int) -> Iterator[Batch]:
+        config, count = self.config, len(self._subsets["train"])
+        places = training_places(count, config.interpolation_length, config.seed, self.at)
+        for part in self._places(places).split(config.batch_size):
+            yield self._seen("train", part), self._answers("train", part)
+
+    def loss(self, model: ExtendedTorchModule, x: Any, t: Any, criterion: Any) -> torch.Tensor:
+        y = model(x, every=self._every)
+        t = t if self._every else t[:, -1:]
+        return criterion(y.flatten(0, 1), t.flatten(0, 1))
+
+    def measures(self, model: ExtendedTorchModule) -> Mapping[str, torch.Tensor]:
+        found: dict[str, torch.Tensor] = {}
+        for tag, (name, places) in self._fixed.items():
+            read = self._read(model, name, self._measured)
+            found[tag] = self._errors(model, read, name, places)["mse"]
+        read = self._read(model, "test", len(self._subsets["test"]))
+        for length, places in self._tested.items():
+            errors = self._errors(model, read, "test", places)
+            found |= {f"{METRIC_TEST}/{length}/{tag}": error for tag, error in errors.items()}
+        return found | (self._told(model, read) if self.at == self.config.max_epochs else {})
+
+    def _told(self, model: ExtendedTorchModule, read: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Return digits of the test and, after each, the outputs of the cell."""
+        outputs = model.accumulate(read[self._shown].unsqueeze(0), every=True)[0]
+        digits = self._labels["test"][self._shown].to(outputs)
+        found: dict[str, torch.Tensor] = {}
+        for step, digit in enumerate(digits):
+            found[f"metric/test/shown/{step + 1}/digit"] = digit
+            for place in range(model.outputs):
+                found[f"metric/test/shown/{step + 1}/{place}"] = outputs[step, place]
+        return found
+
+    def _read(self, model: ExtendedTorchModule, name: str, count: int) -> torch.Tensor:
+        """Return what the image network makes of the first images, `(images, features)`."""
+        import torch
+
+        parts = torch.arange(count, device=self.device).split(IMAGES_AT_ONCE)
+        return torch.cat([model.reader(self._seen(name, part)) for part in parts])
+
+    def _errors(
+        self, model: ExtendedTorchModule, read: torch.Tensor, name: str, places: torch.Tensor
+    ) -> dict[str, torch.Tensor]:
+        """Return errors after the last digit, and the share of sequences with the right answer.
+
+        An answer is right if all outputs round to what is true; of the counts of one digit, if the
+        largest is that of the digit.
+        """
+        y = model.accumulate(read[places]).squeeze(-2)
+        t = self._answers(name, places)[:, -1]
+        if places.shape[-1] == 1 and self.config.task == "count":
+            right = y.argmax(-1) == t.argmax(-1)
+        else:
+            right = (y.round() == t).all(-1)
+        error = y - t
+        return {
+            "mse": (error**2).mean(),
+            "mae": error.abs().mean(),
+            "acc": right.to(y).mean(),
+        }
+
+    def introduction(self) -> str:
+        count = len(self._subsets["train"])
+        return f"dataset: {count} training images of {self.config.digit_source}"
+
+
+def training_places(count: int, length: int, seed: int, epoch: int) -> np.ndarray:
+    """Return places of `count` images cut into sequences, in another order in each epoch."""
+    import numpy as np
+
+    return _cut(np.random.default_rng((seed, epoch)).permutation(count), length)
+
+
+def fixed_places(count: int, length: int, seed: int, repeats: int = 1) -> np.ndarray:
+    """Return places of `count` images, `repeats` times over in a new order, cut into sequences.
+
+    Orders follow `seed` alone: those of all lengths are cut from the same.
+    """
+    import numpy as np
+
+    from stable_nalu.dataset.legacy_random import LegacyRandom
+
+    random = LegacyRandom(seed)
+    return _cut(np.concatenate([random.permutation(count) for _ in range(repeats)]), length)
+
+
+def _cut(order: np.ndarray, length: int) -> np.ndarray:
+    """Return as many sequences of a length as an order has, (sequences, length)."""
+    count = len(order) // length
+    if count == 0:
+        raise ValueError(f"{len(order)} images make no sequence of {length}; ask for shorter ones")
+    return order[: count * length].reshape(count, length)
+
+
+def _check_images(c: Config) -> None:
+    """Require images of the size that the image network reads."""
+    if c.cnn == "mlp8" and c.digit_source != "digits":
+        problem = f"mlp8 reads images of 8 x 8, those of --digit-source {c.digit_source} are larger"
+        raise OptionError("--cnn", problem, "use --cnn small, or --digit-source digits")
+    if c.cnn != "small" and c.cnn_dropout:
+        problem = f"--cnn {c.cnn} has no dropout"
+        raise OptionError("--cnn-dropout", problem, "leave it out, or use --cnn small")
+    if c.cnn_dropout == 1:
+        raise OptionError("--cnn-dropout", "1 leaves everything out", "give less than 1")
+
+
+SCRIPT = task_script(
+    "mnist_counting",
+    "MC",
+    summary="Train an image network and a cell that count the digits of a sequence, or add them "
+    "up, and measure the error of longer sequences.",
+    example="--task count --layer-type NAC --seed 0-2",
+    task=(
+        choice(
+            "--task",
+            "count",
+            "Count how often each digit was seen, or add the digits up.",
+            tuple(OUTPUTS),
+        ),
+        LAYER_TYPE.but(
+            default="NAC",
+            help="Recurrent cell, by its key or name; an output layer follows LSTM, GRU and RNNs.",
+            choices=cell_names,
+        ),
+        choice(
+            "--cnn",
+            "small",
+            "Image network: PyTorch's example of 2017, with filters of 10 and 20 and a hidden "
+            "layer of 50 (small); that of 2018, with 20, 50 and 500 (large); or a hidden layer of "
+            "64 on digits of 8 x 8 (mlp8).",
+            CNNS,
+        ),
+        Flag(
+            "--cnn-outputs",
+            integer(1),
+            None,
+            "Outputs of the image network, the inputs of the cell; by default 10 for count and 1 "
+            "for sum.",
+        ),
+        Flag(
+            "--cnn-dropout",
+            number(0, maximum=1),
+            0.0,
+            "Part of the small image network that each update leaves out: whole channels of its "
+            "second convolution, and hidden units. PyTorch's example has 0.5.",
+        ),
+        choice(
+            "--sequence-loss",
+            "last",
+            "Train on what is told after the last digit alone, or on what is true at every step.",
+            ("last", "all"),
+        ),
+        Flag(
+            "--interpolation-length",
+            integer(1),
+            10,
+            "Length of the sequences of training and validation.",
+        ),
+        Flag(
+            "--extrapolation-lengths",
+            lengths(),
+            [1, 100, 1000],
+            "Lengths of further test sequences, besides those of training.",
+        ),
+        data_source("mnist").but(
+            name="--digit-source", default="digits", aliases=("--data-source",)
+        ),
+        DATA_DIR,
+        Flag(
+            "--test-repeats",
+            integer(1, 10**6),
+            10,
+            "How often all test images are tested, each time in a new order.",
+            unnamed=TESTING,
+        ),
+        Flag(
+            "--max-epochs",
+            integer(0),
+            100,
+            "Index of the last epoch; counting starts at 0, and an epoch is logged as those before "
+            "it have left the model.",
+            unnamed="a run that is resumed with more epochs keeps its name",
+        ),
+    ),
+    fragments=(
+        nf.template("t-{task}"),
+        nf.template("c-{cnn}"),
+        nf.template("l-{sequence_loss}"),
+        nf.template("d-{digit_source}"),
+        nf.template("i-{interpolation_length}"),
+        nf.NameField(
+            lambda c: "-".join(["e", *map(str, c.extrapolation_lengths)]),
+            ("extrapolation_lengths",),
+        ),
+        nf.template("h-{cnn_outputs}"),
+        nf.template("do-{cnn_dropout}"),
+    ),
+    checks=(_check_images,),
+    batch_size=64,
+    learning_rate=1e-3,
+    clip_grad_norm=1,
+    log_interval=1,
+    unit="Epochs",
+)
+kind = CountingTask.kind

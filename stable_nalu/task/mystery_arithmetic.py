@@ -1,0 +1,302 @@
+"""The mystery arithmetic problem: which inputs, and which operation, are behind each output?
+
+From an article about the NALU paper, which trains one layer on all outputs at once.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from stable_nalu.errors import OptionError
+from stable_nalu.options import Config, Flag, switch
+from stable_nalu.options import name_fields as nf
+from stable_nalu.options.flags_model import LAYER_TYPE
+from stable_nalu.options.kinds import Kind, and_layers, choice, each_word, integer, interval
+from stable_nalu.script import unknown_choice
+from stable_nalu.tags import LOSS_EPOCH, MSE_TEST, MSE_TRAIN, PROBLEM
+from stable_nalu.training.task import EPOCHS, Batch, Task
+
+from .description import EVALUATION, range_field, task_script
+
+if TYPE_CHECKING:
+    import numpy as np
+    import torch
+
+    from stable_nalu.abstract import ExtendedTorchModule
+
+OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+}
+SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+_PROBLEM, _TRAIN, _TEST, _ORDER = range(4)
+"""Random streams of a seed."""
+_MOST_SHOWN = 20
+"""Outputs that the console lists of a problem; the log has all."""
+
+
+class Output(NamedTuple):
+    """What an output is: input `i` `operation` input `j`."""
+
+    i: int
+    j: int
+    operation: str
+
+    @property
+    def formula(self) -> str:
+        """Return it as one writes it, such as `x12 * x55`."""
+        return f"x{self.i} {SIGNS[self.operation]} x{self.j}"
+
+
+class MysteryProblem:
+    """One instance of the problem, and the rows that it asks for: all of a seed alone.
+
+    Problem, training rows, test rows and orders have a random stream each: a size or a range of
+    one changes none of the others.
+    """
+
+    def __init__(self, inputs: int, outputs: int, operations: Sequence[str], seed: int):
+        self.inputs = inputs
+        self._seed = seed
+        random = self._random(_PROBLEM)
+        self.outputs: list[Output] = []
+        for _ in range(outputs):
+            i, j = random.choice(inputs, 2, replace=False).tolist()
+            self.outputs.append(Output(i, j, operations[int(random.integers(len(operations)))]))
+
+    def _random(self, *stream: int) -> np.random.Generator:
+        import numpy as np
+
+        return np.random.default_rng((self._seed, *stream))
+
+    def solve(self, x: np.ndarray) -> np.ndarray:
+        """Return the outputs `(rows, outputs)` of inputs `(rows, inputs)`."""
+        import numpy as np
+
+        columns = [OPERATIONS[o.operation](x[:, o.i], x[:, o.j]) for o in self.outputs]
+        return np.stack(columns, -1)
+
+    def training_rows(self, low: float, high: float, count: int) -> Batch:
+        """Return uniform inputs of the training set, and their outputs."""
+        return self._rows(_TRAIN, low, high, count)
+
+    def test_rows(self, low: float, high: float, count: int) -> Batch:
+        """Return uniform inputs of the test set, and their outputs."""
+        return self._rows(_TEST, low, high, count)
+
+    def _rows(self, stream: int, low: float, high: float, count: int) -> Batch:
+        import torch
+
+        x = self._random(stream).uniform(low, high, (count, self.inputs))
+        return torch.from_numpy(x), torch.from_numpy(self.solve(x))
+
+    def order(self, epoch: int, count: int) -> torch.Tensor:
+        """Return a random order of the training rows, another one in each epoch."""
+        import torch
+
+        return torch.from_numpy(self._random(_ORDER, epoch).permutation(count))
+
+
+class MysteryTask(Task):
+    """Fit all outputs; the errors are mean squared ones, of all outputs and by operation."""
+
+    unit = EPOCHS
+    cost = 100
+    valid = MSE_TRAIN
+    test = MSE_TEST
+    look = "stable_nalu.inspection.mystery_report"
+
+    def __init__(self, config: Config, device: torch.device):
+        import torch
+
+        super().__init__(config, device)
+        operations = config.operations.split(",")
+        seed = config.seed if config.problem_seed is None else config.problem_seed
+        self.problem = MysteryProblem(config.input_size, config.output_size, operations, seed)
+        train = self.problem.training_rows(*config.train_range, config.train_size)
+        test = self.problem.test_rows(*config.test_range, config.test_size)
+        (x, t), (test_x, test_t) = train, test
+        self._train = self.own(x), self.own(t)
+        self.test_rows = self.own(test_x), self.own(test_t)
+        self._of_operation = {
+            name: torch.tensor([o.operation == name for o in self.problem.outputs], device=device)
+            for name in operations
+        }
+
+    def network(self, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+        from stable_nalu.network.mystery import MysteryNetwork
+
+        config = self.config
+        if config.layer_type == "NALU":
+            layer_options = {**layer_options, **NALU_VARIANTS[config.nalu_variant]}
+        return MysteryNetwork(
+            config.layer_type, config.input_size, config.output_size, **layer_options
+        )
+
+    def batches(self, first: int) -> Iterator[Batch]:
+        x, t = self._train
+        if self.config.shuffle:
+            order = self.problem.order(self.at, self.config.train_size).to(self.device)
+            x, t = x[order], t[order]
+        size = self.config.batch_size
+        return zip(x.split(size), t.split(size), strict=True)
+
+    def losses(self, loss: torch.Tensor, model: ExtendedTorchModule) -> Mapping[str, torch.Tensor]:
+        return {LOSS_EPOCH: loss}
+
+    def measures(self, model: ExtendedTorchModule) -> Mapping[str, torch.Tensor | str]:
+        train, test = (((model(x) - t) ** 2).mean(0) for x, t in (self._train, self.test_rows))
+        found: dict[str, torch.Tensor | str] = {MSE_TRAIN: train.mean(), MSE_TEST: test.mean()}
+        for name, of_operation in self._of_operation.items():
+            # A problem that has none of an operation has no error of it, which is not a number.
+            total = test.where(of_operation, 0).sum()
+            found[f"{MSE_TEST}/{name}"] = total / of_operation.sum()
+        return found if self.at else {**found, PROBLEM: _table(self.problem)}
+
+    def introduction(self) -> str:
+        low, high = self.config.train_range
+        count = self.config.train_size
+        outputs = self.problem.outputs
+        shown = [f"y{k} = {output.formula}" for k, output in enumerate(outputs[:_MOST_SHOWN])]
+        more = ["..."] if len(outputs) > len(shown) else []
+        first = f"dataset: a problem of {self.config.operations}, {count} rows on [{low}, {high}]"
+        return "\n      ".join([first, *shown, *more])
+
+
+def _table(problem: MysteryProblem) -> str:
+    """Return a table that TensorBoard shows as one."""
+    rows = [f"| {k} | {o.i} | {o.operation} | {o.j} |" for k, o in enumerate(problem.outputs)]
+    return "\n".join(["| output | input | operation | input |", "|---|---|---|---|", *rows])
+
+
+NALU_VARIANTS: Mapping[str, Mapping[str, Any]] = {
+    "article": {"nalu_two_nac": True, "nalu_gate": "linear", "nalu_init": "xavier-normal"},
+    "two-nac": {"nalu_two_nac": True, "nalu_init": "xavier-normal"},
+    "shared": {"nalu_init": "xavier-normal"},
+    "custom": {},
+}
+"""NALUs that the mystery problem compares -> the options of the layer that they are short for."""
+
+
+def _vanilla() -> Mapping[str, Any]:
+    from stable_nalu.network.mystery import VANILLA
+
+    return {VANILLA: None}
+
+
+def _operations() -> Kind:
+    """Return the kind of different operations, `add,sub,mul`, in the order of their table."""
+
+    def read(word: str) -> str:
+        names = word.split(",")
+        for place, name in enumerate(names):
+            if name not in OPERATIONS:
+                raise ValueError(unknown_choice(name, tuple(OPERATIONS)))
+            if name in names[:place]:
+                raise ValueError(f"{name} is given twice; give every operation once")
+        return ",".join(name for name in OPERATIONS if name in names)
+
+    return each_word("OPERATION[,...]", read)
+
+
+def _check_operands(c: Config) -> None:
+    """Require that an output can have two different operands."""
+    if c.input_size < 2:
+        problem = f"every output has two different operands, there is {c.input_size} input"
+        raise OptionError("--input-size", problem, "give 2 or more")
+
+
+def _check_variant(c: Config) -> None:
+    """Require that a variant is one of a NALU, and that no other flag says what it says."""
+    default = next(iter(NALU_VARIANTS))
+    if c.layer_type != "NALU":
+        if c.nalu_variant != default:
+            problem = f"{c.nalu_variant} is a variant of the NALU, --layer-type is {c.layer_type}"
+            raise OptionError("--nalu-variant", problem, "leave it out")
+        return
+    for option in NALU_VARIANTS[default]:
+        if c.nalu_variant != "custom" and c.is_typed(option):
+            problem = f"is what --nalu-variant {c.nalu_variant} says"
+            raise OptionError(f"--{option.replace('_', '-')}", problem, "add --nalu-variant custom")
+
+
+SCRIPT = task_script(
+    "mystery_arithmetic",
+    "MA",
+    summary="Train one layer on the mystery arithmetic problem: each of its outputs is a sum, a "
+    "difference or a product of two of its inputs.",
+    example="--layer-type NALU --nalu-variant article --seed 0-49",
+    task=(
+        LAYER_TYPE.but(
+            help="The layer, by its key or name; vanilla: a dense layer with a ReLU on its output.",
+            choices=and_layers(_vanilla),
+        ),
+        choice(
+            "--nalu-variant",
+            next(iter(NALU_VARIANTS)),
+            "What --layer-type NALU is, each with a Xavier-normal start: two NACs and a gate that "
+            "is not squashed (article), two NACs (two-nac), one for both paths as in the paper "
+            "(shared); or what the other --nalu flags say (custom).",
+            tuple(NALU_VARIANTS),
+        ),
+        Flag("--input-size", integer(1), 100, "Number of inputs."),
+        Flag("--output-size", integer(1), 10, "Number of outputs."),
+        Flag(
+            "--operations",
+            _operations(),
+            "add,sub,mul",
+            "Operations that the outputs are drawn from; div, whose results have no bound where a "
+            "range contains zero, has to be named.",
+        ),
+        Flag("--train-range", interval(), [-10, 10], "Range of the training inputs."),
+        Flag("--test-range", interval(), [-10, 10], "Range of the test inputs."),
+        Flag("--train-size", integer(1), 1000, "Number of training rows."),
+        Flag("--test-size", integer(1), 1000, "Number of test rows."),
+        Flag(
+            "--max-epochs",
+            integer(0),
+            250,
+            "Index of the last epoch; counting starts at 0, and an epoch is logged as those before "
+            "it have left the model.",
+            unnamed="a run that is resumed with more epochs keeps its name",
+        ),
+        switch("--shuffle", "Draw the order of the training rows anew in every epoch."),
+        Flag(
+            "--problem-seed",
+            integer(0),
+            None,
+            "Seed of the problem and of its rows, by default that of the run; start weights follow "
+            "--seed.",
+        ),
+    ),
+    fragments=(
+        nf.template("v-{nalu_variant}"),
+        nf.template("n{input_size}"),
+        nf.template("m{output_size}"),
+        nf.NameField(lambda c: f"op-{c.operations.replace(',', '-')}", ("operations",)),
+        range_field("train_range", "i"),
+        range_field("test_range", "e"),
+        nf.template("t{train_size}-{test_size}"),
+        nf.either("shuffle", "sh", ""),
+        nf.template("p{problem_seed}"),
+    ),
+    checks=(_check_operands, _check_variant),
+    batch_size=32,
+    learning_rate=1e-3,
+    log_interval=1,
+    unit="Epochs",
+    look=EVALUATION.only("--evaluate", "--evaluation-dir").but(
+        evaluate={
+            "help": "Train nothing: print the problem of this saved model and what its layer has "
+            "learned of it, output by output, and draw both. Its own flags are used."
+        },
+        evaluation_dir={
+            "help": "Where --evaluate writes; by default mystery_arithmetic_plots in SAVE_DIR."
+        },
+    ),
+)
+kind = MysteryTask.kind

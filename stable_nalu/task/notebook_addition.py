@@ -1,0 +1,128 @@
+"""The notebook's addition: two NALUs learn the sum of ten numbers from all rows at once.
+
+Section "Experiments" of the notes with the notebook. Its last evaluation trains on the test rows;
+here these are only measured, unless `--train-on-test` says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from stable_nalu.errors import UsageError
+from stable_nalu.options import Config, Flag, switch
+from stable_nalu.options import name_fields as nf
+from stable_nalu.options.flags_model import LAYER_TYPE
+from stable_nalu.options.flags_task import MAX_ITERATIONS
+from stable_nalu.options.kinds import and_layers, integer
+from stable_nalu.tags import AFTER_SUFFIX, LOSS_HALF_SUM, LOSS_MSE, METRIC_TEST_HALF_SUM, MSE_TEST
+from stable_nalu.training.task import Batch, Task
+
+from .description import task_script
+
+if TYPE_CHECKING:
+    import numpy as np
+    import torch
+
+    from stable_nalu.abstract import ExtendedTorchModule
+
+INPUTS = 10
+SPLIT = 4
+"""The first sum takes so many inputs, the second one the others."""
+TRAIN_HIGH, TEST_HIGH = 10.0, 100.0
+
+
+class NotebookTask(Task):
+    """Add up each row; the loss is half the sum, over all rows, of squared errors.
+
+    Training rows are uniform in [0, 10), as many test rows in [0, 100), drawn once from a seed.
+    """
+
+    cost = 100
+    valid = None
+    test = METRIC_TEST_HALF_SUM
+
+    def __init__(self, config: Config, device: torch.device):
+        import numpy as np
+
+        super().__init__(config, device)
+        random = np.random.default_rng(config.seed)
+        self.rows = self._drawn(random, TRAIN_HIGH)
+        self.test_rows = self._drawn(random, TEST_HIGH)
+
+    def _drawn(self, random: np.random.Generator, high: float) -> Batch:
+        """Return inputs `(rows, 10)` and targets `(rows, 1)`."""
+        import torch
+
+        x = random.random((self.config.train_size, INPUTS)) * high
+        a, b = x[:, :SPLIT].sum(1, keepdims=True), x[:, SPLIT:].sum(1, keepdims=True)
+        return self.own(torch.from_numpy(x)), self.own(torch.from_numpy(a + b))
+
+    def network(self, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+        from stable_nalu.network.notebook import NotebookNetwork
+
+        return NotebookNetwork(self.config.layer_type, INPUTS, **layer_options)
+
+    @property
+    def _trains_on_test(self) -> bool:
+        """Whether the update of this unit is the notebook's slip."""
+        return self.config.train_on_test and self.at == self.config.max_iterations
+
+    def batches(self, first: int) -> Iterator[Batch]:
+        return iter([self.test_rows]) if self._trains_on_test else super().batches(first)
+
+    def loss(self, model: ExtendedTorchModule, x: Any, t: Any, criterion: Any) -> torch.Tensor:
+        return ((model(x) - t) ** 2).sum() / 2
+
+    def losses(self, loss: torch.Tensor, model: ExtendedTorchModule) -> Mapping[str, torch.Tensor]:
+        found = {LOSS_HALF_SUM: loss, LOSS_MSE: self._mean(loss)}
+        if self._trains_on_test:
+            after = self.measures(model).items()
+            found |= {f"{tag}{AFTER_SUFFIX}": value for tag, value in after}
+        return found
+
+    def measures(self, model: ExtendedTorchModule) -> Mapping[str, torch.Tensor]:
+        half_sum = self.loss(model, *self.test_rows, None)
+        return {METRIC_TEST_HALF_SUM: half_sum, MSE_TEST: self._mean(half_sum)}
+
+    def _mean(self, half_sum: torch.Tensor) -> torch.Tensor:
+        return half_sum * 2 / self.config.train_size
+
+    def get_state(self) -> dict[str, Any]:
+        return {"trained_on_test": self._trains_on_test}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        if state["trained_on_test"] and self.at < self.config.max_iterations:
+            raise UsageError(
+                "argument --train-on-test: the last update of this run was on its test rows, so it "
+                "cannot go on; start anew with --remove-existing-data"
+            )
+
+    def introduction(self) -> str:
+        return f"dataset: {self.config.train_size} rows of {INPUTS} numbers and their sum"
+
+
+SCRIPT = task_script(
+    "notebook_addition",
+    "NA",
+    summary="Train two layers on the sum of ten numbers, all rows at once, as a published notebook "
+    "does.",
+    example="--layer-type NALU --seed 0-99",
+    task=(
+        LAYER_TYPE.but(help="Unit of both layers, by its key or name.", choices=and_layers(dict)),
+        Flag("--train-size", integer(1), 10000, "Number of training rows, and of test rows."),
+        MAX_ITERATIONS.but(default=50000),
+        switch(
+            "--train-on-test",
+            "Make the last update on the test rows, as the notebook's last evaluation does by "
+            "mistake; the errors behind it are logged, too.",
+            young=True,
+        ),
+    ),
+    fragments=(nf.template("n{train_size}"), nf.either("train_on_test", "tt", "")),
+    batch_size=None,
+    learning_rate=0.1,
+    nalu_init="truncated",
+    compiles=True,
+)
+kind = NotebookTask.kind

@@ -1,0 +1,254 @@
+"""Training on numbers written in words: `number_translation`.
+
+The published script cannot start, so this is what it meant to do. What is known of it is what it
+prints when repaired, for NALU with seed 0 and no penalty, and this gives the same:
+
+    train 0: 281481.40625
+    train 50: 325412.59375
+
+With `--number-range paper` it trains on the split of the NALU paper and measures all three sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from stable_nalu.errors import OptionError
+from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec, checks
+from stable_nalu.options import name_fields as nf
+from stable_nalu.options.flags_model import LAYER_TYPE
+from stable_nalu.options.flags_task import SEED
+from stable_nalu.options.flags_training import files_and_devices
+from stable_nalu.options.kinds import and_layers, buildable_layers, cell_names, choice, integer
+from stable_nalu.tags import LOSS_VALID, METRIC, TRACE
+from stable_nalu.training.task import Batch, Observed, Unit
+
+from .description import LAYER_OPTIONS, PENALTY_RAMP, lower
+from .recurrent import YOUNG_OPTIMIZER, RecurrentTask
+
+if TYPE_CHECKING:
+    import torch
+
+    from stable_nalu.abstract import ExtendedTorchModule
+    from stable_nalu.dataset import TensorLoader
+
+LOG_EPOCHS = 50
+GRADIENT_EPOCHS = 10
+MODULE_STEPS = 150
+SPLITS = "train", "valid", "test"
+TRACED = 8
+"""Test numbers whose value is followed from word to word."""
+
+
+class TranslationTask(RecurrentTask):
+    """Learn the value of a sentence.
+
+    Steps are batches, counted from 1, and all are logged, as published, with the error of the
+    validation set. On the paper's split they are epochs, and every fiftieth is logged: errors on
+    all three sets, and its first batch.
+    """
+
+    unit = Unit("epoch", "--max-epochs", "epoch", counts=True)
+    cost = 60
+    reported = ("seed", "layer_type", "cuda", "verbose", "max_epochs")
+    valid, test = LOSS_VALID, None
+    log_interval = LOG_EPOCHS
+
+    def __init__(self, config: Config, device: torch.device):
+        from stable_nalu.dataset import NumberTranslationDataset
+        from stable_nalu.dataset.number_translation import PAPER
+
+        super().__init__(config, device)
+        dataset = NumberTranslationDataset(config.seed, config.number_range)
+        self.loader = dataset.fork("train").dataloader(config.batch_size)
+        self._validation = dataset.fork("valid").dataloader(config.batch_size)
+        self._on_paper = self.measures_apart = config.number_range == PAPER
+        self.measures_ahead = not self._on_paper
+        if self._on_paper:
+            self.valid, self.test = (f"{METRIC}/{name}/mse" for name in SPLITS[1:])
+            self._numbers = dataset.splits["test"][:TRACED]
+            self._sets = {name: self._pair(*dataset.fork(name)[:]) for name in SPLITS}
+
+    def _pair(self, ids: torch.Tensor, values: torch.Tensor) -> Batch:
+        return ids.to(self.device), self.own(values)
+
+    def network(self, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+        from stable_nalu.dataset.number_translation import VOCABULARIES
+        from stable_nalu.network.number_translation import (
+            NumberReaderNetwork,
+            NumberTranslationNetwork,
+        )
+
+        config = self.config
+        build = NumberReaderNetwork if config.head == "final" else NumberTranslationNetwork
+        words = len(VOCABULARIES[config.number_range])
+        sizes = config.embedding_size, config.hidden_size, words
+        return build(config.layer_type, *sizes, **layer_options)
+
+    def batches(self, first: int) -> Iterator[Batch]:
+        return (self._pair(*batch) for batch in super().batches(first))
+
+    def clock(self, updates: int) -> int:
+        return self.at if self._on_paper else updates + 1
+
+    def observed(self, clock: int, *, at_log_point: bool) -> Observed | None:
+        if self._on_paper and not at_log_point:
+            return None
+        verbose, begins = self.config.verbose, (clock - 1) % len(self.loader or ()) == 0
+        modules = verbose and clock % MODULE_STEPS == 0
+        gradients = verbose and (self._on_paper or begins) and self.at % GRADIENT_EPOCHS == 0
+        return Observed(modules, modules, gradients, verbose=True)
+
+    def evaluate(self, model: ExtendedTorchModule) -> Iterator[tuple[str, torch.Tensor | str]]:
+        if self._on_paper:
+            with model.no_random():
+                yield from self._measured(model)
+            return
+        if self.ended:
+            self._error = self._error_on(self.loader, model)
+        yield LOSS_VALID, self._error_on(self._validation, model)
+
+    def _error_on(self, loader: TensorLoader, model: ExtendedTorchModule) -> torch.Tensor:
+        """Return the mean squared error over all rows, in the order of a shuffled epoch.
+
+        As published, the model is in training mode.
+        """
+        import torch
+
+        from stable_nalu.functional import mse
+
+        errors = []
+        for batch in loader.batches(loader.begin()):
+            x, t = self._pair(*batch)
+            errors.append(mse(model(x), t) * len(t))
+        return torch.stack(errors).sum() / loader.count
+
+    def _measured(self, model: ExtendedTorchModule) -> Iterator[tuple[str, torch.Tensor | str]]:
+        """Yield errors on all sets, and what a model answers behind each word of some numbers."""
+        import torch
+
+        for name, (ids, values) in self._sets.items():
+            error = model(ids) - values
+            yield f"{METRIC}/{name}/mae", error.abs().mean()
+            yield f"{METRIC}/{name}/mse", (error**2).mean()
+        traces = self._traces(model)
+        for place, (number, values) in enumerate(zip(self._numbers, traces, strict=True)):
+            yield f"{METRIC}/{TRACE}/{place}/number", torch.tensor(number, dtype=torch.float64)
+            for word, value in enumerate(values, start=1):
+                yield f"{METRIC}/{TRACE}/{place}/{word}", value
+        if self.config.verbose and not (self.ended and self.config.max_epochs % self.log_interval):
+            for number, values in zip(self._numbers, traces.tolist(), strict=True):
+                yield f"{TRACE}/{number}", _table(number, values)
+
+    def _traces(self, model: ExtendedTorchModule) -> torch.Tensor:
+        """Return the value behind each word, `(numbers, words)`, NaN behind their last word."""
+        import torch
+
+        ids = self._sets["test"][0][:TRACED]
+        words = ids.shape[-1]
+        # Row k of a number has its first k + 1 words.
+        shown = torch.ones(words, words, dtype=torch.bool, device=ids.device).tril()
+        values = model((ids.unsqueeze(1) * shown).flatten(0, 1)).view(TRACED, words)
+        return values.masked_fill(ids == 0, torch.nan).cpu()
+
+    def row_is_due(self, last: int) -> bool:
+        # On the paper's split, log points measure what an epoch begins with.
+        return super().row_is_due(last) or (self._on_paper and last >= 0)
+
+    def end_clock(self, clock: int) -> int:
+        return self.config.max_epochs if self._on_paper else clock
+
+    def results(
+        self, errors: Mapping[str, float], measured: Mapping[str, Any], loss: float
+    ) -> dict[str, float]:
+        if self._on_paper:
+            return {f"loss_{name}": measured[f"{METRIC}/{name}/mse"].item() for name in SPLITS}
+        return {"loss_train": self._error.item(), "loss_valid": measured[LOSS_VALID].item()}
+
+
+def _table(number: int, values: list[float]) -> str:
+    """Return a table that TensorBoard shows as one: the values behind the words of a number."""
+    from stable_nalu.dataset.number_translation import PAPER, words_of
+
+    words = zip(words_of(number, PAPER), values, strict=False)
+    rows = (f"| {word} | {value:.6g} |" for word, value in words)
+    return "\n".join(("| word | value |", "|---|---|", *rows))
+
+
+def _heads() -> Mapping[str, Any]:
+    return dict.fromkeys(cell_names())
+
+
+def _check_head(c: Config) -> None:
+    """Require a unit that the head can be made of."""
+    recurrent = c.head == "recurrent"
+    if c.layer_type not in (cell_names() if recurrent else buildable_layers()):
+        what, other = (
+            ("has no recurrent cell", "final") if recurrent else ("is a cell alone", "recurrent")
+        )
+        raise OptionError("--layer-type", f"{c.layer_type} {what}", f"use --head {other}")
+
+
+_READER = FlagGroup(
+    "Numbers and network",
+    choice(
+        "--number-range",
+        "reference",
+        "Numbers and their split: 1 to 999 as in published code, or 0 to 999 as in the NALU paper, "
+        "where errors on all three sets are logged by epochs.",
+        ("reference", "paper"),
+        young=True,
+    ),
+    choice(
+        "--head",
+        "recurrent",
+        "What answers: a cell that accumulates over the LSTM's outputs, as in published code, or a "
+        "layer that reads the last one, as in the NALU paper.",
+        ("recurrent", "final"),
+        young=True,
+    ),
+    Flag("--embedding-size", integer(1), 2, "Length of the vector of a word.", young=True),
+    Flag("--hidden-size", integer(1), 2, "Width of the LSTM.", young=True),
+    Flag("--batch-size", integer(1), 64, "Number of sentences in a training batch.", young=True),
+    *YOUNG_OPTIMIZER,
+)
+
+SCRIPT = ScriptSpec(
+    name="number_translation",
+    short="NT",
+    summary="Train a network that reads a number in words and accumulates its value.",
+    example="--layer-type NAC --max-epochs 1000",
+    groups=(
+        FlagGroup(
+            "Task",
+            LAYER_TYPE.but(
+                help="Unit of the output's cell, or of the head, by its key or name.",
+                choices=and_layers(_heads),
+            ),
+            SEED,
+            Flag(
+                "--max-epochs", integer(0), 10000, "Number of passes over the training sentences."
+            ),
+        ),
+        _READER,
+        *LAYER_OPTIONS,
+        files_and_devices("number_translation", "Epochs"),
+    ),
+    name_fields=(
+        lower("layer_type"),
+        nf.template("{seed}"),
+        *nf.LAYER_OPTIONS_TRAILING,
+        *nf.READER_TRAILING,
+    ),
+    checks=(
+        _check_head,
+        checks.check_nalu,
+        checks.check_optimizer,
+        checks.check_device,
+        checks.check_files,
+    ),
+    counts_epochs=True,
+    fixed=PENALTY_RAMP,
+)
+kind = TranslationTask.kind

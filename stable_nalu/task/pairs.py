@@ -1,0 +1,504 @@
+"""Pairs of digits whose labels are never shown: what the two scripts on them share.
+
+The loss is the squared error of the answer alone; the network has to find out what digits are.
+Penalties and learning rate follow epochs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from stable_nalu.errors import OptionError
+from stable_nalu.options import Config, Flag, FlagGroup, checks, switch
+from stable_nalu.options import name_fields as nf
+from stable_nalu.options.flags_model import WEIGHTS
+from stable_nalu.options.flags_task import OPERATION, SEED, TASK
+from stable_nalu.options.flags_task import OPTIMIZER as ALL_OPTIMIZER
+from stable_nalu.options.flags_training import ID, LOGGING, NPU_PENALTIES, PENALTIES
+from stable_nalu.options.kinds import choice, integer, number
+from stable_nalu.options.layer_options import own_options
+from stable_nalu.tags import EPOCH, LABEL_WEIGHTS, METRIC
+from stable_nalu.training.task import EPOCHS, Batch, Observed, Task
+
+from .description import EVALUATION
+from .digits import DATA_DIR, DATASET_WORKERS, MAX_EPOCHS, data_source, epoch_files
+
+if TYPE_CHECKING:
+    import numpy as np
+    import torch
+
+    from stable_nalu.abstract import ExtendedTorchModule
+    from stable_nalu.dataset import IndexLoader
+    from stable_nalu.training.recorder import TaggedValue
+    from stable_nalu.training.step import StepResult, TrainingStep
+
+LAST_TEMPERATURE = 1e-3
+QUANTITIES = ("output", "label1", "label2")
+DECIMALS = (4, 5)
+CLASSES = 10
+
+
+class PairTask(Task):
+    """Answer pairs of digits that were never seen together.
+
+    scattered: digits lie anywhere, and transformers have to find them; one more set is evaluated.
+    loss_tag: name of the squared error in tags. rounded: how published confusion matrices count.
+    """
+
+    scattered: ClassVar[bool]
+    loss_tag: ClassVar[str]
+    rounded: ClassVar[bool]
+
+    unit = EPOCHS
+    look = "stable_nalu.inspection.pair_report"
+    finite = ("loss_train",)
+    logs_updates = True
+    penalties_are_summed = False
+    draws_twice = False
+    tells_divergence = False
+
+    def __init__(self, config: Config, device: torch.device):
+        from stable_nalu.dataset.digit_pairs import draw_pair_sets, fold_pairs, hold_out
+        from stable_nalu.dataset.images import load_corpus
+        from stable_nalu.dataset.legacy_random import LegacyRandom
+        from stable_nalu.dataset.pair_images import Scattered, SideBySide, pair_loader
+
+        super().__init__(config, device)
+        folder = Path(config.data_dir) if config.data_dir else None
+        corpora = [load_corpus("mnist", config.data_source, s, folder) for s in ("train", "test")]
+        # The fold that is held out has the number of the seed.
+        folds = fold_pairs(config.operation, config.num_folds, config.seed)
+        # It draws the images and, later, their places.
+        self.random = LegacyRandom(config.seed)
+        train, test = draw_pair_sets(
+            self.random,
+            config.seed,
+            config.operation,
+            folds,
+            [corpus.labels for corpus in corpora],
+            config.samples_per_permutation,
+        )
+        sets = {"train": (corpora[0], train)}
+        if self.scattered:
+            train, valid = hold_out(train, config.val_split)
+            sets = {"train": (corpora[0], train), "valid": (corpora[0], valid)}
+        sets["test"] = (corpora[1], test)
+        arrange = SideBySide()
+        if self.scattered:
+            arrange = Scattered(self.random, config.image_concat_dim)
+        self.sets: dict[str, IndexLoader] = {
+            name: pair_loader(
+                corpus, pairs, arrange, config.batch_size, shuffle=name == "train", device=device
+            )
+            for name, (corpus, pairs) in sets.items()
+        }
+        self.loader = self.sets["train"]
+        self.updates = len(self.loader)
+        self.valid, self.test = (f"{METRIC}/{s}/output/{self.loss_tag}" for s in ("valid", "test"))
+        self._epoch = 0
+
+    def reader(self) -> torch.nn.Module:
+        """Return the part of the network that reads digits."""
+        raise NotImplementedError
+
+    def network(self, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+        from stable_nalu.dataset.digit_pairs import digits_of
+        from stable_nalu.network.digit_answer import build_answer
+        from stable_nalu.network.two_digits import TwoDigitNetwork
+
+        config = self.config
+        answer = partial(
+            build_answer,
+            config.operation,
+            learned=config.learn_labels2out,
+            unit=config.use_nalm,
+            divider=config.nalm_name,
+            nmu_noise=config.nmu_noise,
+            nau_noise=config.nau_noise,
+            noise_range=config.noise_range,
+            beta_nau=config.beta_nau,
+            regualizer_npu_w=config.regualizer_npu_w,
+            regualizer_gate=config.regualizer_gate,
+            own_options=own_options(config, {}),
+        )
+        self.model = TwoDigitNetwork(
+            self.reader,
+            answer,
+            digits_of(config.operation),
+            argmax=config.use_argmax,
+            identity_start=config.identity_start,
+        )
+        self._move_to(0)
+        return self.model
+
+    def _move_to(self, epoch: int) -> None:
+        """Set learning rate and temperature, which stay the same for an epoch."""
+        self._epoch = epoch
+        config = self.config
+        if not config.no_scheduler:
+            # One factor after the other, as torch's StepLR rounds: a power may differ in a bit.
+            drops = [0.1] * (epoch // config.scheduler_step_size)
+            self.rate = math.prod(drops, start=config.learning_rate)
+        if config.use_tau and config.max_epochs:
+            fallen = (1 - LAST_TEMPERATURE) * epoch / config.max_epochs
+            self.model.expected.temperature = max(LAST_TEMPERATURE, 1 - fallen)
+
+    def batches(self, first: int) -> Iterator[Batch]:
+        return ((images, answers) for images, answers, _ in super().batches(first))
+
+    def end(self) -> None:
+        self._move_to(self.at + 1)
+
+    def clipped(
+        self, step: TrainingStep, gradients: Sequence[torch.Tensor | None]
+    ) -> Sequence[torch.Tensor | None]:
+        """Return gradients under --only-nalm-cgn and --weight-decay.
+
+        The decay is Adam's L2 penalty: a share of the weights, added to their clipped gradients.
+        """
+        from stable_nalu.training.step import clip_norm
+
+        config, own = self.config, {id(p) for p in self.model.answer.parameters()}
+        last = [k for k, p in enumerate(step.parameters) if id(p) in own]
+        if config.only_nalm_cgn:
+            found = list(gradients)
+            of_last = clip_norm([found[k] for k in last], config.clip_grad_norm, 0)
+            for k, gradient in zip(last, of_last, strict=True):
+                found[k] = gradient
+        else:
+            found = list(super().clipped(step, gradients))
+        for k in last if config.weight_decay else ():
+            gradient = found[k]
+            if gradient is not None:
+                decay = float(config.weight_decay)
+                found[k] = gradient.add(step.parameters[k].detach(), alpha=decay)
+        return found
+
+    def clock(self, updates: int) -> int:
+        return updates + 1
+
+    def schedule(self, clock: int) -> int:
+        return self.at
+
+    def observed(self, clock: int, *, at_log_point: bool) -> Observed:
+        logged = at_log_point or clock % self.config.log_interval == 0
+        verbose = self.config.verbose
+        return Observed(logged, penalties=logged and verbose, verbose=verbose)
+
+    def beside(self) -> Mapping[str, torch.Tensor]:
+        import torch
+
+        return {EPOCH: torch.tensor(self.at)}
+
+    def told(
+        self, result: StepResult, x: Any, t: Any, *, at_log_point: bool
+    ) -> Iterable[TaggedValue]:
+        return ()
+
+    def evaluate(self, model: ExtendedTorchModule) -> Iterator[tuple[str, torch.Tensor] | None]:
+        import torch
+
+        from stable_nalu.network.digit_answer import two_weights
+
+        for name, loader in self.sets.items():
+            predicted, true = yield from self.predictions(model, loader)
+            places = self.config.operation == "div"
+            for tag, value in pair_metrics(predicted, true, loss=self.loss_tag, decimals=places):
+                yield f"{METRIC}/{name}/{tag}", torch.tensor(value)
+        weights = two_weights(model.answer) if self.config.operation != "div" else None
+        for place, weight in enumerate([] if weights is None else weights):
+            yield f"{LABEL_WEIGHTS}/w{place}", weight
+
+    def predictions(
+        self, model: ExtendedTorchModule, loader: IndexLoader
+    ) -> Generator[None, None, tuple[torch.Tensor, torch.Tensor]]:
+        """Return answer, left and right digit of every pair, predicted and true: (n, 3)."""
+        import torch
+
+        predicted, true = [], []
+        for images, answers, digits in loader:
+            model.eval()
+            read = model.digits(images)
+            predicted.append(torch.cat((model.answer(read), read), dim=1))
+            true.append(torch.cat((answers, digits), dim=1))
+            model.train()
+            yield
+        return torch.cat(predicted), torch.cat(true)
+
+    def summary(self, errors: Mapping[str, float], measured: Mapping[str, Any], loss: float) -> str:
+        sets = (
+            f"{name} {measured[f'{METRIC}/{name}/output/{self.loss_tag}'].item():.6g} "
+            f"({measured[f'{METRIC}/{name}/output_rounded/acc'].item():.2f} %)"
+            for name in self.sets
+        )
+        return ", ".join(sets)
+
+    def results(
+        self, errors: Mapping[str, float], measured: Mapping[str, Any], loss: float
+    ) -> dict[str, float]:
+        return {"loss_train": loss}
+
+    def generators(self):
+        return [self.random]
+
+    def get_state(self) -> dict[str, Any]:
+        return {"epoch": self._epoch}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        self._move_to(state["epoch"])
+
+
+def pair_metrics(
+    predicted: torch.Tensor, true: torch.Tensor, *, loss: str, decimals: bool
+) -> Iterator[tuple[str, float]]:
+    """Yield (name, value) pairs of predictions and true values, both (n, 3).
+
+    The columns are the answer, the left digit and the right digit. Shares are percentages. Rounded
+    predictions (halves to even numbers) are compared with true values as they are, as published: a
+    quotient that is no whole number is never met.
+
+    Args:
+        predicted: what the network gives.
+        true: what is right.
+        loss: name of the mean squared error.
+        decimals: whether to compare answers rounded to four and five decimals, too.
+    """
+    for name, squares in zip(QUANTITIES, _columns((predicted - true) ** 2), strict=True):
+        yield f"{name}/{loss}", squares
+    for name, share in zip(QUANTITIES, _percent(predicted == true), strict=True):
+        yield f"{name}/acc", share
+    for name, share in zip(QUANTITIES, _percent(predicted.round() == true), strict=True):
+        yield f"{name}_rounded/acc", share
+    for places in DECIMALS if decimals else ():
+        equal = at_decimals(predicted[:, :1], places) == at_decimals(true[:, :1], places)
+        yield f"output_rounded_{places}dp/acc", _percent(equal)[0]
+
+
+def at_decimals(values: torch.Tensor, places: int) -> torch.Tensor:
+    """Values rounded to decimal places, in their own precision."""
+    return (values * 10**places).round() / 10**places
+
+
+def _columns(values: torch.Tensor) -> list[float]:
+    return values.double().mean(0).tolist()
+
+
+def _percent(equal: torch.Tensor) -> list[float]:
+    return [100 * share for share in _columns(equal)]
+
+
+def class_counts(digits: np.ndarray, true: np.ndarray, *, rounded: bool) -> np.ndarray:
+    """Rows: true digit; columns: predicted digit, rounded or cut off towards zero.
+
+    Cut off, 2.9999 counts as a 2.
+    """
+    import numpy as np
+
+    classes = (np.rint(digits) if rounded else np.trunc(digits)).astype(int)
+    counts = np.zeros((CLASSES, CLASSES), dtype=int)
+    np.add.at(counts, (true.astype(int).ravel(), classes.ravel()), 1)
+    return counts
+
+
+PAIRS = FlagGroup(
+    "Pairs of digits",
+    OPERATION.but(
+        choices=("add", "mul", "div"),
+        help="What the network computes of two digits; div has no digit 0.",
+    ),
+    SEED.but(
+        help="Seed of the data and of the start weights, and the fold that is held out; 0-9 "
+        "or 0,3,9 plan one run per seed."
+    ),
+    Flag(
+        "--num-folds",
+        integer(1),
+        10,
+        "Number of folds that the pairs of digits are cut into; one is the test set.",
+    ),
+    Flag("--samples-per-permutation", integer(1), 1000, "Number of images of each pair."),
+    Flag(
+        "--val-split",
+        number(above=0, maximum=1),
+        0.15,
+        "Share of the training images that is kept for validation.",
+    ),
+    choice(
+        "--image-concat-dim",
+        "colour",
+        "How an image holds its two digits: in channels, or side by side.",
+        ("colour", "width"),
+    ),
+)
+
+
+def _readers() -> tuple[str, ...]:
+    from stable_nalu.network.digit_reader import READERS
+
+    return READERS
+
+
+def _dividers() -> tuple[str, ...]:
+    from stable_nalu.network.digit_answer import DIVIDERS
+
+    return ("", *DIVIDERS, *own_units())
+
+
+def own_units() -> tuple[str, ...]:
+    """Return the keys of layers of the user's."""
+    from stable_nalu.layer import entries
+
+    return tuple(key for key, entry in entries().items() if entry.origin is not None)
+
+
+DIGIT_NETWORK = FlagGroup(
+    "Network of two digits",
+    switch(
+        "--use-nalm",
+        "Make the last layer an arithmetic unit: NAU for add, NMU for mul, --nalm-name for "
+        "div; needs --learn-labels2out.",
+    ),
+    switch(
+        "--learn-labels2out",
+        "Give the last layer parameters; without it, it is the operation itself.",
+    ),
+    choice(
+        "--nalm-name",
+        "",
+        "Unit that divides: modified Real NPU, NRU or NMRU. A layer of --layer-file may be named "
+        "for any operation.",
+        _dividers,
+    ),
+    switch(
+        "--use-tau",
+        "Let the temperature of the softmax over digits fall from 1 to 0.001 over all epochs.",
+    ),
+    switch("--use-argmax", "In evaluation, read the likeliest digit instead of the expected one."),
+    choice(
+        "--img2label-model",
+        "concat",
+        "Network that reads the digits; all but TPS-no-concat-conv have affine transformers.",
+        _readers,
+    ),
+    switch("--tps-unbounded-stn", "Let the control points of thin-plate splines leave the image."),
+    switch(
+        "--identity-start", "Start spatial transformers at the identity; published runs do not."
+    ),
+)
+
+DIGIT_PENALTIES = FlagGroup(
+    PENALTIES.title,
+    *PENALTIES.only("--regualizer", "--regualizer-scaling-start", "--regualizer-scaling-end").but(
+        regualizer_scaling_start={
+            "default": 50,
+            "help": "Epoch at which the linear ramp of the penalties leaves 0.",
+        },
+        regualizer_scaling_end={
+            "default": 75,
+            "help": "Epoch at which the linear ramp of the penalties reaches 1.",
+        },
+    ),
+    *NPU_PENALTIES.only("--regualizer-npu-w", "--regualizer-gate"),
+)
+
+DIGIT_OPTIMIZER = FlagGroup(
+    "Optimizer of two digits",
+    switch("--only-nalm-cgn", "Apply --clip-grad-norm to the gradients of the last layer alone."),
+    Flag(
+        "--weight-decay",
+        number(0),
+        0,
+        "Share of a weight that is added to its gradient, in the last layer.",
+    ),
+    Flag(
+        "--scheduler-step-size",
+        integer(1),
+        30,
+        "Epochs after which the learning rate is divided by 10, again and again.",
+    ),
+    switch("--no-scheduler", "Keep the learning rate as it is."),
+)
+
+NOISE = WEIGHTS.only("--nmu-noise", "--nau-noise", "--noise-range", "--beta-nau")
+OPTIMIZER = ALL_OPTIMIZER.without("--momentum", "--clip-grad-value")
+_FILES = epoch_files("two_digit_mnist")
+_LOG_INTERVAL = LOGGING.only("--log-interval").but(
+    log_interval={
+        "default": 1,
+        "help": "Epochs between two evaluations, and updates between two looks at the last layer.",
+    }
+)
+SHARED = (
+    FlagGroup(
+        "Images and length",
+        data_source("mnist"),
+        DATA_DIR,
+        DATASET_WORKERS.but(default=0),
+        *TASK.only("--batch-size"),
+        MAX_EPOCHS.but(default=100),
+    ),
+    FlagGroup(_FILES.title, ID, *_FILES, *_LOG_INTERVAL),
+    EVALUATION,
+)
+
+REFUSED = {
+    "--rgb": "no network takes three channels a digit",
+    "--mb-log-interval": "it had no effect in the published code either, leave it out",
+    "--dummy-writer": "use --dry-run to see what would be trained",
+}
+FIXED = {
+    "regualizer_scaling": "linear",
+    "reg_scale_type": "madsen",
+    **{
+        flag.dest: flag.default
+        for group in (PAIRS, DIGIT_NETWORK, DIGIT_PENALTIES, DIGIT_OPTIMIZER, ALL_OPTIMIZER)
+        for flag in group
+    },
+    "no_scheduler": True,
+}
+
+
+MOST_FOLDS = 100
+
+
+def _check_pairs(c: Config) -> None:
+    if not 2 <= c.num_folds <= MOST_FOLDS:
+        raise OptionError(
+            "--num-folds",
+            f"{MOST_FOLDS} pairs cannot be cut into {c.num_folds} folds",
+            f"use 2 to {MOST_FOLDS}",
+        )
+    if c.seed >= c.num_folds:
+        raise OptionError(
+            "--seed",
+            f"{c.seed} is no fold, there are {c.num_folds}",
+            f"the seed is the fold: 0 to {c.num_folds - 1}",
+        )
+    if c.use_nalm and not c.learn_labels2out:
+        raise OptionError("--use-nalm", "a unit has parameters to learn", "add --learn-labels2out")
+    if c.nalm_name in own_units() and not c.use_nalm:
+        raise OptionError(
+            "--nalm-name", f"{c.nalm_name} would not be used", "add --use-nalm --learn-labels2out"
+        )
+    for flag, unit in (("--nmu-noise", "mul"), ("--nau-noise", "add")):
+        noisy = getattr(c, flag.removeprefix("--").replace("-", "_"))
+        divides = c.nalm_name == "nmru-sign" and flag == "--nmu-noise"
+        if noisy and not (c.use_nalm and (c.operation == unit or divides)):
+            raise OptionError(flag, "the last layer is no unit that has this noise", "leave it out")
+
+
+CHECKS = (_check_pairs, checks.check_schedule, checks.check_files)
+
+NAME = (
+    nf.template("{id}"),
+    nf.template("f{seed}"),
+    nf.template("op-{operation}"),
+    nf.either("use_nalm", "nalmT", "nalmF"),
+    nf.either("learn_labels2out", "learnLT", "learnLF"),
+    nf.template("s{seed}"),
+)
+SOURCE = nf.trailing(nf.template("{data_source}"))

@@ -1,0 +1,344 @@
+"""Sequences of digit images: an image network and a cell that adds or multiplies what it reads.
+
+What `sequential_mnist` and `sequential_svhn` share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from stable_nalu.options import Config, Flag, FlagGroup, checks
+from stable_nalu.options import name_fields as nf
+from stable_nalu.options.flags_model import LAYER_TYPE, NETWORK, WEIGHTS
+from stable_nalu.options.flags_task import SEED
+from stable_nalu.options.flags_training import PENALTIES as ALL_PENALTIES
+from stable_nalu.options.kinds import cell_names, choice, digits, each_word, integer, lengths
+from stable_nalu.tags import EPOCH, LOSS_ACCURACY, METRIC, METRIC_TEST, RESULT_VALID
+from stable_nalu.training.task import EPOCHS, Observed, Task
+
+from .digits import (
+    DATA_DIR,
+    DATASET_WORKERS,
+    MAX_EPOCHS,
+    TEST_SEED,
+    TRAIN_SEED,
+    VALID_SEED,
+    data_source,
+)
+
+if TYPE_CHECKING:
+    import torch
+
+    from stable_nalu.abstract import ExtendedTorchModule
+    from stable_nalu.dataset.images import DigitSequences
+    from stable_nalu.training.recorder import TaggedValue
+    from stable_nalu.training.step import StepResult
+
+LOG_EPOCHS = 5
+LOG_UPDATES = 100
+EVALUATION_BATCH = 64
+IMAGES_AT_ONCE = 500
+
+
+class SequentialTask(Task):
+    """The loss is the criterion over all steps of all sequences, plus penalties.
+
+    Evaluation is in training mode, as published: noise and batch statistics stay on.
+    """
+
+    family: ClassVar[str]
+    unit = EPOCHS
+    valid = f"{METRIC}/valid/mse"
+    finite = ("loss_train", "metric_valid")
+    logs_updates = True
+    penalties_are_summed = False
+    tells_divergence = False
+    log_interval = LOG_EPOCHS
+
+    def __init__(self, config: Config, device: torch.device):
+        from stable_nalu.dataset.images import SequentialDigitDataset
+
+        super().__init__(config, device)
+        dataset = SequentialDigitDataset(
+            self.family,
+            config.operation,
+            getattr(config, f"{self.family}_digits"),
+            config.seed,
+            config.data_source,
+            Path(config.data_dir) if config.data_dir else None,
+            device,
+        )
+        length = config.interpolation_length
+        self._training = dataset.fork(length)
+        self.evaluated: dict[str, DigitSequences] = {
+            "train": dataset.fork(length, "train", TRAIN_SEED),
+            "valid": dataset.fork(length, "valid", VALID_SEED),
+        }
+        for longer in config.extrapolation_lengths:
+            name = f"test/extrapolation/{longer}"
+            self.evaluated[name] = dataset.fork(longer, "test", TEST_SEED)
+        self.test = f"{METRIC_TEST}/{max(config.extrapolation_lengths)}/mse"
+
+    def image_network(self, outputs: int) -> torch.nn.Module:
+        """Return the network that reads images."""
+        raise NotImplementedError
+
+    def network(self, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+        from stable_nalu.network import SequentialDigitNetwork
+
+        config = self.config
+        model = SequentialDigitNetwork(
+            self.image_network,
+            config.layer_type,
+            getattr(config, f"{self.family}_outputs"),
+            config.nac_mul,
+            config.model_simplification,
+            **layer_options,
+        )
+        # Batch statistics need two images of a step.
+        self._smallest = 1 if model.reads_images_alone else 2
+        self.loader = self._training.dataloader(config.batch_size, True, self._smallest)
+        self.updates = len(self.loader)
+        return model
+
+    def loss(self, model: ExtendedTorchModule, x: Any, t: Any, criterion: Any) -> torch.Tensor:
+        self._observed: list[TaggedValue] = []
+        if model.trace is not None:
+            from stable_nalu.training.recorder import observe_modules
+
+            # The published log has a value of every time step.
+            model.step_ended = lambda: self._observed.extend(
+                observe_modules(model, verbose=self.config.verbose)
+            )
+        self._labels, self._answers = model(x)
+        model.step_ended = None
+        return criterion(self._answers.flatten(0, 1), t.flatten(0, 1))
+
+    def observe(self, model: ExtendedTorchModule, verbose: bool) -> list[TaggedValue]:
+        return self._observed
+
+    def observe_gradients(
+        self, model: ExtendedTorchModule, gradients: Mapping[int, torch.Tensor | None]
+    ) -> list[TaggedValue]:
+        """Return those of the cell, unless it is torch's: published logs have no others."""
+        from stable_nalu.layer.torch_cell import TorchCell
+
+        cell = getattr(model, "recurent_cell", None)
+        if cell is None or isinstance(cell.cell, TorchCell):
+            return []
+        own = set(map(id, cell.parameters()))
+        of_cell = {key: gradient for key, gradient in gradients.items() if key in own}
+        return super().observe_gradients(model, of_cell)
+
+    def clock(self, updates: int) -> int:
+        return updates + 1
+
+    def observed(self, clock: int, *, at_log_point: bool) -> Observed:
+        verbose, regularly = self.config.verbose, clock % LOG_UPDATES == 0
+        modules = at_log_point or regularly
+        return Observed(modules, verbose and regularly, verbose and modules, verbose)
+
+    def beside(self) -> Mapping[str, torch.Tensor]:
+        import torch
+
+        return {EPOCH: torch.tensor(self.at)}
+
+    def told(
+        self, result: StepResult, x: Any, t: Any, *, at_log_point: bool
+    ) -> Iterable[TaggedValue]:
+        import torch
+
+        from stable_nalu.training.recorder import TaggedValue, scalar
+
+        _, accuracy, accuracy_of_last = _metrics(self._answers.detach(), t)
+        yield scalar(f"{LOSS_ACCURACY}/all", accuracy)
+        yield scalar(f"{LOSS_ACCURACY}/last", accuracy_of_last)
+        yield from result.losses()
+        if at_log_point:
+            shown = torch.cat((self._labels[:, 0], t[:, 0]), dim=-1)
+            yield TaggedValue("tensor", f"{self.family.upper()}/train", shown)
+
+    def evaluate(self, model: ExtendedTorchModule) -> Iterator[tuple[str, torch.Tensor] | None]:
+        import torch
+
+        read: dict[int, torch.Tensor] = {}
+        with model.no_random():
+            for name, sequences in self.evaluated.items():
+                key = id(sequences.subset)
+                if model.reads_images_alone and key not in read:
+                    # Labels of all images of a subset, which sequences share.
+                    images = sequences.subset.images.split(IMAGES_AT_ONCE)
+                    parts = [model.image2label(sequences.table(part)) for part in images]
+                    read[key] = torch.cat(parts)
+                labels = read.get(key)
+                metrics = torch.zeros(3, dtype=torch.float64)
+                for x, t in sequences.dataloader(EVALUATION_BATCH, False, self._smallest, labels):
+                    y = model.accumulate(model.labels(x) if labels is None else x)
+                    metrics += len(t) * _metrics(y, t).cpu()
+                    yield None
+                tags = (f"{METRIC}/{name}/{what}" for what in ("mse", "acc/all", "acc/last"))
+                yield from zip(tags, metrics / len(sequences), strict=True)
+
+    def results(
+        self, errors: Mapping[str, float], measured: Mapping[str, Any], loss: float
+    ) -> dict[str, float]:
+        return {"loss_train": loss, "metric_valid": errors[RESULT_VALID]}
+
+    def summary(self, errors: Mapping[str, float], measured: Mapping[str, Any], loss: float) -> str:
+        return f"{loss:.5f}, valid: {errors[RESULT_VALID]:.5f}"
+
+    def report(self, model: ExtendedTorchModule) -> Iterator[str]:
+        for name, parameter in model.named_parameters():
+            if "recurent_cell" in name:
+                yield f"{name}\n{parameter.data}"
+
+
+def _metrics(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
+    """Return the mean squared error, the share of right roundings, and that of the last step."""
+    import torch
+
+    right = (y.round() == t).to(torch.float64)
+    return torch.stack([((y - t) ** 2).mean().to(torch.float64), right.mean(), right[:, -1].mean()])
+
+
+REFUSED = {"--softmax-transform": "the published code stops with it for any number of outputs"}
+_NO_DIVISION = {
+    "div": "it is a product in the published code",
+    "cumdiv": "it multiplies whole-number reciprocals in the published code, which are 0 above 1",
+}
+
+
+def _read_operation(word: str) -> str:
+    if word in _NO_DIVISION:
+        raise ValueError(f"{word} divides nothing, {_NO_DIVISION[word]}; choose cumsum or cumprod")
+    return word
+
+
+def task_flags(data: str) -> FlagGroup:
+    """Return flags of the task and its data."""
+    return FlagGroup(
+        "Task and data",
+        Flag(
+            "--operation",
+            each_word("NAME", _read_operation),
+            "cumsum",
+            "Running sum or product of the labels, the target at every step; sum and prod are "
+            "other names of cumsum and cumprod.",
+            choices=("cumsum", "sum", "cumprod", "prod"),
+        ),
+        Flag(
+            f"--{data}-digits",
+            digits(),
+            list(range(10)),
+            "Labels of the images that are used, such as 123456789.",
+        ),
+        Flag(
+            "--interpolation-length",
+            integer(1),
+            10,
+            "Length of the sequences of training and validation.",
+            sweep=True,
+        ),
+        Flag(
+            "--extrapolation-lengths",
+            lengths(),
+            [100, 1000],
+            "Lengths of the test sequences.",
+            sweep=True,
+        ),
+        data_source(data),
+        DATA_DIR,
+        DATASET_WORKERS,
+        Flag("--batch-size", integer(1), 64, "Number of sequences in a training batch."),
+        SEED,
+        MAX_EPOCHS,
+    )
+
+
+def network_flags(data: str, *more: Flag) -> FlagGroup:
+    """Return flags of the network."""
+    (nac_mul,) = NETWORK.only("--nac-mul")
+    return FlagGroup(
+        "Network",
+        LAYER_TYPE.but(help="Unit of the recurrent cell, by its key or name.", choices=cell_names),
+        nac_mul.but(
+            help="How the cell multiplies: in log space (normal), or as the multiplicative "
+            "form of the unit (mnac).",
+            choices=("none", "normal", "mnac"),
+        ),
+        Flag(
+            f"--{data}-outputs",
+            integer(1),
+            1,
+            "Number of outputs of the image network, the inputs of the cell.",
+            sweep=True,
+        ),
+        choice(
+            "--model-simplification",
+            "none",
+            "A reference in place of the cell: exact sums or products of the outputs "
+            "(solved-accumulator), or the outputs themselves (pass-through).",
+            ("none", "solved-accumulator", "pass-through"),
+        ),
+        *more,
+    )
+
+
+_NOISE = ("--mnac-epsilon", "--nmu-noise", "--noise-range")
+
+
+def weight_flags(*more: str) -> FlagGroup:
+    """Return flags of the cell's weights."""
+    (oob,) = WEIGHTS.only("--oob-mode").but(oob_mode={"name": "--nac-oob"})
+    return FlagGroup(WEIGHTS.title, oob, *WEIGHTS.only(*_NOISE, *more))
+
+
+PENALTIES = ALL_PENALTIES.but(
+    regualizer_scaling={
+        "help": "How the sparsity penalty grows: a linear ramp, or 1 - exp(-1e-5 update)."
+    },
+    regualizer_scaling_start={
+        "default": 10000,
+        "help": "Update at which the linear ramp leaves 0.",
+    },
+    regualizer_scaling_end={
+        "default": 100000,
+        "help": "Update at which the linear ramp reaches 1.",
+    },
+    regualizer_shape={
+        "choices": ("squared", "linear"),
+        "help": "Shape of the sparsity and out-of-bounds penalties.",
+    },
+)
+
+
+def name_fields(data: str) -> tuple[nf.NameField, ...]:
+    """Return the fields that the names of both scripts begin with."""
+    resnet = nf.NameField(lambda c: f"net-{c.resnet.removeprefix('resnet')}", ("resnet",))
+    heads = {"mnist": "l-", "svhn": ""}
+    return (
+        nf.RECURRENT_MODEL,
+        nf.NameField(lambda c: "d-" + "".join(map(str, getattr(c, f"{data}_digits"))),
+                     (f"{data}_digits",)),
+        nf.template(f"h-{{{data}_outputs}}"),
+        nf.template("op-{operation}"),
+        *((resnet,) if data == "svhn" else ()),
+        nf.NameField(lambda c: f"oob-{c.nac_oob[0]}", ("nac_oob",)),
+        *nf.PENALTY_FIELDS,
+        nf.NameField(
+            lambda c: f"m-{heads[data]}{c.model_simplification[0]}", ("model_simplification",)
+        ),
+        nf.template("i-{interpolation_length}"),
+        nf.NameField(
+            lambda c: "-".join(["e", *map(str, c.extrapolation_lengths)]),
+            ("extrapolation_lengths",),
+        ),
+        nf.template("b{batch_size}"),
+        nf.template("s{seed}"),
+    )  # fmt: skip
+
+
+CHECKS = (checks.check_cell, checks.check_nalu, checks.check_schedule, checks.check_files)
+SOURCE = nf.trailing(nf.template("{data_source}"))

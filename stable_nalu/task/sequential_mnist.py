@@ -1,0 +1,70 @@
+"""Sequences of handwritten digits, added or multiplied: `sequential_mnist`.
+
+The image network is two convolutions and two linear layers. See `sequences` for all else.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stable_nalu.options import ScriptSpec
+from stable_nalu.options import name_fields as nf
+from stable_nalu.options.flags_model import NALU, OWN_LAYERS
+from stable_nalu.options.flags_task import CRITERION
+
+from . import sequences
+from .digits import epoch_files
+
+if TYPE_CHECKING:
+    import torch
+
+
+class SequentialMnistTask(sequences.SequentialTask):
+    """Sequences of MNIST."""
+
+    family = "mnist"
+
+    def image_network(self, outputs: int) -> torch.nn.Module:
+        from stable_nalu.network import RegressionMnistNetwork
+
+        return RegressionMnistNetwork(outputs)
+
+
+_MNIST_CRITERION = CRITERION.but(
+    pcc2mse_iteration={
+        "default": 7500,
+        "help": "First update of the mse phase of criterion pcc-mse.",
+    }
+)
+
+SCRIPT = ScriptSpec(
+    name="sequential_mnist",
+    short="SM",
+    nac_mul_acts=True,
+    summary="Train an image network and a cell that adds or multiplies the digits of a sequence.",
+    example="--operation cumprod --layer-type ReRegualizedLinearNAC --nac-mul mnac "
+    "--mnist-digits 123456789 --interpolation-length 2 --extrapolation-lengths [1,2,5] "
+    "--data-source digits",
+    groups=(
+        sequences.task_flags("mnist"),
+        sequences.network_flags("mnist"),
+        OWN_LAYERS,
+        sequences.weight_flags("--nau-noise", "--beta-nau"),
+        NALU.without("--nac-weight"),
+        sequences.PENALTIES,
+        _MNIST_CRITERION,
+        epoch_files("sequence_mnist"),
+    ),
+    name_fields=(
+        *sequences.name_fields("mnist"),
+        nf.NMU_NOISE,
+        nf.either("beta_nau", "bAT", "bAF"),
+        nf.CRITERION,
+        sequences.SOURCE,
+        nf.LAYER_OPTION,
+        *nf.NALU_TRAILING,
+    ),
+    checks=sequences.CHECKS,
+    refused=sequences.REFUSED,
+)
+kind = SequentialMnistTask.kind

@@ -1,0 +1,74 @@
+"""Sequences of house number digits, added or multiplied: `sequential_svhn`.
+
+The image network is a residual network of torchvision. See `sequences` for all else.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stable_nalu.options import FlagGroup, ScriptSpec
+from stable_nalu.options import name_fields as nf
+from stable_nalu.options.flags_model import NALU, OWN_LAYERS
+from stable_nalu.options.flags_training import ID
+from stable_nalu.options.kinds import choice
+
+from . import sequences
+from .digits import epoch_files
+
+if TYPE_CHECKING:
+    import torch
+
+
+class SequentialSvhnTask(sequences.SequentialTask):
+    """Sequences of SVHN."""
+
+    family = "svhn"
+    all_cores = True
+
+    def image_network(self, outputs: int) -> torch.nn.Module:
+        from stable_nalu.dataset.images.sources import torchvision
+
+        return getattr(torchvision().models, self.config.resnet)(num_classes=outputs)
+
+
+RESNETS = ("resnet18", "resnet34", "resnet50", "resnet101", "resnet152")
+_FILES = epoch_files("sequence_svhn")
+
+SCRIPT = ScriptSpec(
+    name="sequential_svhn",
+    short="SS",
+    nac_mul_acts=True,
+    summary="Train a residual network and a cell that adds or multiplies house number digits.",
+    example="--operation cumprod --layer-type ReRegualizedLinearNAC --nac-mul mnac "
+    "--svhn-digits 123456789 --interpolation-length 2 --extrapolation-lengths [1,2,5] "
+    "--data-source digits",
+    groups=(
+        sequences.task_flags("svhn"),
+        sequences.network_flags(
+            "svhn",
+            choice(
+                "--resnet",
+                "resnet18",
+                "Image network, untrained at the start.",
+                RESNETS,
+                sweep=True,
+            ),
+        ),
+        OWN_LAYERS,
+        sequences.weight_flags(),
+        NALU.without("--nac-weight"),
+        sequences.PENALTIES,
+        FlagGroup(_FILES.title, ID, *_FILES),
+    ),
+    name_fields=(
+        *sequences.name_fields("svhn"),
+        nf.ID,
+        sequences.SOURCE,
+        nf.LAYER_OPTION,
+        *nf.NALU_TRAILING,
+    ),
+    checks=sequences.CHECKS,
+    refused=sequences.REFUSED,
+)
+kind = SequentialSvhnTask.kind

@@ -1,0 +1,219 @@
+"""Sums over sequences, joined by an operation, by a recurrent cell: `simple_function_recurrent`.
+
+The published script cannot start, so this is what it meant to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec, checks
+from stable_nalu.options import name_fields as nf
+from stable_nalu.options.flags_model import LAYER_TYPE, NETWORK
+from stable_nalu.options.flags_task import (
+    MAX_ITERATIONS,
+    OPERATION,
+    RANDOM_MODELS,
+    SEED,
+    SIMPLE,
+    STATIC_OPERATIONS,
+    TASK,
+)
+from stable_nalu.options.flags_training import files_and_devices
+from stable_nalu.options.kinds import cell_names, data_range, integer
+from stable_nalu.tags import (
+    LOSS_VALID_EXTRAPOLATION,
+    LOSS_VALID_INTERPOLATION,
+    METRIC_TEST,
+    METRIC_VALID,
+)
+from stable_nalu.training.task import Batch, Observed
+
+from .description import LAYER_OPTIONS, PENALTY_RAMP, lower
+from .recurrent import YOUNG_OPTIMIZER, RecurrentTask
+
+if TYPE_CHECKING:
+    import torch
+
+    from stable_nalu.abstract import ExtendedTorchModule
+    from stable_nalu.dataset import SampleStream
+
+EVALUATION_ROWS = 2048
+SCORED_ROWS = 2048, 512
+"""Fixed sequences of validation and test, where errors are held against untrained networks."""
+EVALUATION_BLOCK = 256
+"""Rows drawn at once: a block of long sequences in float64 is 20 MiB."""
+LOG_INTERVAL = 1000
+
+
+class SumsTask(RecurrentTask):
+    """Both evaluation streams go on at each use; as published, models are measured as they train.
+
+    With untrained networks to compare with, errors are measured on fixed sequences instead, and
+    log points alone are logged.
+    """
+
+    cost = 30
+    reported = ("seed", "operation", "layer_type", "simple", "cuda", "verbose", "max_iterations")
+    valid, test = LOSS_VALID_INTERPOLATION, LOSS_VALID_EXTRAPOLATION
+    measures_ahead = True
+    log_interval = LOG_INTERVAL
+
+    def __init__(self, config: Config, device: torch.device):
+        from stable_nalu.dataset import SimpleFunctionRecurrentDataset
+
+        super().__init__(config, device)
+        self._dataset = SimpleFunctionRecurrentDataset(
+            config.operation,
+            config.input_size,
+            subset_ratio=config.subset_ratio,
+            overlap_ratio=config.overlap_ratio,
+            simple=config.simple,
+            seed=config.seed,
+        )
+        length = config.interpolation_length
+        lengths, own = (length, length, config.extrapolation_length), config.input_range
+        self._streams = [self._dataset.fork(length, own) for length in lengths]
+        self._fixed: list[Batch] = []
+        if config.random_models:
+            from stable_nalu.network.simple_function_recurrent import UntrainedLSTM
+            from stable_nalu.training.arithmetic.data import TEST_SEED, VALIDATION_SEED
+            from stable_nalu.training.random_models import RandomModels
+
+            self.valid, self.test = METRIC_VALID, METRIC_TEST
+            seeds = VALIDATION_SEED, TEST_SEED
+            for length, seed, rows in zip(lengths[1:], seeds, SCORED_ROWS, strict=True):
+                stream = self._dataset.fork(length, own, seed)
+                self._fixed.append(self._drawn(stream, rows))
+            self._random_models = RandomModels(
+                lambda: UntrainedLSTM(config.inputs, config.hidden_size),
+                config.random_models,
+                [[fixed] for fixed in self._fixed],
+                stacked=False,
+            )
+
+    def network(self, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+        from stable_nalu.network import SimpleFunctionRecurrentNetwork
+
+        config = self.config
+        return SimpleFunctionRecurrentNetwork(
+            config.layer_type, config.inputs, hidden_size=config.hidden_size, **layer_options
+        )
+
+    def introduction(self) -> str:
+        return f"dataset: {self._dataset.print_operation()}"
+
+    def batches(self, first: int) -> Iterator[Batch]:
+        x, t = self._streams[0][0 : self.config.batch_size]
+        yield self.own(x), self.own(t)
+
+    def observed(self, clock: int, *, at_log_point: bool) -> Observed | None:
+        if self._fixed and not at_log_point:
+            return None
+        verbose = at_log_point and self.config.verbose
+        return Observed(verbose, verbose, verbose, verbose=True)
+
+    def evaluate(self, model: ExtendedTorchModule) -> Iterator[tuple[str, torch.Tensor]]:
+        from stable_nalu.functional import mse
+
+        if not self._fixed:
+            for tag, stream in zip((self.valid, self.test), self._streams[1:], strict=True):
+                x, t = self._drawn(stream, EVALUATION_ROWS)
+                yield tag, mse(model(x), t)
+            return
+        model.eval()
+        with model.no_random():
+            found = [self._random_models.measure((model(x) - t) ** 2) for x, t in self._fixed]
+        model.train()
+        yield from ((item.tag, item.value) for item in self._random_models.logged(found))
+
+    def _drawn(self, stream: SampleStream, rows: int) -> Batch:
+        x, t = stream.draw(max(1, rows // EVALUATION_BLOCK), min(rows, EVALUATION_BLOCK))
+        return self.own(x.flatten(0, 1)), self.own(t.flatten(0, 1))
+
+    def results(
+        self, errors: Mapping[str, float], measured: Mapping[str, Any], loss: float
+    ) -> dict[str, float]:
+        return {
+            "loss_train": loss,
+            "loss_valid_inter": measured[self.valid].item(),
+            "loss_valid_extra": measured[self.test].item(),
+        }
+
+    def generators(self):
+        return [stream.random for stream in self._streams]
+
+
+def _length(name: str, default: int, help: str) -> Flag:
+    return Flag(name, integer(1), default, help, young=True)
+
+
+_SIZES = TASK.only("--input-size", "--subset-ratio", "--overlap-ratio", "--batch-size").but(
+    input_size={"default": 10, "help": "Length of the vector of every step.", "young": True},
+    subset_ratio={
+        "default": None,
+        "help": "Length of a slice divided by the length of the vector; without it, the lengths "
+        "and the overlap of both slices are drawn.",
+        "young": True,
+    },
+    overlap_ratio={
+        "default": 0.5,
+        "note": "of slices whose length --subset-ratio gives",
+        "young": True,
+    },
+    batch_size={"help": "Number of sequences in a training batch.", "young": True},
+)
+_SEQUENCES = FlagGroup(
+    "Sequences and training",
+    _length("--interpolation-length", 10, "Steps of the sequences of training and validation."),
+    _length("--extrapolation-length", 1000, "Steps of the test sequences."),
+    Flag("--input-range", data_range(), [1, 2], "Range of all inputs.", young=True),
+    *_SIZES,
+    *NETWORK.only("--hidden-size").but(
+        hidden_size={"help": "Width of the state of the cell.", "young": True}
+    ),
+    *YOUNG_OPTIMIZER,
+    RANDOM_MODELS.but(
+        note="untrained LSTMs; errors are then measured on fixed sequences, and logged every "
+        "thousandth iteration alone"
+    ),
+)
+
+SCRIPT = ScriptSpec(
+    name="simple_function_recurrent",
+    short="SR",
+    summary="Train a recurrent cell on sums over time and slices, joined by an operation.",
+    example="--operation add --layer-type NAC --seed 0-9",
+    groups=(
+        FlagGroup(
+            "Task",
+            LAYER_TYPE.but(
+                help="Unit of the recurrent cell, by its key or name.", choices=cell_names
+            ),
+            OPERATION.but(choices=STATIC_OPERATIONS),
+            SEED,
+            MAX_ITERATIONS,
+            SIMPLE,
+        ),
+        _SEQUENCES,
+        *LAYER_OPTIONS,
+        files_and_devices("simple_function_recurrent", "Iterations"),
+    ),
+    name_fields=(
+        lower("layer_type"),
+        lower("operation"),
+        nf.template("{seed}"),
+        *nf.LAYER_OPTIONS_TRAILING,
+        *nf.SEQUENCES_TRAILING,
+    ),
+    checks=(
+        checks.check_nalu,
+        checks.check_optimizer,
+        checks.check_sequences,
+        checks.check_device,
+        checks.check_files,
+    ),
+    fixed=PENALTY_RAMP,
+)
+kind = SumsTask.kind

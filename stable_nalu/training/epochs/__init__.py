@@ -1,1 +1,0 @@
-"""Training on images: the loop over epochs and the runs of the image scripts."""

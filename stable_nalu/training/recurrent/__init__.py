@@ -1,1 +1,0 @@
-"""Training of recurrent cells: sums over sequences and numbers written in words."""

@@ -1,0 +1,266 @@
+"""What an experiment is to the loop that trains it; only its methods need torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from stable_nalu.options import Config
+from stable_nalu.tags import METRIC_TEST, METRIC_VALID
+
+if TYPE_CHECKING:
+    import numpy as np
+    import torch
+
+    from stable_nalu.abstract import ExtendedTorchModule
+    from stable_nalu.dataset.legacy_random import LegacyRandom
+    from stable_nalu.dataset.loader import IndexLoader
+
+    from .recorder import TaggedValue
+    from .stack import Kind
+    from .step import StepResult, TrainingStep
+
+Batch = tuple[Any, Any]
+"""Inputs and targets: whatever the network and the loss of a task take."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What a script counts its training in.
+
+    flag: the flag that says how much is trained: the last unit or, if it `counts`, their number.
+    bar: what the progress bar counts.
+    """
+
+    name: str
+    flag: str
+    bar: str
+    counts: bool = False
+
+    def last(self, config: Config) -> int:
+        """Return the last unit to train; counting starts at 0."""
+        return getattr(config, self.flag.removeprefix("--").replace("-", "_")) - self.counts
+
+
+ITERATIONS = Unit("iteration", "--max-iterations", "it")
+EPOCHS = Unit("epoch", "--max-epochs", "epoch")
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What a logged update tells besides its losses.
+
+    modules: what modules observe. penalties: every single penalty. gradients: those of parameters.
+    verbose: whether modules tell what is for verbose logs alone.
+    """
+
+    modules: bool = False
+    penalties: bool = False
+    gradients: bool = False
+    verbose: bool = False
+
+
+class Task:
+    """What one run trains on and what is measured of it; a subclass overrides what differs.
+
+    A unit, an iteration or an epoch, has batches, one update each. At a log point the model is
+    measured as the units before have left it; then the first update of the unit is logged.
+    """
+
+    unit: ClassVar[Unit] = ITERATIONS
+    cost: ClassVar[int] = 1
+    """Iterations of a small layer that take as long as a unit."""
+    all_cores: ClassVar[bool] = False
+    """Whether one run gains from all cores."""
+    valid: str | None = METRIC_VALID
+    test: str | None = METRIC_TEST
+    """Tags of the measures that TensorBoard's HParams plugin shows of a finished run."""
+    finite: ClassVar[tuple[str, ...]] = ()
+    """Results of a run that has diverged if they are not finite."""
+    look: ClassVar[str | None] = None
+    """The module whose `report` looks at a trained model instead of training."""
+
+    logs_updates: ClassVar[bool] = False
+    """Whether a logged update is an event of its own, as published scripts log it, and the last
+    unit no log point; else losses are means over the unit."""
+    measures_ahead: bool = False
+    """Whether what depends on the iteration is measured as of the update that follows."""
+    measures_apart: bool = False
+    """Whether measures are an event of their own."""
+    measures_trained: ClassVar[bool] = False
+    """Whether the trained model is measured even behind a log point."""
+    penalties_are_summed: ClassVar[bool] = True
+    """Whether penalties have the one weight of the recurrent scripts, and no flags."""
+    draws_twice: ClassVar[bool] = True
+    """Whether parameters are drawn anew after their construction, as in published runs."""
+    tells_divergence: ClassVar[bool] = True
+    """Whether it is logged if a run has diverged behind its last log point."""
+    shows_model: ClassVar[bool] = True
+
+    at = 0
+    """The unit that is trained."""
+    ended = False
+    """Whether all units are trained."""
+    rows: Batch | None = None
+    """The one batch of a task that trains on all its rows in every update."""
+    loader: IndexLoader | None = None
+    """The batches of a task that shuffles stored rows in every unit."""
+    order: torch.Tensor | None = None
+    rate: float | None = None
+    """The learning rate, where it is not what a flag says."""
+    updates: int | None = None
+    """Updates of a unit, where training may stop between two of them."""
+
+    def __init__(self, config: Config, device: torch.device):
+        self.config = config
+        self.device = device
+
+    @classmethod
+    def kind(cls) -> Kind:
+        """Return how a script trains that has this task."""
+        from .loop import kind_of
+
+        return kind_of(cls)
+
+    @classmethod
+    def shown(cls, config: Config) -> dict[str, Any]:
+        """Return what the console shows of a configuration."""
+        return config.as_dict()
+
+    def own(self, values: torch.Tensor) -> torch.Tensor:
+        """Return numbers on the device and in the precision that models compute in."""
+        import torch
+
+        return values.to(self.device, torch.get_default_dtype())
+
+    def network(self, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+        """Return the model."""
+        raise NotImplementedError
+
+    def introduction(self) -> str:
+        """Return a line about the data, or nothing."""
+        return ""
+
+    def begin(self) -> None:
+        """Prepare a unit that is not begun: draw the order of its batches."""
+        self.order = None if self.loader is None else self.loader.begin()
+
+    def batches(self, first: int) -> Iterator[Batch]:
+        """Yield the batches of the unit from number `first` on."""
+        if self.loader is not None:
+            yield from self.loader.batches(self.order, first)
+        else:
+            assert self.rows is not None, "a task has rows, a loader or batches of its own"
+            yield self.rows
+
+    def end(self) -> None:
+        """Do what follows the last update of a unit."""
+
+    def loss(self, model: ExtendedTorchModule, x: Any, t: Any, criterion: Any) -> torch.Tensor:
+        """Return what training makes smaller, without penalties."""
+        return criterion(model(x), t)
+
+    def clipped(
+        self, step: TrainingStep, gradients: Sequence[torch.Tensor | None]
+    ) -> Sequence[torch.Tensor | None]:
+        """Return gradients within the limits that flags set."""
+        from .step import TrainingStep
+
+        return TrainingStep.clipped(step, gradients)
+
+    @property
+    def log_interval(self) -> int:
+        """Return the units between two log points."""
+        return self.config.log_interval
+
+    def clock(self, updates: int) -> int:
+        """Return the step under which an update is logged that so many are before."""
+        return self.at
+
+    def schedule(self, clock: int) -> int:
+        """Return the step that penalties and temperatures of an update follow."""
+        return clock
+
+    def observed(self, clock: int, *, at_log_point: bool) -> Observed | None:
+        """Return what an update tells; None: nothing is logged of it."""
+        verbose = self.config.verbose
+        return Observed(verbose, verbose, verbose, verbose) if at_log_point else None
+
+    def observe(self, model: ExtendedTorchModule, verbose: bool) -> list[TaggedValue]:
+        """Return what the modules tell about the traced forward pass."""
+        from .recorder import observe_modules
+
+        return observe_modules(model, verbose=verbose)
+
+    def observe_gradients(
+        self, model: ExtendedTorchModule, gradients: Mapping[int, torch.Tensor | None]
+    ) -> list[TaggedValue]:
+        """Return what is logged of gradients, which are given by the ids of their parameters."""
+        from .recorder import observe_gradients
+
+        return observe_gradients(model, gradients, run_dims=0)
+
+    def told(
+        self, result: StepResult, x: Any, t: Any, *, at_log_point: bool
+    ) -> Iterable[TaggedValue]:
+        """Return what is logged of an update before it is made."""
+        return result.losses() if self.logs_updates else ()
+
+    def beside(self) -> Mapping[str, torch.Tensor]:
+        """Return what is logged of every update, by tags."""
+        return {}
+
+    def losses(self, loss: torch.Tensor, model: ExtendedTorchModule) -> Mapping[str, torch.Tensor]:
+        """Return what is logged of the unit's mean loss besides itself, and of the model after."""
+        return {}
+
+    def evaluate(
+        self, model: ExtendedTorchModule
+    ) -> Iterator[tuple[str, torch.Tensor | str] | None]:
+        """Yield numbers and texts by their tags, and None where training may be left for good."""
+        with model.no_random():
+            yield from self.measures(model).items()
+
+    def measures(self, model: ExtendedTorchModule) -> Mapping[str, torch.Tensor | str]:
+        """Return numbers and texts by their tags."""
+        raise NotImplementedError
+
+    def row_is_due(self, last: int) -> bool:
+        """Return whether errors of the trained model are logged, as no log point has told them."""
+        return last >= 0 and last % self.log_interval != 0
+
+    def end_clock(self, clock: int) -> int:
+        """Return the step under which they are."""
+        return clock
+
+    def results(
+        self, errors: Mapping[str, float], measured: Mapping[str, Any], loss: float
+    ) -> dict[str, float]:
+        """Return the results of a trained run by name.
+
+        errors: those of the HParams plugin. measured: the last measures. loss: the last one.
+        """
+        return dict(errors)
+
+    def finished(self, results: Mapping[str, float]) -> None:
+        """Keep the results elsewhere, too."""
+
+    def summary(self, errors: Mapping[str, float], measured: Mapping[str, Any], loss: float) -> str:
+        """Return what the console shows of a log point."""
+        return f"{loss}"
+
+    def report(self, model: ExtendedTorchModule) -> Iterator[str]:
+        """Yield what the console shows at the end, below the results."""
+        return iter(())
+
+    def generators(self) -> Sequence[np.random.Generator | LegacyRandom]:
+        """Return the random generators of the data, which a resumed run puts back."""
+        return ()
+
+    def get_state(self) -> dict[str, Any]:
+        """Return plain values that a resumed run needs besides."""
+        return {}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Put them back."""

@@ -1,1 +1,0 @@
-"""Experiments with data of their own: one loop for all, and a task that says what differs."""

@@ -1,0 +1,193 @@
+"""The grid world's player: network, learning, names, what is logged, exported and resumed."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from stable_nalu.network.gridworld import (
+    Rules,
+    TimeGridworldBatch,
+    TimeGridworldNetwork,
+    draw_starts,
+    learn,
+    sampled,
+    walk,
+)
+from stable_nalu.result.exporters import any_runs
+from stable_nalu.task import SCRIPTS
+from stable_nalu.task.gridworld_time import GridworldTask
+from tests.experiments.scripts import read, run, run_names
+
+SCRIPT = "gridworld_time"
+SMALL = (
+    *("--episodes-per-update", "8", "--hidden-size", "8", "--workers", "1"),
+    *("--eval-stimuli", "[5,6]", "--eval-episodes", "9", "--log-interval", "4"),
+)
+UNITS = [("LSTM", "recurrent"), ("NAC", "recurrent"), ("NAC", "feedforward"), ("NALU", "recurrent")]
+
+
+def plan(words: str):
+    return SCRIPTS[SCRIPT].plan(words.split())
+
+
+def frames_of(observation: str) -> torch.Tensor:
+    (config,) = plan(f"--observation {observation}").configs
+    return GridworldTask(config, torch.device("cpu"))._frames
+
+
+def played(model, count=6, observation="symbolic", seed=1):
+    """Episodes of a model by sampled actions, and what they teach."""
+    random = np.random.default_rng(seed)
+    worlds = TimeGridworldBatch(count)
+    worlds.start(draw_starts(random, Rules(), count))
+    noise = torch.from_numpy(random.random((24, count)))
+    seen = model.seen(frames_of(observation).to(torch.get_default_dtype()))
+    found = walk(model, seen, worlds, sampled(noise))
+    return worlds, found, learn(model, seen, worlds, found, 0.99)
+
+
+@pytest.mark.parametrize(("unit", "wiring"), UNITS)
+def test_losses_and_gradients_are_those_of_a_plain_loop(unit, wiring):
+    """Episodes one by one, through the modules themselves, with returns by their definition."""
+    torch.set_default_dtype(torch.float64)
+    model = TimeGridworldNetwork(unit, wiring, hidden_size=7)
+    worlds, found, learned = played(model)
+    terms = []
+    frames = frames_of("symbolic").double()
+    for episode in range(6):
+        cell = [torch.zeros(1, 7), torch.zeros(1, 7)]
+        asked = worlds.stimulus[episode].double()
+        register = torch.zeros(1, model.register_size)
+        length = int(worlds.t[episode])
+        for step in range(length):
+            place = found.episode[step].tolist().index(episode)
+            frame, action = (part[step][place] for part in (found.frame, found.action))
+            if unit != "LSTM" and wiring == "recurrent":
+                told = torch.stack((asked * (step == 0), torch.tensor(1.0))).unsqueeze(0)
+                register = model.counter(told, register)
+            elif unit != "LSTM":
+                register = model.counter(asked.view(1, 1))
+            x = torch.cat((model.encoder(frames[frame].unsqueeze(0)), asked.view(1, 1)), -1)
+            cell = model.core(torch.cat((x, register), -1), tuple(cell))
+            log_p = torch.log_softmax(model.policy(cell[0])[0], -1)
+            value = model.value(cell[0])[0, 0]
+            back = 0.99 ** (length - 1 - step) * found.reward[episode] / 10
+            entropy = -(log_p.exp() * log_p).sum()
+            terms.append(
+                (-log_p[action] * (back - value.detach()), (back - value) ** 2 / 2, entropy)
+            )
+    wanted = [torch.stack(of_steps).mean() for of_steps in zip(*terms, strict=True)]
+    ours = [learned.policy, learned.value, learned.entropy]
+    torch.testing.assert_close(ours, wanted)
+    for one, other in ((ours, wanted),):
+        grads = [
+            torch.autograd.grad(sum(losses), model.parameters(), allow_unused=True)
+            for losses in (one, other)
+        ]
+        for mine, theirs in zip(*grads, strict=True):
+            torch.testing.assert_close(mine, theirs, rtol=1e-8, atol=1e-12)
+
+
+def test_episodes_that_have_ended_take_no_rows():
+    torch.manual_seed(0)
+    worlds, found, _ = played(TimeGridworldNetwork(hidden_size=8), 64)
+    rows = [len(one) for one in found.live]
+    assert rows[0] == 64
+    assert sum(rows) < 1.12 * int(worlds.t.sum())
+    assert int(torch.cat(found.live).sum()) == int(worlds.t.sum())
+    assert len(rows) == int(worlds.t.max())
+
+
+def test_sampled_actions_follow_the_policy():
+    logits = torch.tensor([0.5, 0.2, 0.15, 0.1, 0.05]).log().expand(100_000, 5)
+    noise = torch.rand(1, 100_000)
+    actions = sampled(noise)(logits, 0, torch.arange(100_000))
+    shares = torch.bincount(actions, minlength=5) / 100_000
+    assert shares.tolist() == pytest.approx([0.5, 0.2, 0.15, 0.1, 0.05], abs=0.006)
+
+
+def test_pictures_go_through_the_convolutions_of_torch():
+    model = TimeGridworldNetwork(observation="pixels")
+    first, second = torch.nn.Conv2d(3, 16, 5, 3), torch.nn.Conv2d(16, 32, 3, 2)
+    for ours, theirs in ((model.encoder.first, first), (model.encoder.second, second)):
+        theirs.weight, theirs.bias = ours.W, ours.bias
+    frames = frames_of("pixels")[:9]
+    assert (frames.shape, frames.max(), frames.min()) == ((9, 3, 56, 56), 1, 0)
+    hidden = second(first(frames).relu()).relu().flatten(1)
+    assert hidden.shape == (9, 2048)
+    torch.testing.assert_close(model.encoder(frames), model.encoder.dense(hidden))
+
+
+@pytest.mark.slow
+def test_five_updates_on_pixels():
+    words = ("--observation", "pixels", *SMALL, "--max-iterations", "4")
+    assert run(SCRIPT, *words) == 0
+    for name in run_names(SCRIPT, *words):
+        assert sorted(read(name).series("metric/train/reward")) == [4]
+
+
+def test_what_is_logged_when(tmp_path, capsys):
+    words = (*SMALL, "--max-iterations", "9", "--eval-interval", "8", "--seed", "0-1")
+    assert run(SCRIPT, *words) == 0
+    for name in run_names(SCRIPT, *words):
+        log = read(name)
+        assert sorted(log.series("metric/train/reward")) == [4, 8, 9]
+        assert sorted(log.series("metric/test/stimulus/5/reward")) == [0, 8, 9]
+        assert sorted(log.series("metric/test/within")) == [0, 8, 9]
+        assert log.series("metric/test/beyond") == {}
+        # The episode begins with the player in the corner and the square in cell 18.
+        assert log.series("metric/test/episode/0")[9] == 18
+    out, long = tmp_path / "runs.csv", tmp_path / "stimuli.csv"
+    folder = ("--tensorboard-dir", str(tmp_path / "tensorboard" / "t"))
+    assert any_runs((*folder, "--csv-out", str(out), "--stimuli-out", str(long))) == 0
+    capsys.readouterr()
+    table = pd.read_csv(long)
+    assert list(table) == [
+        *("name", "step", "layer.type", "wiring", "seed"),
+        *("stimulus", "reward", "arrival", "exact", "arrived"),
+    ]
+    assert len(table) == 2 * 3 * 2
+    wide = pd.read_csv(out).set_index(["seed", "step"])
+    own = table.set_index(["seed", "step", "stimulus"])
+    assert own.loc[(1, 9, 6), "reward"] == wide.loc[(1, 9), "metric.test.stimulus.6.reward"]
+    assert set(table["wiring"]) == {"recurrent"}
+
+
+def test_runs_without_tests_of_times(tmp_path, capsys):
+    assert run("single_layer", "--max-iterations", "0") == 0
+    out = tmp_path / "runs.csv"
+    words = ("--tensorboard-dir", str(tmp_path / "tensorboard" / "t"), "--csv-out", str(out))
+    assert any_runs((*words, "--stimuli-out", str(tmp_path / "long.csv"))) == 2
+    assert "--stimuli-out: no run has" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_nalu_that_counts_overflows_from_its_usual_start(seed):
+    """Its register is a product of its last values: 24 steps raise it above 1e10 or below 1."""
+
+    def largest(start):
+        (config,) = plan(f"--layer-type NALU --nalu-init {start} --seed {seed}").configs
+        torch.manual_seed(seed)
+        task = GridworldTask(config, torch.device("cpu"))
+        model = task.network(SCRIPTS[SCRIPT].layer_options(config))
+        model.reset_parameters()
+        asked, register, found = torch.arange(5.0, 13.0), None, []
+        for step in range(24):
+            register = model.counted(asked, register, step)
+            found.append(register.abs().max().item())
+        return max(found)
+
+    assert largest("default") > 1e10
+    assert largest("truncated") < 1
+
+
+@pytest.mark.slow
+def test_a_register_that_counts_learns_to_wait():
+    """A thousand updates of the recurrent NAC: 8 of 10 in training, as the prototype had."""
+    words = ("--max-iterations", "1000", "--seed", "0", "--workers", "1", "--no-save")
+    words += ("--eval-interval", "1000", "--eval-stimuli", "[8,12]", "--eval-episodes", "200")
+    assert run(SCRIPT, *words) == 0
+    (name,) = run_names(SCRIPT, *words)
+    log = read(name)
+    assert log.series("metric/train/reward")[1000] > 8

@@ -1,0 +1,123 @@
+"""The scalar autoencoder: its data, networks, names and what it measures."""
+
+import pandas as pd
+import pytest
+import torch
+
+from stable_nalu.network.dense import ACTIVATIONS, Dense
+from stable_nalu.network.identity import IdentityNetwork
+from stable_nalu.result.exporters import any_runs, write_curves
+from stable_nalu.result.run_parser import curve_points
+from stable_nalu.tags import ERROR_CURVE, TEXT_SUFFIX
+from stable_nalu.task import SCRIPTS
+from stable_nalu.task.identity_autoencoder import IdentityTask
+from tests.experiments.scripts import read, run, run_names
+
+SCRIPT = "identity_autoencoder"
+CURVE = f"{ERROR_CURVE}{TEXT_SUFFIX}"
+
+
+def batch(words: str, task: IdentityTask | None = None):
+    (config,) = SCRIPTS[SCRIPT].plan(words.split()).configs
+    return next((task or IdentityTask(config, torch.device("cpu"))).batches(0))[0]
+
+
+def test_the_grid_is_the_whole_numbers_of_the_range():
+    assert batch("").flatten().tolist() == list(range(-5, 6))
+    assert batch("--train-range [-1.5,2.5]").flatten().tolist() == [-1, 0, 1, 2]
+
+
+def test_uniform_batches_are_fresh_within_the_range_and_of_their_seed():
+    words = "--train-sampling uniform --batch-size 1000 --seed"
+    (config,) = SCRIPTS[SCRIPT].plan(f"{words} 1".split()).configs
+    task = IdentityTask(config, torch.device("cpu"))
+    first = batch("", task)
+    assert first.shape == (1000, 1)
+    assert -5 <= first.min() < -4.9 < 4.9 < first.max() < 5
+    assert torch.equal(first, batch(f"{words} 1"))
+    assert not torch.equal(first, batch("", task))
+    assert not torch.equal(first, batch(f"{words} 2"))
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_activations_are_torchs_modules(name):
+    z = torch.linspace(-7, 7, 57)[:, None]
+    layer = Dense(1, 1, name)
+    with torch.no_grad():
+        layer.W.fill_(1)
+        layer.bias.zero_()
+    named = {"linear": torch.nn.Identity(), "Threshold": torch.nn.Threshold(1, 0)}
+    module = named.get(name) or getattr(torch.nn, name)()
+    assert torch.equal(layer(z), module(z))
+
+
+def test_start_weights_are_bounded_as_torchs_are():
+    layer = Dense(16, 500)
+    assert layer.W.abs().max().item() == pytest.approx(0.25, abs=0.001)
+    assert layer.bias.abs().max().item() == pytest.approx(0.25, abs=0.01)
+
+
+def test_there_is_no_activation_behind_the_last_layer():
+    model = IdentityNetwork("Sigmoid", 8, 3)
+    assert [layer.activation for layer in model.layers] == ["Sigmoid"] * 3 + ["linear"]
+    assert [tuple(layer.W.shape) for layer in model.layers] == [(8, 1), (8, 8), (8, 8), (1, 8)]
+
+
+def test_the_curve_is_exported_beside_the_measures(tmp_path, capsys):
+    words = ("--layer-type", "Tanh", "--seed", "0-1", "--max-iterations", "3", "--workers", "1")
+    assert run(SCRIPT, *words, "--test-range", "[-7,7]") == 0
+    out, curves = tmp_path / "runs.csv", tmp_path / "curves.csv"
+    folder = ("--tensorboard-dir", str(tmp_path / "tensorboard" / "t"))
+    assert any_runs((*folder, "--csv-out", str(out), "--curve-out", str(curves))) == 0
+    capsys.readouterr()
+    table, long = pd.read_csv(out), pd.read_csv(curves)
+    assert list(long) == ["name", "activation", "seed", "x", "abs.error"]
+    assert len(long) == 2 * 15
+    end = table.loc[(table["step"] == 3) & (table["seed"] == 1)].iloc[0]
+    own = long.loc[long["seed"] == 1].set_index("x")["abs.error"]
+    outside = [own[x] for x in (-7, -6, 6, 7)]
+    assert end["metric.test.extrapolation"] == pytest.approx(sum(outside) / 4, rel=1e-6)
+    assert end["abs.error.-7"] == own[-7]
+    assert table["abs.error.-7"].isna().sum() == 2
+
+
+def test_a_curve_without_its_first_point_stays(tmp_path):
+    exported, out = tmp_path / "runs.csv", tmp_path / "curves.csv"
+    exported.write_text(
+        "name,layer.type,seed,abs.error.-7,abs.error.7\na,Tanh,0,1,2\nb,Tanh,1,,3\nc,Tanh,2,,\n"
+    )
+    write_curves(str(exported), str(out))
+    long = pd.read_csv(out).set_index(["name", "x"])["abs.error"]
+    assert list(long.index) == [("a", -7), ("a", 7), ("b", -7), ("b", 7)]
+    assert (long["a", -7], long["b", 7]) == (1, 3)
+
+
+def test_curves_that_were_never_logged(tmp_path, capsys):
+    assert run("single_layer", "--max-iterations", "0") == 0
+    out = tmp_path / "runs.csv"
+    words = ("--tensorboard-dir", str(tmp_path / "tensorboard" / "t"), "--csv-out", str(out))
+    assert any_runs((*words, "--curve-out", str(tmp_path / "curves.csv"))) == 2
+    assert "--curve-out: no run has a curve" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_networks_fail_beyond_their_range():
+    """Figure 1 by twenty models of a thousand iterations: errors at its ends, and inside."""
+    at_the_ends, inside = {}, {}
+    for unit in ("Hardtanh", "Tanh", "ReLU6", "Softsign", "Sigmoid", "PReLU", "NAC"):
+        words = ("--layer-type", unit, "--seed", "0-19", "--max-iterations", "1000", "--no-save")
+        assert run(SCRIPT, *words, "--workers", "1") == 0
+        curves = [
+            curve_points(read(name).values[1000, CURVE][0]) for name in run_names(SCRIPT, *words)
+        ]
+        ends = [error for curve in curves for x, error in curve if abs(float(x)) == 20]
+        within = [error for curve in curves for x, error in curve if abs(float(x)) <= 5]
+        at_the_ends[unit] = sum(ends) / len(ends)
+        inside[unit] = sum(within) / len(within)
+    saturating = [
+        at_the_ends[unit] for unit in ("Hardtanh", "Tanh", "ReLU6", "Softsign", "Sigmoid")
+    ]
+    assert min(saturating) > 12
+    assert at_the_ends["PReLU"] < 0.5
+    assert at_the_ends["NAC"] < 0.1
+    assert max(inside.values()) < 0.15

@@ -1,0 +1,201 @@
+"""Runs on pairs of digits: start weights, data, schedules, what applies to the last layer alone."""
+
+import numpy as np
+import pytest
+import torch
+
+from stable_nalu.dataset.digit_pairs import draw_pair_sets, fold_pairs
+from stable_nalu.dataset.images import PixelTable, load_corpus
+from stable_nalu.dataset.legacy_random import LegacyRandom
+from stable_nalu.task import SCRIPTS
+from stable_nalu.task.ST_mnist_labels import ScatteredTask
+from stable_nalu.task.two_digit_mnist import TwoDigitTask
+from stable_nalu.training.loop import TaskTraining
+from stable_nalu.training.stack import Setup
+
+CPU = torch.device("cpu")
+TINY = "--data-source digits --samples-per-permutation 1"
+
+
+def config_of(script, words):
+    (config,) = SCRIPTS[script].plan(f"{TINY} {words}".split()).configs
+    return config
+
+
+def training(script, words, task):
+    setup = Setup([config_of(script, words)], ["t"], [{}], CPU, stacked=False)
+    return TaskTraining(setup, task)
+
+
+def isolated(words=""):
+    return training("two_digit_mnist", words, TwoDigitTask)
+
+
+def scattered(words=""):
+    return training("ST_mnist_labels", words, ScatteredTask)
+
+
+def test_the_start_weights_depend_on_seed_and_network_alone():
+    words = "--operation mul --use-nalm --learn-labels2out --seed 3"
+    first = isolated(words).model.state_dict()
+    second = isolated(f"{words} --batch-size 7").model.state_dict()
+    torch.manual_seed(3)
+    again = TwoDigitTask(config_of("two_digit_mnist", words), CPU).network({}).state_dict()
+    for name, value in first.items():
+        assert torch.equal(value, second[name])
+        assert torch.equal(value, again[name])
+
+
+def test_images_side_by_side():
+    run = isolated("--operation mul --seed 2 --batch-size 10")
+    corpora = [load_corpus("mnist", "digits", part) for part in ("train", "test")]
+    folds = fold_pairs("mul", 10, 2)
+    labels = [corpus.labels for corpus in corpora]
+    sets = draw_pair_sets(LegacyRandom(2), 2, "mul", folds, labels, 1)
+    images, answers, digits = next(iter(run.task.sets["test"]))
+    assert images.shape == (10, 1, 28, 56)
+    assert np.array_equal(digits.numpy(), sets[1].digits)
+    assert np.array_equal(answers[:, 0].numpy(), digits.prod(1).numpy())
+    left, right = sets[1].images[4]
+    pixels = PixelTable.mnist()
+    both = [corpora[1].images[left], corpora[1].images[right]]
+    expected = pixels(torch.from_numpy(np.concatenate(both, axis=1)))
+    assert torch.equal(images[4, 0], expected)
+    assert expected.min() == pytest.approx(-0.424212962)
+
+
+@pytest.mark.parametrize(
+    ("words", "shape"),
+    [("", (2, 42, 42)), ("--image-concat-dim width --img2label-model width-no-concat-conv",
+                         (1, 42, 84))],
+)  # fmt: skip
+def test_scattered_images_are_new_whenever_they_are_looked_at(words, shape):
+    run = scattered(f"--num-folds 3 {words}")
+    assert list(run.task.sets) == ["train", "valid", "test"]
+    assert [loader.count for loader in run.task.sets.values()] == [56, 10, 34]
+    looks = [next(iter(run.task.sets["test"])) for _ in range(2)]
+    assert looks[0][0].shape == (34, *shape)
+    assert torch.equal(looks[0][2], looks[1][2])
+    assert not torch.equal(looks[0][0], looks[1][0])
+    assert looks[0][0].min() == pytest.approx(-0.424212962)
+
+
+def test_places_go_on_from_a_saved_state():
+    run = scattered("--num-folds 3")
+    put_back = run.snapshot()
+    first = next(iter(run.task.sets["test"]))[0]
+    put_back()
+    assert torch.equal(next(iter(run.task.sets["test"]))[0], first)
+
+
+def test_the_learning_rate_falls_in_steps():
+    run = scattered("--learning-rate 1e-3 --scheduler-step-size 2")
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1e-3)
+    published = torch.optim.lr_scheduler.StepLR(optimizer, 2, 0.1)
+    for epoch in range(12):
+        assert run.task.rate == optimizer.param_groups[0]["lr"]
+        run.task.at = epoch
+        run.task.end()
+        optimizer.step()
+        published.step()
+    constant = scattered("--learning-rate 1.0 --scheduler-step-size 2 --no-scheduler")
+    constant.task.end()
+    assert constant.task.rate is None
+    assert constant.step.optimizer.learning_rate == 1
+
+
+def test_the_temperature_falls_to_a_thousandth():
+    run = isolated("--use-tau --max-epochs 4")
+    temperatures = []
+    for epoch in range(6):
+        temperatures.append(run.model.expected.temperature)
+        run.task.at = epoch
+        run.task.end()
+    assert temperatures == pytest.approx([1, 0.75025, 0.5005, 0.25075, 1e-3, 1e-3])
+    without = isolated("--max-epochs 4")
+    without.task.at = 3
+    without.task.end()
+    assert without.model.expected.temperature == 1
+
+
+def test_penalties_follow_epochs():
+    run = isolated(
+        "--operation mul --use-nalm --learn-labels2out --batch-size 8 --regualizer 100 "
+        "--regualizer-scaling-start 30 --regualizer-scaling-end 40"
+    )
+    images, answers, _ = next(iter(run.task.loader))
+    run.model.eval()
+    W = run.model.answer.W.detach()
+    expected = torch.minimum(W, 1 - W).mean() * 100
+    for epoch, share in ((0, 0), (30, 0), (33, 0.3), (40, 1), (99, 1)):
+        criterion, penalty, total = run.step.loss(images, answers, *run.step.prepare(epoch))
+        assert criterion.item() == pytest.approx(
+            ((run.model(images) - answers) ** 2).mean().item(), rel=1e-5
+        )
+        found = 0 if penalty is None else penalty.item()
+        assert found == pytest.approx(share * expected.item(), rel=1e-5)
+        assert total.item() == pytest.approx(criterion.item() + found, rel=1e-5)
+
+
+def test_penalties_of_the_real_npu():
+    run = isolated(
+        "--operation div --use-nalm --learn-labels2out --nalm-name realnpu-mod "
+        "--regualizer-npu-w 2 --regualizer-gate 3 "
+        "--regualizer-scaling-start 30 --regualizer-scaling-end 40"
+    )
+    weights = dict(run.step.prepare(35)[1])
+    assert weights == {"W-NPU": 1.0, "g-NPU": 1.5}
+
+
+def returned(steps):
+    """What a generator returns."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
+
+
+def gradients_of(words):
+    run = isolated(f"--operation mul --use-nalm --learn-labels2out --batch-size 8 {words}")
+    run.model.eval()
+    images, answers, _ = next(iter(run.task.loader))
+    total = run.step.loss(images, answers, *run.step.prepare(0))[2]
+    return run, [g.detach() for g in run.step.gradients(total)]
+
+
+def test_clipping_of_all_gradients_and_of_the_last_layer_alone():
+    _, free = gradients_of("")
+    norm = torch.cat([g.flatten() for g in free]).norm()
+    _, clipped = gradients_of("--clip-grad-norm 0.5")
+    for one, other in zip(free, clipped, strict=True):
+        torch.testing.assert_close(other, one * 0.5 / norm, rtol=1e-4, atol=1e-7)
+    _, last = gradients_of("--clip-grad-norm 0.5 --only-nalm-cgn")
+    for one, other in zip(free[:-1], last[:-1], strict=True):
+        assert torch.equal(one, other)
+    torch.testing.assert_close(last[-1], free[-1] * 0.5 / free[-1].norm(), rtol=1e-4, atol=1e-7)
+
+
+def test_weight_decay_is_that_of_adam_on_the_last_layer():
+    words = "--weight-decay 0.1 --learning-rate 0.01"
+    run, gradients = gradients_of(words)
+    _, free = gradients_of("")
+    torch_weight = torch.nn.Parameter(run.model.answer.W.detach().clone())
+    optimizer = torch.optim.Adam([torch_weight], lr=0.01, weight_decay=0.1)
+    torch_weight.grad = free[-1].clone()
+    optimizer.step()
+    before = [p.detach().clone() for p in run.step.parameters]
+    run.step.update(gradients, torch.tensor(0.0))
+    torch.testing.assert_close(run.model.answer.W, torch_weight)
+    for gradient, plain in zip(gradients[:-1], free[:-1], strict=True):
+        assert torch.equal(gradient, plain)
+    assert not torch.equal(before[0], run.step.parameters[0])
+
+
+def test_predictions_stand_in_the_columns_of_the_metrics():
+    run = isolated("--operation div --seed 1")
+    predicted, true = returned(run.task.predictions(run.model, run.task.sets["test"]))
+    assert predicted.shape == true.shape == (8, 3)
+    torch.testing.assert_close(true[:, 0], true[:, 1] / true[:, 2])
+    torch.testing.assert_close(predicted[:, 0], predicted[:, 1] / predicted[:, 2])
+    assert run.model.training

@@ -1,0 +1,96 @@
+"""Program evaluation: digits, names, refusals, what is logged, resumed and learned."""
+
+import random
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from stable_nalu.result.exporters import any_runs
+from stable_nalu.task.program_evaluation import right_digits, root_mean_square
+from tests.experiments.scripts import read, run, run_names
+
+SCRIPT = "program_evaluation"
+SMALL = ("--batch-size", "8", "--hidden-size", "8", "--workers", "1", "--log-interval", "8")
+
+
+def share(y: str, t: str) -> float:
+    """Characters that are equal, counted from the right."""
+    width = max(len(y), len(t))
+    return np.mean([a == b for a, b in zip(y.rjust(width), t.rjust(width), strict=True)])
+
+
+@pytest.mark.parametrize(
+    ("y", "t", "wanted"),
+    [
+        (123.4, 123, 1),
+        (122.6, 123, 1),
+        (124, 123, 2 / 3),
+        (23, 123, 2 / 3),
+        (1123, 123, 3 / 4),
+        (-5, 5, 1 / 2),
+        (-12, -13, 2 / 3),
+        (-7, -17, 1 / 3),
+        (0.2, 0, 1),
+        (-0.4, 0, 1),
+        (float("inf"), 7, 0),
+        (float("nan"), 7, 0),
+        (1e30, 7, 0),
+    ],
+)
+def test_digits_by_hand(y, t, wanted):
+    assert right_digits(torch.tensor([y]), torch.tensor([t])).tolist() == pytest.approx([wanted])
+
+
+def test_digits_are_those_of_texts():
+    dice = random.Random(3)
+    pairs = [
+        (dice.randint(-(10**a), 10**a), dice.randint(-(10**a), 10**a)) for a in range(1, 9)
+    ] * 9
+    pairs += [(y + dice.choice((0, 0, 1)), y) for y, _ in pairs]
+    y, t = torch.tensor(pairs, dtype=torch.float64).T
+    wanted = [share(str(one), str(other)) for one, other in pairs]
+    assert right_digits(y, t).tolist() == pytest.approx(wanted)
+
+
+def test_the_loss_has_a_gradient_where_all_is_right():
+    error = torch.zeros(2, 5, requires_grad=True)
+    root_mean_square(error).sum().backward()
+    assert error.grad is not None
+    assert error.grad.eq(0).all()
+    assert root_mean_square(torch.tensor([3.0, 4.0])).item() == pytest.approx(12.5**0.5)
+
+
+@pytest.mark.parametrize("unit", ["UGRNN", "NALU"])
+def test_what_is_logged(unit, tmp_path):
+    words = (*SMALL, "--program", "programs", "--layer-type", unit, "--max-iterations", "9")
+    assert run(SCRIPT, *words, "--seed", "0-1") == 0
+    for name in run_names(SCRIPT, *words, "--seed", "0-1"):
+        log = read(name)
+        assert sorted(log.series("loss/train/critation")) == [0, 8, 9]
+        for place in ("valid", "test/100-1000", "test/1000-10000"):
+            for measure in ("rmse", "relative", "digits"):
+                assert sorted(log.series(f"metric/{place}/{measure}")) == [0, 8, 9]
+        relative = [log.series(f"metric/test/{r}/relative")[9] for r in ("100-1000", "1000-10000")]
+        assert log.series("metric/test/relative")[9] == pytest.approx(np.mean(relative))
+        assert 0 <= log.series("metric/valid/digits")[9] <= 1
+    out = tmp_path / "runs.csv"
+    folder = ("--tensorboard-dir", str(tmp_path / "tensorboard" / "t"))
+    assert any_runs((*folder, "--csv-out", str(out))) == 0
+    table = pd.read_csv(out)
+    assert set(table["program"]) == {"programs"}
+    assert {"metric.test.1000-10000.digits", "metric.trace.0-100.0"} <= set(table)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("unit", "least", "most"), [("NAC", 0, 0.02), ("NALU", 0, 0.02), ("LSTM", 0.5, 2)]
+)
+def test_blind_units_add_larger_numbers_and_an_lstm_does_not(unit, least, most):
+    words = ("--layer-type", unit, "--max-iterations", "2000", "--log-interval", "2000")
+    words += ("--workers", "1", "--no-save")
+    assert run(SCRIPT, *words) == 0
+    (name,) = run_names(SCRIPT, *words)
+    relative = read(name).series("metric/test/1000-10000/relative")[2000]
+    assert least <= relative < most

@@ -1,0 +1,133 @@
+"""Sums over time against untrained networks: fixed sequences, the task of table 1, overflows."""
+
+import math
+
+import pytest
+import torch
+
+from stable_nalu.dataset import SimpleFunctionRecurrentDataset
+from stable_nalu.functional import mse
+from stable_nalu.network import SimpleFunctionRecurrentNetwork
+from stable_nalu.network.simple_function_recurrent import UntrainedLSTM
+from stable_nalu.task import simple_function_recurrent as sums
+from tests.ensemble.plans import assert_identical, furthest, train, trained
+from tests.experiments.scripts import read, run, run_names
+
+SCRIPT = "simple_function_recurrent"
+SHORT = ("--interpolation-length", "3", "--extrapolation-length", "7", "--batch-size", "8")
+TABLE = ("--input-range", "[0,1]", "--subset-ratio", "0.25", "--learning-rate", "1e-2")
+WORDS = (*SHORT, *TABLE, "--clip-grad-norm", "1", "--random-models", "2")
+ERRORS = "metric/valid/interpolation", "metric/test/extrapolation"
+UNTRAINED = "metric/random/interpolation", "metric/random/extrapolation"
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch):
+    """Errors on fewer sequences, at every second iteration."""
+    monkeypatch.setattr(sums, "SCORED_ROWS", (64, 32))
+    monkeypatch.setattr(sums, "EVALUATION_BLOCK", 16)
+    monkeypatch.setattr(sums.SumsTask, "log_interval", 2)
+
+
+def test_one_update_by_hand():
+    words = (*WORDS, "--layer-type", "LSTM", "--operation", "mul", "--seed", "4")
+    assert run(SCRIPT, *words, "--max-iterations", "0") == 0
+    (name,) = run_names(SCRIPT, *words)
+    assert name.endswith("lstm_mul_4_i-3_e-7_u-0-1_z-10-0.25-0.5_b8_lr-adam-0.01000-0.0_gn-1.0_rm2")
+    record = read(name)
+
+    dataset = SimpleFunctionRecurrentDataset("mul", seed=4, subset_ratio=0.25)
+    assert [end - start for start, end in dataset.subset_ranges] == [2, 2]
+    assert dataset.subset_ranges[1][0] - dataset.subset_ranges[0][0] == 1
+    training = dataset.fork(3, [0, 1])
+    torch.manual_seed(4)
+    network = SimpleFunctionRecurrentNetwork("LSTM")
+    network.reset_parameters()
+    torch.manual_seed(1)
+    untrained = [UntrainedLSTM(10, 2) for _ in range(2)]
+    for length, seed, rows, error, base in (
+        (3, 43953907, 64, ERRORS[0], UNTRAINED[0]),
+        (7, 8689336, 32, ERRORS[1], UNTRAINED[1]),
+    ):
+        x, t = dataset.fork(length, [0, 1], seed)[0:rows]
+        a, b = (x[..., i:j].sum((1, 2)) for i, j in dataset.subset_ranges)
+        torch.testing.assert_close(t[:, 0], a * b)
+        with torch.no_grad():
+            assert record.series(error)[0] == pytest.approx(mse(network(x), t).item(), rel=1e-5)
+            errors = [mse(model(x), t) for model in untrained]
+            absolute = (network(x) - t).abs().mean()
+        assert record.series(base)[0] == pytest.approx(sum(errors).item() / 2, rel=1e-5)
+        roots = sum(error.sqrt() for error in errors).item() / 2
+        assert record.series(f"{base}/rmse")[0] == pytest.approx(roots, rel=1e-5)
+        assert record.series(f"{error}/mae")[0] == pytest.approx(absolute.item(), rel=1e-5)
+    x, t = training[0:8]
+    loss = mse(network(x), t).item()
+    assert record.series("loss/train/critation")[0] == pytest.approx(loss, rel=1e-5)
+
+
+def test_an_untrained_lstm_is_the_cell_of_this_package():
+    torch.manual_seed(0)
+    model = UntrainedLSTM(10, 3)
+    network = SimpleFunctionRecurrentNetwork("LSTM", hidden_size=3)
+    with torch.no_grad():
+        for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
+            value = getattr(model.lstm, f"{name}_l0")
+            getattr(network.recurent_cell.cell, name).copy_(value)
+        network.output_layer.layer.W.copy_(model.output.weight)
+        network.output_layer.layer.bias.copy_(model.output.bias)
+        network.h_t0.zero_()
+        network.c_t0.zero_()
+        x = torch.rand(5, 6, 10)
+        torch.testing.assert_close(model(x), network(x))
+
+
+def test_log_points_alone_are_logged():
+    words = (*WORDS, "--layer-type", "NAC")
+    assert run(SCRIPT, *words, "--max-iterations", "5") == 0
+    record = read(run_names(SCRIPT, *words)[0])
+    errors = {
+        *(error + suffix for error in ERRORS for suffix in ("", "/mae")),
+        *(base + suffix for base in UNTRAINED for suffix in ("", "/rmse", "/mae")),
+    }
+    losses = {f"loss/train/{name}" for name in ("critation", "regualizer", "total")}
+    assert record.tags == errors | losses
+    assert all(list(record.series(tag)) == [0, 2, 4] for tag in losses)
+    assert all(list(record.series(tag)) == [0, 2, 4, 5] for tag in errors), (
+        "and the trained network"
+    )
+
+
+@pytest.mark.parametrize("unit", ["LSTM", "RNN-ReLU", "NAC", "NALU"])
+def test_the_units_of_the_table_alone_and_together(unit, tmp_path):
+    words = (*WORDS, "--layer-type", unit, "--max-iterations", "6")
+    assert train(tmp_path / "together", SCRIPT, *words, "--seed", "0-2") == 0
+    for seed in "012":
+        assert train(tmp_path / "alone", SCRIPT, *words, "--seed", seed) == 0
+    alone, together = trained(tmp_path / "alone"), trained(tmp_path / "together")
+    assert alone.keys() == together.keys()
+    for name, one in alone.items():
+        worst = furthest(one, together[name])
+        # The exponentials of a NALU make more of the last bits of its sigmoids.
+        limit = 1e-2 if unit == "NALU" else 1e-4
+        assert {tag for tag, value in worst.items() if value > limit} == set()
+
+
+@pytest.mark.parametrize("seeds", ["1", "0-2"])
+def test_a_run_goes_on_bit_for_bit(seeds, tmp_path):
+    words = (*WORDS, "--layer-type", "NAC", "--seed", seeds)
+    assert train(tmp_path / "parts", SCRIPT, *words, "--max-iterations", "3") == 0
+    again = ("--max-iterations", "7", "--load-checkpoint")
+    assert train(tmp_path / "parts", SCRIPT, *words, *again) == 0
+    assert train(tmp_path / "whole", SCRIPT, *words, "--max-iterations", "7") == 0
+    assert_identical(trained(tmp_path / "parts"), trained(tmp_path / "whole"))
+
+
+def test_an_overflow_is_logged_and_ends_nothing():
+    words = ("--interpolation-length", "2", "--extrapolation-length", "300", "--batch-size", "8")
+    words = (*words, "--random-models", "2", "--operation", "mul", "--layer-type", "MNAC")
+    assert run(SCRIPT, *words, "--max-iterations", "4") == 0
+    record = read(run_names(SCRIPT, *words)[0])
+    errors = record.series(ERRORS[1])
+    assert list(errors) == [0, 2, 4]
+    assert not all(math.isfinite(error) for error in errors.values())
+    assert all(math.isfinite(base) for base in record.series(UNTRAINED[1]).values())

@@ -1,0 +1,196 @@
+import math
+
+import pytest
+import torch
+
+from stable_nalu.dataset import SimpleFunctionRecurrentDataset
+from stable_nalu.functional import mse
+from stable_nalu.layer import GeneralizedCell
+from stable_nalu.network import SimpleFunctionRecurrentNetwork
+from stable_nalu.task import simple_function_recurrent as sums
+from stable_nalu.task.run import run_script as run_whole
+from tests.sequence_runs import logged, results
+
+SCRIPT = "simple_function_recurrent"
+LOSSES = ("loss/train/critation", "loss/train/regualizer", "loss/train/total")
+VALID = ("loss/valid/interpolation", "loss/valid/extrapolation")
+
+# Two hidden products square each other at every step: a sequence of ten overflows at once.
+OVERFLOWS = {"MNAC", "ReRegualizedLinearMNAC", "GumbelMNAC"}
+
+
+def values(log, tag):
+    return [value for _, value in log[tag]]
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """Evaluation on fewer sequences, at every second iteration."""
+    monkeypatch.setattr(sums, "EVALUATION_ROWS", 64)
+    monkeypatch.setattr(sums, "EVALUATION_BLOCK", 16)
+    monkeypatch.setattr(sums.SumsTask, "log_interval", 2)
+
+
+def run_script(script, argv):
+    """Train with shorter test sequences."""
+    return run_whole(script, [*argv, "--extrapolation-length", "15"])
+
+
+def test_one_update_by_hand(capsys):
+    dataset = SimpleFunctionRecurrentDataset("sub", seed=4)
+    train, inter, extra = dataset.fork(10), dataset.fork(10), dataset.fork(1000)
+    torch.manual_seed(4)
+    network = SimpleFunctionRecurrentNetwork("GRU")
+    network.reset_parameters()
+    optimizer = torch.optim.Adam(network.parameters())
+
+    def errors():
+        with torch.no_grad():
+            return [mse(network(x), t).item() for x, t in (inter[0:2048], extra[0:2048])]
+
+    before = errors()
+    x, t = train[0:128]
+    loss = mse(network(x), t)
+    loss.backward()
+    optimizer.step()
+    after = errors()
+
+    argv = ["--layer-type", "GRU", "--operation", "sub", "--seed", "4", "--max-iterations", "0"]
+    assert run_whole(SCRIPT, argv) == 0
+    log = logged(f"{SCRIPT}/gru_sub_4")
+    assert [values(log, tag) for tag in VALID] == [[pytest.approx(e, rel=1e-5)] for e in before]
+    assert values(log, "loss/train/critation") == [pytest.approx(loss.item(), rel=1e-5)]
+    (record,) = results(SCRIPT)
+    assert list(record) == [
+        "seed", "operation", "layer_type", "simple", "cuda", "verbose", "max_iterations",
+        "loss_train", "loss_valid_inter", "loss_valid_extra",
+    ]  # fmt: skip
+    assert record["loss_train"] == pytest.approx(loss.item(), rel=1e-5)
+    final = [record["loss_valid_inter"], record["loss_valid_extra"]]
+    assert final == [pytest.approx(e, rel=1e-5) for e in after]
+
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[1:8] == [
+        "  - seed: 4", "  - operation: sub", "  - layer_type: GRU", "  - simple: False",
+        f"  - cuda: {torch.cuda.is_available()}", "  - verbose: False", "  - max_iterations: 0",
+    ]  # fmt: skip
+    assert printed[-5:] == [
+        f"train 0: {record['loss_train']}",
+        "finished:",
+        f"  - loss_train: {record['loss_train']}",
+        f"  - loss_valid_inter: {record['loss_valid_inter']}",
+        f"  - loss_valid_extra: {record['loss_valid_extra']}",
+    ]
+
+
+def test_every_step_has_losses_and_some_an_evaluation(short):
+    assert run_script(SCRIPT, ["--layer-type", "NAC", "--max-iterations", "4"]) == 0
+    log = logged(f"{SCRIPT}/nac_add_0_e-15")
+    told = {"config/text_summary", "hparam/valid", "hparam/test"}
+    assert set(log) == {*LOSSES, *VALID, *told}
+    assert all([step for step, _ in log[tag]] == [0, 1, 2, 3, 4] for tag in LOSSES)
+    assert all([step for step, _ in log[tag]] == [0, 2, 4] for tag in VALID)
+
+
+def test_penalties_are_summed_and_ramped(short, monkeypatch):
+    weights = []
+    loss = sums.SumsTask.loss
+
+    def spy(self, model, *args):
+        weights.append([p.detach().clone() for n, p in model.named_parameters() if "W" in n])
+        return loss(self, model, *args)
+
+    monkeypatch.setattr(sums.SumsTask, "loss", spy)
+    argv = ["--layer-type", "ReRegualizedLinearNAC", "--max-iterations", "3"]
+    assert run_script(SCRIPT, argv) == 0
+    log = logged(f"{SCRIPT}/reregualizedlinearnac_add_0_e-15")
+    for step, matrices in enumerate(weights):
+        assert [tuple(W.shape) for W in matrices] == [(2, 12), (1, 2)]
+        penalty = sum(
+            (W**2 * (1 - W.abs()) ** 2).mean() + (torch.relu(W.abs() - 1) ** 2).mean()
+            for W in matrices
+        ).item()
+        scale = 0.1 * (1 - math.exp(-1e-5 * step))
+        assert log["loss/train/regualizer"][step][1] == pytest.approx(scale * penalty, rel=1e-4)
+    total, criterion, penalty = (
+        torch.tensor(values(log, f"loss/train/{name}"))
+        for name in ("total", "critation", "regualizer")
+    )
+    torch.testing.assert_close(total, criterion + penalty)
+
+
+def test_verbose_logs_modules_and_gradients_at_log_points(short):
+    argv = ["--layer-type", "NAC", "--max-iterations", "2", "--verbose"]
+    assert run_script(SCRIPT, argv) == 0
+    log = logged(f"{SCRIPT}/nac_add_0_e-15")
+    cell = "network/recurrent_layer/recurrent_layer/recurrent_layer"
+    for tag in (
+        f"/{cell}/W/text_summary",
+        f"{cell}/W/sparsity_error",
+        f"{cell}/W_hat/grad/norm",
+        "network/output_layer/nac/W_hat/grad/norm",
+        "network/zero_state/grad/mean",
+    ):
+        assert [step for step, _ in log[tag]] == [0, 2]
+
+
+@pytest.mark.parametrize("unit_name", GeneralizedCell.unit_names())
+def test_every_cell(short, unit_name):
+    argv = ["--layer-type", unit_name, "--max-iterations", "2", "--verbose"]
+    assert run_script(SCRIPT, argv) == (3 if unit_name in OVERFLOWS else 0)
+    log = logged(f"{SCRIPT}/{unit_name.lower()}_add_0_e-15")
+    recorded = [0, 1] if unit_name in OVERFLOWS else [0, 1, 2]
+    assert all([step for step, _ in log[tag]] == recorded for tag in LOSSES)
+
+
+def test_all_cells_are_those_of_the_published_script():
+    assert len(GeneralizedCell.unit_names()) == 27
+
+
+def test_a_diverged_run_ends_at_the_log_point_and_others_go_on(short, capsys, monkeypatch):
+    build = sums.SumsTask.network
+
+    def broken(self, layer_options):
+        network = build(self, layer_options)
+        if self.config.seed == 0:
+            network.reset_parameters = lambda: torch.nn.init.constant_(network.zero_state, 1e38)
+        return network
+
+    monkeypatch.setattr(sums.SumsTask, "network", broken)
+    argv = ["--layer-type", "RNN-linear", "--seed", "0-1", "--max-iterations", "5"]
+    assert run_script(SCRIPT, argv) == 3
+    log = logged(f"{SCRIPT}/rnn-linear_add_0_e-15")
+    assert log["/diverged/text_summary"] == [
+        (2, b"diverged: a weight is not a number at iteration 2")
+    ]
+    assert [step for step, _ in log["loss/train/total"]] == [0, 1]
+    assert "diverged: a weight is not a number at iteration 2\n" in capsys.readouterr().out
+    assert [step for step, _ in logged(f"{SCRIPT}/rnn-linear_add_1_e-15")["loss/train/total"]] == [
+        *range(6)
+    ]
+    diverged, other = results(SCRIPT)
+    assert [diverged[f"loss_{name}"] for name in ("train", "valid_inter", "valid_extra")] == [
+        None
+    ] * 3
+    assert math.isfinite(other["loss_train"])
+
+
+def test_seeds_of_one_command_are_the_runs_of_single_commands(short):
+    argv = ["--layer-type", "GumbelNAC", "--max-iterations", "2", "--operation", "mul"]
+    assert run_script(SCRIPT, [*argv, "--seed", "0-1"]) == 0
+    assert run_script(SCRIPT, [*argv, "--seed", "1", "--name-prefix", "alone"]) == 0
+    first, second, alone = results(SCRIPT)
+    assert alone.pop("name_prefix") == "alone"
+    assert second == alone
+    assert first["loss_train"] != second["loss_train"]
+    assert logged(f"{SCRIPT}/gumbelnac_mul_1_e-15") == logged("alone/gumbelnac_mul_1_e-15")
+
+
+def test_simple_task_in_float64(short):
+    argv = ["--simple", "--layer-type", "LSTM", "--max-iterations", "1"]
+    assert run_script(SCRIPT, [*argv, "--pytorch-precision", "64"]) == 0
+    (record,) = results(SCRIPT)
+    assert record["simple"] is True
+    assert record["pytorch_precision"] == 64
+    assert record["loss_train"] != float(torch.tensor(record["loss_train"], dtype=torch.float32))
+    assert torch.get_default_dtype() == torch.float32

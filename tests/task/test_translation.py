@@ -1,0 +1,180 @@
+import pytest
+import torch
+
+from stable_nalu.dataset import NumberTranslationDataset
+from stable_nalu.layer import GeneralizedCell
+from stable_nalu.network.number_translation import NumberReaderNetwork, NumberTranslationNetwork
+from stable_nalu.task import SCRIPTS
+from stable_nalu.task.number_translation import TranslationTask
+from stable_nalu.task.run import run_script
+from tests.ensemble.plans import assert_identical, train, trained
+from tests.sequence_runs import logged, results
+
+SCRIPT = "number_translation"
+LOSSES = ("loss/train/critation", "loss/train/regualizer", "loss/train/total")
+
+
+def test_losses_known_of_the_published_script(capsys):
+    assert run_script(SCRIPT, ["--max-epochs", "51", "--verbose"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[1:6] == [
+        "  - seed: 0", "  - layer_type: NALU", f"  - cuda: {torch.cuda.is_available()}",
+        "  - verbose: True", "  - max_epochs: 51",
+    ]  # fmt: skip
+    lines = dict(line.split(": ") for line in printed if line.startswith("train "))
+    assert list(lines) == ["train 0", "train 50"]
+    assert float(lines["train 0"]) == pytest.approx(281481.40625, rel=1e-7)
+    # Made with vector instructions: without them, fifty epochs magnify another rounding.
+    vectors = torch.backends.cpu.get_cpu_capability() != "DEFAULT"
+    assert float(lines["train 50"]) == pytest.approx(325412.59375, rel=1e-6 if vectors else 1e-4)
+
+    (record,) = results(SCRIPT)
+    assert list(record) == [
+        "seed", "layer_type", "cuda", "verbose", "max_epochs", "loss_train", "loss_valid",
+    ]  # fmt: skip
+    assert printed[-3:] == [
+        "finished:",
+        f"  - loss_train: {record['loss_train']}",
+        f"  - loss_valid: {record['loss_valid']}",
+    ]
+
+    log = logged(f"{SCRIPT}/nalu_0")
+    assert all([step for step, _ in log[tag]] == [*range(1, 154)] for tag in LOSSES)
+    assert [step for step, _ in log["loss/valid"]] == [1, 151]
+    cell = "network/recurrent_output/recurrent_output/recurrent_output"
+    assert [step for step, _ in log[f"{cell}/gate/mean"]] == [150]
+    assert [step for step, _ in log[f"{cell}/G_add/grad/norm"]] == [1, 31, 61, 91, 121, 151]
+
+
+def test_validation_counts_every_sentence_once():
+    assert run_script(SCRIPT, ["--layer-type", "NAC", "--max-epochs", "1", "--seed", "1"]) == 0
+    torch.manual_seed(1)
+    network = NumberTranslationNetwork("NAC")
+    network.reset_parameters()
+    valid = NumberTranslationDataset(seed=1).fork("valid")
+    error = ((network(valid.ids) - valid.values) ** 2).mean().item()
+    ((step, value),) = logged(f"{SCRIPT}/nac_1")["loss/valid"]
+    assert step == 1
+    assert value == pytest.approx(error, rel=1e-6)
+
+
+@pytest.mark.parametrize("unit_name", GeneralizedCell.unit_names())
+def test_every_cell(unit_name):
+    assert run_script(SCRIPT, ["--layer-type", unit_name, "--max-epochs", "1", "--verbose"]) == 0
+    log = logged(f"{SCRIPT}/{unit_name.lower()}_0")
+    assert all([step for step, _ in log[tag]] == [1, 2, 3] for tag in LOSSES)
+
+
+def test_no_epochs():
+    assert run_script(SCRIPT, ["--max-epochs", "0"]) == 0
+    assert set(logged(f"{SCRIPT}/nalu_0")) == {"config/text_summary", "hparam/valid"}
+    (record,) = results(SCRIPT)
+    assert record["loss_train"] > 0
+
+
+def test_a_diverged_run_ends(monkeypatch):
+    monkeypatch.setattr(TranslationTask, "log_interval", 2)
+    build = TranslationTask.network
+
+    def broken(self, layer_options):
+        network = build(self, layer_options)
+        network.reset_parameters = lambda: torch.nn.init.constant_(network.embedding, torch.inf)
+        return network
+
+    monkeypatch.setattr(TranslationTask, "network", broken)
+    assert run_script(SCRIPT, ["--max-epochs", "6"]) == 3
+    log = logged(f"{SCRIPT}/nalu_0")
+    assert [step for step, _ in log["/diverged/text_summary"]] == [7]
+    assert [step for step, _ in log["loss/train/total"]] == [*range(1, 7)]
+    (record,) = results(SCRIPT)
+    assert record["loss_train"] is None
+
+
+PAPER = (
+    *("--number-range", "paper", "--head", "final", "--embedding-size", "3"),
+    *("--hidden-size", "4", "--max-epochs"),
+)
+LEAF = "n-paper_head-final_e3_h4"
+SPLITS = ("train", "valid", "test")
+
+
+@pytest.fixture
+def often(monkeypatch):
+    monkeypatch.setattr(TranslationTask, "log_interval", 2)
+
+
+@pytest.mark.usefixtures("often")
+def test_the_split_of_the_paper_is_measured_by_epochs():
+    words = ("--layer-type", "NAC", *PAPER, "3", "--seed", "1", "--verbose")
+    assert run_script(SCRIPT, list(words)) == 0
+    log = logged(f"{SCRIPT}/nac_1_{LEAF}")
+    for name in SPLITS:
+        assert [step for step, _ in log[f"metric/{name}/mae"]] == [0, 2, 3]
+    assert all([step for step, _ in log[tag]] == [0, 2] for tag in LOSSES)
+    assert "loss/valid" not in log
+    torch.manual_seed(1)
+    network = NumberReaderNetwork("NAC", 3, 4)
+    network.reset_parameters()
+    dataset = NumberTranslationDataset(1, "paper")
+    for name in SPLITS:
+        split = dataset.fork(name)
+        error = (network(split.ids) - split.values).detach()
+        for measure, value in (("mae", error.abs().mean()), ("mse", (error**2).mean())):
+            _, found = log[f"metric/{name}/{measure}"][0]
+            assert found == pytest.approx(value.item(), rel=1e-5)
+    (record,) = results(SCRIPT)
+    assert [record[f"loss_{name}"] > 0 for name in SPLITS] == [True] * 3
+    assert (record["number_range"], record["head"]) == ("paper", "final")
+    check_traces(log, dataset, network)
+
+
+def check_traces(log, dataset, network):
+    """Eight test numbers: the answer behind each word, as numbers and as a text."""
+    place, number = next(
+        (k, n) for k, n in enumerate(dataset.splits["test"]) if n > 200 and n % 100
+    )
+    words = dataset.encode(number, as_strings=True)
+    ids = torch.as_tensor(dataset.encode(number))
+    answers = [network(ids[: k + 1].unsqueeze(0)).item() for k in range(len(words))]
+    assert log[f"metric/trace/{place}/number"][0] == (0, number)
+    found = [log[f"metric/trace/{place}/{k + 1}"][0][1] for k in range(len(words))]
+    assert found == pytest.approx(answers, rel=1e-4, abs=1e-6)
+    text = log[f"trace/{number}/text_summary"][0][1].decode().splitlines()
+    assert [line.split(" | ")[0].strip("| ") for line in text[2:]] == words
+    assert sum(tag.startswith("trace/") for tag in log) == 8
+
+
+@pytest.mark.usefixtures("often")
+def test_runs_of_the_paper_resumed(tmp_path):
+    words = ("--layer-type", "NALU", "--seed", "0-1", "--pytorch-precision", "64", *PAPER)
+    assert train(tmp_path / "whole", SCRIPT, *words, "4") == 0
+    assert train(tmp_path / "parts", SCRIPT, *words, "1") == 0
+    assert train(tmp_path / "parts", SCRIPT, *words, "4", "--load-checkpoint") == 0
+    assert_identical(trained(tmp_path / "parts"), trained(tmp_path / "whole"))
+
+
+def train_and_read(unit_name, *words):
+    """Return the last row of errors of both seeds."""
+    words = ("--layer-type", unit_name, "--seed", "0-1", "--no-save", "--workers", "1", *words)
+    assert run_script(SCRIPT, ["--number-range", "paper", "--head", "final", *words]) == 0
+    (config, other) = (
+        SCRIPTS[SCRIPT].plan(["--number-range", "paper", "--head", "final", *words]).configs
+    )
+    found = []
+    for one in (config, other):
+        log = logged(SCRIPTS[SCRIPT].run_name(one))
+        found.append({name: log[f"metric/{name}/mae"][-1][1] for name in SPLITS})
+    return found
+
+
+@pytest.mark.slow
+def test_a_nac_cannot_leave_its_bound():
+    """No answer exceeds the width of the LSTM: 32, and the mean of max(0, n - 32) is the bound."""
+    (errors, _) = train_and_read(
+        "NAC", *("--embedding-size", "32", "--hidden-size", "32", "--learning-rate", "1e-2"),
+        *("--max-epochs", "500"),
+    )  # fmt: skip
+    splits = NumberTranslationDataset(0, "paper").splits
+    for name in SPLITS:
+        bound = sum(max(0, n - 32) for n in splits[name]) / len(splits[name])
+        assert bound < errors[name] < bound + 10
