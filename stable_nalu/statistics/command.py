@@ -297,9 +297,9 @@ def verdict(argv: Sequence[str] | None = None) -> int:
 
 def _verdicts(path: Path, threshold: float | None) -> dict[str, str]:
     """Return run name -> verdict, in the order of the file."""
+    table = read_table(path)  # Before packages that may be missing.
     from .judge import EXPORTED, reduce_run
 
-    table = read_table(path)
     require(table, EXPORTED, path, "an export of export/simple_function_static.py")
     table = numeric(table, EXPORTED[1:], path)
     if table.empty:

@@ -11,12 +11,11 @@ from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
-
 from stable_nalu.errors import UsageError
 from stable_nalu.files import atomic_text_file, table_rows
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
 MODEL_CODE = "model_code"
@@ -31,10 +30,10 @@ _OF_EVERY_RUN = {
 
 def read_table(path: Path) -> pd.DataFrame:
     """Read a CSV file, or raise UsageError with one line that says what is wrong with it."""
-    import pandas as pd
-
     for _ in table_rows(path):  # pandas fills rows that are too short.
         pass
+    import pandas as pd
+
     try:
         return pd.read_csv(path, low_memory=False)
     except OSError as error:
@@ -72,7 +71,7 @@ def refuse_rows(
 ) -> None:
     """Raise UsageError that names the first row for which `wrong` is true, if there is one."""
     if wrong.any():
-        place = int(np.argmax(wrong.to_numpy()))
+        place = int(wrong.to_numpy().argmax())
         cell = table[column].iloc[place]
         shown = "an empty cell" if cell != cell else repr(str(cell))
         raise UsageError(f"{path}: row {place + 1}: column {column} holds {shown}, {problem}")
@@ -101,6 +100,7 @@ def parsed_names(
     cells, in a table that has them. UsageError names the first row whose name is empty or does
     not parse.
     """
+    import numpy as np
     import pandas as pd
 
     refuse_rows(table["name"].isna(), table, "name", path, "no name of a run")
@@ -147,6 +147,8 @@ def in_columns(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]
 
 def format_cell(value: object) -> str:
     """Format one cell; a number gets the fewest digits that give the same double."""
+    import numpy as np
+
     if isinstance(value, str):
         return '"' + value.replace('"', '""') + '"'
     if value is None:
