@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from tests.ensemble.plans import fork, start
+from tests.ensemble.plans import assert_identical, fork, start, trained
 from tests.forks import Fork
 from tests.processes import until, work_of_session
 
@@ -41,7 +41,6 @@ def disturb(
     least: int,
     script: str = "single_layer",
     endless: tuple[str, str] = ENDLESS,
-    before: str = "",
     imports: str = "",
 ) -> tuple[str, str]:
     """Start a plan of endless runs, kill it, and start it again with --resume for every kill.
@@ -53,8 +52,8 @@ def disturb(
     for number, kill in enumerate(kills):
         command = (root, script, *words, *endless, "--resume")
         fresh = len(kills) > 1 and number == 0
-        forked = None if fresh else fork(*command, before=before, imports=imports)
-        with forked or start(*command, before=before) as process:
+        forked = None if fresh else fork(*command, imports=imports)
+        with forked or start(*command) as process:
             for line in process.stdout:
                 if "stack(s)" in line:
                     break
@@ -65,6 +64,31 @@ def disturb(
             _, errors = process.communicate()
             assert process.returncode in (75, -kill.number), errors
     return endless[0], str(max(least, _furthest(root) + 7))
+
+
+def assert_nothing_is_lost(
+    root: Path,
+    script: str,
+    words: Sequence[str],
+    kills: Sequence[Kill],
+    least: int,
+    runs: int,
+    flag: str = "--max-iterations",
+    imports: str = "",
+) -> None:
+    """Train with and without kills, and compare every event, checkpoint and table."""
+    endless = (flag, ENDLESS[1])
+    found = root / "disturbed", root / "undisturbed"
+    length = disturb(found[0], words, kills, least, script, endless, imports=imports)
+    for folder, more in zip(found, (("--resume",), ()), strict=True):
+        with fork(folder, script, *words, *length, *more, imports=imports) as process:
+            _, errors = process.communicate()
+            assert (process.returncode, errors) == (0, "")
+    disturbed, undisturbed = map(trained, found)
+    assert len(disturbed) == runs
+    assert_identical(disturbed, undisturbed)
+    tables = [[f.read_text(encoding="utf-8") for f in (r / "results").glob("*")] for r in found]
+    assert tables[0] == tables[1]
 
 
 def _furthest(root: Path) -> int:

@@ -14,22 +14,10 @@ from unittest import mock
 
 import torch
 
-from stable_nalu.layer import entries
 from stable_nalu.writer.event_reader import EventFileReader
 from tests.experiments.scripts import ROOT, load_script
 from tests.forks import Fork
 from tests.processes import started, watched
-
-CORE = [k for k, e in entries().items() if e.tier == "core" and e.layer]
-ADDING = {"ReRegualizedLinearNAC", "NAC", "MCFC", "PosNAC", "ReRegualizedLinearPosNAC", "linear"}
-MIXED = "[[-2,-1],[1,2]]"
-SIX_RUNS = (
-    *("--seed", "0-1"),
-    *("--interpolation-range", "[1,2]", "[-2,2]", MIXED),
-    *("--extrapolation-range", "[2,6]", "[[-6,-2],[2,6]]", "[[-6,-2],[2,6]]"),
-)
-POSITIVE_ONLY = {"MulMCFC"}
-"""Layers that take log(x): negative inputs are not numbers by their formula."""
 
 COMMON = ("--no-cuda", "--name-prefix", "t")
 
@@ -37,21 +25,6 @@ UNCOMPARED = {"event_file", "config"}
 """Differ by the time of the start and by flags of run control."""
 
 Series = dict[str, list[tuple[int, object]]]
-
-
-def words_of(layer: str) -> tuple[str, ...]:
-    """A single-layer task that suits a layer."""
-    operation = "add" if layer in ADDING else "mul"
-    return ("--layer-type", layer, "--operation", operation)
-
-
-def six_runs(layer: str) -> tuple[str, ...]:
-    """Two seeds and three ranges, one of two intervals."""
-    words = tuple(word for word in SIX_RUNS)
-    if layer in POSITIVE_ONLY:
-        positive = {"[-2,2]": "[0.1,0.2]", MIXED: "[[1,2],[3,4]]", "[[-6,-2],[2,6]]": "[2,6]"}
-        words = tuple(positive.get(word, word) for word in words)
-    return (*words_of(layer), *words)
 
 
 @dataclass(frozen=True)

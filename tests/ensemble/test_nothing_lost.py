@@ -1,19 +1,11 @@
 """Plans that die at any moment go on with --resume and end as if nothing had happened."""
 
-import random
-import signal
-
 import pytest
 
 from stable_nalu.training import checkpoint
-from tests.ensemble.kills import Kill, disturb
 from tests.ensemble.plans import assert_identical, train, trained
 
 NOISY = ("--layer-type", "ReRegualizedLinearMNAC", "--operation", "mul", "--nmu-noise")
-RANGES = (
-    *("--interpolation-range", "[1,2]", "[[-2,-1],[1,2]]"),
-    *("--extrapolation-range", "[2,6]"),
-)
 LENGTH = ("--max-iterations", "50", "--log-interval", "20", "--checkpoint-interval", "20")
 THREE = ("--seed", "0-2", *NOISY, *LENGTH)
 
@@ -106,18 +98,3 @@ def test_a_resumed_plan_is_cut_like_the_whole(tmp_path, capsys):
     assert out.count("already trained") == 2
     assert "2 runs in 1 stack(s)" in out
     assert_identical(trained(tmp_path / "cut"), trained(tmp_path / "whole"))
-
-
-LONG = (
-    *("--seed", "0-1", *NOISY, *RANGES, "--no-compile", "--workers", "1"),
-    *("--log-interval", "300", "--checkpoint-interval", "100"),
-)
-
-
-def test_three_kills(tmp_path):
-    dice = random.Random(3)
-    kills = [Kill(signal.SIGKILL, seconds=dice.uniform(0.1, 0.5)) for _ in range(3)]
-    length = disturb(tmp_path / "disturbed", LONG, kills, 2400)
-    for root, more in (("undisturbed", ()), ("disturbed", ("--resume",))):
-        assert train(tmp_path / root, "single_layer", *LONG, *length, *more) == 0
-    assert_identical(trained(tmp_path / "disturbed"), trained(tmp_path / "undisturbed"))

@@ -1,6 +1,7 @@
 """A run in plain torch is what it is alone: beside other seeds, in two processes, after a kill."""
 
 import signal
+from functools import cache
 
 import pytest
 
@@ -80,12 +81,22 @@ EVERY = {
 }
 
 
-FURTHER = {"scored sums", "words of the paper", "counting", "even digits", "notebook", "sequences"}
-"""Of rooms that others stand for."""
+STOOD_FOR = {"scored sums", "words of the paper", "counting", "even digits", "notebook"}
+"""Scripts whose plan another one trains in two processes."""
 
 
-def quick_first(names):
-    return [pytest.param(n, marks=pytest.mark.slow if n in FURTHER else ()) for n in names]
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """What seed 1 of a script leaves behind where it is trained alone."""
+
+    @cache
+    def trained_alone(name):
+        script, words = EVERY[name]
+        root = tmp_path_factory.mktemp("alone")
+        assert train(root, script, *words, "--seed", "1") == 0
+        return trained(root)
+
+    return trained_alone
 
 
 def one_of(found, alone):
@@ -93,44 +104,29 @@ def one_of(found, alone):
     return {name: found[name] for name in alone}
 
 
-@pytest.mark.parametrize("name", EVERY)
-def test_other_seeds_change_nothing(name, tmp_path):
+@pytest.mark.parametrize("name", sorted(WITH_WORKERS.keys() - STOOD_FOR))
+def test_two_processes_change_nothing(name, alone, tmp_path):
     script, words = EVERY[name]
-    assert train(tmp_path / "alone", script, *words, "--seed", "1") == 0
-    more = ("--workers", "1") if name in WITH_WORKERS else ()
-    assert train(tmp_path / "three", script, *words, "--seed", "0-2", *more) == 0
-    alone, three = (trained(tmp_path / way) for way in ("alone", "three"))
-    assert (len(alone), len(three)) == (1, 3)
-    assert_identical(alone, one_of(three, alone))
-
-
-@pytest.mark.parametrize("name", quick_first(WITH_WORKERS))
-def test_two_processes_change_nothing(name, tmp_path):
-    script, words = EVERY[name]
-    assert train(tmp_path / "alone", script, *words, "--seed", "1") == 0
     two = (*words, "--seed", "0-1", "--workers", "2")
-    with fork(tmp_path / "two", script, *two, imports=DIGITS_LIBRARY) as process:
+    with fork(tmp_path, script, *two, imports=DIGITS_LIBRARY) as process:
         told, errors = process.communicate()
     assert (process.returncode, errors) == (0, "")
     assert "2 runs in 2 stack(s) on 2 process(es)" in told
-    alone, found = trained(tmp_path / "alone"), trained(tmp_path / "two")
+    found = trained(tmp_path)
     assert len(found) == 2
-    assert_identical(alone, one_of(found, alone))
+    assert_identical(alone(name), one_of(found, alone(name)))
 
 
-@pytest.mark.parametrize("name", quick_first(EVERY))
-def test_a_kill_changes_nothing(name, tmp_path):
-    """It comes in the midst of the second run, after its first checkpoint."""
+@pytest.mark.parametrize("name", EVERY)
+def test_neither_another_seed_nor_a_kill_changes_a_run(name, alone, tmp_path):
+    """The kill comes in the midst of the second run, after its first checkpoint."""
     script, words = EVERY[name]
     one = ("--workers", "1") if name in WITH_WORKERS else ()
     two = (*words, "--seed", "0-1", *one)
     killed = KILLED.format(saves=4)
-    with fork(tmp_path / "killed", script, *two, before=killed, imports=DIGITS_LIBRARY) as process:
+    with fork(tmp_path, script, *two, before=killed, imports=DIGITS_LIBRARY) as process:
         process.communicate()
     assert process.returncode == -signal.SIGKILL
-    begun = trained(tmp_path / "killed")
-    assert [len(run.series) > 0 for run in begun.values()] == [True, True]
-    assert train(tmp_path / "killed", script, *two, "--resume") == 0
-    assert train(tmp_path / "alone", script, *words, "--seed", "1") == 0
-    alone = trained(tmp_path / "alone")
-    assert_identical(alone, one_of(trained(tmp_path / "killed"), alone))
+    assert [len(run.series) > 0 for run in trained(tmp_path).values()] == [True, True]
+    assert train(tmp_path, script, *two, "--resume") == 0
+    assert_identical(alone(name), one_of(trained(tmp_path), alone(name)))
