@@ -13,7 +13,7 @@ from .emit import SAMPLES
 from .layout import Generators, Layout, Member, Rows, Samples, Tile, aligned
 from .program import Program
 from .samples import in_lanes
-from .tiles import Workspace, runtime_text
+from .tiles import TileMemory, runtime_text
 
 Schedule = Mapping[str, np.ndarray]
 """Scheduled numbers by their names: `(iterations, 1)` or `(iterations, runs)`."""
@@ -35,7 +35,7 @@ class Lanes:
         self.runs = len(layout.place)
         self.dtype = np.dtype(str(program.dtype).removeprefix("torch."))
         self.library = library(source(program.text, double=self.dtype == np.float64))
-        self.workspace = Workspace(shape, self.dtype)
+        self.workspace = TileMemory(shape, self.dtype)
         self.count, self.lanes = layout.members.shape
         sizes = program.memory.sizes
         self.s = self._memory(sizes["s"])

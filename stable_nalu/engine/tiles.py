@@ -39,7 +39,7 @@ def runtime(*, double: bool) -> ctypes.CDLL:
     return _libraries[double]
 
 
-class Workspace:
+class TileMemory:
     """Memory for the samples of a portion, and calls of the C++ that iterates."""
 
     def __init__(
@@ -161,7 +161,7 @@ class Tiles:
         ]
         most = max(len(operands_of(stream)) for stream in flat)
         targets = max(len(tile.samples) for tile in self._tiles)
-        self._workspace = Workspace(shape, dtype, most, targets)
+        self._workspace = TileMemory(shape, dtype, most, targets)
 
     def _tile(self, vectors: Sequence[tuple[int, int]], lanes: int) -> _Vectors:
         of_lanes: list[SampleStream | None] = [None] * lanes
