@@ -2,7 +2,8 @@
 
 Memory of a run is a row of numbers, and that of the lanes of a vector a row of vectors: `s` holds
 what lasts (parameters, moments, settings), `q` what an iteration remembers, `w` what schedules say,
-`z` noise, `x` and `t` samples and targets, `o` what is reported of the iteration.
+`z` noise, `x` and `t` samples and targets, `p` what follows from `x` alone, `o` what is reported of
+the iteration.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ _READ = ", ".join(
 )
 SIGNATURES = {
     "begin": _READ,
-    "block": f"{_READ}, const N* __restrict x, const N* __restrict t, N* __restrict o, "
-    "int first, int count",
+    "block": f"{_READ}, const N* __restrict x, const N* __restrict t, N* __restrict p, "
+    "N* __restrict o, int first, int count",
     "update": f"{_READ.removeprefix('const ')}, N* __restrict o",
 }
 COMMENTS = {
@@ -346,9 +347,9 @@ class _Emitter:
             if part == BATCH:
                 start += copy * stride
         text = [
-            f"{a if a != BATCH or memory in 'xt' else '(first + b)'} * {n}"
+            f"{a if a != BATCH or memory in 'xtp' else '(first + b)'} * {n}"
             if n != 1
-            else (a if a != BATCH or memory in "xt" else "first + b")
+            else (a if a != BATCH or memory in "xtp" else "first + b")
             for a, n in terms.items()
         ]
         return " + ".join([*text, *([str(start)] if start or not text else [])])

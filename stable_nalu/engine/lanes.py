@@ -41,6 +41,7 @@ class Lanes:
         self.s = self._memory(sizes["s"])
         self.o = self._memory(sizes["o"])
         self.q = self._memory(max(part.scratch for part in program.sources.values()))
+        self.p = aligned((max(1, sizes.get("p", 0)), self.lanes), self.dtype)
         self._read: list[np.ndarray | None] = []
 
     def _memory(self, size: int) -> np.ndarray:
@@ -76,6 +77,7 @@ class Lanes:
         """
         w, w_row, w_step = self._scheduled(schedule, iterations)
         z = None if noise is None else in_lanes(noise, self.layout, self.dtype)
+        prepare = self._functions("prepare")[1] if "prepare" in self.program.sources else None
         self._read = [w, *(z or ())]
         return [
             Member(
@@ -85,6 +87,8 @@ class Lanes:
                 z=None if z is None else z[number].ctypes.data,
                 w_row=w_row,
                 z_row=0 if z is None else z[number][0].size // self.lanes,
+                prepare=prepare,
+                p=self.p.ctypes.data,
             )
             for number in range(self.count)
         ]

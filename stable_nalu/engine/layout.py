@@ -130,6 +130,7 @@ class Member(ctypes.Structure):
         *((name, _address) for name in ("begin", "block", "update")),
         *((name, _address) for name in ("s", "q", "o", "w", "z")),
         *((name, _number) for name in ("w_row", "z_row", "samples")),
+        *((name, _address) for name in ("prepare", "p")),
     )
 
 

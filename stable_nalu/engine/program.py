@@ -25,14 +25,17 @@ from stable_nalu.training.recorder import (
 )
 from stable_nalu.training.step import TrainingStep
 
-from .emit import Memory, Place, Source, emitted, named
-from .graph import BATCH, Graph
+from .emit import COSTS, Memory, Place, Source, emitted, named
+from .graph import BATCH, Graph, Node, ordered
 from .record import Draw, RecordedDraws, Recording, drawing_from
 from .schedule import Store
 from .values import NotLoweredError, Tensors, Value
 
 MOST_NODES = 5_000
 """What a compiler takes some ten seconds for."""
+
+LONG = 30
+"""From how many operations on what is computed apart for all that can share it."""
 
 LIMITS = ("clip_norm", "clip_value")
 
@@ -139,16 +142,52 @@ class _Builder:
         if self.graph.count > MOST_NODES:
             raise NotLoweredError(f"more than {MOST_NODES:,} numbers that would be written out")
         batch = len(self.x)
+        outputs, logged, of_inputs = self._apart(outputs, logged)
         parts = {
             "run": emitted(self.graph, outputs, self.memory, "run", batch),
             "log": emitted(self.graph, [*outputs, *logged], self.memory, "log", batch),
         }
+        if of_inputs:
+            parts["prepare"] = emitted(self.graph, of_inputs, self.memory, "prepare", batch)
         if self.eval_mode is not None:
             squares = self._evaluation(state, inputs)
             parts["eval"] = emitted(self.graph, squares, self.memory, "eval", batch)
         text = named("\n\n".join(part.text for part in parts.values()), self.memory.places)
         trained = [name for name, p in self.model.named_parameters() if name in self.trained]
         return Program(text, self.memory, parts, self.draws, trained, self.told, self.x.dtype)
+
+    def _apart(
+        self, outputs: list[Store], logged: list[Store]
+    ) -> tuple[list[Store], list[Store], list[Store]]:
+        """Return what is stored, and apart what takes long and follows from inputs alone.
+
+        That is computed once for all runs of a program which have the same inputs.
+        """
+        of_inputs: set[Node] = set()
+        after: dict[Node, Node] = {}
+        apart: list[Store] = []
+        for node in ordered(store.node for store in (*outputs, *logged)):
+            args = [after[arg] for arg in node.args]
+            after[node] = node
+            if node.op == "reduce":
+                after[node] = self.graph.reduce(node.name, node.axis, *args)
+            elif node.op == "const" or (node.op == "load" and node.name == "x"):
+                of_inputs.add(node)
+            elif args and of_inputs.issuperset(node.args):
+                of_inputs.add(node)
+                if COSTS.get(node.op, 1) >= LONG and BATCH in node.axes:
+                    index = (BATCH, *sorted(node.axes - {BATCH}))
+                    name = f"of inputs:{len(apart)}"
+                    self.memory.add("p", name, [self.graph.extents[axis] for axis in index])
+                    apart.append(Store(name, index, node))
+                    after[node] = self.graph.load(name, index)
+            elif args:
+                after[node] = self.graph.op(node.op, *args)
+        outputs, logged = (
+            [Store(s.name, s.index, after[s.node]) for s in stores] for stores in (outputs, logged)
+        )
+        read = {node.name for node in ordered(s.node for s in (*outputs, *logged))}
+        return outputs, logged, [store for store in apart if store.name in read]
 
     def _state(self) -> dict[str, torch.Tensor]:
         state = dict(self.model.named_parameters()) | dict(self.model.named_buffers())

@@ -234,10 +234,11 @@ static void fill(const Samples& from, const H* d, int64_t count, H* scaled, H* s
 }
 
 typedef void Begin(const N*, N*, const N*, const N*);
-typedef void Block(const N*, N*, const N*, const N*, const N*, const N*, N*, int, int);
+typedef void Block(const N*, N*, const N*, const N*, const N*, const N*, N*, N*, int, int);
 typedef void Update(N*, N*, const N*, const N*, N*);
 
-// A vector of runs of one model. Of `w` and `z` there is a row for each iteration.
+// A vector of runs of one model. Of `w` and `z` there is a row for each iteration. `prepare`, where it
+// is not null, writes to `p` what this and later members need of the same inputs.
 struct Member {
   Begin* begin;
   Block* block;
@@ -245,6 +246,8 @@ struct Member {
   N *s, *q, *o;
   const N *w, *z;
   int64_t w_row, z_row, samples;
+  Block* prepare;
+  N* p;
 };
 
 // Vectors of runs that share generators.
@@ -321,9 +324,12 @@ extern "C" void iterate(Tile* tiles, int64_t count, const Work* work, int64_t it
           } else {
             make(*tile, *work, some, k, next);
           }
-          for (; m < end && m->samples < next; m++)
-            m->block(m->s, m->q, m->w + it * m->w_row, m->z + it * m->z_row, x,
-                     t + (m->samples - k) * portion, m->o, (int)first, (int)some);
+          for (; m < end && m->samples < next; m++) {
+            const N *w = m->w + it * m->w_row, *z = m->z + it * m->z_row;
+            const N* own = t + (m->samples - k) * portion;
+            if (m->prepare) m->prepare(m->s, m->q, w, z, x, own, m->p, m->o, (int)first, (int)some);
+            m->block(m->s, m->q, w, z, x, own, m->p, m->o, (int)first, (int)some);
+          }
         }
       }
       for (const Member* m = tile->members; m < end; m++)
@@ -368,7 +374,7 @@ extern "C" void evaluate(const Member* m, int64_t members, const Rows* of, doubl
       const int64_t some = first + of->portion < of->rows ? of->portion : of->rows - first;
       const N* x = laid(of->x, x_set, of->rows * in, first * in, some * in, of->x_lanes);
       const N* t = laid(of->t, t_set, of->rows * out, first * out, some * out, of->t_lanes);
-      m->block(m->s, m->q, m->w, m->z, x, t, m->o, 0, (int)some);
+      m->block(m->s, m->q, m->w, m->z, x, t, nullptr, m->o, 0, (int)some);
       const Part* squares = (const Part*)m->o;
       for (int64_t k = 0; k < 2 * some * of->width; k++) {
         const H square = __builtin_convertvector(squares[k], H);

@@ -109,8 +109,15 @@ class _Vectors:
         chosen = [v for v in self.vectors if v[0] in members]
         used = sorted({sample for _, _, sample in chosen})
         array = (Member * len(chosen))(*(members[p][vector] for p, vector, _ in chosen))
+        prepared: dict[tuple[int, int], int] = {}
         for member, (_, _, sample) in zip(array, chosen, strict=True):
             member.samples = used.index(sample)
+            if member.prepare is not None:
+                key = self.samples[sample][1], member.prepare
+                if key in prepared:
+                    member.prepare, member.p = None, prepared[key]
+                else:
+                    prepared[key] = member.p
         samples = (Samples * len(used))(*(self.samples[sample][0] for sample in used))
         inputs = [self.samples[sample][1] for sample in used]
         for k, sample in enumerate(samples):

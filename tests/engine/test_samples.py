@@ -14,7 +14,7 @@ MIXED = (
     *("--interpolation-range", "[1,2]", "[0.1,0.2]", "[10,20]", "[1.1,1.2]"),
     *("--extrapolation-range", "[2,6]"),
 )
-BLOCK = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 7, ctypes.c_int, ctypes.c_int)
+BLOCK = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 8, ctypes.c_int, ctypes.c_int)
 
 
 class Listening:
@@ -32,7 +32,7 @@ class Listening:
         lanes = self.lanes
         heard = {}
 
-        def block(s, q, w, z, x, t, o, first, count):
+        def block(s, q, w, z, x, t, p, o, first, count):
             size = np.dtype(lanes.dtype).itemsize
             for is_target, address, width in ((False, x, lanes.workspace.inputs), (True, t, 1)):
                 raw = ctypes.string_at(address, count * width * lanes.lanes * size)
