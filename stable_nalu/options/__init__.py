@@ -4,19 +4,9 @@ A script's `ScriptSpec` reads command lines into plans of read-only configuratio
 runs and renders its help. `stable_nalu.statistics.names` reads a run name back.
 """
 
-from typing import Any
-
 from stable_nalu.errors import OptionError
 
 from .flag import Config, Flag, FlagGroup, switch
 from .script_spec import Plan, ScriptSpec
 
 __all__ = ["Config", "Flag", "FlagGroup", "OptionError", "Plan", "ScriptSpec", "switch"]
-
-
-def __getattr__(name: str) -> Any:
-    if name != "SCRIPTS":
-        raise AttributeError(name)
-    from importlib import import_module
-
-    return import_module("stable_nalu.task").SCRIPTS
