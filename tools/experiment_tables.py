@@ -10,11 +10,11 @@ from stable_nalu.files import with_part
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import EXPERIMENTS, find
-from stable_nalu.paper.published_plots import PLOTS, plot_words
 from stable_nalu.papers import MISTRY_2022_DIVISION, MISTRY_2022_ROBUST, STUDIES
 from stable_nalu.result.document import table
 from stable_nalu.result.listing import UNSHOWN, lengths
 from stable_nalu.script import command_of
+from tools.published_plots import PLOTS, plot_words
 
 EVERY = CHECKOUT / "docs" / "experiments.md"
 FROM_THE_PAPERS = CHECKOUT / "docs" / "from-the-papers.md"

@@ -230,23 +230,14 @@ class Setting:
         csv: name of the exported table; None: the experiment name.
         """
         prefix = self.prefix + (key if name is None else name)
+        minutes = minutes or self.resources.minutes
+        memory_gb = memory_gb or self.resources.memory_gb
+        resources = replace(self.resources, minutes=minutes, memory_gb=memory_gb)
+        every = merged(flags(self.flags), flags(text))
         return Model(
-            key=key,
-            label=label,
-            script=self.script,
-            prefix=prefix,
-            csv=prefix if csv is None else csv,
-            flags=merged(flags(self.flags), flags(text)),
-            seeds=self.seeds,
-            resources=replace(
-                self.resources,
-                minutes=minutes or self.resources.minutes,
-                memory_gb=memory_gb or self.resources.memory_gb,
-            ),
-            points=self.points,
-            variants=self.variants,
-            steps_per_epoch=self.steps_per_epoch,
-        )
+            key, label, self.script, prefix, csv or prefix, every, self.seeds, resources,
+            self.points, self.variants, self.steps_per_epoch,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -38,18 +38,10 @@ def plain(number: float) -> str:
 
 
 MIRRORED = ExtrapolationRange(2, 6, mirror=True)
+_SIMPLE = ((-40, -20), (-6, -2), (-6.1, -1.2), (-2, -0.2), (0.2, 2), (2, 6), (1.2, 6), (20, 40))
+_ONE_PART = tuple(ExtrapolationRange(low, high) for low, high in _SIMPLE)
 
-EXTRAPOLATION_RANGES = (
-    ExtrapolationRange(-40, -20),
-    ExtrapolationRange(-6, -2),
-    ExtrapolationRange(-6.1, -1.2),
-    ExtrapolationRange(-2, -0.2),
-    MIRRORED,
-    ExtrapolationRange(0.2, 2),
-    ExtrapolationRange(2, 6),
-    ExtrapolationRange(1.2, 6),
-    ExtrapolationRange(20, 40),
-)
+EXTRAPOLATION_RANGES = (*_ONE_PART[:4], MIRRORED, *_ONE_PART[4:])
 """The nine ranges of single modules and of the arithmetic data set, in the order of tables."""
 
 EXTRA_DIVISION_RANGES = (ExtrapolationRange(100, 1000), ExtrapolationRange(-6, -2, mirror=True))
@@ -64,30 +56,15 @@ DISTRIBUTION_RANGES = (
 )
 """Ranges of the study of input distributions."""
 
-MULTIPLICATION_RANGES = (
-    ExtrapolationRange(-6, -2),
-    MIRRORED,
-    ExtrapolationRange(1, 5),
-    ExtrapolationRange(0.2, 2),
-    ExtrapolationRange(2, 6),
-    ExtrapolationRange(1.2, 6),
-    ExtrapolationRange(20, 40),
-)
+MULTIPLICATION_RANGES = (_ONE_PART[1], MIRRORED, ExtrapolationRange(1, 5), *_ONE_PART[4:])
 """Ranges of the first study of multiplication on the arithmetic data set."""
 
 SMALL_DIVISOR_BOUNDS = (1e-4, 1e-3, 1e-2, 0.1, 1.0)
 """Upper bounds of the intervals from 0 that division by small numbers is tested on."""
 
 INTERPOLATION_ORDER = (
-    "U[-20,-10]",
-    "U[-2,-1]",
-    "U[-1.2,-1.1]",
-    "U[-0.2,-0.1]",
-    "U[-2,2]",
-    "U[0.1,0.2]",
-    "U[1,2]",
-    "U[1.1,1.2]",
-    "U[10,20]",
+    *("U[-20,-10]", "U[-2,-1]", "U[-1.2,-1.1]", "U[-0.2,-0.1]", "U[-2,2]"),
+    *("U[0.1,0.2]", "U[1,2]", "U[1.1,1.2]", "U[10,20]"),
 )
 """Training ranges, as labels, in the order of x axes."""
 

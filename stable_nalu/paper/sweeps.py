@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from .experiment import Flags, Variant, flags
 from .ranges import (
@@ -48,15 +48,6 @@ def variants(flag: str, texts: str, common: str = "") -> tuple[Variant, ...]:
 def operations(names: str) -> tuple[Variant, ...]:
     """Return a variant for every operation."""
     return variants("--operation", names)
-
-
-def crossed(first: Iterable[Variant], second: Sequence[Variant]) -> tuple[Variant, ...]:
-    """Return every combination of two sets of variants."""
-    return tuple(
-        Variant(f"{one.name}-{other.name}", {**one.flags, **other.flags}, one.minutes)
-        for one in first
-        for other in second
-    )
 
 
 SINGLE_MODULE_RANGES = _pairs(

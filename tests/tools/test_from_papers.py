@@ -14,12 +14,12 @@ from stable_nalu.figure.entries import find
 from stable_nalu.inspection import prediction_sweep
 from stable_nalu.paper.experiment import expected_runs
 from stable_nalu.paper.index import find as find_experiment
-from stable_nalu.paper.published_plots import CSVS, PLOTS, folders, plot_words
 from stable_nalu.result import exporters
 from stable_nalu.statistics import small_divisors, thresholds
 from stable_nalu.task import SCRIPTS
 from tests.figure.specimen import SMALL, write_specimen
 from tools.experiment_tables import FROM_THE_PAPERS as DOCUMENT
+from tools.published_plots import CSVS, PLOTS, folders, plot_words
 
 ROOT = DOCUMENT.parents[1]
 DIVISION, ROBUST = "single_layer_task/neurips_2021/", "icml_2022/"

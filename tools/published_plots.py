@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .index import EXPERIMENTS
+from stable_nalu.paper.index import EXPERIMENTS
 
 CSVS = "/data/nalms/csvs/"
 """Folder of exported tables, as the READMEs name it."""
