@@ -1,17 +1,15 @@
 """Batch scripts of digit sequences plan the published commands."""
 
 import shlex
-import subprocess
-import sys
 from itertools import product
 from pathlib import Path
 
 import pytest
 
+from stable_nalu.cluster import command as batch
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.task import SCRIPTS
 
-ROOT = Path(__file__).resolve().parents[2]
 TO_20, TO_9 = list(range(1, 21)), list(range(1, 10))
 OF_SUMS = [1, 10, *range(100, 1001, 100)]
 NMU = ("ReRegualizedLinearNAC", "mnac")
@@ -122,18 +120,12 @@ def test_noise():
         pytest.param("sequential_svhn_prod_reference", "0 0", 3, marks=pytest.mark.slow),
     ],
 )
-def test_dry_runs_print_commands_of_these_runs(script, seeds, runs, tmp_path):
-    """As from a shell: what the scripts would start, with checkpoints every few epochs."""
-    environment = {
-        "PATH": "/usr/bin:/bin",
-        "PYTHON": sys.executable,
-        "TENSORBOARD_DIR": str(tmp_path),
-    }
-    words = ["bash", f"lfs_batch_jobs/{script}.sh", *seeds.split(), "--dry-run"]
-    done = subprocess.run(
-        words, cwd=ROOT, env=environment, capture_output=True, text=True, check=True
-    )
-    commands = [shlex.split(line) for line in done.stdout.splitlines() if "experiments/" in line]
+def test_dry_runs_print_commands_of_these_runs(script, seeds, runs, tmp_path, monkeypatch, capsys):
+    """What the scripts would start, with checkpoints every few epochs."""
+    monkeypatch.setenv("TENSORBOARD_DIR", str(tmp_path))
+    assert batch.main([script, *seeds.split(), "--dry-run"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    commands = [shlex.split(line) for line in printed if "experiments/" in line]
     assert len(commands) == runs
     for command in commands:
         spec = SCRIPTS[Path(command[1]).stem]

@@ -7,7 +7,6 @@ import pytest
 from stable_nalu.errors import UsageError
 from stable_nalu.paper.experiment import expected_runs
 from stable_nalu.paper.index import EXPERIMENTS, find
-from stable_nalu.papers import MISTRY_2022_ROBUST, STUDIES
 from stable_nalu.task import SCRIPTS
 
 MODELS = [(key, model) for key, e in EXPERIMENTS.items() for model in e.models]
@@ -146,29 +145,6 @@ def test_equal_experiment_names_mean_equal_runs():
         if model.prefix != model.csv or "/" not in model.prefix:
             continue
         assert flags.setdefault(model.prefix, model.flags) == model.flags, (key, model.key)
-
-
-def test_every_figure_key_is_drawn():
-    entries = pytest.importorskip("stable_nalu.figure.entries").all_entries()
-    for experiment in EXPERIMENTS.values():
-        if experiment.shown and experiment.criterion != "reference":
-            missing = [key for key in experiment.figure_keys if key not in entries]
-            assert experiment.key.startswith("function_task_static_reproduce") or not missing
-
-
-def test_every_published_number_is_shown_somewhere():
-    shown = {
-        paper.key: {s.number for e in EXPERIMENTS.values() for s in e.shown if s.paper == paper}
-        for paper in STUDIES
-    }
-    robust = {f"Figure {n}" for n in (1, 2, 5, 7, 8, 9, 10, *range(13, 21))}
-    assert shown[MISTRY_2022_ROBUST.key] == robust
-    assert shown["primer"] == {f"Figure {n}" for n in range(14, 21)}
-    division = {"1a", "1b", "2a", "2b", "2c", *map(str, (3, 4, 5, 7, *range(9, 24)))}
-    division |= {"6 (redundancy)", "6 (distributions)"}
-    assert shown["division"] == {f"Figure {n}" for n in division}
-    units = {f"Figure {n}" for n in ("3 (top)", "3 (bottom)", 4, 7, 9, 10, 11, 12, 13)}
-    assert units | {"Table 1", "Table 2", "Table 5", "Table 6"} <= shown["units"]
 
 
 def test_unknown_key_names_similar_ones():
