@@ -369,12 +369,19 @@ INLINE_ d pow_d(d x, d y) {
 template <class V> INLINE_ Mask<V> large(V x) {
     return (absolute(x) > all<V>(0x1p20)) & (absolute(x) < all<V>(INF));
 }
-template <class V> INLINE_ bool any_large(V x) {
-    Mask<V> found = large(x);
-    auto any = found[0];
-    for (unsigned i = 1; i < sizeof(V) / sizeof(x[0]); i++) any |= found[i];
-    return any != 0;
+template <class M> INLINE_ bool any(M mask) {  // by halves, as single lanes leave the registers
+    if constexpr (sizeof(M) > 16) {
+        typedef decltype(mask[0] | mask[0]) half __attribute__((vector_size(sizeof(M) / 2)));
+        half h[2];
+        std::memcpy(h, &mask, sizeof(M));
+        return any(h[0] | h[1]);
+    } else {
+        uint64_t w[2] = {};
+        std::memcpy(w, &mask, sizeof(M));
+        return (w[0] | w[1]) != 0;
+    }
 }
+template <class V> INLINE_ bool any_large(V x) { return any(large(x)); }
 // x = n pi/2 + r, |r| <= pi/4.
 struct Angle { d n; dd r; };
 
@@ -489,7 +496,7 @@ template <class V> INLINE_ V sign_of(V x) { return x > V{} ? V{} + 1 : x < V{} ?
 
 #define PART_(expression, ...) [](__VA_ARGS__) __attribute__((always_inline)) { return expression; }
 #define FUNCTION_(V, name, part, argument, whole) \
-    static inline V name(V x) { \
+    INLINE_ V name(V x) { \
         V v = each<V>(PART_(part, d x), argument); \
         return whole; \
     }
@@ -521,7 +528,7 @@ FUNCTIONS_(rint_, x, x, rounded(x), rounded(x))
 FUNCTIONS_(sign_, x, x, sign_of(x), sign_of(x))
 FUNCTIONS_(abs_, x, x, absolute(x), absolute(x))
 
-static inline F pow_(F x, F y) {
+INLINE_ F pow_(F x, F y) {
     return pow_cases(x, y, each<F>(PART_(pow_f(x, y), d x, d y), absolute(x), y));
 }
 static inline D pow_(D x, D y) {
