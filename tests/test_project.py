@@ -231,8 +231,8 @@ def test_rooms_modules_and_functions_are_small():
 
 
 SEVERAL_MEANINGS = {
-    *("Batch", "Columns", "Draw", "Index", "Interval", "Kind", "Lengths", "Limit", "Operation"),
-    *("Output", "Part", "Place", "Plan", "Programs", "Row", "Rows", "Rules", "Setting", "Setup"),
+    *("Batch", "Columns", "Draw", "Index", "Kind", "Lengths", "Limit", "Operation"),
+    *("Output", "Part", "Place", "Plan", "Programs", "Row", "Rows", "Rules", "Setup"),
     *("Source", "State", "Steps", "Task"),
 }
 """Names of classes and types that two modules define; none may join them."""

@@ -17,7 +17,7 @@ from stable_nalu.errors import UsageError
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.papers import Paper
-from stable_nalu.result.measured import label_of, measure_of
+from stable_nalu.result.judged import label_of, measure_of
 from stable_nalu.result.records import file_of
 from stable_nalu.result.stored import DATA, cost_of, path_of
 

@@ -33,10 +33,11 @@ from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.papers import STUDIES
 from stable_nalu.process import begin
 from stable_nalu.result.compare import cut_short
-from stable_nalu.result.stored import DATA, OUTCOME, identifying, read, stored_keys
-from stable_nalu.result.tables import OtherTable, Workspace, other_tables, runs_of
+from stable_nalu.result.judged import OUTCOME, identity_of, planned
+from stable_nalu.result.stored import DATA, read, stored_keys
+from stable_nalu.result.tables import Folders, OtherTable, other_tables
 from stable_nalu.script import ScriptParser, exit_code
-from stable_nalu.statistics.names import expand_names, plain
+from stable_nalu.statistics.names import plain
 
 from .kept_runs import files_of, kept_source
 
@@ -128,7 +129,7 @@ def drawn_from(entry: Entry, folder: Path, data: Path) -> Iterator[Source]:
         yield Source(folder)
     elif is_written(entry, data):
         with TemporaryDirectory() as out, contextlib.redirect_stdout(io.StringIO()):
-            space = Workspace(Path(out))
+            space = Folders(Path(out))
             for table in written_tables(entry, space):
                 table.from_kept(data).write()
             yield Source(space.csv, entry.folders)
@@ -136,7 +137,7 @@ def drawn_from(entry: Entry, folder: Path, data: Path) -> Iterator[Source]:
         yield KeptRuns(Path(), entry.folders, tables=tables_of(entry, data))
 
 
-def written_tables(entry: Entry, space: Workspace) -> list[OtherTable]:
+def written_tables(entry: Entry, space: Folders) -> list[OtherTable]:
     """Return the tables of an entry that are written without exported runs."""
     shown = (found for found in EXPERIMENTS.values() if entry.key in found.figure_keys)
     return [table for found in shown for table in other_tables(found, found.models, space)]
@@ -144,14 +145,14 @@ def written_tables(entry: Entry, space: Workspace) -> list[OtherTable]:
 
 def is_written(entry: Entry, data: Path) -> bool:
     """Say whether an entry shows such tables, and the models that they are of are kept."""
-    tables = written_tables(entry, Workspace(data))
+    tables = written_tables(entry, Folders(data))
     models = [table.kept_in(data) for table in tables if table.source is not None]
     return bool(tables) and all(path.exists() for path in models)
 
 
 def computed(entry: Entry) -> bool:
     """Say whether an entry is computed without runs."""
-    tables = written_tables(entry, Workspace(FOLDER))
+    tables = written_tables(entry, Folders(FOLDER))
     without_models = bool(tables) and all(table.source is None for table in tables)
     return without_models or needs_nothing(entry)
 
@@ -210,19 +211,15 @@ def tables_of(entry: Entry, data: Path = DATA) -> dict[str, pd.DataFrame]:
 
 def named_runs(key: str, csv: str, data: Path = DATA) -> pd.DataFrame:
     """Return the kept runs of one exported file, with the names that they were trained under."""
-    import pandas as pd
-
-    kept, parts = read(key, data), []
-    points = [column for column in identifying(key) if column != "model"]
-    for model in EXPERIMENTS[key].models:
-        runs = kept.loc[kept["model"] == model.key]
-        if model.csv != csv or runs.empty:
-            continue
-        planned = runs_of(model, sorted(set(runs["seed"])), None)
-        names = expand_names([run.name.removeprefix(f"{model.prefix}/") for run in planned])
-        parts.append(runs.merge(names[["name", *points]], on=points, validate="one_to_one"))
-    table = pd.concat(parts, ignore_index=True)
-    return table[["name", *OUTCOME]].assign(solved=table["solved"].astype(bool))
+    experiment, kept = EXPERIMENTS[key], read(key, data)
+    models = [model for model in experiment.models if model.csv == csv]
+    runs = {}
+    for model in models:
+        seeds = set(kept.loc[kept["model"] == model.key, "seed"])
+        runs |= planned(experiment, model, sorted(seeds))
+    own = kept.loc[kept["model"].isin([model.key for model in models])]
+    names = [runs[identity_of(experiment, row)].leaf for row in own.to_dict("records")]
+    return own[[*OUTCOME]].assign(solved=own["solved"].astype(bool), name=names)
 
 
 def reduce_colors(path: Path) -> None:
@@ -280,7 +277,7 @@ def origin(entry: Entry, data: Path) -> str:
     """Say which runs a drawing shows, and which of them were cut short."""
     if computed(entry):
         return "Computed: no runs."
-    models = [table.name for table in written_tables(entry, Workspace(data)) if table.source]
+    models = [table.name for table in written_tables(entry, Folders(data)) if table.source]
     if models:
         kept = "[kept models](../reproduction/data/models)"
         return f"Predictions of {kept}: {', '.join(models)}."

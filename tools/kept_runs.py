@@ -11,9 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from stable_nalu.paper.experiment import ExpectedRun, Experiment
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.result.measured import clock_of, measure_columns, options_of, text_of
-from stable_nalu.result.stored import identifying, measured_keys, read
-from stable_nalu.result.tables import runs_of
+from stable_nalu.result.judged import (
+    clock_of,
+    identity_of,
+    measure_columns,
+    options_of,
+    planned,
+)
+from stable_nalu.result.stored import measured_keys, read
 from stable_nalu.statistics.table import write_plain_frame
 from stable_nalu.task import SCRIPTS
 
@@ -32,20 +37,17 @@ def as_exported(key: str, csv: str, data: Path) -> pd.DataFrame:
     import pandas as pd
 
     experiment, rows = EXPERIMENTS[key], []
-    kept, columns = read(key, data), identifying(key)
+    kept = read(key, data)
     for model in experiment.models:
-        runs = kept.loc[kept["model"] == model.key]
-        if model.csv != csv or runs.empty:
+        own = kept.loc[kept["model"] == model.key]
+        if model.csv != csv or own.empty:
             continue
-        planned = {}
-        for run in runs_of(model, sorted(set(runs["seed"])), None):
-            options = options_of(run)
-            known = {"model": model.key, **options}
-            planned[tuple(text_of(known.get(column)) for column in columns)] = run, options
-        for row in runs.to_dict("records"):
-            run, options = planned[tuple(text_of(row[column]) for column in columns)]
-            name = {"name": run.name.removeprefix(f"{model.prefix}/")}
-            rows += [name | one | options for one in _steps(experiment, row, last_unit(run, row))]
+        runs = planned(experiment, model, sorted(set(own["seed"])))
+        options = {run.name: options_of(experiment, run) for run in runs.values()}
+        for row in own.to_dict("records"):
+            run = runs[identity_of(experiment, row)]
+            for one in _steps(experiment, row, last_unit(run, row)):
+                rows.append({"name": run.leaf} | one | options[run.name])
     return pd.DataFrame(rows)
 
 

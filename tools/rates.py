@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.published import (
-    Interval,
+    Bounded,
     Published,
     PublishedSeeds,
     published,
@@ -39,9 +39,10 @@ from stable_nalu.result.document import (
     points,
     rate,
 )
+from stable_nalu.result.judged import TEST_ERROR, point_columns
 from stable_nalu.result.records import Session, Verified
 from stable_nalu.result.same_seeds import steps_of
-from stable_nalu.result.stored import TEST_ERROR, point_columns, read, sessions_of
+from stable_nalu.result.stored import read, sessions_of
 from stable_nalu.statistics.intervals import wilson
 from stable_nalu.statistics.summary import STEP
 
@@ -120,7 +121,7 @@ class Row:
         }
 
 
-def _given(found: Interval) -> str:
+def _given(found: Bounded) -> str:
     return interval(found.value, found.lower, found.upper)
 
 

@@ -12,7 +12,8 @@ from typing import Any
 
 from stable_nalu.paper.index import find
 from stable_nalu.result.document import filled, plain, points, rate
-from stable_nalu.result.stored import DATA, identifying, path_of, read
+from stable_nalu.result.judged import identifying
+from stable_nalu.result.stored import DATA, path_of, read
 from stable_nalu.statistics.intervals import holm, paired_difference, sign_test
 
 TEMPLATE = Path(__file__).parent / "templates" / "unpublished.md"

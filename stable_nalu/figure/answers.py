@@ -21,7 +21,7 @@ from stable_nalu.statistics.names import plain
 
 from .decoration import HATCHES, SMALL, footnote, legend, patch_legend
 from .entry import Context, Drawn, Part
-from .source import exported, last_rows
+from .source import last_rows
 from .style import DASHED, Look, looks, new_figure
 from .tables import selected_rows
 
@@ -36,7 +36,7 @@ _WRONG = "#D55E00"
 
 def _ends(context: Context) -> dict[str, pd.DataFrame]:
     """Return the last row of every run, by model."""
-    tables = exported(context, ("name", "step", "seed"))
+    tables = context.exported(("name", "step", "seed"))
     return {
         model: last_rows(table).sort_values("seed")
         for model, table in tables.items()
@@ -246,7 +246,7 @@ class RunningCounts(Part):
         """Read what one run of each model told, and draw it below the images."""
         from PIL import Image
 
-        tables = exported(context, ("name", "step", "seed", "sequence.loss"))
+        tables = context.exported(("name", "step", "seed", "sequence.loss"))
         told = {
             model: found
             for model in self.models

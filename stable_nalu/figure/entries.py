@@ -38,7 +38,12 @@ def entry_of(experiment: Experiment, drawing: Drawing) -> Entry:
     """Return a figure of an experiment; one without a key has the key and the numbers of that."""
     series = drawing.series
     if series is None:
-        series = tuple(Series((model.csv,), model.label) for model in experiment.models)
+        labels: dict[str, list[str]] = {}
+        for model in experiment.models:
+            labels.setdefault(model.csv, []).append(model.label)
+        series = tuple(
+            Series((csv,), found[0] if len(found) == 1 else None) for csv, found in labels.items()
+        )
     numbers = ", ".join(shown.number for shown in experiment.shown)
     return Entry(
         key=drawing.key or experiment.stem,

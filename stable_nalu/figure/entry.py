@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
@@ -14,7 +14,7 @@ from stable_nalu.papers import Paper
 from stable_nalu.statistics.estimators import PUBLISHED, Estimators
 from stable_nalu.statistics.table import write_table
 
-from .source import Source
+from .source import Source, read_csv
 from .style import FORMATS, Palette, drawing, save
 
 if TYPE_CHECKING:
@@ -43,6 +43,10 @@ class Context:
     def stem(self, pattern: str) -> str:
         """Return the file name of a part, without ending."""
         return pattern.replace("{key}", self.key)
+
+    def exported(self, columns: Iterable[str]) -> dict[str, pd.DataFrame | None]:
+        """Return the table of each series, by its name; None where there is none."""
+        return self.tables(lambda path, _: read_csv(path, columns))
 
     def tables(
         self, read: Callable[[Path, Series], pd.DataFrame | None]

@@ -20,7 +20,7 @@ from .decoration import SMALL, footnote, legend, say_no_data
 from .entry import Context, Drawn, Part
 from .panels import draw_series, offsets
 from .runs import SEQUENCE_VALIDATION, read_series, tested_lengths
-from .source import exported, last_rows
+from .source import last_rows
 from .style import DASHED, Look, looks, new_figure
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class Learning(Part):
     def drawn(self, context: Context) -> Drawn:
         """Take quartiles over the runs of every model and draw them."""
         columns = [column for column, _ in (*self.curves, *self.ends)]
-        tables = exported(context, ("name", "step", *columns))
+        tables = context.exported(("name", "step", *columns))
         found = {model: table for model, table in tables.items() if table is not None}
         shown = looks(list(tables), context.palette)
         figure = new_figure(self.size)
@@ -203,7 +203,7 @@ class CountingLengths(Part):
 
     def drawn(self, context: Context) -> Drawn:
         """Read the last rows of all runs and draw a panel for each loss that there is."""
-        read = exported(context, ("name", "step", "sequence.loss", "interpolation.length"))
+        read = context.exported(("name", "step", "sequence.loss", "interpolation.length"))
         tables = {label: last_rows(table) for label, table in read.items() if table is not None}
         side = pd.DataFrame(
             row | {"model": plain(label)}
@@ -276,7 +276,7 @@ class Losses(Part):
 
     def drawn(self, context: Context) -> Drawn:
         """Read the runs of all files and draw them in one panel."""
-        tables = exported(context, ("name", "step", "train.size", self.column, self.half_sum))
+        tables = context.exported(("name", "step", "train.size", self.column, self.half_sum))
         rows = pd.concat([table for table in tables.values() if table is not None])
         curves = rows.pivot_table(index="step", columns="name", values=self.column)
         arrived = int((last_rows(rows)[self.half_sum] < self.below).to_numpy().sum())
@@ -326,7 +326,7 @@ class Extrapolations(Part):
 
     def drawn(self, context: Context) -> Drawn:
         """Read the curves of every model and draw a panel of each."""
-        tables = exported(context, ("name", "step", "seed"))
+        tables = context.exported(("name", "step", "seed"))
         known = published_measures(self.experiment)
         figure = new_figure(self.size)
         rows = -(-len(tables) // self.columns)

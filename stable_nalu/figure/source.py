@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -16,9 +16,6 @@ from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.ranges import AMPERSAND, UNION
 from stable_nalu.statistics.names import model_label, parse_leaf, plain, signed
 from stable_nalu.statistics.table import MODEL_CODE, parsed_names, read_table, require
-
-if TYPE_CHECKING:
-    from .entry import Context
 
 _NUMBER = r"-?\d+\.?\d*"
 _NORMAL = re.compile(rf"tn-({_NUMBER})-({_NUMBER})(?:-{_NUMBER}-{_NUMBER})?")
@@ -120,13 +117,6 @@ def read_csv(path: Path, columns: Iterable[str], kind: str = "an export of runs"
     table = read_table(path)
     require(table, columns, path, kind)
     return table
-
-
-def exported(
-    context: Context, columns: Iterable[str], kind: str = "an export of runs"
-) -> dict[str, pd.DataFrame | None]:
-    """Return the table of each series of a figure, by its name; None where there is none."""
-    return context.tables(lambda path, _: read_csv(path, columns, kind))
 
 
 def last_rows(table: pd.DataFrame, time: str = "step") -> pd.DataFrame:

@@ -18,7 +18,7 @@ from stable_nalu.statistics.names import operation_label, plain
 from .decoration import SMALL, footnote
 from .entry import Context, Part, Product
 from .runs import in_order, reduced_and_estimated
-from .source import exported, last_rows
+from .source import last_rows
 from .style import MISSING, drawing, half_open, legend_order, new_figure, operation_order
 
 if TYPE_CHECKING:
@@ -271,7 +271,7 @@ class Scores(Part):
     def render(self, context: Context) -> Product:
         """Sum up the last rows of all runs; write LaTeX, draw the same cells."""
         needed = ("name", "step", "operation", *(f"score.{split}" for split in SPLITS))
-        tables = exported(context, needed)
+        tables = context.exported(needed)
         cells = pd.DataFrame(
             [cell for model, table in tables.items() for cell in summed_up(model, table)]
         )
@@ -365,7 +365,7 @@ def selected_rows(context: Context) -> dict[str, pd.DataFrame]:
     """Return the row of the lowest validation error of every run that reads numbers, by model."""
     columns = ("name", "step", "seed", *(f"metric.{split}.mae" for split in _OF_READING))
     found = {}
-    for model, table in exported(context, columns).items():
+    for model, table in context.exported(columns).items():
         if table is not None:
             best = table.sort_values(["metric.valid.mae", "step"], kind="stable")
             found[model] = best.drop_duplicates("name").sort_values("seed")
@@ -456,7 +456,7 @@ class Heads(Part):
 
     def render(self, context: Context) -> Product:
         """Read the last row of every run, draw bars and table, write LaTeX."""
-        tables = exported(context, ("name", "step", "seed", ACCURACY))
+        tables = context.exported(("name", "step", "seed", ACCURACY))
         ends = {one.name: _last_accuracies(tables[one.name]) for one in context.series}
         keys = {one.name: one.files[0].rpartition("/")[2] for one in context.series}
         stem = context.stem(self.stem)

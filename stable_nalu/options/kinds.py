@@ -6,7 +6,7 @@ import ast
 import itertools
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from .flag import Choices, Flag, Kind
@@ -15,21 +15,17 @@ if TYPE_CHECKING:
     from stable_nalu.layer.registry import LayerEntry
 
 _LARGEST_SEED, _MOST_SEEDS = 2**32 - 1, 10**6
-_SEEDS = re.compile(r"(\d+)(?:-(\d+))?")
+_LARGEST, _LARGEST_OF_RANGE = 2**63 - 1, 10**12  # NumPy and torch count with 64 bits.
 BATCH_NOISE = [1, 0]
 _FORMS = "write [1,2], [[-6,-2],[2,6]] or [[-6,-2],[2,6],[]]"
 _NUMPY_SCALAR = re.compile(r"\bnp\.(?:float|int|uint)\d+\(([^()]*)\)")
 """How NumPy 2 prints a number that stands in a list."""
-_YES, _NO = ("true", "yes", "1"), ("false", "no", "0")
+_TRUTH = {**dict.fromkeys(("true", "yes", "1"), True), **dict.fromkeys(("false", "no", "0"), False)}
 
 
 def each_word(metavar: str, read: Callable[[str], Any]) -> Kind:
     """Return a kind whose every word is one value."""
     return Kind(metavar, lambda words: [read(word) for word in words])
-
-
-_LARGEST = 2**63 - 1
-"""NumPy and torch count with 64 bits."""
 
 
 def integer(minimum: int = -_LARGEST, maximum: int = _LARGEST) -> Kind:
@@ -40,10 +36,7 @@ def integer(minimum: int = -_LARGEST, maximum: int = _LARGEST) -> Kind:
             value = int(word)
         except ValueError:
             raise ValueError(f"{word!r} is not a whole number; write one such as 10") from None
-        if value < minimum:
-            raise ValueError(f"{word[:30]} is too small; the smallest value is {minimum}")
-        if value > maximum:
-            raise ValueError(f"{word[:30]} is too large; the largest value is {maximum}")
+        _within(word[:30], value, minimum, maximum)
         return value
 
     return each_word("INT", read)
@@ -56,15 +49,19 @@ def number(
 
     def read(word: str) -> float:
         value = finite(word)
-        if minimum is not None and value < minimum:
-            raise ValueError(f"{word} is too small; the smallest value is {minimum:g}")
         if above is not None and value <= above:
             raise ValueError(f"{word} is too small; it must be greater than {above:g}")
-        if maximum is not None and value > maximum:
-            raise ValueError(f"{word} is too large; the largest value is {maximum:g}")
+        _within(word, value, minimum, maximum)
         return value
 
     return each_word("FLOAT", read)
+
+
+def _within(word: str, value: float, minimum: float | None, maximum: float | None) -> None:
+    if minimum is not None and value < minimum:
+        raise ValueError(f"{word} is too small; the smallest value is {minimum}")
+    if maximum is not None and value > maximum:
+        raise ValueError(f"{word} is too large; the largest value is {maximum}")
 
 
 def finite(word: str) -> float:
@@ -118,9 +115,9 @@ def truth() -> Kind:
     """Return the kind of `true` and `false`; the bare flag means true."""
 
     def read(word: str) -> bool:
-        if word.lower() not in _YES + _NO:
+        if word.lower() not in _TRUTH:
             raise ValueError(f"{word!r} is neither true nor false; write true or false")
-        return word.lower() in _YES
+        return _TRUTH[word.lower()]
 
     return Kind("BOOL", lambda words: [read(word) for word in words] or [True])
 
@@ -141,7 +138,7 @@ def seeds() -> Kind:
 def _read_seeds(word: str) -> list[int]:
     read: list[int] = []
     for part in word.split(","):
-        match = _SEEDS.fullmatch(part)
+        match = re.fullmatch(r"(\d+)(?:-(\d+))?", part)
         if match is None:
             raise ValueError(f"{word!r} is not a seed; write 7, 0-24 or 0,3,9")
         first = int(match[1])
@@ -231,34 +228,23 @@ def lengths() -> Kind:
 
 
 def _literals(metavar: str, check: Any, what: str = "a range") -> Kind:
-    def read(word: str) -> list[Any]:
-        return check(word, _literal(word, what))
-
-    one_by_one = each_word(metavar, read)
-
     def read_all(words: list[str]) -> list[Any]:
-        joined = "".join(words)
-        if len(words) > 1 and not all(_is_balanced(word) for word in words):
-            raise ValueError(f"{' '.join(words)!r} was split at a blank; write {joined}")
-        return one_by_one.read_all(words)
+        whole = all(w.count("[") == w.count("]") and not w.endswith(",") for w in words)
+        if len(words) > 1 and not whole:
+            raise ValueError(f"{' '.join(words)!r} was split at a blank; write {''.join(words)}")
+        return [check(word, _literal(word, what)) for word in words]
 
     return Kind(metavar, read_all)
-
-
-def _is_balanced(word: str) -> bool:
-    return word.count("[") == word.count("]") and not word.endswith(",")
 
 
 def _literal(word: str, what: str) -> list[Any]:
     try:
         value: object = ast.literal_eval(_NUMPY_SCALAR.sub(r"\1", word))
     except (ValueError, SyntaxError, MemoryError, RecursionError):
-        raise ValueError(f"{word!r} is not {what}; write one such as [1,2]") from None
-    if isinstance(value, tuple):
-        value = list(cast("tuple[Any, ...]", value))
-    if not isinstance(value, list):
+        value = None
+    if not isinstance(value, list | tuple):
         raise ValueError(f"{word!r} is not {what}; write one such as [1,2]")
-    return cast("list[Any]", value)
+    return list(cast("Iterable[Any]", value))
 
 
 def _check_data_range(word: str, value: list[Any]) -> list[Any]:
@@ -293,9 +279,6 @@ def _check_span(word: str, value: list[Any]) -> list[Any]:
     if value[0] > value[1]:
         raise ValueError(f"{word} has its low end above its high end; write one such as [5,12]")
     return value
-
-
-_LARGEST_OF_RANGE = 10**12
 
 
 def _check_whole_range(word: str, value: list[Any]) -> list[Any]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from stable_nalu.options.paper_names import MODELS
-from stable_nalu.papers import MADSEN_2020, Paper
+from stable_nalu.papers import MADSEN_2020
 
-from .drawing import Only, Run, Runs, Series, Sketch, Threshold, drawn, sketch, standard
-from .experiment import Experiment, Model, Resources, Setting, Shown
+from .drawing import Only, Run, Runs, Sketch, Threshold, drawn, sketch, standard
+from .experiment import Experiment, Model, Recipe, Resources, Shown, shown_in
 from .labels import (
     GATED,
     NAC_ADD,
@@ -40,13 +41,13 @@ UNITS["nau"] = ("NAU", f"{MODELS['NAU']} --regualizer 0.01 {_WINDOW}")
 """Model key -> name in the papers and flags of the two-layer script."""
 
 _NAME, _MUL = "function_task_static", "function_task_static_mul"
-_DEFAULT = Setting("simple_function_static", "--max-iterations 5000000", range(100), Resources(720))
+_DEFAULT = Recipe("simple_function_static", "--max-iterations 5000000", range(100), Resources(720))
 _PRODUCT = replace(_DEFAULT, flags="--operation mul --max-iterations 5000000", seeds=range(50))
 _HIDDEN_SIZES = variants("--hidden-size", "2 3 4 5 6 7 8 9 10")
 _MULTIPLYING = "nac-mul nac-sigma nac-nmu nalu nmu gated"
 
 
-def _models(setting: Setting, name: str, keys: str, minutes: int | None = None):
+def _models(setting: Recipe, name: str, keys: str, minutes: int | None = None):
     """Return some units; the minutes are of those whose jobs were given more than the rest."""
     longer = dict.fromkeys(("nac-mul", "nac-sigma", "nalu", "nmu"), minutes)
     return tuple(
@@ -66,25 +67,7 @@ def by_operation(models: tuple[Model, ...], wanted: dict[str, str]) -> tuple[Mod
     return tuple(model.only_variants(*names.split()) for model, names in chosen)
 
 
-def on_data_set(
-    key: str,
-    title: str,
-    numbers: tuple[str, ...],
-    models: tuple[Model, ...],
-    *parts: Sketch,
-    paper: Paper = MADSEN_2020,
-    files: tuple[str, ...] = (),
-    parameter: str = "operation",
-    note: str = "",
-    rate: float | None = None,
-) -> Experiment:
-    """Return an experiment, whose table has the name of its key; files: other tables."""
-    shown = tuple(Shown(paper, number) for number in numbers)
-    drawings = drawn(*parts, series=tuple(Series((file,)) for file in files or (key,)))
-    return Experiment(
-        key, title, shown, models, parameter, "arithmetic", note, rate=rate,
-        drawings=drawings if parts else (),
-    )  # fmt: skip
+on_data_set = partial(Experiment, parameter="operation", criterion="arithmetic")
 
 
 def _swept(x: str, x_values: tuple[object, ...], best_range: int = 5000) -> Runs:
@@ -111,11 +94,13 @@ _OPERATIONS = Runs(
 )
 
 
-def default_table(rows: tuple[object, ...] = (), ending: str = "", *, long: bool = False) -> Sketch:
+def default_table(rows: tuple[object, ...] = (), ending: str = "", *, long: bool = False):
     """Return the table of success rates, steps and sparsity errors of the default parameters."""
     caption = "Arithmetic data set, default parameters: success rate, step and sparsity error."
     label = f"function-task-static-defaults{ending}"
-    return sketch("Table", runs=_OPERATIONS, label=label, caption=caption, rows=rows, long=long)
+    return drawn(
+        sketch("Table", runs=_OPERATIONS, label=label, caption=caption, rows=rows, long=long)
+    )
 
 
 def panels(name: str, runs: Runs, label: str, style: str = "line", **more: object) -> Sketch:
@@ -208,44 +193,50 @@ _SUBSET_PAIRS = tuple(
 _SLOW = 12_000
 """Iterations per CPU second: ten hidden units take several times as long as two."""
 
+
+def _units(*numbers: str) -> tuple[Shown, ...]:
+    return shown_in(MADSEN_2020, *numbers)
+
+
 # fmt: off
 EXPERIMENTS = (
     on_data_set(
-        "simple_mul", "The four-input function (x1+x2)(x1+x2+x3+x4)", ("Table 1",),
+        "simple_mul", "The four-input function (x1+x2)(x1+x2+x3+x4)", _units("Table 1"),
         _models(replace(_DEFAULT, flags="--operation mul --simple --max-iterations 200000",
                         resources=Resources(20, cores=2)),
                 "simple_mul", "nac-mul nac-sigma nalu nmu gated"),
-        sketch("Table", "simple_mul", runs=replace(_OPERATIONS, models=("Linear", *HIDDEN.models)),
-               label="very-simple-function-results",
-               caption="A very simple product of four inputs.",
-               rows=(("mul", ("Linear", "NMU", NAC_MUL, "NALU")),)),
+        drawn(sketch("Table", "simple_mul",
+                     runs=replace(_OPERATIONS, models=("Linear", *HIDDEN.models)),
+                     label="very-simple-function-results",
+                     caption="A very simple product of four inputs.",
+                     rows=(("mul", ("Linear", "NMU", NAC_MUL, "NALU")),))),
         note="The table prints NAC•, NALU and NMU.",
     ),
     on_data_set(
-        _NAME, "The arithmetic data set, default parameters", ("Table 2",),
+        _NAME, "The arithmetic data set, default parameters", _units("Table 2"),
         by_operation(ALL, {"nac-mul": "mul", "nmu": "mul", "linear": "add sub",
                            "nac-add": "add sub", "nalu": "add sub mul", "nau": "add sub"}),
         default_table((("mul", ("NMU", NAC_MUL, "NALU")), ("add", _ADDERS), ("sub", _ADDERS))),
     ),
     on_data_set(
-        f"{_NAME}_all", "The arithmetic data set, every unit and operation", ("Table 6",), ALL,
-        default_table(ending="-all", long=True), files=(_NAME,),
+        f"{_NAME}_all", "The arithmetic data set, every unit and operation", _units("Table 6"),
+        ALL, default_table(ending="-all", long=True),
         note="The first layer of NAC•,NMU is NAC+ in the paper, NAU in its scripts and here.",
     ),
     on_data_set(
-        f"{_MUL}_hidden_size", "Multiplication against the hidden size", ("Figure 3 (top)",),
-        HIDDEN_MODELS, _hidden(), _hidden("_short", size=standard(5.1)),
+        f"{_MUL}_hidden_size", "Multiplication against the hidden size", _units("Figure 3 (top)"),
+        HIDDEN_MODELS, drawn(_hidden(), _hidden("_short", size=standard(5.1))),
         parameter="hidden.size", rate=_SLOW,
         note="The published figure was drawn from 26 to 38 of the 50 seeds.",
     ),
     on_data_set(
-        f"{_MUL}_range", "Multiplication against the training range", ("Figure 3 (bottom)",),
-        RANGE_MODELS, panels("mul_range", RANGE, "Interpolation range", "dodge"),
+        f"{_MUL}_range", "Multiplication against the training range", _units("Figure 3 (bottom)"),
+        RANGE_MODELS, drawn(panels("mul_range", RANGE, "Interpolation range", "dodge")),
         parameter="interpolation.range",
     ),
     on_data_set(
         f"{_MUL}_hidden_size_ablation", "Ablation of the NMU against the hidden size",
-        ("Figure 7",),
+        _units("Figure 7"),
         tuple(
             _ABLATION.model(key, f"NMU{off}", text, name=f"{_MUL}_hidden_size_ablation",
                             minutes=minutes, memory_gb=memory)
@@ -256,30 +247,32 @@ EXPERIMENTS = (
                 ("neither", ", no R_sparse, no W-clamp", f"{_NO_CLAMP} --regualizer 0", None, None),
             )
         ),
-        _hidden("_ablation", replace(HIDDEN, relabel=_ablated, models=tuple(
-            f"NMU{ablation_suffix(sparse, oob)}" for sparse in (10, 0) for oob in (1, 0)))),
+        drawn(_hidden("_ablation", replace(HIDDEN, relabel=_ablated, models=tuple(
+            f"NMU{ablation_suffix(sparse, oob)}" for sparse in (10, 0) for oob in (1, 0))))),
         parameter="hidden.size", rate=_SLOW,
     ),
     on_data_set(
-        f"{_MUL}_input_size", "Multiplication against the input size", ("Figure 8 (input size)",),
-        INPUT_MODELS,
-        panels("mul_input_size", INPUT, "Size of the input vector", breaks=(0, 100, 200, 300)),
+        f"{_MUL}_input_size", "Multiplication against the input size",
+        _units("Figure 8 (input size)"), INPUT_MODELS,
+        drawn(panels("mul_input_size", INPUT, "Size of the input vector",
+                     breaks=(0, 100, 200, 300))),
         parameter="input.size",
     ),
     on_data_set(
-        f"{_MUL}_overlap", "Multiplication against the overlap of subsets", ("Figure 8 (overlap)",),
-        OVERLAP_MODELS,
-        panels("mul_overlap", OVERLAP, "The ratio of which subsets overlap with each other"),
+        f"{_MUL}_overlap", "Multiplication against the overlap of subsets",
+        _units("Figure 8 (overlap)"), OVERLAP_MODELS,
+        drawn(panels("mul_overlap", OVERLAP, "The ratio of which subsets overlap with each other")),
         parameter="overlap.ratio",
     ),
     on_data_set(
-        f"{_MUL}_subset", "Multiplication against the size of subsets", ("Figure 8 (subset)",),
-        SUBSET_MODELS,
-        panels("mul_subset", SUBSET, "Relative size of subsets compared to input size"),
+        f"{_MUL}_subset", "Multiplication against the size of subsets",
+        _units("Figure 8 (subset)"), SUBSET_MODELS,
+        drawn(panels("mul_subset", SUBSET, "Relative size of subsets compared to input size")),
         parameter="subset.ratio",
     ),
     on_data_set(
-        f"{_NAME}_nalu", "The gate of the NALU behind an adding layer", ("Figure 9", "Table 5"),
+        f"{_NAME}_nalu", "The gate of the NALU behind an adding layer",
+        _units("Figure 9", "Table 5"),
         tuple(
             replace(_DEFAULT, variants=operations("add mul")).model(
                 key, label, text, name=f"{_NAME}_nalu")
@@ -289,15 +282,17 @@ EXPERIMENTS = (
                 ("gated", "Gated NAU/NMU", _GATED),
             )
         ),
-        sketch("Histogram", f"{_NAME}_nalu", runs=_GATES, size=standard(7.0),
-               column="network.layer_2.nalu.gate.mean"),
-        sketch("Table", f"{_NAME}_nalu", runs=_GATES,
-               label="simple-function-static-nalu-gate-table",
-               caption="Gated units that must choose between adding and multiplying."),
+        drawn(
+            sketch("Histogram", f"{_NAME}_nalu", runs=_GATES, size=standard(7.0),
+                   column="network.layer_2.nalu.gate.mean"),
+            sketch("Table", f"{_NAME}_nalu", runs=_GATES,
+                   label="simple-function-static-nalu-gate-table",
+                   caption="Gated units that must choose between adding and multiplying."),
+        ),
     ),
     on_data_set(
         f"{_NAME}_regualization", "Strength of the sparsity penalty",
-        ("Figure 10", "Figure 11", "Figure 12"),
+        _units("Figure 10", "Figure 11", "Figure 12"),
         (
             replace(_PENALISED, variants=operations("add sub")).model(
                 "nau", "NAU", f"--layer-type ReRegualizedLinearNAC {_WINDOW}",
@@ -305,13 +300,13 @@ EXPERIMENTS = (
             replace(_PENALISED, variants=operations("mul")).model(
                 "nmu", *UNITS["nmu"], name=f"{_NAME}_regualization"),
         ),
-        *map(_regualization, ("add", "sub", "mul"), ("NAU", "NAU", "NMU")),
+        drawn(*map(_regualization, ("add", "sub", "mul"), ("NAU", "NAU", "NMU"))),
         parameter="regualizer",
         note="The published script stores seeds 25-49 only; the figure has about 50 seeds.",
     ),
     on_data_set(
         f"{_NAME}_learning", "Learning rates and optimizers",
-        ("learning-rate figures (not in the final text)",),
+        _units("learning-rate figures (not in the final text)"),
         tuple(
             _RATES.model(f"{key}-{suffix}", f"{UNITS[key][0]} ({label})",
                          f"{UNITS[key][1]} --optimizer {text}", name=f"{_NAME}_learning")
@@ -319,7 +314,7 @@ EXPERIMENTS = (
             for suffix, label, text in (("adam", "Adam", "adam"), ("sgd", "SGD", "sgd"),
                                         ("sgd-momentum", "SGD-Nesterov", "sgd --momentum 0.9"))
         ),
-        *map(_learning, ("add", "sub", "mul", "div"), (NAC_ADD, NAC_ADD, NAC_MUL, NAC_MUL)),
+        drawn(*map(_learning, ("add", "sub", "mul", "div"), (NAC_ADD, NAC_ADD, NAC_MUL, NAC_MUL))),
         parameter="learning.rate",
     ),
     on_data_set(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from stable_nalu.papers import MISTRY_2022_DIVISION, MISTRY_2022_MECHANISMS
 
 from .drawing import BELOW_1E_5, Drawing, Runs, Series, Sketch, Threshold, drawn, sketch
-from .experiment import Experiment, Model, Resources, Setting, Shown
+from .experiment import Experiment, Model, Recipe, Resources, Shown
 from .measures import measures_of_pairs
 from .ranges import INTERPOLATION_ORDER
 from .sweeps import DISTRIBUTIONS, MIXED_SIGNS, NEAR_ZERO, SINGLE_MODULE_RANGES
@@ -56,7 +56,7 @@ def _nmru(start: int, end: int) -> str:
     return f"--layer-type SignNMRU {_window(start, end)} --clip-grad-norm 1 --learning-rate 1e-2"
 
 
-_IN2 = Setting(
+_IN2 = Recipe(
     "single_layer",
     "--operation div --max-iterations 50000 --no-cuda",
     range(25),
@@ -153,16 +153,16 @@ def _ranges(
         for m in models
     )
     drawings = drawn(part, series=series, plotted=plotted)
-    return Experiment(key, title, (shown,), models, note=note, drawings=drawings, **judged)
+    return Experiment(key, title, (shown,), models, drawings, note=note, **judged)
 
 
 def _computed(key: str, title: str, number: str, drawing: Drawing) -> Experiment:
     shown = (Shown(MISTRY_2022_DIVISION, f"Figure {number}"),)
-    return Experiment(key, title, shown, (), note="Needs no training.", drawings=(drawing,))
+    return Experiment(key, title, shown, (), (drawing,), note="Needs no training.")
 
 
 def _mixed_signs(
-    size: str, setting: Setting, real_npu: tuple[str, str], nru: str, nmru: str
+    size: str, setting: Recipe, real_npu: tuple[str, str], nru: str, nmru: str
 ) -> tuple[Model, ...]:
     """Return three units on mixed signs; `real_npu` has its key and flags."""
     folder = f"mixedSigns-{size}/"
@@ -176,7 +176,7 @@ def _mixed_signs(
 
 
 def _distributions(
-    size: str, number: str, setting: Setting, real_npu: str, nru: str, nmru: str
+    size: str, number: str, setting: Recipe, real_npu: str, nru: str, nmru: str
 ) -> Experiment:
     """Return three units on every distribution of inputs, in a folder of the setting's."""
     folder, key = f"{setting.prefix}distributions/", f"nips-{size}-distributions"
@@ -383,7 +383,7 @@ _TEN_INPUTS = (
 # Pairs of digits.
 _ANSWER = "metric.{}.output_rounded_{}dp.acc"
 _LEARNED = "--use-nalm --learn-labels2out --nalm-name"
-_DIGITS = Setting(
+_DIGITS = Recipe(
     "two_digit_mnist",
     "--operation div --max-epochs 1000 --dataset-workers 5",
     range(10),

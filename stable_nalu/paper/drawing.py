@@ -141,7 +141,8 @@ def sketch(kind: str, stem: str = "{key}", **options: object) -> Sketch:
 class Drawing:
     """A figure of an experiment.
 
-    series: files in the order of the legend; None: one for each model of the experiment.
+    series: files in the order of the legend; None: those of the models of the experiment, and where
+        several models share one, its runs are shown as their names say.
     folders: where they may lie below the CSV folder, besides the CSV folder itself.
     plotted: what follows `Rscript` in the README of the paper.
     key, title, number: its own, where the experiment has several figures.

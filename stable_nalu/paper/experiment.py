@@ -79,6 +79,11 @@ class Shown:
     number: str
 
 
+def shown_in(paper: Paper, *numbers: str) -> tuple[Shown, ...]:
+    """Return the places of an experiment in one paper."""
+    return tuple(Shown(paper, number) for number in numbers)
+
+
 @dataclass(frozen=True)
 class Resources:
     """What one job asks of a batch system, in words that no batch system owns."""
@@ -198,7 +203,7 @@ class Model:
 
 
 @dataclass(frozen=True)
-class Setting:
+class Recipe:
     """What the models of a study have in common.
 
     flags: text, as typed. prefix: put before the experiment names of the models.
@@ -268,6 +273,7 @@ class Experiment:
 
     key: name on command lines, and of the figure where it has one of its own. A `/` becomes `-` in
         names of files and figures: `nalu/fig1`, `nalu-fig1.csv`.
+    drawings: its figures.
     parameter: column of a run's name that the figure has on its x axis.
     criterion: which errors count as solved: below 1e-5 (flat, distributions), below the threshold
         of the arithmetic data set, of its ranges, of the benchmark, of small divisors
@@ -276,20 +282,19 @@ class Experiment:
     measures: the numbers of measured runs, those that matter most first.
     rate: iterations per CPU second, of all runs, until a cost is kept; None: as of other tasks.
     selected_by: column whose lowest value picks the row that is kept of a run; empty: the last one.
-    drawings: its figures.
     """
 
     key: str
     title: str
     shown: tuple[Shown, ...]
     models: tuple[Model, ...]
+    drawings: tuple[Drawing, ...] = ()
     parameter: str = "interpolation.range"
     criterion: str = "flat"
     note: str = ""
     measures: tuple[Measure, ...] = ()
     rate: float | None = None
     selected_by: str = ""
-    drawings: tuple[Drawing, ...] = ()
 
     @property
     def is_measured(self) -> bool:
@@ -344,6 +349,11 @@ class ExpectedRun:
     seed: int
     name: str
     config: Config
+
+    @property
+    def leaf(self) -> str:
+        """Return its name in exported tables: without the prefix of its model."""
+        return self.name.removeprefix(f"{self.model.prefix}/")
 
 
 def expected_runs(

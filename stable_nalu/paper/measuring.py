@@ -8,7 +8,8 @@ from stable_nalu.papers import MADSEN_2019
 
 from . import arithmetic_units as units
 from .arithmetic_units import on_data_set, pick
-from .drawing import Only, sketch, standard
+from .drawing import Only, drawn, sketch, standard
+from .experiment import shown_in
 from .labels import NAC_ADD, NAC_MUL
 from .sweeps import MULTIPLICATION_PAIRS
 
@@ -41,27 +42,26 @@ _POSITIVE = tuple(p for p in MULTIPLICATION_PAIRS if "-" not in p["--interpolati
 EXPERIMENTS = (
     on_data_set(
         f"{_NAME}_reproduce", "Reproduction of the NALU on the arithmetic data set",
-        ("table of default parameters",),
+        shown_in(MADSEN_2019, "table of default parameters"),
         units.by_operation(units.ALL, {"linear": "add sub", "nac-add": "add sub",
                                        "nac-mul": "mul div", "nalu": "add sub mul div"}),
         units.default_table((("mul", _MULTIPLYING), ("div", _MULTIPLYING),
                              ("add", _ADDING), ("sub", _ADDING))),
-        paper=MADSEN_2019, files=(_NAME,),
     ),
     on_data_set(
         f"{_MUL}_paramaters", "Multiplication by NAC• and NALU against data set parameters",
-        ("figure of data set parameters",),
+        shown_in(MADSEN_2019, "figure of data set parameters"),
         tuple(replace(model, key=f"{model.key}-{added}") for *_, added, models in _STUDIES
               for model in pick(models, "nac-mul", "nalu")),
-        sketch("Successes", _PARAMETERS, panels=_PANELS, columns=2, size=standard(9.0)),
-        sketch("Successes", f"{_PARAMETERS}_onerow", panels=_PANELS, columns=4),
-        paper=MADSEN_2019, files=tuple(file for _, file, _ in _PANELS), parameter="hidden.size",
+        drawn(sketch("Successes", _PARAMETERS, panels=_PANELS, columns=2, size=standard(9.0)),
+              sketch("Successes", f"{_PARAMETERS}_onerow", panels=_PANELS, columns=4)),
+        parameter="hidden.size",
     ),
     on_data_set(
         f"{_MUL}_range_reproduce", "Multiplication by NAC• and NALU against the training range",
-        ("figure of training ranges",),
+        shown_in(MADSEN_2019, "figure of training ranges"),
         tuple(replace(m, points=_POSITIVE) for m in pick(units.RANGE_MODELS, "nac-mul", "nalu")),
-        units.panels("mul_range_reproduce", _SHOWN_RANGES, "Interpolation range", "dodge"),
-        paper=MADSEN_2019, files=(f"{_MUL}_range",), parameter="interpolation.range",
+        drawn(units.panels("mul_range_reproduce", _SHOWN_RANGES, "Interpolation range", "dodge")),
+        parameter="interpolation.range",
     ),
 )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from stable_nalu.papers import MISTRY_2022_PRIMER
 
-from .drawing import Drawing, Runs, Series, Sketch, Threshold, sketch
-from .experiment import Experiment, Model, Resources, Setting, Shown
+from .drawing import Drawing, Runs, Series, Sketch, Threshold, drawn, sketch
+from .experiment import Experiment, Model, Recipe, Resources, Shown, shown_in
 from .labels import MODELS
 from .ranges import INTERPOLATION_ORDER
 from .sweeps import SINGLE_MODULE_RANGES
@@ -35,9 +36,9 @@ def _npus(start: str, end: str) -> dict[str, tuple[str, str]]:
     }
 
 
-def for_operation(operation: str) -> Setting:
+def for_operation(operation: str) -> Recipe:
     """Return the two-input benchmark for one operation."""
-    return Setting(
+    return Recipe(
         "single_layer_benchmark",
         f"--operation {operation} --max-iterations 50000 --log-interval 1000 --no-cuda",
         range(25),
@@ -100,7 +101,7 @@ def panels(operation: str, runs: Runs = RUNS) -> Sketch:
     return sketch("Panels", stem, runs=runs, x_label="Interpolation range")
 
 
-def on_every_range(operation: str, files: str, *more: Series) -> Drawing:
+def on_every_range(operation: str, files: str, *more: Series) -> tuple[Drawing]:
     """Return the figure of some modules, and its table."""
     caption = (
         f"Results for {_WORDS[operation]} of single modules on every range, 25 seeds, with 95\\% "
@@ -122,27 +123,10 @@ def on_every_range(operation: str, files: str, *more: Series) -> Drawing:
         for name in files.split()
     )
     folders = (f"benchmark/sltr-in2/{operation}", "benchmark/sltr-in2")
-    return Drawing((panels(operation), made), (*series, *more), folders)
+    return drawn(panels(operation), made, series=(*series, *more), folders=folders)
 
 
-def judged_by_benchmark(
-    key: str,
-    title: str,
-    shown: Shown | str,
-    models: tuple[Model, ...],
-    drawing: Drawing,
-    note: str = "",
-    rate: float | None = None,
-) -> Experiment:
-    """Return an experiment on single modules; a text is the number of the primer's figure."""
-    if isinstance(shown, str):
-        shown = Shown(MISTRY_2022_PRIMER, f"Figure {shown}")
-    return Experiment(
-        key, title, (shown,), models, "interpolation.range", "benchmark", note, rate=rate,
-        drawings=(drawing,),
-    )  # fmt: skip
-
-
+judged_by_benchmark = partial(Experiment, criterion="benchmark")
 _LONGER = "--regualizer-scaling-start 50000 --regualizer-scaling-end 75000 --max-iterations 100000"
 
 
@@ -164,45 +148,49 @@ def _larger(size: int, subset: str) -> tuple[Model, ...]:
 _INALU_10 = f"{_NALUS['iNALU'][1]} --input-size 10 --subset-ratio 0.1 --overlap-ratio 0"
 _ADDS, _ADDING_FILES = "NAC NALU NAU iNALU G-NALU", "NAC NAU NALU iNALU G-NALU"
 
+
+def _primer(number: int) -> tuple[Shown, ...]:
+    return shown_in(MISTRY_2022_PRIMER, f"Figure {number}")
+
+
 # fmt: off
 EXPERIMENTS = (
     judged_by_benchmark(
-        "benchmark_sltr_add", "Addition, single modules", "14", ADDING,
+        "benchmark_sltr_add", "Addition, single modules", _primer(14), ADDING,
         on_every_range("add", _ADDING_FILES),
     ),
     judged_by_benchmark(
-        "benchmark_sltr_sub", "Subtraction, single modules", "15",
+        "benchmark_sltr_sub", "Subtraction, single modules", _primer(15),
         _models("sub", {**_ADDING, **_NALUS}, _ADDS), on_every_range("sub", _ADDING_FILES),
     ),
     judged_by_benchmark(
-        "benchmark_sltr_mul", "Multiplication, single modules", "16", MULTIPLYING,
+        "benchmark_sltr_mul", "Multiplication, single modules", _primer(16), MULTIPLYING,
         on_every_range("mul", MULTIPLYING_FILES),
     ),
     judged_by_benchmark(
-        "benchmark_sltr_div", "Division, single modules", "17",
+        "benchmark_sltr_div", "Division, single modules", _primer(17),
         _models("div", {**_MNAC, **_NALUS, **_npus("1e-9", "1e-7")},
                 "MNAC NALU NPU RealNPU iNALU G-NALU"),
         on_every_range("div", "MNAC NPU RealNPU NALU iNALU G-NALU"),
     ),
     judged_by_benchmark(
-        "inalu-in10", "iNALU, addition with ten inputs", "18",
+        "inalu-in10", "iNALU, addition with ten inputs", _primer(18),
         (replace(for_operation("add"), prefix="benchmark/sltr-in10/").model(
             "iNALU-in10", "iNALU", _INALU_10, name="add/iNALU"),),
-        Drawing((panels("add"),), (Series(("sltr-in10/add/iNALU",), expects=("iNALU",)),),
-                ("benchmark",)),
+        drawn(panels("add"), series=(Series(("sltr-in10/add/iNALU",), expects=("iNALU",)),),
+              folders=("benchmark",)),
     ),
     judged_by_benchmark(
-        "nau-failure", "NAU with ten inputs", "19", _larger(10, "0.1"),
-        Drawing((panels("sub-add"),),
-                (Series(("add/NAU",), "NAU (add)"), Series(("sub/NAU",), "NAU (sub)")),
-                ("benchmark/sltr-in10", "sltr-in10")),
-        "The published scripts hold subtraction only; the figure shows both.",
+        "nau-failure", "NAU with ten inputs", _primer(19), _larger(10, "0.1"),
+        drawn(panels("sub-add"), folders=("benchmark/sltr-in10", "sltr-in10"),
+              series=(Series(("add/NAU",), "NAU (add)"), Series(("sub/NAU",), "NAU (sub)"))),
+        note="The published scripts hold subtraction only; the figure shows both.",
     ),
     judged_by_benchmark(
-        "nau-in100", "NAU with a hundred inputs", "20", _larger(100, "0.01"),
-        Drawing((panels("sub"),), (Series(("sltr-in100/sub/NAU",), expects=("NAU",)),),
-                ("benchmark",)),
-        "The published scripts hold addition, the published figure is of subtraction.",
-        20_000,  # A hundred inputs to draw.
+        "nau-in100", "NAU with a hundred inputs", _primer(20), _larger(100, "0.01"),
+        drawn(panels("sub"), series=(Series(("sltr-in100/sub/NAU",), expects=("NAU",)),),
+              folders=("benchmark",)),
+        note="The published scripts hold addition, the published figure is of subtraction.",
+        rate=20_000,  # A hundred inputs to draw.
     ),
 )

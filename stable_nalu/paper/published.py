@@ -37,7 +37,7 @@ _ALSO = {
 
 
 @dataclass(frozen=True)
-class Interval:
+class Bounded:
     """A number and the ends of its 95 % interval."""
 
     value: float | None
@@ -57,15 +57,9 @@ class Published:
     solved: int
     runs: int
     median: float | None
-    mean: Interval
-    sparsity: Interval
+    mean: Bounded
+    sparsity: Bounded
     source: str
-
-
-def published(experiment: str) -> list[Published]:
-    """Return all points of an experiment, in the order of the file."""
-    key = _ALSO.get(experiment, experiment)
-    return [row for row in all_published() if row.experiment == key]
 
 
 @dataclass(frozen=True)
@@ -79,53 +73,6 @@ class PublishedSeeds:
     operation: str
     runs: int
     solved_at: Mapping[int, int]
-
-
-def published_seeds(experiment: str) -> list[PublishedSeeds]:
-    """Return all that is known of the seeds of an experiment, from the file behind Table 6."""
-    key = _ALSO.get(experiment, experiment)
-    with SEEDS.open(encoding="utf-8", newline="") as file:
-        return [_seeds(cells) for cells in csv.DictReader(file) if cells["experiment"] == key]
-
-
-def _seeds(cells: dict[str, str]) -> PublishedSeeds:
-    pairs = (pair.split(":") for pair in cells["solved_at"].split())
-    solved_at = {int(seed): int(step) for seed, step in pairs}
-    return PublishedSeeds(cells["model"], cells["operation"], int(cells["runs"]), solved_at)
-
-
-def all_published() -> list[Published]:
-    """Return every point of every experiment."""
-    return [row for path in sorted(FOLDER.glob("*.csv")) for row in _read(path)]
-
-
-def _read(path: Path) -> list[Published]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return [_row(cells) for cells in csv.DictReader(file)]
-
-
-def _row(cells: dict[str, str]) -> Published:
-    return Published(
-        experiment=cells["experiment"],
-        model=cells["model"],
-        operation=cells["operation"],
-        column=cells["column"],
-        point=cells["point"],
-        solved=int(cells["solved"]),
-        runs=int(cells["runs"]),
-        median=_number(cells["median"]),
-        mean=_interval(cells, "mean"),
-        sparsity=_interval(cells, "sparsity"),
-        source=cells["source"],
-    )
-
-
-def _interval(cells: dict[str, str], name: str) -> Interval:
-    return Interval(*(_number(cells[f"{name}{end}"]) for end in ("", ".lower", ".upper")))
-
-
-def _number(text: str) -> float | None:
-    return float(text) if text else None
 
 
 @dataclass(frozen=True)
@@ -166,17 +113,66 @@ class PublishedMeasure:
         return LABELS[self.label]
 
 
+def all_published() -> list[Published]:
+    """Return every point of every experiment."""
+    return [_point(cells) for path in sorted(FOLDER.glob("*.csv")) for cells in _read(path)]
+
+
+def published(experiment: str) -> list[Published]:
+    """Return all points of an experiment, in the order of the file."""
+    key = _ALSO.get(experiment, experiment)
+    return [point for point in all_published() if point.experiment == key]
+
+
+def published_seeds(experiment: str) -> list[PublishedSeeds]:
+    """Return all that is known of the seeds of an experiment, from the file behind Table 6."""
+    key = _ALSO.get(experiment, experiment)
+    found: list[PublishedSeeds] = []
+    for cells in _read(SEEDS):
+        if cells["experiment"] == key:
+            pairs = (pair.split(":") for pair in cells["solved_at"].split())
+            solved_at = {int(seed): int(step) for seed, step in pairs}
+            runs = int(cells["runs"])
+            found.append(PublishedSeeds(cells["model"], cells["operation"], runs, solved_at))
+    return found
+
+
 def all_published_measures() -> list[PublishedMeasure]:
     """Return the numbers of all measured experiments, in the order of the files."""
     found: list[PublishedMeasure] = []
     for path in sorted(MEASURES.glob("*.csv")):
-        with path.open(encoding="utf-8", newline="") as file:
-            for cells in csv.DictReader(file):
-                tolerance = _number(cells.pop("tolerance"))
-                found.append(PublishedMeasure(**cells, tolerance=tolerance))
+        for cells in _read(path):
+            tolerance = _number(cells.pop("tolerance"))
+            found.append(PublishedMeasure(**cells, tolerance=tolerance))
     return found
 
 
 def published_measures(experiment: str) -> list[PublishedMeasure]:
     """Return the numbers of one measured experiment."""
     return [row for row in all_published_measures() if row.experiment == experiment]
+
+
+def _read(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _point(cells: dict[str, str]) -> Published:
+    texts = {name: cells[name] for name in ("experiment", "model", "operation", "column", "point")}
+    mean, sparsity = (
+        Bounded(*(_number(cells[f"{name}{end}"]) for end in ("", ".lower", ".upper")))
+        for name in ("mean", "sparsity")
+    )
+    return Published(
+        **texts,
+        solved=int(cells["solved"]),
+        runs=int(cells["runs"]),
+        median=_number(cells["median"]),
+        mean=mean,
+        sparsity=sparsity,
+        source=cells["source"],
+    )
+
+
+def _number(text: str) -> float | None:
+    return float(text) if text else None

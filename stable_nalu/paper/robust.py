@@ -8,7 +8,7 @@ from pathlib import PurePath
 from stable_nalu.papers import MISTRY_2022_ROBUST
 
 from .drawing import BELOW_1E_5, Drawing, Runs, Series, Threshold, drawn, sketch
-from .experiment import Experiment, Model, Resources, Setting, Shown
+from .experiment import Experiment, Model, Recipe, Resources, Shown, shown_in
 from .measures import measures_of_pairs
 from .primer import (
     MULTIPLYING,
@@ -41,12 +41,12 @@ _MLP = "--layer-type ReLU --regualizer 0 --mlp-bias"
 
 
 def _shown(*numbers: int) -> tuple[Shown, ...]:
-    return tuple(Shown(MISTRY_2022_ROBUST, f"Figure {number}") for number in numbers)
+    return shown_in(MISTRY_2022_ROBUST, *(f"Figure {number}" for number in numbers))
 
 
 # The arithmetic data set.
 _FTS = "FTS_NAU_NMU_ranges"
-_TWO_LAYERS = Setting(
+_TWO_LAYERS = Recipe(
     "simple_function_static",
     "--operation mul --layer-type ReRegualizedLinearNAC --nac-mul mnac --max-iterations 2000000 "
     "--no-cuda",
@@ -81,8 +81,7 @@ def _on_data_set(key: str, title: str, number: int, note: str, *models: Model) -
         plotted=f"plot_fts_results.r {_CSVS} {_PLOTS}{_FTS}/ {key} {key}",
     )
     shown = _shown(number)
-    return Experiment(key, title, shown, models, "interpolation.range", "ranges", note,
-                      drawings=drawings)  # fmt: skip
+    return Experiment(key, title, shown, models, drawings, criterion="ranges", note=note)
 
 
 # Pairs of digits.
@@ -91,7 +90,7 @@ _MODULE = "--use-nalm --learn-labels2out"
 _RAMP = "--regualizer-scaling-start 30 --regualizer-scaling-end 40 --regualizer 100"
 _PAIRS, _CONV = "static-mnist/mul/", "static-mnist/mul/1digit_conv-"
 _TPS = "MSE_Adam-lr0.001_TPS-no-concat-conv"
-_ISOLATED_SETTING = Setting(
+_ISOLATED_SETTING = Recipe(
     "two_digit_mnist",
     "--operation mul --max-epochs 1000 --dataset-workers 4",
     range(10),
@@ -99,7 +98,7 @@ _ISOLATED_SETTING = Setting(
     prefix=_CONV,
     steps_per_epoch=704,
 )
-_COLOUR_SETTING = Setting(
+_COLOUR_SETTING = Recipe(
     "ST_mnist_labels",
     "--operation mul --num-folds 3 --batch-size 256 --learning-rate 0.001 "
     "--img2label-model TPS-no-concat-conv --optimizer adam --no-scheduler "
@@ -179,8 +178,10 @@ def _pairs(
         folders=("static-mnist/mul", "static-mnist/add"),
         plotted=f"plot_results.r {words} 2DMNIST-{key} None {key}",
     )
-    return Experiment(key, title, _shown(number), models, "model", "accuracy",
-                      measures=measures_of_pairs(loss), drawings=drawings)  # fmt: skip
+    measures = measures_of_pairs(loss)
+    return Experiment(
+        key, title, _shown(number), models, drawings, "model", "accuracy", measures=measures
+    )
 
 
 def _classes(key: str, number: str, title: str, ids: str, models: tuple[Model, ...]) -> Drawing:
@@ -224,7 +225,7 @@ def _paths(key: str, title: str, models: tuple[Model, ...], plotted: str = "") -
 # Sequences of digits.
 _NMU_CELL = "--layer-type ReRegualizedLinearNAC --nac-mul mnac --dataset-workers 5"
 _LONG = "sequential_mnist_prod_long"
-_SEQUENCE = Setting(
+_SEQUENCE = Recipe(
     "sequential_mnist",
     f"{PRODUCT} {_NMU_CELL}",
     range(10),
@@ -268,7 +269,7 @@ EXPERIMENTS = (
          _SINGLE.model("sNMU", _SNMU, f"{NMU_FLAGS} --nmu-noise --id 6", name="mul/sNMU")),
         note="The runs of the primer's Figure 16; here every error below 1e-5 counts as solved.",
         drawings=(replace(
-            on_every_range("mul", MULTIPLYING_FILES, Series(("sNMU", "mul/sNMU"), _SNMU)),
+            *on_every_range("mul", MULTIPLYING_FILES, Series(("sNMU", "mul/sNMU"), _SNMU)),
             parts=(panels("mul", replace(RUNS, threshold=BELOW_1E_5)),),
             plotted=f"plot_results.r {_CSVS}<experiment_name> data/nalms/plots/benchmark/sltr-in2/ "
             "benchmark_sltr op-mul None benchmark_sltr_mul",
@@ -302,18 +303,18 @@ EXPERIMENTS = (
               for key, label, text in (("nmu", "NMU", ""), ("snmu", _SNMU, "--nmu-noise"),
                                        ("batch-snmu", "sNMU [1,1+1/sd(X))]", _BATCH_NOISE))),
         ),
-        PRODUCT_MEASURES,
-        Drawing(
-            (by_length("{key}", sequence_runs("cumprod")),),
-            (Series((f"{_LONG}_nmu",), "NMU"), Series((f"{_LONG}_snmu",), _SNMU),
-             Series((f"{_LONG}_batch-snmu",), "sNMU [1,1+1/sd(X)]")),
+        drawn(
+            by_length("{key}", sequence_runs("cumprod")),
+            series=(Series((f"{_LONG}_nmu",), "NMU"), Series((f"{_LONG}_snmu",), _SNMU),
+                    Series((f"{_LONG}_batch-snmu",), "sNMU [1,1+1/sd(X)]")),
             plotted=f"sequential_mnist_prod_long.r {_CSVS} {_PLOTS}sequential_mnist_prod/ {_LONG}",
         ),
+        measures=PRODUCT_MEASURES,
     ),
     Experiment(
         "static-mnist-appendix",
         "Weight paths, label accuracies and confusion matrices of the digit products",
-        _shown(*range(13, 21)), (), "model", "accuracy",
+        _shown(*range(13, 21)), (), parameter="model", criterion="accuracy",
         note="Needs no training beyond static-mnist-mul-isolated and "
         "static-mnist-mul-colour-concat; confusion matrices are of fold 2.",
         drawings=(

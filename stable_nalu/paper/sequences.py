@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from stable_nalu.papers import MADSEN_2020
 
@@ -18,7 +19,7 @@ from .drawing import (
     sketch,
     standard,
 )
-from .experiment import Experiment, Measure, Model, Resources, Setting, Shown
+from .experiment import Experiment, Model, Recipe, Resources, shown_in
 from .labels import NAC_ADD, NAC_ADD_Z, NAC_MUL, NAC_MUL_NMU, NAC_MUL_SIGMA
 from .measures import measures_of_lengths
 from .sweeps import variants
@@ -63,7 +64,7 @@ SOLVED = "--model-simplification solved-accumulator"
 _SOLVED_LABEL = "solved accumulator"
 
 _GPU = Resources(360, cores=2, gpu=True)
-_PRODUCT = Setting("sequential_mnist", PRODUCT, range(10), _GPU, steps_per_epoch=PRODUCT_EPOCH)
+_PRODUCT = Recipe("sequential_mnist", PRODUCT, range(10), _GPU, steps_per_epoch=PRODUCT_EPOCH)
 _SUM = replace(_PRODUCT, flags=_SUM_FLAGS, steps_per_epoch=_SUM_EPOCH)
 _SHORTER = replace(_PRODUCT, flags=PRODUCT.replace(LENGTHS_TO_20, _LENGTHS_TO_9), seeds=range(5))
 _SVHN = replace(
@@ -76,14 +77,14 @@ _SVHN = replace(
 )
 
 
-def _models(setting: Setting, name: str, keys: str, extra: str = "") -> tuple[Model, ...]:
+def _models(setting: Recipe, name: str, keys: str, extra: str = "") -> tuple[Model, ...]:
     return tuple(
         setting.model(key, _UNITS[key][0], f"{_UNITS[key][1]} {extra}", name=name)
         for key in keys.split()
     )
 
 
-def _reference(setting: Setting, unit: str, name: str) -> Model:
+def _reference(setting: Recipe, unit: str, name: str) -> Model:
     setting = replace(setting, resources=replace(_GPU, minutes=480))
     return setting.model("reference", _SOLVED_LABEL, f"{unit} {SOLVED}", name=f"{name}_reference")
 
@@ -151,33 +152,17 @@ def _errors(name: str, title: str, runs: Runs, trained: int, longer: int) -> Dra
     )
     return Drawing(
         (sketch("Lengths", runs=runs, reference=_SOLVED_LABEL, curves=curves),),
-        (Series((f"{task}_reference",), _SOLVED_LABEL), Series((f"{task}_long",))),
         key=f"{task}_errors",
         title=f"{title}: errors over the epochs, and by length",
     )
 
 
-def _exploring(part: Sketch, file: str, key: str = "", title: str = "") -> Drawing:
+def _exploring(part: Sketch, key: str = "", title: str = "") -> Drawing:
     """Return a figure of a published script that is in no paper."""
-    return Drawing((part,), (Series((file,)),), key=key, title=title, paper=MADSEN_2020)
+    return Drawing((part,), key=key, title=title, paper=MADSEN_2020)
 
 
-def judged_by_reference(
-    key: str,
-    title: str,
-    shown: tuple[Shown, ...],
-    models: tuple[Model, ...],
-    measures: tuple[Measure, ...],
-    *drawings: Drawing,
-    note: str = "",
-) -> Experiment:
-    """Return an experiment whose runs are judged by a network that adds or multiplies exactly."""
-    return Experiment(
-        key, title, shown, models, "extrapolation.length", "reference", note, measures,
-        drawings=drawings,
-    )  # fmt: skip
-
-
+judged_by_reference = partial(Experiment, parameter="extrapolation.length", criterion="reference")
 _PROD, _PROD_TITLE = "sequential_mnist_prod_long", "Products of digit sequences"
 _ADD, _ADD_TITLE = "sequential_mnist_sum_long", "Sums of digit sequences"
 _INTERPOLATION, _OUTPUTS = "sequential_mnist_prod_interpolation", "sequential_mnist_prod_outputs"
@@ -202,58 +187,51 @@ _OTHERS_REFERENCE = "Thresholds are those of the reference of sequential_mnist_p
 # fmt: off
 EXPERIMENTS = (
     judged_by_reference(
-        _PROD, _PROD_TITLE,
-        (Shown(MADSEN_2020, "Figure 4"), Shown(MADSEN_2020, "Figure 13")),
+        _PROD, _PROD_TITLE, shown_in(MADSEN_2020, "Figure 4", "Figure 13"),
         (_reference(_PRODUCT, _NMU, "sequential_mnist_prod"),
          *_models(_PRODUCT, _PROD, " ".join(_UNITS), "--mnist-outputs 1")),
-        PRODUCT_MEASURES,
-        Drawing((by_length(_PROD, _products(1.0)), by_length(f"{_PROD}_short", _products(1.0), 5.1),
-                 by_length(f"{_PROD}_ablation", _products(0.0))),
-                (Series((_PROD,)),)),
-        _errors("prod", _PROD_TITLE, _products(1.0), trained=2, longer=10),
+        (Drawing((by_length(_PROD, _products(1.0)),
+                  by_length(f"{_PROD}_short", _products(1.0), 5.1),
+                  by_length(f"{_PROD}_ablation", _products(0.0))), (Series((_PROD,)),)),
+         _errors("prod", _PROD_TITLE, _products(1.0), trained=2, longer=10)),
+        measures=PRODUCT_MEASURES,
         note="Published thresholds use seeds 0, 2, 4, 5, 6, 7 and 9 of the reference and the t "
         "quantile of 8 degrees of freedom.",
     ),
     judged_by_reference(
-        _ADD, _ADD_TITLE, (Shown(MADSEN_2020, "appendix figures of sums"),),
+        _ADD, _ADD_TITLE, shown_in(MADSEN_2020, "appendix figures of sums"),
         (_reference(_SUM, _NAU, "sequential_mnist_sum"),
          *(_SUM.model(key, *unit, name=_ADD) for key, unit in _SUM_UNITS.items())),
-        measures_of_lengths(1, 10, 100, 1000),
-        Drawing((_sum_panels(_ADD, 1.0), _sum_panels(f"{_ADD}_ablation", 0.0)),
-                (Series((_ADD,)),)),
-        _errors("sum", _ADD_TITLE, _sums(1.0), trained=10, longer=1000),
+        (Drawing((_sum_panels(_ADD, 1.0), _sum_panels(f"{_ADD}_ablation", 0.0)),
+                 (Series((_ADD,)),)),
+         _errors("sum", _ADD_TITLE, _sums(1.0), trained=10, longer=1000)),
+        measures=measures_of_lengths(1, 10, 100, 1000),
         note="The published script submits seeds 1-9 of the reference; the figure uses 0-9.",
     ),
     judged_by_reference(
         _INTERPOLATION, "Products against the training length", (),
         _models(replace(_SHORTER, variants=variants("--interpolation-length", "2 3 4 5")),
                 _INTERPOLATION, "nac-mul nac-sigma nalu nmu lstm", "--mnist-outputs 1"),
-        _SHORT_MEASURES,
-        _exploring(
-            _panels("sequential_mnist_prod_boundary_interpolation",
-                    replace(_ANY_PRODUCT, x="interpolation.length", length=9,
-                            expected=(2, 3, 4, 5)),
-                    "Interpolation length", (2, 3, 4, 5)),
-            _INTERPOLATION),
-        note=_OTHERS_REFERENCE,
+        (_exploring(_panels(
+            "sequential_mnist_prod_boundary_interpolation",
+            replace(_ANY_PRODUCT, x="interpolation.length", length=9, expected=(2, 3, 4, 5)),
+            "Interpolation length", (2, 3, 4, 5))),),
+        measures=_SHORT_MEASURES, note=_OTHERS_REFERENCE,
     ),
     judged_by_reference(
         _OUTPUTS, "Products against the number of outputs of the digit network", (),
         _models(replace(_SHORTER, variants=variants("--mnist-outputs", "1 2 3 4 5 6")), _OUTPUTS,
                 "nac-mul nac-sigma nalu nmu nac-nmu lstm"),
-        _SHORT_MEASURES,
-        _exploring(
-            _panels("sequential_mnist_prod_hidden_size_l9",
-                    replace(_ANY_PRODUCT, x="hidden.size", length=9, expected=_COUNTS,
-                            reference=_ONE_RUN),
-                    "Hidden size at extrapolation length 9", _COUNTS),
-            _OUTPUTS, "sequential_mnist_prod_boundary_output",
+        (_exploring(_panels(
+            "sequential_mnist_prod_hidden_size_l9",
+            replace(_ANY_PRODUCT, x="hidden.size", length=9, expected=_COUNTS, reference=_ONE_RUN),
+            "Hidden size at extrapolation length 9", _COUNTS),
+            "sequential_mnist_prod_boundary_output",
             "Products of nine digits against the outputs of the digit network"),
-        _exploring(
-            _panels("{key}", _HORIZON, _LENGTH, _TO_NINE), _OUTPUTS,
-            "sequential_mnist_prod_horizon_output",
-            "Products by the NMU against the length, for each number of outputs"),
-        note=_OTHERS_REFERENCE,
+         _exploring(
+             _panels("{key}", _HORIZON, _LENGTH, _TO_NINE), "sequential_mnist_prod_horizon_output",
+             "Products by the NMU against the length, for each number of outputs")),
+        measures=_SHORT_MEASURES, note=_OTHERS_REFERENCE,
     ),
     judged_by_reference(
         _HOUSES, "Products of street view digits", (),
@@ -261,6 +239,6 @@ EXPERIMENTS = (
          *_models(_SVHN, _HOUSES, "nac-mul nac-sigma nalu nmu nac-nmu"),
          *_models(replace(_SVHN, flags=_SVHN.flags.replace("epochs 1000", "epochs 250")), _HOUSES,
                   "nmu-z0 nac-nmu-z0 lstm")),
-        PRODUCT_MEASURES,
+        measures=PRODUCT_MEASURES,
     ),
 )

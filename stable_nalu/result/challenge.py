@@ -27,9 +27,10 @@ from stable_nalu.script import command_of, say
 
 from .challenge_page import Chapter, Page, write
 from .duel import Contest, same_runs
+from .judged import judged_runs, runs_of
 from .records import Stopwatch, add_sessions, read_sessions
 from .stored import path_of, read
-from .tables import Workspace, chosen_models, export, judge, runs_of
+from .tables import Folders, chosen_models, export
 
 FIGURES = (
     *(f"benchmark_sltr_{operation}" for operation in ("add", "sub", "mul", "div")),
@@ -53,7 +54,7 @@ def challenge(arguments: argparse.Namespace) -> int:
     found = [find(key) for key in keys]
     experiments = [replace(e, models=tuple(chosen_models(e, arguments.model))) for e in found]
     challenger = challenger_of(arguments, experiments)
-    space = Workspace(arguments.out, arguments.max_iterations)
+    space = Folders(arguments.out, arguments.max_iterations)
     space.use()
     plans, refused = _plans(experiments, challenger, arguments)
     shards = [shard for plan in plans for shard in plan.shards]
@@ -142,19 +143,15 @@ def _train(left: Sequence[Shard], arguments: argparse.Namespace, sessions: Path)
     return 0
 
 
-def _contest(plan: Plan, space: Workspace, arguments: argparse.Namespace) -> Contest:
+def _contest(plan: Plan, space: Folders, arguments: argparse.Namespace) -> Contest:
     """Judge the challenger's runs, and put the kept runs of its rivals beside them."""
     import pandas as pd
 
     experiment, model = plan.experiment, plan.model
     say(f"judging {experiment.key}")
     export([model], space)
-    own = judge(experiment, [model], space, arguments.seeds, say)
-    lengths = {
-        run.name.removeprefix(f"{model.prefix}/"): run.config.max_iterations
-        for run in runs_of(model, arguments.seeds, space.max_iterations)
-    }
-    own["iterations"] = [lengths[name] for name in own["name"]]
+    expected = runs_of(model, arguments.seeds, space.max_iterations)
+    own = judged_runs(experiment, [model], space.csv, expected, say)
     parts = [own]
     if path_of(experiment.key, arguments.data).exists():
         kept = read(experiment.key, arguments.data)

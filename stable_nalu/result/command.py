@@ -18,7 +18,7 @@ from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, ScriptParser, exi
 from .listing import listing
 from .pipeline import Request, report, show_commands, train
 from .stored import DATA
-from .tables import Workspace, chosen_models
+from .tables import Folders, chosen_models
 
 VERIFYING = ("rows", "line", "verify_seed")
 CHALLENGER = {"layer_type", "layer_file", "layer_option", "training"}
@@ -170,7 +170,7 @@ def _reproduce(arguments: argparse.Namespace) -> int:
         return challenge(arguments)
     experiment = find(arguments.key)
     models = chosen_models(experiment, arguments.model)
-    space = Workspace(arguments.out, arguments.max_iterations)
+    space = Folders(arguments.out, arguments.max_iterations)
     space.use()
     jobs = arguments.jobs or cores()
     request = Request(experiment, models, space, arguments.seeds, jobs, arguments.format)

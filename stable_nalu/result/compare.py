@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from stable_nalu.paper.experiment import Experiment
-from stable_nalu.paper.published import Interval, Published, published
+from stable_nalu.paper.published import Bounded, Published, published
 from stable_nalu.statistics.estimators import LEVEL
 from stable_nalu.statistics.table import in_columns
 
@@ -102,7 +102,7 @@ class Comparison:
         """Return the verdict about the mean sparsity errors; a published limit is one here, too."""
         return self._of_means(self.published.sparsity, "sparse.error")
 
-    def _of_means(self, theirs: Interval, measure: str) -> str | None:
+    def _of_means(self, theirs: Bounded, measure: str) -> str | None:
         # Some of the published seeds are no sample of all.
         if self.length or self.runs < self.published.runs:
             return None
@@ -235,7 +235,7 @@ def _summary(
     return summarize_group(np.array(solved, bool), np.array(steps), np.array(sparsity))
 
 
-def _verdict_of_means(theirs: Interval, ours: Mapping[str, float], measure: str) -> str | None:
+def _verdict_of_means(theirs: Bounded, ours: Mapping[str, float], measure: str) -> str | None:
     """Return the verdict about the difference of two means, in shares of the published one.
 
     Its interval follows from theirs as Newcombe's does from Wilson's (the method MOVER).

@@ -20,10 +20,18 @@ from stable_nalu.statistics.estimators import LEVEL
 from stable_nalu.statistics.intervals import Estimate, sign_test, wilson
 from stable_nalu.statistics.table import groups
 
-from . import measured
-from .compare import CANNOT_TELL, DIFFERS, SHORT, same_point, shortened
-from .stored import point_columns
-from .tables import runs_of
+from .compare import CANNOT_TELL, DIFFERS, SHORT, aligned, same_point, shortened
+from .judged import (
+    DIVERGED,
+    is_plain,
+    label_of,
+    measure_columns,
+    measure_of,
+    options_of,
+    point_columns,
+    runs_of,
+    text_of,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -195,14 +203,14 @@ def points_of(experiment: Experiment, runs: pd.DataFrame) -> list[MeasuredPoint]
     found: list[MeasuredPoint] = []
     for (model,), of_model in groups(runs, ["model"]):
         length = shortened(experiment, of_model)
-        common = measured.options_of(runs_of(experiment.model(str(model)), [0], None)[0])
+        common = options_of(experiment, runs_of(experiment.model(str(model)), [0], None)[0])
         varying = [
             column
             for column in point_columns(experiment.key)
             if len(of_model[column].drop_duplicates()) > 1
         ]
         for key, group in groups(of_model, varying or ["model"]):
-            point = ", ".join(map(measured.text_of, key)) if varying else ""
+            point = ", ".join(map(text_of, key)) if varying else ""
             settings = common | {column: group[column].iloc[0] for column in varying}
             known = [one for one in given if one.model == model and is_about(one, settings)]
             place = (str(model), str(labels.get(model, model)), point)
@@ -227,15 +235,15 @@ def _of_point(
 ) -> list[MeasuredPoint]:
     operation = str(group["operation"].iloc[0]) if "operation" in group.columns else ""
     found: list[MeasuredPoint] = []
-    for column in measured.measure_columns(experiment, group.columns):
-        measure = measured.measure_of(experiment, column)
+    for column in measure_columns(experiment, group.columns):
+        measure = measure_of(experiment, column)
         given = [one for one in known if one.measure == column]
-        if measure is None or not (given or measured.is_plain(experiment, column)):
+        if measure is None or not (given or is_plain(experiment, column)):
             continue
         values = group[column].to_numpy(float)
-        if np.isnan(values).all() and not group[measured.DIVERGED].to_numpy().any():
+        if np.isnan(values).all() and not group[DIVERGED].to_numpy().any():
             continue
-        numbers, name = Numbers.of(values, measure), measured.label_of(experiment, measure, column)
+        numbers, name = Numbers.of(values, measure), label_of(experiment, measure, column)
         point = MeasuredPoint(*place, operation, column, name, measure, numbers, length)
         found += [_beside(point, one, group, runs) for one in given] or [point]
     return found
@@ -263,14 +271,20 @@ def _beside(
     return replace(point, published=known, order=Order(agree, len(both) - agree - equal, equal))
 
 
-def brief_rows(points: Sequence[MeasuredPoint]) -> list[dict[str, Any]]:
-    """Return the rows of the comparison without the columns that say nothing."""
+def summary_rows(points: Sequence[MeasuredPoint]) -> list[dict[str, Any]]:
+    """Return the rows of the summary, one for each measure of a point."""
+    once = {(point.model, point.point, point.column): point for point in points}
+    return [point.summary_row() for point in once.values()]
+
+
+def measures_text(points: Sequence[MeasuredPoint]) -> str:
+    """Return the comparison as lines of aligned columns, without those that say nothing."""
     rows = [point.row() for point in points]
     told = [name for name in rows[0] if any(row[name] not in (None, "", 0) for row in rows)]
-    return [{name: row[name] for name in told} for row in rows]
+    return "\n".join(aligned([{name: row[name] for name in told} for row in rows]))
 
 
-def totals(points: Sequence[MeasuredPoint]) -> str:
+def measures_counted(points: Sequence[MeasuredPoint]) -> str:
     """Return how many numbers that were given elsewhere have which verdict."""
     given = [point for point in points if point.published is not None]
     if not given:

@@ -15,7 +15,7 @@ from stable_nalu.statistics.means import MARGIN
 from stable_nalu.statistics.setups import shared_threshold
 
 from .compare import solved_of, summary_of
-from .stored import point_columns
+from .judged import point_columns
 
 if TYPE_CHECKING:
     import pandas as pd

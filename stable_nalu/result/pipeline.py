@@ -25,18 +25,16 @@ from stable_nalu.paper.experiment import (
 from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, command_of, say
 from stable_nalu.writer.run_folder import LOCK_NAME
 
-from .compare import aligned, as_text, compare, totals
+from .compare import as_text, compare, totals
+from .compare_measured import measures_counted, measures_text, points_of, summary_rows
+from .judged import iterations_of, judged_runs, one_threshold, runs_of
 from .records import Stopwatch, add_sessions, read_sessions
 from .stored import keep, path_of
 from .tables import (
-    Workspace,
+    Folders,
     export,
     exporter_of,
-    iterations_of,
-    judge,
-    one_threshold,
     other_tables,
-    runs_of,
     summarise,
     tables_of,
     write_rows,
@@ -57,7 +55,7 @@ class Request:
 
     experiment: Experiment
     models: Sequence[Model]
-    space: Workspace
+    space: Folders
     seeds: list[int] | None
     processes: int
     formats: Sequence[str] = ("png", "pdf")
@@ -174,7 +172,7 @@ def report(request: Request, data: Path | None = None) -> bool:
     complete = _draw(request)
     judged = experiment.criterion.startswith(JUDGED)
     if (judged or experiment.is_measured) and request.models:
-        runs = _measure(request) if experiment.is_measured else _judge(request)
+        runs = _compare(request)
         if data is not None:
             sessions = read_sessions(request.sessions)
             kept = keep(experiment, runs, expected_of(request), sessions, data)
@@ -184,46 +182,32 @@ def report(request: Request, data: Path | None = None) -> bool:
     return complete
 
 
-def _judge(request: Request) -> pd.DataFrame:
-    """Summarise which runs solved their task, and compare them with the published numbers."""
+def _compare(request: Request) -> pd.DataFrame:
+    """Judge the runs, sum them up, and compare them with numbers that were given elsewhere."""
     experiment, space = request.experiment, request.space
-    say("judging and summarising the runs")
-    runs = judge(experiment, request.models, space, request.seeds, say)
-    say(f"summary {summarise(experiment, runs, space)}")
-    lengths = {(r.model.key, r.name): iterations_of(r) for r in expected_of(request)}
-    prefixes = {model.key: model.prefix for model in request.models}
-    pairs = zip(runs["model"], runs["name"], strict=True)
-    iterations = [lengths[model, f"{prefixes[model]}/{name}"] for model, name in pairs]
-    found = compare(experiment, runs.assign(iterations=iterations))
-    if not found:
+    measured = experiment.is_measured
+    say("summing up what the runs measured" if measured else "judging and summarising the runs")
+    runs = judged_runs(experiment, request.models, space.csv, expected_of(request), say)
+    path = space.summaries / f"{experiment.stem}.csv"
+    if measured:
+        points = points_of(experiment, runs)
+        if not points:
+            raise UsageError(f"the exported runs of {experiment.key} hold no measure")
+        write_rows(path, summary_rows(points))
+        rows = [point.row() for point in points]
+        text, told = measures_text(points), measures_counted(points)
+    else:
+        summarise(experiment, runs, path)
+        found = compare(experiment, runs)
+        rows, text, told = [one.row() for one in found], as_text(found), totals(found)
+    say(f"summary {path}")
+    if not rows:
         say("no published number to compare with")
         return runs
     path = space.summaries / f"{experiment.stem}_comparison.csv"
-    write_rows(path, [comparison.row() for comparison in found])
-    say(as_text(found))
-    say(f"comparison {path}: {totals(found)}")
-    return runs
-
-
-def _measure(request: Request) -> pd.DataFrame:
-    """Sum up what the runs measured, and compare it with numbers that were given elsewhere."""
-    from . import compare_measured
-    from .measured import measured_runs
-
-    experiment, space = request.experiment, request.space
-    say("summing up what the runs measured")
-    runs = measured_runs(experiment, request.models, space, request.seeds, say)
-    found = compare_measured.points_of(experiment, runs)
-    if not found:
-        raise UsageError(f"the exported runs of {experiment.key} hold no measure")
-    path = space.summaries / f"{experiment.stem}.csv"
-    once = {(point.model, point.point, point.column): point for point in found}
-    write_rows(path, [point.summary_row() for point in once.values()])
-    say(f"summary {path}")
-    path = space.summaries / f"{experiment.stem}_comparison.csv"
-    write_rows(path, [point.row() for point in found])
-    say("\n".join(aligned(compare_measured.brief_rows(found))))
-    say(f"comparison {path}: {compare_measured.totals(found)}")
+    write_rows(path, rows)
+    say(text)
+    say(f"comparison {path}: {told}")
     return runs
 
 

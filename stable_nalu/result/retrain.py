@@ -14,15 +14,15 @@ from tempfile import TemporaryDirectory
 
 from stable_nalu.cluster.shard import Shard, train_shards
 from stable_nalu.errors import UsageError
-from stable_nalu.paper.experiment import ExpectedRun, Experiment, Model
+from stable_nalu.paper.experiment import ExpectedRun, Experiment
 from stable_nalu.paper.index import find
 from stable_nalu.process import begin
 from stable_nalu.script import exit_code
 
 from . import stored
-from .measured import measured_runs, options_of, text_of
+from .judged import identifying, identity_of, judged_runs, planned, runs_of
 from .records import cells_of
-from .tables import Workspace, export, judge, runs_of
+from .tables import Folders, export
 
 Cells = Mapping[str, str]
 """Column -> cell of a row of a CSV file, as it stands there: every digit."""
@@ -106,21 +106,14 @@ def kept_rows(experiment: Experiment, data: Path = stored.DATA) -> list[Row]:
     """Return all kept rows, in their order; UsageError names one whose run is not planned."""
     path = stored.path_of(experiment.key, data)
     table = stored.read(experiment.key, data)
-    columns = stored.point_columns(experiment.key)
-    seeds = {
-        str(model): tuple(sorted(set(found["seed"].tolist())))
-        for model, found in table.groupby("model", sort=False)
-    }
-    planned = {
-        (model.key, *point): run
-        for model in experiment.models
-        if model.key in seeds
-        for point, run in _planned(experiment, model, seeds[model.key], columns)
-    }
+    runs: dict[tuple[str, ...], ExpectedRun] = {}
+    for key, found in table.groupby("model", sort=False):
+        model = experiment.model(str(key))
+        runs |= planned(experiment, model, sorted(set(found["seed"].tolist())))
     rows = []
     pairs = zip(cells_of(path), table.to_dict("records"), strict=True)
     for place, (cells, row) in enumerate(pairs):
-        run = planned.get((row["model"], *(text_of(row[c]) for c in columns), int(row["seed"])))
+        run = runs.get(identity_of(experiment, row))
         if run is None:
             problem = f"row {place + 1} is of no run that {experiment.key} has now"
             raise UsageError(f"{path}: {problem}")
@@ -128,22 +121,8 @@ def kept_rows(experiment: Experiment, data: Path = stored.DATA) -> list[Row]:
     return rows
 
 
-def _planned(
-    experiment: Experiment, model: Model, seeds: Sequence[int], columns: Sequence[str]
-) -> Iterable[tuple[tuple[str | int, ...], ExpectedRun]]:
-    """Yield every run of a model behind the cells and the seed that tell it apart."""
-    from stable_nalu.statistics.names import expand_name
-
-    for run in runs_of(model, seeds, None):
-        if experiment.is_measured:
-            options = options_of(run)
-        else:
-            options = expand_name(run.name.removeprefix(f"{model.prefix}/"))
-        yield (*(text_of(options.get(c)) for c in columns), run.seed), run
-
-
 def retrained(
-    parts: Iterable[Part], space: Workspace, warn: Callable[[str], object]
+    parts: Iterable[Part], space: Folders, warn: Callable[[str], object]
 ) -> dict[tuple[str, ...], Cells]:
     """Return the rows that would be kept of parts that are trained, by what tells them apart.
 
@@ -154,9 +133,8 @@ def retrained(
     models = [m for m in experiment.models if m.key in {part.model for part in parts}]
     seeds = sorted({seed for part in parts for seed in part.seeds})
     export(models, space, experiment.criterion)
-    found = measured_runs if experiment.is_measured else judge
-    runs = found(experiment, models, space, seeds, warn)
     expected = [run for m in models for run in runs_of(m, seeds, space.max_iterations)]
+    runs = judged_runs(experiment, models, space.csv, expected, warn)
     with TemporaryDirectory() as folder:
         stored.keep(experiment, runs, expected, [], Path(folder))
         rows = cells_of(stored.path_of(experiment.key, Path(folder)))
@@ -173,7 +151,7 @@ def differences(kept: Cells, again: Cells) -> dict[str, tuple[str, str]]:
 
 
 def _identity(experiment: Experiment, cells: Cells) -> tuple[str, ...]:
-    return tuple(cells[column] for column in stored.identifying(experiment.key))
+    return tuple(cells[column] for column in identifying(experiment.key))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

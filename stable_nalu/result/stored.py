@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stable_nalu.cluster.shard import State, state_of
 from stable_nalu.errors import OptionError, UsageError
@@ -14,26 +13,13 @@ from stable_nalu.machine import data_file, tensorboard_root
 from stable_nalu.paper.experiment import ExpectedRun, Experiment
 from stable_nalu.paper.index import EXPERIMENTS
 
+from .judged import compact, identifying, outcome_columns, point_columns
 from .records import Session, add_sessions, read_sessions
-from .tables import runs_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
 DATA = data_file("docs/reproduction/data")
-TEST_ERROR = "extrapolation.last"
-OUTCOME = (
-    "threshold",
-    "solved",
-    "extrapolation.step.solved",
-    "sparse.error.max",
-    TEST_ERROR,
-    "diverged",
-)
-"""Columns behind those that tell judged runs apart, with the names that `statistics` uses."""
-
-_ROUNDED = ("sparse.error.max", TEST_ERROR)
-_DIGITS = 7
 
 
 def path_of(key: str, data: Path = DATA) -> Path:
@@ -69,12 +55,17 @@ def keep(
 ) -> pd.DataFrame:
     """Add the finished runs of a reproduction to what is kept of it, and return what is kept then.
 
-    judged: one row per run, `name` without the prefix of the experiment; measured runs, too.
-    expected: the same runs, as planned, below the present log folder.
+    judged: one row per run. expected: the same runs, as planned, below the present log folder.
     """
     import pandas as pd
 
-    return add(experiment, pd.DataFrame(_rows(experiment, judged, expected)), sessions, data)
+    root = tensorboard_root()
+    states = {(run.model.key, run.leaf): state_of(run, root) for run in expected}
+    rows = judged.to_dict("records")
+    done = [row for row in rows if states[row["model"], row["name"]] is State.DONE]
+    if not experiment.is_measured:
+        done = list(map(compact, done))
+    return add(experiment, pd.DataFrame(done), sessions, data)
 
 
 def add(
@@ -122,39 +113,21 @@ def _refuse_shorter(
         raise OptionError("--keep", problem, "name another folder with --data")
 
 
-def outcome_columns(experiment: Experiment, table: pd.DataFrame) -> tuple[str, ...]:
-    """Return the columns of a table of runs behind those that tell runs apart."""
-    if not experiment.is_measured:
-        return OUTCOME
-    from . import measured
-
-    return (*measured.measure_columns(experiment, table.columns), measured.DIVERGED)
-
-
-@functools.cache
-def point_columns(key: str) -> tuple[str, ...]:
-    """Return the columns of run names that tell the points of a model apart, as planned."""
-    from stable_nalu.statistics.names import expand_names
-
-    experiment = EXPERIMENTS[key]
-    if experiment.is_measured:
-        from . import measured
-
-        return measured.point_columns(experiment)
-    found: dict[str, None] = {"operation": None, "interpolation.range": None}
-    for model in experiment.models:
-        names = [r.name.removeprefix(f"{model.prefix}/") for r in runs_of(model, [0], None)]
-        options = expand_names(names).drop(columns=["name", "extrapolation.range"])
-        if experiment.parameter in options.columns:
-            found[experiment.parameter] = None
-        # A name that is too long for a folder lacks its last options.
-        found |= {str(c): None for c in options if len(options[c].dropna().drop_duplicates()) > 1}
-    return tuple(column for column in found if column != "model")
+def _in_order(experiment: Experiment, table: pd.DataFrame) -> pd.DataFrame:
+    """Sort by model as in the catalogue, then as the runs came, seeds ascending."""
+    models = [model.key for model in experiment.models]
+    points = ["model", *point_columns(experiment.key)]
+    place = table.groupby(points, sort=False, dropna=False).ngroup()
+    keyed = table.assign(_model=table["model"].map(models.index), _point=place)
+    ordered = keyed.sort_values(["_model", "_point", "seed"], kind="stable")
+    return ordered.drop(columns=["_model", "_point"]).reset_index(drop=True)
 
 
-def identifying(key: str) -> list[str]:
-    """Return the columns that tell the kept runs of an experiment apart."""
-    return ["model", *point_columns(key), "seed"]
+def _whole(value: object) -> object:
+    """Return a cell, a whole number as text without a point."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return value
 
 
 def read(key: str, data: Path = DATA) -> pd.DataFrame:
@@ -176,53 +149,3 @@ def read(key: str, data: Path = DATA) -> pd.DataFrame:
 def sessions_of(key: str, data: Path = DATA) -> list[Session]:
     """Read when and where the kept runs were trained, as far as under this key."""
     return read_sessions(cost_of(key, data))
-
-
-def _rows(
-    experiment: Experiment, judged: pd.DataFrame, expected: Iterable[ExpectedRun]
-) -> list[dict[Any, Any]]:
-    root = tensorboard_root()
-    planned = {(r.model.key, r.name.removeprefix(f"{r.model.prefix}/")): r for r in expected}
-    rows = []
-    for row in judged.to_dict("records"):
-        run = planned[row["model"], row["name"]]
-        if state_of(run, root) is not State.DONE:
-            continue
-        if experiment.is_measured:
-            rows.append(row)
-            continue
-        config = run.config.as_dict()
-        length, interval = config["max_iterations"], config["log_interval"]
-        # A run that diverges is logged no more.
-        diverged = int(row["size"] < length // interval + 1)
-        rows.append(compact(row) | {"iterations": length, "diverged": diverged})
-    return rows
-
-
-def compact(row: dict[Any, Any]) -> dict[str, Any]:
-    """Return a judged run with errors in few digits, on the same side of its threshold."""
-    short = {name: float(f"{row[name]:.{_DIGITS}g}") for name in _ROUNDED}
-    threshold = row["threshold"]
-    sides = [
-        (error < threshold, error <= threshold) for error in (short[TEST_ERROR], row[TEST_ERROR])
-    ]
-    if sides[0] != sides[1]:
-        short[TEST_ERROR] = row[TEST_ERROR]
-    return {str(name): cell for name, cell in row.items()} | short | {"solved": int(row["solved"])}
-
-
-def _in_order(experiment: Experiment, table: pd.DataFrame) -> pd.DataFrame:
-    """Sort by model as in the catalogue, then as the runs came, seeds ascending."""
-    models = [model.key for model in experiment.models]
-    points = ["model", *point_columns(experiment.key)]
-    place = table.groupby(points, sort=False, dropna=False).ngroup()
-    keyed = table.assign(_model=table["model"].map(models.index), _point=place)
-    ordered = keyed.sort_values(["_model", "_point", "seed"], kind="stable")
-    return ordered.drop(columns=["_model", "_point"]).reset_index(drop=True)
-
-
-def _whole(value: object) -> object:
-    """Return a cell, a whole number as text without a point."""
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        return str(int(value))
-    return value

@@ -9,16 +9,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stable_nalu.cluster.shard import how_to_run
 from stable_nalu.errors import UsageError
 from stable_nalu.files import atomic_path
 from stable_nalu.machine import granted_cores
 from stable_nalu.paper.experiment import (
     MEASURED,
-    ExpectedRun,
     Experiment,
     Model,
-    expected_runs,
     words,
 )
 from stable_nalu.result.export import export_csv
@@ -31,15 +28,12 @@ from stable_nalu.result.run_parser import (
     MetricParser,
     RunParser,
 )
-from stable_nalu.statistics.setups import FLAT
-from stable_nalu.task import SCRIPTS
 from stable_nalu.training.checkpoint import model_file
+
+from .judged import runs_of
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_WINDOWS = {"function_task_static_mul_input_size": 15000}
-"""Experiment -> how many last rows its runs are judged in, where that is not 5000."""
 
 _SWEEP = "export/single_layer_task/benchmark/pretrained_model_prediction_sweep.py"
 _SMALL_DIVISORS = "export/single_layer_task/generate_divBy0_extrap_thresholds.py"
@@ -57,7 +51,7 @@ def _below(name: str, text: str) -> property:
 
 
 @dataclass(frozen=True)
-class Workspace:
+class Folders:
     """The folders below `out`; a shortened reproduction has a set of its own."""
 
     out: Path
@@ -113,7 +107,7 @@ def exporter_of(model: Model, criterion: str = "") -> tuple[str, RunParser | Non
     return "simple_function_static.py", MetricParser(matcher)
 
 
-def export(models: Sequence[Model], space: Workspace, criterion: str = "") -> list[Path]:
+def export(models: Sequence[Model], space: Folders, criterion: str = "") -> list[Path]:
     """Export the runs of every model; models of one experiment name share a table."""
     written: list[Path] = []
     options = {"processes": granted_cores(), "progress_bar": False}
@@ -171,7 +165,7 @@ class OtherTable:
 
 
 def other_tables(
-    experiment: Experiment, models: Sequence[Model], space: Workspace
+    experiment: Experiment, models: Sequence[Model], space: Folders
 ) -> list[OtherTable]:
     """Return the other tables of an experiment, whether or not what they read is there."""
     if experiment.key == "divBy0_gold_test_errors":
@@ -213,69 +207,15 @@ def _write_surface(argv: list[str]) -> int:
     return main(argv)
 
 
-def runs_of(
-    model: Model, seeds: Sequence[int] | None, max_iterations: int | None
-) -> list[ExpectedRun]:
-    """Return the runs of a model, as a reproduction of that length trains them."""
-    extra = how_to_run(model, model.variants[0], max_iterations) if max_iterations else None
-    return expected_runs(model, seeds, extra)
-
-
-def iterations_of(run: ExpectedRun) -> int:
-    """Return the iterations of a planned run, or its updates where a script counts epochs."""
-    config = run.config.as_dict()
-    if "max_iterations" in config:
-        return int(config["max_iterations"])
-    epochs = SCRIPTS[run.model.script].epochs(int(config["max_epochs"]))
-    return epochs * run.model.steps_per_epoch
-
-
-def one_threshold(experiment: Experiment) -> float | None:
-    """Return the threshold of all runs of an experiment; None where each task has its usual one."""
-    return FLAT if experiment.criterion in ("flat", "distributions") else None
-
-
-def judge(
-    experiment: Experiment,
-    models: Sequence[Model],
-    space: Workspace,
-    seeds: Sequence[int] | None,
-    warn: Callable[[str], object],
-) -> pd.DataFrame:
-    """Return one row per run of the experiment: options, threshold, outcome; `model` is the key."""
-    import pandas as pd
-
-    from stable_nalu.statistics.estimators import BEST_RANGE
-    from stable_nalu.statistics.judge import Judgement, judge_runs
-
-    window = _WINDOWS.get(experiment.key, BEST_RANGE)
-    judgement = Judgement(threshold=one_threshold(experiment), best_range=window)
-    parts: list[pd.DataFrame] = []
-    for csv in dict.fromkeys(model.csv for model in models):
-        keys = {
-            run.name.removeprefix(f"{model.prefix}/"): model.key
-            for model in models
-            if model.csv == csv
-            for run in runs_of(model, seeds, space.max_iterations)
-        }
-        runs = judge_runs([space.csv / f"{csv}.csv"], judgement, warn)
-        runs = runs.loc[runs["name"].isin(list(keys))].copy()
-        runs["model"] = [keys[name] for name in runs["name"]]
-        parts.append(runs)
-    return pd.concat(parts, ignore_index=True)
-
-
-def summarise(experiment: Experiment, runs: pd.DataFrame, space: Workspace) -> Path:
-    """Write success rate, solved at and sparsity error of every point to `<key>.csv`."""
+def summarise(experiment: Experiment, runs: pd.DataFrame, path: Path) -> None:
+    """Write success rate, solved at and sparsity error of every point to a file."""
     from stable_nalu.statistics.estimators import PUBLISHED
     from stable_nalu.statistics.summary import summarize_runs
     from stable_nalu.statistics.table import write_plain_frame
 
     wanted = ("model", "operation", "interpolation.range", experiment.parameter)
     points = [column for column in dict.fromkeys(wanted) if column in runs.columns]
-    path = space.summaries / f"{experiment.stem}.csv"
     write_plain_frame(path, summarize_runs(runs, points, PUBLISHED))
-    return path
 
 
 def write_rows(path: Path, rows: Sequence[Mapping[str, object]]) -> None:

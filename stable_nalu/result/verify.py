@@ -27,7 +27,7 @@ from .listing import seconds_here
 from .records import ALONE, Verified, add_verified, digest_of, origin
 from .retrain import Cells, Row, differences, kept_rows, retrained
 from .stored import path_of
-from .tables import Workspace, chosen_models, write_rows
+from .tables import Folders, chosen_models, write_rows
 
 ROWS = 5
 _SEED = "verify-seed"
@@ -124,13 +124,13 @@ class Outcome:
         return f"NOT EQUAL: {self.row.name}, {ALONE}: {'; '.join(shown[:_SHOWN])}{more}"
 
 
-def _spaces(folder: Path, rows: Iterable[Row]) -> Iterator[tuple[Workspace, list[Row]]]:
+def _spaces(folder: Path, rows: Iterable[Row]) -> Iterator[tuple[Folders, list[Row]]]:
     """Yield rows by the length of their runs, with the folders that these train in."""
     found: dict[int | None, list[Row]] = {}
     for row in rows:
         found.setdefault(row.max_iterations, []).append(row)
     for length, same in found.items():
-        space = Workspace(folder / ALONE, length)
+        space = Folders(folder / ALONE, length)
         space.use()
         yield space, same
 

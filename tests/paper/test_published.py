@@ -19,7 +19,7 @@ from stable_nalu.paper.published import (
     published_measures,
     published_seeds,
 )
-from stable_nalu.result.measured import measure_of
+from stable_nalu.result.judged import measure_of
 from tools.rates import SOURCES
 
 CHECKSUMS = {

@@ -19,7 +19,7 @@ def write(key, data, seeds, share=0.7):
     parts = []
     for model in experiment.models:
         runs = expected_runs(model, seeds)
-        options = expand_names([run.name.removeprefix(f"{model.prefix}/") for run in runs])
+        options = expand_names([run.leaf for run in runs])
         options["model"] = model.key
         options["iterations"] = [run.config.max_iterations for run in runs]
         parts.append(options)

@@ -7,9 +7,9 @@ from math import gcd, isclose, isnan, nan
 
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import stored
+from stable_nalu.result.judged import TEST_ERROR
 from stable_nalu.result.retrain import Part, kept_rows, retrained
-from stable_nalu.result.stored import TEST_ERROR
-from stable_nalu.result.tables import Workspace
+from stable_nalu.result.tables import Folders
 
 SEEDS = 2
 STRIDE = 5
@@ -107,7 +107,7 @@ def retrain(sample, folder):
 
 
 def _retrain(parts, folder):
-    space = Workspace(folder, parts[0].max_iterations)
+    space = Folders(folder, parts[0].max_iterations)
     space.use()
     assert [part.train() for part in parts] == [0] * len(parts)
     return retrained(parts, space, print)

@@ -11,8 +11,8 @@ from stable_nalu.cluster import command as batch
 from stable_nalu.paper.experiment import JUDGED, MEASURED
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import command, pipeline, stored
-from stable_nalu.result.measured import measured_runs
-from stable_nalu.result.tables import Workspace, exporter_of, runs_of
+from stable_nalu.result.judged import judged_runs, point_columns, runs_of
+from stable_nalu.result.tables import Folders, exporter_of
 from tests.digit_images import MNIST, needs_mnist
 from tests.result.made_up import SESSION
 from tools import measures
@@ -37,7 +37,7 @@ def made_up(key, epochs):
     rows = []
     for model in experiment.models[:2]:
         row = {"model": model.key, "seed": 0, "iterations": epochs * model.steps_per_epoch}
-        point = dict.fromkeys(stored.point_columns(key), "mul")
+        point = dict.fromkeys(point_columns(key), "mul")
         numbers = {measure.column: 0.5 for measure in experiment.measures}
         rows.append(row | point | numbers | {"diverged": 0})
     return pd.DataFrame(rows)
@@ -66,20 +66,20 @@ def test_the_page_names_epochs_beside_the_published_ones(key, tmp_path):
 
 
 def test_curves_are_kept_by_epoch_and_come_out_as_exported(tmp_path):
-    experiment, space = EXPERIMENTS[PAIRS], Workspace(tmp_path, 2112)
+    experiment, space = EXPERIMENTS[PAIRS], Folders(tmp_path, 2112)
     model = experiment.model("mul")
     (run,) = runs_of(model, (0,), space.max_iterations)
     column = "metric.test.output_rounded.acc"
     shares = {0: 10.9, 1: 67.374, 2: 80.85}
     rows = [
-        {"name": run.name.removeprefix(f"{model.prefix}/"), "step": 704 * epoch, "epoch": epoch}
+        {"name": run.leaf, "step": 704 * epoch, "epoch": epoch}
         | {column: share, "metric.test.label1.acc": share / 5}
         for epoch, share in shares.items()
     ]
     path = space.csv / f"{model.csv}.csv"
     path.parent.mkdir(parents=True)
     pd.DataFrame(rows).to_csv(path, index=False)
-    kept = measured_runs(experiment, [model], space, (0,), lambda text: None)
+    kept = judged_runs(experiment, [model], space.csv, [run], lambda text: None)
     assert kept.loc[0, [column, *(f"{column}@{epoch}" for epoch in shares)]].tolist() == [
         80.85, 10.9, 67.37, 80.85,
     ]  # fmt: skip

@@ -19,7 +19,7 @@ from stable_nalu.paper.experiment import Measure
 from stable_nalu.paper.index import EXPERIMENTS, find
 from stable_nalu.paper.published import PublishedMeasure
 from stable_nalu.papers import TRASK_2018
-from stable_nalu.result import command, measured, pipeline, stored
+from stable_nalu.result import command, judged, pipeline, stored
 from stable_nalu.result.compare_measured import Numbers, Order, points_of
 from stable_nalu.result.listing import listing
 from tests.result.made_up import SESSION
@@ -107,8 +107,8 @@ def test_kept_rows_are_tables_as_exported(tmp_path, in_this_process):
     exported = pd.read_csv(tmp_path / "csv" / STEM / "nac.csv")
     again = kept_runs.as_exported(KEY, f"{STEM}/nac", data)
     for column in set(exported) - {VALID, TEST, "wall.time", "sparse.error.max"}:
-        assert list(map(measured.text_of, again[column])) == list(
-            map(measured.text_of, exported[column])
+        assert list(map(judged.text_of, again[column])) == list(
+            map(judged.text_of, exported[column])
         ), column
     assert list(again[TEST]) == pytest.approx(list(exported[TEST]), rel=1e-3)
     ends = exported["step"] == 20
@@ -192,17 +192,23 @@ def test_infinite_results_are_kept(tmp_path):
     assert stored.stored_keys(tmp_path) == []
 
 
+def judged_table(experiment, folder, warn):
+    models = TINY.models[:1]
+    expected = judged.runs_of(models[0], [0, 1], None)
+    return judged.judged_runs(experiment, models, folder / "csv", expected, warn)
+
+
 def test_a_run_that_ends_early_diverged(tmp_path):
     lines = [f"name,step,{VALID},{TEST},sparse.error.max"]
-    names = [run.name.split("/")[-1] for run in measured.runs_of(TINY.models[0], [0, 1], None)]
+    names = [run.leaf for run in judged.runs_of(TINY.models[0], [0, 1], None)]
     for place, name in enumerate(names):
         steps = (0, 10) if place == 1 else (0, 10, 20)
         lines += [f"{name},{step},{step + place},2,3" for step in steps]
     path = tmp_path / "csv" / STEM / "nac.csv"
     path.parent.mkdir(parents=True)
     path.write_text("\n".join(lines) + "\n")
-    space, told = measured.Workspace(tmp_path), []
-    runs = measured.measured_runs(TINY, TINY.models[:1], space, [0, 1], told.append)
+    told = []
+    runs = judged_table(TINY, tmp_path, told.append)
     assert sorted(runs["diverged"]) == [0, 0, 0, 1]
     assert runs.loc[runs["diverged"] == 1, VALID].item() == 11
     assert told == []
@@ -210,7 +216,7 @@ def test_a_run_that_ends_early_diverged(tmp_path):
 
 def test_a_run_is_kept_where_a_measure_was_lowest(tmp_path):
     lines = [f"name,step,{VALID},{TEST},sparse.error.max"]
-    names = [run.name.split("/")[-1] for run in measured.runs_of(TINY.models[0], [0, 1], None)]
+    names = [run.leaf for run in judged.runs_of(TINY.models[0], [0, 1], None)]
     for place, name in enumerate(names):
         last = "" if place == 1 else "20"
         lines += [f"{name},0,9,1,1", f"{name},10,{place},2,2", f"{name},20,{last},3,3"]
@@ -218,8 +224,7 @@ def test_a_run_is_kept_where_a_measure_was_lowest(tmp_path):
     path.parent.mkdir(parents=True)
     path.write_text("\n".join(lines) + "\n")
     selecting = replace(TINY, selected_by=VALID)
-    space = measured.Workspace(tmp_path)
-    runs = measured.measured_runs(selecting, TINY.models[:1], space, [0, 1], print)
+    runs = judged_table(selecting, tmp_path, print)
     assert runs[TEST].tolist() == [2.0] * 4
     assert runs[VALID].tolist() == [0, 1, 2, 3]
     assert runs["diverged"].tolist() == [0] * 4
@@ -228,10 +233,10 @@ def test_a_run_is_kept_where_a_measure_was_lowest(tmp_path):
 def test_labels_of_families():
     family = Measure("abs.error.*", "error at *")
     figure, epochs = EXPERIMENTS["nalu/fig1"], EXPERIMENTS["article/mystery"]
-    assert measured.label_of(figure, family, "abs.error.-20") == "error at -20"
+    assert judged.label_of(figure, family, "abs.error.-20") == "error at -20"
     loss = Measure("loss", "loss")
-    assert measured.label_of(figure, loss, "loss@1000") == "loss, step 1,000"
-    assert measured.label_of(epochs, loss, "loss@1000") == "loss, epoch 1,000"
+    assert judged.label_of(figure, loss, "loss@1000") == "loss, step 1,000"
+    assert judged.label_of(epochs, loss, "loss@1000") == "loss, epoch 1,000"
 
 
 def test_claims_and_numbers_are_read_from_one_column():
@@ -339,11 +344,11 @@ def test_the_page_in_the_checkout_follows_from_the_kept_runs(key):
     tables, _ = read_page(page / "index.html")
     kept = read(stored.path_of(key))
     keys = {model.label: model.key for model in experiment.models}
-    points = stored.point_columns(key)
+    points = judged.point_columns(key)
     of_labels = {
-        plain(measured.label_of(experiment, measure, column)): column
+        plain(judged.label_of(experiment, measure, column)): column
         for column in kept[0]
-        if (measure := measured.measure_of(experiment, column)) is not None
+        if (measure := judged.measure_of(experiment, column)) is not None
     }
     assert tables[experiment.stem][0]
     for row in tables[experiment.stem][0]:
@@ -352,7 +357,7 @@ def test_the_page_in_the_checkout_follows_from_the_kept_runs(key):
         if cells != ["–"]:
             runs = [r for r in runs if set(cells) <= {short(r[column]) for column in points}]
         column = of_labels[row["measure"]]
-        measure = measured.measure_of(experiment, column)
+        measure = judged.measure_of(experiment, column)
         found = [float(r[column] or "nan") for r in runs]
         worst = math.inf if measure.lower else -math.inf
         values = [worst if v != v else v for v in found if v == v or not measure.optional]

@@ -11,8 +11,8 @@ from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.published import published
 from stable_nalu.result import command, pipeline
 from stable_nalu.result.compare import same_point
+from stable_nalu.result.judged import runs_of
 from stable_nalu.result.listing import listing
-from stable_nalu.result.tables import runs_of
 from stable_nalu.script import duration
 from stable_nalu.writer.run_folder import LOCK_NAME, RunFolder
 from stable_nalu.writer.run_record import RunRecord

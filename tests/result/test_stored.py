@@ -13,9 +13,9 @@ from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import command, stored
+from stable_nalu.result.judged import TEST_ERROR, compact, runs_of
 from stable_nalu.result.listing import listing, seconds_here
 from stable_nalu.result.records import Stopwatch, add_sessions, read_sessions
-from stable_nalu.result.tables import runs_of
 from tests.result.made_up import SESSION, write
 
 KEY = "robust-batch-snmu"
@@ -58,17 +58,17 @@ def test_rounding_keeps_the_verdict(threshold, offset):
     for _ in range(abs(offset)):
         error = math.nextafter(error, offset * math.inf)
     row = {"sparse.error.max": 0.123456789, "solved": True, "threshold": threshold}
-    short = stored.compact(row | {stored.TEST_ERROR: error})
-    assert (short[stored.TEST_ERROR] < threshold) == (error < threshold)
-    assert (short[stored.TEST_ERROR] <= threshold) == (error <= threshold)
+    short = compact(row | {TEST_ERROR: error})
+    assert (short[TEST_ERROR] < threshold) == (error < threshold)
+    assert (short[TEST_ERROR] <= threshold) == (error <= threshold)
     assert short["sparse.error.max"] == 0.1234568
     assert short["solved"] == 1
 
 
 def test_a_run_without_numbers_is_kept():
     row = {"sparse.error.max": math.nan, "solved": False, "threshold": 1e-5}
-    short = stored.compact(row | {stored.TEST_ERROR: math.nan})
-    assert math.isnan(short[stored.TEST_ERROR])
+    short = compact(row | {TEST_ERROR: math.nan})
+    assert math.isnan(short[TEST_ERROR])
 
 
 def test_a_table_of_something_else_is_refused(tmp_path):

@@ -3,15 +3,15 @@
 import pytest
 
 from stable_nalu.paper import published
-from stable_nalu.paper.experiment import Experiment, Measure, Resources, Setting, Shown
+from stable_nalu.paper.experiment import Experiment, Measure, Recipe, Resources, Shown
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.sweeps import operations
 from stable_nalu.papers import TRASK_2018
-from stable_nalu.result import stored
+from stable_nalu.result.judged import point_columns
 
 KEY = "tiny/measured"
 VALID, TEST = "metric.valid.interpolation", "metric.test.extrapolation"
-_SETTING = Setting(
+_SETTING = Recipe(
     "single_layer",
     "--input-size 2 --interpolation-range [1,2] --extrapolation-range [2,6] --max-iterations 20 "
     "--log-interval 10",
@@ -51,6 +51,6 @@ def tiny(monkeypatch, tmp_path):
     (folder / "tiny.csv").write_text(NUMBERS)
     monkeypatch.setattr(published, "MEASURES", folder)
     monkeypatch.setitem(EXPERIMENTS, KEY, TINY)
-    stored.point_columns.cache_clear()
+    point_columns.cache_clear()
     yield TINY
-    stored.point_columns.cache_clear()
+    point_columns.cache_clear()

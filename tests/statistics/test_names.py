@@ -25,44 +25,23 @@ ROUND_TRIP = [
     ("single_layer", "--nalu-gate-shape vector --nalu-init xavier-normal --layer-option eps=1e-8"),
     ("single_layer_benchmark", "--reinit --clip-grad-value 0.1 --train-criterion mape --seed 24"),
 ]
-COLUMNS = {
-    "operation": "operation",
-    "regualizer.scaling": "regualizer_scaling",
-    "regualizer.shape": "regualizer_shape",
+PLAIN = """
+    operation regualizer.scaling regualizer.shape regualizer.scaling.start
+    regualizer.scaling.end regualizer regualizer.z regualizer.oob batch.size seed hidden.size
+    num.subsets regualizer.beta.start regualizer.beta.end regualizer.beta.step
+    regualizer.beta.growth regualizer.gate reg.scale.type pytorch.precision nmu.noise nau.noise
+    beta.nau train.criterion reinit reinit.epoch.interval reinit.max.stored.losses log.interval
+    nalu.gate.shape nalu.init id
+"""
+COLUMNS = {name: name.replace(".", "_") for name in PLAIN.split()} | {
     "epsilon.zero": "mnac_epsilon",
-    "regualizer.scaling.start": "regualizer_scaling_start",
-    "regualizer.scaling.end": "regualizer_scaling_end",
-    "regualizer": "regualizer",
-    "regualizer.z": "regualizer_z",
-    "regualizer.oob": "regualizer_oob",
-    "batch.size": "batch_size",
-    "seed": "seed",
-    "hidden.size": "hidden_size",
-    "num.subsets": "num_subsets",
     "learning.momentum": "momentum",
     "l1": "regualizer_l1",
-    "regualizer.beta.start": "regualizer_beta_start",
-    "regualizer.beta.end": "regualizer_beta_end",
-    "regualizer.beta.step": "regualizer_beta_step",
-    "regualizer.beta.growth": "regualizer_beta_growth",
     "regualizer.npu.W": "regualizer_npu_w",
-    "regualizer.gate": "regualizer_gate",
-    "reg.scale.type": "reg_scale_type",
-    "pytorch.precision": "pytorch_precision",
-    "nmu.noise": "nmu_noise",
-    "nau.noise": "nau_noise",
-    "beta.nau": "beta_nau",
     "grad.norm.clip": "clip_grad_norm",
     "grad.value.clip": "clip_grad_value",
-    "train.criterion": "train_criterion",
-    "reinit": "reinit",
-    "reinit.epoch.interval": "reinit_epoch_interval",
-    "reinit.max.stored.losses": "reinit_max_stored_losses",
-    "log.interval": "log_interval",
-    "nalu.gate.shape": "nalu_gate_shape",
-    "nalu.init": "nalu_init",
-    "id": "id",
 }
+"""Column -> its flag."""
 
 
 @pytest.mark.parametrize(("script", "command"), ROUND_TRIP)

@@ -87,22 +87,12 @@ def test_rows_are_put_in_step_order_and_runs_told_apart_by_model():
     b = rows([1, 2], [0.1, 0.9], steps=[0, 1000]).assign(model="NMU", seed=0)
     table = pd.concat([a, b]).assign(name="run", operation="mul", threshold=0.5, parameter=7)
     found = reduce_runs(table, "parameter")
-    assert list(found.columns) == [
-        "name",
-        "parameter",
-        "threshold",
-        "best.model.step",
-        "interpolation.last",
-        "extrapolation.last",
-        "interpolation.step.solved",
-        "extrapolation.step.solved",
-        "sparse.error.max",
-        "solved",
-        "model",
-        "operation",
-        "seed",
-        "size",
-    ]
+    columns = """
+        name parameter threshold best.model.step interpolation.last extrapolation.last
+        interpolation.step.solved extrapolation.step.solved sparse.error.max solved model
+        operation seed size
+    """
+    assert list(found.columns) == columns.split()
     assert found["best.model.step"].tolist() == [2, 1]
     assert found["extrapolation.step.solved"].tolist() == [1000, 0]
     assert found["size"].tolist() == [2, 2]

@@ -38,6 +38,9 @@ def test_solved_at_and_sparsity_are_of_solved_runs_only():
     assert found["converged.at.mean"] == found["converged.at.median"] == 4000
     assert found["converged.at.max"] == 4000
     assert found["sparse.error.mean"] == pytest.approx(0.1)
+    missing = summarize_group(np.array([True]), np.array([1000.0]), np.array([math.nan]))
+    assert missing["converged.at.mean"] == 1000
+    assert math.isnan(missing["sparse.error.mean"])
 
 
 def test_an_unsolved_group_has_a_rate_only():
@@ -46,12 +49,6 @@ def test_an_unsolved_group_has_a_rate_only():
     assert found.pop("success.rate.lower") == 0
     assert found.pop("success.rate.upper") == pytest.approx(0.657620, abs=1e-6)
     assert all(math.isnan(value) for value in found.values())
-
-
-def test_missing_sparsity_is_left_out():
-    found = summarize_group(np.array([True]), np.array([1000.0]), np.array([math.nan]))
-    assert found["converged.at.mean"] == 1000
-    assert math.isnan(found["sparse.error.mean"])
 
 
 def test_plain_figures_stand_beside_the_published_ones():
@@ -93,16 +90,8 @@ def test_long_form_has_a_row_a_group_and_measure():
         }
     )
     found = long_form(summarize(runs, ["model", "parameter"]), ["model", "parameter"])
-    assert list(found.columns) == [
-        "model",
-        "parameter",
-        "key",
-        "mean.value",
-        "upper.value",
-        "lower.value",
-        "max.value",
-        "our.model",
-    ]
+    columns = "model parameter key mean.value upper.value lower.value max.value our.model"
+    assert list(found.columns) == columns.split()
     assert found["key"].tolist() == ["success.rate", "converged.at", "sparse.error"] * 2
     assert found["mean.value"].tolist()[:3] == [1, 5, 0.25]
     assert found["our.model"].tolist() == [True] * 3 + [False] * 3

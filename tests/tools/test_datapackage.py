@@ -10,7 +10,7 @@ import pytest
 from stable_nalu.errors import UsageError
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.result import stored
+from stable_nalu.result.judged import identifying
 from tools import datapackage
 
 PACKAGE = json.loads(datapackage.PATH.read_text(encoding="utf-8"))
@@ -54,7 +54,7 @@ def test_every_column_and_value_is_as_described(resource):
 @pytest.mark.parametrize("key", ["nips-in2-distributions", "nalu/table2-sum"])
 def test_the_key_of_a_row_is_what_tells_runs_apart(key):
     (resource,) = [r for r in PACKAGE["resources"] if r["name"] == EXPERIMENTS[key].stem]
-    assert resource["schema"]["primaryKey"] == stored.identifying(key)
+    assert resource["schema"]["primaryKey"] == identifying(key)
 
 
 def test_a_column_that_is_declared_nowhere_is_refused():

@@ -11,8 +11,9 @@ from stable_nalu.figure.source import Source
 from stable_nalu.network import SingleLayerNetwork
 from stable_nalu.paper.experiment import expected_runs
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.result.stored import DATA, add, compact, measured_keys
-from stable_nalu.result.tables import Workspace, judge, other_tables
+from stable_nalu.result.judged import compact, judged_runs, runs_of
+from stable_nalu.result.stored import DATA, add, measured_keys
+from stable_nalu.result.tables import Folders, other_tables
 from tests.figure.drawing import FAILED, FAST, means, metrics, solved_at
 from tests.result.made_up import write
 from tools import gallery
@@ -46,17 +47,18 @@ def test_the_page_is_fresh():
 @pytest.mark.parametrize("key", ["nips-realnpu-clipping", "nips-divBy0-medium"])
 def test_kept_runs_draw_the_figure_of_their_exports(key, tmp_path):
     experiment, entry = EXPERIMENTS[key], find(key)
-    space, data = Workspace(tmp_path), tmp_path / "data"
+    space, data = Folders(tmp_path), tmp_path / "data"
     for place, model in enumerate(experiment.models):
         rows = {}
         for number, run in enumerate(expected_runs(model, range(3))):
             solved = (number * 7 + place) % 5 > 1
-            name = run.name.removeprefix(f"{model.prefix}/")
+            name = run.leaf
             rows[name] = (
                 solved_at(1000 * (1 + number % 2), 1e-3 / (number + 1)) if solved else FAILED
             )
         metrics(space.csv / f"{model.csv}.csv", rows)
-    judged = judge(experiment, experiment.models, space, [0, 1, 2], lambda text: None)
+    expected = [run for model in experiment.models for run in runs_of(model, range(3), None)]
+    judged = judged_runs(experiment, experiment.models, space.csv, expected, lambda text: None)
     compacted = [
         compact(row) | {"iterations": 2000, "diverged": 0} for row in judged.to_dict("records")
     ]
@@ -107,7 +109,7 @@ def test_some_measures_of_every_epoch_are_kept_and_others_are_not():
 
 def test_kept_models_are_enough_for_their_predictions(tmp_path):
     entry, experiment = find("surface-mul"), EXPERIMENTS["surface-mul"]
-    space, data = Workspace(tmp_path / "out"), tmp_path / "data"
+    space, data = Folders(tmp_path / "out"), tmp_path / "data"
     models = [t for t in other_tables(experiment, experiment.models, space) if t.source]
     layers = {"mul-nmu-s0": ("ReRegualizedLinearMNAC", {})} | {
         f"mul-ReLU-h{size}-s{seed}": ("ReLU", {"hidden_size": size, "bias": True})

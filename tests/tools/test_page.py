@@ -13,6 +13,7 @@ from stable_nalu.errors import UsageError
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.published import published
 from stable_nalu.result import command, stored
+from stable_nalu.result.judged import TEST_ERROR
 from tests.result.made_up import write
 from tests.tools.page_reader import read_page
 from tools import generated, headline, notes, page, rates
@@ -395,6 +396,6 @@ def test_the_page_in_the_checkout(key):
 def test_kept_verdicts_follow_from_the_kept_errors(key):
     inclusive = EXPERIMENTS[key].criterion.startswith("zero.range")
     for run in kept_runs(PAGE, key):
-        error, threshold = (run[c] and float(run[c]) for c in (stored.TEST_ERROR, "threshold"))
+        error, threshold = (run[c] and float(run[c]) for c in (TEST_ERROR, "threshold"))
         met = error != "" and (error <= threshold if inclusive else error < threshold)
         assert int(run["solved"]) == met, run

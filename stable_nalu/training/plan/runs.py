@@ -131,9 +131,12 @@ def _stacks(kind: Kind, spec: ScriptSpec, runs: Sequence[PlannedRun], workers: i
 
 
 def _parts(group: Sequence[PlannedRun], largest: int) -> list[Stack]:
+    """Cut runs into equal parts, those of a seed together, as they share their samples."""
     count = math.ceil(len(group) / largest)
     bounds = [round(k * len(group) / count) for k in range(count + 1)]
-    return [list(group[a:b]) for a, b in zip(bounds, bounds[1:], strict=False)]
+    order = sorted(range(len(group)), key=lambda k: getattr(group[k].config, "seed", 0))
+    parts = [sorted(order[a:b]) for a, b in zip(bounds, bounds[1:], strict=False)]
+    return [[group[k] for k in part] for part in parts]
 
 
 def run_control(spec: ScriptSpec) -> set[str]:

@@ -1,0 +1,418 @@
+"""Fits of means: those of the papers step by step, exact ones, densities, and tests of both.
+
+`published_fits.json` holds samples with the fits that R 4.2 and its package bbmle make of the
+same densities: well-behaved ones, ones that start over from better parameters, walks cut off at a
+bound or after a hundred steps, flat ones. An end without a figure is one that R has none for.
+"""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+from scipy.special import gammaln
+from threadpoolctl import threadpool_info
+
+from stable_nalu.statistics.densities import (
+    deviance,
+    log_beta_density,
+    log_gamma_density,
+    stirling_error,
+)
+from stable_nalu.statistics.estimators import Estimators
+from stable_nalu.statistics.intervals import student
+from stable_nalu.statistics.means import (
+    beta_objective,
+    beta_p_value,
+    exact_fit,
+    gamma_objective,
+    gamma_p_value,
+    gamma_shape,
+    mean_sparsity,
+    solved_at,
+    start_v,
+)
+from stable_nalu.statistics.published_fit import (
+    NotFiniteError,
+    end_cubic_spline,
+    hessian,
+    interval,
+    minimize_in_box,
+    published_fit,
+    standard_error,
+    value_and_gradient,
+)
+from stable_nalu.statistics.summary import summarize_group
+
+FIXTURE = Path(__file__).parent / "fixtures" / "published_fits.json"
+CASES = json.loads(FIXTURE.read_text(encoding="utf-8"))
+ESTIMATE = {"gamma": solved_at, "beta": mean_sparsity}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c['density']}-{len(c['values'])}")
+def test_fits_agree_with_the_reference(case):
+    found = ESTIMATE[case["density"]](np.array(case["values"], dtype=float))
+    for name in ("mean", "nuisance", "lower", "upper"):
+        expected = math.nan if case[name] is None else case[name]
+        assert getattr(found, name) == pytest.approx(expected, rel=1e-4, nan_ok=True), name
+
+
+@pytest.mark.parametrize("steps", [[], [7000.0], [5000.0, 5000.0, 5000.0], [0.0, 1000.0, 3000.0]])
+@pytest.mark.parametrize("fit", ["published", "frozen", "profile"])
+def test_steps_without_a_gamma_fit_have_students_interval(steps, fit):
+    values = np.array(steps)
+    found, plain = solved_at(values, fit), student(values, 0, math.inf)
+    expected = (plain.mean, plain.lower, plain.upper)
+    assert (found.mean, found.lower, found.upper) == pytest.approx(expected, nan_ok=True)
+    variance = np.var(values, ddof=1) if len(values) > 1 else math.nan
+    assert found.nuisance == pytest.approx(variance, nan_ok=True)
+
+
+@pytest.mark.parametrize("fit", ["compat", "scaled"])
+@pytest.mark.parametrize("errors", [[], [0.03], [0.0, 0.0], [0.7, 0.9, 0.5], [1e-12, 2e-11]])
+def test_errors_without_a_beta_fit_have_students_interval(errors, fit):
+    values = np.clip(np.array(errors), 1e-16, 0.5 - 1e-16)
+    found, plain = mean_sparsity(np.array(errors), fit), student(values, 0, 0.5)
+    expected = (plain.mean, plain.lower, plain.upper)
+    assert (found.mean, found.lower, found.upper) == pytest.approx(expected, nan_ok=True)
+
+
+def test_equal_errors_have_an_infinite_v_and_one_error_none():
+    assert mean_sparsity(np.zeros(4)).nuisance == math.inf
+    assert math.isnan(mean_sparsity(np.array([0.1])).nuisance)
+
+
+def test_tiny_errors_are_not_halved_and_others_are():
+    """Published quirk: the beta's mean is twice what is printed, unless the fit fails."""
+    spread = np.array([0.5, 0.8, 1.0, 1.2, 1.5])
+    assert mean_sparsity(1e-6 * spread).mean == pytest.approx(1e-6, rel=1e-12)
+    assert mean_sparsity(1e-2 * spread).mean == pytest.approx(0.5e-2, rel=2e-2)
+
+
+def test_a_tiny_mean_keeps_the_v_of_the_sample_and_an_interval_above_zero():
+    values = np.array([1e-7, 9e-6, 2e-6])
+    m, variance = values.mean(), values.var(ddof=1)
+    found = mean_sparsity(values)
+    assert found.nuisance == pytest.approx(m * (0.5 - m) / variance - 1)
+    assert found.lower == 0
+    assert found.upper > found.mean
+
+
+def bowl(p):
+    return (p[0] - 3) ** 2 + 2 * (p[1] + 1) ** 2
+
+
+def test_the_minimiser_finds_the_bottom_and_respects_the_box():
+    free, lowest = minimize_in_box(bowl, (0.0, 0.0), (-9, -9), (9, 9))
+    np.testing.assert_allclose(free, [3, -1], atol=1e-4)
+    assert lowest == pytest.approx(0, abs=1e-7)
+    boxed, _ = minimize_in_box(bowl, (0.0, 2.0), (-9, 0), (1, 9))
+    np.testing.assert_allclose(boxed, [1, 0], atol=1e-9)
+
+
+def test_a_value_that_is_not_finite_ends_the_search():
+    with pytest.raises(NotFiniteError):
+        minimize_in_box(lambda p: np.where(p[0] < 1, math.inf, p[0]), (2.0,), (0,), (9,))
+
+
+def test_differences_are_cut_short_at_a_bound():
+    """At 0.0004 above the bound: (f(x + 0.001) - f(bound)) / 0.0014."""
+    value, gradient = value_and_gradient(lambda p: p[0] ** 2, np.array([0.0004]), [0.0], [1.0])
+    assert value == 0.0004**2
+    assert gradient[0] == pytest.approx(0.0014**2 / 0.0014, rel=1e-9)
+
+
+def test_steps_around_a_million_are_not_moved_from_the_sample_mean():
+    """One gradient step from the start, and no further: parameters are not scaled."""
+    steps = np.array([8e5, 9e5, 1.1e6, 1.6e6])
+    mean, variance = steps.mean(), steps.var(ddof=1)
+
+    def negative(m):
+        return -stats.gamma.logpdf(steps, m * m / variance, scale=variance / m).sum()
+
+    found, _ = minimize_in_box(
+        gamma_objective(steps), (mean, variance), (0, 1e-5), (math.inf, math.inf)
+    )
+    slope = (negative(mean + 10) - negative(mean - 10)) / 20
+    assert abs(slope) > 1e-8
+    assert found[0] - mean == pytest.approx(-slope, rel=1e-2)
+    assert found[1] == pytest.approx(variance, rel=1e-12)
+
+
+def test_second_derivatives_of_a_known_function():
+    """f = x³ y + exp(y): f_xx = 6xy, f_xy = 3x², f_yy = exp(y)."""
+    found = hessian(lambda p: p[0] ** 3 * p[1] + np.exp(p[1]), np.array([2.0, 0.5]))
+    np.testing.assert_allclose(found, [[6, 12], [12, math.exp(0.5)]], rtol=1e-7)
+
+
+def test_second_derivatives_of_a_tiny_parameter_leave_the_domain():
+    def positive_only(p):
+        return np.where(p[0] < 0, math.nan, p[0] ** 2)
+
+    assert np.isfinite(hessian(positive_only, np.array([1.8e-5]))).all()
+    assert np.isnan(hessian(positive_only, np.array([1.7e-5]))).all()
+
+
+def test_linear_algebra_has_one_thread_while_fitting():
+    """On busy cores, the threads of matrices of two rows do nothing but wait for each other."""
+    steps = gamma_objective(np.array([5000.0, 6000.0]))
+    threads = set()
+
+    def objective(parameters):
+        threads.update(i["num_threads"] for i in threadpool_info() if i["user_api"] == "blas")
+        return steps(parameters)
+
+    assert published_fit(objective, (5500.0, 5e5), (0, 1e-5), (math.inf, math.inf)) is not None
+    assert threads == {1}
+
+
+class Counted:
+    """An objective that counts how often it is called, and for how many places."""
+
+    def __init__(self, objective):
+        self.objective = objective
+        self.calls = self.places = 0
+
+    def __call__(self, parameters):
+        self.calls += 1
+        self.places += parameters.shape[1]
+        return self.objective(parameters)
+
+
+@pytest.mark.parametrize("steps", [[1200, 1300], [3, 4], [97, 5], [3, 167, 1], [1e5, 2e6]])
+def test_groups_of_few_runs_are_fitted_in_bounded_time(steps):
+    """The worst that was found among 470 made-up groups needs 12,000 likelihoods in 4,000 calls."""
+    objective = Counted(gamma_objective(np.array(steps, float)))
+    start = (float(np.mean(steps)), float(np.var(steps, ddof=1)))
+    published_fit(objective, start, (0, 1e-5), (math.inf, math.inf))
+    assert objective.places <= 12_000
+    assert objective.calls <= 4_000
+
+
+def fit_of_errors(values):
+    objective = Counted(beta_objective(values))
+    start = (float(np.mean(values)), start_v(values))
+    return published_fit(objective, start, (0, 1e-5), (0.5, math.inf)), objective.calls
+
+
+def nearly_equal(size, mean, variation):
+    return mean * (1 + variation * np.random.default_rng(3).standard_normal(size))
+
+
+@pytest.mark.parametrize("mean", [3e-5, 1e-4, 2e-3])
+@pytest.mark.parametrize("variation", [5e-5, 3e-4, 1e-3, 0.03])
+@pytest.mark.parametrize("size", [2, 25, 225])
+def test_groups_of_nearly_equal_errors_are_fitted_in_bounded_time(size, mean, variation):
+    """Some creep through 10,000 fits, of 40 evaluations each, when every one is walked."""
+    _, calls = fit_of_errors(nearly_equal(size, mean, variation))
+    assert calls <= 4_000
+
+
+def test_a_creep_that_is_cut_short_ends_where_the_whole_walk_does(monkeypatch):
+    values = nearly_equal(5, 5e-4, 5e-3)
+    short, calls = fit_of_errors(values)
+    monkeypatch.setattr("stable_nalu.statistics.published_fit._WALKED", math.inf)
+    whole, all_calls = fit_of_errors(values)
+    assert all_calls > 4 * calls
+    for name in ("mean", "lower", "upper", "nuisance"):
+        assert getattr(short, name) == pytest.approx(getattr(whole, name), rel=1e-7), name
+
+
+def test_standard_error_needs_a_positive_variance_and_drops_another_scale():
+    assert standard_error(np.diag([4.0, 1.0])) == pytest.approx(0.5)
+    assert standard_error(np.array([[2.0, 1.0], [1.0, 1.0]])) == pytest.approx(1.0)
+    assert standard_error(np.full((2, 2), np.nan)) is None
+    assert standard_error(np.zeros((2, 2))) is None
+    assert standard_error(np.diag([-4.0, 1.0])) is None
+    # Inverse variance 1 - 0.5²/0.5 with both; 1 when the second, 1e-9 of the first, is dropped.
+    both = np.array([[1.0, 0.5], [0.5, 0.5]])
+    assert standard_error(both) == pytest.approx(math.sqrt(2))
+    assert standard_error(np.array([[1.0, 2e-5], [2e-5, 1e-9]])) == pytest.approx(1, rel=1e-6)
+
+
+def test_the_spline_reproduces_a_cubic():
+    x = np.array([0.0, 1.0, 2.5, 3.0, 5.0])
+    at = np.linspace(0, 5, 23)
+    found = end_cubic_spline(x, x**3 - 2 * x, at)
+    np.testing.assert_allclose(found, at**3 - 2 * at, atol=1e-12)
+
+
+def test_an_interval_ends_where_z_is_1_96_or_is_missing():
+    places = np.linspace(-4.0, 8.0, 7)
+    lower, upper = interval(places, (places - 2) / 2)
+    assert (lower, upper) == pytest.approx((2 - 2 * 1.959964, 2 + 2 * 1.959964), rel=1e-6)
+    lower, upper = interval(np.arange(5.0), np.array([-3.0, -2.0, -1.0, 0.0, 1.0]))
+    assert lower == pytest.approx(1.040036, rel=1e-6)
+    assert math.isnan(upper)
+
+
+def test_a_spline_that_does_not_rise_gives_way_to_straight_lines():
+    places = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0])
+    levels = np.array([-4000.0, -3.0, -1.5, 0.0, 1.5, 3.0])
+    lower, upper = interval(places, levels)
+    assert lower == pytest.approx(1 + (3 - 1.959964) / 1.5, rel=1e-6)
+    assert upper == pytest.approx(4 + (1.959964 - 1.5) / 1.5, rel=1e-6)
+
+
+STEPS = np.array([12000.0, 15000, 9000, 22000, 18000, 30000, 14000, 16000])
+ERRORS = np.array([0.012, 0.034, 0.008, 0.05, 0.021, 0.017, 0.09, 0.03])
+HALF_CHI = stats.chi2.ppf(0.95, 1) / 2
+
+
+@pytest.mark.parametrize(
+    ("fit", "expected"),
+    [
+        ("profile", (17000, 13151.4, 22508.7, 34101851)),
+        ("frozen", (17400.8, 13237.0, 21175.1, 42571428.6)),
+    ],
+)
+def test_the_likeliest_gamma_has_the_arithmetic_mean_or_the_sample_variance(fit, expected):
+    assert tuple(solved_at(STEPS, fit)) == pytest.approx(expected, rel=1e-5)
+
+
+def test_the_ends_of_the_profile_interval_are_where_the_likelihood_has_dropped():
+    """Independent form: shape by scipy's own fit, likelihood by scipy's density."""
+    found = solved_at(STEPS, "profile")
+
+    def profile(mean):
+        def negative(shape):
+            return -stats.gamma.logpdf(STEPS, shape, scale=mean / shape).sum()
+
+        return optimize.minimize_scalar(negative, bounds=(0.1, 100), method="bounded").fun
+
+    shape, _, scale = stats.gamma.fit(STEPS, floc=0)
+    assert shape * scale == pytest.approx(found.mean, rel=1e-5)
+    best = -stats.gamma.logpdf(STEPS, shape, scale=scale).sum()
+    for end in (found.lower, found.upper):
+        assert profile(end) - best == pytest.approx(HALF_CHI, rel=1e-4)
+
+
+def test_beta_of_undoubled_errors_has_half_the_mean():
+    found = exact_fit(beta_objective(ERRORS), (ERRORS.mean(), start_v(ERRORS)), 0.0, 0.5)
+    assert start_v(ERRORS) == pytest.approx(20.3657, rel=1e-5)
+    assert found.mean == pytest.approx(0.0164027, rel=1e-5)
+    assert (found.lower, found.upper) == pytest.approx((0.0099863, 0.0292195), rel=1e-4)
+    assert found.nuisance == pytest.approx(59.742, rel=1e-4)
+
+
+def test_the_scaled_sparsity_is_scipys_beta_fit_of_doubled_errors():
+    found = mean_sparsity(ERRORS, "scaled")
+    a, b, _, _ = stats.beta.fit(2 * ERRORS, floc=0, fscale=1)
+    assert found.mean == pytest.approx(a / (a + b) / 2, rel=1e-3)
+    assert found.nuisance == pytest.approx(a + b, rel=1e-3)
+    assert found.lower < ERRORS.mean() < found.upper
+    # The published minimiser stops early: close to the exact half, and not the optimum.
+    assert mean_sparsity(ERRORS).mean == pytest.approx(0.0164027, rel=0.02)
+
+
+def test_an_interval_that_the_likelihood_does_not_close_ends_at_the_bound():
+    def falling_to_the_right(p):
+        return -np.log(p[0])
+
+    found = exact_fit(falling_to_the_right, (0.2, 1.0), 0.0, 0.5)
+    assert found.mean == pytest.approx(0.5, abs=1e-4)
+    assert found.upper == 0.5
+    assert found.lower == pytest.approx(0.5 * math.exp(-HALF_CHI), rel=1e-3)
+
+
+@pytest.mark.parametrize("shape", [0.3, 1.0, 1.7, 14.0, 900.0])
+def test_gamma_density_agrees_with_scipy(shape):
+    x = np.array([0.01, 0.5, 3.0, 40.0, 2000.0])
+    expected = stats.gamma.logpdf(x, shape, scale=1 / 0.7)
+    np.testing.assert_allclose(
+        log_gamma_density(x, [shape], [0.7])[0], expected, rtol=1e-11, atol=1e-11
+    )
+
+
+@pytest.mark.parametrize(("a", "b"), [(0.2, 3.0), (1.0, 1.0), (2.5, 0.4), (30.0, 7000.0)])
+def test_beta_density_agrees_with_scipy(a, b):
+    x = np.array([1e-16, 1e-6, 0.004, 0.3, 0.5 - 1e-16])
+    expected = stats.beta.logpdf(x, a, b)
+    np.testing.assert_allclose(log_beta_density(x)([a], [b])[0], expected, rtol=1e-10, atol=1e-9)
+
+
+def test_a_beta_without_one_shape_has_no_mass_inside():
+    density = log_beta_density(np.array([0.1, 0.4]))
+    assert np.all(density([0.0, 2.0], [3.0, 0.0]) == -math.inf)
+    np.testing.assert_array_equal(density([0.0, 2.0], [3.0, 3.0])[1], density([2.0], [3.0])[0])
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 40, 300])
+def test_many_densities_at_once_are_those_of_each_alone(size):
+    """Shapes below, at and above 1; means near and far from the shapes: to the last bit."""
+    draw = np.random.default_rng(size)
+    x = draw.random(size)
+    shapes = [0.2, 0.999, 1.0, 1.001, 3.0, 20.0, 900.0]
+    rates = (10.0 ** draw.uniform(-3, 3, len(shapes))).tolist()
+    for chosen in (slice(None), slice(2), slice(3, None)):
+        together = log_gamma_density(x, shapes[chosen], rates[chosen])
+        for row, shape, rate in zip(together, shapes[chosen], rates[chosen], strict=True):
+            np.testing.assert_array_equal(row, log_gamma_density(x, [shape], [rate])[0])
+    beta = log_beta_density(x)
+    for row, a, b in zip(beta(shapes, rates), shapes, rates, strict=True):
+        np.testing.assert_array_equal(row, beta([a], [b])[0])
+
+
+@pytest.mark.parametrize("n", [0.5, 3.0, 14.9, 15.1, 40.0, 400.0])
+def test_stirling_error_completes_the_logarithm_of_the_gamma_function(n):
+    approximation = (n + 0.5) * math.log(n) - n + math.log(2 * math.pi) / 2
+    assert approximation + stirling_error(n) == pytest.approx(gammaln(n + 1), rel=1e-14)
+
+
+def test_deviance_keeps_its_digits():
+    """k log(k/m) + m - k = d²/2k (1 + 2d/3k + ...) for m = k - d."""
+    k, d = 1e6, 1e-3
+    expected = d * d / (2 * k) * (1 + 2 * d / (3 * k))
+    assert deviance(k, np.array([k - d]))[0] == pytest.approx(expected, rel=1e-6)
+    # Far apart it is the formula.
+    found = deviance(2.0, np.array([1.0, 8.0]))
+    expected = [2 * math.log(2) - 1, 2 * math.log(1 / 4) + 6]
+    np.testing.assert_allclose(found, expected, rtol=1e-15)
+
+
+def test_the_shape_is_that_of_largest_likelihood():
+    draw = np.random.default_rng(1)
+    for shape in (0.3, 1.0, 7.0, 400.0):
+        values = draw.gamma(shape, 2e4, size=(3, 40))
+        found = gamma_shape(values)
+        for row, one in zip(values, found, strict=True):
+            assert one == pytest.approx(stats.gamma.fit(row, floc=0)[0], rel=1e-6)
+
+
+def test_p_is_uniform_for_steps_of_a_gamma_density():
+    draw = np.random.default_rng(2)
+    p = [gamma_p_value(draw.gamma(3.0, 1e5, size=30), samples=200) for _ in range(200)]
+    shares = [np.mean(np.array(p) <= level) for level in (0.1, 0.5, 0.9)]
+    np.testing.assert_allclose(shares, (0.1, 0.5, 0.9), atol=0.09)
+
+
+def test_steps_in_two_clumps_are_no_gamma_density():
+    draw = np.random.default_rng(3)
+    clumps = np.concatenate([draw.normal(1e4, 100, 30), draw.normal(1e6, 100, 30)])
+    assert gamma_p_value(clumps) < 0.01
+    assert gamma_p_value(clumps) == gamma_p_value(clumps)
+
+
+def test_errors_of_a_beta_density_and_others():
+    draw = np.random.default_rng(4)
+    assert beta_p_value(draw.beta(2.0, 9.0, 60) / 2) > 0.05
+    assert beta_p_value(np.concatenate([np.full(30, 0.1), np.full(30, 0.4)])) < 0.01
+
+
+def test_too_few_steps():
+    assert np.isnan(gamma_p_value(np.arange(1.0, 11.0)))
+    assert not np.isnan(gamma_p_value(np.arange(1.0, 12.0), samples=50))
+    assert np.isnan(gamma_p_value(np.arange(0.0, 20.0)))
+    assert np.isnan(beta_p_value(np.array([0.1])))
+    assert np.isnan(beta_p_value(np.array([0.1, 0.1])))
+
+
+def test_columns_of_the_summary():
+    steps, errors = np.arange(1.0, 21.0) * 1000, np.linspace(0.01, 0.1, 20)
+    solved = np.ones(20, dtype=bool)
+    plain = summarize_group(solved, steps, errors)
+    more = summarize_group(solved, steps, errors, Estimators(goodness_of_fit=True))
+    assert set(more) - set(plain) == {"converged.at.ks.p", "sparse.error.ks.p"}
+    assert 0 < more["converged.at.ks.p"] <= 1
