@@ -66,7 +66,7 @@ format: $(INSTALLED)
 	$(RUN) -m ruff format .
 
 types: $(INSTALLED)
-	$(RUN) -m pyright
+	$(RUN) -m pyright --pythonpath $(RUN)
 
 bench: $(INSTALLED)
 	$(RUN) -m benchmarks

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 
 from stable_nalu.task import SCRIPTS
-from stable_nalu.task.run import kind_of
+from stable_nalu.task.run import trainer_of
 from stable_nalu.training.arithmetic.trainer import ArithmeticTraining
 from stable_nalu.training.stack import Setup
 
@@ -41,6 +41,6 @@ def _built(script: str, line: str) -> ArithmeticTraining:
     names = [spec.run_name(config) for config in configs]
     options = [spec.layer_options(config) for config in configs]
     setup = Setup(configs, names, options, torch.device("cpu"), stacked=True)
-    training = kind_of(script).build(setup)
+    training = trainer_of(script).build(setup)
     assert isinstance(training, ArithmeticTraining)
     return training

@@ -16,8 +16,8 @@ from stable_nalu.dataset import SampleStream
 from stable_nalu.options import Config
 from stable_nalu.training.loss import temperature
 from stable_nalu.training.optimizer import Adam
-from stable_nalu.training.recorder import TaggedValue
-from stable_nalu.training.step import StepResult, TrainingStep
+from stable_nalu.training.recorder import StepResult, TaggedValue
+from stable_nalu.training.step import TrainingStep
 
 from .lanes import Lanes
 from .layout import Layout, Member, arranged

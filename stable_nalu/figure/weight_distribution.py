@@ -21,7 +21,7 @@ from stable_nalu.script import ScriptParser, exit_code
 if TYPE_CHECKING:
     import numpy as np
 
-    from .kinds.weights import Weights
+    from .weights import Weights
 
 SCRIPT = "weight_distribution.py"
 MOST_DRAWS, MOST_BINS = 10_000_000, 100_000

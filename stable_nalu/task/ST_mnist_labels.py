@@ -86,4 +86,4 @@ SCRIPT = ScriptSpec(
     refused=pairs.REFUSED,
     fixed=pairs.FIXED,
 )
-kind = ScatteredTask.kind
+TASK = ScatteredTask

@@ -1,7 +1,7 @@
 """The training scripts: a module for each, which is imported when it is asked for.
 
 A module here that has a `SCRIPT`, the description of its command line, is a training script of the
-module's name; its `kind()` says how it trains. None needs torch to be imported, as a look at --help
+module's name; its `TASK` says what is trained. None needs torch to be imported, as a look at --help
 should not wait for it.
 """
 

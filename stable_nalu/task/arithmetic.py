@@ -16,7 +16,6 @@ from stable_nalu.training.arithmetic.task import OperationTask
 
 if TYPE_CHECKING:
     from stable_nalu.abstract import ExtendedTorchModule
-    from stable_nalu.training.stack import Kind
 
 _GROUPS = (
     *(TASK, NETWORK, OWN_LAYERS, WEIGHTS, NALU, NPU, PENALTIES, NPU_PENALTIES, CRITERION),
@@ -191,10 +190,3 @@ class SingleLayerTask(OperationTask):
             nac_mul=config.nac_mul,
             **layer_options,
         )
-
-
-def kind_of(task: OperationTask) -> Kind:
-    """Return how the script of a task trains."""
-    from stable_nalu.training.arithmetic import trainer
-
-    return trainer.kind_of(task)

@@ -231,4 +231,4 @@ SCRIPT = task_script(
     learning_rate=1e-3,
     log_interval=500,
 )
-kind = EvenDigitTask.kind
+TASK = EvenDigitTask

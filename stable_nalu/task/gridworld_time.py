@@ -376,4 +376,4 @@ SCRIPT = task_script(
     clip_grad_norm=0.5,
     log_interval=100,
 )
-kind = GridworldTask.kind
+TASK = GridworldTask

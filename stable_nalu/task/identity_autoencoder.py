@@ -162,4 +162,4 @@ SCRIPT = task_script(
     batch_size=64,
     learning_rate=1e-2,
 )
-kind = IdentityTask.kind
+TASK = IdentityTask

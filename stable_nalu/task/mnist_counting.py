@@ -320,4 +320,4 @@ SCRIPT = task_script(
     log_interval=1,
     unit="Epochs",
 )
-kind = CountingTask.kind
+TASK = CountingTask

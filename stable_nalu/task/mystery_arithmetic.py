@@ -299,4 +299,4 @@ SCRIPT = task_script(
         },
     ),
 )
-kind = MysteryTask.kind
+TASK = MysteryTask

@@ -125,4 +125,4 @@ SCRIPT = task_script(
     nalu_init="truncated",
     compiles=True,
 )
-kind = NotebookTask.kind
+TASK = NotebookTask

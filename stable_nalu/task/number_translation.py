@@ -251,4 +251,4 @@ SCRIPT = ScriptSpec(
     counts_epochs=True,
     fixed=PENALTY_RAMP,
 )
-kind = TranslationTask.kind
+TASK = TranslationTask

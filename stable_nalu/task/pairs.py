@@ -7,7 +7,7 @@ Penalties and learning rate follow epochs.
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from stable_nalu.abstract import ExtendedTorchModule
     from stable_nalu.dataset import IndexLoader
-    from stable_nalu.training.recorder import TaggedValue
-    from stable_nalu.training.step import StepResult, TrainingStep
+    from stable_nalu.training.optimizer import Gradients
+    from stable_nalu.training.recorder import StepResult, TaggedValue
 
 LAST_TEMPERATURE = 1e-3
 QUANTITIES = ("output", "label1", "label2")
@@ -154,8 +154,11 @@ class PairTask(Task):
         self._move_to(self.at + 1)
 
     def clipped(
-        self, step: TrainingStep, gradients: Sequence[torch.Tensor | None]
-    ) -> Sequence[torch.Tensor | None]:
+        self,
+        gradients: Gradients,
+        parameters: Sequence[torch.nn.Parameter],
+        by_flags: Callable[[Gradients], Gradients],
+    ) -> Gradients:
         """Return gradients under --only-nalm-cgn and --weight-decay.
 
         The decay is Adam's L2 penalty: a share of the weights, added to their clipped gradients.
@@ -163,19 +166,19 @@ class PairTask(Task):
         from stable_nalu.training.step import clip_norm
 
         config, own = self.config, {id(p) for p in self.model.answer.parameters()}
-        last = [k for k, p in enumerate(step.parameters) if id(p) in own]
+        last = [k for k, p in enumerate(parameters) if id(p) in own]
         if config.only_nalm_cgn:
             found = list(gradients)
             of_last = clip_norm([found[k] for k in last], config.clip_grad_norm, 0)
             for k, gradient in zip(last, of_last, strict=True):
                 found[k] = gradient
         else:
-            found = list(super().clipped(step, gradients))
+            found = list(by_flags(gradients))
         for k in last if config.weight_decay else ():
             gradient = found[k]
             if gradient is not None:
                 decay = float(config.weight_decay)
-                found[k] = gradient.add(step.parameters[k].detach(), alpha=decay)
+                found[k] = gradient.add(parameters[k].detach(), alpha=decay)
         return found
 
     def clock(self, updates: int) -> int:

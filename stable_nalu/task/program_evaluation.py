@@ -330,4 +330,4 @@ SCRIPT = task_script(
     learning_rate=3e-3,
     clip_grad_norm=1.0,
 )
-kind = ProgramTask.kind
+TASK = ProgramTask

@@ -13,15 +13,19 @@ from stable_nalu.script import exit_code, packages
 from . import SCRIPTS
 
 if TYPE_CHECKING:
-    from stable_nalu.training.stack import Kind
+    from stable_nalu.training.stack import Trainer
 
 Lines = Sequence[Sequence[str]]
 """Command lines whose runs are trained in the same stacks."""
 
 
-def kind_of(name: str) -> Kind:
+def trainer_of(name: str) -> Trainer:
     """Return how a script trains."""
-    return import_module(f"stable_nalu.task.{name}").kind()
+    from stable_nalu.training.arithmetic.trainer import ArithmeticTrainer, OperationTask
+    from stable_nalu.training.loop import TaskTrainer
+
+    task = import_module(f"stable_nalu.task.{name}").TASK
+    return ArithmeticTrainer(task) if isinstance(task, OperationTask) else TaskTrainer(task)
 
 
 def run_script(
@@ -39,9 +43,9 @@ def run_script(
     # --help needs no torch, which takes seconds to import and may not be installed.
     with packages(f"{name}.py"):
         plan = spec.parse(argv)
-        kind = kind_of(name)
+        trainer = trainer_of(name)
         # Small models gain from no more than one thread.
-        set_threads(cores() if kind.all_cores else 1)
+        set_threads(cores() if trainer.all_cores else 1)
 
     def obey() -> int:
         from stable_nalu.training.plan.shell import train_plan
@@ -50,11 +54,12 @@ def run_script(
             sys.stdout.writelines(f"{name}\n" for name in plan.names())
             return 0
         first = plan.configs[0]
-        if kind.look is not None and first.evaluate is not None:
-            return kind.look(spec, first)
+        looked = trainer.look(spec, first)
+        if looked is not None:
+            return looked
         others = [[c for words in lines for c in spec.parse(words).configs] for lines in beside]
         joined = [config for words in more for config in spec.parse(words).configs]
-        return train_plan(kind, spec, [*plan.configs, *joined], *others)
+        return train_plan(trainer, spec, [*plan.configs, *joined], *others)
 
     return exit_code(f"{name}.py", obey)
 

@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 
     from stable_nalu.abstract import ExtendedTorchModule
     from stable_nalu.dataset.images import DigitSequences
-    from stable_nalu.training.recorder import TaggedValue
-    from stable_nalu.training.step import StepResult
+    from stable_nalu.training.recorder import StepResult, TaggedValue
 
 LOG_EPOCHS = 5
 LOG_UPDATES = 100

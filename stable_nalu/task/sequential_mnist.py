@@ -67,4 +67,4 @@ SCRIPT = ScriptSpec(
     checks=sequences.CHECKS,
     refused=sequences.REFUSED,
 )
-kind = SequentialMnistTask.kind
+TASK = SequentialMnistTask

@@ -71,4 +71,4 @@ SCRIPT = ScriptSpec(
     checks=sequences.CHECKS,
     refused=sequences.REFUSED,
 )
-kind = SequentialSvhnTask.kind
+TASK = SequentialSvhnTask

@@ -216,4 +216,4 @@ SCRIPT = ScriptSpec(
     ),
     fixed=PENALTY_RAMP,
 )
-kind = SumsTask.kind
+TASK = SumsTask

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from stable_nalu.errors import OptionError
@@ -219,4 +219,4 @@ class SimpleFunctionStatic(OperationTask):
         return ExceedingStream(dataset, *ranges, seed=TEST_SEED)
 
 
-kind = partial(arithmetic.kind_of, SimpleFunctionStatic())
+TASK = SimpleFunctionStatic()

@@ -3,7 +3,7 @@
 from stable_nalu.options import name_fields as nf
 
 from . import arithmetic
-from .simple_function_static import CHECKS, GROUPS, NAME, kind
+from .simple_function_static import CHECKS, GROUPS, NAME, TASK
 
 SCRIPT = arithmetic.script(
     name="simple_function_static_npu",
@@ -23,4 +23,4 @@ SCRIPT = arithmetic.script(
     checks=CHECKS,
 )
 
-__all__ = ["SCRIPT", "kind"]
+__all__ = ["SCRIPT", "TASK"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from stable_nalu.options import Config
@@ -73,4 +72,4 @@ class SingleLayer(arithmetic.SingleLayerTask):
         return dataset.fork(config.extrapolation_range, seed=TEST_SEED, use_extrapolation=True)
 
 
-kind = partial(arithmetic.kind_of, SingleLayer())
+TASK = SingleLayer()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from stable_nalu.options import Config, Flag, FlagGroup, switch
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags_model import (
@@ -111,4 +109,4 @@ class SingleLayerBenchmark(arithmetic.SingleLayerTask):
     penalizes_inalu = True
 
 
-kind = partial(arithmetic.kind_of, SingleLayerBenchmark())
+TASK = SingleLayerBenchmark()

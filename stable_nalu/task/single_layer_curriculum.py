@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 from stable_nalu.errors import OptionError
@@ -112,4 +111,4 @@ class SingleLayerCurriculum(arithmetic.SingleLayerTask):
         return CurriculumFeed(stages, *sizes, threshold=THRESHOLD)
 
 
-kind = partial(arithmetic.kind_of, SingleLayerCurriculum())
+TASK = SingleLayerCurriculum()

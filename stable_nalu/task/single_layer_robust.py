@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from stable_nalu.options import Config
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags_model import NALU, NPU, OWN_LAYERS, WEIGHTS
@@ -72,4 +70,4 @@ class RobustSingleLayer(arithmetic.SingleLayerTask):
     console_interval = 1000
 
 
-kind = partial(arithmetic.kind_of, RobustSingleLayer())
+TASK = RobustSingleLayer()

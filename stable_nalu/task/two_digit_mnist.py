@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stable_nalu.errors import OptionError
-from stable_nalu.options import Config, ScriptSpec, checks
+from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags_model import OWN_LAYERS
+from stable_nalu.options.kinds import BATCH_NOISE
 
 from . import pairs
 
@@ -46,7 +47,7 @@ def _check_isolated(c: Config) -> None:
             "there is nothing to clip",
             "add --use-nalm --learn-labels2out --clip-grad-norm 1",
         )
-    if c.nalm_name == "nmru-sign" and c.noise_range == checks.BATCH_NOISE:
+    if c.nalm_name == "nmru-sign" and c.noise_range == BATCH_NOISE:
         raise OptionError(
             "--noise-range",
             "nmru-sign reads it as plain bounds and cannot draw from [1,0]",
@@ -84,4 +85,4 @@ SCRIPT = ScriptSpec(
     refused=pairs.REFUSED,
     fixed=pairs.FIXED,
 )
-kind = TwoDigitTask.kind
+TASK = TwoDigitTask

@@ -18,9 +18,10 @@ from stable_nalu.tags import RESULT_TEST, RESULT_VALID
 from .checkpoint import LOGGED, generator_state, seed_generators, set_generator_state
 from .console import Console, LogPoint
 from .loss import Penalties, SummedPenalties
-from .recorder import TaggedValue, scalar
-from .stack import Kind, Setup, StackTraining, numbers
-from .step import StepResult, TrainingStep
+from .optimizer import Gradients
+from .recorder import StepResult, TaggedValue, scalar
+from .stack import Setup, StackTraining, Trainer, numbers
+from .step import TrainingStep
 from .task import Batch, Task
 
 PROGRESS = {
@@ -37,23 +38,6 @@ PROGRESS = {
 Item = tuple[str, torch.Tensor | str]
 
 
-def kind_of(task: type[Task]) -> Kind:
-    """Return how the runs of a task train."""
-    return Kind(
-        partial(TaskTraining, task=task),
-        task.unit,
-        PROGRESS,
-        cost=task.cost,
-        all_cores=task.all_cores,
-        shown=task.shown,
-        look=task.look and partial(_look, task),
-    )
-
-
-def _look(task: type[Task], spec: ScriptSpec, config: Config) -> int:
-    return import_module(str(task.look)).report(task, spec, config)
-
-
 class TaskStep(TrainingStep):
     """A step that asks a task for its loss, and what is done with gradients."""
 
@@ -67,8 +51,8 @@ class TaskStep(TrainingStep):
         penalty = self.penalties.total(weights)
         return error, penalty, error if penalty is None else error + penalty
 
-    def clipped(self, gradients: Sequence[torch.Tensor | None]) -> Sequence[torch.Tensor | None]:
-        return self.task.clipped(self, gradients)
+    def clipped(self, gradients: Gradients) -> Gradients:
+        return self.task.clipped(gradients, self.parameters, super().clipped)
 
     def observe(self, verbose: bool) -> list[TaggedValue]:
         return self.task.observe(self.model, verbose)
@@ -306,3 +290,24 @@ class TaskTraining(StackTraining):
         self.task.order = progress["order"]
         if "cuda" in progress and self.device.type == "cuda":
             torch.cuda.set_rng_state(progress["cuda"], self.device)
+
+
+class TaskTrainer(Trainer):
+    """How the runs of a task train: each alone."""
+
+    progress = PROGRESS
+
+    def __init__(self, task: type[Task]):
+        self.task = task
+        self.unit, self.cost, self.all_cores = task.unit, task.cost, task.all_cores
+
+    def build(self, setup: Setup) -> TaskTraining:
+        return TaskTraining(setup, self.task)
+
+    def shown(self, config: Config) -> dict[str, Any]:
+        return self.task.shown(config)
+
+    def look(self, spec: ScriptSpec, config: Config) -> int | None:
+        if self.task.look is None or config.evaluate is None:
+            return None
+        return import_module(self.task.look).report(self.task, spec, config)

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule, extended_children
+from stable_nalu.tags import LOSS_CRITERION, LOSS_REGULARIZER, LOSS_TOTAL
 from stable_nalu.writer import scalar_events
 
 SECONDS_UNWRITTEN = 1.0
@@ -130,6 +131,26 @@ def stop_trace(model: ExtendedTorchModule) -> None:
     """Forget the intermediate values."""
     for module in model.extended_modules():
         module.trace = None
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """Losses of one iteration, shape `runs`, and the gradients as the optimiser saw them."""
+
+    criterion: torch.Tensor
+    penalty: torch.Tensor | None
+    total: torch.Tensor
+    gradients: Sequence[torch.Tensor | None]
+
+    def losses(self) -> list[TaggedValue]:
+        """Return the losses under their tags; without a penalty, that is zero."""
+        criterion = self.criterion.detach()
+        penalty = torch.zeros_like(criterion) if self.penalty is None else self.penalty
+        return [
+            scalar(LOSS_CRITERION, criterion),
+            scalar(LOSS_REGULARIZER, penalty),
+            scalar(LOSS_TOTAL, self.total),
+        ]
 
 
 @torch.no_grad()

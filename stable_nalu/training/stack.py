@@ -292,32 +292,44 @@ class StackTraining:
         return f"run {run}: {message}" if self.runs > 1 else message
 
 
-@dataclass(frozen=True)
-class Kind:
-    """How a script trains.
+class Trainer:
+    """How the runs of a script are trained; a subclass overrides what differs."""
 
-    build: makes the training of a stack; raises ValueError for what cannot be built.
-    unit: what is counted. progress: names and types of what a checkpoint must hold.
-    width: numbers that one run reads per iteration, which bounds the size of stacks; None where
-    each run trains alone, as torch rounds by the shapes of what it computes. cost: iterations of a
-    small layer that take as long as a unit. probes: whether every configuration is built once
-    before any folder is made. reason_for_torch: why the engine cannot train a configuration, if it
-    cannot; None where no run is trained by it. shows: the C++ that it makes of a configuration.
-    all_cores: whether one run gains from all cores. shown: what the console shows of a
-    configuration. look: what `--evaluate` asks for instead of training.
-    """
-
-    build: Callable[[Setup], StackTraining]
     unit: Unit
     progress: Mapping[str, Any]
-    width: int | Callable[[Config], int] | None = None
-    cost: int = 1
-    probes: bool = True
-    shows: Callable[[Config, dict[str, Any]], list[str]] | None = None
-    reason_for_torch: Callable[[Config, dict[str, Any]], str | None] | None = None
-    all_cores: bool = False
-    shown: Callable[[Config], dict[str, Any]] = Config.as_dict
-    look: Callable[[ScriptSpec, Config], int] | None = None
+    """Names and types of what a checkpoint must hold."""
+    cost = 1
+    """Iterations of a small layer that take as long as a unit."""
+    all_cores = False
+    """Whether one run gains from all cores."""
+    probes = True
+    """Whether every configuration is built once before any folder is made."""
+    by_engine = False
+    """Whether the engine may train runs; else each is alone, as torch rounds by shapes."""
+
+    def build(self, setup: Setup) -> StackTraining:
+        """Return the training of a stack; ValueError says what cannot be built."""
+        raise NotImplementedError
+
+    def shown(self, config: Config) -> dict[str, Any]:
+        """Return what the console shows of a configuration."""
+        return config.as_dict()
+
+    def look(self, spec: ScriptSpec, config: Config) -> int | None:
+        """Look at a trained model, if that is asked for, and return the exit code."""
+        return None
+
+    def width(self, config: Config) -> int:
+        """Return how many numbers a run reads per iteration, which bounds the size of stacks."""
+        return 1
+
+    def reason_for_torch(self, config: Config, layer_options: dict[str, Any]) -> str | None:
+        """Return why the engine cannot train a configuration, if it cannot."""
+        return None
+
+    def engine_texts(self, config: Config, layer_options: dict[str, Any]) -> list[str]:
+        """Return the C++ that the engine makes of a configuration."""
+        return []
 
 
 def seeded_models(

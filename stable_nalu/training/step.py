@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -12,41 +11,20 @@ from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.functional import get_train_criterion, lp_norm
 from stable_nalu.functional.reductions import per_run
 from stable_nalu.options import Config
-from stable_nalu.tags import LOSS_CRITERION, LOSS_REGULARIZER, LOSS_TOTAL
 
 from .loss import Penalties, temperature
 from .optimizer import OPTIMIZERS, SGD, Number, Optimizer
 from .recorder import (
     Recorder,
+    StepResult,
     TaggedValue,
     observe_gradients,
     observe_modules,
     observe_regualizers,
-    scalar,
     start_trace,
     stop_trace,
 )
 from .task import Observed
-
-
-@dataclass(frozen=True)
-class StepResult:
-    """Losses of one iteration, shape `runs`, and the gradients as the optimiser saw them."""
-
-    criterion: torch.Tensor
-    penalty: torch.Tensor | None
-    total: torch.Tensor
-    gradients: Sequence[torch.Tensor | None]
-
-    def losses(self) -> list[TaggedValue]:
-        """Return the losses under their tags; without a penalty, that is zero."""
-        criterion = self.criterion.detach()
-        penalty = torch.zeros_like(criterion) if self.penalty is None else self.penalty
-        return [
-            scalar(LOSS_CRITERION, criterion),
-            scalar(LOSS_REGULARIZER, penalty),
-            scalar(LOSS_TOTAL, self.total),
-        ]
 
 
 def per_run_value(configs: Sequence[Config], name: str, default: Any = None) -> Any:

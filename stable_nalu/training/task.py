@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,11 +17,10 @@ if TYPE_CHECKING:
     from stable_nalu.dataset.legacy_random import LegacyRandom
     from stable_nalu.dataset.loader import IndexLoader
 
-    from .recorder import TaggedValue
-    from .stack import Kind
-    from .step import StepResult, TrainingStep
+    from .optimizer import Gradients
+    from .recorder import StepResult, TaggedValue
 
-Batch = tuple[Any, Any]
+Batch = tuple[Any, ...]
 """Inputs and targets: whatever the network and the loss of a task take."""
 
 
@@ -117,13 +116,6 @@ class Task:
         self.device = device
 
     @classmethod
-    def kind(cls) -> Kind:
-        """Return how a script trains that has this task."""
-        from .loop import kind_of
-
-        return kind_of(cls)
-
-    @classmethod
     def shown(cls, config: Config) -> dict[str, Any]:
         """Return what the console shows of a configuration."""
         return config.as_dict()
@@ -162,12 +154,13 @@ class Task:
         return criterion(model(x), t)
 
     def clipped(
-        self, step: TrainingStep, gradients: Sequence[torch.Tensor | None]
-    ) -> Sequence[torch.Tensor | None]:
-        """Return gradients within the limits that flags set."""
-        from .step import TrainingStep
-
-        return TrainingStep.clipped(step, gradients)
+        self,
+        gradients: Gradients,
+        parameters: Sequence[torch.nn.Parameter],
+        by_flags: Callable[[Gradients], Gradients],
+    ) -> Gradients:
+        """Return gradients within limits; `by_flags` brings them within those that flags set."""
+        return by_flags(gradients)
 
     @property
     def log_interval(self) -> int:
@@ -194,7 +187,7 @@ class Task:
         return observe_modules(model, verbose=verbose)
 
     def observe_gradients(
-        self, model: ExtendedTorchModule, gradients: Mapping[int, torch.Tensor | None]
+        self, model: ExtendedTorchModule, gradients: dict[int, torch.Tensor | None]
     ) -> list[TaggedValue]:
         """Return what is logged of gradients, which are given by the ids of their parameters."""
         from .recorder import observe_gradients

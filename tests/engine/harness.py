@@ -14,7 +14,7 @@ from stable_nalu.engine import stack
 from stable_nalu.layer import entries
 from stable_nalu.options import Config
 from stable_nalu.task import SCRIPTS
-from stable_nalu.task.run import kind_of
+from stable_nalu.task.run import trainer_of
 from stable_nalu.training.arithmetic import data
 from stable_nalu.training.arithmetic.trainer import ArithmeticTraining
 from stable_nalu.training.stack import Setup
@@ -91,7 +91,7 @@ def training(script: str, configs: Sequence[Config], *, engine: bool = True) -> 
         stacked=engine,
     )
     with mock.patch.object(data, "EVALUATION_ROWS", ROWS):
-        made = kind_of(script).build(setup)
+        made = trainer_of(script).build(setup)
     notes = Notes(len(configs))
     made.open(notes, notes)
     return made

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.training.step import Observed
+from stable_nalu.training.task import Observed
 from tests.engine.harness import UNITS, planned, training, words_of
 
 EXACT, SINGLE = 1e-12, 1e-6

@@ -39,7 +39,7 @@ def _programs(config: Config, layer_options: dict[str, Any], task: OperationTask
     )
 
 
-def shows(config: Config, layer_options: dict[str, Any], task: OperationTask) -> list[str]:
+def texts(config: Config, layer_options: dict[str, Any], task: OperationTask) -> list[str]:
     """Return the C++ of a configuration, for each criterion that it trains by."""
     return [program.text for program in _programs(config, layer_options, task).values()]
 

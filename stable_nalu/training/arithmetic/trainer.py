@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
@@ -27,16 +25,19 @@ from stable_nalu.tags import (
 
 from ..checkpoint import LOGGED, asked_by, save_best
 from ..console import Console, LogPoint, print_parameters
-from ..recorder import TaggedValue, scalar
-from ..stack import Kind, Setup, StackTraining, Unit, numbers, seeded_models
-from ..step import Observed, StepResult, TrainingStep
-from .by_engine import quiet, reason_for_torch, shape_of, shows
+from ..recorder import StepResult, TaggedValue, scalar
+from ..stack import Setup, StackTraining, Trainer, numbers, seeded_models
+from ..step import TrainingStep
+from ..task import ITERATIONS, Observed
+from .by_engine import quiet, reason_for_torch, shape_of, texts
 from .curriculum import CurriculumFeed
 from .data import evaluate, mean_of_rows
 from .reinit import RestartRule
 from .task import OperationTask
 
 if TYPE_CHECKING:
+    from stable_nalu.options import Config
+
     from ..random_models import RandomModels
 
 SUCCESS_THRESHOLD = 1e-7
@@ -386,14 +387,31 @@ class ArithmeticTraining(StackTraining):
         self.data.feed.set_state(run, progress["samples"])
 
 
-def kind_of(task: OperationTask) -> Kind:
-    """Return how an arithmetic script trains."""
-    return Kind(
-        partial(ArithmeticTraining, task=task),
-        Unit("iteration", "--max-iterations", "it"),
-        {"interpolation": float, "extrapolation": float, "samples": dict, "engine": str, **LOGGED},
-        width=attrgetter("inputs"),
-        probes=False,
-        shows=partial(shows, task=task),
-        reason_for_torch=partial(reason_for_torch, task=task),
-    )
+class ArithmeticTrainer(Trainer):
+    """How the runs of an arithmetic task train: in stacks, by the engine."""
+
+    unit = ITERATIONS
+    progress: ClassVar = {
+        "interpolation": float,
+        "extrapolation": float,
+        "samples": dict,
+        "engine": str,
+        **LOGGED,
+    }
+    probes = False
+    by_engine = True
+
+    def __init__(self, task: OperationTask):
+        self.task = task
+
+    def build(self, setup: Setup) -> ArithmeticTraining:
+        return ArithmeticTraining(setup, self.task)
+
+    def width(self, config: Config) -> int:
+        return config.inputs
+
+    def reason_for_torch(self, config: Config, layer_options: dict[str, Any]) -> str | None:
+        return reason_for_torch(config, layer_options, self.task)
+
+    def engine_texts(self, config: Config, layer_options: dict[str, Any]) -> list[str]:
+        return texts(config, layer_options, self.task)

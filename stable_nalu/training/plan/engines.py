@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from stable_nalu.options import ScriptSpec
 
-from ..stack import Kind, device_of
+from ..stack import Trainer, device_of
 from .groups import default_dtype, errors_in_one_line, precision
 from .runs import LANES, TORCH, PlannedRun
 
@@ -17,10 +17,10 @@ ENGINE = "STABLE_NALU_ENGINE"
 """The environment variable by which all arithmetic runs of a command train in torch."""
 
 
-def with_engine(kind: Kind, spec: ScriptSpec, run: PlannedRun) -> PlannedRun:
+def with_engine(trainer: Trainer, spec: ScriptSpec, run: PlannedRun) -> PlannedRun:
     """Return a run that knows what trains it, which its configuration alone decides."""
     config = run.config
-    if kind.reason_for_torch is None:
+    if not trainer.by_engine:
         return run
     if config.engine == TORCH or config.no_compile:
         return replace(run, engine=f"{TORCH}: --engine torch")
@@ -29,25 +29,25 @@ def with_engine(kind: Kind, spec: ScriptSpec, run: PlannedRun) -> PlannedRun:
     if device_of(config).type != "cpu":
         return replace(run, engine=f"{TORCH}: a GPU")
     with errors_in_one_line(), default_dtype(precision(config)):
-        reason = kind.reason_for_torch(config, spec.layer_options(config))
+        reason = trainer.reason_for_torch(config, spec.layer_options(config))
     return replace(run, engine=LANES if reason is None else f"{TORCH}: {reason}")
 
 
-def show_engine(kind: Kind, spec: ScriptSpec, runs: Sequence[PlannedRun]) -> int:
+def show_engine(trainer: Trainer, spec: ScriptSpec, runs: Sequence[PlannedRun]) -> int:
     """Print the C++ of all runs, each text once."""
-    assert kind.shows is not None
     texts: dict[str, None] = {}
     for run in runs:
         if run.in_lanes:
             with default_dtype(precision(run.config)):
-                texts.update(dict.fromkeys(kind.shows(run.config, spec.layer_options(run.config))))
+                own = trainer.engine_texts(run.config, spec.layer_options(run.config))
+                texts.update(dict.fromkeys(own))
     sys.stdout.write("\n".join(texts))
     return 0
 
 
-def tell_of_torch(kind: Kind, runs: Sequence[PlannedRun]) -> None:
+def tell_of_torch(trainer: Trainer, runs: Sequence[PlannedRun]) -> None:
     """Say once why runs are trained by torch, one after another, unless that was asked for."""
     asked = f"{TORCH}: --engine torch", f"{TORCH}: {ENGINE}=torch"
     told = {run.engine for run in runs if not run.in_lanes} - set(asked)
-    for reason in sorted(told if kind.reason_for_torch is not None else ()):
+    for reason in sorted(told if trainer.by_engine else ()):
         sys.stderr.write(f"trained one run at a time by plain {reason}\n")

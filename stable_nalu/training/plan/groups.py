@@ -17,7 +17,7 @@ from stable_nalu.machine import keep_freed_memory
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.script import Interruption
 
-from ..stack import Kind, StackTraining
+from ..stack import StackTraining, Trainer
 from .runs import Stack
 from .workers import Share, StackResult
 
@@ -29,14 +29,16 @@ Steps = Generator[StackTraining, int | None, StackResult]
 """A training that yields itself before every unit, and saves and stops when it is sent a signal."""
 
 
-def groups_of(kind: Kind, spec: ScriptSpec, stacks: Iterable[tuple[int, Stack]]) -> list[Share]:
+def groups_of(
+    trainer: Trainer, spec: ScriptSpec, stacks: Iterable[tuple[int, Stack]]
+) -> list[Share]:
     """Gather stacks that the engine trains on the same samples, run by run; others are alone."""
     groups: dict[object, Share] = {}
     for number, stack in stacks:
         drawn = [spec.samples_of(run.config) for run in stack]
         shared = stack[0].in_lanes and None not in drawn
         first = stack[0].config
-        alike = kind.unit.last(first), first.no_cuda, precision(first)
+        alike = trainer.unit.last(first), first.no_cuda, precision(first)
         key = (tuple(drawn), alike) if shared else number
         groups.setdefault(key, []).append((number, stack))
     return list(groups.values())

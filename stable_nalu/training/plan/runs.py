@@ -22,7 +22,7 @@ from ..checkpoint import (
     plain,
     sweep,
 )
-from ..stack import Kind
+from ..stack import Trainer
 
 LENGTH_AND_LOGGING = frozenset(
     {
@@ -88,7 +88,7 @@ Stack = list[PlannedRun]
 States = Mapping[int, SavedState]
 
 
-def worker_count(kind: Kind, runs: Sequence[PlannedRun]) -> int:
+def worker_count(trainer: Trainer, runs: Sequence[PlannedRun]) -> int:
     """Return how many processes to use: `--workers`, else one per core while there is work for it.
 
     A script without the flag uses one. The work of the whole plan counts, done or not, so that a
@@ -97,37 +97,38 @@ def worker_count(kind: Kind, runs: Sequence[PlannedRun]) -> int:
     wanted = getattr(runs[0].config, "workers", 1)
     if wanted is not None:
         return min(wanted, len(runs))
-    work = kind.cost * sum(kind.unit.last(run.config) + 1 for run in runs)
+    work = trainer.cost * sum(trainer.unit.last(run.config) + 1 for run in runs)
     return max(1, min(cores(), len(runs), work // WORK_OF_A_PROCESS))
 
 
 def stacks_of(
-    kind: Kind, spec: ScriptSpec, runs: Sequence[PlannedRun], workers: int
+    trainer: Trainer,
+    spec: ScriptSpec,
+    runs: Sequence[PlannedRun],
+    workers: int,
+    *,
+    in_turn: bool = False,
 ) -> list[Stack]:
     """Cut a plan into stacks of runs that differ only in what may differ within a stack.
 
     Runs of a stack share their layers' options. A stack is no larger than `--ensemble-size`, and
-    there are enough stacks for all workers. What torch trains of a script that the engine can train
-    is trained alone.
+    there are enough stacks for all workers. What torch trains is trained alone, and what is to be
+    trained `in_turn`.
     """
-    if kind.width is None:
+    if in_turn or not trainer.by_engine:
         return [[run] for run in runs]
-    if kind.reason_for_torch is not None:
-        alone = [[run] for run in runs if not run.in_lanes]
-        runs = [run for run in runs if run.in_lanes]
-        return [*(_stacks(kind, spec, runs, workers) if runs else ()), *alone]
-    return _stacks(kind, spec, runs, workers)
-
-
-def _stacks(kind: Kind, spec: ScriptSpec, runs: Sequence[PlannedRun], workers: int) -> list[Stack]:
+    alone = [[run] for run in runs if not run.in_lanes]
+    stacked = [run for run in runs if run.in_lanes]
+    if not stacked:
+        return alone
     groups: dict[str, list[PlannedRun]] = {}
-    for run in runs:
+    for run in stacked:
         key = repr(sorted(spec.layer_options(run.config).items()))
         groups.setdefault(key, []).append(run)
-    width = kind.width(runs[0].config) if callable(kind.width) else kind.width or 1
-    fitting = max(1, STACKED_INPUTS // width)
-    largest = runs[0].config.ensemble_size or min(fitting, math.ceil(len(runs) / workers))
-    return [part for group in groups.values() for part in _parts(group, largest)]
+    first = stacked[0].config
+    fitting = max(1, STACKED_INPUTS // trainer.width(first))
+    largest = first.ensemble_size or min(fitting, math.ceil(len(stacked) / workers))
+    return [*(part for group in groups.values() for part in _parts(group, largest)), *alone]
 
 
 def _parts(group: Sequence[PlannedRun], largest: int) -> list[Stack]:

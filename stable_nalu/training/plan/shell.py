@@ -33,7 +33,7 @@ from stable_nalu.writer.run_folder import WAYS_OUT
 from ..checkpoint import BEST_MODELS, BEST_PARAMETERS, model_file, plain, require_writable
 from ..console import Console, PlanConsole, StackView, View, print_configuration, print_line
 from ..recorder import Recorder
-from ..stack import Kind, Setup, StackTraining, Unit, device_of
+from ..stack import Setup, StackTraining, Trainer, Unit, device_of
 from .engines import show_engine, tell_of_torch, with_engine
 from .groups import (
     Steps,
@@ -60,43 +60,43 @@ from .runs import (
 from .workers import Share, StackResult, TrainStacks, train_in_workers
 
 
-def train_plan(kind: Kind, spec: ScriptSpec, *plans: Sequence[Config]) -> int:
+def train_plan(trainer: Trainer, spec: ScriptSpec, *plans: Sequence[Config]) -> int:
     """Train what is not finished yet; the exit code says how it ended.
 
     Each plan is cut into stacks as if it were the only one.
     """
     planned = [[PlannedRun(config, spec.run_name(config)) for config in plan] for plan in plans]
-    if has_own():
-        kind = _stackable(kind, spec, [run for plan in planned for run in plan])
-    planned = [[with_engine(kind, spec, run) for run in plan] for plan in planned]
+    runs = [run for plan in planned for run in plan]
+    in_turn = has_own() and not _stackable(trainer, spec, runs)
+    planned = [[with_engine(trainer, spec, run) for run in plan] for plan in planned]
     every = [run for plan in planned for run in plan]
-    tell_of_torch(kind, every)
+    tell_of_torch(trainer, every)
     if getattr(every[0].config, "show_engine", False):
-        return show_engine(kind, spec, every)
-    states = {run.name: saved_states(spec, run, kind.progress) for run in every}
-    counts = [worker_count(kind, plan) for plan in planned]
+        return show_engine(trainer, spec, every)
+    states = {run.name: saved_states(spec, run, trainer.progress) for run in every}
+    counts = [worker_count(trainer, plan) for plan in planned]
     workers = max(counts)
     cut = [
         stack
         for plan, count in zip(planned, counts, strict=True)
-        for stack in stacks_of(kind, spec, plan, count)
+        for stack in stacks_of(trainer, spec, plan, count, in_turn=in_turn)
     ]
     stacks = [part for stack in cut for part in continued(stack, states)]
     if min(workers, len(cut)) > 1:
         # What is left may train in this process, and began with the one thread of a worker.
         torch.set_num_threads(1)
-    left, before = _unfinished(stacks, states, kind.unit)
+    left, before = _unfinished(stacks, states, trainer.unit)
     results = [StackResult(diverged=before)]
     with Interruption() as interruption:
         if left:
             _require_folders(spec, left, states)
-            if kind.probes:
-                _probe(kind, spec, [run for stack in left for run in stack])
+            if trainer.probes:
+                _probe(trainer, spec, [run for stack in left for run in stack])
             if sum(map(len, left)) == 1 or not hasattr(left[0][0].config, "workers"):
-                results += _train_in_turn(kind, spec, left, interruption)
+                results += _train_in_turn(trainer, spec, left, interruption)
             else:
-                results += _train_together(kind, spec, left, workers, interruption)
-    return _exit_code(results, interruption, kind.unit)
+                results += _train_together(trainer, spec, left, workers, interruption)
+    return _exit_code(results, interruption, trainer.unit)
 
 
 def _unfinished(
@@ -187,17 +187,15 @@ def _ways_out(spec: ScriptSpec) -> list[str]:
     return [anew, resume, elsewhere]
 
 
-def _stackable(kind: Kind, spec: ScriptSpec, runs: Sequence[PlannedRun]) -> Kind:
-    """Return the kind of training that layers of the user's allow: in stacks or in turn."""
-    obstacles = _probe(kind, spec, runs)
-    if not obstacles or kind.width is None:
-        return kind
-    if len(runs) > 1:
+def _stackable(trainer: Trainer, spec: ScriptSpec, runs: Sequence[PlannedRun]) -> bool:
+    """Return whether layers of the user's can be stacked, and say why if not."""
+    obstacles = _probe(trainer, spec, runs)
+    if obstacles and trainer.by_engine and len(runs) > 1:
         sys.stderr.write(f"warning: runs are trained one after another: {obstacles[0]}\n")
-    return replace(kind, width=None)
+    return not obstacles
 
 
-def _probe(kind: Kind, spec: ScriptSpec, runs: Sequence[PlannedRun]) -> list[str]:
+def _probe(trainer: Trainer, spec: ScriptSpec, runs: Sequence[PlannedRun]) -> list[str]:
     """Refuse what cannot be loaded or built before any folder is made.
 
     Return what keeps runs from being stacked.
@@ -206,12 +204,12 @@ def _probe(kind: Kind, spec: ScriptSpec, runs: Sequence[PlannedRun]) -> list[str
     obstacles: list[str] = []
     for run in by_flags.values():
         with errors_in_one_line(), default_dtype(precision(run.config)):
-            modules = _build(kind, spec, [run], stacked=False).model.extended_modules()
+            modules = _build(trainer, spec, [run], stacked=False).model.extended_modules()
         obstacles += [module.obstacle for module in modules if module.obstacle is not None]
     return obstacles
 
 
-def _build(kind: Kind, spec: ScriptSpec, runs: Stack, *, stacked: bool) -> StackTraining:
+def _build(trainer: Trainer, spec: ScriptSpec, runs: Stack, *, stacked: bool) -> StackTraining:
     configs = [run.config for run in runs]
     setup = Setup(
         configs,
@@ -222,22 +220,22 @@ def _build(kind: Kind, spec: ScriptSpec, runs: Stack, *, stacked: bool) -> Stack
         start=runs[0].start,
     )
     try:
-        return kind.build(setup)
+        return trainer.build(setup)
     except ValueError as error:
         raise UsageError(str(error)) from None
 
 
 def _train_in_turn(
-    kind: Kind, spec: ScriptSpec, stacks: Sequence[Stack], interruption: Interruption
+    trainer: Trainer, spec: ScriptSpec, stacks: Sequence[Stack], interruption: Interruption
 ) -> list[StackResult]:
     """Train single runs one after another, each with a console of its own."""
     results = []
     for number, stack in enumerate(stacks, start=1):
         title = f"run {number}/{len(stacks)}" if len(stacks) > 1 else ""
-        console = Console(unit=kind.unit.bar, title=title)
+        console = Console(unit=trainer.unit.bar, title=title)
         try:
-            print_configuration(console, [kind.shown(stack[0].config)])
-            results += train_side_by_side(kind, spec, [stack], [console], interruption)
+            print_configuration(console, [trainer.shown(stack[0].config)])
+            results += train_side_by_side(trainer, spec, [stack], [console], interruption)
         finally:
             console.close()
         if results[-1].interrupted_at is not None:
@@ -246,7 +244,7 @@ def _train_in_turn(
 
 
 def _train_together(
-    kind: Kind,
+    trainer: Trainer,
     spec: ScriptSpec,
     stacks: Sequence[Stack],
     workers: int,
@@ -255,11 +253,11 @@ def _train_together(
     """Train stacks, here or in several processes, with one console for all."""
     runs = [run for stack in stacks for run in stack]
     processes = min(workers, len(stacks))
-    left = sum(kind.unit.last(run.config) + 1 - run.start for run in runs)
-    console = PlanConsole(runs=len(runs), total=left, last=kind.unit.last(runs[0].config))
-    train = partial(_train_stacks, kind, spec)
+    left = sum(trainer.unit.last(run.config) + 1 - run.start for run in runs)
+    console = PlanConsole(runs=len(runs), total=left, last=trainer.unit.last(runs[0].config))
+    train = partial(_train_stacks, trainer, spec)
     try:
-        print_configuration(console, [kind.shown(run.config) for run in runs])
+        print_configuration(console, [trainer.shown(run.config) for run in runs])
         console.line("  -")
         console.line(f"{len(runs)} runs in {len(stacks)} stack(s) on {processes} process(es)")
         if processes > 1:
@@ -283,7 +281,7 @@ def _train_here(
 
 
 def _train_stacks(
-    kind: Kind,
+    trainer: Trainer,
     spec: ScriptSpec,
     stacks: Share,
     send: Callable[..., None],
@@ -294,9 +292,11 @@ def _train_stacks(
     send: passes on what the console is to show. A signal leaves out what has not begun.
     """
     results: dict[int, StackResult] = {}
-    for group in groups_of(kind, spec, stacks):
+    for group in groups_of(trainer, spec, stacks):
         views = [StackView(send, number, len(stack)) for number, stack in group]
-        found = train_side_by_side(kind, spec, [stack for _, stack in group], views, interruption)
+        found = train_side_by_side(
+            trainer, spec, [stack for _, stack in group], views, interruption
+        )
         for view in views:
             view.close()
         results |= {number: result for (number, _), result in zip(group, found, strict=True)}
@@ -306,25 +306,25 @@ def _train_stacks(
 
 
 def train_side_by_side(
-    kind: Kind,
+    trainer: Trainer,
     spec: ScriptSpec,
     stacks: Sequence[Stack],
     views: Sequence[View],
     interruption: Interruption,
 ) -> list[StackResult]:
     """Train a group of stacks, or of one stack, whose runs train together."""
-    steps = [_steps(kind, spec, *pair) for pair in zip(stacks, views, strict=True)]
+    steps = [_steps(trainer, spec, *pair) for pair in zip(stacks, views, strict=True)]
     return train_group(steps, stacks[0][0].config, interruption)
 
 
-def _steps(kind: Kind, spec: ScriptSpec, runs: Stack, view: View) -> Steps:
+def _steps(trainer: Trainer, spec: ScriptSpec, runs: Stack, view: View) -> Steps:
     """Open what a stack needs, and train it."""
     checkpoints = [
-        read_checkpoint(run, kind.progress, run.source) for run in runs if run.source is not None
+        read_checkpoint(run, trainer.progress, run.source) for run in runs if run.source is not None
     ]
     with ExitStack() as stack:
-        stacked = runs[0].in_lanes if kind.reason_for_torch is not None else len(runs) > 1
-        training = _build(kind, spec, runs, stacked=stacked)
+        stacked = runs[0].in_lanes
+        training = _build(trainer, spec, runs, stacked=stacked)
         # Before the logs are cut back to where the checkpoints were taken: these may not fit.
         if checkpoints:
             training.restore(checkpoints)
@@ -339,7 +339,7 @@ def _steps(kind: Kind, spec: ScriptSpec, runs: Stack, view: View) -> Steps:
             view.line("Checkpoint loaded")
         if isinstance(view, Console):
             training.introduce()
-        return (yield from _train(training, kind.unit))
+        return (yield from _train(training, trainer.unit))
 
 
 def _open_writer(

@@ -1,7 +1,7 @@
 """How a plan is cut into stacks."""
 
 from stable_nalu.task import SCRIPTS
-from stable_nalu.task.run import kind_of
+from stable_nalu.task.run import trainer_of
 from stable_nalu.training.plan.runs import LANES, PlannedRun, stacks_of
 
 
@@ -9,7 +9,7 @@ def cut(script, *words, workers=1):
     spec = SCRIPTS[script]
     configs = spec.plan(words).configs
     runs = [PlannedRun(config, spec.run_name(config), engine=LANES) for config in configs]
-    return stacks_of(kind_of(script), spec, runs, workers)
+    return stacks_of(trainer_of(script), spec, runs, workers)
 
 
 def test_the_simple_task_has_four_inputs():
