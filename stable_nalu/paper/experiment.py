@@ -366,7 +366,7 @@ def expected_runs(
     spec = SCRIPTS[model.script]
     chosen = list(model.seeds if seeds is None else seeds)
     found: list[ExpectedRun] = []
-    for variant in model.variants:
+    for variant in model.variants if chosen else ():
         configs = spec.plan(model.command(variant, chosen, extra=extra).words).configs
         for index, config in enumerate(configs):
             point, name = index // len(chosen), spec.run_name(config)

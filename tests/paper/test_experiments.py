@@ -103,6 +103,7 @@ def test_division_figures_add_the_published_number_of_models():
 def test_every_run_is_planned_once(key):
     names = []
     for model in EXPERIMENTS[key].models:
+        assert expected_runs(model, []) == []
         found = expected_runs(model, [0, 1])
         assert len(found) * len(model.seeds) == model.runs * 2
         assert {run.seed for run in found} == {0, 1}
