@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import hashlib
 import os
 import shutil
 import sys
@@ -42,6 +43,8 @@ M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 LARGEST_MMAP_THRESHOLD = 32 << 20
 """The largest threshold that glibc accepts on 64-bit systems."""
 KEPT_BYTES = 512 << 20
+
+_LONGEST_NAME = 255
 
 
 def is_checkout() -> bool:
@@ -91,6 +94,18 @@ def tensorboard_root() -> Path:
 def save_root() -> Path:
     """Return where models are saved: `SAVE_DIR`, else `save`."""
     return _root("SAVE_DIR", "save")
+
+
+def model_file(root: Path, name: str, suffix: str = ".pth") -> Path:
+    """Return the file of a run below `root`.
+
+    Of a name that is too long for a file, the end becomes a digest.
+    """
+    path = root / f"{name}{suffix}"
+    if len(path.name.encode()) <= _LONGEST_NAME:
+        return path
+    digest = hashlib.sha256(path.name.encode()).hexdigest()[:16]
+    return path.with_name(f"{path.name[: _LONGEST_NAME - 32]}~{digest}{suffix}")
 
 
 def results_root() -> Path:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from stable_nalu.errors import UsageError
 from stable_nalu.files import atomic_text_file, is_locked, json_of, visible_entries
-from stable_nalu.machine import save_root, tensorboard_root
+from stable_nalu.machine import model_file, save_root, tensorboard_root
 from stable_nalu.paper.experiment import (
     EPOCH_FLAG,
     ITERATION_FLAG,
@@ -29,7 +29,6 @@ from stable_nalu.paper.experiment import (
 from stable_nalu.script import EXIT_DIVERGED
 from stable_nalu.task import SCRIPTS
 from stable_nalu.task.run import run_script
-from stable_nalu.training.checkpoint import load_torch, model_file
 from stable_nalu.writer.run_folder import LOCK_NAME
 
 FEWEST_RUNS, MOST_RUNS = 50, 250
@@ -289,6 +288,8 @@ def _saved_state(run: ExpectedRun) -> tuple[str, int] | None:
     path = model_file(save_root(), run.name)
     if not path.exists():
         return None
+    from stable_nalu.training.checkpoint import load_torch
+
     try:
         checkpoint = load_torch(path)
         file, epoch = checkpoint["progress"]["event_file"], checkpoint["epoch"]

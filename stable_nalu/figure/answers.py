@@ -12,9 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from stable_nalu.dataset.number_translation import PAPER, words_of
-from stable_nalu.dataset.programs import USUAL_NESTING, evaluated, shown, words
-from stable_nalu.network.gridworld import CELLS, picture
 from stable_nalu.paper.drawing import Size
 from stable_nalu.statistics.intervals import student
 from stable_nalu.statistics.names import plain
@@ -180,6 +177,8 @@ def _frame(axes: Axes, text: list[str], result: int, answers: np.ndarray) -> Non
 
 def _programs(row: pd.Series, ranges: list[tuple[int, int]]) -> list[tuple[list[str], int]]:
     """Return words and result of the programs that a run has logged."""
+    from stable_nalu.dataset.programs import USUAL_NESTING, evaluated, shown, words
+
     kind, nesting = str(row["program"]), pd.to_numeric(row["nesting"], errors="coerce")
     depth = int(nesting) if nesting > 0 else USUAL_NESTING[kind]
     found = evaluated(kind, depth, ranges[0], ranges[1:])
@@ -198,6 +197,8 @@ class Traces(Part):
 
     def drawn(self, context: Context) -> Drawn:
         """Draw a panel for each number."""
+        from stable_nalu.dataset.number_translation import PAPER, words_of
+
         rows = _of_seed(selected_rows(context), self.seed)
         rows = {model: row for model, row in rows.items() if "metric.trace.0.number" in row}
         models = looks([series.name for series in context.series], context.palette)
@@ -410,6 +411,8 @@ class Episodes(Part):
 
     def drawn(self, context: Context) -> Drawn:
         """Read the frames of each model and draw them in a row."""
+        from stable_nalu.network.gridworld import CELLS, picture
+
         rows = _of_seed(_ends(context), self.seed)
         found = {model: _frames(row) for model, row in rows.items()}
         columns = self.stimulus + self.behind + 1

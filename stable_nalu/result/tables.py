@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from stable_nalu.errors import UsageError
 from stable_nalu.files import atomic_path
-from stable_nalu.machine import granted_cores
+from stable_nalu.machine import granted_cores, model_file
 from stable_nalu.paper.experiment import (
     MEASURED,
     Experiment,
@@ -28,7 +28,6 @@ from stable_nalu.result.run_parser import (
     MetricParser,
     RunParser,
 )
-from stable_nalu.training.checkpoint import model_file
 
 from .judged import runs_of
 

@@ -20,7 +20,7 @@ import torch
 from stable_nalu.dataset.legacy_random import LegacyRandom
 from stable_nalu.errors import UsageError
 from stable_nalu.files import atomic_path, remove_temporaries
-from stable_nalu.machine import save_root
+from stable_nalu.machine import model_file, save_root
 
 BEST_MODELS, BEST_PARAMETERS = "lowest_interp_model", "lowest_interp_params"
 """Folders of the best models below the save root, and of their parameters as text."""
@@ -28,20 +28,7 @@ BEST_MODELS, BEST_PARAMETERS = "lowest_interp_model", "lowest_interp_params"
 LOGGED = {"diverged_at": (int, type(None)), "event_file": str, "event_position": int}
 """Names and types of what every saved state tells about the log of its run."""
 
-_LONGEST_NAME = 255
 _NUMPY_SEEDS = 2**32
-
-
-def model_file(root: Path, name: str, suffix: str = ".pth") -> Path:
-    """Return the file of a run below `root`.
-
-    Of a name that is too long for a file, the end becomes a digest.
-    """
-    path = root / f"{name}{suffix}"
-    if len(path.name.encode()) <= _LONGEST_NAME:
-        return path
-    digest = hashlib.sha256(path.name.encode()).hexdigest()[:16]
-    return path.with_name(f"{path.name[: _LONGEST_NAME - 32]}~{digest}{suffix}")
 
 
 def write_atomically(
