@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from functools import cache
-from typing import Any
 
 import numpy as np
 import torch
@@ -75,12 +74,6 @@ class LaneGenerators:
         for stream, lane in zip(streams, lanes, strict=True):
             key = np.roll(words[:, self._places[lane]], -position).astype(np.int64)
             stream.set_state({"key": torch.from_numpy(key), "position": 0})
-
-
-def saved_state(stream: SampleStream) -> dict[str, Any]:
-    """Return where a stream stands: the same, however many calls have led there."""
-    key = _next_words(*_state(stream))
-    return {"key": torch.from_numpy(key.astype(np.int64)), "position": 0}
 
 
 def _state(stream: SampleStream) -> tuple[np.ndarray, int]:

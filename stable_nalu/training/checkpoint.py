@@ -10,14 +10,10 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import torch
 
-from stable_nalu.dataset.legacy_random import LegacyRandom
 from stable_nalu.errors import UsageError
 from stable_nalu.files import atomic_path, remove_temporaries
 from stable_nalu.machine import model_file, save_root
@@ -27,8 +23,6 @@ BEST_MODELS, BEST_PARAMETERS = "lowest_interp_model", "lowest_interp_params"
 
 LOGGED = {"diverged_at": (int, type(None)), "event_file": str, "event_position": int}
 """Names and types of what every saved state tells about the log of its run."""
-
-_NUMPY_SEEDS = 2**32
 
 
 def write_atomically(
@@ -173,96 +167,8 @@ def _is_broken(path: Path) -> bool:
     return path.is_file() and os.access(path, os.R_OK)
 
 
-def seed_generators(seed: int) -> None:
-    """Seed the global generators of torch and NumPy, from which layers of users may draw."""
-    torch.manual_seed(seed)
-    np.random.seed(seed % _NUMPY_SEEDS)
-
-
-def numpy_rng_state(seed: int | None = None) -> dict:
-    """Return the state of NumPy's global generator as plain values, as published files hold it.
-
-    seed: its state as `seed_generators` leaves it, instead of what it is now.
-    """
-    if seed is not None:
-        return dict(_seeded_numpy_state(seed % _NUMPY_SEEDS))
-    return _plain_numpy_state(np.random.get_state(legacy=False))
-
-
-@cache
-def _seeded_numpy_state(seed: int) -> dict:
-    return _plain_numpy_state(np.random.RandomState(seed).get_state(legacy=False))
-
-
-def _plain_numpy_state(own: Any) -> dict:
-    return {
-        "name": own["bit_generator"],
-        "keys": torch.from_numpy(own["state"]["key"].astype(np.int64)),
-        "position": own["state"]["pos"],
-        "has_gauss": own["has_gauss"],
-        "gauss": own["gauss"],
-    }
-
-
-def set_numpy_rng_state(state: dict) -> None:
-    """Put the state of NumPy's global generator back."""
-    keys = state["keys"].numpy().astype(np.uint32)
-    np.random.set_state(
-        (state["name"], keys, state["position"], state["has_gauss"], state["gauss"])
-    )
-
-
-def generator_state(generator: np.random.Generator | LegacyRandom) -> dict[str, Any]:
-    """Return the state of a generator of data as plain values and tensors."""
-
-    def plainly(value: Any) -> Any:
-        if isinstance(value, Mapping):
-            return {name: plainly(part) for name, part in value.items()}
-        return torch.from_numpy(value.astype(np.int64)) if isinstance(value, np.ndarray) else value
-
-    return plainly(generator.bit_generator.state)
-
-
-def set_generator_state(
-    generator: np.random.Generator | LegacyRandom, state: Mapping[str, Any]
-) -> None:
-    """Put the state of a generator of data back."""
-
-    def arrays(value: Any) -> Any:
-        if isinstance(value, Mapping):
-            return {name: arrays(part) for name, part in value.items()}
-        return value.numpy().astype(np.uint32) if isinstance(value, torch.Tensor) else value
-
-    generator.bit_generator.state = arrays(state)
-
-
 _DAMAGED = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 """What goes wrong where a checkpoint holds something else than was saved."""
-
-
-def run_content(
-    epoch: int,
-    config,
-    model: Mapping[str, torch.Tensor],
-    optimizer: dict,
-    generator: torch.Tensor | None,
-    progress: dict,
-) -> dict:
-    """Return the published keys and what a resumed run needs besides.
-
-    `epoch` is the first unit that is left to train, `generator` the state of a generator of the
-    run's own; a run without one draws from the global ones.
-    """
-    return {
-        "epoch": epoch,
-        "model_state_dict": model,
-        "optimizer_state_dict": optimizer,
-        "torch_rng_state": torch.get_rng_state() if generator is None else generator,
-        "numpy_rng_state": numpy_rng_state(None if generator is None else config.seed),
-        "args": None,
-        "config": plain(config.as_dict()),
-        "progress": progress,
-    }
 
 
 def plain(values: dict) -> dict:

@@ -15,10 +15,11 @@ import torch
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.tags import RESULT_TEST, RESULT_VALID
 
-from .checkpoint import LOGGED, generator_state, seed_generators, set_generator_state
+from .checkpoint import LOGGED
 from .console import Console, LogPoint
 from .loss import Penalties, SummedPenalties
 from .optimizer import Gradients
+from .random_state import put_back, saved_state, seed_generators
 from .recorder import StepResult, TaggedValue, scalar
 from .stack import Setup, StackTraining, Trainer, numbers
 from .step import TrainingStep
@@ -123,7 +124,7 @@ class TaskTraining(StackTraining):
             if task.updates is not None and number > first:
                 yield None
             due = logged and number == 0
-            put_back = self.snapshot() if due and task.updates is not None else None
+            undo = self.snapshot() if due and task.updates is not None else None
             batch = next(batches, None)
             if batch is None:
                 break
@@ -136,8 +137,8 @@ class TaskTraining(StackTraining):
                 try:
                     yield from self._log_measures()
                 except GeneratorExit:
-                    if put_back is not None:
-                        put_back()
+                    if undo is not None:
+                        undo()
                     raise
             result = self._update(batch, at_log_point=due)
             if logged and not task.logs_updates:
@@ -235,7 +236,7 @@ class TaskTraining(StackTraining):
 
     def finish(self) -> bool:
         task = self.task
-        put_back = self.snapshot()
+        undo = self.snapshot()
         task.ended = True
         due = task.logs_updates and task.row_is_due(self.last)
         if task.measures_trained or (due and not self.all_diverged):
@@ -243,7 +244,7 @@ class TaskTraining(StackTraining):
                 pass
         errors = self.errors
         # A longer run that resumes from here has drawn nothing for this.
-        put_back()
+        undo()
         self.errors = errors
         self.clock = task.end_clock(self.clock)
         if task.tells_divergence:
@@ -271,7 +272,7 @@ class TaskTraining(StackTraining):
     def progress(self, run: int) -> dict[str, Any]:
         progress = {
             "task": self.task.get_state(),
-            "random": [generator_state(one) for one in self.task.generators()],
+            "random": [saved_state(one) for one in self.task.generators()],
             "errors": dict(self.errors),
             "updates": self.updates,
             "batch": self._batch,
@@ -284,7 +285,7 @@ class TaskTraining(StackTraining):
     def set_progress(self, run: int, progress: Mapping[str, Any]) -> None:
         self.task.set_state(progress["task"])
         for one, state in zip(self.task.generators(), progress["random"], strict=True):
-            set_generator_state(one, state)
+            put_back(one, state)
         self.errors = dict(progress["errors"])
         self.updates, self._batch = progress["updates"], progress["batch"]
         self.task.order = progress["order"]

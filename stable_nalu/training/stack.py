@@ -23,15 +23,13 @@ from .checkpoint import (
     asked_by,
     damage_as_usage_error,
     model_file,
-    numpy_rng_state,
+    plain,
     restore_parameters,
-    run_content,
     save_together,
-    seed_generators,
-    set_numpy_rng_state,
 )
 from .console import View
 from .optimizer import load_optimizer_state, optimizer_state
+from .random_state import put_back, saved_state, seed_generators, seeded_state
 from .recorder import Recorder, TaggedValue
 from .step import TrainingStep
 from .task import Unit
@@ -189,15 +187,21 @@ class StackTraining:
         }
         if self.step.penalties.betas:
             progress["beta"] = str(self.step.penalties.betas[run].value)
-        generator = self.random and self.random.generators[run].get_state()
-        return run_content(
-            at,
-            self.setup.configs[run],
-            run_state(state, index),
-            optimizer_state(self.step.optimizer, index),
-            generator,
-            progress,
-        )
+        config, alone = self.setup.configs[run], self.random is None
+        return {
+            "epoch": at,
+            "model_state_dict": run_state(state, index),
+            "optimizer_state_dict": optimizer_state(self.step.optimizer, index),
+            "torch_rng_state": saved_state(self._generator(run)),
+            "numpy_rng_state": saved_state(np.random) if alone else seeded_state(config.seed),
+            "args": None,
+            "config": plain(config.as_dict()),
+            "progress": progress,
+        }
+
+    def _generator(self, run: int) -> torch.Generator:
+        """Return the generator that the layers of a run draw from."""
+        return torch.default_generator if self.random is None else self.random.generators[run]
 
     def restore(self, checkpoints: Sequence[dict]) -> None:
         """Go on where the checkpoints of all runs were taken."""
@@ -217,11 +221,9 @@ class StackTraining:
         path, flag = self.checkpoint_path(run), asked_by(self.config)
         restore_parameters(targets, checkpoint["model_state_dict"], path, flag)
         load_optimizer_state(self.step.optimizer, checkpoint["optimizer_state_dict"], index)
-        if self.random is not None:
-            self.random.generators[run].set_state(checkpoint["torch_rng_state"])
-        else:
-            torch.set_rng_state(checkpoint["torch_rng_state"])
-            set_numpy_rng_state(checkpoint["numpy_rng_state"])
+        put_back(self._generator(run), checkpoint["torch_rng_state"])
+        if self.random is None:
+            put_back(np.random, checkpoint["numpy_rng_state"])
         self.at = checkpoint["epoch"]
         progress = checkpoint["progress"]
         if progress["diverged_at"] is not None:
@@ -232,23 +234,21 @@ class StackTraining:
 
     def snapshot(self) -> Callable[[], None]:
         """Return what puts generators, buffers and progress back to where they are now."""
-        generators = self.random.generators if self.random else [torch.default_generator]
-        states = [generator.get_state() for generator in generators]
-        numpy = numpy_rng_state()
+        generators = [np.random, *map(self._generator, range(self.runs))]
+        states = list(map(saved_state, generators))
         progress = [self.progress(run) for run in range(self.runs)]
         buffers = [(buffer, buffer.clone()) for buffer in self.model.buffers()]
 
         @torch.no_grad()
-        def put_back() -> None:
+        def restore() -> None:
             for generator, state in zip(generators, states, strict=True):
-                generator.set_state(state)
-            set_numpy_rng_state(numpy)
+                put_back(generator, state)
             for run, own in enumerate(progress):
                 self.set_progress(run, own)
             for buffer, before in buffers:
                 buffer.copy_(before)
 
-        return put_back
+        return restore
 
     @contextmanager
     def generator_of(self, run: int) -> Iterator[None]:

@@ -11,20 +11,21 @@ import numpy as np
 import pytest
 import torch
 
+from stable_nalu.dataset.legacy_random import LegacyRandom
 from stable_nalu.errors import UsageError
 from stable_nalu.files import atomic_path
 from stable_nalu.training.checkpoint import (
     load_torch,
     model_file,
-    numpy_rng_state,
     pending_file,
     require_writable,
     save_together,
     save_torch,
-    set_numpy_rng_state,
     sweep,
     write_atomically,
 )
+from stable_nalu.training.random_state import put_back, saved_state, seeded_state
+from tests.experiments.scripts import assert_same_state
 
 CONTENT = {"epoch": 3, "weights": {"W": torch.arange(3.0)}, "best": float("inf"), "names": ["a"]}
 
@@ -198,11 +199,25 @@ def test_a_missing_file(tmp_path):
         load_torch(tmp_path / "run.pth")
 
 
-def test_the_global_numpy_generator_goes_through_a_file(tmp_path):
-    np.random.normal()
-    save_torch(tmp_path / "state.pth", {"numpy_rng_state": numpy_rng_state()})
-    expected = np.random.normal(size=3), np.random.rand(3)
-    np.random.seed(1)
-    set_numpy_rng_state(load_torch(tmp_path / "state.pth")["numpy_rng_state"])
-    actual = np.random.normal(size=3), np.random.rand(3)
-    assert all((e == a).all() for e, a in zip(expected, actual, strict=True))
+GENERATORS = {
+    "torch": (torch.Generator().manual_seed(3), lambda g: torch.randn(3, generator=g).tolist()),
+    "NumPy": (np.random, lambda g: [*g.normal(size=3), *g.rand(3)]),
+    "data": (np.random.default_rng(3), lambda g: g.normal(size=3).tolist()),
+    "streams": (LegacyRandom(3), lambda g: g.doubles((3,)).tolist()),
+}
+
+
+@pytest.mark.parametrize("kind", GENERATORS)
+def test_a_generator_goes_on_from_a_file(kind, tmp_path):
+    generator, draw = GENERATORS[kind]
+    draw(generator)
+    save_torch(tmp_path / "state.pth", {"state": saved_state(generator)})
+    expected = draw(generator)
+    draw(generator)
+    put_back(generator, load_torch(tmp_path / "state.pth")["state"])
+    assert draw(generator) == expected
+
+
+def test_generators_of_a_seed():
+    np.random.seed(2**32 - 1)
+    assert_same_state(seeded_state(2**33 - 1), saved_state(np.random))

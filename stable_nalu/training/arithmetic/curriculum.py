@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from stable_nalu.engine.samples import saved_state
-
+from ..random_state import put_back, saved_state
 from .data import Feed
 
 
@@ -38,7 +37,7 @@ class CurriculumFeed(Feed):
         return {
             "stage": self.current[run],
             "threshold": self.thresholds[run],
-            "streams": [saved_state(stream) for stream in self.stages[run]],
+            "streams": [saved_state(stream.random) for stream in self.stages[run]],
         }
 
     def set_state(self, run: int, state: dict) -> None:
@@ -47,4 +46,4 @@ class CurriculumFeed(Feed):
         self.streams[run] = self.stages[run][self.current[run]]
         self.thresholds[run] = state["threshold"]
         for stream, saved in zip(self.stages[run], state["streams"], strict=True):
-            stream.set_state(saved)
+            put_back(stream.random, saved)

@@ -12,9 +12,10 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.dataset import SampleStream, SimpleFunctionStaticDataset
 from stable_nalu.dataset.joint_streams import join
-from stable_nalu.engine.samples import saved_state
 from stable_nalu.engine.stack import EngineStack
 from stable_nalu.options import Config
+
+from ..random_state import put_back, saved_state
 
 EVALUATION_ROWS = 10_000
 VALIDATION_SEED = 43953907
@@ -53,11 +54,11 @@ class Feed:
 
     def get_state(self, run: int) -> dict[str, Any]:
         """Return where the stream of a run stands, as tensors and plain values."""
-        return saved_state(self.streams[run])
+        return saved_state(self.streams[run].random)
 
     def set_state(self, run: int, state: dict[str, Any]) -> None:
         """Go on where a stream stood."""
-        self.streams[run].set_state(state)
+        put_back(self.streams[run].random, state)
 
 
 class EvaluationSet:
