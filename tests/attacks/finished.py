@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.attacks.harness import Place
+from tests.attacks.harness import Attack, Place
 from tests.attacks.subjects import LONGER, MODELS, RUNS, TRAIN, names
 
-BOTH = ("--seed", "0-1")
-AGAIN = (*TRAIN, *LONGER, *BOTH)
+BOTH = "--seed 0-1"
+AGAIN = f"{TRAIN} {LONGER} {BOTH}"
 RUN = "reregualizedlinearmnac_op-mul_"
 
 
@@ -28,15 +28,35 @@ def log(place: Place, run: int = 0) -> Path:
     return next(folder(place, run).glob("events*"))
 
 
-def meeting(then: Callable[[Place], object] | None = None) -> Callable[[Place], object]:
-    """Finished runs, to which something happens."""
+def bringing(*names: str, then: Callable[[Place], object] | None = None):
+    """Runs, models or tables in the folder, to which something happens."""
 
     def prepare(place: Place) -> None:
-        place.bring(RUNS, MODELS)
+        place.bring(*names)
         if then is not None:
             then(place)
 
     return prepare
+
+
+def meeting(then: Callable[[Place], object] | None = None) -> Callable[[Place], object]:
+    """Finished runs, to which something happens."""
+    return bringing(RUNS, MODELS, then=then)
+
+
+def meets(
+    name: str,
+    words: str,
+    says: str | tuple[str, ...],
+    then: Callable[[Place], object] | None = None,
+) -> Attack:
+    """A command that meets them and is refused."""
+    return Attack(name, words, says, meeting(then))
+
+
+def put(name: str) -> Callable[[Place], object]:
+    """A file of the user's."""
+    return lambda place: place.file(name, "mine")
 
 
 def exchanged(one: Path, other: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shlex
 import shutil
 import signal
 import stat
@@ -16,7 +17,7 @@ import time
 import traceback
 import urllib.request
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
@@ -25,7 +26,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.attacks.known_short import KNOWN_SHORT
 from tests.processes import work_with_environment
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -77,34 +77,22 @@ LEAST_WORK, REST = 0.05, 60.0
 work it is made for; a command that uses fewer waits for what never comes."""
 LOOK_INTERVAL = 2.0
 
+_IMAGES = "--max-epochs 0 --data-source digits --batch-size 500"
 QUICK = {
-    **dict.fromkeys(TRAINING[:6], ("--max-iterations", "1")),
-    "simple_function_recurrent": ("--max-iterations", "1"),
-    "number_translation": ("--max-epochs", "0"),
+    **dict.fromkeys(TRAINING, "--max-iterations 1"),
+    "number_translation": "--max-epochs 0",
     **dict.fromkeys(
-        TRAINING[8:10],
-        (
-            *("--max-epochs", "0", "--data-source", "digits", "--batch-size", "500"),
-            *("--interpolation-length", "1", "--extrapolation-lengths", "[1]"),
-        ),
-    ),
-    "mystery_arithmetic": ("--max-epochs", "0", "--train-size", "40"),
-    "identity_autoencoder": ("--max-iterations", "1"),
-    "gridworld_time": ("--max-iterations", "1", "--eval-episodes", "1"),
-    "program_evaluation": ("--max-iterations", "1"),
-    "notebook_addition": ("--max-iterations", "1", "--train-size", "9"),
-    "even_digit_count": ("--max-iterations", "1", "--valid-images", "1", "--test-images", "1"),
-    "mnist_counting": (
-        *("--max-epochs", "0", "--cnn", "mlp8", "--extrapolation-lengths", "[1]"),
-        *("--test-repeats", "1"),
+        ("sequential_mnist", "sequential_svhn"),
+        f"{_IMAGES} --interpolation-length 1 --extrapolation-lengths [1]",
     ),
     **dict.fromkeys(
-        ("two_digit_mnist", "ST_mnist_labels"),
-        (
-            *("--max-epochs", "0", "--data-source", "digits", "--batch-size", "500"),
-            *("--samples-per-permutation", "1"),
-        ),
+        ("two_digit_mnist", "ST_mnist_labels"), f"{_IMAGES} --samples-per-permutation 1"
     ),
+    "mystery_arithmetic": "--max-epochs 0 --train-size 40",
+    "gridworld_time": "--max-iterations 1 --eval-episodes 1",
+    "notebook_addition": "--max-iterations 1 --train-size 9",
+    "even_digit_count": "--max-iterations 1 --valid-images 1 --test-images 1",
+    "mnist_counting": "--max-epochs 0 --cnn mlp8 --extrapolation-lengths [1] --test-repeats 1",
 }
 """Words with which a command that is not refused, as it should be, ends soon."""
 
@@ -129,17 +117,27 @@ def _main(script: str) -> Callable[[list[str]], int]:
     return module.main
 
 
-def call(script: str, *argv: str) -> object:
+def call(words: Words) -> object:
     """Exit code of a command; used to make what attacks meet."""
-    return _main(script)(list(argv))
+    script, *argv = split(words)
+    return _main(script)(argv)
+
+
+Words = str | tuple[str, ...]
+
+
+def split(words: Words) -> list[str]:
+    """The words of a command line."""
+    return shlex.split(words) if isinstance(words, str) else [*words]
 
 
 @dataclass(frozen=True)
 class Attack:
     """One case.
 
-    words: the script and its arguments; `{tmp}` is the test's own folder.
-    says: what the one line (or, of a success, all that is printed) must hold.
+    words: the script and its arguments, as a shell reads them or one by one; `{tmp}` is the
+        test's own folder.
+    says: what the one line (or, of a success, all that is printed) must hold: one text or some.
     prepare: puts things into the folder first.
     code: the exit code; also a tuple of those that are right.
     env: environment variables; None takes one away.
@@ -149,8 +147,8 @@ class Attack:
     """
 
     name: str
-    words: tuple[str, ...]
-    says: tuple[str, ...] = ()
+    words: Words
+    says: str | tuple[str, ...] = ()
     prepare: Callable[[Place], object] | None = None
     code: int | tuple[int, ...] = 2
     env: Mapping[str, str | None] = field(default_factory=dict)
@@ -159,12 +157,12 @@ class Attack:
     folders: bool = False
 
 
-def quick(script: str, *words: str) -> tuple[str, ...]:
+def quick(script: str, words: Words = ()) -> tuple[str, ...]:
     """A training command that would end soon; words that are given win over those for that."""
-    given = {word.partition("=")[0] for word in words}
-    more = QUICK.get(script, ())
+    typed, more = split(words), split(QUICK[script])
+    given = {word.partition("=")[0] for word in typed}
     pairs = zip(more[::2], more[1::2], strict=True)
-    return (script, *words, *(word for pair in pairs if pair[0] not in given for word in pair))
+    return (script, *typed, *(word for pair in pairs if pair[0] not in given for word in pair))
 
 
 @dataclass(frozen=True)
@@ -209,9 +207,9 @@ class Place:
             else:
                 shutil.copy2(source, target)
 
-    def run(self, *words: str) -> Outcome:
+    def run(self, words: Words) -> Outcome:
         """Call a script as a shell would; a traceback counts as a code of its own."""
-        script, *argv = (word.replace("{tmp}", str(self.tmp)) for word in words)
+        script, *argv = (word.replace("{tmp}", str(self.tmp)) for word in split(words))
         self.capture.readouterr()
         # It keeps the proxies that an attack was the first to download with.
         self.monkeypatch.setattr(urllib.request, "_opener", None)
@@ -241,16 +239,16 @@ class Place:
         if case.prepare is not None:
             case.prepare(self)
         before, outside = snapshot(self.tmp), _checkout()
-        outcome = self.run(*case.words)
+        outcome = self.run(case.words)
         codes = case.code if isinstance(case.code, tuple) else (case.code,)
         assert outcome.code in codes, f"{outcome.code}, not {codes}\n{outcome.out}{outcome.err}"
         assert "Traceback" not in outcome.out + outcome.err
         if outcome.code == 2:
             lines = outcome.err.splitlines()
             assert len(lines) == 1, outcome.err
-            assert lines[0].startswith(f"{path_of(case.words[0]).name}: error: ")
+            assert lines[0].startswith(f"{path_of(split(case.words)[0]).name}: error: ")
         said = outcome.err if outcome.code == 2 else outcome.out + outcome.err
-        for text in case.says:
+        for text in [case.says] if isinstance(case.says, str) else case.says:
             assert text.replace("{tmp}", str(self.tmp)) in said, said
         after = snapshot(self.tmp)
         changed = changes(before, after)
@@ -263,25 +261,17 @@ class Place:
             case.check(self, outcome)
 
 
-NAMES: set[str] = set()
-"""Of all attacks that were collected."""
-
-
-def attacks(cases: Iterable[Attack]) -> pytest.MarkDecorator:
-    """Parametrise a test with attacks; those that the code falls short of are strict xfails."""
-    listed = list(cases)
-    names = [case.name for case in listed]
+def attacks(*cases: Attack) -> Callable[..., None]:
+    """The test that carries out attacks, each by its name."""
+    names = [case.name for case in cases]
     twice = {name for name in names if names.count(name) > 1}
     assert not twice, twice
-    return pytest.mark.parametrize("case", [known(case, case.name) for case in listed])
 
+    @pytest.mark.parametrize("case", cases, ids=names)
+    def test(case: Attack, place: Place) -> None:
+        place.hold(case)
 
-def known(value: object, name: str):
-    """A parameter of a test, and a strict xfail where the code is known to fall short of it."""
-    NAMES.add(name)
-    reason = KNOWN_SHORT.get(name)
-    marks = [pytest.mark.xfail(raises=AssertionError, reason=reason)] if reason else []
-    return pytest.param(value, id=name, marks=marks)
+    return test
 
 
 Entry = tuple[str, int, int, object]

@@ -9,10 +9,10 @@ import torch
 
 from tests.attacks.harness import call
 
-NMU = ("--no-cuda", "--operation", "mul", "--layer-type", "ReRegualizedLinearMNAC")
-SHORT = ("--max-iterations", "4", "--log-interval", "2")
-LONGER = ("--max-iterations", "8", "--log-interval", "2")
-TRAIN = ("single_layer", *NMU, "--name-prefix", "t")
+NMU = "--no-cuda --operation mul --layer-type ReRegualizedLinearMNAC"
+SHORT = "--max-iterations 4 --log-interval 2"
+LONGER = "--max-iterations 8 --log-interval 2"
+TRAIN = f"single_layer {NMU} --name-prefix t"
 """Command line of the finished runs, but for their length; seeds 0 and 1 are trained."""
 
 RUNS, MODELS, TABLE = "tensorboard/t", "save/t", "runs.csv"
@@ -20,11 +20,10 @@ RUNS, MODELS, TABLE = "tensorboard/t", "save/t", "runs.csv"
 
 def make_runs(folder: Path) -> None:
     """Train two runs, export them."""
-    assert call(*TRAIN, *SHORT, "--seed", "0-1") == 0
+    assert call(f"{TRAIN} {SHORT} --seed 0-1") == 0
     _of_one_second(folder)
-    runs, table = str(folder / RUNS), str(folder / TABLE)
-    export = ("simple_function_static_export", "--tensorboard-dir", runs, "--csv-out", table)
-    assert call(*export) == 0
+    export = f"simple_function_static_export --tensorboard-dir {folder / RUNS}"
+    assert call(f"{export} --csv-out {folder / TABLE}") == 0
 
 
 def _of_one_second(folder: Path) -> None:

@@ -6,11 +6,16 @@ import gzip
 import struct
 from collections.abc import Callable
 
+from tests.attacks.finished import put
 from tests.attacks.harness import Attack, Place, attacks, quick
 
 RAW = "data/MNIST/raw"
-IMAGES, LABELS = "train-images-idx3-ubyte", "train-labels-idx1-ubyte"
-TEST_IMAGES, TEST_LABELS = "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"
+FILES = {
+    "images": "train-images-idx3-ubyte",
+    "labels": "train-labels-idx1-ubyte",
+    "test_images": "t10k-images-idx3-ubyte",
+    "test_labels": "t10k-labels-idx1-ubyte",
+}
 COUNT = 5100
 """Of which 5,000 are kept for validation, where a script does so."""
 NOWHERE = {
@@ -31,19 +36,20 @@ def labels(count: int = COUNT, largest: int = 10) -> bytes:
     return struct.pack(">II", 0x801, count) + bytes(i % largest for i in range(count))
 
 
-def corpus(place: Place, **other: bytes | None) -> None:
-    """A whole data set, but for the files that are given; None leaves one out."""
-    files = {IMAGES: images(), LABELS: labels(), TEST_IMAGES: images(), TEST_LABELS: labels()}
-    keys = {"images": IMAGES, "labels": LABELS, "test_images": TEST_IMAGES}
-    for key, content in other.items():
-        files[keys[key]] = content  # type: ignore[assignment]
-    for name, content in files.items():
-        if content is not None:
-            place.file(f"{RAW}/{name}", content)
-
-
 def with_files(**other: bytes | None) -> Callable[[Place], object]:
-    return lambda place: corpus(place, **other)
+    """A whole data set, but for the files that are given; None leaves one out."""
+
+    def prepare(place: Place) -> None:
+        whole = dict.fromkeys(FILES, images()) | {"labels": labels(), "test_labels": labels()}
+        for key, content in (whole | other).items():
+            if content is not None:
+                place.file(f"{RAW}/{FILES[key]}", content)
+
+    return prepare
+
+
+def packed(content: bytes) -> Callable[[Place], object]:
+    return lambda place: place.file(f"{RAW}/{FILES['images']}.gz", content)
 
 
 DAMAGED: dict[str, Callable[[Place], object]] = {
@@ -66,103 +72,67 @@ DAMAGED: dict[str, Callable[[Place], object]] = {
     "still packed": with_files(images=gzip.compress(images())),
     "of which the test set is damaged": with_files(test_images=b""),
 }
+MNIST = "--data-source mnist --data-dir {tmp}/data"
 SCRIPTS = {
-    "two_digit_mnist": (
-        *("two_digit_mnist", "--max-epochs", "0", "--samples-per-permutation", "1"),
-        *("--batch-size", "500"),
-    ),
-    "sequential_mnist": (
-        *("sequential_mnist", "--max-epochs", "0", "--batch-size", "500"),
-        *("--interpolation-length", "1", "--extrapolation-lengths", "[1]"),
-    ),
+    script: " ".join(quick(script, MNIST)) for script in ("two_digit_mnist", "sequential_mnist")
 }
-MNIST = ("--data-source", "mnist", "--data-dir", "{tmp}/data")
-
-
-@attacks(
-    Attack(f"{script}: images {what}", (*words, *MNIST), ("MNIST",), prepare, env=NOWHERE)
-    for script, words in SCRIPTS.items()
-    for what, prepare in DAMAGED.items()
-    # Pairs are made of all images, and are no sequences: the test set is not looked at.
-    if not (script == "two_digit_mnist" and "test set" in what)
-)
-def test_idx_files(case, place):
-    place.hold(case)
-
-
-@attacks(
-    Attack(f"{script}: {what}", (*words, *MNIST), says, prepare, env=NOWHERE)
-    for script, words in SCRIPTS.items()
-    for what, says, prepare in (
-        ("no images", ("--data-source digits",), lambda p: (p / "data").mkdir()),
-        ("no folder of images", ("--data-source digits",), None),
-        ("no labels", ("--data-source digits",), with_files(labels=None)),
-        ("a file for a folder of images", ("{tmp}/data",), lambda p: p.file("data", "mine")),
-        (
-            "a link in a circle for images",
-            ("{tmp}/data",),
-            lambda p: (p / "data").symlink_to("data"),
-        ),
-        ("a file within the folder of images", ("{tmp}/data",), lambda p: p.file("data/MNIST", "")),
-        (
-            "packed images that are damaged",
-            ("{tmp}/data",),
-            lambda p: p.file(f"{RAW}/{IMAGES}.gz", gzip.compress(images())[:-9]),
-        ),
-        (
-            "packed images that are others",
-            ("{tmp}/data",),
-            lambda p: p.file(f"{RAW}/{IMAGES}.gz", gzip.compress(images())),
-        ),
+test_idx_files = attacks(
+    *(
+        Attack(f"{script}: images {what}", words, "MNIST", prepare, env=NOWHERE)
+        for script, words in SCRIPTS.items()
+        for what, prepare in DAMAGED.items()
+        # Pairs are made of all images, and are no sequences: the test set is not looked at.
+        if not (script == "two_digit_mnist" and "test set" in what)
     )
 )
-def test_folders_of_images(case, place):
-    place.hold(case)
 
-
-@attacks(
-    Attack(f"house numbers: {what}", words, says, prepare, env=NOWHERE)
-    for words in [
-        (
-            *quick("sequential_svhn", "--data-source", "svhn"),
-            *("--data-dir", "{tmp}/data"),
+REMEDY, FOLDER = "--data-source digits", "{tmp}/data"
+test_folders_of_images = attacks(
+    *(
+        Attack(f"{script}: {what}", words, says, prepare, env=NOWHERE)
+        for script, words in SCRIPTS.items()
+        for what, says, prepare in (
+            ("no images", REMEDY, lambda p: (p / "data").mkdir()),
+            ("no folder of images", REMEDY, None),
+            ("no labels", REMEDY, with_files(labels=None)),
+            ("a file for a folder of images", FOLDER, put("data")),
+            ("a link in a circle", FOLDER, lambda p: (p / "data").symlink_to("data")),
+            ("a file within the folder of images", FOLDER, put("data/MNIST")),
+            ("packed images that are damaged", FOLDER, packed(gzip.compress(images())[:-9])),
+            ("packed images that are others", FOLDER, packed(gzip.compress(images()))),
         )
-    ]
-    for what, says, prepare in (
-        ("none", ("--data-source digits",), None),
-        ("of text", ("SVHN",), lambda p: p.file("data/train_32x32.mat", "no matrix")),
-        ("of no bytes", ("SVHN",), lambda p: p.file("data/train_32x32.mat")),
-        ("a folder", ("SVHN",), lambda p: (p / "data/train_32x32.mat").mkdir(parents=True)),
-        ("a file for a folder", ("{tmp}/data",), lambda p: p.file("data", "mine")),
-    )
-)
-def test_house_numbers(case, place):
-    place.hold(case)
-
-
-@attacks(
-    [
+    ),
+    *(
         Attack(
-            "sequences longer than the images suffice for",
-            (
-                *("sequential_mnist", "--data-source", "digits", "--max-epochs", "0"),
-                *("--interpolation-length", "5000", "--extrapolation-lengths", "[1]"),
-            ),
-            ("sequence",),
-        ),
-        Attack(
-            "a corpus of other people's images is trained on, with a warning",
-            (
-                *("two_digit_mnist", "--max-epochs", "0", "--samples-per-permutation", "1"),
-                *("--batch-size", "500", *MNIST),
-            ),
-            ("checksum",),
-            with_files(),
-            code=0,
+            f"house numbers: {what}",
+            quick("sequential_svhn", "--data-source svhn --data-dir {tmp}/data"),
+            says,
+            prepare,
             env=NOWHERE,
-            writes=("tensorboard*", "save*"),
-        ),
-    ]
+        )
+        for what, says, prepare in (
+            ("none", REMEDY, None),
+            ("of text", "SVHN", lambda p: p.file("data/train_32x32.mat", "no matrix")),
+            ("of no bytes", "SVHN", lambda p: p.file("data/train_32x32.mat")),
+            ("a folder", "SVHN", lambda p: (p / "data/train_32x32.mat").mkdir(parents=True)),
+            ("a file for a folder", FOLDER, put("data")),
+        )
+    ),
 )
-def test_what_is_trained_on(case, place):
-    place.hold(case)
+
+test_what_is_trained_on = attacks(
+    Attack(
+        "sequences longer than the images suffice for",
+        quick("sequential_mnist", "--interpolation-length 5000"),
+        "sequence",
+    ),
+    Attack(
+        "a corpus of other people's images is trained on, with a warning",
+        SCRIPTS["two_digit_mnist"],
+        "checksum",
+        with_files(),
+        code=0,
+        env=NOWHERE,
+        writes=("tensorboard*", "save*"),
+    ),
+)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 
+from tests.attacks.finished import put
 from tests.attacks.harness import Attack, attacks, quick
 from tests.attacks.subjects import NMU, SHORT
 
-TRAIN = ("single_layer", *NMU, *SHORT)
+TRAIN = f"single_layer {NMU} {SHORT}"
 WRONG_PREFIXES = {
     "nothing": "",
     "the root": "/",
@@ -45,62 +46,46 @@ STRANGE_PREFIXES = {
 }
 
 
-@attacks(
-    Attack(f"{script}, prefix: {what}", quick(script, f"--name-prefix={word}"), ("--name-prefix",))
-    for script in ("single_layer", "number_translation", "two_digit_mnist")
-    for what, word in WRONG_PREFIXES.items()
+test_folders_that_are_none = attacks(
+    *(
+        Attack(f"{script}, prefix: {what}", quick(script, (f"--name-prefix={word}",)), says)
+        for script in ("single_layer", "number_translation", "two_digit_mnist")
+        for says, prefixes in (("--name-prefix", WRONG_PREFIXES), ("too long", LONG))
+        for what, word in prefixes.items()
+    )
 )
-def test_folders_that_are_none(case, place):
-    place.hold(case)
 
 
-@attacks(
-    Attack(f"{script}, prefix: {what}", quick(script, f"--name-prefix={word}"), ("too long",))
-    for script in ("single_layer", "number_translation", "two_digit_mnist")
-    for what, word in LONG.items()
-)
-def test_folders_that_no_disk_holds(case, place):
-    place.hold(case)
+def strange(what: str, prefix: str) -> Attack:
+    """A run in a folder of this name is trained, and exported with the name as one cell."""
 
-
-def _one_run(prefix: str):
     def check(place, outcome):
         folder = place / "tensorboard" / prefix
         assert [path.name.startswith("reregualizedlinearmnac") for path in folder.iterdir()]
-        # Exported, with the name as a cell of its own.
         words = ("--tensorboard-dir", str(folder), "--csv-out", "{tmp}/x.csv", "--strict")
-        assert place.run("simple_function_static_export", *words).code == 0
+        assert place.run(("simple_function_static_export", *words)).code == 0
         assert len((place / "x.csv").read_text().splitlines()) == 4
 
-    return check
+    writes = ("tensorboard", "tensorboard/*", "save", "save/*")
+    words = (*TRAIN.split(), f"--name-prefix={prefix}")
+    return Attack(f"prefix: {what}", words, code=0, writes=writes, check=check)
 
 
-@attacks(
-    Attack(
-        f"prefix: {what}",
-        (*TRAIN, f"--name-prefix={word}"),
-        code=0,
-        writes=("tensorboard", "tensorboard/*", "save", "save/*"),
-        check=_one_run(word),
-    )
-    for what, word in STRANGE_PREFIXES.items()
-)
-def test_folders_with_strange_names(case, place):
-    place.hold(case)
+test_folders_with_strange_names = attacks(*(strange(*item) for item in STRANGE_PREFIXES.items()))
 
 
 def roots():
     for variable in ("TENSORBOARD_DIR", "SAVE_DIR"):
         for what, value, prepare in (
-            ("a file", "{tmp}/file", lambda p: p.file("file", "mine")),
-            ("below a file", "{tmp}/file/x", lambda p: p.file("file", "mine")),
+            ("a file", "{tmp}/file", put("file")),
+            ("below a file", "{tmp}/file/x", put("file")),
             ("a device", "/dev/null", None),
             ("below the kernel", "/proc/1/x", None),
             ("a link in a circle", "{tmp}/ring", lambda p: (p / "ring").symlink_to("ring")),
             ("a name too long", "{tmp}/" + "n" * 300, None),
             ("a pipe", "{tmp}/pipe", lambda p: os.mkfifo(p / "pipe")),
         ):
-            yield Attack(f"{variable}: {what}", TRAIN, (variable,), prepare, env={variable: value})
+            yield Attack(f"{variable}: {what}", TRAIN, variable, prepare, env={variable: value})
         for what, value, found in (
             ("a path of its own folder", "mine", "here/mine"),
             ("blanks", "{tmp}/my runs", "my runs"),
@@ -117,33 +102,25 @@ def roots():
             )
     for script in ("simple_function_recurrent", "number_translation"):
         for what, value, prepare in (
-            ("a file", "{tmp}/file", lambda p: p.file("file", "mine")),
+            ("a file", "{tmp}/file", put("file")),
             ("a device", "/dev/null", None),
         ):
             yield Attack(
                 f"{script}, RESULTS_DIR: {what}",
-                quick(script, "--layer-type", "NAC"),
-                ("RESULTS_DIR",),
+                quick(script, "--layer-type NAC"),
+                "RESULTS_DIR",
                 prepare,
                 env={"RESULTS_DIR": value},
             )
 
 
-@attacks(roots())
-def test_roots(case, place):
-    place.hold(case)
+test_roots = attacks(*roots())
 
 
-@attacks(
-    Attack(
-        f"{variable}={value}",
-        TRAIN,
-        code=0,
-        env={variable: value},
-        writes=("tensorboard*", "save*"),
+test_cores_that_a_batch_system_grants = attacks(
+    *(
+        Attack(f"{name}={value}", TRAIN, code=0, env={name: value}, writes=("tensor*", "save*"))
+        for name in ("LSB_DJOB_NUMPROC", "SLURM_CPUS_PER_TASK")
+        for value in ("", "0", "-1", "many", "1.5", "999999999999", "٣", " 1")
     )
-    for variable in ("LSB_DJOB_NUMPROC", "SLURM_CPUS_PER_TASK")
-    for value in ("", "0", "-1", "many", "1.5", "999999999999", "٣", " 1")
 )
-def test_cores_that_a_batch_system_grants(case, place):
-    place.hold(case)

@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import torch
 
-from tests.attacks.finished import AGAIN, RUN, exchanged, gone, log, meeting, model
+from tests.attacks.finished import AGAIN, RUN, exchanged, gone, log, meets, model
 from tests.attacks.harness import Attack, Place, attacks
-from tests.attacks.subjects import LONGER, MODELS, TRAIN
+from tests.attacks.subjects import MODELS, TRAIN
 
 
 def edited(change: Callable[[dict], object]) -> Callable[[Place], object]:
@@ -20,14 +20,27 @@ def edited(change: Callable[[dict], object]) -> Callable[[Place], object]:
 
     def prepare(place: Place) -> None:
         state = torch.load(model(place), weights_only=True)
-        change(state)
-        torch.save(state, model(place))
+        changed = change(state)
+        torch.save(state if changed is None else changed, model(place))
 
-    return meeting(prepare)
+    return prepare
 
 
-def with_bytes(change: Callable[[bytes], bytes]) -> Callable[[Place], object]:
-    return meeting(lambda p: model(p).write_bytes(change(model(p).read_bytes())))
+def with_(part: str = "", /, **values: object) -> Callable[[Place], object]:
+    """The state, or a part of it, with other values."""
+    return edited(lambda s: (s[part] if part else s).update(values))
+
+
+def without(key: str) -> Callable[[Place], object]:
+    return edited(lambda s: {k: v for k, v in s.items() if k != key})
+
+
+def of(change: Callable[[bytes], bytes]) -> Callable[[Place], object]:
+    return lambda p: model(p).write_bytes(change(model(p).read_bytes()))
+
+
+def a(content: object) -> Callable[[Place], object]:
+    return lambda p: torch.save(content, model(p))
 
 
 class Runs:
@@ -38,7 +51,7 @@ class Runs:
 
 
 def pickled(protocol: int, content: object) -> Callable[[Place], object]:
-    return with_bytes(lambda _: pickle.dumps(content, protocol=protocol))
+    return of(lambda _: pickle.dumps(content, protocol=protocol))
 
 
 def _zipped() -> bytes:
@@ -48,134 +61,117 @@ def _zipped() -> bytes:
     return buffer.getvalue()
 
 
+def _complex(tensors: dict) -> dict:
+    return {key: value + 1j for key, value in tensors.items()}
+
+
+def _complex_moments(state: dict) -> None:
+    moments = state["optimizer_state_dict"]["state"]
+    moments.update({key: _complex(of_one) for key, of_one in moments.items()})
+
+
 STATES: dict[str, Callable[[Place], object]] = {
-    "exchanged with that of another seed": meeting(lambda p: exchanged(model(p), model(p, 1))),
-    "copied from another seed": meeting(
-        lambda p: model(p).write_bytes(model(p, 1).read_bytes()),
+    "exchanged with that of another seed": lambda p: exchanged(model(p), model(p, 1)),
+    "copied from another seed": lambda p: model(p).write_bytes(model(p, 1).read_bytes()),
+    "exchanged along with the log": lambda p: (
+        exchanged(model(p), model(p, 1)),
+        exchanged(log(p), log(p, 1)),
     ),
-    "exchanged along with the log": meeting(
-        lambda p: (exchanged(model(p), model(p, 1)), exchanged(log(p), log(p, 1)))
-    ),
-    "with another seed in it": edited(lambda s: s["config"].update(seed=7)),
-    "with another learning rate in it": edited(lambda s: s["config"].update(learning_rate=0.1)),
-    "with another range in it": edited(
-        lambda s: s["config"].update(interpolation_range=[3.0, 4.0])
-    ),
-    "with another layer in it": edited(lambda s: s["config"].update(layer_type="NAC")),
+    "with another seed in it": with_("config", seed=7),
+    "with another learning rate in it": with_("config", learning_rate=0.1),
+    "with another range in it": with_("config", interpolation_range=[3.0, 4.0]),
+    "with another layer in it": with_("config", layer_type="NAC"),
+    "with another output size in it": with_("config", output_size=2),
     "with parameters of another shape": edited(
-        lambda s: s["model_state_dict"].update(
-            {k: torch.zeros(3, 3) for k in s["model_state_dict"]}
-        )
+        lambda s: s | {"model_state_dict": dict.fromkeys(s["model_state_dict"], torch.zeros(3, 3))}
     ),
-    "with parameters of other names": edited(
-        lambda s: s.update(model_state_dict={"other": torch.zeros(1)})
+    "with parameters of other names": with_(model_state_dict={"other": torch.zeros(1)}),
+    "with no parameters": with_(model_state_dict={}),
+    "with parameters as a list": with_(model_state_dict=[1]),
+    "with words for parameters": edited(
+        lambda s: s | {"model_state_dict": dict.fromkeys(s["model_state_dict"], "x")}
     ),
-    "with an iteration before the first": edited(lambda s: s.update(epoch=-5)),
-    "with a half iteration": edited(lambda s: s.update(epoch=2.5)),
-    "with no configuration": edited(lambda s: s.pop("config")),
-    "with no progress": edited(lambda s: s.pop("progress")),
-    "with no optimizer": edited(lambda s: s.pop("optimizer_state_dict")),
-    "with no generator": edited(lambda s: s.pop("torch_rng_state")),
-    "with a log of another name": edited(
-        lambda s: s["progress"].update(event_file="events.out.tfevents.1.elsewhere")
-    ),
-    "with a log outside": edited(lambda s: s["progress"].update(event_file="../../../../x")),
-    "with a position before the start": edited(lambda s: s["progress"].update(event_position=-1)),
-    "with a position within an event": edited(lambda s: s["progress"].update(event_position=30)),
-    "with a position beyond any memory": edited(
-        lambda s: s["progress"].update(event_position=10**12)
-    ),
+    "with an iteration before the first": with_(epoch=-5),
+    "with a half iteration": with_(epoch=2.5),
+    "with an iteration in words": with_(epoch="three"),
+    "with no configuration": without("config"),
+    "with no progress": without("progress"),
+    "with nothing of its progress": with_(progress={}),
+    "with no optimizer": without("optimizer_state_dict"),
+    "with an empty optimizer": with_(optimizer_state_dict={}),
+    "with no generator": without("torch_rng_state"),
+    "with a generator of zeros": with_(torch_rng_state=torch.zeros(3)),
+    "with a log of another name": with_("progress", event_file="events.out.tfevents.1.elsewhere"),
+    "with a log outside": with_("progress", event_file="../../../../x"),
+    "with a position before the start": with_("progress", event_position=-1),
+    "with a position within an event": with_("progress", event_position=30),
+    "with a position beyond any memory": with_("progress", event_position=10**12),
+    "with a position in words": with_("progress", event_position="end"),
     "with complex weights": edited(
-        lambda s: s["model_state_dict"].update(
-            {k: v + 1j for k, v in s["model_state_dict"].items()}
-        )
+        lambda s: s | {"model_state_dict": _complex(s["model_state_dict"])}
     ),
-    "with complex moments": edited(
-        lambda s: s["optimizer_state_dict"].update(
-            state={
-                k: {name: v + 1j for name, v in moments.items()}
-                for k, moments in s["optimizer_state_dict"]["state"].items()
-            }
-        )
-    ),
-    "of no bytes": with_bytes(lambda _: b""),
-    "of one byte": with_bytes(lambda c: c[:1]),
-    "cut in half": with_bytes(lambda c: c[: len(c) // 2]),
-    "less one byte": with_bytes(lambda c: c[:-1]),
-    "of zeros": with_bytes(lambda c: b"\0" * len(c)),
-    "of text": with_bytes(lambda _: b"a model\n"),
-    "that is an empty archive": with_bytes(lambda _: b"PK\x05\x06" + b"\0" * 18),
-    "that is an archive of code": with_bytes(lambda _: _zipped()),
+    "with complex moments": edited(_complex_moments),
+    "of no bytes": of(lambda _: b""),
+    "of one byte": of(lambda c: c[:1]),
+    "cut in half": of(lambda c: c[: len(c) // 2]),
+    "less one byte": of(lambda c: c[:-1]),
+    "of zeros": of(lambda c: b"\0" * len(c)),
+    "of text": of(lambda _: b"a model\n"),
+    "that is an empty archive": of(lambda _: b"PK\x05\x06" + b"\0" * 18),
+    "that is an archive of code": of(lambda _: _zipped()),
     "that is a pickle": pickled(2, {"epoch": 1}),
     "that is a pickle of protocol 4": pickled(4, {"epoch": 1}),
     "that is a pickle of protocol 5": pickled(5, {"epoch": 1}),
     "that is a pickle of code": pickled(2, Runs()),
-    "that is a list": meeting(lambda p: torch.save([1, 2], model(p))),
-    "that is a number": meeting(lambda p: torch.save(3, model(p))),
-    "that is a folder": meeting(lambda p: gone(model(p)).mkdir()),
-    "that is a link to a device": meeting(lambda p: gone(model(p)).symlink_to("/dev/null")),
-    "that is a link in a circle": meeting(lambda p: gone(model(p)).symlink_to(model(p).name)),
+    "that is a list": a([1, 2]),
+    "that is a number": a(3),
+    "that holds the name of a function": a({"epoch": 1, "code": os.mkdir}),
+    "that holds an iteration alone": a({"epoch": 1}),
+    "that is a folder": lambda p: gone(model(p)).mkdir(),
+    "that is a link to a device": lambda p: gone(model(p)).symlink_to("/dev/null"),
+    "that is a link in a circle": lambda p: gone(model(p)).symlink_to(model(p).name),
 }
-
-
-@attacks(
-    Attack(
-        f"{flag}: a state {what}",
-        (*AGAIN, flag),
-        (RUN,),
-        prepare,
+test_saved_states = attacks(
+    *(
+        meets(f"{flag}: a state {what}", f"{AGAIN} {flag}", RUN, prepare)
+        for flag in ("--resume", "--load-checkpoint")
+        for what, prepare in STATES.items()
+        # A link to nowhere is no state, so that --resume starts the run.
+        if not (flag == "--resume" and what == "that is a link in a circle")
     )
-    for flag in ("--resume", "--load-checkpoint")
-    for what, prepare in STATES.items()
-    # A link to nowhere is no state, so that --resume starts the run.
-    if not (flag == "--resume" and what == "that is a link in a circle")
 )
-def test_saved_states(case, place):
-    place.hold(case)
 
-
-@attacks(
-    [
-        Attack(
-            "what --resume meets names --resume",
-            (*AGAIN, "--resume"),
-            ("--resume",),
-            with_bytes(lambda _: b""),
-        ),
-        Attack(
-            "what --load-checkpoint meets names --load-checkpoint",
-            (*AGAIN, "--load-checkpoint"),
-            ("--load-checkpoint",),
-            with_bytes(lambda _: b""),
-        ),
-        Attack(
-            "a log that is gone, under --resume, names --resume",
-            (*AGAIN, "--resume"),
-            ("--resume",),
-            edited(lambda s: s["progress"].update(event_file="events.out.tfevents.1.x")),
-        ),
-        Attack(
-            "a state that is a pipe",
-            (*AGAIN, "--load-checkpoint"),
-            (".pth",),
-            meeting(lambda p: os.mkfifo(gone(model(p)))),
-        ),
-        Attack(
-            "a state for one run of two",
-            (*AGAIN, "--load-checkpoint"),
-            ("--load-checkpoint", ".pth"),
-            meeting(lambda p: model(p, 1).unlink()),
-        ),
-        Attack(
-            "a state of another script",
-            ("single_layer_robust", *TRAIN[1:], *LONGER, "--load-checkpoint"),
-            ("--load-checkpoint",),
-            meeting(),
-        ),
-    ]
+LOAD, RESUME = "--load-checkpoint", "--resume"
+test_what_messages_name = attacks(
+    *(
+        meets(f"what {flag} meets names {flag}", f"{AGAIN} {flag}", f"argument {flag}: ", prepare)
+        for flag, prepare in ((RESUME, STATES["of no bytes"]), (LOAD, STATES["of no bytes"]))
+    ),
+    meets(
+        "a log that is gone, under --resume, names --resume",
+        f"{AGAIN} --resume",
+        RESUME,
+        STATES["with a log of another name"],
+    ),
+    meets(
+        "states that were exchanged name the seeds",
+        f"{AGAIN} --resume",
+        ("argument --resume: the checkpoint of ", "is of another config", "--seed 1 there, 0 here"),
+        STATES["exchanged with that of another seed"],
+    ),
+    meets("a state that is a pipe", f"{AGAIN} {LOAD}", ".pth", lambda p: os.mkfifo(gone(model(p)))),
+    meets(
+        "a state for one run of two",
+        f"{AGAIN} {LOAD}",
+        (LOAD, ".pth"),
+        lambda p: model(p, 1).unlink(),
+    ),
+    meets(
+        "a state of another script",
+        TRAIN.replace("single_layer", "single_layer_robust") + f" {LOAD}",
+        LOAD,
+    ),
 )
-def test_what_messages_name(case, place):
-    place.hold(case)
 
 
 FOREIGN: dict[str, Callable[[Place], object]] = {
@@ -189,50 +185,29 @@ FOREIGN: dict[str, Callable[[Place], object]] = {
     "that is a device": lambda p: (p / "m.pth").symlink_to("/dev/null"),
     "that is a list": lambda p: torch.save([1], p / "m.pth"),
 }
-SWEEP = ("pretrained_model_prediction_sweep", "--step-size", "4", "--layer-type", "NAC")
-
-
-@attacks(
-    [
-        *(
-            Attack(
-                f"evaluating a model {what}",
-                ("two_digit_mnist", "--data-source", "digits", "--evaluate", "{tmp}/m.pth"),
-                ("--evaluate", "m.pth"),
-                prepare,
-            )
-            for what, prepare in FOREIGN.items()
-        ),
-        *(
-            Attack(
-                f"sweeping over a model {what}",
-                (*SWEEP, "--model-filepath", "{tmp}/m.pth", "--csv-save-filename", "x"),
-                ("--model-filepath",),
-                prepare,
-            )
-            for what, prepare in FOREIGN.items()
-        ),
-        Attack(
-            "a sweep of no width",
-            ("pretrained_model_prediction_sweep", "--gold-outputs", "--step-size", "0"),
-            ("--step-size",),
-        ),
-        Attack(
-            "a sweep that runs backwards",
-            ("pretrained_model_prediction_sweep", "--gold-outputs", "--lower-bound", "9"),
-            ("-bound",),
-        ),
-        Attack(
-            "a sweep beyond memory",
-            ("pretrained_model_prediction_sweep", "--gold-outputs", "--step-size", "1e-12"),
-            ("--step-size",),
-        ),
-        Attack(
-            "two models at a time",
-            ("pretrained_model_prediction_sweep", "--gold-outputs", "--seed", "0-1"),
-            ("one model",),
-        ),
-    ]
+EVALUATE = "two_digit_mnist --data-source digits --evaluate {tmp}/m.pth"
+SWEEP = "pretrained_model_prediction_sweep"
+test_models_that_are_looked_at = attacks(
+    *(
+        Attack(f"{script} a model {what}", words, says, prepare)
+        for script, words, says in (
+            ("evaluating", EVALUATE, ("--evaluate", "m.pth")),
+            (
+                "sweeping over",
+                f"{SWEEP} --step-size 4 --layer-type NAC --model-filepath {{tmp}}/m.pth "
+                "--csv-save-filename x",
+                "--model-filepath",
+            ),
+        )
+        for what, prepare in FOREIGN.items()
+    ),
+    *(
+        Attack(f"a sweep {what}", f"{SWEEP} --gold-outputs {words}", says)
+        for what, words, says in (
+            ("of no width", "--step-size 0", "--step-size"),
+            ("that runs backwards", "--lower-bound 9", "-bound"),
+            ("beyond memory", "--step-size 1e-12", "--step-size"),
+            ("of two models at a time", "--seed 0-1", "one model"),
+        )
+    ),
 )
-def test_models_that_are_looked_at(case, place):
-    place.hold(case)

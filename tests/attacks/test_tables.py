@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.attacks.harness import Attack, Place, attacks
+from tests.attacks.finished import bringing
+from tests.attacks.harness import Attack, Outcome, Place, attacks
 from tests.attacks.subjects import RUNS, TABLE
 from tests.exported import EXPORTED
 
@@ -68,82 +69,66 @@ RIGHT: dict[str, str | bytes] = {
 }
 
 READERS = {
-    "summarize": ("summarize", "--csv", "{tmp}/x.csv", "--csv-out", "{tmp}/out.csv"),
-    "verdict": ("verdict", "--csv", "{tmp}/x.csv"),
-    "plot": ("plot", "--csv", "{tmp}/x.csv", "--out-dir", "{tmp}/out", "--format", "png"),
+    "summarize": "summarize --csv {tmp}/x.csv --csv-out {tmp}/out.csv",
+    "verdict": "verdict --csv {tmp}/x.csv",
+    "plot": "plot --csv {tmp}/x.csv --out-dir {tmp}/out --format png",
 }
-FINE = {
-    # A verdict reads no names, and of numbers only those that decide.
-    "verdict": (
-        "an unparsable name",
-        "a number for a name",
-        "an empty name",
-        "a word for a step",
-        "a date for a step",
-        "a word for sparsity",
-    ),
-    "plot": (),
-    "summarize": (),
-}
+FINE_FOR_A_VERDICT = (
+    *("an unparsable name", "a number for a name", "an empty name"),
+    *("a word for a step", "a date for a step", "a word for sparsity"),
+)
+"""It reads no names, and of numbers only those that decide."""
 
 
 def putting(content: str | bytes) -> Callable[[Place], object]:
     return lambda place: place.file("x.csv", content)
 
 
-@attacks(
-    Attack(f"{reader}: {what}", words, ("{tmp}/x.csv",), putting(content))
-    for reader, words in READERS.items()
-    for what, content in DAMAGED.items()
-    if what not in FINE[reader]
-)
-def test_damaged_tables(case, place):
-    place.hold(case)
-
-
-def _same_as_without(reader: str) -> Callable[..., None]:
-    def check(place, outcome):
-        if reader == "verdict":
-            assert outcome.out.startswith("success: solved at step 1000 ")
-        else:
-            text = (place / "out.csv").read_text()
-            assert ',1,"' not in text
-            assert "U[1,2]" in text
-            # One run, solved at step 1000.
-            assert ",1000," in text
-
-    return check
-
-
-@attacks(
-    Attack(
-        f"{reader}: {what}",
-        READERS[reader],
-        prepare=putting(content),
-        code=0,
-        writes=("out.csv",),
-        check=_same_as_without(reader),
+test_damaged_tables = attacks(
+    *(
+        Attack(f"{reader}: {what}", words, "{tmp}/x.csv", putting(content))
+        for reader, words in READERS.items()
+        for what, content in DAMAGED.items()
+        if not (reader == "verdict" and what in FINE_FOR_A_VERDICT)
     )
-    for reader in ("summarize", "verdict")
-    for what, content in RIGHT.items()
 )
-def test_tables_that_look_odd_and_are_right(case, place):
-    place.hold(case)
 
 
-@attacks(
-    Attack(
-        f"plot: {what}",
-        READERS["plot"],
-        prepare=putting(RIGHT[what]),
-        code=0,
-        writes=("out", "out/*"),
-    )
-    for what in ("a byte order mark", "line ends of Windows")
+def _same_as_without(place: Place, outcome: Outcome) -> None:
+    """One run, solved at step 1000."""
+    if not (place / "out.csv").exists():
+        assert outcome.out.startswith("success: solved at step 1000 ")
+        return
+    text = (place / "out.csv").read_text()
+    assert ',1,"' not in text
+    assert "U[1,2]" in text
+    assert ",1000," in text
+
+
+test_tables_that_look_odd_and_are_right = attacks(
+    *(
+        Attack(
+            f"{reader}: {what}",
+            READERS[reader],
+            prepare=putting(content),
+            code=0,
+            writes=("out.csv",),
+            check=_same_as_without,
+        )
+        for reader in ("summarize", "verdict")
+        for what, content in RIGHT.items()
+    ),
+    *(
+        Attack(
+            f"plot: {what}",
+            READERS["plot"],
+            prepare=putting(RIGHT[what]),
+            code=0,
+            writes=("out", "out/*"),
+        )
+        for what in ("a byte order mark", "line ends of Windows")
+    ),
 )
-def test_figures_of_such_tables(case, place):
-    place.hold(case)
-
 
 WHERE: dict[str, tuple[str, Callable[[Place], object] | None]] = {
     "a table that is not there": ("{tmp}/none.csv", None),
@@ -153,185 +138,110 @@ WHERE: dict[str, tuple[str, Callable[[Place], object] | None]] = {
     "a name too long for a table": ("{tmp}/" + "n" * 300, None),
     "an event file for a table": (
         "{tmp}/events",
-        lambda p: (p.bring(RUNS), (p / "events").symlink_to(next((p / RUNS).rglob("events*")))),
+        bringing(RUNS, then=lambda p: (p / "events").symlink_to(next((p / RUNS).rglob("events*")))),
     ),
-    "nothing for a table": ("", None),
+    "nothing for a table": ("''", None),
     "the null device for a table": ("/dev/null", None),
     "a web address for a table": ("http://127.0.0.1:9/x.csv", None),
 }
+test_tables_that_are_not_there = attacks(
+    *(
+        Attack(f"{reader}: {what}", words.replace("{tmp}/x.csv", path), prepare=prepare)
+        for reader, words in READERS.items()
+        for what, (path, prepare) in WHERE.items()
+    )
+)
 
 
-@attacks(
+HOW = {
+    "summarize": {
+        "threshold of nothing": ("--threshold 0", "--threshold"),
+        "negative threshold": ("--threshold -1", "--threshold"),
+        "threshold that is no number": ("--threshold nan", "--threshold"),
+        "threshold in words": ("--threshold small", "--threshold"),
+        "best range of nothing": ("--best-range 0", "--best-range"),
+        "best range of a half": ("--best-range 0.5", "--best-range"),
+        "no samples": ("--plain --bootstrap-samples 0", "--bootstrap-samples"),
+        "unknown option to group by": ("--by colour", "colour"),
+        "too many labels": ("--models a b", "models"),
+        "unknown parameter": ("--parameter no.such", "no.such"),
+        "unknown fit": ("--gamma-fit best", "--gamma-fit"),
+        "thresholds from nowhere": ("--exp-setups none.csv", "none.csv"),
+        "thresholds from the runs": ("--exp-setups {tmp}/x.csv", "x.csv"),
+        "both kinds of runs": ("--solved-csv {tmp}/x.csv", "--solved-csv"),
+    },
+    "verdict": {"an infinite threshold": ("--threshold inf", "--threshold")},
+    "plot": {
+        "threshold of nothing": ("--threshold 0", "--threshold"),
+        "negative threshold": ("--threshold -1", "--threshold"),
+        "threshold that is no number": ("--threshold nan", "--threshold"),
+        "unknown column": ("--kind sweep --column colour", "colour"),
+        "thresholds from nowhere": ("--exp-setups none.csv", "none.csv"),
+    },
+}
+EXPAND = "expand_weights --csv {tmp}/x.csv"
+THRESHOLDS = "generate_exp_setups --csv-out {tmp}/x"
+test_how_tables_are_to_be_read = attacks(
+    *(
+        Attack(f"{reader} {what}", f"{READERS[reader]} {words}", says, putting(HEADER + GOOD))
+        for reader, cases in HOW.items()
+        for what, (words, says) in cases.items()
+    ),
     Attack(
-        f"{reader}: {what}",
-        tuple(word.replace("{tmp}/x.csv", path) for word in READERS[reader]),
-        prepare=prepare,
-    )
-    for reader in READERS
-    for what, (path, prepare) in WHERE.items()
+        "summarize a file twice",
+        "summarize --csv {tmp}/x.csv {tmp}/x.csv --csv-out {tmp}/out.csv",
+        "--models",
+        putting(HEADER + GOOD),
+    ),
+    Attack("weights without steps", EXPAND, "x.csv", putting(HEADER + GOOD)),
+    Attack("weights in words", EXPAND, "x.csv", putting("name,step,param.W.0\nx,100000,much\n")),
+    Attack("weights that are a page", EXPAND, "x.csv", putting(DAMAGED["a page"])),
+    Attack("weights of nothing", EXPAND, "x.csv", putting("")),
+    Attack("weights that are not there", "expand_weights --csv {tmp}/none.csv", "none.csv"),
+    *(
+        Attack(f"thresholds of {what}", f"{THRESHOLDS} {words}", says)
+        for what, words, says in (
+            ("no table", "--tables singlelayer", ("--tables", "single-layer")),
+            ("tables that do not go together", "--tables sequential benchmark", "--tables"),
+            ("an epsilon of 1", "--epsilon 1", "--epsilon"),
+            ("one sample", "--samples 1", "--samples"),
+        )
+    ),
+    Attack(
+        "a name that a spreadsheet executes",
+        READERS["verdict"],
+        prepare=putting(HEADER + "\"=cmd|'/C calc'!A0\",1e-9,0,1,1e-9,0\n"),
+        code=0,
+    ),
 )
-def test_tables_that_are_not_there(case, place):
-    place.hold(case)
-
-
-def summary(name, says, *words, content=HEADER + GOOD, code=2):
-    return Attack(
-        f"summarize {name}",
-        (*READERS["summarize"], *words),
-        says,
-        putting(content),
-        code=code,
-        writes=() if code == 2 else ("out.csv", "x2.csv"),
-    )
-
-
-@attacks(
-    [
-        summary("threshold of nothing", ("--threshold",), "--threshold", "0"),
-        summary("negative threshold", ("--threshold",), "--threshold", "-1"),
-        summary("threshold that is no number", ("--threshold",), "--threshold", "nan"),
-        summary("threshold in words", ("--threshold",), "--threshold", "small"),
-        summary("best range of nothing", ("--best-range",), "--best-range", "0"),
-        summary("best range of a half", ("--best-range",), "--best-range", "0.5"),
-        summary("no samples", ("--bootstrap-samples",), "--plain", "--bootstrap-samples", "0"),
-        summary("unknown option to group by", ("colour",), "--by", "colour"),
-        summary("too many labels", ("models",), "--models", "a", "b"),
-        summary("unknown parameter", ("no.such",), "--parameter", "no.such"),
-        summary("unknown fit", ("--gamma-fit",), "--gamma-fit", "best"),
-        summary("thresholds from nowhere", ("none.csv",), "--exp-setups", "none.csv"),
-        summary("thresholds from the runs", ("x.csv",), "--exp-setups", "{tmp}/x.csv"),
-        summary("both kinds of runs", ("--solved-csv",), "--solved-csv", "{tmp}/x.csv"),
-        Attack(
-            "summarize a file twice",
-            ("summarize", "--csv", "{tmp}/x.csv", "{tmp}/x.csv", "--csv-out", "{tmp}/out.csv"),
-            ("--models",),
-            putting(HEADER + GOOD),
-        ),
-        Attack(
-            "plot threshold of nothing",
-            (*READERS["plot"], "--threshold", "0"),
-            ("--threshold",),
-            putting(HEADER + GOOD),
-        ),
-        Attack(
-            "plot negative threshold",
-            (*READERS["plot"], "--threshold", "-1"),
-            ("--threshold",),
-            putting(HEADER + GOOD),
-        ),
-        Attack(
-            "plot threshold that is no number",
-            (*READERS["plot"], "--threshold", "nan"),
-            ("--threshold",),
-            putting(HEADER + GOOD),
-        ),
-        Attack(
-            "plot unknown column",
-            (*READERS["plot"], "--kind", "sweep", "--column", "colour"),
-            ("colour",),
-            putting(HEADER + GOOD),
-        ),
-        Attack(
-            "plot thresholds from nowhere",
-            (*READERS["plot"], "--exp-setups", "none.csv"),
-            ("none.csv",),
-            putting(HEADER + GOOD),
-        ),
-        Attack(
-            "verdict of an infinite threshold",
-            ("verdict", "--csv", "{tmp}/x.csv", "--threshold", "inf"),
-            ("--threshold",),
-            putting(HEADER + GOOD),
-        ),
-        Attack(
-            "weights without steps",
-            ("expand_weights", "--csv", "{tmp}/x.csv"),
-            ("x.csv",),
-            putting(HEADER + GOOD),
-        ),
-        Attack(
-            "weights that are not there",
-            ("expand_weights", "--csv", "{tmp}/none.csv"),
-            ("none.csv",),
-        ),
-        Attack(
-            "weights in words",
-            ("expand_weights", "--csv", "{tmp}/x.csv"),
-            ("x.csv",),
-            putting("name,step,param.W.0\nx,100000,much\n"),
-        ),
-        Attack(
-            "weights that are a page",
-            ("expand_weights", "--csv", "{tmp}/x.csv"),
-            ("x.csv",),
-            putting(DAMAGED["a page"]),
-        ),
-        Attack(
-            "weights of nothing",
-            ("expand_weights", "--csv", "{tmp}/x.csv"),
-            ("x.csv",),
-            putting(""),
-        ),
-        Attack(
-            "thresholds of no table",
-            ("generate_exp_setups", "--csv-out", "{tmp}/x", "--tables", "singlelayer"),
-            ("--tables", "single-layer"),
-        ),
-        Attack(
-            "thresholds of tables that do not go together",
-            ("generate_exp_setups", "--csv-out", "{tmp}/x", "--tables", "sequential", "benchmark"),
-            ("--tables",),
-        ),
-        Attack(
-            "thresholds of an epsilon of 1",
-            ("generate_exp_setups", "--csv-out", "{tmp}/x", "--epsilon", "1"),
-            ("--epsilon",),
-        ),
-        Attack(
-            "thresholds of one sample",
-            ("generate_exp_setups", "--csv-out", "{tmp}/x", "--samples", "1"),
-            ("--samples",),
-        ),
-        Attack(
-            "a name that a spreadsheet executes",
-            ("verdict", "--csv", "{tmp}/x.csv"),
-            prepare=putting(HEADER + "\"=cmd|'/C calc'!A0\",1e-9,0,1,1e-9,0\n"),
-            code=0,
-        ),
-    ]
-)
-def test_how_tables_are_to_be_read(case, place):
-    place.hold(case)
-
 
 SOLVED = "group,seed,solved,extrapolation.step.solved,sparse.error.max\n"
-
-
-@attacks(
-    Attack(
-        f"judged: {what}",
-        ("summarize", "--solved-csv", "{tmp}/x.csv", "--csv-out", "{tmp}/out.csv"),
-        ("{tmp}/x.csv",),
-        putting(content),
+JUDGED = {
+    "empty": "",
+    "header alone": SOLVED,
+    "a word for a verdict": SOLVED + "a,0,maybe,NA,0\n",
+    "a number for a verdict": SOLVED + "a,0,2,NA,0\n",
+    "a missing verdict": SOLVED + "a,0,,NA,0\n",
+    "a word for a step": SOLVED + "a,0,1,soon,0\n",
+    "a negative step": SOLVED + "a,0,1,-5,0\n",
+    "a word for sparsity": SOLVED + "a,0,1,5,little\n",
+    "negative sparsity": SOLVED + "a,0,1,5,-0.5\n",
+    "solved without a step": SOLVED + "a,0,1,NA,0\n",
+    "ragged": SOLVED + "a,0,1,5,0\nb,0\n1,2,3,4,5,6,7\n",
+    "concatenated": SOLVED + "a,0,1,5,0\n" + SOLVED + "a,1,1,5,0\n",
+    "no groups": SOLVED.replace("group", "team") + "a,0,1,5,0\n",
+}
+test_judged_runs = attacks(
+    *(
+        Attack(
+            f"judged: {what}",
+            "summarize --solved-csv {tmp}/x.csv --csv-out {tmp}/out.csv",
+            "{tmp}/x.csv",
+            putting(content),
+        )
+        for what, content in JUDGED.items()
     )
-    for what, content in {
-        "empty": "",
-        "header alone": SOLVED,
-        "a word for a verdict": SOLVED + "a,0,maybe,NA,0\n",
-        "a number for a verdict": SOLVED + "a,0,2,NA,0\n",
-        "a missing verdict": SOLVED + "a,0,,NA,0\n",
-        "a word for a step": SOLVED + "a,0,1,soon,0\n",
-        "a negative step": SOLVED + "a,0,1,-5,0\n",
-        "a word for sparsity": SOLVED + "a,0,1,5,little\n",
-        "negative sparsity": SOLVED + "a,0,1,5,-0.5\n",
-        "solved without a step": SOLVED + "a,0,1,NA,0\n",
-        "ragged": SOLVED + "a,0,1,5,0\nb,0\n1,2,3,4,5,6,7\n",
-        "concatenated": SOLVED + "a,0,1,5,0\n" + SOLVED + "a,1,1,5,0\n",
-        "no groups": SOLVED.replace("group", "team") + "a,0,1,5,0\n",
-    }.items()
 )
-def test_judged_runs(case, place):
-    place.hold(case)
 
 
 def test_the_table_of_the_finished_runs_is_right(place):
