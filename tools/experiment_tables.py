@@ -14,11 +14,23 @@ from stable_nalu.papers import MISTRY_2022_DIVISION, MISTRY_2022_ROBUST, STUDIES
 from stable_nalu.result.document import table
 from stable_nalu.result.listing import UNSHOWN, lengths
 from stable_nalu.script import command_of
-from tools.published_plots import PLOTS, plot_words
+
+from .flag_tables import linked
 
 EVERY = CHECKOUT / "docs" / "experiments.md"
 FROM_THE_PAPERS = CHECKOUT / "docs" / "from-the-papers.md"
 BEGIN = "<!-- Generated from stable_nalu/paper; rewrite with `make generated`. -->"
+
+CSVS = "/data/nalms/csvs/"
+"""Folder of exported tables, as the READMEs name it."""
+
+PLOTS = {
+    drawing.key or experiment.stem: drawing.plotted
+    for experiment in EXPERIMENTS.values()
+    for drawing in experiment.drawings
+    if drawing.plotted
+}
+"""Key of a figure -> what follows `Rscript`; of one without folders, these are the current one."""
 
 
 def refreshed_every(document: str) -> str:
@@ -38,9 +50,8 @@ def every_experiment() -> str:
             if shown.paper == paper
         ]
         if places:
-            link = re.sub(r"arXiv:(\S+)", r"[arXiv:\1](https://arxiv.org/abs/\1)", paper.reference)
             rows = [_row("in the paper", *place) for place in sorted(places, key=_place)]
-            parts += [f"## {paper.title} ({link})", table(rows)]
+            parts += [f"## {paper.title} ({linked(paper.reference)})", table(rows)]
     rows = [_row("", "", e) for e in EXPERIMENTS.values() if not e.shown]
     return "\n\n".join([*parts, f"## {UNSHOWN}", table(rows)]) + "\n"
 
@@ -104,3 +115,21 @@ def scripts_of(experiment: Experiment) -> Iterator[str]:
         trained = {model.prefix for model in script.named_models().values()}
         if name in listed or (not listed and trained & wanted):
             yield name
+
+
+def folders(key: str) -> tuple[str, str]:
+    """Return the folder that a command reads and the one it writes to, as far as it names them."""
+    words = PLOTS[key].split()[1:3]
+    read, written = words if words else ("None", "")
+    if read == "None" or "<" in read:
+        read = CSVS
+    if not written.endswith("/"):
+        written = written.rpartition("/")[0]
+    return read, written
+
+
+def plot_words(key: str) -> list[str]:
+    """Return the words behind `python3` that draw the same figure here."""
+    read, written = folders(key)
+    words = ["export/plot.py", key, "--csv-dir", read.rstrip("/")]
+    return [*words, "--out-dir", written.rstrip("/")] if written else words

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stable_nalu.files import with_part
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.options import Flag, ScriptSpec
 from stable_nalu.options.paper_names import MODELS, SPELLINGS, UNITS, registered
+from stable_nalu.result.document import UNKNOWN, filled, table
 from stable_nalu.task import SCRIPTS
 
 if TYPE_CHECKING:
@@ -34,12 +36,35 @@ NAMES = (
     "<!-- Generated from stable_nalu/options/paper_names.py; rewrite with `make generated`. -->",
     "<!-- End of the names. -->",
 )
+TEMPLATE = Path(__file__).parent / "templates" / "flags.md"
 _ARITHMETIC = ("S", "SN", "L", "R", "C", "B")
 
 
 def render_flag_tables() -> str:
     """Return tables of scripts, of flags by group, and of flags that scripts make less of."""
-    return "\n".join([*_scripts(), *_flags(), *_compatibility()])
+    notes: dict[tuple[str, str], list[ScriptSpec]] = {}
+    for spec in SCRIPTS.values():
+        for flag in spec.flags:
+            if flag.note:
+                notes.setdefault((flag.name, flag.note), []).append(spec)
+    refused = {name: why for spec in SCRIPTS.values() for name, why in spec.refused.items()}
+    return filled(
+        TEMPLATE,
+        scripts=[
+            {"short": s.short, "script": f"`{s.name}`", "what it does": s.summary}
+            for s in SCRIPTS.values()
+        ],
+        arithmetic=_ARITHMETIC,
+        groups={
+            title: [_flag_row(name, uses) for name, uses in flags.items()]
+            for title, flags in _uses().items()
+        },
+        notes=[
+            {"flag": f"`{name}`", "scripts": _shorts(specs), "what they do with it": note}
+            for (name, note), specs in notes.items()
+        ],
+        refused=[{"flag": f"`{name}`", "why": why} for name, why in refused.items()],
+    )
 
 
 def refreshed_flags(document: str) -> str:
@@ -53,19 +78,11 @@ def refreshed_layers(document: str) -> str:
     return with_part(document, *MARKS[LAYERS], f"{render_layer_table()}\n\n")
 
 
-def _scripts() -> list[str]:
-    lines = ["## Scripts", "", "| short | script | what it does |", "|---|---|---|"]
-    lines += [f"| {s.short} | `{s.name}` | {s.summary} |" for s in SCRIPTS.values()]
-    return [*lines, "", f"Below, *arithmetic* means {', '.join(_ARITHMETIC)}.", ""]
-
-
-def _titles() -> list[str]:
-    return list(dict.fromkeys(g.title for s in SCRIPTS.values() for g in s.groups))
-
-
 def _uses() -> dict[str, dict[str, list[tuple[ScriptSpec, Flag]]]]:
     """Return the scripts that have each flag, by its first title and its name."""
-    uses: dict[str, dict[str, list[tuple[ScriptSpec, Flag]]]] = {t: {} for t in _titles()}
+    uses: dict[str, dict[str, list[tuple[ScriptSpec, Flag]]]] = {
+        group.title: {} for spec in SCRIPTS.values() for group in spec.groups
+    }
     home: dict[str, str] = {}
     for spec in SCRIPTS.values():
         for group in spec.groups:
@@ -75,28 +92,18 @@ def _uses() -> dict[str, dict[str, list[tuple[ScriptSpec, Flag]]]]:
     return {title: flags for title, flags in uses.items() if flags}
 
 
-def _flags() -> list[str]:
-    lines: list[str] = []
-    for title, flags in _uses().items():
-        lines += [f"## {title}", "", "| flag | default | scripts | in the run name of | meaning |"]
-        lines += ["|---|---|---|---|---|"]
-        lines += [_flag_row(name, uses) for name, uses in flags.items()]
-        lines.append("")
-    return lines
-
-
-def _flag_row(name: str, uses: list[tuple[ScriptSpec, Flag]]) -> str:
+def _flag_row(name: str, uses: list[tuple[ScriptSpec, Flag]]) -> dict[str, str]:
     flag = uses[0][1]
     metavar = "" if flag.kind is None else f" {flag.kind.metavar}"
     choices = _by_script([(spec, _choices(f)) for spec, f in uses])
-    cells = [
-        f"`{name}{metavar}`",
-        _by_script([(spec, f"`{f.default_text}`") for spec, f in uses]),
-        _shorts([spec for spec, _ in uses]),
-        _named(uses),
-        " ".join(filter(None, [flag.help, choices and f"{choices}.", _sweep(flag)])),
-    ]
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    swept = "*Sweep*." if flag.sweep else ""
+    return {
+        "flag": f"`{name}{metavar}`",
+        "default": _by_script([(spec, f"`{f.default_text}`") for spec, f in uses]),
+        "scripts": _shorts([spec for spec, _ in uses]),
+        "in the run name of": _named(uses),
+        "meaning": " ".join(filter(None, [flag.help, choices and f"{choices}.", swept])),
+    }
 
 
 def _choices(flag: Flag) -> str:
@@ -105,10 +112,6 @@ def _choices(flag: Flag) -> str:
     if callable(flag.choices):
         return "See [layers.md](layers.md)"
     return "One of " + ", ".join(f"`{choice}`" for choice in flag.choices)
-
-
-def _sweep(flag: Flag) -> str:
-    return "*Sweep*." if flag.sweep else ""
 
 
 def _by_script(values: list[tuple[ScriptSpec, str]]) -> str:
@@ -144,55 +147,33 @@ def _shorts(specs: list[ScriptSpec]) -> str:
     return " ".join(shorts)
 
 
-def _compatibility() -> list[str]:
-    by_note: dict[tuple[str, str], list[ScriptSpec]] = {}
-    for spec in SCRIPTS.values():
-        for flag in spec.flags:
-            if flag.note:
-                by_note.setdefault((flag.name, flag.note), []).append(spec)
-    refused = {name: why for spec in SCRIPTS.values() for name, why in spec.refused.items()}
-    return [
-        "## Accepted for compatibility",
-        "",
-        "Published commands pass these flags to scripts that make less of them than the help says.",
-        "",
-        "| flag | scripts | what they do with it |",
-        "|---|---|---|",
-        *(f"| `{name}` | {_shorts(specs)} | {note} |" for (name, note), specs in by_note.items()),
-        "",
-        "## Refused flags of the published scripts",
-        "",
-        "| flag | why |",
-        "|---|---|",
-        *(f"| `{name}` | {why} |" for name, why in refused.items()),
-        "",
-    ]
-
-
 def render_layer_table() -> str:
     """Return a row for every entry of the registry and for every paper name that options make."""
     from stable_nalu.layer import entries
 
-    lines = ["| name | `--layer-type` and further flags | layer | cell | reference |"]
-    lines.append("|---|---|---|---|---|")
+    rows: list[dict[str, str]] = []
     for entry in sorted(entries().values(), key=_layer_order):
-        lines.append(_layer_row(entry, entry.label, {}, entry.cites))
-        lines += [_layer_row(entry, v.label, v.options, v.cites) for v in entry.variants]
-    return "\n".join(lines)
+        rows.append(_layer_row(entry, entry.label, {}, entry.cites))
+        rows += [_layer_row(entry, v.label, v.options, v.cites) for v in entry.variants]
+    return table(rows)
 
 
 def render_model_table() -> str:
     """Return a row for every name of the papers, with what it stands for in each kind of script."""
-    lines = ["| in the papers | also | two layers, sequences of digits | one unit |"]
-    lines.append("|---|---|---|---|")
+    rows: list[dict[str, str]] = []
     for name in dict.fromkeys((*UNITS, *MODELS)):
-        also = ", ".join(f"`{other}`" for other in SPELLINGS.get(name, ()))
         pair, unit = MODELS.get(name), UNITS.get(name)
         if unit is None and (found := registered(name)) is not None:
             unit = " ".join(["--layer-type", found[0], *option_words(found[1])])
-        cells = [f"`{flags}`" if flags else "–" for flags in (pair, unit)]
-        lines.append(f"| {name} | {also} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+        rows.append(
+            {
+                "in the papers": name,
+                "also": ", ".join(f"`{other}`" for other in SPELLINGS.get(name, ())),
+                "two layers, sequences of digits": f"`{pair}`" if pair else UNKNOWN,
+                "one unit": f"`{unit}`" if unit else UNKNOWN,
+            }
+        )
+    return table(rows)
 
 
 def option_words(options: Mapping[str, object]) -> list[str]:
@@ -212,8 +193,18 @@ def _layer_order(entry: LayerEntry) -> tuple[bool, int, str]:
     return only_cell, TIERS.index(entry.tier), entry.label.lower()
 
 
-def _layer_row(entry: LayerEntry, name: str, options: Mapping[str, Any], cites: Paper) -> str:
-    words = " ".join([entry.key, *option_words(options)])
-    marks = ["yes" if unit is not None else "–" for unit in (entry.layer, entry.cell)]
-    reference = re.sub(r"arXiv:(\S+)", r"[arXiv:\1](https://arxiv.org/abs/\1)", cites.citation)
-    return f"| {name} | `{words}` | {' | '.join(marks)} | {reference} |"
+def _layer_row(
+    entry: LayerEntry, name: str, options: Mapping[str, Any], cites: Paper
+) -> dict[str, str]:
+    return {
+        "name": name,
+        "`--layer-type` and further flags": f"`{' '.join([entry.key, *option_words(options)])}`",
+        "layer": UNKNOWN if entry.layer is None else "yes",
+        "cell": UNKNOWN if entry.cell is None else "yes",
+        "reference": linked(cites.citation),
+    }
+
+
+def linked(text: str) -> str:
+    """Return a text in which every arXiv number leads to its paper."""
+    return re.sub(r"arXiv:(\S+)", r"[arXiv:\1](https://arxiv.org/abs/\1)", text)

@@ -1,24 +1,31 @@
-"""Kept measures as the exported tables that figures read: last rows, and those of kept steps."""
+"""Kept results in place of the exported files that a figure reads.
+
+Kept outcomes of runs are judged already. Kept measures become tables as exported: a run's last row,
+and those of the steps that are kept.
+"""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from stable_nalu.figure.source import Source
 from stable_nalu.paper.experiment import ExpectedRun, Experiment
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.judged import (
+    OUTCOME,
     clock_of,
-    identity_of,
     measure_columns,
     options_of,
-    planned,
+    runs_of_rows,
 )
-from stable_nalu.result.stored import measured_keys, read
+from stable_nalu.result.stored import measured_keys, read, stored_keys
+from stable_nalu.statistics.names import plain
 from stable_nalu.statistics.table import write_plain_frame
 from stable_nalu.task import SCRIPTS
 
@@ -26,28 +33,120 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from stable_nalu.figure.entry import Entry
-    from stable_nalu.figure.source import Source
+    from stable_nalu.paper.drawing import Series
+
+
+@dataclass
+class KeptRuns(Source):
+    """Kept outcomes of runs in place of exported files.
+
+    tables: path of an exported file, without `.csv` -> its runs, one per row.
+    """
+
+    tables: Mapping[str, Any] = field(default_factory=dict)
+
+    def find(self, files: Iterable[str]) -> Path | None:
+        """Return the first of the files whose runs are kept."""
+        return next((p for p in self.candidates(files) if p.as_posix() in self.tables), None)
+
+    def expect(self, files: Sequence[str], missed: Iterable[str]) -> Path | None:
+        """Find a file, or warn of what the figure lacks without it."""
+        path = self.find(files)
+        if path is None:
+            self.warn(f"no runs are kept of {', '.join(map(plain, missed))}")
+        return path
+
+    def judged_runs(self, series: Series) -> pd.DataFrame | None:
+        """Return the kept runs of a series."""
+        path = self.find(series.files)
+        return None if path is None else self.tables[path.as_posix()]
+
+
+@functools.cache
+def _exported(data: Path, measured: bool) -> Mapping[str, Mapping[str, set[str]]]:
+    """Return exported file -> experiment that runs of it are kept under -> models that have some.
+
+    measured: whether measures are kept of them, and not outcomes.
+    """
+    found: dict[str, dict[str, set[str]]] = {}
+    for key in measured_keys(data) if measured else stored_keys(data):
+        trained = set(read(key, data)["model"])
+        for model in EXPERIMENTS[key].models:
+            if model.key in trained:
+                found.setdefault(model.csv, {}).setdefault(key, set()).add(model.key)
+    return found
+
+
+def kept_files(entry: Entry, data: Path) -> dict[str, str] | None:
+    """Return exported file -> experiment, of all files of a figure; None where one is not kept.
+
+    Kept outcomes do not say what a run measured, and kept measures neither whether and when a run
+    is solved nor what every epoch measured.
+    """
+    needs = {part.NEEDS for part in entry.parts}
+    measured = needs.isdisjoint(("outcomes", "epochs"))
+    if not entry.series or not (measured or needs == {"outcomes"}):
+        return None
+    every = _exported(data, measured)
+    source = KeptRuns(Path(), entry.folders, tables=every)
+    paths = [source.find(one.files) for one in entry.series]
+
+    def rank(key: str) -> tuple[bool, bool]:
+        return key != entry.key, entry.key not in EXPERIMENTS[key].figure_keys
+
+    found = {path.as_posix(): min(every[path.as_posix()], key=rank) for path in paths if path}
+    # A file may hold runs of other models, too.
+    own = EXPERIMENTS[entry.key].models if entry.key in EXPERIMENTS else ()
+    there = [m for m in own if m.csv in found and m.key in every[m.csv][found[m.csv]]]
+    return found if all(paths) and (there or not own) else None
+
+
+def files_of(entry: Entry, data: Path) -> dict[str, str] | None:
+    """Return the same of a figure that is drawn from kept measures, and None for all others."""
+    found = kept_files(entry, data)
+    return found if found and EXPERIMENTS[next(iter(found.values()))].is_measured else None
+
+
+@contextmanager
+def kept_source(entry: Entry, data: Path) -> Iterator[Source]:
+    """Lend the kept runs of a figure; those of measures are files as long as the figure is made."""
+    files = kept_files(entry, data) or {}
+    if not files_of(entry, data):
+        tables = {csv: named_runs(key, csv, data) for csv, key in files.items()}
+        yield KeptRuns(Path(), entry.folders, tables=tables)
+        return
+    with TemporaryDirectory() as folder:
+        for csv, key in files.items():
+            write_plain_frame(Path(folder, f"{csv}.csv"), as_exported(key, csv, data))
+        yield Source(Path(folder), entry.folders)
+
+
+def _own_rows(key: str, csv: str, data: Path) -> pd.DataFrame:
+    """Return the kept rows of one exported file."""
+    kept = read(key, data)
+    return kept.loc[kept["model"].isin([m.key for m in EXPERIMENTS[key].models if m.csv == csv])]
+
+
+def named_runs(key: str, csv: str, data: Path) -> pd.DataFrame:
+    """Return the kept outcomes of one exported file, with the names that the runs have there."""
+    own = _own_rows(key, csv, data)
+    names = [run.leaf for run in runs_of_rows(EXPERIMENTS[key], own) if run]
+    return own[[*OUTCOME]].assign(solved=own["solved"].astype(bool), name=names)
 
 
 def as_exported(key: str, csv: str, data: Path) -> pd.DataFrame:
-    """Return the kept runs of an exported table in its form: name, step, measures, configuration.
+    """Return the kept measures of one exported file: name, step, measures, configuration.
 
     A run has a row of its end, and one of every earlier step that is kept.
     """
     import pandas as pd
 
-    experiment, rows = EXPERIMENTS[key], []
-    kept = read(key, data)
-    for model in experiment.models:
-        own = kept.loc[kept["model"] == model.key]
-        if model.csv != csv or own.empty:
-            continue
-        runs = planned(experiment, model, sorted(set(own["seed"])))
-        options = {run.name: options_of(experiment, run) for run in runs.values()}
-        for row in own.to_dict("records"):
-            run = runs[identity_of(experiment, row)]
-            for one in _steps(experiment, row, last_unit(run, row)):
-                rows.append({"name": run.leaf} | one | options[run.name])
+    experiment, own, rows = EXPERIMENTS[key], _own_rows(key, csv, data), []
+    for run, row in zip(runs_of_rows(experiment, own), own.to_dict("records"), strict=True):
+        if run:
+            options = options_of(experiment, run)
+            steps = _steps(experiment, row, last_unit(run, row))
+            rows += [{"name": run.leaf} | one | options for one in steps]
     return pd.DataFrame(rows)
 
 
@@ -71,47 +170,3 @@ def _steps(experiment: Experiment, row: Mapping[Any, Any], end: int) -> list[dic
         steps.setdefault(at, {})[name] = row[column]
     clocks = dict.fromkeys(("step", clock_of(experiment)))
     return [dict.fromkeys(clocks, step) | steps[step] for step in sorted(steps)]
-
-
-@functools.cache
-def _kept_tables(data: Path) -> dict[str, str]:
-    """Return exported file -> measured experiment that runs of it are kept under."""
-    found: dict[str, str] = {}
-    for key in measured_keys(data):
-        trained = set(read(key, data)["model"])
-        for model in EXPERIMENTS[key].models:
-            if model.key in trained:
-                found.setdefault(model.csv, key)
-    return found
-
-
-def files_of(entry: Entry, data: Path) -> dict[str, str] | None:
-    """Return exported file -> experiment, of all files of a figure; None where one is not kept.
-
-    Kept measures do not say whether and when a run is solved, nor what every epoch measured.
-    """
-    if not entry.series or any(part.NEEDS in ("outcomes", "epochs") for part in entry.parts):
-        return None
-    kept, found = _kept_tables(data), {}
-    folders = ("", *(f"{folder.rstrip('/')}/" for folder in entry.folders))
-    for series in entry.series:
-        tried = [f"{folder}{file}" for file in series.files for folder in folders]
-        path = next((path for path in tried if path in kept), None)
-        if path is None:
-            return None
-        found[path] = kept[path]
-    return found
-
-
-@contextmanager
-def kept_source(entry: Entry, data: Path) -> Iterator[Source]:
-    """Lend the kept runs of a figure as exported files, which stay as long as the figure is made.
-
-    The entry reads them as it does those of a reproduction.
-    """
-    from stable_nalu.figure.source import Source
-
-    with TemporaryDirectory() as folder:
-        for csv, key in (files_of(entry, data) or {}).items():
-            write_plain_frame(Path(folder, f"{csv}.csv"), as_exported(key, csv, data))
-        yield Source(Path(folder), entry.folders)

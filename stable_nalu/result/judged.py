@@ -108,15 +108,15 @@ def identifying(key: str) -> list[str]:
     return ["model", *point_columns(key), "seed"]
 
 
-def planned(
-    experiment: Experiment, model: Model, seeds: Sequence[int]
-) -> dict[tuple[str, ...], ExpectedRun]:
-    """Return the whole runs of a model by the texts of the cells that tell kept rows apart."""
-    found = {}
-    for run in runs_of(model, seeds, None):
-        options = options_of(experiment, run) | {"model": model.key, "seed": run.seed}
-        found[identity_of(experiment, options)] = run
-    return found
+def runs_of_rows(experiment: Experiment, kept: pd.DataFrame) -> list[ExpectedRun | None]:
+    """Return the whole run that each kept row is of, as planned; None where none is."""
+    runs: dict[tuple[str, ...], ExpectedRun] = {}
+    for key, found in kept.groupby("model", sort=False):
+        model = experiment.model(str(key))
+        for run in runs_of(model, sorted(set(found["seed"].tolist())), None):
+            options = options_of(experiment, run) | {"model": model.key, "seed": run.seed}
+            runs[identity_of(experiment, options)] = run
+    return [runs.get(identity_of(experiment, row)) for row in kept.to_dict("records")]
 
 
 def identity_of(experiment: Experiment, row: Mapping[Any, Any]) -> tuple[str, ...]:

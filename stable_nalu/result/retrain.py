@@ -20,7 +20,7 @@ from stable_nalu.process import begin
 from stable_nalu.script import exit_code
 
 from . import stored
-from .judged import identifying, identity_of, judged_runs, planned, runs_of
+from .judged import identifying, judged_runs, runs_of, runs_of_rows
 from .records import cells_of
 from .tables import Folders, export
 
@@ -106,17 +106,11 @@ def kept_rows(experiment: Experiment, data: Path = stored.DATA) -> list[Row]:
     """Return all kept rows, in their order; UsageError names one whose run is not planned."""
     path = stored.path_of(experiment.key, data)
     table = stored.read(experiment.key, data)
-    runs: dict[tuple[str, ...], ExpectedRun] = {}
-    for key, found in table.groupby("model", sort=False):
-        model = experiment.model(str(key))
-        runs |= planned(experiment, model, sorted(set(found["seed"].tolist())))
     rows = []
-    pairs = zip(cells_of(path), table.to_dict("records"), strict=True)
-    for place, (cells, row) in enumerate(pairs):
-        run = runs.get(identity_of(experiment, row))
+    pairs = zip(cells_of(path), runs_of_rows(experiment, table), strict=True)
+    for place, (cells, run) in enumerate(pairs, start=1):
         if run is None:
-            problem = f"row {place + 1} is of no run that {experiment.key} has now"
-            raise UsageError(f"{path}: {problem}")
+            raise UsageError(f"{path}: row {place} is of no run that {experiment.key} has now")
         rows.append(Row(experiment, cells, run))
     return rows
 

@@ -18,8 +18,8 @@ from stable_nalu.result import exporters
 from stable_nalu.statistics import small_divisors, thresholds
 from stable_nalu.task import SCRIPTS
 from tests.figure.specimen import SMALL, write_specimen
+from tools.experiment_tables import CSVS, PLOTS, folders, plot_words
 from tools.experiment_tables import FROM_THE_PAPERS as DOCUMENT
-from tools.published_plots import CSVS, PLOTS, folders, plot_words
 
 ROOT = DOCUMENT.parents[1]
 DIVISION, ROBUST = "single_layer_task/neurips_2021/", "icml_2022/"

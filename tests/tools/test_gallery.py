@@ -1,7 +1,5 @@
 """The gallery shows real results: what it draws, from which runs, and that its page is fresh."""
 
-from pathlib import Path
-
 import pytest
 import torch
 
@@ -17,6 +15,7 @@ from stable_nalu.result.tables import Folders, other_tables
 from tests.figure.drawing import FAILED, FAST, means, metrics, solved_at
 from tests.result.made_up import write
 from tools import gallery
+from tools.kept_runs import kept_source
 
 ENTRIES = all_entries()
 
@@ -65,11 +64,8 @@ def test_kept_runs_draw_the_figure_of_their_exports(key, tmp_path):
     add(experiment, type(judged)(compacted), [], data)
 
     assert gallery.drawable(entry, data)
-    tables = gallery.tables_of(entry, data)
-    sources = (
-        Source(space.csv, entry.folders),
-        gallery.KeptRuns(Path(), entry.folders, tables=tables),
-    )
+    with kept_source(entry, data) as kept_runs:
+        sources = (Source(space.csv, entry.folders), kept_runs)
     (part,) = entry.parts
     exported, kept = (
         part.render(Context(key, entry.series, source, estimators=FAST)) for source in sources
