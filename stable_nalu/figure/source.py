@@ -6,34 +6,35 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from stable_nalu.errors import UsageError
+from stable_nalu.options.name_fields import (
+    AMPERSAND,
+    UNION,
+    Columns,
+    NameField,
+    parse_leaf,
+    read_fields,
+    signed,
+)
 from stable_nalu.paper.drawing import Series
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.paper.ranges import AMPERSAND, UNION
-from stable_nalu.statistics.names import model_label, parse_leaf, plain, signed
+from stable_nalu.statistics.names import model_label, plain
 from stable_nalu.statistics.table import MODEL_CODE, parsed_names, read_table, require
+from stable_nalu.task import pairs, sequences
 
 _NUMBER = r"-?\d+\.?\d*"
 _NORMAL = re.compile(rf"tn-({_NUMBER})-({_NUMBER})(?:-{_NUMBER}-{_NUMBER})?")
-_TWO_DIGIT = re.compile(
-    r"(?P<id>-?\d+)_f(?P<fold>\d+)_op-(?P<operation>[a-z]+)_nalm(?P<nalm>[TF])"
-    r"_learnL(?P<learned>[TF])_s(?P<seed>-?\d+)(?:_.*)?"
-)
-_SEQUENCE = re.compile(
-    r"(?P<model>[^_]+)_d-(?P<digits>[^_]+)_h-(?P<hidden>\d+)_op-(?P<operation>[a-z]+)_"
-    r"(?P<middle>.*_)?r-(?P<weights>[^_]+)_m-(?P<mnist>\w)-(?P<final>\w)_"
-    r"i-(?P<length>\d+)_e-(?P<lengths>[^_]+)_b(?P<batch>\d+)_s(?P<seed>\d+)(?:_.*)?"
-)
-_WEIGHTS = re.compile(r"(-?[\d.]+(?:e-?\d+)?)-(-?[\d.]+(?:e-?\d+)?)-(-?[\d.]+(?:e-?\d+)?)")
 _FAMILIES = {"u": "U", "b": "B", "e": "E"}
 _TRAINED_IN = {m.csv: m.prefix for one in EXPERIMENTS.values() for m in one.models}
 """Table of a model -> folder of its runs, after which an exporter names the tables of many."""
 
-Columns = dict[str, Any]
+_OF_SEQUENCES = (
+    *("operation", "regualizer", "regualizer.z", "regualizer.oob", "interpolation.length"),
+    *("hidden.size", "seed"),
+)
 
 
 @dataclass
@@ -164,33 +165,21 @@ def distribution(family: str, sampled: str) -> str:
 
 def sequence_name(name: str, _: Columns | None = None) -> Columns:
     """Parse a run of the sequence tasks."""
-    match = _SEQUENCE.fullmatch(name)
-    weights = _WEIGHTS.fullmatch(match["weights"]) if match else None
-    if match is None or weights is None:
-        raise ValueError(f"run name {name!r} is not of a sequence task")
-    return {
-        "model": model_label(match["model"]),
-        "operation": match["operation"],
-        "regualizer": float(weights[1]),
-        "regualizer.z": float(weights[2]),
-        "regualizer.oob": float(weights[3]),
-        "interpolation.length": int(match["length"]),
-        "hidden.size": int(match["hidden"]),
-        "seed": int(match["seed"]),
-    }
+    found = _found(name, sequences.name_fields("mnist"), _OF_SEQUENCES, "a sequence task")
+    return {"model": model_label(name.split("_")[0]), **found}
 
 
 def two_digit_name(name: str, _: Columns | None = None) -> Columns:
-    """Parse `<id>_f<fold>_op-<operation>_nalm<T|F>_learnL<T|F>_s<seed>`, a pair of digits."""
-    match = _TWO_DIGIT.fullmatch(name)
-    if match is None:
-        raise ValueError(f"run name {name!r} is not of a two-digit task")
-    return {
-        "id": int(match["id"]),
-        "fold": int(match["fold"]),
-        "operation": match["operation"],
-        "seed": int(match["seed"]),
-    }
+    """Parse a run on a pair of digits."""
+    return _found(name, pairs.NAME, ("operation", "learn.labels2out", "seed"), "a two-digit task")
+
+
+def _found(name: str, fields: Sequence[NameField], columns: Iterable[str], task: str) -> Columns:
+    """Return these columns of a name; raise ValueError where it lacks one."""
+    found = read_fields(name, fields)
+    if any(column not in found for column in columns):
+        raise ValueError(f"run name {name!r} is not of {task}")
+    return {column: found[column] for column in columns}
 
 
 GRAMMARS = {

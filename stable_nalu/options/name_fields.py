@@ -1,19 +1,116 @@
-"""The fields of a run name: what each prints and which flags it stands for.
+"""Run names: the fields, and how each is written and read back.
 
-The order of fields in a script's list is their order in the name, which readers address by
-position. Optional fields stand at the end and vanish while their flags are at the default.
+A field is written as a pattern, such as `lr-{optimizer:optimizer}-{learning_rate:rate}`: the flags
+whose values it shows, and the form of each. The order of fields in a script's list is their order
+in the name, which readers address by position. Optional fields stand at the end and vanish while
+their flags are at the default. Names are read where a run has no record.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
 from string import Formatter
+from typing import TYPE_CHECKING, Any, cast
 
-from .flag import Config
+if TYPE_CHECKING:
+    from .flag import Config, Flag
+
+Columns = dict[str, Any]
+
+AMPERSAND, UNION = "&", "∪"
+"""Sign between the parts of a two-part range: in single-layer tables, in the others."""
 
 COLLIDING = "safe and max-safe print the same letter"
 _RANGE = "only the first two parts are printed"
+_NUMBER = r"-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
+_BOUNDS = rf"({_NUMBER})-({_NUMBER})"
+_PART = rf"\[({_NUMBER}), ({_NUMBER})\]"
+
+
+@dataclass(frozen=True)
+class Notation:
+    """How a value is written in a name.
+
+    pattern: regular expression of its text.
+    read: makes a cell of a table from the text.
+    write: makes the text from the value of a flag.
+    exact: makes the cell from the value, where the text says less.
+    """
+
+    pattern: str = ".+"
+    read: Callable[[str], Any] = str
+    write: Callable[[Any], str] = str
+    exact: Callable[[Any], Any] | None = None
+
+    def cell(self, value: Any) -> Any:
+        """Return the cell of a value."""
+        return self.exact(value) if self.exact else self.read(self.write(value))
+
+
+def _coded(codes: Mapping[Any, str], cells: Mapping[str, Any] | None = None) -> Notation:
+    """Return the form of a few values, each with a text; the cell is the value or the one given."""
+    read = cells or {code: value for value, code in codes.items()}
+    return Notation("|".join(read), read.__getitem__, codes.__getitem__)
+
+
+def _read_range(text: str) -> str:
+    pairs = re.findall(_PART, text) or re.findall(f"^{_BOUNDS}$", text)
+    return f" {UNION} ".join(f"U[{low},{high}]" for low, high in pairs)
+
+
+_NOTATIONS: dict[str, Notation] = {
+    "": Notation(),
+    "word": Notation("[^-]+"),
+    "int": Notation(r"-?\d+", int),
+    "float": Notation(_NUMBER, float, exact=float),
+    "rate": Notation(_NUMBER, float, "{:.5f}".format, float),
+    "bool": _coded({True: "T", False: "F"}),
+    "weight": Notation("[TF]", lambda t: float(t == "T"), lambda v: "T" if v else "F"),
+    "limit": Notation(
+        f"F|{_NUMBER}",
+        lambda t: None if t == "F" else float(t),
+        lambda v: "F" if v is None else str(v),
+    ),
+    "range": Notation(rf"{_BOUNDS}|{_PART}-{_PART}", _read_range, lambda v: f"{v[0]}-{v[1]}"),
+    "joined": Notation("[^_]+", str, lambda v: "".join(map(str, v))),
+    "lengths": Notation(r"[\d-]+", str, lambda v: "-".join(map(str, v))),
+    "control": Notation(
+        ".*",
+        lambda t: "regualized" if t == "r" else "clip",
+        lambda v: "r" if v == "regualized" else "c",
+    ),
+    "optimizer": Notation("adam|sgd", {"adam": "Adam", "sgd": "SGD"}.__getitem__),
+    "criterion": Notation("mse|mape|pcc-mse|pcc"),
+    "switch": Notation(r"(?:-\d+)?", lambda t: int(t[1:]) if t else None, "-{}".format),
+    "suffix": Notation("(?:-TC)?", bool, lambda v: "-TC" if v else ""),
+    "TC": Notation("TC", bool, lambda v: "TC" if v else ""),
+    "scale": _coded({"heim": "H", "madsen": "M"}),
+    "initial": Notation("W|bias|b", lambda t: t[0], lambda v: v[0]),
+    "whole": Notation("W|bias|b", lambda t: t[0]),
+    "clip": Notation("n|w|g|wg|wig", str, lambda v: "n" if v == "none" else v),
+    "options": Notation(".+", str, lambda v: "-".join(v).replace("_", ".")),
+    "init": Notation("xuc?", str, lambda v: "xu" if v == "xavier-uniform" else "xuc"),
+}
+"""The forms of values, as patterns of fields name them."""
+
+_COLUMNS = {
+    "oob_mode": "oob.control",
+    "mnac_epsilon": "epsilon.zero",
+    "optimizer": "learning.optimizer",
+    "momentum": "learning.momentum",
+    "sample_distribution": "train.distribution",
+    "regualizer_l1": "l1",
+    "regualizer_npu_w": "regualizer.npu.W",
+    "realnpu_reg_type": "regualizer.npu.W.type",
+    "npu_Wr_init": "npu.W_real.init",
+    "clip_grad_norm": "grad.norm.clip",
+    "clip_grad_value": "grad.value.clip",
+    "mnist_outputs": "hidden.size",
+}
+"""Flag -> its column, where that is not named alike."""
 
 
 @dataclass(frozen=True)
@@ -24,12 +121,14 @@ class NameField:
     flags: dests of the flags whose value it shows.
     partial: those of them that two values can share a text for, and why.
     optional: the field vanishes while all its flags are at their default.
+    pattern: how it is read; "": it is not.
     """
 
     text: Callable[[Config], str | None]
     flags: tuple[str, ...]
     partial: Mapping[str, str] = field(default_factory=dict[str, str])
     optional: bool = False
+    pattern: str = ""
 
     def prints(
         self, config: Config, defaults: Mapping[str, object], *, may_vanish: bool = False
@@ -40,12 +139,46 @@ class NameField:
             return None
         return self.text(config)
 
+    def read(self, text: str) -> Columns | None:
+        """Return the columns that a text holds; None for the text of another field."""
+        expression, forms = _compiled(self.pattern)
+        match = expression.fullmatch(text)
+        if match is None:
+            return None
+        read = {dest: form.read(match[dest]) for dest, form in forms.items()}
+        return {column_of(dest): cell for dest, cell in read.items()}
+
+
+@cache
+def _compiled(pattern: str) -> tuple[re.Pattern[str], dict[str, Notation]]:
+    """Return the regular expression of a field, and the forms of the flags that it holds."""
+    expression, forms = "", dict[str, Notation]()
+    for literal, dest, form, _ in Formatter().parse(pattern):
+        expression += literal
+        if dest is not None:
+            forms[dest] = _NOTATIONS[form or ""]
+            expression += f"(?P<{dest}>{forms[dest].pattern})"
+    return re.compile(expression), forms
+
+
+def column_of(dest: str) -> str:
+    """Return the column that tables of runs have for a flag."""
+    return _COLUMNS.get(dest, dest.replace("_", "."))
+
 
 def template(pattern: str, **partial: str) -> NameField:
-    """Return a field written as a format string over flags, such as `b{batch_size}`."""
-    names = [name for _, name, _, _ in Formatter().parse(pattern) if name]
-    flags = tuple(dict.fromkeys(name.split("[")[0] for name in names))
-    return NameField(lambda c: pattern.format_map(vars(c)), flags, partial)
+    """Return a field written as a pattern over flags, such as `b{batch_size:int}`."""
+    parts = [
+        (literal, dest, _NOTATIONS[f or ""]) for literal, dest, f, _ in Formatter().parse(pattern)
+    ]
+
+    def text(c: Config) -> str:
+        return "".join(
+            literal + (form.write(getattr(c, dest)) if dest is not None else "")
+            for literal, dest, form in parts
+        )
+
+    return NameField(text, tuple(_compiled(pattern)[1]), partial, pattern=pattern)
 
 
 def either(flag: str, when_true: str, when_false: str) -> NameField:
@@ -55,7 +188,7 @@ def either(flag: str, when_true: str, when_false: str) -> NameField:
 
 def trailing(inner: NameField) -> NameField:
     """Return a field that vanishes at the default, for options younger than the script's names."""
-    return NameField(inner.text, inner.flags, inner.partial, optional=True)
+    return replace(inner, optional=True)
 
 
 NALU_FLAGS: tuple[str, ...] = (
@@ -97,9 +230,11 @@ def two_layer_model(c: Config) -> str:
     return name + ("-nalu-" + "".join(codes) if codes else "")
 
 
-def _range_ends(letter: str, flag: str) -> NameField:
-    pattern = f"{letter}-{{{flag}[0]}}-{{{flag}[1]}}"
-    return template(pattern, **{flag: _RANGE})
+def criterion(c: Config) -> str:
+    """Return what a name says of the training loss."""
+    if c.train_criterion == "pcc-mse":
+        return f"pcc-mse-{c.pcc2mse_iteration}"
+    return c.train_criterion
 
 
 def _data(c: Config) -> str:
@@ -110,76 +245,112 @@ RECURRENT_MODEL = NameField(
     two_layer_model, ("layer_type", "nac_mul", *NALU_FLAGS), {"nalu_mul": COLLIDING}
 )
 _RATE = template(
-    "lr-{optimizer}-{learning_rate:.5f}-{momentum}", learning_rate="printed with five decimals"
+    "lr-{optimizer:optimizer}-{learning_rate:rate}-{momentum:float}",
+    learning_rate="printed with five decimals",
 )
 PENALTY_FIELDS = (
-    template("rs-{regualizer_scaling}-{regualizer_shape}"),
-    template("eps-{mnac_epsilon}"),
-    template("rl-{regualizer_scaling_start}-{regualizer_scaling_end}"),
-    template("r-{regualizer}-{regualizer_z}-{regualizer_oob}"),
+    template("rs-{regualizer_scaling:word}-{regualizer_shape:word}"),
+    template("eps-{mnac_epsilon:float}"),
+    template("rl-{regualizer_scaling_start:float}-{regualizer_scaling_end:float}"),
+    template("r-{regualizer:float}-{regualizer_z:float}-{regualizer_oob:float}"),
 )
+OPERATION = template("op-{operation}")
+BATCH_SIZE, SEED = template("b{batch_size:int}"), template("s{seed:int}")
+_DATA_FLAGS = ("input_size", "subset_ratio", "overlap_ratio", "simple")
 COMMON = (
-    template("op-{operation}"),
-    NameField(lambda c: "oob-r" if c.oob_mode == "regualized" else "oob-c", ("oob_mode",)),
+    OPERATION,
+    template("oob-{oob_mode:control}"),
     *PENALTY_FIELDS,
-    _range_ends("i", "interpolation_range"),
-    _range_ends("e", "extrapolation_range"),
-    NameField(_data, ("input_size", "subset_ratio", "overlap_ratio", "simple")),
-    template("b{batch_size}"),
-    template("s{seed}"),
-    template("h{hidden_size}"),
-    template("z{num_subsets}"),
+    template("i-{interpolation_range:range}", interpolation_range=_RANGE),
+    template("e-{extrapolation_range:range}", extrapolation_range=_RANGE),
+    NameField(
+        _data,
+        _DATA_FLAGS,
+        pattern="z-{input_size:float}-{subset_ratio:float}-{overlap_ratio:float}",
+    ),
+    BATCH_SIZE,
+    SEED,
+    template("h{hidden_size:int}"),
+    template("z{num_subsets:int}"),
     _RATE,
 )
+"""Fields 2 to 15 of the arithmetic scripts."""
 
-PRECISION = template("p-{pytorch_precision}")
-NMU_NOISE = either("nmu_noise", "nMT", "nMF")
-NAU_NOISE = either("nau_noise", "nAT", "nAF")
-BETA_NAU = either("beta_nau", "BnauT", "BnauF")
-NOISE_RANGE = template("n-{noise_range[0]}-{noise_range[1]}")
-ID = template("id{id}")
-LAYER_OPTION = NameField(
-    lambda c: "-".join(("lo", *c.layer_option)).replace("_", "."),
-    ("layer_option",),
-    {"layer_option": "underscores, which part the fields, are printed as dots"},
-    optional=True,
+L1 = template("L1{regualizer_l1:bool}")
+BETA = template(
+    "rb-{regualizer_beta_start:float}-{regualizer_beta_end:float}"
+    "-{regualizer_beta_step:int}-{regualizer_beta_growth:int}"
+)
+NPU_WEIGHT = template("rWnpu-{regualizer_npu_w:float}")
+HAS_NPU_WEIGHT = template("rWnpu{regualizer_npu_w:weight}")
+_NPU_WEIGHT_AND_TYPE = template("rWnpu-{regualizer_npu_w:float}-{realnpu_reg_type:initial}")
+NPU_WEIGHT_TYPE = template("rt-{realnpu_reg_type:whole}")
+GATE = template("rg-{regualizer_gate:float}")
+SCALE_TYPE = template("r{reg_scale_type:scale}")
+NPU_CLIP = template("clip-{npu_clip:clip}")
+NPU_INIT = template("WrI-{npu_Wr_init:init}")
+SINGLE_PENALTIES = (L1, BETA, _NPU_WEIGHT_AND_TYPE, GATE, SCALE_TYPE, NPU_CLIP, NPU_INIT)
+RESTARTS = template("r{reinit:bool}-{reinit_epoch_interval:int}-{reinit_max_stored_losses:int}")
+PRECISION = template("p-{pytorch_precision:int}")
+NMU_NOISE = template("nM{nmu_noise:bool}")
+NAU_NOISE = template("nA{nau_noise:bool}")
+BETA_NAU = template("Bnau{beta_nau:bool}")
+NOISE_RANGE = template("n-{noise_range:range}")
+GRAD_NORM = template("gn-{clip_grad_norm:limit}")
+GRAD_VALUE = template("gv-{clip_grad_value:limit}")
+LOG_INTERVAL = template("TB-{log_interval:int}")
+ID = template("id{id:int}")
+WEIGHT_SETS = template("ws-{W_set_count:int}")
+TRASH_CELL = template("{trash_cell:TC}")
+LAYER_OPTION = trailing(
+    template(
+        "lo-{layer_option:options}",
+        layer_option="underscores, which part the fields, are printed as dots",
+    )
 )
 NALU_TRAILING = (
-    trailing(template("ng-{nalu_gate_shape}")),
+    trailing(template("ng-{nalu_gate_shape:word}")),
     trailing(template("ni-{nalu_init}")),
 )
-RANDOM_MODELS = trailing(template("rm{random_models}"))
+EXTRAPOLATION_RULE = trailing(template("x-{extrapolation_rule:word}"))
+RANDOM_MODELS = trailing(template("rm{random_models:int}"))
 
 
-def or_false(prefix: str, flag: str) -> NameField:
-    """Return the field of a number that may be none."""
-
-    def text(c: Config) -> str:
-        value = getattr(c, flag)
-        return f"{prefix}-{'F' if value is None else value}"
-
-    return NameField(text, (flag,))
+def distribution(text: Callable[[Config], str], why: str) -> NameField:
+    """Return the field of a distribution of inputs, which scripts print in part; `why` says how."""
+    flag = "sample_distribution"
+    return NameField(text, (flag,), {flag: why}, pattern="D-{sample_distribution}")
 
 
-GRAD_NORM = or_false("gn", "clip_grad_norm")
-
-
-def criterion(c: Config) -> str:
-    """Return what a name says of the training loss."""
-    if c.train_criterion == "pcc-mse":
-        return f"pcc-mse-{c.pcc2mse_iteration}"
-    return c.train_criterion
-
-
-_SWITCH_POINT = {"pcc2mse_iteration": "printed with criterion pcc-mse only"}
 _CRITERION_FLAGS = ("train_criterion", "pcc2mse_iteration")
+_SWITCH_POINT = {"pcc2mse_iteration": "printed with criterion pcc-mse only"}
 CRITERION = NameField(criterion, _CRITERION_FLAGS, _SWITCH_POINT)
+CRITERION_TRASH = NameField(
+    lambda c: criterion(c) + ("-TC" if c.trash_cell else ""),
+    (*_CRITERION_FLAGS, "trash_cell"),
+    _SWITCH_POINT,
+    pattern="{train_criterion:criterion}{pcc2mse_iteration:switch}{trash_cell:suffix}",
+)
+_LATER = (
+    *(
+        template("D-{sample_distribution}"),
+        NOISE_RANGE,
+        NPU_WEIGHT,
+        HAS_NPU_WEIGHT,
+        *SINGLE_PENALTIES,
+    ),
+    *(RESTARTS, PRECISION, NMU_NOISE, NAU_NOISE, BETA_NAU, GRAD_NORM, GRAD_VALUE, LOG_INTERVAL),
+    *(CRITERION_TRASH, ID, NPU_WEIGHT_TYPE, WEIGHT_SETS, TRASH_CELL, LAYER_OPTION),
+    *(*NALU_TRAILING, EXTRAPOLATION_RULE, RANDOM_MODELS),
+)
+"""Fields of arithmetic scripts behind the common ones, in any order."""
+
 SEQUENCES_TRAILING = tuple(
     trailing(inner)
     for inner in (
         template("i-{interpolation_length}"),
         template("e-{extrapolation_length}"),
-        _range_ends("u", "input_range"),
+        template("u-{input_range:range}", input_range=_RANGE),
         template("z-{input_size}-{subset_ratio}-{overlap_ratio}"),
         template("b{batch_size}"),
         template("h{hidden_size}"),
@@ -203,7 +374,7 @@ READER_TRAILING = tuple(
 LAYER_OPTIONS_TRAILING = tuple(
     trailing(inner)
     for inner in (
-        NameField(lambda c: f"oob-{c.oob_mode[0]}", ("oob_mode",)),
+        template("oob-{oob_mode:control}"),
         template("rs-{regualizer_shape}"),
         template("eps-{mnac_epsilon}"),
         NameField(lambda c: "nalu-" + "".join(nalu_codes(c)), NALU_FLAGS, {"nalu_mul": COLLIDING}),
@@ -235,3 +406,102 @@ def format_leaf(
         for place, f in enumerate(fields)
     )
     return separator.join(text for text in texts if text is not None)
+
+
+_SIMPLE = {"input.size": 4.0, "subset.ratio": None, "overlap.ratio": None}
+_OLDEST = {
+    "hidden.size": 2,
+    "learning.optimizer": "Adam",
+    "learning.rate": 0.001,
+    "learning.momentum": 0.0,
+}
+"""Of the oldest names, which lack these fields."""
+
+
+def parse_leaf(leaf: str) -> Columns:
+    """Return the columns that a run name of an arithmetic script holds.
+
+    Fields 1 to 15 are read by position, later ones by what they begin with. Numbers compare as
+    parsed: `r-10` and `r-10.0` give the same. `model_code` is field 1 as it stands.
+    """
+    model, *rest = leaf.split("_")
+    columns: Columns = {"model_code": model}
+    for text, known in zip(rest, COMMON, strict=False):
+        found = _SIMPLE if text == "z-simple" else known.read(text)
+        if found is None:
+            form = re.sub(r":\w+", "", known.pattern)
+            raise ValueError(f"run name {leaf!r}: field {text!r} is not of the form {form}")
+        columns |= found
+    columns = {**columns, **{n: cell for n, cell in _OLDEST.items() if n not in columns}}
+    for text in rest[len(COMMON) :]:
+        found = _read_any(text, _LATER)
+        if found is None:
+            raise ValueError(f"run name {leaf!r}: field {text!r} is not known")
+        columns |= found
+    return columns
+
+
+def read_fields(leaf: str, fields: Sequence[NameField]) -> Columns:
+    """Return the columns of the parts of a name, but for the first, that are of such fields."""
+    found = (_read_any(text, fields[1:]) or {} for text in leaf.split("_")[1:])
+    return {column: cell for columns in found for column, cell in columns.items()}
+
+
+def has_field(leaf: str, *letters: str) -> bool:
+    """Return whether a name has a field that begins so, for each of the beginnings."""
+    texts = leaf.split("_")[1:]
+    return all(any(text.startswith(letter) for text in texts) for letter in letters)
+
+
+def _read_any(text: str, fields: Iterable[NameField]) -> Columns | None:
+    return next(filter(None, (known.read(text) for known in fields)), None)
+
+
+def columns_of(fields: Sequence[NameField], flags: Iterable[Flag], config: Config) -> Columns:
+    """Return the options of a run from its configuration: all that can change what it computes.
+
+    What a run name of an arithmetic script can hold is as `parse_leaf` returns it, but for learning
+    rates, which are not rounded. Other options are called as their flags.
+    """
+    own = config.as_dict()
+    results = {f.dest: own[f.dest] for f in flags if f.result and f.dest in own}
+    if tuple(fields[1 : len(COMMON) + 1]) != COMMON:
+        return {dest.replace("_", "."): _plain(value) for dest, value in results.items()}
+    forms: dict[str, Notation] = {}
+    for known in (*COMMON, *_LATER):
+        forms = _compiled(known.pattern)[1] | forms
+    columns: Columns = {"model_code": fields[0].text(config)}
+    for dest, value in results.items():
+        columns[column_of(dest)] = forms[dest].cell(value) if dest in forms else _plain(value)
+    if config.simple:
+        columns |= _SIMPLE
+    if "train.distribution" in columns:
+        shown = next(f for f in fields if f.flags == ("sample_distribution",))
+        columns["train.distribution"] = str(shown.text(config)).removeprefix("D-")
+    if "train.criterion" in columns:
+        columns["trash.cell"] = bool(config.trash_cell)
+        if config.train_criterion != "pcc-mse":
+            columns["pcc2mse.iteration"] = None
+    return columns
+
+
+def _plain(value: Any) -> Any:
+    return (
+        " ".join(map(str, cast("list[Any]", value))) if isinstance(value, list | tuple) else value
+    )
+
+
+def canonical(label: str, sign: str = AMPERSAND) -> str:
+    """Return a range label with this sign between its parts, in place of `u`, `&` or `∪`."""
+    for other in ("u", AMPERSAND, UNION):
+        label = label.replace(f" {other} ", f" {sign} ")
+    return label
+
+
+def signed(columns: Columns, sign: str) -> Columns:
+    """Return the columns with another sign between the parts of two-part ranges.
+
+    It is `∪` in tables of the arithmetic data set, and `&` in those of single layers.
+    """
+    ranges = ("interpolation.range", "extrapolation.range")
+    return columns | {name: canonical(columns[name], sign) for name in ranges if name in columns}

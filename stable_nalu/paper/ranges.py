@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-AMPERSAND, UNION = "&", "∪"
-"""Sign between the parts of a two-part range: in single-layer tables, in the others."""
+from stable_nalu.options.name_fields import AMPERSAND
 
 
 @dataclass(frozen=True)
@@ -67,10 +66,3 @@ INTERPOLATION_ORDER = (
     *("U[0.1,0.2]", "U[1,2]", "U[1.1,1.2]", "U[10,20]"),
 )
 """Training ranges, as labels, in the order of x axes."""
-
-
-def canonical(label: str, sign: str = AMPERSAND) -> str:
-    """Return a range label with this sign between its parts, in place of `u`, `&` or `∪`."""
-    for other in ("u", AMPERSAND, UNION):
-        label = label.replace(f" {other} ", f" {sign} ")
-    return label

@@ -17,6 +17,7 @@ from tqdm import tqdm
 from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.files import atomic_text_file
 from stable_nalu.machine import usable_cores
+from stable_nalu.options.name_fields import has_field, parse_leaf
 from stable_nalu.writer.event_reader import EventFileReader, RunFiles, TensorboardReader
 from stable_nalu.writer.run_record import RunRecord
 
@@ -236,14 +237,12 @@ def _is_of_division_study(name: str, record: RunRecord | None) -> bool:
     """
     if record is not None:
         return record.script == _DIVISION_STUDY
-    fields = name.split("_")
-    of_robustness = any(field.startswith("TB-") for field in fields)
-    return any(field.startswith("D-") for field in fields) and not of_robustness
+    return has_field(name, "D-") and not has_field(name, "TB-")
 
 
 def _options(name: str, record: RunRecord | None) -> dict[str, Any]:
     """Return the options of a run: those of its record, else those that its name holds."""
-    from stable_nalu.statistics.names import parse_leaf, record_columns
+    from stable_nalu.statistics.names import record_columns
 
     try:
         if record is not None:

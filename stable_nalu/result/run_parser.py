@@ -12,6 +12,7 @@ from functools import partial
 from itertools import chain, count
 from typing import Any, Protocol
 
+from stable_nalu.options.name_fields import has_field
 from stable_nalu.tags import (
     ABSOLUTE_SUFFIX,
     EPOCH,
@@ -264,9 +265,9 @@ PAIR_SCRIPTS = ("two_digit_mnist", "ST_mnist_labels")
 
 def parser_of(name: str, script: str) -> RunParser:
     """Return what makes the rows of a run, by the script that made it, else by its name."""
-    if script in SEQUENCE_SCRIPTS or (not script and "_d-" in name and "_m-" in name):
+    if script in SEQUENCE_SCRIPTS or (not script and has_field(name, "d-", "m-")):
         return SEQUENCES
-    if script in PAIR_SCRIPTS or (not script and "_learnL" in name):
+    if script in PAIR_SCRIPTS or (not script and has_field(name, "learnL")):
         return PAIRS
     return MetricParser(_is_metric)
 

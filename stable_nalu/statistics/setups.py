@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from stable_nalu.errors import UsageError
 from stable_nalu.files import table_rows
 from stable_nalu.machine import data_file
-from stable_nalu.paper.ranges import canonical
+from stable_nalu.options.name_fields import canonical, parse_leaf
 
-from .names import config_columns, is_single_module, parse_leaf
+from .names import config_columns, is_single_module
 
 if TYPE_CHECKING:
     from stable_nalu.options import Config

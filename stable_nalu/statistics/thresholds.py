@@ -15,13 +15,13 @@ import numpy as np
 
 from stable_nalu.errors import UsageError
 from stable_nalu.options.kinds import integer, number
+from stable_nalu.options.name_fields import UNION
 from stable_nalu.paper.ranges import (
     DISTRIBUTION_RANGES,
     EXTRA_DIVISION_RANGES,
     EXTRAPOLATION_RANGES,
     MULTIPLICATION_RANGES,
     SMALL_DIVISOR_BOUNDS,
-    UNION,
     ExtrapolationRange,
 )
 from stable_nalu.script import ScriptParser, exit_code

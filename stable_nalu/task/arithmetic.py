@@ -60,32 +60,6 @@ def single_layer_model(c: Config) -> str:
 SINGLE_LAYER_MODEL = nf.NameField(
     single_layer_model, ("layer_type", *nf.NALU_FLAGS, "nru_div_mode"), ONLY_NALU
 )
-L1 = nf.either("regualizer_l1", "L1T", "L1F")
-BETA = nf.template(
-    "rb-{regualizer_beta_start}-{regualizer_beta_end}"
-    "-{regualizer_beta_step}-{regualizer_beta_growth}"
-)
-GATE = nf.template("rg-{regualizer_gate}")
-SCALE_TYPE = nf.NameField(
-    lambda c: "rH" if c.reg_scale_type == "heim" else "rM", ("reg_scale_type",)
-)
-NPU_CLIP = nf.NameField(
-    lambda c: f"clip-{'n' if c.npu_clip == 'none' else c.npu_clip}", ("npu_clip",)
-)
-NPU_INIT = nf.NameField(
-    lambda c: "WrI-xu" if c.npu_Wr_init == "xavier-uniform" else "WrI-xuc", ("npu_Wr_init",)
-)
-_NPU_W = nf.NameField(
-    lambda c: f"rWnpu-{c.regualizer_npu_w}-{c.realnpu_reg_type[0]}",
-    ("regualizer_npu_w", "realnpu_reg_type"),
-)
-SINGLE_PENALTIES = (L1, BETA, _NPU_W, GATE, SCALE_TYPE, NPU_CLIP, NPU_INIT)
-LOG_INTERVAL = nf.template("TB-{log_interval}")
-CRITERION_TRASH = nf.NameField(
-    lambda c: nf.criterion(c) + ("-TC" if c.trash_cell else ""),
-    (*nf.CRITERION.flags, "trash_cell"),
-    nf.CRITERION.partial,
-)
 FAMILY_CODES = {"uniform": "u", "exponential": "e", "benford": "b", "truncated-normal": "tn"}
 
 

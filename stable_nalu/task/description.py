@@ -41,7 +41,7 @@ PENALTY_RAMP = {
 }
 
 _LEARNING_RATE = nf.template(
-    "lr-{optimizer}-{learning_rate:.5f}", learning_rate="printed with five decimals"
+    "lr-{optimizer}-{learning_rate:rate}", learning_rate="printed with five decimals"
 )
 _OPTIMIZER = OPTIMIZER.without("--momentum", "--clip-grad-value").but(
     optimizer={"choices": ("adam", "rmsprop", "sgd")}
@@ -57,7 +57,7 @@ def lower(flag: str) -> nf.NameField:
 
 def range_field(flag: str, letter: str) -> nf.NameField:
     """Return the field of a range: a letter and both ends."""
-    return nf.template(f"{letter}-{{{flag}[0]}}-{{{flag}[1]}}")
+    return nf.template(f"{letter}-{{{flag}:range}}")
 
 
 def task_script(

@@ -499,9 +499,9 @@ CHECKS = (_check_pairs, checks.check_schedule, checks.check_files)
 NAME = (
     nf.template("{id}"),
     nf.template("f{seed}"),
-    nf.template("op-{operation}"),
-    nf.either("use_nalm", "nalmT", "nalmF"),
-    nf.either("learn_labels2out", "learnLT", "learnLF"),
-    nf.template("s{seed}"),
+    nf.OPERATION,
+    nf.template("nalm{use_nalm:bool}"),
+    nf.template("learnL{learn_labels2out:bool}"),
+    nf.SEED,
 )
 SOURCE = nf.trailing(nf.template("{data_source}"))

@@ -319,23 +319,19 @@ def name_fields(data: str) -> tuple[nf.NameField, ...]:
     heads = {"mnist": "l-", "svhn": ""}
     return (
         nf.RECURRENT_MODEL,
-        nf.NameField(lambda c: "d-" + "".join(map(str, getattr(c, f"{data}_digits"))),
-                     (f"{data}_digits",)),
-        nf.template(f"h-{{{data}_outputs}}"),
-        nf.template("op-{operation}"),
+        nf.template(f"d-{{{data}_digits:joined}}"),
+        nf.template(f"h-{{{data}_outputs:int}}"),
+        nf.OPERATION,
         *((resnet,) if data == "svhn" else ()),
-        nf.NameField(lambda c: f"oob-{c.nac_oob[0]}", ("nac_oob",)),
+        nf.template("oob-{nac_oob:control}"),
         *nf.PENALTY_FIELDS,
         nf.NameField(
             lambda c: f"m-{heads[data]}{c.model_simplification[0]}", ("model_simplification",)
         ),
-        nf.template("i-{interpolation_length}"),
-        nf.NameField(
-            lambda c: "-".join(["e", *map(str, c.extrapolation_lengths)]),
-            ("extrapolation_lengths",),
-        ),
-        nf.template("b{batch_size}"),
-        nf.template("s{seed}"),
+        nf.template("i-{interpolation_length:int}"),
+        nf.template("e-{extrapolation_lengths:lengths}"),
+        nf.BATCH_SIZE,
+        nf.SEED,
     )  # fmt: skip
 
 

@@ -58,7 +58,7 @@ SCRIPT = ScriptSpec(
     name_fields=(
         *sequences.name_fields("mnist"),
         nf.NMU_NOISE,
-        nf.either("beta_nau", "bAT", "bAF"),
+        nf.template("bA{beta_nau:bool}"),
         nf.CRITERION,
         sequences.SOURCE,
         nf.LAYER_OPTION,

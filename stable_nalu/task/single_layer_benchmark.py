@@ -51,11 +51,6 @@ def _criterion(c: Config) -> str | None:
     return None if c.layer_type in _NO_CRITERION_FIELD else nf.criterion(c)
 
 
-def _restarts(c: Config) -> str:
-    letter = "T" if c.reinit else "F"
-    return f"r{letter}-{c.reinit_epoch_interval}-{c.reinit_max_stored_losses}"
-
-
 SCRIPT = arithmetic.script(
     name="single_layer_benchmark",
     short="B",
@@ -86,10 +81,10 @@ SCRIPT = arithmetic.script(
             arithmetic.ONLY_NALU | {"nac_weight": "printed for layers NALU and NAC only"},
         ),
         *nf.COMMON,
-        *arithmetic.SINGLE_PENALTIES,
+        *nf.SINGLE_PENALTIES,
         nf.GRAD_NORM,
-        nf.or_false("gv", "clip_grad_value"),
-        nf.NameField(_restarts, ("reinit", "reinit_epoch_interval", "reinit_max_stored_losses")),
+        nf.GRAD_VALUE,
+        nf.RESTARTS,
         nf.NameField(
             _criterion,
             nf.CRITERION.flags,

@@ -40,19 +40,14 @@ SCRIPT = arithmetic.script(
     name_fields=(
         arithmetic.SINGLE_LAYER_MODEL,
         *nf.COMMON,
-        nf.NameField(
-            _distribution,
-            ("sample_distribution",),
-            {
-                "sample_distribution": "the test mean and deviation of truncated-normal are not "
-                "printed"
-            },
+        nf.distribution(
+            _distribution, "the test mean and deviation of truncated-normal are not printed"
         ),
         nf.NOISE_RANGE,
-        *arithmetic.SINGLE_PENALTIES,
+        *nf.SINGLE_PENALTIES,
         nf.NMU_NOISE,
         nf.GRAD_NORM,
-        arithmetic.LOG_INTERVAL,
+        nf.LOG_INTERVAL,
         nf.CRITERION,
         nf.LAYER_OPTION,
         *nf.NALU_TRAILING,

@@ -2,13 +2,13 @@
 
 import pytest
 
+from stable_nalu.options.name_fields import canonical
 from stable_nalu.paper.ranges import (
     DISTRIBUTION_RANGES,
     EXTRA_DIVISION_RANGES,
     EXTRAPOLATION_RANGES,
     SMALL_DIVISOR_BOUNDS,
     ExtrapolationRange,
-    canonical,
 )
 
 

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from stable_nalu.options.name_fields import parse_leaf, signed
 from stable_nalu.paper.experiment import expected_runs
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.statistics.names import expand_name, parse_leaf, record_columns, signed
+from stable_nalu.statistics.names import expand_name, record_columns
 from stable_nalu.task import SCRIPTS
 from stable_nalu.training.checkpoint import plain
 from stable_nalu.writer.run_record import RunRecord
