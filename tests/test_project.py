@@ -229,14 +229,6 @@ def test_rooms_modules_and_functions_are_small():
     assert not large
 
 
-SEVERAL_MEANINGS = {
-    *("Batch", "Columns", "Draw", "Index", "Kind", "Lengths", "Limit", "Operation"),
-    *("Output", "Part", "Place", "Plan", "Programs", "Row", "Rows", "Rules", "Setup"),
-    *("Source", "State", "Steps", "Task"),
-}
-"""Names of classes and types that two modules define; none may join them."""
-
-
 def classes_of(tree: ast.Module) -> set[str]:
     """Public classes that a module defines, and its names of types."""
     classes = {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
@@ -248,4 +240,4 @@ def classes_of(tree: ast.Module) -> set[str]:
 
 def test_no_class_has_the_name_of_another():
     found = Counter(name for tree in TREES.values() for name in classes_of(tree))
-    assert {name for name, count in found.items() if count > 1} <= SEVERAL_MEANINGS
+    assert {name for name, count in found.items() if count > 1} == set()

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 import torch
 
-Batch = tuple[torch.Tensor, ...]
-Index = slice | torch.Tensor
+LoadedBatch = tuple[torch.Tensor, ...]
+Places = slice | torch.Tensor
 
 
 def check_batch_size(batch_size: int) -> int:
@@ -33,7 +33,7 @@ class IndexLoader:
         count: int,
         batch_size: int,
         shuffle: bool,
-        take: Callable[[Index], Batch],
+        take: Callable[[Places], LoadedBatch],
         smallest: int = 1,
     ):
         self.shuffle = shuffle
@@ -48,12 +48,12 @@ class IndexLoader:
         """Return the number of batches, counting a partial one."""
         return len(self._rows)
 
-    def __iter__(self) -> Iterator[Batch]:
+    def __iter__(self) -> Iterator[LoadedBatch]:
         """Start an epoch."""
         draw_seed()
         return self._epoch()
 
-    def _epoch(self) -> Iterator[Batch]:
+    def _epoch(self) -> Iterator[LoadedBatch]:
         yield from self.batches(self._order())
 
     def begin(self) -> torch.Tensor | None:
@@ -61,7 +61,7 @@ class IndexLoader:
         draw_seed()
         return self._order()
 
-    def batches(self, order: torch.Tensor | None, first: int = 0) -> Iterator[Batch]:
+    def batches(self, order: torch.Tensor | None, first: int = 0) -> Iterator[LoadedBatch]:
         """Yield the batches of an epoch from number `first` on."""
         for rows in self._rows[first:]:
             yield self._take(rows if order is None else order[rows])
@@ -73,7 +73,7 @@ class IndexLoader:
 class TensorLoader(IndexLoader):
     """Batches of stored tensors."""
 
-    def __init__(self, tensors: Batch, batch_size: int, shuffle: bool):
+    def __init__(self, tensors: LoadedBatch, batch_size: int, shuffle: bool):
         super().__init__(
             len(tensors[0]),
             batch_size,

@@ -16,7 +16,7 @@ import torch
 from .digit_pairs import PairSet
 from .images import ImageCorpus, PixelTable
 from .legacy_random import LegacyRandom
-from .loader import Index, IndexLoader
+from .loader import IndexLoader, Places
 
 Arrange = Callable[[torch.Tensor], torch.Tensor]
 """From bytes (batch, 2, height, width) to the numbers that a network sees."""
@@ -79,7 +79,7 @@ def pair_loader(
     answers = torch.from_numpy(pairs.answers).to(device).unsqueeze(-1)
     digits = torch.from_numpy(pairs.digits).to(device)
 
-    def take(index: Index) -> tuple[torch.Tensor, ...]:
+    def take(index: Places) -> tuple[torch.Tensor, ...]:
         rows = index if isinstance(index, slice) else index.to(device)
         return arrange(images[positions[rows]]), answers[rows], digits[rows]
 

@@ -11,13 +11,13 @@ import numpy as np
 import torch
 
 from .legacy_random import LegacyRandom
-from .loader import Batch, check_batch_size
+from .loader import LoadedBatch, check_batch_size
 from .sampling import Sampler
 
 BLOCK_ELEMENTS = 2**16
 """Input elements drawn at once: half a MiB in float64, so that a block stays in the cache."""
 
-State = dict[str, torch.Tensor | int]
+StreamState = dict[str, torch.Tensor | int]
 
 
 class Targets(Protocol):
@@ -118,11 +118,11 @@ class SampleStream:
             return None
         return self.random.position(), self.sampler.sample_shape
 
-    def get_state(self) -> State:
+    def get_state(self) -> StreamState:
         """Return where the stream stands, as a tensor and a number."""
         return self.random.get_state()
 
-    def set_state(self, state: State) -> None:
+    def set_state(self, state: StreamState) -> None:
         """Continue where a stream of the same kind stood."""
         self.random.set_state(state)
 
@@ -146,7 +146,7 @@ class StreamLoader:
         """Return the number of whole batches; a trailing partial batch is never drawn."""
         return len(self.stream) // self.batch_size
 
-    def __iter__(self) -> Iterator[Batch]:
+    def __iter__(self) -> Iterator[LoadedBatch]:
         """Draw one batch per step."""
         for i in range(len(self)):
             yield self.stream[i * self.batch_size : (i + 1) * self.batch_size]

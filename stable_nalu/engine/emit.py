@@ -76,7 +76,7 @@ class Memory:
 
 
 @dataclass(frozen=True)
-class Source:
+class EmittedSource:
     """Emitted functions and how much of `q` they need.
 
     passes: how often they go through all samples. work: about how many operations a sample takes.
@@ -90,7 +90,7 @@ class Source:
 
 def emitted(
     graph: Graph, stores: Sequence[Store], memory: Memory, prefix: str, batch: int
-) -> Source:
+) -> EmittedSource:
     """Return the functions that write all stores."""
     return _Emitter(graph, stores, memory, prefix, batch).source()
 
@@ -116,9 +116,11 @@ class _Emitter:
         self.path: tuple = ()
         self.copies = 1
 
-    def source(self) -> Source:
+    def source(self) -> EmittedSource:
         text = [self._function(name) for name in ("begin", "block", "update")]
-        return Source("\n\n".join(text), max(1, self.scratch), self.plan.passes, self._work())
+        return EmittedSource(
+            "\n\n".join(text), max(1, self.scratch), self.plan.passes, self._work()
+        )
 
     def _work(self) -> int:
         samples = [node for node in self.plan.home if BATCH in node.axes]

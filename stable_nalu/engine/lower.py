@@ -22,7 +22,7 @@ class Lowering(TorchDispatchMode):
 
     def __init__(self, tensors: Tensors):
         super().__init__()
-        self._rules = Rules(tensors)
+        self._rules = OperationRules(tensors)
         self._numbers = tensors.numbers
         self._known: dict[int, Value] = {}
         self._held: list[torch.Tensor] = []
@@ -82,7 +82,7 @@ def _name(operation: Any) -> str:
     return str(operation).removeprefix("aten.")
 
 
-class Rules(ShapeRules):
+class OperationRules(ShapeRules):
     """The rules by the names of torch's operations."""
 
     def __call__(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:

@@ -25,7 +25,7 @@ from stable_nalu.training.recorder import (
 )
 from stable_nalu.training.step import TrainingStep
 
-from .emit import COSTS, Memory, Place, Source, emitted, named
+from .emit import COSTS, EmittedSource, Memory, Place, emitted, named
 from .graph import BATCH, Graph, Node, ordered
 from .record import Draw, RecordedDraws, Recording, drawing_from
 from .schedule import Store
@@ -59,7 +59,7 @@ class Program:
 
     text: str
     memory: Memory
-    sources: Mapping[str, Source]
+    sources: Mapping[str, EmittedSource]
     draws: list[Draw]
     trained: list[str]
     told: list[Told]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from functools import cache
 
 import numpy as np
@@ -17,9 +17,6 @@ from .layout import Layout, Samples, aligned
 
 OPERATIONS = ("add", "sub", "mul", "div", "squared", "root", "reciprocal")
 """The operations that runtime.cpp knows, in its order."""
-
-Draw = Callable[[int], tuple[np.ndarray, np.ndarray]]
-"""Returns the next iterations' x `(iterations, runs, batch, in)` and t."""
 
 
 def drawn_by_cpp(stream: object) -> bool:

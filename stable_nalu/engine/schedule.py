@@ -63,7 +63,7 @@ class Loop:
 
 
 @dataclass
-class Plan:
+class StatementPlan:
     """The statements of each function, and how each node is remembered.
 
     home: the function and the loops in which a node is computed. kept: the axes over which a node
@@ -76,7 +76,7 @@ class Plan:
     passes: int
 
 
-def planned(stores: Sequence[Store]) -> Plan:
+def planned(stores: Sequence[Store]) -> StatementPlan:
     """Plan the functions that write all stores."""
     return _Planner(stores).plan()
 
@@ -89,7 +89,7 @@ class _Planner:
         self.home: dict[Node, tuple] = {}
         self.places: list[tuple[Statement, tuple]] = []
 
-    def plan(self) -> Plan:
+    def plan(self) -> StatementPlan:
         for node in self.nodes:
             self.stage[node] = self._stage_of(node)
         # Nothing is kept for what ends a training iteration: it comes last of all.
@@ -111,7 +111,7 @@ class _Planner:
             function = "begin" if stage == 0 else "update" if stage == last else "block"
             functions[function] += self._region(by_stage[stage], frozenset(), (function,))
         kept = self._kept()
-        return Plan(functions, self.home, kept, (last + 1) // 2)
+        return StatementPlan(functions, self.home, kept, (last + 1) // 2)
 
     def _known(self, node: Node) -> int:
         if node.op in FREE:

@@ -27,10 +27,10 @@ from .samples import drawn_by_cpp
 from .tiles import Tiles, runtime
 from .values import NotLoweredError
 
-Programs = dict[Any, Program]
+CriterionPrograms = dict[Any, Program]
 """The program of each criterion."""
 
-_PROGRAMS: dict[object, Programs | str] = {}
+_PROGRAMS: dict[object, CriterionPrograms | str] = {}
 """Programs by what they follow from, or why there is none."""
 
 Members = Sequence[Member]
@@ -63,7 +63,7 @@ class Shape:
 
 def programs_of(
     config: Config, build: BuildOne, shape: Shape, *, beta_only_grows: bool, dtype: torch.dtype
-) -> Programs:
+) -> CriterionPrograms:
     """Return the program of each criterion that a run trains by, or raise NotLoweredError.
 
     A run's programs follow from its configuration alone.
@@ -82,7 +82,7 @@ def programs_of(
 
 def _made(
     config: Config, build: BuildOne, shape: Shape, beta_only_grows: bool, dtype: torch.dtype
-) -> Programs:
+) -> CriterionPrograms:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model = build(config)
@@ -110,7 +110,7 @@ def _made(
 
 
 @dataclass
-class Part:
+class RunsOfProgram:
     """Runs of a stack that have programs in common: their numbers in the stack, their lanes.
 
     draw: makes their samples, if C++ does not.
@@ -156,12 +156,12 @@ class EngineStack:
         self.company = Company([self])
         self._ahead = False
 
-    def _parts(self, configs, build, beta_only_grows: bool) -> list[Part]:
-        by_program: dict[str, Part] = {}
+    def _parts(self, configs, build, beta_only_grows: bool) -> list[RunsOfProgram]:
+        by_program: dict[str, RunsOfProgram] = {}
         for run, config in enumerate(configs):
             key = structure(config)
             if key not in by_program:
-                by_program[key] = Part(
+                by_program[key] = RunsOfProgram(
                     [],
                     programs_of(
                         config,
@@ -179,7 +179,7 @@ class EngineStack:
         """Return the first program, for a look."""
         return next(iter(self.parts[0].programs.values()))
 
-    def _load(self, part: Part, criterion: Any) -> Lanes:
+    def _load(self, part: RunsOfProgram, criterion: Any) -> Lanes:
         """Put the numbers of a part into lanes."""
         layout, shape = self.company.layout(part), (self.shape.batch, self.shape.inputs)
         lanes = Lanes(part.programs[criterion], layout, shape)
@@ -193,7 +193,7 @@ class EngineStack:
         part.lanes, part.criterion = lanes, criterion
         return lanes
 
-    def _of_runs(self, value: float | torch.Tensor, part: Part) -> np.ndarray:
+    def _of_runs(self, value: float | torch.Tensor, part: RunsOfProgram) -> np.ndarray:
         if isinstance(value, torch.Tensor) and value.ndim:
             return value.double().numpy()[part.runs]
         return np.full(len(part.runs), float(value))
@@ -224,12 +224,12 @@ class EngineStack:
             if part.lanes is not None:
                 self._store_model(part, part.lanes)
 
-    def _store_model(self, part: Part, lanes: Lanes) -> None:
+    def _store_model(self, part: RunsOfProgram, lanes: Lanes) -> None:
         for name, value in self._state().items():
             if name in lanes.program.places:
                 value[part.runs] = lanes.get(name).to(value.dtype)
 
-    def _store(self, part: Part, lanes: Lanes) -> None:
+    def _store(self, part: RunsOfProgram, lanes: Lanes) -> None:
         self._store_model(part, lanes)
         self._each_moment(lanes, lambda name, value: value.__setitem__(part.runs, lanes.get(name)))
         self.company.store_generators(part)
@@ -254,7 +254,9 @@ class EngineStack:
         self.company.advance([self], iteration, 1, "log")
         return self._result("log")
 
-    def prepared(self, first: int, count: int, name: str) -> Iterator[tuple[Part, Lanes, Members]]:
+    def prepared(
+        self, first: int, count: int, name: str
+    ) -> Iterator[tuple[RunsOfProgram, Lanes, Members]]:
         """Return what C++ needs for iterations of each part."""
         criterion, rates = self._scheduled(first, count)
         for part in self.parts:
@@ -271,7 +273,7 @@ class EngineStack:
             yield part, lanes, lanes.members(schedule, noise, count, name)
         self._ahead = True
 
-    def _rows(self, values: np.ndarray, part: Part) -> np.ndarray:
+    def _rows(self, values: np.ndarray, part: RunsOfProgram) -> np.ndarray:
         return values if values.shape[1] == 1 else values[:, part.runs]
 
     def _scheduled(self, first: int, count: int) -> tuple[Any, dict[str, np.ndarray]]:
@@ -316,7 +318,7 @@ class EngineStack:
         second = np.array([[(1 - optimizer.beta_2**s) ** 0.5] for s in steps])
         return {"rate": column / first, "correction": second}
 
-    def _noise(self, part: Part, draws: Sequence[Draw], count: int) -> np.ndarray | None:
+    def _noise(self, part: RunsOfProgram, draws: Sequence[Draw], count: int) -> np.ndarray | None:
         """Return the noise of a part, `(iterations, runs, numbers)`, as each run alone draws it."""
         if not draws:
             return None
@@ -418,7 +420,7 @@ class Company:
             )
         return self._tiles
 
-    def layout(self, part: Part) -> Layout:
+    def layout(self, part: RunsOfProgram) -> Layout:
         """Return which runs of a part are in which lanes."""
         if part.draw is None:
             return self._drawn().layouts[self._native.index(id(part))]
@@ -426,7 +428,7 @@ class Company:
         runs = len(part.runs)
         return arranged(range(runs), [0] * runs, runtime(double=double).lanes(), [1.0] * runs)
 
-    def store_generators(self, part: Part) -> None:
+    def store_generators(self, part: RunsOfProgram) -> None:
         """Put the streams of a part where its iterations have left them."""
         if part.draw is None and self._tiles is not None:
             self._tiles.store(self._native.index(id(part)))

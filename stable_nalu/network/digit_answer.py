@@ -21,7 +21,7 @@ from stable_nalu.layer.npu import RealNPULayer
 HIDDEN = 256
 
 
-class Operation(nn.Module):
+class FixedOperation(nn.Module):
     """The operation itself, without anything to learn."""
 
     def __init__(self, operation: str):
@@ -102,7 +102,7 @@ def build_answer(
     """Return the last layer, with parameters if `learned`, of an arithmetic unit if `unit`."""
     if unit:
         return _unit(operation, divider, options)
-    return _PLAIN[operation]() if learned else Operation(operation)
+    return _PLAIN[operation]() if learned else FixedOperation(operation)
 
 
 def two_weights(answer: nn.Module) -> torch.Tensor | None:

@@ -84,7 +84,7 @@ def challenge(arguments: argparse.Namespace) -> int:
 
 
 @dataclass(frozen=True)
-class Plan:
+class PlannedContest:
     """A challenger in a figure before it is trained: as a model, and the shards of its runs."""
 
     experiment: Experiment
@@ -94,12 +94,12 @@ class Plan:
 
 def _plans(
     experiments: Sequence[Experiment], challenger: Challenger, arguments: argparse.Namespace
-) -> tuple[list[Plan], dict[str, str]]:
+) -> tuple[list[PlannedContest], dict[str, str]]:
     """Return what is trained for each figure, and why it cannot be for others, by their keys.
 
     What no figure can be trained for is an error.
     """
-    plans: list[Plan] = []
+    plans: list[PlannedContest] = []
     refused: dict[str, str] = {}
     for experiment in experiments:
         model = challenger.model(experiment)
@@ -116,7 +116,7 @@ def _plans(
             if len(refused) == len(experiments):
                 raise
         else:
-            plans.append(Plan(experiment, model, shards))
+            plans.append(PlannedContest(experiment, model, shards))
     return plans, refused
 
 
@@ -143,7 +143,7 @@ def _train(left: Sequence[Shard], arguments: argparse.Namespace, sessions: Path)
     return 0
 
 
-def _contest(plan: Plan, space: Folders, arguments: argparse.Namespace) -> Contest:
+def _contest(plan: PlannedContest, space: Folders, arguments: argparse.Namespace) -> Contest:
     """Judge the challenger's runs, and put the kept runs of its rivals beside them."""
     import pandas as pd
 

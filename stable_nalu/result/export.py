@@ -21,7 +21,7 @@ from stable_nalu.options.name_fields import has_field, parse_leaf
 from stable_nalu.writer.event_reader import EventFileReader, RunFiles, TensorboardReader
 from stable_nalu.writer.run_record import RunRecord
 
-from .run_parser import STEP, Columns, RunParser, parser_of
+from .run_parser import STEP, RunColumns, RunParser, parser_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +47,7 @@ class RunTable(NamedTuple):
     """One run: its name, its columns, of equal length, and its options where they are asked for."""
 
     name: str
-    columns: Columns
+    columns: RunColumns
     options: dict[str, Any] = {}
 
 
@@ -146,7 +146,7 @@ class RunReader:
         with ProcessPoolExecutor(workers, mp_context=context) as pool:
             yield from pool.map(work, runs)
 
-    def _note(self, run: str, columns: Columns, problem: str | None) -> None:
+    def _note(self, run: str, columns: RunColumns, problem: str | None) -> None:
         """Log and list a run that is absent or incomplete."""
         if problem is None and columns:
             return
@@ -217,7 +217,7 @@ def _score(error: float, untrained: float) -> float:
     return math.inf if math.isnan(error) else 100 * error / untrained
 
 
-def _last_of_each(columns: Columns) -> Columns:
+def _last_of_each(columns: RunColumns) -> RunColumns:
     """Return one row per step, of the last values that are there."""
     places: dict[int, int] = {}
     rows = [places.setdefault(step, len(places)) for step in columns[STEP]]

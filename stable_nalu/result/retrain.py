@@ -1,6 +1,6 @@
 """Kept rows trained again from nothing.
 
-One process trains one `Part`: `python3 -m stable_nalu.result.retrain PART`.
+One process trains one `RetrainedPart`: `python3 -m stable_nalu.result.retrain PART`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Cells = Mapping[str, str]
 
 
 @dataclass(frozen=True)
-class Part:
+class RetrainedPart:
     """What one process trains: seeds of a model, in some of its variants.
 
     point: number of the only point that is trained; None: all.
@@ -94,12 +94,12 @@ class Row:
         return None if length == self.run.model.length(self.run.variant) else length
 
     @property
-    def alone(self) -> Part:
+    def alone(self) -> RetrainedPart:
         """Return the part that is its run alone."""
         run = self.run
         point, variants = run.point if run.model.points else None, (run.variant.name,)
         key, seeds = self.experiment.key, (run.seed,)
-        return Part(key, run.model.key, variants, point, seeds, self.max_iterations)
+        return RetrainedPart(key, run.model.key, variants, point, seeds, self.max_iterations)
 
 
 def kept_rows(experiment: Experiment, data: Path = stored.DATA) -> list[Row]:
@@ -116,7 +116,7 @@ def kept_rows(experiment: Experiment, data: Path = stored.DATA) -> list[Row]:
 
 
 def retrained(
-    parts: Iterable[Part], space: Folders, warn: Callable[[str], object]
+    parts: Iterable[RetrainedPart], space: Folders, warn: Callable[[str], object]
 ) -> dict[tuple[str, ...], Cells]:
     """Return the rows that would be kept of parts that are trained, by what tells them apart.
 
@@ -153,7 +153,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     (text,) = sys.argv[1:] if argv is None else argv
     part = json.loads(text)
     lists = {name: tuple(part[name]) for name in ("variants", "seeds")}
-    return exit_code("reproduce.py", Part(**part | lists).train)
+    return exit_code("reproduce.py", RetrainedPart(**part | lists).train)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ from stable_nalu.tags import (
 )
 from stable_nalu.writer.event_reader import Event
 
-Columns = dict[str, list]
+RunColumns = dict[str, list]
 Action = Callable[[float | bytes], object]
 
 STEP, WALL_TIME, SPARSITY, RECURSIVE = "step", "wall.time", "sparse.error.max", "recursive.weight"
@@ -80,7 +80,7 @@ _NO_BRACKETS = bytes.maketrans(b"[],", b"   ")
 class RunParser(Protocol):
     """Makes the columns of one run; it travels to worker processes, so it can be pickled."""
 
-    def parse(self, events: Iterable[Event], *, sums_imaginary: bool = False) -> Columns:
+    def parse(self, events: Iterable[Event], *, sums_imaginary: bool = False) -> RunColumns:
         """Return columns of equal length in their order, without `name`; none without rows."""
         ...
 
@@ -97,7 +97,7 @@ class MetricParser:
     step_start: int = 0
     recursive_weight: bool = False
 
-    def parse(self, events: Iterable[Event], *, sums_imaginary: bool = False) -> Columns:
+    def parse(self, events: Iterable[Event], *, sums_imaginary: bool = False) -> RunColumns:
         """Return the columns: first metric, step, time, epoch, metrics, weights, sparsity, gates.
 
         `sums_imaginary` adds sparsity errors of imaginary weights to the row's sparsity error,
@@ -143,7 +143,7 @@ class MetricParser:
                 return partial(walk.sparsity, share, ending == _SUMMED)
         return None
 
-    def _ordered(self, columns: Columns, count: int) -> Columns:
+    def _ordered(self, columns: RunColumns, count: int) -> RunColumns:
         """Put values of inner layers, such as the mean gate, last, whatever was logged first."""
         if count == 0:
             return {}
@@ -177,7 +177,7 @@ class PairParser(MetricParser):
                 return partial(walk.join, column)
         return super()._action(walk, tag) if "sparsity_error" not in tag else None
 
-    def _ordered(self, columns: Columns, count: int) -> Columns:
+    def _ordered(self, columns: RunColumns, count: int) -> RunColumns:
         """Put the weights last; they stay empty where the last layer has nothing to learn."""
         if count == 0:
             return {}
@@ -201,7 +201,7 @@ class WeightsParser:
 
     step_start: int = 0
 
-    def parse(self, events: Iterable[Event], *, sums_imaginary: bool = False) -> Columns:  # noqa: ARG002
+    def parse(self, events: Iterable[Event], *, sums_imaginary: bool = False) -> RunColumns:  # noqa: ARG002
         """Return the columns: all of the first parameter, step, the further parameters."""
         rows = _Rows()
         step: int | None = None
@@ -275,7 +275,7 @@ def parser_of(name: str, script: str) -> RunParser:
 class _Rows(list[dict[str, Any]]):
     """The cells of each row by column."""
 
-    def columns(self) -> Columns:
+    def columns(self) -> RunColumns:
         """Return columns in the order of their first cell; a cell never filled is missing (NaN)."""
         names = dict.fromkeys(chain.from_iterable(self))
         return {name: [row.get(name, math.nan) for row in self] for name in names}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Steps:
+class SolvedSteps:
     """Where seeds were solved that are solved here and in the papers, as pairs of steps."""
 
     pairs: Sequence[tuple[float, float]]
@@ -66,7 +66,7 @@ class Chosen:
     seeds: tuple[int, ...]
     runs: int
     same: int
-    steps: Steps | None = None
+    steps: SolvedSteps | None = None
 
     def __str__(self) -> str:
         what = "chosen seeds" if self.runs == len(self.seeds) else "runs of chosen seeds"
@@ -108,11 +108,11 @@ def _known_of(point: Published) -> PublishedSeeds | None:
     return next((one for one in every if (one.model, one.operation) == wanted), None)
 
 
-def steps_of(known: PublishedSeeds, runs: pd.DataFrame) -> Steps | None:
+def steps_of(known: PublishedSeeds, runs: pd.DataFrame) -> SolvedSteps | None:
     """Return the steps of seeds that are solved on both sides; None where there are none."""
     from stable_nalu.statistics.summary import STEP
 
     solved = runs.loc[runs["solved"].astype(bool)]
     ours = zip(solved["seed"].tolist(), solved[STEP].tolist(), strict=True)
     pairs = [(step, known.solved_at[seed]) for seed, step in ours if seed in known.solved_at]
-    return Steps(pairs) if pairs else None
+    return SolvedSteps(pairs) if pairs else None

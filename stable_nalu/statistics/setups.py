@@ -37,7 +37,7 @@ _NUMBERS = ("input.size", "subset.ratio", "overlap.ratio", "epsilon")
 _KEYS = ("operation", "parameter", "simple", *_NUMBERS, "extrapolation.range")
 _SUFFIXES = {"realnpu": ".realnpu", "signnmru": ".nmru", "nmru": ".nmru", "gatedsignnmru": ".nmru"}
 
-Setup = dict[str, Any]
+SetupCells = dict[str, Any]
 """A row of a setup file."""
 
 
@@ -58,12 +58,12 @@ class Limit(NamedTuple):
         return errors < self.threshold
 
 
-def read_setups(paths: Iterable[Path]) -> list[Setup]:
+def read_setups(paths: Iterable[Path]) -> list[SetupCells]:
     """Return the rows of all files; `threshold` is `epsilon` where a file has none."""
     return [row for path in paths for row in _read(path)]
 
 
-def _read(path: Path) -> list[Setup]:
+def _read(path: Path) -> list[SetupCells]:
     lines = table_rows(path)
     header = next(lines, [])
     if lacking := [column for column in _KEYS if column not in header]:
@@ -71,7 +71,7 @@ def _read(path: Path) -> list[Setup]:
         raise UsageError(f"{path} is not a table of thresholds: {problem}")
     rows = []
     for number, cells in enumerate(lines, 1):
-        row: Setup = dict(zip(header, cells, strict=True))
+        row: SetupCells = dict(zip(header, cells, strict=True))
         row.setdefault("threshold", "")
         for column in (*_NUMBERS, "threshold"):
             try:
@@ -86,7 +86,7 @@ def _read(path: Path) -> list[Setup]:
     return rows
 
 
-def known_parameters(setups: Iterable[Setup]) -> list[str]:
+def known_parameters(setups: Iterable[SetupCells]) -> list[str]:
     """Return the parameters that a threshold can be looked up by, those of every model included."""
     found = {row["parameter"] for row in setups}
     suffixes = tuple(set(_SUFFIXES.values()))
@@ -103,7 +103,10 @@ class Thresholds:
     """
 
     def __init__(
-        self, setups: Iterable[Setup], parameter: str | None = None, otherwise: float = math.nan
+        self,
+        setups: Iterable[SetupCells],
+        parameter: str | None = None,
+        otherwise: float = math.nan,
     ):
         self.parameter = parameter
         self.otherwise = otherwise

@@ -27,7 +27,7 @@ Arrays = tuple[float, ...]
 
 
 @dataclass(frozen=True)
-class Task:
+class DivisionTask:
     """A task; easy: 1/a; medium: 1/a beside an idle input; hard: a/b."""
 
     name: str
@@ -67,9 +67,9 @@ def _nmru(x: torch.Tensor, weights: Arrays) -> torch.Tensor:
 
 
 TASKS = (
-    Task("easy", 1, "[a] to 1/a", lambda x: 1 / x[:, 0]),
-    Task("medium", 2, "[a,b] to 1/a", lambda x: 1 / x[:, 0]),
-    Task("hard", 2, "[a,b] to a/b", lambda x: x[:, 0] / x[:, 1]),
+    DivisionTask("easy", 1, "[a] to 1/a", lambda x: 1 / x[:, 0]),
+    DivisionTask("medium", 2, "[a,b] to 1/a", lambda x: 1 / x[:, 0]),
+    DivisionTask("hard", 2, "[a,b] to a/b", lambda x: x[:, 0] / x[:, 1]),
 )
 _POWERS = {"easy": (-1.0,), "medium": (-1.0, 0.0), "hard": (1.0, -1.0)}
 _SELECTED = {"easy": (0.0, 1.0), "medium": (0.0, 0.0, 1.0, 0.0), "hard": (1.0, 0.0, 0.0, 1.0)}
@@ -86,7 +86,7 @@ class Residual:
     """The mean squared error of a module on a task, inputs drawn from U[0, bound)."""
 
     module: Module
-    task: Task
+    task: DivisionTask
     bound: float
     error: float
 
@@ -102,7 +102,7 @@ class Residual:
         return f"U[0,1e{power:+d})"
 
 
-def residual(module: Module, task: Task, bound: float) -> Residual:
+def residual(module: Module, task: DivisionTask, bound: float) -> Residual:
     """Evaluate the exact solution on the fixed sample."""
     x = np.random.RandomState(_SEED).uniform(0, bound, size=(_SAMPLES, task.inputs))
     target = torch.from_numpy(task.target(x)).float()

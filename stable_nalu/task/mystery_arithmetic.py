@@ -39,7 +39,7 @@ _MOST_SHOWN = 20
 """Outputs that the console lists of a problem; the log has all."""
 
 
-class Output(NamedTuple):
+class Formula(NamedTuple):
     """What an output is: input `i` `operation` input `j`."""
 
     i: int
@@ -63,10 +63,10 @@ class MysteryProblem:
         self.inputs = inputs
         self._seed = seed
         random = self._random(_PROBLEM)
-        self.outputs: list[Output] = []
+        self.outputs: list[Formula] = []
         for _ in range(outputs):
             i, j = random.choice(inputs, 2, replace=False).tolist()
-            self.outputs.append(Output(i, j, operations[int(random.integers(len(operations)))]))
+            self.outputs.append(Formula(i, j, operations[int(random.integers(len(operations)))]))
 
     def _random(self, *stream: int) -> np.random.Generator:
         import numpy as np

@@ -19,7 +19,7 @@ from .recorder import TaggedValue, scalar
 
 SEED = 1
 
-Rows = Sequence[tuple[torch.Tensor, torch.Tensor]]
+RunSamples = Sequence[tuple[torch.Tensor, torch.Tensor]]
 """Inputs and targets of every run; runs may share tensors."""
 
 
@@ -33,7 +33,7 @@ class RandomModels:
         self,
         build: Callable[[], torch.nn.Module],
         count: int,
-        sets: Sequence[Rows],
+        sets: Sequence[RunSamples],
         *,
         stacked: bool,
     ):
@@ -71,7 +71,7 @@ class RandomModels:
 
 
 @torch.no_grad()
-def _errors(model: torch.nn.Module, rows: Rows) -> torch.Tensor:
+def _errors(model: torch.nn.Module, rows: RunSamples) -> torch.Tensor:
     """Return mean squared error, its root and mean absolute error of one network: `(3, runs)`."""
     outputs: dict[int, torch.Tensor] = {}
     means: dict[tuple[int, int], torch.Tensor] = {}

@@ -218,11 +218,11 @@ def _overrides(module: ExtendedTorchModule, method: str) -> bool:
     return getattr(type(module), method) is not getattr(ExtendedTorchModule, method)
 
 
-Limit = float | torch.Tensor
+NormLimit = float | torch.Tensor
 
 
 def clip_norm(
-    gradients: Sequence[torch.Tensor | None], limit: Limit, run_dims: int
+    gradients: Sequence[torch.Tensor | None], limit: NormLimit, run_dims: int
 ) -> list[torch.Tensor | None]:
     """Scale a run's gradients so that their joint Euclidean norm is at most `limit`."""
     norms = [lp_norm(g, 2, g.ndim - run_dims) for g in gradients if g is not None]
@@ -235,7 +235,7 @@ def clip_norm(
 
 
 def clip_value(
-    gradients: Sequence[torch.Tensor | None], limit: Limit, run_dims: int
+    gradients: Sequence[torch.Tensor | None], limit: NormLimit, run_dims: int
 ) -> list[torch.Tensor | None]:
     """Clamp every element to [-limit, limit]."""
 

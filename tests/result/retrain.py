@@ -8,7 +8,7 @@ from math import gcd, isclose, isnan, nan
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import stored
 from stable_nalu.result.judged import TEST_ERROR
-from stable_nalu.result.retrain import Part, kept_rows, retrained
+from stable_nalu.result.retrain import RetrainedPart, kept_rows, retrained
 from stable_nalu.result.tables import Folders
 
 SEEDS = 2
@@ -29,7 +29,7 @@ class Sample:
     partial: whether they end before the kept ones do, behind the step that solves the last seed.
     """
 
-    part: Part
+    part: RetrainedPart
     training: tuple
     steps: int
     partial: bool = False
@@ -47,7 +47,7 @@ def candidates(key, data):
         steps = int(own["iterations"].min())
         shortened = None if steps == model.length(variant) else steps
         seeds = tuple(sorted(set(own["seed"].tolist()))[:SEEDS])
-        part = Part(key, model.key, (variant.name,), None, seeds, shortened)
+        part = RetrainedPart(key, model.key, (variant.name,), None, seeds, shortened)
         sample = Sample(part, (model.prefix, variant.name, seeds, shortened), steps)
         found.append(sample if steps <= LONG else _cut(sample, data))
     return found

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from stable_nalu.dataset.legacy_random import LegacyRandom
-from stable_nalu.dataset.loader import Batch, Index, IndexLoader
+from stable_nalu.dataset.loader import IndexLoader, LoadedBatch, Places
 
 from .corpus import ImageCorpus, PixelTable
 from .sources import load_subset
@@ -83,7 +83,7 @@ class DigitSequences:
         """Return the number of sequences."""
         return len(self.positions)
 
-    def __getitem__(self, index: Index) -> Batch:
+    def __getitem__(self, index: Places) -> LoadedBatch:
         """Return images, float32 (batch, length, channels, height, width), and targets."""
         return self.table(self.subset.images[self.positions[index]]), self.targets[index]
 
@@ -99,7 +99,7 @@ class DigitSequences:
         labels: what stands for each image of the subset, instead of the image itself.
         """
 
-        def take(index: Index) -> Batch:
+        def take(index: Places) -> LoadedBatch:
             return (
                 self[index]
                 if labels is None

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from stable_nalu.engine.lanes import not_compiled
-from stable_nalu.engine.stack import Programs, Shape, programs_of
+from stable_nalu.engine.stack import CriterionPrograms, Shape, programs_of
 from stable_nalu.engine.values import NotLoweredError
 from stable_nalu.options import Config
 
@@ -29,7 +29,9 @@ def shape_of(task: OperationTask, config: Config) -> Shape:
     )
 
 
-def _programs(config: Config, layer_options: dict[str, Any], task: OperationTask) -> Programs:
+def _programs(
+    config: Config, layer_options: dict[str, Any], task: OperationTask
+) -> CriterionPrograms:
     return programs_of(
         config,
         lambda one: task.build(one, layer_options),

@@ -25,7 +25,7 @@ DTYPES = {32: torch.float32, 64: torch.float64}
 _DOES_NOT_FIT = ("can't allocate memory", "not enough memory", "out of memory", "overflow")
 """How torch words that memory is short: on the CPU by system, on a GPU, for absurd sizes."""
 
-Steps = Generator[StackTraining, int | None, StackResult]
+TrainingSteps = Generator[StackTraining, int | None, StackResult]
 """A training that yields itself before every unit, and saves and stops when it is sent a signal."""
 
 
@@ -45,7 +45,7 @@ def groups_of(
 
 
 def train_group(
-    steps: Sequence[Steps], config: Config, interruption: Interruption
+    steps: Sequence[TrainingSteps], config: Config, interruption: Interruption
 ) -> list[StackResult]:
     """Train a group; `config` is that of any of its runs."""
     keep_freed_memory()
@@ -55,7 +55,9 @@ def train_group(
         return _train_in_turns(steps, interruption)
 
 
-def _train_in_turns(steps: Sequence[Steps], interruption: Interruption) -> list[StackResult]:
+def _train_in_turns(
+    steps: Sequence[TrainingSteps], interruption: Interruption
+) -> list[StackResult]:
     """Train to the end, or until a signal stops all at the same unit; return every result.
 
     Those that are furthest behind go first. Once all stand at the same unit, they share samples.

@@ -36,7 +36,7 @@ from ..recorder import Recorder
 from ..stack import Setup, StackTraining, Trainer, Unit, device_of
 from .engines import show_engine, tell_of_torch, with_engine
 from .groups import (
-    Steps,
+    TrainingSteps,
     default_dtype,
     errors_in_one_line,
     groups_of,
@@ -317,7 +317,7 @@ def train_side_by_side(
     return train_group(steps, stacks[0][0].config, interruption)
 
 
-def _steps(trainer: Trainer, spec: ScriptSpec, runs: Stack, view: View) -> Steps:
+def _steps(trainer: Trainer, spec: ScriptSpec, runs: Stack, view: View) -> TrainingSteps:
     """Open what a stack needs, and train it."""
     checkpoints = [
         read_checkpoint(run, trainer.progress, run.source) for run in runs if run.source is not None
@@ -353,7 +353,7 @@ def _open_writer(
     return RunWriter(folder, verbose=run.config.verbose, config={"script": spec.name, **told})
 
 
-def _train(training: StackTraining, unit: Unit) -> Steps:
+def _train(training: StackTraining, unit: Unit) -> TrainingSteps:
     config, start = training.config, training.at
     saves, interval = not config.no_save, config.checkpoint_interval
     steps = training.train()
