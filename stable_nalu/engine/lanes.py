@@ -138,12 +138,19 @@ class Lanes:
         return w, vectors * size, step if differ else 0
 
     def evaluate(
-        self, x: np.ndarray, t: np.ndarray, x_of: np.ndarray, t_of: np.ndarray, *, roots: bool
+        self,
+        x: np.ndarray,
+        t: np.ndarray,
+        x_of: np.ndarray,
+        t_of: np.ndarray,
+        noise: np.ndarray | None,
+        *,
+        roots: bool,
     ) -> np.ndarray:
         """Return mean squared errors `(1, runs)` on rows of x and t, in float64.
 
         x `(sets, rows, in)`, t `(sets, rows, outputs)`; x_of, t_of: the sets of each run.
-        roots: return mean absolute errors, too, `(2, runs)`.
+        noise `(1, runs, numbers)`. roots: return mean absolute errors, too, `(2, runs)`.
         """
         rows, inputs = x.shape[1:]
         if rows % SAMPLES:
@@ -156,6 +163,7 @@ class Lanes:
         means = np.zeros((self.count, 2, self.lanes))
         sets = [np.ascontiguousarray(of[self.layout.members], np.int64) for of in (x_of, t_of)]
         held = [np.ascontiguousarray(x), np.ascontiguousarray(t), *sets]
+        z = None if noise is None else in_lanes(noise, self.layout, self.dtype)
         functions = self._functions("eval")
         members = (Member * self.count)(
             *(
@@ -165,6 +173,7 @@ class Lanes:
                     q=self.q[number].ctypes.data,
                     o=squares.ctypes.data,
                     w=w.ctypes.data,
+                    z=None if z is None else z[number].ctypes.data,
                 )
                 for number in range(self.count)
             )

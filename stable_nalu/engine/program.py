@@ -53,8 +53,8 @@ class Told:
 class Program:
     """C++ of a model, where its numbers lie, and what it needs from outside.
 
-    draws: the noise of an iteration. trained: parameters that an update changes. told: what the
-    logged iteration tells.
+    draws: the noise of an iteration and, if `draws_in_evaluation`, of an evaluation. trained:
+    parameters that an update changes. told: what the logged iteration tells.
     """
 
     text: str
@@ -64,6 +64,7 @@ class Program:
     trained: list[str]
     told: list[Told]
     dtype: torch.dtype
+    draws_in_evaluation: bool
 
     @property
     def work(self) -> int:
@@ -126,6 +127,7 @@ class _Builder:
         self.memory = Memory()
         self.draws: list[Draw] = []
         self.told: list[Told] = []
+        self.evaluation_draws = False
         self.recording = Recording(self.model)
 
     def build(self) -> Program:
@@ -154,7 +156,8 @@ class _Builder:
             parts["eval"] = emitted(self.graph, squares, self.memory, "eval", batch)
         text = named("\n\n".join(part.text for part in parts.values()), self.memory.places)
         trained = [name for name, p in self.model.named_parameters() if name in self.trained]
-        return Program(text, self.memory, parts, self.draws, trained, self.told, self.x.dtype)
+        told, dtype, again = self.told, self.x.dtype, self.evaluation_draws
+        return Program(text, self.memory, parts, self.draws, trained, told, dtype, again)
 
     def _apart(
         self, outputs: list[Store], logged: list[Store]
@@ -306,8 +309,11 @@ class _Builder:
         return told
 
     def _noise(self, number: int, draw: Draw) -> Value:
-        batch = 0 if draw.shape[:1] == self.x.shape[:1] and len(draw.shape) > 1 else None
+        batch = 0 if self._is_of_samples(draw) else None
         return self._stored("z", f"noise:{number}", draw.shape, batch)
+
+    def _is_of_samples(self, drawn: Draw | torch.Tensor) -> bool:
+        return drawn.shape[:1] == self.x.shape[:1] and len(drawn.shape) > 1
 
     def _outputs(self, name: str, value: Value) -> list[Store]:
         self.memory.add("o", name, value.shape)
@@ -396,25 +402,29 @@ class _Builder:
         """Return the squares of errors on rows, as published scripts evaluate."""
         if self.eval_mode:
             self.model.eval()
-        source = RecordedDraws()
+        noise = [self.x.new_full(d.shape, 0.5) for d in self.draws]
+        source = RecordedDraws(noise)
 
-        def body(own, x, t):
+        def body(own, noise, x, t):
             with drawing_from(self.model, source), self.model.no_random():
                 return [(self.model(x[0]) - t[0]) ** 2]
 
+        names = [f"noise:{k}" for k in range(len(self.draws))]
         values = [*inputs.values()]
+        values += [self.tensors.stored(n, d.shape) for n, d in zip(names, self.draws, strict=True)]
         values += [self.tensors.stored(n, v.shape, 0) for n, v in (("x", self.x), ("t", self.t))]
         try:
             plain = {name: value.detach() for name, value in state.items()}
             with torch.no_grad():
                 (squares,), changed = self.recording.lowered(
-                    body, self.tensors, values, plain, [self.x.clone()], [self.t.clone()]
+                    body, self.tensors, values, plain, noise, [self.x.clone()], [self.t.clone()]
                 )
         finally:
             self.model.train()
             self.step.finish(torch.zeros(()))
-        if source.draws:
-            raise NotLoweredError("noise in evaluation")
+        self.evaluation_draws = bool(source.draws)
+        if source.draws and (source.draws != self.draws or any(map(self._is_of_samples, noise))):
+            raise NotLoweredError("noise of its own in evaluation")
         if changed:
             raise NotLoweredError("state that evaluation changes")
         self.memory.places["squares"] = Place("o", 0, squares.shape)

@@ -381,7 +381,9 @@ class EngineStack:
             criterion = part.criterion or next(iter(part.programs))
             lanes = part.lanes or self._load(part, criterion)
             own = x_of[part.runs], t_of[part.runs]
-            found[:, part.runs] = lanes.evaluate(x, t, *own, roots=roots)
+            draws = lanes.program.draws if lanes.program.draws_in_evaluation else ()
+            noise = self._noise(part, draws, 1)
+            found[:, part.runs] = lanes.evaluate(x, t, *own, noise, roots=roots)
         return torch.from_numpy(found).to(self.dtype)
 
 

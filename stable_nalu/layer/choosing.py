@@ -259,9 +259,9 @@ class GradientBanditNACLayer(WeightLayer):
         self.running_mean_iter = self.running_mean_iter + 1
         self.running_mean_loss = beta * self.running_mean_loss + (1 - beta) * loss
         mean_loss = self.running_mean_loss / (1 - beta**self.running_mean_iter)
-        chosen = torch.nn.functional.one_hot(self.sample, CHOICES)
+        chosen = self.sample.unsqueeze(-1) == torch.arange(CHOICES, device=self.sample.device)
         advantage = per_run(self.lr * (mean_loss - loss), 3)
-        self.W_hat = self.W_hat + advantage * (chosen - self.probabilities())
+        self.W_hat = self.W_hat + advantage * (chosen.to(advantage.dtype) - self.probabilities())
 
 
 GradientBanditNACCell = recurrent(GradientBanditNACLayer)

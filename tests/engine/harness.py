@@ -34,10 +34,6 @@ NOT_UNITS = {
 IN_TORCH = {
     "EnsembleGumbelNAU": "a layer that reads the iteration",
     "MultiWeightNAU": "a layer that reads the iteration",
-    "GradientBanditNAC": "operation aminmax",
-    "GradientBanditNALU": "operation aminmax",
-    "HardSoftmaxNAC": "noise in evaluation",
-    "HardSoftmaxNALU": "noise in evaluation",
 }
 """Units that the engine does not train, and why."""
 
@@ -60,7 +56,9 @@ def words_of(script: str, key: str) -> list[str]:
     """A short run of a unit, with an operation that leaves no number undefined."""
     inner, outer = ("[1,2]", "[2,6]") if script == "single_layer" else ("[0.9,1.1]", "[1.1,1.2]")
     ranges = ["--interpolation-range", inner, "--extrapolation-range", outer]
-    return ["--operation", "add" if "Mul" in key else "mul", "--layer-type", key, *ranges]
+    # A bandit's first update is its loss, less the same loss: rounding, which grows with the loss.
+    operation = "add" if "Mul" in key or "Bandit" in key else "mul"
+    return ["--operation", operation, "--layer-type", key, *ranges]
 
 
 class Notes:

@@ -135,6 +135,7 @@ VARIANTS = {
     "noise": ("single_layer", *MNAC, "--nmu-noise"),
     "l1": ("single_layer", *MNAC, "--regualizer-l1"),
     "robust": ("single_layer_robust", *MNAC),
+    "bandit": ("single_layer", "--layer-type", "GradientBanditNALU", "--operation", "add"),
     "NPU": ("single_layer_benchmark", "--layer-type", "NPU", "--operation", "mul"),
 }
 
@@ -143,6 +144,19 @@ VARIANTS = {
 def test_three_iterations(variant):
     """Moments, schedules and constraints go on as torch's do."""
     assert_torch_alike(*VARIANTS[variant], last=2)
+
+
+@pytest.mark.parametrize("key", ["HardSoftmaxNAC", "HardSoftmaxNALU"])
+def test_noise_in_evaluation(key):
+    """Each pass over a set of rows draws what torch draws there."""
+    configs = planned("single_layer", *words_of("single_layer", key))
+    found = []
+    for engine in (True, False):
+        made = training("single_layer", configs, engine=engine)
+        made._evaluate()
+        made._evaluate()
+        found.append((*made.interpolation, *made.extrapolation))
+    assert found[0] == pytest.approx(found[1], rel=1e-6)
 
 
 def test_what_is_told_is_told_of_the_numbers_before_the_update():
