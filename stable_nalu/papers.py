@@ -30,7 +30,8 @@ class Paper:
     @property
     def citation(self) -> str:
         """Return authors, year, short title and reference in one line."""
-        words = f"{self.authors} {self.year}, {self.short_title}"
+        by = f"{self.authors} {self.year}, " if self.authors else ""
+        words = f"{by}{self.short_title}"
         return f"{words}, {self.reference}" if self.reference else words
 
 

@@ -74,7 +74,7 @@ def register(
         layer=built,
         label=label or key,
         latex=latex.strip("$") if latex else None,
-        cites=cites if isinstance(cites, Paper) else Paper(key, "", 0, cites or key),
+        cites=cites if isinstance(cites, Paper) else Paper(key, "", 0, cites),
         cell=cell or recurrent(built),
         tier="own",
         origin=origin,

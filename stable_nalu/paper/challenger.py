@@ -97,6 +97,16 @@ class Challenger:
         what = shlex.join([digest, *self.options, *words(self.training)])
         return f"{name}-{hashlib.sha256(what.encode()).hexdigest()[:8]}"
 
+    @property
+    def drawn(self) -> str | None:
+        """Return its LaTeX label, for figures, where it has one."""
+        return self._entry.shown if self._entry and self._entry.latex else None
+
+    @property
+    def paper(self) -> str:
+        """Return the citation that the layer was registered with."""
+        return self._entry.cites.citation if self._entry else ""
+
     def _label(self, experiment: Experiment) -> str:
         """Return its name in a figure, unlike those of its rivals."""
         name = self._entry.label if self._entry else self.layer_type

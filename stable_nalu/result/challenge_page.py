@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stable_nalu.files import atomic_text_file
-from stable_nalu.paper.challenger import Challenger
+from stable_nalu.paper.challenger import KEY, Challenger
 from stable_nalu.paper.experiment import Command, seeds_text, words
 from stable_nalu.script import command_of, duration
 from stable_nalu.statistics.setups import below
@@ -61,7 +61,7 @@ def write(page: Page, folder: Path, formats: Sequence[str]) -> list[Path]:
     for chapter in page.chapters:
         own = {}
         with drawing():
-            for operation, figure in figures(chapter.contest).items():
+            for operation, figure in figures(chapter.contest, page.challenger.drawn).items():
                 name = "_".join(filter(None, (chapter.key, operation)))
                 own[f"pictures/{name}.svg"] = as_svg(figure)
                 written += save(figure, folder / "figures", name, formats)
@@ -81,8 +81,11 @@ def write(page: Page, folder: Path, formats: Sequence[str]) -> list[Path]:
     return [folder / "README.md", folder / "index.html", *written]
 
 
-def figures(contest: Contest) -> dict[str, Figure]:
-    """Draw all layers in one figure, or in one per operation, by the operation or no name."""
+def figures(contest: Contest, drawn: str | None = None) -> dict[str, Figure]:
+    """Draw all layers in one figure, or in one per operation, by the operation or no name.
+
+    drawn: the challenger's label in figures, where that is not the one in texts.
+    """
     from stable_nalu.figure.entry import Context
     from stable_nalu.figure.panels import Panels, draw
     from stable_nalu.figure.runs import Reduced, estimate
@@ -93,7 +96,10 @@ def figures(contest: Contest) -> dict[str, Figure]:
 
     x = contest.experiment.parameter
     x = x if x in contest.runs else "interpolation.range"
-    labels = {key: drawable(label) for key, label in contest.labels.items()}
+    shown = contest.labels
+    if drawn is not None and drawn not in shown.values():
+        shown = shown | {KEY: drawn}
+    labels = {key: drawable(label) for key, label in shown.items()}
     runs = contest.runs.assign(
         model=[labels[key] for key in contest.runs["model"]],
         solved=contest.runs["solved"].astype(bool),
@@ -187,6 +193,7 @@ def _setting(challenger: Challenger, sessions: Sequence[Session]) -> list[dict[s
     source = challenger.source
     cells = {
         "layer": challenger.layer_type,
+        "paper": challenger.paper,
         "file": Path(source.path).name if source else "",
         "SHA-256 of the file": source.sha256 if source else "",
         "options of the layer": " ".join(challenger.options),

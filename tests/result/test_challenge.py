@@ -18,7 +18,7 @@ from stable_nalu.result.duel import Contest, same_runs
 from tests.result import made_up
 
 NMU = "ReRegualizedLinearMNAC"
-LAYER = """
+LAYER = r"""
 import torch
 from stable_nalu import register
 
@@ -26,7 +26,7 @@ class SPU(torch.nn.Module):
     def __init__(self, in_features, out_features, power=1):
         super().__init__()
 
-register(SPU, label="Spooled unit")
+register(SPU, label="Spooled unit", latex=r"\mathrm{SPU}_x", cites="Me 2026, Spools")
 """
 
 
@@ -136,7 +136,12 @@ def test_a_file_and_its_options_reach_the_training_command(tmp_path):
     model = challenger.model(EXPERIMENTS["simple_mul"])
     assert model.flags["--layer-file"] == (str(file),)
     assert model.flags["--layer-option"] == ("power=2",)
-    assert model.label == "Spooled unit", "as the file registers it"
+    assert (model.label, challenger.paper) == ("Spooled unit", "Me 2026, Spools")
+    own, rival = runs(KEY, {"a": [1, 0], "b": [1, 1]}), runs("NMU", {"a": [1, 0], "b": [1, 1]})
+    found = replace(contest(own, rival), label=model.label)
+    (figure,) = challenge_page.figures(found, challenger.drawn).values()
+    texts = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert texts == [r"$\mathrm{SPU}_x$", "NMU"]
     assert challenger.source.sha256 == hashlib.sha256(LAYER.encode()).hexdigest()
     before = challenger.folder
     file.write_text(f"{LAYER}# changed")
@@ -242,6 +247,7 @@ def test_from_a_layer_to_a_page(tmp_path, capsys):
     assert "no results of these runs are kept: Gated NAU/NMU" in text
     assert hashlib.sha256(Path(nmu.__file__).read_bytes()).hexdigest() in text
     assert "| NALU | 2 |" in text
+    assert "| paper | Madsen & Johansen 2020, Neural Arithmetic Units, arXiv:2001.05016 |" in text
     assert "flags of its own (--learning-rate 0.01); rivals were trained as published" in text
     assert (folder / "pictures" / "simple_mul.svg").exists()
     assert (folder / "figures" / "simple_mul.png").exists()
