@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 
 import pytest
@@ -12,11 +13,10 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule, stack_models
 from stable_nalu.layer.registry import option_parameters
 
+from .layer_values import IN, OUT, X, draws, randomised, with_parameters
 from .runs import RUNS, normal
 
-X = torch.tensor([[1.5, -2.0], [0.5, 3.0]])
 PUBLISHED_DIGITS = 5e-6
-IN, OUT = 4, 3
 PENALTIES_AND_RANGES = {
     "nac_oob": "clip",
     "npu_clip": "wg",
@@ -73,6 +73,12 @@ class LayerChecks:
     penalised: ClassVar[tuple[Penalised, ...]] = ()
     clipped: ClassVar[tuple[Clipped, ...]] = ()
     start_options: ClassVar[tuple[dict[str, Any], ...]] = ({},)
+    normalised: ClassVar[tuple[dict[str, Any], ...]] = ()
+    """Options of layers whose product is that of inputs divided by their deviation."""
+    noisy: ClassVar[tuple[dict[str, Any], ...]] = ()
+    """Options of layers that draw noise in training."""
+    refused: ClassVar[tuple[tuple[dict[str, Any], str], ...]] = ()
+    """Options that are no options of the layer, or values that are none, and what is said."""
 
     def formula(self, layer: Any, row: list[float], o: int) -> float:
         """Return one output of one row."""
@@ -133,10 +139,31 @@ class LayerChecks:
             after = {n: p.tolist() for n, p in layer.named_parameters() if n in case.after}
             assert after == case.after, case
 
+    def weights_of(self, layer: Any, o: int) -> list[float]:
+        """Return the weights of one output as its product takes them."""
+        return layer.W[o].tolist()
 
-def uniform(low: float, high: float, *shape: int) -> torch.Tensor:
-    """One fill of a tensor, by default of a weight from IN to OUT."""
-    return torch.empty(shape or (OUT, IN)).uniform_(low, high)
+    def test_a_normalised_product_is_that_of_divided_inputs(self):
+        for options in self.normalised:
+            layer = randomised(self.layer(3, 2, mnac_normalized=True, **options), -0.4, 1.4)
+            x = normal(5, 3)
+            c, y = x.std().item(), layer(x)
+            for row, outputs in zip((x / c).tolist(), y.tolist(), strict=True):
+                for o, value in enumerate(outputs):
+                    expected = self.formula(layer, row, o) * c ** sum(self.weights_of(layer, o))
+                    assert value == pytest.approx(expected, rel=1e-11)
+
+    def test_only_evaluation_switches_noise_off(self):
+        for options in self.noisy:
+            layer = self.layer(2, 1, **options)
+            with layer.no_random():
+                assert draws(partial(layer, X))
+            assert not draws(partial(layer.eval(), X))
+
+    def test_options_that_are_none_are_refused(self):
+        for options, says in self.refused:
+            with pytest.raises((ValueError, TypeError), match=says):
+                self.layer(2, 1, **options)
 
 
 def build_published(layer_class: Any, **options) -> ExtendedTorchModule:
@@ -166,14 +193,6 @@ def assert_published(layer: ExtendedTorchModule, published: Published) -> None:
     assert layer.eval()(x).flatten().tolist() == pytest.approx(expected, rel=PUBLISHED_DIGITS)
 
 
-def with_parameters(layer_class: Any, parameters: dict[str, Any], **options) -> Any:
-    """A layer from 2 to 1 with given parameters."""
-    layer = layer_class(2, 1, **options)
-    for name, value in parameters.items():
-        layer.get_parameter(name).data = torch.tensor(value)
-    return layer
-
-
 def assert_equals_loop(
     formula: Callable[[list[float], int], float], x: torch.Tensor, y: torch.Tensor
 ) -> None:
@@ -182,15 +201,6 @@ def assert_equals_loop(
     for row, outputs in zip(x.tolist(), y.tolist(), strict=True):
         for o, output in enumerate(outputs):
             assert output == pytest.approx(formula(row, o), rel=1e-9, abs=1e-12)
-
-
-def randomised(layer: Any, low: float, high: float) -> Any:
-    """The layer in float64, all parameters drawn from U(low, high)."""
-    layer = layer.double()
-    with torch.no_grad():
-        for parameter in layer.parameters():
-            parameter.uniform_(low, high)
-    return layer
 
 
 def stacked(build: Callable[[], Any], runs: tuple[int, ...], low=0.1, high=0.9):
@@ -226,19 +236,3 @@ def assert_runs_equal_singles(
         single.optimize(torch.tensor(0.0))
         for name, parameter in single.named_parameters():
             assert torch.equal(values[name].flatten(0, len(runs) - 1)[run], parameter)
-
-
-def observed(
-    layer: ExtendedTorchModule, x: torch.Tensor = X
-) -> dict[tuple[str, str], torch.Tensor]:
-    """(kind, name) -> value that the layer itself logs after a forward pass on x."""
-    layer.trace = {}
-    layer(x)
-    return {(o.kind, o.name): o.value() for o in layer.observations()}
-
-
-def draws(function: Callable[[], object]) -> bool:
-    """Whether a call takes numbers from the global generator."""
-    state = torch.get_rng_state()
-    function()
-    return not torch.equal(state, torch.get_rng_state())

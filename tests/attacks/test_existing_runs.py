@@ -38,7 +38,12 @@ LOGS: dict[str, Callable[[Place], object]] = {
     "a link to nothing": lambda p: gone(log(p)).symlink_to("nothing"),
     "a link to a device": lambda p: gone(log(p)).symlink_to("/dev/null"),
 }
-test_logs = attacks(*(meets(f"continuing a log: {k}", CONTINUED, RUNS, LOGS[k]) for k in LOGS))
+test_logs = attacks(
+    *(
+        meets(f"continuing a log: {what}", CONTINUED, RUNS, prepare)
+        for what, prepare in LOGS.items()
+    )
+)
 
 
 def record(change: Callable[[dict], object]) -> Callable[[Place], object]:
@@ -76,7 +81,23 @@ def linked(target: str) -> Callable[[Place], object]:
 
 STARTS_ANEW = (".pth", "--remove-existing-data")
 test_what_is_there_is_kept = attacks(
-    meets("a run that is there", AGAIN, "--remove-existing-data"),
+    meets(
+        "a run that is there",
+        AGAIN,
+        ("--remove-existing-data", "--load-checkpoint", "--name-prefix"),
+    ),
+    meets("the log of a state is gone", CONTINUED, "--load-checkpoint", LOGS["gone"]),
+    Attack("nothing to continue", CONTINUED, ("--load-checkpoint", ".pth")),
+    *(
+        Attack(
+            f"removing runs, {root} below a file",
+            REMOVED,
+            root,
+            meeting(put("file")),
+            env={root: "{tmp}/file/below"},
+        )
+        for root in ("TENSORBOARD_DIR", "SAVE_DIR")
+    ),
     Attack("a trained model whose log is gone", AGAIN, STARTS_ANEW, lambda p: p.bring(MODELS)),
     Attack(
         "a trained model and another log folder",
@@ -91,7 +112,12 @@ test_what_is_there_is_kept = attacks(
         STARTS_ANEW,
         lambda p: (model(p).unlink(), (p / RUNS).rename(p / "aside")),
     ),
-    meets("a file among the events", REMOVED, "notes.txt", LOGS["beside a file of the user's"]),
+    meets(
+        "a file among the events of the last run",
+        REMOVED,
+        "notes.txt",
+        lambda p: (folder(p, 1) / "notes.txt").write_text("mine"),
+    ),
     meets("a folder among the events", REMOVED, "plots", lambda p: (folder(p) / "plots").mkdir()),
     Attack(
         "a file where the run's folder would be",

@@ -170,6 +170,8 @@ TOGETHER = {
     "simple_function_recurrent": (
         ("--cuda true --no-cuda", "cuda"),
         ("--layer-type NPU", "--layer-type"),
+        ("--id 3", "argument --id: there is no such flag"),
+        ("--nalu-mul mnac", "argument --nalu-mul: mnac shares no weights with adding"),
         ("--input-size 8", "--input-size"),
         ("--subset-ratio 0.05", "--subset-ratio"),
         ("--overlap-ratio 0.2", "--overlap-ratio"),
@@ -260,6 +262,48 @@ test_flags_that_do_not_go_together = attacks(
         for script, cases in TOGETHER.items()
         for words, *says in cases
     )
+)
+
+test_what_no_cell_can_be_built_with = attacks(
+    *(
+        Attack(
+            script,
+            quick(script, "--layer-type PosNALU --nalu-two-nac --nalu-mul mnac"),
+            "PosNALULayer has no multiplying layer",
+            writes=("results/*.ndjson",),
+        )
+        for script in ("simple_function_recurrent", "number_translation")
+    )
+)
+
+FITS = (
+    "--operation div --interpolation-range [-2,2]",
+    f"{DIVIDED} --interpolation-range [0,1]",
+    "--operation mul --interpolation-range [-2,2] --random-models 3",
+    f"{DIVIDED} --subset-ratio 0.01 --extrapolation-range [[-6,-2],[2,6]]",
+    "--extrapolation-rule exceed --extrapolation-range [1,2.5]",
+)
+test_division_is_refused_only_where_a_score_has_no_base = attacks(
+    *(Attack(words, f"simple_function_static --dry-run {words}", code=0) for words in FITS)
+)
+
+NO_FOLDER = {"SAVE_DIR": "{tmp}/file/below"}
+test_models_that_cannot_be_saved_matter_only_when_they_are_saved = attacks(
+    Attack(
+        "none is saved",
+        quick("single_layer", "--no-save"),
+        prepare=put("file"),
+        code=0,
+        env=NO_FOLDER,
+        writes=("tensorboard*",),
+    ),
+    Attack(
+        "the best is saved",
+        quick("simple_function_static", "--layer-type NAC --no-save --save-best-model"),
+        "SAVE_DIR",
+        put("file"),
+        env=NO_FOLDER,
+    ),
 )
 
 TABLES = "--csv {tmp}/none.csv"

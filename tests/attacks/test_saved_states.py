@@ -159,6 +159,12 @@ test_what_messages_name = attacks(
         ("argument --resume: the checkpoint of ", "is of another config", "--seed 1 there, 0 here"),
         STATES["exchanged with that of another seed"],
     ),
+    meets(
+        "a state of another option that is not in the name",
+        f"{AGAIN} {LOAD}",
+        "--output-size 2 there, 1 here",
+        STATES["with another output size in it"],
+    ),
     meets("a state that is a pipe", f"{AGAIN} {LOAD}", ".pth", lambda p: os.mkfifo(gone(model(p)))),
     meets(
         "a state for one run of two",

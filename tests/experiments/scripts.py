@@ -44,7 +44,10 @@ def load_script(name: str) -> ModuleType:
 
 
 def run(script: str, *words: str) -> int:
-    """Exit code of a command line; refused command lines leave by SystemExit, as from a shell."""
+    """Exit code of a command line; refused command lines leave by SystemExit, as from a shell.
+
+    A text may hold several words.
+    """
     try:
         return load_script(script).main(["--no-cuda", *_prefixed(words)])
     except SystemExit as end:
@@ -52,7 +55,8 @@ def run(script: str, *words: str) -> int:
 
 
 def _prefixed(words: Sequence[str]) -> list[str]:
-    return [*words] if "--name-prefix" in words else ["--name-prefix", "t", *words]
+    argv = " ".join(words).split()
+    return argv if "--name-prefix" in argv else ["--name-prefix", "t", *argv]
 
 
 def run_names(script: str, *words: str) -> list[str]:

@@ -6,26 +6,26 @@ import pytest
 
 from tests.experiments.scripts import read, run, run_names, saved
 
-SGD = ("--operation", "add", "--layer-type", "linear", "--optimizer", "sgd")
-EXPLODES = (*SGD, "--learning-rate", "1e30")
-BANDIT = ("--operation", "add", "--layer-type", "GradientBanditNAC")
+SGD = "--operation add --layer-type linear --optimizer sgd"
+EXPLODES = f"{SGD} --learning-rate 1e30"
+BANDIT = "--operation add --layer-type GradientBanditNAC"
 
 
 @pytest.mark.parametrize("log_interval", ["1", "4", "1000"])
 def test_a_run_that_diverges(log_interval, capsys):
-    words = (*EXPLODES, "--max-iterations", "10", "--log-interval", log_interval)
-    assert run("single_layer", *words) == 3
+    words = f"{EXPLODES} --max-iterations 10 --log-interval {log_interval}"
+    assert run("single_layer", words) == 3
     out = capsys.readouterr().out
-    (name,) = run_names("single_layer", *words)
+    (name,) = run_names("single_layer", words)
     assert re.search(rf"^diverged by iteration \d+: {re.escape(name)}$", out, re.MULTILINE)
     (text,) = read(name).series("/diverged/text_summary").values()
     assert b"not a number" in text
 
 
 def test_its_log_ends_where_it_diverged():
-    words = (*EXPLODES, "--max-iterations", "20", "--log-interval", "1")
-    assert run("single_layer", *words) == 3
-    record = read(run_names("single_layer", *words)[0])
+    words = f"{EXPLODES} --max-iterations 20 --log-interval 1"
+    assert run("single_layer", words) == 3
+    record = read(run_names("single_layer", words)[0])
     ((end, _),) = record.series("/diverged/text_summary").items()
     assert 0 < end < 10
     assert list(record.series("loss/train/total")) == list(range(end))
@@ -33,32 +33,32 @@ def test_its_log_ends_where_it_diverged():
 
 def test_a_loss_that_is_undefined_in_the_last_iteration_only(capsys):
     # A gradient step to infinity: the next loss is not finite, and there is no later iteration.
-    words = (*EXPLODES, "--max-iterations", "1", "--log-interval", "1000")
-    assert run("single_layer", *words) == 3
+    words = f"{EXPLODES} --max-iterations 1 --log-interval 1000"
+    assert run("single_layer", words) == 3
     assert "diverged" in capsys.readouterr().out
 
 
 def test_a_loss_that_overflows_with_finite_weights(capsys):
-    words = ("--operation", "add", "--layer-type", "linear", "--max-iterations", "0")
-    huge = ("--interpolation-range", "[1e20,2e20]", "--extrapolation-range", "[2e20,6e20]")
-    assert run("single_layer", *words, *huge) == 3
+    words = "--operation add --layer-type linear --max-iterations 0"
+    huge = "--interpolation-range [1e20,2e20] --extrapolation-range [2e20,6e20]"
+    assert run("single_layer", words, huge) == 3
     out = capsys.readouterr().out
     assert "diverged: " in out
     assert "loss_train: inf" in out
 
 
 def test_layers_without_gradients(capsys):
-    huge = ("--interpolation-range", "[1e20,2e20]", "--extrapolation-range", "[2e20,6e20]")
-    assert run("simple_function_static", *BANDIT, *huge, "--max-iterations", "3") == 3
+    huge = "--interpolation-range [1e20,2e20] --extrapolation-range [2e20,6e20]"
+    assert run("simple_function_static", BANDIT, huge, "--max-iterations 3") == 3
     assert "diverged" in capsys.readouterr().out
 
 
 def test_other_runs_of_the_command_go_on(capsys):
-    words = (*SGD, "--max-iterations", "10", "--log-interval", "2")
-    rates = ("--learning-rate", "0.001", "1e30", "0.002")
-    assert run("single_layer", *words, *rates) == 3
+    words = f"{SGD} --max-iterations 10 --log-interval 2"
+    rates = "--learning-rate 0.001 1e30 0.002"
+    assert run("single_layer", words, rates) == 3
     out = capsys.readouterr().out
-    names = run_names("single_layer", *words, *rates)
+    names = run_names("single_layer", words, rates)
     assert out.count("diverged by iteration") == 1
     assert f": {names[1]}" in out
     for name, diverges in zip(names, (False, True, False), strict=True):
@@ -70,27 +70,27 @@ def test_other_runs_of_the_command_go_on(capsys):
 
 
 def test_a_run_that_has_diverged_stays_so_when_it_is_resumed(capsys):
-    words = (*SGD, "--log-interval", "2", "--learning-rate", "0.001", "1e30")
-    assert run("single_layer", *words, "--max-iterations", "6") == 3
-    names = run_names("single_layer", *words)
+    words = f"{SGD} --log-interval 2 --learning-rate 0.001 1e30"
+    assert run("single_layer", words, "--max-iterations 6") == 3
+    names = run_names("single_layer", words)
     before = read(names[1])
-    assert run("single_layer", *words, "--max-iterations", "12", "--load-checkpoint") == 3
+    assert run("single_layer", words, "--max-iterations 12 --load-checkpoint") == 3
     assert list(read(names[0]).series("loss/train/total")) == [0, 2, 4, 6, 8, 10, 12]
     assert repr(read(names[1]).values) == repr(before.values)
 
 
 def test_an_evaluation_that_is_undefined_is_no_divergence():
     # At exactly zero weight the NRU is undefined in evaluation only for inputs of zero.
-    words = ("--operation", "div", "--layer-type", "NAC", "--max-iterations", "2")
-    test = ("--extrapolation-range", "[1e20,6e20]")
-    assert run("single_layer", *words, *test) == 0
+    words = "--operation div --layer-type NAC --max-iterations 2"
+    test = "--extrapolation-range [1e20,6e20]"
+    assert run("single_layer", words, test) == 0
 
 
 def test_a_single_run_and_a_plan_agree_on_where_it_diverged(capsys):
-    base = (*SGD, "--max-iterations", "9", "--log-interval", "3")
-    assert run("single_layer", *base, "--learning-rate", "1e30") == 3
-    (name,) = run_names("single_layer", *base, "--learning-rate", "1e30")
+    base = f"{SGD} --max-iterations 9 --log-interval 3"
+    assert run("single_layer", base, "--learning-rate 1e30") == 3
+    (name,) = run_names("single_layer", base, "--learning-rate 1e30")
     alone = read(name).values
-    words = (*base, "--learning-rate", "1e30", "0.001", "--remove-existing-data")
-    assert run("single_layer", *words) == 3
+    words = f"{base} --learning-rate 1e30 0.001 --remove-existing-data"
+    assert run("single_layer", words) == 3
     assert repr(read(name).values) == repr(alone)

@@ -13,36 +13,27 @@ from stable_nalu.writer.event_file import EventFile, record_head
 from tests.experiments.scripts import assert_same_run, read, run, run_names
 from tests.golden.golden_runs import OF_HPARAMS
 
-NMU = ("--operation", "mul", "--layer-type", "ReRegualizedLinearMNAC", "--log-interval", "5")
-SINGLE = ("single_layer", *NMU, "--seed", "3")
-IMAGES = ("--data-source", "digits", "--max-epochs", "0", "--batch-size", "500")
+NMU = "--operation mul --layer-type ReRegualizedLinearMNAC"
+SINGLE = f"{NMU} --log-interval 5 --seed 3"
+IMAGES = "--data-source digits --max-epochs 0 --batch-size 500"
 KINDS = {
-    "single_layer_robust": (*NMU[:4], "--max-iterations", "1"),
-    "simple_function_recurrent": ("--max-iterations", "0", "--operation", "add"),
-    "number_translation": ("--max-epochs", "1"),
-    "mystery_arithmetic": ("--max-epochs", "1"),
-    "identity_autoencoder": ("--max-iterations", "1"),
-    "mnist_counting": (
-        *("--max-epochs", "0", "--cnn", "mlp8", "--extrapolation-lengths", "[1,20]"),
-    ),
+    "single_layer_robust": f"{NMU} --max-iterations 1",
+    "simple_function_recurrent": "--max-iterations 0 --operation add",
+    "number_translation": "--max-epochs 1",
+    "mystery_arithmetic": "--max-epochs 1",
+    "identity_autoencoder": "--max-iterations 1",
+    "mnist_counting": "--max-epochs 0 --cnn mlp8 --extrapolation-lengths [1,20]",
     "gridworld_time": (
-        *("--max-iterations", "1", "--eval-stimuli", "[12,13]", "--eval-episodes", "9"),
-        *("--episodes-per-update", "8"),
+        "--max-iterations 1 --eval-stimuli [12,13] --eval-episodes 9 --episodes-per-update 8"
     ),
-    "program_evaluation": ("--max-iterations", "1"),
-    "notebook_addition": ("--max-iterations", "1", "--train-size", "9"),
+    "program_evaluation": "--max-iterations 1",
+    "notebook_addition": "--max-iterations 1 --train-size 9",
     "even_digit_count": (
-        *("--max-iterations", "1", "--image-size", "40", "--max-digits", "1", "--batch-size", "2"),
-        *("--valid-images", "3", "--test-images", "3"),
+        "--max-iterations 1 --image-size 40 --max-digits 1 --batch-size 2 --valid-images 3 "
+        "--test-images 3"
     ),
-    "sequential_mnist": (
-        *IMAGES,
-        "--interpolation-length",
-        "1",
-        "--extrapolation-lengths",
-        "[1,2]",
-    ),
-    "two_digit_mnist": (*IMAGES, "--samples-per-permutation", "1"),
+    "sequential_mnist": f"{IMAGES} --interpolation-length 1 --extrapolation-lengths [1,2]",
+    "two_digit_mnist": f"{IMAGES} --samples-per-permutation 1",
 }
 FOUND = {
     "single_layer_robust": (),
@@ -92,9 +83,9 @@ def plugin(name):
 
 
 def test_tensorboard_gets_configuration_and_results():
-    words = (*SINGLE, "4", "--max-iterations", "10")
-    assert run(*words) == 0
-    for seed, name in zip((3, 4), run_names(*words), strict=True):
+    words = f"{SINGLE} 4 --max-iterations 10"
+    assert run("single_layer", words) == 0
+    for seed, name in zip((3, 4), run_names("single_layer", words), strict=True):
         told = plugin(name)
         flags = told["_hparams_/session_start_info"].session_start_info.hparams
         assert flags["seed"].number_value == seed
@@ -115,21 +106,22 @@ def test_tensorboard_gets_configuration_and_results():
 
 
 def test_a_solved_run_says_so():
-    assert run("single_layer", *NMU[:4], "--max-iterations", "1500", "--learning-rate", "0.05") == 0
-    (name,) = run_names("single_layer", *NMU[:4], "--learning-rate", "0.05")
+    words = f"{NMU} --max-iterations 1500 --learning-rate 0.05"
+    assert run("single_layer", words) == 0
+    (name,) = run_names("single_layer", words)
     assert read(name).series("hparam/test")[1500] < 1e-5
     assert read(name).series("hparam/solved") == {1500: 1}
 
 
-@pytest.mark.parametrize("longer", [("--resume",), ("--load-checkpoint",)])
+@pytest.mark.parametrize("longer", ["--resume", "--load-checkpoint"])
 def test_a_run_that_is_resumed_to_train_longer_tells_all_once(longer):
-    straight = (*SINGLE, "--id", "1", "--max-iterations", "20")
-    assert run(*straight) == 0
-    resumed = (*SINGLE, "--id", "2")
-    assert run(*resumed, "--max-iterations", "10") == 0
-    assert run(*resumed, "--max-iterations", "10", "--resume") == 0
-    assert run(*resumed, "--max-iterations", "20", *longer) == 0
-    (one,), (other,) = run_names(*straight), run_names(*resumed)
+    straight = f"{SINGLE} --id 1 --max-iterations 20"
+    assert run("single_layer", straight) == 0
+    resumed = f"{SINGLE} --id 2"
+    assert run("single_layer", resumed, "--max-iterations 10") == 0
+    assert run("single_layer", resumed, "--max-iterations 10 --resume") == 0
+    assert run("single_layer", resumed, "--max-iterations 20", longer) == 0
+    (one,), (other,) = (run_names("single_layer", words) for words in (straight, resumed))
     assert_same_run(one, other)
     assert [v.tag for e in events(one) for v in e.summary.value] == [
         v.tag for e in events(other) for v in e.summary.value
@@ -139,8 +131,8 @@ def test_a_run_that_is_resumed_to_train_longer_tells_all_once(longer):
 
 @pytest.mark.parametrize("script", KINDS)
 def test_results_of_the_other_scripts(script):
-    assert run(script, *KINDS[script]) == 0
-    (name,) = run_names(script, *KINDS[script])
+    assert run(script, KINDS[script]) == 0
+    (name,) = run_names(script, KINDS[script])
     record, told = read(name), plugin(name)
     assert len(told) == 3
     assert {tag for _, tag in record.values if tag.startswith(OF_HPARAMS)} == {
@@ -151,10 +143,10 @@ def test_results_of_the_other_scripts(script):
         assert list(record.series(tag).values())[-1:] == list(record.series(logged).values())[-1:]
 
 
-@pytest.mark.parametrize("words", [(), ("--verbose", "--export-gate"), ("--weights-only",)])
+@pytest.mark.parametrize("words", ["", "--verbose --export-gate", "--weights-only"])
 def test_exports_do_not_notice(words, tmp_path):
-    assert run(*SINGLE, "--max-iterations", "10", "--verbose") == 0
-    (name,) = run_names(*SINGLE, "--verbose")
+    assert run("single_layer", SINGLE, "--max-iterations 10 --verbose") == 0
+    (name,) = run_names("single_layer", SINGLE, "--verbose")
     with_them = Path(os.environ["TENSORBOARD_DIR"]) / name
     without = tmp_path / "without" / with_them.name
     without.mkdir(parents=True)
@@ -166,6 +158,6 @@ def test_exports_do_not_notice(words, tmp_path):
     tables = []
     for folder in (with_them.parent, without.parent):
         tables.append(tmp_path / f"{len(tables)}.csv")
-        argv = ["--tensorboard-dir", str(folder), "--csv-out", str(tables[-1]), "--strict", *words]
+        argv = f"--tensorboard-dir {folder} --csv-out {tables[-1]} --strict {words}".split()
         assert export(argv) == 0
     assert tables[0].read_bytes() == tables[1].read_bytes()

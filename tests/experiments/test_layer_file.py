@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -20,8 +17,8 @@ from tests.experiments.scripts import ROOT, read, run, run_names, saved
 EXAMPLE = str(ROOT / "examples" / "my_layer.py")
 PENALTY = str(ROOT / "examples" / "my_layer_with_penalty.py")
 SCRIPT = "single_layer_benchmark"
-SPU = ("--operation", "mul", "--layer-file", EXAMPLE, "--layer-type", "SPU")
-SHORT = ("--max-iterations", "100", "--log-interval", "50", "--learning-rate", "0.01")
+SPU = f"--operation mul --layer-file {EXAMPLE} --layer-type SPU"
+SHORT = "--max-iterations 100 --log-interval 50 --learning-rate 0.01"
 
 
 def all_saved(*words: str) -> list[dict]:
@@ -43,19 +40,20 @@ def train(*words: str) -> list[dict]:
 
 
 def test_runs_of_a_stack_are_those_alone_to_the_bit():
-    together = train(*SPU, *SHORT, "--seed", "0-2")
-    alone = [train(*SPU, *SHORT, "--seed", str(seed))[0] for seed in range(3)]
+    together = train(SPU, SHORT, "--seed 0-2")
+    alone = [train(SPU, SHORT, f"--seed {seed}")[0] for seed in range(3)]
     assert_equal_runs(together, alone, 0)
 
 
 def test_noise_and_penalties_of_the_projects_own_kind_are_those_alone():
-    words = ("--operation", "add", "--layer-file", PENALTY, "--layer-type", "NoisySum")
-    words += ("--layer-option", "noise=0.1", "--regualizer-scaling-start", "20")
-    words += ("--regualizer-scaling-end", "50", *SHORT)
-    together = train(*words, "--seed", "0-1")
-    alone = [train(*words, "--seed", str(seed))[0] for seed in range(2)]
+    words = (
+        f"--operation add --layer-file {PENALTY} --layer-type NoisySum --layer-option noise=0.1 "
+        f"--regualizer-scaling-start 20 --regualizer-scaling-end 50 {SHORT}"
+    )
+    together = train(words, "--seed 0-1")
+    alone = [train(words, f"--seed {seed}")[0] for seed in range(2)]
     assert_equal_runs(together, alone, 1e-6)
-    (name,) = run_names(SCRIPT, *words, "--seed", "1")
+    (name,) = run_names(SCRIPT, words, "--seed 1")
     assert "network/layer_1/nac/W/sparsity_error" in read(name).tags
 
 
@@ -86,25 +84,25 @@ def linear(tmp_path: Path) -> str:
 
 
 def test_matrix_products_agree_within_a_millionth(linear):
-    words = ("--layer-file", linear, "--layer-type", "TwoLayers", *SHORT)
-    together = train(*words, "--seed", "0-1")
-    alone = [train(*words, "--seed", str(seed))[0] for seed in range(2)]
+    words = f"--layer-file {linear} --layer-type TwoLayers {SHORT}"
+    together = train(words, "--seed 0-1")
+    alone = [train(words, f"--seed {seed}")[0] for seed in range(2)]
     assert_equal_runs(together, alone, 1e-6)
-    (name,) = run_names(SCRIPT, *words, "--seed", "1")
+    (name,) = run_names(SCRIPT, words, "--seed 1")
     assert not any("sparsity" in tag for tag in read(name).tags)
 
 
 def test_what_cannot_be_stacked_is_trained_in_turn(linear, capsys):
-    words = ("--layer-file", linear, "--layer-type", "Branching", *SHORT, "--seed", "0-1")
-    states = train(*words)
+    words = f"--layer-file {linear} --layer-type Branching {SHORT} --seed 0-1"
+    states = train(words)
     assert "runs are trained one after another: RuntimeError" in capsys.readouterr().err
-    alone = ("--layer-file", linear, "--layer-type", "TwoLayers", *SHORT, "--seed", "0-1")
-    assert_equal_runs(states, train(*alone), 1e-6)
+    alone = f"--layer-file {linear} --layer-type TwoLayers {SHORT} --seed 0-1"
+    assert_equal_runs(states, train(alone), 1e-6)
 
 
 def test_values_of_an_option_are_runs_with_names_of_their_own(capsys):
-    words = (*SPU, "--layer-option", "power=1", "power=2", "--seed", "0-1", "--dry-run")
-    assert run(SCRIPT, *words) == 0
+    words = f"{SPU} --layer-option power=1 power=2 --seed 0-1 --dry-run"
+    assert run(SCRIPT, words) == 0
     names = capsys.readouterr().out.splitlines()
     assert [name.rpartition("_")[2] for name in names] == [
         "lo-power=1", "lo-power=1", "lo-power=2", "lo-power=2",
@@ -114,9 +112,9 @@ def test_values_of_an_option_are_runs_with_names_of_their_own(capsys):
 def test_the_record_holds_the_file_and_a_changed_one_is_not_resumed(tmp_path, capsys):
     path = tmp_path / "mine.py"
     shutil.copyfile(EXAMPLE, path)
-    words = ("--operation", "mul", "--layer-file", str(path), "--layer-type", "SPU")
-    assert run(SCRIPT, *words, *SHORT) == 0
-    (name,) = run_names(SCRIPT, *words, *SHORT)
+    words = f"--operation mul --layer-file {path} --layer-type SPU"
+    assert run(SCRIPT, words, SHORT) == 0
+    (name,) = run_names(SCRIPT, words, SHORT)
     record = json.loads((tensorboard_root() / name / ".run.json").read_text())
     assert record["layer_files"] == [
         {
@@ -128,30 +126,29 @@ def test_the_record_holds_the_file_and_a_changed_one_is_not_resumed(tmp_path, ca
     moved = path.rename(tmp_path / "moved.py")
     drop(origin=str(path))
     own_layers._loaded.clear()
-    resume = [str(moved) if word == str(path) else word for word in (*words, "--resume")]
-    rate = ("--learning-rate", "0.01")
-    assert run(SCRIPT, *resume, *rate, "--max-iterations", "120") == 0
+    resume = f"{words} --resume --learning-rate 0.01".replace(str(path), str(moved))
+    assert run(SCRIPT, resume, "--max-iterations 120") == 0
     moved.write_text(moved.read_text() + "\n")
-    assert run(SCRIPT, *resume, *rate, "--max-iterations", "140") == 2
+    assert run(SCRIPT, resume, "--max-iterations 140") == 2
     assert "layer file (SHA-256)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--layer-type", "SPUU"), "did you mean SPU?"),
-        (("--layer-type", "NAC-sigma"), "NAC-sigma is a model of two layers"),
-        (("--layer-type", "SPU", "--layer-option", "powr=2"), "did you mean power? it takes power"),
-        (("--layer-type", "SPU", "--layer-option", "power=x"), "power=x is of another kind"),
-        (("--layer-type", "SPU", "--layer-option", "power"), "write one such as power=2"),
-        (("--layer-type", "SPU", "--layer-option", "power=a/b"), "is not an option of a layer"),
-        (("--layer-type", "NAC", "--layer-option", "power=2"), "NAC takes no 'power'"),
-        (("--layer-type", "NAC", "--layer-option", "nac_weight=x"), "use --nac-weight"),
+        ("--layer-type SPUU", "did you mean SPU?"),
+        ("--layer-type NAC-sigma", "NAC-sigma is a model of two layers"),
+        ("--layer-type SPU --layer-option powr=2", "did you mean power? it takes power"),
+        ("--layer-type SPU --layer-option power=x", "power=x is of another kind"),
+        ("--layer-type SPU --layer-option power", "write one such as power=2"),
+        ("--layer-type SPU --layer-option power=a/b", "is not an option of a layer"),
+        ("--layer-type NAC --layer-option power=2", "NAC takes no 'power'"),
+        ("--layer-type NAC --layer-option nac_weight=x", "use --nac-weight"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_wrong_name_or_value_is_one_line(words, says, capsys):
-    assert run(SCRIPT, "--layer-file", EXAMPLE, *words) == 2
+    assert run(SCRIPT, "--layer-file", EXAMPLE, words) == 2
     err = capsys.readouterr().err
     assert says in err
     assert err.count("\n") == 1
@@ -160,7 +157,7 @@ def test_a_wrong_name_or_value_is_one_line(words, says, capsys):
 def test_a_forward_of_the_wrong_shape_leaves_no_folder(tmp_path, capsys):
     path = tmp_path / "wrong.py"
     path.write_text(LINEAR.replace("self.second(torch.tanh(self.first(x)))", "x"))
-    assert run(SCRIPT, "--layer-file", str(path), "--layer-type", "TwoLayers") == 2
+    assert run(SCRIPT, "--layer-file", str(path), "--layer-type TwoLayers") == 2
     err = capsys.readouterr().err
     assert "TwoLayers maps an input of shape (3, 2) to a tensor of shape (3, 2); (3, 1)" in err
     assert err.count("\n") == 1
@@ -189,67 +186,62 @@ class Late(Layer):
 """
 
 
-@pytest.mark.parametrize("more", [(), ("--seed", "0-1"), ("--seed", "0-1", "--workers", "2")])
+EXIT = ("sys.exit()", "Late fails in line 18 of late.py: SystemExit; fix the layer")
+
+
 @pytest.mark.parametrize(
-    ("fails", "says"),
+    ("fails", "says", "more"),
     [
-        ("return y.sum(-2, keepdim=True)", "Late maps an input of shape "),
-        ("sys.exit()", "Late fails in line 18 of late.py: SystemExit; fix the layer"),
-        ("raise GeneratorExit", "Late fails in line 18 of late.py: GeneratorExit; fix the layer"),
-        ("raise RuntimeError('a\\nb')", "Late fails in line 18 of late.py: RuntimeError: a; fix"),
+        *(
+            (*case, more)
+            for case in (
+                ("return y.sum(-2, keepdim=True)", "Late maps an input of shape "),
+                EXIT,
+                ("raise GeneratorExit", "late.py: GeneratorExit; fix the layer"),
+                ("raise RuntimeError('a\\nb')", "in line 18 of late.py: RuntimeError: a; fix"),
+            )
+            for more in ("", "--seed 0-1")
+        ),
+        (*EXIT, "--seed 0-1 --workers 2"),
     ],
 )
 def test_a_layer_that_fails_while_it_trains_is_one_line(fails, says, more, tmp_path, capfd):
     path = tmp_path / "late.py"
     path.write_text(LATE.replace("FAILS", fails))
-    words = ("--layer-file", str(path), "--layer-type", "Late", *SHORT, *more)
-    assert run(SCRIPT, *words) == 2
+    words = f"--layer-file {path} --layer-type Late {SHORT} {more}"
+    assert run(SCRIPT, words) == 2
     err = capfd.readouterr().err
     assert says in err
     *notices, last = err.splitlines()
     assert [line[:12] for line in notices] in ([], ["trained one "])
 
 
-def test_workers_load_the_file_too():
-    words = [*SPU, *SHORT, "--seed", "0-3", "--workers", "2", "--no-cuda", "--name-prefix", "t"]
-    command = [sys.executable, str(ROOT / "experiments" / f"{SCRIPT}.py"), *words]
-    done = subprocess.run(command, capture_output=True, text=True, env=os.environ, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "4 runs in 2 stack(s) on 2 process(es)" in done.stdout
-    assert len(all_saved(*SPU, *SHORT, "--seed", "0-3")) == 4
+def test_workers_load_the_file_too(capfd):
+    assert len(train(SPU, SHORT, "--seed 0-3 --workers 2")) == 4
+    assert "4 runs in 2 stack(s) on 2 process(es)" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize(
-    ("script", "words"),
+    "command",
     [
-        ("simple_function_static", "--layer-type NoisySum --max-iterations 2"),
-        ("single_layer", "--layer-type NoisySum --max-iterations 2"),
-        ("simple_function_recurrent", "--layer-type NoisySum --max-iterations 2 --operation add"),
-        ("number_translation", "--layer-type NoisySum --max-epochs 1"),
-        ("number_translation", "--layer-type NoisySum --max-epochs 1 --head final"),
-        ("mystery_arithmetic", "--layer-type NoisySum --max-epochs 1"),
-        ("identity_autoencoder", "--layer-type NoisySum --max-iterations 2"),
-        ("notebook_addition", "--layer-type NoisySum --max-iterations 2 --train-size 9"),
-        ("program_evaluation", "--layer-type NoisySum --max-iterations 2"),
-        (
-            "even_digit_count",
-            "--layer-type NoisySum --max-iterations 1 --valid-images 1 --test-images 1",
-        ),
-        (
-            "mnist_counting",
-            "--layer-type NoisySum --max-epochs 1 --cnn mlp8 --extrapolation-lengths [1]",
-        ),
-        (
-            "gridworld_time",
-            "--layer-type NoisySum --max-iterations 1 --eval-stimuli [5,6] --eval-episodes 5",
-        ),
-        (
-            "two_digit_mnist",
-            "--nalm-name NoisySum --use-nalm --learn-labels2out --max-epochs 1 "
-            "--data-source digits --samples-per-permutation 1 --operation mul",
-        ),
+        "simple_function_static --max-iterations 2",
+        "single_layer --max-iterations 2",
+        "simple_function_recurrent --max-iterations 2 --operation add",
+        "number_translation --max-epochs 1",
+        "number_translation --max-epochs 1 --head final",
+        "mystery_arithmetic --max-epochs 1",
+        "identity_autoencoder --max-iterations 2",
+        "notebook_addition --max-iterations 2 --train-size 9",
+        "program_evaluation --max-iterations 2",
+        "even_digit_count --max-iterations 1 --valid-images 1 --test-images 1",
+        "mnist_counting --max-epochs 1 --cnn mlp8 --extrapolation-lengths [1]",
+        "gridworld_time --max-iterations 1 --eval-stimuli [5,6] --eval-episodes 5",
+        "two_digit_mnist --use-nalm --learn-labels2out --max-epochs 1 --data-source digits "
+        "--samples-per-permutation 1 --operation mul",
     ],
 )
-def test_every_kind_of_script_takes_it(script, words, monkeypatch):
+def test_every_kind_of_script_takes_it(command, monkeypatch):
     monkeypatch.setenv("LSB_DJOB_NUMPROC", "1")
-    assert run(script, "--layer-file", PENALTY, *words.split()) == 0
+    script, _, words = command.partition(" ")
+    unit = "--nalm-name" if script == "two_digit_mnist" else "--layer-type"
+    assert run(script, "--layer-file", PENALTY, unit, "NoisySum", words) == 0

@@ -16,22 +16,22 @@ from stable_nalu.training import loss
 from stable_nalu.training.checkpoint import model_file
 from tests.experiments.scripts import load_script, read, run, run_names, saved
 
-NMU = ("--operation", "mul", "--layer-type", "ReRegualizedLinearMNAC")
-BETA = ("--regualizer-l1", "--regualizer-beta-step", "2", "--regualizer-beta-end", "1")
-REALNPU = ("--operation", "div", "--layer-type", "RealNPU", *BETA)
+NMU = "--operation mul --layer-type ReRegualizedLinearMNAC"
+BETA = "--regualizer-l1 --regualizer-beta-step 2 --regualizer-beta-end 1"
+REALNPU = f"--operation div --layer-type RealNPU {BETA}"
 LOSSES = [f"loss/train/{name}" for name in ("critation", "regualizer", "total")]
 
 
-def record_of(script, *words):
-    assert run(script, *words) == 0
-    return read(run_names(script, *words)[0])
+def record_of(*words):
+    assert run(*words) == 0
+    return read(run_names(*words)[0])
 
 
 def test_losses_at_log_points_and_at_every_iteration_of_verbose_runs():
-    words = (*NMU, "--max-iterations", "7", "--log-interval", "3")
-    quiet = record_of("single_layer", *words)
+    words = f"{NMU} --max-iterations 7 --log-interval 3"
+    quiet = record_of("single_layer", words)
     assert [list(quiet.series(tag)) for tag in LOSSES] == [[0, 3, 6]] * 3
-    loud = record_of("single_layer", *words, "--verbose", "--remove-existing-data")
+    loud = record_of("single_layer", words, "--verbose --remove-existing-data")
     assert [list(loud.series(tag)) for tag in LOSSES] == [list(range(8))] * 3
     for tag in (*LOSSES, "metric/valid/interpolation", "network/layer_1/nac/W/sparsity_error"):
         shared = {step: loud.series(tag)[step] for step in quiet.series(tag)}
@@ -43,7 +43,7 @@ def test_losses_at_log_points_and_at_every_iteration_of_verbose_runs():
 
 @pytest.mark.parametrize("seeds", ["0", "0-1"])
 def test_the_trained_network_is_logged_where_no_log_point_is_at_the_end(seeds):
-    words = ("single_layer", *NMU, "--seed", seeds, "--log-interval", "3", "--max-iterations")
+    words = ("single_layer", f"{NMU} --seed {seeds} --log-interval 3 --max-iterations")
     for last, logged in (("7", [0, 3, 6, 7]), ("6", [0, 3, 6])):
         assert run(*words, last, "--remove-existing-data") == 0
         for record in map(read, run_names(*words, last)):
@@ -56,8 +56,8 @@ def test_the_trained_network_is_logged_where_no_log_point_is_at_the_end(seeds):
 
 
 def test_the_last_row_is_exported(tmp_path):
-    words = ("single_layer", *NMU, "--max-iterations", "7", "--log-interval", "3")
-    record, out = record_of(*words), tmp_path / "out.csv"
+    words = f"{NMU} --max-iterations 7 --log-interval 3"
+    record, out = record_of("single_layer", words), tmp_path / "out.csv"
     assert export(["--tensorboard-dir", str(tensorboard_root() / "t"), "--csv-out", str(out)]) == 0
     with out.open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -67,7 +67,7 @@ def test_the_last_row_is_exported(tmp_path):
 
 
 def test_metrics_come_before_what_the_forward_pass_logs():
-    record = record_of("single_layer", *NMU, "--max-iterations", "0")
+    record = record_of("single_layer", NMU, "--max-iterations 0")
     order = [tag for _, tag in record.values]
     assert order == [
         "config/text_summary",
@@ -80,8 +80,8 @@ def test_metrics_come_before_what_the_forward_pass_logs():
 
 
 def test_weights_are_logged_before_the_update():
-    words = (*NMU, "--max-iterations", "1", "--log-interval", "1", "--learning-rate", "10")
-    record = record_of("single_layer", *words, "--verbose")
+    words = f"{NMU} --max-iterations 1 --log-interval 1 --learning-rate 10"
+    record = record_of("single_layer", words, "--verbose")
     text = record.series("/network/layer_1/nac/W/text_summary")
     first = text[0].decode().removeprefix("<pre>[[").removesuffix("]]</pre>")
     assert [float(n) for n in first.split()] == pytest.approx([0.294239, 0.316015], abs=6e-7)
@@ -89,8 +89,8 @@ def test_weights_are_logged_before_the_update():
 
 
 def test_the_norm_is_that_of_the_parameters_that_the_loss_saw():
-    words = (*REALNPU, "--max-iterations", "6", "--log-interval", "3", "--learning-rate", "0.1")
-    record = record_of("single_layer", *words, "--verbose")
+    words = f"{REALNPU} --max-iterations 6 --log-interval 3 --learning-rate 0.1"
+    record = record_of("single_layer", words, "--verbose")
     norms, betas = record.series("L1/train/L1-loss"), [1e-5, 1e-5, 1e-4, 1e-4, 1e-3, 1e-3, 1e-2]
     penalties = record.series("loss/train/regualizer")
     assert list(norms) == list(range(7))
@@ -111,29 +111,28 @@ def test_the_norm_is_that_of_the_parameters_that_the_loss_saw():
     ],
 )
 def test_beta_at_log_points(script, verbose, shown):
-    layer = ("--layer-type", "ReRegualizedLinearNAC", *BETA)
-    words = (*layer, "--max-iterations", "6", "--log-interval", "3")
-    record = record_of(script, *words, *(["--verbose"] if verbose else []))
+    words = f"--layer-type ReRegualizedLinearNAC {BETA} --max-iterations 6 --log-interval 3"
+    record = record_of(script, words, "--verbose" * verbose)
     expected = {0: 1e-5, 3: 1e-4, 6: 1e-2} if shown else {}
     assert record.series("L1/train/beta") == pytest.approx(expected)
     assert ("L1/train/L1-loss" in record.tags) == verbose
 
 
 def test_beta_of_the_curriculum_overshoots_once():
-    beta = ("--regualizer-l1", "--regualizer-beta-step", "1", "--regualizer-beta-end", "5e-5")
-    words = ("--layer-type", "NAC", *beta, "--max-iterations", "4", "--log-interval", "1")
-    grown = record_of("single_layer_curriculum", *words).series("L1/train/beta")
+    beta = "--regualizer-l1 --regualizer-beta-step 1 --regualizer-beta-end 5e-5"
+    words = f"--layer-type NAC {beta} --max-iterations 4 --log-interval 1"
+    grown = record_of("single_layer_curriculum", words).series("L1/train/beta")
     assert list(grown.values()) == pytest.approx([1e-5, 1e-4, 1e-4, 1e-4, 1e-4])
-    other = record_of("single_layer", *words).series("L1/train/beta")
+    other = record_of("single_layer", words).series("L1/train/beta")
     assert list(other.values()) == pytest.approx([1e-5, 1e-4, 1e-5, 1e-4, 1e-5])
 
 
 @pytest.mark.parametrize(("layer", "equal"), [("NAC", True), ("NRU", False)])
 def test_the_curriculum_validates_in_training_mode(layer, equal):
     # The NRU has another formula in training; the NAC has one.
-    words = ("--operation", "div", "--layer-type", layer, "--interpolation-range", "[-2,2]")
+    words = f"--operation div --layer-type {layer} --interpolation-range [-2,2]"
     errors = [
-        record_of(script, *words, "--max-iterations", "0").series("metric/valid/interpolation")[0]
+        record_of(script, words, "--max-iterations 0").series("metric/valid/interpolation")[0]
         for script in ("single_layer_curriculum", "single_layer")
     ]
     assert (errors[0] == errors[1]) == equal
@@ -141,10 +140,10 @@ def test_the_curriculum_validates_in_training_mode(layer, equal):
 
 def test_the_penalty_of_the_inalu_belongs_to_the_benchmark(monkeypatch):
     monkeypatch.setattr(loss, "INALU_START", 2)
-    words = ("--operation", "mul", "--layer-type", "iNALU", "--max-iterations", "6")
-    words = (*words, "--log-interval", "1", "--interpolation-range", "[0.1,0.2]")
+    words = "--operation mul --layer-type iNALU --max-iterations 6 --log-interval 1"
+    words += " --interpolation-range [0.1,0.2]"
     for script, weight in (("single_layer_benchmark", 0.05), ("single_layer", 0.0)):
-        record = record_of(script, *words, "--verbose")
+        record = record_of(script, words, "--verbose")
         assert max(record.series("metric/valid/interpolation").values()) < 1
         penalty = record.series("loss/train/regualizer")
         own = record.series("network/layer_1/inalu/regualizer/inalu")
@@ -154,8 +153,8 @@ def test_the_penalty_of_the_inalu_belongs_to_the_benchmark(monkeypatch):
 
 
 def test_robustness_script_logs_weights_as_text_and_prints_every_thousand(capsys):
-    words = (*NMU, "--max-iterations", "2000", "--log-interval", "300")
-    record = record_of("single_layer_robust", *words)
+    words = f"{NMU} --max-iterations 2000 --log-interval 300"
+    record = record_of("single_layer_robust", words)
     texts = record.series("/network/layer_1/nac/W/text_summary")
     assert list(texts) == [*range(0, 2001, 300), 2000]
     assert "network/layer_1/nac/W/sparsity_error" not in record.tags
@@ -164,9 +163,9 @@ def test_robustness_script_logs_weights_as_text_and_prints_every_thousand(capsys
 
 
 def test_what_a_run_prints(capsys):
-    words = ("--operation", "mul", "--max-iterations", "1")
-    (name,) = run_names("single_layer", *words)
-    assert run("single_layer", *words) == 0
+    words = "--operation mul --max-iterations 1"
+    (name,) = run_names("single_layer", words)
+    assert run("single_layer", words) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "running"
     assert "  - layer_type: NALU" in lines
@@ -182,18 +181,18 @@ def test_what_a_run_prints(capsys):
 
 
 def test_log_parsers_find_weights_and_success_at_the_end(capsys):
-    words = ("--layer-type", "ReRegualizedLinearNAC", "--max-iterations", "1", "--no-save")
-    assert run("simple_function_static", *words) == 0
+    words = "--layer-type ReRegualizedLinearNAC --max-iterations 1 --no-save"
+    assert run("simple_function_static", words) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1] == "Success (last epoch): \tFalse"
     assert re.fullmatch(r"tensor\(\[\[ *\S+, +\S+\]\]\)", lines[-3])
 
 
 def test_many_inputs_keep_their_weights_to_themselves(capsys):
-    words = ("--max-iterations", "0", "--no-save", "--input-size")
-    assert run("single_layer", *words, "10") == 0
+    words = "--max-iterations 0 --no-save --input-size"
+    assert run("single_layer", words, "10") == 0
     assert "tensor(" in capsys.readouterr().out
-    assert run("single_layer", *words, "11") == 0
+    assert run("single_layer", words, "11") == 0
     assert "tensor(" not in capsys.readouterr().out
 
 
@@ -203,17 +202,17 @@ def best_files(name):
     return models / f"{name}.pth", parameters / f"{name}.txt"
 
 
-STATIC = ("--layer-type", "ReRegualizedLinearNAC", "--input-size", "4", "--log-interval", "1")
+STATIC = "--layer-type ReRegualizedLinearNAC --input-size 4 --log-interval 1"
 
 
 def test_the_best_model_is_that_of_the_lowest_validation_error():
     # So large a step that the error rises at once and falls later.
-    words = (*STATIC, "--learning-rate", "0.7", "--save-best-model")
-    record = record_of("simple_function_static", *words, "--max-iterations", "12", "--verbose")
+    words = f"{STATIC} --learning-rate 0.7 --save-best-model"
+    record = record_of("simple_function_static", words, "--max-iterations 12 --verbose")
     errors = record.series("metric/valid/interpolation")
     best = min(errors, key=errors.get)
     assert 0 < best < 12
-    (name,) = run_names("simple_function_static", *words)
+    (name,) = run_names("simple_function_static", words)
     model, text = best_files(name)
     state = torch.load(model, weights_only=True)
     assert list(state) == ["layer_1.layer.W", "layer_2.layer.W"]
@@ -228,23 +227,23 @@ def test_the_best_model_is_that_of_the_lowest_validation_error():
 
 
 def test_an_equal_error_is_no_better():
-    words = (*STATIC, "--learning-rate", "1e-12", "--save-best-model", "--max-iterations", "3")
-    record = record_of("simple_function_static", *words)
+    words = f"{STATIC} --learning-rate 1e-12 --save-best-model --max-iterations 3"
+    record = record_of("simple_function_static", words)
     assert len(set(record.series("metric/valid/interpolation").values())) == 1
-    _, text = best_files(run_names("simple_function_static", *words)[0])
+    _, text = best_files(run_names("simple_function_static", words)[0])
     assert text.read_text().startswith("epoch: 0\n")
 
 
 def test_a_resumed_run_keeps_a_better_model():
-    words = (*STATIC, "--learning-rate", "0.7", "--save-best-model")
-    assert run("simple_function_static", *words, "--max-iterations", "8") == 0
-    (name,) = run_names("simple_function_static", *words)
+    words = f"{STATIC} --learning-rate 0.7 --save-best-model"
+    assert run("simple_function_static", words, "--max-iterations 8") == 0
+    (name,) = run_names("simple_function_static", words)
     best = saved(name)["progress"]["best"]
     assert best == min(read(name).series("metric/valid/interpolation").values())
     model, _ = best_files(name)
     before = model.read_bytes()
-    more = ("--max-iterations", "9", "--load-checkpoint")
-    assert run("simple_function_static", *words, *more) == 0
+    more = "--max-iterations 9 --load-checkpoint"
+    assert run("simple_function_static", words, more) == 0
     assert read(name).series("metric/valid/interpolation")[9] > best
     assert model.read_bytes() == before
 

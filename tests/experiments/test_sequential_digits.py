@@ -12,7 +12,6 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.dataset.images import ImageCorpus, SequentialDigitDataset, sources
 from stable_nalu.network import RegressionMnistNetwork, SequentialDigitNetwork
-from stable_nalu.paper.experiment import flags, merged, words
 from stable_nalu.task import SCRIPTS, sequences
 from stable_nalu.task.sequential_mnist import SequentialMnistTask
 from stable_nalu.task.sequential_svhn import SequentialSvhnTask
@@ -20,10 +19,10 @@ from stable_nalu.training.loop import TaskTraining
 from tests.digit_images import images, labels_of, write_mnist
 from tests.experiments.scripts import assert_same_run, load_script, read, run, run_names, saved
 
-NMU = ("--operation", "cumprod", "--layer-type", "ReRegualizedLinearNAC", "--nac-mul", "mnac")
+NMU = "--operation cumprod --layer-type ReRegualizedLinearNAC --nac-mul mnac"
 SHORT = (
-    *("--interpolation-length", "2", "--extrapolation-lengths", "[1,3]", "--batch-size", "8"),
-    *("--regualizer-scaling-start", "5", "--regualizer-scaling-end", "30", "--regualizer-z", "1"),
+    "--interpolation-length 2 --extrapolation-lengths [1,3] --batch-size 8 "
+    "--regualizer-scaling-start 5 --regualizer-scaling-end 30 --regualizer-z 1"
 )
 UPDATES = 4
 """Of an epoch: 60 images in pairs make 30 sequences, in batches of 8."""
@@ -68,12 +67,11 @@ def published_network(monkeypatch):
 
 
 def mnist(*words, prefix="t"):
-    return load_script("sequential_mnist").main(["--name-prefix", prefix, *NMU, *SHORT, *words])
+    return run("sequential_mnist", "--name-prefix", prefix, NMU, SHORT, *words)
 
 
-def name(*words, prefix="t", script="sequential_mnist"):
-    (found,) = run_names(script, *NMU, *SHORT, *words)
-    return f"{prefix}/{found.removeprefix('t/')}"
+def name(*words, prefix="t"):
+    return run_names("sequential_mnist", "--name-prefix", prefix, NMU, SHORT, *words)[0]
 
 
 ALWAYS = {
@@ -90,7 +88,7 @@ NAC = "network/cell/recurrent/nac"
 
 
 def test_tags_and_when_they_are_logged():
-    assert mnist("--max-epochs", "5") == 0
+    assert mnist("--max-epochs 5") == 0
     record = read(name())
     assert record.tags == ALWAYS | set(METRICS) | {
         f"{NAC}/W/sparsity_error",
@@ -112,7 +110,7 @@ def test_tags_and_when_they_are_logged():
 
 def test_verbose_tags(monkeypatch):
     monkeypatch.setattr(sequences, "LOG_UPDATES", 3)
-    assert mnist("--max-epochs", "1", "--verbose") == 0
+    assert mnist("--max-epochs 1 --verbose") == 0
     record = read(name())
     # Histograms are written too; the reader passes over them.
     tags = {f"{NAC}/W/grad/{what}" for what in ("mean", "var", "norm")} | {f"/{NAC}/W/text_summary"}
@@ -127,10 +125,9 @@ def test_verbose_tags(monkeypatch):
 
 @pytest.mark.parametrize("unit", ["LSTM", "GRU"])
 def test_torch_cells_log_nothing(unit):
-    words = ("--layer-type", unit, "--nac-mul", "none", "--operation", "sum")
-    command = [*SHORT, *words, "--max-epochs", "0", "--verbose", "--name-prefix", "t"]
-    assert load_script("sequential_mnist").main(command) == 0
-    (found,) = run_names("sequential_mnist", *SHORT, *words)
+    words = f"{SHORT} --layer-type {unit} --nac-mul none --operation sum --max-epochs 0 --verbose"
+    assert run("sequential_mnist", words) == 0
+    (found,) = run_names("sequential_mnist", words)
     assert read(found).tags == ALWAYS | set(METRICS) | {"/MNIST/train/text_summary"}
 
 
@@ -143,15 +140,15 @@ def test_torch_cells_log_nothing(unit):
     ],
 )
 def test_what_other_cells_log_unasked(unit, tags):
-    words = (*SHORT, "--layer-type", unit, "--max-epochs", "0")
-    assert run("sequential_mnist", *words) == 0
-    (found,) = run_names("sequential_mnist", *words)
+    words = f"{SHORT} --layer-type {unit} --max-epochs 0"
+    assert run("sequential_mnist", words) == 0
+    (found,) = run_names("sequential_mnist", words)
     cells = {tag for tag in read(found).tags if tag.startswith("network/")}
     assert cells == {f"network/cell/recurrent/{tag}" for tag in tags}
 
 
 def test_the_noise_of_a_batch_is_logged_at_every_time_step():
-    assert mnist("--nmu-noise", "--noise-range", "[1,0]", "--max-epochs", "0") == 0
+    assert mnist("--nmu-noise --noise-range [1,0] --max-epochs 0") == 0
     upper = read(name("--nmu-noise")).values[1, f"{NAC}/snmu_noise/upper"]
     assert len(upper) == 2
     assert upper[0] != upper[1]
@@ -169,8 +166,8 @@ def fresh_network(seed):
 
 
 def test_two_updates_by_hand(published_network):
-    assert mnist("--max-epochs", "0", "--seed", "3") == 0
-    record = read(name("--seed", "3"))
+    assert mnist("--max-epochs 0 --seed 3") == 0
+    record = read(name("--seed 3"))
     dataset = SequentialDigitDataset("mnist", "cumprod", seed=3)
     train, test = dataset.fork(2), dataset.fork(3, "test", 88253339)
     network = fresh_network(3)
@@ -201,43 +198,37 @@ def test_two_updates_by_hand(published_network):
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (("--train-criterion", "mape"), lambda y, t: ((t - y) / t).abs().mean()),
+        ("--train-criterion mape", lambda y, t: ((t - y) / t).abs().mean()),
         (
-            ("--train-criterion", "pcc"),
+            "--train-criterion pcc",
             lambda y, t: 1 - torch.corrcoef(torch.stack([y.ravel(), t.ravel()]))[0, 1],
         ),
     ],
 )
 def test_criteria_are_over_all_steps(words, expected, published_network):
-    digits = ("--mnist-digits", "123456789")
-    assert mnist(*words, *digits, "--max-epochs", "0") == 0
+    words = f"{words} --mnist-digits 123456789"
+    assert mnist(words, "--max-epochs 0") == 0
     network = fresh_network(0)
     train = SequentialDigitDataset("mnist", "cumprod", range(1, 10), seed=0).fork(2)
     loader = train.dataloader(8)
     x, t = next(loader.batches(loader.begin()))
-    logged = read(name(*words, *digits)).series("loss/train/critation")[1]
+    logged = read(name(words)).series("loss/train/critation")[1]
     assert logged == pytest.approx(expected(network(x)[1].detach(), t).item(), rel=1e-4)
 
 
 CASES = {
-    "NMU": (),
-    "batch sNMU, verbose": ("--nmu-noise", "--noise-range", "[1,0]", "--verbose"),
-    "NALU": ("--layer-type", "NALU", "--nac-mul", "none"),
+    "NMU": NMU,
+    "batch sNMU, verbose": f"{NMU} --nmu-noise --noise-range [1,0] --verbose",
+    "NALU": "--operation cumprod --layer-type NALU",
 }
 
 
-def argv(case):
-    """Words of a case; a flag that comes again replaces the former."""
-    return words(merged(*(flags(" ".join(part)) for part in (NMU, SHORT, CASES[case]))))
-
-
 def train_as(prefix, case, *words):
-    return load_script("sequential_mnist").main(["--name-prefix", prefix, *argv(case), *words])
+    return run("sequential_mnist", "--name-prefix", prefix, CASES[case], SHORT, *words)
 
 
 def named_as(prefix, case):
-    (found,) = run_names("sequential_mnist", *argv(case))
-    return f"{prefix}/{found.removeprefix('t/')}"
+    return run_names("sequential_mnist", "--name-prefix", prefix, CASES[case], SHORT)[0]
 
 
 class KilledError(Exception):
@@ -266,9 +257,9 @@ def terminate():
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_longer_run_goes_on_where_the_shorter_one_ended(case):
-    assert train_as("parts", case, "--max-epochs", "2") == 0
-    assert train_as("parts", case, "--max-epochs", "6", "--load-checkpoint") == 0
-    assert train_as("whole", case, "--max-epochs", "6") == 0
+    assert train_as("parts", case, "--max-epochs 2") == 0
+    assert train_as("parts", case, "--max-epochs 6 --load-checkpoint") == 0
+    assert train_as("whole", case, "--max-epochs 6") == 0
     assert_same_run(named_as("parts", case), named_as("whole", case))
 
 
@@ -276,12 +267,12 @@ def test_a_longer_run_goes_on_where_the_shorter_one_ended(case):
 def test_a_run_stopped_within_an_epoch(case, monkeypatch, capsys):
     with monkeypatch.context() as patch:
         at_update(patch, UPDATES + 2, terminate)
-        assert train_as("parts", case, "--max-epochs", "5") == 75
+        assert train_as("parts", case, "--max-epochs 5") == 75
     assert "stopped before epoch 1; the same command with --resume" in capsys.readouterr().out
     progress = saved(named_as("parts", case))["progress"]
     assert (progress["batch"], progress["updates"], len(progress["order"])) == (2, UPDATES + 2, 30)
-    assert train_as("parts", case, "--max-epochs", "5", "--resume") == 0
-    assert train_as("whole", case, "--max-epochs", "5", "--resume") == 0
+    assert train_as("parts", case, "--max-epochs 5 --resume") == 0
+    assert train_as("whole", case, "--max-epochs 5 --resume") == 0
     assert_same_run(named_as("parts", case), named_as("whole", case))
 
 
@@ -297,36 +288,36 @@ def test_a_run_stopped_within_an_evaluation(number, monkeypatch):
             return measure(y, t)
 
         patch.setattr(sequences, "_metrics", measured)
-        assert train_as("parts", case, "--max-epochs", "2") == 75
-    assert train_as("parts", case, "--max-epochs", "2", "--resume") == 0
-    assert train_as("whole", case, "--max-epochs", "2") == 0
+        assert train_as("parts", case, "--max-epochs 2") == 75
+    assert train_as("parts", case, "--max-epochs 2 --resume") == 0
+    assert train_as("whole", case, "--max-epochs 2") == 0
     assert_same_run(named_as("parts", case), named_as("whole", case))
 
 
 def test_a_killed_run_goes_on_from_its_last_checkpoint(monkeypatch):
-    words = ("--max-epochs", "6", "--checkpoint-interval", "2")
+    words = "--max-epochs 6 --checkpoint-interval 2"
     with monkeypatch.context() as patch:
         at_update(patch, 5 * UPDATES + 2, die)
         with pytest.raises(KilledError):
-            train_as("parts", "NMU", *words)
+            train_as("parts", "NMU", words)
     assert saved(named_as("parts", "NMU"))["epoch"] == 4
-    assert train_as("parts", "NMU", *words, "--resume") == 0
-    assert train_as("whole", "NMU", *words) == 0
+    assert train_as("parts", "NMU", words, "--resume") == 0
+    assert train_as("whole", "NMU", words) == 0
     assert_same_run(named_as("parts", "NMU"), named_as("whole", "NMU"))
 
 
 def test_ctrl_c_saves_too(monkeypatch):
     at_update(monkeypatch, 2, lambda: signal.raise_signal(signal.SIGINT))
-    assert mnist("--max-epochs", "3") == 130
+    assert mnist("--max-epochs 3") == 130
     assert saved(name())["progress"]["updates"] == 2
 
 
 def test_several_seeds_in_turn(capsys):
-    assert mnist("--max-epochs", "0", "--seed", "0-1") == 0
-    alone = read(name("--seed", "1")).values
-    assert mnist("--max-epochs", "0", "--seed", "1", prefix="alone") == 0
-    assert alone == read(name("--seed", "1", prefix="alone")).values
-    assert mnist("--max-epochs", "0", "--seed", "0-2", "--resume") == 0
+    assert mnist("--max-epochs 0 --seed 0-1") == 0
+    alone = read(name("--seed 1")).values
+    assert mnist("--max-epochs 0", "--seed 1", prefix="alone") == 0
+    assert alone == read(name("--seed 1", prefix="alone")).values
+    assert mnist("--max-epochs 0", "--seed 0-2 --resume") == 0
     out = capsys.readouterr().out
     assert out.count("already trained to epoch 0: ") == 2
 
@@ -337,11 +328,10 @@ def test_house_numbers(monkeypatch):
         "torchvision",
         lambda: type("Package", (), {"models": type("Models", (), {"resnet18": small_resnet})}),
     )
-    words = ("--operation", "sum", "--layer-type", "ReRegualizedLinearNAC", *SHORT)
-    for prefix, last in (("t", "1"), ("t", "3"), ("whole", "3")):
-        more = ("--resume", "--name-prefix", prefix, "--max-epochs", last)
-        assert load_script("sequential_svhn").main([*words, *more]) == 0
-    (found,) = run_names("sequential_svhn", *words)
+    words = f"--operation sum --layer-type ReRegualizedLinearNAC {SHORT} --resume"
+    for more in ("t --max-epochs 1", "t --max-epochs 3", "whole --max-epochs 3"):
+        assert run("sequential_svhn", words, "--name-prefix", more) == 0
+    (found,) = run_names("sequential_svhn", words)
     record = read(found)
     plain = {f"{NAC}/W/sparsity_error", "/SVHN/train/text_summary"}
     assert record.tags == ALWAYS | set(METRICS) | plain
@@ -358,16 +348,11 @@ def small_resnet(num_classes):
 
 
 def test_a_real_residual_network_of_house_numbers():
-    config = run_config("--resnet", "resnet18")
+    (config,) = SCRIPTS["sequential_svhn"].plan(["--resnet", "resnet18"]).configs
     torch.manual_seed(0)
     network = SequentialSvhnTask.image_network(SimpleNamespace(config=config), 2)
     assert sum(p.numel() for p in network.parameters()) == 11_177_538
     assert network(torch.randn(2, 3, 32, 32)).shape == (2, 2)
-
-
-def run_config(*words):
-    (config,) = SCRIPTS["sequential_svhn"].plan(list(words)).configs
-    return config
 
 
 def test_weights_that_are_no_numbers_end_the_run(monkeypatch, capsys):
@@ -380,12 +365,12 @@ def test_weights_that_are_no_numbers_end_the_run(monkeypatch, capsys):
         return result
 
     monkeypatch.setattr(TaskTraining, "_update", break_weights)
-    assert mnist("--max-epochs", "9") == 3
+    assert mnist("--max-epochs 9") == 3
     assert "diverged: a weight is not a number at update 21" in capsys.readouterr().out
     record = read(name())
     assert max(step for step, _ in record.values) == 21
     assert "/diverged/text_summary" in record.tags
-    assert mnist("--max-epochs", "9", "--resume") == 3
+    assert mnist("--max-epochs 9 --resume") == 3
 
 
 def test_files_of_the_published_format(tmp_path, monkeypatch):
@@ -396,66 +381,34 @@ def test_files_of_the_published_format(tmp_path, monkeypatch):
     monkeypatch.setattr(sources, "VALIDATION_IMAGES", {"mnist": 20})
     corpus = ImageCorpus(images(60, 28, 28), labels_of(60, 7, 3))
     write_mnist(tmp_path / "files", monkeypatch, corpus, corpus)
-    words = ("--data-dir", str(tmp_path / "files"), "--max-epochs", "0")
-    assert mnist(*words) == 0
-    assert list(read(name(*words)).series("epoch")) == [1, 2, 3]
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--operation", "div"), "argument --operation: div divides nothing"),
-        (("--operation", "cumdiv"), "argument --operation: cumdiv divides nothing"),
-        (("--softmax-transform",), "argument --softmax-transform: not accepted"),
-        (("--nac-mul", "safe"), "argument --nac-mul: 'safe' is not a choice"),
-        (("--layer-type", "GRU", "--nac-mul", "mnac"), "argument --nac-mul: GRU has no multiply"),
-        (("--layer-type", "LSTM", "--nac-mul", "normal"), "argument --nac-mul: an LSTM has a"),
-        (("--mnist-digits", "11"), "argument --mnist-digits: '11' is not a string of different"),
-        (("--extrapolation-lengths", "[0]"), "argument --extrapolation-lengths: [0] is not a"),
-        (
-            ("--mnist-outputs", "2", "--model-simplification", "pass-through"),
-            "argument --model-simplification: pass-through takes one label",
-        ),
-        (("--extrapolation-lengths", "[31]"), "30 images of these digits make no sequence of 31"),
-    ],
-)
-def test_what_cannot_be_trained_is_refused_in_one_line(words, message, capsys, tmp_path):
-    assert run("sequential_mnist", *words) == 2
-    error = capsys.readouterr().err
-    assert error.startswith(f"sequential_mnist.py: error: {message}")
-    assert error.count("\n") == 1
-    assert not (tmp_path / "tensorboard").exists()
+    words = f"--data-dir {tmp_path / 'files'} --max-epochs 0"
+    assert mnist(words) == 0
+    assert list(read(name(words)).series("epoch")) == [1, 2, 3]
 
 
 def test_a_run_that_exists_or_differs_is_refused(capsys):
-    assert mnist("--max-epochs", "0") == 0
-    assert mnist("--max-epochs", "0") == 2
+    assert mnist("--max-epochs 0") == 0
+    assert mnist("--max-epochs 0") == 2
     assert "--remove-existing-data to start anew" in capsys.readouterr().err
-    assert mnist("--max-epochs", "1", "--nau-noise", "--load-checkpoint") == 2
+    assert mnist("--max-epochs 1 --nau-noise --load-checkpoint") == 2
     assert "--nau-noise False there, True here" in capsys.readouterr().err
-    assert mnist("--max-epochs", "0", "--remove-existing-data") == 0
+    assert mnist("--max-epochs 0 --remove-existing-data") == 0
 
 
 def test_a_damaged_checkpoint_is_refused(capsys):
-    assert mnist("--max-epochs", "0") == 0
+    assert mnist("--max-epochs 0") == 0
     content = saved(name())
     content["progress"]["random"] = [{}]
     torch.save(content, Path(os.environ["SAVE_DIR"]) / f"{name()}.pth")
-    assert mnist("--max-epochs", "1", "--load-checkpoint") == 2
+    assert mnist("--max-epochs 1 --load-checkpoint") == 2
     assert "is damaged or of another version" in capsys.readouterr().err
-
-
-def test_dry_run_leaves_nothing(capsys, tmp_path):
-    assert mnist("--seed", "0-1", "--dry-run") == 0
-    assert capsys.readouterr().out.splitlines() == [name("--seed", "0"), name("--seed", "1")]
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.gpu
 def test_a_gpu_gives_the_same_losses(published_network):
-    words = ("--max-epochs", "1", "--nmu-noise")
-    assert mnist(*words, "--no-cuda", prefix="cpu") == 0
-    assert mnist(*words, prefix="gpu") == 0
+    words = f"{NMU} {SHORT} --max-epochs 1 --nmu-noise --name-prefix"
+    main = load_script("sequential_mnist").main
+    assert main(f"{words} cpu --no-cuda".split()) == main(f"{words} gpu".split()) == 0
     for tag in ("loss/train/total", "metric/valid/mse"):
         cpu, gpu = (read(name("--nmu-noise", prefix=p)).series(tag) for p in ("cpu", "gpu"))
         assert list(gpu.values()) == pytest.approx(list(cpu.values()), rel=1e-2)

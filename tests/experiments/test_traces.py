@@ -6,31 +6,29 @@ import pytest
 
 from tests.experiments.scripts import run
 
-NMU = ("--operation", "mul", "--layer-type", "ReRegualizedLinearMNAC")
-NAU = ("--layer-type", "ReRegualizedLinearNAC")
-RANGES = ("--interpolation-range", "[-2,2]", "--extrapolation-range", "[[-6,-2],[2,6]]")
-LONG = ("--max-iterations", "2000")
+NMU = "--operation mul --layer-type ReRegualizedLinearMNAC"
+NAU = "--layer-type ReRegualizedLinearNAC"
+RANGES = "--interpolation-range [-2,2] --extrapolation-range [[-6,-2],[2,6]]"
+LONG = "--max-iterations 2000"
 DIVISION = (
-    *("--learning-rate", "5e-3", "--regualizer-beta-start", "1e-9"),
-    *("--regualizer-beta-end", "1e-7", "--regualizer-l1", "--regualizer-shape", "none"),
-    *("--regualizer", "0"),
+    "--learning-rate 5e-3 --regualizer-beta-start 1e-9 --regualizer-beta-end 1e-7 "
+    "--regualizer-l1 --regualizer-shape none --regualizer 0"
 )
-STATIC = (*NAU, "--nac-mul", "mnac", "--operation", "mul", "--seed", "1")
+STATIC = f"{NAU} --nac-mul mnac --operation mul --seed 1"
 NPU = (
-    *(*NAU, "--nac-mul", "npu", "--operation", "div", "--regualizer-l1"),
-    *("--regualizer-npu-w", "1", "--regualizer-gate", "1", "--npu-clip", "wg"),
-    *("--reg-scale-type", "madsen", "--regualizer-scaling-start", "200"),
-    *("--regualizer-scaling-end", "400"),
+    f"{NAU} --nac-mul npu --operation div --regualizer-l1 --regualizer-npu-w 1 "
+    "--regualizer-gate 1 --npu-clip wg --reg-scale-type madsen --regualizer-scaling-start 200 "
+    "--regualizer-scaling-end 400"
 )
 FIRST = {0: (2.59482, 2.67373, 23.06518)}
 
 # script, flags, iteration -> (criterion, validation error, test error)
 FAST = {
-    "NALU": ("single_layer", ("--max-iterations", "2"), FIRST),
-    "NALU of the benchmark": ("single_layer_benchmark", ("--max-iterations", "2"), FIRST),
+    "NALU": ("single_layer", "--max-iterations 2", FIRST),
+    "NALU of the benchmark": ("single_layer_benchmark", "--max-iterations 2", FIRST),
     "NMU at every fifth iteration": (
         "single_layer",
-        (*NMU, "--log-interval", "5", "--max-iterations", "20"),
+        f"{NMU} --log-interval 5 --max-iterations 20",
         {
             5: (1.03261, 1.06801, 180.00868),
             10: (1.10701, 1.05490, 178.34787),
@@ -40,25 +38,22 @@ FAST = {
     ),
     "NMU in float64": (
         "single_layer",
-        (*NMU, "--pytorch-precision", "64", "--max-iterations", "0"),
+        f"{NMU} --pytorch-precision 64 --max-iterations 0",
         {0: (0.36340, 0.42126, 84.43916)},
     ),
     "NMU on correlation": (
         "single_layer",
-        (*NMU, "--train-criterion", "pcc", "--log-interval", "1", "--max-iterations", "1"),
+        f"{NMU} --train-criterion pcc --log-interval 1 --max-iterations 1",
         {0: (0.00292, 1.08118, 181.66614), 1: (0.00327, 1.08118, 181.66060)},
     ),
     "NMU on percentages": (
         "single_layer",
-        (*NMU, "--train-criterion", "mape", "--log-interval", "1", "--max-iterations", "1"),
+        f"{NMU} --train-criterion mape --log-interval 1 --max-iterations 1",
         {0: (0.35924, 1.08118, 181.66614), 1: (0.39167, 1.07854, 181.33423)},
     ),
     "NMU": (
         "single_layer",
-        (
-            *(*NMU, "--regualizer-scaling-start", "1000", "--regualizer-scaling-end", "2000"),
-            *LONG,
-        ),
+        f"{NMU} --regualizer-scaling-start 1000 --regualizer-scaling-end 2000 {LONG}",
         {
             0: (0.92134, 1.08118, 181.66614),
             1000: (0.00697, 0.00691, 1.60485),
@@ -67,10 +62,7 @@ FAST = {
     ),
     "NAU with ten inputs": (
         "single_layer",
-        (
-            *(*NAU, "--operation", "add", "--input-size", "10", "--subset-ratio", "0.5"),
-            *(*RANGES, "--seed", "3", *LONG),
-        ),
+        f"{NAU} --operation add --input-size 10 --subset-ratio 0.5 {RANGES} --seed 3 {LONG}",
         {
             0: (14.22124, 14.39218, 189.54456),
             1000: (1.46522, 1.76014, 23.07271),
@@ -81,7 +73,7 @@ FAST = {
 SLOW = {
     "RealNPU": (
         "single_layer",
-        ("--operation", "div", "--layer-type", "RealNPU", *DIVISION, *LONG),
+        f"--operation div --layer-type RealNPU {DIVISION} {LONG}",
         {
             0: (0.26030, 0.26212, 1.14910),
             1000: (0.07294, 0.07976, 0.31539),
@@ -90,10 +82,7 @@ SLOW = {
     ),
     "iNALU": (
         "single_layer_benchmark",
-        (
-            *("--operation", "mul", "--layer-type", "iNALU", "--clip-grad-value", "0.1"),
-            *("--reinit", *LONG),
-        ),
+        f"--operation mul --layer-type iNALU --clip-grad-value 0.1 --reinit {LONG}",
         {
             0: (0.97261, 1.13916, 198.01456),
             1000: (0.11670, 0.12202, 116.59260),
@@ -102,24 +91,21 @@ SLOW = {
     ),
     "NAU and NMU": (
         "simple_function_static",
-        (*STATIC, "--max-iterations", "1000"),
+        f"{STATIC} --max-iterations 1000",
         {0: (2044237.75, 1987087, 101227192), 1000: (5459.13818, 5952.94629, 669276.0625)},
     ),
     "NAU and sNMU": (
         "simple_function_static",
-        (*STATIC, "--nmu-noise", "--max-iterations", "1000"),
+        f"{STATIC} --nmu-noise --max-iterations 1000",
         {0: (2045032, 1987087, 101227192), 1000: (13591.82812, 91109.45312, 5209832.5)},
     ),
     "NAU and NPU": (
         "simple_function_static_npu",
-        (*NPU, "--max-iterations", "1000"),
+        f"{NPU} --max-iterations 1000",
         {0: (0.25894, 0.22239, 3.84566), 1000: (0.00174, 0.00153, 0.00356)},
     ),
 }
-CURRICULUM = (
-    *("--operation", "add", "--layer-type", "NAC", "--learning-rate", "0.01"),
-    *("--max-iterations", "3000"),
-)
+CURRICULUM = "--operation add --layer-type NAC --learning-rate 0.01 --max-iterations 3000"
 CURRICULUM_TRACE = {
     0: (2.65596, 4.99119, 36.88666),
     1000: (0.02755, 0.05173, 0.38251),
@@ -148,14 +134,14 @@ CASES = [
 
 @pytest.mark.parametrize(("name", "script", "words", "stated"), CASES)
 def test_trace(name, script, words, stated, capsys):
-    assert run(script, *words, "--no-save") == 0
+    assert run(script, words, "--no-save") == 0
     out = capsys.readouterr().out
     assert_trace(out, stated)
     assert f"  - dataset: {DATASETS.get(name, '')}" in out
 
 
 def test_the_last_lines_of_a_nalu(capsys):
-    assert run("single_layer", "--max-iterations", "2", "--no-save") == 0
+    assert run("single_layer", "--max-iterations 2 --no-save") == 0
     out = capsys.readouterr().out
     ends = dict(re.findall(r"^  - (loss_\w+): (\S+)$", out, re.MULTILINE))
     stated = {"loss_train": 2.80037, "loss_valid_inter": 2.66984, "loss_valid_extra": 23.01386}
@@ -166,7 +152,7 @@ def test_the_last_lines_of_a_nalu(capsys):
 
 
 def test_the_curriculum_and_when_it_moves(capsys):
-    assert run("single_layer_curriculum", *CURRICULUM, "--no-save") == 0
+    assert run("single_layer_curriculum", CURRICULUM, "--no-save") == 0
     out = capsys.readouterr().out
     assert_trace(out, CURRICULUM_TRACE)
     lines = out.splitlines()
@@ -176,15 +162,15 @@ def test_the_curriculum_and_when_it_moves(capsys):
 
 
 def test_an_nmu_ends_below_the_precision_of_its_weights(capsys):
-    ramp = ("--regualizer-scaling-start", "1000", "--regualizer-scaling-end", "2000")
-    assert run("single_layer", *NMU, *ramp, "--max-iterations", "3000", "--no-save") == 0
+    ramp = "--regualizer-scaling-start 1000 --regualizer-scaling-end 2000"
+    assert run("single_layer", NMU, ramp, "--max-iterations 3000 --no-save") == 0
     (loss,) = re.findall(r"loss_train: (\S+)", capsys.readouterr().out)
     assert float(loss) == pytest.approx(4.2e-14, rel=0.02)
 
 
 def test_robustness_script_prints_losses(capsys):
-    words = (*NMU, "--nmu-noise", "--noise-range", "[1,5]", "--max-iterations", "1000")
-    assert run("single_layer_robust", *words, "--no-save") == 0
+    words = f"{NMU} --nmu-noise --noise-range [1,5] --max-iterations 1000"
+    assert run("single_layer_robust", words, "--no-save") == 0
     out = capsys.readouterr().out
     lines = re.findall(r"^train (\d+): (\S+), reg loss: (\S+), total: (\S+)$", out, re.MULTILINE)
     assert lines[0] == ("0", "0.46464", "0.00000", "0.46464")

@@ -7,19 +7,9 @@ import pytest
 import torch
 from torch.nn.functional import gumbel_softmax
 
-from stable_nalu.layer import (
-    EnsembleGumbelNAULayer,
-    EnsembleGumbelSoftmaxNAU,
-    FeatureSelector,
-    GradientBanditNACLayer,
-    GumbelMNACLayer,
-    GumbelNACCell,
-    GumbelNACLayer,
-    HardSoftmaxNACLayer,
-    SoftmaxNACLayer,
-    entries,
-)
-from tests.layer_checks import IN, OUT, LayerChecks, assert_equals_loop, draws, uniform
+from stable_nalu import layer as zoo
+from tests.layer_checks import LayerChecks, assert_equals_loop
+from tests.layer_values import IN, OUT, dot, draws, sigmoid, uniform
 from tests.runs import RUNS
 
 X = torch.tensor([[1.5, -2.0, 0.25, 4.0], [0.5, 3.0, -1.0, 2.0]], dtype=torch.float64)
@@ -50,18 +40,10 @@ def softmax(values):
     return [math.exp(v) / total for v in values]
 
 
-def sigmoid(v):
-    return 1 / (1 + math.exp(-v))
-
-
 def expected_signs(layer, o):
     """p_+ - p_- of every input."""
     p = [softmax([*logits, 0.0]) for logits in layer.W_hat[o].tolist()]
     return [plus - minus for plus, minus, _ in p]
-
-
-def dot(row, W):
-    return sum(v * w for v, w in zip(row, W, strict=True))
 
 
 def drawn_by_torch(layer):
@@ -71,7 +53,7 @@ def drawn_by_torch(layer):
 
 
 class TestSoftmaxNAC(LayerChecks):
-    layer = SoftmaxNACLayer
+    layer = zoo.SoftmaxNACLayer
 
     def formula(self, layer, row, o):
         return dot(row, expected_signs(layer, o))
@@ -81,7 +63,7 @@ class TestSoftmaxNAC(LayerChecks):
         yield "W_hat", torch.nn.init.xavier_uniform_(W_hat, gain=math.sqrt(0.5))
 
     def test_the_logit_of_zero_is_a_buffer_that_follows_the_dtype(self):
-        layer = SoftmaxNACLayer(IN, OUT)
+        layer = zoo.SoftmaxNACLayer(IN, OUT)
         assert [n for n, _ in layer.named_parameters()] == ["W_hat"]
         assert torch.equal(layer.state_dict()["W_hat_k"], torch.zeros(OUT, IN, 1))
         assert layer.double()(X).dtype == torch.float64
@@ -103,10 +85,10 @@ class ChoosingChecks:
 
 
 class TestHardSoftmaxNAC(ChoosingChecks):
-    layer = HardSoftmaxNACLayer
+    layer = zoo.HardSoftmaxNACLayer
 
     def test_samples_what_multinomial_draws_from_the_softmax(self):
-        layer = built(HardSoftmaxNACLayer, dtype=torch.float32)
+        layer = built(zoo.HardSoftmaxNACLayer, dtype=torch.float32)
         torch.manual_seed(5)
         y = layer(X.float())
         state = torch.get_rng_state()
@@ -117,7 +99,7 @@ class TestHardSoftmaxNAC(ChoosingChecks):
         assert torch.equal(y, X.float() @ SIGNS[category].mT)
 
     def test_the_gradient_is_that_of_the_soft_weight(self):
-        layer, soft = built(HardSoftmaxNACLayer), built(SoftmaxNACLayer)
+        layer, soft = built(zoo.HardSoftmaxNACLayer), built(zoo.SoftmaxNACLayer)
         G = torch.randn(2, OUT, dtype=torch.float64)
         (actual,) = torch.autograd.grad((layer(X) * G).sum(), [layer.W_hat])
         (expected,) = torch.autograd.grad((soft(X) * G).sum(), [soft.W_hat])
@@ -125,13 +107,13 @@ class TestHardSoftmaxNAC(ChoosingChecks):
         assert expected.abs().min() > 0
 
     def test_samples_without_randomness_too(self):
-        layer = built(HardSoftmaxNACLayer)
+        layer = built(zoo.HardSoftmaxNACLayer)
         with layer.no_random():
             assert draws(lambda: layer(X))
         assert not layer.evaluates_rows_independently
 
     def test_logs_the_soft_weight(self):
-        layer = built(HardSoftmaxNACLayer)
+        layer = built(zoo.HardSoftmaxNACLayer)
         assert layer(X).dtype == torch.float64
         assert layer.sample.dtype == torch.int64
         assert torch.equal(layer.observations()[0].value(), layer.weights())
@@ -195,7 +177,7 @@ class GumbelChecks(LayerChecks):
 
 
 class TestGumbelNAC(ChoosingChecks, GumbelChecks):
-    layer = GumbelNACLayer
+    layer = zoo.GumbelNACLayer
 
     def formula(self, layer, row, o):
         return dot(row, expected_signs(layer, o))
@@ -213,7 +195,7 @@ class TestGumbelNAC(ChoosingChecks, GumbelChecks):
         return dot(row, W)
 
     def test_gradients_pass_through_several_time_steps_of_the_cell(self):
-        cell, h = GumbelNACCell(2, 3), torch.ones(5, 3)
+        cell, h = zoo.GumbelNACCell(2, 3), torch.ones(5, 3)
         for _ in range(3):
             h = cell(torch.ones(5, 2), h)
         (gradient,) = torch.autograd.grad(h.sum(), [cell.op.W_hat])
@@ -222,7 +204,7 @@ class TestGumbelNAC(ChoosingChecks, GumbelChecks):
 
 
 class TestGumbelMNAC(GumbelChecks):
-    layer = GumbelMNACLayer
+    layer = zoo.GumbelMNACLayer
 
     def formula(self, layer, row, o):
         W = [sigmoid(w) for w in layer.W_hat[o].tolist()]
@@ -241,10 +223,10 @@ class TestGumbelMNAC(GumbelChecks):
 
 
 class TestGradientBanditNAC(ChoosingChecks):
-    layer = GradientBanditNACLayer
+    layer = zoo.GradientBanditNACLayer
 
     def test_training_samples_what_multinomial_draws(self):
-        layer = built(GradientBanditNACLayer, dtype=torch.float32)
+        layer = built(zoo.GradientBanditNACLayer, dtype=torch.float32)
         torch.manual_seed(5)
         y = layer(X.float())
         state = torch.get_rng_state()
@@ -256,7 +238,7 @@ class TestGradientBanditNAC(ChoosingChecks):
         assert torch.equal(y, X.float() @ SIGNS[category].mT)
 
     def test_without_randomness_the_most_probable_weight_is_used_and_the_sample_kept(self):
-        layer = built(GradientBanditNACLayer)
+        layer = built(zoo.GradientBanditNACLayer)
         layer(X)
         sample = layer.sample.clone()
         W = SIGNS.double()[layer.W_hat.argmax(-1)]
@@ -266,7 +248,7 @@ class TestGradientBanditNAC(ChoosingChecks):
 
     @pytest.mark.parametrize(("lr", "beta"), [(1e-3, 0.9), (0.25, 0.5)])
     def test_updates_are_the_formula(self, lr, beta):
-        layer = built(GradientBanditNACLayer)
+        layer = built(zoo.GradientBanditNACLayer)
         layer.set_parameter("lr", lr)
         layer.set_parameter("running_mean_beta", beta)
         W_hat, m = layer.W_hat.tolist(), 0.0
@@ -290,9 +272,9 @@ class TestGradientBanditNAC(ChoosingChecks):
         assert layer.running_mean_iter.item() == 4
 
     def test_runs_learn_from_their_own_losses(self):
-        singles = [built(GradientBanditNACLayer) for _ in range(2)]
-        stacked = built(GradientBanditNACLayer)
-        for name, _ in GradientBanditNACLayer(IN, OUT).named_buffers():
+        singles = [built(zoo.GradientBanditNACLayer) for _ in range(2)]
+        stacked = built(zoo.GradientBanditNACLayer)
+        for name, _ in zoo.GradientBanditNACLayer(IN, OUT).named_buffers():
             setattr(stacked, name, torch.stack([s.get_buffer(name) for s in singles]))
         for name in ("lr", "running_mean_beta"):
             value = torch.stack([s.get_parameter(name).detach() for s in singles])
@@ -309,7 +291,7 @@ class TestGradientBanditNAC(ChoosingChecks):
         assert not torch.equal(singles[0].W_hat, singles[1].W_hat)
 
     def test_the_reward_moves_the_choice_towards_lower_losses(self):
-        layer, x = GradientBanditNACLayer(1, 1), torch.ones(1, 1)
+        layer, x = zoo.GradientBanditNACLayer(1, 1), torch.ones(1, 1)
         layer.set_parameter("lr", 0.5)
         torch.manual_seed(0)
         for _ in range(300):
@@ -318,7 +300,7 @@ class TestGradientBanditNAC(ChoosingChecks):
             assert layer(x).item() == -1
 
     def test_nothing_is_trained_by_gradients_and_the_state_is_saved(self):
-        layer = GradientBanditNACLayer(IN, OUT)
+        layer = zoo.GradientBanditNACLayer(IN, OUT)
         assert not any(p.requires_grad for p in layer.parameters())
         assert not layer(X.float()).requires_grad
         saved = {"lr", "running_mean_beta", "W_hat", "running_mean_iter", "running_mean_loss"}
@@ -327,7 +309,7 @@ class TestGradientBanditNAC(ChoosingChecks):
         assert layer.running_mean_beta.item() == pytest.approx(0.9)
 
     def test_a_reset_forgets_what_was_learned(self):
-        layer = built(GradientBanditNACLayer)
+        layer = built(zoo.GradientBanditNACLayer)
         layer(X)
         layer.optimize(torch.tensor(2.0))
         assert not draws(layer.reset_parameters)
@@ -335,7 +317,7 @@ class TestGradientBanditNAC(ChoosingChecks):
         assert (layer.running_mean_iter.item(), layer.running_mean_loss.item()) == (0, 0.0)
 
     def test_logs_the_weight_in_use(self):
-        layer = built(GradientBanditNACLayer)
+        layer = built(zoo.GradientBanditNACLayer)
         layer(X)
         histogram, text, error = layer.observations()
         assert torch.equal(histogram.value(), layer.weights())
@@ -345,7 +327,7 @@ class TestGradientBanditNAC(ChoosingChecks):
 def ensemble(inputs=5, dtype=torch.float64):
     torch.manual_seed(0)
     x = torch.randn(4, inputs, dtype=dtype, generator=torch.Generator().manual_seed(1))
-    return EnsembleGumbelNAULayer(inputs, OUT).to(dtype), x
+    return zoo.EnsembleGumbelNAULayer(inputs, OUT).to(dtype), x
 
 
 class TestEnsembleGumbelNAU:
@@ -387,7 +369,7 @@ class TestEnsembleGumbelNAU:
 
     def test_one_draw_of_the_logits_with_inputs_first(self):
         torch.manual_seed(1)
-        layer = EnsembleGumbelNAULayer(5, 3)
+        layer = zoo.EnsembleGumbelNAULayer(5, 3)
         state = torch.get_rng_state()
         torch.manual_seed(1)
         assert torch.equal(layer.W_logits.data, uniform(0.25, 0.75, 5, 3))
@@ -404,10 +386,12 @@ class TestEnsembleGumbelNAU:
         layer, _ = ensemble()
         assert layer.observations() == []
         assert layer.regualizer_terms() == {"z": None}
-        assert EnsembleGumbelSoftmaxNAU is EnsembleGumbelNAULayer
+        assert zoo.EnsembleGumbelSoftmaxNAU is zoo.EnsembleGumbelNAULayer
 
 
-@pytest.mark.parametrize("layer", [EnsembleGumbelNAULayer, HardSoftmaxNACLayer, GumbelMNACLayer])
+@pytest.mark.parametrize(
+    "layer", [zoo.EnsembleGumbelNAULayer, zoo.HardSoftmaxNACLayer, zoo.GumbelMNACLayer]
+)
 def test_runs_without_a_dimension_in_the_source_share_their_numbers(layer):
     single = layer(IN, OUT).double()
     stacked = repeated(single, (2, 3))
@@ -421,7 +405,7 @@ class TestFeatureSelector:
     """It has no key; gates are noisy in training only."""
 
     def built(self, runs=(), **options):
-        layer = FeatureSelector(IN, OUT, **options).double()
+        layer = zoo.FeatureSelector(IN, OUT, **options).double()
         layer.mu = torch.nn.Parameter(torch.randn(*runs, IN, OUT, dtype=torch.float64))
         return layer
 
@@ -448,9 +432,9 @@ class TestFeatureSelector:
 
     def test_starts_at_a_hundredth_of_normal_numbers(self):
         torch.manual_seed(1)
-        layer = FeatureSelector(3, 2)
+        layer = zoo.FeatureSelector(3, 2)
         torch.manual_seed(1)
         assert torch.equal(layer.mu.data, 0.01 * torch.randn(3, 2))
 
     def test_is_no_registered_layer(self):
-        assert FeatureSelector not in {entry.layer for entry in entries().values()}
+        assert zoo.FeatureSelector not in {entry.layer for entry in zoo.entries().values()}

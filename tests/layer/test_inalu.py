@@ -6,23 +6,11 @@ import pytest
 import torch
 
 from stable_nalu.layer import INALULayer
-from tests.layer_checks import (
-    IN,
-    OUT,
-    Clipped,
-    LayerChecks,
-    Penalised,
-    Published,
-    X,
-    observed,
-)
+from tests.layer_checks import Clipped, LayerChecks, Penalised, Published
+from tests.layer_values import IN, OUT, X, observed, sigmoid
 
 MATRICES = ("W_a_hat", "M_a_hat", "W_m_hat", "M_m_hat")
 RAW = [[1.0], [-30.0]]
-
-
-def sigmoid(v):
-    return 1 / (1 + math.exp(-v))
 
 
 def saturated(inputs, gate):

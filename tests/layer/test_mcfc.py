@@ -9,26 +9,17 @@ from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.layer import MCFullyConnected, MulMCFC, MulMCFCSignINALU, MulMCFCSignRealNPU
 from stable_nalu.training.recorder import observe_modules, observe_regualizers
 from tests.layer_checks import (
-    IN,
-    OUT,
     Clipped,
     LayerChecks,
     Penalised,
     Published,
-    X,
     assert_published,
     build_published,
-    observed,
-    randomised,
-    uniform,
 )
+from tests.layer_values import IN, OUT, X, observed, randomised, uniform
 from tests.runs import normal
 
-OF_MCFC = {
-    "out_gate.fc.weight": [-1],
-    "out_gate.fc.bias": [0],
-    "junction.r": [0.971045, -0.238896],
-}
+OF_MCFC = {"out_gate.fc.weight": [-1], "out_gate.fc.bias": [0], "junction.r": [0.971045, -0.238896]}
 OF_MUL_MCFC = {f"mcfc.{name}": values for name, values in OF_MCFC.items()} | {"bias": [0]}
 SIGNED = torch.tensor([[3.0, -5.0], [-3.0, -5.0]])
 

@@ -7,13 +7,10 @@ import torch
 
 from stable_nalu.functional.initialization import nac_bound
 from stable_nalu.layer import MNACLayer, NACCell, NACLayer, PosNACLayer
-from tests.layer_checks import IN, OUT, LayerChecks, Published, X, uniform
+from tests.layer_checks import LayerChecks, Published
+from tests.layer_values import IN, OUT, X, sigmoid, uniform
 
 PHI = (1 + math.sqrt(5)) / 2
-
-
-def sigmoid(v, base=math.e):
-    return 1 / (1 + base**-v)
 
 
 def tanh(v, base=math.e):

@@ -5,33 +5,13 @@ import math
 import pytest
 import torch
 
-from stable_nalu.layer import (
-    GeneralizedCell,
-    GradientBanditNALULayer,
-    GumbelMNACLayer,
-    GumbelNACLayer,
-    GumbelNALULayer,
-    HardSoftmaxNALULayer,
-    IndependentNALULayer,
-    LinearNALUCell,
-    LinearNALULayer,
-    PosNALULayer,
-    RegualizedLinearNALULayer,
-    SoftmaxNALULayer,
-    entries,
-)
-from tests.layer_checks import IN, OUT, draws, uniform
+from stable_nalu import layer as zoo
+from tests.layer_checks import LayerChecks
+from tests.layer_values import IN, OUT, dot, draws, sigmoid, uniform
 
 X = torch.tensor([[1.5, -2.0, 0.25], [0.5, 3.0, -1.0]])
 SIGNS = torch.tensor([1.0, -1.0, 0.0])
-SMOOTH = (
-    IndependentNALULayer,
-    LinearNALULayer,
-    PosNALULayer,
-    RegualizedLinearNALULayer,
-    SoftmaxNALULayer,
-)
-SAMPLED = (GradientBanditNALULayer, HardSoftmaxNALULayer)
+SAMPLED = (zoo.GradientBanditNALULayer, zoo.HardSoftmaxNALULayer)
 
 
 def built(layer, **options):
@@ -44,55 +24,51 @@ def built(layer, **options):
     return made
 
 
-@pytest.mark.parametrize("layer", SMOOTH)
-class TestSmoothNALU:
+class SmoothNALU(LayerChecks):
     """Over layers with weights that are no draws."""
 
-    @pytest.mark.parametrize("two_nac", [False, True])
-    def test_output_is_the_formula(self, layer, two_nac):
-        made = layer(3, 2, nalu_two_nac=two_nac).double()
-        W_mul = (made.nac_mul if two_nac else made.nac_add).weights().tolist()
-        W_add = made.nac_add.weights().tolist()
-        y = made(X.double())
-        for b, x in enumerate(X.tolist()):
-            for o in range(2):
-                z = sum(w * v for w, v in zip(made.G_add[o].tolist(), x, strict=True))
-                g = 1 / (1 + math.exp(-z))
-                a = sum(w * v for w, v in zip(W_add[o], x, strict=True))
-                logs = [math.log(abs(v) + 1e-7) for v in x]
-                m = math.exp(sum(w * v for w, v in zip(W_mul[o], logs, strict=True)))
-                assert y[b, o].item() == pytest.approx(g * a + (1 - g) * m, rel=1e-10)
+    options = ({}, {"nalu_two_nac": True})
+    start_options = ({"nalu_two_nac": True},)
+    refused = (({"nalu_mul": "mnac", "nalu_two_nac": True}, "NALULayer has no multiplying layer"),)
 
-    def test_draws_its_nacs_and_then_the_gate(self, layer):
-        torch.manual_seed(1)
-        made = layer(IN, OUT, nalu_two_nac=True)
-        state = torch.get_rng_state()
-        torch.manual_seed(1)
-        for nac in (made.nac_add, made.nac_mul):
-            expected = layer.NACOp(IN, OUT)
-            for name, parameter in expected.named_parameters():
-                assert torch.equal(nac.get_parameter(name), parameter)
-        bound = math.sqrt(6 / 7)
-        torch.testing.assert_close(made.G_add.data, uniform(-bound, bound), rtol=1e-6, atol=0)
-        assert torch.equal(state, torch.get_rng_state())
+    def formula(self, layer, row, o):
+        g = sigmoid(dot(row, layer.G_add[o].tolist()))
+        nac_mul = layer.nac_mul if layer.nalu_two_nac else layer.nac_add
+        logs = [math.log(abs(v) + 1e-7) for v in row]
+        m = math.exp(dot(logs, nac_mul.weights()[o].tolist()))
+        return g * dot(row, layer.nac_add.weights()[o].tolist()) + (1 - g) * m
+
+    def start(self, **options):
+        for name in ("nac_add", "nac_mul"):
+            nac = self.layer.NACOp(IN, OUT)
+            yield from ((f"{name}.{key}", value.data) for key, value in nac.named_parameters())
+        yield "G_add", uniform(-math.sqrt(6 / 7), math.sqrt(6 / 7))
 
 
-@pytest.mark.parametrize("layer", [*SMOOTH, *SAMPLED])
-def test_the_cell_and_no_multiplying_layer(layer):
+def over(layer: type) -> type[LayerChecks]:
+    return type(layer.__name__, (SmoothNALU,), {"layer": layer})
+
+
+TestIndependentNALU = over(zoo.IndependentNALULayer)
+TestLinearNALU = over(zoo.LinearNALULayer)
+TestPosNALU = over(zoo.PosNALULayer)
+TestRegualizedLinearNALU = over(zoo.RegualizedLinearNALULayer)
+TestSoftmaxNALU = over(zoo.SoftmaxNALULayer)
+
+
+@pytest.mark.parametrize("layer", SAMPLED)
+def test_there_is_no_multiplying_layer(layer):
     with pytest.raises(ValueError, match=f"{layer.__name__} has no multiplying layer"):
         layer(3, 2, nalu_mul="mnac", nalu_two_nac=True)
-    key = layer.__name__.removesuffix("Layer")
-    if layer is LinearNALULayer:  # whose cell is not registered
-        assert entries()[key].cell is None
-        assert LinearNALUCell(2, 3).op.G_add.shape == (3, 5)
-        return
-    cell = GeneralizedCell(2, 3, key)
-    assert type(cell.cell.op) is layer
-    assert cell(torch.ones(4, 2), torch.ones(4, 3)).shape == (4, 3)
+
+
+def test_a_cell_that_is_not_registered():
+    assert zoo.entries()["LinearNALU"].cell is None
+    assert zoo.LinearNALUCell(2, 3).op.G_add.shape == (3, 5)
 
 
 def test_the_penalty_z_of_an_independent_nalu_sees_plain_and_logarithmic_inputs():
-    layer = IndependentNALULayer(3, 2, regualizer_z=1)
+    layer = zoo.IndependentNALULayer(3, 2, regualizer_z=1)
     layer(X)
     mean = torch.cat((X, torch.log(X.abs() + 1e-7))).mean(0)
     expected = ((1 - layer.nac_add.weights().abs()) * mean**2).mean()
@@ -100,7 +76,7 @@ def test_the_penalty_z_of_an_independent_nalu_sees_plain_and_logarithmic_inputs(
 
 
 def test_the_penalty_of_a_regualized_linear_nalu_is_the_sum_over_its_nacs():
-    layer = RegualizedLinearNALULayer(3, 2, nalu_two_nac=True, regualizer_shape="linear")
+    layer = zoo.RegualizedLinearNALULayer(3, 2, nalu_two_nac=True, regualizer_shape="linear")
     parts = [nac.regualizer()["W"].item() for nac in (layer.nac_add, layer.nac_mul)]
     assert layer.regualizer()["W"].item() == pytest.approx(sum(parts), rel=1e-6)
     assert sum(parts) > 0
@@ -123,7 +99,7 @@ def next_weights(nac):
 
 
 @pytest.mark.parametrize("two_nac", [False, True])
-@pytest.mark.parametrize("layer", [*SAMPLED, GumbelNALULayer])
+@pytest.mark.parametrize("layer", [*SAMPLED, zoo.GumbelNALULayer])
 def test_a_shared_nac_draws_once_and_two_draw_twice(layer, two_nac):
     made = built(layer, nalu_two_nac=two_nac)
     torch.manual_seed(1)
@@ -137,7 +113,7 @@ def test_a_shared_nac_draws_once_and_two_draw_twice(layer, two_nac):
 
 
 @pytest.mark.parametrize(
-    ("layer", "samples"), [(GradientBanditNALULayer, False), (HardSoftmaxNALULayer, True)]
+    ("layer", "samples"), [(zoo.GradientBanditNALULayer, False), (zoo.HardSoftmaxNALULayer, True)]
 )
 def test_what_is_drawn_without_randomness(layer, samples):
     made = layer(3, 2).eval()
@@ -146,7 +122,7 @@ def test_what_is_drawn_without_randomness(layer, samples):
 
 
 def test_gradients_train_only_the_gate_and_losses_the_bandits():
-    layer = GradientBanditNALULayer(3, 2)
+    layer = zoo.GradientBanditNALULayer(3, 2)
     assert [n for n, p in layer.named_parameters() if p.requires_grad] == ["G_add"]
     for loss in (1.0, 3.0):
         layer(X)
@@ -156,7 +132,7 @@ def test_gradients_train_only_the_gate_and_losses_the_bandits():
 
 
 def test_gradients_reach_the_soft_weights_through_both_paths():
-    layer = built(HardSoftmaxNALULayer)
+    layer = built(zoo.HardSoftmaxNALULayer)
     (actual,) = torch.autograd.grad(layer(X).sum(), [layer.nac_add.W_hat])
     W = layer.nac_add.weights()
     W = SIGNS[layer.nac_add.sample] + (W - W.detach())
@@ -166,16 +142,16 @@ def test_gradients_reach_the_soft_weights_through_both_paths():
 
 class TestGumbelNALU:
     def test_a_gumbel_mnac_can_multiply(self):
-        layer = built(GumbelNALULayer, nalu_two_nac=True, nalu_mul="mnac")
-        assert type(layer.nac_add) is GumbelNACLayer
-        assert type(layer.nac_mul) is GumbelMNACLayer
+        layer = built(zoo.GumbelNALULayer, nalu_two_nac=True, nalu_mul="mnac")
+        assert type(layer.nac_add) is zoo.GumbelNACLayer
+        assert type(layer.nac_mul) is zoo.GumbelMNACLayer
         with layer.no_random():
             g = torch.sigmoid(X @ layer.G_add.mT)
             expected = g * layer.nac_add(X) + (1 - g) * layer.nac_mul(X)
             torch.testing.assert_close(layer(X), expected)
 
     def test_the_temperature_reaches_the_nacs_and_not_the_gate(self):
-        layer = built(GumbelNALULayer, nalu_two_nac=True, nalu_gate="gumbel")
+        layer = built(zoo.GumbelNALULayer, nalu_two_nac=True, nalu_gate="gumbel")
         torch.manual_seed(1)
         before = layer.gate(X, layer.G_add)
         layer.set_parameter("tau", 0.5)
@@ -185,7 +161,7 @@ class TestGumbelNALU:
 
     def test_construction_draws_only_the_gate(self):
         torch.manual_seed(2)
-        layer = GumbelNALULayer(3, 2)
+        layer = zoo.GumbelNALULayer(3, 2)
         state = torch.get_rng_state()
         torch.manual_seed(2)
         gate = torch.nn.init.xavier_uniform_(torch.empty(2, 3))
@@ -194,8 +170,8 @@ class TestGumbelNALU:
 
     @pytest.mark.parametrize("steps", [1, 3])
     def test_the_registered_cell_works(self, steps):
-        cell, h = GeneralizedCell(2, 3, "GumbelNALU"), torch.ones(4, 3)
-        assert type(cell.cell.op) is GumbelNALULayer
+        cell, h = zoo.GeneralizedCell(2, 3, "GumbelNALU"), torch.ones(4, 3)
+        assert type(cell.cell.op) is zoo.GumbelNALULayer
         for _ in range(steps):
             h = cell(torch.ones(4, 2), h)
         (gradient,) = torch.autograd.grad(h.sum(), [cell.cell.op.nac_add.W_hat])

@@ -4,30 +4,14 @@ import pytest
 import torch
 
 from stable_nalu.layer import NMULayer, ReRegualizedLinearMNACLayer
-from tests.layer_checks import (
-    Clipped,
-    LayerChecks,
-    Penalised,
-    Published,
-    X,
-    draws,
-    uniform,
-    with_parameters,
-)
+from tests.layer_checks import Clipped, LayerChecks, Penalised, Published
+from tests.layer_values import X, clamped, product, uniform, with_parameters
 
 AS_PUBLISHED = {"nac_oob": "clip", "regualizer_shape": "linear"}
 
 
 def with_weights(values, **options):
     return with_parameters(NMULayer, {"W": [values]}, **options)
-
-
-def product(x, weights):
-    """The docstring's product for one output, in Python floats."""
-    result = 1.0
-    for v, w in zip(x, weights, strict=True):
-        result *= w * v + 1 - w
-    return result
 
 
 def published(train, **options):
@@ -64,9 +48,15 @@ class TestNMU(LayerChecks):
         Clipped({}, {"W": [[-0.5, 1.5]]}, {"W": [[-0.5, 1.5]]}),
     )
 
-    def formula(self, layer, row, o):
+    normalised = ({}, {"mnac_epsilon": 0.1}, {"nac_oob": "clip"})
+    noisy = ({"nmu_noise": True},)
+
+    def weights_of(self, layer, o):
         W = layer.W[o].tolist()
-        return product(row, W if layer.nac_oob == "clip" else [min(max(w, 0.1), 1) for w in W])
+        return W if layer.nac_oob == "clip" else clamped(W, layer.mnac_epsilon, 1)
+
+    def formula(self, layer, row, o):
+        return product(row, self.weights_of(layer, o))
 
     def start(self):
         yield "W", uniform(0.25, 0.75)
@@ -74,16 +64,6 @@ class TestNMU(LayerChecks):
 
 def test_public_class_name():
     assert ReRegualizedLinearMNACLayer is NMULayer
-
-
-def test_normalised_product():
-    layer = NMULayer(3, 1, mnac_normalized=True)
-    weights = [0.25, 0.75, 0.5]
-    layer.W.data = torch.tensor([weights])
-    x = torch.tensor([[2.0, -3.0, 5.0], [-1.0, 0.5, 4.0]])
-    c = x.flatten().std().item()
-    expected = [product([v / c for v in row], weights) * c**1.5 for row in x.tolist()]
-    assert layer(x).flatten().tolist() == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.parametrize("normalized", [False, True])
@@ -128,13 +108,6 @@ def test_fixed_range_is_not_logged():
     layer.trace = {}
     layer(X)
     assert [o.name for o in layer.observations()] == ["W", "W", "W/sparsity_error"]
-
-
-def test_only_eval_switches_the_noise_off():
-    layer = with_weights([0.25, 0.75], nmu_noise=True)
-    assert not draws(lambda: layer.eval()(X))
-    with layer.train().no_random():
-        assert draws(lambda: layer(X))
 
 
 def test_reset_forgets_recorded_inputs():

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 import torch
+from torch.nn.functional import dropout
 
 from stable_nalu import Layer
 from stable_nalu.abstract import Observation
@@ -14,156 +13,190 @@ from stable_nalu.layer.trial import obstacle
 
 
 class Base(torch.nn.Module):
+    """A layer as strangers write them: each case below changes one thing of it."""
+
     def __init__(self, in_features, out_features):
         super().__init__()
         self.W = torch.nn.Parameter(torch.rand(out_features, in_features))
+        self.build(in_features, out_features)
+
+    def build(self, i, o):
+        """Add to what there is."""
 
     def forward(self, x):
         return x @ self.W.T
 
 
-class Branching(Base):
-    def forward(self, x):
-        return x @ self.W.T if self.W.sum().item() > 0 else -x @ self.W.T
+def of(**methods):
+    """What a trial says of the class `Odd`, which has other methods than `Base`."""
+    return obstacle(plain_layer(type("Odd", (Base,), methods)), 4, 2, {})
 
 
-class Sampling(Base):
-    def forward(self, x):
-        return torch.nn.functional.dropout(x, 0.5, self.training) @ self.W.T
+def with_(**made):
+    """A constructor that also sets attributes, made of the sizes."""
+    return lambda self, i, o: [setattr(self, name, f(i, o)) for name, f in made.items()]
 
 
-class WrongShape(Base):
-    def forward(self, x):
-        return (x @ self.W.T).sum(0)
+def raising(error):
+    def method(*_):
+        raise error
+
+    return method
 
 
-class NoTensor(Base):
-    def forward(self, x):
-        return None
-
-
-class Raising(Base):
-    def forward(self, x):
-        raise RuntimeError("first line\nsecond line")
-
-
-class InPlace(Base):
-    def forward(self, x):
-        return x.mul_(2) @ self.W.T
-
-
-class WrongShapeInTraining(Base):
-    def forward(self, x):
-        y = x @ self.W.T
-        return y.sum(-1) if self.training else y
-
-
-class Complex(Base):
-    def forward(self, x):
-        return (x @ self.W.T).to(torch.complex64)
-
-
-class Tied(torch.nn.Module):
-    def __init__(self, in_features, out_features):
-        super().__init__()
-        self.up = torch.nn.Linear(in_features, out_features)
-        self.down = torch.nn.Linear(in_features, out_features)
-        self.down.weight = self.up.weight
-
-    def forward(self, x):
-        return self.up(x) - self.down(x)
-
-
-class Hooked(Base):
-    def __init__(self, in_features, out_features):
-        super().__init__(in_features, out_features)
-        self.W.register_hook(lambda gradient: gradient / 2)
-
-
-class Masked(Base):
-    def __init__(self, in_features, out_features):
-        super().__init__(in_features, out_features)
-        self.ones = torch.ones(in_features)
-        self.mask = (torch.rand(in_features) > 0.5).float()
-
-    def forward(self, x):
-        return x * self.mask * self.ones @ self.W.T
-
-
-class MaskedByBuffer(Base):
-    def __init__(self, in_features, out_features):
-        super().__init__(in_features, out_features)
-        self.ones = torch.ones(in_features)
-        self.register_buffer("mask", (torch.rand(in_features) > 0.5).float())
-
-    forward = Masked.forward
-
-
-class Remembering(Base):
-    def forward(self, x):
-        self.last = x.detach()
-        return x @ self.W.T
-
-
-class Unbuilt(Base):
-    def __init__(self, in_features, out_features, power=1):
-        raise ValueError("power is odd.")
-
-
-class Wordless(BaseException):
+class WordlessError(BaseException):
     def __str__(self):
         raise RuntimeError("no text")
 
 
-class FailingInItsOwnWay(Base):
-    def forward(self, x):
-        raise Wordless
+def parameter(make):
+    return lambda i, o: torch.nn.Parameter(make(o, i))
 
 
-class Interrupted(Base):
-    def forward(self, x):
-        raise KeyboardInterrupt
+def mask(i, o):
+    return (torch.rand(i) > 0.5).float()
 
 
-class Sparse(Base):
-    def __init__(self, in_features, out_features):
-        super().__init__(in_features, out_features)
-        self.W = torch.nn.Parameter(self.W.detach().to_sparse())
+def masked(self, x):
+    return x * self.mask * self.ones @ self.W.T
 
 
-class SparseGradient(Base):
-    def __init__(self, in_features, out_features):
-        super().__init__(in_features, out_features)
-        self.rows = torch.nn.Embedding(in_features, out_features, sparse=True)
-
-    def forward(self, x):
-        return x @ self.rows(torch.arange(x.shape[-1]))
+def ones(i, o):
+    return torch.ones(i)
 
 
-class Unsized(Base):
-    def __init__(self, in_features, out_features):
-        super().__init__(in_features, out_features)
-        self.linear = torch.nn.LazyLinear(out_features)
+def remembering(self, x):
+    self.last = x.detach()
+    return x @ self.W.T
 
 
-class Numberless(Base):
-    def __init__(self, in_features, out_features):
-        super().__init__(in_features, out_features)
-        self.W = torch.nn.Parameter(torch.empty(out_features, in_features, device="meta"))
+def tied(self, i, o):
+    self.up, self.down = torch.nn.Linear(i, o), torch.nn.Linear(i, o)
+    self.down.weight = self.up.weight
 
 
-class LeavingWhenBuilt(Base):
-    def __init__(self, in_features, out_features):
-        sys.exit("no GPU")
+def buffered(self, i, o):
+    self.ones = ones(i, o)
+    self.register_buffer("mask", mask(i, o))
 
 
-class Leaving(Base):
-    def forward(self, x):
-        sys.exit(0)
+@pytest.mark.parametrize(
+    "methods", [{}, {"build": buffered, "forward": masked}, {"forward": remembering}]
+)
+def test_a_module_that_can_be_stacked_has_no_obstacle_and_draws_nothing(methods):
+    before = torch.get_rng_state()
+    assert of(**methods) is None
+    assert torch.equal(before, torch.get_rng_state())
 
 
-class Penalised(Layer):
-    penalty, bounded = "w", "W"
+@pytest.mark.parametrize(
+    ("says", "methods"),
+    [
+        ("item", {"forward": lambda self, x: x @ self.W.T * (1 if self.W.sum().item() else 2)}),
+        ("random", {"forward": lambda self, x: dropout(x, 0.5, self.training) @ self.W.T}),
+        ("parts of it share a parameter", {"build": tied}),
+        (
+            "W has a hook on its gradient",
+            {"build": lambda self, i, o: self.W.register_hook(lambda gradient: gradient / 2)},
+        ),
+        ("mask is drawn, and no buffer", {"build": with_(ones=ones, mask=mask), "forward": masked}),
+    ],
+)
+def test_what_vmap_cannot_do_is_an_obstacle(says, methods):
+    found = of(**methods)
+    assert found is not None
+    assert says in found
+
+
+@pytest.mark.parametrize(
+    ("says", "methods"),
+    [
+        (
+            r"Odd maps an input of shape \(3, 4\) to a tensor of shape \(2,\); \(3, 2\) is expect",
+            {"forward": lambda self, x: (x @ self.W.T).sum(0)},
+        ),
+        (
+            r"to a tensor of shape \(3,\); \(3, 2\) is expected$",
+            {"forward": lambda self, x: (x @ self.W.T)[:, 0] if self.training else x @ self.W.T},
+        ),
+        ("Odd maps an input .* to NoneType", {"forward": lambda self, x: None}),
+        (
+            "Odd gives torch.complex64; real numbers are expected$",
+            {"forward": lambda self, x: (x @ self.W.T).to(torch.complex64)},
+        ),
+        (
+            "Odd changes its input in place; let it work on a copy$",
+            {"forward": lambda self, x: x.mul_(2) @ self.W.T},
+        ),
+        (
+            r"Odd fails on an input of shape \(3, 4\): RuntimeError: first line$",
+            {"forward": raising(RuntimeError("first line\nsecond line"))},
+        ),
+        (
+            r"Odd fails on an input of shape \(3, 4\): SystemExit: 0$",
+            {"forward": raising(SystemExit(0))},
+        ),
+        ("Odd fails on an input .*: WordlessError$", {"forward": raising(WordlessError)}),
+        (
+            "Odd cannot be built: ValueError: power is odd$",
+            {"build": raising(ValueError("power is odd."))},
+        ),
+        ("Odd cannot be built: SystemExit: no GPU$", {"build": raising(SystemExit("no GPU"))}),
+        (
+            "Odd: module.W is a sparse tensor; make it dense$",
+            {"build": with_(W=parameter(lambda *shape: torch.rand(shape).to_sparse()))},
+        ),
+        (
+            "Odd: module.rows.weight has a sparse gradient; make it dense$",
+            {
+                "build": with_(rows=lambda i, o: torch.nn.Embedding(i, o, sparse=True)),
+                "forward": lambda self, x: x @ self.rows(torch.arange(x.shape[-1])),
+            },
+        ),
+        (
+            "Odd: module.linear.weight has no numbers yet; build it with all its sizes$",
+            {"build": with_(linear=lambda i, o: torch.nn.LazyLinear(o))},
+        ),
+        (
+            "Odd: module.W has no numbers yet; build it with all its sizes$",
+            {"build": with_(W=parameter(lambda *shape: torch.empty(shape, device="meta")))},
+        ),
+        (
+            r"its observation 'W/sparsity_error' has shape \(2,\)",
+            {"sparsity_error": lambda self: self.W.abs().amax(-1)},
+        ),
+        (
+            "its observation 'W/sparsity_error' fails: RuntimeError: no weight",
+            {"sparsity_error": raising(RuntimeError("no weight"))},
+        ),
+        (
+            r"Odd defines param_groups\(\), .*; all parameters have one --learning-rate$",
+            {"build": with_(part=lambda i, o: type("Odd", (Base,), {"param_groups": list})(i, o))},
+        ),
+        *(
+            (
+                rf"Odd defines {name}\(\), which is not called; inherit stable_nalu.Layer for pen",
+                {name: lambda self, *_: {}},
+            )
+            for name in (
+                *("regualizer", "regularizer_terms", "regualizer_terms"),
+                *("parameter_bounds", "optimize"),
+            )
+        ),
+    ],
+)
+def test_what_does_not_work_is_refused(says, methods):
+    with pytest.raises(ValueError, match=says):
+        of(**methods)
+
+
+def test_ctrl_c_is_no_failure_of_a_layer():
+    with pytest.raises(KeyboardInterrupt):
+        of(forward=raising(KeyboardInterrupt))
+
+
+class Known(Layer):
+    """A layer of the project's kind."""
 
     def __init__(self, in_features, out_features, **options):
         super().__init__(in_features, out_features, **options)
@@ -176,192 +209,67 @@ class Penalised(Layer):
         return x @ self.W.mT
 
     def regualizer_terms(self):
-        return {self.penalty: lambda: self.W.abs().sum((-2, -1))}
+        return {"W": lambda: self.W.abs().sum((-2, -1))}
 
     def parameter_bounds(self):
-        return {self.bounded: (-1, 1)}
+        return {"W": (-1, 1)}
 
 
-class Bounded(Penalised):
-    penalty, bounded = "W", "weight"
-
-
-class Known(Penalised):
-    penalty, bounded = "W", "W"
-
-
-def test_what_no_flag_reaches_is_refused():
-    with pytest.raises(ValueError, match="Penalised has a penalty 'w'; no flag weighs it, but W,"):
-        obstacle(Penalised, 4, 2, {})
-    with pytest.raises(ValueError, match="Bounded bounds 'weight', which is no parameter of its"):
-        obstacle(Bounded, 4, 2, {})
-    assert obstacle(Known, 4, 2, {}) is None
-
-
-def with_method(base, name):
-    """Return a class of the same name with a further method."""
-    return type(base.__name__, (base,), {name: lambda self, *_: {}})
+def known(**methods):
+    return obstacle(type("Odd", (Known,), methods), 4, 2, {})
 
 
 @pytest.mark.parametrize(
-    "method",
-    ["regualizer", "regularizer_terms", "regualizer_terms", "parameter_bounds", "optimize"],
-)
-def test_methods_of_a_plain_module_that_nobody_calls_are_refused(method):
-    says = rf"Base defines {method}\(\), which is not called; inherit stable_nalu.Layer for penal"
-    with pytest.raises(ValueError, match=says):
-        of(with_method(Base, method))
-
-
-@pytest.mark.parametrize(
-    ("method", "remedy"),
+    ("says", "methods"),
     [
-        ("regualizer", r"write regualizer_terms\(\)"),
-        ("regularizer_terms", r"write regualizer_terms\(\)"),
-        ("optimize", r"write parameter_bounds\(\) or after_step\(\)"),
-    ],
-)
-def test_methods_of_a_layer_that_nobody_calls_are_refused(method, remedy):
-    with pytest.raises(ValueError, match=rf"Known defines {method}\(\), .*; {remedy}$"):
-        obstacle(with_method(Known, method), 4, 2, {})
-
-
-def test_rates_of_single_parameters_are_refused_in_parts_too():
-    class Whole(Base):
-        def __init__(self, in_features, out_features):
-            super().__init__(in_features, out_features)
-            self.part = with_method(Base, "param_groups")(in_features, out_features)
-
-    says = r"Base defines param_groups\(\), .*; all parameters have one --learning-rate$"
-    with pytest.raises(ValueError, match=says):
-        of(Whole)
-
-
-class PerElement(Known):
-    def regualizer_terms(self):
-        return {"W": lambda: self.W.abs()}
-
-
-class SumOfRuns(Known):
-    def regualizer_terms(self):
-        return {"W": lambda: self.W.abs().sum()}
-
-
-class Untold(Known):
-    def observations(self):
-        return [Observation("scalar", "W/largest", lambda: self.nothing.max(), False)]
-
-
-class RowErrors(Base):
-    def sparsity_error(self):
-        return self.W.abs().amax(-1)
-
-
-class FailingError(Base):
-    def sparsity_error(self):
-        raise RuntimeError("no weight")
-
-
-@pytest.mark.parametrize(
-    ("layer", "says"),
-    [
-        (PerElement, r"PerElement: its penalty 'W' has shape \(2, 4\); one number is expected"),
-        (Untold, "Untold: its observation 'W/largest' fails: .*nothing"),
-        (plain_layer(RowErrors), r"its observation 'W/sparsity_error' has shape \(2,\)"),
         (
-            plain_layer(FailingError),
-            "its observation 'W/sparsity_error' fails: RuntimeError: no weight",
+            "Odd has a penalty 'w'; no flag weighs it, but W,",
+            {"regualizer_terms": lambda self: {"w": lambda: self.W.abs().sum((-2, -1))}},
+        ),
+        (
+            "Odd bounds 'weight', which is no parameter of its",
+            {"parameter_bounds": lambda self: {"weight": (-1, 1)}},
+        ),
+        (
+            r"Odd: its penalty 'W' has shape \(2, 4\); one number is expected",
+            {"regualizer_terms": lambda self: {"W": lambda: self.W.abs()}},
+        ),
+        (
+            "Odd: its observation 'W/largest' fails: .*nothing",
+            {
+                "observations": lambda self: [
+                    Observation("scalar", "W/largest", lambda: self.nothing.max(), False)
+                ]
+            },
+        ),
+        *(
+            (rf"Odd defines {name}\(\), .*; {remedy}$", {name: lambda self, *_: {}})
+            for name, remedy in (
+                ("regualizer", r"write regualizer_terms\(\)"),
+                ("regularizer_terms", r"write regualizer_terms\(\)"),
+                ("optimize", r"write parameter_bounds\(\) or after_step\(\)"),
+            )
         ),
     ],
 )
-def test_penalties_and_errors_that_are_no_number_are_refused(layer, says):
+def test_what_no_flag_reaches_or_nobody_calls_is_refused(says, methods):
     with pytest.raises(ValueError, match=says):
-        obstacle(layer, 4, 2, {})
-
-
-def test_a_penalty_of_all_runs_together_keeps_runs_apart():
-    assert obstacle(SumOfRuns, 4, 2, {}) == (
-        "its penalty 'W' is not one number for each run of a stack"
-    )
-
-
-def of(module, **options):
-    return obstacle(plain_layer(module), 4, 2, options)
-
-
-@pytest.mark.parametrize("module", [Base, MaskedByBuffer, Remembering])
-def test_a_module_that_can_be_stacked_has_no_obstacle_and_draws_nothing(module):
-    before = torch.get_rng_state()
-    assert of(module) is None
-    assert torch.equal(before, torch.get_rng_state())
+        known(**methods)
 
 
 @pytest.mark.parametrize(
-    ("module", "says"),
+    ("says", "methods"),
     [
-        (Branching, "item"),
-        (Sampling, "random"),
-        (Tied, "parts of it share a parameter"),
-        (Hooked, "W has a hook on its gradient"),
-        (Masked, "mask is drawn, and no buffer"),
+        (None, {}),
+        (
+            "its penalty 'W' is not one number for each run of a stack",
+            {"regualizer_terms": lambda self: {"W": lambda: self.W.abs().sum()}},
+        ),
+        (
+            "its outputs are others where runs are stacked",
+            {"forward": lambda self, x: x @ self.W.mT + x.mean() * x.ndim},
+        ),
     ],
 )
-def test_what_vmap_cannot_do_is_an_obstacle(module, says):
-    found = of(module)
-    assert found is not None
-    assert says in found
-
-
-@pytest.mark.parametrize(
-    ("module", "says"),
-    [
-        (
-            WrongShape,
-            r"WrongShape maps an input of shape \(3, 4\) to a tensor of shape \(2,\); "
-            r"\(3, 2\) is expected",
-        ),
-        (NoTensor, "NoTensor maps an input .* to NoneType"),
-        (Raising, r"Raising fails on an input of shape \(3, 4\): RuntimeError: first line$"),
-        (Unbuilt, "Unbuilt cannot be built: ValueError: power is odd$"),
-        (LeavingWhenBuilt, "LeavingWhenBuilt cannot be built: SystemExit: no GPU$"),
-        (Leaving, r"Leaving fails on an input of shape \(3, 4\): SystemExit: 0$"),
-        (FailingInItsOwnWay, r"FailingInItsOwnWay fails on an input .*: Wordless$"),
-        (Sparse, "Sparse: module.W is a sparse tensor; make it dense$"),
-        (
-            SparseGradient,
-            "SparseGradient: module.rows.weight has a sparse gradient; make it dense$",
-        ),
-        (Unsized, "Unsized: module.linear.weight has no numbers yet; build it with all its sizes$"),
-        (Numberless, "Numberless: module.W has no numbers yet; build it with all its sizes$"),
-        (InPlace, "InPlace changes its input in place; let it work on a copy$"),
-        (WrongShapeInTraining, r"to a tensor of shape \(3,\); \(3, 2\) is expected$"),
-        (Complex, "Complex gives torch.complex64; real numbers are expected$"),
-    ],
-)
-def test_what_does_not_work_is_refused(module, says):
-    with pytest.raises(ValueError, match=says):
-        of(module)
-
-
-def test_ctrl_c_is_no_failure_of_a_layer():
-    with pytest.raises(KeyboardInterrupt):
-        of(Interrupted)
-
-
-class Mixed(Layer):
-    """A layer of the project's kind that forgets the run dimension."""
-
-    def __init__(self, in_features, out_features, *, name=None):
-        super().__init__(in_features, out_features, name=name)
-        self.W = torch.nn.Parameter(torch.empty(out_features, in_features))
-
-    def reset_parameters(self):
-        torch.nn.init.uniform_(self.W)
-
-    def forward(self, x):
-        mean = x.mean() if x.ndim == 2 else x.mean() * 2
-        return x @ self.W.transpose(-1, -2) + mean
-
-
-def test_a_layer_of_this_kind_that_gives_other_numbers_in_a_stack():
-    assert obstacle(Mixed, 4, 2, {}) == "its outputs are others where runs are stacked"
+def test_layers_of_this_kind_that_keep_runs_apart_or_do_not(says, methods):
+    assert known(**methods) == says

@@ -1,0 +1,72 @@
+"""What formulas and start values in tests of layers are made of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule
+
+X = torch.tensor([[1.5, -2.0], [0.5, 3.0]])
+IN, OUT = 4, 3
+
+
+def sigmoid(v: float, base: float = math.e) -> float:
+    """1 / (1 + b^-v)."""
+    return 1 / (1 + base**-v)
+
+
+def dot(row: list[float], W: list[float]) -> float:
+    """The weighted sum of a row."""
+    return sum(v * w for v, w in zip(row, W, strict=True))
+
+
+def product(row: list[float], W: list[float]) -> float:
+    """The product of a row in which a weight of 0 leaves a factor out."""
+    return math.prod(w * v + 1 - w for v, w in zip(row, W, strict=True))
+
+
+def clamped(weights: list[float], low: float, high: float) -> list[float]:
+    """Each weight, or the end of the range that is next to it."""
+    return [min(max(w, low), high) for w in weights]
+
+
+def uniform(low: float, high: float, *shape: int) -> torch.Tensor:
+    """One fill of a tensor, by default of a weight from IN to OUT."""
+    return torch.empty(shape or (OUT, IN)).uniform_(low, high)
+
+
+def with_parameters(layer_class: Any, parameters: dict[str, Any], **options) -> Any:
+    """A layer from 2 to 1 with given parameters."""
+    layer = layer_class(2, 1, **options)
+    for name, value in parameters.items():
+        layer.get_parameter(name).data = torch.tensor(value)
+    return layer
+
+
+def randomised(layer: Any, low: float, high: float) -> Any:
+    """The layer in float64, all parameters drawn from U(low, high)."""
+    layer = layer.double()
+    with torch.no_grad():
+        for parameter in layer.parameters():
+            parameter.uniform_(low, high)
+    return layer
+
+
+def observed(
+    layer: ExtendedTorchModule, x: torch.Tensor = X
+) -> dict[tuple[str, str], torch.Tensor]:
+    """(kind, name) -> value that the layer itself logs after a forward pass on x."""
+    layer.trace = {}
+    layer(x)
+    return {(o.kind, o.name): o.value() for o in layer.observations()}
+
+
+def draws(function: Callable[[], object]) -> bool:
+    """Whether a call takes numbers from the global generator."""
+    state = torch.get_rng_state()
+    function()
+    return not torch.equal(state, torch.get_rng_state())
