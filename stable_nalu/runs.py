@@ -137,6 +137,7 @@ def plot(
     """
     from stable_nalu.figure.entries import entry_of_files
     from stable_nalu.figure.entry import Context
+    from stable_nalu.figure.render import made
     from stable_nalu.figure.source import Source
 
     _require_look(palette, column)
@@ -154,7 +155,7 @@ def plot(
         try:
             entry = entry_of_files(kind, paths, labels, "figure", column, threshold)
             context = Context(entry.key, entry.series, source, setups, estimators, palette)
-            figure = entry.parts[0].render(context).figure
+            figure = made(entry.parts[0], context).figure
         except UsageError as error:
             raise UsageError(_renamed(str(error), names)) from None
     for text in source.warnings:

@@ -21,10 +21,12 @@ from typing import TYPE_CHECKING
 from tqdm import tqdm
 
 from stable_nalu.figure.entries import all_entries
-from stable_nalu.figure.entry import Context, Entry, Output, render
+from stable_nalu.figure.entry import Context
+from stable_nalu.figure.render import Output, needs, render
 from stable_nalu.figure.source import Source
 from stable_nalu.files import atomic_text_file
 from stable_nalu.machine import CHECKOUT
+from stable_nalu.paper.drawing import Drawing
 from stable_nalu.paper.experiment import Model, seeds_text
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.papers import STUDIES
@@ -58,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return exit_code("gallery", lambda: draw_all(all_entries(), Path(args.out_dir)))
 
 
-def draw_all(entries: Mapping[str, Entry], folder: Path, data: Path = DATA) -> None:
+def draw_all(entries: Mapping[str, Drawing], folder: Path, data: Path = DATA) -> None:
     """Draw the entries that kept results are enough for, and write the page of all."""
     drawn = {key: entry for key, entry in entries.items() if drawable(entry, data)}
     for old in folder.iterdir() if folder.is_dir() else ():
@@ -73,7 +75,7 @@ def draw_all(entries: Mapping[str, Entry], folder: Path, data: Path = DATA) -> N
         file.write(page(entries, folder, data))
 
 
-def draw(entry: Entry, folder: Path, data: Path = DATA) -> list[str]:
+def draw(entry: Drawing, folder: Path, data: Path = DATA) -> list[str]:
     """Draw one entry into its folder and return what is missing from it."""
     output = Output(folder, ("png",), dpi=DPI, side=False)
     with drawn_from(entry, folder, data) as source:
@@ -84,7 +86,7 @@ def draw(entry: Entry, folder: Path, data: Path = DATA) -> list[str]:
 
 
 @contextlib.contextmanager
-def drawn_from(entry: Entry, folder: Path, data: Path) -> Iterator[Source]:
+def drawn_from(entry: Drawing, folder: Path, data: Path) -> Iterator[Source]:
     """Lend what an entry is drawn from: kept runs, or tables that are written for it."""
     if kept_files(entry, data):
         with kept_source(entry, data) as source:
@@ -99,32 +101,32 @@ def drawn_from(entry: Entry, folder: Path, data: Path) -> Iterator[Source]:
             yield Source(space.csv, entry.folders)
 
 
-def written_tables(entry: Entry, space: Folders) -> list[OtherTable]:
+def written_tables(entry: Drawing, space: Folders) -> list[OtherTable]:
     """Return the tables of an entry that are written without exported runs."""
     shown = (found for found in EXPERIMENTS.values() if entry.key in found.figure_keys)
     return [table for found in shown for table in other_tables(found, found.models, space)]
 
 
-def is_written(entry: Entry, data: Path) -> bool:
+def is_written(entry: Drawing, data: Path) -> bool:
     """Say whether an entry shows such tables, and the models that they are of are kept."""
     tables = written_tables(entry, Folders(data))
     models = [table.kept_in(data) for table in tables if table.source is not None]
     return bool(tables) and all(path.exists() for path in models)
 
 
-def computed(entry: Entry) -> bool:
+def computed(entry: Drawing) -> bool:
     """Say whether an entry is computed without runs."""
     tables = written_tables(entry, Folders(FOLDER))
     without_models = bool(tables) and all(table.source is None for table in tables)
     return without_models or needs_nothing(entry)
 
 
-def needs_nothing(entry: Entry) -> bool:
+def needs_nothing(entry: Drawing) -> bool:
     """Say whether an entry is drawn from formulas alone."""
-    return all(part.NEEDS == "nothing" for part in entry.parts)
+    return needs(entry) == {"nothing"}
 
 
-def drawable(entry: Entry, data: Path = DATA) -> bool:
+def drawable(entry: Drawing, data: Path = DATA) -> bool:
     """Say whether an entry can be drawn: computed, of kept models, or of kept runs of all files."""
     return computed(entry) or is_written(entry, data) or bool(kept_files(entry, data))
 
@@ -143,12 +145,12 @@ def pictures(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob("*") if path.suffix in (".png", ".tex"))
 
 
-def page(entries: Mapping[str, Entry], folder: Path, data: Path = DATA) -> str:
+def page(entries: Mapping[str, Drawing], folder: Path, data: Path = DATA) -> str:
     """Return the page: figures by paper, from the files in the folder, then the rest."""
     drawn = {key: entry for key, entry in entries.items() if drawable(entry, data)}
     papers = {paper: [e for e in drawn.values() if e.paper == paper] for paper in STUDIES}
     missing = [
-        {"figure": f"{e.shows} ({_place(e, brief=True)})", "command": f"`{command(e)}`"}
+        {"figure": f"{e.title} ({_place(e, brief=True)})", "command": f"`{command(e)}`"}
         for key, e in entries.items()
         if key not in drawn
     ]
@@ -168,14 +170,14 @@ def anchor(key: str) -> str:
     return re.sub(r"[^\w\- ]", "", key.lower()).replace(" ", "-")
 
 
-def _place(entry: Entry, *, brief: bool = False) -> str:
+def _place(entry: Drawing, *, brief: bool = False) -> str:
     """Return where an entry was published, if anywhere."""
     paper = entry.paper
     title = "" if paper is None else paper.short_title if brief else paper.title
     return f"{title} {entry.number}".strip() if paper else ""
 
 
-def origin(entry: Entry, data: Path) -> str:
+def origin(entry: Drawing, data: Path) -> str:
     """Say which runs a drawing shows, and which of them were cut short."""
     if computed(entry):
         return "Computed: no runs."
@@ -209,7 +211,7 @@ def chosen_seeds(models: Iterable[Model], shown: pd.DataFrame) -> str:
     return "; ".join(texts)
 
 
-def command(entry: Entry) -> str:
+def command(entry: Drawing) -> str:
     """Return the command that makes a figure which is not drawn here."""
     for key, experiment in EXPERIMENTS.items():
         if entry.key in experiment.figure_keys and experiment.models:

@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from stable_nalu.figure.render import needs
 from stable_nalu.figure.source import Source
 from stable_nalu.paper.experiment import ExpectedRun, Experiment
 from stable_nalu.paper.index import EXPERIMENTS
@@ -32,8 +33,7 @@ from stable_nalu.task import SCRIPTS
 if TYPE_CHECKING:
     import pandas as pd
 
-    from stable_nalu.figure.entry import Entry
-    from stable_nalu.paper.drawing import Series
+    from stable_nalu.paper.drawing import Drawing, Series
 
 
 @dataclass
@@ -77,15 +77,15 @@ def _exported(data: Path, measured: bool) -> Mapping[str, Mapping[str, set[str]]
     return found
 
 
-def kept_files(entry: Entry, data: Path) -> dict[str, str] | None:
+def kept_files(entry: Drawing, data: Path) -> dict[str, str] | None:
     """Return exported file -> experiment, of all files of a figure; None where one is not kept.
 
     Kept outcomes do not say what a run measured, and kept measures neither whether and when a run
     is solved nor what every epoch measured.
     """
-    needs = {part.NEEDS for part in entry.parts}
-    measured = needs.isdisjoint(("outcomes", "epochs"))
-    if not entry.series or not (measured or needs == {"outcomes"}):
+    needed = needs(entry)
+    measured = needed.isdisjoint(("outcomes", "epochs"))
+    if not entry.series or not (measured or needed == {"outcomes"}):
         return None
     every = _exported(data, measured)
     source = KeptRuns(Path(), entry.folders, tables=every)
@@ -101,14 +101,14 @@ def kept_files(entry: Entry, data: Path) -> dict[str, str] | None:
     return found if all(paths) and (there or not own) else None
 
 
-def files_of(entry: Entry, data: Path) -> dict[str, str] | None:
+def files_of(entry: Drawing, data: Path) -> dict[str, str] | None:
     """Return the same of a figure that is drawn from kept measures, and None for all others."""
     found = kept_files(entry, data)
     return found if found and EXPERIMENTS[next(iter(found.values()))].is_measured else None
 
 
 @contextmanager
-def kept_source(entry: Entry, data: Path) -> Iterator[Source]:
+def kept_source(entry: Drawing, data: Path) -> Iterator[Source]:
     """Lend the kept runs of a figure; those of measures are files as long as the figure is made."""
     files = kept_files(entry, data) or {}
     if not files_of(entry, data):

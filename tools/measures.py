@@ -51,6 +51,7 @@ class MeasuredResult:
         """Return its drawings as SVG, by their names on the page."""
         from stable_nalu.figure.entries import all_entries
         from stable_nalu.figure.entry import Context
+        from stable_nalu.figure.render import made
 
         entries, found = all_entries(), {}
         for key in self.experiment.figure_keys:
@@ -61,7 +62,7 @@ class MeasuredResult:
                 context = Context(entry.key, entry.series, source)
                 for part in entry.parts:
                     try:
-                        product = part.render(context)
+                        product = made(part, context)
                     except UsageError:  # of what is not kept
                         continue
                     if product.figure is not None:

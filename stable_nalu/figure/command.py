@@ -73,7 +73,8 @@ def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 def plot(args: argparse.Namespace) -> None:
     """Find the entries, render them, tell what is missing."""
     from .entries import all_entries, entry_of_files, find, listing, with_threshold
-    from .entry import Context, Output, render
+    from .entry import Context
+    from .render import Output, render
     from .source import Source
 
     if args.list:

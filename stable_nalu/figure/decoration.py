@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from stable_nalu.statistics.names import plain
 
-from .style import CM, MISSING, Look, new_figure
+from .style import CM, DASHED, MISSING, Look, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -176,6 +177,56 @@ def patch_legend(figure: Figure, entries: Mapping[str, tuple[str, str]]) -> None
 
 def _width(figure: Figure) -> float:
     return figure.get_figwidth() / CM
+
+
+def ascending(numbers: Iterable[int], form: str = "") -> str:
+    """Return the different numbers as a sentence has them: `3 or 5`."""
+    return " or ".join(format(number, form) for number in sorted(set(numbers)))
+
+
+def mark(
+    axes: Axes, x: float | None = None, y: float | None = None, linewidth: float = 0.8
+) -> None:
+    """Draw a dashed line at a place of an axis."""
+    look: dict[str, Any] = {"color": "0.35", "linewidth": linewidth, "linestyle": DASHED}
+    if x is not None:
+        axes.axvline(x, **look)
+    if y is not None:
+        axes.axhline(y, **look)
+
+
+def ribbon(
+    axes: Axes, table: pd.DataFrame, x: str, middle: str, look: Look, *,
+    alpha: float = 0.15, **line: Any,
+) -> None:  # fmt: skip
+    """Draw a column as a line, in a ribbon from the columns `lower` to `upper`."""
+    axes.fill_between(
+        table[x], table["lower"], table["upper"], color=look.color, alpha=alpha, linewidth=0
+    )
+    axes.plot(table[x], table[middle], **look.style | line)
+
+
+def grouped_bars(
+    axes: Axes,
+    heights: Mapping[str, tuple[Any, Any]],
+    looks: Mapping[str, Look],
+    share: float,
+) -> dict[str, tuple[str, str]]:
+    """Draw a group of bars for each number of some series, and return the entries of the legend.
+
+    heights: heights of bars and lengths of their error bars. share: of the axis that bars take.
+    """
+    entries, each = {}, share / len(heights)
+    for place, (label, (height, error)) in enumerate(heights.items()):
+        x = np.arange(len(height)) + (place + 0.5) * each - share / 2
+        color, hatch = looks[label].color, HATCHES[place % len(HATCHES)]
+        axes.bar(
+            x, height, each, yerr=error, color=color, hatch=hatch, edgecolor="white",
+            linewidth=0.3, error_kw={"elinewidth": 0.9, "capsize": 2},
+        )  # fmt: skip
+        entries[label] = (color, hatch)
+    axes.grid(visible=False, axis="x")
+    return entries
 
 
 def say_no_data(axes: Axes, color: str = MISSING) -> None:

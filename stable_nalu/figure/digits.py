@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from itertools import cycle
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -12,12 +10,12 @@ import numpy as np
 import pandas as pd
 
 from stable_nalu.errors import UsageError
-from stable_nalu.paper.drawing import Series, Size
+from stable_nalu.paper.drawing import Series
 from stable_nalu.statistics.summary import mean_summary
 from stable_nalu.statistics.table import numeric
 
-from .decoration import HATCHES, NO_DATA, footnote, legend, patch_legend
-from .entry import INCH, Context, Drawn, Part
+from .decoration import NO_DATA, footnote, grouped_bars, legend, patch_legend
+from .entry import INCH, Context, Product, kind
 from .panels import draw_series, offsets
 from .source import read_csv, with_names
 from .style import MISSING, looks, new_figure
@@ -25,7 +23,6 @@ from .style import MISSING, looks, new_figure
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import PolyCollection
-    from matplotlib.figure import Figure
 
 LAST_ROWS = 10
 
@@ -61,152 +58,113 @@ def _chosen_rows(rows: pd.DataFrame, best: str | None) -> pd.DataFrame:
     return pd.DataFrame(picked).reset_index(drop=True)
 
 
-def _in_order(labels: Sequence[str], order: Sequence[str]) -> list[str]:
-    """Return labels in a fixed order; those that it lacks come after."""
-    return [m for m in order if m in labels] + [m for m in labels if m not in order]
+@kind("curve")
+def epoch_curves(context: Context, column: str, y_label: str) -> Product:
+    """Draw the mean of a column against the epoch, with standard errors, one line per model."""
+    rows, labels, missing = _read_runs(context, column)
+    groups = rows.groupby(["model", "epoch"], sort=False)[column]
+    summary = groups.agg(n="count", mean="mean", sd="std").reset_index()
+    summary["se"] = summary["sd"] / summary["n"] ** 0.5
+    summary = summary.sort_values(["model", "epoch"], kind="stable").reset_index(drop=True)
+    figure = new_figure((7 * INCH, 7 * INCH))
+    axes = figure.add_subplot()
+    shown = looks(labels, context.palette)
+    texts = {}
+    for label, look in shown.items():
+        table = summary.loc[summary["model"] == label]
+        if table.empty:
+            continue
+        epochs, mean, error = table["epoch"], table["mean"], table["se"]
+        each = max(1, len(table) // 8)
+        axes.plot(epochs, mean, **look.style, markevery=each, label=label)
+        gid = f"{label} interval"
+        axes.fill_between(epochs, mean - error, mean + error, color=look.color, alpha=0.15, gid=gid)
+        fewest, most = min(table["n"]), max(table["n"])
+        texts[label] = f" (n = {most})" if fewest == most else f" (n = {fewest} to {most})"
+    axes.set_xlabel("Epoch")
+    axes.locator_params(axis="x", integer=True)
+    axes.set_ylabel(y_label)
+    legend(figure, shown, texts, missing)
+    footnote(figure, "Means over runs that have the epoch. Ribbons: standard errors.")
+    return context.plotted(figure, summary)
 
 
-@dataclass(frozen=True)
-class EpochCurves(Part):
-    """Mean of one column against the epoch, with its standard error, one line per model."""
-
-    KIND = "curve"
-
-    column: str
-    y_label: str
-    size: Size = (7 * INCH, 7 * INCH)
-
-    def drawn(self, context: Context) -> Drawn:
-        """Take means at every epoch; draw lines with ribbons."""
-        rows, labels, missing = _read_runs(context, self.column)
-        groups = rows.groupby(["model", "epoch"], sort=False)[self.column]
-        summary = groups.agg(n="count", mean="mean", sd="std").reset_index()
-        summary["se"] = summary["sd"] / summary["n"] ** 0.5
-        summary = summary.sort_values(["model", "epoch"], kind="stable").reset_index(drop=True)
-        figure = new_figure(self.size)
-        axes = figure.add_subplot()
-        shown = looks(labels, context.palette)
-        texts = {}
-        for label, look in shown.items():
-            table = summary.loc[summary["model"] == label]
-            if table.empty:
-                continue
-            epochs, mean, error = table["epoch"], table["mean"], table["se"]
-            each = max(1, len(table) // 8)
-            axes.plot(epochs, mean, **look.style, markevery=each, label=label)
-            gid = f"{label} interval"
-            axes.fill_between(
-                epochs, mean - error, mean + error, color=look.color, alpha=0.15, gid=gid
-            )
-            fewest, most = min(table["n"]), max(table["n"])
-            texts[label] = f" (n = {most})" if fewest == most else f" (n = {fewest} to {most})"
-        axes.set_xlabel("Epoch")
-        axes.locator_params(axis="x", integer=True)
-        axes.set_ylabel(self.y_label)
-        legend(figure, shown, texts, missing)
-        footnote(figure, "Means over runs that have the epoch. Ribbons: standard errors.")
-        return figure, {f"{self.stem}_plot_data": summary}
-
-
-@dataclass(frozen=True)
-class Scatter(Part):
-    """Means of several columns at one epoch of each run, by model.
+@kind("metrics")
+def scatter(
+    context: Context,
+    metrics: Sequence[tuple[tuple[str, ...], str]],
+    y_label: str,
+    order: Sequence[str] = (),
+    best: str | None = None,
+) -> Product:
+    """Draw means of several columns at one epoch of each run: models on the x axis.
 
     metrics: (columns, text); the first column that the files have is used.
     best: the column whose largest value among the last ten rows chooses the row; None: the last.
     """
-
-    KIND = "metrics"
-
-    metrics: tuple[tuple[tuple[str, ...], str], ...]
-    y_label: str
-    order: tuple[str, ...] = ()
-    best: str | None = None
-    size: Size = (7 * INCH, 7 * INCH)
-
-    def drawn(self, context: Context) -> Drawn:
-        """Choose rows, take means, draw."""
-        rows, labels, missing = _read_runs(context)
-        chosen = _chosen_rows(rows, self.best)
-        filled = set(chosen.columns[chosen.notna().any()])
-        measures = {
-            next(column for column in columns if column in filled): text
-            for columns, text in self.metrics
-            if filled.intersection(columns)
-        }
-        if not measures:
-            wanted = ", ".join(columns[0] for columns, _ in self.metrics[:2])
-            raise UsageError(f"no file has a column for {self.y_label}, such as {wanted}")
-        summary = mean_summary(chosen, ["model"], measures)
-        figure = self._figure(context, summary, _in_order(labels, self.order), missing)
-        return figure, {f"{self.stem}_plot_data": summary}
-
-    def _figure(
-        self,
-        context: Context,
-        summary: pd.DataFrame,
-        models: list[str],
-        missing: Collection[str],
-    ) -> Figure:
-        """Draw models on the x axis, measures beside each other."""
-        figure = new_figure(self.size)
-        axes = figure.add_subplot()
-        shown = looks(list(dict.fromkeys(summary["metric.type"])), context.palette)
-        places = np.arange(len(models))
-        for (measure, look), offset in zip(shown.items(), offsets(len(shown)), strict=True):
-            table = summary[summary["metric.type"] == measure].set_index("model").reindex(models)
-            mean, error = table["mean"], table["se"]
-            ends = {"mean": mean, "lower": mean - error, "upper": mean + error}
-            draw_series(axes, places + offset, pd.DataFrame(ends), look, measure, line=False)
-        counts = dict(zip(summary["model"], summary["n"], strict=True))
-        below = {m: NO_DATA.strip() if m in missing else f"n = {counts.get(m, 0)}" for m in models}
-        axes.set_xticks(places, [f"{model}\n{text}" for model, text in below.items()])
-        axes.set_xlim(-0.5, len(models) - 0.5)
-        axes.set_ylabel(self.y_label)
-        axes.set_xlabel("Model")
-        if max(map(len, models)) * len(models) > 70:
-            axes.tick_params(axis="x", labelrotation=20)
-        legend(figure, shown, lines=False)
-        best = f"at the best {self.best} of the last ten"
-        when = "at the last epoch" if self.best is None else best
-        footnote(figure, f"Means over runs {when}. Bars: standard errors.")
-        return figure
+    rows, labels, missing = _read_runs(context)
+    models = [m for m in order if m in labels] + [m for m in labels if m not in order]
+    chosen = _chosen_rows(rows, best)
+    filled = set(chosen.columns[chosen.notna().any()])
+    measures = {
+        next(column for column in columns if column in filled): text
+        for columns, text in metrics
+        if filled.intersection(columns)
+    }
+    if not measures:
+        wanted = ", ".join(columns[0] for columns, _ in metrics[:2])
+        raise UsageError(f"no file has a column for {y_label}, such as {wanted}")
+    summary = mean_summary(chosen, ["model"], measures)
+    figure = new_figure((7 * INCH, 7 * INCH))
+    axes = figure.add_subplot()
+    shown = looks(list(dict.fromkeys(summary["metric.type"])), context.palette)
+    places = np.arange(len(models))
+    for (measure, look), offset in zip(shown.items(), offsets(len(shown)), strict=True):
+        table = summary[summary["metric.type"] == measure].set_index("model").reindex(models)
+        mean, error = table["mean"], table["se"]
+        ends = {"mean": mean, "lower": mean - error, "upper": mean + error}
+        draw_series(axes, places + offset, pd.DataFrame(ends), look, measure, line=False)
+    counts = dict(zip(summary["model"], summary["n"], strict=True))
+    below = {m: NO_DATA.strip() if m in missing else f"n = {counts.get(m, 0)}" for m in models}
+    axes.set_xticks(places, [f"{model}\n{text}" for model, text in below.items()])
+    axes.set_xlim(-0.5, len(models) - 0.5)
+    axes.set_ylabel(y_label)
+    axes.set_xlabel("Model")
+    if max(map(len, models)) * len(models) > 70:
+        axes.tick_params(axis="x", labelrotation=20)
+    legend(figure, shown, lines=False)
+    when = "at the last epoch" if best is None else f"at the best {best} of the last ten"
+    footnote(figure, f"Means over runs {when}. Bars: standard errors.")
+    return context.plotted(figure, summary)
 
 
-@dataclass(frozen=True)
-class Violin(Part):
-    """Distribution over runs of one column at the chosen row, one violin per model."""
+WIDE = (13.968 * 2, 5.7 * 2)
 
-    KIND = "violin"
-    NEEDS = "epochs"
 
-    column: str
-    y_label: str
-    order: tuple[str, ...] = ()
-    best: str | None = None
-    size: Size = (13.968 * 2, 5.7 * 2)
-
-    def drawn(self, context: Context) -> Drawn:
-        """Choose rows; draw violins with boxes, or say that a model has no data."""
-        rows, labels, _ = _read_runs(context, self.column)
-        chosen = _chosen_rows(rows, self.best)
-        models = [model for model in self.order if model in labels]
-        values = {m: chosen.loc[chosen["model"] == m, self.column].dropna() for m in models}
-        figure = new_figure(self.size)
-        axes = figure.add_subplot()
-        for place, some in enumerate(values.values(), start=1):
-            _draw_violin(axes, place, some.to_numpy())
-        texts = [f"{model}\n(n = {len(some)})" for model, some in values.items()]
-        axes.set_yticks(range(1, len(models) + 1), texts)
-        axes.set_ylim(0.4, len(models) + 0.6)
-        axes.set_xlabel(self.y_label)
-        axes.set_ylabel("Model")
-        footnote(figure, "Box: quartiles. Points: outliers.")
-        side = chosen.filter(["model", "name", "seed", "epoch", self.column])
-        return figure, {f"{self.stem}_plot_data": side}
+@kind("violin", needs="epochs")
+def violin(
+    context: Context, column: str, y_label: str, order: Sequence[str], best: str | None = None
+) -> Product:
+    """Draw how a column at the chosen row is distributed over runs, a violin for each model."""
+    rows, labels, _ = _read_runs(context, column)
+    chosen = _chosen_rows(rows, best)
+    models = [model for model in order if model in labels]
+    values = {m: chosen.loc[chosen["model"] == m, column].dropna() for m in models}
+    figure = new_figure(WIDE)
+    axes = figure.add_subplot()
+    for place, some in enumerate(values.values(), start=1):
+        _draw_violin(axes, place, some.to_numpy())
+    texts = [f"{model}\n(n = {len(some)})" for model, some in values.items()]
+    axes.set_yticks(range(1, len(models) + 1), texts)
+    axes.set_ylim(0.4, len(models) + 0.6)
+    axes.set_xlabel(y_label)
+    axes.set_ylabel("Model")
+    footnote(figure, "Box: quartiles. Points: outliers.")
+    return context.plotted(figure, chosen.filter(["model", "name", "seed", "epoch", column]))
 
 
 def _draw_violin(axes: Axes, place: int, some: np.ndarray) -> None:
+    """Draw a violin with a box in it, or say that there is no data."""
     if len(some) == 0:
         middle = axes.get_yaxis_transform()
         axes.text(0.5, place, "no data", transform=middle, color=MISSING, ha="center", va="center")
@@ -218,102 +176,75 @@ def _draw_violin(axes: Axes, place: int, some: np.ndarray) -> None:
         for shape in cast("list[PolyCollection]", body["bodies"]):
             shape.set(facecolor="cornflowerblue", alpha=0.8, edgecolor="0.3", linewidth=0.5)
     axes.boxplot(
-        [some],
-        positions=[place],
-        orientation="horizontal",
-        widths=0.08,
-        manage_ticks=False,
+        [some], positions=[place], orientation="horizontal", widths=0.08, manage_ticks=False,
         flierprops={"marker": ".", "markersize": 3, "markeredgecolor": "#D55E00"},
         medianprops={"color": "black"},
-    )
+    )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Bars(Part):
-    """Accuracy per class of one trained network per model, whole and zoomed."""
+@kind("bars")
+def class_bars(context: Context) -> Product:
+    """Draw the accuracy per class of one trained network per model, whole and zoomed."""
 
-    KIND = "bars"
+    def read(path: Path, one: Series) -> pd.DataFrame:
+        table = read_csv(path, ("digit", "accuracy"), "a table of class accuracies")
+        return numeric(table, ("accuracy",), path).assign(model=one.name)
 
-    zoom: tuple[float, float] = (0.96, 1.0)
-    size: Size = (13.968 * 2, 5.7 * 2)
-
-    def drawn(self, context: Context) -> Drawn:
-        """Read, and draw two panels of grouped bars; nothing is estimated."""
-
-        def read(path: Path, one: Series) -> pd.DataFrame:
-            table = read_csv(path, ("digit", "accuracy"), "a table of class accuracies")
-            return numeric(table, ("accuracy",), path).assign(model=one.name)
-
-        found = context.tables(read)
-        table = pd.concat([own for own in found.values() if own is not None], ignore_index=True)
-        classes = sorted(table["digit"].unique())
-        shown = looks(list(found), context.palette)
-        hatches = dict(zip(found, cycle(HATCHES), strict=False))
-        figure = new_figure(self.size)
-        width = 0.6 / len(found)
-        for axes, limits in zip(figure.subplots(1, 2), ((0, 1), self.zoom), strict=True):
-            for place, (label, hatch) in enumerate(hatches.items()):
-                own = table[table["model"] == label].set_index("digit")["accuracy"]
-                x = [at - 0.3 + (place + 0.5) * width for at in range(len(classes))]
-                axes.bar(
-                    x, own.reindex(classes), width, color=shown[label].color,
-                    hatch=hatch, edgecolor="white", linewidth=0.3, label=label,
-                )  # fmt: skip
-            axes.set_xticks(range(len(classes)), [str(c) for c in classes])
-            axes.set_ylim(*limits)
-            axes.set_xlabel("Digit")
-            axes.set_ylabel("Success rate")
-            axes.grid(visible=False, axis="x")
-        missing = [label for label, own in found.items() if own is None]
-        entries = {
-            label + (NO_DATA if label in missing else ""): (shown[label].color, hatch)
-            for label, hatch in hatches.items()
-        }
-        patch_legend(figure, entries)
-        footnote(figure, "One trained network per model: no intervals. Right: zoomed.")
-        name = f"{self.stem.removesuffix('_class_accs')}_combined_class_accs"
-        return figure, {name: table.filter(["model", "digit", "accuracy"])}
+    found = context.tables(read)
+    table = pd.concat([own for own in found.values() if own is not None], ignore_index=True)
+    classes = sorted(table["digit"].unique())
+    shown = looks(list(found), context.palette)
+    figure = new_figure(WIDE)
+    of_model = {m: table[table["model"] == m].set_index("digit")["accuracy"] for m in found}
+    heights = {model: (own.reindex(classes), None) for model, own in of_model.items()}
+    entries: Mapping[str, tuple[str, str]] = {}
+    for axes, limits in zip(figure.subplots(1, 2), ((0, 1), (0.96, 1.0)), strict=True):
+        entries = grouped_bars(axes, heights, shown, 0.6)
+        axes.set_xticks(range(len(classes)), [str(c) for c in classes])
+        axes.set_ylim(*limits)
+        axes.set_xlabel("Digit")
+        axes.set_ylabel("Success rate")
+    absent = {label: NO_DATA for label, own in found.items() if own is None}
+    patch_legend(figure, {f"{m}{absent.get(m, '')}": entry for m, entry in entries.items()})
+    footnote(figure, "One trained network per model: no intervals. Right: zoomed.")
+    name = f"{context.stem.removesuffix('_class_accs')}_combined_class_accs"
+    side = table.filter(["model", "digit", "accuracy"])
+    return Product(context.stem, figure, side={name: side})
 
 
 COUNTED = ("true", "predicted", "count")
 """Columns of a table of class counts."""
 
 
-@dataclass(frozen=True)
-class Matrix(Part):
-    """Counts of true against predicted classes, as an annotated heat map."""
-
-    KIND = "matrix"
-
-    size: Size = (15 * INCH, 10 * INCH)
-
-    def drawn(self, context: Context) -> Drawn:
-        """Read, count, draw."""
-        path = context.source.require(context.series[0])
-        table = numeric(read_csv(path, COUNTED, "a table of class counts"), COUNTED, path)
-        if table.empty:
-            raise UsageError(f"{path} has no rows")
-        counts = matrix(table)
-        figure = new_figure(self.size)
-        axes = figure.add_subplot()
-        shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-        image = axes.imshow(shares, cmap="Blues", vmin=0, vmax=1, aspect="auto")
-        for (row, column), count in np.ndenumerate(counts):
-            color = "white" if shares[row, column] > 0.5 else "black"
-            axes.text(column, row, str(count), ha="center", va="center", color=color, fontsize=13)
-        places = range(len(counts))
-        axes.set_xticks(places, [str(p) for p in places], fontsize=15)
-        axes.set_yticks(places, [str(p) for p in places], fontsize=15)
-        axes.grid(visible=False)
-        axes.set_xlabel("Predicted digit", fontsize=15)
-        axes.set_ylabel("True digit", fontsize=15)
-        bar = figure.colorbar(image, ax=axes)
-        bar.set_label("Share of the true digit", fontsize=13)
-        footnote(figure, f"n = {counts.sum()} digits: both of every pair.")
-        return figure, {f"{self.stem}_class_accs": accuracies(counts)}
+@kind("matrix")
+def matrix(context: Context) -> Product:
+    """Draw counts of true against predicted classes, as an annotated heat map."""
+    path = context.source.require(context.series[0])
+    table = numeric(read_csv(path, COUNTED, "a table of class counts"), COUNTED, path)
+    if table.empty:
+        raise UsageError(f"{path} has no rows")
+    counts = counted(table)
+    figure = new_figure((15 * INCH, 10 * INCH))
+    axes = figure.add_subplot()
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    image = axes.imshow(shares, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+    for (row, column), count in np.ndenumerate(counts):
+        color = "white" if shares[row, column] > 0.5 else "black"
+        axes.text(column, row, str(count), ha="center", va="center", color=color, fontsize=13)
+    places = range(len(counts))
+    axes.set_xticks(places, [str(p) for p in places], fontsize=15)
+    axes.set_yticks(places, [str(p) for p in places], fontsize=15)
+    axes.grid(visible=False)
+    axes.set_xlabel("Predicted digit", fontsize=15)
+    axes.set_ylabel("True digit", fontsize=15)
+    bar = figure.colorbar(image, ax=axes)
+    bar.set_label("Share of the true digit", fontsize=13)
+    footnote(figure, f"n = {counts.sum()} digits: both of every pair.")
+    side = {f"{context.stem}_class_accs": accuracies(counts)}
+    return Product(context.stem, figure, side=side)
 
 
-def matrix(table: pd.DataFrame) -> np.ndarray:
+def counted(table: pd.DataFrame) -> np.ndarray:
     """Count pairs of a true class, by row, and a predicted one, cut into the known classes."""
     classes = int(table["true"].to_numpy().max()) + 1
     counts = np.zeros((classes, classes), dtype=int)

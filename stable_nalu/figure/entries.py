@@ -7,61 +7,58 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 from stable_nalu.errors import UsageError, did_you_mean, is_text
 from stable_nalu.files import table_rows
-from stable_nalu.paper.drawing import STANDARD, Drawing, Runs, Series, Sketch, Threshold
+from stable_nalu.paper.drawing import (
+    STANDARD,
+    Drawing,
+    Runs,
+    Series,
+    Sketch,
+    Threshold,
+    sketch,
+)
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import EXPERIMENTS, OTHER_KEYS, known
 from stable_nalu.papers import STUDIES
 
-from . import kinds
-from .entry import Entry, Part
+from .render import KINDS
 from .style import drawable
 
 
 @cache
-def all_entries() -> Mapping[str, Entry]:
-    """Return entries by key, in the order of the papers; a key that comes twice is an error."""
-    entries: dict[str, Entry] = {}
+def all_entries() -> Mapping[str, Drawing]:
+    """Return figures by key, in the order of the papers; a key that comes twice is an error."""
+    entries: dict[str, Drawing] = {}
     for experiment in EXPERIMENTS.values():
         for drawing in experiment.drawings:
-            entry = entry_of(experiment, drawing)
+            entry = _completed(experiment, drawing)
             if entry.key in entries:
                 raise ValueError(f"figure key {entry.key!r} is defined twice")
             entries[entry.key] = entry
     return entries
 
 
-def entry_of(experiment: Experiment, drawing: Drawing) -> Entry:
-    """Return a figure of an experiment; one without a key has the key and the numbers of that."""
-    series = drawing.series
-    if series is None:
-        labels: dict[str, list[str]] = {}
-        for model in experiment.models:
-            labels.setdefault(model.csv, []).append(model.label)
-        series = tuple(
-            Series((csv,), found[0] if len(found) == 1 else None) for csv, found in labels.items()
-        )
+def _completed(experiment: Experiment, drawing: Drawing) -> Drawing:
+    """Return a figure with what it has from its experiment: key, number, paper, title, series."""
+    labels: dict[str, list[str]] = {}
+    for model in experiment.models:
+        labels.setdefault(model.csv, []).append(model.label)
     numbers = ", ".join(shown.number for shown in experiment.shown)
-    return Entry(
+    return replace(
+        drawing,
         key=drawing.key or experiment.stem,
         paper=drawing.paper or experiment.shown[0].paper,
         number=drawing.number if drawing.key else numbers,
-        shows=drawing.title or experiment.title,
-        parts=tuple(map(part_of, drawing.parts)),
-        series=series,
-        folders=drawing.folders,
+        title=drawing.title or experiment.title,
+        series=drawing.series
+        or tuple(Series((csv,), own[0] if len(own) == 1 else None) for csv, own in labels.items()),
     )
 
 
-def part_of(sketch: Sketch) -> Part:
-    """Return what draws a sketch."""
-    return getattr(kinds, sketch.kind)(sketch.stem, **sketch.options)
-
-
-def find(key: str) -> Entry:
+def find(key: str) -> Drawing:
     """Return the entry of a key, or of another name that published commands have for it."""
     entries = all_entries()
     key = OTHER_KEYS.get(key, key)
@@ -77,18 +74,25 @@ def find(key: str) -> Entry:
     raise UsageError(f"no figure {key!r}; {hint}")
 
 
-def listing(entries: Mapping[str, Entry]) -> str:
+def kind_of(entry: Drawing) -> str:
+    """Return what `--list` calls the first part; of three panels, by what is on the x axis."""
+    part = entry.parts[0]
+    x = part.options["runs"].x if part.kind == "panels" else ""
+    return {"interpolation.range": "range", "distribution": x}.get(x, KINDS[part.kind].title)
+
+
+def listing(entries: Mapping[str, Drawing]) -> str:
     """Return key, kind, content and number of every entry, one per line, under its paper."""
     width = max(map(len, entries))
-    kinds = max(len(entry.kind) for entry in entries.values())
+    kinds = max(len(kind_of(entry)) for entry in entries.values())
     lines = []
     for paper in STUDIES:
         shown = {key: entry for key, entry in entries.items() if entry.paper == paper}
         if shown:
             lines.append(f"{paper.title} ({paper.reference})")
         for key, entry in shown.items():
-            text = f"{entry.shows}" + (f" [{entry.number}]" if entry.number else "")
-            lines.append(f"  {key:{width}}  {entry.kind:{kinds}}  {text}")
+            text = entry.title + (f" [{entry.number}]" if entry.number else "")
+            lines.append(f"  {key:{width}}  {kind_of(entry):{kinds}}  {text}")
     return "\n".join(lines) + "\n"
 
 
@@ -97,43 +101,38 @@ _WEIGHTS = ("weights.w0", "weights.w1")
 _PATHS = ("weights", "label2out")
 """What a path is drawn of unless `--column` says: a module's weights, a last layer's."""
 
-Style = Literal["dodge", "line", "category"]
 
-
-def _panels(x: str, label: str, style: Style, *, alone: bool = False) -> Callable[..., Part]:
-    def make(stem: str, column: str | None, threshold: Threshold) -> Part:
+def _panels(x: str, label: str, style: str, **options: object) -> Callable[..., Sketch]:
+    def make(stem: str, column: str | None, threshold: Threshold) -> Sketch:
         runs = Runs(x=column or x, threshold=threshold, names="single")
-        size = (STANDARD[0] * (0.5 if alone else 1), STANDARD[1])
-        return kinds.Panels(stem, runs, drawable(column or label), style, alone=alone, size=size)
+        x_label = drawable(column or label)
+        return sketch("panels", stem, runs=runs, x_label=x_label, style=style, **options)
 
     return make
 
 
-def _table(stem: str, column: str | None, threshold: Threshold) -> Part:
+def _table(stem: str, column: str | None, threshold: Threshold) -> Sketch:
     runs = Runs(x=column or "interpolation.range", threshold=threshold, names="single")
-    return kinds.Table(stem, runs, label=stem, caption=stem, show_range=True)
+    return sketch("table", stem, runs=runs, label=stem, caption=stem, show_range=True)
 
 
-def _histogram(stem: str, column: str | None, threshold: Threshold) -> Part:
+def _histogram(stem: str, column: str | None, threshold: Threshold) -> Sketch:
     runs = Runs(x="operation", threshold=threshold)
-    return kinds.Histogram(stem, runs, column or "network.layer_2.nalu.gate.mean")
+    gate = column or "network.layer_2.nalu.gate.mean"
+    return sketch("histogram", stem, runs=runs, column=gate)
 
 
-def _curve(stem: str, column: str | None, _: Threshold) -> Part:
+def _curve(stem: str, column: str | None, _: Threshold) -> Sketch:
     chosen = column or "metric.test.output.acc"
-    return kinds.EpochCurves(stem, chosen, y_label=drawable(chosen))
+    return sketch("epoch_curves", stem, column=chosen, y_label=drawable(chosen))
 
 
-def _metrics(stem: str, column: str | None, _: Threshold) -> Part:
+def _metrics(stem: str, column: str | None, _: Threshold) -> Sketch:
     chosen = column or "metric.test.output.acc"
-    return kinds.Scatter(stem, (((chosen,), chosen),), y_label=drawable(chosen))
+    return sketch("scatter", stem, metrics=(((chosen,), chosen),), y_label=drawable(chosen))
 
 
-def _path(stem: str, *_: object) -> Part:
-    return kinds.Path(stem, file="", columns=(), time="", limits=(-1.0, 1.0))
-
-
-def _along(part: kinds.Path, files: Sequence[Path], column: str | None) -> Part:
+def _path(stem: str, files: Sequence[Path], column: str | None) -> Sketch:
     """Return the path of one file: of the weights that --column begins, or the first it has."""
     if len(files) > 1:
         raise UsageError("argument --csv: --kind path draws one file; name one")
@@ -150,23 +149,27 @@ def _along(part: kinds.Path, files: Sequence[Path], column: str | None) -> Part:
     shown = [known.get(start, _WEIGHTS)]
     shown += [known["gate"]] if start == "weights" and "gate" in known else []
     time = "epoch" if "epoch" in header else "step"
-    return replace(part, file=str(files[0].resolve()), columns=tuple(shown), time=time)
+    return sketch("path", stem, file=str(files[0].resolve()), columns=tuple(shown), time=time)
 
 
-USER_KINDS: dict[str, Callable[[str, str | None, Threshold], Part]] = {
+_HALF = (STANDARD[0] * 0.5, STANDARD[1])
+USER_KINDS: dict[str, Callable[[str, str | None, Threshold], Sketch] | None] = {
     "range": _panels("interpolation.range", "Interpolation range", "dodge"),
-    "success": _panels("interpolation.range", "Interpolation range", "dodge", alone=True),
+    "success": _panels(
+        "interpolation.range", "Interpolation range", "dodge", alone=True, size=_HALF
+    ),
     "distribution": _panels("distribution", "Input distribution", "dodge"),
     "sweep": _panels("hidden.size", "Hidden size", "line"),
     "table": _table,
     "histogram": _histogram,
     "curve": _curve,
     "metrics": _metrics,
-    "surface": lambda stem, column, threshold: kinds.Surface(stem),
-    "path": _path,
-    "matrix": lambda stem, column, threshold: kinds.Matrix(stem),
+    "surface": lambda stem, *_: sketch("surface", stem),
+    "path": None,
+    "matrix": lambda stem, *_: sketch("matrix", stem),
 }
-"""Word of `--kind` -> what makes its part from file name, chosen column and thresholds."""
+"""Word of `--kind` -> what makes its part from file name, chosen column and thresholds; that of a
+path is made from its file."""
 
 
 def entry_of_files(
@@ -176,8 +179,8 @@ def entry_of_files(
     stem: str,
     column: str | None = None,
     threshold: float | None = None,
-) -> Entry:
-    """Return an entry of the user's files; labels are the model names, or none."""
+) -> Drawing:
+    """Return a figure of the user's files; labels are the model names, or none."""
     if not isinstance(kind, str) or kind not in USER_KINDS:
         hint = did_you_mean(str(kind), USER_KINDS, f"kinds are {', '.join(USER_KINDS)}")
         raise UsageError(f"no kind {kind!r}; {hint}")
@@ -193,27 +196,30 @@ def entry_of_files(
             raise UsageError(f"cannot read {path}: {error.strerror}") from None
         if not there:
             raise UsageError(f"cannot read {path}: no such file")
-    part = USER_KINDS[kind](stem, column, Threshold(flat=threshold))
-    if isinstance(part, kinds.Path):
-        part = _along(part, files, column)
+    make = USER_KINDS[kind]
+    made = make(stem, column, Threshold(flat=threshold)) if make else _path(stem, files, column)
     names = list(map(drawable, labels)) or [None] * len(files)
     if not labels and kind in ("curve", "metrics", "surface"):
         names = [drawable(path.stem) for path in files]
     series = tuple(
         Series((str(path.resolve()),), label) for path, label in zip(files, names, strict=True)
     )
-    return Entry(stem, None, "", kind, (part,), series)
+    return Drawing((made,), series, key=stem, title=kind)
 
 
-def with_threshold(entry: Entry, threshold: float) -> Entry:
-    """Return the same entry with every run judged by one error."""
+def with_threshold(entry: Drawing, threshold: float) -> Drawing:
+    """Return the same figure with every run judged by one error."""
     flat = Threshold(flat=threshold)
-    changed = []
+
+    def judged(option: Any) -> Any:
+        if isinstance(option, Runs):
+            return replace(option, threshold=flat)
+        return tuple(map(judged, option)) if isinstance(option, tuple) else option
+
+    parts = []
     for part in entry.parts:
-        if isinstance(part, kinds.Panels | kinds.Table | kinds.Histogram):
-            part = replace(part, runs=replace(part.runs, threshold=flat))
-        elif isinstance(part, kinds.Successes):
-            panels = [(*names, replace(runs, threshold=flat)) for *names, runs in part.panels]
-            part = replace(part, panels=tuple(panels))
-        changed.append(part)
-    return replace(entry, parts=tuple(changed))
+        if KINDS[part.kind].needs == "outcomes":
+            options = {name: judged(option) for name, option in part.options.items()}
+            part = replace(part, options=options)
+        parts.append(part)
+    return replace(entry, parts=tuple(parts))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from stable_nalu.errors import UsageError
-from stable_nalu.paper.drawing import STANDARD, Runs, Series, Size
+from stable_nalu.paper.drawing import STANDARD, Runs, Series, Size, standard
 from stable_nalu.statistics.means import MARGIN
 from stable_nalu.statistics.summary import MEASURES, long_form, mean_summary
 
@@ -27,7 +27,7 @@ from .decoration import (
     legend_handles,
     say_no_data,
 )
-from .entry import Context, Drawn, Part
+from .entry import Context, Product, kind
 from .runs import (
     BEST_STEP,
     Reduced,
@@ -37,7 +37,7 @@ from .runs import (
     reduced_and_estimated,
     x_values,
 )
-from .style import MISSING, Look, half_open, legend_order, looks, new_figure
+from .style import MISSING, Look, Palette, half_open, legend_order, looks, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,16 +71,14 @@ _EXPLAINED = (
 
 
 @dataclass(frozen=True)
-class Panels(Part):
-    """Success rate, solved at and sparsity error, against a range or a parameter.
+class Panels:
+    """How success rate, solved at and sparsity error are drawn, against a range or a parameter.
 
     style: dodge: categories, with series beside each other; line: numbers; category: lines over
         categories.
     breaks: the values that the x axis prints; empty: all.
     alone: whether the success rate is the only panel.
     """
-
-    NEEDS = "outcomes"
 
     runs: Runs
     x_label: str
@@ -91,27 +89,26 @@ class Panels(Part):
     size: Size = STANDARD
 
     @property
-    def kind(self) -> str:
-        """Return `range`, `distribution` or `sweep`, by what is on the x axis."""
-        if self.runs.x == "distribution":
-            return "distribution"
-        return "range" if self.runs.x == "interpolation.range" else "sweep"
-
-    @property
     def grouping(self) -> list[str]:
         """Return the columns that make a plotted point."""
         extra = [self.runs.extra] if self.runs.extra else []
         return ["model", "operation", self.runs.x, *extra]
 
-    def drawn(self, context: Context) -> Drawn:
-        """Reduce, estimate, draw."""
-        reduced, summary = reduced_and_estimated(self.runs, self.grouping, context)
-        return draw(self, reduced, summary, context), _side_tables(self, reduced, summary)
+
+@kind("sweep", needs="outcomes")
+def panels(context: Context, **options: Any) -> Product:
+    """Draw success rate, solved at and sparsity error; options are those of `Panels`."""
+    part = Panels(**options)
+    reduced, summary = reduced_and_estimated(part.runs, part.grouping, context)
+    figure = draw(part, reduced, summary, context.palette)
+    return Product(context.stem, figure, side=_side_tables(part, context.stem, reduced, summary))
 
 
-def _side_tables(part: Panels, reduced: Reduced, summary: pd.DataFrame) -> dict[str, pd.DataFrame]:
+def _side_tables(
+    part: Panels, stem: str, reduced: Reduced, summary: pd.DataFrame
+) -> dict[str, pd.DataFrame]:
     """Return the tables that the published scripts write beside the figure."""
-    x, stem = part.runs.x, part.stem
+    x = part.runs.x
     plotted = long_form(summary, part.grouping).rename(columns={x: "parameter"})
     runs = reduced.runs.rename(columns={x: "parameter"})
     failures = runs.loc[~runs["solved"], ["name", "parameter", "seed"]]
@@ -166,8 +163,8 @@ class _Plotted:
             columns = ["mean", "lower", "upper", "count"]
             return pd.DataFrame(np.nan, index=self.values, columns=columns)
         found = points(table, measure).set_axis(pd.Index(table[x]))
-        again = found.index[found.index.duplicated()]
-        if len(again):
+        again = found.index[found.index.duplicated()].tolist()
+        if again:
             problem = f"runs of several operations are there at {x} {again[0]}"
             raise UsageError(f"{problem}; draw each operation from a file of its own, with a label")
         return found.reindex(self.values)
@@ -179,10 +176,12 @@ class _Plotted:
         return panels > 1 and _SPREAD * each / number < _CLOSEST
 
 
-def draw(part: Panels, reduced: Reduced, summary: pd.DataFrame, context: Context) -> Figure:
+def draw(
+    part: Panels, reduced: Reduced, summary: pd.DataFrame, palette: Palette = "safe"
+) -> Figure:
     """Draw the whole figure."""
     series = _split(part, reduced, summary)
-    shown = looks(list(series), context.palette)
+    shown = looks(list(series), palette)
     plotted = _Plotted(part, x_values(reduced, part.runs), series, shown)
     measures: Sequence[str] = MEASURES[:1] if part.alone else MEASURES
     runs, texts = _run_texts(series)
@@ -222,7 +221,7 @@ def _run_texts(series: Mapping[str, pd.DataFrame]) -> tuple[str, dict[str, str]]
     spans = {}
     for label, table in series.items():
         if not table.empty:
-            low, high = table["n"].min(), table["n"].max()
+            low, high = min(table["n"]), max(table["n"])
             spans[label] = f"{low}" if low == high else f"{low}–{high}"
     if len(set(spans.values())) == 1:
         return f"n = {next(iter(spans.values()))} runs per point. ", {}
@@ -345,66 +344,55 @@ def tick_text(value: object) -> str:
     return half_open(value).replace(":", " ") if isinstance(value, str) else f"{value:g}"
 
 
-@dataclass(frozen=True)
-class Successes(Part):
-    """Success rates only, one panel per swept parameter. Panels are (title, file, runs)."""
+@kind("sweep", needs="outcomes")
+def successes(
+    context: Context, swept: tuple[tuple[str, str, Runs], ...], columns: int, height: float = 5.7
+) -> Product:
+    """Draw success rates only, one panel per swept parameter. `swept`: (title, file, runs)."""
+    if swept not in context.shared:
+        context.shared[swept] = _estimated(context, swept)
+    found, models = context.shared[swept]
+    width, height = standard(height)
+    figure = new_figure((width, height + 0.6))
+    shown = looks(legend_order(models), context.palette)
+    drawn = set()
+    for place, (title, _, runs) in enumerate(swept):
+        axes = figure.add_subplot(math.ceil(len(swept) / columns), columns, place + 1)
+        axes.set_title(title)
+        axes.set_ylim(-0.08, 1.1)
+        if place % columns == 0:
+            axes.set_ylabel("Success rate")
+        if title not in found:
+            say_no_data(axes, "0.35")
+            continue
+        for index, (model, look) in enumerate(shown.items()):
+            own = found[title].loc[found[title]["model"] == model].sort_values(runs.x)
+            if not own.empty:
+                drawn.add(model)
+                _draw_rates(axes, own, runs.x, look, model, above=index == 0)
+        largest = float(np.max(found[title][runs.x]))
+        axes.set_xlim(-0.04 * largest, 1.06 * largest)
+    legend(figure, shown, missing=shown.keys() - drawn)
+    footnote(figure, "Bars: 95 % intervals. Beside the points: runs that failed, of n.")
+    side = {
+        f"{context.stem}_{title.lower().replace(' ', '_')}_plot_data": summary
+        for title, summary in found.items()
+    }
+    return Product(context.stem, figure, side=side)
 
-    KIND = "sweep"
-    NEEDS = "outcomes"
 
-    panels: tuple[tuple[str, str, Runs], ...]
-    columns: int
-    size: Size = STANDARD
-
-    def drawn(self, context: Context) -> Drawn:
-        """Reduce and estimate each panel, draw all."""
-        if self.panels not in context.shared:
-            context.shared[self.panels] = self._estimated(context)
-        found, models = context.shared[self.panels]
-        side = {
-            f"{self.stem}_{title.lower().replace(' ', '_')}_plot_data": summary
-            for title, summary in found.items()
-        }
-        return self._figure(context, found, legend_order(models)), side
-
-    def _estimated(self, context: Context) -> tuple[dict[str, pd.DataFrame], list[str]]:
-        """Return the summaries of the panels that have a file, by title, and the models there."""
-        found, models = {}, []
-        for title, file, runs in self.panels:
-            if context.source.expect((file,), (title,)) is not None:
-                reduced = reduce_series((Series((file,)),), runs, context.source, context.setups)
-                by = ["model", "operation", runs.x]
-                found[title] = estimate(reduced.runs, by, context.estimators)
-                models += reduced.models
-        return found, models
-
-    def _figure(
-        self, context: Context, found: Mapping[str, pd.DataFrame], models: Collection[str]
-    ) -> Figure:
-        """Draw panels in their grid; one without data says so."""
-        rows = math.ceil(len(self.panels) / self.columns)
-        figure = new_figure((self.size[0], self.size[1] + 0.6))
-        shown = looks(list(models), context.palette)
-        drawn = set()
-        for place, (title, _, runs) in enumerate(self.panels, start=1):
-            axes = figure.add_subplot(rows, self.columns, place)
-            axes.set_title(title)
-            axes.set_ylim(-0.08, 1.1)
-            if (place - 1) % self.columns == 0:
-                axes.set_ylabel("Success rate")
-            if title not in found:
-                say_no_data(axes, "0.35")
-                continue
-            for index, (model, look) in enumerate(shown.items()):
-                own = found[title].loc[found[title]["model"] == model].sort_values(runs.x)
-                if not own.empty:
-                    drawn.add(model)
-                    _draw_rates(axes, own, runs.x, look, model, above=index == 0)
-            largest = float(np.max(found[title][runs.x]))
-            axes.set_xlim(-0.04 * largest, 1.06 * largest)
-        legend(figure, shown, missing=shown.keys() - drawn)
-        footnote(figure, "Bars: 95 % intervals. Beside the points: runs that failed, of n.")
-        return figure
+def _estimated(
+    context: Context, swept: tuple[tuple[str, str, Runs], ...]
+) -> tuple[dict[str, pd.DataFrame], list[str]]:
+    """Return the summaries of the panels that have a file, by title, and the models there."""
+    found, models = {}, []
+    for title, file, runs in swept:
+        if context.source.expect((file,), (title,)) is not None:
+            reduced = reduce_series((Series((file,)),), runs, context.source, context.setups)
+            by = ["model", "operation", runs.x]
+            found[title] = estimate(reduced.runs, by, context.estimators)
+            models += reduced.models
+    return found, models
 
 
 def _draw_rates(

@@ -1,4 +1,4 @@
-"""Two tables of the robustness study: the last weights of its runs, and the inputs used.
+"""Two tables of the robustness study: the last weights of its runs, and the inputs that matter.
 
 Its task has ten inputs, two of them relevant; which two follows from the seed.
 """
@@ -37,7 +37,7 @@ def expand_weights(argv: Sequence[str] | None = None) -> int:
     def expand() -> None:
         from stable_nalu.files import refuse_inputs
 
-        from .entry import write_numbered
+        from .render import write_numbered
 
         path = Path(args.csv)
         out = Path(args.csv_out or path.with_name(f"{path.stem}_expanded_100K_step.csv"))

@@ -188,7 +188,8 @@ def labelled(table: pd.DataFrame, one: Series, spec: Runs, path: Path) -> pd.Dat
         made = [("model", spec.relabel)] if spec.relabel is not None else []
         for column, make in [*made, *spec.derive]:
             runs = rows.drop_duplicates("name").to_dict("records")
-            rows[column] = rows["name"].map({run["name"]: make(run) for run in runs})
+            found = {run["name"]: make(run) for run in runs}
+            rows[column] = [found[name] for name in rows["name"]]
     except KeyError as error:
         raise UsageError(f"{path}: run names hold no {error.args[0]}") from None
     return keep(rows, spec)

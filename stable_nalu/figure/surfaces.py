@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,84 +15,70 @@ from stable_nalu.statistics.names import operation_label, plain
 from stable_nalu.statistics.table import numeric
 
 from .decoration import HATCHES, SMALL, footnote, legend, patch_legend, say_no_data
-from .entry import INCH, Context, Drawn, Part
+from .entry import INCH, Context, Product, kind
 from .runs import LOGGED, Reduced, read_series, reduce_series
 from .source import read_csv
 from .style import Look, drawable, half_open, looks, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 RAMP = ("#35978f", "#c7eae5", "#bf812d", "#330000")
 """Colours of the published surface, for the palette of that name."""
 
+BINS = 20
 _SQUARES = ((1.0, 2.0, "#FFFFFF", "interpolation"), (2.0, 6.0, "#FF0000", "extrapolation"))
 
 
-@dataclass(frozen=True)
-class Surface(Part):
-    """Predictions over two inputs, cut into bins, one facet per series."""
+@kind("surface")
+def surface(context: Context) -> Product:
+    """Draw predictions over two inputs, cut into bins: a facet per series, in two rows."""
+    import matplotlib
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import BoundaryNorm, ListedColormap
+    from matplotlib.patches import Rectangle
 
-    KIND = "surface"
-
-    bins: int = 20
-    size: Size = (16 * 1.4, 10 * 1.4)
-
-    def drawn(self, context: Context) -> Drawn:
-        """Read the grids, cut all by the same edges, draw."""
-        columns = ("x1", "x2", "pred")
-        grids = context.tables(
-            lambda path, _: numeric(read_csv(path, columns, "a grid of predictions"), columns, path)
+    names = ("x1", "x2", "pred")
+    grids = context.tables(
+        lambda path, _: numeric(read_csv(path, names, "a grid of predictions"), names, path)
+    )
+    values = np.concatenate([g["pred"].to_numpy() for g in grids.values() if g is not None])
+    finite = values[np.isfinite(values)]
+    if not len(finite):
+        raise UsageError("no prediction is a finite number")
+    edges = np.linspace(finite.min(), finite.max() + 1e-9, BINS + 1)
+    columns = math.ceil(len(grids) / 2)
+    figure = new_figure((16 * 1.4 * max(1.0, columns / 2.6), 10 * 1.4 + 1))
+    cmap = matplotlib.colormaps["viridis"].resampled(BINS)
+    if context.palette == "published":
+        cmap = ListedColormap(published_ramp(BINS))
+    norm = BoundaryNorm(edges, BINS)
+    facets = []
+    for place, (label, grid) in enumerate(grids.items(), start=1):
+        axes = figure.add_subplot(2, columns, place, aspect="equal")
+        facets.append(axes)
+        axes.set(title=label, xlabel="$x_1$", ylabel="$x_2$")
+        axes.grid(visible=False)
+        if grid is None:
+            say_no_data(axes)
+            continue
+        table = grid.pivot_table(index="x2", columns="x1", values="pred")
+        axes.pcolormesh(
+            table.columns, table.index, table.to_numpy(), cmap=cmap, norm=norm, rasterized=True
         )
-        values = np.concatenate([g["pred"].to_numpy() for g in grids.values() if g is not None])
-        finite = values[np.isfinite(values)]
-        if not len(finite):
-            raise UsageError("no prediction is a finite number")
-        edges = np.linspace(finite.min(), finite.max() + 1e-9, self.bins + 1)
-        return self._figure(context, grids, edges), {}
-
-    def _figure(
-        self, context: Context, grids: dict[str, pd.DataFrame | None], edges: np.ndarray
-    ) -> Figure:
-        """Draw facets in two rows, and the scale of colours beside them."""
-        import matplotlib
-        from matplotlib.cm import ScalarMappable
-        from matplotlib.colors import BoundaryNorm, ListedColormap
-        from matplotlib.patches import Rectangle
-
-        columns = math.ceil(len(grids) / 2)
-        figure = new_figure((self.size[0] * max(1.0, columns / 2.6), self.size[1] + 1))
-        cmap = matplotlib.colormaps["viridis"].resampled(self.bins)
-        if context.palette == "published":
-            cmap = ListedColormap(published_ramp(self.bins))
-        norm = BoundaryNorm(edges, self.bins)
-        facets = []
-        for place, (label, grid) in enumerate(grids.items(), start=1):
-            axes = figure.add_subplot(2, columns, place, aspect="equal")
-            facets.append(axes)
-            axes.set(title=label, xlabel="$x_1$", ylabel="$x_2$")
-            axes.grid(visible=False)
-            if grid is None:
-                say_no_data(axes)
-                continue
-            table = grid.pivot_table(index="x2", columns="x1", values="pred")
-            axes.pcolormesh(
-                table.columns, table.index, table.to_numpy(), cmap=cmap, norm=norm, rasterized=True
-            )
-            for low, high, color, gid in _SQUARES:
-                side = high - low
-                square = Rectangle((low, low), side, side, fill=False, edgecolor=color, lw=1.2)
-                square.set_gid(gid)
-                axes.add_patch(square)
-        bar = figure.colorbar(ScalarMappable(norm, cmap), ax=facets, label="Prediction")
-        ends = edges[::4].tolist()
-        bar.set_ticks(ends, labels=[f"{end:.3g}" for end in ends])
-        footnote(
-            figure,
-            "White square: range of training; red square: range of the test. Titles: solved where.",
-        )
-        return figure
+        for low, high, color, gid in _SQUARES:
+            side = high - low
+            square = Rectangle((low, low), side, side, fill=False, edgecolor=color, lw=1.2)
+            square.set_gid(gid)
+            axes.add_patch(square)
+    bar = figure.colorbar(ScalarMappable(norm, cmap), ax=facets, label="Prediction")
+    ends = edges[::4].tolist()
+    bar.set_ticks(ends, labels=[f"{end:.3g}" for end in ends])
+    footnote(
+        figure,
+        "White square: range of training; red square: range of the test. Titles: solved where.",
+    )
+    return Product(context.stem, figure)
 
 
 def published_ramp(bins: int) -> np.ndarray:
@@ -111,42 +96,31 @@ X = np.array([1.0, 1.2, 1.8, 2.0])
 TARGET = float((X[0] + X[1]) * X.sum())
 
 
-@dataclass(frozen=True)
-class Landscape(Part):
-    """Loss of a chain of two layers over one weight of each, computed: no file is read.
+@kind("landscape", needs="nothing")
+def landscape(context: Context, unit: str, epsilon: float, title: str) -> Product:
+    """Draw the loss of a chain of two layers over one weight of each, computed: no file is read.
 
     x = (1, 1.2, 1.8, 2),   t = (x1 + x2)(x1 + x2 + x3 + x4) = 13.2
     z = ((w1, w1, 0, 0) x, (w1, w1, w1, w1) x),   y = unit(z; w2, w2)
     """
+    from mpl_toolkits.mplot3d.axes3d import Axes3D
 
-    KIND = "landscape"
-    NEEDS = "nothing"
-
-    loss: str
-    epsilon: float
-    title: str
-    size: Size = (7 * INCH, 4.6 * INCH)
-
-    def drawn(self, context: Context) -> Drawn:
-        """Compute the loss on a grid and draw it as a surface seen from a corner."""
-        from mpl_toolkits.mplot3d.axes3d import Axes3D
-
-        step = 0.01
-        weights = np.arange(-1.0, 1.0 - step / 2, step)
-        w1, w2 = np.meshgrid(weights, weights, indexing="ij")
-        figure = new_figure(self.size, layout=None)
-        axes = figure.add_subplot(projection="3d")
-        assert isinstance(axes, Axes3D)
-        error = landscape(self.loss, w1, w2, self.epsilon)
-        surface = axes.plot_surface(
-            w1, w2, error, cmap="Spectral", rcount=80, ccount=80, linewidth=0, rasterized=True
-        )
-        axes.view_init(elev=45, azim=-45)
-        axes.set(xlabel="$w_1$", ylabel="$w_2$", zlabel="RMSE", title=self.title)
-        figure.colorbar(surface, ax=axes, shrink=0.6, pad=0.14)
-        text = f"Computed, no runs. Input {tuple(map(float, X))}, target {TARGET:g}."
-        figure.text(0.5, 0.02, text, ha="center", fontsize=SMALL, color="0.35")
-        return figure, {}
+    step = 0.01
+    weights = np.arange(-1.0, 1.0 - step / 2, step)
+    w1, w2 = np.meshgrid(weights, weights, indexing="ij")
+    figure = new_figure((7 * INCH, 4.6 * INCH), layout=None)
+    axes = figure.add_subplot(projection="3d")
+    assert isinstance(axes, Axes3D)
+    surface = axes.plot_surface(
+        w1, w2, chain_error(unit, w1, w2, epsilon), cmap="Spectral", rcount=80, ccount=80,
+        linewidth=0, rasterized=True,
+    )  # fmt: skip
+    axes.view_init(elev=45, azim=-45)
+    axes.set(xlabel="$w_1$", ylabel="$w_2$", zlabel="RMSE", title=title)
+    figure.colorbar(surface, ax=axes, shrink=0.6, pad=0.14)
+    text = f"Computed, no runs. Input {tuple(map(float, X))}, target {TARGET:g}."
+    figure.text(0.5, 0.02, text, ha="center", fontsize=SMALL, color="0.35")
+    return Product(context.stem, figure)
 
 
 def chain_output(unit: str, z: np.ndarray, w2: np.ndarray, epsilon: float) -> np.ndarray:
@@ -160,7 +134,7 @@ def chain_output(unit: str, z: np.ndarray, w2: np.ndarray, epsilon: float) -> np
     return np.prod(np.sign(z) * power * gate + 1 - gate, axis=0)
 
 
-def landscape(unit: str, w1: np.ndarray, w2: np.ndarray, epsilon: float) -> np.ndarray:
+def chain_error(unit: str, w1: np.ndarray, w2: np.ndarray, epsilon: float) -> np.ndarray:
     """Return |y - t|."""
     z = np.stack([w1 * X[:2].sum(), w1 * X.sum()])
     shift = np.abs(z) + epsilon if unit == "nmu" else z
@@ -171,56 +145,44 @@ def landscape(unit: str, w1: np.ndarray, w2: np.ndarray, epsilon: float) -> np.n
 _FIRST, _LAST = "#0000FF", "#FF0000"
 
 
-@dataclass(frozen=True)
-class Path(Part):
-    """Two weights, and two gates, along training: one file of the entry."""
-
-    KIND = "path"
-    NEEDS = "epochs"
-
-    file: str
-    columns: tuple[tuple[str, str], ...]
-    time: str
-    limits: tuple[float, float]
-    size: Size = (16, 16)
-
-    def drawn(self, context: Context) -> Drawn:
-        """Read one file and draw it."""
-        one = next((s for s in context.series if self.file in s.files), Series((self.file,)))
-        path = context.source.require(one)
-        weights, *others = self.columns
-        table = read_csv(path, ("name", self.time, *weights), "an export with weights")
-        pairs = [weights, *(pair for pair in others if set(pair) <= set(table))]
-        columns = [column for pair in pairs for column in pair]
-        rows = numeric(table, [self.time, *columns], path)
-        rows = rows.sort_values(["name", self.time], kind="stable")
-        rows = rows.loc[rows[columns[0]].notna()]
-        if rows.empty:
-            remedy = "run and export with --verbose; pairs of digits with --learn-labels2out"
-            raise UsageError(f"{path} holds no weights in {columns[0]}: {remedy}")
-        figure = self._figure(rows, pairs)
-        figure.axes[0].set_title(one.label or drawable(self.file), fontsize=9)
-        return figure, {f"{self.stem}_plot_data": rows.filter(["name", self.time, *columns])}
-
-    def _figure(self, rows: pd.DataFrame, pairs: list[tuple[str, str]]) -> Figure:
-        """Draw weight 0 against weight 1, coloured by time."""
-        figure = new_figure(self.size)
-        axes = figure.add_subplot(aspect="equal")
-        for pair, marker in zip(pairs, ("o", "^"), strict=False):
-            for _, run in rows.groupby("name", sort=False):
-                times = run[self.time].to_numpy()
-                line = _draw_path(axes, run[list(pair)].to_numpy(), times, marker)
-        reach = rows[[c for pair in pairs for c in pair]].to_numpy(dtype=float)
-        low, high = self.limits
-        axes.set_xlim(min(low, np.nanmin(reach)) - 0.05, max(high, np.nanmax(reach)) + 0.05)
-        axes.set_ylim(axes.get_xlim())
-        axes.set_xlabel("Weight 0")
-        axes.set_ylabel("Weight 1")
-        figure.colorbar(line, ax=axes, label=self.time, shrink=0.8)
-        gates = " Triangles: gates." if len(pairs) > 1 else ""
-        runs = rows["name"].nunique()
-        footnote(figure, f"{runs} runs. Blue star: first, red star: last row.{gates}")
-        return figure
+@kind("path", needs="epochs")
+def path(
+    context: Context,
+    file: str,
+    columns: tuple[tuple[str, str], ...],
+    time: str,
+    limits: tuple[float, float] = (-1.0, 1.0),
+) -> Product:
+    """Draw weight 0 against weight 1 along training, and so two gates: one file of the figure."""
+    one = next((s for s in context.series if file in s.files), Series((file,)))
+    found = context.source.require(one)
+    weights, *others = columns
+    table = read_csv(found, ("name", time, *weights), "an export with weights")
+    pairs = [weights, *(pair for pair in others if set(pair) <= set(table))]
+    shown = [column for pair in pairs for column in pair]
+    rows = numeric(table, [time, *shown], found)
+    rows = rows.sort_values(["name", time], kind="stable")
+    rows = rows.loc[rows[shown[0]].notna()]
+    if rows.empty:
+        remedy = "run and export with --verbose; pairs of digits with --learn-labels2out"
+        raise UsageError(f"{found} holds no weights in {shown[0]}: {remedy}")
+    figure = new_figure((16, 16))
+    axes = figure.add_subplot(aspect="equal")
+    for pair, marker in zip(pairs, ("o", "^"), strict=False):
+        for _, run in rows.groupby("name", sort=False):
+            line = _draw_path(axes, run[list(pair)].to_numpy(), run[time].to_numpy(), marker)
+    reach = rows[shown].to_numpy(dtype=float)
+    low, high = limits
+    axes.set_xlim(min(low, np.nanmin(reach)) - 0.05, max(high, np.nanmax(reach)) + 0.05)
+    axes.set_ylim(axes.get_xlim())
+    axes.set_xlabel("Weight 0")
+    axes.set_ylabel("Weight 1")
+    axes.set_title(one.label or drawable(file), fontsize=9)
+    figure.colorbar(line, ax=axes, label=time, shrink=0.8)
+    gates = " Triangles: gates." if len(pairs) > 1 else ""
+    runs = rows["name"].nunique()
+    footnote(figure, f"{runs} runs. Blue star: first, red star: last row.{gates}")
+    return context.plotted(figure, rows.filter(["name", time, *shown]))
 
 
 def _draw_path(axes: Axes, points: np.ndarray, times: np.ndarray, marker: str):
@@ -246,52 +208,41 @@ def _draw_path(axes: Axes, points: np.ndarray, times: np.ndarray, marker: str):
     return inner
 
 
-@dataclass(frozen=True)
-class GoldErrors(Part):
-    """Error that is left with exact weights, against the sampled range of a divisor, by module.
+@kind("gold-errors")
+def gold_errors(
+    context: Context, panels: tuple[tuple[str, str], ...], order: tuple[str, ...]
+) -> Product:
+    """Draw the error that is left with exact weights, against the sampled range of a divisor.
 
-    panels: tasks and their titles. order: modules.
+    panels: tasks and their titles. order: modules, of which each is a line.
     """
-
-    KIND = "gold-errors"
-
-    panels: tuple[tuple[str, str], ...]
-    order: tuple[str, ...]
-    size: Size = STANDARD
-
-    def drawn(self, context: Context) -> Drawn:
-        """Read and draw one panel per task, one line per module; nothing is estimated."""
-        columns = ("module", "parameter", "test.mse", "range")
-        path = context.source.require(context.series[0])
-        table = numeric(read_csv(path, columns, "a table of gold errors"), ("test.mse",), path)
-        absent = [module for module in self.order if module not in set(table["module"])]
-        for module in absent:
-            context.source.warn(f"missing: {plain(module)} (no row in {path})")
-        shown = looks(
-            [*self.order, *sorted(set(table["module"]) - set(self.order))], context.palette
-        )
-        ranges = sorted(table["range"].unique(), key=upper_bound)
-        places = np.arange(len(ranges))
-        figure = new_figure((self.size[0], self.size[1] + 1.2))
-        grid = figure.subplots(1, len(self.panels), sharey=True, squeeze=False)[0]
-        for axes, (parameter, title) in zip(grid, self.panels, strict=True):
-            for module, look in shown.items():
-                chosen = (table["module"] == module) & (table["parameter"] == parameter)
-                errors = table[chosen].set_index("range")["test.mse"].reindex(ranges)
-                axes.plot(places, errors, **look.style, label=module)
-            axes.set_title(title)
-            axes.set_yscale("log")
-            axes.margins(0.08)
-            axes.set_xticks(places, [half_open(r) for r in ranges])
-            for text in axes.get_xticklabels():
-                text.set(rotation=45, ha="right", rotation_mode="anchor")
-            axes.set_xlabel("Range that inputs are sampled from")
-        grid[0].set_ylabel("Mean squared test error")
-        legend(figure, shown, missing=absent)
-        footnote(
-            figure, "Computed in float32 with the weights that solve the task exactly: no runs."
-        )
-        return figure, {}
+    columns = ("module", "parameter", "test.mse", "range")
+    path = context.source.require(context.series[0])
+    table = numeric(read_csv(path, columns, "a table of gold errors"), ("test.mse",), path)
+    absent = [module for module in order if module not in set(table["module"])]
+    for module in absent:
+        context.source.warn(f"missing: {plain(module)} (no row in {path})")
+    shown = looks([*order, *sorted(set(table["module"]) - set(order))], context.palette)
+    ranges = sorted(table["range"].unique(), key=upper_bound)
+    places = np.arange(len(ranges))
+    figure = new_figure((STANDARD[0], STANDARD[1] + 1.2))
+    grid = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    for axes, (parameter, title) in zip(grid, panels, strict=True):
+        for module, look in shown.items():
+            chosen = (table["module"] == module) & (table["parameter"] == parameter)
+            errors = table[chosen].set_index("range")["test.mse"].reindex(ranges)
+            axes.plot(places, errors, **look.style, label=module)
+        axes.set_title(title)
+        axes.set_yscale("log")
+        axes.margins(0.08)
+        axes.set_xticks(places, [half_open(r) for r in ranges])
+        for text in axes.get_xticklabels():
+            text.set(rotation=45, ha="right", rotation_mode="anchor")
+        axes.set_xlabel("Range that inputs are sampled from")
+    grid[0].set_ylabel("Mean squared test error")
+    legend(figure, shown, missing=absent)
+    footnote(figure, "Computed in float32 with the weights that solve the task exactly: no runs.")
+    return Product(context.stem, figure)
 
 
 def upper_bound(label: str) -> float:
@@ -302,72 +253,63 @@ def upper_bound(label: str) -> float:
 _OUTCOMES = {"solved": HATCHES[0], "not solved": HATCHES[1]}
 
 
-@dataclass(frozen=True)
-class Histogram(Part):
-    """Distribution of a gate over runs, by model and operation, split by success."""
+@kind("histogram", needs="outcomes")
+def histogram(context: Context, runs: Runs, column: str, size: Size = STANDARD) -> Product:
+    """Draw how a gate is distributed over runs: a panel per operation and model, by success."""
+    reduced = reduce_series(context.series, runs, context.source, context.setups)
+    judged = _with_gates(context, reduced, runs, column)
+    operations = [name for name in ("mul", "add") if name in set(judged["operation"])]
+    operations += sorted(set(judged["operation"]) - set(operations))
+    figure = new_figure(size)
+    grid = figure.subplots(len(operations), len(reduced.models), sharex=True, squeeze=False)
+    shown = looks(tuple(_OUTCOMES), context.palette)
+    words = {"mul": "Multiplication", "add": "Addition"}
+    for line, operation in zip(grid, operations, strict=True):
+        for axes, model in zip(line, reduced.models, strict=True):
+            group = judged.loc[(judged["model"] == model) & (judged["operation"] == operation)]
+            _draw_gates(axes, group, column, shown)
+            failed = int(np.sum(~group["solved"].to_numpy(bool)))
+            word = words.get(operation, operation_label(operation))
+            title = f"{word} – {model}\nn = {len(group)}, failed: {failed}"
+            axes.set_title(title, fontsize=7)
+            if model in reduced.missing or group.empty:
+                say_no_data(axes, "black")
+                context.source.warn(f"missing: {plain(model)} on {operation} (no run of it)")
+        line[0].set_ylabel("Runs")
+    for axes in grid[-1]:
+        axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["mul", "0.25", "0.50", "0.75", "add"])
+        axes.set_xlabel("Gate")
+    patch_legend(figure, {name: (shown[name].color, h) for name, h in _OUTCOMES.items()})
+    footnote(figure, "Gate at the row that a run is judged at.")
+    return Product(context.stem, figure, side={f"{context.stem}_seeds_best": judged})
 
-    KIND = "histogram"
 
-    runs: Runs
-    column: str
-    bins: int = 25
-    size: Size = STANDARD
+def _with_gates(context: Context, reduced: Reduced, runs: Runs, column: str) -> pd.DataFrame:
+    """Add the gate at the row that each run is judged at."""
+    gates = []
+    for one in context.series:
+        rows = read_series(one, runs, context.source, LOGGED)
+        if rows is None:
+            continue
+        if column not in rows:
+            raise UsageError(
+                f"{one.files[0]}.csv lacks the column {column}: export with --export-gate"
+            )
+        rows = rows.sort_values(["model", "name", "step"], kind="stable")
+        place = rows.groupby(["model", "name"], sort=False).cumcount() + 1
+        gates.append(rows.assign(**{"best.model.step": place}))
+    keys = ["model", "name", "best.model.step"]
+    return reduced.runs.merge(pd.concat(gates)[[*keys, column]], on=keys, how="left")
 
-    def drawn(self, context: Context) -> Drawn:
-        """Reduce, take the gates, draw one row of panels per operation, one column per model."""
-        reduced = reduce_series(context.series, self.runs, context.source, context.setups)
-        runs = self._with_gates(context, reduced)
-        operations = [name for name in ("mul", "add") if name in set(runs["operation"])]
-        operations += sorted(set(runs["operation"]) - set(operations))
-        figure = new_figure(self.size)
-        grid = figure.subplots(len(operations), len(reduced.models), sharex=True, squeeze=False)
-        shown = looks(tuple(_OUTCOMES), context.palette)
-        for line, operation in zip(grid, operations, strict=True):
-            for axes, model in zip(line, reduced.models, strict=True):
-                group = runs.loc[(runs["model"] == model) & (runs["operation"] == operation)]
-                self._draw_gates(axes, group, shown)
-                failed = int(np.sum(~group["solved"].to_numpy(bool)))
-                words = {"mul": "Multiplication", "add": "Addition"}
-                word = words.get(operation, operation_label(operation))
-                title = f"{word} – {model}\nn = {len(group)}, failed: {failed}"
-                axes.set_title(title, fontsize=7)
-                if model in reduced.missing or group.empty:
-                    say_no_data(axes, "black")
-                    context.source.warn(f"missing: {plain(model)} on {operation} (no run of it)")
-            line[0].set_ylabel("Runs")
-        for axes in grid[-1]:
-            axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["mul", "0.25", "0.50", "0.75", "add"])
-            axes.set_xlabel("Gate")
-        patch_legend(figure, {name: (shown[name].color, h) for name, h in _OUTCOMES.items()})
-        footnote(figure, "Gate at the row that a run is judged at.")
-        return figure, {f"{self.stem}_seeds_best": runs}
 
-    def _with_gates(self, context: Context, reduced: Reduced) -> pd.DataFrame:
-        """Add the gate at the row that each run is judged at."""
-        gates = []
-        for one in context.series:
-            rows = read_series(one, self.runs, context.source, LOGGED)
-            if rows is None:
-                continue
-            if self.column not in rows:
-                raise UsageError(
-                    f"{one.files[0]}.csv lacks the column {self.column}: export with --export-gate"
-                )
-            rows = rows.sort_values(["model", "name", "step"], kind="stable")
-            place = rows.groupby(["model", "name"], sort=False).cumcount() + 1
-            gates.append(rows.assign(**{"best.model.step": place}))
-        keys = ["model", "name", "best.model.step"]
-        return reduced.runs.merge(pd.concat(gates)[[*keys, self.column]], on=keys, how="left")
-
-    def _draw_gates(self, axes: Axes, group: pd.DataFrame, shown: dict[str, Look]) -> None:
-        """Draw the counts of solved and failed runs beside each other."""
-        edges = np.linspace(0, 1, self.bins + 1)
-        width = (edges[1] - edges[0]) / 2
-        for place, (outcome, hatch) in enumerate(_OUTCOMES.items()):
-            gates = group.loc[group["solved"] == (place == 0), self.column]
-            heights, _ = np.histogram(gates.dropna().to_numpy(dtype=float), bins=edges)
-            axes.bar(
-                edges[:-1] + place * width, heights, width=width, align="edge",
-                color=shown[outcome].color, hatch=hatch, edgecolor="white", linewidth=0.3,
-                label=outcome,
-            )  # fmt: skip
+def _draw_gates(axes: Axes, group: pd.DataFrame, column: str, shown: dict[str, Look]) -> None:
+    """Draw the counts of solved and failed runs beside each other."""
+    edges = np.linspace(0, 1, 26)
+    width = (edges[1] - edges[0]) / 2
+    for place, (outcome, hatch) in enumerate(_OUTCOMES.items()):
+        gates = group.loc[group["solved"] == (place == 0), column]
+        heights, _ = np.histogram(gates.dropna().to_numpy(dtype=float), bins=edges)
+        axes.bar(
+            edges[:-1] + place * width, heights, width=width, align="edge",
+            color=shown[outcome].color, hatch=hatch, edgecolor="white", linewidth=0.3,
+        )  # fmt: skip

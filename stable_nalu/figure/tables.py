@@ -11,15 +11,15 @@ import numpy as np
 import pandas as pd
 
 from stable_nalu.errors import UsageError
-from stable_nalu.paper.drawing import Runs, Size
+from stable_nalu.paper.drawing import Runs
 from stable_nalu.paper.nalu import TABLE_1
 from stable_nalu.statistics.names import operation_label, plain
 
-from .decoration import SMALL, footnote
-from .entry import Context, Part, Product
+from .decoration import SMALL, ascending, footnote
+from .entry import Context, Product, kind
 from .runs import in_order, reduced_and_estimated
 from .source import last_rows
-from .style import MISSING, drawing, half_open, legend_order, new_figure, operation_order
+from .style import MISSING, half_open, legend_order, new_figure, operation_order
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,15 +62,12 @@ def _row(*cells: str) -> str:
 
 
 @dataclass(frozen=True)
-class Table(Part):
-    """LaTeX table of success rate, solved at and sparsity error.
+class Table:
+    """What a table of success rates, steps and sparsity errors shows.
 
     rows: operation -> models, where a table shows some only.
     within: columns within which the best value is bold; empty: nothing is.
     """
-
-    KIND = "table"
-    NEEDS = "outcomes"
 
     runs: Runs
     label: str
@@ -81,21 +78,25 @@ class Table(Part):
     within: tuple[str, ...] = ("operation",)
     long: bool = False
 
-    def render(self, context: Context) -> Product:
-        """Reduce, estimate, write LaTeX."""
-        by = ["model", "operation", *([self.runs.x] if self.show_range else [])]
-        _, summary = reduced_and_estimated(self.runs, by, context)
-        chosen = select(summary, self)
-        for operation, model in absent_rows(chosen, self):
+
+@kind("table", needs="outcomes")
+def table(context: Context, **options: Any) -> Product:
+    """Write success rate, solved at and sparsity error in LaTeX; options are those of `Table`."""
+    part = Table(**options)
+    by = ["model", "operation", *([part.runs.x] if part.show_range else [])]
+    _, summary = reduced_and_estimated(part.runs, by, context)
+    chosen = _select(summary, part)
+    there = set(zip(chosen["operation"], chosen["model"], strict=True))
+    for operation, model in ((operation, m) for operation, models in part.rows for m in models):
+        if (operation, model) not in there:
             context.source.warn(f"missing: {plain(model)} on {operation} (no run of it)")
-        stem = context.stem(self.stem)
-        if chosen.empty:
-            raise UsageError(f"table {stem} has no row: no run of its models")
-        text = latex(chosen, self)
-        return Product(stem, text=text, side={f"{stem}_final_metrics": chosen})
+    if chosen.empty:
+        raise UsageError(f"table {context.stem} has no row: no run of its models")
+    side = {f"{context.stem}_final_metrics": chosen}
+    return Product(context.stem, text=latex(chosen, part), side=side)
 
 
-def select(summary: pd.DataFrame, part: Table) -> pd.DataFrame:
+def _select(summary: pd.DataFrame, part: Table) -> pd.DataFrame:
     """Return rows in the order of the table: operation, model, range."""
     if part.rows:
         pairs = {(operation, model) for operation, models in part.rows for model in models}
@@ -115,13 +116,6 @@ def select(summary: pd.DataFrame, part: Table) -> pd.DataFrame:
     return summary.iloc[order].reset_index(drop=True)
 
 
-def absent_rows(chosen: pd.DataFrame, part: Table) -> list[tuple[str, str]]:
-    """Return the rows that the table should have and has not."""
-    there = set(zip(chosen["operation"], chosen["model"], strict=True))
-    wanted = [(operation, model) for operation, models in part.rows for model in models]
-    return [pair for pair in wanted if pair not in there]
-
-
 def latex(rows: pd.DataFrame, part: Table) -> str:
     """Return the table with its surroundings."""
     columns = BY_RANGE if part.show_range else ONE_RANGE
@@ -130,7 +124,7 @@ def latex(rows: pd.DataFrame, part: Table) -> str:
     heads += ["Range" if by_range else part.runs.x] if part.show_range else []
     left = "cr" if part.show_operation else "r"
     alignment = left + "l" * (len(heads) - len(left) + len(columns))
-    head, body = header(heads, columns), body_lines(rows, part, columns)
+    head, body = _header(heads, columns), _body_lines(rows, part, columns)
     if not part.long:
         return _tabular(part.caption, part.label, alignment, head, body)
     lines = (
@@ -145,7 +139,7 @@ def latex(rows: pd.DataFrame, part: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
-def header(heads: list[str], columns: Measures) -> list[str]:
+def _header(heads: list[str], columns: Measures) -> list[str]:
     """Return two rows of heads; columns of one group share the upper one."""
     spans: dict[str, int] = {}
     for _, group, _ in columns:
@@ -157,7 +151,7 @@ def header(heads: list[str], columns: Measures) -> list[str]:
     return [_row(*heads, *upper), _row(*[""] * len(heads), *(name for *_, name in columns))]
 
 
-def body_lines(rows: pd.DataFrame, part: Table, columns: Measures) -> list[str]:
+def _body_lines(rows: pd.DataFrame, part: Table, columns: Measures) -> list[str]:
     """Return one line per row, with a rule between operations and no page break within one."""
     best = best_cells(rows, part, columns)
     lines = []
@@ -260,33 +254,23 @@ LARGEST = 999
 GOOD = 1.0
 
 
-@dataclass(frozen=True)
-class Scores(Part):
-    """Median and best score, and the share of runs below 1, by operation and unit."""
-
-    KIND = "table of scores"
-
-    size: Size = (18.0, 10.5)
-
-    def render(self, context: Context) -> Product:
-        """Sum up the last rows of all runs; write LaTeX, draw the same cells."""
-        needed = ("name", "step", "operation", *(f"score.{split}" for split in SPLITS))
-        tables = context.exported(needed)
-        cells = pd.DataFrame(
-            [cell for model, table in tables.items() for cell in summed_up(model, table)]
-        )
-        stem = context.stem(self.stem)
-        with drawing():
-            figure = new_figure(self.size)
-            _draw_scores(figure.subplots(), cells, [*tables])
-            runs = sorted({count for count in cells["runs"] if count})
-            footnote(
-                figure,
-                "Error in percent of that of untrained networks: median [best] of "
-                f"{' or '.join(map(str, runs))} runs, and how many score below {GOOD:g}.",
-            )
-        text = _latex_of_scores(cells, [*tables], context.key)
-        return Product(stem, figure, text, {f"{stem}_scores": cells})
+@kind("table of scores")
+def scores(context: Context) -> Product:
+    """Write and draw median and best score, and how many are below 1, by operation and unit."""
+    needed = ("name", "step", "operation", *(f"score.{split}" for split in SPLITS))
+    tables = context.exported(needed)
+    cells = pd.DataFrame(
+        [cell for model, table in tables.items() for cell in summed_up(model, table)]
+    )
+    figure = new_figure((18.0, 10.5))
+    _draw_scores(figure.subplots(), cells, [*tables])
+    footnote(
+        figure,
+        "Error in percent of that of untrained networks: median [best] of "
+        f"{ascending(filter(None, cells['runs']))} runs, and how many score below {GOOD:g}.",
+    )
+    text = _latex_of_scores(cells, [*tables], context.key)
+    return Product(context.stem, figure, text, {f"{context.stem}_scores": cells})
 
 
 def summed_up(model: str, table: pd.DataFrame | None) -> list[dict[str, Any]]:
@@ -372,46 +356,36 @@ def selected_rows(context: Context) -> dict[str, pd.DataFrame]:
     return found
 
 
-@dataclass(frozen=True)
-class ReadingErrors(Part):
-    """Median and best absolute error of each model on the three sets."""
-
-    KIND = "table of errors"
-
-    size: Size = (13.0, 5.2)
-
-    def render(self, context: Context) -> Product:
-        """Sum up the selected rows of all runs; write LaTeX, draw the same cells."""
-        rows = selected_rows(context)
-        cells = pd.DataFrame(
-            {
-                "model": series.name,
-                "split": split,
-                "runs": len(errors),
-                "median": errors.median(),
-                "best": errors.min(),
-            }
-            for series in context.series
-            for split in _OF_READING
-            for errors in [_numbers(rows.get(series.name), f"metric.{split}.mae")]
-        )
-        stem = context.stem(self.stem)
-        with drawing():
-            figure = new_figure(self.size)
-            _draw_reading_errors(figure.subplots(), cells)
-            runs = " or ".join(map(str, sorted({n for n in cells["runs"] if n})))
-            footnote(
-                figure,
-                f"Mean absolute error, median [best] of {runs or 'no'} runs, each at the logged "
-                "epoch of its lowest validation error.",
-            )
-        lines = [
-            _row(str(model), *map(_reading_error, own.to_dict("records"))).replace("∞", "$\\infty$")
-            for model, own in cells.groupby("model", sort=False)
-        ]
-        caption = "Mean absolute error of numbers in words: median [best] of runs."
-        text = _tabular(caption, context.key, "lrrr", [_row("", *_OF_READING.values())], lines)
-        return Product(stem, figure, text, {f"{stem}_errors": cells})
+@kind("table of errors")
+def reading_errors(context: Context) -> Product:
+    """Write and draw median and best absolute error of each model on the three sets."""
+    rows = selected_rows(context)
+    cells = pd.DataFrame(
+        {
+            "model": series.name,
+            "split": split,
+            "runs": len(errors),
+            "median": errors.median(),
+            "best": errors.min(),
+        }
+        for series in context.series
+        for split in _OF_READING
+        for errors in [_numbers(rows.get(series.name), f"metric.{split}.mae")]
+    )
+    figure = new_figure((13.0, 5.2))
+    _draw_reading_errors(figure.subplots(), cells)
+    footnote(
+        figure,
+        f"Mean absolute error, median [best] of {ascending(filter(None, cells['runs'])) or 'no'} "
+        "runs, each at the logged epoch of its lowest validation error.",
+    )
+    lines = [
+        _row(str(model), *map(_reading_error, own.to_dict("records"))).replace("∞", "$\\infty$")
+        for model, own in cells.groupby("model", sort=False)
+    ]
+    caption = "Mean absolute error of numbers in words: median [best] of runs."
+    text = _tabular(caption, context.key, "lrrr", [_row("", *_OF_READING.values())], lines)
+    return Product(context.stem, figure, text, {f"{context.stem}_errors": cells})
 
 
 def _reading_error(cell: Mapping[Any, Any]) -> str:
@@ -443,47 +417,36 @@ ACCURACY = "metric.test.acc"
 _WITH_BIAS, _WITHOUT = "#8DB7D8", "#CFE1F0"
 
 
-@dataclass(frozen=True)
-class Heads(Part):
-    """Test errors of one network with different last layers, as bars and as a table.
+@kind("errors by last layer")
+def heads(context: Context) -> Product:
+    """Draw test errors of one network with different last layers, as bars and as a table.
 
     Files of the series have the keys of last layers as names; those with a bias end in `-b`.
     """
-
-    KIND = "errors by last layer"
-
-    size: Size = (18.0, 8.6)
-
-    def render(self, context: Context) -> Product:
-        """Read the last row of every run, draw bars and table, write LaTeX."""
-        tables = context.exported(("name", "step", "seed", ACCURACY))
-        ends = {one.name: _last_accuracies(tables[one.name]) for one in context.series}
-        keys = {one.name: one.files[0].rpartition("/")[2] for one in context.series}
-        stem = context.stem(self.stem)
-        with drawing():
-            figure = new_figure(self.size)
-            bars, cells = figure.subplots(1, 2, width_ratios=(1.25, 1))
-            _draw_bars(bars, ends, keys)
-            _draw_accuracies(cells, ends)
-            steps = sorted({step for rows in ends.values() for step in rows["step"]})
-            runs = sorted({len(rows) for rows in ends.values() if len(rows)})
-            footnote(
-                figure,
-                f"Mean of {' or '.join(map(str, runs))} seeds (dots: each of them) after "
-                f"{' or '.join(f'{step:,}' for step in steps)} updates; how many the paper has is "
-                "not known, the public network that this is has 100,000.",
-            )
-        parts = [rows.assign(model=name) for name, rows in ends.items() if len(rows)]
-        side = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
-        side = side.reindex(columns=["model", "seed", "error", "step"])
-        text = _tabular(
-            "Test accuracy in percent by last layer: mean and range.",
-            context.key,
-            "lr",
-            [_row("Last layer", "accuracy")],
-            [_row(name, _accuracy(rows)) for name, rows in ends.items()],
-        )
-        return Product(stem, figure, text, {f"{stem}_plot_data": side})
+    tables = context.exported(("name", "step", "seed", ACCURACY))
+    ends = {one.name: _last_accuracies(tables[one.name]) for one in context.series}
+    keys = {one.name: one.files[0].rpartition("/")[2] for one in context.series}
+    parts = [rows.assign(model=name) for name, rows in ends.items() if len(rows)]
+    side = pd.concat(parts or [pd.DataFrame()], ignore_index=True)
+    side = side.reindex(columns=["model", "seed", "error", "step"])
+    figure = new_figure((18.0, 8.6))
+    bars, cells = figure.subplots(1, 2, width_ratios=(1.25, 1))
+    _draw_bars(bars, ends, keys)
+    _draw_accuracies(cells, ends)
+    footnote(
+        figure,
+        f"Mean of {ascending(map(len, parts))} seeds (dots: each of them) after "
+        f"{ascending(side['step'], ',')} updates; how many the paper has is not known, the public "
+        "network that this is has 100,000.",
+    )
+    text = _tabular(
+        "Test accuracy in percent by last layer: mean and range.",
+        context.key,
+        "lr",
+        [_row("Last layer", "accuracy")],
+        [_row(name, _accuracy(rows)) for name, rows in ends.items()],
+    )
+    return Product(context.stem, figure, text, {f"{context.stem}_plot_data": side})
 
 
 def _last_accuracies(table: pd.DataFrame | None) -> pd.DataFrame:

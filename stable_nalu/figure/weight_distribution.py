@@ -91,7 +91,7 @@ def _run(args: argparse.Namespace) -> None:
     from .weights import Shares, Weights
 
     low, high = args.range or (-10, 10)
-    part = Weights("weights", tuple(args.init), args.draws, (low, high), args.bins, args.seed)
+    part = Weights(tuple(args.init), args.draws, (low, high), args.bins, args.seed)
     weights = part.weights()
     try:
         with _figure(args.figure_out, part, weights):

@@ -15,10 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stable_nalu.paper.drawing import Size
-
 from .decoration import footnote
-from .entry import INCH, Context, Drawn, Part
+from .entry import INCH, Context, Product, kind
 from .style import looks, new_figure
 
 if TYPE_CHECKING:
@@ -66,25 +64,17 @@ class Shares:
 
 
 @dataclass(frozen=True)
-class Weights(Part):
-    """Histograms of weights: the first start large, the others beside it.
+class Weights:
+    """What weights are drawn from, and how many.
 
     ends: what the article's start draws from.
     """
-
-    KIND = "weights"
-    NEEDS = "nothing"
 
     starts: tuple[str, ...] = tuple(STARTS)
     draws: int = 1000
     ends: tuple[float, float] = (-10, 10)
     bins: int = 100
     seed: int = 0
-    size: Size = (8 * INCH, 4 * INCH)
-
-    def drawn(self, context: Context) -> Drawn:
-        """Draw weights of every start, and then the figure."""
-        return draw(self, self.weights()), {}
 
     def weights(self) -> dict[str, np.ndarray]:
         """Return the weights of every start."""
@@ -110,6 +100,13 @@ class Weights(Part):
         return torch.cat(found)[: self.draws].numpy()
 
 
+@kind("weights", needs="nothing")
+def weights(context: Context) -> Product:
+    """Draw weights of every start, and then the figure."""
+    part = Weights()
+    return Product(context.stem, draw(part, part.weights()))
+
+
 def edges(part: Weights) -> np.ndarray:
     """Return the ends of the bins, from -1 to 1."""
     return np.linspace(-1, 1, part.bins + 1)
@@ -129,7 +126,7 @@ def rows(part: Weights, weights: Mapping[str, np.ndarray]) -> list[dict[str, obj
 
 def draw(part: Weights, weights: Mapping[str, np.ndarray]) -> Figure:
     """Draw the first start large, and the others below each other at its right."""
-    figure = new_figure(part.size)
+    figure = new_figure((8 * INCH, 4 * INCH))
     others = len(weights) - 1
     ratios = (1.6, 1) if others else (1,)
     grid = figure.add_gridspec(max(others, 1), len(ratios), width_ratios=ratios)

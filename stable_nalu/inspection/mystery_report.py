@@ -22,7 +22,8 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.figure.decoration import footnote
-from stable_nalu.figure.entry import Output, Product, write
+from stable_nalu.figure.entry import Product
+from stable_nalu.figure.render import Output, write
 from stable_nalu.figure.style import drawing, new_figure
 from stable_nalu.machine import save_root
 from stable_nalu.options import Config, ScriptSpec

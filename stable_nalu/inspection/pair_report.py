@@ -21,13 +21,13 @@ import torch
 
 from stable_nalu.errors import UsageError
 from stable_nalu.figure import digits
-from stable_nalu.figure.entry import Context, Output, Part, write
+from stable_nalu.figure.entry import Context
+from stable_nalu.figure.render import Output, made, write
 from stable_nalu.figure.source import Source
-from stable_nalu.figure.surfaces import Path as PathPart
 from stable_nalu.files import atomic_text_file
 from stable_nalu.machine import save_root, tensorboard_root
 from stable_nalu.options import Config, ScriptSpec
-from stable_nalu.paper.drawing import Series
+from stable_nalu.paper.drawing import Series, Sketch, sketch
 from stable_nalu.result.export import RunTable, write_tables
 from stable_nalu.result.run_parser import PairParser
 from stable_nalu.task.pairs import PairTask, class_counts
@@ -92,7 +92,7 @@ def write_counts(counts: np.ndarray, model: str, folder: Path) -> list[Path]:
     return [
         accuracies,
         numbers,
-        *_drawn(digits.Matrix(stem), folder, Series((str(numbers.resolve()),))),
+        *_drawn(sketch("matrix", stem), folder, Series((str(numbers.resolve()),))),
     ]
 
 
@@ -110,10 +110,9 @@ def write_path(run: str, model: str, folder: Path) -> list[Path]:
     with atomic_text_file(numbers) as file:
         table = RunTable(Path(run).name, columns)
         write_tables([table], file)
-    part = PathPart(
-        stem=stem, file=str(numbers.resolve()), columns=_WEIGHTS, time="epoch", limits=(0.0, 1.5)
-    )
-    return [numbers, *_drawn(part, folder, Series((part.file,), model))]
+    file = str(numbers.resolve())
+    part = sketch("path", stem, file=file, columns=_WEIGHTS, time="epoch", limits=(0.0, 1.5))
+    return [numbers, *_drawn(part, folder, Series((file,), model))]
 
 
 def _logged(run: str) -> dict[str, list] | None:
@@ -126,8 +125,8 @@ def _logged(run: str) -> dict[str, list] | None:
     return None
 
 
-def _drawn(part: Part, folder: Path, *series: Series) -> list[Path]:
-    product = part.render(Context(part.stem, series, Source(folder)))
+def _drawn(part: Sketch, folder: Path, *series: Series) -> list[Path]:
+    product = made(part, Context(part.stem, series, Source(folder)))
     return write(product, Output(folder, FORMATS, DPI, side=False))
 
 

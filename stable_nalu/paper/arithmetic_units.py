@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from stable_nalu.options.paper_names import MODELS
 from stable_nalu.papers import MADSEN_2020
@@ -49,7 +50,7 @@ _MULTIPLYING = "nac-mul nac-sigma nac-nmu nalu nmu gated"
 
 def _models(setting: Recipe, name: str, keys: str, minutes: int | None = None):
     """Return some units; the minutes are of those whose jobs were given more than the rest."""
-    longer = dict.fromkeys(("nac-mul", "nac-sigma", "nalu", "nmu"), minutes)
+    longer: dict[str, int | None] = dict.fromkeys(("nac-mul", "nac-sigma", "nalu", "nmu"), minutes)
     return tuple(
         setting.model(key, *UNITS[key], name=name, minutes=longer.get(key)) for key in keys.split()
     )
@@ -99,17 +100,17 @@ def default_table(rows: tuple[object, ...] = (), ending: str = "", *, long: bool
     caption = "Arithmetic data set, default parameters: success rate, step and sparsity error."
     label = f"function-task-static-defaults{ending}"
     return drawn(
-        sketch("Table", runs=_OPERATIONS, label=label, caption=caption, rows=rows, long=long)
+        sketch("table", runs=_OPERATIONS, label=label, caption=caption, rows=rows, long=long)
     )
 
 
-def panels(name: str, runs: Runs, label: str, style: str = "line", **more: object) -> Sketch:
+def panels(name: str, runs: Runs, label: str, style: str = "line", **more: Any) -> Sketch:
     """Return the three panels of a sweep."""
     stem = f"simple_function_static_{name}"
-    return sketch("Panels", stem, runs=runs, x_label=label, style=style, **more)
+    return sketch("panels", stem, runs=runs, x_label=label, style=style, **more)
 
 
-def _hidden(ending: str = "", runs: Runs = HIDDEN, **more: object) -> Sketch:
+def _hidden(ending: str = "", runs: Runs = HIDDEN, **more: Any) -> Sketch:
     name, breaks = f"mul_hidden_size{ending}", (2, 4, 6, 8, 10)
     return panels(name, runs, "Hidden size", breaks=breaks, **more)
 
@@ -205,7 +206,7 @@ EXPERIMENTS = (
         _models(replace(_DEFAULT, flags="--operation mul --simple --max-iterations 200000",
                         resources=Resources(20, cores=2)),
                 "simple_mul", "nac-mul nac-sigma nalu nmu gated"),
-        drawn(sketch("Table", "simple_mul",
+        drawn(sketch("table", "simple_mul",
                      runs=replace(_OPERATIONS, models=("Linear", *HIDDEN.models)),
                      label="very-simple-function-results",
                      caption="A very simple product of four inputs.",
@@ -283,9 +284,9 @@ EXPERIMENTS = (
             )
         ),
         drawn(
-            sketch("Histogram", f"{_NAME}_nalu", runs=_GATES, size=standard(7.0),
+            sketch("histogram", f"{_NAME}_nalu", runs=_GATES, size=standard(7.0),
                    column="network.layer_2.nalu.gate.mean"),
-            sketch("Table", f"{_NAME}_nalu", runs=_GATES,
+            sketch("table", f"{_NAME}_nalu", runs=_GATES,
                    label="simple-function-static-nalu-gate-table",
                    caption="Gated units that must choose between adding and multiplying."),
         ),

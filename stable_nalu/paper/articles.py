@@ -26,7 +26,7 @@ EXPERIMENTS = (
                   "two-nac": ("NALU (two NACs)", f"{_NALU} two-nac"),
                   "shared": ("NALU (paper)", f"{_NALU} shared")}),
         drawn(sketch(
-            "Learning",
+            "learning",
             curves=(("metric.train.mse", "Training rows"), ("metric.test.mse", "Test rows")),
             ends=tuple((f"metric.test.mse.{name}", text) for name, text in _OPERATIONS),
             ends_title="By operation",
@@ -42,7 +42,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         "article/w-distribution", "Weights of a NAC, drawn at random and at their start",
-        shown_in(NALU_ARTICLE, "W distribution"), (), drawn(sketch("Weights")),
+        shown_in(NALU_ARTICLE, "W distribution"), (), drawn(sketch("weights")),
         note="Needs no training.",
     ),
     measured(
@@ -52,7 +52,7 @@ EXPERIMENTS = (
                  Recipe("notebook_addition", "--max-iterations 50000 --train-size 1000",
                          range(100), Resources(60)),
                  layers("NALU")),
-        drawn(sketch("Losses", experiment="notes/addition", column="loss.train.mse",
+        drawn(sketch("losses", experiment="notes/addition", column="loss.train.mse",
                      half_sum="loss.train.half-sum-squares", below=1e-3)),
         measures=(Measure("loss.train.half-sum-squares", "loss", below=1e-3),
                   Measure("metric.test.half-sum-squares", "test loss", below=1e-3),

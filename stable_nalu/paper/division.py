@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 from stable_nalu.papers import MISTRY_2022_DIVISION, MISTRY_2022_MECHANISMS
 
@@ -98,7 +99,7 @@ def _panels(
     threshold: Threshold = BELOW_1E_5,
 ) -> Sketch:
     runs = Runs(x, threshold, "single", expected=tuple(expected))
-    return sketch("Panels", "{key}_op-" + operation, runs=runs, x_label="Interpolation range")
+    return sketch("panels", "{key}_op-" + operation, runs=runs, x_label="Interpolation range")
 
 
 # fmt: off
@@ -112,7 +113,7 @@ _SAMPLED = _panels((
     "U:[-100,100]",
 ), "distribution")
 _GOLD = sketch(
-    "GoldErrors", order=("RealNPU", "RealNPU (eps=0)", "NRU", "NMRU"),
+    "gold_errors", order=("RealNPU", "RealNPU (eps=0)", "NRU", "NMRU"),
     panels=(
         ("easy", "Input: [a]; Output: 1/a"),
         ("medium", "Input: [a,b]; Output: 1/a"),
@@ -120,7 +121,7 @@ _GOLD = sketch(
     ),
 )
 _LANDSCAPES = tuple(
-    sketch("Landscape", f"rmse-{unit}", loss=unit, epsilon=0.1, title=f"{text}, ε = 0.1")
+    sketch("landscape", f"rmse-{unit}", unit=unit, epsilon=0.1, title=f"{text}, ε = 0.1")
     for unit, text in (("nac-mul", "NAC•"), ("nmu", "NMU"), ("nru", "NRU"),
                        ("nru-tanh", "NRU with tanh gates"))
 )
@@ -135,7 +136,7 @@ def _ranges(
     part: Sketch = _RANGES,
     plotted: str = "",
     note: str = "",
-    **judged: str,
+    **judged: Any,
 ) -> Experiment:
     """Return an experiment that is drawn with a series for each of its models.
 
@@ -289,7 +290,7 @@ _TWO_INPUTS = (
               Drawing((_GOLD,), (Series(("divBy0_test_errors",)),),
                       plotted="divBy0_gold_test_errors.r")),
     _distributions("in2", "6 (distributions)", _IN2, _MODIFIED_2, _NRU_2, _NMRU_2),
-    _computed("loss_landscape", "Loss landscapes of multiplication", "9", Drawing(_LANDSCAPES, ())),
+    _computed("loss_landscape", "Loss landscapes of multiplication", "9", Drawing(_LANDSCAPES)),
     _ranges("nips-in2-nru-lr", "NRU: learning rates", "10",
             *(_IN2.model(f"nru-lr-{r}", r, _nru(20000, 35000, r), name=f"nru-extra/lr-{r}")
               for r in ("1e-3", "1e-2", "1e-1")),
@@ -416,7 +417,7 @@ _PAIRS = Experiment(
     parameter="model", criterion="accuracy",
     measures=measures_of_pairs("mse", "output_rounded_5dp"),
     drawings=drawn(
-        sketch("Scatter", "{key}_dp_acc",
+        sketch("scatter", "{key}_dp_acc",
                metrics=(
                    *(((_ANSWER.format(part, places),), f"output {places} d.p. ({part})")
                      for places in (4, 5) for part in ("train", "test")),
@@ -425,7 +426,7 @@ _PAIRS = Experiment(
                ),
                y_label="accuracy (%)", best=_ANSWER.format("train", 5),
                order=("DIV", "MLP", "Real NPU (mod)", "NRU", "NMRU")),
-        sketch("Violin", "{key}_5dp_test_acc_violin", column=_ANSWER.format("test", 5),
+        sketch("violin", "{key}_5dp_test_acc_violin", column=_ANSWER.format("test", 5),
                y_label="accuracy (%)", best=_ANSWER.format("train", 5),
                order=("DIV", "Real NPU (mod)", "NRU", "NMRU")),
         folders=("static-mnist/div",),

@@ -122,35 +122,35 @@ class Series:
 
 @dataclass(frozen=True)
 class Sketch:
-    """One drawing or table: the class of `stable_nalu.figure` that makes it, and its options.
+    """One drawing or table: the function of `stable_nalu.figure` that makes it, and its options.
 
     stem: name of the file without its ending; `{key}` stands for the key of the figure.
     """
 
     kind: str
     stem: str
-    options: Mapping[str, object]
+    options: Mapping[str, Any]
 
 
-def sketch(kind: str, stem: str = "{key}", **options: object) -> Sketch:
+def sketch(kind: str, stem: str = "{key}", **options: Any) -> Sketch:
     """Return a part of a figure."""
     return Sketch(kind, stem, options)
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure of an experiment.
+    """A figure of an experiment, or of a user's own files.
 
-    series: files in the order of the legend; None: those of the models of the experiment, and where
+    series: files in the order of the legend; none: those of the models of the experiment, and where
         several models share one, its runs are shown as their names say.
     folders: where they may lie below the CSV folder, besides the CSV folder itself.
     plotted: what follows `Rscript` in the README of the paper.
-    key, title, number: its own, where the experiment has several figures.
-    paper: whose figure it is, where no paper shows the experiment.
+    key, title, number: its own, where the experiment has several figures; the key finds it.
+    paper: whose figure it is, where no paper shows the experiment; None for a user's files.
     """
 
     parts: tuple[Sketch, ...]
-    series: tuple[Series, ...] | None = None
+    series: tuple[Series, ...] = ()
     folders: tuple[str, ...] = ()
     plotted: str = ""
     key: str = ""
@@ -161,7 +161,7 @@ class Drawing:
 
 def drawn(
     *parts: Sketch,
-    series: tuple[Series, ...] | None = None,
+    series: tuple[Series, ...] = (),
     folders: tuple[str, ...] = (),
     plotted: str = "",
 ) -> tuple[Drawing]:

@@ -8,7 +8,7 @@ from stable_nalu.papers import MADSEN_2019
 
 from . import arithmetic_units as units
 from .arithmetic_units import on_data_set, pick
-from .drawing import Only, drawn, sketch, standard
+from .drawing import Only, drawn, sketch
 from .experiment import shown_in
 from .labels import NAC_ADD, NAC_MUL
 from .sweeps import MULTIPLICATION_PAIRS
@@ -53,8 +53,8 @@ EXPERIMENTS = (
         shown_in(MADSEN_2019, "figure of data set parameters"),
         tuple(replace(model, key=f"{model.key}-{added}") for *_, added, models in _STUDIES
               for model in pick(models, "nac-mul", "nalu")),
-        drawn(sketch("Successes", _PARAMETERS, panels=_PANELS, columns=2, size=standard(9.0)),
-              sketch("Successes", f"{_PARAMETERS}_onerow", panels=_PANELS, columns=4)),
+        drawn(sketch("successes", _PARAMETERS, swept=_PANELS, columns=2, height=9.0),
+              sketch("successes", f"{_PARAMETERS}_onerow", swept=_PANELS, columns=4)),
         parameter="hidden.size",
     ),
     on_data_set(

@@ -52,7 +52,7 @@ def _table_1(half: str, title: str, rate: int, setting: Recipe, units: Units, no
         f"Six operations on sums over {title}",
         shown_in(TRASK_2018, f"Table 1, {half}"),
         units_of(key, setting, units),
-        drawn(sketch("Scores")),
+        drawn(sketch("scores")),
         parameter="operation",
         measures=tuple(
             Measure(f"score.{part}", f"score, {part}", below=1.0)
@@ -82,7 +82,7 @@ def _table_2(task: str, title: str, slower: tuple[str, ...], why: str, *more: Sk
             name: (label, f"{text} --learning-rate {rates[name]}")
             for name, (label, text) in cells.items()
         }),
-        drawn(sketch("CountingLengths"), *more),
+        drawn(sketch("counting_lengths"), *more),
         parameter="sequence.loss",
         measures=(
             *(Measure(f"metric.test.extrapolation.{length}.mae", f"error of {length:,} digits")
@@ -115,7 +115,7 @@ def _programs(kind: str, title: str, number: str, note: str = ""):
         f"Programs {title}: digits that are right, also of larger numbers",
         shown_in(TRASK_2018, number),
         units_of(key, setting, layers("LSTM", "UGRNN", "NAC", "NALU")),
-        drawn(sketch("DigitBars"), sketch("ProgramTraces", "{key}_program")),
+        drawn(sketch("digit_bars"), sketch("program_traces", "{key}_program")),
         measures=(
             *(_higher(f"{test}.digits", f"digits right, {size}") for size, test in tests.items()),
             *(Measure(f"{test}.relative", f"relative error, {s}") for s, test in tests.items()),
@@ -149,7 +149,7 @@ EXPERIMENTS = (
                  Recipe("identity_autoencoder", "--max-iterations 10000", range(100),
                          Resources(15)),
                  layers(*_ACTIVATIONS, "linear", "NAC", "NALU")),
-        drawn(sketch("Extrapolations", experiment="nalu/fig1")),
+        drawn(sketch("extrapolations", experiment="nalu/fig1")),
         measures=(_mean("abs.error.*", "error at x = *"),
                   _mean("metric.test.extrapolation", "mean error outside"),
                   _mean("metric.valid.interpolation", "mean error inside")),
@@ -182,7 +182,7 @@ EXPERIMENTS = (
         "count", "How many of each digit a sequence of images has",
         ("lstm", "rnn-tanh", "rnn-relu"),
         "Adam at 0.01; at 0.003 for LSTMs, which do not learn at 0.01, and for RNNs.",
-        sketch("RunningCounts", "{key}_digits", models=("NAC", "LSTM")),
+        sketch("running_counts", "{key}_digits", models=("NAC", "LSTM")),
     ),
     _table_2("sum", "The sum of the digits of a sequence of images", (), "Adam at 0.01."),
     measured(
@@ -196,7 +196,7 @@ EXPERIMENTS = (
                  {"linear": ("LSTM", "--layer-type linear"),
                   "nac": ("LSTM + NAC", "--layer-type NAC"),
                   "nalu": ("LSTM + NALU", "--layer-type NALU")}),
-        drawn(sketch("ReadingErrors"), sketch("Traces", "{key}_trace")),
+        drawn(sketch("reading_errors"), sketch("word_traces", "{key}_trace")),
         measures=(Measure("metric.test.mae", "mean absolute error, test"),
                   Measure("metric.valid.mae", "mean absolute error, validation"),
                   Measure("metric.train.mae", "mean absolute error, training"),
@@ -221,8 +221,8 @@ EXPERIMENTS = (
                                       "--layer-type NAC --nac-wiring feedforward"),
                   "nac": ("NAC, recurrent", "--layer-type NAC"),
                   "nalu": ("NALU, recurrent", "--layer-type NALU")}),
-        drawn(sketch("Arrivals", marks=(13, 19)),
-              sketch("Episodes", "{key}_episode", stimulus=16)),
+        drawn(sketch("arrivals", marks=(13, 19)),
+              sketch("episodes", "{key}_episode", stimulus=16)),
         measures=(_higher("metric.test.beyond", "mean reward, T = 13 to 25"),
                   _higher("metric.test.within", "mean reward, T = 5 to 12"),
                   _higher("metric.train.reward", "reward in training"),
@@ -241,7 +241,7 @@ EXPERIMENTS = (
                  Recipe("even_digit_count", f"--digit-source mnist --max-iterations {_STEPS}",
                          range(3), Resources(30)),
                  _HEADS),
-        drawn(sketch("Heads")),
+        drawn(sketch("heads")),
         measures=(_higher("metric.test.acc", "test accuracy"),
                   _mean("metric.test.rmse", "root of the mean squared error"),
                   _higher("metric.valid.acc", "validation accuracy")),

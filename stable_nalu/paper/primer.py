@@ -98,7 +98,7 @@ _FILES = {
 def panels(operation: str, runs: Runs = RUNS) -> Sketch:
     """Return the three panels over ranges."""
     stem = "{key}_op-" + operation
-    return sketch("Panels", stem, runs=runs, x_label="Interpolation range")
+    return sketch("panels", stem, runs=runs, x_label="Interpolation range")
 
 
 def on_every_range(operation: str, files: str, *more: Series) -> tuple[Drawing]:
@@ -108,7 +108,7 @@ def on_every_range(operation: str, files: str, *more: Series) -> tuple[Drawing]:
         "confidence intervals. Bold: the best range of a module."
     )
     made = sketch(
-        "Table",
+        "table",
         "{key}_op-" + operation,
         runs=RUNS,
         label=f"benchmark-sltr-{operation}",

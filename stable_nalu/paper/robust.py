@@ -70,13 +70,13 @@ def _noise(low: str, high: str, number: int) -> Model:
 
 def _on_data_set(key: str, title: str, number: int, note: str, *models: Model) -> Experiment:
     """Return an experiment whose tables are read as published, as trained, or as the README has."""
-    series = []
+    series: list[Series] = []
     for model in models:
         files = (model.csv, model.prefix, model.prefix.removeprefix(f"{_FTS}/"))
         series.append(Series(tuple(dict.fromkeys(files)), model.label))
     runs = Runs("interpolation.range", Threshold(), expected=INTERPOLATION_ORDER)
     drawings = drawn(
-        sketch("Panels", runs=runs, x_label="Interpolation range"),
+        sketch("panels", runs=runs, x_label="Interpolation range"),
         series=tuple(series),
         plotted=f"plot_fts_results.r {_CSVS} {_PLOTS}{_FTS}/ {key} {key}",
     )
@@ -110,7 +110,7 @@ _COLOUR_SETTING = Recipe(
     steps_per_epoch=244,
 )
 _ORDER = ("mul", "fc", "nmu", "snmu [1,5]", "snmu [1,1+1/sd(x)]")
-_KEYS = dict(zip(("mul", "fc", "nmu", "snmu", "batch-snmu"), _ORDER, strict=True))
+_KEYS: dict[str, str] = dict(zip(("mul", "fc", "nmu", "snmu", "batch-snmu"), _ORDER, strict=True))
 # Key -> what is added to the name of its table, and flags.
 _ISOLATED = tuple(
     _ISOLATED_SETTING.model(key, _KEYS[key], text, csv=f"{_CONV}{key}{ending}")
@@ -151,7 +151,7 @@ _SIDES = (("output", "", "Test"), ("label1", "-lab1", "Left Label"),
           ("label2", "-lab2", "Right Label"))  # fmt: skip
 _PAIR_PARTS = (
     *(
-        sketch("Scatter", f"{{key}}_{what}", metrics=metrics, y_label=label, order=_ORDER)
+        sketch("scatter", f"{{key}}_{what}", metrics=metrics, y_label=label, order=_ORDER)
         for what, label, metrics in (
             ("loss", "Loss", (_OF_LOSS[0], _OF_VALIDATION, *_OF_LOSS[1:])),
             ("acc", "Accuracy (%)", _metrics(".acc")),
@@ -159,7 +159,7 @@ _PAIR_PARTS = (
         )
     ),
     *(
-        sketch("EpochCurves", f"{{key}}_ep-{rounded}acc{suffix}",
+        sketch("epoch_curves", f"{{key}}_ep-{rounded}acc{suffix}",
                column=f"metric.test.{column}{'_rounded' if rounded else ''}.acc",
                y_label=f"{side} Accuracy (%)")
         for rounded in ("", "rounded_")
@@ -193,7 +193,7 @@ def _classes(key: str, number: str, title: str, ids: str, models: tuple[Model, .
         for one, model, flag in zip(ids.split(), models, flags, strict=True)
     )
     return Drawing(
-        (sketch("Bars", f"{key}_class_accs"),),
+        (sketch("class_bars", f"{key}_class_accs"),),
         tuple(map(Series, names, labels)),
         ("class-accs",),
         key=f"class_accs-{key}",
@@ -209,7 +209,7 @@ def _paths(key: str, title: str, models: tuple[Model, ...], plotted: str = "") -
     columns = (("label2out.w0", "label2out.w1"),)
     return Drawing(
         tuple(
-            sketch("Path", f"{file}_fNA_labels2out-path", file=file, columns=columns,
+            sketch("path", f"{file}_fNA_labels2out-path", file=file, columns=columns,
                    time="epoch", limits=(0.0, 1.5))
             for file in files
         ),
@@ -254,7 +254,7 @@ EXPERIMENTS = (
         ),
         note="Shows models, not errors; all seeds of the MLPs are trained to choose from.",
         drawings=drawn(
-            sketch("Surface", "2D-surface-mul"),
+            sketch("surface", "2D-surface-mul"),
             series=(Series(("mul_gold",), "Exact"), Series(("mul-nmu-s0",), "NMU: both ranges"),
                     Series(("mul-ReLU-h1-s0",), "MLP (1): neither range"),
                     Series(("mul-ReLU-h100-s8",), "MLP (100): training range only")),
@@ -326,7 +326,7 @@ EXPERIMENTS = (
                      _ISOLATED),
             _classes(f"{_TPS}_ROUNDED", "Figure 17", "colour channels, rounded", "60 63 62 61 69",
                      _COLOUR),
-            Drawing((sketch("Matrix"),), (Series(("confusion_matrix",), "counts"),),
+            Drawing((sketch("matrix"),), (Series(("confusion_matrix",), "counts"),),
                     ("class-accs",), key="confusion_matrix", number="Appendix G",
                     title="True against predicted digits of one trained network"),
         ),

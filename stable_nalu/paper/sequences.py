@@ -106,7 +106,7 @@ def sequence_runs(operation: str, models: tuple[str, ...] = (), *only: Only) -> 
 
 def _panels(stem: str, runs: Runs, label: str, breaks: tuple[int, ...], **more: object) -> Sketch:
     options = {"style": "line", **more}
-    return sketch("Panels", stem, runs=runs, x_label=label, breaks=breaks, **options)
+    return sketch("panels", stem, runs=runs, x_label=label, breaks=breaks, **options)
 
 
 _LENGTH = "Extrapolation length"
@@ -151,7 +151,7 @@ def _errors(name: str, title: str, runs: Runs, trained: int, longer: int) -> Dra
         (f"metric.test.extrapolation.{longer}.mse", f"{longer:,} digits"),
     )
     return Drawing(
-        (sketch("Lengths", runs=runs, reference=_SOLVED_LABEL, curves=curves),),
+        (sketch("lengths", runs=runs, reference=_SOLVED_LABEL, curves=curves),),
         key=f"{task}_errors",
         title=f"{title}: errors over the epochs, and by length",
     )

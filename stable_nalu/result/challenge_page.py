@@ -86,10 +86,8 @@ def figures(contest: Contest, drawn: str | None = None) -> dict[str, Figure]:
 
     drawn: the challenger's label in figures, where that is not the one in texts.
     """
-    from stable_nalu.figure.entry import Context
     from stable_nalu.figure.panels import Panels, draw
     from stable_nalu.figure.runs import Reduced, estimate
-    from stable_nalu.figure.source import Source
     from stable_nalu.figure.style import drawable
     from stable_nalu.paper.drawing import Runs, Threshold
     from stable_nalu.statistics.estimators import PUBLISHED
@@ -108,11 +106,11 @@ def figures(contest: Contest, drawn: str | None = None) -> dict[str, Figure]:
     found = {}
     for operation in operations:
         own = runs if operation is None else runs.loc[runs["operation"] == operation]
-        part = Panels("", Runs(x, Threshold()), x.replace(".", " ").capitalize())
+        part = Panels(Runs(x, Threshold()), x.replace(".", " ").capitalize())
         reduced = Reduced(own, tuple(labels.values()), ())
         summary = estimate(own, list(dict.fromkeys(part.grouping)), PUBLISHED)
         name = str(operation) if len(operations) > 1 else ""
-        found[name] = draw(part, reduced, summary, Context("", (), Source(Path())))
+        found[name] = draw(part, reduced, summary)
     return found
 
 

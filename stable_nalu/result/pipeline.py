@@ -214,7 +214,8 @@ def _compare(request: Request) -> pd.DataFrame:
 def _draw(request: Request) -> bool:
     """Draw the figures of the experiment; return whether there was data for each of them."""
     from stable_nalu.figure.entries import all_entries, with_threshold
-    from stable_nalu.figure.entry import Context, Output, render
+    from stable_nalu.figure.entry import Context
+    from stable_nalu.figure.render import Output, render
     from stable_nalu.figure.source import Source
 
     space, entries = request.space, all_entries()

@@ -10,6 +10,7 @@ import torch
 
 from stable_nalu.figure.entries import find
 from stable_nalu.figure.entry import Context
+from stable_nalu.figure.render import made
 from stable_nalu.figure.source import Source
 from stable_nalu.network import SingleLayerNetwork
 
@@ -82,7 +83,7 @@ def test_what_is_written_can_be_drawn(sweep, tmp_path):
     sweep(*argv, "--csv-save-filename", "mul-nmu-s0", "--step-size", "1")
     entry = find("surface-mul")
     source = Source(tmp_path / "csv")
-    product = entry.parts[0].render(Context(entry.key, entry.series, source))
+    product = made(entry.parts[0], Context(entry.key, entry.series, source))
     *facets, _ = product.figure.axes
     assert [axes.get_title() for axes in facets] == [s.label for s in entry.series]
     assert len(source.warnings) == 2

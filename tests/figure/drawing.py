@@ -2,15 +2,18 @@
 
 from unittest import mock
 
-from stable_nalu.figure.entries import find
+import pandas as pd
+
+from stable_nalu.figure.entries import entry_of_files, find
 from stable_nalu.figure.entry import Context
+from stable_nalu.figure.render import made
 from stable_nalu.figure.source import Source
 from stable_nalu.result.stored import DATA
 from stable_nalu.statistics import means as fits
 from stable_nalu.statistics.estimators import Estimators
 from stable_nalu.statistics.judge import SPARSITY, TEST, VALIDATION
 from stable_nalu.statistics.published_fit import MeanFit
-from tests.figure.specimen import SMALL, write_specimen
+from tests.figure.specimen import write_specimen
 from tools.kept_runs import files_of, kept_source
 
 FAST = Estimators("frozen", "scaled")
@@ -23,25 +26,44 @@ def rough_fit(objective, start, lower, upper):
     return MeanFit(mean, max(0.9 * mean, lower), min(1.1 * mean, upper), nuisance)
 
 
+def made_of(entry, source):
+    """All products of a figure."""
+    context = Context(entry.key, entry.series, source, estimators=FAST)
+    return [made(part, context) for part in entry.parts]
+
+
 def products(key, folder, make=True):
-    """All products of an entry, and the source with its warnings; fits are rough.
+    """All products of a figure, and the source with its warnings; fits are rough.
 
     make: from made-up files, or from kept ones where measures are kept.
     """
     entry = find(key)
-    if make and files_of(entry, DATA):
-        with kept_source(entry, DATA) as source:
-            return _rendered(entry, source)
-    if make:
-        write_specimen(entry, folder, SMALL)
-    return _rendered(entry, Source(folder, entry.folders))
-
-
-def _rendered(entry, source):
-    context = Context(entry.key, entry.series, source, estimators=FAST)
     names = ("exact_fit", "fit_with_nuisance_known")
     with mock.patch.multiple(fits, **dict.fromkeys(names, rough_fit)):
-        return [part.render(context) for part in entry.parts], source
+        if make and files_of(entry, DATA):
+            with kept_source(entry, DATA) as source:
+                return made_of(entry, source), source
+        if make:
+            write_specimen(entry, folder)
+        source = Source(folder, entry.folders)
+        return made_of(entry, source), source
+
+
+def exported(key, folder, tables):
+    """All products of a figure from tables of rows, given by the names of their files."""
+    for name, rows in tables.items():
+        path = folder / f"{name}.csv"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pd.DataFrame(rows).to_csv(path, index=False)
+    return products(key, folder, make=False)[0]
+
+
+def own(tmp_path, files, labels=(), kind="range", column=None, threshold=None):
+    """The figure of a user's files, and the source with its warnings."""
+    paths = [tmp_path / file for file in files]
+    entry = entry_of_files(kind, paths, labels, "mine", column, threshold)
+    source = Source(tmp_path)
+    return made_of(entry, source)[0], source
 
 
 def by_gid(axes, gid):
@@ -57,12 +79,20 @@ def means(axes, label):
     return found
 
 
+def titles(figure):
+    return [axes.get_title() for axes in figure.axes if axes.get_title()]
+
+
 def legend_texts(figure):
     return [text.get_text() for text in figure.legends[0].get_texts()]
 
 
+def tick_texts(ticks):
+    return [tick.get_text() for tick in ticks]
+
+
 def texts(figure):
-    return " ".join(text.get_text() for text in figure.texts)
+    return " ".join(text.get_text() for text in figure.texts).replace("\n", " ")
 
 
 def run_name(model="nru", interpolation="1-2", extrapolation="2-6", seed=0, operation="div"):

@@ -4,7 +4,6 @@ import pytest
 
 from stable_nalu.errors import UsageError
 from stable_nalu.figure.entries import all_entries, find, listing
-from stable_nalu.figure.kinds import Panels, Scatter, Table
 from stable_nalu.figure.source import Source
 from stable_nalu.paper.index import EXPERIMENTS, OTHER_KEYS, known
 from stable_nalu.result.stored import DATA, read
@@ -51,12 +50,12 @@ def test_the_list_names_every_key_once():
 
 def test_file_names_do_not_clash():
     """Neither within a figure nor between two of them, which may be written to one folder."""
-    owners: dict[tuple[type, str], str] = {}
+    owners: dict[tuple[bool, str], str] = {}
     for key, entry in ENTRIES.items():
         for part in entry.parts:
-            stem = type(part), part.stem.replace("{key}", key)
+            stem = part.kind == "table", part.stem.replace("{key}", key)
             assert owners.setdefault(stem, key) == key
-        stems = [(type(part), part.stem) for part in entry.parts]
+        stems = [(part.kind == "table", part.stem) for part in entry.parts]
         assert len(set(stems)) == len(stems), entry.key
 
 
@@ -116,13 +115,13 @@ def test_every_key_is_drawn(key, tmp_path):
     entry = ENTRIES[key]
     assert [text for text in source.warnings if "no file" in text] == []
     for part, product in zip(entry.parts, made, strict=True):
-        assert (product.figure is None) == isinstance(part, Table)
-        if isinstance(part, Table):
-            assert f"tab:{part.label}" in product.text
+        assert (product.figure is None) == (part.kind == "table")
+        if part.kind == "table":
+            assert f"tab:{part.options['label']}" in product.text
             assert product.text.count("\\\\") > 2
-        elif isinstance(part, Panels):
-            check_panels(entry, part, product.figure)
-        elif isinstance(part, Scatter):
+        elif part.kind == "panels":
+            check_panels(entry, part.options, product.figure)
+        elif part.kind == "scatter":
             assert len(legend_texts(product.figure)) >= 6
             ticks = [t.get_text() for t in product.figure.axes[0].get_xticklabels()]
             assert len(ticks) == len(entry.series)
@@ -140,7 +139,7 @@ def runs_of_series(entry):
     return [counts[models[one.name]] for one in entry.series]
 
 
-def check_panels(entry, part, figure):
+def check_panels(entry, options, figure):
     """Three panels with counts below each, all series in the legend, n in words."""
     titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
     assert titles == ["Success rate", "Solved at iteration step", "Sparsity error"]
@@ -149,12 +148,12 @@ def check_panels(entry, part, figure):
     labels = [one.label for one in entry.series if one.label]
     if labels:
         assert [text.split(" (n = ")[0] for text in shown] == labels
-    for model in part.runs.models:
+    for model in options["runs"].models:
         assert any(text.startswith(model) for text in shown)
     assert "n = " in texts(figure) + " ".join(shown)
     success = figure.axes[0]
     bars = [a for a in success.get_children() if str(a.get_gid()).endswith(" interval")]
     assert len(bars) == len(shown)
     assert all(len(bar.get_segments()) for bar in bars)
-    if part.runs.expected and part.style != "line":
-        assert len(success.get_xticks()) >= len(part.runs.expected)
+    if options["runs"].expected and options.get("style") != "line":
+        assert len(success.get_xticks()) >= len(options["runs"].expected)

@@ -1,36 +1,32 @@
-"""The three panels, against runs whose outcome is known."""
+"""The three panels and tables of the same, against runs whose outcome is known."""
+
+import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from stable_nalu.errors import UsageError
 from stable_nalu.figure.decoration import SMALL, spread
-from stable_nalu.figure.entries import all_entries, entry_of_files, with_threshold
-from stable_nalu.figure.entry import Context
-from stable_nalu.figure.source import Source
+from stable_nalu.figure.entries import all_entries, with_threshold
+from stable_nalu.figure.render import needs
 from stable_nalu.figure.style import new_figure
-from stable_nalu.paper.drawing import Runs
+from stable_nalu.figure.tables import Table, best_cells, cell, latex, percent, scientific
+from stable_nalu.paper.drawing import Drawing, Runs, Threshold
 from stable_nalu.statistics.intervals import wilson
 from tests.figure.drawing import (
     FAILED,
-    FAST,
     by_gid,
     legend_texts,
     means,
     metrics,
+    own,
     products,
     run_name,
     solved_at,
     texts,
+    tick_texts,
 )
-
-
-def own(tmp_path, files, labels=(), **options):
-    """The figure of a user's files."""
-    entry = entry_of_files("range", files, labels, "mine", **options)
-    source = Source(tmp_path)
-    context = Context("mine", entry.series, source, estimators=FAST)
-    return entry.parts[0].render(context), source
 
 
 def three_of_four(path, model="nru"):
@@ -44,7 +40,7 @@ def three_of_four(path, model="nru"):
 
 def test_points_and_intervals(tmp_path):
     three_of_four(tmp_path / "a.csv")
-    product, _ = own(tmp_path, [tmp_path / "a.csv"], ["My layer"])
+    product, _ = own(tmp_path, ["a.csv"], ["My layer"])
     success, below, solved, _, sparsity, _ = product.figure.axes
     assert means(success, "My layer") == {0.0: 0.75, 1.0: 0.0}
     expected = [wilson(3, 4), wilson(0, 2)]
@@ -54,14 +50,14 @@ def test_points_and_intervals(tmp_path):
     # Steps 1000, 2000, 1000; equal sparsity errors have a mean and an interval of no width.
     assert 1000 < means(solved, "My layer")[0.0] < 2000
     assert means(sparsity, "My layer") == {0.0: pytest.approx(0.01)}
-    assert [t.get_text() for t in below.get_xticklabels()] == ["U[1,2)", "U[10,20)"]
+    assert tick_texts(below.get_xticklabels()) == ["U[1,2)", "U[10,20)"]
     assert success.get_ylim()[0] <= 0
     assert success.get_ylim()[1] >= 1
 
 
 def test_failed_and_solved_runs_are_counted_below(tmp_path):
     three_of_four(tmp_path / "a.csv")
-    product, _ = own(tmp_path, [tmp_path / "a.csv"], ["My layer"])
+    product, _ = own(tmp_path, ["a.csv"], ["My layer"])
     failed, solved = (
         [text.get_text() for text in product.figure.axes[place].texts] for place in (1, 3)
     )
@@ -72,7 +68,7 @@ def test_failed_and_solved_runs_are_counted_below(tmp_path):
 
 def test_side_tables(tmp_path):
     three_of_four(tmp_path / "a.csv")
-    product, _ = own(tmp_path, [tmp_path / "a.csv"], ["My layer"])
+    product, _ = own(tmp_path, ["a.csv"], ["My layer"])
     plotted = product.side["mine_plot_data"]
     assert list(plotted["key"][:3]) == ["success.rate", "converged.at", "sparse.error"]
     assert len(plotted) == 6
@@ -103,7 +99,7 @@ def test_a_missing_range_is_drawn_and_named(tmp_path):
 
 def test_no_solved_run(tmp_path):
     metrics(tmp_path / "a.csv", {run_name(seed=seed): FAILED for seed in range(3)})
-    product, _ = own(tmp_path, [tmp_path / "a.csv"])
+    product, _ = own(tmp_path, ["a.csv"])
     success, _, solved, *_ = product.figure.axes
     assert means(success, "NRU") == {0.0: 0.0}
     assert "no run solved" in [text.get_text() for text in solved.texts]
@@ -111,7 +107,7 @@ def test_no_solved_run(tmp_path):
 
 def test_one_seed_has_no_interval_but_a_rate(tmp_path):
     metrics(tmp_path / "a.csv", {run_name(): solved_at(1000)})
-    product, _ = own(tmp_path, [tmp_path / "a.csv"], ["x"])
+    product, _ = own(tmp_path, ["a.csv"], ["x"])
     success, _, solved, *_ = product.figure.axes
     assert len(by_gid(success, "x interval")[0].get_segments()) == 1
     assert len(by_gid(solved, "x interval")[0].get_segments()) == 0
@@ -121,14 +117,14 @@ def test_one_seed_has_no_interval_but_a_rate(tmp_path):
 
 def test_another_threshold_changes_who_solved(tmp_path):
     metrics(tmp_path / "a.csv", {run_name(): FAILED})
-    product, _ = own(tmp_path, [tmp_path / "a.csv"], ["x"], threshold=6.0)
+    product, _ = own(tmp_path, ["a.csv"], ["x"], threshold=6.0)
     assert means(product.figure.axes[0], "x") == {0.0: 1.0}
 
 
 def test_two_files_with_the_same_runs_stay_apart(tmp_path):
     three_of_four(tmp_path / "a.csv")
     metrics(tmp_path / "b.csv", {run_name(seed=seed): FAILED for seed in range(4)})
-    product, _ = own(tmp_path, [tmp_path / "a.csv", tmp_path / "b.csv"], ["a", "b"])
+    product, _ = own(tmp_path, ["a.csv", "b.csv"], ["a", "b"])
     success = product.figure.axes[0]
     assert sorted(means(success, "a").values()) == [0.0, 0.75]
     assert list(means(success, "b").values()) == [0.0]
@@ -138,15 +134,15 @@ def test_no_run_is_drawn_twice_or_hidden_by_another(tmp_path):
     """A run given twice narrows intervals; of two operations at one place one would be drawn."""
     three_of_four(tmp_path / "a.csv")
     with pytest.raises(UsageError, match="_s0_.* is there twice; .* label the files apart"):
-        own(tmp_path, [tmp_path / "a.csv", tmp_path / "a.csv"])
+        own(tmp_path, ["a.csv", "a.csv"])
     text = (tmp_path / "a.csv").read_text()
     (tmp_path / "b.csv").write_text(text + text.partition("\n")[2])
     with pytest.raises(UsageError, match="has step 0 twice"):
-        own(tmp_path, [tmp_path / "b.csv"])
+        own(tmp_path, ["b.csv"])
     both = {run_name(operation=operation): FAILED for operation in ("mul", "div")}
     metrics(tmp_path / "c.csv", both)
     with pytest.raises(UsageError, match=r"several operations are there at .* U\[1,2\]; draw each"):
-        own(tmp_path, [tmp_path / "c.csv"])
+        own(tmp_path, ["c.csv"])
 
 
 def test_runs_that_differ_in_more_than_x_are_named(tmp_path):
@@ -156,10 +152,8 @@ def test_runs_that_differ_in_more_than_x_are_named(tmp_path):
     def warnings(runs, second=()):
         metrics(tmp_path / "a.csv", runs)
         metrics(tmp_path / "b.csv", dict(second))
-        files = [tmp_path / "a.csv", *([tmp_path / "b.csv"] if second else [])]
-        entry = entry_of_files("sweep", files, ["x", "y"][: len(files)], "mine", "hidden.size")
-        source = Source(tmp_path)
-        entry.parts[0].render(Context("mine", entry.series, source, estimators=FAST))
+        files = ["a.csv", "b.csv"] if second else ["a.csv"]
+        _, source = own(tmp_path, files, ["x", "y"][: len(files)], "sweep", "hidden.size")
         return [text for text in source.warnings if "more than" in text]
 
     (text,) = warnings(weak | strong)
@@ -172,22 +166,20 @@ def test_runs_without_a_place_on_the_axis_are_named(tmp_path):
     clipped = {f"{run_name(seed=seed)}_gn-1.0": solved_at(0) for seed in range(3)}
     free = {f"{run_name(seed=seed)}_gn-F": FAILED for seed in range(2)}
     metrics(tmp_path / "a.csv", clipped | free)
-    entry = entry_of_files("sweep", [tmp_path / "a.csv"], ["x"], "mine", "grad.norm.clip")
-    source = Source(tmp_path)
-    entry.parts[0].render(Context("mine", entry.series, source, estimators=FAST))
+    _, source = own(tmp_path, ["a.csv"], ["x"], "sweep", "grad.norm.clip")
     assert "2 runs have no grad.norm.clip and are left out" in source.warnings
 
 
 def test_names_of_another_task_are_one_line(tmp_path):
     metrics(tmp_path / "a.csv", {"something": FAILED})
     with pytest.raises(UsageError, match=r"a\.csv hold no operation") as caught:
-        own(tmp_path, [tmp_path / "a.csv"])
+        own(tmp_path, ["a.csv"])
     assert "\n" not in str(caught.value)
 
 
 def test_plain_moments(tmp_path):
     three_of_four(tmp_path / "a.csv")
-    product, _ = own(tmp_path, [tmp_path / "a.csv"], ["My layer"])
+    product, _ = own(tmp_path, ["a.csv"], ["My layer"])
     table = product.side["mine_stats"].set_index(["parameter", "metric.type"])
     assert list(table.columns) == ["model", "n", "mean", "sd", "se", "ci"]
     rate = table.loc[("U[1,2]", "extrapolation solved")]
@@ -203,9 +195,7 @@ def test_plain_moments(tmp_path):
 
 def test_success_rates_alone(tmp_path):
     three_of_four(tmp_path / "a.csv")
-    entry = entry_of_files("success", [tmp_path / "a.csv"], ["My layer"], "mine")
-    context = Context("mine", entry.series, Source(tmp_path), estimators=FAST)
-    figure = entry.parts[0].render(context).figure
+    figure = own(tmp_path, ["a.csv"], ["My layer"], "success")[0].figure
     assert [axes.get_title() for axes in figure.axes] == ["Success rate", ""]
     assert means(figure.axes[0], "My layer") == {0.0: 0.75, 1.0: 0.0}
 
@@ -226,38 +216,82 @@ def test_counts_stand_in_order_without_touching(x, digits):
 def test_a_sparsity_error_of_exactly_zero_is_drawn_as_zero(tmp_path):
     runs = {run_name(seed=seed): solved_at(1000, sparsity=0.0) for seed in range(3)}
     metrics(tmp_path / "a.csv", runs)
-    entry = entry_of_files("range", [tmp_path / "a.csv"], ["x"], "mine")
-    context = Context("mine", entry.series, Source(tmp_path))
-    sparsity = entry.parts[0].render(context).figure.axes[4]
+    sparsity = own(tmp_path, ["a.csv"], ["x"])[0].figure.axes[4]
     assert means(sparsity, "x") == {0.0: 0.0}
     assert [tick.get_text() for tick in sparsity.get_yticklabels()] == ["0"]
 
 
 def test_a_layer_without_a_sparsity_error_is_said_to_have_none(tmp_path):
     metrics(tmp_path / "a.csv", {run_name(): solved_at(1000, sparsity="")})
-    entry = entry_of_files("range", [tmp_path / "a.csv"], ["x"], "mine")
-    context = Context("mine", entry.series, Source(tmp_path))
-    panels = entry.parts[0].render(context).figure.axes
+    panels = own(tmp_path, ["a.csv"], ["x"])[0].figure.axes
     assert [text.get_text() for text in panels[4].texts] == ["not defined"]
     assert not panels[2].texts
 
 
 def test_many_series_get_panels_of_full_width(tmp_path):
-    paths = [tmp_path / f"{name}.csv" for name in "abcdefg"]
-    for path in paths:
+    files = [f"{name}.csv" for name in "abcdefg"]
+    for path in map(tmp_path.joinpath, files):
         ranges = (("1-2", "2-6"), ("10-20", "20-40"), ("0.1-0.2", "0.2-2"), ("1.1-1.2", "1.2-6"))
         metrics(path, {run_name(interpolation=i, extrapolation=e): FAILED for i, e in ranges})
-    wide = own(tmp_path, paths, list("abcdefg"))[0].figure.axes[0].get_position()
-    narrow = own(tmp_path, paths[:1], ["a"])[0].figure.axes[0].get_position()
+    wide = own(tmp_path, files, list("abcdefg"))[0].figure.axes[0].get_position()
+    narrow = own(tmp_path, files[:1], ["a"])[0].figure.axes[0].get_position()
     assert wide.width > 0.8
     assert narrow.width < 0.3
 
 
 def test_one_threshold_reaches_every_part_that_judges():
     for key, entry in all_entries().items():
-        parts = with_threshold(entry, 1e-9).parts
-        for part in (part for part in parts if part.NEEDS == "outcomes"):
-            runs = [getattr(part, "runs", None)]
-            runs += [panel[-1] for panel in getattr(part, "panels", ()) if isinstance(panel, tuple)]
-            judged = [one.threshold.flat for one in runs if isinstance(one, Runs)]
-            assert set(judged) <= {1e-9}, key
+        for part in with_threshold(entry, 1e-9).parts:
+            if needs(Drawing((part,))) == {"outcomes"}:
+                swept = [runs for _, _, runs in part.options.get("swept", ())]
+                judged = [part.options["runs"]] if "runs" in part.options else swept
+                assert {runs.threshold.flat for runs in judged} == {1e-9}, key
+
+
+def summary(**changes):
+    """A row of a table whose runs are solved, without intervals but that of the rate."""
+    row = {"model": "NMU", "operation": "mul", "converged.at.median": 2_800_000.0}
+    row |= {"success.rate.mean": 0.31, "success.rate.lower": 0.23, "success.rate.upper": 0.41}
+    for measure, mean in (("converged.at", 2_800_000.0), ("sparse.error", math.nan)):
+        row |= {f"{measure}.mean": mean, f"{measure}.lower": math.nan, f"{measure}.upper": math.nan}
+    return row | changes
+
+
+def test_cells_of_tables():
+    assert percent(0.314) == "31\\%"
+    assert scientific(2_800_000) == "2.8 \\cdot 10^{6}"
+    assert scientific(0.00042) == "4.2 \\cdot 10^{-4}"
+    row = pd.Series(summary())
+    assert cell(row, "success.rate.mean", False) == "$31\\% {~}^{+10\\%}_{-8\\%}$"
+    assert cell(row, "converged.at.mean", True) == "$\\mathbf{2.8 \\cdot 10^{6}}$"
+    assert cell(row, "sparse.error.mean", False) == "---"
+
+
+def test_best_values_are_bold_with_ties():
+    worse = summary(model="NAU", **{"success.rate.mean": 0.1, "converged.at.mean": 5.0})
+    rows = pd.DataFrame([summary(), summary(model="NALU"), worse])
+    part = Table(Runs("operation", Threshold()), "some-label", "Words.")
+    best = best_cells(rows, part, (("success.rate.mean", "", ""), ("converged.at.mean", "", "")))
+    assert best == {(0, "success.rate.mean"), (1, "success.rate.mean"), (2, "converged.at.mean")}
+
+
+@pytest.mark.parametrize(("long", "environment"), [(False, "table"), (True, "longtable")])
+def test_the_whole_table(long, environment):
+    rows = pd.DataFrame([summary(), summary(model="NALU"), summary(operation="add")])
+    text = latex(rows, Table(Runs("operation", Threshold()), "some-label", "Words.", long=long))
+    assert text.startswith(f"\\begin{{{environment}}}")
+    assert text.count("\\multirow{2}{*}{$\\bm{\\times}$}") == 1
+    assert text.count("\\\\*") == 1  # no page break inside an operation
+    assert "{crllll}" in text
+    assert "\\label{tab:some-label}" in text
+    assert text.count("{") == text.count("}")
+
+
+def test_a_table_by_a_number(tmp_path):
+    """Rows ascend by it, runs without it are left out, and its column has its name."""
+    fast = {run_name(seed=s).replace("adam-0.00100", "adam-0.01000"): FAILED for s in range(2)}
+    metrics(tmp_path / "a.csv", fast | {run_name(): solved_at(0)})
+    text = own(tmp_path, ["a.csv"], ["x"], "table", "learning.rate")[0].text
+    assert "learning.rate" in text
+    assert "Range" not in text
+    assert text.index("0.001 ") < text.index("0.01 ")

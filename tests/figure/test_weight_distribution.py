@@ -16,7 +16,7 @@ MILLION = 1_000_000
 
 @pytest.fixture(scope="module")
 def million():
-    return Weights("w", ("uniform",), MILLION).weights()["uniform"]
+    return Weights(("uniform",), MILLION).weights()["uniform"]
 
 
 def test_shares_of_a_million_draws(million):
@@ -53,14 +53,14 @@ def test_range_and_symmetry_of_a_million_draws(million):
 )
 def test_weights_at_the_start_are_small(start, deviation, largest):
     """The variance of a NAC's start is 2 / (inputs + outputs)."""
-    w = Weights("w", (start,), 100_000).weights()[start]
+    w = Weights((start,), 100_000).weights()[start]
     assert w.std() == pytest.approx(deviation, rel=0.02)
     assert np.abs(w).max() < largest
     assert w.mean() == pytest.approx(0, abs=0.02 * deviation)
 
 
 def test_a_seed_gives_the_same_weights_and_another_others():
-    one, again, other = (Weights("w", draws=1500, seed=seed).weights() for seed in (3, 3, 4))
+    one, again, other = (Weights(draws=1500, seed=seed).weights() for seed in (3, 3, 4))
     for start in STARTS:
         assert one[start].shape == (1500,)
         assert np.array_equal(one[start], again[start])
@@ -68,12 +68,12 @@ def test_a_seed_gives_the_same_weights_and_another_others():
 
 
 def test_ends_may_be_as_far_apart_as_numbers_go():
-    w = Weights("w", ("uniform",), 100, (-1e308, 1e308)).weights()["uniform"]
+    w = Weights(("uniform",), 100, (-1e308, 1e308)).weights()["uniform"]
     assert set(np.abs(w)) <= {0.0, 1.0}
 
 
 def test_the_table_counts_all_weights():
-    part = Weights("w", draws=2000, bins=7)
+    part = Weights(draws=2000, bins=7)
     table = pd.DataFrame(rows(part, part.weights()))
     assert tuple(table.columns) == COLUMNS
     assert len(table) == 7 * len(STARTS)
@@ -86,7 +86,7 @@ def test_the_table_counts_all_weights():
 
 @pytest.mark.parametrize("starts", [tuple(STARTS), ("nac",), ("uniform", "nac")])
 def test_every_start_has_a_panel(starts):
-    part = Weights("w", starts, 200)
+    part = Weights(starts, 200)
     with drawing():
         figure = draw(part, part.weights())
     assert figure.get_size_inches().tolist() == pytest.approx([8, 4])
@@ -105,7 +105,7 @@ def test_the_command_writes_table_and_figure(tmp_path, capsys):
     words = ["--draws", "50", "--bins", "4", "--range", "[-3,1]", "--seed", "2"]
     words += ["--init", "uniform", "truncated-normal"]
     assert main([*words, "--csv-out", str(table), "--figure-out", str(figure)]) == 0
-    part = Weights("w", ("uniform", "truncated-normal"), 50, (-3, 1), 4, 2)
+    part = Weights(("uniform", "truncated-normal"), 50, (-3, 1), 4, 2)
     written = pd.read_csv(table).to_dict("records")
     assert written == rows(part, part.weights())
     assert figure.read_bytes().startswith(b"%PDF")

@@ -142,7 +142,7 @@ def test_the_lists_name_them(paper):
         if key != "static-mnist-appendix":
             entry = entries[key.replace("/", "-")]
             assert (entry.paper.reference, place in entry.number) == (paper, True)
-            assert entry.shows == EXPERIMENTS[key].title
+            assert entry.title == EXPERIMENTS[key].title
 
 
 def test_figures_read_the_tables_that_a_reproduction_writes(tmp_path):

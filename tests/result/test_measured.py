@@ -3,7 +3,7 @@
 import csv
 import math
 import statistics
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,9 +12,8 @@ import pytest
 from stable_nalu.cluster import command as batch
 from stable_nalu.errors import UsageError
 from stable_nalu.figure import entries
-from stable_nalu.figure.entry import Entry, Part
-from stable_nalu.figure.source import read_csv
-from stable_nalu.paper.drawing import Series
+from stable_nalu.figure.entry import KINDS, PartKind, Product
+from stable_nalu.paper.drawing import Drawing, Series, sketch
 from stable_nalu.paper.experiment import Measure
 from stable_nalu.paper.index import EXPERIMENTS, find
 from stable_nalu.paper.published import PublishedMeasure
@@ -255,37 +254,33 @@ def test_the_list_has_them(tmp_path):
     assert f"| Table 0 | Two units, measured | `{KEY}` | 12 × 20 |" in every_experiment()
 
 
-@dataclass(frozen=True)
-class _Lines(Part):
-    """Draws the error over the steps of every run."""
+def lines(context):
+    """Draw the error over the steps of every run."""
+    from stable_nalu.figure.style import new_figure
 
-    KIND = "lines"
-
-    def drawn(self, context):
-        from stable_nalu.figure.style import new_figure
-
-        figure = new_figure((8, 6))
-        axis = figure.subplots()
-        for table in context.tables(lambda path, one: read_csv(path, ("step", TEST))).values():
-            for _, run in table.groupby("name"):
-                axis.plot(run["step"], run[TEST])
-        return figure, {}
+    figure = new_figure((8, 6))
+    axis = figure.subplots()
+    for table in context.present(("step", TEST)).values():
+        for _, run in table.groupby("name"):
+            axis.plot(run["step"], run[TEST])
+    return Product(context.stem, figure)
 
 
-ENTRY = Entry(
-    STEM,
-    TRASK_2018,
-    "Table 0",
-    "Two units",
-    (_Lines("{key}"),),
+ENTRY = Drawing(
+    (sketch("lines"),),
     (Series(("nac",), "NAC"), Series(("linear",), "None")),
-    folders=(STEM,),
+    (STEM,),
+    key=STEM,
+    title="Two units",
+    number="Table 0",
+    paper=TRASK_2018,
 )
 
 
 @pytest.fixture
 def drawn(monkeypatch):
     """The figure of the experiment among the entries."""
+    monkeypatch.setitem(KINDS, "lines", PartKind("lines", "measures", lines))
     monkeypatch.setattr(entries, "all_entries", lambda: {STEM: ENTRY})
 
 

@@ -17,7 +17,7 @@ from stable_nalu.paper.index import find as find_experiment
 from stable_nalu.result import exporters
 from stable_nalu.statistics import small_divisors, thresholds
 from stable_nalu.task import SCRIPTS
-from tests.figure.specimen import SMALL, write_specimen
+from tests.figure.specimen import write_specimen
 from tools.experiment_tables import CSVS, PLOTS, folders, plot_words
 from tools.experiment_tables import FROM_THE_PAPERS as DOCUMENT
 
@@ -98,7 +98,7 @@ def test_tables_of_digits_are_read_where_the_readme_puts_them(key, tmp_path):
     """At `csvs/static-mnist/mul/<model_name>.csv`, from the folder of that name."""
     entry = find(key)
     folder = tmp_path / "csvs" / "static-mnist" / "mul"
-    write_specimen(entry, folder, SMALL)
+    write_specimen(entry, folder)
     read = folders(key)[0].replace(CSVS, f"{tmp_path}/csvs/")
     words = ["--csv-dir", read, "--out-dir", str(tmp_path / "plots"), "--format", "png"]
     assert PurePath(read) == folder
@@ -125,7 +125,7 @@ def test_the_names_of_the_readme_for_sequences_are_read():
     entry = find("robust-sequential_mnist_prod_long")
     named = {f"sequential_mnist_prod_long_{name}" for name in ("nmu", "snmu", "batch-snmu")}
     assert {file for one in entry.series for file in one.files} == named
-    assert entry.parts[0].runs.reference.files == ("sequential_mnist_prod_reference",)
+    assert entry.parts[0].options["runs"].reference.files == ("sequential_mnist_prod_reference",)
 
 
 def commands() -> list[str]:

@@ -5,6 +5,7 @@ import torch
 
 from stable_nalu.figure.entries import all_entries, find
 from stable_nalu.figure.entry import Context
+from stable_nalu.figure.render import made
 from stable_nalu.figure.source import Source
 from stable_nalu.network import SingleLayerNetwork
 from stable_nalu.paper.experiment import expected_runs
@@ -68,7 +69,7 @@ def test_kept_runs_draw_the_figure_of_their_exports(key, tmp_path):
         sources = (Source(space.csv, entry.folders), kept_runs)
     (part,) = entry.parts
     exported, kept = (
-        part.render(Context(key, entry.series, source, estimators=FAST)) for source in sources
+        made(part, Context(key, entry.series, source, estimators=FAST)) for source in sources
     )
     assert [axes.get_title() for axes in exported.figure.axes[::2]][0] == "Success rate"
     for label in [one.label for one in entry.series]:

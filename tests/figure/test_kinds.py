@@ -1,0 +1,274 @@
+"""What each kind of drawing consists of, what is computed without runs, order and colours."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from stable_nalu.errors import UsageError
+from stable_nalu.figure.digits import accuracies, counted
+from stable_nalu.figure.entries import find
+from stable_nalu.figure.runs import SEQUENCE_VALIDATION
+from stable_nalu.figure.style import (
+    NAC_ADD,
+    NAC_MUL,
+    NAC_MUL_NMU,
+    NAC_MUL_SIGMA,
+    drawing,
+    half_open,
+    hue_wheel,
+    legend_order,
+    looks,
+    new_figure,
+    range_order,
+    save,
+)
+from stable_nalu.figure.surfaces import RAMP, TARGET, chain_error, chain_output, published_ramp
+from stable_nalu.statistics.names import plain
+from tests.figure.drawing import (
+    by_gid,
+    exported,
+    legend_texts,
+    means,
+    own,
+    products,
+    texts,
+    tick_texts,
+    titles,
+)
+
+
+def figures(key, folder):
+    return [product.figure for product in products(key, folder)[0] if product.figure is not None]
+
+
+def test_histograms_hold_every_run(tmp_path):
+    (figure,) = figures("function_task_static_nalu", tmp_path)
+    models = ("Gated NAU/NMU", "NALU (separate)", "NALU (shared)")
+    heads = [title.split("\n")[0] for title in titles(figure)]
+    assert heads == [f"{w} – {m}" for w in ("Multiplication", "Addition") for m in models]
+    for axes in figure.axes:
+        assert sum(bar.get_height() for bar in axes.patches) == 4
+        assert "n = 4, failed: " in axes.get_title()
+    assert legend_texts(figure) == ["solved", "not solved"]
+
+
+@pytest.mark.slow
+def test_success_rates_over_four_parameters(tmp_path):
+    entry = find("function_task_static_mul_paramaters")
+    for part, figure in zip(entry.parts, figures(entry.key, tmp_path), strict=True):
+        assert titles(figure) == ["Hidden Size", "Input Size", "Overlap Ratio", "Subset Ratio"]
+        rows = len({axes.get_position().y0 for axes in figure.axes})
+        assert rows == 4 // part.options["columns"]
+        for axes, (_, _, runs) in zip(figure.axes, part.options["swept"], strict=True):
+            assert len(axes.texts) == 2 * len(runs.expected)
+            assert all("/4" in text.get_text() for text in axes.texts)
+
+
+def test_curves_over_epochs_have_ribbons(tmp_path):
+    entry = find("static-mnist-mul-colour-concat")
+    labels = [one.label for one in entry.series]
+    for part, figure in zip(entry.parts, figures(entry.key, tmp_path), strict=True):
+        if part.kind == "epoch_curves":
+            (axes,) = figure.axes
+            assert axes.get_ylabel() == part.options["y_label"]
+            assert all(len(by_gid(axes, f"{label} interval")) == 1 for label in labels)
+            assert legend_texts(figure) == [f"{label} (n = 4)" for label in labels]
+
+
+def test_curves_of_runs_that_end_apart_say_how_many_there_are(tmp_path):
+    (tmp_path / "a.csv").write_text(
+        "name,epoch,metric.test.output.acc\n0_f0_op-mul_nalmT_learnLT_s0,0,10\n"
+        "0_f0_op-mul_nalmT_learnLT_s0,1,30\n0_f1_op-mul_nalmT_learnLT_s0,0,20\n"
+    )
+    product, _ = own(tmp_path, ["a.csv"], ["x"], "curve")
+    assert product.side["mine_plot_data"]["mean"].tolist() == [15, 30]
+    assert legend_texts(product.figure) == ["x (n = 1 to 2)"]
+
+
+def test_violins_in_the_published_order(tmp_path):
+    figure = figures("div-1digit_conv-Adam-s3Init", tmp_path)[1]
+    assert tick_texts(figure.axes[0].get_yticklabels()) == [
+        f"{model}\n(n = 4)" for model in ("DIV", "Real NPU (mod)", "NRU", "NMRU")
+    ]
+
+
+def test_errors_of_exact_weights(tmp_path):
+    (figure,) = figures("divBy0_gold_test_errors", tmp_path)
+    tasks = ("[a]; Output: 1/a", "[a,b]; Output: 1/a", "[a,b]; Output: a/b")
+    assert titles(figure) == [f"Input: {task}" for task in tasks]
+    assert legend_texts(figure) == ["RealNPU", "RealNPU (eps=0)", "NRU", "NMRU"]
+    for axes in figure.axes:
+        errors = [error for line in axes.lines for error in line.get_ydata()]
+        low, high = axes.get_ylim()
+        assert low < min(errors)
+        assert high > max(errors)
+        ticks = tick_texts(axes.get_xticklabels())
+        assert ticks == [f"U[0,1e{power:+d})" for power in range(-8, 1)]
+
+
+def test_accuracy_by_class(tmp_path):
+    (figure,) = figures("class_accs-mul-1digit_conv-Adam", tmp_path)
+    assert [len(axes.patches) for axes in figure.axes] == [50, 50]
+    assert [axes.get_ylim() for axes in figure.axes] == [(0, 1), (0.96, 1.0)]
+    assert legend_texts(figure) == ["mul", "fc", "nmu", "snmu", "snmu [1,1+1/sd(x)]"]
+
+
+def test_confusion_matrix(tmp_path):
+    (figure,) = figures("confusion_matrix", tmp_path)
+    counts = [int(text.get_text()) for text in figure.axes[0].texts]
+    assert len(counts) == 100
+    assert f"n = {sum(counts)} digits" in texts(figure)
+    table = pd.DataFrame({"true": [0, 0, 1], "predicted": [0, 9, 1], "count": [3, 1, 2]})
+    assert counted(table).tolist() == [[3, 1], [0, 2]]
+    assert accuracies(counted(table))["accuracy"].tolist() == [0.75, 1.0]
+
+
+def test_surfaces(tmp_path):
+    (figure,) = figures("surface-mul", tmp_path)
+    assert titles(figure) == [one.label for one in find("surface-mul").series]
+    *facets, bar = figure.axes
+    assert bar.get_ylabel() == "Prediction"
+    assert len(tick_texts(bar.get_yticklabels())) == 6
+    for axes in facets:
+        assert len(by_gid(axes, "interpolation")) == len(by_gid(axes, "extrapolation")) == 1
+
+
+def test_the_ramp_begins_and_ends_as_published():
+    found = published_ramp(20)
+    for place, name in ((0, RAMP[0]), (-1, RAMP[-1])):
+        rgb = [int(name[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+        np.testing.assert_allclose(found[place], rgb, atol=1e-6)
+
+
+def test_landscapes(tmp_path):
+    """Their zero is where the task is solved, but for epsilon."""
+    made = figures("loss_landscape", tmp_path)
+    heads = [figure.axes[0].get_title().split(",")[0] for figure in made]
+    assert heads == ["NAC•", "NMU", "NRU", "NRU with tanh gates"]
+    for figure in made:
+        assert (figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()) == ("$w_1$", "$w_2$")
+    assert pytest.approx(13.2) == TARGET
+    one = np.array([1.0])
+    for part in find("loss_landscape").parts:
+        epsilon = part.options["epsilon"]
+        error = chain_error(part.options["unit"], one, one, epsilon)[0]
+        z = np.array([2.2, 6.0]) + epsilon
+        assert error == pytest.approx(abs(np.prod(z) - TARGET), abs=1e-9)
+
+
+def test_units_of_the_landscapes():
+    z, w = np.array([[2.0], [-3.0]]), np.array([0.5])
+    assert chain_output("nmu", z, w, 0.0)[0] == pytest.approx(1.5 * -1.0)
+    assert chain_output("nac-mul", z, w, 0.0)[0] == pytest.approx(np.sqrt(6))
+    nru = (np.sqrt(2) * 0.5 + 0.5) * (-np.sqrt(3) * 0.5 + 0.5)
+    assert chain_output("nru", z, w, 0.0)[0] == pytest.approx(nru)
+    assert chain_output("nru-tanh", z, w, 0.0)[0] == pytest.approx(-np.sqrt(6))
+
+
+def test_paths_of_weights_and_gates(tmp_path):
+    """As `plot.py --csv --kind path` draws them: a star at either end of every run's path."""
+    columns = "name,step,weights.w0,weights.w1,gate.g0,gate.g1\n"
+    rows = [f"run{n},{step},0.{n},-0.{step},0,1\n" for n in range(4) for step in range(3)]
+    (tmp_path / "a.csv").write_text(columns + "".join(rows))
+    product, _ = own(tmp_path, ["a.csv"], ["Real NPU (modified)"], "path")
+    axes, bar = product.figure.axes
+    assert axes.get_title() == "Real NPU (modified)"
+    assert bar.get_ylabel() == "step"
+    assert len([line for line in axes.lines if line.get_marker() == "*"]) == 2 * 2 * 4
+    assert len(product.side["mine_plot_data"]) == 12
+
+
+def test_products_by_training_length_by_outputs_and_by_length(tmp_path):
+    """Three figures of the published scripts that are in no paper; x is what each is about."""
+    (figure,) = figures("sequential_mnist_prod_boundary_interpolation", tmp_path)
+    assert set(means(figure.axes[0], "NALU")) == {2, 3, 4, 5}
+    made, _ = products("sequential_mnist_prod_boundary_output", tmp_path)
+    assert made[0].stem == "sequential_mnist_prod_hidden_size_l9"
+    assert set(means(made[0].figure.axes[0], "NMU")) == {1, 2, 3, 4, 5, 6}
+    (figure,) = figures("sequential_mnist_prod_horizon_output", tmp_path)
+    assert legend_texts(figure) == [f"NMU, outputs: {count}" for count in range(1, 7)]
+    assert set(means(figure.axes[0], "NMU, outputs: 3")) == set(range(1, 10))
+    # No run is solved at most lengths: the axis goes on to them.
+    for axes in figure.axes[:3]:
+        low, high = axes.get_xlim()
+        assert low <= 1
+        assert high >= 9
+
+
+def sequences(model, scale, z="1.0"):
+    """Errors of (seed + 1) * scale at the start, and of a tenth of that ten epochs later."""
+    for seed in range(3):
+        name = f"{model}_d-123456789_h-1_op-cumprod_r-10-{z}-1_m-l-n_i-2_e-1-10_b64_s{seed}"
+        for epoch, part in ((10, 0.1), (0, 1.0)):
+            error = (seed + 1) * scale * part
+            tests = {f"metric.test.extrapolation.{n}.mse": n * error for n in (1, 10)}
+            row = {"name": name, "step": 388 * epoch, "epoch": epoch, SEQUENCE_VALIDATION: error}
+            yield row | tests
+
+
+def test_errors_on_sequences_by_epoch_and_by_length(tmp_path):
+    """Medians over runs; those by length are divided by those of a reference."""
+    nmu, stem = "reregualizedlinearnac-nac-m", "sequential_mnist_prod"
+    others = [*sequences("lstm", 7.0), *sequences(nmu, 1e9, z="0.0")]
+    tables = {f"{stem}_long": [*sequences(nmu, 100.0), *others]}
+    with pytest.raises(UsageError, match="nothing to draw: missing: solved accumulator"):
+        exported(f"{stem}_errors", tmp_path, {})
+    with pytest.raises(UsageError, match="no runs of the solved accumulator"):
+        exported(f"{stem}_errors", tmp_path, tables)
+    tables[f"{stem}_reference"] = sequences(nmu, 1.0)
+    (product,) = exported(f"{stem}_errors", tmp_path, tables)
+    table = product.side[f"{stem}_errors_plot_data"].set_index(["model", "column"])
+    curve = table.loc[("NMU", SEQUENCE_VALIDATION)].set_index("epoch")
+    assert curve.loc[0, ["lower", "median", "upper"]].tolist() == [150, 200, 250]
+    assert curve.loc[10, "median"] == pytest.approx(20)
+    ends = table.loc[("LSTM", "by length")].set_index("length")
+    assert list(ends.index) == [1, 10]
+    assert ends["median"].tolist() == pytest.approx([1.4, 14])
+    # Lines of the last panel are errors divided by the reference's median at the same length.
+    lines = {tuple(np.round(line.get_ydata(), 6)) for line in product.figure.axes[-1].lines}
+    assert lines == {(1.0, 1.0), (100.0, 100.0), (7.0, 7.0)}
+    assert legend_texts(product.figure)[0] == "solved accumulator (n = 3)"
+
+
+def test_published_order_of_models():
+    published = [NAC_MUL_NMU, NAC_MUL_SIGMA, NAC_MUL, NAC_ADD, "Gated NAU/NMU", "Linear", "LSTM"]
+    published += ["NALU", "NALU (separate)", "NAU", "NMU", "ReLU", "ReLU6"]
+    assert legend_order(reversed(published)) == published
+
+
+def test_ranges_by_their_order_then_by_number():
+    mixed = ["U[10,20]", "U[3,4]", "U[-2,2)", "U[-20,-10]", "U[-7,4]"]
+    assert range_order(mixed) == ["U[-20,-10]", "U[-2,2)", "U[10,20]", "U[-7,4]", "U[3,4]"]
+
+
+def test_labels_for_terminals():
+    assert half_open("U[1,2]") == "U[1,2)"
+    assert plain(NAC_MUL) == "NAC_•"
+    assert "$" not in plain(NAC_MUL_NMU)
+
+
+def test_hues_of_the_published_figures():
+    assert hue_wheel(2) == ["#F8766D", "#00BFC4"]
+    assert hue_wheel(5) == ["#F8766D", "#A3A500", "#00BF7D", "#00B0F6", "#E76BF3"]
+    assert hue_wheel(8)[6:] == ["#C77CFF", "#FF61CC"]
+
+
+def test_series_differ_in_three_ways():
+    some = list(looks([str(i) for i in range(8)]).values())
+    assert len({look.color for look in some}) == 8
+    assert len({look.marker for look in some}) == 8
+    assert all(a.line != b.line for a, b in zip(some, some[1:], strict=False))
+    assert looks(["NMU", "x"], "published")["NMU"].marker == "^"
+
+
+def test_files_are_repeatable_and_fonts_embedded(tmp_path):
+    def once(folder):
+        with drawing():
+            figure = new_figure((5, 4))
+            figure.add_subplot().set_title("Text")
+            return save(figure, folder, "f", ("pdf", "png"))
+
+    first, second = once(tmp_path / "a"), once(tmp_path / "b")
+    assert [a.read_bytes() for a in first] == [b.read_bytes() for b in second]
+    assert b"/FontFile2" in first[0].read_bytes()
+    assert b"/Type3" not in first[0].read_bytes()
