@@ -1,6 +1,5 @@
 """The command `stable-nalu`: in process, and installed from a wheel."""
 
-import importlib.util
 import os
 import shutil
 import subprocess
@@ -13,18 +12,11 @@ from pathlib import Path
 import pytest
 
 from stable_nalu.command_line import ALSO, EXPORTS, PAPERS, TABLES, TRAINING, main
+from tests.exported import main_of
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOTS = ("TENSORBOARD_DIR", "SAVE_DIR", "RESULTS_DIR")
 BELOW_EXPORT = {**EXPORTS, **TABLES, **ALSO}
-
-
-def script(path):
-    """The `main` of a script."""
-    spec = importlib.util.spec_from_file_location(f"{path.stem}_of_checkout", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.main
 
 
 def function(place):
@@ -40,9 +32,9 @@ def test_every_script_is_a_command():
 
 def test_commands_are_the_functions_of_the_scripts():
     for path in (ROOT / "export").rglob("*.py"):
-        assert script(path) is function(BELOW_EXPORT[path.stem][0])
+        assert main_of(path) is function(BELOW_EXPORT[path.stem][0])
     for name in ("batch", "reproduce", "weight_distribution"):
-        assert script(ROOT / "experiments" / f"{name}.py") is function(PAPERS[name][0])
+        assert main_of(ROOT / "experiments" / f"{name}.py") is function(PAPERS[name][0])
 
 
 @pytest.mark.parametrize("words", [[], ["--help"], ["-h"]])

@@ -1,6 +1,5 @@
 """Runs in Python: read, summarised and drawn as the scripts in `export/` do it."""
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -19,7 +18,7 @@ from stable_nalu.statistics.table import write_frame
 from stable_nalu.task import SCRIPTS
 from stable_nalu.training.checkpoint import plain
 from stable_nalu.writer import RunRecord, RunWriter
-from tests.exported import EXPORTED
+from tests.exported import EXPORTED, main_of
 
 ROOT = Path(__file__).resolve().parents[1]
 VALID, TEST = "metric/valid/interpolation", "metric/test/extrapolation"
@@ -48,10 +47,7 @@ def write_runs(folder, script="single_layer_benchmark", command=f"{COMMAND} {RAN
 
 def script(name):
     """Return `main` of a script below `export/`."""
-    spec = importlib.util.spec_from_file_location(f"export_{name}", ROOT / "export" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.main
+    return main_of(f"export/{name}.py")
 
 
 @pytest.fixture

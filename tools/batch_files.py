@@ -6,10 +6,14 @@ import shlex
 from collections.abc import Callable
 from pathlib import Path
 
+from jinja2 import Template
+
 from stable_nalu.cluster.job_script import FOLDER, JOB_SCRIPTS, JobScript
 from stable_nalu.cluster.shard import shards
 from stable_nalu.cluster.site import Site, headers
 
+TEMPLATE = Path(__file__).parent / "templates" / "batch.sh"
+"""It finds the project: a batch system runs a copy of the file, from where it was submitted."""
 _BY_HAND = (
     *("run.sh", "execute_all.sh"),
     *("function_task_static_csv_metrics.sh", "sequential_mnist_csv_metrics.sh"),
@@ -19,54 +23,17 @@ _BY_HAND = (
 def render_published(script: JobScript) -> str:
     """Return the file of a batch script, for any site, with all models and the published seeds."""
     count = len(shards(script.named_models(), None))
-    depth = "/".join([".."] * (script.name.count("/") + 1))
-    lines = [
-        "#!/usr/bin/env bash",
-        "# Generated from stable_nalu/paper; rewrite with `make generated`.",
-        "#",
-        *_about(script),
-        "#",
-        *headers(script.name, script.resources(), Site(), range(count), None),
-        "",
-        "set -eu",
-        *_find_root(depth),
-        "",
-        f'exec bash "$root/lfs_batch_jobs/run.sh" {shlex.quote(script.name)} "$@"',
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _about(script: JobScript) -> list[str]:
-    file = f"lfs_batch_jobs/{script.name}.sh"
-    gpu = " [GPU]" if script.gpu_argument else ""
-    lines: list[str] = []
-    for experiment in script.shows():
-        places = ", ".join(f"{s.number} of {s.paper.reference}" for s in experiment.shown)
-        lines.append(f"# {experiment.title}: {places or 'no figure'} ({experiment.key})")
-    lines += [
-        "#",
-        f"#   bash {file} [FIRST_SEED LAST_SEED{gpu}] [--model NAME ...]",
-        "#        [--scheduler local|slurm|lsf|print] [--resume] [--status] [--dry-run]",
-        f"#   sbatch {file}",
-        f"#   bsub < {file}",
-        "#",
-        "# Models, and runs of each:",
-    ]
-    models = script.named_models().items()
-    return lines + [f"#   {name}: {model.label}, {model.runs} runs" for name, model in models]
-
-
-def _find_root(depth: str) -> list[str]:
-    """Return shell lines that find the project.
-
-    A batch system runs a copy of the file; the folder is then where it was submitted.
-    """
-    return [
-        'root="${STABLE_NALU_ROOT:-${SLURM_SUBMIT_DIR:-${LS_SUBCWD:-}}}"',
-        'if [ ! -e "$root/lfs_batch_jobs/run.sh" ]; then',
-        f'  root="$(cd "$(dirname "$0")/{depth}" && pwd)"',
-        "fi",
-    ]
+    template = Template(
+        TEMPLATE.read_text(encoding="utf-8"), trim_blocks=True, keep_trailing_newline=True
+    )
+    return template.render(
+        script=script,
+        file=f"lfs_batch_jobs/{script.name}.sh",
+        places=lambda e: ", ".join(f"{s.number} of {s.paper.reference}" for s in e.shown),
+        headers=headers(script.name, script.resources(), Site(), range(count), None),
+        depth="/".join([".."] * (script.name.count("/") + 1)),
+        name=shlex.quote(script.name),
+    )
 
 
 def batch_files() -> dict[Path, Callable[[str], str]]:

@@ -5,7 +5,6 @@ Every column of every file is declared here, but for measures, which the catalog
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
@@ -18,97 +17,14 @@ from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.papers import Paper
 from stable_nalu.result.judged import label_of, measure_of
-from stable_nalu.result.records import file_of
+from stable_nalu.result.records import cells_of, file_of
 from stable_nalu.result.stored import DATA, cost_of, path_of
 
 PATH = DATA.parent / "datapackage.json"
 Field = dict[str, Any]
 
-_FLAG = {"enum": [0, 1]}
-_COUNT = {"minimum": 0}
-
-
-def _field(name: str, kind: str, description: str, **others: Any) -> Field:
-    return {"name": name, "type": kind, "description": description, **others}
-
-
-_RUN = (
-    _field("model", "string", "key of the model in this experiment"),
-    _field("operation", "string", "what the target is of the inputs: add, sub, mul, div, …"),
-    _field(
-        "interpolation.range",
-        "string",
-        "where inputs of training are drawn: U[a,b] is uniform; & joins the ranges of two inputs",
-    ),
-    _field(
-        "train.distribution",
-        "string",
-        "how they are drawn: u uniform, b Benford, tn truncated normal with mean, deviation, ends",
-    ),
-    _field("sequence.loss", "string", "which steps of a sequence the loss is of"),
-    _field("seed", "integer", "seed of the run", constraints=_COUNT),
-    _field(
-        "iterations",
-        "integer",
-        "planned length of the run; of scripts that count epochs, its updates",
-        unit="updates of weights",
-        constraints=_COUNT,
-    ),
-    _field("threshold", "number", "errors below it count as solved", unit="squared error"),
-    _field("solved", "integer", "1 for a run that solved its task, else 0", constraints=_FLAG),
-    _field(
-        "extrapolation.step.solved",
-        "integer",
-        "first logged step with a test error below the threshold; empty where there is none",
-        unit="updates of weights",
-        constraints=_COUNT,
-    ),
-    _field(
-        "sparse.error.max",
-        "number",
-        "largest distance of a weight from the nearest value that it should have, at the step that "
-        "the run is judged at; empty where that is not known",
-        unit="weight",
-    ),
-    _field(
-        "extrapolation.last",
-        "number",
-        "test error outside of the training range, at the logged step with the lowest validation "
-        "error; inf is a result",
-        unit="squared error",
-    ),
-    _field("diverged", "integer", "1 for a run whose log ended early, else 0", constraints=_FLAG),
-)
-_COST = (
-    _field("began", "datetime", "when training began", format="any"),
-    _field("runs", "integer", "runs that came to their end", constraints=_COUNT),
-    _field("run_iterations", "integer", "their iterations", constraints=_COUNT),
-    _field("cpu_seconds", "number", "CPU time of all training processes together", unit="s"),
-    _field("wall_seconds", "number", "time from start to end", unit="s"),
-    _field("processes", "integer", "how many trained at a time, at most"),
-    _field("versions", "string", "versions of Python and its packages"),
-    _field("git_revision", "string", "revision of the code"),
-)
-_VERIFIED = (
-    _field("key", "string", "experiment"),
-    _field("row", "string", "what tells its row apart: model, point and seed"),
-    _field("digest", "string", "of the kept cells: SHA-256 of them as JSON, sixteen digits"),
-    _field(
-        "verify_seed",
-        "integer",
-        "seed of the random choice of rows; empty for a row that was named",
-        constraints=_COUNT,
-    ),
-    _field("trained", "string", "alone, or in a stack of how many runs"),
-    _field("compared", "integer", "cells that were compared", constraints=_COUNT),
-    _field("equal", "integer", "those that came out again, to the last digit", constraints=_COUNT),
-    _field("ended", "datetime", "when they were compared", format="any"),
-    *_COST[-2:],
-)
-_REASONS = (
-    _field("key", "string", "experiment that was not run, or was not run in full; * for any rest"),
-    _field("reason", "string", "why"),
-)
+FIELDS = Path(__file__).parent / "templates" / "fields.csv"
+_VALUES = {"0 or 1": {"enum": [0, 1]}, "from 0": {"minimum": 0}}
 _UNITS = (
     (("acc", "digits"), "share, 0 to 1"),
     (("mae", "rmse", "abs.error"), "unit of the target"),
@@ -121,6 +37,19 @@ _UNITS = (
 """Parts of the names of measures -> their unit, the first that fits; others have none."""
 
 
+def declared(kind: str) -> list[Field]:
+    """Return the columns of files of a kind: `run`, `cost`, `verified` or `not run`."""
+    found = []
+    for row in cells_of(FIELDS):
+        if row["of"] == kind:
+            field: Field = {name: row[name] for name in ("name", "type", "description")}
+            field |= {"unit": row["unit"]} if row["unit"] else {}
+            field |= {"format": "any"} if row["type"] == "datetime" else {}
+            field |= {"constraints": _VALUES[row["values"]]} if row["values"] else {}
+            found.append(field)
+    return found
+
+
 def refreshed(_text: str = "") -> str:
     """Return the data package of the kept results, as text."""
     return json.dumps(package(), indent=1, ensure_ascii=False) + "\n"
@@ -129,29 +58,21 @@ def refreshed(_text: str = "") -> str:
 def package(data: Path = DATA) -> dict[str, Any]:
     """Return the description of all files of kept results below the folder of `data`."""
     kept = [e for e in EXPERIMENTS.values() if path_of(e.key, data).exists()]
-    costs = [e for e in EXPERIMENTS.values() if cost_of(e.key, data).exists()]
     papers = dict.fromkeys(shown.paper for e in kept for shown in e.shown)
     resources = [_resource(e.stem, path_of(e.key, data), data, **_of_runs(e, data)) for e in kept]
-    resources += [
-        _resource(
-            f"cost-{e.stem}",
-            cost_of(e.key, data),
-            data,
-            title=f"What it cost: {e.title}",
-            fields=_COST,
-        )
-        for e in costs
+    others: list[tuple[str, Path, str, str, tuple[str, ...]]] = [
+        (f"cost-{e.stem}", cost_of(e.key, data), f"What it cost: {e.title}", "cost", ())
+        for e in EXPERIMENTS.values()
     ]
-    if (verified := file_of(data)).exists():
-        title = "Kept rows that were trained again, and what came of them"
-        key = ("key", "row", "digest")
-        resources.append(
-            _resource("verified", verified, data, title=title, fields=_VERIFIED, primary_key=key)
-        )
-    reasons = data.parent / "not_run.csv"
-    if reasons.exists():
-        title = "What was not run, and why"
-        resources.append(_resource("not-run", reasons, data, title=title, fields=_REASONS))
+    title = "Kept rows that were trained again, and what came of them"
+    others.append(("verified", file_of(data), title, "verified", ("key", "row", "digest")))
+    title = "What was not run, and why"
+    others.append(("not-run", data.parent / "not_run.csv", title, "not run", ()))
+    resources += [
+        _resource(name, path, data, title=title, fields=declared(kind), primary_key=key)
+        for name, path, title, kind, key in others
+        if path.exists()
+    ]
     return {
         "profile": "tabular-data-package",
         "name": "stable-nalu-kept-results",
@@ -167,7 +88,7 @@ def package(data: Path = DATA) -> dict[str, Any]:
 
 def _of_runs(experiment: Experiment, data: Path) -> dict[str, Any]:
     """Return title, description, fields and sources of the kept runs of an experiment."""
-    header = _header(path_of(experiment.key, data))
+    header = list(cells_of(path_of(experiment.key, data))[0])
     where = "; ".join(f"{s.paper.short_title}, {s.number}" for s in experiment.shown)
     told = f"Experiment {experiment.key}. {where or 'In no figure'}. {experiment.note}".strip()
     return {
@@ -182,21 +103,19 @@ def _of_runs(experiment: Experiment, data: Path) -> dict[str, Any]:
 
 def field_of(experiment: Experiment, column: str) -> Field:
     """Return what a column of an experiment's kept runs is; UsageError for one that none is."""
-    for field in _RUN:
+    for field in declared("run"):
         if field["name"] == column:
             return field
     measure = measure_of(experiment, column) if experiment.is_measured else None
     if measure is None:
         raise UsageError(f"column {column} of {experiment.key} is declared nowhere")
-    better = "" if measure.column.endswith("*") else f"; {_better(measure.lower)}"
-    field = _field(column, "number", f"{label_of(experiment, measure, column)}{better}")
+    better = f"; {'lower' if measure.lower else 'higher'} is better"
+    better = "" if measure.column.endswith("*") else better
+    text = f"{label_of(experiment, measure, column)}{better}"
+    field: Field = {"name": column, "type": "number", "description": text}
     name = column.partition("@")[0]
     unit = next((unit for parts, unit in _UNITS if any(part in name for part in parts)), None)
     return field if unit is None else {**field, "unit": unit}
-
-
-def _better(lower: bool) -> str:
-    return "lower is better" if lower else "higher is better"
 
 
 def _resource(
@@ -237,8 +156,3 @@ def _source(paper: Paper) -> dict[str, str]:
     return (
         found if number == paper.reference else {**found, "path": f"https://arxiv.org/abs/{number}"}
     )
-
-
-def _header(path: Path) -> list[str]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return next(csv.reader(file))

@@ -18,6 +18,7 @@ from stable_nalu.result.compare import (
     runs_at,
 )
 from stable_nalu.result.document import UNKNOWN, points, rate, table
+from stable_nalu.result.records import read_records
 from stable_nalu.result.stored import DATA, path_of, read
 from stable_nalu.statistics.intervals import Estimate, difference, wilson
 
@@ -35,44 +36,18 @@ END = "<!-- End of the generated results. -->"
 class Claim:
     """A claim about a success rate, or about how far it is above that of another model.
 
-    Those that are `brief` stand in the README.
+    above: the other model, if any. brief: 1 for those that stand in the README, too.
     """
 
     text: str
     experiment: str
     model: str
     operation: str
-    above: str = ""
-    brief: bool = False
+    above: str
+    brief: int
 
 
-CLAIMS = (
-    Claim(
-        "Division, 10 inputs: modified Real NPU",
-        "nips-sltr-in10",
-        "realnpu_modified",
-        "div",
-        brief=True,
-    ),
-    Claim("Division, 10 inputs: Real NPU", "nips-sltr-in10", "realnpu_baseline", "div"),
-    Claim(
-        "Division, 10 inputs: gain by the modifications",
-        "nips-sltr-in10",
-        "realnpu_modified",
-        "div",
-        above="realnpu_baseline",
-    ),
-    Claim("Division, 10 inputs: NMRU", "nips-sltr-in10", "sign-nmru", "div", brief=True),
-    Claim("(x1+x2)(x1+x2+x3+x4): NMU", "simple_mul", "nmu", "mul", brief=True),
-    Claim("(x1+x2)(x1+x2+x3+x4): NALU", "simple_mul", "nalu", "mul"),
-    Claim("(x1+x2)(x1+x2+x3+x4): NAC•", "simple_mul", "nac-mul", "mul", brief=True),
-    Claim(
-        "Product of two sums of 100 inputs: NMU", "function_task_static", "nmu", "mul", brief=True
-    ),
-    Claim("Product of two sums of 100 inputs: NAC•", "function_task_static", "nac-mul", "mul"),
-    Claim("Sum of two sums of 100 inputs: NAU", "function_task_static", "nau", "add"),
-    Claim("Sum of two sums of 100 inputs: NALU", "function_task_static", "nalu", "add"),
-)
+CLAIMS = read_records(Claim, Path(__file__).parent / "templates" / "claims.csv")
 
 
 @dataclass(frozen=True)

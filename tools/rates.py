@@ -28,6 +28,7 @@ from stable_nalu.result.compare import (
     comparison,
     runs_at,
     solved_of,
+    steps_of,
     summary_of,
 )
 from stable_nalu.result.document import (
@@ -41,7 +42,6 @@ from stable_nalu.result.document import (
 )
 from stable_nalu.result.judged import TEST_ERROR, point_columns
 from stable_nalu.result.records import Session, Verified
-from stable_nalu.result.same_seeds import steps_of
 from stable_nalu.result.stored import read, sessions_of
 from stable_nalu.statistics.intervals import wilson
 from stable_nalu.statistics.summary import STEP

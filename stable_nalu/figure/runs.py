@@ -22,7 +22,7 @@ from stable_nalu.statistics.judge import (
     TEST,
     VALIDATION,
     best_row,
-    reduce_runs,
+    reduce_run,
 )
 from stable_nalu.statistics.names import plain
 from stable_nalu.statistics.setups import (
@@ -33,7 +33,7 @@ from stable_nalu.statistics.setups import (
     read_setups,
 )
 from stable_nalu.statistics.summary import MEASURES, summarize
-from stable_nalu.statistics.table import numeric, refuse_repeated
+from stable_nalu.statistics.table import groups, numeric, refuse_repeated
 from stable_nalu.statistics.thresholds import from_reference
 
 from .source import Source, read_csv, with_names
@@ -266,21 +266,24 @@ def _look_up(paths: Sequence[Path], spec: Threshold) -> Callable[[dict], Limit]:
 
 
 def reduce_rows(rows: pd.DataFrame, one: Series, spec: Runs) -> pd.DataFrame:
-    """Return one row per run, with the grouping columns."""
+    """Return one row per run, in the column order of the published side files."""
     extra = [column for column in (spec.x, spec.extra) if column is not None]
     needed = [*LOGGED, "model", "operation", "seed", "threshold", *extra]
     lacking = [column for column in needed if column not in rows]
     if lacking:
         raise UsageError(f"run names of {one.files[0]} hold no {', '.join(lacking)}")
     refuse_repeated(rows, ["name", "step"])
-    runs = reduce_runs(rows.filter([*dict.fromkeys(needed), INCLUSIVE]), spec.x, spec.best_range)
-    steps = {name: sorted(run["step"]) for name, run in rows.groupby("name", sort=False)}
-    places = zip(runs["name"], runs["best.model.step"], strict=True)
-    runs[BEST_STEP] = [steps[name][place - 1] for name, place in places]
-    if spec.extra is not None:
-        values = dict(zip(rows["name"], rows[spec.extra], strict=True))
-        runs[spec.extra] = [values[name] for name in runs["name"]]
-    return runs
+    table: list[dict[str, Any]] = []
+    ordered = rows.sort_values(["model", "name", "step"], kind="stable")
+    for (model, name), run in groups(ordered, ["model", "name"]):
+        last = run.iloc[-1]
+        limit = Limit(float(last["threshold"]), bool(last.get(INCLUSIVE, False)))
+        outcome = reduce_run(run, limit, spec.best_range)
+        found = {"name": name, spec.x: last[spec.x]} | outcome | {"model": model}
+        found |= {"operation": last["operation"], "seed": last["seed"], "size": len(run)}
+        found[BEST_STEP] = run["step"].iloc[outcome["best.model.step"] - 1]
+        table.append(found | {column: last[column] for column in extra})
+    return pd.DataFrame(table)
 
 
 def gathered(

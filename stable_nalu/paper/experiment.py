@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 from stable_nalu.options import Config
@@ -363,15 +364,21 @@ def expected_runs(
 
     extra: flags laid over those of the model.
     """
-    spec = SCRIPTS[model.script]
     chosen = list(model.seeds if seeds is None else seeds)
     found: list[ExpectedRun] = []
     for variant in model.variants if chosen else ():
-        configs = spec.plan(model.command(variant, chosen, extra=extra).words).configs
-        for index, config in enumerate(configs):
-            point, name = index // len(chosen), spec.run_name(config)
+        command = model.command(variant, chosen, extra=extra)
+        for index, (name, config) in enumerate(_planned(command)):
+            point = index // len(chosen)
             found.append(ExpectedRun(model, variant, point, config.seed, name, config))
     return found
+
+
+@lru_cache(maxsize=64)
+def _planned(command: Command) -> list[tuple[str, Config]]:
+    """Return names and configurations of the runs of a command, which is read once."""
+    spec = SCRIPTS[command.script]
+    return [(spec.run_name(config), config) for config in spec.plan(command.words).configs]
 
 
 def covering(

@@ -202,23 +202,3 @@ def reduce_run(rows: pd.DataFrame, limit: Limit, best_range: int = BEST_RANGE) -
 
 def _first(steps: np.ndarray, chosen: np.ndarray) -> float:
     return float(steps[np.argmax(chosen)]) if chosen.any() else math.nan
-
-
-def reduce_runs(rows: pd.DataFrame, parameter: str, best_range: int = BEST_RANGE) -> pd.DataFrame:
-    """Return one row per run, in the column order of the published side files.
-
-    rows: logged rows with `model`, `name`, `operation`, `seed`, `threshold` and the column
-        `parameter`, besides what the exporter writes, and `inclusive` where that is true of some.
-        Order within a run does not matter.
-    """
-    rows = rows.sort_values(["model", "name", "step"], kind="stable")
-    table = []
-    for (model, name), run in groups(rows, ["model", "name"]):
-        last = run.iloc[-1]
-        limit = Limit(float(last["threshold"]), bool(last.get(INCLUSIVE, False)))
-        outcome = reduce_run(run, limit, best_range)
-        identity = {"model": model, "operation": last["operation"], "seed": last["seed"]}
-        table.append(
-            {"name": name, parameter: last[parameter]} | outcome | identity | {"size": len(run)}
-        )
-    return pd.DataFrame(table)

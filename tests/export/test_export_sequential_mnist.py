@@ -1,25 +1,12 @@
 """Runs on digit sequences as tables."""
 
-import csv
-import importlib.util
-import sys
-from pathlib import Path
-
 import numpy as np
-import pytest
 
+from stable_nalu.result.records import cells_of
 from stable_nalu.writer import RunWriter
+from tests.exported import main_of
 
-SCRIPT = Path(__file__).resolve().parents[2] / "export" / "sequential_mnist.py"
-
-
-@pytest.fixture
-def main(monkeypatch):
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    spec = importlib.util.spec_from_file_location("export_sequential_mnist", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.main
+main = main_of("export/sequential_mnist.py")
 
 
 def write_run(folder, weights=((0.25, 0.75),)):
@@ -47,16 +34,15 @@ COLUMNS = [
 ]
 
 
-def exported(main, tmp_path):
+def exported(tmp_path):
     path = tmp_path / "out.csv"
     assert main(["--tensorboard-dir", str(tmp_path / "runs"), "--csv-out", str(path)]) == 0
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
+    return cells_of(path)
 
 
-def test_rows_and_columns(main, tmp_path):
+def test_rows_and_columns(tmp_path):
     write_run(tmp_path / "runs" / "a")
-    rows = exported(main, tmp_path)
+    rows = exported(tmp_path)
     assert list(rows[0]) == COLUMNS
     shown = [{k: v for k, v in row.items() if k != "wall.time"} for row in rows]
     assert shown == [
@@ -72,12 +58,12 @@ def test_rows_and_columns(main, tmp_path):
     ]  # fmt: skip
 
 
-def test_a_weight_of_one_element_has_no_second(main, tmp_path):
+def test_a_weight_of_one_element_has_no_second(tmp_path):
     write_run(tmp_path / "runs" / "a", weights=((0.5,),))
-    assert {row["weights.w1"] for row in exported(main, tmp_path)} == {""}
+    assert {row["weights.w1"] for row in exported(tmp_path)} == {""}
 
 
-def test_bad_input_is_one_line(main, tmp_path, capsys):
+def test_bad_input_is_one_line(tmp_path, capsys):
     assert main(["--tensorboard-dir", str(tmp_path / "none"), "--csv-out", "x.csv"]) == 2
     error = capsys.readouterr().err
     assert error.startswith("sequential_mnist.py: error: argument --tensorboard-dir: cannot read")

@@ -1,12 +1,13 @@
 """Setup files: what the generators write, and that the shipped files are what they write."""
 
 import csv
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.exported import main_of
 
 ROOT = Path(__file__).resolve().parents[2]
 FLOAT32_TOLERANCE = 1e-4
@@ -14,15 +15,7 @@ SIMULATED_TOLERANCE = 0.03
 
 
 def load_main(name):
-    path = ROOT / "export" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    before = list(sys.path)
-    try:
-        spec.loader.exec_module(module)
-    finally:
-        sys.path[:] = before
-    return module.main
+    return main_of(f"export/{name}.py")
 
 
 generate = load_main("generate_exp_setups")

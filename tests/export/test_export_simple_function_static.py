@@ -1,7 +1,6 @@
 """The exporter script, on runs with the recorded series of the reference code."""
 
 import csv
-import importlib.util
 import json
 import os
 import subprocess
@@ -13,7 +12,7 @@ import pytest
 
 from stable_nalu.result.exporters import any_runs, arithmetic, pairs, sequences
 from stable_nalu.writer import RunWriter
-from tests.exported import EXPORTED
+from tests.exported import EXPORTED, main_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "export" / "simple_function_static.py"
@@ -21,18 +20,7 @@ FIXTURES = ROOT / "tests" / "reader" / "fixtures"
 DEFAULT = ",".join(EXPORTED)
 
 
-def load_main():
-    spec = importlib.util.spec_from_file_location("export_simple_function_static", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    path = list(sys.path)
-    try:
-        spec.loader.exec_module(module)
-    finally:
-        sys.path[:] = path
-    return module.main
-
-
-main = load_main()
+main = main_of("export/simple_function_static.py")
 
 
 def golden(name):

@@ -1,37 +1,25 @@
 """The summary script, from exported metrics and from a table of judged runs."""
 
 import csv
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.exported import EXPORTED
+from stable_nalu.result.records import cells_of
+from tests.exported import EXPORTED, main_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "export" / "summarize.py"
 JUDGED = ROOT / "tests" / "statistics" / "fixtures" / "stats-in.csv"
 
 
-def load_main():
-    spec = importlib.util.spec_from_file_location("export_summarize", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    before = list(sys.path)
-    try:
-        spec.loader.exec_module(module)
-    finally:
-        sys.path[:] = before
-    return module.main
-
-
-main = load_main()
+main = main_of("export/summarize.py")
 
 
 def rows(path):
-    with Path(path).open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    return cells_of(Path(path))
 
 
 def leaf(model, seed, ranges="i-1-2_e-2-6", tail=""):

@@ -1,23 +1,14 @@
 """`export/plot.py`, in process."""
 
-import importlib.util
 import sys
-from pathlib import Path
 
 import pytest
 
 from stable_nalu.statistics import small_divisors
+from tests.exported import main_of
 from tests.figure.drawing import FAILED, metrics, run_name, solved_at
 
-SCRIPT = Path(__file__).resolve().parents[2] / "export" / "plot.py"
-
-
-@pytest.fixture
-def plot():
-    spec = importlib.util.spec_from_file_location("plot", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.main
+plot = main_of("export/plot.py")
 
 
 @pytest.fixture
@@ -27,7 +18,7 @@ def mine(tmp_path):
     return path
 
 
-def refused(plot, capsys, *argv):
+def refused(capsys, *argv):
     assert plot(list(argv)) == 2
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 1
@@ -35,7 +26,7 @@ def refused(plot, capsys, *argv):
     return lines[0]
 
 
-def test_own_results(plot, mine, tmp_path):
+def test_own_results(mine, tmp_path):
     out = tmp_path / "out"
     argv = ["--csv", str(mine), "--label", "My layer", "--out-dir", str(out)]
     assert plot([*argv, "--format", "pdf", "png", "--sparsity-fit", "scaled"]) == 0
@@ -45,7 +36,7 @@ def test_own_results(plot, mine, tmp_path):
     assert lines[1].startswith('"1","My layer","div","U[1,2]","success.rate",0.75')
 
 
-def test_a_key_with_most_files_missing(plot, mine, tmp_path, capsys):
+def test_a_key_with_most_files_missing(mine, tmp_path, capsys):
     (tmp_path / "csv/sltr-in2").mkdir(parents=True)
     (tmp_path / "csv/sltr-in2/nru.csv").write_bytes(mine.read_bytes())
     argv = ["nips-sltr-in2", "--csv-dir", str(tmp_path / "csv"), "--out-dir", str(tmp_path / "o")]
@@ -57,7 +48,7 @@ def test_a_key_with_most_files_missing(plot, mine, tmp_path, capsys):
 
 
 def test_the_errors_of_exact_weights_are_drawn_from_where_they_are_written(
-    plot, tmp_path, monkeypatch, capsys
+    tmp_path, monkeypatch, capsys
 ):
     """Figure 5 of the division study: two commands without a path."""
     monkeypatch.chdir(tmp_path)
@@ -83,9 +74,7 @@ def test_the_errors_of_exact_weights_are_drawn_from_where_they_are_written(
         ("name,param.W.0,param.W.1,param.W.2,step", "0.{i},1,1,{i}", "param.W", "param.W"),
     ],
 )
-def test_a_path_is_drawn_of_the_weights_that_an_export_has(
-    plot, tmp_path, header, row, column, drawn
-):
+def test_a_path_is_drawn_of_the_weights_that_an_export_has(tmp_path, header, row, column, drawn):
     """Of a last layer over digits, of gates alone, of an export of all weights."""
     rows = ["1_f0_op-mul_nalmT_learnLT_s0_digits," + row.format(i=i) for i in (1, 2, 3)]
     (tmp_path / "x.csv").write_text("\n".join([header, *rows]) + "\n")
@@ -97,43 +86,43 @@ def test_a_path_is_drawn_of_the_weights_that_an_export_has(
     assert len(written) == 4
 
 
-def test_weights_that_an_export_lacks(plot, tmp_path, capsys):
+def test_weights_that_an_export_lacks(tmp_path, capsys):
     path = tmp_path / "x.csv"
     path.write_text("name,epoch,label2out.w0,label2out.w1\n1_f0_op-mul_nalmT_learnLF_s0,0,,\n")
     words = ["--csv", str(path), "--kind", "path"]
-    assert "--learn-labels2out" in refused(plot, capsys, *words)
-    told = refused(plot, capsys, *words, "--column", "label2ou")
+    assert "--learn-labels2out" in refused(capsys, *words)
+    told = refused(capsys, *words, "--column", "label2ou")
     assert "argument --column: " in told
     assert "did you mean label2out" in told
-    assert "one file" in refused(plot, capsys, "--csv", str(path), str(path), "--kind", "path")
+    assert "one file" in refused(capsys, "--csv", str(path), str(path), "--kind", "path")
 
 
-def test_the_list(plot, capsys):
+def test_the_list(capsys):
     assert plot(["--list"]) == 0
     assert "nips-sltr-in2" in capsys.readouterr().out
 
 
-def test_refusals(plot, mine, tmp_path, capsys):
-    assert "did you mean" in refused(plot, capsys, "nips-sltr-in22")
-    assert "--list" in refused(plot, capsys)
+def test_refusals(mine, tmp_path, capsys):
+    assert "did you mean" in refused(capsys, "nips-sltr-in22")
+    assert "--list" in refused(capsys)
     nowhere = str(tmp_path / "nowhere")
-    assert "no file" in refused(plot, capsys, "nips-sltr-in2", "--csv-dir", nowhere)
-    assert "no such file" in refused(plot, capsys, "--csv", nowhere)
-    assert "did you mean range" in refused(plot, capsys, "--csv", str(mine), "--kind", "rang")
+    assert "no file" in refused(capsys, "nips-sltr-in2", "--csv-dir", nowhere)
+    assert "no such file" in refused(capsys, "--csv", nowhere)
+    assert "did you mean range" in refused(capsys, "--csv", str(mine), "--kind", "rang")
     bad = tmp_path / "bad.csv"
     bad.write_text("a,b\n1,2\n")
-    assert "no column name" in refused(plot, capsys, "--csv", str(bad))
+    assert "no column name" in refused(capsys, "--csv", str(bad))
     bad.write_bytes(b"\x00\xff\xfe")
-    assert "bad.csv" in refused(plot, capsys, "--csv", str(bad))
+    assert "bad.csv" in refused(capsys, "--csv", str(bad))
     two = ("--csv", str(mine), "--label", "a", "b")
-    assert "2 labels are given for 1 files" in refused(plot, capsys, *two)
+    assert "2 labels are given for 1 files" in refused(capsys, *two)
     odd = ("--csv", str(mine), "--label", "a\udcff")
-    assert r"label 'a\udcff' is no text; write it in UTF-8" in refused(plot, capsys, *odd)
+    assert r"label 'a\udcff' is no text; write it in UTF-8" in refused(capsys, *odd)
     taken = tmp_path / "taken"
     taken.write_text("")
-    assert "cannot write" in refused(plot, capsys, "--csv", str(mine), "--out-dir", str(taken))
+    assert "cannot write" in refused(capsys, "--csv", str(mine), "--out-dir", str(taken))
 
 
-def test_the_package_is_drawn_without_a_window(plot, capsys):
+def test_the_package_is_drawn_without_a_window(capsys):
     plot(["--list"])
     assert "matplotlib.backends.backend_tkagg" not in sys.modules

@@ -1,8 +1,5 @@
 """`export/single_layer_task/benchmark/pretrained_model_prediction_sweep.py`, in process."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,17 +10,15 @@ from stable_nalu.figure.entry import Context
 from stable_nalu.figure.render import made
 from stable_nalu.figure.source import Source
 from stable_nalu.network import SingleLayerNetwork
+from tests.exported import main_of
 
-FOLDER = Path(__file__).resolve().parents[2] / "export/single_layer_task/benchmark"
+SWEEP = "export/single_layer_task/benchmark/pretrained_model_prediction_sweep.py"
 
 
 @pytest.fixture
 def sweep(tmp_path):
-    path = FOLDER / "pretrained_model_prediction_sweep.py"
-    spec = importlib.util.spec_from_file_location("pretrained_model_prediction_sweep", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return lambda *argv: module.main([*argv, "--csv-save-folder", str(tmp_path / "csv")])
+    main = main_of(SWEEP)
+    return lambda *argv: main([*argv, "--csv-save-folder", str(tmp_path / "csv")])
 
 
 def saved(path, layer, **options):

@@ -1,13 +1,12 @@
 """The scripts of the robustness study, in process."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 
-FOLDER = Path(__file__).resolve().parents[2] / "export/single_layer_task/robustness"
+from tests.exported import main_of
+
+FOLDER = "export/single_layer_task/robustness"
 NAME = (
     "{code}_op-mul_oob-c_rs-linear-linear_eps-0_rl-50000-75000_r-10-0-1_i-1-2_e-2-6_z-10-0.1-0.0_"
     "b128_s{seed}_h2_z2_lr-adam-0.00100-0.0_D-u_n-1-5_L1F_rb-1e-09-1e-07-10000-10_"
@@ -16,10 +15,7 @@ NAME = (
 
 
 def script(name):
-    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.main
+    return main_of(f"{FOLDER}/{name}.py")
 
 
 def exported(path, code="reregualizedlinearmnac", noise="F", penalty=0, steps=(0, 100_000)):

@@ -1,31 +1,21 @@
 import csv
-import importlib.util
-from pathlib import Path
 
 import pytest
 
-from tests.exported import EXPORTED
+from tests.exported import EXPORTED, main_of
 
-SCRIPT = Path(__file__).resolve().parents[2] / "export" / "verdict.py"
-
-
-@pytest.fixture(scope="module")
-def script():
-    spec = importlib.util.spec_from_file_location("verdict_script", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+main = main_of("export/verdict.py")
 
 
 @pytest.fixture
-def verdicts(script, tmp_path, capsys):
+def verdicts(tmp_path, capsys):
     def run(rows, *arguments, encoding="utf-8"):
         path = tmp_path / "runs.csv"
         with path.open("w", encoding=encoding, newline="") as file:
             writer = csv.writer(file)
             writer.writerow(EXPORTED)
             writer.writerows(rows)
-        assert script.main(["--csv", str(path), *arguments]) == 0
+        assert main(["--csv", str(path), *arguments]) == 0
         return capsys.readouterr().out.splitlines()
 
     return run
@@ -90,19 +80,19 @@ def test_several_runs_are_named(verdicts):
         ",".join(EXPORTED) + "\na,1,0,0,1,sparse\n",
     ],
 )
-def test_files_that_are_no_export(script, tmp_path, capsys, content):
+def test_files_that_are_no_export(tmp_path, capsys, content):
     path = tmp_path / "runs.csv"
     if content is not None:
         path.write_text(content, encoding="utf-8")
-    assert script.main(["--csv", str(path)]) == 2
+    assert main(["--csv", str(path)]) == 2
     error = capsys.readouterr().err
     assert error.startswith("verdict.py: error: argument --csv: ")
     assert error.count("\n") == 1
 
 
 @pytest.mark.parametrize("threshold", ["0", "-1", "nan", "small"])
-def test_thresholds_that_nothing_falls_below(script, threshold, capsys):
+def test_thresholds_that_nothing_falls_below(threshold, capsys):
     with pytest.raises(SystemExit) as end:
-        script.main(["--csv", "runs.csv", "--threshold", threshold])
+        main(["--csv", "runs.csv", "--threshold", threshold])
     assert end.value.code == 2
     assert "error: argument --threshold: " in capsys.readouterr().err

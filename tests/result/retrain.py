@@ -8,8 +8,8 @@ from math import gcd, isclose, isnan, nan
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import stored
 from stable_nalu.result.judged import TEST_ERROR
-from stable_nalu.result.retrain import RetrainedPart, kept_rows, retrained
 from stable_nalu.result.tables import Folders
+from stable_nalu.result.verify import RetrainedPart, kept_rows, retrained
 
 SEEDS = 2
 STRIDE = 5

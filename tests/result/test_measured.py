@@ -1,6 +1,5 @@
 """Measured experiments: from training to a page, and what is said of numbers given elsewhere."""
 
-import csv
 import math
 import statistics
 from dataclasses import replace
@@ -21,6 +20,7 @@ from stable_nalu.papers import TRASK_2018
 from stable_nalu.result import command, judged, pipeline, stored
 from stable_nalu.result.compare_measured import Numbers, Order, points_of
 from stable_nalu.result.listing import listing
+from stable_nalu.result.records import cells_of
 from tests.result.made_up import SESSION
 from tests.result.tiny import KEY, TEST, TINY, VALID, tiny  # noqa: F401
 from tests.tools.page_reader import read_page
@@ -29,11 +29,6 @@ from tools.experiment_tables import every_experiment
 
 pytestmark = pytest.mark.usefixtures("tiny")
 STEM = "tiny-measured"
-
-
-def read(path):
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def made_up(iterations=20, seeds=range(3)):
@@ -82,16 +77,16 @@ def test_end_to_end(tmp_path, in_this_process, capsys):
     said = capsys.readouterr().out
     assert f"kept 8 runs in {data / STEM}.csv" in said
     assert "4 numbers given elsewhere: " in said
-    rows = read(data / f"{STEM}.csv")
+    rows = cells_of(data / f"{STEM}.csv")
     assert list(rows[0])[:5] == ["model", "operation", "seed", "iterations", VALID]
     assert list(rows[0])[5:] == [TEST, f"{TEST}@0", f"{TEST}@10", "sparse.error.max", "diverged"]
     assert [row["seed"] for row in rows] == ["0", "1"] * 4
-    exported = read(tmp_path / "csv" / STEM / "nac.csv")
+    exported = cells_of(tmp_path / "csv" / STEM / "nac.csv")
     last = [row for row in exported if row["step"] == "20" and row["operation"] == "add"]
     assert [f"{float(row[VALID]):.7g}" for row in last] == [row[VALID] for row in rows[:2]]
-    summary = read(tmp_path / "summary" / f"{STEM}.csv")
+    summary = cells_of(tmp_path / "summary" / f"{STEM}.csv")
     assert {row["runs"] for row in summary} == {"2"}
-    found = read(tmp_path / "summary" / f"{STEM}_comparison.csv")
+    found = cells_of(tmp_path / "summary" / f"{STEM}_comparison.csv")
     assert [row["which is"] for row in found if row["given"] == "3"] == ["stated in the notes"]
     assert [(s.runs, s.run_iterations) for s in stored.sessions_of(KEY, data)] == [(4, 80)] * 2
     capsys.readouterr()
@@ -337,7 +332,7 @@ def test_the_page_in_the_checkout_follows_from_the_kept_runs(key):
     """Median, best and mean of every row, recomputed from the file."""
     experiment, page = EXPERIMENTS[key], stored.DATA.parent
     tables, _ = read_page(page / "index.html")
-    kept = read(stored.path_of(key))
+    kept = cells_of(stored.path_of(key))
     keys = {model.label: model.key for model in experiment.models}
     points = judged.point_columns(key)
     of_labels = {

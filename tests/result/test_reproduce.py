@@ -1,6 +1,5 @@
 """A figure end to end, in small."""
 
-import csv
 from contextlib import ExitStack
 
 import pytest
@@ -13,16 +12,12 @@ from stable_nalu.result import command, pipeline
 from stable_nalu.result.compare import same_point
 from stable_nalu.result.judged import runs_of
 from stable_nalu.result.listing import listing
+from stable_nalu.result.records import cells_of
 from stable_nalu.script import duration
 from stable_nalu.writer.run_folder import LOCK_NAME, RunFolder
 from stable_nalu.writer.run_record import RunRecord
 
 WORDS = ["nips-sltr-in10", "--model", "sign-nmru", "--seeds", "0-1", "--max-iterations", "20"]
-
-
-def read(path):
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def test_dry_run_prints_every_command(tmp_path, capsys):
@@ -78,13 +73,13 @@ def test_train_export_summarise_compare_and_resume(tmp_path, capsys):
     words = [*WORDS, "--out", str(tmp_path), "--jobs", "1"]
     assert command.main(words) == 0
     space = tmp_path / "iterations-20"
-    rows = read(space / "csv" / "sltr-in10" / "sign-nmru.csv")
+    rows = cells_of(space / "csv" / "sltr-in10" / "sign-nmru.csv")
     assert len({row["name"] for row in rows}) == 18
     assert {int(row["step"]) for row in rows} == set(range(21))
-    summary = read(space / "summary" / "nips-sltr-in10.csv")
+    summary = cells_of(space / "summary" / "nips-sltr-in10.csv")
     assert len(summary) == 9
     assert {row["runs"] for row in summary} == {"2"}
-    comparison = read(space / "summary" / "nips-sltr-in10_comparison.csv")
+    comparison = cells_of(space / "summary" / "nips-sltr-in10_comparison.csv")
     assert [(r["model"], r["published.runs"], r["runs"]) for r in comparison] == [
         ("sign-nmru", "225", "18")
     ]

@@ -11,7 +11,7 @@ import pytest
 
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import command, stored
-from stable_nalu.result.retrain import differences
+from stable_nalu.result.verify import differences
 from tests.result.made_up import write
 from tests.result.retrain import (
     cheapest,

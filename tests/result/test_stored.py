@@ -15,16 +15,11 @@ from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import command, stored
 from stable_nalu.result.judged import TEST_ERROR, compact, runs_of
 from stable_nalu.result.listing import listing, seconds_here
-from stable_nalu.result.records import Stopwatch, add_sessions, read_sessions
+from stable_nalu.result.records import Stopwatch, add_sessions, cells_of, read_sessions
 from tests.result.made_up import SESSION, write
 
 KEY = "robust-batch-snmu"
 TRAINED = ["nips-sltr-in10", "--model", "sign-nmru", "--max-iterations", "20", "--jobs", "1"]
-
-
-def read(path):
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def test_pieces_come_together(tmp_path):
@@ -40,7 +35,7 @@ def test_a_run_is_replaced_and_others_stay(tmp_path):
     write(KEY, tmp_path, range(2), share=0)
     new = stored.read(KEY, tmp_path).iloc[[3]].assign(solved=1)
     stored.add(EXPERIMENTS[KEY], new, [SESSION], tmp_path)
-    assert [row["solved"] for row in read(stored.path_of(KEY, tmp_path))].count("1") == 1
+    assert [row["solved"] for row in cells_of(stored.path_of(KEY, tmp_path))].count("1") == 1
     assert len(stored.read(KEY, tmp_path)) == 18
     assert stored.sessions_of(KEY, tmp_path) == [SESSION]
 
@@ -92,7 +87,7 @@ def test_a_damaged_cell_is_named(column, cell, says, tmp_path):
     """Text among numbers would make all of them text, and any text counts as true."""
     write(KEY, tmp_path, range(2))
     path = stored.path_of(KEY, tmp_path)
-    rows = read(path)
+    rows = cells_of(path)
     rows[1][column] = cell
     with path.open("w", encoding="utf-8-sig", newline="") as file:
         writer = csv.DictWriter(file, rows[0])
@@ -202,13 +197,13 @@ def test_trained_runs_are_kept(tmp_path):
     words = [*TRAINED, "--out", str(tmp_path), "--keep", "--data", str(data), "--seeds"]
     assert command.main([*words, "0"]) == 0
     assert command.main([*words, "0-1"]) == 0
-    rows = read(stored.path_of("nips-sltr-in10", data))
+    rows = cells_of(stored.path_of("nips-sltr-in10", data))
     space = tmp_path / "iterations-20"
     (model,) = [m for m in EXPERIMENTS["nips-sltr-in10"].models if m.key == "sign-nmru"]
     assert len(rows) == len(runs_of(model, [0, 1], 20)) == 18
     assert {row["iterations"] for row in rows} == {"20"}
     assert {row["diverged"] for row in rows} == {"0"}
-    summary = read(space / "summary" / "nips-sltr-in10.csv")
+    summary = cells_of(space / "summary" / "nips-sltr-in10.csv")
     rates = {row["interpolation.range"]: float(row["success.rate.mean"]) for row in summary}
     for trained_on, rate in rates.items():
         solved = [int(r["solved"]) for r in rows if r["interpolation.range"] == trained_on]

@@ -1,6 +1,5 @@
 """Kept rows that are trained again: which, how, and what is said of a digit that differs."""
 
-import csv
 import json
 import os
 import re
@@ -9,7 +8,8 @@ import pytest
 
 from stable_nalu.files import locked
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.result import command, retrain, stored, verify
+from stable_nalu.result import command, stored, verify
+from stable_nalu.result.records import cells_of
 from stable_nalu.script import EXIT_REQUEUE
 from tests.result.made_up import write
 from tests.result.test_every_key import in_this_process  # noqa: F401
@@ -35,7 +35,7 @@ def trained(monkeypatch):
     def run_modules(modules, names, logs, *, processes):
         for words in modules.values():
             parts.append(json.loads(words[1]))
-            assert retrain.main(words[1:]) == 0
+            assert verify.main(words[1:]) == 0
         return 0
 
     monkeypatch.setattr(verify, "run_modules", run_modules)
@@ -52,11 +52,6 @@ def kept(tmp_path, in_this_process, monkeypatch):  # noqa: F811
         return ["--verify", key, *data]
 
     return keep
-
-
-def cells_of(path):
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def test_measured_rows_come_out_again(tiny, kept, trained, tmp_path, capsys):  # noqa: F811
@@ -212,7 +207,7 @@ def test_a_dry_run_says_what_would_be_done(tmp_path, capsys):
 @pytest.mark.slow
 @pytest.mark.parametrize("key", [*stored.stored_keys(), *stored.measured_keys()])
 def test_every_kept_row_has_a_run(key):
-    rows = retrain.kept_rows(EXPERIMENTS[key])
+    rows = verify.kept_rows(EXPERIMENTS[key])
     assert len({row.identity for row in rows}) == len(rows)
     for row in rows[:: max(1, len(rows) // 10)]:
         assert row.alone.shard.runs == 1
@@ -254,8 +249,8 @@ def test_flags_of_a_verification_need_one(words, capsys):
 
 
 def test_columns_that_one_row_lacks_are_empty():
-    assert retrain.differences({"a": "1", "b": ""}, {"a": "1"}) == {}
-    assert retrain.differences({"a": "1"}, {"a": "1.0", "c": "2"}) == {
+    assert verify.differences({"a": "1", "b": ""}, {"a": "1"}) == {}
+    assert verify.differences({"a": "1"}, {"a": "1.0", "c": "2"}) == {
         "a": ("1", "1.0"),
         "c": ("", "2"),
     }

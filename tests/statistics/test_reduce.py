@@ -6,9 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from stable_nalu.figure.runs import reduce_rows
+from stable_nalu.paper.drawing import Runs, Series, Threshold
 from stable_nalu.statistics import judge
 from stable_nalu.statistics.estimators import BEST_RANGE
-from stable_nalu.statistics.judge import best_row, reduce_run, reduce_runs
+from stable_nalu.statistics.judge import best_row, reduce_run
 from stable_nalu.statistics.setups import Limit
 from stable_nalu.statistics.summary import mean_summary
 
@@ -82,15 +84,15 @@ def test_a_missing_test_error_does_not_solve():
     assert found["extrapolation.step.solved"] == 1000
 
 
-def test_rows_are_put_in_step_order_and_runs_told_apart_by_model():
-    a = rows([1, 2], [0.1, 0.9], steps=[1000, 0]).assign(model="NAU", seed=0)
-    b = rows([1, 2], [0.1, 0.9], steps=[0, 1000]).assign(model="NMU", seed=0)
-    table = pd.concat([a, b]).assign(name="run", operation="mul", threshold=0.5, parameter=7)
-    found = reduce_runs(table, "parameter")
+def test_rows_are_put_in_step_order():
+    a = rows([1, 2], [0.1, 0.9], steps=[1000, 0]).assign(model="NAU", seed=0, name="one")
+    b = rows([1, 2], [0.1, 0.9], steps=[0, 1000]).assign(model="NMU", seed=0, name="other")
+    table = pd.concat([a, b]).assign(operation="mul", threshold=0.5, parameter=7)
+    found = reduce_rows(table, Series(("file",)), Runs("parameter", Threshold()))
     columns = """
         name parameter threshold best.model.step interpolation.last extrapolation.last
         interpolation.step.solved extrapolation.step.solved sparse.error.max solved model
-        operation seed size
+        operation seed size best.step
     """
     assert list(found.columns) == columns.split()
     assert found["best.model.step"].tolist() == [2, 1]
