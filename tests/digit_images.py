@@ -6,13 +6,16 @@ import gzip
 import hashlib
 import os
 import struct
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.io
+import torch
 
-from stable_nalu.dataset.images import ImageCorpus, sources
+from stable_nalu.dataset.images import DigitSequences, DigitSubset, ImageCorpus, sources
+from stable_nalu.dataset.legacy_random import LegacyRandom
 
 MNIST = Path(os.environ.get("STABLE_NALU_MNIST", ""))
 """A folder with the published images, in torchvision's layout; the tests have none of their own."""
@@ -37,6 +40,26 @@ def published_sizes(monkeypatch, shape: tuple[int, ...], sizes: tuple[int, int])
     monkeypatch.setattr(
         sources, "load_corpus", lambda family, source, split, folder: corpora[split]
     )
+
+
+def first_seed(seed: int) -> int:
+    """What a run of this seed orders its training images by."""
+    return int(LegacyRandom(seed).integers(0, 2**32 - 1))
+
+
+def digit_sequences(
+    family: str,
+    operation: str,
+    length: int,
+    seed: int,
+    subset: str = "train",
+    digits: Sequence[int] = range(10),
+    source: str | None = None,
+) -> DigitSequences:
+    """Images of some digits, cut into sequences in the order of a seed."""
+    corpus = sources.load_subset(family, source or family, subset)
+    used = DigitSubset(corpus, digits, torch.device("cpu"))
+    return DigitSequences(used, length, operation, seed, family)
 
 
 def images(count: int, *shape: int, seed: int = 0) -> np.ndarray:

@@ -4,8 +4,6 @@ A dataset owns its random generators; numpy's global one is never touched, and n
 drawn at import.
 """
 
-from .loader import IndexLoader, TensorLoader
-from .number_translation import NumberTranslationDataset
-from .simple_function import SimpleFunctionStaticDataset
-from .simple_function_recurrent import SimpleFunctionRecurrentDataset
-from .stream import SampleStream, StreamLoader
+from .loader import IndexLoader
+from .simple_function import SimpleFunctionRecurrentDataset, SimpleFunctionStaticDataset
+from .stream import SampleStream

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
-from .simple_function import FunctionTargets, SimpleFunctionStaticDataset
+from .simple_function import SimpleFunctionStaticDataset
 from .stream import SampleStream
 
 TRAINING_SAMPLES = 100_000
@@ -39,9 +38,9 @@ class ExceedingStream:
         self._stream = dataset.fork(test, seed=seed)
         self._largest = _largest(dataset.fork(training, seed=TRAINING_SEED))
 
-    def __getitem__(self, index: slice) -> tuple[torch.Tensor, torch.Tensor]:
+    def __getitem__(self, rows: slice) -> tuple[torch.Tensor, torch.Tensor]:
         """Draw a batch x (B, in), t (B, 1) for a slice; raise ValueError where too few exceed."""
-        size = operator.index(index.stop) - operator.index(index.start)
+        size = rows.stop - rows.start
         kept_x, kept_t, count = [], [], 0
         for _ in range(-(-MOST_DRAWS * size // BLOCK)):
             block = self._stream.sampler.sample(self._stream.random, 1, BLOCK)
@@ -72,11 +71,9 @@ class ExceedingStream:
 
 def _values(stream: SampleStream, block: np.ndarray) -> np.ndarray:
     """Return operands and target of inputs (batches, B, in): (batches, B, operands + 1)."""
-    targets = stream.targets
-    assert isinstance(targets, FunctionTargets)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        sums = [block[..., start:end].sum(-1) for start, end in targets.operands]
-        return np.stack([*sums, targets(block)[..., 0]], -1)
+        sums = [block[..., start:end].sum(-1) for start, end in stream.targets.operands]
+        return np.stack([*sums, stream.targets(block)[..., 0]], -1)
 
 
 def _largest(stream: SampleStream) -> np.ndarray:

@@ -94,11 +94,3 @@ class LegacyRandom:
             "bit_generator": "MT19937",
             "state": {"key": words, "pos": position},
         }
-
-    def __getstate__(self) -> dict[str, torch.Tensor | int]:
-        # Copying the two front ends one by one could leave each with a bit generator of its own.
-        return self.get_state()
-
-    def __setstate__(self, state: dict[str, torch.Tensor | int]) -> None:
-        self.__init__(0)
-        self.set_state(state)

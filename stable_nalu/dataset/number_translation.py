@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 import torch
 
 from .legacy_random import LegacyRandom
-from .loader import TensorLoader
 
 VOCABULARY = (
     "<pad>", "and",
@@ -84,48 +82,10 @@ def split_numbers(seed: int | None, number_range: str = "reference") -> dict[str
     return splits
 
 
-class NumberTranslationDataset:
-    """Sentences of five word ids and the numbers they mean, in three disjoint subsets."""
-
-    def __init__(self, seed: int | None = None, number_range: str = "reference"):
-        self.number_range = number_range
-        self.splits = split_numbers(seed, number_range)
-
-    @staticmethod
-    def encode(
-        number: int, as_strings: bool = False, number_range: str = "reference"
-    ) -> np.ndarray | list[str]:
-        """Return the word ids of a number, int64 (5,), padded with 0; or its words."""
+def encode(numbers: Sequence[int], number_range: str = "reference") -> torch.Tensor:
+    """Return the word ids of numbers, int64 (n, 5), padded with 0."""
+    ids = np.zeros((len(numbers), SENTENCE_LENGTH), dtype=np.int64)
+    for row, number in zip(ids, numbers, strict=True):
         words = words_of(number, number_range)
-        if as_strings:
-            return words
-        ids = np.zeros(SENTENCE_LENGTH, dtype=np.int64)
-        ids[: len(words)] = [_IDS[word] for word in words]
-        return ids
-
-    def fork(self, subset: str = "train") -> NumberTranslationSubset:
-        """Return one of the subsets train, valid and test."""
-        if subset not in self.splits:
-            raise ValueError(f"subset {subset!r} is not one of {', '.join(self.splits)}.")
-        return NumberTranslationSubset(self.splits[subset], self.number_range)
-
-
-class NumberTranslationSubset:
-    """Sentences and values of given numbers: ids int64 (n, 5), values float32 (n, 1)."""
-
-    def __init__(self, numbers: Sequence[int], number_range: str = "reference"):
-        encode = partial(NumberTranslationDataset.encode, number_range=number_range)
-        self.ids = torch.from_numpy(np.stack([encode(number) for number in numbers]))
-        self.values = torch.tensor(numbers, dtype=torch.float32).unsqueeze(-1)
-
-    def __len__(self) -> int:
-        """Return the number of sentences."""
-        return len(self.ids)
-
-    def __getitem__(self, index: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return word ids (5,) and value (1,)."""
-        return self.ids[index], self.values[index]
-
-    def dataloader(self, batch_size: int = 64, shuffle: bool = True) -> TensorLoader:
-        """Return batches in an order from torch's global generator; the last may be smaller."""
-        return TensorLoader((self.ids, self.values), batch_size, shuffle)
+        row[: len(words)] = [_IDS[word] for word in words]
+    return torch.from_numpy(ids)

@@ -52,8 +52,7 @@ class CountingTask(Task):
     def __init__(self, config: Config, device: torch.device):
         import torch
 
-        from stable_nalu.dataset.images import PixelTable, load_subset
-        from stable_nalu.dataset.images.sequential import ALL_DIGITS, DigitSubset
+        from stable_nalu.dataset.images import DigitSubset, PixelTable, load_subset
 
         super().__init__(config, device)
         flat = config.cnn == "mlp8"
@@ -62,7 +61,7 @@ class CountingTask(Task):
         self._subsets: dict[str, DigitSubset] = {}
         for name in ("train", "valid", "test"):
             corpus = load_subset("digits" if flat else "mnist", config.digit_source, name, folder)
-            self._subsets[name] = DigitSubset(corpus, ALL_DIGITS, device)
+            self._subsets[name] = DigitSubset(corpus, range(10), device)
         self._labels = {
             name: torch.from_numpy(subset.labels).to(device)
             for name, subset in self._subsets.items()

@@ -11,7 +11,7 @@ With `--number-range paper` it trains on the split of the NALU paper and measure
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stable_nalu.errors import OptionError
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import torch
 
     from stable_nalu.abstract import ExtendedTorchModule
-    from stable_nalu.dataset import TensorLoader
+    from stable_nalu.dataset import IndexLoader
 
 LOG_EPOCHS = 50
 GRADIENT_EPOCHS = 10
@@ -56,22 +56,34 @@ class TranslationTask(RecurrentTask):
     log_interval = LOG_EPOCHS
 
     def __init__(self, config: Config, device: torch.device):
-        from stable_nalu.dataset import NumberTranslationDataset
-        from stable_nalu.dataset.number_translation import PAPER
+        from stable_nalu.dataset.number_translation import PAPER, split_numbers
 
         super().__init__(config, device)
-        dataset = NumberTranslationDataset(config.seed, config.number_range)
-        self.loader = dataset.fork("train").dataloader(config.batch_size)
-        self._validation = dataset.fork("valid").dataloader(config.batch_size)
+        splits = split_numbers(config.seed, config.number_range)
+        self._sets = {name: self._sentences(numbers) for name, numbers in splits.items()}
+        self._training, self._validation = self._loader("train"), self._loader("valid")
+        self.loader = self._training
         self._on_paper = self.measures_apart = config.number_range == PAPER
         self.measures_ahead = not self._on_paper
         if self._on_paper:
             self.valid, self.test = (f"{METRIC}/{name}/mse" for name in SPLITS[1:])
-            self._numbers = dataset.splits["test"][:TRACED]
-            self._sets = {name: self._pair(*dataset.fork(name)[:]) for name in SPLITS}
+            self._numbers = splits["test"][:TRACED]
 
-    def _pair(self, ids: torch.Tensor, values: torch.Tensor) -> Batch:
-        return ids.to(self.device), self.own(values)
+    def _sentences(self, numbers: Sequence[int]) -> Batch:
+        """Return word ids `(n, 5)` and values `(n, 1)` of numbers."""
+        import torch
+
+        from stable_nalu.dataset.number_translation import encode
+
+        values = torch.tensor(numbers, dtype=torch.float32).unsqueeze(-1)
+        return encode(numbers, self.config.number_range).to(self.device), self.own(values)
+
+    def _loader(self, name: str) -> IndexLoader:
+        from stable_nalu.dataset import IndexLoader
+
+        ids, values = self._sets[name]
+        size = self.config.batch_size
+        return IndexLoader(len(ids), size, True, lambda rows: (ids[rows], values[rows]))
 
     def network(self, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         from stable_nalu.dataset.number_translation import VOCABULARIES
@@ -85,9 +97,6 @@ class TranslationTask(RecurrentTask):
         words = len(VOCABULARIES[config.number_range])
         sizes = config.embedding_size, config.hidden_size, words
         return build(config.layer_type, *sizes, **layer_options)
-
-    def batches(self, first: int) -> Iterator[Batch]:
-        return (self._pair(*batch) for batch in super().batches(first))
 
     def clock(self, updates: int) -> int:
         return self.at if self._on_paper else updates + 1
@@ -106,10 +115,10 @@ class TranslationTask(RecurrentTask):
                 yield from self._measured(model)
             return
         if self.ended:
-            self._error = self._error_on(self.loader, model)
+            self._error = self._error_on(self._training, model)
         yield LOSS_VALID, self._error_on(self._validation, model)
 
-    def _error_on(self, loader: TensorLoader, model: ExtendedTorchModule) -> torch.Tensor:
+    def _error_on(self, loader: IndexLoader, model: ExtendedTorchModule) -> torch.Tensor:
         """Return the mean squared error over all rows, in the order of a shuffled epoch.
 
         As published, the model is in training mode.
@@ -119,8 +128,7 @@ class TranslationTask(RecurrentTask):
         from stable_nalu.functional import mse
 
         errors = []
-        for batch in loader.batches(loader.begin()):
-            x, t = self._pair(*batch)
+        for x, t in loader:
             errors.append(mse(model(x), t) * len(t))
         return torch.stack(errors).sum() / loader.count
 
@@ -128,7 +136,8 @@ class TranslationTask(RecurrentTask):
         """Yield errors on all sets, and what a model answers behind each word of some numbers."""
         import torch
 
-        for name, (ids, values) in self._sets.items():
+        for name in SPLITS:
+            ids, values = self._sets[name]
             error = model(ids) - values
             yield f"{METRIC}/{name}/mae", error.abs().mean()
             yield f"{METRIC}/{name}/mse", (error**2).mean()

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from stable_nalu.errors import OptionError
 from stable_nalu.options import Config, Flag, FlagGroup, checks
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags_model import LAYER_TYPE, NETWORK, WEIGHTS
@@ -39,15 +40,19 @@ LOG_EPOCHS = 5
 LOG_UPDATES = 100
 EVALUATION_BATCH = 64
 IMAGES_AT_ONCE = 500
+WHAT_FOR = {"train": "training", "valid": "validation", "test": "tests"}
 
 
 class SequentialTask(Task):
     """The loss is the criterion over all steps of all sequences, plus penalties.
 
     Evaluation is in training mode, as published: noise and batch statistics stay on.
+
+    smallest: sequences of a batch, as batch statistics need two images of a step.
     """
 
     family: ClassVar[str]
+    smallest: ClassVar[int] = 1
     unit = EPOCHS
     valid = f"{METRIC}/valid/mse"
     finite = ("loss_train", "metric_valid")
@@ -57,28 +62,45 @@ class SequentialTask(Task):
     log_interval = LOG_EPOCHS
 
     def __init__(self, config: Config, device: torch.device):
-        from stable_nalu.dataset.images import SequentialDigitDataset
+        from stable_nalu.dataset.images import DigitSubset, load_subset
+        from stable_nalu.dataset.legacy_random import LegacyRandom
 
         super().__init__(config, device)
-        dataset = SequentialDigitDataset(
-            self.family,
-            config.operation,
-            getattr(config, f"{self.family}_digits"),
-            config.seed,
-            config.data_source,
-            Path(config.data_dir) if config.data_dir else None,
-            device,
-        )
-        length = config.interpolation_length
-        self._training = dataset.fork(length)
-        self.evaluated: dict[str, DigitSequences] = {
-            "train": dataset.fork(length, "train", TRAIN_SEED),
-            "valid": dataset.fork(length, "valid", VALID_SEED),
+        folder = Path(config.data_dir) if config.data_dir else None
+        used = getattr(config, f"{self.family}_digits")
+        self._subsets = {
+            name: DigitSubset(
+                load_subset(self.family, config.data_source, name, folder), used, device
+            )
+            for name in ("train", "valid", "test")
+        }
+        seed = int(LegacyRandom(config.seed).integers(0, 2**32 - 1))
+        self._training = self._cut("train", seed)
+        self.evaluated = {
+            "train": self._cut("train", TRAIN_SEED),
+            "valid": self._cut("valid", VALID_SEED),
         }
         for longer in config.extrapolation_lengths:
-            name = f"test/extrapolation/{longer}"
-            self.evaluated[name] = dataset.fork(longer, "test", TEST_SEED)
+            self.evaluated[f"test/extrapolation/{longer}"] = self._cut("test", TEST_SEED, longer)
         self.test = f"{METRIC_TEST}/{max(config.extrapolation_lengths)}/mse"
+
+    def _cut(self, subset: str, seed: int, longer: int | None = None) -> DigitSequences:
+        """Return sequences of a subset, of the length of training or a longer one."""
+        from stable_nalu.dataset.images import DigitSequences
+
+        config, images = self.config, self._subsets[subset]
+        length = longer or config.interpolation_length
+        found = DigitSequences(images, length, config.operation, seed, self.family)
+        if len(found) < self.smallest:
+            makes = "a single sequence" if len(found) else "no sequence"
+            why = ", and the image network needs two images of a step" if len(found) else ""
+            raise OptionError(
+                "--extrapolation-lengths" if longer else "--interpolation-length",
+                f"the {len(images)} images of these digits for {WHAT_FOR[subset]} make {makes} of "
+                f"{length}{why}",
+                f"give a shorter length, or more digits by --{self.family}-digits",
+            )
+        return found
 
     def image_network(self, outputs: int) -> torch.nn.Module:
         """Return the network that reads images."""
@@ -96,9 +118,7 @@ class SequentialTask(Task):
             config.model_simplification,
             **layer_options,
         )
-        # Batch statistics need two images of a step.
-        self._smallest = 1 if model.reads_images_alone else 2
-        self.loader = self._training.dataloader(config.batch_size, True, self._smallest)
+        self.loader = self._training.dataloader(config.batch_size, True, self.smallest)
         self.updates = len(self.loader)
         return model
 
@@ -173,7 +193,7 @@ class SequentialTask(Task):
                     read[key] = torch.cat(parts)
                 labels = read.get(key)
                 metrics = torch.zeros(3, dtype=torch.float64)
-                for x, t in sequences.dataloader(EVALUATION_BATCH, False, self._smallest, labels):
+                for x, t in sequences.dataloader(EVALUATION_BATCH, False, self.smallest, labels):
                     y = model.accumulate(model.labels(x) if labels is None else x)
                     metrics += len(t) * _metrics(y, t).cpu()
                     yield None

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stable_nalu.options import FlagGroup, ScriptSpec
+from stable_nalu.errors import OptionError
+from stable_nalu.options import Config, FlagGroup, ScriptSpec
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags_model import NALU, OWN_LAYERS
 from stable_nalu.options.flags_training import ID
@@ -24,12 +25,20 @@ class SequentialSvhnTask(sequences.SequentialTask):
     """Sequences of SVHN."""
 
     family = "svhn"
+    smallest = 2
     all_cores = True
 
     def image_network(self, outputs: int) -> torch.nn.Module:
         from stable_nalu.dataset.images.sources import torchvision
 
         return getattr(torchvision().models, self.config.resnet)(num_classes=outputs)
+
+
+def _check_batch(c: Config) -> None:
+    if c.batch_size < SequentialSvhnTask.smallest:
+        raise OptionError(
+            "--batch-size", "the image network needs two images of a step", "use 2 or more"
+        )
 
 
 RESNETS = ("resnet18", "resnet34", "resnet50", "resnet101", "resnet152")
@@ -68,7 +77,7 @@ SCRIPT = ScriptSpec(
         nf.LAYER_OPTION,
         *nf.NALU_TRAILING,
     ),
-    checks=sequences.CHECKS,
+    checks=(*sequences.CHECKS, _check_batch),
     refused=sequences.REFUSED,
 )
 TASK = SequentialSvhnTask

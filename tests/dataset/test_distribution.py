@@ -8,6 +8,7 @@ from stable_nalu.dataset.distribution import (
     Benford,
     SampleRange,
     TruncatedNormal,
+    check_dist_params,
     quantile_function,
 )
 
@@ -58,6 +59,21 @@ def test_bad_ranges_are_refused(given, message):
 def test_benford_bounds(interval):
     with pytest.raises(ValueError, match="power of ten"):
         Benford().check(interval)
+
+
+@pytest.mark.parametrize(
+    ("dist_params", "message"),
+    [
+        (("truncated-normal", 0.0, 1.0), "needs 4 numbers"),
+        (("truncated-normal", 0.0, 0.0, 1.0, 1.0), "std of truncated-normal"),
+        (("exponential",), "exponential needs 1 numbers"),
+        (("exponential", -1.0), "scale of exponential cannot be -1.0"),
+        (("benford", 1.0), "benford needs no numbers"),
+    ],
+)
+def test_bad_numbers_of_families(dist_params, message):
+    with pytest.raises(ValueError, match=message):
+        check_dist_params(dist_params)
 
 
 def test_truncated_normal_needs_a_width():

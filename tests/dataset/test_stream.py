@@ -1,46 +1,150 @@
-import copy
+"""Streams against a batch-by-batch reference that calls `RandomState` and scipy directly."""
+
 import io
-import pickle
 
 import numpy as np
 import pytest
 import torch
+from scipy.stats import truncnorm
 
-from stable_nalu.dataset import SimpleFunctionStaticDataset
+from stable_nalu.dataset import SimpleFunctionRecurrentDataset, SimpleFunctionStaticDataset
+from stable_nalu.dataset.distribution import Benford
+from stable_nalu.dataset.legacy_random import LegacyRandom
+from stable_nalu.dataset.stream import join
 
+SEED = 2357136044
 SMALL = {"input_size": 4, "subset_ratio": 0.5, "overlap_ratio": 0}
 NORMAL = ("truncated-normal", -1.0, 3.0, -10.0, 4.0)
-KINDS = {
-    "single": (("uniform",), [-2, 2]),
-    "mixture": (("uniform",), [[-6, -2], [2, 6]]),
-    "halves": (("uniform",), [[-6, -2], [2, 6], []]),
-    "normal": (NORMAL, [-2, 3]),
-    "normal mixture": (NORMAL, [[-6, -2], [2, 6]]),
-    "exponential": (("exponential", 0.5), [1, 2]),
-    "exponential mixture": (("exponential", 0.5), [[-6, -2], [2, 6]]),
-    "benford": (("benford",), [10, 100]),
-    "benford halves": (("benford",), [[10, 100], [10, 100], []]),
+FIRST_DIGIT = [0, 0.301, 0.176, 0.125, 0.097, 0.079, 0.067, 0.058, 0.051, 0.046]
+
+
+def uniform(random, low, high, shape, extrapolation):
+    return random.uniform(low, high, shape)
+
+
+def truncated_normal(random, low, high, shape, extrapolation):
+    mean, deviation = NORMAL[3:] if extrapolation else NORMAL[1:3]
+    a, b = (low - mean) / deviation, (high - mean) / deviation
+    return truncnorm.rvs(a, b, loc=mean, scale=deviation, random_state=random, size=shape)
+
+
+def exponential(random, low, high, shape, extrapolation):
+    return random.exponential(0.5, shape)
+
+
+def benford(random, low, high, shape, extrapolation):
+    first = random.choice(10, shape, p=FIRST_DIGIT).flatten()
+    others = random.randint(int(low * 10**-1), int(high * 10**-1), shape).flatten()
+    values = [int(f"{d}{q}") for d, q in zip(first, others, strict=True)]
+    return np.array(values).reshape(shape)
+
+
+FAMILIES = {
+    "uniform": (("uniform",), uniform),
+    "truncated-normal": (NORMAL, truncated_normal),
+    "exponential": (("exponential", 0.5), exponential),
+    "benford": (("benford",), benford),
 }
+RANGES = {
+    "single": [-2, 3],
+    "mixture": [[-6, -2], [2, 6]],
+    "halves": [[-2, -0.1], [0.1, 2], []],
+}
+BENFORD_RANGES = {
+    "single": [10, 1000],
+    "mixture": [[10, 100], [10, 100]],
+    "halves": [[10, 100], [10, 100], []],
+}
+KINDS = [(family, form) for family in FAMILIES for form in RANGES]
 
 
-def make_stream(kind, operation="mul", seed=5):
-    dist_params, sample_range = KINDS[kind]
-    dataset = SimpleFunctionStaticDataset(operation, **SMALL, dist_params=dist_params, seed=seed)
-    return dataset.fork(sample_range)
+def range_of(family, form):
+    return (BENFORD_RANGES if family == "benford" else RANGES)[form]
+
+
+def make_stream(kind, seed=5):
+    family, form = kind
+    dataset = SimpleFunctionStaticDataset(
+        "mul", **SMALL, dist_params=FAMILIES[family][0], seed=seed
+    )
+    return dataset.fork(range_of(family, form))
 
 
 def same(first, second):
     return all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
 
 
+def reference_batch(random, draw, sample_range, shape, extrapolation):
+    if not isinstance(sample_range[0], list):
+        return draw(random, *sample_range, shape, extrapolation)
+    first = draw(random, *sample_range[0], shape, extrapolation)
+    second = draw(random, *sample_range[1], shape, extrapolation)
+    if len(sample_range) == 2:
+        return np.where(random.randint(2, size=shape) == 1, first, second)
+    half = shape[1] // 2
+    return np.concatenate((first[:, :half], second[:, half:]), axis=1)
+
+
+@pytest.fixture
+def double_precision():
+    """Float64 as torch's default dtype, for one test."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(before)
+
+
+@pytest.mark.parametrize("extrapolation", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-def test_draw_equals_successive_batches(kind):
-    x, t = make_stream(kind).draw(6, 7)
-    assert x.shape == (6, 7, 4)
-    assert t.shape == (6, 7, 1)
-    one_by_one = make_stream(kind)
-    for i in range(6):
-        assert same(one_by_one[i * 7 : (i + 1) * 7], (x[i], t[i]))
+@pytest.mark.parametrize("size", [2, 9, 50])
+def test_blocks_equal_successive_batches(double_precision, kind, size, extrapolation):
+    (dist_params, draw), sample_range = FAMILIES[kind[0]], range_of(*kind)
+    dataset = SimpleFunctionStaticDataset(
+        "div", size, subset_ratio=0.5, overlap_ratio=0, dist_params=dist_params, seed=1
+    )
+    stream = dataset.fork(sample_range, SEED, extrapolation)
+    x, t = stream.draw(5, 7)
+    random = np.random.RandomState(SEED)
+    for i in range(5):
+        expected = reference_batch(random, draw, sample_range, (7, size), extrapolation)
+        assert x[i].numpy().tobytes() == expected.astype(np.float64).tobytes()
+        (a, b), (c, d) = dataset.subset_ranges
+        quotient = expected[:, a:b].sum(1) / expected[:, c:d].sum(1)
+        assert t[i, :, 0].numpy().tobytes() == quotient.tobytes()
+    # The stream is where the reference is.
+    x, _ = stream[0:3]
+    expected = reference_batch(random, draw, sample_range, (3, size), extrapolation)
+    assert x.numpy().tobytes() == expected.astype(np.float64).tobytes()
+
+
+@pytest.mark.parametrize("form", RANGES)
+def test_sequences_split_and_mix_along_time(double_precision, form):
+    dataset = SimpleFunctionRecurrentDataset("add", 9, seed=0)
+    x, t = dataset.fork(5, RANGES[form], SEED).draw(3, 4)
+    random = np.random.RandomState(SEED)
+    for i in range(3):
+        expected = reference_batch(random, uniform, RANGES[form], (4, 5, 9), False)
+        assert x[i].numpy().tobytes() == expected.tobytes()
+        sums = [expected[..., a:b].sum((1, 2)) for a, b in dataset.subset_ranges]
+        assert t[i, :, 0].numpy().tobytes() == (sums[0] + sums[1]).tobytes()
+
+
+def test_benford_digits():
+    values = Benford().draw(LegacyRandom(0), (100_000,), (100, 1000))
+    assert values.min() >= 110
+    assert values.max() <= 999
+    assert not (values // 10 % 10 == 0).any()
+    shares = np.bincount(values // 100, minlength=10) / len(values)
+    np.testing.assert_allclose(shares, FIRST_DIGIT, atol=0.005)
+
+
+def test_words_of_the_generator():
+    random, reference = LegacyRandom(7), np.random.RandomState(7)
+    assert random.words(3).tolist() == reference.randint(0, 2**32, 3, dtype=np.uint32).tolist()
+    assert random.doubles((2, 2)).tolist() == reference.random_sample((2, 2)).tolist()
+    assert random.exponential(2.0, (4,)).tolist() == reference.exponential(2.0, 4).tolist()
+    assert random.integers(0, 63) == reference.randint(0, 63)
+    assert random.permutation(9).tolist() == reference.permutation(9).tolist()
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -61,24 +165,22 @@ def test_draw_into_strided_views(kind, dtype):
             assert same(drawn, (torch.from_numpy(x[:, run]), torch.from_numpy(t[:, run])))
 
 
-@pytest.mark.parametrize("kind", ["single", "mixture", "halves"])
-def test_blocks_longer_than_the_internal_one(kind):
-    x, t = make_stream(kind).draw(70, 500)
-    pieces = make_stream(kind)
+@pytest.mark.parametrize("form", RANGES)
+def test_blocks_longer_than_the_internal_one(form):
+    x, t = make_stream(("uniform", form)).draw(70, 500)
+    pieces = make_stream(("uniform", form))
     for start in range(0, 70, 10):
-        piece = pieces.draw(10, 500)
-        assert same(piece, (x[start : start + 10], t[start : start + 10]))
+        assert same(pieces.draw(10, 500), (x[start : start + 10], t[start : start + 10]))
 
 
 def test_a_batch_larger_than_the_internal_block():
-    dataset = SimpleFunctionStaticDataset("add", 100, seed=0)
-    x, _ = dataset.fork([1, 2], seed=1).draw(2, 1000)
+    x, _ = SimpleFunctionStaticDataset("add", 100, seed=0).fork([1, 2], seed=1).draw(2, 1000)
     expected = np.random.RandomState(1).uniform(1, 2, (2, 1000, 100)).astype(np.float32)
     assert (x.numpy() == expected).all()
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_state_round_trip(kind):
+def test_a_saved_state_continues(kind):
     stream = make_stream(kind)
     stream.draw(3, 7)
     file = io.BytesIO()
@@ -91,7 +193,7 @@ def test_state_round_trip(kind):
 
 
 def test_bad_states_are_refused():
-    stream = make_stream("single")
+    stream = make_stream(("uniform", "single"))
     state = stream.get_state()
     with pytest.raises(ValueError, match="624 words"):
         stream.set_state(state | {"key": state["key"][:10]})
@@ -99,79 +201,17 @@ def test_bad_states_are_refused():
         stream.set_state(state | {"position": 625})
 
 
-def test_copies_continue_on_their_own():
-    stream = make_stream("mixture")
-    stream.draw(1, 3)
-    copies = [copy.deepcopy(stream), pickle.loads(pickle.dumps(stream))]
-    expected = stream.draw(5, 7)
-    for other in copies:
-        assert same(other.draw(5, 7), expected)
-
-
-def test_forks_are_independent():
+def test_forks_are_independent_of_each_other_and_of_global_generators():
+    numpy_state, torch_state = np.random.get_state()[1].copy(), torch.get_rng_state()
     dataset = SimpleFunctionStaticDataset("add", **SMALL, seed=0)
     first, second = dataset.fork([1, 2]), dataset.fork([1, 2])
     expected = second.get_state()["key"].clone()
     first.draw(10, 10)
     assert torch.equal(second.get_state()["key"], expected)
-
-
-def test_global_generators_are_untouched():
-    numpy_state, torch_state = np.random.get_state()[1].copy(), torch.get_rng_state()
     for kind in KINDS:
         make_stream(kind).draw(2, 3)
     assert (np.random.get_state()[1] == numpy_state).all()
     assert torch.equal(torch.get_rng_state(), torch_state)
-
-
-def test_a_single_sample_has_no_batch_axis():
-    x, t = make_stream("single")[123]
-    assert x.shape == (4,)
-    assert t.shape == (1,)
-    batch_x, batch_t = make_stream("single")[0:1]
-    assert same((x, t), (batch_x[0], batch_t[0]))
-
-
-@pytest.mark.parametrize("index", [slice(None, 3), slice(3, None), slice(0.0, 2.0)])
-def test_open_slices_are_refused(index):
-    with pytest.raises(TypeError):
-        make_stream("single")[index]
-
-
-@pytest.mark.parametrize("index", [slice(3, 3), slice(3, 1), slice(0, 8, 2)])
-def test_empty_slices_are_refused(index):
-    with pytest.raises(ValueError, match="start < stop"):
-        make_stream("single")[index]
-
-
-def test_bad_sizes_are_refused():
-    stream = make_stream("single")
-    with pytest.raises(ValueError, match="do not fit"):
-        stream.draw_into(np.empty((2, 3, 5)), np.empty((2, 3, 1)))
-    with pytest.raises(ValueError, match="do not fit"):
-        stream.draw_into(np.empty((2, 3, 4)), np.empty((2, 3)))
-    with pytest.raises(ValueError, match="batch size"):
-        stream.dataloader(0)
-
-
-def test_loader_lengths():
-    dataset = SimpleFunctionStaticDataset("add", **SMALL, seed=0)
-    assert len(dataset.fork([1, 2])) == 2**32 - 1
-    assert len(dataset.fork([1, 2]).dataloader()) == 33554431
-    assert len(dataset.fork([1, 2]).dataloader(batch_size=10000)) == 429496
-    short = SimpleFunctionStaticDataset("add", **SMALL, seed=0, max_size=25).fork([1, 2])
-    assert [len(x) for x, _ in short.dataloader(10)] == [10, 10]
-    assert list(short.dataloader(26)) == []
-
-
-def test_a_new_iterator_continues_the_stream():
-    x, t = make_stream("mixture").draw(4, 8)
-    loader = make_stream("mixture").dataloader(8)
-    first = iter(loader)
-    batches = [next(first), next(first), *(next(iter(loader)) for _ in range(2))]
-    assert same(
-        (torch.stack([b[0] for b in batches]), torch.stack([b[1] for b in batches])), (x, t)
-    )
 
 
 def fork_of(operation="add", sample_range=(1, 2), seed=7, extrapolation=False, **options):
@@ -223,3 +263,40 @@ def test_keys_follow_the_position_and_the_subsets():
     )
     assert near.inputs_key() == far.inputs_key()
     assert near.targets_key() != far.targets_key()
+
+
+def members():
+    def fork(seed, sample_range, operation="mul", dist_params=("uniform",)):
+        sizes = {**SMALL, "seed": seed, "dist_params": dist_params}
+        return SimpleFunctionStaticDataset(operation, **sizes).fork(sample_range)
+
+    return [
+        fork(0, [1, 2]),
+        fork(1, [1, 2]),
+        fork(0, [-20, -10]),
+        fork(0, [[-6, -2], [2, 6]]),
+        fork(1, [0.1, 0.2], operation="div"),
+        fork(0, [0.5, 4], dist_params=("truncated-normal", 1.0, 3.0, 10.0, 3.0)),
+        fork(0, [1, 2], dist_params=("exponential", 0.5)),
+    ]
+
+
+def test_streams_of_one_generator_are_joined_where_they_are_at_one_place():
+    assert [group.places for group in join(members())] == [[0, 2, 5], [1, 4], [3], [6]]
+    first, second = members()[0], members()[0]
+    second.draw(1, 5)
+    assert [group.places for group in join([first, second])] == [[0], [1]]
+
+
+@pytest.mark.parametrize("block", [1, 2 * 5 * 4, 2**16])
+def test_joint_numbers_are_those_of_each_stream_alone(monkeypatch, block):
+    monkeypatch.setattr("stable_nalu.dataset.stream.BLOCK_ELEMENTS", block)
+    groups, alone = join(members()), members()
+    for _ in range(2):
+        x = np.empty((3, len(alone), 5, 4), np.float32)
+        t = np.empty((3, len(alone), 5, 1), np.float32)
+        for group in groups:
+            group.draw_into(x, t)
+        for place, stream in enumerate(alone):
+            expected = stream.draw(3, 5)
+            assert same(expected, (torch.from_numpy(x[:, place]), torch.from_numpy(t[:, place])))

@@ -10,13 +10,13 @@ import pytest
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.dataset.images import ImageCorpus, SequentialDigitDataset, sources
+from stable_nalu.dataset.images import ImageCorpus, sources
 from stable_nalu.network import RegressionMnistNetwork, SequentialDigitNetwork
 from stable_nalu.task import SCRIPTS, sequences
 from stable_nalu.task.sequential_mnist import SequentialMnistTask
 from stable_nalu.task.sequential_svhn import SequentialSvhnTask
 from stable_nalu.training.loop import TaskTraining
-from tests.digit_images import images, labels_of, write_mnist
+from tests.digit_images import digit_sequences, first_seed, images, labels_of, write_mnist
 from tests.experiments.scripts import assert_same_run, load_script, read, run, run_names, saved
 
 NMU = "--operation cumprod --layer-type ReRegualizedLinearNAC --nac-mul mnac"
@@ -168,8 +168,8 @@ def fresh_network(seed):
 def test_two_updates_by_hand(published_network):
     assert mnist("--max-epochs 0 --seed 3") == 0
     record = read(name("--seed 3"))
-    dataset = SequentialDigitDataset("mnist", "cumprod", seed=3)
-    train, test = dataset.fork(2), dataset.fork(3, "test", 88253339)
+    train = digit_sequences("mnist", "cumprod", 2, first_seed(3))
+    test = digit_sequences("mnist", "cumprod", 3, 88253339, "test")
     network = fresh_network(3)
     loader = train.dataloader(8)
     order = loader.begin()
@@ -209,7 +209,7 @@ def test_criteria_are_over_all_steps(words, expected, published_network):
     words = f"{words} --mnist-digits 123456789"
     assert mnist(words, "--max-epochs 0") == 0
     network = fresh_network(0)
-    train = SequentialDigitDataset("mnist", "cumprod", range(1, 10), seed=0).fork(2)
+    train = digit_sequences("mnist", "cumprod", 2, first_seed(0), digits=range(1, 10))
     loader = train.dataloader(8)
     x, t = next(loader.batches(loader.begin()))
     logged = read(name(words)).series("loss/train/critation")[1]
@@ -384,6 +384,48 @@ def test_files_of_the_published_format(tmp_path, monkeypatch):
     words = f"--data-dir {tmp_path / 'files'} --max-epochs 0"
     assert mnist(words) == 0
     assert list(read(name(words)).series("epoch")) == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("data", "flag", "value", "message"),
+    [
+        (
+            "mnist",
+            "--extrapolation-lengths",
+            "[31]",
+            "the 30 images of these digits for tests make no sequence of 31; give a shorter "
+            "length, or more digits by --mnist-digits",
+        ),
+        (
+            "svhn",
+            "--extrapolation-lengths",
+            "[3,16]",
+            "the 30 images of these digits for tests make a single sequence of 16, and the image "
+            "network needs two images of a step; give a shorter length, or more digits by "
+            "--svhn-digits",
+        ),
+        (
+            "svhn",
+            "--interpolation-length",
+            "20",
+            "the 20 images of these digits for validation make a single sequence of 20, and the "
+            "image network needs two images of a step; give a shorter length, or more digits by "
+            "--svhn-digits",
+        ),
+        (
+            "svhn",
+            "--batch-size",
+            "1",
+            "the image network needs two images of a step; use 2 or more",
+        ),
+    ],
+)
+def test_too_few_sequences_are_refused(data, flag, value, message, capsys):
+    given = {"--interpolation-length": "2", "--extrapolation-lengths": "[3]", flag: value}
+    words = [word for pair in given.items() for word in pair]
+    assert run(f"sequential_{data}", *words) == 2
+    error = f"sequential_{data}.py: error: argument {flag}: {message}\n"
+    assert capsys.readouterr().err == error
 
 
 def test_a_run_that_exists_or_differs_is_refused(capsys):

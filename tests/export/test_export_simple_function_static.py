@@ -16,7 +16,7 @@ from tests.exported import EXPORTED, main_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "export" / "simple_function_static.py"
-FIXTURES = ROOT / "tests" / "reader" / "fixtures"
+FIXTURES = ROOT / "tests" / "export" / "fixtures"
 DEFAULT = ",".join(EXPORTED)
 
 

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from stable_nalu.dataset import NumberTranslationDataset
+from stable_nalu.dataset.number_translation import encode, split_numbers, words_of
 from stable_nalu.layer import GeneralizedCell
 from stable_nalu.network.number_translation import NumberReaderNetwork, NumberTranslationNetwork
 from stable_nalu.task import SCRIPTS
@@ -51,8 +51,8 @@ def test_validation_counts_every_sentence_once():
     torch.manual_seed(1)
     network = NumberTranslationNetwork("NAC")
     network.reset_parameters()
-    valid = NumberTranslationDataset(seed=1).fork("valid")
-    error = ((network(valid.ids) - valid.values) ** 2).mean().item()
+    numbers = split_numbers(1)["valid"]
+    error = ((network(encode(numbers)) - column(numbers)) ** 2).mean().item()
     ((step, value),) = logged(f"{SCRIPT}/nac_1")["loss/valid"]
     assert step == 1
     assert value == pytest.approx(error, rel=1e-6)
@@ -115,26 +115,26 @@ def test_the_split_of_the_paper_is_measured_by_epochs():
     torch.manual_seed(1)
     network = NumberReaderNetwork("NAC", 3, 4)
     network.reset_parameters()
-    dataset = NumberTranslationDataset(1, "paper")
+    splits = split_numbers(1, "paper")
     for name in SPLITS:
-        split = dataset.fork(name)
-        error = (network(split.ids) - split.values).detach()
+        error = (network(encode(splits[name], "paper")) - column(splits[name])).detach()
         for measure, value in (("mae", error.abs().mean()), ("mse", (error**2).mean())):
             _, found = log[f"metric/{name}/{measure}"][0]
             assert found == pytest.approx(value.item(), rel=1e-5)
     (record,) = results(SCRIPT)
     assert [record[f"loss_{name}"] > 0 for name in SPLITS] == [True] * 3
     assert (record["number_range"], record["head"]) == ("paper", "final")
-    check_traces(log, dataset, network)
+    check_traces(log, splits["test"], network)
 
 
-def check_traces(log, dataset, network):
+def column(numbers):
+    return torch.tensor(numbers, dtype=torch.float32).unsqueeze(-1)
+
+
+def check_traces(log, numbers, network):
     """Eight test numbers: the answer behind each word, as numbers and as a text."""
-    place, number = next(
-        (k, n) for k, n in enumerate(dataset.splits["test"]) if n > 200 and n % 100
-    )
-    words = dataset.encode(number, as_strings=True)
-    ids = torch.as_tensor(dataset.encode(number))
+    place, number = next((k, n) for k, n in enumerate(numbers) if n > 200 and n % 100)
+    words, (ids,) = words_of(number), encode([number])
     answers = [network(ids[: k + 1].unsqueeze(0)).item() for k in range(len(words))]
     assert log[f"metric/trace/{place}/number"][0] == (0, number)
     found = [log[f"metric/trace/{place}/{k + 1}"][0][1] for k in range(len(words))]
@@ -174,7 +174,7 @@ def test_a_nac_cannot_leave_its_bound():
         "NAC", *("--embedding-size", "32", "--hidden-size", "32", "--learning-rate", "1e-2"),
         *("--max-epochs", "500"),
     )  # fmt: skip
-    splits = NumberTranslationDataset(0, "paper").splits
+    splits = split_numbers(0, "paper")
     for name in SPLITS:
         bound = sum(max(0, n - 32) for n in splits[name]) / len(splits[name])
         assert bound < errors[name] < bound + 10

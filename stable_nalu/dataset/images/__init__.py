@@ -2,5 +2,5 @@
 
 from .corpus import ImageCorpus, PixelTable
 from .even_digits import EvenDigitPictures, Placement, TrainingStream
-from .sequential import DigitSequences, SequentialDigitDataset
+from .sequential import DigitSequences, DigitSubset
 from .sources import load_corpus, load_subset

@@ -11,7 +11,7 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.dataset import SampleStream, SimpleFunctionStaticDataset
-from stable_nalu.dataset.joint_streams import join
+from stable_nalu.dataset.stream import join
 from stable_nalu.engine.stack import EngineStack
 from stable_nalu.options import Config
 
