@@ -55,6 +55,8 @@ class Flag:
     result: whether it can change what a run computes or records.
     note: what the script at hand does with it, where that is not what the help says.
     young: whether runs were recorded before it was there; at its default, no record holds it.
+    in_name: the pattern of its field at the end of run names, where a script has no other place
+        for it; see `name_fields`.
     """
 
     name: str
@@ -70,6 +72,7 @@ class Flag:
     result: bool = True
     note: str | None = None
     young: bool = False
+    in_name: str = ""
 
     @property
     def dest(self) -> str:

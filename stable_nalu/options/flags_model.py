@@ -42,6 +42,7 @@ OWN_LAYERS = FlagGroup(
         "values of one name are several runs.",
         sweep=True,
         young=True,
+        in_name="lo-{layer_option:options}",
     ),
 )
 
@@ -167,6 +168,7 @@ NALU = _of_layers(
         "A gate per output (matrix), or one for all outputs (vector).",
         NALU_GATE_SHAPE,
         young=True,
+        in_name="ng-{nalu_gate_shape:word}",
     ),
     choice(
         "--nalu-init",
@@ -175,6 +177,7 @@ NALU = _of_layers(
         "(default), a normal of deviation 0.02 cut at 0.04 (truncated), or Xavier-normal.",
         NALU_INIT,
         young=True,
+        in_name="ni-{nalu_init}",
     ),
     choice(
         "--nac-weight",

@@ -86,6 +86,7 @@ RANDOM_MODELS = Flag(
     0,
     "Log the mean error of this many untrained networks, which a score is relative to.",
     young=True,
+    in_name="rm{random_models:int}",
 )
 CRITERION = FlagGroup(
     "Criterion",

@@ -12,11 +12,12 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from importlib import import_module
 from string import Formatter
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
-    from .flag import Config, Flag
+    from .flag import Config
 
 Columns = dict[str, Any]
 
@@ -24,7 +25,6 @@ AMPERSAND, UNION = "&", "∪"
 """Sign between the parts of a two-part range: in single-layer tables, in the others."""
 
 COLLIDING = "safe and max-safe print the same letter"
-_RANGE = "only the first two parts are printed"
 _NUMBER = r"-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
 _BOUNDS = rf"({_NUMBER})-({_NUMBER})"
 _PART = rf"\[({_NUMBER}), ({_NUMBER})\]"
@@ -38,12 +38,14 @@ class Notation:
     read: makes a cell of a table from the text.
     write: makes the text from the value of a flag.
     exact: makes the cell from the value, where the text says less.
+    partial: why two values can have one text, where they can.
     """
 
     pattern: str = ".+"
     read: Callable[[str], Any] = str
     write: Callable[[Any], str] = str
     exact: Callable[[Any], Any] | None = None
+    partial: str = ""
 
     def cell(self, value: Any) -> Any:
         """Return the cell of a value."""
@@ -61,20 +63,22 @@ def _read_range(text: str) -> str:
     return f" {UNION} ".join(f"U[{low},{high}]" for low, high in pairs)
 
 
+_RANGE = Notation(rf"{_BOUNDS}|{_PART}-{_PART}", _read_range, lambda v: f"{v[0]}-{v[1]}")
 _NOTATIONS: dict[str, Notation] = {
     "": Notation(),
     "word": Notation("[^-]+"),
     "int": Notation(r"-?\d+", int),
     "float": Notation(_NUMBER, float, exact=float),
-    "rate": Notation(_NUMBER, float, "{:.5f}".format, float),
+    "rate": Notation(_NUMBER, float, "{:.5f}".format, float, "printed with five decimals"),
     "bool": _coded({True: "T", False: "F"}),
-    "weight": Notation("[TF]", lambda t: float(t == "T"), lambda v: "T" if v else "F"),
+    "weight": Notation("[TF]", lambda t: float(t == "T"), lambda v: "T" if v else "F", float),
     "limit": Notation(
         f"F|{_NUMBER}",
         lambda t: None if t == "F" else float(t),
         lambda v: "F" if v is None else str(v),
     ),
-    "range": Notation(rf"{_BOUNDS}|{_PART}-{_PART}", _read_range, lambda v: f"{v[0]}-{v[1]}"),
+    "pair": _RANGE,
+    "range": replace(_RANGE, partial="only the first two parts are printed"),
     "joined": Notation("[^_]+", str, lambda v: "".join(map(str, v))),
     "lengths": Notation(r"[\d-]+", str, lambda v: "-".join(map(str, v))),
     "control": Notation(
@@ -91,7 +95,12 @@ _NOTATIONS: dict[str, Notation] = {
     "initial": Notation("W|bias|b", lambda t: t[0], lambda v: v[0]),
     "whole": Notation("W|bias|b", lambda t: t[0]),
     "clip": Notation("n|w|g|wg|wig", str, lambda v: "n" if v == "none" else v),
-    "options": Notation(".+", str, lambda v: "-".join(v).replace("_", ".")),
+    "options": Notation(
+        ".+",
+        str,
+        lambda v: "-".join(v).replace("_", "."),
+        partial="underscores, which part the fields, are printed as dots",
+    ),
     "init": Notation("xuc?", str, lambda v: "xu" if v == "xavier-uniform" else "xuc"),
 }
 """The forms of values, as patterns of fields name them."""
@@ -166,7 +175,7 @@ def column_of(dest: str) -> str:
     return _COLUMNS.get(dest, dest.replace("_", "."))
 
 
-def template(pattern: str, **partial: str) -> NameField:
+def template(pattern: str) -> NameField:
     """Return a field written as a pattern over flags, such as `b{batch_size:int}`."""
     parts = [
         (literal, dest, _NOTATIONS[f or ""]) for literal, dest, f, _ in Formatter().parse(pattern)
@@ -178,6 +187,7 @@ def template(pattern: str, **partial: str) -> NameField:
             for literal, dest, form in parts
         )
 
+    partial = {dest: form.partial for _, dest, form in parts if dest and form.partial}
     return NameField(text, tuple(_compiled(pattern)[1]), partial, pattern=pattern)
 
 
@@ -244,10 +254,7 @@ def _data(c: Config) -> str:
 RECURRENT_MODEL = NameField(
     two_layer_model, ("layer_type", "nac_mul", *NALU_FLAGS), {"nalu_mul": COLLIDING}
 )
-_RATE = template(
-    "lr-{optimizer:optimizer}-{learning_rate:rate}-{momentum:float}",
-    learning_rate="printed with five decimals",
-)
+_RATE = template("lr-{optimizer:optimizer}-{learning_rate:rate}-{momentum:float}")
 PENALTY_FIELDS = (
     template("rs-{regualizer_scaling:word}-{regualizer_shape:word}"),
     template("eps-{mnac_epsilon:float}"),
@@ -261,8 +268,8 @@ COMMON = (
     OPERATION,
     template("oob-{oob_mode:control}"),
     *PENALTY_FIELDS,
-    template("i-{interpolation_range:range}", interpolation_range=_RANGE),
-    template("e-{extrapolation_range:range}", extrapolation_range=_RANGE),
+    template("i-{interpolation_range:range}"),
+    template("e-{extrapolation_range:range}"),
     NameField(
         _data,
         _DATA_FLAGS,
@@ -295,25 +302,13 @@ PRECISION = template("p-{pytorch_precision:int}")
 NMU_NOISE = template("nM{nmu_noise:bool}")
 NAU_NOISE = template("nA{nau_noise:bool}")
 BETA_NAU = template("Bnau{beta_nau:bool}")
-NOISE_RANGE = template("n-{noise_range:range}")
+NOISE_RANGE = template("n-{noise_range:pair}")
 GRAD_NORM = template("gn-{clip_grad_norm:limit}")
 GRAD_VALUE = template("gv-{clip_grad_value:limit}")
 LOG_INTERVAL = template("TB-{log_interval:int}")
 ID = template("id{id:int}")
 WEIGHT_SETS = template("ws-{W_set_count:int}")
 TRASH_CELL = template("{trash_cell:TC}")
-LAYER_OPTION = trailing(
-    template(
-        "lo-{layer_option:options}",
-        layer_option="underscores, which part the fields, are printed as dots",
-    )
-)
-NALU_TRAILING = (
-    trailing(template("ng-{nalu_gate_shape:word}")),
-    trailing(template("ni-{nalu_init}")),
-)
-EXTRAPOLATION_RULE = trailing(template("x-{extrapolation_rule:word}"))
-RANDOM_MODELS = trailing(template("rm{random_models:int}"))
 
 
 def distribution(text: Callable[[Config], str], why: str) -> NameField:
@@ -331,32 +326,17 @@ CRITERION_TRASH = NameField(
     _SWITCH_POINT,
     pattern="{train_criterion:criterion}{pcc2mse_iteration:switch}{trash_cell:suffix}",
 )
-_LATER = (
-    *(
-        template("D-{sample_distribution}"),
-        NOISE_RANGE,
-        NPU_WEIGHT,
-        HAS_NPU_WEIGHT,
-        *SINGLE_PENALTIES,
-    ),
-    *(RESTARTS, PRECISION, NMU_NOISE, NAU_NOISE, BETA_NAU, GRAD_NORM, GRAD_VALUE, LOG_INTERVAL),
-    *(CRITERION_TRASH, ID, NPU_WEIGHT_TYPE, WEIGHT_SETS, TRASH_CELL, LAYER_OPTION),
-    *(*NALU_TRAILING, EXTRAPOLATION_RULE, RANDOM_MODELS),
-)
-"""Fields of arithmetic scripts behind the common ones, in any order."""
-
 SEQUENCES_TRAILING = tuple(
     trailing(inner)
     for inner in (
         template("i-{interpolation_length}"),
         template("e-{extrapolation_length}"),
-        template("u-{input_range:range}", input_range=_RANGE),
+        template("u-{input_range:range}"),
         template("z-{input_size}-{subset_ratio}-{overlap_ratio}"),
         template("b{batch_size}"),
         template("h{hidden_size}"),
         _RATE,
         GRAD_NORM,
-        RANDOM_MODELS,
     )
 )
 READER_TRAILING = tuple(
@@ -383,8 +363,9 @@ LAYER_OPTIONS_TRAILING = tuple(
         NAU_NOISE,
         BETA_NAU,
         PRECISION,
-        LAYER_OPTION,
-        *NALU_TRAILING,
+        template("lo-{layer_option:options}"),
+        template("ng-{nalu_gate_shape:word}"),
+        template("ni-{nalu_init}"),
     )
 )
 
@@ -434,11 +415,24 @@ def parse_leaf(leaf: str) -> Columns:
         columns |= found
     columns = {**columns, **{n: cell for n, cell in _OLDEST.items() if n not in columns}}
     for text in rest[len(COMMON) :]:
-        found = _read_any(text, _LATER)
+        found = _read_any(text, _later())
         if found is None:
             raise ValueError(f"run name {leaf!r}: field {text!r} is not known")
         columns |= found
     return columns
+
+
+@cache
+def _later() -> tuple[NameField, ...]:
+    """Return the fields of arithmetic scripts behind the common ones, which come in any order."""
+    scripts: Iterable[Any] = import_module("stable_nalu.task").SCRIPTS.values()
+    fields = (spec.fields for spec in scripts if _is_arithmetic(spec.fields))
+    by_pattern = {f.pattern: f for some in fields for f in some[len(COMMON) + 1 :] if f.pattern}
+    return tuple(by_pattern.values())
+
+
+def _is_arithmetic(fields: Sequence[NameField]) -> bool:
+    return tuple(fields[1 : len(COMMON) + 1]) == COMMON
 
 
 def read_fields(leaf: str, fields: Sequence[NameField]) -> Columns:
@@ -457,19 +451,19 @@ def _read_any(text: str, fields: Iterable[NameField]) -> Columns | None:
     return next(filter(None, (known.read(text) for known in fields)), None)
 
 
-def columns_of(fields: Sequence[NameField], flags: Iterable[Flag], config: Config) -> Columns:
+def columns_of(fields: Sequence[NameField], dests: Iterable[str], config: Config) -> Columns:
     """Return the options of a run from its configuration: all that can change what it computes.
 
     What a run name of an arithmetic script can hold is as `parse_leaf` returns it, but for learning
     rates, which are not rounded. Other options are called as their flags.
     """
     own = config.as_dict()
-    results = {f.dest: own[f.dest] for f in flags if f.result and f.dest in own}
-    if tuple(fields[1 : len(COMMON) + 1]) != COMMON:
+    results = {dest: own[dest] for dest in dests if dest in own}
+    if not _is_arithmetic(fields):
         return {dest.replace("_", "."): _plain(value) for dest, value in results.items()}
     forms: dict[str, Notation] = {}
-    for known in (*COMMON, *_LATER):
-        forms = _compiled(known.pattern)[1] | forms
+    for known in (*COMMON, *_later()):
+        forms |= _compiled(known.pattern)[1]
     columns: Columns = {"model_code": fields[0].text(config)}
     for dest, value in results.items():
         columns[column_of(dest)] = forms[dest].cell(value) if dest in forms else _plain(value)

@@ -17,7 +17,7 @@ from stable_nalu.script import ScriptParser, command_of
 
 from .flag import Config, Flag, FlagGroup, ReadFlag
 from .layer_options import Script, load_own_layers, own_options, with_flags
-from .name_fields import NameField, format_leaf
+from .name_fields import NameField, format_leaf, template, trailing
 
 _LONGEST_FOLDER = 255
 _RANGES = ("interpolation_range", "extrapolation_range")
@@ -32,7 +32,7 @@ _SWEEPS = (
 class ScriptSpec:
     """What one script accepts.
 
-    name_fields: fields of the run name in order.
+    name_fields: fields of the run name in order; those of younger flags follow by themselves.
     short: its name in tables of flags.
     checks: each raises OptionError for a configuration that cannot be run.
     refused: flags of published scripts that are not accepted, and why.
@@ -66,6 +66,13 @@ class ScriptSpec:
     def flags(self) -> tuple[Flag, ...]:
         """Return all flags in the order of --help."""
         return tuple(flag for group in self.groups for flag in group)
+
+    @cached_property
+    def fields(self) -> tuple[NameField, ...]:
+        """Return the fields of the run name in order."""
+        placed = {field.pattern for field in self.name_fields}
+        young = (flag.in_name for flag in self.flags if flag.in_name not in placed | {""})
+        return (*self.name_fields, *(trailing(template(pattern)) for pattern in young))
 
     @cached_property
     def defaults(self) -> dict[str, Any]:
@@ -133,10 +140,10 @@ class ScriptSpec:
         One that no file system holds leaves out those of its later fields that are at their
         defaults; what is left is a name of the first published code, which had no such fields.
         """
-        leaf = format_leaf(self.name_fields, config, self.defaults, self.separator)
+        leaf = format_leaf(self.fields, config, self.defaults, self.separator)
         if len(leaf.encode()) <= _LONGEST_FOLDER:
             return leaf
-        return format_leaf(self.name_fields, config, self.defaults, self.separator, short=True)
+        return format_leaf(self.fields, config, self.defaults, self.separator, short=True)
 
     def run_name(self, config: Config) -> str:
         """Return the run's folder below the log root: prefix/leaf."""
@@ -174,12 +181,12 @@ class ScriptSpec:
     @cached_property
     def partly_named(self) -> dict[str, str]:
         """Return why a name does not tell all values apart, by the dest of each such flag."""
-        return {dest: why for f in self.name_fields for dest, why in f.partial.items()}
+        return {dest: why for f in self.fields for dest, why in f.partial.items()}
 
     @cached_property
     def fully_named(self) -> frozenset[str]:
         """Return the dests of the flags whose every value shows in the name."""
-        shown = {dest for f in self.name_fields for dest in f.flags}
+        shown = {dest for f in self.fields for dest in f.flags}
         return frozenset(shown - set(self.partly_named)) | {"name_prefix"}
 
     def unnamed(self, config: Config) -> dict[str, Any]:

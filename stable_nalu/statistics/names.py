@@ -128,4 +128,4 @@ def config_columns(config: Config) -> Columns:
     from stable_nalu.task import SCRIPTS
 
     spec = SCRIPTS[config.script]
-    return columns_of(spec.name_fields, spec.flags, config)
+    return columns_of(spec.fields, [flag.dest for flag in spec.flags if flag.result], config)

@@ -80,7 +80,6 @@ SCRIPT = ScriptSpec(
         *pairs.NAME,
         pairs.SOURCE,
         nf.trailing(nf.template("mod-{nalm_name}")),
-        nf.LAYER_OPTION,
     ),
     checks=(*pairs.CHECKS, _check_reader),
     refused=pairs.REFUSED,

@@ -40,9 +40,7 @@ PENALTY_RAMP = {
     "regualizer_scaling_end": 1,
 }
 
-_LEARNING_RATE = nf.template(
-    "lr-{optimizer}-{learning_rate:rate}", learning_rate="printed with five decimals"
-)
+_LEARNING_RATE = nf.template("lr-{optimizer}-{learning_rate:rate}")
 _OPTIMIZER = OPTIMIZER.without("--momentum", "--clip-grad-value").but(
     optimizer={"choices": ("adam", "rmsprop", "sgd")}
 )
@@ -57,7 +55,7 @@ def lower(flag: str) -> nf.NameField:
 
 def range_field(flag: str, letter: str) -> nf.NameField:
     """Return the field of a range: a letter and both ends."""
-    return nf.template(f"{letter}-{{{flag}:range}}")
+    return nf.template(f"{letter}-{{{flag}:pair}}")
 
 
 def task_script(

@@ -61,8 +61,6 @@ SCRIPT = ScriptSpec(
         nf.template("bA{beta_nau:bool}"),
         nf.CRITERION,
         sequences.SOURCE,
-        nf.LAYER_OPTION,
-        *nf.NALU_TRAILING,
     ),
     checks=sequences.CHECKS,
     refused=sequences.REFUSED,

@@ -74,8 +74,6 @@ SCRIPT = ScriptSpec(
         *sequences.name_fields("svhn"),
         nf.ID,
         sequences.SOURCE,
-        nf.LAYER_OPTION,
-        *nf.NALU_TRAILING,
     ),
     checks=(*sequences.CHECKS, _check_batch),
     refused=sequences.REFUSED,

@@ -59,6 +59,7 @@ SCORE = FlagGroup(
         "or the target exceeds everything seen in training.",
         ("range", "exceed"),
         young=True,
+        in_name="x-{extrapolation_rule:word}",
     ),
     RANDOM_MODELS,
 )
@@ -179,10 +180,6 @@ SCRIPT = arithmetic.script(
     name_fields=(
         *NAME,
         nf.ID,
-        nf.LAYER_OPTION,
-        *nf.NALU_TRAILING,
-        nf.EXTRAPOLATION_RULE,
-        nf.RANDOM_MODELS,
     ),
     checks=(*CHECKS, _check_no_npu_terms, _check_divisors, _check_extrapolation_rule),
 )

@@ -17,8 +17,6 @@ SCRIPT = arithmetic.script(
         *NAME,
         nf.trailing(nf.NOISE_RANGE),
         nf.trailing(nf.ID),
-        nf.LAYER_OPTION,
-        *nf.NALU_TRAILING,
     ),
     checks=CHECKS,
 )

@@ -52,8 +52,6 @@ SCRIPT = arithmetic.script(
         nf.GRAD_NORM,
         nf.CRITERION_TRASH,
         nf.ID,
-        nf.LAYER_OPTION,
-        *nf.NALU_TRAILING,
     ),
     checks=arithmetic.SINGLE_LAYER_CHECKS,
 )

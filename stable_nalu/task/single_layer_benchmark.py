@@ -91,8 +91,6 @@ SCRIPT = arithmetic.script(
             {**nf.CRITERION.partial, "train_criterion": "not printed for the MCFC layers"},
         ),
         nf.ID,
-        nf.LAYER_OPTION,
-        *nf.NALU_TRAILING,
     ),
     checks=arithmetic.SINGLE_LAYER_CHECKS,
 )

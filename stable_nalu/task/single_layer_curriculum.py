@@ -88,8 +88,6 @@ SCRIPT = arithmetic.script(
                 nf.ID,
             ),
         ),
-        nf.LAYER_OPTION,
-        *nf.NALU_TRAILING,
     ),
     checks=(*arithmetic.SINGLE_LAYER_CHECKS, _check_growing_beta),
 )

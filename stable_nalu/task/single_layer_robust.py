@@ -49,8 +49,6 @@ SCRIPT = arithmetic.script(
         nf.GRAD_NORM,
         nf.LOG_INTERVAL,
         nf.CRITERION,
-        nf.LAYER_OPTION,
-        *nf.NALU_TRAILING,
     ),
     checks=arithmetic.SINGLE_LAYER_CHECKS,
 )

@@ -79,7 +79,6 @@ SCRIPT = ScriptSpec(
             ("nalm_name",),
         ),
         pairs.SOURCE,
-        nf.LAYER_OPTION,
     ),
     checks=(*pairs.CHECKS, _check_isolated),
     refused=pairs.REFUSED,
