@@ -70,3 +70,14 @@ def draws(function: Callable[[], object]) -> bool:
     state = torch.get_rng_state()
     function()
     return not torch.equal(state, torch.get_rng_state())
+
+
+def drawn_alike(function: Callable[[], Any], other: Callable[[], Any]) -> tuple[Any, Any]:
+    """What both give from one state of the global generator, which they leave in one state, too."""
+    values, states = [], []
+    for call in (function, other):
+        torch.manual_seed(4)
+        values.append(call())
+        states.append(torch.get_rng_state())
+    assert torch.equal(*states)
+    return values[0], values[1]

@@ -24,14 +24,6 @@ LOGARITHM_OF_SIGNED_INPUT = {"MulMCFC"}
 """Layers that take log(x): a negative input is not a number by their formula."""
 
 
-@pytest.fixture(autouse=True)
-def _one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
 @pytest.fixture
 def _float64():
     torch.set_default_dtype(torch.float64)
@@ -96,31 +88,16 @@ def draws_numbers(key, training):
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_builds_alone_with_finite_parameters(key):
-    layer = build(key)
-    assert all(torch.isfinite(p).all() for p in layer.parameters())
-    assert layer(make_input(key)).shape[-2] == BATCH
-
-
-@pytest.mark.parametrize("key", KEYS)
-def test_generalized_layer_initialises_once_with_the_same_numbers(key):
-    expected = build(key).state_dict()
+def test_a_seed_decides_the_start_values_alone_or_by_its_key(key):
+    layer, expected = build(key), build(key).state_dict()
     torch.manual_seed(0)
-    actual = GeneralizedLayer(IN, OUT, key).layer.state_dict()
-    assert actual.keys() == expected.keys()
-    assert all(torch.equal(actual[name], expected[name]) for name in expected)
-
-
-@pytest.mark.parametrize("key", KEYS)
-def test_unknown_option_is_an_error(key):
+    for made in (layer, GeneralizedLayer(IN, OUT, key).layer):
+        actual = made.state_dict()
+        assert actual.keys() == expected.keys()
+        assert all(torch.equal(actual[name], expected[name]) for name in expected)
+    assert all(torch.isfinite(p).all() for p in layer.parameters())
     with pytest.raises(TypeError):
         build(key, no_such_option=1)
-
-
-@pytest.mark.parametrize("key", KEYS)
-def test_options_of_the_entry_are_accepted_by_the_layer(key):
-    for name in entries()[key].options & PENALTIES_ON.keys():
-        build(key, **{name: PENALTIES_ON[name]})
 
 
 @pytest.mark.usefixtures("_float64")
@@ -163,12 +140,6 @@ def test_input_is_untouched(key, training):
     run_under(training, layer, lambda: layer(x))
     assert torch.equal(x, before)
     assert x._version == 0
-
-
-@pytest.mark.parametrize("key", KEYS)
-def test_same_seed_gives_the_same_weights(key):
-    first, second = build(key, seed=7).state_dict(), build(key, seed=7).state_dict()
-    assert all(torch.equal(first[name], second[name]) for name in first)
 
 
 @pytest.mark.parametrize("key", KEYS)

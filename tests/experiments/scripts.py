@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib.util
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 
 import torch
+from tensorboardX.proto.event_pb2 import Event
 
 from stable_nalu.tags import CONFIG, RESULTS, TEXT_SUFFIX
 from stable_nalu.task import SCRIPTS
@@ -19,6 +20,8 @@ from stable_nalu.training.plan import shell
 from stable_nalu.writer.event_reader import EventFileReader
 
 ROOT = Path(__file__).resolve().parents[2]
+OF_HPARAMS = ("config/", "_hparams_/", "hparam/")
+"""How tags of the configuration and the results begin."""
 TOLD = {f"{CONFIG}{TEXT_SUFFIX}", *RESULTS}
 """Tags of the configuration and the results, of scalars and texts."""
 ARITHMETIC = (
@@ -94,6 +97,16 @@ def read(name: str) -> Record:
             values.setdefault((event.step, tag), []).append(value)
     assert reader.problem is None
     return Record(values, folder)
+
+
+def messages(folder: Path) -> Iterator[Event]:
+    """All events of a run, as messages."""
+    (path,) = folder.glob("events.*")
+    data, position = path.read_bytes(), 0
+    while position < len(data):
+        length = int.from_bytes(data[position : position + 8], "little")
+        yield Event.FromString(data[position + 12 : position + 12 + length])
+        position += 16 + length
 
 
 def saved(name: str) -> dict:

@@ -50,7 +50,7 @@ def test_an_lstm_of_one_unit_stays_within_one():
     ("command", "task"),
     [
         (f"{PRODUCT} --max-epochs 70", ("prod", range(1, 6), (2, 5))),
-        (f"{SUM} --max-epochs 60", ("sum", range(10), (5, 10))),
+        (f"{SUM} --max-epochs 50", ("sum", range(10), (5, 10))),
     ],
     ids=["product", "sum"],
 )
@@ -60,5 +60,6 @@ def test_arithmetic_cells_extrapolate_as_no_lstm_of_one_unit_can(command, task, 
     ours = errors(f"{command} --layer-type ReRegualizedLinearNAC")
     least = least_errors_of_an_lstm(*task)
     trained, longer = sorted(ours)
+    # Found: less than half of what is asked, on another processor after more or fewer updates, too.
     assert ours[trained] < least[trained] / 5
     assert ours[longer] < least[longer] / 2

@@ -4,14 +4,19 @@ import os
 from pathlib import Path
 
 import pytest
-from tensorboardX.proto.event_pb2 import Event
 from tensorboardX.proto.plugin_hparams_pb2 import HParamsPluginData
 
 from stable_nalu.result.exporters import arithmetic as export
 from stable_nalu.tags import METRIC_TEST, METRIC_VALID, RESULTS
-from stable_nalu.writer.event_file import EventFile, record_head
-from tests.experiments.scripts import assert_same_run, read, run, run_names
-from tests.golden.golden_runs import OF_HPARAMS
+from stable_nalu.writer.event_file import EventFile
+from tests.experiments.scripts import (
+    OF_HPARAMS,
+    assert_same_run,
+    messages,
+    read,
+    run,
+    run_names,
+)
 
 NMU = "--operation mul --layer-type ReRegualizedLinearMNAC"
 SINGLE = f"{NMU} --log-interval 5 --seed 3"
@@ -61,13 +66,7 @@ LOGGED = {
 
 
 def events(name):
-    """All events of a run, as messages."""
-    (path,) = (Path(os.environ["TENSORBOARD_DIR"]) / name).glob("events.*")
-    data, position = path.read_bytes(), 0
-    while position < len(data):
-        length = int.from_bytes(data[position : position + 8], "little")
-        yield Event.FromString(data[position + 12 : position + 12 + length])
-        position += len(record_head(length)) + length + 4
+    return messages(Path(os.environ["TENSORBOARD_DIR"]) / name)
 
 
 def plugin(name):

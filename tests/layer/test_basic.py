@@ -7,6 +7,8 @@ import torch
 
 from stable_nalu.layer import BasicLayer, GeneralizedCell, GeneralizedLayer, entries
 from stable_nalu.layer.basic import ACTIVATIONS
+from tests.layer_checks import LayerChecks
+from tests.layer_values import OUT, dot, drawn_alike, uniform
 
 SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 FORMULAS = {
@@ -31,49 +33,32 @@ BOUNDS = {
 }
 
 
+class TestBasic(LayerChecks):
+    layer = BasicLayer
+    options = tuple({"activation": name, "bias": bias} for name in FORMULAS for bias in (0, 1))
+    start_options = tuple({"activation": name} for name in FORMULAS)
+    refused = (({"activation": "GELU"}, "GELU"),)
+
+    def formula(self, layer, row, o):
+        shift = 0.0 if layer.bias is None else layer.bias[o].item()
+        return FORMULAS[layer.activation](dot(row, layer.W[o].tolist()) + shift)
+
+    def start(self, activation):
+        yield "W", uniform(-BOUNDS[activation], BOUNDS[activation])
+        yield "bias", torch.zeros(OUT)
+
+
 def test_there_are_eight_activations():
     assert list(ACTIVATIONS) == list(FORMULAS)
 
 
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("activation", FORMULAS)
-def test_output_is_the_formula(activation, bias):
-    torch.manual_seed(1)
-    layer = BasicLayer(4, 3, activation=activation, bias=bias).double()
-    shift = [0.5, -0.25, 4.0] if bias else [0.0, 0.0, 0.0]
-    if bias:
-        layer.bias.data = torch.tensor(shift, dtype=torch.float64)
-    x = 3 * torch.randn(5, 4, dtype=torch.float64)
-    y = layer(x)
-    for b in range(5):
-        for o in range(3):
-            z = sum(layer.W[o, i].item() * x[b, i].item() for i in range(4)) + shift[o]
-            expected = FORMULAS[activation](z)
-            assert y[b, o].item() == pytest.approx(expected, rel=1e-9, abs=1e-13)
-
-
-@pytest.mark.parametrize("activation", FORMULAS)
-def test_draws_one_uniform_fill_and_zeros_the_bias(activation):
-    torch.manual_seed(2)
-    layer = BasicLayer(4, 3, activation=activation)
-    torch.manual_seed(2)
-    bound = BOUNDS[activation]
-    assert torch.equal(layer.W.data, torch.empty(3, 4).uniform_(-bound, bound))
-    assert layer.bias.tolist() == [0, 0, 0]
-
-
 @pytest.mark.parametrize("activation", ["ReLU", "ReLU6", "ELU"])
 def test_initial_values_are_those_of_torch_for_relu(activation):
-    torch.manual_seed(2)
-    layer = BasicLayer(7, 3, activation=activation)
-    torch.manual_seed(2)
-    expected = torch.nn.init.kaiming_uniform_(torch.empty(3, 7), nonlinearity="relu")
+    layer, expected = drawn_alike(
+        lambda: BasicLayer(7, 3, activation=activation),
+        lambda: torch.nn.init.kaiming_uniform_(torch.empty(3, 7), nonlinearity="relu"),
+    )
     assert torch.equal(layer.W.data, expected)
-
-
-def test_unknown_activation_is_an_error():
-    with pytest.raises(ValueError, match="GELU"):
-        BasicLayer(2, 1, activation="GELU")
 
 
 @pytest.mark.parametrize("activation", FORMULAS)

@@ -9,7 +9,7 @@ from torch.nn.functional import gumbel_softmax
 
 from stable_nalu import layer as zoo
 from tests.layer_checks import LayerChecks, assert_equals_loop
-from tests.layer_values import IN, OUT, dot, draws, sigmoid, uniform
+from tests.layer_values import IN, OUT, dot, drawn_alike, draws, sigmoid, uniform
 from tests.runs import RUNS
 
 X = torch.tensor([[1.5, -2.0, 0.25, 4.0], [0.5, 3.0, -1.0, 2.0]], dtype=torch.float64)
@@ -146,12 +146,7 @@ class GumbelChecks(LayerChecks):
     def test_noisy_weights_are_the_formula(self, tau):
         layer = built(self.layer)
         layer.set_parameter("tau", tau)
-        torch.manual_seed(1)
-        y = layer(X)
-        state = torch.get_rng_state()
-        torch.manual_seed(1)
-        u = self.uniforms().tolist()
-        assert torch.equal(state, torch.get_rng_state())
+        y, u = drawn_alike(lambda: layer(X), lambda: self.uniforms().tolist())
         assert_equals_loop(lambda row, o: self.with_noise(layer, row, o, u[o], tau), X, y)
 
     def test_a_temperature_per_run(self):
@@ -227,12 +222,7 @@ class TestGradientBanditNAC(ChoosingChecks):
 
     def test_training_samples_what_multinomial_draws(self):
         layer = built(zoo.GradientBanditNACLayer, dtype=torch.float32)
-        torch.manual_seed(5)
-        y = layer(X.float())
-        state = torch.get_rng_state()
-        torch.manual_seed(5)
-        category = drawn_by_torch(layer)
-        assert torch.equal(state, torch.get_rng_state())
+        y, category = drawn_alike(lambda: layer(X.float()), lambda: drawn_by_torch(layer))
         assert torch.equal(layer.sample, category)
         assert torch.equal(layer.weights(), SIGNS[category])
         assert torch.equal(y, X.float() @ SIGNS[category].mT)
@@ -424,10 +414,9 @@ class TestFeatureSelector:
 
     def test_training_adds_normal_noise_to_the_gates(self):
         layer = self.built(sigma=0.25)
-        torch.manual_seed(0)
-        y = layer(X)
-        torch.manual_seed(0)
-        mu = layer.mu + 0.25 * torch.randn(IN, OUT, dtype=torch.float64)
+        y, mu = drawn_alike(
+            lambda: layer(X), lambda: layer.mu + 0.25 * torch.randn(IN, OUT, dtype=torch.float64)
+        )
         assert_equals_loop(lambda row, o: self.gated(mu, row, o), X, y)
 
     def test_starts_at_a_hundredth_of_normal_numbers(self):

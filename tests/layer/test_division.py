@@ -12,6 +12,7 @@ from tests.layer_values import (
     OUT,
     X,
     clamped,
+    drawn_alike,
     draws,
     product,
     randomised,
@@ -210,10 +211,7 @@ class TestNMRU(NMRUChecks):
 
     def test_noise_acts_in_training_on_both_halves_and_is_undone(self):
         layer = with_weights(self.layer, [0.4, 0.7, 0.2, 0.9], nmu_noise=True)
-        torch.manual_seed(4)
-        noisy = layer(X)
-        torch.manual_seed(4)
-        noise = uniform(1, 5, 2, 4).tolist()
+        noisy, noise = drawn_alike(lambda: layer(X), lambda: uniform(1, 5, 2, 4).tolist())
         W = layer.W[0].tolist()
         for y, row, n in zip(noisy.flatten().tolist(), X.tolist(), noise, strict=True):
             z = with_reciprocals(layer, row)
@@ -254,10 +252,7 @@ class TestSignNMRU(NMRUChecks):
     def test_noise_acts_on_magnitudes_in_training_and_is_undone(self):
         layer = with_weights(self.layer, [0.4, 0.7, 0.2, 0.9], nmu_noise=True, noise_range=[2, 3])
         x, W = torch.tensor([[1.5, -2.0]]), layer.W[0].tolist()
-        torch.manual_seed(4)
-        y = layer(x).item()
-        torch.manual_seed(4)
-        noise = uniform(2, 3, 1, 4)[0].tolist()
+        y, noise = drawn_alike(lambda: layer(x).item(), lambda: uniform(2, 3, 1, 4)[0].tolist())
         scaled = [v * n for v, n in zip([1.5, 2.0, 1 / 1.5, 0.5], noise, strict=True)]
         expected = product(scaled, W) / product(noise, W) * math.cos(math.pi * (0.7 + 0.9))
         assert y == pytest.approx(expected, rel=1e-5)

@@ -6,7 +6,7 @@ import torch
 
 from stable_nalu import layer as zoo
 from tests.layer_checks import Clipped, LayerChecks, Penalised, Published
-from tests.layer_values import IN, OUT, X, clamped, dot, uniform, with_parameters
+from tests.layer_values import IN, OUT, X, clamped, dot, drawn_alike, uniform, with_parameters
 
 AS_PUBLISHED = {"nac_oob": "clip", "regualizer_shape": "linear"}
 
@@ -68,11 +68,9 @@ class TestNAU(LayerChecks):
             yield "W", uniform(-0.5, 0.5)
 
     def test_wide_layers_start_within_the_xavier_bound(self):
-        torch.manual_seed(2)
-        layer = zoo.NAULayer(100, 2)
-        torch.manual_seed(2)
         bound = math.sqrt(6 / 102)
-        assert torch.equal(layer.W.data, uniform(-bound, bound, 2, 100))
+        layer, W = drawn_alike(lambda: zoo.NAULayer(100, 2), lambda: uniform(-bound, bound, 2, 100))
+        assert torch.equal(layer.W.data, W)
 
     def test_a_clipped_weight_has_no_penalty_of_its_range(self):
         layer = with_parameters(zoo.NAULayer, {"W": [[-1.3, 1.5]]}, nac_oob="clip")
@@ -81,10 +79,7 @@ class TestNAU(LayerChecks):
     def test_noise_is_uniform_within_the_inverse_variance_and_leaves_the_value(self):
         layer = with_parameters(zoo.NAULayer, {"W": [[0.5, -0.75]]}, nau_noise=True, regualizer_z=1)
         amplitude = 1 / X.flatten().var().item()
-        torch.manual_seed(4)
-        y = layer(X)
-        torch.manual_seed(4)
-        noise = uniform(-amplitude, amplitude, 2, 2)
+        y, noise = drawn_alike(lambda: layer(X), lambda: uniform(-amplitude, amplitude, 2, 2))
         W = layer.W
         assert torch.equal(y, (X + noise) @ W.T - noise @ W.T)
         torch.testing.assert_close(y, X @ W.T)

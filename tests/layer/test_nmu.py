@@ -5,7 +5,7 @@ import torch
 
 from stable_nalu.layer import NMULayer, ReRegualizedLinearMNACLayer
 from tests.layer_checks import Clipped, LayerChecks, Penalised, Published
-from tests.layer_values import X, clamped, product, uniform, with_parameters
+from tests.layer_values import X, clamped, drawn_alike, product, uniform, with_parameters
 
 AS_PUBLISHED = {"nac_oob": "clip", "regualizer_shape": "linear"}
 
@@ -71,10 +71,7 @@ def test_noise_is_divided_out_again(normalized):
     weights = [0.25, 0.75]
     options = {"noise_range": [2, 3], "mnac_normalized": normalized, "regualizer_z": 1}
     layer = with_weights(weights, nmu_noise=True, **options)
-    torch.manual_seed(4)
-    y = layer(X).flatten().tolist()
-    torch.manual_seed(4)
-    noise = uniform(2, 3, 2, 2)
+    y, noise = drawn_alike(lambda: layer(X).flatten().tolist(), lambda: uniform(2, 3, 2, 2))
     noised = X * noise
     c = noised.flatten().std().item() if normalized else 1.0
     for row, n, value in zip(noised.tolist(), noise.tolist(), y, strict=True):
