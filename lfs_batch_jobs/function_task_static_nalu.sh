@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Generated from stable_nalu/paper; rewrite with `make generated`.
 #
-# The gate of the NALU behind an adding layer: Figure 9 of arXiv:2001.05016, Table 5 of arXiv:2001.05016 (function_task_static_nalu)
+# The gate of the NALU after an adding layer: Figure 9 of arXiv:2001.05016, Table 5 of arXiv:2001.05016 (function_task_static_nalu)
 #
 #   bash lfs_batch_jobs/function_task_static_nalu.sh [FIRST_SEED LAST_SEED] [--model NAME ...]
 #        [--scheduler local|slurm|lsf|print] [--resume] [--status] [--dry-run]

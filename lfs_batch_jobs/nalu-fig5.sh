@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Generated from stable_nalu/paper; rewrite with `make generated`.
 #
-# Tracking time in a grid world: arriving at a step that is told, beyond those of training: Figure 5 of arXiv:1808.00508 (nalu/fig5)
+# Tracking time in a grid world: arriving at a given step, beyond those of training: Figure 5 of arXiv:1808.00508 (nalu/fig5)
 #
 #   bash lfs_batch_jobs/nalu-fig5.sh [FIRST_SEED LAST_SEED] [--model NAME ...]
 #        [--scheduler local|slurm|lsf|print] [--resume] [--status] [--dry-run]

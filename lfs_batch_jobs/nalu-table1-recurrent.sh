@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Generated from stable_nalu/paper; rewrite with `make generated`.
 #
-# Six operations on sums over ten steps, asked of a thousand, relative to untrained LSTMs: Table 1, recurrent of arXiv:1808.00508 (nalu/table1-recurrent)
+# Six operations on sums over ten steps, tested on 1,000, relative to untrained LSTMs: Table 1, recurrent of arXiv:1808.00508 (nalu/table1-recurrent)
 #
 #   bash lfs_batch_jobs/nalu-table1-recurrent.sh [FIRST_SEED LAST_SEED] [--model NAME ...]
 #        [--scheduler local|slurm|lsf|print] [--resume] [--status] [--dry-run]

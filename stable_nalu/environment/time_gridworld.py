@@ -1,6 +1,6 @@
 """One grid world of the NALU paper with the methods of Gymnasium: arrive at a given step.
 
-Where Gymnasium is not installed, as much of it as an environment needs stands in for it.
+Without Gymnasium, this module defines the parts of it that an environment needs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A layer around any torch module that maps (batch, in) to (batch, out).
 
 The module is written as anyone writes one: its constructor draws its initial parameters, and its
-forward pass knows nothing of run dimensions. `torch.func.vmap` trains many runs of it as one.
+forward pass has no run dimensions. `torch.func.vmap` trains many runs of it as one.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ class LayerEntry:
 
     @property
     def is_plain(self) -> bool:
-        """Return whether the layer holds a torch module that knows nothing of this package."""
+        """Return whether the layer wraps a plain torch module."""
         return hasattr(self.layer, "Module")
 
 

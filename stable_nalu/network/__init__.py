@@ -1,4 +1,4 @@
-"""Layers wired for a task; a network knows nothing of flags, data or training."""
+"""Layers wired for a task; a network uses no flags, data or training."""
 
 from .number_translation import NumberTranslationNetwork
 from .regression_mnist import RegressionMnistNetwork

@@ -109,7 +109,7 @@ def _require_nalu(flag: str, c: Config) -> None:
 
 
 def check_files(c: Config) -> None:
-    """Refuse wishes about files that contradict each other."""
+    """Reject contradictory file options."""
     for flag, given in (("--load-checkpoint", c.load_checkpoint), ("--resume", c.resume)):
         if given and c.remove_existing_data:
             raise OptionError(

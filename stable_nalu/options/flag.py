@@ -133,8 +133,8 @@ class Flag:
 
         allowed = self.allowed() or ()
         if callable(self.choices) and not any(allowed):
-            problem = f"{value!r} is no layer that is known here"
-            return OptionError(self.name, problem, "name its file by --layer-file")
+            problem = f"{value!r} is an unknown layer"
+            return OptionError(self.name, problem, "for your own, pass --layer-file")
         both = two_meanings(str(value), allowed) if callable(self.choices) else None
         if both is not None:
             return OptionError(self.name, f"{value} has two meanings", both)

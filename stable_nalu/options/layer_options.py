@@ -1,4 +1,4 @@
-"""Layers on the command line: files of the user's, options by name, and names of the papers."""
+"""Layers on the command line: the user's files, options by name, and names of the papers."""
 
 from __future__ import annotations
 

@@ -455,7 +455,7 @@ def columns_of(fields: Sequence[NameField], dests: Iterable[str], config: Config
     """Return the options of a run from its configuration: all that can change what it computes.
 
     What a run name of an arithmetic script can hold is as `parse_leaf` returns it, but for learning
-    rates, which are not rounded. Other options are called as their flags.
+    rates, which are not rounded. Other options keep their flag names.
     """
     own = config.as_dict()
     results = {dest: own[dest] for dest in dests if dest in own}

@@ -121,7 +121,7 @@ class ScriptSpec:
         return plan
 
     def _plan(self, argv: Sequence[str]) -> Plan:
-        # Before choices are read, as layers of the user's are among them.
+        # Before choices are read, as they include the user's layers.
         load_own_layers(argv)
         typed = vars(self.parser.read(argv))
         return Plan(self, with_flags(Script(self.name, self.flags, self.nac_mul_acts), typed))

@@ -272,7 +272,7 @@ EXPERIMENTS = (
         parameter="subset.ratio",
     ),
     on_data_set(
-        f"{_NAME}_nalu", "The gate of the NALU behind an adding layer",
+        f"{_NAME}_nalu", "The gate of the NALU after an adding layer",
         _units("Figure 9", "Table 5"),
         tuple(
             replace(_DEFAULT, variants=operations("add mul")).model(

@@ -169,7 +169,7 @@ EXPERIMENTS = (
         "networks on products and squares are still falling at the end.",
     ),
     _table_1(
-        "recurrent", "ten steps, asked of a thousand, relative to untrained LSTMs", 1000,
+        "recurrent", "ten steps, tested on 1,000, relative to untrained LSTMs", 1000,
         Recipe("simple_function_recurrent",
                 "--input-range [0,1] --subset-ratio 0.25 --random-models 10 --learning-rate 1e-2 "
                 "--clip-grad-norm 1 --max-iterations 3000",
@@ -212,7 +212,7 @@ EXPERIMENTS = (
     _programs("programs", "of two operations, +, - or if", "Figure 4"),
     measured(
         "nalu/fig5",
-        "Tracking time in a grid world: arriving at a step that is told, beyond those of training",
+        "Tracking time in a grid world: arriving at a given step, beyond those of training",
         shown_in(TRASK_2018, "Figure 5"),
         units_of("nalu/fig5",
                  Recipe("gridworld_time", "--max-iterations 3000", range(3), Resources(60)),

@@ -1,4 +1,4 @@
-"""Reproduced numbers beside the published ones, and what the comparison can and cannot tell.
+"""Reproduced numbers beside the published ones, and what the comparison shows.
 
 Two rates are called equal only where their counts are identical. Otherwise the difference has
 Newcombe's interval, and a verdict of equivalence follows from it at a margin of five points. Seeds

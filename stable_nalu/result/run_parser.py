@@ -196,7 +196,7 @@ class WeightsParser:
     """One row per step with every element of every matrix text: `param.<P>.<i>`.
 
     P is the second-to-last part of the tag. Only the first matrix of a name in a step counts:
-    in networks of several layers the names repeat, and this table cannot tell them apart.
+    in networks of several layers the names repeat, and this table has only the first.
     """
 
     step_start: int = 0

@@ -1,4 +1,4 @@
-"""The grid world of the NALU paper: arrive at a step that is told, also beyond those trained on.
+"""The grid world of the NALU paper: arrive at a given step, also beyond those trained on.
 
 Section 4.5 and figure 5 of the paper, which trains by A3C; here by the advantage actor-critic on
 batches of whole episodes. What an arrival pays is assumed.
@@ -275,8 +275,8 @@ def _check_worlds(c: Config) -> None:
 SCRIPT = task_script(
     "gridworld_time",
     "GW",
-    summary="Train a player of a grid world to arrive at a step that it is told, and measure when "
-    "it arrives where later steps are asked for than in training.",
+    summary="Train a player of a grid world to arrive at a given step, and measure when it arrives "
+    "if the step is later than in training.",
     example="--layer-type NAC --nac-wiring recurrent --seed 0-2",
     task=(
         LAYER_TYPE.but(

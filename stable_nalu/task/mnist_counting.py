@@ -264,7 +264,7 @@ SCRIPT = task_script(
         choice(
             "--sequence-loss",
             "last",
-            "Train on what is told after the last digit alone, or on what is true at every step.",
+            "Compute the loss at the last step only, or at every step.",
             ("last", "all"),
         ),
         Flag(
@@ -294,8 +294,8 @@ SCRIPT = task_script(
             "--max-epochs",
             integer(0),
             100,
-            "Index of the last epoch; counting starts at 0, and an epoch is logged as those before "
-            "it have left the model.",
+            "Index of the last epoch; counting starts at 0. Metrics of epoch k are measured before "
+            "epoch k is trained.",
             unnamed="a run that is resumed with more epochs keeps its name",
         ),
     ),

@@ -260,8 +260,8 @@ SCRIPT = task_script(
             "--max-epochs",
             integer(0),
             250,
-            "Index of the last epoch; counting starts at 0, and an epoch is logged as those before "
-            "it have left the model.",
+            "Index of the last epoch; counting starts at 0. Metrics of epoch k are measured before "
+            "epoch k is trained.",
             unnamed="a run that is resumed with more epochs keeps its name",
         ),
         switch("--shuffle", "Draw the order of the training rows anew in every epoch."),

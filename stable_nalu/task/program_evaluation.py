@@ -237,7 +237,7 @@ def _readers() -> tuple[str, ...]:
 
 
 def _check_reader(c: Config) -> None:
-    """Refuse wishes about a controller that there is none of, or that makes the matrices itself."""
+    """Reject flags of a controller that the layer does not have, or that is the layer itself."""
     from stable_nalu.layer import entries
 
     if c.layer_type in MACHINES:

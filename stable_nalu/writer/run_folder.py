@@ -124,7 +124,7 @@ class RunFolder:
         """Remove what the claim made, so that a corrected command is not refused."""
         for entry in (self.events.path, self.path / RECORD_NAME, self.path / LOCK_NAME):
             entry.unlink(missing_ok=True)
-        # What else is there, such as a file of the user's, keeps the folder.
+        # What else is there, such as a file of the user, keeps the folder.
         with contextlib.suppress(OSError):
             self.path.rmdir()
 

@@ -1,4 +1,4 @@
-"""Table 1 of the NALU paper in small: which units learn sums, and what becomes of them beyond."""
+"""Table 1 of the NALU paper in miniature: which units learn sums, also beyond the range."""
 
 import os
 from pathlib import Path

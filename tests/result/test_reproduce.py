@@ -1,4 +1,4 @@
-"""A figure end to end, in small."""
+"""A figure end to end, in miniature."""
 
 from contextlib import ExitStack
 

@@ -188,7 +188,7 @@ def _ways_out(spec: ScriptSpec) -> list[str]:
 
 
 def _stackable(trainer: Trainer, spec: ScriptSpec, runs: Sequence[PlannedRun]) -> bool:
-    """Return whether layers of the user's can be stacked, and say why if not."""
+    """Return whether the user's layers can be stacked, and say why if not."""
     obstacles = _probe(trainer, spec, runs)
     if obstacles and trainer.by_engine and len(runs) > 1:
         sys.stderr.write(f"warning: runs are trained one after another: {obstacles[0]}\n")
