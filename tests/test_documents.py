@@ -57,7 +57,7 @@ _HAS = {
 _FORK_SHARDS = "from tests.test_documents import fork_shards; fork_shards()"
 _COMMAND = re.compile(
     r"^ {4}((?:python3?|make|bash|sbatch|bsub|tensorboard|stable-nalu|\.|\w+=\S+ python) .+)$"
-    r"|^\| [\w ]+ \| `((?:python3|bash|sbatch) [^`]+)`",
+    r"|^\| (?:train|export|plot|all three) \| `([^`]+)`",
     re.MULTILINE,
 )
 """A line of a block, or a stage in the table of `experiments.md`."""

@@ -89,7 +89,7 @@ def test_python_of_the_layers_runs():
 
 
 def test_the_readme_is_one_that_can_be_taken_in():
-    assert len(README.encode()) <= 10_000
+    assert len(README.encode()) <= 8_000
 
 
 def test_the_readme_starts_with_two_commands():

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from stable_nalu.cluster.job_script import JOB_SCRIPTS
 from stable_nalu.files import with_part
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import EXPERIMENTS, find
-from stable_nalu.papers import MISTRY_2022_DIVISION, MISTRY_2022_ROBUST, STUDIES
+from stable_nalu.papers import MISTRY_2022_DIVISION, MISTRY_2022_ROBUST, STUDIES, Paper
 from stable_nalu.result.document import table
-from stable_nalu.result.listing import UNSHOWN, lengths
+from stable_nalu.result.listing import UNSHOWN
 from stable_nalu.script import command_of
 
 from .flag_tables import linked
@@ -43,12 +42,8 @@ def every_experiment() -> str:
     """Render a section per paper with a row per figure, then the runs that no figure shows."""
     parts: list[str] = []
     for paper in STUDIES:
-        places = [
-            (shown.number, experiment)
-            for experiment in EXPERIMENTS.values()
-            for shown in experiment.shown
-            if shown.paper == paper
-        ]
+        found = ((places_in(paper, experiment), experiment) for experiment in EXPERIMENTS.values())
+        places = [(place, experiment) for place, experiment in found if place]
         if places:
             rows = [_row("in the paper", *place) for place in sorted(places, key=_place)]
             parts += [f"## {paper.title} ({linked(paper.reference)})", table(rows)]
@@ -56,10 +51,19 @@ def every_experiment() -> str:
     return "\n\n".join([*parts, f"## {UNSHOWN}", table(rows)]) + "\n"
 
 
+def places_in(paper: Paper, experiment: Experiment) -> str:
+    """Return where a paper shows an experiment: `Figure 3`, `Figures 10 to 12`, or nothing."""
+    places = [shown.number for shown in experiment.shown if shown.paper == paper]
+    numbers = [int(place[7:]) for place in places if re.fullmatch(r"Figure \d+", place)]
+    if 2 < len(places) == len(numbers) == numbers[-1] - numbers[0] + 1:
+        return f"Figures {numbers[0]} to {numbers[-1]}"
+    return ", ".join(places)
+
+
 def _place(item: tuple[str, Experiment]) -> tuple[str, int, str]:
     """Return the sort key of a place: numbered tables, then numbered figures, then the rest."""
     place = item[0]
-    number = re.match(r"(Table|Figure) (\d+)", place)
+    number = re.match(r"(Table|Figure)s? (\d+)", place)
     return (number[1], int(number[2]), place) if number else ("~", 0, place)
 
 
@@ -69,12 +73,10 @@ def _row(column: str, place: str, experiment: Experiment) -> dict[str, str]:
         if experiment.key in script.experiments:
             paths.setdefault(script.name.rsplit("/", 1)[-1], script.name)
     links = (f"[{name}](../lfs_batch_jobs/{path}.sh)" for name, path in paths.items())
-    size = f"{experiment.runs:,} × {lengths(experiment)}" if experiment.models else "none"
     return {
         column: place,
         "what": experiment.title,
         "key": f"`{experiment.key}`",
-        "runs × iterations": size,
         "batch script": ", ".join(links) or "–",
     }
 
@@ -86,35 +88,18 @@ def refreshed_commands(document: str) -> str:
 
 
 def published_commands() -> str:
-    """Return a table for each paper: the published commands of a figure of its README, and ours."""
+    """Return a table for each paper: the command that draws a figure from its README's folders."""
     parts: list[str] = []
     for paper in (MISTRY_2022_DIVISION, MISTRY_2022_ROBUST):
         rows: dict[str, dict[str, str]] = {}
         for key in PLOTS:
             experiment = find(key)
-            places = [one.number for one in experiment.shown if one.paper == paper]
-            if places:
-                numbers = places[0] if len(places) == 1 else f"{places[0]} to {places[-1][7:]}"
-                scripts = (f"`{name.rpartition('/')[2]}.sh`" for name in scripts_of(experiment))
-                rows[numbers] = {
-                    "figure": numbers,
-                    "1: script": ", ".join(scripts) or "–",
-                    "3: as published": f"`Rscript {PLOTS[key]}`",
-                    "3: here": f"`{command_of(*plot_words(key))}`",
-                }
+            if numbers := places_in(paper, experiment):
+                command = f"`{command_of(*plot_words(key))}`"
+                rows[numbers] = {"figure": numbers, "stage 3, here": command}
         in_order = sorted(rows, key=lambda number: (int(re.findall(r"\d+", number)[0]), number))
         parts += [f"### {paper.title}", table([rows[number] for number in in_order])]
     return "\n\n".join(parts)
-
-
-def scripts_of(experiment: Experiment) -> Iterator[str]:
-    """Yield the batch scripts that train the runs of a figure, also for another figure."""
-    wanted = {model.prefix for model in experiment.models}
-    listed = [s.name for s in JOB_SCRIPTS.values() if experiment.key in s.experiments]
-    for name, script in JOB_SCRIPTS.items():
-        trained = {model.prefix for model in script.named_models().values()}
-        if name in listed or (not listed and trained & wanted):
-            yield name
 
 
 def folders(key: str) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stable_nalu.files import with_part
 from stable_nalu.machine import CHECKOUT
@@ -32,10 +32,7 @@ MARKS = {
     ),
 }
 """Path of a document -> the lines before and behind its generated part."""
-NAMES = (
-    "<!-- Generated from stable_nalu/options/paper_names.py; rewrite with `make generated`. -->",
-    "<!-- End of the names. -->",
-)
+_TYPE = "--layer-type "
 TEMPLATE = Path(__file__).parent / "templates" / "flags.md"
 _ARITHMETIC = ("S", "SN", "L", "R", "C", "B")
 
@@ -73,8 +70,7 @@ def refreshed_flags(document: str) -> str:
 
 
 def refreshed_layers(document: str) -> str:
-    """Return docs/layers.md with its tables of models and of layers rendered anew."""
-    document = with_part(document, *NAMES, f"{render_model_table()}\n\n")
+    """Return docs/layers.md with its table rendered anew."""
     return with_part(document, *MARKS[LAYERS], f"{render_layer_table()}\n\n")
 
 
@@ -148,32 +144,53 @@ def _shorts(specs: list[ScriptSpec]) -> str:
 
 
 def render_layer_table() -> str:
-    """Return a row for every entry of the registry and for every paper name that options make."""
+    """Return a row for every name of a layer in papers, and a list of the keys of other layers."""
     from stable_nalu.layer import entries
 
     rows: list[dict[str, str]] = []
-    for entry in sorted(entries().values(), key=_layer_order):
-        rows.append(_layer_row(entry, entry.label, {}, entry.cites))
-        rows += [_layer_row(entry, v.label, v.options, v.cites) for v in entry.variants]
-    return table(rows)
-
-
-def render_model_table() -> str:
-    """Return a row for every name of the papers, with what it stands for in each kind of script."""
-    rows: list[dict[str, str]] = []
     for name in dict.fromkeys((*UNITS, *MODELS)):
-        pair, unit = MODELS.get(name), UNITS.get(name)
-        if unit is None and (found := registered(name)) is not None:
-            unit = " ".join(["--layer-type", found[0], *option_words(found[1])])
-        rows.append(
-            {
-                "in the papers": name,
-                "also": ", ".join(f"`{other}`" for other in SPELLINGS.get(name, ())),
-                "two layers, sequences of digits": f"`{pair}`" if pair else UNKNOWN,
-                "one unit": f"`{unit}`" if unit else UNKNOWN,
-            }
-        )
-    return table(rows)
+        if registered(name) is None:
+            key = (UNITS.get(name) or MODELS[name]).split()[1]
+            rows.append(_layer_row(name, entries()[key], UNITS.get(name)))
+    ordered = sorted(entries().values(), key=lambda e: (e.layer is None, e.label.lower()))
+    for entry in ordered:
+        if entry.tier != "core":
+            continue
+        rows.append(_layer_row(entry.label, entry, f"{_TYPE}{entry.key}"))
+        for variant in entry.variants:
+            words = " ".join([entry.key, *option_words(variant.options)])
+            rows.append(_layer_row(variant.label, entry, f"{_TYPE}{words}", variant.cites))
+    others = [e for e in ordered if e.tier == "extra"]
+    cells = [_key_and_label(e) for e in others if e.cell]
+    units = [_key_and_label(e) for e in others if not e.cell]
+    more = f"Keys of further layers of the published code, with a cell: {', '.join(cells)}."
+    return f"{table(rows)}\n\n{more} Without one: {', '.join(units)}."
+
+
+def _key_and_label(entry: LayerEntry) -> str:
+    """Return the key of a layer, with its label if this is more than the key in words."""
+    same = entry.label.replace(" ", "").replace("-", "").lower() == entry.key.lower()
+    return f"`{entry.key}`" if same else f"`{entry.key}` ({entry.label})"
+
+
+def _layer_row(
+    name: str, entry: LayerEntry, unit: str | None, cites: Paper | None = None
+) -> dict[str, str]:
+    """Return the row of a name; unit: its flags where a script has one unit, if it has any."""
+    pair = MODELS.get(name, unit if registered(name) else None)
+    also = ", ".join(f"`{other}`" for other in SPELLINGS.get(name, ()))
+    cell = UNKNOWN if entry.cell is None else "yes" if entry.layer else "only"
+    paper = cites or entry.cites
+    brief = f"{paper.authors} {paper.year}"
+    number = paper.reference.removeprefix("arXiv:")
+    linked = f"[{brief}](https://arxiv.org/abs/{number})"
+    return {
+        "name": f"{name} ({also})" if also else name,
+        "one unit": f"`{unit.removeprefix(_TYPE)}`" if unit else UNKNOWN,
+        "two layers": "" if pair == unit else f"`{pair.removeprefix(_TYPE)}`" if pair else UNKNOWN,
+        "cell": cell,
+        "paper": linked if number != paper.reference else f"{brief}, {paper.short_title}",
+    }
 
 
 def option_words(options: Mapping[str, object]) -> list[str]:
@@ -183,26 +200,6 @@ def option_words(options: Mapping[str, object]) -> list[str]:
     for option, value in options.items():
         words += [names[option]] if value is True else [names[option], f"{value}".replace(" ", "")]
     return words
-
-
-def _layer_order(entry: LayerEntry) -> tuple[bool, int, str]:
-    """Return a sort key: layers before mere cells, published ones first, then by name."""
-    from stable_nalu.layer.registry import TIERS
-
-    only_cell = entry.layer is None and entry.cell is not None
-    return only_cell, TIERS.index(entry.tier), entry.label.lower()
-
-
-def _layer_row(
-    entry: LayerEntry, name: str, options: Mapping[str, Any], cites: Paper
-) -> dict[str, str]:
-    return {
-        "name": name,
-        "`--layer-type` and further flags": f"`{' '.join([entry.key, *option_words(options)])}`",
-        "layer": UNKNOWN if entry.layer is None else "yes",
-        "cell": UNKNOWN if entry.cell is None else "yes",
-        "reference": linked(cites.citation),
-    }
 
 
 def linked(text: str) -> str:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import stable_nalu
 from stable_nalu.files import atomic_text_file, with_part
 from stable_nalu.machine import CHECKOUT
+from stable_nalu.result.document import table
 from stable_nalu.script import ScriptParser
 
 from . import datapackage, experiment_tables, flag_tables, headline
@@ -27,32 +28,23 @@ _API_MARKS = (
 
 
 def refreshed_api(document: str) -> str:
-    """Return docs/api.md with signature and docstring of every public name as they are now."""
-    parts: list[str] = []
+    """Return docs/api.md with a row for every public name: its arguments, and its first line."""
+    rows: list[dict[str, str]] = []
     for name in stable_nalu.__all__:
         found = getattr(stable_nalu, name)
-        parts += [
-            f"### {name}",
-            f"```text\n{name}{_signature(found)}\n\n{inspect.getdoc(found)}\n```",
-        ]
-    return with_part(document, *_API_MARKS, "\n\n".join(parts) + "\n\n")
+        first, *_ = (inspect.getdoc(found) or "").splitlines()
+        rows.append({"name": f"`{name}({', '.join(_arguments(found))})`", "what it does": first})
+    return with_part(document, *_API_MARKS, f"{table(rows)}\n\n")
 
 
-def _signature(found: Any) -> str:
-    lines: list[str] = []
+def _arguments(found: Any) -> Iterator[str]:
+    """Yield the names of arguments, with `*` before those that are passed by name."""
+    star = False
     for parameter in inspect.signature(found).parameters.values():
-        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in lines:
-            lines.append("*")
-        lines.append(_shown(parameter))
-    return "(\n" + "".join(f"    {line},\n" for line in lines) + ")"
-
-
-def _shown(parameter: inspect.Parameter) -> str:
-    many = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
-    # Paths of the checkout are where it is; the same text comes out everywhere.
-    shown = repr(parameter.default).replace(f"{CHECKOUT}/", "").replace("PosixPath", "Path")
-    default = "" if parameter.default is parameter.empty else f" = {shown}"
-    return f"{many}{parameter.name}: {parameter.annotation}{default}"
+        if parameter.kind is parameter.KEYWORD_ONLY and not star:
+            star = True
+            yield "*"
+        yield ("**" if parameter.kind is parameter.VAR_KEYWORD else "") + parameter.name
 
 
 GENERATED: dict[Path, Callable[[str], str]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,11 +106,13 @@ def drawing(found: Sequence[Finding]) -> str:
 def refreshed(document: str, data: Path = DATA) -> str:
     """Return the README with its headline made anew: the counts from the page, and the table."""
     page = (data.parent / "README.md").read_text(encoding="utf-8")
-    # What stands between the introduction of the page and its list.
-    counted = page.partition("\n\n- ")[0].split("\n\n", 3)[-1]
+    # The table between the introduction of the page and its list, and how many rates are equal.
+    *_, counts, sentences = page.partition("\n\n- ")[0].split("\n\n")
+    equal = re.search(r"Of \d.*?independent", sentences)
     found = findings(data)
     more = f"Intervals, and {len(found) - sum(f.claim.brief for f in found)} more claims: {PAGE}."
-    text = "\n\n".join((counted, brief_table(found), more))
+    said = [f"{equal[0]}."] if equal else []
+    text = "\n\n".join((counts, *said, brief_table(found), more))
     return with_part(document, BEGIN, END, f"{text}\n\n")
 
 
