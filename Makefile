@@ -13,11 +13,11 @@ ifneq ($(wildcard ../shared/data/mnist/MNIST),)
 export STABLE_NALU_MNIST ?= $(abspath ../shared/data/mnist)
 endif
 
-.PHONY: help demo test test-fast test-slow lint format types bench generated gallery check clean
+.PHONY: help demo test test-fast test-slow lint format types bench generated gallery docs check clean
 .DEFAULT_GOAL := help
 
 help:
-	@echo 'make demo       set up, reproduce a figure in small: train, export, summarise, draw, compare'
+	@echo 'make demo       set up, reproduce a figure in miniature: train, export, summarise, draw, compare'
 	@echo 'make test       set up, run all tests'
 	@echo 'make test-fast  the tests for while you work, under three minutes'
 	@echo 'make test-slow  only the slow ones: trains every stored reference run'
@@ -27,6 +27,7 @@ help:
 	@echo 'make bench      speed beside hand-written loops, and its goals'
 	@echo 'make generated  rewrite generated tables and files'
 	@echo 'make gallery    draw the figures of docs/gallery from the kept results'
+	@echo 'make docs       build the documentation as a searchable site in results/site'
 	@echo 'make check      lint, types, stale generated files, fast tests; changes nothing'
 	@echo 'make clean      remove the environment and caches (runs and results stay)'
 
@@ -76,6 +77,13 @@ generated: $(INSTALLED)
 
 gallery: $(INSTALLED)
 	$(RUN) -m tools.gallery
+
+# Packages of the site are installed by this target alone.
+docs: $(INSTALLED)
+	$(RUN) -m pip install --quiet --disable-pip-version-check \
+	  --constraint constraints.txt --editable '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --quiet
+	@echo 'Read it at http://localhost:8000: python3 -m http.server --directory results/site'
 
 check: lint types
 	$(RUN) -m tools.generated --check

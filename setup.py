@@ -91,5 +91,9 @@ setup(
         "jinja2>=3.1",
         "threadpoolctl>=3.1",
     ],
-    extras_require={"dev": DEV, "environment": ["gymnasium>=1.0"]},
+    extras_require={
+        "dev": DEV,
+        "docs": ["mkdocs-material>=9.5", "mkdocstrings-python>=1.16"],
+        "environment": ["gymnasium>=1.0"],
+    },
 )
