@@ -386,8 +386,9 @@ def as_text(comparisons: Sequence[Comparison]) -> str:
 
 
 def aligned(rows: Sequence[Mapping[str, object]]) -> list[str]:
-    """Return a line of names and one per row, in aligned columns."""
-    return in_columns(list(rows[0]), [[_shown(c) for c in row.values()] for row in rows])
+    """Return a line of names and one per row, in aligned columns; nothing without rows."""
+    cells = [[_shown(c) for c in row.values()] for row in rows]
+    return in_columns(list(rows[0]), cells) if cells else []
 
 
 def totals(comparisons: Sequence[Comparison]) -> str:

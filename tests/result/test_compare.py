@@ -100,6 +100,10 @@ def test_shortened_runs_have_no_verdict():
     assert compare.as_text([one]).splitlines()[-1] == one.so_far
 
 
+def test_a_figure_without_published_numbers_has_no_lines():
+    assert compare.as_text([]) == ""
+
+
 def test_a_short_run_that_failed_tells_nothing():
     names = ("function_task_static_all", "nmu", "mul")
     assert found(*names, [0, 1], 2, iterations=2_000_000).verdict.endswith(
