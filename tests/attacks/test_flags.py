@@ -226,7 +226,7 @@ TOGETHER = {
         ("--tps-unbounded-stn", "--tps-unbounded-stn: concat has no thin-plate"),
         ("--val-split 1", "--val-split: 1 leaves nothing to train on; use less"),
         ("--num-folds 1", "--num-folds: 100 pairs cannot be cut into 1 folds"),
-        ("--nalm-name nru", "--nalm-name: 'nru' is no layer that is known here"),
+        ("--nalm-name nru", "--nalm-name: 'nru' is an unknown layer"),
     ),
     "mystery_arithmetic": (
         ("--input-size 1", "--input-size", "2 or more"),
