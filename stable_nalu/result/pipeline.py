@@ -194,18 +194,18 @@ def _compare(request: Request) -> pd.DataFrame:
         if not points:
             raise UsageError(f"the exported runs of {experiment.key} hold no measure")
         write_rows(path, summary_rows(points))
-        rows = [point.row() for point in points]
+        say(f"summary {path}")
         text, told = measures_text(points), measures_counted(points)
     else:
         summarise(experiment, runs, path)
-        found = compare(experiment, runs)
-        rows, text, told = [one.row() for one in found], as_text(found), totals(found)
-    say(f"summary {path}")
-    if not rows:
-        say("no published number to compare with")
-        return runs
+        say(f"summary {path}")
+        points = compare(experiment, runs)
+        if not points:
+            say("no published number to compare with")
+            return runs
+        text, told = as_text(points), totals(points)
     path = space.summaries / f"{experiment.stem}_comparison.csv"
-    write_rows(path, rows)
+    write_rows(path, [point.row() for point in points])
     say(text)
     say(f"comparison {path}: {told}")
     return runs

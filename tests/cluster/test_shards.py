@@ -243,8 +243,8 @@ def test_what_is_left_trains_in_the_stacks_that_it_began_in(monkeypatch):
     cuts, trained = [], []
     cut, train = shell.stacks_of, shell.train_side_by_side
 
-    def noting_cut(*arguments):
-        cuts.append(cut(*arguments))
+    def noting_cut(*arguments, **options):
+        cuts.append(cut(*arguments, **options))
         return cuts[-1]
 
     def noting_stacks(kind, spec, stacks, *others):
