@@ -1,4 +1,4 @@
-"""The base of the arithmetic networks: summaries of activations and the max-safe penalty."""
+"""The networks of the arithmetic scripts: one layer, two layers, and what they log and penalise."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import ClassVar
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule, Observation
-from stable_nalu.functional import mean_over
-
-NAC_MUL_MODES = ("none", "normal", "safe", "max-safe", "mnac", "npu", "real-npu")
+from stable_nalu.functional import in_log_space, mean_over
+from stable_nalu.layer import GeneralizedLayer
+from stable_nalu.layer.basic import ACTIVATIONS
 
 
 class ArithmeticNetwork(ExtendedTorchModule):
@@ -22,8 +22,6 @@ class ArithmeticNetwork(ExtendedTorchModule):
 
     def __init__(self, nac_mul: str, eps: float):
         super().__init__("network")
-        if nac_mul not in NAC_MUL_MODES:
-            raise ValueError(f"nac_mul {nac_mul!r} is not one of {', '.join(NAC_MUL_MODES)}")
         self.nac_mul = nac_mul
         self.eps = eps
         self._z_1: torch.Tensor | None = None
@@ -48,3 +46,109 @@ class ArithmeticNetwork(ExtendedTorchModule):
         return [
             Observation("summary", name, lambda z=z: z) for name, z in (self.trace or {}).items()
         ]
+
+
+class SingleLayerNetwork(ArithmeticNetwork):
+    """x `(*runs, batch, input_size)` -> `(*runs, batch, output_size)`.
+
+    A unit of the zoo maps input to output directly. `MNAC` here is the multiplicative NAC of the
+    NALU paper, exp(NAC(log(|x| + eps))). A plain activation (ReLU, …) becomes an MLP: input ->
+    hidden, `mlp_depth` more hidden layers, then a linear layer to the output.
+    """
+
+    def __init__(
+        self,
+        unit_name: str,
+        input_size: int = 2,
+        output_size: int = 1,
+        *,
+        hidden_size: int = 2,
+        mlp_depth: int = 0,
+        nac_mul: str = "none",
+        eps: float = 1e-7,
+        **layer_options,
+    ):
+        super().__init__(nac_mul, eps)
+        self.unit_name = unit_name
+        self.input_size = input_size
+        layer_options["eps"] = eps
+        self.is_mlp = unit_name in ACTIVATIONS
+        self.multiplies_logs = unit_name == "MNAC"
+        first = "NAC" if self.multiplies_logs else unit_name
+        width = hidden_size if self.is_mlp else output_size
+        self.layer_1 = GeneralizedLayer(input_size, width, first, name="layer_1", **layer_options)
+        self.hidden = [f"layer_{i}{i + 1}" for i in range(mlp_depth)]
+        for name in self.hidden:
+            layer = GeneralizedLayer(width, width, unit_name, name=name, **layer_options)
+            self.add_module(name, layer)
+        if self.is_mlp:
+            self.layer_2 = GeneralizedLayer(
+                width, output_size, "linear", name="layer_2", **layer_options
+            )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.multiplies_logs:
+            z_1 = in_log_space(self.layer_1, x, "normal", self.eps)
+        else:
+            z_1 = self.layer_1(x)
+        for name in self.hidden:
+            z_1 = getattr(self, name)(z_1)
+        if not self.is_mlp:
+            self.keep(x=x, z_1=z_1)
+            return z_1
+        z_2 = self.layer_2(z_1)
+        self.keep(x=x, z_1=z_1, z_2=z_2)
+        return z_2
+
+
+_LOG_SPACE = ("normal", "safe", "max-safe")
+
+
+def second_layer(unit_name: str, nac_mul: str) -> str:
+    """Return the key of the second layer, the multiplicative form that `nac_mul` asks for."""
+    if nac_mul == "mnac":
+        return unit_name[:-3] + "MNAC"
+    if nac_mul == "npu":
+        return "NPU"
+    if nac_mul == "real-npu":
+        return "RealNPU"
+    return "linear" if unit_name in ACTIVATIONS else unit_name
+
+
+class SimpleFunctionStaticNetwork(ArithmeticNetwork):
+    """x `(*runs, batch, input_size)` -> `(*runs, batch, 1)`.
+
+    z_1 = layer_1(x); then layer_2(z_1), or exp(layer_2(log z_1)) for `nac_mul` normal, safe and
+    max-safe. `first_layer` replaces the unit of layer 1; other options go to the layers.
+    """
+
+    def __init__(
+        self,
+        unit_name: str,
+        input_size: int = 100,
+        hidden_size: int = 2,
+        *,
+        first_layer: str | None = None,
+        nac_mul: str = "none",
+        eps: float = 1e-7,
+        **layer_options,
+    ):
+        super().__init__(nac_mul, eps)
+        self.unit_name = unit_name
+        self.input_size = input_size
+        layer_options["eps"] = eps
+        self.layer_1 = GeneralizedLayer(
+            input_size, hidden_size, first_layer or unit_name, name="layer_1", **layer_options
+        )
+        self.layer_2 = GeneralizedLayer(
+            hidden_size, 1, second_layer(unit_name, nac_mul), name="layer_2", **layer_options
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        z_1 = self.layer_1(x)
+        if self.nac_mul in _LOG_SPACE:
+            z_2 = in_log_space(self.layer_2, z_1, self.nac_mul, self.eps)
+        else:
+            z_2 = self.layer_2(z_1)
+        self.keep(x=x, z_1=z_1, z_2=z_2)
+        return z_2

@@ -1,15 +1,28 @@
-"""Networks that answer images of two digits: a reader of digits and a last layer."""
+"""Networks that answer images of two digits: a reader of digits and a last layer.
+
+They learn from answers alone, not from labels. A reader ends in an expectation: the digits,
+weighted by a softmax over its logits; where digits lie anywhere, spatial transformers find them.
+The last layer maps digits (batch, 2) to answers (batch, 1). It is the operation itself, a plain
+layer that has to learn it, or an arithmetic unit.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import nn
+from torch.nn import functional
 
 from stable_nalu.abstract import ExtendedTorchModule
-
-from .digit_reader import ExpectedDigit, TransformingReader
+from stable_nalu.functional.sparse_gradients import pooled_convolution, rectified_linear
+from stable_nalu.functional.thin_plate_spline import control_points, pixel_places, warp_matrix
+from stable_nalu.layer import GeneralizedLayer, entries
+from stable_nalu.layer.division import ConcatReciprocalNMUSignRetrievalLayer, ReciprocalNMULayer
+from stable_nalu.layer.nau import NAULayer, nmu_init_
+from stable_nalu.layer.nmu import NMULayer
+from stable_nalu.layer.npu import RealNPULayer
 
 
 class TwoDigitNetwork(ExtendedTorchModule):
@@ -59,3 +72,352 @@ def _reset(module: nn.Module) -> None:
         return
     for child in module.children():
         _reset(child)
+
+
+class ExpectedDigit(nn.Module):
+    """The expectation sum_k k p_k of logits (..., digits).
+
+    With `argmax` it is the most probable digit in evaluation.
+    """
+
+    digits: torch.Tensor
+
+    def __init__(self, digits: Sequence[int], *, argmax: bool = False):
+        super().__init__()
+        self.argmax = argmax
+        self.temperature = 1.0
+        self.register_buffer("digits", torch.tensor(digits, dtype=torch.float32), persistent=False)
+
+    def forward(self, logits: torch.Tensor) -> torch.Tensor:
+        if self.argmax and not self.training:
+            return self.digits[logits.argmax(-1)]
+        return (logits / self.temperature).softmax(-1) @ self.digits
+
+
+class ConvHead(nn.Sequential):
+    """Two 3x3 convolutions, the second pooled, and two linear layers with `flat` features between.
+
+    Parts have the places of published state dictionaries. ReLU and pooling commute.
+    """
+
+    def __init__(self, channels: int, flat: int, outputs: int):
+        super().__init__(
+            nn.Conv2d(channels, 32, 3),
+            nn.ReLU(),
+            nn.Conv2d(32, 64, 3),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+            nn.Dropout(0.25),
+            nn.Flatten(),
+            nn.Linear(flat, 128),
+            nn.ReLU(),
+            nn.Dropout(0.5),
+            nn.Linear(128, outputs),
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        first, second, dense = self[0], self[2], self[7]
+        assert isinstance(first, nn.Conv2d)
+        assert isinstance(second, nn.Conv2d)
+        assert isinstance(dense, nn.Linear)
+        if first.in_channels == 1:
+            # The strides of channels side by side, which torch's convolution goes by.
+            x = x.contiguous()
+            x = x.as_strided(x.shape, (x.stride(0), 1, x.stride(2), 1))
+        else:
+            x = x.contiguous(memory_format=torch.channels_last)
+        h = pooled_convolution(first(x).relu_(), second.weight, second.bias)
+        # Dropout draws in the order of memory.
+        h = self[5](h.contiguous())
+        h = rectified_linear(self[6](h), dense.weight, dense.bias)
+        return self[10](self[9](h))
+
+
+class HalvesReader(nn.Module):
+    """A reader of images (batch, 1, 28, 56), with one head for both halves.
+
+    It returns logits (batch, 2, digits).
+    """
+
+    def __init__(self, digits: int):
+        super().__init__()
+        self.head = ConvHead(1, 9216, digits)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        halves = torch.cat(x.chunk(2, dim=-1))
+        return torch.stack(self.head(halves).chunk(2), dim=1)
+
+
+class TransformingReader(nn.Module):
+    """Two spatial transformers, one per digit, and a classifier of what they show.
+
+    The classifier is registered before the transformers, and so initialised before them.
+    """
+
+    def __init__(self, classifier: nn.Module, transforms: Sequence[Transform]):
+        super().__init__()
+        self.classifier = classifier
+        self.transforms = nn.ModuleList(transforms)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.classifier(*(functional.avg_pool2d(t(x), 2) for t in self.transforms))
+
+    def start_at_identity(self) -> None:
+        """Let each transformer show its input as it is."""
+        for transform in self.transforms:
+            assert isinstance(transform, Transform)
+            transform.start_at_identity()
+
+
+class JointClassifier(nn.Module):
+    """A classifier of both views together, which returns logits (batch, 2, 10)."""
+
+    def __init__(self, body: nn.Module):
+        super().__init__()
+        self.body = body
+
+    def forward(self, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+        return self.body(torch.cat((first, second), dim=1)).unflatten(-1, (2, 10))
+
+
+class ApartClassifier(nn.Module):
+    """A classifier of each view by itself, which returns logits (batch, 2, 10).
+
+    The views share a `body`. heads: a module per view, or none where the body is all.
+    """
+
+    def __init__(self, body: nn.Module, heads: Sequence[nn.Module] = ()):
+        super().__init__()
+        self.body = body
+        self.heads = nn.ModuleList(heads or (nn.Identity(), nn.Identity()))
+
+    def forward(self, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+        views = zip(self.heads, (first, second), strict=True)
+        return torch.stack([head(self.body(view)) for head, view in views], dim=1)
+
+
+def linear_body(*widths: int) -> nn.Sequential:
+    """Return linear layers with ReLU between them, for flattened inputs."""
+    layers: list[nn.Module] = [nn.Flatten()]
+    for before, after in zip(widths, widths[1:], strict=False):
+        layers += [nn.Linear(before, after), nn.ReLU()]
+    return nn.Sequential(*layers[:-1])
+
+
+def build_classifier(name: str) -> nn.Module:
+    """Return the classifier of a network of `READERS`."""
+    match name:
+        case "concat":
+            return JointClassifier(linear_body(1764, 200, 128, 20))
+        case "no-concat-linear":
+            body = nn.Sequential(linear_body(882, 200, 128), nn.ReLU())
+            return ApartClassifier(body, [nn.Linear(128, 10), nn.Linear(128, 10)])
+        case "no-concat-conv" | "TPS-no-concat-conv":
+            return ApartClassifier(ConvHead(2, 4096, 10))
+        case "concat-conv":
+            return JointClassifier(ConvHead(4, 4096, 20))
+        case "no-concat-indep-conv":
+            heads = [ConvHead(2, 4096, 10), ConvHead(2, 4096, 10)]
+            return ApartClassifier(nn.Identity(), heads)
+        case _:
+            return ApartClassifier(ConvHead(1, 9728, 10))
+
+
+READERS = (
+    "concat",
+    "no-concat-linear",
+    "no-concat-conv",
+    "concat-conv",
+    "no-concat-indep-conv",
+    "width-no-concat-conv",
+    "TPS-no-concat-conv",
+)
+
+
+def build_reader(name: str, *, unbounded: bool = False) -> TransformingReader:
+    """Return a network of `READERS`; `unbounded` lets control points of splines leave the image."""
+    classifier = build_classifier(name)
+    if name.startswith("TPS"):
+        transforms = [SplineTransform(2, 320, unbounded=unbounded) for _ in range(2)]
+    elif name.startswith("width"):
+        transforms = [AffineTransform(1, 1200) for _ in range(2)]
+    else:
+        transforms = [AffineTransform(2, 320) for _ in range(2)]
+    return TransformingReader(classifier, transforms)
+
+
+SPAN = 0.9
+SIDE = 4
+IMAGE_SIZE = 42
+
+
+class Transform(nn.Module):
+    """A localiser and the sampling it controls; the output has the shape of the input."""
+
+    def __init__(self, channels: int, flat: int, numbers: int):
+        super().__init__()
+        self.localiser = nn.Sequential(
+            nn.AvgPool2d(2, 2),
+            nn.Conv2d(channels, 20, 5),
+            nn.ReLU(),
+            nn.MaxPool2d(2, 2),
+            nn.Conv2d(20, 20, 5),
+            nn.ReLU(),
+            nn.Flatten(),
+            nn.Linear(flat, 32),
+            nn.ReLU(),
+        )
+        self.last = nn.Linear(32, numbers)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        grid = self.grid(self.last(self.localiser(x)), x)
+        # Sampled with the corners half a pixel outside, whatever the grid was made with.
+        return functional.grid_sample(x, grid, align_corners=False)
+
+    def grid(self, numbers: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        """Return where to sample: (batch, height, width, 2) as (x, y)."""
+        raise NotImplementedError
+
+    def identity(self) -> torch.Tensor:
+        """Return the numbers of the grid that shows the input as it is."""
+        raise NotImplementedError
+
+    def start_at_identity(self) -> None:
+        """Make the localiser answer with the identity for every image."""
+        with torch.no_grad():
+            self.last.weight.zero_()
+            self.last.bias.copy_(self.identity())
+
+
+class AffineTransform(Transform):
+    """A transform of six numbers, a 2x3 matrix."""
+
+    def __init__(self, channels: int, flat: int):
+        super().__init__(channels, flat, 6)
+
+    def grid(self, numbers: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        matrix = numbers.unflatten(-1, (2, 3))
+        return functional.affine_grid(matrix, list(x.shape), align_corners=False)
+
+    def identity(self) -> torch.Tensor:
+        return torch.tensor([1.0, 0.0, 0.0, 0.0, 1.0, 0.0])
+
+
+class SplineTransform(Transform):
+    """A thin-plate spline with 4x4 control points over an image of 42x42 pixels.
+
+    The localiser gives the sources of the points; tanh keeps them in the image, unless unbounded.
+    """
+
+    warp: torch.Tensor
+
+    def __init__(self, channels: int, flat: int, *, unbounded: bool = False):
+        super().__init__(channels, flat, 2 * SIDE * SIDE)
+        self.unbounded = unbounded
+        self._points = control_points(SPAN, SIDE)
+        warp = warp_matrix(pixel_places(IMAGE_SIZE, IMAGE_SIZE), self._points)
+        self.register_buffer("warp", warp.to(torch.get_default_dtype()), persistent=False)
+
+    def sources(self, numbers: torch.Tensor) -> torch.Tensor:
+        """Return the sources (batch, 16, 2) of the control points, in the order of the points."""
+        return (numbers if self.unbounded else numbers.tanh()).unflatten(-1, (-1, 2))
+
+    def grid(self, numbers: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        return (self.warp @ self.sources(numbers)).unflatten(1, (IMAGE_SIZE, IMAGE_SIZE))
+
+    def identity(self) -> torch.Tensor:
+        points = self._points.flatten()
+        return points if self.unbounded else points.atanh()
+
+
+HIDDEN = 256
+
+
+class FixedOperation(nn.Module):
+    """The operation itself, without anything to learn."""
+
+    def __init__(self, operation: str):
+        super().__init__()
+        self.operation = operation
+
+    def forward(self, digits: torch.Tensor) -> torch.Tensor:
+        left, right = digits.split(1, dim=-1)
+        if self.operation == "add":
+            return left + right
+        return left * right if self.operation == "mul" else left / right
+
+
+class ScaledProduct(nn.Module):
+    """The product (w_0 z_0)(w_1 z_1), which depends on the product of its weights alone."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(1, 2))
+
+    def reset_parameters(self) -> None:
+        """Draw uniformly around 0.5, as the NMU does."""
+        nmu_init_(self.weight)
+
+    def forward(self, digits: torch.Tensor) -> torch.Tensor:
+        return (self.weight * digits).prod(-1, keepdim=True)
+
+
+def quotient_mlp() -> nn.Sequential:
+    """Return a network of two hidden layers for the quotient."""
+    return nn.Sequential(
+        nn.Linear(2, HIDDEN),
+        nn.ReLU(),
+        nn.Linear(HIDDEN, HIDDEN),
+        nn.ReLU(),
+        nn.Linear(HIDDEN, 1),
+    )
+
+
+_PLAIN: dict[str, Callable[[], nn.Module]] = {
+    "add": lambda: nn.Linear(2, 1, bias=False),
+    "mul": ScaledProduct,
+    "div": quotient_mlp,
+}
+_RANGED = {"nac_oob": "clip", "regualizer_shape": "linear"}
+DIVIDERS = ("realnpu-mod", "nru", "nmru-sign")
+"""Units that divide, in the order in which the help names them."""
+
+
+def _unit(operation: str, divider: str, options: dict[str, Any]) -> ExtendedTorchModule:
+    if divider in entries():
+        return GeneralizedLayer(2, 1, divider, **options)
+    noise = {name: options[name] for name in ("nmu_noise", "noise_range")}
+    start = {"beta_nau": options["beta_nau"]}
+    if operation == "add":
+        return NAULayer(2, 1, **_RANGED, **start, nau_noise=options["nau_noise"])
+    if operation == "mul":
+        return NMULayer(2, 1, **_RANGED, **noise)
+    if divider == "realnpu-mod":
+        return RealNPULayer(
+            2,
+            1,
+            npu_clip="wg",
+            npu_Wr_init="xavier-uniform-constrained",
+            regualizer_npu_w=options.get("regualizer_npu_w", 0),
+            regualizer_gate=options.get("regualizer_gate", 0),
+        )
+    if divider == "nru":
+        return ReciprocalNMULayer(2, 1, **_RANGED, **start)
+    if divider == "nmru-sign":
+        return ConcatReciprocalNMUSignRetrievalLayer(2, 1, **_RANGED, **noise)
+    raise ValueError(f"dividing unit {divider!r} is not one of {', '.join(DIVIDERS)}")
+
+
+def build_answer(
+    operation: str, *, learned: bool, unit: bool, divider: str = "", **options: Any
+) -> nn.Module:
+    """Return the last layer, with parameters if `learned`, of an arithmetic unit if `unit`."""
+    if unit:
+        return _unit(operation, divider, options)
+    return _PLAIN[operation]() if learned else FixedOperation(operation)
+
+
+def two_weights(answer: nn.Module) -> torch.Tensor | None:
+    """Return the weights of the two digits, where there is one weight for each."""
+    W = getattr(answer, "W", getattr(answer, "weight", None))
+    return W.flatten() if W is not None and W.numel() == 2 else None

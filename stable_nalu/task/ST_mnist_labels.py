@@ -24,7 +24,7 @@ class ScatteredTask(pairs.PairTask):
     scattered, loss_tag, rounded = True, "loss", True
 
     def reader(self) -> torch.nn.Module:
-        from stable_nalu.network.digit_reader import build_reader
+        from stable_nalu.network.two_digits import build_reader
 
         config = self.config
         return build_reader(config.img2label_model, unbounded=config.tps_unbounded_stn)

@@ -59,7 +59,7 @@ class IdentityTask(Task):
         )
 
     def network(self, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        from stable_nalu.network.identity import IdentityNetwork
+        from stable_nalu.network.units import IdentityNetwork
 
         config = self.config
         return IdentityNetwork(

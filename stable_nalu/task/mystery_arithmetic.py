@@ -128,7 +128,7 @@ class MysteryTask(Task):
         }
 
     def network(self, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        from stable_nalu.network.mystery import MysteryNetwork
+        from stable_nalu.network.units import MysteryNetwork
 
         config = self.config
         if config.layer_type == "NALU":
@@ -183,7 +183,7 @@ NALU_VARIANTS: Mapping[str, Mapping[str, Any]] = {
 
 
 def _vanilla() -> Mapping[str, Any]:
-    from stable_nalu.network.mystery import VANILLA
+    from stable_nalu.network.units import VANILLA
 
     return {VANILLA: None}
 

@@ -59,7 +59,7 @@ class NotebookTask(Task):
         return self.own(torch.from_numpy(x)), self.own(torch.from_numpy(a + b))
 
     def network(self, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        from stable_nalu.network.notebook import NotebookNetwork
+        from stable_nalu.network.units import NotebookNetwork
 
         return NotebookNetwork(self.config.layer_type, INPUTS, **layer_options)
 

@@ -107,8 +107,7 @@ class PairTask(Task):
 
     def network(self, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         from stable_nalu.dataset.digit_pairs import digits_of
-        from stable_nalu.network.digit_answer import build_answer
-        from stable_nalu.network.two_digits import TwoDigitNetwork
+        from stable_nalu.network.two_digits import TwoDigitNetwork, build_answer
 
         config = self.config
         answer = partial(
@@ -205,7 +204,7 @@ class PairTask(Task):
     def evaluate(self, model: ExtendedTorchModule) -> Iterator[tuple[str, torch.Tensor] | None]:
         import torch
 
-        from stable_nalu.network.digit_answer import two_weights
+        from stable_nalu.network.two_digits import two_weights
 
         for name, loader in self.sets.items():
             predicted, true = yield from self.predictions(model, loader)
@@ -340,13 +339,13 @@ PAIRS = FlagGroup(
 
 
 def _readers() -> tuple[str, ...]:
-    from stable_nalu.network.digit_reader import READERS
+    from stable_nalu.network.two_digits import READERS
 
     return READERS
 
 
 def _dividers() -> tuple[str, ...]:
-    from stable_nalu.network.digit_answer import DIVIDERS
+    from stable_nalu.network.two_digits import DIVIDERS
 
     return ("", *DIVIDERS, *own_units())
 

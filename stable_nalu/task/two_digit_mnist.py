@@ -26,7 +26,7 @@ class TwoDigitTask(pairs.PairTask):
 
     def reader(self) -> torch.nn.Module:
         from stable_nalu.dataset.digit_pairs import digits_of
-        from stable_nalu.network.digit_reader import HalvesReader
+        from stable_nalu.network.two_digits import HalvesReader
 
         return HalvesReader(len(digits_of(self.config.operation)))
 

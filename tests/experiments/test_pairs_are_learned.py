@@ -7,8 +7,7 @@ first epoch leaves the network with one answer for every digit, and so for every
 import pytest
 import torch
 
-from stable_nalu.network.digit_answer import quotient_mlp
-from stable_nalu.network.two_digits import TwoDigitNetwork
+from stable_nalu.network.two_digits import TwoDigitNetwork, quotient_mlp
 from stable_nalu.task import SCRIPTS
 from stable_nalu.task.run import set_threads
 from stable_nalu.task.two_digit_mnist import TwoDigitTask

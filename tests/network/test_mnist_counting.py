@@ -13,27 +13,20 @@ from stable_nalu.network.mnist_counting import (
 CELLS = ("LSTM", "GRU", "RNN-tanh", "RNN-ReLU", "NAC", "NALU")
 
 
-def test_the_small_image_network_is_that_of_torch():
-    ours = SmallReader(4)
+@pytest.mark.parametrize(
+    ("reader", "filters", "flat", "hidden"),
+    [(SmallReader, (10, 20), 320, 50), (LargeReader, (20, 50), 800, 500)],
+)
+def test_image_networks_are_those_of_torch(reader, filters, flat, hidden):
+    ours, (first, second) = reader(4), filters
     net = torch.nn.Sequential(
-        torch.nn.Conv2d(1, 10, 5), torch.nn.MaxPool2d(2), torch.nn.ReLU(),
-        torch.nn.Conv2d(10, 20, 5), torch.nn.MaxPool2d(2), torch.nn.ReLU(),
-        torch.nn.Flatten(), torch.nn.Linear(320, 50), torch.nn.ReLU(), torch.nn.Linear(50, 4),
+        torch.nn.Conv2d(1, first, 5), torch.nn.MaxPool2d(2), torch.nn.ReLU(),
+        torch.nn.Conv2d(first, second, 5), torch.nn.MaxPool2d(2), torch.nn.ReLU(),
+        torch.nn.Flatten(), torch.nn.Linear(flat, hidden), torch.nn.ReLU(),
+        torch.nn.Linear(hidden, 4),
     )  # fmt: skip
     net.load_state_dict(dict(zip(net.state_dict(), ours.state_dict().values(), strict=True)))
     x = torch.randn(6, 1, 28, 28)
-    torch.testing.assert_close(ours(x), net(x))
-
-
-def test_the_large_image_network_is_that_of_torch():
-    ours = LargeReader(4)
-    net = torch.nn.Sequential(
-        torch.nn.Conv2d(1, 20, 5), torch.nn.ReLU(), torch.nn.MaxPool2d(2),
-        torch.nn.Conv2d(20, 50, 5), torch.nn.ReLU(), torch.nn.MaxPool2d(2),
-        torch.nn.Flatten(), torch.nn.Linear(800, 500), torch.nn.ReLU(), torch.nn.Linear(500, 4),
-    )  # fmt: skip
-    net.load_state_dict(dict(zip(net.state_dict(), ours.state_dict().values(), strict=True)))
-    x = torch.randn(3, 1, 28, 28)
     torch.testing.assert_close(ours(x), net(x))
 
 

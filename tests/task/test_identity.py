@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from stable_nalu.network.dense import ACTIVATIONS, Dense
-from stable_nalu.network.identity import IdentityNetwork
+from stable_nalu.network.units import IdentityNetwork
 from stable_nalu.result.exporters import any_runs, write_curves
 from stable_nalu.result.run_parser import curve_points
 from stable_nalu.tags import ERROR_CURVE, TEXT_SUFFIX

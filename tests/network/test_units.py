@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from stable_nalu.network.mystery import MysteryNetwork
+from stable_nalu.network.units import MysteryNetwork
 from stable_nalu.task.mystery_arithmetic import NALU_VARIANTS
 
 
