@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from stable_nalu.cluster.job_script import JOB_SCRIPTS
-from stable_nalu.files import with_part
+from stable_nalu.files import table_rows, with_part
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import EXPERIMENTS, find
@@ -23,13 +24,8 @@ BEGIN = "<!-- Generated from stable_nalu/paper; rewrite with `make generated`. -
 CSVS = "/data/nalms/csvs/"
 """Folder of exported tables, as the READMEs name it."""
 
-PLOTS = {
-    drawing.key or experiment.stem: drawing.plotted
-    for experiment in EXPERIMENTS.values()
-    for drawing in experiment.drawings
-    if drawing.plotted
-}
-"""Key of a figure -> what follows `Rscript`; of one without folders, these are the current one."""
+PLOTS = dict([*table_rows(Path(__file__).with_name("published_plots.csv"))][1:])
+"""Key of a figure -> what follows `Rscript` in a README; one without folders is run in these."""
 
 
 def refreshed_every(document: str) -> str:

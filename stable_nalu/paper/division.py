@@ -9,7 +9,7 @@ from typing import Any
 from stable_nalu.papers import MISTRY_2022_DIVISION, MISTRY_2022_MECHANISMS
 
 from .drawing import BELOW_1E_5, Drawing, Runs, Series, Sketch, Threshold, drawn, sketch
-from .experiment import Experiment, Model, Recipe, Resources, Shown
+from .experiment import Experiment, Model, Recipe, Resources, Shown, shown_in
 from .measures import measures_of_pairs
 from .ranges import INTERPOLATION_ORDER
 from .sweeps import DISTRIBUTIONS, MIXED_SIGNS, NEAR_ZERO, SINGLE_MODULE_RANGES
@@ -75,8 +75,6 @@ _IN10 = replace(
 
 
 # Both papers draw success rates, steps and sparsity errors of every model.
-_CSVS = "/data/nalms/csvs/"
-_R = f"{_CSVS}r_results/neurips-2021/"
 _OTHER_TABLES = {
     "sltr-in2/realnpu_modified": "sltr-in2/realnpu-modified",
     "RealNPU-mod_inSize2_lr/5e-4": "RealNPU-mod_inSize2_lr/RealNPU-mod_inSize2_lr/5e-4",
@@ -128,38 +126,31 @@ _LANDSCAPES = tuple(
 # fmt: on
 
 
+def _figure(number: str) -> tuple[Shown, ...]:
+    return shown_in(MISTRY_2022_DIVISION, f"Figure {number}")
+
+
 def _ranges(
     key: str,
     title: str,
     number: str,
     *models: Model,
     part: Sketch = _RANGES,
-    plotted: str = "",
     note: str = "",
     **judged: Any,
 ) -> Experiment:
     """Return an experiment that is drawn with a series for each of its models.
 
     number: the figure of the paper; empty: in the appendix of its journal version.
-    plotted: the command of the README; empty: that of most figures.
     """
-    shown = Shown(MISTRY_2022_DIVISION, f"Figure {number}")
-    if not number:
-        shown = Shown(MISTRY_2022_MECHANISMS, "appendix")
-    elif not plotted:
-        size = "in10" if models[0].prefix.startswith("sltr-in10") else "in2"
-        plotted = f"neurips_range.r None {_R} sltr-{size} op-div None {key}"
-    series = tuple(
-        Series((m.csv, _OTHER_TABLES[m.csv]) if m.csv in _OTHER_TABLES else (m.csv,), m.label)
-        for m in models
-    )
-    drawings = drawn(part, series=series, plotted=plotted)
-    return Experiment(key, title, (shown,), models, drawings, note=note, **judged)
+    files = [tuple(filter(None, (m.csv, _OTHER_TABLES.get(m.csv)))) for m in models]
+    series = tuple(Series(own, m.label) for own, m in zip(files, models, strict=True))
+    shown = _figure(number) if number else shown_in(MISTRY_2022_MECHANISMS, "appendix")
+    return Experiment(key, title, shown, models, drawn(part, series=series), note=note, **judged)
 
 
 def _computed(key: str, title: str, number: str, drawing: Drawing) -> Experiment:
-    shown = (Shown(MISTRY_2022_DIVISION, f"Figure {number}"),)
-    return Experiment(key, title, shown, (), (drawing,), note="Needs no training.")
+    return Experiment(key, title, _figure(number), (), (drawing,), note="Needs no training.")
 
 
 def _mixed_signs(
@@ -191,8 +182,6 @@ def _distributions(
         drawn_from.model("nru", "NRU", nru),
         drawn_from.model("sign-nmru", "NMRU", nmru),
         part=_SAMPLED,
-        plotted=f"neurips_range_distributions.r {_CSVS}sltr-{size}/distributions/ {_R} "
-        f"sltr-{size}-distributions op-div None {key}",
         parameter="train.distribution",
         criterion="distributions",
     )
@@ -213,7 +202,7 @@ def _near_zero(task: str, text: str, number: str, flags: str, real_npu: str, nru
     return Experiment(
         f"nips-divBy0-{task}",
         f"Division by small numbers, {text}",
-        (Shown(MISTRY_2022_DIVISION, f"Figure {number}"),),
+        _figure(number),
         tuple(
             setting.model(f"{task}-{name}", label, unit, name=name, csv=f"{folder}/{name}")
             for name, (label, unit) in units.items()
@@ -223,8 +212,6 @@ def _near_zero(task: str, text: str, number: str, flags: str, real_npu: str, nru
             part,
             series=tuple(Series((name,), label) for name, (label, _) in units.items()),
             folders=(folder, f"in2_divBy0/{task}"),
-            plotted=f"neurips_range_divBy0.r {_CSVS}{folder} {_R}divBy0/ divBy0-{task} "
-            f"op-{operation} None nips-divBy0-{task} zero.range.{task}",
         ),
     )
 
@@ -282,13 +269,10 @@ _TWO_INPUTS = (
     _ranges("nips-sltr-in2", "Division without redundancy", "3",
             _baseline, _modified_2, _nru_2, _nmru_2),
     _ranges("mixed-sign-ds_realnpu-modified", "Mixed signs, modified Real NPU", "4",
-            replace(_signs_2[0], csv="sltr-in2/mixed-sign-ds_realnpu-modified"), part=_SIGNS,
-            plotted=f"neurips_range.r {_CSVS}sltr-in2/ {_R} mixed-sign-ds_realnpu-modified op-div "
-            "None"),
+            replace(_signs_2[0], csv="sltr-in2/mixed-sign-ds_realnpu-modified"), part=_SIGNS),
     _ranges("in2-mixedSigns", "Mixed signs", "", *_signs_2, part=_SIGNS),
     _computed("divBy0_gold_test_errors", "Errors of perfect modules on small divisors", "5",
-              Drawing((_GOLD,), (Series(("divBy0_test_errors",)),),
-                      plotted="divBy0_gold_test_errors.r")),
+              Drawing((_GOLD,), (Series(("divBy0_test_errors",)),))),
     _distributions("in2", "6 (distributions)", _IN2, _MODIFIED_2, _NRU_2, _NMRU_2),
     _computed("loss_landscape", "Loss landscapes of multiplication", "9", Drawing(_LANDSCAPES)),
     _ranges("nips-in2-nru-lr", "NRU: learning rates", "10",
@@ -401,7 +385,7 @@ def _digits(key: str, label: str, name: str, text: str) -> Model:
 # fmt: off
 _PAIRS = Experiment(
     "div-1digit_conv-Adam-s3Init", "Division of digit pairs",
-    (Shown(MISTRY_2022_MECHANISMS, "MNIST division figure"),),
+    shown_in(MISTRY_2022_MECHANISMS, "MNIST division figure"),
     (
         _digits("div", "DIV", "ID79-1digit_conv-div", ""),
         _digits("mlp", "MLP", "ID84-1digit_conv-mlp_2L-256HU_wDecay-1e-3",

@@ -144,7 +144,6 @@ class Drawing:
     series: files in the order of the legend; none: those of the models of the experiment, and where
         several models share one, its runs are shown as their names say.
     folders: where they may lie below the CSV folder, besides the CSV folder itself.
-    plotted: what follows `Rscript` in the README of the paper.
     key, title, number: its own, where the experiment has several figures; the key finds it.
     paper: whose figure it is, where no paper shows the experiment; None for a user's files.
     """
@@ -152,7 +151,6 @@ class Drawing:
     parts: tuple[Sketch, ...]
     series: tuple[Series, ...] = ()
     folders: tuple[str, ...] = ()
-    plotted: str = ""
     key: str = ""
     title: str = ""
     number: str = ""
@@ -160,10 +158,7 @@ class Drawing:
 
 
 def drawn(
-    *parts: Sketch,
-    series: tuple[Series, ...] = (),
-    folders: tuple[str, ...] = (),
-    plotted: str = "",
+    *parts: Sketch, series: tuple[Series, ...] = (), folders: tuple[str, ...] = ()
 ) -> tuple[Drawing]:
     """Return the one figure of an experiment."""
-    return (Drawing(parts, series, folders, plotted),)
+    return (Drawing(parts, series, folders),)

@@ -33,7 +33,6 @@ from .sequences import (
 )
 from .sweeps import DATA_SET_RANGES, ONE_TO_TWO
 
-_CSVS, _PLOTS = "/data/nalms/csvs/", "/data/nalms/plots/"
 _SNMU, _BATCH_SNMU = "sNMU [1,5]", "sNMU [1,1+1/sd(x)]"
 _BATCH_NOISE = "--nmu-noise --noise-range [1,0]"
 _SINGLE, _ON_ONE_RANGE = for_operation("mul"), replace(for_operation("mul"), points=ONE_TO_TWO)
@@ -78,7 +77,6 @@ def _on_data_set(key: str, title: str, number: int, note: str, *models: Model) -
     drawings = drawn(
         sketch("panels", runs=runs, x_label="Interpolation range"),
         series=tuple(series),
-        plotted=f"plot_fts_results.r {_CSVS} {_PLOTS}{_FTS}/ {key} {key}",
     )
     shown = _shown(number)
     return Experiment(key, title, shown, models, drawings, criterion="ranges", note=note)
@@ -168,15 +166,11 @@ _PAIR_PARTS = (
 )  # fmt: skip
 
 
-def _pairs(
-    key: str, title: str, number: int, models: tuple[Model, ...], loss: str, folder: str
-) -> Experiment:
-    words = f"{_CSVS}{_PAIRS} {_PLOTS}static-mnist/{folder}/"
+def _pairs(key: str, title: str, number: int, models: tuple[Model, ...], loss: str) -> Experiment:
     drawings = drawn(
         *_PAIR_PARTS,
         series=tuple(Series((PurePath(m.csv).name,), m.label) for m in models),
         folders=("static-mnist/mul", "static-mnist/add"),
-        plotted=f"plot_results.r {words} 2DMNIST-{key} None {key}",
     )
     measures = measures_of_pairs(loss)
     return Experiment(
@@ -202,7 +196,7 @@ def _classes(key: str, number: str, title: str, ids: str, models: tuple[Model, .
     )
 
 
-def _paths(key: str, title: str, models: tuple[Model, ...], plotted: str = "") -> Drawing:
+def _paths(key: str, title: str, models: tuple[Model, ...]) -> Drawing:
     """Return the weights that learn what to do with the digits, along training."""
     learned = [model for model in models if "--learn-labels2out" in model.flags]
     files = {PurePath(model.csv).name: model.label for model in learned}
@@ -215,7 +209,6 @@ def _paths(key: str, title: str, models: tuple[Model, ...], plotted: str = "") -
         ),
         tuple(Series((file,), label) for file, label in files.items()),
         ("static-mnist/mul", "weight-paths"),
-        plotted,
         key=f"weights_path-{key}",
         title=f"Weights of the last layer along training, {title}",
         number="Figures 13–20",
@@ -259,8 +252,6 @@ EXPERIMENTS = (
                     Series(("mul-ReLU-h1-s0",), "MLP (1): neither range"),
                     Series(("mul-ReLU-h100-s8",), "MLP (100): training range only")),
             folders=("2d-surface-plots/csvs",),
-            plotted=f"plot_two_input_surface.r {_PLOTS}2d-surface-plots/csvs/ "
-            f"{_PLOTS}2d-surface-plots/2D-surface-mul mul",
         ),
     ),
     Experiment(
@@ -271,8 +262,6 @@ EXPERIMENTS = (
         drawings=(replace(
             *on_every_range("mul", MULTIPLYING_FILES, Series(("sNMU", "mul/sNMU"), _SNMU)),
             parts=(panels("mul", replace(RUNS, threshold=BELOW_1E_5)),),
-            plotted=f"plot_results.r {_CSVS}<experiment_name> data/nalms/plots/benchmark/sltr-in2/ "
-            "benchmark_sltr op-mul None benchmark_sltr_mul",
         ),),
     ),
     _on_data_set(
@@ -288,10 +277,9 @@ EXPERIMENTS = (
         _TWO_LAYERS.model("nau-nmu", "NMU", "--max-iterations 5000000", csv=f"{_FTS}_baseline"),
         _nau_snmu,
     ),
-    _pairs("static-mnist-mul-isolated", "Products of two digits", 8, _ISOLATED, "mse",
-           "1digit_conv"),
+    _pairs("static-mnist-mul-isolated", "Products of two digits", 8, _ISOLATED, "mse"),
     _pairs("static-mnist-mul-colour-concat", "Products of two digits in colour channels", 9,
-           _COLOUR, "loss", _TPS),
+           _COLOUR, "loss"),
     judged_by_reference(
         f"robust-{_LONG}", "Products of digit sequences with noise", _shown(10),
         (
@@ -307,7 +295,6 @@ EXPERIMENTS = (
             by_length("{key}", sequence_runs("cumprod")),
             series=(Series((f"{_LONG}_nmu",), "NMU"), Series((f"{_LONG}_snmu",), _SNMU),
                     Series((f"{_LONG}_batch-snmu",), "sNMU [1,1+1/sd(X)]")),
-            plotted=f"sequential_mnist_prod_long.r {_CSVS} {_PLOTS}sequential_mnist_prod/ {_LONG}",
         ),
         measures=PRODUCT_MEASURES,
     ),
@@ -318,9 +305,7 @@ EXPERIMENTS = (
         note="Needs no training beyond static-mnist-mul-isolated and "
         "static-mnist-mul-colour-concat; confusion matrices are of fold 2.",
         drawings=(
-            _paths("isolated", "isolated digits", _ISOLATED,
-                   f"weights_path.r {_CSVS}<experiment_name> {_PLOTS}weight-paths/ "
-                   "<LOAD CSV FILENAME (excluding the .csv)> _labels2out-path"),
+            _paths("isolated", "isolated digits", _ISOLATED),
             _paths("colour-concat", "digits in colour channels", _COLOUR),
             _classes("mul-1digit_conv-Adam", "Figure 15", "isolated digits", "23 25 24 22 70",
                      _ISOLATED),

@@ -12,34 +12,28 @@ from stable_nalu.task import SCRIPTS
 
 MODULE = "--use-nalm --learn-labels2out"
 RAMP = f"{MODULE} --regualizer-scaling-start 30 --regualizer-scaling-end 40"
-ISOLATED = "--operation mul --max-epochs 1000"
+FOUR, BATCH_NOISE = "--dataset-workers 4", "--nmu-noise --noise-range [1,0]"
 COLOUR = (
     "--num-folds 3 --batch-size 256 --learning-rate 0.001 --img2label-model TPS-no-concat-conv "
     "--optimizer adam --no-scheduler --operation mul --max-epochs 1000 --scheduler-step-size 2000 "
     "--samples-per-permutation 1100 --dataset-workers 4"
 )
-DIVISION = "--operation div --max-epochs 1000 --dataset-workers 5"
 MUL = "static-mnist/mul/"
 TPS = "_MSE_Adam-lr0.001_TPS-no-concat-conv"
 
-# Batch script -> (common flags, folds, {id: (prefix, extra flags)}), as the papers' scripts say.
+# Batch script -> (script, common flags, folds, {id: (prefix, extra flags)}), as papers say.
+CONV, DIV = f"{MUL}1digit_conv-", "two-digit-mnist/div/ID"
 PUBLISHED = {
     "icml_2022/static_mnist_prod_isolated": (
         "two_digit_mnist",
-        ISOLATED,
+        "--operation mul --max-epochs 1000",
         10,
         {
-            1: (
-                f"{MUL}1digit_conv-snmu",
-                f"{RAMP} --nmu-noise --regualizer 100 --dataset-workers 4",
-            ),
-            2: (f"{MUL}1digit_conv-mul", "--dataset-workers 5"),
-            3: (f"{MUL}1digit_conv-nmu", f"{RAMP} --regualizer 100 --dataset-workers 4"),
-            4: (f"{MUL}1digit_conv-fc", "--learn-labels2out --dataset-workers 4"),
-            5: (
-                f"{MUL}1digit_conv-batch-snmu",
-                f"{RAMP} --nmu-noise --regualizer 100 --noise-range [1,0] --dataset-workers 4",
-            ),
+            1: (f"{CONV}snmu", f"{RAMP} --nmu-noise --regualizer 100 {FOUR}"),
+            2: (f"{CONV}mul", "--dataset-workers 5"),
+            3: (f"{CONV}nmu", f"{RAMP} --regualizer 100 {FOUR}"),
+            4: (f"{CONV}fc", f"--learn-labels2out {FOUR}"),
+            5: (f"{CONV}batch-snmu", f"{RAMP} {BATCH_NOISE} --regualizer 100 {FOUR}"),
         },
     ),
     "icml_2022/static_mnist_prod_colour_concat": (
@@ -51,29 +45,29 @@ PUBLISHED = {
             7: (f"{MUL}snmu{TPS}", f"{MODULE} --nmu-noise"),
             8: (f"{MUL}nmu{TPS}", MODULE),
             9: (f"{MUL}fc{TPS}", "--learn-labels2out"),
-            10: (f"{MUL}batch-snmu{TPS}", f"{MODULE} --nmu-noise --noise-range [1,0]"),
+            10: (f"{MUL}batch-snmu{TPS}", f"{MODULE} {BATCH_NOISE}"),
         },
     ),
     "two_digit_mnist/parallel_run": (
         "two_digit_mnist",
-        DIVISION,
+        "--operation div --max-epochs 1000 --dataset-workers 5",
         10,
         {
-            79: ("two-digit-mnist/div/ID79-1digit_conv-div", ""),
+            79: (f"{DIV}79-1digit_conv-div", ""),
             84: (
-                "two-digit-mnist/div/ID84-1digit_conv-mlp_2L-256HU_wDecay-1e-3",
+                f"{DIV}84-1digit_conv-mlp_2L-256HU_wDecay-1e-3",
                 "--learn-labels2out --weight-decay 0.001",
             ),
             78: (
-                "two-digit-mnist/div/ID78-1digit_conv-nru_R30-40-2_gnc1_s3Init",
+                f"{DIV}78-1digit_conv-nru_R30-40-2_gnc1_s3Init",
                 f"{RAMP} --nalm-name nru --regualizer 2 --clip-grad-norm 1",
             ),
             80: (
-                "two-digit-mnist/div/ID80-1digit_conv-realnpu-mod_R30-40-2_s3Init",
+                f"{DIV}80-1digit_conv-realnpu-mod_R30-40-2_s3Init",
                 f"{RAMP} --nalm-name realnpu-mod --regualizer-npu-w 2 --regualizer-gate 2",
             ),
             81: (
-                "two-digit-mnist/div/ID81-1digit_conv-nmruSign_R30-40-2_gncF_s3Init",
+                f"{DIV}81-1digit_conv-nmruSign_R30-40-2_gncF_s3Init",
                 f"{RAMP} --nalm-name nmru-sign --regualizer 2",
             ),
         },
