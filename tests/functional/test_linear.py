@@ -2,22 +2,19 @@ import pytest
 import torch
 
 from stable_nalu.functional import linear
-from tests.runs import RUNS, indices, normal
+from stable_nalu.functional.lstm import lstm_step
+from stable_nalu.layer import GeneralizedCell
+from tests.runs import RUNS, normal
 
 
 @pytest.mark.parametrize("runs", RUNS)
 @pytest.mark.parametrize("with_bias", [True, False])
-def test_against_loops(runs, with_bias):
+def test_against_a_sum(runs, with_bias):
     x, W = normal(*runs, 4, 3), normal(*runs, 2, 3, seed=1)
     bias = normal(*runs, 2, seed=2) if with_bias else None
-    y = linear(x, W, bias)
-    assert y.shape == (*runs, 4, 2)
-    for index in indices(runs):
-        for b, row in enumerate(x[index].tolist()):
-            for o, weights in enumerate(W[index].tolist()):
-                expected = sum(p * q for p, q in zip(row, weights, strict=True))
-                expected += bias[index][o].item() if with_bias else 0
-                assert y[index][b, o].item() == pytest.approx(expected, rel=1e-12, abs=1e-14)
+    expected = (x.unsqueeze(-2) * W.unsqueeze(-3)).sum(-1)
+    expected = expected if bias is None else expected + bias.unsqueeze(-2)
+    torch.testing.assert_close(linear(x, W, bias), expected, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("with_bias", [True, False])
@@ -29,11 +26,15 @@ def test_a_run_among_others_gives_the_numbers_of_the_run_alone(with_bias):
         assert torch.equal(together[run], alone)
 
 
-def test_inputs_without_runs_serve_all_runs():
-    x, W, bias = normal(4, 3), normal(2, 5, 3), normal(2, 5)
+def test_inputs_without_runs_serve_all_runs_and_gradients():
+    x, W, bias = normal(4, 3), normal(2, 5, 3, seed=1), normal(2, 5, seed=2)
     torch.testing.assert_close(linear(x, W, bias), linear(x.expand(2, 4, 3), W, bias))
-
-
-def test_gradient():
-    inputs = (normal(2, 4, 3), normal(2, 5, 3, seed=1), normal(2, 5, seed=2))
+    inputs = (normal(2, 4, 3), W, bias)
     assert torch.autograd.gradcheck(linear, [v.requires_grad_() for v in inputs])
+
+
+def test_a_step_of_an_lstm_is_that_of_the_cell():
+    cell = GeneralizedCell(3, 5, "LSTM").cell
+    x, h, c = torch.randn(7, 3), torch.randn(7, 5), torch.randn(7, 5)
+    gates = x @ cell.weight_ih.mT + h @ cell.weight_hh.mT + cell.bias_ih + cell.bias_hh
+    torch.testing.assert_close(lstm_step(gates, c), cell(x, (h, c)))

@@ -1,3 +1,4 @@
+import itertools
 import math
 
 import pytest
@@ -5,7 +6,7 @@ import torch
 
 from stable_nalu.functional import LOG_SPACE_MODES, in_log_space, mnac
 from stable_nalu.functional.mnac import MNAC_MODES, product
-from tests.runs import RUNS, assert_runs_are_independent, indices, normal
+from tests.runs import RUNS, assert_runs_are_independent, normal
 
 
 def sign(v):
@@ -42,29 +43,21 @@ def test_against_loops(mode, training, runs):
     x, W = inputs_for(runs)
     y = mnac(x, W, mode, training)
     assert y.shape == (*runs, 4, 2)
-    for index in indices(runs):
-        for b, row in enumerate(x[index].tolist()):
-            for o, weights in enumerate(W[index].tolist()):
-                expected = loop(row, weights, mode, training)
-                assert y[index][b, o].item() == pytest.approx(expected, rel=1e-11)
+    for index in itertools.product(*map(range, y.shape)):
+        *run, b, o = index
+        row, weights = x[(*run, b)].tolist(), W[(*run, o)].tolist()
+        assert y[index].item() == pytest.approx(loop(row, weights, mode, training), rel=1e-11)
+    assert_runs_are_independent(lambda x, W: mnac(x, W, mode, training), runs, x.float(), W.float())
 
 
 @pytest.mark.parametrize(("mode", "training"), CASES)
 def test_gradient(mode, training):
     """Away from w = 0, where A changes faster than a finite difference can follow."""
     x, W = inputs_for((2,))
-    W = (W.sign() * (W.abs() + 0.05)).requires_grad_()
-    if mode == "div-sepSign":
-        W = W.detach().clamp(-1.4, 1.4).requires_grad_()
-    assert torch.autograd.gradcheck(
-        lambda x, W: mnac(x, W, mode, training), (x.requires_grad_(), W)
-    )
-
-
-@pytest.mark.parametrize(("mode", "training"), CASES)
-def test_runs_are_independent(mode, training):
-    x, W = (v.float() for v in inputs_for((2, 3)))
-    assert_runs_are_independent(lambda x, W: mnac(x, W, mode, training), (2, 3), x, W)
+    W = W.sign() * (W.abs() + 0.05)
+    W = W.clamp(-1.4, 1.4) if mode == "div-sepSign" else W
+    inputs = (x.requires_grad_(), W.requires_grad_())
+    assert torch.autograd.gradcheck(lambda x, W: mnac(x, W, mode, training), inputs)
 
 
 def gradients(function, x, W, upstream):
@@ -112,11 +105,6 @@ def test_a_zero_input_with_a_negative_weight():
     assert mnac(x, W, "div-sepSign", True).item() == math.inf
 
 
-def test_unknown_mode():
-    with pytest.raises(ValueError, match="mnac mode 'product' is not one of prod, no-idendity"):
-        mnac(normal(1, 1), normal(1, 1), "product")
-
-
 ZEROS = {
     "no zero": [[1.5, -2.0], [0.5, 3.0], [-1.0, 0.25]],
     "one zero": [[1.5, 0.0], [0.5, 3.0], [0.0, 0.25]],
@@ -124,23 +112,12 @@ ZEROS = {
 }
 
 
-def value_and_gradient(factors, upstream):
-    factors = factors.clone().requires_grad_()
-    y = product(factors)
-    return y.detach(), torch.autograd.grad(y, factors, upstream)[0]
-
-
-@pytest.mark.parametrize("runs", RUNS)
-def test_product(runs):
-    factors = normal(*runs, 4, 3, 2)
-    expected = factors[..., 0, :] * factors[..., 1, :] * factors[..., 2, :]
-    torch.testing.assert_close(product(factors), expected)
-
-
 @pytest.mark.parametrize("name", ZEROS)
-def test_gradient_leaves_each_factor_out(name):
-    factors = torch.tensor(ZEROS[name], dtype=torch.float64)
-    _, gradient = value_and_gradient(factors, torch.ones(2, dtype=torch.float64))
+def test_gradients_of_products_leave_each_factor_out(name):
+    factors = torch.tensor(ZEROS[name], dtype=torch.float64, requires_grad=True)
+    y = product(factors)
+    torch.testing.assert_close(y, factors[0] * factors[1] * factors[2])
+    (gradient,) = torch.autograd.grad(y.sum(), factors)
     for i in range(3):
         others = [j for j in range(3) if j != i]
         torch.testing.assert_close(gradient[i], factors[others[0]] * factors[others[1]])
@@ -176,15 +153,11 @@ def test_log_space_against_loops(mode, runs):
     x, W = normal(*runs, 4, 3), normal(*runs, 2, 3, seed=1)
     y = in_log_space(weighted_sum(W), x, mode, EPS)
     assert y.shape == (*runs, 4, 2)
-    rows, weights = x.reshape(-1, 4, 3).tolist(), W.reshape(-1, 2, 3).tolist()
-    for run, outputs in enumerate(y.reshape(-1, 4, 2).tolist()):
-        for b in range(4):
-            for o in range(2):
-                total = sum(
-                    w * LOGARITHMS[mode](v)
-                    for w, v in zip(weights[run][o], rows[run][b], strict=True)
-                )
-                assert outputs[b][o] == pytest.approx(POWERS[mode](total), rel=1e-10)
+    for index in itertools.product(*map(range, y.shape)):
+        *run, b, o = index
+        pairs = zip(W[(*run, o)].tolist(), x[(*run, b)].tolist(), strict=True)
+        total = sum(w * LOGARITHMS[mode](v) for w, v in pairs)
+        assert y[index].item() == pytest.approx(POWERS[mode](total), rel=1e-10)
 
 
 @pytest.mark.parametrize("mode", LOG_SPACE_MODES)
@@ -202,6 +175,8 @@ def test_weights_of_one_multiply_magnitudes(mode):
     assert y.flatten().tolist() == pytest.approx([3.0, 1.5], rel=1e-6)
 
 
-def test_unknown_mode_of_log_space():
+def test_unknown_modes():
+    with pytest.raises(ValueError, match="mnac mode 'product' is not one of prod, no-idendity"):
+        mnac(normal(1, 1), normal(1, 1), "product")
     with pytest.raises(ValueError, match="log space mode 'mnac' is not one of normal, safe"):
         in_log_space(weighted_sum(normal(1, 1)), normal(1, 1), "mnac", EPS)

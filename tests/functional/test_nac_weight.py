@@ -42,13 +42,10 @@ def test_rounding_order_of_the_normal_gradient():
     assert not torch.equal(dm, G * (t * (s * (1 - s))))
 
 
-def test_sign_gradient():
+def test_gradients_of_variants():
     (dw, dm), G, t, s, w_hat = backward("sign")
     torch.testing.assert_close(dw, G * (1 - t**2) * s)
     torch.testing.assert_close(dm, 0.1 * G * torch.sign(w_hat) * s * (1 - s))
-
-
-def test_independent_gradient():
     (dw, dm), G, t, s, _ = backward("independent")
     torch.testing.assert_close(dw, G * (1 - t**2))
     torch.testing.assert_close(dm, G * s * (1 - s))
@@ -68,25 +65,11 @@ def test_unknown_mode():
         nac_weight(normal(1, 1), normal(1, 1), "hard")
 
 
-@pytest.mark.parametrize("runs", RUNS)
-def test_expected_sign(runs):
-    probabilities = torch.softmax(normal(*runs, 2, 4, 3), -1)
-    plus, minus, _ = probabilities.unbind(-1)
-    assert torch.equal(expected_sign(probabilities), plus - minus)
-
-
-def test_chosen_sign():
-    signs = chosen_sign(torch.tensor([[0, 1], [2, 0]]), torch.float64)
-    assert signs.dtype == torch.float64
-    assert signs.tolist() == [[1.0, -1.0], [0.0, 1.0]]
-
-
-def test_the_mean_of_choices_is_the_expected_sign():
-    probabilities = torch.tensor([0.5, 0.3, 0.2], dtype=torch.float64)
+def test_signs_of_choices_and_their_mean():
+    probabilities = torch.softmax(normal(2, 4, 3), -1)
     signs = chosen_sign(torch.arange(3), torch.float64)
-    assert (probabilities * signs).sum().item() == pytest.approx(
-        expected_sign(probabilities).item(), rel=1e-15
-    )
+    assert (signs.dtype, signs.tolist()) == (torch.float64, [1.0, -1.0, 0.0])
+    torch.testing.assert_close(expected_sign(probabilities), probabilities @ signs)
 
 
 def test_the_golden_ratio():
