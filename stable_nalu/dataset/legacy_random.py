@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 
 import numpy as np
-import torch
 
 STATE_WORDS = 624
 """Words of 32 bits in the state of a generator, besides the position among them."""
@@ -62,35 +61,15 @@ class LegacyRandom:
         """Return what makes the words."""
         return self._bits
 
-    def position(self) -> tuple[bytes, int]:
-        """Return a hashable that two generators share exactly when they continue alike."""
-        words = self._words()
-        return words[:STATE_WORDS].tobytes(), int(words[STATE_WORDS])
+    @property
+    def state(self) -> np.ndarray:
+        """Return the words of the state and the position among them, uint32 (625,), to be changed.
 
-    def get_state(self) -> dict[str, torch.Tensor | int]:
-        """Return the state vector as an int64 tensor (624,), and the position in it."""
-        words = self._words()
-        return {
-            "key": torch.from_numpy(words[:STATE_WORDS].astype(np.int64)),
-            "position": int(words[STATE_WORDS]),
-        }
-
-    def _words(self) -> np.ndarray:
-        """Return the state as it lies in memory: NumPy's own property copies it word by word."""
+        It is the memory of this generator: NumPy's own property copies it word by word.
+        """
         memory = (ctypes.c_uint32 * (STATE_WORDS + 1)).from_address(self._bits.ctypes.state_address)
         return np.ctypeslib.as_array(memory)
 
-    def set_state(self, state: dict[str, torch.Tensor | int]) -> None:
-        """Continue from a state that `get_state` returned."""
-        key = torch.as_tensor(state["key"])
-        position = int(state["position"])
-        if key.shape != (STATE_WORDS,) or not 0 <= position <= STATE_WORDS:
-            raise ValueError(
-                f"A generator state holds {STATE_WORDS} words and a position among them, got shape "
-                f"{tuple(key.shape)} and position {position}."
-            )
-        words = key.cpu().numpy().astype(np.uint32)
-        self._bits.state = {
-            "bit_generator": "MT19937",
-            "state": {"key": words, "pos": position},
-        }
+    def position(self) -> bytes:
+        """Return a hashable that two generators share exactly when they continue alike."""
+        return self.state.tobytes()

@@ -16,7 +16,6 @@ from .legacy_random import LegacyRandom
 BLOCK_ELEMENTS = 2**16
 """Input elements drawn at once: half a MiB in float64, so that a block stays in the cache."""
 
-StreamState = dict[str, torch.Tensor | int]
 Subset = tuple[int, int]
 
 
@@ -216,14 +215,6 @@ class SampleStream:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             np.copyto(x, block, casting="same_kind")
             np.copyto(t, self.targets(block), casting="same_kind")
-
-    def get_state(self) -> StreamState:
-        """Return where the stream stands, as a tensor and a number."""
-        return self.random.get_state()
-
-    def set_state(self, state: StreamState) -> None:
-        """Continue where a stream of the same kind stood."""
-        self.random.set_state(state)
 
     def inputs_key(self) -> tuple:
         """Return what is equal for streams whose next draws of equal size have identical inputs."""

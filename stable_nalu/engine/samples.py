@@ -6,7 +6,6 @@ from collections.abc import Hashable, Sequence
 from functools import cache
 
 import numpy as np
-import torch
 
 from stable_nalu.dataset import SampleStream
 from stable_nalu.dataset.distribution import Uniform
@@ -54,7 +53,8 @@ class LaneGenerators:
         self._places = np.arange(lanes).reshape(-1, 2, 2).swapaxes(0, 1).ravel()
         self.key = aligned((STATE_WORDS, lanes), np.uint32)
         for place, stream in zip(self._places, streams, strict=True):
-            self.key[:, place] = _next_words(*_state(stream))
+            state = stream.random.state
+            self.key[:, place] = _next_words(state[:-1], int(state[-1]))
 
     def store(
         self,
@@ -65,13 +65,8 @@ class LaneGenerators:
     ) -> None:
         """Put streams where generators have come to in their lanes."""
         for stream, lane in zip(streams, lanes, strict=True):
-            key = np.roll(words[:, self._places[lane]], -position).astype(np.int64)
-            stream.set_state({"key": torch.from_numpy(key), "position": 0})
-
-
-def _state(stream: SampleStream) -> tuple[np.ndarray, int]:
-    state = stream.get_state()
-    return np.asarray(state["key"], np.uint32), int(state["position"])
+            state = stream.random.state
+            state[:-1], state[-1] = np.roll(words[:, self._places[lane]], -position), 0
 
 
 @cache

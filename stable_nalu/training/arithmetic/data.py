@@ -49,7 +49,7 @@ class Feed:
             joined.draw_into(x, t)
             first, *others = joined.streams
             for stream in others:
-                stream.set_state(first.get_state())
+                stream.random.state[:] = first.random.state
         return x, t
 
     def get_state(self, run: int) -> dict[str, Any]:
