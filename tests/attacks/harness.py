@@ -26,30 +26,11 @@ from pathlib import Path
 
 import pytest
 
+from stable_nalu.task import SCRIPTS
 from tests.processes import work_with_environment
 
 ROOT = Path(__file__).resolve().parents[2]
-TRAINING = (
-    "simple_function_static",
-    "simple_function_static_npu",
-    "single_layer",
-    "single_layer_benchmark",
-    "single_layer_robust",
-    "single_layer_curriculum",
-    "simple_function_recurrent",
-    "number_translation",
-    "sequential_mnist",
-    "sequential_svhn",
-    "two_digit_mnist",
-    "ST_mnist_labels",
-    "mystery_arithmetic",
-    "identity_autoencoder",
-    "gridworld_time",
-    "program_evaluation",
-    "notebook_addition",
-    "even_digit_count",
-    "mnist_counting",
-)
+TRAINING = tuple(SCRIPTS)
 EXPORTS = {
     "generate_exp_setups": "export",
     "plot": "export",
@@ -288,18 +269,13 @@ def snapshot(folder: Path) -> dict[str, Entry]:
             path = Path(base, name)
             state = path.lstat()
             shown = str(path.relative_to(folder))
-            if stat.S_ISDIR(state.st_mode):
+            kind = stat.S_IFMT(state.st_mode)
+            # A process that looks whether it may write leaves its number in a lock.
+            if kind == stat.S_IFDIR or name == ".lock":
                 found[shown] = (state.st_mode, 0, 0, None)
                 continue
-            if name == ".lock":
-                # A process that looks whether it may write leaves its number there.
-                found[shown] = (state.st_mode, 0, 0, None)
-                continue
-            content: object = None
-            if stat.S_ISLNK(state.st_mode):
-                content = path.readlink()
-            elif stat.S_ISREG(state.st_mode):
-                content = path.read_bytes()
+            read = {stat.S_IFLNK: path.readlink, stat.S_IFREG: path.read_bytes}.get(kind)
+            content = read() if read else None
             found[shown] = (state.st_mode, state.st_size, state.st_mtime_ns, content)
     return found
 

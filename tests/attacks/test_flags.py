@@ -228,30 +228,12 @@ TOGETHER = {
         ("--num-folds 1", "--num-folds: 100 pairs cannot be cut into 1 folds"),
         ("--nalm-name nru", "--nalm-name: 'nru' is an unknown layer"),
     ),
-    "mystery_arithmetic": (
-        ("--input-size 1", "--input-size", "2 or more"),
-        ("--operations add,mul,add", "--operations", "once"),
-        ("--operations", "--operations"),
-        ("--layer-type NAC --nalu-variant shared", "NAC"),
-        ("--nalu-gate independent", "--nalu-variant custom"),
-        ("--layer-type vanilla --nalu-gate linear", "vanilla"),
-    ),
-    "even_digit_count": (
-        ("--min-distance 60", "--min-distance", "no room"),
-        ("--image-size 28", "--image-size", "larger"),
-        ("--head-bias --no-head-bias", "contradicts"),
-    ),
-    "identity_autoencoder": (
-        ("--train-range []", "--train-range", "[-5,5]"),
-        ("--train-range [2,2]", "--train-range"),
-        ("--test-range [9,-9]", "--test-range"),
-        ("--test-range [1,2,3]", "--test-range"),
-        ("--test-range [-5,5]", "--train-range"),
-        ("--train-range [.1,.9]", "--train-sampling"),
-    ),
     "notebook_addition": (("--layer-type NAC --nalu-init xavier-normal", "--layer-type NALU"),),
 }
-"""Script -> flags that do not go together, or not here, and what is said of them."""
+"""Script -> flags that do not go together, or not here, and what is said of them.
+
+Those of the younger tasks are in tests/task/test_command_lines.py.
+"""
 
 if not torch.cuda.is_available():
     TOGETHER["simple_function_recurrent"] += (("--cuda true", "--cuda"),)

@@ -129,7 +129,8 @@ def test_copies_of_a_layer_in_use_compute_the_same(case, penalties):
 
 
 @pytest.mark.parametrize("key", CELLS)
-def test_copies_of_a_cell_compute_the_same(key):
+def test_cells_are_copied_and_take_a_dtype(key):
+    assert {v.dtype for v in floating(build_cell(key, dtype=torch.float64))} == {torch.float64}
     cell = build_cell(key)
     torch.manual_seed(1)
     x, h = cell_input(key)
@@ -190,11 +191,6 @@ def test_the_default_dtype_outlives_a_constructor_that_fails():
     with pytest.raises(ValueError, match="nac_oob"):
         build("ReRegualizedLinearMNAC", nac_oob="none", dtype=torch.float64)
     assert torch.get_default_dtype() == torch.float32
-
-
-@pytest.mark.parametrize("key", CELLS)
-def test_cells_take_a_dtype(key):
-    assert {v.dtype for v in floating(build_cell(key, dtype=torch.float64))} == {torch.float64}
 
 
 @pytest.mark.parametrize("case", CASES, ids=named)

@@ -7,9 +7,9 @@ can do, in sequences of any length, is the 1 next to a sum or product of digits.
 import pytest
 import torch
 
-from stable_nalu.dataset.images import SequentialDigitDataset
 from stable_nalu.layer import LSTMCell
 from stable_nalu.task import sequences
+from tests.digit_images import digit_sequences
 from tests.experiments.scripts import read, run, run_names
 
 COMMON = "--data-source digits --no-save --regualizer-scaling-start 500"
@@ -33,8 +33,11 @@ def errors(command):
 
 def least_errors_of_an_lstm(operation, digits, lengths):
     """What numbers from -1 to 1 cannot be nearer to the targets than."""
-    dataset = SequentialDigitDataset("mnist", operation, digits, seed=0, source="digits")
-    targets = {n: dataset.fork(n, "test", sequences.TEST_SEED).targets for n in lengths}
+    seed = sequences.TEST_SEED
+    targets = {
+        n: digit_sequences("mnist", operation, n, seed, "test", digits, "digits").targets
+        for n in lengths
+    }
     return {n: (t - t.clamp(-1, 1)).square().mean().item() for n, t in targets.items()}
 
 

@@ -27,6 +27,9 @@ class Scaled(torch.nn.Module):
 """
 
 
+REGISTERED = PLAIN + "\nimport stable_nalu\nstable_nalu.register(Scaled, {})\n"
+
+
 @pytest.fixture
 def file(tmp_path: Path):
     def write(text: str, name: str = "mine.py") -> str:
@@ -57,11 +60,8 @@ def test_flags_of_other_layers_do_not_reach_a_plain_module(file):
 
 
 def test_register_gives_labels_and_a_key(file):
-    text = PLAIN + (
-        "\nimport stable_nalu\n"
-        "stable_nalu.register(Scaled, key='SC', label='scaled sum', latex='S', cites='Me 2026')\n"
-    )
-    own.load_layer_file(file(text))
+    words = "key='SC', label='scaled sum', latex='S', cites='Me 2026'"
+    own.load_layer_file(file(REGISTERED.format(words)))
     assert "Scaled" not in entries()
     entry = entries()["SC"]
     assert (entry.label, entry.shown) == ("scaled sum", "$S$")
@@ -109,18 +109,9 @@ def test_a_file_is_run_once_and_again_when_it_has_changed(file, tmp_path):
         ("import nowhere_to_be_found", "No module named"),
         (PLAIN.replace("class Scaled", "class NALU"), "NALU is a layer of this package too"),
         (PLAIN.replace("class Scaled", "class nalu"), "nalu is a layer of this package too"),
-        (
-            PLAIN + "\nimport stable_nalu\nstable_nalu.register(Scaled, key='a b')",
-            "'a b' cannot be a key",
-        ),
-        (
-            PLAIN + "\nimport stable_nalu\nstable_nalu.register(Scaled, label='\\ud800')",
-            "the label of Scaled, .*, is no text",
-        ),
-        (
-            PLAIN + "\nimport stable_nalu\nstable_nalu.register(Scaled, latex=3)",
-            "the latex of Scaled, 3, is no text",
-        ),
+        (REGISTERED.format("key='a b'"), "'a b' cannot be a key"),
+        (REGISTERED.format("label='\\ud800'"), "the label of Scaled, .*, is no text"),
+        (REGISTERED.format("latex=3"), "the latex of Scaled, 3, is no text"),
         (
             "import torch, stable_nalu\n"
             "class One(torch.nn.Module):\n"
@@ -139,23 +130,29 @@ def test_a_file_that_cannot_be_used_is_refused_in_one_line(file, text, says):
     assert set(entries()) == before
 
 
-@pytest.mark.parametrize("name", ["mine.so", "mine.pyc", "mine.txt", "mine"])
-def test_a_file_of_another_kind_is_refused(name, file):
-    with pytest.raises(OptionError, match="is not a Python file; its name must end in .py"):
-        own.load_layer_file(file("x = 1", name))
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        *(
+            (name, "is not a Python file; its name must end in .py")
+            for name in ("m.so", "m.pyc", "m")
+        ),
+        ("nowhere.py", "cannot read"),
+        (".", "cannot read"),
+    ],
+)
+def test_what_is_no_python_file_is_refused(name, says, file, tmp_path):
+    path = tmp_path / name
+    if name.startswith("m"):
+        file("x = 1", name)
+    with pytest.raises(OptionError, match=says):
+        own.load_layer_file(str(path))
 
 
 def test_two_files_of_one_name_are_refused(file):
     own.load_layer_file(file(PLAIN))
     with pytest.raises(OptionError, match="Scaled is a layer of .*mine.py too"):
         own.load_layer_file(file(PLAIN, "other.py"))
-
-
-@pytest.mark.parametrize("path", ["nowhere.py", "."])
-def test_what_is_no_file_is_refused(path, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(OptionError, match="cannot read"):
-        own.load_layer_file(path)
 
 
 def test_layers_of_installed_packages(monkeypatch, capsys):
