@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-
-import torch
+from dataclasses import replace
 
 from stable_nalu.task import SCRIPTS
-from stable_nalu.task.run import trainer_of
-from stable_nalu.training.arithmetic.trainer import ArithmeticTraining
-from stable_nalu.training.stack import Setup
+from stable_nalu.task.run import task_of
+from stable_nalu.training.loop import Training
+from stable_nalu.training.plan.runs import LANES, PlannedRun
 
 
 class Iterations:
@@ -35,12 +34,8 @@ class Iterations:
         return (time.process_time() - began) * 1e6 / (iterations * self.runs)
 
 
-def _built(script: str, line: str) -> ArithmeticTraining:
+def _built(script: str, line: str) -> Training:
     spec = SCRIPTS[script]
     configs = spec.plan(line.split()).configs
-    names = [spec.run_name(config) for config in configs]
-    options = [spec.layer_options(config) for config in configs]
-    setup = Setup(configs, names, options, torch.device("cpu"), stacked=True)
-    training = trainer_of(script).build(setup)
-    assert isinstance(training, ArithmeticTraining)
-    return training
+    stack = [replace(PlannedRun.of(spec, config), engine=LANES) for config in configs]
+    return Training(task_of(script), stack)

@@ -25,7 +25,7 @@ from typing import cast
 from tests.processes import PAUSE
 
 LONGEST_REQUEST = 1 << 20
-IMPORTED = ("torch", "stable_nalu.training.arithmetic.trainer", "tensorboardX")
+IMPORTED = ("torch", "stable_nalu.training.loop", "tensorboardX")
 """Modules that every fork has."""
 
 

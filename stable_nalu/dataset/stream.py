@@ -268,3 +268,34 @@ def join(streams: Sequence[SampleStream]) -> list[JointStreams]:
         key = (stream.random.position(), sampler.sample_shape) if sampler.scales_doubles else k
         members.setdefault(key, []).append(k)
     return [JointStreams([streams[k] for k in group], group) for group in members.values()]
+
+
+class Feed:
+    """Batches `x (batch, in)`, `t (batch, 1)` of a run, or many batches of many runs."""
+
+    def __init__(self, streams: Sequence[SampleStream], batch_size: int, input_size: int):
+        self.streams = list(streams)
+        self._shape = batch_size, input_size
+        # A batch that does not fit into memory is found out here, before anything is written.
+        self._buffers(1, len(streams))
+
+    def _buffers(self, count: int, runs: int) -> tuple[np.ndarray, np.ndarray]:
+        batch_size, input_size = self._shape
+        dtype = np.dtype(str(torch.get_default_dtype()).removeprefix("torch."))
+        x = np.empty((count, runs, batch_size, input_size), dtype)
+        return x, np.empty((count, runs, batch_size, 1), dtype)
+
+    def next(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the next batch of a single run."""
+        x, t = self.draw([0], 1)
+        return torch.from_numpy(x[0, 0]), torch.from_numpy(t[0, 0])
+
+    def draw(self, runs: Sequence[int], count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the next batches of some runs: x `(count, runs, batch, in)` and t."""
+        x, t = self._buffers(count, len(runs))
+        for joined in join([self.streams[run] for run in runs]):
+            joined.draw_into(x, t)
+            first, *others = joined.streams
+            for stream in others:
+                stream.random.state[:] = first.random.state
+        return x, t

@@ -58,20 +58,19 @@ class Shape:
     outputs: int
     eval_mode: bool | None
     verbose: bool = False
-    robust: bool = False
 
 
 def programs_of(
-    config: Config, build: BuildOne, shape: Shape, *, beta_only_grows: bool, dtype: torch.dtype
+    config: Config, build: BuildOne, shape: Shape, *, dtype: torch.dtype
 ) -> CriterionPrograms:
     """Return the program of each criterion that a run trains by, or raise NotLoweredError.
 
     A run's programs follow from its configuration alone.
     """
-    key = structure(config), shape, beta_only_grows, dtype
+    key = config.script, structure(config), shape, dtype
     if key not in _PROGRAMS:
         try:
-            _PROGRAMS[key] = _made(config, build, shape, beta_only_grows, dtype)
+            _PROGRAMS[key] = _made(config, build, shape, dtype)
         except NotLoweredError as error:
             _PROGRAMS[key] = str(error)
     found = _PROGRAMS[key]
@@ -80,17 +79,13 @@ def programs_of(
     return found
 
 
-def _made(
-    config: Config, build: BuildOne, shape: Shape, beta_only_grows: bool, dtype: torch.dtype
-) -> CriterionPrograms:
+def _made(config: Config, build: BuildOne, shape: Shape, dtype: torch.dtype) -> CriterionPrograms:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model = build(config)
-    for module in model.extended_modules():
-        module.robustness_logging = shape.robust
     if any(module.reads_iteration for module in model.extended_modules()):
         raise NotLoweredError("a layer that reads the iteration")
-    step = TrainingStep([config], model, stacked=False, beta_only_grows=beta_only_grows)
+    step = TrainingStep([config], model, stacked=False)
     example = torch.linspace(1, 2, shape.batch * (shape.inputs + shape.outputs), dtype=dtype)
     x, t = example.split([shape.batch * shape.inputs, shape.batch * shape.outputs])
     observes = {"modules": True, "verbose": shape.verbose}
@@ -142,21 +137,20 @@ class EngineStack:
         draw: Callable[[Sequence[int], int], tuple[np.ndarray, np.ndarray]],
         *,
         in_python: bool = False,
-        beta_only_grows: bool = False,
     ):
         self.step = step
         self.shape = shape
         self.runs = len(configs)
         self.streams = list(streams)
         self.dtype = step.parameters[0].dtype if step.parameters else torch.get_default_dtype()
-        self.parts = self._parts(configs, build, beta_only_grows)
+        self.parts = self._parts(configs, build)
         for part in self.parts:
             if in_python or not all(drawn_by_cpp(self.streams[run]) for run in part.runs):
                 part.draw = partial(draw, part.runs)
         self.company = Company([self])
         self._ahead = False
 
-    def _parts(self, configs, build, beta_only_grows: bool) -> list[RunsOfProgram]:
+    def _parts(self, configs, build) -> list[RunsOfProgram]:
         by_program: dict[str, RunsOfProgram] = {}
         for run, config in enumerate(configs):
             key = structure(config)
@@ -167,7 +161,6 @@ class EngineStack:
                         config,
                         build,
                         self.shape,
-                        beta_only_grows=beta_only_grows,
                         dtype=self.dtype,
                     ),
                 )

@@ -31,7 +31,7 @@ from stable_nalu.paper.drawing import Series, Sketch, sketch
 from stable_nalu.result.export import RunTable, write_tables
 from stable_nalu.result.run_parser import PairParser
 from stable_nalu.task.pairs import PairTask, class_counts
-from stable_nalu.training.loop import TaskTraining
+from stable_nalu.training.loop import Training
 from stable_nalu.writer.event_reader import EventFileReader, TensorboardReader
 
 from .saved_model import trained_run
@@ -54,7 +54,7 @@ def report(task: type[PairTask], spec: ScriptSpec, config: Config) -> int:
         folder.mkdir(parents=True, exist_ok=True)
         counts = counts_of(run, rounded=rounded)
         written = write_counts(counts, stem, folder)
-        written += write_path(run.setup.names[0], model, folder)
+        written += write_path(run.stack[0].name, model, folder)
     except OSError as error:
         raise UsageError(
             f"argument --evaluation-dir: cannot write to {folder}: {error.strerror}"
@@ -67,7 +67,7 @@ def report(task: type[PairTask], spec: ScriptSpec, config: Config) -> int:
 
 
 @torch.no_grad()
-def counts_of(run: TaskTraining, *, rounded: bool) -> np.ndarray:
+def counts_of(run: Training, *, rounded: bool) -> np.ndarray:
     """Count classes of all digits of the test set, left and right ones together."""
     assert isinstance(run.task, PairTask)
     steps = run.task.predictions(run.model, run.task.sets["test"])

@@ -95,7 +95,7 @@ def trained_model(spec: ScriptSpec, config: Config) -> torch.nn.Module:
     """Return the model of a checkpoint, ready for evaluation."""
     path = Path(config.model_filepath)
     try:
-        model = SingleLayerBenchmark().build(config, spec.layer_options(config))
+        model = SingleLayerBenchmark.network(config, spec.layer_options(config))
     except ValueError as error:
         raise UsageError(str(error)) from None
     saved: object = load_torch(path, "--model-filepath")

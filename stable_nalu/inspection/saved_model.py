@@ -7,13 +7,13 @@ from pathlib import Path
 from stable_nalu.errors import UsageError
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.training.checkpoint import load_torch, restore_parameters
-from stable_nalu.training.loop import TaskTraining
+from stable_nalu.training.loop import Training
 from stable_nalu.training.plan.groups import default_dtype, precision
-from stable_nalu.training.stack import Setup, device_of
+from stable_nalu.training.plan.runs import PlannedRun
 from stable_nalu.training.task import Task
 
 
-def trained_run(task: type[Task], spec: ScriptSpec, config: Config) -> TaskTraining:
+def trained_run(task: type[Task], spec: ScriptSpec, config: Config) -> Training:
     """Return the run whose saved model is named, with the surroundings of this command."""
     file = Path(config.evaluate)
     checkpoint = load_torch(file, "--evaluate")
@@ -22,11 +22,9 @@ def trained_run(task: type[Task], spec: ScriptSpec, config: Config) -> TaskTrain
     if not isinstance(saved, dict) or not set(wanted) <= set(saved):
         raise _not_ours(spec, file)
     trained = config.replace(**{dest: saved[dest] for dest in wanted})
-    names, options = [spec.run_name(trained)], [spec.layer_options(trained)]
-    setup = Setup([trained], names, options, device_of(trained), stacked=False)
     try:
         with default_dtype(precision(trained)):
-            run = TaskTraining(setup, task)
+            run = Training(task, [PlannedRun.of(spec, trained)])
     except ValueError as error:
         raise UsageError(str(error)) from None
     try:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from stable_nalu.errors import OptionError
 from stable_nalu.options import Config, ScriptSpec, checks
@@ -12,10 +13,25 @@ from stable_nalu.options.flags_model import NALU, NETWORK, NPU, OWN_LAYERS, WEIG
 from stable_nalu.options.flags_task import CRITERION, OPTIMIZER, RANDOM_MODELS, TASK
 from stable_nalu.options.flags_training import LOGGING, NPU_PENALTIES, PENALTIES, RUN_CONTROL
 from stable_nalu.options.kinds import BATCH_NOISE, activation_names, as_clause
-from stable_nalu.training.arithmetic.task import OperationTask
+from stable_nalu.tags import METRIC_TEST, METRIC_VALID, RESULT_TEST, RESULT_VALID
+from stable_nalu.training.task import Batch, Observed, Task
 
 if TYPE_CHECKING:
+    import numpy as np
+    import torch
+
     from stable_nalu.abstract import ExtendedTorchModule
+    from stable_nalu.dataset import SampleStream, SimpleFunctionStaticDataset
+    from stable_nalu.dataset.exceeding import ExceedingStream
+    from stable_nalu.dataset.legacy_random import LegacyRandom
+    from stable_nalu.engine.stack import CriterionPrograms, EngineStack, Shape
+    from stable_nalu.training.console import LogPoint
+    from stable_nalu.training.evaluation import EvaluationSet
+    from stable_nalu.training.recorder import StepResult
+
+VALIDATION_SEED, TEST_SEED = 43953907, 8689336
+SHOWN_INPUTS = 10
+"""Inputs of the largest layers whose weights the console shows."""
 
 _GROUPS = (
     *(TASK, NETWORK, OWN_LAYERS, WEIGHTS, NALU, NPU, PENALTIES, NPU_PENALTIES, CRITERION),
@@ -149,10 +165,214 @@ CHECKS = (
 SINGLE_LAYER_CHECKS = (*CHECKS, _check_single_layer, _check_distribution)
 
 
+def build_dataset(config: Config) -> SimpleFunctionStaticDataset:
+    """Return the data set that a configuration describes."""
+    from stable_nalu.dataset import SimpleFunctionStaticDataset
+
+    return SimpleFunctionStaticDataset(
+        config.operation,
+        config.input_size,
+        dist_params=getattr(config, "sample_distribution", ("uniform",)),
+        subset_ratio=config.subset_ratio,
+        overlap_ratio=config.overlap_ratio,
+        num_subsets=config.num_subsets,
+        simple=config.simple,
+        seed=config.seed,
+    )
+
+
+class OperationTask(Task):
+    """Learn an operation, in stacks of runs that the engine trains.
+
+    Of a run's data set, training, validation and test streams are forks, in this order. Errors on
+    fixed rows are measured at log points.
+    """
+
+    by_engine = True
+    finite = ("loss_train",)
+    logs_updates = True
+    measures_ahead = True
+    measures_trained = True
+    tells_infinity = True
+    eval_mode: ClassVar[bool | None] = True
+    """Whether models are measured in evaluation mode; None: they are not."""
+
+    def __init__(self, config: Config, device: torch.device, *beside: Config):
+        from stable_nalu.dataset.stream import Feed
+        from stable_nalu.statistics.setups import limit_of
+
+        super().__init__(config, device, *beside)
+        self.limits = [limit_of(one) for one in self.configs]
+        self.datasets = list(map(build_dataset, self.configs))
+        streams = self.training_streams()
+        self.feed = Feed(streams, config.batch_size, self.datasets[0].get_input_size())
+        self.evaluation = self._fixed_rows()
+        self._untrained = self._random_models() if config.random_models else None
+
+    @classmethod
+    def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+        raise NotImplementedError
+
+    def training_streams(self) -> list[SampleStream]:
+        """Fork the training samples of all runs."""
+        pairs = zip(self.datasets, self.configs, strict=True)
+        return [dataset.fork(config.interpolation_range) for dataset, config in pairs]
+
+    def test_stream(
+        self, dataset: SimpleFunctionStaticDataset, config: Config
+    ) -> SampleStream | ExceedingStream:
+        """Fork the inputs that extrapolation is measured on."""
+        return dataset.fork(config.extrapolation_range, seed=TEST_SEED)
+
+    def _fixed_rows(self) -> list[EvaluationSet]:
+        """Return the rows of validation and test."""
+        from stable_nalu.training.evaluation import EvaluationSet
+
+        if self.eval_mode is None:
+            return []
+        pairs = list(zip(self.datasets, self.configs, strict=True))
+        validation = [d.fork(c.interpolation_range, seed=VALIDATION_SEED) for d, c in pairs]
+        test = [self.test_stream(d, c) for d, c in pairs]
+        return [EvaluationSet(streams, device=self.device) for streams in (validation, test)]
+
+    def _random_models(self):
+        import torch
+
+        from stable_nalu.training.evaluation import RandomModels
+
+        inputs, hidden = self.config.inputs, self.config.hidden_size
+
+        def build() -> torch.nn.Module:
+            first, second = torch.nn.Linear(inputs, hidden), torch.nn.Linear(hidden, 1)
+            return torch.nn.Sequential(first, torch.nn.ReLU6(), second)
+
+        rows = [fixed.rows_of_runs() for fixed in self.evaluation]
+        return RandomModels(build, self.config.random_models, rows)
+
+    @classmethod
+    def _shape(cls, config: Config) -> Shape:
+        """Return what the engine must know of data and logs."""
+        from stable_nalu.engine.stack import Shape
+
+        inputs = build_dataset(config).get_input_size()
+        return Shape(config.batch_size, inputs, 1, cls.eval_mode, config.verbose)
+
+    @classmethod
+    def programs(cls, config: Config, layer_options: dict[str, Any]) -> CriterionPrograms:
+        import torch
+
+        from stable_nalu.engine.stack import programs_of
+
+        def build(one: Config) -> ExtendedTorchModule:
+            return cls.network(one, layer_options)
+
+        return programs_of(config, build, cls._shape(config), dtype=torch.get_default_dtype())
+
+    def lanes(self, step: Any, layer_options: dict[str, Any], **more: bool) -> EngineStack:
+        from stable_nalu.engine.stack import EngineStack
+
+        def build(one: Config) -> ExtendedTorchModule:
+            return self.network(one, layer_options)
+
+        shape, feed = self._shape(self.config), self.feed
+        return EngineStack(self.configs, step, build, shape, feed.streams, feed.draw, **more)
+
+    def changes(self, at: int) -> Sequence[int]:
+        from stable_nalu.training.loss import INALU_START
+
+        changes = INALU_START + 1, getattr(self.config, "pcc2mse_iteration", 0)
+        return [change for change in changes if change > at]
+
+    def batches(self, first: int) -> Iterator[Batch]:
+        yield self.feed.next()
+
+    def observed(self, clock: int, *, at_log_point: bool) -> Observed | None:
+        verbose = self.config.verbose
+        if at_log_point:
+            return Observed(True, verbose, verbose, verbose)
+        return Observed() if verbose else None
+
+    def evaluate(self, model: ExtendedTorchModule) -> Iterator[tuple[str, torch.Tensor]]:
+        from stable_nalu.training.evaluation import evaluate
+
+        if self.eval_mode is None:
+            return
+        scores = self._untrained
+        if self.engine is None:
+            measure = None if scores is None else scores.measure
+            found = evaluate(model, self.evaluation, eval_mode=self.eval_mode, measure=measure)
+        else:
+            roots = scores is not None
+            found = [fixed.errors(self.engine, roots=roots) for fixed in self.evaluation]
+            found = found if roots else [squared for (squared,) in found]
+        tags = METRIC_VALID, METRIC_TEST
+        yield from zip(tags, found, strict=True) if scores is None else scores.logged(found)
+
+    def inputs_at_end(self) -> Sequence[torch.Tensor]:
+        return [rows.inputs(self.config.batch_size) for rows in self.evaluation[:1]]
+
+    def introduction(self) -> str:
+        return f"dataset: {self.datasets[0].print_operation()}"
+
+    def introduced(self, model: ExtendedTorchModule, name: str) -> Iterator[str]:
+        yield "  -"
+        yield from super().introduced(model, name)
+        yield from self._shown_parameters(model)
+
+    def _shown_parameters(self, model: ExtendedTorchModule) -> Iterator[str]:
+        if self.shows_weights():
+            for name, parameter in model.named_parameters():
+                if parameter.requires_grad:
+                    yield name
+                    yield f"{parameter.data if self.engine is None else parameter.data[0]}"
+            yield ""
+
+    def shows_weights(self) -> bool:
+        """Return whether the console shows the weights of a single run."""
+        return self.config.input_size <= SHOWN_INPUTS
+
+    def log_point(
+        self,
+        at: int,
+        result: StepResult,
+        errors: Mapping[str, np.ndarray],
+        measured: Mapping[str, Any],
+    ) -> LogPoint:
+        from stable_nalu.training.console import LogPoint
+
+        inter, extra = errors[RESULT_VALID], errors[RESULT_TEST]
+        criterion = result.of_first()[0]
+        text = f"train {at}: {criterion:.5f}, inter: {inter[0]:.5f}, extra: {extra[0]:.5f}"
+        return LogPoint(at, extra, text, self.limits)
+
+    def results(
+        self, errors: Mapping[str, float], measured: Mapping[str, Any], loss: float
+    ) -> dict[str, float]:
+        names = {"loss_valid_inter": RESULT_VALID, "loss_valid_extra": RESULT_TEST}
+        found = {name: errors[tag] for name, tag in names.items() if tag in errors}
+        return {"loss_train": loss} | found
+
+    def report(self, model: ExtendedTorchModule, results: Mapping[str, float]) -> Iterator[str]:
+        from stable_nalu.statistics.setups import below
+
+        yield from super().report(model, results)
+        if "loss_valid_extra" in results:
+            limit = self.limits[0]
+            solved = limit.met(results["loss_valid_extra"])
+            yield f"  - solved: {solved} (extra {below([limit.threshold])})"
+        if self.shows_weights():
+            yield ""
+        yield from self._shown_parameters(model)
+
+    def generators(self, run: int) -> Sequence[LegacyRandom]:
+        return [self.feed.streams[run].random]
+
+
 class SingleLayerTask(OperationTask):
     """One module alone, or an MLP."""
 
-    def build(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+    @classmethod
+    def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         from stable_nalu.network import SingleLayerNetwork
 
         return SingleLayerNetwork(

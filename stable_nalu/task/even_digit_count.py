@@ -58,10 +58,9 @@ class EvenDigitTask(Task):
         placement = Placement(config.image_size, config.max_digits, config.min_distance)
         return EvenDigitPictures(corpus, placement)
 
-    def network(self, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+    def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         from stable_nalu.network.even_digits import EvenDigitNetwork
 
-        config = self.config
         return EvenDigitNetwork(
             config.layer_type,
             config.image_size,

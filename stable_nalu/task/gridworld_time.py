@@ -32,7 +32,12 @@ if TYPE_CHECKING:
     import torch
 
     from stable_nalu.abstract import ExtendedTorchModule
-    from stable_nalu.network.gridworld import Rules, Starts, TimeGridworldBatch
+    from stable_nalu.network.gridworld import (
+        Rules,
+        Starts,
+        TimeGridworldBatch,
+        TimeGridworldNetwork,
+    )
 
 WINDOW = 100
 """Updates over which logged values of training are averaged."""
@@ -77,10 +82,9 @@ class GridworldTask(Task):
             frames = planes().flatten(1)
         self._frames = self.own(frames)
 
-    def network(self, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+    def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         from stable_nalu.network.gridworld import TimeGridworldNetwork
 
-        config = self.config
         return TimeGridworldNetwork(
             config.layer_type,
             config.nac_wiring,
@@ -107,7 +111,7 @@ class GridworldTask(Task):
         worlds.start(starts)
         return worlds
 
-    def loss(self, model: ExtendedTorchModule, x: Any, t: Any, criterion: Any) -> torch.Tensor:
+    def loss(self, model: TimeGridworldNetwork, x: Any, t: Any, criterion: Any) -> torch.Tensor:
         from stable_nalu.network.gridworld import learn, sampled, walk
 
         seen = model.seen(self._frames)
@@ -122,7 +126,7 @@ class GridworldTask(Task):
         done = min(1.0, self.at / self.config.entropy_iterations)
         return self.config.entropy * (1 - (1 - LAST_ENTROPY) * done)
 
-    def measures(self, model: ExtendedTorchModule) -> Mapping[str, torch.Tensor]:
+    def measures(self, model: TimeGridworldNetwork) -> Mapping[str, torch.Tensor]:
         import torch
 
         found = {
@@ -134,7 +138,7 @@ class GridworldTask(Task):
             found |= self._tested(model)
         return found
 
-    def _tested(self, model: ExtendedTorchModule) -> dict[str, torch.Tensor]:
+    def _tested(self, model: TimeGridworldNetwork) -> dict[str, torch.Tensor]:
         """Return what greedy players do, for every T: reward, step of arrival, shares of arrivals.
 
         The step of arrival is a mean over the episodes that arrive.
@@ -158,7 +162,7 @@ class GridworldTask(Task):
             found[f"{tag}/arrived"] = arrived.mean(-1)
         return found | self._summed_up(rewards) | self._shown(model, seen)
 
-    def _shown(self, model: ExtendedTorchModule, seen: torch.Tensor) -> dict[str, torch.Tensor]:
+    def _shown(self, model: TimeGridworldNetwork, seen: torch.Tensor) -> dict[str, torch.Tensor]:
         """Return the number of the frame at each step of one episode, NaN behind its end."""
         import numpy as np
         import torch
@@ -202,13 +206,13 @@ class GridworldTask(Task):
         }
         return {tag: torch.stack(some).mean(0) for tag, some in groups.items() if some}
 
-    def generators(self):
+    def generators(self, run: int):
         return [self.random]
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self, run: int) -> dict[str, Any]:
         return {"window": [list(values) for values in self._window]}
 
-    def set_state(self, state: Mapping[str, Any]) -> None:
+    def set_state(self, run: int, state: Mapping[str, Any]) -> None:
         self._window.clear()
         self._window.extend(state["window"])
 

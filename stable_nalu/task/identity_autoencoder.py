@@ -58,10 +58,9 @@ class IdentityTask(Task):
             torch.from_numpy(self.random.uniform(low, high, (self.config.batch_size, 1)))
         )
 
-    def network(self, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+    def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         from stable_nalu.network.units import IdentityNetwork
 
-        config = self.config
         return IdentityNetwork(
             config.layer_type, config.hidden_size, config.hidden_layers, **layer_options
         )
@@ -78,7 +77,7 @@ class IdentityTask(Task):
             return found
         return {**found, ERROR_CURVE: _table(self._numbers.tolist(), over.tolist())}
 
-    def generators(self):
+    def generators(self, run: int):
         return [self.random]
 
     def introduction(self) -> str:

@@ -84,10 +84,10 @@ class CountingTask(Task):
         self._shown = self._tested[self.lengths[0]].flatten()[:SHOWN_DIGITS]
         training_places(len(self._subsets["train"]), length, 0, 0)
 
-    def network(self, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+    def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         from stable_nalu.network.mnist_counting import CountingNetwork
 
-        config, outputs = self.config, OUTPUTS[self.config.task]
+        outputs = OUTPUTS[config.task]
         return CountingNetwork(
             config.layer_type,
             outputs,

@@ -117,9 +117,9 @@ class MysteryTask(Task):
         operations = config.operations.split(",")
         seed = config.seed if config.problem_seed is None else config.problem_seed
         self.problem = MysteryProblem(config.input_size, config.output_size, operations, seed)
-        train = self.problem.training_rows(*config.train_range, config.train_size)
-        test = self.problem.test_rows(*config.test_range, config.test_size)
-        (x, t), (test_x, test_t) = train, test
+        (low, high), (test_low, test_high) = config.train_range, config.test_range
+        x, t = self.problem.training_rows(low, high, config.train_size)
+        test_x, test_t = self.problem.test_rows(test_low, test_high, config.test_size)
         self._train = self.own(x), self.own(t)
         self.test_rows = self.own(test_x), self.own(test_t)
         self._of_operation = {
@@ -127,10 +127,9 @@ class MysteryTask(Task):
             for name in operations
         }
 
-    def network(self, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+    def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         from stable_nalu.network.units import MysteryNetwork
 
-        config = self.config
         if config.layer_type == "NALU":
             layer_options = {**layer_options, **NALU_VARIANTS[config.nalu_variant]}
         return MysteryNetwork(

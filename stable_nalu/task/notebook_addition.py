@@ -58,10 +58,10 @@ class NotebookTask(Task):
         a, b = x[:, :SPLIT].sum(1, keepdims=True), x[:, SPLIT:].sum(1, keepdims=True)
         return self.own(torch.from_numpy(x)), self.own(torch.from_numpy(a + b))
 
-    def network(self, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+    def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         from stable_nalu.network.units import NotebookNetwork
 
-        return NotebookNetwork(self.config.layer_type, INPUTS, **layer_options)
+        return NotebookNetwork(config.layer_type, INPUTS, **layer_options)
 
     @property
     def _trains_on_test(self) -> bool:
@@ -82,16 +82,17 @@ class NotebookTask(Task):
         return found
 
     def measures(self, model: ExtendedTorchModule) -> Mapping[str, torch.Tensor]:
-        half_sum = self.loss(model, *self.test_rows, None)
+        x, t = self.test_rows
+        half_sum = self.loss(model, x, t, None)
         return {METRIC_TEST_HALF_SUM: half_sum, MSE_TEST: self._mean(half_sum)}
 
     def _mean(self, half_sum: torch.Tensor) -> torch.Tensor:
         return half_sum * 2 / self.config.train_size
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self, run: int) -> dict[str, Any]:
         return {"trained_on_test": self._trains_on_test}
 
-    def set_state(self, state: Mapping[str, Any]) -> None:
+    def set_state(self, run: int, state: Mapping[str, Any]) -> None:
         if state["trained_on_test"] and self.at < self.config.max_iterations:
             raise UsageError(
                 "argument --train-on-test: the last update of this run was on its test rows, so it "

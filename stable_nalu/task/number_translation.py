@@ -53,7 +53,6 @@ class TranslationTask(RecurrentTask):
     cost = 60
     reported = ("seed", "layer_type", "cuda", "verbose", "max_epochs")
     valid, test = LOSS_VALID, None
-    log_interval = LOG_EPOCHS
 
     def __init__(self, config: Config, device: torch.device):
         from stable_nalu.dataset.number_translation import PAPER, split_numbers
@@ -85,14 +84,13 @@ class TranslationTask(RecurrentTask):
         size = self.config.batch_size
         return IndexLoader(len(ids), size, True, lambda rows: (ids[rows], values[rows]))
 
-    def network(self, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+    def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         from stable_nalu.dataset.number_translation import VOCABULARIES
         from stable_nalu.network.number_translation import (
             NumberReaderNetwork,
             NumberTranslationNetwork,
         )
 
-        config = self.config
         build = NumberReaderNetwork if config.head == "final" else NumberTranslationNetwork
         words = len(VOCABULARIES[config.number_range])
         sizes = config.embedding_size, config.hidden_size, words
@@ -101,10 +99,14 @@ class TranslationTask(RecurrentTask):
     def clock(self, updates: int) -> int:
         return self.at if self._on_paper else updates + 1
 
+    @property
+    def log_interval(self) -> int:
+        return LOG_EPOCHS
+
     def observed(self, clock: int, *, at_log_point: bool) -> Observed | None:
         if self._on_paper and not at_log_point:
             return None
-        verbose, begins = self.config.verbose, (clock - 1) % len(self.loader or ()) == 0
+        verbose, begins = self.config.verbose, (clock - 1) % len(self._training) == 0
         modules = verbose and clock % MODULE_STEPS == 0
         gradients = verbose and (self._on_paper or begins) and self.at % GRADIENT_EPOCHS == 0
         return Observed(modules, modules, gradients, verbose=True)

@@ -57,8 +57,6 @@ class PairTask(Task):
     look = "stable_nalu.inspection.pair_report"
     finite = ("loss_train",)
     logs_updates = True
-    penalties_are_summed = False
-    draws_twice = False
     tells_divergence = False
 
     def __init__(self, config: Config, device: torch.device):
@@ -105,11 +103,10 @@ class PairTask(Task):
         """Return the part of the network that reads digits."""
         raise NotImplementedError
 
-    def network(self, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+    def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         from stable_nalu.dataset.digit_pairs import digits_of
         from stable_nalu.network.two_digits import TwoDigitNetwork, build_answer
 
-        config = self.config
         answer = partial(
             build_answer,
             config.operation,
@@ -134,6 +131,10 @@ class PairTask(Task):
         self._move_to(0)
         return self.model
 
+    def initialized(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+        """Return the model, whose parameters are drawn once, as published."""
+        return self.network(config, layer_options)
+
     def _move_to(self, epoch: int) -> None:
         """Set learning rate and temperature, which stay the same for an epoch."""
         self._epoch = epoch
@@ -149,8 +150,9 @@ class PairTask(Task):
     def batches(self, first: int) -> Iterator[Batch]:
         return ((images, answers) for images, answers, _ in super().batches(first))
 
-    def end(self) -> None:
+    def end(self, total: torch.Tensor | None) -> Sequence[tuple[int, str]]:
         self._move_to(self.at + 1)
+        return ()
 
     def clipped(
         self,
@@ -197,7 +199,7 @@ class PairTask(Task):
         return {EPOCH: torch.tensor(self.at)}
 
     def told(
-        self, result: StepResult, x: Any, t: Any, *, at_log_point: bool
+        self, result: StepResult, batch: Batch, *, at_log_point: bool
     ) -> Iterable[TaggedValue]:
         return ()
 
@@ -244,13 +246,13 @@ class PairTask(Task):
     ) -> dict[str, float]:
         return {"loss_train": loss}
 
-    def generators(self):
+    def generators(self, run: int):
         return [self.random]
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self, run: int) -> dict[str, Any]:
         return {"epoch": self._epoch}
 
-    def set_state(self, state: Mapping[str, Any]) -> None:
+    def set_state(self, run: int, state: Mapping[str, Any]) -> None:
         self._move_to(state["epoch"])
 
 

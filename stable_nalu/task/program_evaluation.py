@@ -70,10 +70,9 @@ class ProgramTask(Task):
             for (low, high), of_range in zip((ranges[0], *ranges[1]), programs, strict=True)
         ]
 
-    def network(self, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+    def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         from stable_nalu.network.programs import ProgramNetwork
 
-        config = self.config
         return ProgramNetwork(
             config.layer_type,
             config.hidden_size,
@@ -160,13 +159,13 @@ class ProgramTask(Task):
         rows = (np.cumsum((0, *steps.counts))[: programs.lengths[one]] + place).tolist()
         return (*self._reading(steps), rows)
 
-    def generators(self):
+    def generators(self, run: int):
         return [self.random]
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self, run: int) -> dict[str, Any]:
         return {"taken": self._taken}
 
-    def set_state(self, state: Mapping[str, Any]) -> None:
+    def set_state(self, run: int, state: Mapping[str, Any]) -> None:
         self._taken, self._block = state["taken"], None
 
     def introduction(self) -> str:

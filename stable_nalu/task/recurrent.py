@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from stable_nalu.errors import UsageError
@@ -20,6 +20,8 @@ from stable_nalu.training.task import Task
 
 if TYPE_CHECKING:
     import torch
+
+    from stable_nalu.abstract import ExtendedTorchModule
 
 # These scripts had no flags of an optimiser.
 YOUNG_OPTIMIZER = OPTIMIZER.without("--clip-grad-value").but(
@@ -75,11 +77,14 @@ class RecurrentTask(Task):
     finite = ("loss_train",)
     logs_updates = True
     measures_trained = True
-    shows_model = False
 
     def __init__(self, config: Config, device: torch.device):
         super().__init__(config, device)
         self._file = ResultFile(config.script)
+
+    def introduced(self, model: ExtendedTorchModule, name: str) -> Iterator[str]:
+        if introduction := self.introduction():
+            yield f"  - {introduction}"
 
     def finished(self, results: Mapping[str, float]) -> None:
         config, reported = self.config, self._report_of(self.config)

@@ -13,19 +13,15 @@ from stable_nalu.script import exit_code, packages
 from . import SCRIPTS
 
 if TYPE_CHECKING:
-    from stable_nalu.training.stack import Trainer
+    from stable_nalu.training.task import Task
 
 Lines = Sequence[Sequence[str]]
 """Command lines whose runs are trained in the same stacks."""
 
 
-def trainer_of(name: str) -> Trainer:
-    """Return how a script trains."""
-    from stable_nalu.training.arithmetic.trainer import ArithmeticTrainer, OperationTask
-    from stable_nalu.training.loop import TaskTrainer
-
-    task = import_module(f"stable_nalu.task.{name}").TASK
-    return ArithmeticTrainer(task) if isinstance(task, OperationTask) else TaskTrainer(task)
+def task_of(name: str) -> type[Task]:
+    """Return what a script trains."""
+    return import_module(f"stable_nalu.task.{name}").TASK
 
 
 def run_script(
@@ -43,9 +39,9 @@ def run_script(
     # --help needs no torch, which takes seconds to import and may not be installed.
     with packages(f"{name}.py"):
         plan = spec.parse(argv)
-        trainer = trainer_of(name)
+        task = task_of(name)
         # Small models gain from no more than one thread.
-        set_threads(cores() if trainer.all_cores else 1)
+        set_threads(cores() if task.all_cores else 1)
 
     def obey() -> int:
         from stable_nalu.training.plan.shell import train_plan
@@ -54,12 +50,11 @@ def run_script(
             sys.stdout.writelines(f"{name}\n" for name in plan.names())
             return 0
         first = plan.configs[0]
-        looked = trainer.look(spec, first)
-        if looked is not None:
-            return looked
+        if task.look is not None and first.evaluate is not None:
+            return import_module(task.look).report(task, spec, first)
         others = [[c for words in lines for c in spec.parse(words).configs] for lines in beside]
         joined = [config for words in more for config in spec.parse(words).configs]
-        return train_plan(trainer, spec, [*plan.configs, *joined], *others)
+        return train_plan(task, spec, [*plan.configs, *joined], *others)
 
     return exit_code(f"{name}.py", obey)
 

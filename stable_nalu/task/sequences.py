@@ -17,7 +17,7 @@ from stable_nalu.options.flags_task import SEED
 from stable_nalu.options.flags_training import PENALTIES as ALL_PENALTIES
 from stable_nalu.options.kinds import cell_names, choice, digits, each_word, integer, lengths
 from stable_nalu.tags import EPOCH, LOSS_ACCURACY, METRIC, METRIC_TEST, RESULT_VALID
-from stable_nalu.training.task import EPOCHS, Observed, Task
+from stable_nalu.training.task import EPOCHS, Batch, Observed, Task
 
 from .digits import (
     DATA_DIR,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from stable_nalu.abstract import ExtendedTorchModule
     from stable_nalu.dataset.images import DigitSequences
+    from stable_nalu.network import SequentialDigitNetwork
     from stable_nalu.training.recorder import StepResult, TaggedValue
 
 LOG_EPOCHS = 5
@@ -57,9 +58,7 @@ class SequentialTask(Task):
     valid = f"{METRIC}/valid/mse"
     finite = ("loss_train", "metric_valid")
     logs_updates = True
-    penalties_are_summed = False
     tells_divergence = False
-    log_interval = LOG_EPOCHS
 
     def __init__(self, config: Config, device: torch.device):
         from stable_nalu.dataset.images import DigitSubset, load_subset
@@ -106,10 +105,9 @@ class SequentialTask(Task):
         """Return the network that reads images."""
         raise NotImplementedError
 
-    def network(self, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+    def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         from stable_nalu.network import SequentialDigitNetwork
 
-        config = self.config
         model = SequentialDigitNetwork(
             self.image_network,
             config.layer_type,
@@ -122,7 +120,7 @@ class SequentialTask(Task):
         self.updates = len(self.loader)
         return model
 
-    def loss(self, model: ExtendedTorchModule, x: Any, t: Any, criterion: Any) -> torch.Tensor:
+    def loss(self, model: SequentialDigitNetwork, x: Any, t: Any, criterion: Any) -> torch.Tensor:
         self._observed: list[TaggedValue] = []
         if model.trace is not None:
             from stable_nalu.training.recorder import observe_modules
@@ -138,21 +136,24 @@ class SequentialTask(Task):
     def observe(self, model: ExtendedTorchModule, verbose: bool) -> list[TaggedValue]:
         return self._observed
 
-    def observe_gradients(
-        self, model: ExtendedTorchModule, gradients: Mapping[int, torch.Tensor | None]
-    ) -> list[TaggedValue]:
+    def logged_gradients(
+        self, model: ExtendedTorchModule, gradients: dict[int, torch.Tensor | None]
+    ) -> dict[int, torch.Tensor | None]:
         """Return those of the cell, unless it is torch's: published logs have no others."""
         from stable_nalu.layer.torch_cell import TorchCell
 
         cell = getattr(model, "recurent_cell", None)
         if cell is None or isinstance(cell.cell, TorchCell):
-            return []
+            return {}
         own = set(map(id, cell.parameters()))
-        of_cell = {key: gradient for key, gradient in gradients.items() if key in own}
-        return super().observe_gradients(model, of_cell)
+        return {key: gradient for key, gradient in gradients.items() if key in own}
 
     def clock(self, updates: int) -> int:
         return updates + 1
+
+    @property
+    def log_interval(self) -> int:
+        return LOG_EPOCHS
 
     def observed(self, clock: int, *, at_log_point: bool) -> Observed:
         verbose, regularly = self.config.verbose, clock % LOG_UPDATES == 0
@@ -165,12 +166,13 @@ class SequentialTask(Task):
         return {EPOCH: torch.tensor(self.at)}
 
     def told(
-        self, result: StepResult, x: Any, t: Any, *, at_log_point: bool
+        self, result: StepResult, batch: Batch, *, at_log_point: bool
     ) -> Iterable[TaggedValue]:
         import torch
 
         from stable_nalu.training.recorder import TaggedValue, scalar
 
+        t = batch[1]
         _, accuracy, accuracy_of_last = _metrics(self._answers.detach(), t)
         yield scalar(f"{LOSS_ACCURACY}/all", accuracy)
         yield scalar(f"{LOSS_ACCURACY}/last", accuracy_of_last)
@@ -208,7 +210,8 @@ class SequentialTask(Task):
     def summary(self, errors: Mapping[str, float], measured: Mapping[str, Any], loss: float) -> str:
         return f"{loss:.5f}, valid: {errors[RESULT_VALID]:.5f}"
 
-    def report(self, model: ExtendedTorchModule) -> Iterator[str]:
+    def report(self, model: ExtendedTorchModule, results: Mapping[str, float]) -> Iterator[str]:
+        yield from super().report(model, results)
         for name, parameter in model.named_parameters():
             if "recurent_cell" in name:
                 yield f"{name}\n{parameter.data}"

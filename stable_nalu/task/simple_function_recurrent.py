@@ -30,6 +30,7 @@ from stable_nalu.tags import (
 )
 from stable_nalu.training.task import Batch, Observed
 
+from .arithmetic import TEST_SEED, VALIDATION_SEED
 from .description import LAYER_OPTIONS, PENALTY_RAMP, lower
 from .recurrent import YOUNG_OPTIMIZER, RecurrentTask
 
@@ -58,7 +59,6 @@ class SumsTask(RecurrentTask):
     reported = ("seed", "operation", "layer_type", "simple", "cuda", "verbose", "max_iterations")
     valid, test = LOSS_VALID_INTERPOLATION, LOSS_VALID_EXTRAPOLATION
     measures_ahead = True
-    log_interval = LOG_INTERVAL
 
     def __init__(self, config: Config, device: torch.device):
         from stable_nalu.dataset import SimpleFunctionRecurrentDataset
@@ -78,8 +78,7 @@ class SumsTask(RecurrentTask):
         self._fixed: list[Batch] = []
         if config.random_models:
             from stable_nalu.network.simple_function_recurrent import UntrainedLSTM
-            from stable_nalu.training.arithmetic.data import TEST_SEED, VALIDATION_SEED
-            from stable_nalu.training.random_models import RandomModels
+            from stable_nalu.training.evaluation import RandomModels
 
             self.valid, self.test = METRIC_VALID, METRIC_TEST
             seeds = VALIDATION_SEED, TEST_SEED
@@ -90,13 +89,11 @@ class SumsTask(RecurrentTask):
                 lambda: UntrainedLSTM(config.inputs, config.hidden_size),
                 config.random_models,
                 [[fixed] for fixed in self._fixed],
-                stacked=False,
             )
 
-    def network(self, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+    def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         from stable_nalu.network import SimpleFunctionRecurrentNetwork
 
-        config = self.config
         return SimpleFunctionRecurrentNetwork(
             config.layer_type, config.inputs, hidden_size=config.hidden_size, **layer_options
         )
@@ -108,6 +105,10 @@ class SumsTask(RecurrentTask):
         x, t = self._streams[0][0 : self.config.batch_size]
         yield self.own(x), self.own(t)
 
+    @property
+    def log_interval(self) -> int:
+        return LOG_INTERVAL
+
     def observed(self, clock: int, *, at_log_point: bool) -> Observed | None:
         if self._fixed and not at_log_point:
             return None
@@ -118,7 +119,8 @@ class SumsTask(RecurrentTask):
         from stable_nalu.functional import mse
 
         if not self._fixed:
-            for tag, stream in zip((self.valid, self.test), self._streams[1:], strict=True):
+            tags = LOSS_VALID_INTERPOLATION, LOSS_VALID_EXTRAPOLATION
+            for tag, stream in zip(tags, self._streams[1:], strict=True):
                 x, t = self._drawn(stream, EVALUATION_ROWS)
                 yield tag, mse(model(x), t)
             return
@@ -126,7 +128,7 @@ class SumsTask(RecurrentTask):
         with model.no_random():
             found = [self._random_models.measure((model(x) - t) ** 2) for x, t in self._fixed]
         model.train()
-        yield from ((item.tag, item.value) for item in self._random_models.logged(found))
+        yield from self._random_models.logged(found)
 
     def _drawn(self, stream: SampleStream, rows: int) -> Batch:
         x, t = stream.draw(max(1, rows // EVALUATION_BLOCK), min(rows, EVALUATION_BLOCK))
@@ -137,11 +139,11 @@ class SumsTask(RecurrentTask):
     ) -> dict[str, float]:
         return {
             "loss_train": loss,
-            "loss_valid_inter": measured[self.valid].item(),
-            "loss_valid_extra": measured[self.test].item(),
+            "loss_valid_inter": measured[str(self.valid)].item(),
+            "loss_valid_extra": measured[str(self.test)].item(),
         }
 
-    def generators(self):
+    def generators(self, run: int):
         return [stream.random for stream in self._streams]
 
 

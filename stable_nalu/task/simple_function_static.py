@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,6 @@ from stable_nalu.options.flags_task import (
 )
 from stable_nalu.options.flags_training import LOGGING, NPU_PENALTIES, PENALTIES, RUN_CONTROL
 from stable_nalu.options.kinds import as_clause, buildable_layers, choice
-from stable_nalu.training.arithmetic.task import OperationTask
 
 from . import arithmetic
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from stable_nalu.abstract import ExtendedTorchModule
     from stable_nalu.dataset import SampleStream, SimpleFunctionStaticDataset
     from stable_nalu.dataset.exceeding import ExceedingStream
+
+SUCCESS_THRESHOLD = 1e-7
 
 GROUPS = (
     TASK.without("--sample-distribution").but(
@@ -185,14 +187,11 @@ SCRIPT = arithmetic.script(
 )
 
 
-class SimpleFunctionStatic(OperationTask):
+class SimpleFunctionStatic(arithmetic.OperationTask):
     """Two layers; the test inputs may have to exceed those of training."""
 
-    beta_tag_verbose_only = True
-    reports_success = True
-    prints_weights_always = True
-
-    def build(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+    @classmethod
+    def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         from stable_nalu.network import SimpleFunctionStaticNetwork
 
         return SimpleFunctionStaticNetwork(
@@ -210,10 +209,20 @@ class SimpleFunctionStatic(OperationTask):
         if getattr(config, "extrapolation_rule", "range") == "range":
             return super().test_stream(dataset, config)
         from stable_nalu.dataset.exceeding import ExceedingStream
-        from stable_nalu.training.arithmetic.data import TEST_SEED
 
         ranges = config.interpolation_range, config.extrapolation_range
-        return ExceedingStream(dataset, *ranges, seed=TEST_SEED)
+        return ExceedingStream(dataset, *ranges, seed=arithmetic.TEST_SEED)
+
+    def logs_beta(self) -> bool:
+        return self.config.verbose
+
+    def shows_weights(self) -> bool:
+        return True
+
+    def report(self, model: ExtendedTorchModule, results: Mapping[str, float]) -> Iterator[str]:
+        yield from super().report(model, results)
+        solved = results["loss_valid_extra"] <= SUCCESS_THRESHOLD
+        yield f"Success (last epoch): \t{solved}"
 
 
-TASK = SimpleFunctionStatic()
+TASK = SimpleFunctionStatic

@@ -61,9 +61,8 @@ class SingleLayer(arithmetic.SingleLayerTask):
     """The test inputs are of the distribution that is meant for extrapolation."""
 
     def test_stream(self, dataset: SimpleFunctionStaticDataset, config: Config) -> SampleStream:
-        from stable_nalu.training.arithmetic.data import TEST_SEED
+        seed = arithmetic.TEST_SEED
+        return dataset.fork(config.extrapolation_range, seed=seed, use_extrapolation=True)
 
-        return dataset.fork(config.extrapolation_range, seed=TEST_SEED, use_extrapolation=True)
 
-
-TASK = SingleLayer()
+TASK = SingleLayer

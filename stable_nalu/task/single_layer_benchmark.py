@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
 from stable_nalu.options import Config, Flag, FlagGroup, switch
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags_model import (
@@ -15,8 +18,16 @@ from stable_nalu.options.flags_model import (
 from stable_nalu.options.flags_task import CRITERION, OPTIMIZER, TASK
 from stable_nalu.options.flags_training import NPU_PENALTIES, PENALTIES, RUN_CONTROL
 from stable_nalu.options.kinds import integer, number
+from stable_nalu.tags import RESULT_VALID
 
 from . import arithmetic
+
+if TYPE_CHECKING:
+    import numpy as np
+    import torch
+
+    from stable_nalu.abstract import ExtendedTorchModule
+    from stable_nalu.training.loss import Penalties
 
 _REINIT = FlagGroup(
     "Restarts",
@@ -96,10 +107,115 @@ SCRIPT = arithmetic.script(
 )
 
 
+class RestartRule:
+    """Decides, per run, whether to initialise again.
+
+    The last validation error is recorded every iteration. Every `interval` iterations, once more
+    than `max_stored` values are there, they are halved in time: restart when the older mean does
+    not exceed the newer mean plus its standard deviation while the newer mean is above `threshold`.
+    A restart empties the record.
+    """
+
+    def __init__(self, runs: int, interval: int, max_stored: int, threshold: float):
+        self.interval = interval
+        self.max_stored = max_stored
+        self.threshold = threshold
+        self.counts = [0] * runs
+        self._segments: list[list[tuple[float, int]]] = [[] for _ in range(runs)]
+
+    def record(self, errors: np.ndarray, times: int = 1) -> None:
+        """Append the last validation error of every run, `times` times."""
+        for segments, error in zip(self._segments, errors.tolist(), strict=True):
+            if segments and segments[-1][0] == error:
+                segments[-1] = (error, segments[-1][1] + times)
+            else:
+                segments.append((error, times))
+
+    def due(self, iteration: int) -> list[int]:
+        """Return the runs to initialise again at `iteration`, and empty their records."""
+        if iteration == 0 or iteration % self.interval != 0:
+            return []
+        restarted = [run for run, segments in enumerate(self._segments) if self._stuck(segments)]
+        for run in restarted:
+            self._segments[run] = []
+            self.counts[run] += 1
+        return restarted
+
+    def _stuck(self, segments: list[tuple[float, int]]) -> bool:
+        import numpy as np
+
+        stored = sum(times for _, times in segments)
+        if stored <= self.max_stored:
+            return False
+        if not self._newer_half_exceeds(segments, stored):
+            return False
+        values = np.repeat(
+            np.array([value for value, _ in segments], dtype=np.float32),
+            [times for _, times in segments],
+        )
+        older, newer = values[: stored // 2], values[stored // 2 :]
+        with np.errstate(invalid="ignore", over="ignore"):  # infinite errors never restart
+            bound = newer.mean() + newer.std()
+            return bool(older.mean() <= bound and newer.mean() > self.threshold)
+
+    def _newer_half_exceeds(self, segments: list[tuple[float, int]], stored: int) -> bool:
+        """Return whether some value of the newer half is above the threshold, which is needed."""
+        remaining = stored - stored // 2
+        for value, times in reversed(segments):
+            if value > self.threshold:
+                return True
+            remaining -= times
+            if remaining <= 0:
+                return False
+        return False
+
+    def get_state(self, run: int) -> dict:
+        """Return the state of one run as plain values."""
+        return {"count": self.counts[run], "segments": list(self._segments[run])}
+
+    def set_state(self, run: int, state: Mapping[str, Any]) -> None:
+        """Put the state of one run back."""
+        self.counts[run] = state["count"]
+        self._segments[run] = [(value, times) for value, times in state["segments"]]
+
+
 class SingleLayerBenchmark(arithmetic.SingleLayerTask):
-    """iNALU's penalty begins when validation says so."""
+    """iNALU's penalty begins, and runs start anew, when validation says so."""
 
-    penalizes_inalu = True
+    def __init__(self, config: Config, device: torch.device, *beside: Config):
+        super().__init__(config, device, *beside)
+        self._restarts: RestartRule | None = None
+        if config.reinit:
+            stored, threshold = config.reinit_max_stored_losses, config.reinit_loss_thr
+            sizes = len(self.configs), config.reinit_epoch_interval, stored
+            self._restarts = RestartRule(*sizes, threshold)
+
+    def adapt(self, penalties: Penalties, errors: Mapping[str, np.ndarray]) -> None:
+        penalties.validation = errors.get(RESULT_VALID)
+
+    def restarts(
+        self, at: int, units: int, errors: Mapping[str, np.ndarray]
+    ) -> Sequence[tuple[int, int]]:
+        if self._restarts is None:
+            return ()
+        self._restarts.record(errors[RESULT_VALID], units)
+        return [(run, self._restarts.counts[run] - 1) for run in self._restarts.due(at)]
+
+    def changes(self, at: int) -> Sequence[int]:
+        changes, every = super().changes(at), self.config.reinit_epoch_interval
+        return [*changes, at + (-at) % every + 1] if self._restarts else changes
+
+    def report(self, model: ExtendedTorchModule, results: Mapping[str, float]) -> Iterator[str]:
+        if self._restarts is not None:
+            yield f"Reinitialized {sum(self._restarts.counts)} times"
+        yield from super().report(model, results)
+
+    def get_state(self, run: int) -> dict[str, Any]:
+        return {} if self._restarts is None else self._restarts.get_state(run)
+
+    def set_state(self, run: int, state: Mapping[str, Any]) -> None:
+        if self._restarts is not None and state:
+            self._restarts.set_state(run, state)
 
 
-TASK = SingleLayerBenchmark()
+TASK = SingleLayerBenchmark

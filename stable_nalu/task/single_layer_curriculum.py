@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from stable_nalu.errors import OptionError
 from stable_nalu.options import Config
@@ -15,8 +15,13 @@ from stable_nalu.options.flags_training import NPU_PENALTIES, PENALTIES, RUN_CON
 from . import arithmetic
 
 if TYPE_CHECKING:
-    from stable_nalu.dataset import SimpleFunctionStaticDataset
-    from stable_nalu.training.arithmetic.curriculum import CurriculumFeed
+    import torch
+
+    from stable_nalu.abstract import ExtendedTorchModule
+    from stable_nalu.dataset import SampleStream
+    from stable_nalu.dataset.legacy_random import LegacyRandom
+    from stable_nalu.engine.stack import EngineStack
+    from stable_nalu.training.loss import Penalties
 
 RANGES = ((1.1, 1.125), (1.1, 1.15), (1.1, 1.175), (1.1, 1.2))
 THRESHOLD = 1e-2
@@ -94,19 +99,53 @@ SCRIPT = arithmetic.script(
 
 
 class SingleLayerCurriculum(arithmetic.SingleLayerTask):
-    """The published script measured errors in training mode."""
+    """Batches are from the stream of each run's current range; streams keep their own positions.
 
-    evaluates_in_eval_mode = False
-    beta_only_grows = True
+    The published script measured errors in training mode.
+    """
 
-    def feed(
-        self, datasets: Sequence[SimpleFunctionStaticDataset], configs: Sequence[Config]
-    ) -> CurriculumFeed:
-        from stable_nalu.training.arithmetic.curriculum import CurriculumFeed
+    eval_mode = False
 
-        stages = [[dataset.fork(list(stage)) for stage in RANGES] for dataset in datasets]
-        sizes = configs[0].batch_size, datasets[0].get_input_size()
-        return CurriculumFeed(stages, *sizes, threshold=THRESHOLD)
+    def training_streams(self) -> list[SampleStream]:
+        self.stages = [[d.fork(list(stage)) for stage in RANGES] for d in self.datasets]
+        self.stage = [0] * len(self.stages)
+        self.thresholds = [THRESHOLD] * len(self.stages)
+        return [first for first, *_ in self.stages]
+
+    def end(self, total: torch.Tensor | None) -> list[tuple[int, str]]:
+        """Move runs whose total loss is below their threshold to the next range."""
+        moved = []
+        for run, loss in enumerate([] if total is None else total.reshape(-1).tolist()):
+            if loss < self.thresholds[run] and self.stage[run] < len(RANGES) - 1:
+                self._move(run, self.stage[run] + 1)
+                self.thresholds[run] *= 0.1
+                moved.append((run, f"cl update to ds {self.stage[run]}"))
+        return moved
+
+    def _move(self, run: int, stage: int) -> None:
+        self.stage[run] = stage
+        self.feed.streams[run] = self.stages[run][stage]
+
+    def changes(self, at: int) -> list[int]:
+        return [at + 1]
+
+    def lanes(self, step: Any, layer_options: dict[str, Any]) -> EngineStack:
+        return super().lanes(step, layer_options, in_python=True)
+
+    def penalties(self, model: ExtendedTorchModule, *, stacked: bool) -> Penalties:
+        from stable_nalu.training.loss import Penalties
+
+        return Penalties(self.configs, model, stacked=stacked, beta_only_grows=True)
+
+    def generators(self, run: int) -> list[LegacyRandom]:
+        return [stream.random for stream in self.stages[run]]
+
+    def get_state(self, run: int) -> dict[str, Any]:
+        return {"stage": self.stage[run], "threshold": self.thresholds[run]}
+
+    def set_state(self, run: int, state: Mapping[str, Any]) -> None:
+        self._move(run, state["stage"])
+        self.thresholds[run] = state["threshold"]
 
 
-TASK = SingleLayerCurriculum()
+TASK = SingleLayerCurriculum

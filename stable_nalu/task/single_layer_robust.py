@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
 from stable_nalu.options import Config
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags_model import NALU, NPU, OWN_LAYERS, WEIGHTS
@@ -9,6 +12,16 @@ from stable_nalu.options.flags_task import CRITERION, OPTIMIZER, TASK
 from stable_nalu.options.flags_training import NPU_PENALTIES, PENALTIES, RUN_CONTROL
 
 from . import arithmetic
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from stable_nalu.abstract import ExtendedTorchModule
+    from stable_nalu.training.console import LogPoint
+    from stable_nalu.training.recorder import StepResult
+
+LINE_INTERVAL = 1000
+"""Iterations between two lines of the console."""
 
 
 def _distribution(c: Config) -> str:
@@ -57,10 +70,37 @@ SCRIPT = arithmetic.script(
 class RobustSingleLayer(arithmetic.SingleLayerTask):
     """Nothing is evaluated; what weights do is logged."""
 
-    evaluates = False
-    robustness_logging = True
-    beta_tag_verbose_only = True
-    console_interval = 1000
+    eval_mode = None
+
+    @classmethod
+    def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+        model = super().network(config, layer_options)
+        for module in model.extended_modules():
+            module.robustness_logging = True
+        return model
+
+    def logs_beta(self) -> bool:
+        return self.config.verbose
+
+    def changes(self, at: int) -> Sequence[int]:
+        return [*super().changes(at), at + (-at) % LINE_INTERVAL + 1]
+
+    def shows(self, at: int, *, at_log_point: bool) -> bool:
+        return at_log_point or at % LINE_INTERVAL == 0
+
+    def log_point(
+        self,
+        at: int,
+        result: StepResult,
+        errors: Mapping[str, np.ndarray],
+        measured: Mapping[str, Any],
+    ) -> LogPoint:
+        from stable_nalu.training.console import LogPoint
+        from stable_nalu.training.recorder import numbers
+
+        loss, penalty, total = result.of_first()
+        text = f"train {at}: {loss:.5f}, reg loss: {penalty:.5f}, total: {total:.5f}"
+        return LogPoint(at, numbers(result.criterion), "" if at % LINE_INTERVAL else text)
 
 
-TASK = RobustSingleLayer()
+TASK = RobustSingleLayer

@@ -9,7 +9,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from tqdm import tqdm
 
 from stable_nalu.script import say
@@ -166,12 +165,3 @@ def print_configuration(console: ProgressConsole, configs: Sequence[dict[str, ob
         distinct = {repr(value) for value in values}
         shown = values[0] if len(distinct) == 1 else f"{len(distinct)} values"
         console.line(f"  - {name}: {shown}")
-
-
-def print_parameters(console: View, model: torch.nn.Module, *, stacked: bool) -> None:
-    """Print every trainable parameter under its name; of stacked runs that of the first."""
-    for name, parameter in model.named_parameters():
-        if parameter.requires_grad:
-            console.line(name)
-            console.line(f"{parameter.data[0] if stacked else parameter.data}")
-    console.line()

@@ -1,29 +1,43 @@
-"""The one loop of all experiments but the arithmetic ones: a task says what is trained."""
+"""The one training loop: a task says what is trained, for one run or many stacked ones."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from functools import partial
-from importlib import import_module
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from stable_nalu.options import Config, ScriptSpec
-from stable_nalu.tags import RESULT_TEST, RESULT_VALID
+from stable_nalu.abstract import run_state
+from stable_nalu.errors import UsageError
+from stable_nalu.machine import model_file, save_root
+from stable_nalu.tags import (
+    DIVERGED,
+    L1_BETA,
+    L1_LOSS,
+    REINIT,
+    RESULT_SOLVED,
+    RESULT_TEST,
+    RESULT_VALID,
+)
 
-from .checkpoint import LOGGED
-from .console import Console, LogPoint
-from .loss import Penalties, SummedPenalties
-from .optimizer import Gradients
-from .random_state import put_back, saved_state, seed_generators
-from .recorder import StepResult, TaggedValue, scalar
-from .stack import Setup, StackTraining, Trainer, numbers
-from .step import TrainingStep
-from .task import Batch, Task
+from .checkpoint import (
+    LOGGED,
+    asked_by,
+    damage_as_usage_error,
+    plain,
+    save_best,
+    save_together,
+)
+from .console import Console, LogPoint, View
+from .plan.runs import LANES, TORCH, Stack, device_of
+from .random_state import put_back, saved_state
+from .recorder import Recorder, StepResult, TaggedValue, numbers, scalar
+from .stack import ModelStack
+from .task import Batch, Observed, Task
 
 PROGRESS = {
     "task": dict,
@@ -32,79 +46,116 @@ PROGRESS = {
     "updates": int,
     "batch": (int, type(None)),
     "order": (torch.Tensor, type(None)),
+    "engine": str,
     **LOGGED,
 }
-"""What is kept of the progress of a run."""
-
-Item = tuple[str, torch.Tensor | str]
+"""Names and types of what a checkpoint holds of the progress of a run."""
 
 
-class TaskStep(TrainingStep):
-    """A step that asks a task for its loss, and what is done with gradients."""
+class Training:
+    """Runs from their first unit, or where saved states were taken, to their last one.
 
-    def __init__(self, task: Task, model):
-        kind = SummedPenalties if task.penalties_are_summed else Penalties
-        super().__init__([task.config], model, stacked=False, penalties=kind)
-        self.task = task
+    `at` is the unit that is trained next, `clock` the step under which values are logged.
+    """
 
-    def loss(self, x: Any, t: Any, criterion, weights):
-        error = self.task.loss(self.model, x, t, criterion)
-        penalty = self.penalties.total(weights)
-        return error, penalty, error if penalty is None else error + penalty
+    recorder: Recorder
+    view: View
+    engine: Any
+    """What trains the runs in place of torch, or None."""
 
-    def clipped(self, gradients: Gradients) -> Gradients:
-        return self.task.clipped(gradients, self.parameters, super().clipped)
-
-    def observe(self, verbose: bool) -> list[TaggedValue]:
-        return self.task.observe(self.model, verbose)
-
-    def observe_gradients(self, gradients: Sequence[torch.Tensor | None]) -> list[TaggedValue]:
-        by_parameter = dict(zip(map(id, self.parameters), gradients, strict=False))
-        return self.task.observe_gradients(self.model, by_parameter)
-
-
-class TaskTraining(StackTraining):
-    """One run, from its first unit or where a saved state was taken, to the last one."""
-
-    def __init__(self, setup: Setup, task: type[Task]):
-        config = setup.configs[0]
+    def __init__(self, task: type[Task], stack: Stack):
+        self.stack = stack
+        self.configs = [run.config for run in stack]
+        self.config = self.configs[0]
+        self.runs = len(stack)
+        self.stacked = stack[0].in_lanes
+        self.trainer = LANES if self.stacked else TORCH
+        self.device = device_of(self.config)
         torch.backends.cudnn.deterministic = True
-        self.task = task(config, setup.device)
-        seed_generators(config.seed)
-        model = self.task.network(setup.layer_options[0])
-        if task.draws_twice:
-            model.reset_parameters()
-        model.to(setup.device)
-        super().__init__(setup, model, TaskStep(self.task, model))
-        self.last = task.unit.last(config)
+        self.task = task(self.config, self.device, *self.configs[1:])
+        self.models = ModelStack(self.task, stack)
+        self.model, self.step = self.models.model, self.models.step
+        options = stack[0].layer_options
+        self.engine = self.task.lanes(self.step, options) if self.stacked else None
+        self.task.engine = self.engine
+        self.mates = [self]
+        self.last = task.unit.last(self.config)
         self.length = (self.task.updates or 1) * (self.last + 1)
+        """Steps of the progress bar in all."""
         self.clock_name = "update" if self.task.updates else task.unit.name
-        self.updates = 0
-        self.errors: dict[str, float] = {}
-        self.measured: dict[str, Any] = {}
-        self._batch: int | None = None
+        self.at = stack[0].start
+        self.batch: int | None = None
         """Batches of the unit that are trained; None as long as it has not begun."""
+        self.updates = self.clock = 0
+        self.last_total: torch.Tensor | None = None
+        self.diverged_at: dict[int, int] = {}
+        self.errors: dict[str, np.ndarray] = {}
+        """The last errors of all runs, by their tags for TensorBoard's HParams plugin."""
+        self.measured: dict[str, Any] = {}
+        self.best = [math.inf] * self.runs
 
     @property
     def done(self) -> int:
+        """Return how many steps of the progress bar are done."""
         return self.at if self.task.updates is None else self.updates
 
     @property
-    def loss(self) -> float:
-        """Return the total loss of the last update."""
-        return math.nan if self.last_total is None else self.last_total.item()
+    def all_diverged(self) -> bool:
+        """Return whether no run is left to train."""
+        return len(self.diverged_at) == self.runs
+
+    def open(self, recorder: Recorder, view: View) -> None:
+        """Take over the event files and the console of these runs."""
+        self.recorder, self.view = recorder, view
+        for run in self.diverged_at:
+            recorder.live[run] = False
 
     def introduce(self) -> None:
-        if introduction := self.task.introduction():
-            self.view.line(f"  - {introduction}")
-        if self.task.shows_model:
-            self.view.line(f"{self.model}\n\n{self.setup.names[0]}\n")
+        """Show on the console what a single run trains."""
+        for text in self.task.introduced(self.model, self.stack[0].name):
+            self.view.line(text)
+
+    def share_samples(self, others: Sequence[Training]) -> None:
+        """Draw once what other trainings draw too, which stand at the same unit and take turns."""
+        mates = [one for one in (self, *others) if one.engine is not None]
+        if len(mates) > 1:
+            mates[0].engine.company.join([one.engine for one in mates])
+        for one in mates:
+            one.mates = mates
 
     def train(self) -> Generator[int | None, None, None]:
+        """Train, and yield wherever training may stop: `at`, or None within a unit."""
         while self.at <= self.last and not self.all_diverged:
-            yield self.at if self._batch is None else None
-            yield from self._train_unit()
-        self.at, self._batch = self.last + 1, None
+            yield self.at if self.batch is None else None
+            ahead = 0 if self.engine is None else self._quiet()
+            if self.engine is not None:
+                pace = min(self.engine.company.pace, *(one._quiet() for one in self.mates))
+                if pace and len(self.mates) > 1:
+                    self.engine.ask(self.at, pace)
+                    yield None
+                ahead = min(ahead, max(1, pace))
+            if ahead:
+                self._train_ahead(ahead)
+            else:
+                yield from self._train_unit()
+        self.at, self.batch = max(self.at, self.last + 1), None
+
+    def _quiet(self) -> int:
+        """Return how many units there are until something must be looked at."""
+        at, interval = self.at, self.task.log_interval
+        if self.config.verbose or at % interval == 0:
+            return 0
+        ends = [at - at % n + n for n in (interval, self.config.checkpoint_interval) if n]
+        return min(self.last + 1, *ends, *self.task.changes(at)) - at
+
+    def _train_ahead(self, units: int) -> None:
+        """Let the engine train units of which nothing is logged."""
+        result = self.engine.iterate(self.at, units)
+        self.clock, self.last_total = self.at + units - 1, result.total
+        self.updates += units
+        if self.task.shows(self.clock, at_log_point=False):
+            self._show(self.clock, result)
+        self._end_unit(units)
 
     def _is_log_point(self) -> bool:
         is_last = self.at == self.last and not self.task.logs_updates
@@ -113,25 +164,27 @@ class TaskTraining(StackTraining):
     def _train_unit(self) -> Iterator[None]:
         task, logged = self.task, self._is_log_point()
         task.at = self.at
-        if self._batch is None:
+        if self.batch is None:
             task.begin()
-            self._batch = 0
-        first, results = self._batch, list[StepResult]()
-        batches = task.batches(first)
+            self.batch = 0
+        first, results = self.batch, list[StepResult]()
+        batches = iter([()]) if self.engine is not None else task.batches(first)
         for number in count(first):
             if task.updates is not None and number == task.updates:
                 break
             if task.updates is not None and number > first:
                 yield None
             due = logged and number == 0
-            undo = self.snapshot() if due and task.updates is not None else None
+            undo = self._snapshot() if due and task.updates is not None else None
             batch = next(batches, None)
             if batch is None:
                 break
             self.clock = task.clock(self.updates)
             self._write(task.beside().items())
             if due:
-                self.freeze_diverged()
+                if self.engine is not None:
+                    self.engine.store_model()
+                self._freeze_diverged()
                 if self.all_diverged:
                     return
                 try:
@@ -143,15 +196,20 @@ class TaskTraining(StackTraining):
             result = self._update(batch, at_log_point=due)
             if logged and not task.logs_updates:
                 results.append(result)
-            self.updates, self._batch = self.updates + 1, number + 1
+            self.updates, self.batch = self.updates + 1, number + 1
             if task.updates is not None:
                 self.view.advance(1)
-        task.end()
         if results:
             self._log_means(results)
-        self.at, self._batch = self.at + 1, None
-        if task.updates is None:
-            self.view.advance(1)
+        self._end_unit(1)
+
+    def _end_unit(self, units: int) -> None:
+        self._restart(self.task.restarts(self.clock, units, self.errors))
+        for run, text in self.task.end(self.last_total):
+            self.view.line(self._named(run, text))
+        self.at, self.batch = self.at + units, None
+        if self.task.updates is None:
+            self.view.advance(units)
 
     def _log_measures(self) -> Iterator[None]:
         if self.at % self.task.log_interval:
@@ -176,12 +234,11 @@ class TaskTraining(StackTraining):
         self.measured = measured
         tags = {RESULT_VALID: self.task.valid, RESULT_TEST: self.task.test}
         self.errors |= {
-            result: float(numbers(measured[tag])[0])
-            for result, tag in tags.items()
-            if tag in measured
+            result: numbers(measured[tag]).copy() for result, tag in tags.items() if tag in measured
         }
+        self.task.adapt(self.step.penalties, self.errors)
 
-    def _write(self, items: Any) -> None:
+    def _write(self, items: Iterable[tuple[str, torch.Tensor | str]]) -> None:
         """Log numbers and texts of this step."""
         for tag, value in items:
             if isinstance(value, str):
@@ -191,28 +248,63 @@ class TaskTraining(StackTraining):
                 self.recorder.write([scalar(tag, value)])
 
     def _update(self, batch: Batch, *, at_log_point: bool) -> StepResult:
-        task, (x, t) = self.task, batch
-        schedule = self.step.prepare(task.schedule(self.clock))
-        if task.rate is not None:
-            self.step.optimizer.learning_rate = task.rate
+        task = self.task
         observed = task.observed(self.clock, at_log_point=at_log_point)
-        if observed is None:
-            result = self.step.run_prepared(schedule, x, t)
+
+        def told(result: StepResult) -> list[TaggedValue]:
+            if at_log_point and getattr(self.config, "save_best_model", False):
+                self._save_best()
+            penalties = self._observed_penalties(at_log_point)
+            return [*penalties, *task.told(result, batch, at_log_point=at_log_point)]
+
+        if self.engine is not None:
+            result = self._update_by_engine(observed or Observed(), told)
         else:
-            result = self.step.run_logged(
-                x,
-                t,
-                schedule,
-                self.recorder,
-                observed,
-                partial(task.told, x=x, t=t, at_log_point=at_log_point),
-            )
+            x, t = batch
+            schedule = self.step.prepare(task.schedule(self.clock))
+            if task.rate is not None:
+                self.step.optimizer.learning_rate = task.rate
+            if observed is None:
+                result = self.step.run_prepared(schedule, x, t)
+            else:
+                result = self.step.run_logged(x, t, schedule, self.recorder, observed, told)
         self.last_total = result.total.detach()
         if observed is not None and task.logs_updates:
             self.recorder.commit(self.clock)
-            if at_log_point:
-                self._show(result.criterion)
+        if task.logs_updates and task.shows(self.at, at_log_point=at_log_point):
+            self._show(self.at, result)
         return result
+
+    def _update_by_engine(
+        self, observed: Observed, told: Callable[[StepResult], list[TaggedValue]]
+    ) -> StepResult:
+        result, of_modules = self.engine.logged(self.at)
+        self.recorder.write(t for t in of_modules if observed.modules or t.tag == L1_LOSS)
+        self.recorder.write(told(result))
+        if observed.gradients:
+            self.recorder.write(self.step.observe_gradients(result.gradients))
+        return result
+
+    def _observed_penalties(self, at_log_point: bool) -> list[TaggedValue]:
+        """Return the norm of all parameters before the update, and the factor that grows."""
+        penalties, told = self.step.penalties, list[TaggedValue]()
+        if self.engine is None and self.config.verbose and penalties.uses_l1:
+            told.append(scalar(L1_LOSS, penalties.l1().detach().clone()))
+        if at_log_point and penalties.betas and self.task.logs_beta():
+            betas = torch.from_numpy(penalties.beta_values())
+            told.append(scalar(L1_BETA, betas if self.stacked else betas[0]))
+        return told
+
+    def _save_best(self) -> None:
+        """Save the weights of each run that has a lower validation error than ever before."""
+        trainable = [name for name, p in self.model.named_parameters() if p.requires_grad]
+        for run, error in enumerate(self.errors[RESULT_VALID].tolist()):
+            if not error < self.best[run]:
+                continue
+            self.best[run] = error
+            state = run_state(self.model.state_dict(), run if self.stacked else None)
+            rows = [f"epoch: {self.at}\n", *(f"{name}\n{state[name]}\n" for name in trainable)]
+            save_best(self.stack[run].name, state, "".join(rows) + "\n")
 
     def _log_means(self, results: Sequence[StepResult]) -> None:
         of_tags = zip(*(result.losses() for result in results), strict=True)
@@ -225,90 +317,205 @@ class TaskTraining(StackTraining):
             further = self.task.losses(means[0].value, self.model)
         self._write(further.items())
         self.recorder.commit(self.clock)
-        self._show(means[0].value)
+        criterion, penalty, total = (mean.value for mean in means)
+        self._show(self.at, StepResult(criterion, penalty, total, ()))
 
-    def _show(self, criterion: torch.Tensor) -> None:
+    def _show(self, at: int, result: StepResult) -> None:
         """Let the console see a log point, which is complete."""
         self.recorder.flush_now_and_then()
-        values = numbers(criterion)
-        summary = self.task.summary(self.errors, self.measured, float(values[0]))
-        self.view.log_point(LogPoint(self.at, values, f"train {self.at}: {summary}"))
+        self.view.log_point(self.task.log_point(at, result, self.errors, self.measured))
+
+    def _restart(self, due: Sequence[tuple[int, int]]) -> None:
+        """Initialise runs again; each comes with the number of times it was before."""
+        if due:
+            self.pause()
+        for run, before in due:
+            self.view.line(self._named(run, f"reinit number {before}"))
+            self.recorder.text(run, REINIT, f"{before}", rooted=False)
+            self.recorder.writers[run].commit(self.clock)
+            self.models.reset(run)
+        if due and self.engine is not None:
+            self.engine.forget()
 
     def finish(self) -> bool:
+        """Evaluate after the last update, and log results; return whether a run diverged."""
         task = self.task
-        undo = self.snapshot()
+        undo = self._snapshot()
         task.ended = True
         due = task.logs_updates and task.row_is_due(self.last)
         if task.measures_trained or (due and not self.all_diverged):
             for _ in self._measure():
                 pass
-        errors = self.errors
+        errors = {tag: values.copy() for tag, values in self.errors.items()}
+        told = self._observed_at_end() if due else []
         # A longer run that resumes from here has drawn nothing for this.
         undo()
-        self.errors = errors
         self.clock = task.end_clock(self.clock)
         if task.tells_divergence:
-            self.freeze_diverged()
+            self._freeze_diverged()
+        if task.tells_infinity and self.last_total is not None:
+            self._freeze(~np.isfinite(numbers(self.last_total)), "the loss is infinite")
+        self.recorder.begin_end()
         if due:
-            self.recorder.begin_end()
             self._write(self.measured.items())
+            self.recorder.write(told)
             self.recorder.commit(self.clock)
-        self.results = task.results(self.errors, self.measured, self.loss)
+            if task.limits and RESULT_TEST in errors:
+                self.view.log_point(LogPoint(self.clock, errors[RESULT_TEST], "", task.limits))
+        self._conclude(errors)
+        loss = math.nan if self.last_total is None else numbers(self.last_total)[0]
+        of_first = {tag: float(values[0]) for tag, values in errors.items()}
+        self.results = task.results(of_first, self.measured, float(loss))
         task.finished(self.results)
         finite = all(math.isfinite(self.results[name]) for name in task.finite)
         return bool(self.diverged_at) or not finite
 
-    def final_errors(self) -> Mapping[str, np.ndarray]:
-        return {tag: np.array([error]) for tag, error in self.errors.items()}
+    def _observed_at_end(self) -> list[TaggedValue]:
+        """Return what modules tell, after the last update, of inputs that a task has for it."""
+        x = self.task.inputs_at_end()
+        if x is None:
+            return []
+        if self.engine is not None:
+            return self.engine.observed(x[0].numpy() if x else None)
+        return self.step.observe_trained([one[0] for one in x], self.config.verbose)
+
+    def _conclude(self, errors: Mapping[str, np.ndarray]) -> None:
+        """Log the results of all runs at the last step; of diverged ones NaN, where they did."""
+        for run, writer in enumerate(self.recorder.writers):
+            diverged = run in self.diverged_at
+            found = {tag: math.nan if diverged else float(e[run]) for tag, e in errors.items()}
+            if RESULT_TEST in found and self.task.limits:
+                found[RESULT_SOLVED] = float(self.task.limits[run].met(found[RESULT_TEST]))
+            writer.conclude(self.diverged_at.get(run, self.last), found)
 
     def report(self) -> None:
-        if isinstance(self.view, Console):
+        """Show on the console how training ended, once everything is saved."""
+        alone = isinstance(self.view, Console)
+        if alone:
             self.view.line("finished:")
-            for name, value in self.results.items():
-                self.view.line(f"  - {name}: {value}")
-            for text in self.task.report(self.model):
+            for text in self.task.report(self.model, self.results):
                 self.view.line(text)
+        if self.task.by_engine:
+            for run, clock in self.diverged_at.items():
+                self.view.line(f"diverged by {self.clock_name} {clock}: {self.stack[run].name}")
+            if alone and not self.config.no_save:
+                path = self.checkpoint_path(0)
+                self.view.line(f"Model saved after {self.clock_name} {self.last}: {path}")
 
-    def progress(self, run: int) -> dict[str, Any]:
+    def _freeze_diverged(self) -> None:
+        """Report runs with a weight or a loss that is not a number, and end their logs."""
+        self._freeze(self.models.broken(), "a weight is not a number")
+        if self.last_total is not None:
+            self._freeze(np.isnan(numbers(self.last_total)), "the loss is not a number")
+
+    def _freeze(self, broken: np.ndarray, reason: str) -> None:
+        """Report runs that are `broken` for the first time, and end their logs."""
+        for run in broken.nonzero()[0].tolist():
+            if run not in self.diverged_at:
+                self.diverged_at[run] = self.clock
+                message = f"diverged: {reason} at {self.clock_name} {self.clock}"
+                self.recorder.text(run, DIVERGED, message)
+                self.recorder.writers[run].commit(self.clock)
+                self.recorder.live[run] = False
+                self.view.line(self._named(run, message))
+
+    def _named(self, run: int, message: str) -> str:
+        """Return a message that says which run it is about, if there are several."""
+        return f"run {run}: {message}" if self.runs > 1 else message
+
+    def pause(self) -> None:
+        """Bring all state to where the finished updates have left it."""
+        if self.engine is not None:
+            self.engine.store()
+
+    def checkpoint_path(self, run: int) -> Path:
+        """Return where the checkpoint of a run is saved."""
+        return model_file(save_root(), self.stack[run].name)
+
+    def save(self, at: int) -> None:
+        """Write the checkpoints of all runs; `at` is the first unit that a resumed run trains."""
+        self.pause()
+        save_together(
+            (self.checkpoint_path(run), self._checkpoint(run, at)) for run in range(self.runs)
+        )
+
+    def _checkpoint(self, run: int, at: int) -> dict[str, Any]:
+        writer = self.recorder.writers[run]
+        # A checkpoint that outlives a power failure needs the log that it refers to.
+        writer.events.sync()
+        progress = self._progress(run) | {
+            "diverged_at": self.diverged_at.get(run),
+            "last_loss": None if self.last_total is None else float(numbers(self.last_total)[run]),
+            "event_file": writer.events.path.name,
+            "event_position": writer.position,
+        }
+        config = plain(self.configs[run].as_dict())
+        saved = self.models.saved(run)
+        return {"epoch": at, **saved, "args": None, "config": config, "progress": progress}
+
+    def _progress(self, run: int) -> dict[str, Any]:
+        """Return what a resumed run needs besides model, optimiser, generator and log."""
         progress = {
-            "task": self.task.get_state(),
-            "random": [saved_state(one) for one in self.task.generators()],
-            "errors": dict(self.errors),
+            "task": self.task.get_state(run),
+            "random": [saved_state(one) for one in self.task.generators(run)],
+            "errors": {tag: float(values[run]) for tag, values in self.errors.items()},
+            "best": self.best[run],
             "updates": self.updates,
-            "batch": self._batch,
+            "batch": self.batch,
             "order": self.task.order,
+            "engine": self.trainer,
         }
         if self.device.type == "cuda":
             progress["cuda"] = torch.cuda.get_rng_state(self.device)
         return progress
 
-    def set_progress(self, run: int, progress: Mapping[str, Any]) -> None:
-        self.task.set_state(progress["task"])
-        for one, state in zip(self.task.generators(), progress["random"], strict=True):
+    def _set_progress(self, run: int, progress: Mapping[str, Any]) -> None:
+        """Put the progress of a run back."""
+        self.task.set_state(run, progress["task"])
+        for one, state in zip(self.task.generators(run), progress["random"], strict=True):
             put_back(one, state)
-        self.errors = dict(progress["errors"])
-        self.updates, self._batch = progress["updates"], progress["batch"]
+        for tag, error in progress["errors"].items():
+            self.errors.setdefault(tag, np.full(self.runs, np.inf))[run] = error
+        self.task.adapt(self.step.penalties, self.errors)
+        self.best[run] = progress["best"]
+        self.updates, self.batch = progress["updates"], progress["batch"]
         self.task.order = progress["order"]
         if "cuda" in progress and self.device.type == "cuda":
             torch.cuda.set_rng_state(progress["cuda"], self.device)
 
+    def restore(self, checkpoints: Sequence[dict]) -> None:
+        """Go on where the checkpoints of all runs were taken."""
+        for run, checkpoint in enumerate(checkpoints):
+            with damage_as_usage_error(self.checkpoint_path(run), asked_by(self.config)):
+                self._restore_run(run, checkpoint)
+        losses = [checkpoint["progress"].get("last_loss") for checkpoint in checkpoints]
+        if None not in losses:
+            # A loss that is not a number ends a run at the next log point.
+            found = losses if self.stacked else losses[0]
+            self.last_total = torch.tensor(found, dtype=torch.float64)
 
-class TaskTrainer(Trainer):
-    """How the runs of a task train: each alone."""
+    def _restore_run(self, run: int, checkpoint: Mapping[str, Any]) -> None:
+        flag, progress = asked_by(self.config), checkpoint["progress"]
+        if progress["engine"] != self.trainer:
+            raise UsageError(
+                f"argument {flag}: {self.stack[run].name} was trained by --engine "
+                f"{progress['engine']}, and here by {self.trainer}; their last bits differ: "
+                "--remove-existing-data starts anew"
+            )
+        self.models.restore(run, checkpoint, self.checkpoint_path(run), flag)
+        self.at = checkpoint["epoch"]
+        if progress["diverged_at"] is not None:
+            self.diverged_at[run] = progress["diverged_at"]
+        self._set_progress(run, progress)
 
-    progress = PROGRESS
+    def _snapshot(self) -> Callable[[], None]:
+        """Return what puts generators, buffers and progress back to where they are now."""
+        undo_models = self.models.snapshot()
+        progress = [self._progress(run) for run in range(self.runs)]
 
-    def __init__(self, task: type[Task]):
-        self.task = task
-        self.unit, self.cost, self.all_cores = task.unit, task.cost, task.all_cores
+        def undo() -> None:
+            undo_models()
+            for run, own in enumerate(progress):
+                self._set_progress(run, own)
 
-    def build(self, setup: Setup) -> TaskTraining:
-        return TaskTraining(setup, self.task)
-
-    def shown(self, config: Config) -> dict[str, Any]:
-        return self.task.shown(config)
-
-    def look(self, spec: ScriptSpec, config: Config) -> int | None:
-        if self.task.look is None or config.evaluate is None:
-            return None
-        return import_module(self.task.look).report(self.task, spec, config)
+        return undo

@@ -51,6 +51,8 @@ class Penalties:
         self._heim = getattr(configs[0], "reg_scale_type", "heim") == "heim"
         self.betas = self._build_betas(beta_only_grows)
         self.inalu_active = np.zeros(len(configs))
+        self.validation: np.ndarray | None = None
+        """The last validation errors, where iNALU's penalty waits for small ones."""
         self._factors = self._build_factors()
         self._weights: list[tuple[str, Weight]] = []
         self._stale = True
@@ -114,6 +116,7 @@ class Penalties:
         """
         for beta in self.betas:
             self._stale |= beta.advance(iteration)
+        self._activate_inalu(iteration)
         if self._stale or self._ramp.moves(iteration):
             ramp = self._ramp.at(iteration)
             weighted = [(key, factor(ramp)) for key, factor in self._factors]
@@ -155,11 +158,11 @@ class Penalties:
             total = value if total is None else total + value
         return total
 
-    def activate_inalu(self, iteration: int, interpolation_error: np.ndarray) -> None:
+    def _activate_inalu(self, iteration: int) -> None:
         """Let iNALU's penalty act on runs whose last validation error is below 1."""
-        if "inalu" not in self._terms:
+        if "inalu" not in self._terms or self.validation is None:
             return
-        active = (interpolation_error < 1) & (iteration > INALU_START)
+        active = (self.validation < 1) & (iteration > INALU_START)
         if (active != self.inalu_active).any():
             self.inalu_active = active.astype(np.float64)
             self._stale = True

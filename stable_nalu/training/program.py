@@ -17,7 +17,7 @@ from stable_nalu.options import Config, Flag, ScriptSpec
 from stable_nalu.options.layer_options import units_of
 from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, NEGATIVE_NUMBER
 from stable_nalu.task import SCRIPTS
-from stable_nalu.task.run import set_threads, trainer_of
+from stable_nalu.task.run import set_threads, task_of
 
 from .console import quiet
 from .surroundings import as_at_the_start
@@ -172,11 +172,11 @@ def _several(value: Any) -> list[Any]:
 def _train(script: str, spec: ScriptSpec, configs: Any) -> None:
     from .plan.shell import train_plan
 
-    trainer = trainer_of(script)
-    set_threads(cores() if trainer.all_cores else 1)
+    task = task_of(script)
+    set_threads(cores() if task.all_cores else 1)
     # What a command prints is in the table; the progress bar goes to standard error.
     with quiet():
-        code = train_plan(trainer, spec, configs)
+        code = train_plan(task, spec, configs)
     if code in (EXIT_INTERRUPTED, EXIT_REQUEUE):
         raise KeyboardInterrupt
 

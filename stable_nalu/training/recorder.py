@@ -41,7 +41,7 @@ class Recorder:
                 self._hand_over()
                 self._give(item.kind, item.tag, runs)
 
-    def _give(self, kind: str, tag: str, parts: Sequence) -> None:
+    def _give(self, kind: str, tag: str, parts: Iterable) -> None:
         for writer, live, part in zip(self.writers, self.live, parts, strict=True):
             if live:
                 getattr(writer, kind)(tag, part)
@@ -142,6 +142,11 @@ class StepResult:
     total: torch.Tensor
     gradients: Sequence[torch.Tensor | None]
 
+    def of_first(self) -> tuple[float, float, float]:
+        """Return criterion, penalty and total of the first run."""
+        penalty = 0.0 if self.penalty is None else float(numbers(self.penalty)[0])
+        return float(numbers(self.criterion)[0]), penalty, float(numbers(self.total)[0])
+
     def losses(self) -> list[TaggedValue]:
         """Return the losses under their tags; without a penalty, that is zero."""
         criterion = self.criterion.detach()
@@ -151,6 +156,11 @@ class StepResult:
             scalar(LOSS_REGULARIZER, penalty),
             scalar(LOSS_TOTAL, self.total),
         ]
+
+
+def numbers(value: torch.Tensor) -> np.ndarray:
+    """Return one float64 number per run."""
+    return value.detach().cpu().reshape(-1).to(torch.float64).numpy()
 
 
 @torch.no_grad()

@@ -44,13 +44,12 @@ class TrainingStep:
         model: ExtendedTorchModule,
         *,
         stacked: bool,
-        beta_only_grows: bool = False,
-        penalties: type[Penalties] = Penalties,
+        penalties: Penalties | None = None,
     ):
         first = configs[0]
         self.model = model
         self.run_dims = 1 if stacked else 0
-        self.penalties = penalties(configs, model, stacked=stacked, beta_only_grows=beta_only_grows)
+        self.penalties = penalties or Penalties(configs, model, stacked=stacked)
         self.parameters = [p for p in model.parameters() if p.requires_grad]
         self.optimizer = self._build_optimizer(configs)
         self._criterion_name = getattr(first, "train_criterion", "mse")
@@ -101,15 +100,15 @@ class TrainingStep:
         criterion = get_train_criterion(self._criterion_name, iteration, self._pcc2mse)
         return criterion, self.penalties.weights(iteration)
 
-    def loss(self, x: torch.Tensor, t: torch.Tensor, criterion, weights):
+    def loss(self, x: Any, t: Any, criterion, weights):
         """Return (criterion, weighted penalties or None, total) on a batch, of shape `runs`."""
-        return self.loss_of(self.model(x), t, criterion, weights)
-
-    def loss_of(self, y: torch.Tensor, t: torch.Tensor, criterion, weights):
-        """Return the same of outputs that a forward pass has given."""
-        error = criterion(y, t)
+        error = self.error(x, t, criterion)
         penalty = self.penalties.total(weights)
         return error, penalty, error if penalty is None else error + penalty
+
+    def error(self, x: Any, t: Any, criterion: Any) -> torch.Tensor:
+        """Return the criterion on a batch."""
+        return criterion(self.model(x), t)
 
     def gradients(
         self, total: torch.Tensor, parameters: Sequence[torch.Tensor] | None = None
@@ -210,8 +209,13 @@ class TrainingStep:
 
     def observe_gradients(self, gradients: Sequence[torch.Tensor | None]) -> list[TaggedValue]:
         """Return what is logged of gradients."""
-        by_parameter = dict(zip(map(id, self.parameters), gradients, strict=False))
-        return observe_gradients(self.model, by_parameter, self.run_dims)
+        return observe_gradients(self.model, self.logged_gradients(gradients), self.run_dims)
+
+    def logged_gradients(
+        self, gradients: Sequence[torch.Tensor | None]
+    ) -> dict[int, torch.Tensor | None]:
+        """Return the gradients that are logged, by the ids of their parameters."""
+        return dict(zip(map(id, self.parameters), gradients, strict=False))
 
 
 def _overrides(module: ExtendedTorchModule, method: str) -> bool:

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from stable_nalu.abstract import ExtendedTorchModule
     from stable_nalu.dataset.legacy_random import LegacyRandom
     from stable_nalu.dataset.loader import IndexLoader
+    from stable_nalu.statistics.setups import Limit
 
+    from .console import LogPoint
+    from .loss import Penalties
     from .optimizer import Gradients
     from .recorder import StepResult, TaggedValue
 
@@ -61,7 +64,7 @@ class Observed:
 
 
 class Task:
-    """What one run trains on and what is measured of it; a subclass overrides what differs.
+    """What runs train on and what is measured of them; a subclass overrides what differs.
 
     A unit, an iteration or an epoch, has batches, one update each. At a log point the model is
     measured as the units before have left it; then the first update of the unit is logged.
@@ -72,6 +75,9 @@ class Task:
     """Iterations of a small layer that take as long as a unit."""
     all_cores: ClassVar[bool] = False
     """Whether one run gains from all cores."""
+    by_engine: ClassVar[bool] = False
+    """Whether the engine may train runs, many in a stack; else each is alone, as torch rounds by
+    shapes."""
     valid: str | None = METRIC_VALID
     test: str | None = METRIC_TEST
     """Tags of the measures that TensorBoard's HParams plugin shows of a finished run."""
@@ -89,13 +95,10 @@ class Task:
     """Whether measures are an event of their own."""
     measures_trained: ClassVar[bool] = False
     """Whether the trained model is measured even behind a log point."""
-    penalties_are_summed: ClassVar[bool] = True
-    """Whether penalties have the one weight of the recurrent scripts, and no flags."""
-    draws_twice: ClassVar[bool] = True
-    """Whether parameters are drawn anew after their construction, as in published runs."""
     tells_divergence: ClassVar[bool] = True
     """Whether it is logged if a run has diverged behind its last log point."""
-    shows_model: ClassVar[bool] = True
+    tells_infinity: ClassVar[bool] = False
+    """Whether a run has diverged, too, if its last loss is infinite."""
 
     at = 0
     """The unit that is trained."""
@@ -111,8 +114,15 @@ class Task:
     updates: int | None = None
     """Updates of a unit, where training may stop between two of them."""
 
-    def __init__(self, config: Config, device: torch.device):
+    limits: Sequence[Limit] = ()
+    """When each run counts as solved, where the task says it."""
+    engine: Any = None
+    """What trains the runs in place of torch, if it does."""
+
+    def __init__(self, config: Config, device: torch.device, *beside: Config):
+        """Prepare the data of a run, and of those `beside` it in a stack of the engine's."""
         self.config = config
+        self.configs = [config, *beside]
         self.device = device
 
     @classmethod
@@ -126,13 +136,41 @@ class Task:
 
         return values.to(self.device, torch.get_default_dtype())
 
-    def network(self, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        """Return the model."""
+    def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+        """Return the model of a run."""
         raise NotImplementedError
+
+    def initialized(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
+        """Return the model of a run, whose parameters are drawn anew, as in published runs."""
+        model = self.network(config, layer_options)
+        model.reset_parameters()
+        return model
+
+    @classmethod
+    def programs(cls, config: Config, layer_options: dict[str, Any]) -> Mapping[Any, Any]:
+        """Return what the engine makes of a run, by criteria, or raise NotLoweredError."""
+        raise NotImplementedError
+
+    def lanes(self, step: Any, layer_options: dict[str, Any]) -> Any:
+        """Return the engine of a stack."""
+        raise NotImplementedError
+
+    def penalties(self, model: ExtendedTorchModule, *, stacked: bool) -> Penalties:
+        """Return the penalties; where no flag weighs them, those of the recurrent scripts."""
+        from .loss import Penalties, SummedPenalties
+
+        weighed = hasattr(self.config, "regualizer")
+        return (Penalties if weighed else SummedPenalties)(self.configs, model, stacked=stacked)
 
     def introduction(self) -> str:
         """Return a line about the data, or nothing."""
         return ""
+
+    def introduced(self, model: ExtendedTorchModule, name: str) -> Iterator[str]:
+        """Yield what the console shows of a single run before it trains."""
+        if introduction := self.introduction():
+            yield f"  - {introduction}"
+        yield f"{model}\n\n{name}\n"
 
     def begin(self) -> None:
         """Prepare a unit that is not begun: draw the order of its batches."""
@@ -146,8 +184,25 @@ class Task:
             assert self.rows is not None, "a task has rows, a loader or batches of its own"
             yield self.rows
 
-    def end(self) -> None:
-        """Do what follows the last update of a unit."""
+    def end(self, total: torch.Tensor | None) -> Sequence[tuple[int, str]]:
+        """Do what follows the last update of a unit, whose loss is given.
+
+        Return what the console shows of it: number of a run, line.
+        """
+        return ()
+
+    def restarts(
+        self, at: int, units: int, errors: Mapping[str, np.ndarray]
+    ) -> Sequence[tuple[int, int]]:
+        """Return the runs to initialise again after `at`, and how often each was before.
+
+        errors: the last ones measured, the same for so many units.
+        """
+        return ()
+
+    def changes(self, at: int) -> Sequence[int]:
+        """Return units after `at` before which the engine must stop, among others."""
+        return ()
 
     def loss(self, model: ExtendedTorchModule, x: Any, t: Any, criterion: Any) -> torch.Tensor:
         """Return what training makes smaller, without penalties."""
@@ -186,16 +241,18 @@ class Task:
 
         return observe_modules(model, verbose=verbose)
 
-    def observe_gradients(
+    def logged_gradients(
         self, model: ExtendedTorchModule, gradients: dict[int, torch.Tensor | None]
-    ) -> list[TaggedValue]:
-        """Return what is logged of gradients, which are given by the ids of their parameters."""
-        from .recorder import observe_gradients
+    ) -> dict[int, torch.Tensor | None]:
+        """Return the gradients that are logged, by the ids of their parameters."""
+        return gradients
 
-        return observe_gradients(model, gradients, run_dims=0)
+    def logs_beta(self) -> bool:
+        """Return whether log points tell the factor of penalties that grows."""
+        return True
 
     def told(
-        self, result: StepResult, x: Any, t: Any, *, at_log_point: bool
+        self, result: StepResult, batch: Batch, *, at_log_point: bool
     ) -> Iterable[TaggedValue]:
         """Return what is logged of an update before it is made."""
         return result.losses() if self.logs_updates else ()
@@ -219,6 +276,13 @@ class Task:
         """Return numbers and texts by their tags."""
         raise NotImplementedError
 
+    def adapt(self, penalties: Penalties, errors: Mapping[str, np.ndarray]) -> None:
+        """Let penalties follow errors that were measured."""
+
+    def inputs_at_end(self) -> Sequence[torch.Tensor] | None:
+        """Return inputs `(runs, rows, in)` of which the trained modules are logged; None: not."""
+        return None
+
     def row_is_due(self, last: int) -> bool:
         """Return whether errors of the trained model are logged, as no log point has told them."""
         return last >= 0 and last % self.log_interval != 0
@@ -239,21 +303,40 @@ class Task:
     def finished(self, results: Mapping[str, float]) -> None:
         """Keep the results elsewhere, too."""
 
+    def shows(self, at: int, *, at_log_point: bool) -> bool:
+        """Return whether the console hears of a unit."""
+        return at_log_point
+
+    def log_point(
+        self,
+        at: int,
+        result: StepResult,
+        errors: Mapping[str, np.ndarray],
+        measured: Mapping[str, Any],
+    ) -> LogPoint:
+        """Return what the console hears of a unit."""
+        from .console import LogPoint
+        from .recorder import numbers
+
+        of_first = {tag: float(values[0]) for tag, values in errors.items()}
+        summary = self.summary(of_first, measured, result.of_first()[0])
+        return LogPoint(at, numbers(result.criterion), f"train {at}: {summary}")
+
     def summary(self, errors: Mapping[str, float], measured: Mapping[str, Any], loss: float) -> str:
         """Return what the console shows of a log point."""
         return f"{loss}"
 
-    def report(self, model: ExtendedTorchModule) -> Iterator[str]:
-        """Yield what the console shows at the end, below the results."""
-        return iter(())
+    def report(self, model: ExtendedTorchModule, results: Mapping[str, float]) -> Iterator[str]:
+        """Yield what the console shows of a single run at its end."""
+        return (f"  - {name}: {value}" for name, value in results.items())
 
-    def generators(self) -> Sequence[np.random.Generator | LegacyRandom]:
-        """Return the random generators of the data, which a resumed run puts back."""
+    def generators(self, run: int) -> Sequence[np.random.Generator | LegacyRandom]:
+        """Return the random generators of a run's data, which go on when it is resumed."""
         return ()
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self, run: int) -> dict[str, Any]:
         """Return plain values that a resumed run needs besides."""
         return {}
 
-    def set_state(self, state: Mapping[str, Any]) -> None:
+    def set_state(self, run: int, state: Mapping[str, Any]) -> None:
         """Put them back."""

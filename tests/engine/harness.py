@@ -13,11 +13,12 @@ import torch
 from stable_nalu.engine import stack
 from stable_nalu.layer import entries
 from stable_nalu.options import Config
+from stable_nalu.tags import RESULT_TEST, RESULT_VALID
 from stable_nalu.task import SCRIPTS
-from stable_nalu.task.run import trainer_of
-from stable_nalu.training.arithmetic import data
-from stable_nalu.training.arithmetic.trainer import ArithmeticTraining
-from stable_nalu.training.stack import Setup
+from stable_nalu.task.run import task_of
+from stable_nalu.training import evaluation
+from stable_nalu.training.loop import Training
+from stable_nalu.training.plan.runs import LANES, TORCH, PlannedRun
 from tests.training.configurations import configurations
 
 TYPES = {16: torch.float16, 32: torch.float32, 64: torch.float64}
@@ -77,19 +78,14 @@ class Notes:
     commit = flush_now_and_then = line = advance = log_point = text
 
 
-def training(script: str, configs: Sequence[Config], *, engine: bool = True) -> ArithmeticTraining:
+def training(script: str, configs: Sequence[Config], *, engine: bool = True) -> Training:
     """The training of runs that share a stack, or of one in plain torch."""
     torch.set_default_dtype(TYPES[configs[0].pytorch_precision])
     spec = SCRIPTS[script]
-    setup = Setup(
-        configs,
-        [str(k) for k in range(len(configs))],
-        [spec.layer_options(config) for config in configs],
-        torch.device("cpu"),
-        stacked=engine,
-    )
-    with mock.patch.object(data, "EVALUATION_ROWS", ROWS):
-        made = trainer_of(script).build(setup)
+    by = LANES if engine else TORCH
+    stack = [PlannedRun(c, str(k), spec.layer_options(c), by) for k, c in enumerate(configs)]
+    with mock.patch.object(evaluation, "EVALUATION_ROWS", ROWS):
+        made = Training(task_of(script), stack)
     notes = Notes(len(configs))
     made.open(notes, notes)
     return made
@@ -129,7 +125,7 @@ def left_together(
     return [[_of_run(one, run) for run in range(one.runs)] for one in made]
 
 
-def _of_run(made: ArithmeticTraining, run: int) -> dict[str, bytes]:
+def _of_run(made: Training, run: int) -> dict[str, bytes]:
     names = [name for name, p in made.model.named_parameters() if p.requires_grad]
     held = {name: value[run] for name, value in made.model.state_dict().items()}
     for slot, values in made.step.optimizer.state.items():
@@ -137,10 +133,11 @@ def _of_run(made: ArithmeticTraining, run: int) -> dict[str, bytes]:
     notes = made.recorder.written
     held |= {f"{k} {tag}": value[run] for k, (tag, value) in enumerate(notes)}
     held["total"] = made.last_total[run]
-    held["errors"] = torch.tensor([made.interpolation[run], made.extrapolation[run]])
-    held["noise"] = made.random.generators[run].get_state()
+    errors = [made.errors.get(tag, [np.inf] * made.runs) for tag in (RESULT_VALID, RESULT_TEST)]
+    held["errors"] = torch.tensor([error[run] for error in errors])
+    held["noise"] = made.models.random.generators[run].get_state()
     found = {name: bits(value) for name, value in held.items()}
-    x, t = made.data.feed.streams[run].draw(1, 400)
+    x, t = made.task.feed.streams[run].draw(1, 400)
     return found | {"next x": bits(x), "next t": bits(t)}
 
 

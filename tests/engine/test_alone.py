@@ -172,11 +172,13 @@ def test_runs_of_equal_generators_draw_once():
 
 def test_units_that_are_trained_in_torch_say_why():
     from stable_nalu.task import SCRIPTS
-    from stable_nalu.task.run import trainer_of
+    from stable_nalu.task.run import task_of
+    from stable_nalu.training.plan.engines import with_engine
+    from stable_nalu.training.plan.runs import PlannedRun
 
     wanted = [("single_layer", key, why) for key, why in IN_TORCH.items()]
     wanted += [("simple_function_static", key, "more than 5,000 numbers") for key in LARGE]
     for script, key, why in wanted:
         (config,) = planned(script, *words_of(script, key))
-        reason = trainer_of(script).reason_for_torch(config, SCRIPTS[script].layer_options(config))
-        assert reason.startswith(why), key
+        run = with_engine(task_of(script), PlannedRun.of(SCRIPTS[script], config))
+        assert run.engine.startswith(f"torch: {why}"), key

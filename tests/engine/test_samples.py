@@ -52,14 +52,14 @@ class Listening:
 
 def assert_drawn(script, *words, iterations=3):
     heard = Listening(script, *words)
-    alone = training(script, heard.configs).data.feed.streams
+    alone = training(script, heard.configs).task.feed.streams
     batch = heard.configs[0].batch_size
     for run, x, t in heard.drawn(iterations):
         expected = [alone[run].draw(1, batch) for _ in range(iterations)]
         for own, place in ((x, 0), (t, 1)):
             wanted = torch.cat([both[place].reshape(batch, -1) for both in expected])
             assert np.ascontiguousarray(own).tobytes() == bits(wanted), (run, place)
-        after = heard.made.data.feed.streams[run].draw(1, 400)
+        after = heard.made.task.feed.streams[run].draw(1, 400)
         assert [bits(v) for v in after] == [bits(v) for v in alone[run].draw(1, 400)]
 
 
@@ -97,9 +97,9 @@ def test_other_samples_are_drawn_by_python(words):
     """And trained on as they are by a run of its own in plain torch."""
     configs = planned("single_layer", "--operation", "add", "--seed", "0-2", *words)
     made = training("single_layer", configs)
-    assert not any(drawn_by_cpp(stream) for stream in made.data.feed.streams)
+    assert not any(drawn_by_cpp(stream) for stream in made.task.feed.streams)
     criterion = made.engine.iterate(0, 1).criterion
     for run, config in enumerate(configs):
         plain = training("single_layer", [config], engine=False)
-        expected = plain.step.run(0, *plain.data.feed.next()).criterion
+        expected = plain.step.run(0, *plain.task.feed.next()).criterion
         torch.testing.assert_close(criterion[run], expected, rtol=1e-5, atol=0)

@@ -33,7 +33,7 @@ class Iterations:
             exact.model.load_state_dict({name: v.to(exact_type(v)) for name, v in start.items()})
         self.engine = _by_engine(engine, last)
         noise = torch.get_rng_state()
-        batches = [plain.data.feed.next() for _ in range(last + 1)]
+        batches = [plain.task.feed.next() for _ in range(last + 1)]
         self.plain = _by_torch(plain, batches)
         torch.set_rng_state(noise)
         torch.set_default_dtype(torch.float64)

@@ -90,7 +90,7 @@ def test_each_run_restarts_by_itself():
     # So small a rate that the error stays: such a run is stuck, the others improve.
     words = (*REINIT, *SHORT, "--learning-rate", "1e-12", "0.001")
     _, names = train("stack", "single_layer_benchmark", *words)
-    counts = [saved(name)["progress"]["restarts"]["count"] for name in names]
+    counts = [saved(name)["progress"]["task"]["count"] for name in names]
     assert counts[0] > counts[1] == 0
     for name, count in zip(names, counts, strict=True):
         texts = read(name).series("reinit/text_summary")

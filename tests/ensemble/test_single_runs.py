@@ -10,14 +10,14 @@ from tests.ensemble.plans import assert_identical, fork, train, trained
 DIGITS_LIBRARY = "sklearn.datasets"
 KILLED = """
 import os, signal
-from stable_nalu.training import stack
-save, saved = stack.save_together, []
+from stable_nalu.training import loop
+save, saved = loop.save_together, []
 def kill_when_saved(contents):
     save(contents)
     saved.append(1)
     if len(saved) == {saves}:
         os.kill(os.getpid(), signal.SIGKILL)
-stack.save_together = kill_when_saved
+loop.save_together = kill_when_saved
 """
 SUMS = (
     *("--layer-type", "GumbelNAC", "--interpolation-length", "5", "--extrapolation-length", "8"),

@@ -6,7 +6,7 @@ import pytest
 
 from stable_nalu.dataset.images import ImageCorpus
 from stable_nalu.task.pairs import PairTask
-from stable_nalu.training.loop import TaskTraining
+from stable_nalu.training.loop import Training
 from tests.digit_images import images, labels_of, write_mnist
 from tests.experiments.scripts import assert_same_run, read, run, run_names, saved
 
@@ -138,7 +138,7 @@ def test_a_run_that_is_killed_anywhere(place, monkeypatch):
     """Scattered digits draw places from a generator of their own, evaluations included."""
     words = f"{MUL} {UNIT} --nmu-noise {TINY} --max-epochs 1 --resume"
     assert run(SCATTERED, words, "--id 2") == 0
-    update, evaluate = TaskTraining._update, PairTask.evaluate
+    update, evaluate = Training._update, PairTask.evaluate
 
     def stop_training(self, batch, **more):
         result = update(self, batch, **more)
@@ -153,7 +153,7 @@ def test_a_run_that_is_killed_anywhere(place, monkeypatch):
             yield item
 
     with monkeypatch.context() as patch:
-        patch.setattr(TaskTraining, "_update", stop_training)
+        patch.setattr(Training, "_update", stop_training)
         patch.setattr(PairTask, "evaluate", stop_evaluating)
         assert run(SCATTERED, words, "--id 1") == 75
     names = [run_names(SCATTERED, words, f"--id {number}")[0] for number in "12"]

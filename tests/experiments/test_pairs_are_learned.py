@@ -4,6 +4,8 @@ The baseline puts in its place the MLP that the quotient task has: two hidden la
 first epoch leaves the network with one answer for every digit, and so for every pair.
 """
 
+from unittest import mock
+
 import pytest
 import torch
 
@@ -11,8 +13,8 @@ from stable_nalu.network.two_digits import TwoDigitNetwork, quotient_mlp
 from stable_nalu.task import SCRIPTS
 from stable_nalu.task.run import set_threads
 from stable_nalu.task.two_digit_mnist import TwoDigitTask
-from stable_nalu.training.loop import TaskTrainer
-from stable_nalu.training.plan.shell import train_plan
+from stable_nalu.training.loop import Training
+from stable_nalu.training.plan import shell
 from tests.task.test_pairs import returned
 
 COMMON = (
@@ -26,7 +28,7 @@ PLACE = ("--no-cuda", "--name-prefix", "t")
 class WithMlp(TwoDigitTask):
     """The same task with an MLP as the last layer."""
 
-    def network(self, layer_options):
+    def network(self, config, layer_options):
         self.model = TwoDigitNetwork(self.reader, quotient_mlp, range(10))
         return self.model
 
@@ -35,15 +37,16 @@ def on_held_out_pairs(task, words):
     """Train; return answer, left and right digit of every pair, as predicted and as they are."""
     runs = []
 
-    class Kept(TaskTrainer):
-        def build(self, setup):
-            runs.append(super().build(setup))
-            return runs[-1]
+    class Kept(Training):
+        def __init__(self, *stack):
+            super().__init__(*stack)
+            runs.append(self)
 
     argv = f"{COMMON} {words}".split()
     spec = SCRIPTS["two_digit_mnist"]
     set_threads()
-    assert train_plan(Kept(task), spec, spec.plan([*PLACE, *argv]).configs) == 0
+    with mock.patch.object(shell, "Training", Kept):
+        assert shell.train_plan(task, spec, spec.plan([*PLACE, *argv]).configs) == 0
     run = runs[-1]
     with torch.no_grad():
         return returned(run.task.predictions(run.model, run.task.sets["test"]))

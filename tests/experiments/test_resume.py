@@ -81,10 +81,10 @@ def test_a_resumed_run(case, interval):
     assert_same_run(parts, whole)
     # What the cases are for.
     if (case, interval) == ("iNALU that restarts", 3):
-        assert saved(whole)["progress"]["restarts"]["count"] == 2
+        assert saved(whole)["progress"]["task"]["count"] == 2
         assert read(whole).series("reinit/text_summary") == {8: b"0", 16: b"1"}
     if case == "curriculum":
-        assert saved(whole)["progress"]["samples"]["stage"] > 0
+        assert saved(whole)["progress"]["task"]["stage"] > 0
 
 
 def test_beta_goes_on(capsys):
@@ -95,7 +95,7 @@ def test_beta_goes_on(capsys):
     expected = [1e-5] * 4 + [1e-4] * 4 + [1e-3] * 4 + [1e-2] * 3
     assert list(read(name).series("L1/train/beta").values()) == pytest.approx(expected)
     state, path = saved(name), Path(os.environ["SAVE_DIR"]) / f"{name}.pth"
-    state["progress"]["beta"] = "much"
+    state["beta"] = "much"
     torch.save(state, path)
     assert run("single_layer", words, "--max-iterations 20 --load-checkpoint") == 2
     assert str(path) in capsys.readouterr().err

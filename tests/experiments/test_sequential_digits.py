@@ -15,7 +15,7 @@ from stable_nalu.network import RegressionMnistNetwork, SequentialDigitNetwork
 from stable_nalu.task import SCRIPTS, sequences
 from stable_nalu.task.sequential_mnist import SequentialMnistTask
 from stable_nalu.task.sequential_svhn import SequentialSvhnTask
-from stable_nalu.training.loop import TaskTraining
+from stable_nalu.training.loop import Training
 from tests.digit_images import digit_sequences, first_seed, images, labels_of, write_mnist
 from tests.experiments.scripts import assert_same_run, load_script, read, run, run_names, saved
 
@@ -237,14 +237,14 @@ class KilledError(Exception):
 
 def at_update(monkeypatch, number, act):
     """Let `act` happen before an update."""
-    update = TaskTraining._update
+    update = Training._update
 
     def watched(self, batch, *, at_log_point):
         if self.updates + 1 == number:
             act()
         return update(self, batch, at_log_point=at_log_point)
 
-    monkeypatch.setattr(TaskTraining, "_update", watched)
+    monkeypatch.setattr(Training, "_update", watched)
 
 
 def die():
@@ -356,7 +356,7 @@ def test_a_real_residual_network_of_house_numbers():
 
 
 def test_weights_that_are_no_numbers_end_the_run(monkeypatch, capsys):
-    update = TaskTraining._update
+    update = Training._update
 
     def break_weights(self, batch, *, at_log_point):
         result = update(self, batch, at_log_point=at_log_point)
@@ -364,7 +364,7 @@ def test_weights_that_are_no_numbers_end_the_run(monkeypatch, capsys):
             self.model.image2label.map.bias.data.fill_(np.nan)
         return result
 
-    monkeypatch.setattr(TaskTraining, "_update", break_weights)
+    monkeypatch.setattr(Training, "_update", break_weights)
     assert mnist("--max-epochs 9") == 3
     assert "diverged: a weight is not a number at update 21" in capsys.readouterr().out
     record = read(name())

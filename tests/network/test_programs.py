@@ -61,7 +61,7 @@ def test_answers_and_gradients_are_those_of_a_plain_loop(words):
     words = f"{words} --hidden-size 4"
     (config,) = SCRIPTS["program_evaluation"].plan(words.split()).configs
     task = ProgramTask(config, torch.device("cpu"))
-    model = task.network({})
+    model = task.network(task.config, {})
     table = programs(config, 5, 6)
     x, t = task._reading(next(in_steps(table)))
     order = (-table.lengths).argsort(kind="stable")

@@ -7,7 +7,7 @@ from stable_nalu.cluster import shard
 from stable_nalu.paper.experiment import JUDGED
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import command, pipeline
-from stable_nalu.training.arithmetic import data
+from stable_nalu.training import evaluation
 
 ITERATIONS = {"simple_function_static": 8, "single_layer": 100, "single_layer_benchmark": 100}
 SCRIPTS = tuple(ITERATIONS)
@@ -36,7 +36,7 @@ def in_this_process(monkeypatch):
         return max(batch.main([*words, "--task", str(number)]) for number in names)
 
     monkeypatch.setattr(pipeline, "run_shards", run_shards)
-    monkeypatch.setattr(data, "EVALUATION_ROWS", 500)
+    monkeypatch.setattr(evaluation, "EVALUATION_ROWS", 500)
     monkeypatch.setattr(shard, "_FEWEST_CHECKPOINTS", 1)
 
 

@@ -170,7 +170,7 @@ def test_a_nalu_that_counts_overflows_from_its_usual_start(seed):
         (config,) = plan(f"--layer-type NALU --nalu-init {start} --seed {seed}").configs
         torch.manual_seed(seed)
         task = GridworldTask(config, torch.device("cpu"))
-        model = task.network(SCRIPTS[SCRIPT].layer_options(config))
+        model = task.network(config, SCRIPTS[SCRIPT].layer_options(config))
         model.reset_parameters()
         asked, register, found = torch.arange(5.0, 13.0), None, []
         for step in range(24):

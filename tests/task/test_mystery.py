@@ -109,7 +109,7 @@ def test_the_loss_of_an_epoch_is_the_mean_of_its_batches():
     log = read(*run_names(SCRIPT, *words, "--id", "1"))
     own = task(" ".join(words))
     torch.manual_seed(0)
-    model = own.network(SCRIPTS[SCRIPT].layer_options(own.config))
+    model = own.network(own.config, SCRIPTS[SCRIPT].layer_options(own.config))
     model.reset_parameters()
     with torch.no_grad():
         losses = [((model(x) - t) ** 2).mean().item() for x, t in own.batches(0)]

@@ -10,8 +10,8 @@ from stable_nalu.dataset.legacy_random import LegacyRandom
 from stable_nalu.task import SCRIPTS
 from stable_nalu.task.ST_mnist_labels import ScatteredTask
 from stable_nalu.task.two_digit_mnist import TwoDigitTask
-from stable_nalu.training.loop import TaskTraining
-from stable_nalu.training.stack import Setup
+from stable_nalu.training.loop import Training
+from stable_nalu.training.plan.runs import PlannedRun
 
 CPU = torch.device("cpu")
 TINY = "--data-source digits --samples-per-permutation 1"
@@ -23,8 +23,7 @@ def config_of(script, words):
 
 
 def training(script, words, task):
-    setup = Setup([config_of(script, words)], ["t"], [{}], CPU, stacked=False)
-    return TaskTraining(setup, task)
+    return Training(task, [PlannedRun(config_of(script, words), "t", {})])
 
 
 def isolated(words=""):
@@ -40,7 +39,8 @@ def test_the_start_weights_depend_on_seed_and_network_alone():
     first = isolated(words).model.state_dict()
     second = isolated(f"{words} --batch-size 7").model.state_dict()
     torch.manual_seed(3)
-    again = TwoDigitTask(config_of("two_digit_mnist", words), CPU).network({}).state_dict()
+    config = config_of("two_digit_mnist", words)
+    again = TwoDigitTask(config, CPU).network(config, {}).state_dict()
     for name, value in first.items():
         assert torch.equal(value, second[name])
         assert torch.equal(value, again[name])
@@ -82,7 +82,7 @@ def test_scattered_images_are_new_whenever_they_are_looked_at(words, shape):
 
 def test_places_go_on_from_a_saved_state():
     run = scattered("--num-folds 3")
-    put_back = run.snapshot()
+    put_back = run._snapshot()
     first = next(iter(run.task.sets["test"]))[0]
     put_back()
     assert torch.equal(next(iter(run.task.sets["test"]))[0], first)
@@ -95,11 +95,11 @@ def test_the_learning_rate_falls_in_steps():
     for epoch in range(12):
         assert run.task.rate == optimizer.param_groups[0]["lr"]
         run.task.at = epoch
-        run.task.end()
+        run.task.end(None)
         optimizer.step()
         published.step()
     constant = scattered("--learning-rate 1.0 --scheduler-step-size 2 --no-scheduler")
-    constant.task.end()
+    constant.task.end(None)
     assert constant.task.rate is None
     assert constant.step.optimizer.learning_rate == 1
 
@@ -110,11 +110,11 @@ def test_the_temperature_falls_to_a_thousandth():
     for epoch in range(6):
         temperatures.append(run.model.expected.temperature)
         run.task.at = epoch
-        run.task.end()
+        run.task.end(None)
     assert temperatures == pytest.approx([1, 0.75025, 0.5005, 0.25075, 1e-3, 1e-3])
     without = isolated("--max-epochs 4")
     without.task.at = 3
-    without.task.end()
+    without.task.end(None)
     assert without.model.expected.temperature == 1
 
 

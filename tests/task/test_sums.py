@@ -150,9 +150,9 @@ def test_all_cells_are_those_of_the_published_script():
 def test_a_diverged_run_ends_at_the_log_point_and_others_go_on(short, capsys, monkeypatch):
     build = sums.SumsTask.network
 
-    def broken(self, layer_options):
-        network = build(self, layer_options)
-        if self.config.seed == 0:
+    def broken(self, config, layer_options):
+        network = build(self, config, layer_options)
+        if config.seed == 0:
             network.reset_parameters = lambda: torch.nn.init.constant_(network.zero_state, 1e38)
         return network
 

@@ -76,8 +76,8 @@ def test_a_diverged_run_ends(monkeypatch):
     monkeypatch.setattr(TranslationTask, "log_interval", 2)
     build = TranslationTask.network
 
-    def broken(self, layer_options):
-        network = build(self, layer_options)
+    def broken(self, config, layer_options):
+        network = build(self, config, layer_options)
         network.reset_parameters = lambda: torch.nn.init.constant_(network.embedding, torch.inf)
         return network
 

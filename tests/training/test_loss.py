@@ -143,7 +143,7 @@ def test_inalu_acts_late_and_below_a_validation_error_of_one():
         (20_000, np.inf, False),
         (20_001, 0.99, True),
     ):
-        penalties.activate_inalu(iteration, np.array([error]))
+        penalties.validation = np.array([error])
         assert at(penalties, iteration) == ({"inalu": 0.05} if on else {}), iteration
 
 

@@ -13,6 +13,7 @@ import torch
 import stable_nalu as sn
 from stable_nalu.errors import UsageError
 from stable_nalu.task import SCRIPTS
+from stable_nalu.training.loop import Training
 from stable_nalu.training.program import _words
 from tests.experiments.scripts import run, run_names, saved
 
@@ -197,23 +198,19 @@ def test_a_layer_may_have_its_name_in_the_papers():
 
 
 def test_ctrl_c_saves_and_is_raised_again(monkeypatch):
-    from stable_nalu.training.arithmetic.trainer import ArithmeticTraining
+    end_unit, sent = Training._end_unit, []
 
-    iterate = ArithmeticTraining.iterate
-
-    sent = []
-
-    def interrupted(self, iteration, count):
-        if iteration > 1 and not sent:
-            sent.append(iteration)
+    def interrupted(self, units):
+        if self.at and not sent:
+            sent.append(self.at)
             os.kill(os.getpid(), signal.SIGINT)
-        return iterate(self, iteration, count)
+        return end_unit(self, units)
 
     before = signal.getsignal(signal.SIGINT)
-    monkeypatch.setattr(ArithmeticTraining, "iterate", interrupted)
+    monkeypatch.setattr(Training, "_end_unit", interrupted)
     with pytest.raises(KeyboardInterrupt):
         sn.train(SCRIPT, layer=NMU, seed=range(2), **SHORT)
-    monkeypatch.setattr(ArithmeticTraining, "iterate", iterate)
+    monkeypatch.setattr(Training, "_end_unit", end_unit)
     assert signal.getsignal(signal.SIGINT) == before
     resumed = sn.train(SCRIPT, layer=NMU, seed=range(2), resume=True, **SHORT)
     whole = sn.train(SCRIPT, layer=NMU, seed=range(2), **{**SHORT, "name_prefix": "whole"})

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from stable_nalu.training.arithmetic.data import EvaluationSet, build_dataset, mean_of_rows
-from stable_nalu.training.random_models import RandomModels
+from stable_nalu.task.arithmetic import build_dataset
+from stable_nalu.training.evaluation import EvaluationSet, RandomModels
 from tests.ensemble.plans import assert_identical, train, trained
 from tests.experiments.scripts import read, run, run_names
 from tests.training.configurations import configurations
@@ -43,14 +43,15 @@ def test_baselines_are_means_over_networks(seeds):
     found = sets("--seed", seeds)
     rows = [one.rows_of_runs() for one in found]
     state = torch.get_rng_state()
-    subject = RandomModels(build, 3, rows, stacked=seeds != "4")
+    subject = RandomModels(build, 3, rows)
     assert torch.equal(state, torch.get_rng_state())
-    logged = {v.tag: v.value for v in subject.logged(torch.zeros(2, 2, len(rows[0])))}
+    runs = () if seeds == "4" else (4,)
+    logged = dict(subject.logged(torch.zeros(2, 2, *runs)))
     for split, of_set in zip(("interpolation", "extrapolation"), rows, strict=True):
         for run_number, (x, t) in enumerate(of_set):
             for suffix, expected in zip(("", "/rmse", "/mae"), by_a_loop(x, t, 3), strict=True):
                 value = logged[f"metric/random/{split}{suffix}"]
-                assert value.shape == (() if seeds == "4" else (4,))
+                assert value.shape == runs
                 one = value if seeds == "4" else value[run_number]
                 torch.testing.assert_close(one, expected)
 
@@ -62,7 +63,7 @@ def test_absolute_errors_are_those_of_the_model():
     with torch.no_grad():
         squared, absolute = RandomModels.measure(found.squares(model))
         torch.testing.assert_close(absolute, (model(x) - t).abs().mean())
-        assert torch.equal(squared, mean_of_rows(found.squares(model)))
+        assert torch.equal(squared, found.squares(model).mean())
 
 
 def test_what_a_run_logs_at_every_point():

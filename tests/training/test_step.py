@@ -22,7 +22,7 @@ def build(*words, script="single_layer", model=None, **options):
     config = configuration(script, *words)
     if model is None:
         torch.manual_seed(config.seed)
-        model = SingleLayerTask().build(config, SCRIPTS[script].layer_options(config))
+        model = SingleLayerTask.network(config, SCRIPTS[script].layer_options(config))
     return model, TrainingStep([config], model, stacked=False, **options)
 
 
@@ -175,7 +175,7 @@ def stacked_and_single(*words, unit):
     single = []
     for seed, config in enumerate(configs):
         torch.manual_seed(seed)
-        single.append(SingleLayerTask().build(config, options))
+        single.append(SingleLayerTask.network(config, options))
     model = stack_models(copy.deepcopy(single))
     generators = [torch.Generator().manual_seed(run) for run in range(len(configs))]
     for module in model.extended_modules():

@@ -13,7 +13,7 @@ import torch
 
 import stable_nalu as sn
 from stable_nalu.result import export
-from stable_nalu.training.arithmetic.trainer import ArithmeticTraining
+from stable_nalu.training.loop import Training
 
 SCRIPT = "single_layer_benchmark"
 FLAGS = {"operation": "mul", "max_iterations": 40, "log_interval": 20, "nmu_noise": True}
@@ -102,10 +102,10 @@ def test_what_the_program_has_set_changes_no_number(name, expected):
 
 
 def test_an_error_leaves_everything_as_it_was(monkeypatch):
-    def fail(self, iteration, count):
+    def fail(self, units):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(ArithmeticTraining, "iterate", fail)
+    monkeypatch.setattr(Training, "_end_unit", fail)
     with ExitStack() as stack:
         for name in OTHERS:
             stack.enter_context(setting(name))
@@ -144,18 +144,16 @@ def test_threads_train_one_after_another(expected):
 
 
 def test_other_threads_print_while_one_trains(monkeypatch, capsys):
-    iterate = ArithmeticTraining.iterate
+    end_unit, printed = Training._end_unit, []
 
-    printed = []
-
-    def beside(self, iteration, count):
-        printed.append(f"{iteration}\n")
-        other = threading.Thread(target=print, args=(iteration,))
+    def beside(self, units):
+        printed.append(f"{self.at}\n")
+        other = threading.Thread(target=print, args=(self.at,))
         other.start()
         other.join()
-        return iterate(self, iteration, count)
+        return end_unit(self, units)
 
-    monkeypatch.setattr(ArithmeticTraining, "iterate", beside)
+    monkeypatch.setattr(Training, "_end_unit", beside)
     train()
     assert capsys.readouterr().out == "".join(printed)
     assert len(printed) > 2

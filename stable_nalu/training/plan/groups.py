@@ -17,7 +17,8 @@ from stable_nalu.machine import keep_freed_memory
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.script import Interruption
 
-from ..stack import StackTraining, Trainer
+from ..loop import Training
+from ..task import Task
 from .runs import Stack
 from .workers import Share, StackResult
 
@@ -25,12 +26,12 @@ DTYPES = {32: torch.float32, 64: torch.float64}
 _DOES_NOT_FIT = ("can't allocate memory", "not enough memory", "out of memory", "overflow")
 """How torch words that memory is short: on the CPU by system, on a GPU, for absurd sizes."""
 
-TrainingSteps = Generator[StackTraining, int | None, StackResult]
+TrainingSteps = Generator[Training, int | None, StackResult]
 """A training that yields itself before every unit, and saves and stops when it is sent a signal."""
 
 
 def groups_of(
-    trainer: Trainer, spec: ScriptSpec, stacks: Iterable[tuple[int, Stack]]
+    task: type[Task], spec: ScriptSpec, stacks: Iterable[tuple[int, Stack]]
 ) -> list[Share]:
     """Gather stacks that the engine trains on the same samples, run by run; others are alone."""
     groups: dict[object, Share] = {}
@@ -38,7 +39,7 @@ def groups_of(
         drawn = [spec.samples_of(run.config) for run in stack]
         shared = stack[0].in_lanes and None not in drawn
         first = stack[0].config
-        alike = trainer.unit.last(first), first.no_cuda, precision(first)
+        alike = task.unit.last(first), first.no_cuda, precision(first)
         key = (tuple(drawn), alike) if shared else number
         groups.setdefault(key, []).append((number, stack))
     return list(groups.values())
@@ -62,7 +63,7 @@ def _train_in_turns(
 
     Those that are furthest behind go first. Once all stand at the same unit, they share samples.
     """
-    trainings: dict[int, StackTraining] = {}
+    trainings: dict[int, Training] = {}
     results: dict[int, StackResult] = {}
 
     def advance(number: int, told: int | None) -> None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from stable_nalu.errors import UsageError
 from stable_nalu.machine import cores, save_root, tensorboard_root
 from stable_nalu.options import Config, ScriptSpec
@@ -22,7 +24,7 @@ from ..checkpoint import (
     plain,
     sweep,
 )
-from ..stack import Trainer
+from ..task import Task
 
 LENGTH_AND_LOGGING = frozenset(
     {
@@ -57,16 +59,23 @@ REQUIRED = {
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """A run, its name, its first unit and the saved state that it continues from, if any.
+    """A run: its configuration, its name and the options of its layers.
 
-    engine: what trains it: `lanes`, or `torch` and the reason.
+    engine: what trains it: `lanes`, or `torch` and the reason. start: its first unit. source: the
+    saved state that it continues from, if any.
     """
 
     config: Config
     name: str
+    layer_options: dict[str, Any]
+    engine: str = TORCH
     start: int = 0
     source: Path | None = None
-    engine: str = TORCH
+
+    @classmethod
+    def of(cls, spec: ScriptSpec, config: Config) -> PlannedRun:
+        """Return the run of a configuration."""
+        return cls(config, spec.run_name(config), spec.layer_options(config))
 
     @property
     def in_lanes(self) -> bool:
@@ -88,7 +97,13 @@ Stack = list[PlannedRun]
 States = Mapping[int, SavedState]
 
 
-def worker_count(trainer: Trainer, runs: Sequence[PlannedRun]) -> int:
+def device_of(config: Config) -> torch.device:
+    """Return the GPU where there is one, unless the configuration stays on the CPU."""
+    cuda = torch.cuda.is_available() and not config.no_cuda
+    return torch.device("cuda" if cuda else "cpu")
+
+
+def worker_count(task: type[Task], runs: Sequence[PlannedRun]) -> int:
     """Return how many processes to use: `--workers`, else one per core while there is work for it.
 
     A script without the flag uses one. The work of the whole plan counts, done or not, so that a
@@ -97,25 +112,18 @@ def worker_count(trainer: Trainer, runs: Sequence[PlannedRun]) -> int:
     wanted = getattr(runs[0].config, "workers", 1)
     if wanted is not None:
         return min(wanted, len(runs))
-    work = trainer.cost * sum(trainer.unit.last(run.config) + 1 for run in runs)
+    work = task.cost * sum(task.unit.last(run.config) + 1 for run in runs)
     return max(1, min(cores(), len(runs), work // WORK_OF_A_PROCESS))
 
 
-def stacks_of(
-    trainer: Trainer,
-    spec: ScriptSpec,
-    runs: Sequence[PlannedRun],
-    workers: int,
-    *,
-    in_turn: bool = False,
-) -> list[Stack]:
+def stacks_of(runs: Sequence[PlannedRun], workers: int, *, in_turn: bool = False) -> list[Stack]:
     """Cut a plan into stacks of runs that differ only in what may differ within a stack.
 
     Runs of a stack share their layers' options. A stack is no larger than `--ensemble-size`, and
     there are enough stacks for all workers. What torch trains is trained alone, and what is to be
     trained `in_turn`.
     """
-    if in_turn or not trainer.by_engine:
+    if in_turn:
         return [[run] for run in runs]
     alone = [[run] for run in runs if not run.in_lanes]
     stacked = [run for run in runs if run.in_lanes]
@@ -123,10 +131,10 @@ def stacks_of(
         return alone
     groups: dict[str, list[PlannedRun]] = {}
     for run in stacked:
-        key = repr(sorted(spec.layer_options(run.config).items()))
+        key = repr(sorted(run.layer_options.items()))
         groups.setdefault(key, []).append(run)
     first = stacked[0].config
-    fitting = max(1, STACKED_INPUTS // trainer.width(first))
+    fitting = max(1, STACKED_INPUTS // first.inputs)
     largest = first.ensemble_size or min(fitting, math.ceil(len(stacked) / workers))
     return [*(part for group in groups.values() for part in _parts(group, largest)), *alone]
 

@@ -32,8 +32,9 @@ from stable_nalu.writer.run_folder import WAYS_OUT
 
 from ..checkpoint import BEST_MODELS, BEST_PARAMETERS, model_file, plain, require_writable
 from ..console import Console, PlanConsole, StackView, View, print_configuration, print_line
+from ..loop import PROGRESS, Training
 from ..recorder import Recorder
-from ..stack import Setup, StackTraining, Trainer, Unit, device_of
+from ..task import Task, Unit
 from .engines import show_engine, tell_of_torch, with_engine
 from .groups import (
     TrainingSteps,
@@ -45,6 +46,7 @@ from .groups import (
 )
 from .runs import (
     LANES,
+    TORCH,
     PlannedRun,
     Stack,
     States,
@@ -60,43 +62,43 @@ from .runs import (
 from .workers import Share, StackResult, TrainStacks, train_in_workers
 
 
-def train_plan(trainer: Trainer, spec: ScriptSpec, *plans: Sequence[Config]) -> int:
+def train_plan(task: type[Task], spec: ScriptSpec, *plans: Sequence[Config]) -> int:
     """Train what is not finished yet; the exit code says how it ended.
 
     Each plan is cut into stacks as if it were the only one.
     """
-    planned = [[PlannedRun(config, spec.run_name(config)) for config in plan] for plan in plans]
+    planned = [[PlannedRun.of(spec, config) for config in plan] for plan in plans]
     runs = [run for plan in planned for run in plan]
-    in_turn = has_own() and not _stackable(trainer, spec, runs)
-    planned = [[with_engine(trainer, spec, run) for run in plan] for plan in planned]
+    in_turn = has_own() and not _stackable(task, runs)
+    planned = [[with_engine(task, run) for run in plan] for plan in planned]
     every = [run for plan in planned for run in plan]
-    tell_of_torch(trainer, every)
+    tell_of_torch(task, every)
     if getattr(every[0].config, "show_engine", False):
-        return show_engine(trainer, spec, every)
-    states = {run.name: saved_states(spec, run, trainer.progress) for run in every}
-    counts = [worker_count(trainer, plan) for plan in planned]
+        return show_engine(task, every)
+    states = {run.name: saved_states(spec, run, PROGRESS) for run in every}
+    counts = [worker_count(task, plan) for plan in planned]
     workers = max(counts)
     cut = [
         stack
         for plan, count in zip(planned, counts, strict=True)
-        for stack in stacks_of(trainer, spec, plan, count, in_turn=in_turn)
+        for stack in stacks_of(plan, count, in_turn=in_turn)
     ]
     stacks = [part for stack in cut for part in continued(stack, states)]
     if min(workers, len(cut)) > 1:
         # What is left may train in this process, and began with the one thread of a worker.
         torch.set_num_threads(1)
-    left, before = _unfinished(stacks, states, trainer.unit)
+    left, before = _unfinished(stacks, states, task.unit)
     results = [StackResult(diverged=before)]
     with Interruption() as interruption:
         if left:
             _require_folders(spec, left, states)
-            if trainer.probes:
-                _probe(trainer, spec, [run for stack in left for run in stack])
+            if not task.by_engine:
+                _probe(task, [run for stack in left for run in stack])
             if sum(map(len, left)) == 1 or not hasattr(left[0][0].config, "workers"):
-                results += _train_in_turn(trainer, spec, left, interruption)
+                results += _train_in_turn(task, spec, left, interruption)
             else:
-                results += _train_together(trainer, spec, left, workers, interruption)
-    return _exit_code(results, interruption, trainer.unit)
+                results += _train_together(task, spec, left, workers, interruption)
+    return _exit_code(results, interruption, task.unit)
 
 
 def _unfinished(
@@ -187,15 +189,15 @@ def _ways_out(spec: ScriptSpec) -> list[str]:
     return [anew, resume, elsewhere]
 
 
-def _stackable(trainer: Trainer, spec: ScriptSpec, runs: Sequence[PlannedRun]) -> bool:
+def _stackable(task: type[Task], runs: Sequence[PlannedRun]) -> bool:
     """Return whether the user's layers can be stacked, and say why if not."""
-    obstacles = _probe(trainer, spec, runs)
-    if obstacles and trainer.by_engine and len(runs) > 1:
+    obstacles = _probe(task, runs)
+    if obstacles and task.by_engine and len(runs) > 1:
         sys.stderr.write(f"warning: runs are trained one after another: {obstacles[0]}\n")
     return not obstacles
 
 
-def _probe(trainer: Trainer, spec: ScriptSpec, runs: Sequence[PlannedRun]) -> list[str]:
+def _probe(task: type[Task], runs: Sequence[PlannedRun]) -> list[str]:
     """Refuse what cannot be loaded or built before any folder is made.
 
     Return what keeps runs from being stacked.
@@ -204,38 +206,29 @@ def _probe(trainer: Trainer, spec: ScriptSpec, runs: Sequence[PlannedRun]) -> li
     obstacles: list[str] = []
     for run in by_flags.values():
         with errors_in_one_line(), default_dtype(precision(run.config)):
-            modules = _build(trainer, spec, [run], stacked=False).model.extended_modules()
+            modules = _build(task, [replace(run, engine=TORCH)]).model.extended_modules()
         obstacles += [module.obstacle for module in modules if module.obstacle is not None]
     return obstacles
 
 
-def _build(trainer: Trainer, spec: ScriptSpec, runs: Stack, *, stacked: bool) -> StackTraining:
-    configs = [run.config for run in runs]
-    setup = Setup(
-        configs,
-        [run.name for run in runs],
-        [spec.layer_options(config) for config in configs],
-        device_of(configs[0]),
-        stacked=stacked,
-        start=runs[0].start,
-    )
+def _build(task: type[Task], runs: Stack) -> Training:
     try:
-        return trainer.build(setup)
+        return Training(task, runs)
     except ValueError as error:
         raise UsageError(str(error)) from None
 
 
 def _train_in_turn(
-    trainer: Trainer, spec: ScriptSpec, stacks: Sequence[Stack], interruption: Interruption
+    task: type[Task], spec: ScriptSpec, stacks: Sequence[Stack], interruption: Interruption
 ) -> list[StackResult]:
     """Train single runs one after another, each with a console of its own."""
     results = []
     for number, stack in enumerate(stacks, start=1):
         title = f"run {number}/{len(stacks)}" if len(stacks) > 1 else ""
-        console = Console(unit=trainer.unit.bar, title=title)
+        console = Console(unit=task.unit.bar, title=title)
         try:
-            print_configuration(console, [trainer.shown(stack[0].config)])
-            results += train_side_by_side(trainer, spec, [stack], [console], interruption)
+            print_configuration(console, [task.shown(stack[0].config)])
+            results += train_side_by_side(task, spec, [stack], [console], interruption)
         finally:
             console.close()
         if results[-1].interrupted_at is not None:
@@ -244,7 +237,7 @@ def _train_in_turn(
 
 
 def _train_together(
-    trainer: Trainer,
+    task: type[Task],
     spec: ScriptSpec,
     stacks: Sequence[Stack],
     workers: int,
@@ -253,11 +246,11 @@ def _train_together(
     """Train stacks, here or in several processes, with one console for all."""
     runs = [run for stack in stacks for run in stack]
     processes = min(workers, len(stacks))
-    left = sum(trainer.unit.last(run.config) + 1 - run.start for run in runs)
-    console = PlanConsole(runs=len(runs), total=left, last=trainer.unit.last(runs[0].config))
-    train = partial(_train_stacks, trainer, spec)
+    left = sum(task.unit.last(run.config) + 1 - run.start for run in runs)
+    console = PlanConsole(runs=len(runs), total=left, last=task.unit.last(runs[0].config))
+    train = partial(_train_stacks, task, spec)
     try:
-        print_configuration(console, [trainer.shown(run.config) for run in runs])
+        print_configuration(console, [task.shown(run.config) for run in runs])
         console.line("  -")
         console.line(f"{len(runs)} runs in {len(stacks)} stack(s) on {processes} process(es)")
         if processes > 1:
@@ -281,7 +274,7 @@ def _train_here(
 
 
 def _train_stacks(
-    trainer: Trainer,
+    task: type[Task],
     spec: ScriptSpec,
     stacks: Share,
     send: Callable[..., None],
@@ -292,11 +285,9 @@ def _train_stacks(
     send: passes on what the console is to show. A signal leaves out what has not begun.
     """
     results: dict[int, StackResult] = {}
-    for group in groups_of(trainer, spec, stacks):
+    for group in groups_of(task, spec, stacks):
         views = [StackView(send, number, len(stack)) for number, stack in group]
-        found = train_side_by_side(
-            trainer, spec, [stack for _, stack in group], views, interruption
-        )
+        found = train_side_by_side(task, spec, [stack for _, stack in group], views, interruption)
         for view in views:
             view.close()
         results |= {number: result for (number, _), result in zip(group, found, strict=True)}
@@ -306,25 +297,24 @@ def _train_stacks(
 
 
 def train_side_by_side(
-    trainer: Trainer,
+    task: type[Task],
     spec: ScriptSpec,
     stacks: Sequence[Stack],
     views: Sequence[View],
     interruption: Interruption,
 ) -> list[StackResult]:
     """Train a group of stacks, or of one stack, whose runs train together."""
-    steps = [_steps(trainer, spec, *pair) for pair in zip(stacks, views, strict=True)]
+    steps = [_steps(task, spec, *pair) for pair in zip(stacks, views, strict=True)]
     return train_group(steps, stacks[0][0].config, interruption)
 
 
-def _steps(trainer: Trainer, spec: ScriptSpec, runs: Stack, view: View) -> TrainingSteps:
+def _steps(task: type[Task], spec: ScriptSpec, runs: Stack, view: View) -> TrainingSteps:
     """Open what a stack needs, and train it."""
     checkpoints = [
-        read_checkpoint(run, trainer.progress, run.source) for run in runs if run.source is not None
+        read_checkpoint(run, PROGRESS, run.source) for run in runs if run.source is not None
     ]
     with ExitStack() as stack:
-        stacked = runs[0].in_lanes
-        training = _build(trainer, spec, runs, stacked=stacked)
+        training = _build(task, runs)
         # Before the logs are cut back to where the checkpoints were taken: these may not fit.
         if checkpoints:
             training.restore(checkpoints)
@@ -339,7 +329,7 @@ def _steps(trainer: Trainer, spec: ScriptSpec, runs: Stack, view: View) -> Train
             view.line("Checkpoint loaded")
         if isinstance(view, Console):
             training.introduce()
-        return (yield from _train(training, trainer.unit))
+        return (yield from _train(training, task.unit))
 
 
 def _open_writer(
@@ -353,7 +343,7 @@ def _open_writer(
     return RunWriter(folder, verbose=run.config.verbose, config={"script": spec.name, **told})
 
 
-def _train(training: StackTraining, unit: Unit) -> TrainingSteps:
+def _train(training: Training, unit: Unit) -> TrainingSteps:
     config, start = training.config, training.at
     saves, interval = not config.no_save, config.checkpoint_interval
     steps = training.train()
@@ -368,7 +358,6 @@ def _train(training: StackTraining, unit: Unit) -> TrainingSteps:
         if interval and at is not None and at % interval == 0 and at != start and saves:
             training.save(at)
     diverged = training.finish()
-    training.conclude(unit.last(config))
     training.recorder.flush()
     if saves:
         training.save(unit.last(config) + 1)

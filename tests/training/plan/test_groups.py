@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from stable_nalu.task import SCRIPTS
-from stable_nalu.task.run import run_script, trainer_of
+from stable_nalu.task.run import run_script, task_of
 from stable_nalu.training.plan.groups import groups_of
 from stable_nalu.training.plan.runs import LANES, TORCH, PlannedRun, stacks_of
 from tests.ensemble.plans import COMMON, assert_identical, roots, train, trained
@@ -18,12 +18,12 @@ LENGTH = ("--max-iterations", "25", "--log-interval", "10", "--input-size", "4")
 
 def stacks(*words, script=SCRIPT):
     spec = SCRIPTS[script]
-    plan = [PlannedRun(c, spec.run_name(c), engine=LANES) for c in spec.plan(words).configs]
-    return list(enumerate(stacks_of(trainer_of(script), spec, plan, 1)))
+    plan = [replace(PlannedRun.of(spec, c), engine=LANES) for c in spec.plan(words).configs]
+    return list(enumerate(stacks_of(plan, 1)))
 
 
 def numbers(numbered, script=SCRIPT):
-    found = groups_of(trainer_of(script), SCRIPTS[script], numbered)
+    found = groups_of(task_of(script), SCRIPTS[script], numbered)
     return [[number for number, _ in group] for group in found]
 
 

@@ -1,15 +1,16 @@
 """How a plan is cut into stacks."""
 
+from dataclasses import replace
+
 from stable_nalu.task import SCRIPTS
-from stable_nalu.task.run import trainer_of
 from stable_nalu.training.plan.runs import LANES, PlannedRun, stacks_of
 
 
 def cut(script, *words, workers=1):
     spec = SCRIPTS[script]
     configs = spec.plan(words).configs
-    runs = [PlannedRun(config, spec.run_name(config), engine=LANES) for config in configs]
-    return stacks_of(trainer_of(script), spec, runs, workers)
+    runs = [replace(PlannedRun.of(spec, config), engine=LANES) for config in configs]
+    return stacks_of(runs, workers)
 
 
 def test_the_simple_task_has_four_inputs():

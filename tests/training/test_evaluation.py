@@ -4,13 +4,8 @@ import pytest
 import torch
 
 from stable_nalu.network import SingleLayerNetwork
-from stable_nalu.training.arithmetic import data
-from stable_nalu.training.arithmetic.data import (
-    EvaluationSet,
-    build_dataset,
-    evaluate,
-    mean_of_rows,
-)
+from stable_nalu.task.arithmetic import VALIDATION_SEED, build_dataset
+from stable_nalu.training.evaluation import EvaluationSet, evaluate
 from tests.engine.harness import planned, training
 from tests.training.configurations import configurations
 
@@ -18,7 +13,7 @@ CPU = torch.device("cpu")
 RANGES = ("--interpolation-range", "[1,2]", "[-2,2]")
 
 
-def streams(*words, seed=data.VALIDATION_SEED):
+def streams(*words, seed=VALIDATION_SEED):
     configs = configurations("single_layer", *words)
     return [build_dataset(c).fork(c.interpolation_range, seed=seed) for c in configs]
 
@@ -48,9 +43,7 @@ def test_error_is_the_mean_square_over_ten_thousand_fixed_rows():
 
 def test_rows_do_not_depend_on_the_seed_of_the_run():
     (model,) = networks(1)
-    errors = [
-        mean_of_rows(evaluation_set("--seed", seed).squares(model)).item() for seed in ("0", "7")
-    ]
+    errors = [evaluation_set("--seed", seed).squares(model).mean().item() for seed in ("0", "7")]
     assert errors[0] == errors[1]
 
 
@@ -77,8 +70,8 @@ def test_runs_with_equal_rows_share_them(words, inputs, targets):
 def test_the_engine_has_the_errors_of_torch(unit, words):
     configs = planned("single_layer", *words, "--layer-type", unit, "--seed", "0-2")
     made = training("single_layer", configs)
-    found = [rows.errors(made.engine, roots=True) for rows in made.data.evaluation]
-    squared = [rows.errors(made.engine, roots=False) for rows in made.data.evaluation]
+    found = [rows.errors(made.engine, roots=True) for rows in made.task.evaluation]
+    squared = [rows.errors(made.engine, roots=False) for rows in made.task.evaluation]
     assert all(torch.equal(both[:1], one) for both, one in zip(found, squared, strict=True))
 
     def both(squares: torch.Tensor) -> torch.Tensor:
@@ -86,7 +79,7 @@ def test_the_engine_has_the_errors_of_torch(unit, words):
 
     for run, config in enumerate(configs):
         plain = training("single_layer", [config], engine=False)
-        errors = evaluate(plain.model, plain.data.evaluation, eval_mode=True, measure=both)
+        errors = evaluate(plain.model, plain.task.evaluation, eval_mode=True, measure=both)
         for of_all, alone in zip(found, errors, strict=True):
             torch.testing.assert_close(of_all[:, run], alone, rtol=1e-6, atol=0)
 
@@ -100,11 +93,8 @@ def test_evaluation_draws_no_random_numbers():
 
 def test_the_model_trains_on_as_before():
     (model,) = networks(1, regualizer_z=1)
-    for module in model.extended_modules():
-        module.trace = {"kept": torch.zeros(())}
     evaluate(model, [evaluation_set()], eval_mode=True)
     assert all(module.training and module.allow_random for module in model.extended_modules())
-    assert all(set(module.trace) == {"kept"} for module in model.extended_modules())
     assert all(p.grad is None and p.requires_grad for p in model.parameters())
     model(torch.ones(4, 2))
     assert model.regualizer({"z"})["z"].isfinite()
@@ -125,6 +115,6 @@ def test_the_curriculum_evaluates_in_training_mode(eval_mode, equal):
     (model,) = networks(1, unit="NRU")
     rows = evaluation_set("--interpolation-range", "[-2,2]")
     with torch.no_grad():
-        in_training = mean_of_rows(rows.squares(model))
+        in_training = rows.squares(model).mean((-2, -1))
     (error,) = evaluate(model, [rows], eval_mode=eval_mode)
     assert torch.equal(error, in_training) == equal

@@ -1,20 +1,24 @@
-"""Blocks of batches are the single batches of each run's stream."""
+"""Samples of arithmetic scripts: blocks of batches are the single batches of each run's stream."""
 
 import pytest
 import torch
 
-from stable_nalu.task.single_layer import SingleLayer
-from stable_nalu.task.single_layer_robust import RobustSingleLayer
-from stable_nalu.training.arithmetic.data import Feed, build_dataset
+from stable_nalu.dataset.stream import Feed
+from stable_nalu.task.arithmetic import build_dataset
+from stable_nalu.task.run import task_of
 from tests.training.configurations import configurations
 
-CPU = torch.device("cpu")
 BATCH = 5
 
 
-def forks(*words, script="single_layer"):
-    configs = configurations(script, *words)
+def forks(*words):
+    configs = configurations("single_layer", *words)
     return [build_dataset(config).fork(config.interpolation_range) for config in configs]
+
+
+def task(*words, script="single_layer"):
+    (config,) = configurations(script, *words)
+    return task_of(script)(config, torch.device("cpu"))
 
 
 def expected_batches(count, *words):
@@ -22,11 +26,14 @@ def expected_batches(count, *words):
     return [[stream[0:BATCH] for _ in range(count)] for stream in forks(*words)]
 
 
-def test_a_single_run():
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_single_run(dtype):
+    torch.set_default_dtype(dtype)
     feed = Feed(forks("--seed", "3"), BATCH, 2)
     for x, t in expected_batches(4, "--seed", "3")[0]:
         actual = feed.next()
         assert actual[0].shape == (BATCH, 2)
+        assert actual[0].dtype == actual[1].dtype == dtype
         assert torch.equal(actual[0], x)
         assert torch.equal(actual[1], t)
 
@@ -56,27 +63,12 @@ def test_batches_of_some_runs(ranges, cuts):
             at += count
 
 
-def test_a_stream_goes_on_where_it_stood():
-    feed, again = (Feed(forks("--seed", "3"), BATCH, 2) for _ in range(2))
-    feed.next()
-    again.set_state(0, feed.get_state(0))
-    assert torch.equal(again.next()[0], feed.next()[0])
-
-
-def test_float64():
-    torch.set_default_dtype(torch.float64)
-    x, t = Feed(forks("--seed", "3"), BATCH, 2).next()
-    assert x.dtype == t.dtype == torch.float64
-    assert torch.equal(x, expected_batches(1, "--seed", "3")[0][0][0])
-
-
 def test_training_validation_and_test_fork_in_this_order():
-    configs = configurations("single_layer", "--seed", "4", "--input-size", "10")
-    data = SingleLayer().data(configs, CPU)
-    parent = build_dataset(configs[0])
+    one = task("--seed", "4", "--input-size", "10")
+    parent = build_dataset(one.config)
     train = parent.fork([1, 2])
-    assert torch.equal(data.feed.next()[0], train[0:128][0])
-    validation, test = data.evaluation
+    assert torch.equal(one.feed.next()[0], train[0:128][0])
+    validation, test = one.evaluation
     assert torch.equal(validation._x[0], parent.fork([1, 2], seed=43953907)[0:10_000][0])
     assert torch.equal(test._x[0], parent.fork([2, 6], seed=8689336)[0:10_000][0])
 
@@ -84,13 +76,10 @@ def test_training_validation_and_test_fork_in_this_order():
 def test_single_layer_tests_with_the_extrapolating_normal_distribution():
     words = ("--sample-distribution", "truncated-normal", "1", "3", "10", "3")
     ranges = ("--interpolation-range", "[-5,10]", "--extrapolation-range", "[-5,15]")
-    configs = configurations("single_layer", *words, *ranges)
-    data = SingleLayer().data(configs, CPU)
-    validation, test = data.evaluation
+    validation, test = task(*words, *ranges).evaluation
     assert validation._x.mean() < 4
     assert test._x.mean() > 8
 
 
 def test_the_robustness_script_has_no_evaluation_sets():
-    configs = configurations("single_layer_robust")
-    assert RobustSingleLayer().data(configs, CPU).evaluation == []
+    assert task(script="single_layer_robust").evaluation == []

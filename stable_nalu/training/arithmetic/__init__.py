@@ -1,1 +1,0 @@
-"""Training on arithmetic tasks: models, data, evaluation and the loop over iterations."""
