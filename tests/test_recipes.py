@@ -1,0 +1,286 @@
+"""The recipes of CONTRIBUTING, performed in a copy of the tree: a layer, a flag, a task, a figure.
+
+Each recipe changes as many places as CONTRIBUTING names, and no other.
+"""
+
+import csv
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+pytestmark = pytest.mark.slow
+
+
+class Tree:
+    """A tree of which single files are copies, and all others are links."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self._link(ROOT, folder)
+
+    def _link(self, source: Path, target: Path) -> None:
+        target.mkdir(exist_ok=True)
+        for path in source.iterdir():
+            if path.name not in (".git", "__pycache__"):
+                (target / path.name).symlink_to(path)
+
+    def _own(self, name: str) -> Path:
+        """Return a file that may be written: its folders become folders of the copy."""
+        path = self.folder
+        for part in Path(name).parts[:-1]:
+            path /= part
+            if path.is_symlink():
+                source = path.resolve()
+                path.unlink()
+                self._link(source, path)
+        return path / Path(name).name
+
+    def add(self, name: str, text: str, behind: str | None = None) -> None:
+        """Put text behind a line of a file, or at its end; make the file if there is none."""
+        path = self._own(name)
+        before = path.read_text() if path.exists() else ""
+        path.unlink(missing_ok=True)
+        if behind is None:
+            path.write_text(before + text)
+        else:
+            assert before.count(behind) == 1
+            path.write_text(before.replace(behind, behind + text))
+
+    def run(self, *words: str, timeout: float = 300) -> str:
+        """Return what a Python command of the tree prints."""
+        if words[0].endswith(".py"):
+            self.add(words[0], "")  # Scripts find the package beside the file that they are.
+        kept = ("PATH", "HOME", "STABLE_NALU_CACHE")
+        roots = {"TENSORBOARD_DIR": "tensorboard", "SAVE_DIR": "save"}
+        done = subprocess.run(
+            [sys.executable, *words],
+            cwd=self.folder,
+            env={k: os.environ[k] for k in kept if k in os.environ}
+            | {"PYTHONPATH": str(self.folder)}
+            | {name: str(self.folder / root) for name, root in roots.items()},
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def exported(self, folder: str) -> list[dict[str, str]]:
+        """Return the rows of trained runs with their configurations."""
+        where = str(self.folder / "tensorboard" / folder)
+        self.run("export/runs.py", "--tensorboard-dir", where, "--csv-out", "runs.csv")
+        with (self.folder / "runs.csv").open(newline="") as file:
+            return list(csv.DictReader(file))
+
+
+@pytest.fixture
+def tree(tmp_path) -> Tree:
+    return Tree(tmp_path / "tree")
+
+
+SHORT = ("--max-iterations", "2", "--log-interval", "1")
+LAYER = '''
+from .base import Layer
+
+
+class SquareLayer(Layer):
+    r"""Sum of squares: y_o = sum_i W_oi x_i².
+
+    Shapes: x (*runs, batch, in), W (*runs, out, in), y (*runs, batch, out).
+    """
+
+    default_name = "square"
+
+    def __init__(self, in_features: int, out_features: int, **options: Any):
+        super().__init__(in_features, out_features, **options)
+        self.W = torch.nn.Parameter(torch.empty(out_features, in_features))
+
+    def reset_parameters(self) -> None:
+        torch.nn.init.uniform_(self.W, -1, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return linear(x * x, self.W)
+
+
+add_entry("Square", "Square", MADSEN_2020, SquareLayer, recurrent(SquareLayer))
+'''
+TEST_OF_THE_LAYER = """
+from stable_nalu.layer.basic import SquareLayer
+from tests.layer_checks import IN, OUT, LayerChecks
+
+
+class TestSquare(LayerChecks):
+    layer = SquareLayer
+
+    def formula(self, layer, row, o):
+        return sum(layer.W[o, i].item() * x * x for i, x in enumerate(row))
+
+    def start(self):
+        yield "W", torch.empty(OUT, IN).uniform_(-1, 1)
+"""
+
+
+def test_a_layer_is_a_class_and_its_test(tree):
+    tree.add("stable_nalu/layer/basic.py", LAYER)
+    tree.add("tests/layer/test_basic.py", TEST_OF_THE_LAYER)
+    plain = ("-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider")
+    said = tree.run(*plain, "tests/layer/test_basic.py", "-k", "TestSquare")
+    assert "passed" in said
+    said = tree.run(*plain, "tests/contract/test_layers.py", "-k", "Square", timeout=600)
+    assert "passed" in said
+    tree.run("experiments/single_layer.py", "--layer-type", "Square", *SHORT)
+    assert {row["layer.type"] for row in tree.exported("simple_function_static")} == {"Square"}
+
+
+FLAG = """
+    Flag(
+        "--softness",
+        number(0),
+        0.0,
+        "How soft it is.",
+        sweep=True,
+        young=True,
+        in_name="sf-{softness:float}",
+    ),"""
+NAMES = """
+from stable_nalu.options.name_fields import parse_leaf
+from stable_nalu.task import SCRIPTS
+
+spec = SCRIPTS["single_layer"]
+names = [spec.leaf(c) for c in spec.plan(["--softness", "0", "0.5"]).configs]
+print(*(parse_leaf(name).get("softness") for name in names))
+print(names[1].removeprefix(names[0]))
+"""
+
+
+def test_a_flag_is_one_entry(tree):
+    tree.add("stable_nalu/options/flags_task.py", FLAG, behind='    "Criterion",')
+    assert tree.run("-c", NAMES).split() == ["None", "0.5", "_sf-0.5"]
+    tree.run("experiments/single_layer.py", "--softness", "0.5", "--layer-type", "NAC", *SHORT)
+    rows = tree.exported("simple_function_static")
+    assert {row["softness"] for row in rows} == {"0.5"}
+    assert rows[0]["name"].endswith("_sf-0.5")
+
+
+TASK = '''
+"""Twice a number: one layer learns y = 2 x."""
+
+from stable_nalu.options import Flag
+from stable_nalu.options import name_fields as nf
+from stable_nalu.options.flags_model import LAYER_TYPE
+from stable_nalu.options.flags_task import MAX_ITERATIONS
+from stable_nalu.options.kinds import buildable_layers, integer
+from stable_nalu.training.task import Task
+
+from .description import task_script
+
+
+class Doubling(Task):
+    """Rows of numbers up to 10; tested up to 100."""
+
+    def __init__(self, config, device):
+        import torch
+
+        super().__init__(config, device)
+        x = torch.linspace(0, 10, config.train_size)[:, None]
+        self.rows = self.own(x), self.own(2 * x)
+
+    def network(self, layer_options):
+        from stable_nalu.layer import GeneralizedLayer
+
+        return GeneralizedLayer(1, 1, self.config.layer_type, **layer_options)
+
+    def measures(self, model):
+        x, t = self.rows
+        return {tag: ((model(s * x) - s * t) ** 2).mean() for tag, s in (
+            ("metric/valid/interpolation", 1), ("metric/test/extrapolation", 10))}
+
+
+SCRIPT = task_script(
+    "doubling",
+    "D",
+    summary="Train one layer on y = 2 x.",
+    example="--layer-type NAU --seed 0-9",
+    task=(
+        LAYER_TYPE.but(choices=buildable_layers),
+        Flag("--train-size", integer(1), 32, "Number of training rows."),
+        MAX_ITERATIONS.but(default=1000),
+    ),
+    fragments=(nf.template("n{train_size}"),),
+    batch_size=None,
+    learning_rate=0.1,
+)
+TASK = Doubling
+'''
+
+
+def test_a_task_is_its_file_and_its_script(tree):
+    tree.add("stable_nalu/task/doubling.py", TASK)
+    script = (ROOT / "experiments" / "notebook_addition.py").read_text()
+    tree.add("experiments/doubling.py", script.replace("notebook_addition", "doubling"))
+    words = ("--layer-type", "linear", "--train-size", "8", "--max-iterations", "200", "--seed")
+    tree.run("experiments/doubling.py", *words, "0-1", "--log-interval", "100")
+    rows = tree.exported("doubling")
+    assert [(row["seed"], row["step"]) for row in rows] == [
+        (seed, step) for seed in ("0", "1") for step in ("0", "100", "200")
+    ]
+    assert {row["name"] for row in rows} == {f"linear_n8_s{s}_lr-adam-0.10000" for s in (0, 1)}
+    errors = [float(row["metric.test.extrapolation"]) for row in rows[:3]]
+    assert errors == sorted(errors, reverse=True)
+
+
+DECLARED = """
+from .drawing import drawn
+from .primer import panels
+
+EXPERIMENTS += (
+    judged_by_benchmark(
+        "new-figure", "Addition by a new unit", shown_in(MCFC_2023, "new"),
+        (for_operation("add").model("new", "New", "--layer-type NAC", name="add/new"),),
+        drawn(panels("add")),
+    ),
+)
+"""
+PUBLISHED = "new-figure,new,add,,,9,225,,,,,,,,,report\n"
+MADE_UP = """
+from pathlib import Path
+
+import pandas as pd
+
+from stable_nalu.cluster.job_script import find_job
+from stable_nalu.paper.experiment import expected_runs
+from stable_nalu.paper.index import find
+from stable_nalu.paper.published import published
+from stable_nalu.result.listing import listing
+
+(model,) = find("new-figure").models
+names = [run.name.removeprefix(f"{model.prefix}/") for run in expected_runs(model, [0, 1])]
+columns = ["metric.valid.interpolation", "metric.test.extrapolation", "sparse.error.max"]
+rows = [
+    {"name": name, "step": step, **dict.fromkeys(columns, 1e-9 * place)}
+    for place, name in enumerate(names)
+    for step in (0, 1000)
+]
+path = Path("csvs", f"{model.csv}.csv")
+path.parent.mkdir(parents=True)
+pd.DataFrame(rows).to_csv(path, index=False)
+print("Addition by a new unit" in listing(2), find_job("new-figure").models() == [model])
+print([point.solved for point in published("new-figure")])
+"""
+
+
+def test_a_figure_is_one_declaration(tree):
+    tree.add("stable_nalu/paper/mcfc.py", DECLARED)
+    tree.add("stable_nalu/paper/published_results/mcfc.csv", PUBLISHED)
+    assert tree.run("-c", MADE_UP).splitlines() == ["True True", "[9]"]
+    paths = ("--csv-dir", "csvs", "--out-dir", "plots")
+    tree.run("export/plot.py", "new-figure", *paths, "--format", "png")
+    written = {path.name for path in (tree.folder / "plots").iterdir()}
+    assert "new-figure_op-add.png" in written
+    table = (tree.folder / "plots" / "new-figure_op-add_final_metrics.csv").read_text()
+    assert len(table.splitlines()) == 10
