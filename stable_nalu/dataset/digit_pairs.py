@@ -1,16 +1,24 @@
-"""Pairs of images of two digits for the static tasks, as indices of the images.
+"""Pairs of images of two digits: which are trained on, and what networks see of them.
 
 Training and test pairs are disjoint: a network sees both digits of a test pair, but never together.
+The digits are side by side as they are, or scattered over a canvas: turned, scaled and placed at
+random, a whole batch at a time. Their pixels are those of an 8-bit nearest-neighbour transform in
+16.16 fixed point about the centre of the image, so a digit that is enlarged or turned beyond its
+own border is cut off there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 
+from .images import ImageCorpus, PixelTable
 from .legacy_random import LegacyRandom
+from .loader import IndexLoader, Places
 
 SPLIT_SEED = 0
 """Folds and the validation part are the same for every run."""
@@ -109,3 +117,125 @@ def hold_out(pairs: PairSet, share: float) -> tuple[PairSet, PairSet]:
     order = LegacyRandom(SPLIT_SEED).permutation(len(pairs))
     count = int(np.ceil(share * len(pairs)))
     return pairs.take(order[count:]), pairs.take(order[:count])
+
+
+Arrange = Callable[[torch.Tensor], torch.Tensor]
+"""From bytes (batch, 2, height, width) to the numbers that a network sees."""
+
+CANVAS = 42
+ANGLES = (-45.0, 45.0)
+SCALES = (0.7, 1.2)
+_ONE = 1 << 16
+
+
+class SideBySide:
+    """One image (1, height, 2 width): the left digit, then the right one."""
+
+    def __init__(self):
+        self._pixels = PixelTable.mnist()
+
+    def __call__(self, digits: torch.Tensor) -> torch.Tensor:
+        """Join the digits."""
+        return self._pixels(_joined(digits))
+
+
+class Scattered:
+    """Each digit turned, scaled and placed at random, anew whenever it is looked at.
+
+    concat_dim: `colour` makes (2, 42, 42), a channel a digit; `width` makes (1, 42, 84).
+    """
+
+    def __init__(self, random: LegacyRandom, concat_dim: str):
+        self.random = random
+        self._concat_dim = concat_dim
+        self._pixels = PixelTable.mnist()
+
+    def __call__(self, digits: torch.Tensor) -> torch.Tensor:
+        """Draw a place for each digit, and put it there."""
+        images = digits.flatten(0, 1)
+        angles, scales = (v.to(images.device) for v in draw_angles_and_scales(len(images)))
+        offsets = torch.from_numpy(draw_offsets(self.random, len(images), images.shape[-1]))
+        values = self._pixels(turned(images, angles, scales))
+        black = self._pixels(images.new_zeros(()))
+        shown = placed(values, offsets.to(images.device), black).unflatten(0, digits.shape[:2])
+        return _joined(shown) if self._concat_dim == "width" else shown
+
+
+def _joined(digits: torch.Tensor) -> torch.Tensor:
+    return torch.cat(digits.unbind(1), dim=-1).unsqueeze(1)
+
+
+def pair_loader(
+    corpus: ImageCorpus,
+    pairs: PairSet,
+    arrange: Arrange,
+    batch_size: int,
+    *,
+    shuffle: bool,
+    device: torch.device,
+) -> IndexLoader:
+    """Return batches (images, answers (batch, 1), digits (batch, 2)) on a device."""
+    images = torch.from_numpy(corpus.images).to(device)
+    positions = torch.from_numpy(pairs.images).to(device)
+    answers = torch.from_numpy(pairs.answers).to(device).unsqueeze(-1)
+    digits = torch.from_numpy(pairs.digits).to(device)
+
+    def take(index: Places) -> tuple[torch.Tensor, ...]:
+        rows = index if isinstance(index, slice) else index.to(device)
+        return arrange(images[positions[rows]]), answers[rows], digits[rows]
+
+    return IndexLoader(len(pairs), batch_size, shuffle, take)
+
+
+def draw_angles_and_scales(count: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Draw degrees and factors of `count` digits from torch's global generator."""
+    unit = torch.empty(count, 2).uniform_()
+    (low, high), (smallest, largest) = ANGLES, SCALES
+    angles = unit[:, 0] * (high - low) + low
+    return angles.double(), (unit[:, 1] * (largest - smallest) + smallest).double()
+
+
+def draw_offsets(random: LegacyRandom, count: int, size: int) -> np.ndarray:
+    """Draw rows and columns (count, 2) of upper left corners, all that fit but the largest.
+
+    That the upper end never occurs is how the published transform was written.
+    """
+    return random.integers(0, CANVAS - size, (count, 2))
+
+
+def turned(images: torch.Tensor, angles: torch.Tensor, scales: torch.Tensor) -> torch.Tensor:
+    """Turn images uint8 (n, size, size), each by its angle, and scale it by its factor."""
+    size = images.shape[-1]
+    centre = size / 2
+    radians = angles * (math.pi / 180)
+    cos, sin = radians.cos() / scales, radians.sin() / scales
+    places = torch.arange(size, device=images.device, dtype=torch.int32)
+
+    def source(by_column: torch.Tensor, by_row: torch.Tensor) -> torch.Tensor:
+        """Return source coordinates (n, size, size), the image of each pixel's centre."""
+        start = centre - (by_column + by_row) * centre + (by_column + by_row) * 0.5
+        step, down, first = (_fixed(v)[:, None, None] for v in (by_column, by_row, start))
+        return (first + step * places + down * places[:, None]) >> 16
+
+    columns, rows = source(cos, sin), source(-sin, cos)
+    inside = (columns >= 0) & (columns < size) & (rows >= 0) & (rows < size)
+    flat = (rows * size + columns).clamp_(0, size * size - 1).flatten(1).long()
+    return images.flatten(1).gather(1, flat).view_as(images) * inside
+
+
+def _fixed(value: torch.Tensor) -> torch.Tensor:
+    return torch.floor(value * _ONE + 0.5).int()
+
+
+def placed(
+    images: torch.Tensor, offsets: torch.Tensor, background: float | torch.Tensor = 0
+) -> torch.Tensor:
+    """Put images (n, size, size) on canvases (n, 42, 42), corners at `offsets` (n, 2)."""
+    count, size = images.shape[0], images.shape[-1]
+    canvas = images.new_empty(count, CANVAS, CANVAS)
+    canvas[:] = background
+    span = torch.arange(size, device=images.device)
+    rows = (offsets[:, 0, None] + span)[:, :, None]
+    columns = (offsets[:, 1, None] + span)[:, None, :]
+    canvas[torch.arange(count, device=images.device)[:, None, None], rows, columns] = images
+    return canvas

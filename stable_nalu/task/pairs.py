@@ -60,10 +60,16 @@ class PairTask(Task):
     tells_divergence = False
 
     def __init__(self, config: Config, device: torch.device):
-        from stable_nalu.dataset.digit_pairs import draw_pair_sets, fold_pairs, hold_out
+        from stable_nalu.dataset.digit_pairs import (
+            Scattered,
+            SideBySide,
+            draw_pair_sets,
+            fold_pairs,
+            hold_out,
+            pair_loader,
+        )
         from stable_nalu.dataset.images import load_corpus
         from stable_nalu.dataset.legacy_random import LegacyRandom
-        from stable_nalu.dataset.pair_images import Scattered, SideBySide, pair_loader
 
         super().__init__(config, device)
         folder = Path(config.data_dir) if config.data_dir else None

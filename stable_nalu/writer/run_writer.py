@@ -19,17 +19,15 @@ class RunWriter:
     """Collects the values of one step; `commit(step)` makes one event of them.
 
     A row of an exporter is therefore whole or absent, whenever the process dies. What has not
-    been committed is dropped. `verbose` tells callers whether values that only `--verbose` runs
-    show are wanted; the writer writes what it is given. Scalars and histograms are stored under
-    their tags without a leading slash. A configuration is written as a text and for TensorBoard's
-    HParams plugin, ahead of the first values in the file.
+    been committed is dropped. Scalars and histograms are stored under their tags without a leading
+    slash. A configuration is written as a text and for TensorBoard's HParams plugin, ahead of the
+    first values in the file.
     """
 
     def __init__(
         self,
         target: RunFolder | Path,
         *,
-        verbose: bool = False,
         config: Mapping[str, object] | None = None,
     ):
         if isinstance(target, RunFolder):
@@ -37,7 +35,6 @@ class RunWriter:
         else:
             target.mkdir(parents=True, exist_ok=True)
             self.events = EventFile.create_in(target)
-        self.verbose = verbose
         self._config = config
         self._event = event_message()()
         self._end_at: int | None = None

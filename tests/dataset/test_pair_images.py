@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.dataset.legacy_random import LegacyRandom
-from stable_nalu.dataset.pair_images import (
+from stable_nalu.dataset.digit_pairs import (
     CANVAS,
     draw_angles_and_scales,
     draw_offsets,
     placed,
     turned,
 )
+from stable_nalu.dataset.legacy_random import LegacyRandom
 
 
 def pillow_turned(image, angle, scale):

@@ -189,38 +189,40 @@ def test_tensorboardx_files(tmp_path):
     )
 
 
-def test_same_values_as_protobuf_for_random_events(tmp_path):
+def random_events():
     random = np.random.default_rng(0)
-    payloads = []
     for _ in range(300):
         tags = ["t" * int(random.integers(1, 200)) for _ in range(random.integers(1, 5))]
         step = int(random.integers(0, 1 << 40))
-        payloads.append(message(random.random(), step, [(t, random.normal()) for t in tags]))
-    assert_read_as_written(tmp_path, payloads)
+        yield message(random.random(), step, [(t, random.normal()) for t in tags])
 
 
-def test_same_values_as_protobuf_where_events_of_one_length_differ(tmp_path):
+def different_events_of_one_length():
     """More tags of one length than layouts are kept, steps of every length, texts between."""
     random = np.random.default_rng(1)
-    steps = [0, -1, *(1 << k for k in range(63)), *((1 << k) - 1 for k in range(1, 64))]
-    payloads = []
-    for step in steps:
+    for step in [0, -1, *(1 << k for k in range(63)), *((1 << k) - 1 for k in range(1, 64))]:
         for letter in random.permutation(list("abcdefghijklmnop")):
             values = [(f"{letter}/{place}", random.normal()) for place in range(3)]
             if letter in "abc":
                 values[1] = (f"{letter}/text_summary", f"<pre>[{letter}]</pre>")
-            payloads.append(message(random.random(), int(step), values))
-    assert_read_as_written(tmp_path, payloads)
+            yield message(random.random(), int(step), values)
 
 
-def test_same_values_as_protobuf_without_a_time_and_for_extreme_numbers(tmp_path):
-    numbers = [0.0, -0.0, math.inf, -math.inf, 3.4e38, 1e-45, 0.1]
-    payloads = [
-        message(wall_time, 5, [("a", number)])
-        for number in numbers
-        for wall_time in (0.0, 1.0, -1.0, math.inf, 1e300)
-    ]
-    assert_read_as_written(tmp_path, payloads)
+def extreme_numbers():
+    for number in [0.0, -0.0, math.inf, -math.inf, 3.4e38, 1e-45, 0.1]:
+        for wall_time in (0.0, 1.0, -1.0, math.inf, 1e300):
+            yield message(wall_time, 5, [("a", number)])
+
+
+@pytest.mark.parametrize(
+    "payloads", [random_events, different_events_of_one_length, extreme_numbers]
+)
+def test_same_values_as_protobuf(tmp_path, payloads):
+    events, payloads = EventFile.create_in(tmp_path), list(payloads())
+    for payload in payloads:
+        events.add(payload)
+    events.close()
+    assert read(events.path) == ([as_written(payload) for payload in payloads], None)
 
 
 def test_a_bad_event_among_many_of_its_length(tmp_path):
@@ -236,14 +238,6 @@ def test_a_bad_event_among_many_of_its_length(tmp_path):
     found, problem = read(events.path)
     assert found == [as_written(payload) for payload in good[:50]]
     assert problem.startswith(f"bad event at byte {position}: ")
-
-
-def assert_read_as_written(folder, payloads):
-    events = EventFile.create_in(folder)
-    for payload in payloads:
-        events.add(payload)
-    events.close()
-    assert read(events.path) == ([as_written(payload) for payload in payloads], None)
 
 
 def test_checksum_of_the_length_is_checked(small):

@@ -77,7 +77,9 @@ def test_existing_data_is_not_touched_unasked(finished):
     assert {entry.name: entry.read_bytes() for entry in visible(finished)} == before
 
 
-def test_removal_starts_anew(finished):
+def test_removal_starts_anew_also_after_a_claim_that_failed(finished):
+    with pytest.raises(UsageError, match="already holds data"):
+        claim(finished)
     with claim(finished, {"max_iterations": 9}, remove_existing_data=True) as folder:
         log(folder, (7,))
     assert steps(finished) == [7]
@@ -251,12 +253,6 @@ def test_an_unwritable_folder_names_the_variable(tmp_path, monkeypatch, root):
     assert "\n" not in str(caught.value)
 
 
-def test_a_failed_claim_releases_the_lock(finished):
-    with pytest.raises(UsageError, match="already holds data"):
-        claim(finished)
-    claim(finished, remove_existing_data=True).release()
-
-
 def test_more_claims_than_the_soft_limit_of_open_files(tmp_path):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     limit = 64
@@ -275,27 +271,19 @@ def test_more_claims_than_the_soft_limit_of_open_files(tmp_path):
     assert [steps(tmp_path / str(index)) for index in (0, 127)] == [[0], [127]]
 
 
-def test_a_claim_that_led_to_nothing_leaves_no_trace(tmp_path):
-    with pytest.raises(KeyError), claim(tmp_path / "run"):
+def test_a_claim_leaves_no_trace_unless_something_was_or_is_logged(tmp_path):
+    path = tmp_path / "run"
+    with pytest.raises(KeyError), claim(path):
         raise KeyError
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_claim_is_kept_once_something_was_logged(tmp_path):
-    path = tmp_path / "run"
     folder = claim(path)
     log(folder, (7,))
+    point = resume_point(folder)
     folder.__exit__(KeyError, KeyError(), None)
-    assert steps(path)[-1] == 7
-
-
-def test_a_resumed_run_is_kept_when_nothing_more_was_logged(finished):
-    with claim(finished, remove_existing_data=True) as folder:
-        log(folder, (0,))
-        point = resume_point(folder)
-    with pytest.raises(KeyError), claim(finished, resume=point):
+    assert steps(path) == [7]
+    with pytest.raises(KeyError), claim(path, resume=point):
         raise KeyError
-    assert steps(finished)[-1] == 0
+    assert steps(path) == [7]
 
 
 def test_checking_finds_a_folder_in_use_and_changes_nothing(tmp_path):

@@ -54,17 +54,15 @@ def value_of(writer):
 
 
 @pytest.mark.parametrize(
-    "number", [0.0, 1.5, -1e-30, 3.4e38, 1e39, -1e300, math.inf, -math.inf, math.nan]
+    "number", [0.0, 0.1, 1.5, -1e-30, 3.4e38, 1e39, -1e300, math.inf, -math.inf, math.nan]
 )
 def test_scalar_bytes_are_those_of_tensorboardx(writer, number):
     writer.scalar(TAG, number)
     (expected,) = summary.scalar(TAG, number).value
-    assert value_of(writer).SerializeToString() == expected.SerializeToString()
-
-
-def test_scalars_are_float32(writer):
-    writer.scalar("a", 0.1)
-    assert value_of(writer).SerializeToString()[-4:] == struct.pack("<f", np.float32(0.1))
+    found = value_of(writer).SerializeToString()
+    assert found == expected.SerializeToString()
+    with np.errstate(over="ignore"):
+        assert found[-4:] == struct.pack("<f", np.float32(number))
 
 
 @pytest.mark.parametrize("step", [0, 7, 2**40])
@@ -211,28 +209,22 @@ def test_values_that_are_not_finite_are_logged_as_they_are(writer):
     assert list(tags) == ["x/mean", "x/var", "x/norm", "loss"]
 
 
-def test_a_step_is_one_event_and_an_empty_one_none(writer):
+def test_a_step_is_one_event_an_empty_one_none_and_the_rest_is_dropped(writer):
     writer.commit(0)
     writer.scalar("a", 1.0)
     writer.scalar("b", 2.0)
     writer.commit(1)
     writer.commit(2)
-    writer.flush()
-    (event,) = EventFileReader(writer.events.path)
-    assert (event.step, event.tags, event.values) == (1, ("a", "b"), (1.0, 2.0))
-
-
-def test_what_was_not_committed_is_dropped(tmp_path):
-    writer = RunWriter(tmp_path)
     writer.scalar("a", 1.0)
     writer.close()
-    assert logged(writer) == []
+    (event,) = EventFileReader(writer.events.path)
+    assert (event.step, event.tags, event.values) == (1, ("a", "b"), (1.0, 2.0))
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts open files in /proc")
 def test_open_writers_hold_no_file_descriptors(tmp_path):
     before = len(list(Path("/proc/self/fd").iterdir()))
-    writers = [RunWriter(tmp_path / str(i), verbose=True) for i in range(50)]
+    writers = [RunWriter(tmp_path / str(i)) for i in range(50)]
     for writer in writers:
         writer.scalar("a", 1.0)
         writer.commit(0)

@@ -1,6 +1,5 @@
 """Images of digits: MNIST, SVHN and the digits of scikit-learn, in memory as bytes."""
 
-from .corpus import ImageCorpus, PixelTable
 from .even_digits import EvenDigitPictures, Placement, TrainingStream
 from .sequential import DigitSequences, DigitSubset
-from .sources import load_corpus, load_subset
+from .sources import ImageCorpus, PixelTable, load_corpus, load_subset

@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from .corpus import ImageCorpus
-from .sources import SIZES
+from .sources import SIZES, ImageCorpus
 
 DIGIT = SIZES["mnist"]
 """Rows and columns of a digit."""

@@ -10,7 +10,7 @@ import torch
 from stable_nalu.dataset.legacy_random import LegacyRandom
 from stable_nalu.dataset.loader import IndexLoader, LoadedBatch, Places
 
-from .corpus import ImageCorpus, PixelTable
+from .sources import ImageCorpus, PixelTable
 
 OPERATIONS: dict[str, Callable[..., np.ndarray]] = {
     "cumsum": np.cumsum,

@@ -1,4 +1,4 @@
-"""The sources of digit images.
+"""Labelled images in memory as bytes, what networks see of them, and where they come from.
 
 `mnist` and `svhn` are read by torchvision and downloaded when they are missing. `digits` are the
 1,797 handwritten digits that scikit-learn ships, enlarged to the shape of the images that they
@@ -16,6 +16,7 @@ import math
 import struct
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -27,8 +28,7 @@ import torch
 from stable_nalu.errors import UsageError
 from stable_nalu.machine import at_home, image_root
 
-from .corpus import ImageCorpus
-
+MNIST_MEAN, MNIST_DEVIATION = 0.1307, 0.3081
 DIGITS = "digits"
 SIZES = {"mnist": 28, "svhn": 32, DIGITS: 8}
 VALIDATION_IMAGES = {"mnist": 5000, "svhn": 5000, DIGITS: 200}
@@ -50,6 +50,44 @@ _SCHEMA = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
 _declared: list[torch.library.Library] = []
 
 
+@dataclass(frozen=True)
+class ImageCorpus:
+    """Images, uint8 (n, height, width) or (n, height, width, 3), and labels, int64 (n,)."""
+
+    images: np.ndarray
+    labels: np.ndarray
+
+    def __len__(self) -> int:
+        """Return the number of images."""
+        return len(self.labels)
+
+    def part(self, start: int | None, stop: int | None) -> ImageCorpus:
+        """Return the images from number `start` up to `stop`, as in a slice."""
+        return ImageCorpus(self.images[start:stop], self.labels[start:stop])
+
+
+class PixelTable:
+    """The value of each of the 256 bytes: v / 255, then normalised if a mean is given.
+
+    A look-up gives the same numbers on every device, those of torchvision's transforms.
+    """
+
+    def __init__(self, mean: float = 0.0, deviation: float = 1.0):
+        values = torch.arange(256, dtype=torch.uint8).to(torch.float32) / 255
+        self._values = values.sub(mean).div(deviation)
+
+    @classmethod
+    def mnist(cls) -> PixelTable:
+        """Return the table that is normalised by mean and deviation of the MNIST images."""
+        return cls(MNIST_MEAN, MNIST_DEVIATION)
+
+    def __call__(self, images: torch.Tensor) -> torch.Tensor:
+        """Return float32 values of uint8 images, on the device of these."""
+        if self._values.device != images.device:
+            self._values = self._values.to(images.device)
+        return self._values[images.long()]
+
+
 @cache
 def load_corpus(family: str, source: str, split: str, folder: Path | None = None) -> ImageCorpus:
     """Load the images of one split, `train` or `test`, once per process.
@@ -59,8 +97,6 @@ def load_corpus(family: str, source: str, split: str, folder: Path | None = None
     """
     if source == DIGITS:
         return _load_digits(SIZES[family], split, coloured=family == "svhn")
-    if source != family:
-        raise ValueError(f"{source!r} is not a source of {family} images")
     return {"mnist": _load_mnist, "svhn": _load_svhn}[family](split, folder or image_root())
 
 
@@ -68,8 +104,6 @@ def load_subset(family: str, source: str, subset: str, folder: Path | None = Non
     """Load the images of `train`, `valid` or `test`; `valid` is the end of the training images."""
     if subset == "test":
         return load_corpus(family, source, "test", folder)
-    if subset not in ("train", "valid"):
-        raise ValueError(f"subset {subset!r} is not one of train, valid, test")
     validation = VALIDATION_IMAGES[source]
     corpus = load_corpus(family, source, "train", folder)
     return corpus.part(None, -validation) if subset == "train" else corpus.part(-validation, None)

@@ -340,7 +340,7 @@ def _open_writer(
     folder = RunFolder.claim(tensorboard_root() / run.name, record, resume=point, **rules)
     stack.enter_context(folder)
     told = {name: v for name, v in record.config.items() if name not in rules["run_control"]}
-    return RunWriter(folder, verbose=run.config.verbose, config={"script": spec.name, **told})
+    return RunWriter(folder, config={"script": spec.name, **told})
 
 
 def _train(training: Training, unit: Unit) -> TrainingSteps:
