@@ -23,14 +23,14 @@ from stable_nalu.paper.experiment import (
     merged,
 )
 from stable_nalu.paper.index import find
-from stable_nalu.script import command_of, say
+from stable_nalu.script import say
 
 from .challenge_page import Chapter, Page, write
 from .duel import Contest, same_runs
 from .judged import judged_runs, runs_of
 from .records import Stopwatch, add_sessions, read_sessions
 from .stored import path_of, read
-from .tables import Folders, chosen_models, export
+from .tables import Folders, chosen_models, export, show_training
 
 FIGURES = (
     *(f"benchmark_sltr_{operation}" for operation in ("add", "sub", "mul", "div")),
@@ -62,9 +62,7 @@ def challenge(arguments: argparse.Namespace) -> int:
     for key, reason in refused.items():
         say(f"{key} is left out: {reason}")
     if arguments.dry_run:
-        for shard in left:
-            for command, _ in pending(shard, space.max_iterations):
-                say(command_of(*command.line))
+        show_training(left, space.max_iterations)
         return 0
     sessions = space.logs / "challenge" / challenger.folder / "sessions.csv"
     code = _train(left, arguments, sessions)

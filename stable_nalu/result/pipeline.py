@@ -35,6 +35,7 @@ from .tables import (
     export,
     exporter_of,
     other_tables,
+    show_training,
     summarise,
     tables_of,
     write_rows,
@@ -96,13 +97,10 @@ class Request:
 def show_commands(request: Request) -> None:
     """Print every command that a reproduction would run."""
     space = request.space
-    say(f"export TENSORBOARD_DIR={shlex.quote(str(space.tensorboard))}")
-    say(f"export SAVE_DIR={shlex.quote(str(space.save))}")
+    space.show()
     if "IMAGE_DIR" in os.environ:
         say(f"export IMAGE_DIR={shlex.quote(os.environ['IMAGE_DIR'])}")
-    for shard in request.shards().values():
-        for command, _ in pending(shard, space.max_iterations):
-            say(command_of(*command.line))
+    show_training(request.shards().values(), space.max_iterations)
     for (csv, prefix), model in tables_of(request.models).items():
         folders = ["--tensorboard-dir", str(space.tensorboard / prefix)]
         words = [*folders, "--csv-out", str(space.csv / csv)]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stable_nalu.cluster.shard import Shard, pending
 from stable_nalu.errors import UsageError
 from stable_nalu.files import atomic_path
 from stable_nalu.machine import granted_cores, model_file
@@ -18,8 +21,11 @@ from stable_nalu.paper.experiment import (
     Model,
     words,
 )
-from stable_nalu.result.export import export_csv
-from stable_nalu.result.run_parser import (
+from stable_nalu.script import command_of, say
+
+from .export import export_csv
+from .judged import runs_of
+from .run_parser import (
     PAIR_SCRIPTS,
     PAIRS,
     SEQUENCE_SCRIPTS,
@@ -29,14 +35,18 @@ from stable_nalu.result.run_parser import (
     RunParser,
 )
 
-from .judged import runs_of
-
 if TYPE_CHECKING:
     import pandas as pd
 
 _SWEEP = "export/single_layer_task/benchmark/pretrained_model_prediction_sweep.py"
 _SMALL_DIVISORS = "export/single_layer_task/generate_divBy0_extrap_thresholds.py"
 _WEIGHTS = "experiments/weight_distribution.py"
+_BODIES = {
+    _SWEEP: "inspection.prediction_sweep",
+    _SMALL_DIVISORS: "statistics.small_divisors",
+    _WEIGHTS: "figure.weight_distribution",
+}
+"""Script -> the module below the package whose `main` is its body."""
 _SURFACES = {
     "NMU": ("mul-nmu", 0),
     "ReLU-h1": ("mul-ReLU-h1", 0),
@@ -73,6 +83,18 @@ class Folders:
         """Let this process and those it starts log and save here."""
         os.environ["TENSORBOARD_DIR"] = str(self.tensorboard)
         os.environ["SAVE_DIR"] = str(self.save)
+
+    def show(self) -> None:
+        """Print how a shell does the same."""
+        say(f"export TENSORBOARD_DIR={shlex.quote(str(self.tensorboard))}")
+        say(f"export SAVE_DIR={shlex.quote(str(self.save))}")
+
+
+def show_training(left: Iterable[Shard], max_iterations: int | None) -> None:
+    """Print the commands that train what is left of shards."""
+    for shard in left:
+        for command, _ in pending(shard, max_iterations):
+            say(command_of(*command.line))
 
 
 def chosen_models(experiment: Experiment, names: Sequence[str]) -> list[Model]:
@@ -125,14 +147,12 @@ def export(models: Sequence[Model], space: Folders, criterion: str = "") -> list
 class OtherTable:
     """A table that a figure needs besides exported runs: the script that writes it, its words.
 
-    body: the function that is the script's body.
     source: the saved model that the script reads, if any.
     name: of the table, where it is of a model.
     """
 
     script: str
     words: list[str]
-    body: Callable[[list[str]], int]
     source: Path | None = None
     name: str = ""
 
@@ -144,7 +164,7 @@ class OtherTable:
 
     def write(self) -> None:
         """Write the table in this process."""
-        self.body(self.line[1:])
+        import_module(f"stable_nalu.{_BODIES[self.script]}").main(self.line[1:])
 
     def from_kept(self, data: Path) -> OtherTable:
         """Return the same table of the model that is kept in a folder of compact results."""
@@ -169,41 +189,23 @@ def other_tables(
     """Return the other tables of an experiment, whether or not what they read is there."""
     if experiment.key == "divBy0_gold_test_errors":
         path = space.csv / "divBy0_test_errors.csv"
-        return [OtherTable(_SMALL_DIVISORS, ["--csv-out", str(path)], _write_small_divisors)]
+        return [OtherTable(_SMALL_DIVISORS, ["--csv-out", str(path)])]
     if experiment.key == "article/w-distribution":
         path = space.csv / f"{experiment.stem}.csv"
         starts = ("uniform", "nac", "xavier-normal", "truncated-normal")
-        return [OtherTable(_WEIGHTS, ["--init", *starts, "--csv-out", str(path)], _write_weights)]
+        return [OtherTable(_WEIGHTS, ["--init", *starts, "--csv-out", str(path)])]
     if experiment.key != "surface-mul":
         return []
     folder = ["--csv-save-folder", str(space.csv / "2d-surface-plots" / "csvs")]
-    found = [OtherTable(_SWEEP, ["--gold-outputs", *folder], _write_surface)]
+    found = [OtherTable(_SWEEP, ["--gold-outputs", *folder])]
     for model in models:
         table, seed = _SURFACES[model.key]
         (run,) = runs_of(model, [seed], space.max_iterations)
         name = f"{table}-s{seed}"
         line = [*words(model.flags), *folder, "--csv-save-filename", name]
         path = model_file(space.save, run.name)
-        found.append(OtherTable(_SWEEP, line, _write_surface, path, name))
+        found.append(OtherTable(_SWEEP, line, path, name))
     return found
-
-
-def _write_small_divisors(argv: list[str]) -> int:
-    from stable_nalu.statistics.small_divisors import main
-
-    return main(argv)
-
-
-def _write_weights(argv: list[str]) -> int:
-    from stable_nalu.figure.weight_distribution import main
-
-    return main(argv)
-
-
-def _write_surface(argv: list[str]) -> int:
-    from stable_nalu.inspection.prediction_sweep import main
-
-    return main(argv)
 
 
 def summarise(experiment: Experiment, runs: pd.DataFrame, path: Path) -> None:

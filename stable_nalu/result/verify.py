@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import random
-import shlex
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,7 +24,7 @@ from stable_nalu.files import locked
 from stable_nalu.paper.experiment import ExpectedRun, Experiment
 from stable_nalu.paper.index import find
 from stable_nalu.process import begin
-from stable_nalu.script import command_of, duration, exit_code, say
+from stable_nalu.script import duration, exit_code, say
 from stable_nalu.task import SCRIPTS
 from stable_nalu.writer.event_file import FILE_PREFIX
 
@@ -33,7 +32,7 @@ from . import stored
 from .judged import identifying, judged_runs, runs_of, runs_of_rows
 from .listing import seconds_here
 from .records import ALONE, Verified, add_verified, cells_of, digest_of, origin
-from .tables import Folders, chosen_models, export, write_rows
+from .tables import Folders, chosen_models, export, show_training, write_rows
 
 ROWS = 5
 _SEED = "verify-seed"
@@ -325,11 +324,8 @@ def _estimate(experiment: Experiment, rows: Sequence[Row]) -> str:
 def _show_commands(folder: Path, rows: Sequence[Row]) -> None:
     """Print every command that trains what is left of the rows, and where it does so."""
     for space, same in _spaces(folder, rows):
-        say(f"export TENSORBOARD_DIR={shlex.quote(str(space.tensorboard))}")
-        say(f"export SAVE_DIR={shlex.quote(str(space.save))}")
-        for row in same:
-            for command, _ in pending(row.alone.shard, space.max_iterations):
-                say(command_of(*command.line))
+        space.show()
+        show_training((row.alone.shard for row in same), space.max_iterations)
 
 
 def _train(folder: Path, rows: Sequence[Row], processes: int) -> tuple[int, list[Outcome]]:
