@@ -4,6 +4,8 @@ import runpy
 import sys
 from pathlib import Path
 
+from stable_nalu.writer import RunWriter
+
 ROOT = Path(__file__).resolve().parents[1]
 
 EXPORTED = (
@@ -24,3 +26,14 @@ def main_of(script):
         return runpy.run_path(str(ROOT / script))["main"]
     finally:
         sys.path[:] = before
+
+
+def logged(folder, *steps):
+    """The event file of a run that logs these steps: pairs of a step and its values by tag."""
+    writer = RunWriter(folder)
+    for step, values in steps:
+        for tag, value in values.items():
+            writer.text(tag, value) if isinstance(value, str) else writer.scalar(tag, value)
+        writer.commit(step)
+    writer.close()
+    return writer.events.path

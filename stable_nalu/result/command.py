@@ -15,7 +15,6 @@ from stable_nalu.options.kinds import integer, seeds
 from stable_nalu.paper.index import find
 from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, ScriptParser, exit_code
 
-from .listing import listing
 from .pipeline import Request, report, show_commands, train
 from .stored import DATA
 from .tables import Folders, chosen_models
@@ -33,6 +32,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def obey() -> int:
         if arguments.list:
+            from .listing import listing
+
             sys.stdout.write(listing(cores(), arguments.data))
             return 0
         if arguments.key is None and not arguments.report:

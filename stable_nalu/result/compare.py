@@ -209,6 +209,23 @@ class Comparison:
         }
 
 
+def told(
+    experiment: Experiment, runs: pd.DataFrame
+) -> tuple[pd.DataFrame, list[dict[str, Any]], str, str]:
+    """Sum up judged runs, and compare them with what was published.
+
+    Return the summary, the rows of the comparison, these as text, and how many have which verdict.
+    """
+    from stable_nalu.statistics.estimators import PUBLISHED
+    from stable_nalu.statistics.summary import summarize_runs
+
+    wanted = ("model", "operation", "interpolation.range", experiment.parameter)
+    points = [column for column in dict.fromkeys(wanted) if column in runs.columns]
+    found = compare(experiment, runs)
+    rows, summary = [one.row() for one in found], summarize_runs(runs, points, PUBLISHED)
+    return summary, rows, as_text(found), totals(found)
+
+
 def compare(experiment: Experiment, runs: pd.DataFrame) -> list[Comparison]:
     """Compare every published point of an experiment that there are runs for.
 

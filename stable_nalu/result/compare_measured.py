@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stable_nalu.errors import UsageError
 from stable_nalu.paper.experiment import Experiment, Measure
 from stable_nalu.paper.published import PublishedMeasure, published_measures
 from stable_nalu.statistics.estimators import LEVEL
@@ -271,17 +272,25 @@ def _beside(
     return replace(point, published=known, order=Order(agree, len(both) - agree - equal, equal))
 
 
-def summary_rows(points: Sequence[MeasuredPoint]) -> list[dict[str, Any]]:
-    """Return the rows of the summary, one for each measure of a point."""
+def told(
+    experiment: Experiment, runs: pd.DataFrame
+) -> tuple[pd.DataFrame, list[dict[str, Any]], str, str]:
+    """Do the same as `compare.told` for runs that measured something."""
+    import pandas as pd
+
+    points = points_of(experiment, runs)
+    if not points:
+        raise UsageError(f"the exported runs of {experiment.key} hold no measure")
     once = {(point.model, point.point, point.column): point for point in points}
-    return [point.summary_row() for point in once.values()]
-
-
-def measures_text(points: Sequence[MeasuredPoint]) -> str:
-    """Return the comparison as lines of aligned columns, without those that say nothing."""
+    summary = pd.DataFrame([point.summary_row() for point in once.values()])
     rows = [point.row() for point in points]
-    told = [name for name in rows[0] if any(row[name] not in (None, "", 0) for row in rows)]
-    return "\n".join(aligned([{name: row[name] for name in told} for row in rows]))
+    return summary, rows, measures_text(rows), measures_counted(points)
+
+
+def measures_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the comparison as lines of aligned columns, without those that say nothing."""
+    shown = [name for name in rows[0] if any(row[name] not in (None, "", 0) for row in rows)]
+    return "\n".join(aligned([{name: row[name] for name in shown} for row in rows]))
 
 
 def measures_counted(points: Sequence[MeasuredPoint]) -> str:

@@ -23,10 +23,9 @@ from stable_nalu.paper.experiment import (
     seeds_text,
 )
 from stable_nalu.script import EXIT_INTERRUPTED, EXIT_REQUEUE, command_of, say
+from stable_nalu.statistics.table import write_plain_frame
 from stable_nalu.writer.run_folder import LOCK_NAME
 
-from .compare import as_text, compare, totals
-from .compare_measured import measures_counted, measures_text, points_of, summary_rows
 from .judged import iterations_of, judged_runs, one_threshold, runs_of
 from .records import Stopwatch, add_sessions, read_sessions
 from .stored import keep, path_of
@@ -36,7 +35,6 @@ from .tables import (
     exporter_of,
     other_tables,
     show_training,
-    summarise,
     tables_of,
     write_rows,
 )
@@ -183,29 +181,26 @@ def report(request: Request, data: Path | None = None) -> bool:
 def _compare(request: Request) -> pd.DataFrame:
     """Judge the runs, sum them up, and compare them with numbers that were given elsewhere."""
     experiment, space = request.experiment, request.space
-    measured = experiment.is_measured
-    say("summing up what the runs measured" if measured else "judging and summarising the runs")
-    runs = judged_runs(experiment, request.models, space.csv, expected_of(request), say)
-    path = space.summaries / f"{experiment.stem}.csv"
-    if measured:
-        points = points_of(experiment, runs)
-        if not points:
-            raise UsageError(f"the exported runs of {experiment.key} hold no measure")
-        write_rows(path, summary_rows(points))
-        say(f"summary {path}")
-        text, told = measures_text(points), measures_counted(points)
+    if experiment.is_measured:
+        from .compare_measured import told
+
+        say("summing up what the runs measured")
     else:
-        summarise(experiment, runs, path)
-        say(f"summary {path}")
-        points = compare(experiment, runs)
-        if not points:
-            say("no published number to compare with")
-            return runs
-        text, told = as_text(points), totals(points)
+        from .compare import told
+
+        say("judging and summarising the runs")
+    runs = judged_runs(experiment, request.models, space.csv, expected_of(request), say)
+    summary, rows, text, counted = told(experiment, runs)
+    path = space.summaries / f"{experiment.stem}.csv"
+    write_plain_frame(path, summary)
+    say(f"summary {path}")
+    if not rows:
+        say("no published number to compare with")
+        return runs
     path = space.summaries / f"{experiment.stem}_comparison.csv"
-    write_rows(path, [point.row() for point in points])
+    write_rows(path, rows)
     say(text)
-    say(f"comparison {path}: {told}")
+    say(f"comparison {path}: {counted}")
     return runs
 
 

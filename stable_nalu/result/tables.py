@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from stable_nalu.cluster.shard import Shard, pending
 from stable_nalu.errors import UsageError
@@ -34,9 +33,6 @@ from .run_parser import (
     MetricParser,
     RunParser,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _SWEEP = "export/single_layer_task/benchmark/pretrained_model_prediction_sweep.py"
 _SMALL_DIVISORS = "export/single_layer_task/generate_divBy0_extrap_thresholds.py"
@@ -206,17 +202,6 @@ def other_tables(
         path = model_file(space.save, run.name)
         found.append(OtherTable(_SWEEP, line, path, name))
     return found
-
-
-def summarise(experiment: Experiment, runs: pd.DataFrame, path: Path) -> None:
-    """Write success rate, solved at and sparsity error of every point to a file."""
-    from stable_nalu.statistics.estimators import PUBLISHED
-    from stable_nalu.statistics.summary import summarize_runs
-    from stable_nalu.statistics.table import write_plain_frame
-
-    wanted = ("model", "operation", "interpolation.range", experiment.parameter)
-    points = [column for column in dict.fromkeys(wanted) if column in runs.columns]
-    write_plain_frame(path, summarize_runs(runs, points, PUBLISHED))
 
 
 def write_rows(path: Path, rows: Sequence[Mapping[str, object]]) -> None:

@@ -12,12 +12,13 @@ import pytest
 
 from stable_nalu.result.exporters import any_runs, arithmetic, pairs, sequences
 from stable_nalu.writer import RunWriter
-from tests.exported import EXPORTED, main_of
+from tests.exported import EXPORTED, logged, main_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "export" / "simple_function_static.py"
 FIXTURES = ROOT / "tests" / "export" / "fixtures"
 DEFAULT = ",".join(EXPORTED)
+VALID, TEST = "metric/valid/interpolation", "metric/test/extrapolation"
 
 
 main = main_of("export/simple_function_static.py")
@@ -80,11 +81,8 @@ def test_several_runs_have_one_header(runs, tmp_path):
 def test_folders_of_models_become_a_file_each(tmp_path, capsys, exporter):
     """As a whole batch script leaves them, also where models lie at different depths."""
     for model in ("study/mul/NMU", "study/NALU"):
-        writer = RunWriter(tmp_path / model / "1_f0_op-mul_nalmT_learnLT_s0")
-        for tag in ("metric/train/mse", "metric/valid/interpolation"):
-            writer.scalar(tag, 0.5)
-        writer.commit(1)
-        writer.close()
+        values = dict.fromkeys(("metric/train/mse", "metric/valid/interpolation"), 0.5)
+        logged(tmp_path / model / "1_f0_op-mul_nalmT_learnLT_s0", (1, values))
     for out in ("out", "out.csv"):
         words = ["--tensorboard-dir", str(tmp_path / "study"), "--csv-out", str(tmp_path / out)]
         assert exporter(words) == 0
@@ -108,13 +106,13 @@ def test_gates(tmp_path):
 
 
 def test_verbose_and_weights_only(tmp_path):
-    writer = RunWriter(tmp_path / "runs" / "run")
-    writer.scalar("metric/valid/interpolation", 0.5)
-    writer.scalar("metric/test/extrapolation", 2.0)
-    writer.text("network/layer_1/nac/W", "<pre>[[0.25 1.  ]]</pre>")
-    writer.scalar("network/layer_1/nac/W/sparsity_error", 0.25)
-    writer.commit(0)
-    writer.close()
+    values = {
+        VALID: 0.5,
+        TEST: 2.0,
+        "network/layer_1/nac/W": "<pre>[[0.25 1.  ]]</pre>",
+        "network/layer_1/nac/W/sparsity_error": 0.25,
+    }
+    logged(tmp_path / "runs" / "run", (0, values))
     assert export(tmp_path / "runs", tmp_path / "v.csv", "--verbose") == 0
     header, row = (tmp_path / "v.csv").read_text().splitlines()
     assert header == (
@@ -138,11 +136,8 @@ def test_strict_and_the_summary_of_problems(runs, tmp_path, capsys):
 
 
 def test_a_step_that_is_twice_in_a_log_keeps_its_last_values(tmp_path, caplog):
-    writer = RunWriter(tmp_path / "runs" / "run")
-    for step, value in ((0, 1.0), (1000, 2.0), (1000, 3.0), (2000, 4.0)):
-        writer.scalar("metric/valid/interpolation", value)
-        writer.commit(step)
-    writer.close()
+    values = ((0, 1.0), (1000, 2.0), (1000, 3.0), (2000, 4.0))
+    logged(tmp_path / "runs" / "run", *((step, {VALID: value}) for step, value in values))
     assert export(tmp_path / "runs", tmp_path / "a.csv") == 0
     assert "rows of repeated steps: 1; the last values are kept" in caplog.text
     table = pd.read_csv(tmp_path / "a.csv")
@@ -153,13 +148,8 @@ def test_a_step_that_is_twice_in_a_log_keeps_its_last_values(tmp_path, caplog):
 
 def test_a_repeated_step_that_lacks_a_value_keeps_the_one_before(tmp_path):
     """As where a run was stopped between two values of a step, and logged it again."""
-    writer = RunWriter(tmp_path / "runs" / "run")
-    for step, valid, test in ((0, 1.0, 5.0), (1000, 2.0, 6.0), (1000, 3.0, None)):
-        writer.scalar("metric/valid/interpolation", valid)
-        if test is not None:
-            writer.scalar("metric/test/extrapolation", test)
-        writer.commit(step)
-    writer.close()
+    first, second = ({VALID: number, TEST: number + 4} for number in (1.0, 2.0))
+    logged(tmp_path / "runs" / "run", (0, first), (1000, second), (1000, {VALID: 3.0}))
     assert export(tmp_path / "runs", tmp_path / "a.csv") == 0
     table = pd.read_csv(tmp_path / "a.csv")
     assert table["metric.valid.interpolation"].tolist() == [1.0, 3.0]

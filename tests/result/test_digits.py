@@ -7,14 +7,14 @@ import pandas as pd
 import pytest
 
 from stable_nalu import machine
-from stable_nalu.cluster import command as batch
 from stable_nalu.paper.experiment import JUDGED, MEASURED
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.result import command, pipeline, stored
+from stable_nalu.result import command, stored
 from stable_nalu.result.judged import judged_runs, point_columns, runs_of
 from stable_nalu.result.tables import Folders, exporter_of
 from tests.digit_images import MNIST, needs_mnist
 from tests.result.made_up import SESSION
+from tests.result.tiny import in_this_process  # noqa: F401
 from tools import measures
 from tools.kept_runs import as_exported
 
@@ -99,11 +99,7 @@ def test_where_images_are(images, tmp_path, capsys):
 
 @needs_mnist
 @pytest.mark.slow
-def test_an_epoch_of_products_of_real_digits(images, monkeypatch, tmp_path):
-    def run_shards(words, names, logs, *, processes):
-        return max(batch.main([*words, "--task", str(number)]) for number in names)
-
-    monkeypatch.setattr(pipeline, "run_shards", run_shards)
+def test_an_epoch_of_products_of_real_digits(images, in_this_process, tmp_path):  # noqa: F811
     words = [PRODUCTS, "--model", "nmu", "--seeds", "0", "--max-iterations", "1", "--keep"]
     folders = ["--out", str(tmp_path), "--data", str(tmp_path), "--data-dir", str(MNIST)]
     # The figure needs the reference, too.

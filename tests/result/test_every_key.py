@@ -2,12 +2,10 @@
 
 import pytest
 
-from stable_nalu.cluster import command as batch
-from stable_nalu.cluster import shard
 from stable_nalu.paper.experiment import JUDGED
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.result import command, pipeline
-from stable_nalu.training import evaluation
+from stable_nalu.result import command
+from tests.result.tiny import in_this_process  # noqa: F401
 
 ITERATIONS = {"simple_function_static": 8, "single_layer": 100, "single_layer_benchmark": 100}
 SCRIPTS = tuple(ITERATIONS)
@@ -24,22 +22,6 @@ def results(tmp_path_factory):
     return tmp_path_factory.mktemp("results")
 
 
-@pytest.fixture
-def in_this_process(monkeypatch):
-    """Train the shards one after another, without a process each.
-
-    Few rows are evaluated, and runs are saved at their end alone, not at every fifth of so few
-    iterations.
-    """
-
-    def run_shards(words, names, logs, *, processes):
-        return max(batch.main([*words, "--task", str(number)]) for number in names)
-
-    monkeypatch.setattr(pipeline, "run_shards", run_shards)
-    monkeypatch.setattr(evaluation, "EVALUATION_ROWS", 500)
-    monkeypatch.setattr(shard, "_FEWEST_CHECKPOINTS", 1)
-
-
 def test_no_experiment_is_forgotten():
     found = {key for keys in KEYS.values() for key in keys}
     trained = {
@@ -51,7 +33,7 @@ def test_no_experiment_is_forgotten():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_end_to_end(script, results, in_this_process, capsys):
+def test_end_to_end(script, results, in_this_process, capsys):  # noqa: F811
     length = ITERATIONS[script]
     for key in KEYS[script]:
         words = [key, "--out", str(results), "--seeds", "0-1", "--max-iterations", str(length)]

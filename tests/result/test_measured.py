@@ -17,12 +17,12 @@ from stable_nalu.paper.experiment import Measure
 from stable_nalu.paper.index import EXPERIMENTS, find
 from stable_nalu.paper.published import PublishedMeasure
 from stable_nalu.papers import TRASK_2018
-from stable_nalu.result import command, judged, pipeline, stored
+from stable_nalu.result import command, judged, stored
 from stable_nalu.result.compare_measured import Numbers, Order, points_of
 from stable_nalu.result.listing import listing
 from stable_nalu.result.records import cells_of
 from tests.result.made_up import SESSION
-from tests.result.tiny import KEY, TEST, TINY, VALID, tiny  # noqa: F401
+from tests.result.tiny import KEY, TEST, TINY, VALID, in_this_process, tiny  # noqa: F401
 from tests.tools.page_reader import read_page
 from tools import gallery, kept_runs, measures
 from tools.experiment_tables import every_experiment
@@ -55,18 +55,7 @@ def test_both_spellings_of_a_key_are_known():
         find("tiny/measure")
 
 
-@pytest.fixture
-def in_this_process(monkeypatch):
-    """Train the shards one after another, without a process each."""
-
-    def run_shards(words, names, logs, *, processes):
-        assert logs.name == STEM
-        return max(batch.main([*words, "--task", str(number)]) for number in names)
-
-    monkeypatch.setattr(pipeline, "run_shards", run_shards)
-
-
-def test_end_to_end(tmp_path, in_this_process, capsys):
+def test_end_to_end(tmp_path, in_this_process, capsys):  # noqa: F811
     data = tmp_path / "data"
     words = ["--out", str(tmp_path), "--keep", "--data", str(data), "--seeds"]
     assert command.main([KEY, "--out", str(tmp_path), "--dry-run"]) == 0
@@ -94,7 +83,7 @@ def test_end_to_end(tmp_path, in_this_process, capsys):
     assert f"{STEM}: 8 done" in capsys.readouterr().out
 
 
-def test_kept_rows_are_tables_as_exported(tmp_path, in_this_process):
+def test_kept_rows_are_tables_as_exported(tmp_path, in_this_process):  # noqa: F811
     data = tmp_path / "data"
     words = ["--out", str(tmp_path), "--keep", "--data", str(data), "--seeds", "0"]
     assert command.main([KEY, *words]) == 0

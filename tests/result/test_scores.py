@@ -7,7 +7,7 @@ import pytest
 
 from stable_nalu.result.export import SCORES, with_scores
 from stable_nalu.result.exporters import any_runs, arithmetic
-from stable_nalu.writer import RunWriter
+from tests.exported import logged
 
 VALUES = {
     "metric/valid/interpolation": 4.0,
@@ -29,12 +29,7 @@ NAME = (
 
 
 def write_run(folder, values):
-    writer = RunWriter(folder)
-    for step in (0, 1000):
-        for tag, value in values.items():
-            writer.scalar(tag, value)
-        writer.commit(step)
-    writer.close()
+    logged(folder, *((step, values) for step in (0, 1000)))
 
 
 @pytest.mark.parametrize("score", SCORES)

@@ -13,19 +13,14 @@ from stable_nalu.result.run_parser import ArithmeticMatcher, MetricParser
 from stable_nalu.task import SCRIPTS
 from stable_nalu.training.checkpoint import plain
 from stable_nalu.writer import RunRecord, RunWriter
+from tests.exported import logged
 
 VALID, TEST = "metric/valid/interpolation", "metric/test/extrapolation"
 MATCHER = ArithmeticMatcher(gates=True)
 
 
 def write_run(folder, steps=(0, 1000), tags=(VALID, TEST)):
-    writer = RunWriter(folder)
-    for step in steps:
-        for tag in tags:
-            writer.scalar(tag, step + 0.1)
-        writer.commit(step)
-    writer.close()
-    return writer.events.path
+    return logged(folder, *((step, dict.fromkeys(tags, step + 0.1)) for step in steps))
 
 
 def reader(folder, **options):
@@ -205,12 +200,9 @@ def test_imaginary_weights_are_added_in_runs_of_the_division_study(
     tmp_path, script, tail, expected
 ):
     folder = tmp_path / f"npu_op-div_oob-c_{tail}"
-    writer = RunWriter(folder)
-    writer.scalar(VALID, 1.0)
-    writer.scalar("network/layer_1/npu/W_real/sparsity_error", 0.5)
-    writer.scalar("network/layer_1/npu/W_im/sparsity_error", 0.25)
-    writer.commit(0)
-    writer.close()
+    unit = "network/layer_1/npu"
+    errors = {f"{unit}/W_real/sparsity_error": 0.5, f"{unit}/W_im/sparsity_error": 0.25}
+    logged(folder, (0, {VALID: 1.0, **errors}))
     if script is not None:
         RunRecord.create(script, {}, "command").write(folder)
     (table,) = reader(tmp_path).tables()
@@ -232,10 +224,6 @@ def test_csv_text_is_that_of_pandas(tmp_path):
     pd = pytest.importorskip("pandas")
     values = (0.1, 1e-7, 1.0, 123456.789, math.inf, -math.inf, math.nan, 3e38, 1e16, 1e-5)
     for name in ("plain", "u_i-[-2, -1]-[1, 2]", 'quote"d'):
-        writer = RunWriter(tmp_path / name)
-        for step, value in enumerate(values):
-            writer.scalar(VALID, value)
-            writer.commit(step)
-        writer.close()
+        logged(tmp_path / name, *((step, {VALID: value}) for step, value in enumerate(values)))
     frames = pd.concat(list(reader(tmp_path)))
     assert csv_text(reader(tmp_path).tables()) == frames.to_csv(index=False)

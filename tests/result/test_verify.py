@@ -12,9 +12,8 @@ from stable_nalu.result import command, stored, verify
 from stable_nalu.result.records import cells_of
 from stable_nalu.script import EXIT_REQUEUE
 from tests.result.made_up import write
-from tests.result.test_every_key import in_this_process  # noqa: F401
 from tests.result.tiny import KEY as TINY
-from tests.result.tiny import tiny  # noqa: F401
+from tests.result.tiny import in_this_process, tiny  # noqa: F401
 
 JUDGED = "nips-sltr-in10"
 SHORT = ("--model", "sign-nmru", "--seeds", "0-1", "--max-iterations", "20")

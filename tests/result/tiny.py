@@ -2,12 +2,16 @@
 
 import pytest
 
+from stable_nalu.cluster import command as batch
+from stable_nalu.cluster import shard
 from stable_nalu.paper import published
 from stable_nalu.paper.experiment import Experiment, Measure, Recipe, Resources, Shown
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.sweeps import operations
 from stable_nalu.papers import TRASK_2018
+from stable_nalu.result import pipeline
 from stable_nalu.result.judged import point_columns
+from stable_nalu.training import evaluation
 
 KEY = "tiny/measured"
 VALID, TEST = "metric.valid.interpolation", "metric.test.extrapolation"
@@ -41,6 +45,22 @@ NUMBERS = f"""experiment,model,operation,point,measure,value,tolerance,label,sou
 {KEY},nac,add,,{TEST}@10,3,,S3,notes
 {KEY},linear,add,,{VALID},<nac,,S2,text
 """
+
+
+@pytest.fixture
+def in_this_process(monkeypatch):
+    """Train shards one after another, without a process each.
+
+    Few rows are evaluated, and runs are saved at their end alone, not at every fifth of so few
+    iterations.
+    """
+
+    def run_shards(words, names, logs, *, processes):
+        return max(batch.main([*words, "--task", str(number)]) for number in names)
+
+    monkeypatch.setattr(pipeline, "run_shards", run_shards)
+    monkeypatch.setattr(evaluation, "EVALUATION_ROWS", 500)
+    monkeypatch.setattr(shard, "_FEWEST_CHECKPOINTS", 1)
 
 
 @pytest.fixture
