@@ -7,10 +7,11 @@ import pytest
 
 import stable_nalu
 from stable_nalu.machine import tensorboard_root
+from stable_nalu.paper.drawing import FLAT
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.judged import one_threshold
 from stable_nalu.statistics.command import verdict
-from stable_nalu.statistics.setups import FLAT, limit_of
+from stable_nalu.statistics.setups import limit_of
 from tests.experiments.scripts import read, run, run_names
 
 TEST = "metric.test.extrapolation"

@@ -10,6 +10,9 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule, Observation, weight_observations
 
+EPSILON = 2.0**-23
+"""Keeps logarithms and reciprocals finite; published code adds it in float64 runs, too."""
+
 
 class OutputShapeError(ValueError):
     """A layer that is not of this package has mapped rows to something else than rows."""

@@ -12,6 +12,7 @@ from stable_nalu.abstract import Observation, weight_observations
 from stable_nalu.functional import Regualizer, mnac, sign_phase
 from stable_nalu.papers import MISTRY_2022_DIVISION
 
+from .base import EPSILON
 from .nau import RangedWeightLayer, nau_init_
 from .nmu import NMUBase
 from .registry import add_entry
@@ -77,8 +78,6 @@ class ReciprocalNMULayer(RangedWeightLayer):
 add_entry("NRU", "NRU", MISTRY_2022_DIVISION, ReciprocalNMULayer)
 
 
-# Training never divides by zero; the published code adds the float32 value in float64 runs too.
-EPSILON = 2.0**-23
 _BYTES_AT_ONCE = 8
 
 

@@ -15,6 +15,7 @@ from .registry import add_entry
 
 SMALLEST_INPUT = 1e-7
 LARGEST_EXPONENT = 20.0
+"""At which the exponent of a product is cut."""
 _matrix_penalty = Regualizer("inalu", "bias", "linear")
 _gate_penalty = Regualizer("inalu", "bias", "linear", ndim=1)
 

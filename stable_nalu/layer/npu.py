@@ -14,11 +14,8 @@ from stable_nalu.functional.initialization import nau_bound, xavier_bound
 from stable_nalu.functional.reductions import trailing
 from stable_nalu.papers import HEIM_2020, MISTRY_2022_DIVISION
 
-from .base import Layer
+from .base import EPSILON, Layer
 from .registry import LabelledOptions, add_entry
-
-# Keeps the logarithm finite; the published code adds the float32 value in float64 runs too.
-EPSILON = 2.0**-23
 
 INITIAL_BOUNDS: dict[str, Callable[[int, int], float]] = {
     "xavier-uniform": xavier_bound,

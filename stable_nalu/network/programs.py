@@ -14,14 +14,13 @@ from stable_nalu.functional import linear, nac_weight
 from stable_nalu.functional.lstm import lstm_step
 from stable_nalu.layer import GeneralizedCell
 from stable_nalu.layer.base import Cell
+from stable_nalu.layer.inalu import LARGEST_EXPONENT
 
 from .dense import Dense
 
 MATRICES = {"NAC": 2, "NALU": 3}
 """Units whose matrices the controller makes at every step -> how many these are."""
 
-LARGEST_EXPONENT = 20.0
-"""At which the exponent of a product is cut: nothing a program computes is as large as e^20."""
 _EPSILON = 1e-7
 
 

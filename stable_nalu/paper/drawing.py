@@ -40,7 +40,9 @@ class Threshold:
     by_input_size: bool = False
 
 
-BELOW_1E_5 = Threshold(flat=1e-5)
+FLAT = 1e-5
+"""The threshold of single modules outside of the first benchmark, and of tasks without a row."""
+BELOW_1E_5 = Threshold(flat=FLAT)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from stable_nalu.options.kinds import number
-
-from .setups import FLAT
+from stable_nalu.paper.drawing import FLAT
 
 GammaFit = Literal["published", "frozen", "profile"]
 SparsityFit = Literal["compat", "scaled"]

@@ -15,6 +15,7 @@ from stable_nalu.errors import UsageError
 from stable_nalu.files import table_rows
 from stable_nalu.machine import data_file
 from stable_nalu.options.name_fields import canonical, parse_leaf
+from stable_nalu.paper.drawing import FLAT
 
 from .names import config_columns, is_single_module
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from stable_nalu.options import Config
 
 SHIPPED = (data_file("exp_setups.csv"), data_file("function_task_static_mse_expectation.csv"))
-FLAT = 1e-5
-"""The threshold of single modules outside of the first benchmark, and of tasks without a row."""
 
 BENCHMARK = "benchmark"
 """The parameter of rows for runs of the script `single_layer_benchmark` alone."""

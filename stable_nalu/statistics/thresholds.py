@@ -16,6 +16,7 @@ import numpy as np
 from stable_nalu.errors import UsageError
 from stable_nalu.options.kinds import integer, number
 from stable_nalu.options.name_fields import UNION
+from stable_nalu.paper.drawing import FLAT
 from stable_nalu.paper.ranges import (
     DISTRIBUTION_RANGES,
     EXTRA_DIVISION_RANGES,
@@ -26,7 +27,7 @@ from stable_nalu.paper.ranges import (
 )
 from stable_nalu.script import ScriptParser, exit_code
 
-from .setups import BENCHMARK, FLAT, SMALL_DIVISORS
+from .setups import BENCHMARK, SMALL_DIVISORS
 from .table import write_table
 
 EPSILON = 1e-5
