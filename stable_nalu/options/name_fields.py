@@ -254,7 +254,7 @@ def _data(c: Config) -> str:
 RECURRENT_MODEL = NameField(
     two_layer_model, ("layer_type", "nac_mul", *NALU_FLAGS), {"nalu_mul": COLLIDING}
 )
-_RATE = template("lr-{optimizer:optimizer}-{learning_rate:rate}-{momentum:float}")
+RATE = template("lr-{optimizer:optimizer}-{learning_rate:rate}-{momentum:float}")
 PENALTY_FIELDS = (
     template("rs-{regualizer_scaling:word}-{regualizer_shape:word}"),
     template("eps-{mnac_epsilon:float}"),
@@ -279,7 +279,7 @@ COMMON = (
     SEED,
     template("h{hidden_size:int}"),
     template("z{num_subsets:int}"),
-    _RATE,
+    RATE,
 )
 """Fields 2 to 15 of the arithmetic scripts."""
 
@@ -325,31 +325,6 @@ CRITERION_TRASH = NameField(
     (*_CRITERION_FLAGS, "trash_cell"),
     _SWITCH_POINT,
     pattern="{train_criterion:criterion}{pcc2mse_iteration:switch}{trash_cell:suffix}",
-)
-SEQUENCES_TRAILING = tuple(
-    trailing(inner)
-    for inner in (
-        template("i-{interpolation_length}"),
-        template("e-{extrapolation_length}"),
-        template("u-{input_range:range}"),
-        template("z-{input_size}-{subset_ratio}-{overlap_ratio}"),
-        template("b{batch_size}"),
-        template("h{hidden_size}"),
-        _RATE,
-        GRAD_NORM,
-    )
-)
-READER_TRAILING = tuple(
-    trailing(inner)
-    for inner in (
-        template("n-{number_range}"),
-        template("head-{head}"),
-        template("e{embedding_size}"),
-        template("h{hidden_size}"),
-        template("b{batch_size}"),
-        _RATE,
-        GRAD_NORM,
-    )
 )
 LAYER_OPTIONS_TRAILING = tuple(
     trailing(inner)

@@ -250,7 +250,18 @@ SCRIPT = ScriptSpec(
         lower("layer_type"),
         nf.template("{seed}"),
         *nf.LAYER_OPTIONS_TRAILING,
-        *nf.READER_TRAILING,
+        *map(
+            nf.trailing,
+            (
+                nf.template("n-{number_range}"),
+                nf.template("head-{head}"),
+                nf.template("e{embedding_size}"),
+                nf.template("h{hidden_size}"),
+                nf.BATCH_SIZE,
+                nf.RATE,
+                nf.GRAD_NORM,
+            ),
+        ),
     ),
     checks=(
         _check_head,
