@@ -94,6 +94,7 @@ def test_the_norm_is_that_of_the_parameters_that_the_loss_saw():
     norms, betas = record.series("L1/train/L1-loss"), [1e-5, 1e-5, 1e-4, 1e-4, 1e-3, 1e-3, 1e-2]
     penalties = record.series("loss/train/regualizer")
     assert list(norms) == list(range(7))
+    assert min(norms.values()) > 0
     for step, beta in enumerate(betas):
         assert penalties[step] == pytest.approx(beta * norms[step], rel=1e-5)
 
