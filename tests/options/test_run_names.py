@@ -39,21 +39,13 @@ DEFAULT_LEAF = {
     "notebook_addition": "nalu_s0_lr-adam-0.10000",
     "mystery_arithmetic": "nalu_b32_s0_lr-adam-0.00100",
 }
-DEFAULT_PREFIX = {
-    "simple_function_recurrent": "simple_function_recurrent",
-    "number_translation": "number_translation",
+ARITHMETIC = [script for script, name in DEFAULT_LEAF.items() if HEAD in name]
+DEFAULT_PREFIX = dict.fromkeys(ARITHMETIC, "simple_function_static") | {
     "sequential_mnist": "sequence_mnist",
     "sequential_svhn": "sequence_svhn",
-    "two_digit_mnist": "two_digit_mnist",
     "ST_mnist_labels": "two_digit_mnist",
-    "identity_autoencoder": "identity_autoencoder",
-    "even_digit_count": "even_digit_count",
-    "mnist_counting": "mnist_counting",
-    "gridworld_time": "gridworld_time",
-    "program_evaluation": "program_evaluation",
-    "notebook_addition": "notebook_addition",
-    "mystery_arithmetic": "mystery_arithmetic",
 }
+"""Where it is not the name of the script."""
 
 
 def leaf(script: str, command: str) -> str:
@@ -79,7 +71,7 @@ def test_published_command_gives_published_name(entry):
 
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_defaults(script):
-    prefix = DEFAULT_PREFIX.get(script, "simple_function_static")
+    prefix = DEFAULT_PREFIX.get(script, script)
     spec = SCRIPTS[script]
     (config,) = spec.plan([]).configs
     assert spec.run_name(config) == f"{prefix}/{DEFAULT_LEAF[script]}"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from stable_nalu.options.name_fields import parse_leaf, signed
+from stable_nalu.options.name_fields import column_of, parse_leaf, signed
 from stable_nalu.paper.experiment import expected_runs
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.statistics.names import expand_name, record_columns
@@ -26,47 +26,11 @@ ROUND_TRIP = [
     ("single_layer", "--nalu-gate-shape vector --nalu-init xavier-normal --layer-option eps=1e-8"),
     ("single_layer_benchmark", "--reinit --clip-grad-value 0.1 --train-criterion mape --seed 24"),
 ]
-PLAIN = """
-    operation regualizer.scaling regualizer.shape regualizer.scaling.start
-    regualizer.scaling.end regualizer regualizer.z regualizer.oob batch.size seed hidden.size
-    num.subsets regualizer.beta.start regualizer.beta.end regualizer.beta.step
-    regualizer.beta.growth regualizer.gate reg.scale.type pytorch.precision nmu.noise nau.noise
-    beta.nau train.criterion reinit reinit.epoch.interval reinit.max.stored.losses log.interval
-    nalu.gate.shape nalu.init id
-"""
-COLUMNS = {name: name.replace(".", "_") for name in PLAIN.split()} | {
-    "epsilon.zero": "mnac_epsilon",
-    "learning.momentum": "momentum",
-    "l1": "regualizer_l1",
-    "regualizer.npu.W": "regualizer_npu_w",
-    "grad.norm.clip": "clip_grad_norm",
-    "grad.value.clip": "clip_grad_value",
+NOT_AS_TYPED = {
+    *("interpolation.range", "extrapolation.range", "noise.range", "input.size", "subset.ratio"),
+    *("overlap.ratio", "learning.optimizer", "learning.rate", "train.distribution", "npu.clip"),
+    *("npu.W_real.init", "regualizer.npu.W.type", "layer.option", "pcc2mse.iteration"),
 }
-"""Column -> its flag."""
-
-
-@pytest.mark.parametrize(("script", "command"), ROUND_TRIP)
-def test_parsing_what_was_printed_gives_the_values(script, command):
-    spec = SCRIPTS[script]
-    (config,) = spec.plan(command.split()).configs
-    columns = parse_leaf(spec.leaf(config))
-    read = {name: columns[name] for name in COLUMNS if name in columns}
-    assert read == {name: getattr(config, COLUMNS[name]) for name in read}
-    named = {COLUMNS[name] for name in read}
-    for dest in spec.fully_named & set(COLUMNS.values()) - named:
-        assert getattr(config, dest) == spec.defaults[dest], dest
-
-
-@pytest.mark.parametrize("entry", [e for e in PUBLISHED if e["run_name"]], ids=lambda e: e["name"])
-def test_published_names_are_read(entry):
-    spec = SCRIPTS[entry["script"]]
-    (config,) = spec.plan(entry["argv"].split()).configs
-    columns = parse_leaf(entry["run_name"])
-    assert columns["model_code"] == entry["run_name"].split("_")[0]
-    assert columns["seed"] == config.seed
-    assert columns["regualizer"] == config.regualizer
-    assert columns["learning.rate"] == pytest.approx(config.learning_rate, abs=5e-6)
-    assert columns["regualizer.beta.start"] == config.regualizer_beta_start
 
 
 def recorded(config):
@@ -76,21 +40,34 @@ def recorded(config):
 
 
 def agree(config, leaf):
+    """The name and the record of a run have the same columns; return them."""
     columns, found = parse_leaf(leaf), recorded(config)
-    assert found.pop("learning.rate") == pytest.approx(columns.pop("learning.rate"), abs=5e-6)
+    rate = columns.pop("learning.rate")
+    assert rate == pytest.approx(config.learning_rate, abs=5e-6)
+    assert rate == pytest.approx(found.pop("learning.rate"), abs=5e-6)
     assert {name: found[name] for name in columns} == columns
+    return columns
 
 
 @pytest.mark.parametrize(("script", "command"), ROUND_TRIP)
-def test_the_record_of_a_run_gives_the_columns_of_its_name(script, command):
-    (config,) = SCRIPTS[script].plan(command.split()).configs
-    agree(config, SCRIPTS[script].leaf(config))
+def test_what_was_printed_and_recorded_gives_the_values(script, command):
+    spec = SCRIPTS[script]
+    (config,) = spec.plan(command.split()).configs
+    columns = agree(config, spec.leaf(config))
+    for dest in spec.fully_named - {"layer_type", "name_prefix", "simple", "learning_rate"}:
+        if (column := column_of(dest)) not in columns:
+            assert getattr(config, dest) == spec.defaults[dest], dest
+        elif column not in NOT_AS_TYPED:
+            assert columns[column] == getattr(config, dest), dest
 
 
 @pytest.mark.parametrize("entry", [e for e in PUBLISHED if e["run_name"]], ids=lambda e: e["name"])
-def test_the_record_of_a_published_run_gives_the_columns_of_its_name(entry):
+def test_published_names_are_read(entry):
     (config,) = SCRIPTS[entry["script"]].plan(entry["argv"].split()).configs
-    agree(config, entry["run_name"])
+    columns = agree(config, entry["run_name"])
+    assert columns["model_code"] == entry["run_name"].split("_")[0]
+    for dest in ("seed", "regualizer", "regualizer_beta_start"):
+        assert columns[column_of(dest)] == getattr(config, dest)
 
 
 @pytest.mark.parametrize("key", EXPERIMENTS)
