@@ -63,8 +63,11 @@ def test_batches_of_some_runs(ranges, cuts):
             at += count
 
 
-def test_training_validation_and_test_fork_in_this_order():
-    one = task("--seed", "4", "--input-size", "10")
+@pytest.mark.parametrize(
+    "script", ["single_layer", "single_layer_benchmark", "simple_function_static"]
+)
+def test_training_validation_and_test_fork_in_this_order(script):
+    one = task("--seed", "4", "--input-size", "10", script=script)
     parent = build_dataset(one.config)
     train = parent.fork([1, 2])
     assert torch.equal(one.feed.next()[0], train[0:128][0])
