@@ -5,9 +5,10 @@ Without Gymnasium, this module defines the parts of it that an environment needs
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -61,31 +62,23 @@ class _Environment:
         """Release nothing."""
 
 
-@dataclass(frozen=True)
-class _Box:
-    """Arrays of a shape and type between two bounds."""
+def _box(low: float, high: float, shape: tuple[int, ...], dtype: Any) -> SimpleNamespace:
+    """Return the space of arrays of a shape and type between two bounds."""
 
-    low: float
-    high: float
-    shape: tuple[int, ...]
-    dtype: Any
+    def contains(x: Any) -> bool:
+        same = isinstance(x, np.ndarray) and x.shape == shape and x.dtype == dtype
+        return same and bool(((x >= low) & (x <= high)).all())
 
-    def contains(self, x: Any) -> bool:
-        """Return whether an array is one of these."""
-        if not isinstance(x, np.ndarray) or x.shape != self.shape or x.dtype != self.dtype:
-            return False
-        return bool(((x >= self.low) & (x <= self.high)).all())
+    return SimpleNamespace(low=low, high=high, shape=shape, dtype=dtype, contains=contains)
 
 
-@dataclass(frozen=True)
-class _Discrete:
-    """Whole numbers from 0, n of them."""
+def _discrete(n: int) -> SimpleNamespace:
+    """Return the space of whole numbers from 0, n of them."""
 
-    n: int
+    def contains(x: Any) -> bool:
+        return isinstance(x, int | np.integer) and 0 <= int(x) < n
 
-    def contains(self, x: Any) -> bool:
-        """Return whether a number is one of these."""
-        return isinstance(x, int | np.integer) and 0 <= int(x) < self.n
+    return SimpleNamespace(n=n, contains=contains)
 
 
 class _Dict(dict[str, Any]):
@@ -97,17 +90,13 @@ class _Dict(dict[str, Any]):
         return same and all(space.contains(x[key]) for key, space in self.items())
 
 
-_SPACES = None if gymnasium is None else gymnasium.spaces
-Environment: Any = _Environment if gymnasium is None else gymnasium.Env
-Box: Any = _Box if _SPACES is None else _SPACES.Box
-Discrete: Any = _Discrete if _SPACES is None else _SPACES.Discrete
-Dict: Any = _Dict if _SPACES is None else _SPACES.Dict
-
-
-def register(name: str, entry_point: str) -> None:
-    """Let Gymnasium make an environment by its name, where Gymnasium is installed."""
-    if gymnasium is not None and name not in gymnasium.registry:
-        gymnasium.register(name, entry_point)
+Environment: Any = _Environment
+Box: Any = _box
+Discrete: Any = _discrete
+Dict: Any = _Dict
+if gymnasium is not None:
+    Environment, spaces = gymnasium.Env, gymnasium.spaces
+    Box, Discrete, Dict = spaces.Box, spaces.Discrete, spaces.Dict
 
 
 ID = "StableNALU/TimeGridworld-v0"
@@ -233,4 +222,5 @@ def _cell(name: str, place: Any) -> int:
     return row * SIZE + column
 
 
-register(ID, f"{__name__}:TimeGridworld")
+if gymnasium is not None and ID not in gymnasium.registry:
+    gymnasium.register(ID, f"{__name__}:TimeGridworld")

@@ -55,11 +55,46 @@ def offline(monkeypatch):
     monkeypatch.setattr(datasets.SVHN, "split_list", known)
 
 
-@pytest.mark.parametrize("family", ["mnist", "svhn"])
-def test_without_a_network_the_digits_are_pointed_to(family, tmp_path, offline):
-    with pytest.raises(UsageError, match="cannot be downloaded; use --data-source digits") as error:
-        load_corpus(family, family, "train", tmp_path)
-    assert str(error.value).startswith(f"{family.upper()} is not in {tmp_path}, ")
+def cut_svhn(folder, monkeypatch):
+    write_svhn(folder, monkeypatch, "test", SVHN_TRAIN.part(0, 4))
+    path = folder / "test_32x32.mat"
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def cut_mnist(folder, monkeypatch):
+    write_mnist(folder, monkeypatch, MNIST_TEST, MNIST_TEST)
+    load_corpus("mnist", "mnist", "train", folder)
+    raw = folder / "MNIST" / "raw"
+    content = gzip.decompress((raw / "t10k-images-idx3-ubyte.gz").read_bytes())
+    (raw / "t10k-images-idx3-ubyte").write_bytes(content[:-5])
+
+
+@pytest.mark.parametrize(
+    ("family", "prepare", "message"),
+    [
+        ("mnist", None, "^MNIST is not in {}, .*cannot be downloaded; use --data-source digits"),
+        ("svhn", None, "^SVHN is not in {}, .*cannot be downloaded; use --data-source digits"),
+        ("svhn", cut_svhn, "or damaged there"),
+        ("mnist", cut_mnist, "cannot be read"),
+        (
+            "mnist",
+            lambda folder, _: folder.touch(),
+            "cannot store MNIST in {}: .*name another --data-dir",
+        ),
+    ],
+)
+def test_what_is_missing_or_damaged_is_explained(family, prepare, message, tmp_path, monkeypatch):
+    """Without a network."""
+    datasets, folder, nowhere = torchvision().datasets, tmp_path / "images", "http://127.0.0.1:9/"
+    monkeypatch.setattr(datasets.MNIST, "mirrors", [nowhere])
+    known = {
+        split: [f"{nowhere}x.mat", *rest] for split, (_, *rest) in datasets.SVHN.split_list.items()
+    }
+    monkeypatch.setattr(datasets.SVHN, "split_list", known)
+    if prepare is not None:
+        prepare(folder, monkeypatch)
+    with pytest.raises(UsageError, match=message.format(folder)) as error:
+        load_corpus(family, family, "test", folder)
     assert "\n" not in str(error.value)
 
 
@@ -82,49 +117,19 @@ def server(tmp_path):
         thread.join()
 
 
-def test_a_download(server, monkeypatch, capfd):
+@pytest.mark.parametrize("damaged", [False, True])
+def test_a_download(damaged, server, monkeypatch, capfd):
     address, folder = server
     write_mnist(folder / "there", monkeypatch, MNIST_TEST, MNIST_TEST)
-    mnist = torchvision().datasets.MNIST
+    mnist, here = torchvision().datasets.MNIST, folder / "here"
     monkeypatch.setattr(mnist, "mirrors", [f"{address}there/MNIST/raw/"])
-    assert_same(load_corpus("mnist", "mnist", "test", folder / "here"), MNIST_TEST)
-    assert capfd.readouterr().err == ""
-
-
-def test_a_damaged_download_is_explained(server, monkeypatch):
-    address, folder = server
-    write_mnist(folder / "there", monkeypatch, MNIST_TEST, MNIST_TEST)
-    mnist = torchvision().datasets.MNIST
-    monkeypatch.setattr(mnist, "mirrors", [f"{address}there/MNIST/raw/"])
-    monkeypatch.setattr(mnist, "resources", [(name, "0" * 32) for name, _ in mnist.resources])
-    with pytest.raises(UsageError, match="another checksum than the published one") as error:
-        load_corpus("mnist", "mnist", "train", folder / "here")
-    assert str(folder / "here") in str(error.value)
-
-
-def test_damaged_house_numbers_are_explained(tmp_path, monkeypatch, offline):
-    write_svhn(tmp_path, monkeypatch, "test", SVHN_TRAIN.part(0, 4))
-    path = tmp_path / "test_32x32.mat"
-    path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(UsageError, match="or damaged there"):
-        load_corpus("svhn", "svhn", "test", tmp_path)
-
-
-def test_a_file_that_ends_early_is_explained(tmp_path, monkeypatch):
-    write_mnist(tmp_path, monkeypatch, MNIST_TEST, MNIST_TEST)
-    load_corpus("mnist", "mnist", "train", tmp_path)
-    raw = tmp_path / "MNIST" / "raw"
-    (raw / "t10k-images-idx3-ubyte").write_bytes(
-        gzip.decompress((raw / "t10k-images-idx3-ubyte.gz").read_bytes())[:-5]
-    )
-    with pytest.raises(UsageError, match="cannot be read"):
-        load_corpus("mnist", "mnist", "test", tmp_path)
-
-
-def test_a_folder_that_cannot_be_written_is_named(tmp_path):
-    (tmp_path / "file").touch()
-    with pytest.raises(UsageError, match="cannot store MNIST in .*name another --data-dir"):
-        load_corpus("mnist", "mnist", "train", tmp_path / "file")
+    if damaged:
+        monkeypatch.setattr(mnist, "resources", [(name, "0" * 32) for name, _ in mnist.resources])
+        with pytest.raises(UsageError, match=f"in {here} has another checksum than the published"):
+            load_corpus("mnist", "mnist", "test", here)
+    else:
+        assert_same(load_corpus("mnist", "mnist", "test", here), MNIST_TEST)
+        assert capfd.readouterr().err == ""
 
 
 @pytest.mark.parametrize(("family", "shape"), [("mnist", (28, 28)), ("svhn", (32, 32, 3))])
