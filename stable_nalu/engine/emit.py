@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from .graph import BATCH, Graph, Node
@@ -19,16 +20,6 @@ from .schedule import Gather, Loop, Statement, Store, planned
 SAMPLES = 4
 """Samples that are computed side by side. Their sums are added first to last, then to the total."""
 
-_READ = ", ".join(
-    f"{kind} __restrict {name}"
-    for kind, name in (("const N*", "s"), ("N*", "q"), ("const N*", "w"), ("const N*", "z"))
-)
-SIGNATURES = {
-    "begin": _READ,
-    "block": f"{_READ}, const N* __restrict x, const N* __restrict t, N* __restrict p, "
-    "N* __restrict o, int first, int count",
-    "update": f"{_READ.removeprefix('const ')}, N* __restrict o",
-}
 COMMENTS = {
     "begin": "What does not depend on samples.",
     "block": "Some samples: forward and backward, added to the sums.",
@@ -40,6 +31,7 @@ INFIX = {
 }
 COSTS = {
     **dict.fromkeys(("exp", "expm1", "log", "log1p", "tanh", "sigmoid", "sinh", "sin", "cos"), 30),
+    **dict.fromkeys(("cosh", "erf"), 30),
     **{"pow": 70, "sqrt": 20, "div": 4},
 }
 """Operations that take longer than a sum, and about how much."""
@@ -48,11 +40,12 @@ GATHERED = {"sum": "{} + {}", "prod": "{} * {}", "max": "max_({}, {})"}
 
 @dataclass(frozen=True)
 class Place:
-    """Where a tensor lies: which memory, from where on, and the strides of its dimensions."""
+    """Where a tensor lies: which memory, from where on, and what C++ calls that place."""
 
     memory: str
     offset: int
     shape: tuple[int, ...]
+    label: str = ""
 
     @property
     def size(self) -> int:
@@ -69,7 +62,10 @@ class Memory:
 
     def add(self, memory: str, name: str, shape: Sequence[int]) -> Place:
         """Return a new place."""
-        place = Place(memory, self.sizes.get(memory, 0), tuple(shape))
+        label = re.sub(r"\W", "_", f"at_{name}", flags=re.ASCII)
+        while any(place.label == label for place in self.places.values()):
+            label += "_"
+        place = Place(memory, self.sizes.get(memory, 0), tuple(shape), label)
         self.sizes[memory] = place.offset + place.size
         self.places[name] = place
         return place
@@ -114,13 +110,30 @@ class _Emitter:
         self.lines: list[str] = []
         self.depth = 1
         self.path: tuple = ()
-        self.copies = 1
+        self.samples = 0
+        self.sample = "k"
+        self.shared: set[Node] = set()
+        for function in self.plan.functions.values():
+            self._share(function, {})
 
     def source(self) -> EmittedSource:
         text = [self._function(name) for name in ("begin", "block", "update")]
         return EmittedSource(
             "\n\n".join(text), max(1, self.scratch), self.plan.passes, self._work()
         )
+
+    def _share(self, region: Sequence, beside: dict[Node, Sequence]) -> None:
+        """Note which numbers are read by other statements than those beside them."""
+        for part in region:
+            if isinstance(part, Loop):
+                self._share(part.body, beside)
+                continue
+            for statement in part:
+                args = statement.args if isinstance(statement, Node) else (statement.node,)
+                apart = isinstance(statement, Gather) and statement.reduce.axis == BATCH
+                self.shared.update(a for a in args if apart or beside.get(a) is not part)
+                if isinstance(statement, Node):
+                    beside[statement] = part
 
     def _work(self) -> int:
         samples = [node for node in self.plan.home if BATCH in node.axes]
@@ -135,20 +148,19 @@ class _Emitter:
                 if node.op == "reduce" and node.axis == BATCH:
                     count = math.prod(self.graph.extents[a] for a in self.plan.kept[node][0])
                     start = self._literal(Graph.IDENTITY[node.name])
-                    self._line(f"for (int k = 0; k < {count}; k++) q[{offset} + k] = V({start});")
-        self._declare(self.plan.functions[name], within_batch=False)
+                    loop = f"for (int k = 0; k < {count}; k++) " if count > 1 else ""
+                    at = f"{offset} + k" if count > 1 else offset
+                    self._line(f"{loop}q[{at}] = V({start});")
+        self._declare(within_batch=False)
         self._region(self.plan.functions[name])
         body = "\n".join(self.lines)
-        return (
-            f"// {COMMENTS[name]}\n"
-            f'extern "C" void {self.prefix}_{name}({SIGNATURES[name]}) {{\n{body}\n}}'
-        )
+        return f"// {COMMENTS[name]}\nMODEL_FUNCTION({self.prefix}_{name}) {{\n{body}\n}}"
 
     def _line(self, text: str) -> None:
         self.lines.append("  " * self.depth + text)
 
-    def _declare(self, region: Sequence, *, within_batch: bool) -> None:
-        """Declare the arrays of nodes that are computed in loops of a region and read outside."""
+    def _declare(self, *, within_batch: bool) -> None:
+        """Declare the arrays of nodes that are computed in loops and read outside of these."""
         for node, (axes, lasting) in self.plan.kept.items():
             home = self.plan.home[node]
             if lasting or home[0] != self.path[0]:
@@ -159,21 +171,38 @@ class _Emitter:
             ):
                 continue
             dims = "".join(f"[{self.graph.extents[a]}]" for a in axes)
-            copies = f"[{self.copies}]" if in_batch else ""
-            kind = "M" if node.is_mask else "N"
-            self._line(f"{kind} a{self.numbers[node]}{dims}{copies};")
+            samples = f"[{self.samples}]" if in_batch else ""
+            self._line(f"{_type(node)} a{self.numbers[node]}{dims}{samples};")
 
     def _batch_loop(self, home: tuple) -> Loop | None:
         return next((p for p in home if isinstance(p, Loop) and p.axis == BATCH), None)
 
+    @contextmanager
+    def _each_sample(self) -> Iterator[None]:
+        """Let what is emitted be done for each of the samples side by side, if there are any."""
+        if self.samples:
+            self._line(f"EACH_OF({self.samples}) {{")
+            self.depth += 1
+        yield
+        if self.samples:
+            self.depth -= 1
+            self._line("}")
+
     def _region(self, region: Sequence) -> None:
+        lists = [part for part in region if not isinstance(part, Loop)]
+        for node in (s for part in lists for s in part if self.samples and s in self.shared):
+            self._line(f"{_type(node)} v{self.numbers[node]}[{self.samples}];")
         for part in region:
             if isinstance(part, Loop):
                 self._loop(part)
-            else:
-                for copy in range(self.copies):
+                continue
+            sums = [s for s in part if isinstance(s, Gather) and s.reduce.axis == BATCH]
+            if len(sums) < len(part):
+                with self._each_sample():
                     for statement in part:
-                        self._statement(statement, copy)
+                        self._statement(statement)
+            for statement in sums:
+                self._add_samples(statement.reduce)
 
     def _loop(self, loop: Loop) -> None:
         if loop.axis == BATCH:
@@ -185,17 +214,17 @@ class _Emitter:
         self._line(f"for (int {loop.axis} = 0; {loop.axis} < {extent}; {loop.axis}++) {{")
         self._inside(loop)
         self._line("}")
-        for reduce in loop.sums:
-            if reduce in self.plan.kept and not self.plan.kept[reduce][0]:
-                for copy in range(self._copies_of(reduce)):
-                    total = self._variable(reduce, copy)
-                    self._line(f"{self._memory_of(reduce, copy)} = {total};")
+        kept = [reduce for reduce in loop.sums if self.plan.kept.get(reduce, ((0,), 0))[0] == ()]
+        if kept:
+            with self._each_sample():
+                for reduce in kept:
+                    self._line(f"{self._memory_of(reduce)} = {self._variable(reduce)};")
 
     def _inside(self, loop: Loop) -> None:
         before = self.path
         self.path, self.depth = (*before, loop), self.depth + 1
         if loop.axis == BATCH:
-            self._declare(loop.body, within_batch=True)
+            self._declare(within_batch=True)
         self._region(loop.body)
         self.path, self.depth = before, self.depth - 1
 
@@ -204,102 +233,91 @@ class _Emitter:
         zero = f"V({self._literal(Graph.IDENTITY[reduce.name])})"
         axes = self.plan.kept.get(reduce, ((), False))[0]
         left = [a for a in axes if a in reduce.axes and a not in self._counters()]
-        if left:
-            for axis in left:
-                self._line(f"for (int {axis} = 0; {axis} < {self.graph.extents[axis]}; {axis}++)")
-            for copy in range(self._copies_of(reduce)):
-                self._line(f"  {self._array(reduce, copy)} = {zero};")
-            if self._copies_of(reduce) > 1:
-                first = len(self.lines) - self._copies_of(reduce)
-                self.lines[first:] = ["{", *self.lines[first:], "}"]
+        name = self._variable(reduce)
+        if not left and not self.samples:
+            self._line(f"N {name} = {zero};")
             return
-        for copy in range(self._copies_of(reduce)):
-            self._line(f"N {self._variable(reduce, copy)} = {zero};")
+        if not left:
+            self._line(f"N v{self.numbers[reduce]}[{self.samples}];")
+        for axis in left:
+            self._line(f"for (int {axis} = 0; {axis} < {self.graph.extents[axis]}; {axis}++)")
+        each = f"EACH_OF({self.samples}) " if self.samples else ""
+        self._line(f"{each}{self._array(reduce) if left else name} = {zero};")
 
     def _counters(self) -> set[str]:
         return {p.axis for p in self.path if isinstance(p, Loop)}
 
-    def _copies_of(self, node: Node) -> int:
-        return self.copies if BATCH in node.axes else 1
-
     def _batch(self, loop: Loop) -> None:
         whole = [r for r in loop.sums if not self.plan.kept[r][0]]
         for reduce in whole:
-            self._line(f"N {self._variable(reduce, 0)} = {self._array(reduce, 0)};")
-        self._line("int b = 0;" if "int b = 0;" not in " ".join(self.lines) else "b = 0;")
-        for copies in (SAMPLES, 1):
-            if copies == 1 and self.batch % SAMPLES == 0:
-                continue
-            self.copies = copies
-            self._line(f"for (; b + {copies} <= count; b += {copies}) {{")
+            self._line(f"N {self._variable(reduce)} = {self._array(reduce)};")
+        for number in (SAMPLES, 1) if self.batch % SAMPLES else (SAMPLES,):
+            self.samples = number
+            first = "0" if number > 1 else f"count - count % {SAMPLES}"
+            self._line(f"for (int b = {first}; b + {number} <= count; b += {number}) {{")
             self._inside(loop)
             self._line("}")
-        self.copies = 1
+        self.samples = 0
         for reduce in whole:
-            self._line(f"{self._array(reduce, 0)} = {self._variable(reduce, 0)};")
+            self._line(f"{self._array(reduce)} = {self._variable(reduce)};")
 
-    def _statement(self, statement: Statement, copy: int) -> None:
+    def _statement(self, statement: Statement) -> None:
         if isinstance(statement, Store):
-            place = self.memory.places[statement.name]
-            target = self._at(place, statement.index, copy)
-            if copy == 0 or BATCH in statement.axes:
-                self._line(f"{target} = {self._vector(statement.node, copy)};")
+            target = self._at(self.memory.places[statement.name], statement.index)
+            self._line(f"{target} = {self._vector(statement.node)};")
         elif isinstance(statement, Gather):
-            self._gather(statement.reduce, copy)
-        elif copy == 0 or BATCH in statement.axes:
-            if statement.op == "reduce":
-                return
-            kind = "M" if statement.is_mask else "N"
-            name = self._variable(statement, copy)
-            self._line(f"const {kind} {name} = {self._expression(statement, copy)};")
+            if statement.reduce.axis != BATCH:
+                target = self._target(statement.reduce)
+                sum_ = GATHERED[statement.reduce.name].format(target, self._vector(statement.node))
+                self._line(f"{target} = {sum_};")
+        elif statement.op != "reduce":
+            name = self._variable(statement)
+            kind = "" if name.endswith("]") else f"const {_type(statement)} "
+            self._line(f"{kind}{name} = {self._expression(statement)};")
             if statement in self.plan.kept:
                 lasting = statement.is_mask and self.plan.kept[statement][1]
                 known = f"{name} ? V(1) : V(0)" if lasting else name
-                self._line(f"{self._memory_of(statement, copy)} = {known};")
+                self._line(f"{self._memory_of(statement)} = {known};")
 
-    def _gather(self, reduce: Node, copy: int) -> None:
-        (arg,) = reduce.args
-        form = GATHERED[reduce.name]
-        if reduce.axis != BATCH:
-            target = self._target(reduce, copy)
-            self._line(f"{target} = {form.format(target, self._vector(arg, copy))};")
-            return
-        if copy < self.copies - 1:
-            return
-        total = self._vector(arg, 0)
-        for other in range(1, self.copies):
-            total = form.format(f"({total})" if other > 1 else total, self._vector(arg, other))
-        target = self._target(reduce, 0)
-        self._line(f"{target} = {form.format(target, f'({total})' if self.copies > 1 else total)};")
+    def _add_samples(self, reduce: Node) -> None:
+        """Add up samples that are side by side, first to last, and then their sum to the total."""
+        form, total = GATHERED[reduce.name], ""
+        for k in range(self.samples):
+            self.sample = str(k)
+            own = self._vector(reduce.args[0])
+            total = form.format(f"({total})" if k > 1 else total, own) if k else own
+        self.sample = "k"
+        target = self._target(reduce)
+        total = f"({total})" if self.samples > 1 else total
+        self._line(f"{target} = {form.format(target, total)};")
 
-    def _target(self, reduce: Node, copy: int) -> str:
+    def _target(self, reduce: Node) -> str:
         axes = self.plan.kept.get(reduce, ((), False))[0]
-        left = [a for a in axes if a in reduce.axes]
-        inner = any(a in left for a in axes) and bool(left)
-        return self._array(reduce, copy) if inner else self._variable(reduce, copy)
+        inner = any(a in reduce.axes for a in axes)
+        return self._array(reduce) if inner else self._variable(reduce)
 
-    def _expression(self, node: Node, copy: int) -> str:
+    def _expression(self, node: Node) -> str:
         if node.op in INFIX:
             a, b = node.args
-            left, right = self._operand(a, copy), self._operand(b, copy)
+            left, right = self._operand(a), self._operand(b)
             if a.op == "const" and b.op == "const":
-                left = self._vector(a, copy)
+                left = self._vector(a)
             return f"{left} {INFIX[node.op]} {right}"
-        args = [self._vector(a, copy) for a in node.args]
+        args = [self._vector(a) for a in node.args]
         if node.op == "where":
             return f"{args[0]} ? {args[1]} : {args[2]}"
         if node.op in ("neg", "not"):
             return f"{'-' if node.op == 'neg' else '~'}{args[0]}"
         return f"{node.op}_({', '.join(args)})"
 
-    def _operand(self, node: Node, copy: int) -> str:
-        return self._literal(node.value) if node.op == "const" else self._vector(node, copy)
+    def _operand(self, node: Node) -> str:
+        return self._literal(node.value) if node.op == "const" else self._vector(node)
 
-    def _vector(self, node: Node, copy: int) -> str:
+    def _vector(self, node: Node) -> str:
         if node.op == "const":
             return f"V({self._literal(node.value)})"
         if node.op == "load":
-            return self._at(self.memory.places[node.name], node.index, copy)
+            return self._at(self.memory.places[node.name], node.index)
         home = self.plan.home[node]
         if node in self.plan.kept and (self.path[: len(home)] != home or node.op == "reduce"):
             if (
@@ -307,54 +325,52 @@ class _Emitter:
                 and not self.plan.kept[node][0]
                 and self.path[: len(home)] == home
             ):
-                return self._variable(node, copy)
-            return self._array(node, copy)
-        return self._variable(node, copy)
+                return self._variable(node)
+            return self._array(node)
+        return self._variable(node)
 
-    def _variable(self, node: Node, copy: int) -> str:
-        return f"v{self.numbers[node]}" + (f"_{copy}" if BATCH in node.axes else "")
+    def _variable(self, node: Node) -> str:
+        number = f"v{self.numbers[node]}"
+        is_array = BATCH in node.axes and (node.op == "reduce" or node in self.shared)
+        return f"{number}[{self.sample}]" if is_array else number
 
-    def _array(self, node: Node, copy: int) -> str:
-        text = self._memory_of(node, copy)
+    def _array(self, node: Node) -> str:
+        text = self._memory_of(node)
         return f"({text} != T(0))" if node.is_mask and self.plan.kept[node][1] else text
 
-    def _memory_of(self, node: Node, copy: int) -> str:
+    def _memory_of(self, node: Node) -> str:
         axes, lasting = self.plan.kept[node]
         if not lasting:
             index = "".join(f"[{a}]" for a in axes)
-            return f"a{self.numbers[node]}{index}" + (f"[{copy}]" if BATCH in node.axes else "")
+            return f"a{self.numbers[node]}{index}" + (
+                f"[{self.sample}]" if BATCH in node.axes else ""
+            )
         shape = [self.graph.extents[a] for a in axes]
-        return f"q[{self._offset(self.lasting[node], shape, axes, copy)}]"
+        return f"q[{self._offset(str(self.lasting[node]), shape, axes)}]"
 
-    def _at(self, place: Place, index: Sequence[int | str], copy: int) -> str:
-        return (
-            f"{place.memory}[{self._offset(place.offset, place.shape, index, copy, place.memory)}]"
-        )
+    def _at(self, place: Place, index: Sequence[int | str]) -> str:
+        label = "" if place.memory in "xt" else place.label
+        offset = self._offset(label, place.shape, index, within=place.memory in "xtp")
+        return f"{place.memory}[{offset}]"
 
     def _offset(
-        self,
-        start: int,
-        shape: Sequence[int],
-        index: Sequence[int | str],
-        copy: int,
-        memory: str = "q",
+        self, start: str, shape: Sequence[int], index: Sequence[int | str], *, within: bool = False
     ) -> str:
+        """Return a place in memory; `within`: samples are counted from those of this call."""
         terms: dict[str, int] = {}
+        more = 0
         for d, part in enumerate(index):
             stride = math.prod(shape[d + 1 :])
             if isinstance(part, int):
-                start += part * stride
-                continue
-            terms[part] = terms.get(part, 0) + stride
-            if part == BATCH:
-                start += copy * stride
-        text = [
-            f"{a if a != BATCH or memory in 'xtp' else '(first + b)'} * {n}"
-            if n != 1
-            else (a if a != BATCH or memory in "xtp" else "first + b")
-            for a, n in terms.items()
-        ]
-        return " + ".join([*text, *([str(start)] if start or not text else [])])
+                more += part * stride
+            else:
+                terms[part] = terms.get(part, 0) + stride
+        text = [start] if start else []
+        for axis, stride in terms.items():
+            sample = f"b + {self.sample}" if within else f"first + b + {self.sample}"
+            counter = sample if axis == BATCH else axis
+            text.append(f"({counter}) * {stride}" if stride != 1 else counter)
+        return " + ".join([*text, *([str(more)] if more or not text else [])])
 
     def _literal(self, value: float) -> str:
         if math.isnan(value):
@@ -368,12 +384,15 @@ class _Emitter:
         )
 
 
+def _type(node: Node) -> str:
+    return "M" if node.is_mask else "N"
+
+
 def named(text: str, places: Mapping[str, Place]) -> str:
-    """Return a comment that says where parameters lie."""
+    """Return a text behind the places of all numbers that it reads or writes."""
     rows = [
-        f"//   {p.memory}[{p.offset}]"
-        + (f" to {p.memory}[{p.offset + p.size - 1}]" if p.size > 1 else "")
-        + f"  {re.sub(r'[^ -~]', '?', name)} {list(p.shape)}"
+        f"constexpr int {p.label} = {p.offset};  // {p.memory}: "
+        f"{re.sub(r'[^ -~]', '?', name)} {list(p.shape)}"
         for name, p in places.items()
     ]
-    return "\n".join(["// Where numbers lie:", *rows, "", text])
+    return "\n".join(["// Where numbers lie.", *rows, "", text])

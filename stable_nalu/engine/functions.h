@@ -1,6 +1,6 @@
 // Elementary functions of vectors F (float) and D (double), one value a lane: exp_, expm1_, log_,
 // log1p_, tanh_, sigmoid_, sinh_, cosh_, sin_, cos_, erf_, pow_, sqrt_, rint_ (halves to even),
-// sign_, abs_, max_, min_, clamp_; to_float_ rounds.
+// sign_, abs_, max_, min_.
 //
 // A lane's result depends on that lane's argument alone and has the same bits on every processor
 // and at every vector width: only IEEE + - * / and square roots, comparisons, integer operations
@@ -538,8 +538,6 @@ static inline F max_(F x, F y) { return larger(x, y); }
 static inline F min_(F x, F y) { return smaller(x, y); }
 static inline D max_(D x, D y) { return each<D>(PART_(larger(x, y), d x, d y), x, y); }
 static inline D min_(D x, D y) { return each<D>(PART_(smaller(x, y), d x, d y), x, y); }
-template <class V> static inline V clamp_(V x, V low, V high) { return min_(max_(x, low), high); }
-static inline F to_float_(D x) { return __builtin_convertvector(x, F); }
 
 static inline F sqrt_(F x) { return root(x); }
 static inline D sqrt_(D x) { return each<D>(PART_(root(x), d x), x); }

@@ -79,19 +79,22 @@ class Lanes:
         z = None if noise is None else in_lanes(noise, self.layout, self.dtype)
         prepare = self._functions("prepare")[1] if "prepare" in self.program.sources else None
         self._read = [w, *(z or ())]
-        return [
-            Member(
-                *self._functions(part),
-                *(memory[number].ctypes.data for memory in (self.s, self.q, self.o)),
-                w=w.ctypes.data + number * w_step,
-                z=None if z is None else z[number].ctypes.data,
-                w_row=w_row,
-                z_row=0 if z is None else z[number][0].size // self.lanes,
-                prepare=prepare,
-                p=self.p.ctypes.data,
-            )
-            for number in range(self.count)
-        ]
+        found = []
+        for number in range(self.count):
+            member = self._member(part, number, self.o[number], z)
+            member.w, member.w_row = w.ctypes.data + number * w_step, w_row
+            member.prepare, member.p = prepare, self.p.ctypes.data
+            found.append(member)
+        return found
+
+    def _member(
+        self, part: str, number: int, o: np.ndarray, z: Sequence[np.ndarray] | None
+    ) -> Member:
+        memory = [values.ctypes.data for values in (self.s[number], self.q[number], o)]
+        member = Member(*self._functions(part), *memory)
+        if z is not None:
+            member.z, member.z_row = z[number].ctypes.data, z[number][0].size // self.lanes
+        return member
 
     def _functions(self, part: str) -> list[ctypes.c_void_p]:
         names = [f"{part}_{name}" for name in ("begin", "block", "update")]
@@ -164,20 +167,10 @@ class Lanes:
         sets = [np.ascontiguousarray(of[self.layout.members], np.int64) for of in (x_of, t_of)]
         held = [np.ascontiguousarray(x), np.ascontiguousarray(t), *sets]
         z = None if noise is None else in_lanes(noise, self.layout, self.dtype)
-        functions = self._functions("eval")
-        members = (Member * self.count)(
-            *(
-                Member(
-                    *functions,
-                    s=self.s[number].ctypes.data,
-                    q=self.q[number].ctypes.data,
-                    o=squares.ctypes.data,
-                    w=w.ctypes.data,
-                    z=None if z is None else z[number].ctypes.data,
-                )
-                for number in range(self.count)
-            )
-        )
+        own = [self._member("eval", number, squares, z) for number in range(self.count)]
+        for member in own:
+            member.w = w.ctypes.data
+        members = (Member * self.count)(*own)
         of = Rows(
             *(array.ctypes.data for array in held),
             *(rows, inputs, outputs, width, portion, roots),

@@ -32,3 +32,12 @@ typedef I M;
 
 static inline N V(T number) { return number - N{}; }
 constexpr T INF_ = __builtin_inf(), NAN_ = __builtin_nan("");
+
+// A function of a model, which goes through `count` samples from `first` on, if through any.
+#define MODEL_FUNCTION(name) \
+  extern "C" void name(N* __restrict s, N* __restrict q, const N* __restrict w, \
+                       const N* __restrict z, const N* __restrict x, const N* __restrict t, \
+                       N* __restrict p, N* __restrict o, int first, int count)
+
+// What is done for each of some samples side by side, whose numbers stay in registers.
+#define EACH_OF(count) _Pragma("GCC unroll 16") for (int k = 0; k < count; k++)

@@ -6,6 +6,7 @@ rates, weights of penalties, limits of clipping.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,9 +31,6 @@ from .graph import BATCH, Graph, Node, ordered
 from .record import Draw, RecordedDraws, Recording, drawing_from
 from .schedule import Store
 from .values import NotLoweredError, Tensors, Value
-
-MOST_NODES = 5_000
-"""What a compiler takes some ten seconds for."""
 
 LONG = 30
 """From how many operations on what is computed apart for all that can share it."""
@@ -99,7 +97,7 @@ def program(
         if "long dimension" not in str(error):
             raise
         # Dimensions that are cut or joined are written out.
-        return _Builder(*arguments, longest=float("inf")).build()
+        return _Builder(*arguments, longest=math.inf).build()
 
 
 @dataclass
@@ -141,8 +139,7 @@ class _Builder:
         }
         self.draws = self._draws()
         outputs, logged = self._iteration(state, inputs)
-        if self.graph.count > MOST_NODES:
-            raise NotLoweredError(f"more than {MOST_NODES:,} numbers that would be written out")
+        self.tensors.most = math.inf
         batch = len(self.x)
         outputs, logged, of_inputs = self._apart(outputs, logged)
         parts = {
@@ -427,5 +424,5 @@ class _Builder:
             raise NotLoweredError("noise of its own in evaluation")
         if changed:
             raise NotLoweredError("state that evaluation changes")
-        self.memory.places["squares"] = Place("o", 0, squares.shape)
+        self.memory.places["squares"] = Place("o", 0, squares.shape, "at_squares")
         return self._stores("squares", squares)

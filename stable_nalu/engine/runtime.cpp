@@ -233,21 +233,22 @@ static void fill(const Samples& from, const H* d, int64_t count, H* scaled, H* s
   combine(from, sums, count, t);
 }
 
-typedef void Begin(const N*, N*, const N*, const N*);
-typedef void Block(const N*, N*, const N*, const N*, const N*, const N*, N*, N*, int, int);
-typedef void Update(N*, N*, const N*, const N*, N*);
+typedef void Function(N*, N*, const N*, const N*, const N*, const N*, N*, N*, int, int);
 
 // A vector of runs of one model. Of `w` and `z` there is a row for each iteration. `prepare`, where it
 // is not null, writes to `p` what this and later members need of the same inputs.
 struct Member {
-  Begin* begin;
-  Block* block;
-  Update* update;
+  Function *begin, *block, *update;
   N *s, *q, *o;
   const N *w, *z;
   int64_t w_row, z_row, samples;
-  Block* prepare;
+  Function* prepare;
   N* p;
+
+  void call(Function* function, int64_t it, const N* x = nullptr, const N* t = nullptr,
+            int64_t first = 0, int64_t count = 0) const {
+    function(s, q, w + it * w_row, z + it * z_row, x, t, p, o, (int)first, (int)count);
+  }
 };
 
 // Vectors of runs that share generators.
@@ -309,8 +310,7 @@ extern "C" void iterate(Tile* tiles, int64_t count, const Work* work, int64_t it
   for (Tile* tile = tiles; tile < tiles + count; tile++) {
     const Member* end = tile->members + tile->members_count;
     for (int64_t it = 0; it < iterations; it++) {
-      for (const Member* m = tile->members; m < end; m++)
-        m->begin(m->s, m->q, m->w + it * m->w_row, m->z + it * m->z_row);
+      for (const Member* m = tile->members; m < end; m++) m->call(m->begin, it);
       for (int64_t first = 0; first < batch; first += portion) {
         const int64_t some = first + portion < batch ? portion : batch - first;
         const Member* m = tile->members;
@@ -325,15 +325,13 @@ extern "C" void iterate(Tile* tiles, int64_t count, const Work* work, int64_t it
             make(*tile, *work, some, k, next);
           }
           for (; m < end && m->samples < next; m++) {
-            const N *w = m->w + it * m->w_row, *z = m->z + it * m->z_row;
             const N* own = t + (m->samples - k) * portion;
-            if (m->prepare) m->prepare(m->s, m->q, w, z, x, own, m->p, m->o, (int)first, (int)some);
-            m->block(m->s, m->q, w, z, x, own, m->p, m->o, (int)first, (int)some);
+            if (m->prepare) m->call(m->prepare, it, x, own, first, some);
+            m->call(m->block, it, x, own, first, some);
           }
         }
       }
-      for (const Member* m = tile->members; m < end; m++)
-        m->update(m->s, m->q, m->w + it * m->w_row, m->z + it * m->z_row, m->o);
+      for (const Member* m = tile->members; m < end; m++) m->call(m->update, it);
     }
   }
 }
@@ -369,12 +367,12 @@ extern "C" void evaluate(const Member* m, int64_t members, const Rows* of, doubl
     const int64_t *x_set = of->x_set + (members - (end - m)) * L;
     const int64_t *t_set = of->t_set + (members - (end - m)) * L;
     H total[2] = {}, roots[2] = {};
-    m->begin(m->s, m->q, m->w, m->z);
+    m->call(m->begin, 0);
     for (int64_t first = 0; first < of->rows; first += of->portion) {
       const int64_t some = first + of->portion < of->rows ? of->portion : of->rows - first;
       const N* x = laid(of->x, x_set, of->rows * in, first * in, some * in, of->x_lanes);
       const N* t = laid(of->t, t_set, of->rows * out, first * out, some * out, of->t_lanes);
-      m->block(m->s, m->q, m->w, m->z, x, t, nullptr, m->o, 0, (int)some);
+      m->call(m->block, 0, x, t, 0, some);
       const Part* squares = (const Part*)m->o;
       for (int64_t k = 0; k < 2 * some * of->width; k++) {
         const H square = __builtin_convertvector(squares[k], H);

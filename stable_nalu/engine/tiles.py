@@ -173,13 +173,14 @@ class Tiles:
     def _tile(self, vectors: Sequence[tuple[int, int]], lanes: int) -> _Vectors:
         of_lanes: list[SampleStream | None] = [None] * lanes
         inputs: dict[object, int] = {}
-        found: dict[object, tuple[int, str, int, int]] = {}
+        found: dict[tuple[int, str], int] = {}
         every = []
         for program, vector in vectors:
             layout, own = self.layouts[program], self._streams[program]
             streams = [own[run] for run in layout.members[vector]]
-            for run in np.flatnonzero(layout.place[:, 0] == vector):
-                of_lanes[layout.place[run, 1]] = own[run]
+            for run, (place, lane) in enumerate(layout.place.tolist()):
+                if place == vector:
+                    of_lanes[lane] = own[run]
             same = inputs.setdefault(
                 tuple((s.sampler.key, operands_of(s)) for s in streams), len(inputs)
             )

@@ -18,6 +18,10 @@ LONGEST_WRITTEN = 40
 """Dimensions up to which each number is a variable of its own; longer ones become loops."""
 
 
+MOST_NODES = 5_000
+"""What a compiler takes some ten seconds for."""
+
+
 class NotLoweredError(Exception):
     """An operation that the engine does not know; the text names it."""
 
@@ -46,6 +50,7 @@ class Tensors:
     def __init__(self, graph: Graph, longest: int | float = LONGEST_WRITTEN):
         self.graph = graph
         self._longest = longest
+        self.most: float = MOST_NODES
 
     def constant(self, number: float, shape: Sequence[int] = ()) -> Value:
         """Return a tensor of equal numbers."""
@@ -81,6 +86,8 @@ class Tensors:
 
     def each(self, op: str | Callable[..., Node], *values: Value) -> Value:
         """Apply an operation to each entry, with broadcasting."""
+        if self.graph.count > self.most:
+            raise NotLoweredError(f"more than {self.most:,} numbers that would be written out")
         make = op if callable(op) else lambda *nodes: self.graph.op(op, *nodes)
         shape = np.broadcast_shapes(*(v.shape for v in values))
         lifted = [self._with_ndim(v, len(shape)) for v in values]
@@ -90,6 +97,9 @@ class Tensors:
             value = self._renamed(value, axes)
             axes = tuple(a or b for a, b in zip(axes, value.axes, strict=True))
             aligned.append(value)
+        for d in range(len(shape)):
+            if axes[d] and any(v.nodes.shape[d] > 1 for v in aligned):
+                raise NotLoweredError("numbers of a long dimension that differ")
         nodes = np.frompyfunc(make, len(aligned), 1)(*(v.nodes for v in aligned))
         if not isinstance(nodes, np.ndarray):
             held = np.empty((), object)

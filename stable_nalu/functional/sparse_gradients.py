@@ -66,7 +66,7 @@ def rectified_linear(x: torch.Tensor, W: torch.Tensor, bias: torch.Tensor) -> to
 
 
 def _suits(x: torch.Tensor, W: torch.Tensor) -> bool:
-    return _is_of_processor(x) and _is_of_processor(W) and _library() is not None
+    return _is_of_processor(x) and _is_of_processor(W) and library() is not None
 
 
 def _is_of_processor(x: torch.Tensor) -> bool:
@@ -78,8 +78,8 @@ class _PooledConvolution(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x, W, bias):
-        library = _library()
-        assert library is not None
+        own = library()
+        assert own is not None
         x = _side_by_side(x)
         rows, columns = ((length - W.shape[-1] + 1) // 2 for length in x.shape[2:])
         maxima = x.new_empty(len(x), rows, columns, len(W))
@@ -89,17 +89,17 @@ class _PooledConvolution(torch.autograd.Function):
         if x.shape[1] == 1:
             weights = torch.cat((bias.unsqueeze(0), W.flatten(1).t()))
             weights = functional.pad(weights, (0, -len(W) % LANES)).contiguous()
-            library.convolve_one_channel(sizes, weights.data_ptr(), *found)
+            own.convolve_one_channel(sizes, weights.data_ptr(), *found)
         else:
             outputs = _side_by_side(functional.conv2d(x, W, bias))
-            library.keep_maxima(sizes, outputs.data_ptr(), *found)
+            own.keep_maxima(sizes, outputs.data_ptr(), *found)
         ctx.save_for_backward(x, W, maxima, choices)
         return maxima.permute(0, 3, 1, 2)
 
     @staticmethod
     def backward(ctx: Any, gradient):  # pyright: ignore[reportIncompatibleMethodOverride]
-        library = _library()
-        assert library is not None
+        own = library()
+        assert own is not None
         x, W, maxima, choices = ctx.saved_tensors
         kernels, channels, size, _ = W.shape
         # Rows of kernels, whose numbers lie as those of images do.
@@ -115,7 +115,7 @@ class _PooledConvolution(torch.autograd.Function):
         sizes = _Pooled(len(x), *x.shape[2:], channels, kernels, size, *known)
         # Named, so that their memory is not freed while it is read.
         tensors = (_side_by_side(gradient), weights, of_x, of_rows, of_bias)
-        library.pooled_gradients(sizes, *(None if t is None else t.data_ptr() for t in tensors))
+        own.pooled_gradients(sizes, *(None if t is None else t.data_ptr() for t in tensors))
         of_W = of_rows[..., :row].reshape(kernels, size, size, channels)
         return of_x, of_W.permute(0, 3, 1, 2).contiguous(), of_bias
 
@@ -132,12 +132,12 @@ class _RectifiedLinear(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient):  # pyright: ignore[reportIncompatibleMethodOverride]
-        library = _library()
-        assert library is not None
+        own = library()
+        assert own is not None
         x, W, y = ctx.saved_tensors
         of_x, of_W, of_bias = torch.empty_like(x), torch.empty_like(W), W.new_zeros(len(W))
         tensors = (x, W, y, gradient.contiguous(), of_x, of_W, of_bias)
-        library.rectified_gradients(*x.shape, len(W), *(t.data_ptr() for t in tensors))
+        own.rectified_gradients(*x.shape, len(W), *(t.data_ptr() for t in tensors))
         return of_x, of_W, of_bias
 
 
@@ -146,17 +146,18 @@ def _side_by_side(x: torch.Tensor) -> torch.Tensor:
 
 
 @cache
-def _library() -> ctypes.CDLL | None:
+def library() -> ctypes.CDLL | None:
+    """Return the compiled code, or None where it cannot be compiled."""
     try:
-        library = ctypes.CDLL(str(library_of(SOURCE.read_text(), FLAGS)))
+        found = ctypes.CDLL(str(library_of(SOURCE.read_text(), FLAGS)))
         address, number, pooled = ctypes.c_void_p, ctypes.c_int64, ctypes.POINTER(_Pooled)
-        library.keep_maxima.argtypes = [pooled, *[address] * 3]
-        library.convolve_one_channel.argtypes = [pooled, *[address] * 3]
-        library.pooled_gradients.argtypes = [pooled, *[address] * 5]
-        library.rectified_gradients.argtypes = [*[number] * 3, *[address] * 7]
+        found.keep_maxima.argtypes = [pooled, *[address] * 3]
+        found.convolve_one_channel.argtypes = [pooled, *[address] * 3]
+        found.pooled_gradients.argtypes = [pooled, *[address] * 5]
+        found.rectified_gradients.argtypes = [*[number] * 3, *[address] * 7]
         names = "keep_maxima", "convolve_one_channel", "pooled_gradients", "rectified_gradients"
         for name in names:
-            getattr(library, name).restype = None
+            getattr(found, name).restype = None
     except Exception:  # whatever keeps it from being compiled, torch gives the same up to rounding
         return None
-    return library
+    return found

@@ -27,5 +27,3 @@ typedef int64_t J __attribute__((vector_size(L * 8)));
 ONE(exp) ONE(expm1) ONE(log) ONE(log1p) ONE(tanh) ONE(sigmoid) ONE(erf) ONE(sinh) ONE(cosh) ONE(sin)
 ONE(cos) ONE(rint) ONE(sign) ONE(abs) ONE(sqrt)
 TWO(pow) TWO(min) TWO(max)
-LOOP(float_clamp, F, float, clamp_(x, y, y + 1.0f))
-LOOP(double_clamp, D, double, clamp_(x, y, y + 1.0))

@@ -23,6 +23,8 @@ SIMPLE = {
     **{"gt": np.greater, "ge": np.greater_equal, "where": np.where, "not": np.logical_not},
     **{"and": np.logical_and, "or": np.logical_or, "xor": np.logical_xor},
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "cosh": np.cosh,
+    "erf": np.vectorize(math.erf),
 }
 REDUCED = {"sum": np.sum, "prod": np.prod, "max": np.max}
 
@@ -82,6 +84,7 @@ F = torch.nn.functional
 OF_ONE = {
     **{n: getattr(torch, n) for n in ("neg", "abs", "exp", "expm1", "tanh", "sigmoid", "sin")},
     **{n: getattr(torch, n) for n in ("cos", "sinh", "sign", "round", "square", "reciprocal")},
+    "erf": torch.erf,
     **{n: getattr(F, n) for n in ("relu", "relu6", "elu", "selu", "silu", "softplus", "softsign")},
     **{n: getattr(F, n) for n in ("hardtanh", "leaky_relu")},
     "sqrt": lambda x: x.abs().sqrt(),
@@ -138,6 +141,7 @@ WRITTEN = {
     "part": lambda x: x[:, 1:3] * 2,
     "every second": lambda x: x[:, ::2] * 2,
     "entry": lambda x: x[:, 1] * 2,
+    "of each its own": lambda x: x * torch.arange(x.shape[1]),
     "joined": lambda x: torch.cat([x, 2 * x], 1),
     "stacked": lambda x: torch.stack([x, 2 * x], 1),
     "entries": lambda x: sum(x.unbind(1)),
@@ -157,7 +161,7 @@ def test_of_dimensions_that_are_written_out(name):
         assert_lowered(WRITTEN[name], some(SAMPLES, 4), batch=[0])
 
 
-@pytest.mark.parametrize("name", ["part", "entry", "joined"])
+@pytest.mark.parametrize("name", ["part", "entry", "joined", "of each its own"])
 def test_of_parts_of_a_loop(name):
     with pytest.raises(NotLoweredError, match="long dimension"):
         assert_lowered(WRITTEN[name], some(2, 6))
@@ -204,10 +208,13 @@ def test_square_matrices_that_are_turned():
     assert_lowered(lambda a: a + a.mT + a.sum(0) * a.sum(1), a)
 
 
-GRADIENTS = ("tanh", "sigmoid", "relu", "elu", "selu", "silu", "softplus", "hardtanh")
+GRADIENTS = (
+    *("tanh", "sigmoid", "relu", "elu", "selu", "silu", "softplus", "hardtanh", "leaky_relu"),
+    *("sinh", "erf", "softmax -1", "log softmax", "sum 0"),
+)
 
 
-@pytest.mark.parametrize("name", [*GRADIENTS, "leaky_relu", "softmax -1", "log softmax", "sum 0"])
+@pytest.mark.parametrize("name", GRADIENTS)
 def test_gradients(name):
     def gradient(x, g):
         leaf = x.detach().requires_grad_()

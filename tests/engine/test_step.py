@@ -135,6 +135,7 @@ VARIANTS = {
     "noise": ("single_layer", *MNAC, "--nmu-noise"),
     "l1": ("single_layer", *MNAC, "--regualizer-l1"),
     "robust": ("single_layer_robust", *MNAC),
+    "trig": ("single_layer", *words_of("single_layer", "NALU"), "--nalu-mul", "trig"),
     "bandit": ("single_layer", "--layer-type", "GradientBanditNALU", "--operation", "add"),
     "NPU": ("single_layer_benchmark", "--layer-type", "NPU", "--operation", "mul"),
 }

@@ -96,7 +96,7 @@ def test_the_engine_is_in_the_record(finished, tmp_path):
 def test_what_the_engine_makes_is_shown_and_nothing_trained(finished, tmp_path):
     code, out, errors = finished("--show-engine", "--seed", "0-3")
     assert (code, errors) == (0, "")
-    assert out.count('extern "C" void run_update') == 1
+    assert out.count("MODEL_FUNCTION(run_update)") == 1
     assert not list(tmp_path.rglob("events.*"))
 
 
