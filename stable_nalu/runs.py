@@ -54,9 +54,9 @@ def read_runs(
     if isinstance(names, str):
         names = [names]
     elif names is not None and not isinstance(names, Collection):
-        raise UsageError(f"names: {names!r} is no list of names of runs")
+        raise UsageError(f"names: {names!r} is not a list of names of runs")
     if not (processes is None or isinstance(processes, int)):
-        raise UsageError(f"processes: {processes!r} is no whole number")
+        raise UsageError(f"processes: {processes!r} is not a whole number")
     reader = open_reader(
         path,
         None,
@@ -106,7 +106,7 @@ def summarize(
     """
     by = [by] if isinstance(by, str) else by
     if by is not None and not isinstance(by, Sequence):
-        raise UsageError(f"by: {by!r} is no list of columns")
+        raise UsageError(f"by: {by!r} is not a list of columns")
     setups = _paths("exp_setups", exp_setups)
     judgement = Judgement(setups, threshold, parameter, best_range)
     _require_estimators(estimators)
@@ -161,7 +161,7 @@ def plot(
     for text in source.warnings:
         _warn(_renamed(text, names))
     if figure is None:
-        raise UsageError(f"kind {kind!r} is no drawing; export/plot.py writes it")
+        raise UsageError(f"kind {kind!r} is not a drawing; export/plot.py writes it")
     return figure
 
 
@@ -178,7 +178,7 @@ def _require_look(palette: object, column: object) -> None:
     if palette not in PALETTES:
         raise UsageError(f"palette: {palette!r} is none of {', '.join(PALETTES)}")
     if not isinstance(column, str | None):
-        raise UsageError(f"column: {column!r} is no name of a column")
+        raise UsageError(f"column: {column!r} is not a name of a column")
 
 
 def _require_estimators(given: object) -> None:
@@ -189,7 +189,7 @@ def _require_estimators(given: object) -> None:
 def _table(runs: object) -> pd.DataFrame:
     if not isinstance(runs, pd.DataFrame):
         found = type(runs).__name__
-        raise UsageError(f"runs: {found} is no table; give the DataFrame that read_runs returns")
+        raise UsageError(f"runs: {found} is not a table; give the DataFrame that read_runs returns")
     return runs
 
 
@@ -197,14 +197,14 @@ def _tables(given: Mapping[Any, object]) -> dict[str, pd.DataFrame]:
     found: dict[str, pd.DataFrame] = {}
     for label, runs in given.items():
         if not isinstance(label, str) or not is_text(label):
-            raise UsageError(f"label of a model: {label!r} is no text")
+            raise UsageError(f"label of a model: {label!r} is not text")
         found[label] = _table(runs)
     return found
 
 
 def _path(name: str, given: object) -> Path:
     if not isinstance(given, str | PathLike) or not is_text(str(given), of_path=True):
-        raise UsageError(f"{name}: {given!r} is no path")
+        raise UsageError(f"{name}: {given!r} is not a path")
     return Path(given)
 
 

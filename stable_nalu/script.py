@@ -129,7 +129,7 @@ class ScriptParser(argparse.ArgumentParser):
             if (named := self._option_string_actions.get(name)) is not None:
                 flag = None if named.nargs == 0 else name
             if not is_text(word, of_path=True):
-                raise OptionError(flag, f"{ascii(word)} is no text", "write it in UTF-8")
+                raise OptionError(flag, f"{ascii(word)} is not text", "write it in UTF-8")
             if not name.startswith("--") or name == "--":
                 continue
             action = self._option_string_actions.get(name)
@@ -164,7 +164,7 @@ class ScriptParser(argparse.ArgumentParser):
 
 
 def unknown_choice(value: object, choices: Sequence[object]) -> str:
-    """Return what is wrong with a value that is no choice, and what would be right."""
+    """Return what is wrong with a value that is not a choice, and what would be right."""
     listed = f"choose one of {', '.join(map(str, choices))}"
     return f"{value!r} is not a choice; {did_you_mean(str(value), choices, listed)}"
 

@@ -91,10 +91,10 @@ PARSER = [
     (["--csv", "a", "--kind", "x"], "--kind: 'x' is not a choice; choose one of range, table"),
     (["--csv", "a", "--old", "1"], "argument --old: not accepted; it never had an effect"),
     (["--csv", "a", "--many", "1", "--many", "2"], "--many: given twice; give it once, with all"),
-    (["--csv", "a\ud800"], r"argument --csv: 'a\ud800' is no text; write it in UTF-8"),
-    (["--csv=\ud800"], r"argument --csv: '--csv=\ud800' is no text; write it in UTF-8"),
-    (["--csv", "a\0"], r"'a\x00' is no text; write it in UTF-8"),
-    (["--\ud800"], r"'--\ud800' is no text; write it in UTF-8"),
+    (["--csv", "a\ud800"], r"argument --csv: 'a\ud800' is not text; write it in UTF-8"),
+    (["--csv=\ud800"], r"argument --csv: '--csv=\ud800' is not text; write it in UTF-8"),
+    (["--csv", "a\0"], r"'a\x00' is not text; write it in UTF-8"),
+    (["--\ud800"], r"'--\ud800' is not text; write it in UTF-8"),
     (["--csv", "a", "--rate", "-inf"], "argument --rate: -inf is not a finite number; write one"),
 ]
 

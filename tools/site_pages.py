@@ -52,7 +52,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         markdown = markdown.replace("](docs/", "](").replace("/index.html)", "/README.md)")
     elif "/" not in path:
         markdown = markdown.replace("](../README.md", "](index.md").replace("](../", "](")
-    # A folder is no page.
+    # A folder is not a page.
     markdown = re.sub(r"\[([^]]+)\]\(((\.\./)?reproduction/)?data(/models)?\)", r"\1", markdown)
     if path == "layers.md":
         for entry in _published():

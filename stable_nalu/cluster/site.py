@@ -129,7 +129,8 @@ def _checked(content: dict[str, Any]) -> dict[str, Any]:
     for option in values.get("options", ()):
         if not option.startswith("-"):
             raise ValueError(
-                f'options: {option!r} is no option of sbatch or bsub; write such as ["--qos=long"]'
+                f"options: {option!r} is not an option of sbatch or bsub; "
+                'write such as ["--qos=long"]'
             )
     return values
 

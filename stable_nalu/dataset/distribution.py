@@ -135,7 +135,7 @@ class Benford:
     """The largest bound for which the product of two numbers fits into an int64."""
 
     def check(self, interval: Interval) -> None:
-        """Refuse a low below 10, and a high that is no power of ten."""
+        """Refuse a low below 10, and a high that is not a power of ten."""
         low, high = interval
         powers = [10**k for k in range(2, 10)]
         if low < 10 or high not in powers or self._others(interval)[0] >= high // 10:

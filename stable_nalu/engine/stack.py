@@ -458,7 +458,7 @@ class Company:
 
 
 def structure(config: Config) -> str:
-    """Return what is equal for runs of equal programs: all that is no number in their memory."""
+    """Return what is equal for runs of equal programs: all that is not a number in their memory."""
     held: dict[str, Any] = {}
     for name, value in config.as_dict().items():
         if name in NUMBERS:

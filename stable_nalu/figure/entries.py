@@ -186,7 +186,7 @@ def entry_of_files(
         raise UsageError(f"no kind {kind!r}; {hint}")
     for label in labels:
         if not is_text(label):
-            raise UsageError(f"label {label!r} is no text; write it in UTF-8")
+            raise UsageError(f"label {label!r} is not text; write it in UTF-8")
     if labels and len(labels) != len(files):
         raise UsageError(f"{len(labels)} labels are given for {len(files)} files")
     for path in files:

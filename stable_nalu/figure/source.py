@@ -41,7 +41,7 @@ _OF_SEQUENCES = (
 class Source:
     """Exported files of one entry.
 
-    folders: are searched before the folder itself; a name that is no folder is a prefix of files.
+    folders: are searched before the folder itself; names of other things are prefixes of files.
     warnings: say what is missing, each once.
     notes: say what else a reader should know.
     """

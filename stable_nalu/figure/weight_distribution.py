@@ -80,7 +80,7 @@ def _check(args: argparse.Namespace) -> None:
     if args.range is not None and "uniform" not in args.init:
         raise OptionError("--range", f"{args.init[0]} draws from no range", "add --init uniform")
     if args.figure_out is not None and args.figure_out.suffix[1:] not in _FORMATS:
-        problem = f"{args.figure_out} is no name of a figure"
+        problem = f"{args.figure_out} is not a name of a figure"
         raise OptionError("--figure-out", problem, "let it end with .png or .pdf")
     outputs = {"--csv-out": args.csv_out, "--figure-out": args.figure_out}
     refuse_one_file({flag: path for flag, path in outputs.items() if path is not None})

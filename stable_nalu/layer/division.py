@@ -160,7 +160,7 @@ class ConcatReciprocalNMUSignRetrievalLayer(SignNMRUBase):
     y (*runs, batch, out).
 
     Departs from the paper: no. Departs from the published code: `mnac_normalized`, which has no
-    effect there, is no option.
+    effect there, is not an option.
     """
 
     follows_robustness_logging = True
@@ -206,7 +206,7 @@ class ConcatReciprocalNMUGatedSignRetrievalLayer(SignNMRUBase):
     y (*runs, batch, out).
 
     Departs from the paper: no. Departs from the published code: `mnac_normalized`, which has no
-    effect there, is no option.
+    effect there, is not an option.
     """
 
     default_name = "gated-nmru-sign"

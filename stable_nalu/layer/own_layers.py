@@ -58,11 +58,11 @@ def register(
     cell; by default h_t = layer([x_t, h_{t-1}]).
     """
     if not isinstance(layer, type):
-        raise ValueError(f"{layer!r} is no class; give the class of a layer")
+        raise ValueError(f"{layer!r} is not a class; give the class of a layer")
     key = str(key or layer.__name__)
     for name, text in (("label", label), ("latex", latex)):
         if text is not None and not (isinstance(text, str) and is_text(text)):
-            raise ValueError(f"the {name} of {key}, {text!r}, is no text")
+            raise ValueError(f"the {name} of {key}, {text!r}, is not text")
     origin = _origin[-1] if _origin else layer.__module__
     problem = _misfit(key, layer, origin)
     if problem:

@@ -146,7 +146,9 @@ def _require_known_names(layer: ExtendedTorchModule) -> None:
                 raise ValueError(f"{name} has a penalty {key!r}; no flag weighs it, but {known}")
         for parameter in module.parameter_bounds():
             if parameter not in module._parameters:
-                raise ValueError(f"{name} bounds {parameter!r}, which is no parameter of its own")
+                raise ValueError(
+                    f"{name} bounds {parameter!r}, which is not a parameter of its own"
+                )
 
 
 def _measures(layer: ExtendedTorchModule) -> dict[tuple[str, str], Callable[[], object]]:

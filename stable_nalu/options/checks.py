@@ -105,7 +105,9 @@ def _require_nalu(flag: str, c: Config) -> None:
     # Tasks have networks of their own, which are in no registry.
     found = [entries()[unit] for unit in units if unit in entries()]
     if not any("nalu_gate" in entry.options for entry in found):
-        raise OptionError(flag, f"{units[0]} is no NALU and has no gate", "use --layer-type NALU")
+        raise OptionError(
+            flag, f"{units[0]} is not a NALU and has no gate", "use --layer-type NALU"
+        )
 
 
 def check_files(c: Config) -> None:

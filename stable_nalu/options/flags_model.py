@@ -48,7 +48,7 @@ OWN_LAYERS = FlagGroup(
 
 
 def add_layer_flags(parser: argparse.ArgumentParser, title: str) -> Callable[..., object]:
-    """Add a group of flags that name one layer to a command that is no training script.
+    """Add a group of flags that name one layer to a command that is not a training script.
 
     Return what adds others to the group.
     """

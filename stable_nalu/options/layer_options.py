@@ -117,7 +117,7 @@ class Script:
 
 
 def flags_of(script: Script, word: str) -> list[str] | None:
-    """Return the words that a name of the papers stands for in a script; None: it is no name."""
+    """Return the words that a name of the papers stands for in a script; None: it is not a name."""
     table = MODELS if script.nac_mul_acts else UNITS
     name = found_in(table, word)
     if name is not None:
@@ -201,7 +201,7 @@ def _one_unit(flag: Flag, word: str) -> str:
 
 
 def _refuse_pair(script: Script, flag: Flag, word: str) -> None:
-    """Refuse a model of two layers, where there is one; or a word that is no name."""
+    """Refuse a model of two layers, where there is one; or a word that is not a name."""
     name = found_in(MODELS, word)
     if name is None:
         raise flag.no_choice(word)

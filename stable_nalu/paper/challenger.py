@@ -171,7 +171,7 @@ def challenger_of(arguments: argparse.Namespace, experiments: Sequence[Experimen
         name = f"--{name.lstrip('-')}"
         if name not in known:
             hint = did_you_mean(name, known, "see --help of the training script")
-            raise OptionError("--training", f"{name} is no flag of {', '.join(scripts)}", hint)
+            raise OptionError("--training", f"{name} is not a flag of {', '.join(scripts)}", hint)
         if name in _HERE:
             raise OptionError("--training", f"{name} has a flag here", f"use {_HERE[name]}")
         if name in _TASK:

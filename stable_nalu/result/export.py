@@ -196,8 +196,8 @@ def _parse_run(
 def with_scores(columns: dict[str, list], base: str) -> dict[str, list]:
     """Return the columns of a run, with its scores where it has logged untrained networks.
 
-    A model whose error is no number, which an overflow has left, has the score infinity. There is
-    no score where the untrained networks' error is 0 or not finite.
+    A model whose error is NaN, after an overflow, has the score infinity. There is no score where
+    the untrained networks' error is 0 or not finite.
     """
     suffix = "" if base == "mse" else f".{base}"
     scored = dict(columns)

@@ -53,9 +53,9 @@ class Judgement:
         if self.threshold is not None and not (
             isinstance(self.threshold, Real) and float(self.threshold) > 0
         ):
-            raise UsageError(f"threshold: {self.threshold!r} is no number above 0")
+            raise UsageError(f"threshold: {self.threshold!r} is not a number above 0")
         if not (isinstance(self.best_range, int) and self.best_range > 0):
-            raise UsageError(f"best_range: {self.best_range!r} is no whole number above 0")
+            raise UsageError(f"best_range: {self.best_range!r} is not a whole number above 0")
 
 
 def judge_runs(

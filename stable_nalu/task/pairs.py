@@ -269,7 +269,7 @@ def pair_metrics(
 
     The columns are the answer, the left digit and the right digit. Shares are percentages. Rounded
     predictions (halves to even numbers) are compared with true values as they are, as published: a
-    quotient that is no whole number is never met.
+    quotient that is not a whole number is never met.
 
     Args:
         predicted: what the network gives.
@@ -485,7 +485,7 @@ def _check_pairs(c: Config) -> None:
     if c.seed >= c.num_folds:
         raise OptionError(
             "--seed",
-            f"{c.seed} is no fold, there are {c.num_folds}",
+            f"{c.seed} is not a fold, there are {c.num_folds}",
             f"the seed is the fold: 0 to {c.num_folds - 1}",
         )
     if c.use_nalm and not c.learn_labels2out:
@@ -498,7 +498,9 @@ def _check_pairs(c: Config) -> None:
         noisy = getattr(c, flag.removeprefix("--").replace("-", "_"))
         divides = c.nalm_name == "nmru-sign" and flag == "--nmu-noise"
         if noisy and not (c.use_nalm and (c.operation == unit or divides)):
-            raise OptionError(flag, "the last layer is no unit that has this noise", "leave it out")
+            raise OptionError(
+                flag, "the last layer is not a unit that has this noise", "leave it out"
+            )
 
 
 CHECKS = (_check_pairs, checks.check_schedule, checks.check_files)

@@ -78,7 +78,9 @@ def _key(layer: type[torch.nn.Module] | str) -> str:
     if isinstance(layer, str):
         return layer
     if not isinstance(layer, type):
-        raise UsageError(f"layer: {type(layer).__name__} is no class; give the class, not a layer")
+        raise UsageError(
+            f"layer: {type(layer).__name__} is not a class; give the class, not a layer"
+        )
     for key, entry in entries().items():
         if layer in (entry.layer, getattr(entry.layer, "Module", None)):
             return key
@@ -120,7 +122,7 @@ def _words(spec: ScriptSpec, values: Mapping[str, Any]) -> list[str]:
 
 def _is_true(name: str, value: Any) -> bool:
     if not isinstance(value, bool | np.bool_):
-        raise UsageError(f"{name}: {value!r} is no value of a switch; write True or False")
+        raise UsageError(f"{name}: {value!r} is not a value of a switch; write True or False")
     return bool(value)
 
 
@@ -136,7 +138,7 @@ def _listed(flag: Flag, value: Any) -> list[Any]:
     if flag.kind is None or not flag.kind.metavar.startswith(("RANGE", "[")):
         return _several(value)
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise UsageError(f"{flag.dest}: {value!r} is no list of numbers; write such as [1, 2]")
+        raise UsageError(f"{flag.dest}: {value!r} is not a list of numbers; write such as [1, 2]")
     value = _several(value)
     several = bool(value) and all(isinstance(part, tuple) for part in value)
     return [str(_plain(part)).replace(" ", "") for part in (value if several else [value])]
@@ -156,7 +158,7 @@ def _values(name: str, values: list[Any], least: int = 1) -> list[str]:
         raise UsageError(f"{name}: an empty list holds no value; leave it out for the default")
     for word in words:
         if word.startswith("-") and not NEGATIVE_NUMBER.match(word):
-            raise UsageError(f"{name}: {word!r} is no value; a flag is an argument of its own")
+            raise UsageError(f"{name}: {word!r} is not a value; a flag is an argument of its own")
     return words
 
 

@@ -116,7 +116,7 @@ class _Decoder:
         self._layouts: dict[int, list[_Layout]] = {}
 
     def decode(self, payloads: list[bytes]) -> Iterator[Event | Exception | None]:
-        """Return the event of each payload, None without a value, an error if it is no event.
+        """Return the event of each payload, None without a value, an error if it is not an event.
 
         Events are made one by one, of columns: thousands that live at once would have Python
         look for garbage among all objects of the process.
@@ -154,7 +154,7 @@ class _Decoder:
 
 
 def _event(payload: bytes) -> Event | Exception | None:
-    """Return the event in one payload, None without a value, or why it is no event."""
+    """Return the event in one payload, None without a value, or why it is not an event."""
     from google.protobuf.message import DecodeError
 
     try:

@@ -157,7 +157,7 @@ HOW = {
     "summarize": {
         "threshold of nothing": ("--threshold 0", "--threshold"),
         "negative threshold": ("--threshold -1", "--threshold"),
-        "threshold that is no number": ("--threshold nan", "--threshold"),
+        "threshold that is not a number": ("--threshold nan", "--threshold"),
         "threshold in words": ("--threshold small", "--threshold"),
         "best range of nothing": ("--best-range 0", "--best-range"),
         "best range of a half": ("--best-range 0.5", "--best-range"),
@@ -174,7 +174,7 @@ HOW = {
     "plot": {
         "threshold of nothing": ("--threshold 0", "--threshold"),
         "negative threshold": ("--threshold -1", "--threshold"),
-        "threshold that is no number": ("--threshold nan", "--threshold"),
+        "threshold that is not a number": ("--threshold nan", "--threshold"),
         "unknown column": ("--kind sweep --column colour", "colour"),
         "thresholds from nowhere": ("--exp-setups none.csv", "none.csv"),
     },

@@ -114,7 +114,7 @@ def test_a_missing_batch_system_is_said(tmp_path, monkeypatch, capsys):
         ('scheduler = "slrum"', "scheduler 'slrum' is not a choice; did you mean slurm?"),
         ("partition = 1", 'partition is a text; write partition = "…"'),
         ("modules = [1]", 'modules is a list of texts; write modules = ["…"]'),
-        ('options = "no"', "options: 'no' is no option of sbatch or bsub; write such as"),
+        ('options = "no"', "options: 'no' is not an option of sbatch or bsub; write such as"),
         ("options = [", "site.toml: "),
         ('options = ["--qos=a\\nrm -rf x"]', "options: ['--qos=a\\nrm -rf x'] holds a line break"),
         ('log_dir = "a\\nb"', "log_dir: 'a\\nb' holds a line break; write one line"),

@@ -1,4 +1,4 @@
-"""A loss that is no number: logged, reported, exit code 3, and no harm to other runs."""
+"""A loss that is not a number: logged, reported, exit code 3, and no harm to other runs."""
 
 import re
 

@@ -117,7 +117,7 @@ def test_refusals(mine, tmp_path, capsys):
     two = ("--csv", str(mine), "--label", "a", "b")
     assert "2 labels are given for 1 files" in refused(capsys, *two)
     odd = ("--csv", str(mine), "--label", "a\udcff")
-    assert r"label 'a\udcff' is no text; write it in UTF-8" in refused(capsys, *odd)
+    assert r"label 'a\udcff' is not text; write it in UTF-8" in refused(capsys, *odd)
     taken = tmp_path / "taken"
     taken.write_text("")
     assert "cannot write" in refused(capsys, "--csv", str(mine), "--out-dir", str(taken))

@@ -139,7 +139,10 @@ def test_the_parser_knows_every_start():
         ("--init nacc", "argument --init: 'nacc' is not a choice; did you mean nac?"),
         ("--init nac nac", "argument --init: nac is given twice"),
         ("--seed -1", "argument --seed: -1 is too small"),
-        ("--figure-out x.svg", "argument --figure-out: x.svg is no name of a figure; let it end"),
+        (
+            "--figure-out x.svg",
+            "argument --figure-out: x.svg is not a name of a figure; let it end",
+        ),
         ("--figure-out x.png --csv-out x.png", "argument --figure-out: x.png is the file of"),
         ("--figure-out x.png --csv-out .", "cannot write ."),
         ("--csv-out x.csv --figure-out file/x.png", "cannot write file/x.png"),

@@ -110,8 +110,8 @@ def test_a_file_is_run_once_and_again_when_it_has_changed(file, tmp_path):
         (PLAIN.replace("class Scaled", "class NALU"), "NALU is a layer of this package too"),
         (PLAIN.replace("class Scaled", "class nalu"), "nalu is a layer of this package too"),
         (REGISTERED.format("key='a b'"), "'a b' cannot be a key"),
-        (REGISTERED.format("label='\\ud800'"), "the label of Scaled, .*, is no text"),
-        (REGISTERED.format("latex=3"), "the latex of Scaled, 3, is no text"),
+        (REGISTERED.format("label='\\ud800'"), "the label of Scaled, .*, is not text"),
+        (REGISTERED.format("latex=3"), "the latex of Scaled, 3, is not text"),
         (
             "import torch, stable_nalu\n"
             "class One(torch.nn.Module):\n"

@@ -227,7 +227,7 @@ def known(**methods):
             {"regualizer_terms": lambda self: {"w": lambda: self.W.abs().sum((-2, -1))}},
         ),
         (
-            "Odd bounds 'weight', which is no parameter of its",
+            "Odd bounds 'weight', which is not a parameter of its",
             {"parameter_bounds": lambda self: {"weight": (-1, 1)}},
         ),
         (

@@ -80,7 +80,7 @@ WRONG = [
         "no inputs",
     ),
     ("sequential_mnist", "--nalu-gate independent --nalu-bias", "--nalu-bias", "leave it out"),
-    ("single_layer", "--layer-type NAC --nalu-gate linear", "--nalu-gate", "NAC is no NALU"),
+    ("single_layer", "--layer-type NAC --nalu-gate linear", "--nalu-gate", "NAC is not a NALU"),
     ("number_translation", "--layer-type GRU --head final", "--layer-type", "is a cell alone"),
     ("number_translation", "--layer-type linear", "--layer-type", "has no recurrent cell"),
     ("number_translation", "--number-range 0-999", "--number-range", "paper"),

@@ -158,7 +158,10 @@ def test_a_file_and_its_options_reach_the_training_command(tmp_path):
         (["simple_mul", "--layer-type", NMU, "--keep"], "argument --keep: kept results are"),
         (["static-mnist-mul-isolated", "--layer-type", NMU], "no success criterion applies"),
         (["simple_mul", "--layer-type", NMU, "--training", "seed=3"], "use --seeds"),
-        (["simple_mul", "--layer-type", NMU, "--training", "3"], "--3 is no flag of simple_func"),
+        (
+            ["simple_mul", "--layer-type", NMU, "--training", "3"],
+            "--3 is not a flag of simple_func",
+        ),
         (
             ["simple_mul", "--layer-type", NMU, "--training", "learning-rates=1"],
             "did you mean --learning-rate?",

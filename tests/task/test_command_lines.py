@@ -123,7 +123,7 @@ REFUSED = {
         ("--layer-type vanila", "--layer-type", "did you mean vanilla"),
         ("--layer-type NAC --nalu-variant shared", "--nalu-variant", "--layer-type is NAC"),
         ("--nalu-gate normal", "--nalu-gate", "what --nalu-variant article says; add --nalu-var"),
-        ("--layer-type vanilla --nalu-gate linear", "--nalu-gate", "vanilla is no NALU"),
+        ("--layer-type vanilla --nalu-gate linear", "--nalu-gate", "vanilla is not a NALU"),
         ("--problem-seed -1", "--problem-seed", "smallest value is 0"),
     ],
     "program_evaluation": [
