@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -102,36 +102,6 @@ _PATHS = ("weights", "label2out")
 """What a path is drawn of unless `--column` says: a module's weights, a last layer's."""
 
 
-def _panels(x: str, label: str, style: str, **options: object) -> Callable[..., Sketch]:
-    def make(stem: str, column: str | None, threshold: Threshold) -> Sketch:
-        runs = Runs(x=column or x, threshold=threshold, names="single")
-        x_label = drawable(column or label)
-        return sketch("panels", stem, runs=runs, x_label=x_label, style=style, **options)
-
-    return make
-
-
-def _table(stem: str, column: str | None, threshold: Threshold) -> Sketch:
-    runs = Runs(x=column or "interpolation.range", threshold=threshold, names="single")
-    return sketch("table", stem, runs=runs, label=stem, caption=stem, show_range=True)
-
-
-def _histogram(stem: str, column: str | None, threshold: Threshold) -> Sketch:
-    runs = Runs(x="operation", threshold=threshold)
-    gate = column or "network.layer_2.nalu.gate.mean"
-    return sketch("histogram", stem, runs=runs, column=gate)
-
-
-def _curve(stem: str, column: str | None, _: Threshold) -> Sketch:
-    chosen = column or "metric.test.output.acc"
-    return sketch("epoch_curves", stem, column=chosen, y_label=drawable(chosen))
-
-
-def _metrics(stem: str, column: str | None, _: Threshold) -> Sketch:
-    chosen = column or "metric.test.output.acc"
-    return sketch("scatter", stem, metrics=(((chosen,), chosen),), y_label=drawable(chosen))
-
-
 def _path(stem: str, files: Sequence[Path], column: str | None) -> Sketch:
     """Return the path of one file: of the weights that --column begins, or the first it has."""
     if len(files) > 1:
@@ -152,24 +122,42 @@ def _path(stem: str, files: Sequence[Path], column: str | None) -> Sketch:
     return sketch("path", stem, file=str(files[0].resolve()), columns=tuple(shown), time=time)
 
 
-_HALF = (STANDARD[0] * 0.5, STANDARD[1])
-USER_KINDS: dict[str, Callable[[str, str | None, Threshold], Sketch] | None] = {
-    "range": _panels("interpolation.range", "Interpolation range", "dodge"),
-    "success": _panels(
-        "interpolation.range", "Interpolation range", "dodge", alone=True, size=_HALF
-    ),
-    "distribution": _panels("distribution", "Input distribution", "dodge"),
-    "sweep": _panels("hidden.size", "Hidden size", "line"),
-    "table": _table,
-    "histogram": _histogram,
-    "curve": _curve,
-    "metrics": _metrics,
-    "surface": lambda stem, *_: sketch("surface", stem),
-    "path": None,
-    "matrix": lambda stem, *_: sketch("matrix", stem),
+_AXES = {
+    "range": ("interpolation.range", "Interpolation range"),
+    "success": ("interpolation.range", "Interpolation range"),
+    "distribution": ("distribution", "Input distribution"),
+    "sweep": ("hidden.size", "Hidden size"),
 }
-"""Word of `--kind` -> what makes its part from file name, chosen column and thresholds; that of a
-path is made from its file."""
+"""Kind of panels -> column on the x axis unless `--column` says, and its label."""
+
+_GATE, _ACCURACY = "network.layer_2.nalu.gate.mean", "metric.test.output.acc"
+USER_KINDS = (*_AXES, "table", "histogram", "curve", "metrics", "surface", "path", "matrix")
+"""Words of `--kind`."""
+
+
+def _part(
+    kind: str, stem: str, files: Sequence[Path], column: str | None, threshold: Threshold
+) -> Sketch:
+    """Return the part of a figure of a user's files."""
+    shown = column or _ACCURACY
+    if kind in _AXES:
+        x, label = _AXES[kind]
+        options: dict[str, Any] = {"style": "line" if kind == "sweep" else "dodge"}
+        if kind == "success":
+            options |= {"alone": True, "size": (STANDARD[0] * 0.5, STANDARD[1])}
+        runs = Runs(column or x, threshold, "single")
+        return sketch("panels", stem, runs=runs, x_label=drawable(column or label), **options)
+    if kind == "table":
+        runs = Runs(column or "interpolation.range", threshold, "single")
+        return sketch("table", stem, runs=runs, label=stem, caption=stem, show_range=True)
+    if kind == "histogram":
+        runs = Runs("operation", threshold)
+        return sketch("histogram", stem, runs=runs, column=column or _GATE)
+    if kind == "curve":
+        return sketch("epoch_curves", stem, column=shown, y_label=drawable(shown))
+    if kind == "metrics":
+        return sketch("scatter", stem, metrics=(((shown,), shown),), y_label=drawable(shown))
+    return _path(stem, files, column) if kind == "path" else sketch(kind, stem)
 
 
 def entry_of_files(
@@ -196,8 +184,7 @@ def entry_of_files(
             raise UsageError(f"cannot read {path}: {error.strerror}") from None
         if not there:
             raise UsageError(f"cannot read {path}: no such file")
-    make = USER_KINDS[kind]
-    made = make(stem, column, Threshold(flat=threshold)) if make else _path(stem, files, column)
+    made = _part(kind, stem, files, column, Threshold(flat=threshold))
     names = list(map(drawable, labels)) or [None] * len(files)
     if not labels and kind in ("curve", "metrics", "surface"):
         names = [drawable(path.stem) for path in files]

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from stable_nalu.errors import UsageError
-from stable_nalu.paper.drawing import Only, Reference, Runs, Series, Threshold
+from stable_nalu.paper.drawing import Reference, Runs, Series, Threshold
 from stable_nalu.statistics.estimators import Estimators
 from stable_nalu.statistics.judge import (
     INCLUSIVE,
@@ -47,7 +47,6 @@ LOGGED = ("name", "step", VALIDATION, TEST, SPARSITY)
 SEQUENCE_VALIDATION = "metric.valid.mse"
 SEQUENCES_LOGGED = ("name", "step", SEQUENCE_VALIDATION, SPARSITY)
 _TEST_OF_SEQUENCES = re.compile(r"metric\.test\.extrapolation\.(\d+)\.mse")
-Judge = Callable[[pd.DataFrame, Series], list[pd.DataFrame]]
 
 
 @dataclass(frozen=True)
@@ -106,7 +105,8 @@ def reduce_series(
 ) -> Reduced:
     """Read, choose, name and judge the runs of a figure."""
     tables, missed = [], []
-    judge: Judge | None = None
+    flat = spec.threshold.flat
+    reference: Mapping[int, float] = {}
     for one in series:
         judged = source.judged_runs(one)
         if judged is not None:
@@ -116,8 +116,14 @@ def reduce_series(
         if rows is None:
             missed += one.missed
             continue
-        judge = judge or _judge(spec, source, setups)
-        tables += [reduce_rows(part, one, spec) for part in judge(rows, one) if not part.empty]
+        if spec.reference is None:
+            parts = [with_thresholds(rows, spec.threshold, source, setups)]
+        else:
+            if flat is None and not reference:
+                reference = reference_thresholds(spec.reference, spec.best_range, source)
+            known = reference if flat is None else dict.fromkeys(tested_lengths(rows), flat)
+            parts = judged_rows(rows, known, spec, source)
+        tables += [reduce_rows(part, one, spec) for part in parts if not part.empty]
     tables = [table for table in tables if not table.empty]
     if not tables:
         raise UsageError(f"nothing to draw: {'; '.join(source.warnings) or 'no run is left'}")
@@ -146,19 +152,6 @@ def _warn_of_mixtures(runs: pd.DataFrame, spec: Runs, source: Source) -> None:
             f"{one} and {other} of one seed; give them in files of their own, with --label"
         )
         return
-
-
-def _judge(spec: Runs, source: Source, setups: Sequence[Path]) -> Judge:
-    """Return what gives logged rows their thresholds."""
-    reference, flat = spec.reference, spec.threshold.flat
-    if reference is None:
-        return lambda rows, one: [with_thresholds(rows, spec, source, setups)]
-    if flat is not None:
-        return lambda rows, one: judged_rows(
-            rows, dict.fromkeys(tested_lengths(rows), flat), spec, source
-        )
-    thresholds = reference_thresholds(reference, spec.best_range, source)
-    return lambda rows, one: judged_rows(rows, thresholds, spec, source)
 
 
 def read_series(
@@ -199,25 +192,37 @@ def keep(rows: pd.DataFrame, spec: Runs) -> pd.DataFrame:
     """Keep the rows that a figure is about."""
     wanted = pd.Series(True, index=rows.index)
     for only in spec.only:
-        wanted &= _chosen(rows, only)
-    if spec.closed:
-        wanted &= rows["model"].isin(spec.models)
-    return rows.loc[wanted]
+        if only.column not in rows:
+            raise UsageError(f"run names hold no {only.column}")
+        wanted &= rows[only.column].isin(only.values) | ~_among(rows, only.models)
+    return rows.loc[wanted & _among(rows, spec.models if spec.closed else None)]
 
 
-def _chosen(rows: pd.DataFrame, only: Only) -> pd.Series:
-    if only.column not in rows:
-        raise UsageError(f"run names hold no {only.column}")
-    chosen: pd.Series = rows.loc[:, only.column].isin(only.values)
-    return chosen if only.models is None else chosen | ~rows["model"].isin(only.models)
+def _among(rows: pd.DataFrame, models: Sequence[str] | None) -> pd.Series:
+    """Say of which rows the model is one of some; None: of all."""
+    return (
+        pd.Series(True, index=rows.index) if models is None else rows.loc[:, "model"].isin(models)
+    )
 
 
 def with_thresholds(
-    rows: pd.DataFrame, spec: Runs, source: Source, setups: Sequence[Path]
+    rows: pd.DataFrame, spec: Threshold, source: Source, setups: Sequence[Path]
 ) -> pd.DataFrame:
-    """Keep the rows of runs that have a threshold, and add it."""
-    names = rows.drop_duplicates("name").set_index("name")
-    limits = run_limits(names, spec.threshold, source, setups)
+    """Keep the rows of runs that have a threshold, and add it.
+
+    setups: files to look up, also where one number would do; none: the usual ones.
+    """
+    beside = source.find((spec.file,)) if spec.file else None
+    paths = list(setups) or ([beside] if beside else [])
+    if paths:
+        source.note(f"thresholds: {', '.join(map(str, paths))}")
+    look_up = _look_up(paths, spec)
+    runs = rows.drop_duplicates("name").to_dict("records")
+    limits = {run["name"]: look_up(run) for run in runs}
+    gone = [run for run in runs if isnan(limits[run["name"]].threshold)]
+    lost = Counter((run["operation"], run["extrapolation.range"]) for run in gone)
+    for (operation, tested), count in lost.items():
+        source.warn(f"{count} runs left out, no threshold for {operation} on {plain(tested)}")
     rows = rows.assign(
         threshold=[limits[name].threshold for name in rows["name"]],
         inclusive=[limits[name].inclusive for name in rows["name"]],
@@ -225,32 +230,11 @@ def with_thresholds(
     return rows.loc[rows["threshold"].notna()]
 
 
-def run_limits(
-    names: pd.DataFrame, spec: Threshold, source: Source, setups: Sequence[Path]
-) -> dict[str, Limit]:
-    """Return when each run is solved, NaN where no row of the setup files fits.
-
-    names: one row per run, with the columns that its name holds.
-    setups: files to look up, also where one number would do; none: the usual ones.
-    """
-    beside = source.find((spec.file,)) if spec.file else None
-    paths = list(setups) or ([beside] if beside else [])
-    if not paths and spec.flat is not None:
-        return dict.fromkeys(names.index, Limit(spec.flat))
-    runs = dict(zip(names.index, names.to_dict("records"), strict=True))
-    if paths:
-        source.note(f"thresholds: {', '.join(map(str, paths))}")
-    look_up = _look_up(paths, spec)
-    found = {name: look_up(run) for name, run in runs.items()}
-    gone = [runs[name] for name, limit in found.items() if isnan(limit.threshold)]
-    lost = Counter((run["operation"], run["extrapolation.range"]) for run in gone)
-    for (operation, tested), count in lost.items():
-        source.warn(f"{count} runs left out, no threshold for {operation} on {plain(tested)}")
-    return found
-
-
 def _look_up(paths: Sequence[Path], spec: Threshold) -> Callable[[dict], Limit]:
-    """Return what finds the limit of a run in setup files, or in the usual ones."""
+    """Return what finds the limit of a run: in setup files, one number, or in the usual files."""
+    flat = spec.flat
+    if not paths and flat is not None:
+        return lambda run: Limit(flat)
     if not paths and spec.parameter is None:
         return limit_of
     setups = read_setups(paths or SHIPPED)

@@ -72,7 +72,7 @@ def test_curves_over_epochs_have_ribbons(tmp_path):
             (axes,) = figure.axes
             assert axes.get_ylabel() == part.options["y_label"]
             assert all(len(by_gid(axes, f"{label} interval")) == 1 for label in labels)
-            assert legend_texts(figure) == [f"{label} (n = 4)" for label in labels]
+            assert legend_texts(figure) == [f"{label} (n = 3)" for label in labels]
 
 
 def test_curves_of_runs_that_end_apart_say_how_many_there_are(tmp_path):

@@ -98,7 +98,7 @@ def test_tables_of_digits_are_read_where_the_readme_puts_them(key, tmp_path):
     """At `csvs/static-mnist/mul/<model_name>.csv`, from the folder of that name."""
     entry = find(key)
     folder = tmp_path / "csvs" / "static-mnist" / "mul"
-    write_specimen(entry, folder)
+    write_specimen(entry, tmp_path / "csvs")
     read = folders(key)[0].replace(CSVS, f"{tmp_path}/csvs/")
     words = ["--csv-dir", read, "--out-dir", str(tmp_path / "plots"), "--format", "png"]
     assert PurePath(read) == folder
