@@ -9,7 +9,7 @@ their flags are at the default. Names are read where a run has no record.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
@@ -397,13 +397,20 @@ def parse_leaf(leaf: str) -> Columns:
     return columns
 
 
+def _later() -> Iterator[NameField]:
+    """Yield the fields of arithmetic scripts behind the common ones, which come in any order.
+
+    A script is imported when the fields of those before it do not fit.
+    """
+    for script in import_module("stable_nalu.task").SCRIPTS:
+        yield from _later_of(script)
+
+
 @cache
-def _later() -> tuple[NameField, ...]:
-    """Return the fields of arithmetic scripts behind the common ones, which come in any order."""
-    scripts: Iterable[Any] = import_module("stable_nalu.task").SCRIPTS.values()
-    fields = (spec.fields for spec in scripts if _is_arithmetic(spec.fields))
-    by_pattern = {f.pattern: f for some in fields for f in some[len(COMMON) + 1 :] if f.pattern}
-    return tuple(by_pattern.values())
+def _later_of(script: str) -> tuple[NameField, ...]:
+    fields = import_module("stable_nalu.task").SCRIPTS[script].fields
+    later = fields[len(COMMON) + 1 :] if _is_arithmetic(fields) else ()
+    return tuple(field for field in later if field.pattern)
 
 
 def _is_arithmetic(fields: Sequence[NameField]) -> bool:

@@ -26,10 +26,9 @@ _FIRST = (
 
 
 @cache
-def _names() -> tuple[str, ...]:
-    own = [m.name for m in iter_modules(__path__) if hasattr(_module(m.name), "SCRIPT")]
-    places = {name: place for place, name in enumerate(_FIRST)}
-    return tuple(sorted(own, key=lambda n: (places.get(n, len(places)), n)))
+def _others() -> tuple[str, ...]:
+    found = (m.name for m in iter_modules(__path__) if hasattr(_module(m.name), "SCRIPT"))
+    return tuple(sorted(set(found) - set(_FIRST)))
 
 
 def _module(name: str) -> ModuleType:
@@ -48,10 +47,11 @@ class _Scripts(Mapping[str, ScriptSpec]):
             raise KeyError(name) from None
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_names())
+        yield from _FIRST  # and import no other one, unless it is asked for
+        yield from _others()
 
     def __len__(self) -> int:
-        return len(_names())
+        return len(_FIRST) + len(_others())
 
 
 SCRIPTS = _Scripts()
