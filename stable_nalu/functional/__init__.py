@@ -5,7 +5,7 @@ Losses and regularisers have shape `runs`. Nothing here holds state or draws num
 """
 
 from .criterion import get_train_criterion, mape, mse, pcc
-from .linear import linear
+from .linear import linear, lstm_step
 from .mnac import LOG_SPACE_MODES, in_log_space, mnac, sign_phase
 from .nac_weight import (
     GOLDEN_RATIO,

@@ -16,8 +16,7 @@ from typing import ClassVar
 
 import torch
 
-from stable_nalu.functional import linear
-from stable_nalu.functional.lstm import lstm_step
+from stable_nalu.functional import linear, lstm_step
 from stable_nalu.papers import CHO_2014, ELMAN_1990, HOCHREITER_1997
 
 from .base import Cell

@@ -15,8 +15,7 @@ import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.functional import linear
-from stable_nalu.functional.lstm import lstm_step
+from stable_nalu.functional import linear, lstm_step
 from stable_nalu.layer import GeneralizedCell, GeneralizedLayer
 
 from .dense import Convolution, Dense

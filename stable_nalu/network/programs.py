@@ -10,8 +10,7 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.dataset.programs import TOKENS
-from stable_nalu.functional import linear, nac_weight
-from stable_nalu.functional.lstm import lstm_step
+from stable_nalu.functional import linear, lstm_step, nac_weight
 from stable_nalu.layer import GeneralizedCell
 from stable_nalu.layer.base import Cell
 from stable_nalu.layer.inalu import LARGEST_EXPONENT

@@ -1,8 +1,7 @@
 import pytest
 import torch
 
-from stable_nalu.functional import linear
-from stable_nalu.functional.lstm import lstm_step
+from stable_nalu.functional import linear, lstm_step
 from stable_nalu.layer import GeneralizedCell
 from tests.runs import RUNS, normal
 
