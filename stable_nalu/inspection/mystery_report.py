@@ -29,7 +29,7 @@ from stable_nalu.machine import save_root
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.statistics.table import write_plain_frame
 from stable_nalu.task.mystery_arithmetic import MysteryProblem, MysteryTask
-from stable_nalu.training.plan.groups import default_dtype, precision
+from stable_nalu.training.surroundings import default_dtype, precision
 
 from .saved_model import trained_run
 

@@ -8,8 +8,8 @@ from stable_nalu.errors import UsageError
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.training.checkpoint import load_torch, restore_parameters
 from stable_nalu.training.loop import Training
-from stable_nalu.training.plan.groups import default_dtype, precision
 from stable_nalu.training.plan.runs import PlannedRun
+from stable_nalu.training.surroundings import default_dtype, precision
 from stable_nalu.training.task import Task
 
 

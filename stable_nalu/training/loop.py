@@ -86,6 +86,8 @@ class Training:
         self.at = stack[0].start
         self.batch: int | None = None
         """Batches of the unit that are trained; None as long as it has not begun."""
+        self._stands_at: int | None = self.at
+        """The unit before which training may stop; None within one."""
         self.updates = self.clock = 0
         self.last_total: torch.Tensor | None = None
         self.diverged_at: dict[int, int] = {}
@@ -139,6 +141,25 @@ class Training:
             else:
                 yield from self._train_unit()
         self.at, self.batch = max(self.at, self.last + 1), None
+
+    def steps(self) -> Generator[None, None, None]:
+        """Train, save now and then, and conclude; yield wherever training may stop."""
+        interval, start = self.config.checkpoint_interval, self.at
+        for at in self.train():
+            self._stands_at = at
+            yield
+            if interval and at is not None and at % interval == 0 and at != start:
+                self.save(at)
+        self.diverged = self.finish()
+        self.recorder.flush()
+        self.save(self.last + 1)
+        self.report()
+
+    def stop(self) -> None:
+        """Save where a signal has stopped training, unless nothing was trained."""
+        self.recorder.flush()
+        if self._stands_at != self.stack[0].start:
+            self.save(self.at)
 
     def _quiet(self) -> int:
         """Return how many units there are until something must be looked at."""
@@ -433,7 +454,9 @@ class Training:
         return model_file(save_root(), self.stack[run].name)
 
     def save(self, at: int) -> None:
-        """Write the checkpoints of all runs; `at` is the first unit that a resumed run trains."""
+        """Write the checkpoints of all runs, if wanted; `at` is the first unit left to train."""
+        if self.config.no_save:
+            return
         self.pause()
         save_together(
             (self.checkpoint_path(run), self._checkpoint(run, at)) for run in range(self.runs)

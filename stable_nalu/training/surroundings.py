@@ -1,4 +1,4 @@
-"""Training inside another program: what that has set changes no number, and is put back."""
+"""What training computes in: settings of torch and numpy, which are put back, and its errors."""
 
 from __future__ import annotations
 
@@ -12,8 +12,16 @@ import numpy as np
 import torch
 from torch import backends
 
+from stable_nalu.errors import STOPS, UsageError, in_words
+from stable_nalu.layer.own_layers import failure_of_own_layer
+from stable_nalu.options import Config
+
 _LOCK = threading.RLock()
 _AS_NUMPY_STARTS = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
+
+DTYPES = {32: torch.float32, 64: torch.float64}
+_DOES_NOT_FIT = ("can't allocate memory", "not enough memory", "out of memory", "overflow")
+"""How torch words that memory is short: on the CPU by system, on a GPU, for absurd sizes."""
 
 Setting = tuple[Callable[[], Any], Callable[[Any], object], Any]
 """How a setting is read, how it is changed, and its value at the start of a process."""
@@ -91,3 +99,46 @@ def _precisions() -> list[Setting]:
     owners = (backends, mkldnn, mkldnn.matmul, mkldnn.conv, backends.cuda.matmul)
     settings = [_attribute(owner, "fp32_precision", "ieee") for owner in owners]
     return [one for one in settings if one[0]() not in ("none", "ieee")]
+
+
+def precision(config: Config) -> int:
+    """Return how many bits parameters and data have."""
+    return getattr(config, "pytorch_precision", 32)
+
+
+@contextmanager
+def default_dtype(precision: int) -> Iterator[None]:
+    """Use a float type for parameters and data while the context lasts."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(DTYPES[precision])
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+@contextmanager
+def errors_in_one_line() -> Iterator[None]:
+    """Say in one line that something does not fit into memory, or where a user's layer fails."""
+    try:
+        yield
+    except UsageError:
+        raise
+    except STOPS:
+        raise
+    except BaseException as error:
+        said = _shortage(error) or failure_of_own_layer(error)
+        if said is None:
+            raise
+        raise UsageError(said) from error
+
+
+def _shortage(error: BaseException) -> str | None:
+    if isinstance(error, RuntimeError) and not any(t in in_words(error) for t in _DOES_NOT_FIT):
+        return None
+    if not isinstance(error, MemoryError | OverflowError | RuntimeError):
+        return None
+    return (
+        "this does not fit into memory: lower --batch-size, --input-size, --hidden-size or, "
+        "with many runs, --ensemble-size"
+    )

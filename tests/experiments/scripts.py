@@ -16,7 +16,7 @@ from tensorboardX.proto.event_pb2 import Event
 
 from stable_nalu.tags import CONFIG, RESULTS, TEXT_SUFFIX
 from stable_nalu.task import SCRIPTS
-from stable_nalu.training.plan import shell
+from stable_nalu.training.loop import Training
 from stable_nalu.writer.event_reader import EventFileReader
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -153,20 +153,16 @@ def assert_an_interruption_changes_nothing(monkeypatch, script, words, at, code=
     code: the exit code at the end.
     """
     assert run(script, *words, "--name-prefix", "whole") == code
-    real = shell._train
+    train = Training.train
 
-    def interrupted(training, unit):
-        def steps():
-            for now in type(training).train(training):
-                if now == at:
-                    signal.raise_signal(signal.SIGTERM)
-                yield now
-
-        training.train = steps
-        return real(training, unit)
+    def interrupted(training):
+        for now in train(training):
+            if now == at:
+                signal.raise_signal(signal.SIGTERM)
+            yield now
 
     with monkeypatch.context() as patch:
-        patch.setattr(shell, "_train", interrupted)
+        patch.setattr(Training, "train", interrupted)
         assert run(script, *words, "--name-prefix", "parts") == 75
     assert run(script, *words, "--name-prefix", "parts", "--resume") == code
     both = (run_names(script, *words, "--name-prefix", prefix) for prefix in ("whole", "parts"))

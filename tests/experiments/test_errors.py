@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from stable_nalu.training.plan.groups import errors_in_one_line
+from stable_nalu.training.surroundings import errors_in_one_line
 from tests.experiments.scripts import run, run_names
 
 SHORT = "--max-iterations 2 --log-interval 1"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -17,7 +17,7 @@ from stable_nalu.engine import VERSION
 from stable_nalu.errors import UsageError
 from stable_nalu.layer import has_own
 from stable_nalu.layer.own_layers import sources
-from stable_nalu.machine import save_root, tensorboard_root
+from stable_nalu.machine import keep_freed_memory, save_root, tensorboard_root
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options.layer_options import units_of
 from stable_nalu.script import (
@@ -34,16 +34,8 @@ from ..checkpoint import BEST_MODELS, BEST_PARAMETERS, model_file, plain, requir
 from ..console import Console, PlanConsole, StackView, View, print_configuration, print_line
 from ..loop import PROGRESS, Training
 from ..recorder import Recorder
+from ..surroundings import default_dtype, errors_in_one_line, precision
 from ..task import Task, Unit
-from .engines import show_engine, tell_of_torch, with_engine
-from .groups import (
-    TrainingSteps,
-    default_dtype,
-    errors_in_one_line,
-    groups_of,
-    precision,
-    train_group,
-)
 from .runs import (
     LANES,
     TORCH,
@@ -56,7 +48,10 @@ from .runs import (
     run_control,
     saved_states,
     settle,
+    show_engine,
     stacks_of,
+    tell_of_torch,
+    with_engine,
     worker_count,
 )
 from .workers import Share, StackResult, TrainStacks, train_in_workers
@@ -296,6 +291,21 @@ def _train_stacks(
     return dict(sorted(results.items()))
 
 
+def groups_of(
+    task: type[Task], spec: ScriptSpec, stacks: Iterable[tuple[int, Stack]]
+) -> list[Share]:
+    """Gather stacks that the engine trains on the same samples, run by run; others are alone."""
+    groups: dict[object, Share] = {}
+    for number, stack in stacks:
+        drawn = [spec.samples_of(run.config) for run in stack]
+        shared = stack[0].in_lanes and None not in drawn
+        first = stack[0].config
+        alike = task.unit.last(first), first.no_cuda, precision(first)
+        key = (tuple(drawn), alike) if shared else number
+        groups.setdefault(key, []).append((number, stack))
+    return list(groups.values())
+
+
 def train_side_by_side(
     task: type[Task],
     spec: ScriptSpec,
@@ -304,65 +314,94 @@ def train_side_by_side(
     interruption: Interruption,
 ) -> list[StackResult]:
     """Train a group of stacks, or of one stack, whose runs train together."""
-    steps = [_steps(task, spec, *pair) for pair in zip(stacks, views, strict=True)]
-    return train_group(steps, stacks[0][0].config, interruption)
+    keep_freed_memory()
+    first = stacks[0][0].config
+    with errors_in_one_line(), default_dtype(precision(first)), ExitStack() as ending:
+        opened: dict[Training, ExitStack] = {}
+        for runs, view in zip(stacks, views, strict=True):
+            files = ending.enter_context(ExitStack())
+            opened[_opened(task, spec, runs, view, files)] = files
+        return _train_in_turns(opened, interruption)
 
 
-def _steps(task: type[Task], spec: ScriptSpec, runs: Stack, view: View) -> TrainingSteps:
-    """Open what a stack needs, and train it."""
+def _train_in_turns(
+    opened: Mapping[Training, ExitStack], interruption: Interruption
+) -> list[StackResult]:
+    """Train to the end, or until a signal stops all at the same unit; return every result.
+
+    Those that are furthest behind go first. Once all stand at the same unit, they share samples,
+    which changes no number. Each one's files are closed when it has ended.
+    """
+    left = {training: training.steps() for training in opened}
+    results: dict[Training, StackResult] = {}
+
+    def end(training: Training, result: StackResult) -> None:
+        results[training] = result
+        del left[training]
+        opened[training].close()
+
+    def advance(training: Training) -> None:
+        try:
+            next(left[training])
+        except StopIteration:
+            end(training, StackResult(training.diverged))
+
+    for training in opened:
+        advance(training)
+    together = len(left) < 2
+    while left:
+        told, turn = interruption.signal_number, list(left)
+        if told is not None:
+            for training in turn:
+                left[training].close()
+                training.stop()
+                end(training, StackResult(False, training.at, told))
+            break
+        if not together:
+            least = min(training.at for training in turn)
+            turn = [training for training in turn if training.at == least]
+            if len(turn) == len(left):
+                turn[0].share_samples(turn[1:])
+                together = True
+        for training in turn:
+            advance(training)
+    return [results[training] for training in opened]
+
+
+def _opened(
+    task: type[Task], spec: ScriptSpec, runs: Stack, view: View, files: ExitStack
+) -> Training:
+    """Return the training of a stack, where its saved states were taken, with its logs open."""
     checkpoints = [
         read_checkpoint(run, PROGRESS, run.source) for run in runs if run.source is not None
     ]
-    with ExitStack() as stack:
-        training = _build(task, runs)
-        # Before the logs are cut back to where the checkpoints were taken: these may not fit.
-        if checkpoints:
-            training.restore(checkpoints)
-        view.begin(training.length, training.done)
-        points = list(map(resume_point, runs, checkpoints)) or [None] * len(runs)
-        writers = [
-            _open_writer(stack, spec, run, point) for run, point in zip(runs, points, strict=True)
-        ]
-        settle(runs)
-        training.open(Recorder(writers, stacked=training.stacked), view)
-        if checkpoints:
-            view.line("Checkpoint loaded")
-        if isinstance(view, Console):
-            training.introduce()
-        return (yield from _train(training, task.unit))
+    training = _build(task, runs)
+    # Before the logs are cut back to where the checkpoints were taken: these may not fit.
+    if checkpoints:
+        training.restore(checkpoints)
+    view.begin(training.length, training.done)
+    points = list(map(resume_point, runs, checkpoints)) or [None] * len(runs)
+    writers = [
+        _open_writer(files, spec, run, point) for run, point in zip(runs, points, strict=True)
+    ]
+    settle(runs)
+    training.open(Recorder(writers, stacked=training.stacked), view)
+    if checkpoints:
+        view.line("Checkpoint loaded")
+    if isinstance(view, Console):
+        training.introduce()
+    return training
 
 
 def _open_writer(
-    stack: ExitStack, spec: ScriptSpec, run: PlannedRun, point: ResumePoint | None
+    files: ExitStack, spec: ScriptSpec, run: PlannedRun, point: ResumePoint | None
 ) -> RunWriter:
-    """Claim the folder of a run until `stack` closes, and open its event file."""
+    """Claim the folder of a run until `files` closes, and open its event file."""
     record, rules = _record(spec, run), _rules(spec, run.config)
     folder = RunFolder.claim(tensorboard_root() / run.name, record, resume=point, **rules)
-    stack.enter_context(folder)
+    files.enter_context(folder)
     told = {name: v for name, v in record.config.items() if name not in rules["run_control"]}
     return RunWriter(folder, config={"script": spec.name, **told})
-
-
-def _train(training: Training, unit: Unit) -> TrainingSteps:
-    config, start = training.config, training.at
-    saves, interval = not config.no_save, config.checkpoint_interval
-    steps = training.train()
-    for at in steps:
-        signal_number = yield training
-        if signal_number is not None:
-            steps.close()
-            training.recorder.flush()
-            if saves and at != start:
-                training.save(training.at)
-            return StackResult(False, training.at, signal_number)
-        if interval and at is not None and at % interval == 0 and at != start and saves:
-            training.save(at)
-    diverged = training.finish()
-    training.recorder.flush()
-    if saves:
-        training.save(unit.last(config) + 1)
-    training.report()
-    return StackResult(diverged)
 
 
 def _exit_code(results: Sequence[StackResult], interruption: Interruption, unit: Unit) -> int:
