@@ -190,10 +190,10 @@ class Doubling(Task):
         x = torch.linspace(0, 10, config.train_size)[:, None]
         self.rows = self.own(x), self.own(2 * x)
 
-    def network(self, layer_options):
+    def network(self, config, layer_options):
         from stable_nalu.layer import GeneralizedLayer
 
-        return GeneralizedLayer(1, 1, self.config.layer_type, **layer_options)
+        return GeneralizedLayer(1, 1, config.layer_type, **layer_options)
 
     def measures(self, model):
         x, t = self.rows
