@@ -231,6 +231,13 @@ def named_as(prefix, case):
     return run_names("sequential_mnist", "--name-prefix", prefix, CASES[case], SHORT)[0]
 
 
+def assert_goes_on(case, words, more="--resume"):
+    """What was begun as `parts` ends as the run that is trained at once."""
+    assert train_as("parts", case, words, more) == 0
+    assert train_as("whole", case, words) == 0
+    assert_same_run(named_as("parts", case), named_as("whole", case))
+
+
 class KilledError(Exception):
     """Stands for a process that dies."""
 
@@ -258,9 +265,7 @@ def terminate():
 @pytest.mark.parametrize("case", CASES)
 def test_a_longer_run_goes_on_where_the_shorter_one_ended(case):
     assert train_as("parts", case, "--max-epochs 2") == 0
-    assert train_as("parts", case, "--max-epochs 6 --load-checkpoint") == 0
-    assert train_as("whole", case, "--max-epochs 6") == 0
-    assert_same_run(named_as("parts", case), named_as("whole", case))
+    assert_goes_on(case, "--max-epochs 6", "--load-checkpoint")
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -271,9 +276,7 @@ def test_a_run_stopped_within_an_epoch(case, monkeypatch, capsys):
     assert "stopped before epoch 1; the same command with --resume" in capsys.readouterr().out
     progress = saved(named_as("parts", case))["progress"]
     assert (progress["batch"], progress["updates"], len(progress["order"])) == (2, UPDATES + 2, 30)
-    assert train_as("parts", case, "--max-epochs 5 --resume") == 0
-    assert train_as("whole", case, "--max-epochs 5 --resume") == 0
-    assert_same_run(named_as("parts", case), named_as("whole", case))
+    assert_goes_on(case, "--max-epochs 5")
 
 
 @pytest.mark.parametrize("number", [1, 5, 9])
@@ -289,9 +292,7 @@ def test_a_run_stopped_within_an_evaluation(number, monkeypatch):
 
         patch.setattr(sequences, "_metrics", measured)
         assert train_as("parts", case, "--max-epochs 2") == 75
-    assert train_as("parts", case, "--max-epochs 2 --resume") == 0
-    assert train_as("whole", case, "--max-epochs 2") == 0
-    assert_same_run(named_as("parts", case), named_as("whole", case))
+    assert_goes_on(case, "--max-epochs 2")
 
 
 def test_a_killed_run_goes_on_from_its_last_checkpoint(monkeypatch):
@@ -301,9 +302,7 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(monkeypatch):
         with pytest.raises(KilledError):
             train_as("parts", "NMU", words)
     assert saved(named_as("parts", "NMU"))["epoch"] == 4
-    assert train_as("parts", "NMU", words, "--resume") == 0
-    assert train_as("whole", "NMU", words) == 0
-    assert_same_run(named_as("parts", "NMU"), named_as("whole", "NMU"))
+    assert_goes_on("NMU", words)
 
 
 def test_ctrl_c_saves_too(monkeypatch):
