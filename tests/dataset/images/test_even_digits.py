@@ -103,6 +103,9 @@ def test_a_stream_is_found_from_the_number_of_an_update():
         x, t = TrainingStream(pictures, 3, 2).batch(update)
         assert torch.equal(x, in_order[update][0])
         assert torch.equal(t, in_order[update][1])
+    # The second block is drawn by NumPy's generator of (seed, 1).
+    drawn = pictures.draw(np.random.default_rng((3, 1)), 2 * 64)
+    assert torch.equal(in_order[64][0], pictures.batch(drawn.rows(slice(0, 2)))[0])
     other = TrainingStream(pictures, 4, 2).batch(0)
     assert not torch.equal(other[0], in_order[0][0])
     assert len({x.numpy().tobytes() for x, _ in in_order}) > 125
@@ -117,5 +120,10 @@ def test_pictures_that_are_shown_again(count):
     assert len({tuple(epoch) for epoch in epochs}) > 1
     for epoch in epochs:
         assert sorted(epoch) == sorted(epochs[0])
+    # By NumPy's generators of (seed, 0), and of (seed, 1 + epoch).
+    drawn = made_up().draw(np.random.default_rng((5, 0)), count)
+    second = np.random.default_rng((5, 2)).permutation(count)
+    painted = made_up().batch(drawn.rows(second))[0]
+    assert [row.numpy().tobytes() for row in painted] == epochs[1]
     again = TrainingStream(made_up(), 5, 4, train_images=count)
     assert torch.equal(again.batch(20)[0], stream.batch(20)[0])
