@@ -203,8 +203,6 @@ class Training:
             self.clock = task.clock(self.updates)
             self._write(task.beside().items())
             if due:
-                if self.engine is not None:
-                    self.engine.store_model()
                 self._freeze_diverged()
                 if self.all_diverged:
                     return
@@ -425,6 +423,8 @@ class Training:
 
     def _freeze_diverged(self) -> None:
         """Report runs with a weight or a loss that is not a number, and end their logs."""
+        if self.engine is not None:
+            self.engine.store_model()
         self._freeze(self.models.broken(), "a weight is not a number")
         if self.last_total is not None:
             self._freeze(np.isnan(numbers(self.last_total)), "the loss is not a number")

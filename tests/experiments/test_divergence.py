@@ -31,11 +31,12 @@ def test_its_log_ends_where_it_diverged():
     assert list(record.series("loss/train/total")) == list(range(end))
 
 
-def test_a_loss_that_is_undefined_in_the_last_iteration_only(capsys):
-    # A gradient step to infinity: the next loss is not finite, and there is no later iteration.
-    words = f"{EXPLODES} --max-iterations 1 --log-interval 1000"
-    assert run("single_layer", words) == 3
-    assert "diverged" in capsys.readouterr().out
+@pytest.mark.parametrize("engine", ["lanes", "torch"])
+def test_weights_that_the_last_iteration_breaks(engine, capsys):
+    # A gradient step to infinity: the next one leads nowhere, and there is no later iteration.
+    words = f"{SGD} --learning-rate 1e38 --max-iterations 1 --log-interval 1000"
+    assert run("single_layer", words, f"--engine {engine}") == 3
+    assert "diverged: a weight is not a number at iteration 1\n" in capsys.readouterr().out
 
 
 def test_a_loss_that_overflows_with_finite_weights(capsys):
