@@ -325,10 +325,10 @@ def _computed(
 ) -> SetupRows:
     for parameter, task in cases:
         threshold, error = _threshold(task, settings)
-        ratios = (None, None) if task.simple else (task.subset_ratio, task.overlap_ratio)
+        subset, overlap = (None, None) if task.simple else (task.subset_ratio, task.overlap_ratio)
         row = _row(
             *(task.operation, parameter, task.extrapolation_range, threshold),
-            sizes=(task.input_size, *ratios),
+            sizes=(task.input_size, subset, overlap),
             simple=task.simple,
             epsilon=settings.epsilon,
             sign=UNION,
