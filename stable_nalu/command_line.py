@@ -12,6 +12,7 @@ from functools import partial
 from importlib import import_module
 from textwrap import wrap
 
+from . import __version__
 from .errors import OptionError, UsageError, did_you_mean
 from .script import EXIT_USAGE, exit_code, packages, say
 from .task import SCRIPTS
@@ -86,6 +87,8 @@ def _command(words: Sequence[str]) -> Callable[[], int | None]:
         groups = {"figures and tables of papers": PAPERS, "your runs": RUNS, "training": TRAINING}
     if not words or words[0] in ("--help", "-h"):
         return lambda: say(_help(start, groups))
+    if words == ["--version"] and start == PROGRAM:
+        return lambda: say(f"{PROGRAM} {__version__}")
     name, *rest = words
     places = {name: place for commands in groups.values() for name, (place, _) in commands.items()}
     if name not in places:
@@ -100,6 +103,8 @@ def _command(words: Sequence[str]) -> Callable[[], int | None]:
 
 def _help(start: str, groups: Mapping[str, Commands]) -> str:
     lines = [f"usage: {start} COMMAND ...", f"       {start} COMMAND --help"]
+    if start == PROGRAM:
+        lines.append(f"       {start} --version")
     width = max(len(name) for commands in groups.values() for name in commands)
     for title, commands in groups.items():
         lines += ["", f"{title}:"]

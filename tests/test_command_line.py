@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from stable_nalu import __version__
 from stable_nalu.command_line import ALSO, EXPORTS, PAPERS, TABLES, TRAINING, main
 from tests.exported import main_of
 
@@ -48,6 +49,11 @@ def test_alone_it_lists_all_commands(words, capsys):
     for name in BELOW_EXPORT:
         assert f"\n  {name} " in below_export
     assert max(map(len, (listed + below_export).splitlines())) <= 98
+
+
+def test_it_says_its_version(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"stable-nalu {__version__}\n"
 
 
 @pytest.mark.parametrize(
