@@ -168,7 +168,7 @@ def entry_of_files(
     column: str | None = None,
     threshold: float | None = None,
 ) -> Drawing:
-    """Return a figure of the user's files; labels are the model names, or none."""
+    """Return a figure of files that the user names; labels are the model names, or none."""
     if not isinstance(kind, str) or kind not in USER_KINDS:
         hint = did_you_mean(str(kind), USER_KINDS, f"kinds are {', '.join(USER_KINDS)}")
         raise UsageError(f"no kind {kind!r}; {hint}")

@@ -409,8 +409,11 @@ def _later() -> Iterator[NameField]:
 @cache
 def _later_of(script: str) -> tuple[NameField, ...]:
     fields = import_module("stable_nalu.task").SCRIPTS[script].fields
-    later = fields[len(COMMON) + 1 :] if _is_arithmetic(fields) else ()
-    return tuple(field for field in later if field.pattern)
+    return _behind_common(fields) if _is_arithmetic(fields) else ()
+
+
+def _behind_common(fields: Sequence[NameField]) -> tuple[NameField, ...]:
+    return tuple(field for field in fields[len(COMMON) + 1 :] if field.pattern)
 
 
 def _is_arithmetic(fields: Sequence[NameField]) -> bool:
@@ -444,7 +447,9 @@ def columns_of(fields: Sequence[NameField], dests: Iterable[str], config: Config
     if not _is_arithmetic(fields):
         return {dest.replace("_", "."): _plain(value) for dest, value in results.items()}
     forms: dict[str, Notation] = {}
-    for known in (*COMMON, *_later()):
+    others = import_module("stable_nalu.task").ARITHMETIC
+    shared = (known for script in others for known in _later_of(script))
+    for known in (*COMMON, *_behind_common(fields), *shared):
         forms |= _compiled(known.pattern)[1]
     columns: Columns = {"model_code": fields[0].text(config)}
     for dest, value in results.items():

@@ -203,7 +203,7 @@ EXPERIMENTS = (
                   Measure("metric.trace.*", "trace *")),
         rate=200, selected_by="metric.valid.mae",
         note="Of each run, the logged epoch of the lowest validation error. The paper does not say "
-        "its optimiser, rate and length, and its sizes are told from memory only: here 32 for a "
+        "its optimiser, rate and length, and its sizes are quoted from memory only: here 32 for a "
         "word, 128 for the LSTM, Adam at 0.003 and 3,000 epochs. A NAC adds up outputs of the LSTM "
         "between -1 and 1: none of width 128 answers more than 128.",
     ),

@@ -15,9 +15,14 @@ from types import ModuleType
 
 from stable_nalu.options import ScriptSpec
 
-_FIRST = (
+ARITHMETIC = (
     *("simple_function_static", "simple_function_static_npu", "single_layer"),
     *("single_layer_robust", "single_layer_curriculum", "single_layer_benchmark"),
+)
+"""Scripts whose run names share their fields."""
+
+_FIRST = (
+    *ARITHMETIC,
     *("simple_function_recurrent", "number_translation", "sequential_mnist", "sequential_svhn"),
     *("two_digit_mnist", "ST_mnist_labels", "identity_autoencoder", "even_digit_count"),
     *("mnist_counting", "gridworld_time", "program_evaluation", "notebook_addition"),

@@ -359,7 +359,7 @@ def _dividers() -> tuple[str, ...]:
 
 
 def own_units() -> tuple[str, ...]:
-    """Return the keys of the user's layers."""
+    """Return the keys of layers from the user's own files."""
     from stable_nalu.layer import entries
 
     return tuple(key for key, entry in entries().items() if entry.origin is not None)

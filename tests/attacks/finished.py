@@ -55,7 +55,7 @@ def meets(
 
 
 def put(name: str) -> Callable[[Place], object]:
-    """A file of the user's."""
+    """A file that the user has put there."""
     return lambda place: place.file(name, "mine")
 
 

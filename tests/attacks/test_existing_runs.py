@@ -33,7 +33,7 @@ LOGS: dict[str, Callable[[Place], object]] = {
     "that of another seed": lambda p: log(p).write_bytes(log(p, 1).read_bytes()),
     "text": lambda p: log(p).write_bytes(b"my notes\n" * 1000),
     "beside another": lambda p: log(p).with_name("events.out.tfevents.1.more").write_bytes(b""),
-    "beside a file of the user's": lambda p: (folder(p) / "notes.txt").write_text("mine"),
+    "beside another file": lambda p: (folder(p) / "notes.txt").write_text("mine"),
     "a folder": lambda p: gone(log(p)).mkdir(),
     "a link to nothing": lambda p: gone(log(p)).symlink_to("nothing"),
     "a link to a device": lambda p: gone(log(p)).symlink_to("/dev/null"),
