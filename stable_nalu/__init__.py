@@ -9,6 +9,11 @@ if TYPE_CHECKING:
     from .layer.own_layers import register
     from .runs import plot, read_runs, summarize
     from .training.program import train
+    from .zoo import layers
+
+    def layer(name: str) -> Any:
+        """Return the class of a layer by its name in papers, else by its key."""
+
 
 # Keep MKL from choosing the order of sums in a matrix product by the processor's features: runs in
 # plain torch would have other last bits on each kind of processor. It is read once, at the first
@@ -16,7 +21,7 @@ if TYPE_CHECKING:
 os.environ.setdefault("MKL_CBWR", "COMPATIBLE")
 
 __version__ = "1.0.0"
-__all__ = ["Layer", "plot", "read_runs", "register", "summarize", "train"]
+__all__ = ["Layer", "layer", "layers", "plot", "read_runs", "register", "summarize", "train"]
 
 _HOMES = {
     "Layer": "layer.base",
@@ -25,11 +30,14 @@ _HOMES = {
     "read_runs": "runs",
     "summarize": "runs",
     "train": "training.program",
+    "layers": "zoo",
 }
 """Module of each public name; imported on first use, as most of them import torch or pandas."""
 
 
 def __getattr__(name: str) -> Any:
+    if name == "layer":  # The package is a function, too.
+        return import_module(".layer", __name__)
     if name not in _HOMES:
         raise AttributeError(f"module 'stable_nalu' has no attribute {name!r}")
     return getattr(import_module(f".{_HOMES[name]}", __name__), name)

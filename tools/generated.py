@@ -9,6 +9,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import stable_nalu
@@ -32,6 +33,7 @@ def refreshed_api(document: str) -> str:
     rows: list[dict[str, str]] = []
     for name in stable_nalu.__all__:
         found = getattr(stable_nalu, name)
+        found = found.__call__ if isinstance(found, ModuleType) else found
         first, *_ = (inspect.getdoc(found) or "").splitlines()
         rows.append({"name": f"`{name}({', '.join(_arguments(found))})`", "what it does": first})
     return with_part(document, *_API_MARKS, f"{table(rows)}\n\n")

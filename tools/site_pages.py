@@ -96,5 +96,5 @@ def _layer(entry: LayerEntry) -> Iterator[str]:
 
 def _names() -> Iterator[str]:
     for name in stable_nalu.__all__:
-        found = getattr(stable_nalu, name)
-        yield f"::: {found.__module__}.{name}"
+        if name != "layer":  # The package of layers, which is a function, too.
+            yield f"::: {getattr(stable_nalu, name).__module__}.{name}"

@@ -15,7 +15,6 @@ from functools import cache
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import torch
 
@@ -153,17 +152,12 @@ def is_of_program(unit: str) -> bool:
     entry = registry.entries().get(unit)
     if entry is None or entry.origin is None:
         return False
-    return entry.origin == _class_of(entry).__module__
-
-
-def _class_of(entry: registry.LayerEntry) -> Any:
-    """Return the class that was registered."""
-    return getattr(entry.layer, "Module", entry.layer)
+    return entry.origin == entry.module.__module__
 
 
 def _source_of(entry: registry.LayerEntry) -> LayerFile:
     """Return the text of one class, which a program or an installed package defines."""
-    layer = _class_of(entry)
+    layer = entry.module
     try:
         source = inspect.getsource(layer)
     except (OSError, TypeError):  # typed into an interpreter that keeps no text
@@ -191,9 +185,7 @@ def failure_of_own_layer(error: BaseException) -> str | None:
 
 def _files_of(entry: registry.LayerEntry) -> set[str]:
     """Return the files whose code the methods of a layer and its cell are, as tracebacks say."""
-    methods = [
-        m for owner in (_class_of(entry), entry.cell) for m in vars(owner or object).values()
-    ]
+    methods = [m for owner in (entry.module, entry.cell) for m in vars(owner or object).values()]
     return {method.__code__.co_filename for method in methods if inspect.isfunction(method)}
 
 

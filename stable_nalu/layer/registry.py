@@ -6,10 +6,13 @@ Each module of layers adds its own; command-line choices, tables, legends and te
 from __future__ import annotations
 
 import inspect
+import re
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any
 
 from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.errors import UsageError, did_you_mean
 from stable_nalu.papers import MADSEN_2020, Paper
 
 
@@ -60,10 +63,25 @@ class LayerEntry:
         return {} if built is None else option_parameters(built)
 
     @property
+    def formula(self) -> str:
+        """Return the first formula of the docstring, in one line."""
+        found = _FORMULA.search(inspect.getdoc(self.layer or self.cell) or "")
+        lines = found[1].strip().splitlines() if found else []
+        return "; ".join(" ".join(line.split()) for line in lines)
+
+    @property
+    def module(self) -> Any:
+        """Return what a program builds a layer with: its class, with options that are fixed."""
+        built = getattr(self.layer, "Module", self.layer)
+        return partial(built, **self.fixed_options) if built and self.fixed_options else built
+
+    @property
     def is_plain(self) -> bool:
         """Return whether the layer wraps a plain torch module."""
         return hasattr(self.layer, "Module")
 
+
+_FORMULA = re.compile(r"\n\n((?: {4}.*\n?)+)")
 
 OF_EVERY_LAYER = {"name", "dtype", "device"}
 TIERS = ("core", "extra", "own")
@@ -96,6 +114,23 @@ def add_trial(
 def entries() -> dict[str, LayerEntry]:
     """Return all entries by key, by tier and then in order of registration."""
     return dict(sorted(_ENTRIES.items(), key=lambda item: TIERS.index(item[1].tier)))
+
+
+def named(name: str) -> LayerEntry:
+    """Return the entry of a layer by its name in papers, else by its key."""
+    known = [e for e in entries().values() if e.layer is not None]
+    for word in (lambda text: text, _spelled):
+        for names in ([e.label for e in known], [e.key for e in known]):
+            found = [word(one) for one in names]
+            if word(name) in found:
+                return known[found.index(word(name))]
+    every = dict.fromkeys(name for e in known for name in (e.label, e.key))
+    remedy = did_you_mean(name, every, "stable_nalu.layers() lists them all")
+    raise UsageError(f"there is no layer {name!r}; {remedy}")
+
+
+def _spelled(name: str) -> str:
+    return re.sub(r"[\s_-]", "", name.casefold())
 
 
 def drop(key: str | None = None, *, origin: str | None = None) -> None:

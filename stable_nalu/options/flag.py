@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from stable_nalu.errors import OptionError
+from stable_nalu.errors import OptionError, did_you_mean
 from stable_nalu.script import unknown_choice
 
 INHERITED = "published run names of this script have no place for it"
@@ -138,6 +138,13 @@ class Flag:
         both = two_meanings(str(value), allowed) if callable(self.choices) else None
         if both is not None:
             return OptionError(self.name, f"{value} has two meanings", both)
+        if callable(self.choices):
+            from stable_nalu.layer import entries
+
+            labels = [entry.label for key, entry in entries().items() if key in allowed]
+            meant = did_you_mean(str(value), [*labels, *allowed], "")
+            if meant:
+                return OptionError(self.name, f"{value!r} is not a choice", meant)
         problem, _, remedy = unknown_choice(value, allowed).partition("; ")
         return OptionError(self.name, problem, remedy)
 

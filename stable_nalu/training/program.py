@@ -82,7 +82,7 @@ def _key(layer: type[torch.nn.Module] | str) -> str:
             f"layer: {type(layer).__name__} is not a class; give the class, not a layer"
         )
     for key, entry in entries().items():
-        if layer in (entry.layer, getattr(entry.layer, "Module", None)):
+        if layer in (entry.layer, entry.module):
             return key
     try:
         register(layer)

@@ -31,6 +31,7 @@ WRONG = [
     ("single_layer", "--extrapolation-range 3", "--extrapolation-range", "not a range"),
     ("single_layer", "--extrapolation-range [1, 2]", "--extrapolation-range", "write [1,2]"),
     ("single_layer", "--layer-type NAW", "--layer-type", "did you mean NA"),
+    ("single_layer", "--layer-type NMUU", "--layer-type", "did you mean NMU?"),
     ("single_layer", "--layer-type nac", "--layer-type", "did you mean NAC?"),
     ("single_layer", "--operation mull", "--operation", "did you mean mul?"),
     ("simple_function_static", "--operation reciprocal", "--operation", "add, sub, mul"),
