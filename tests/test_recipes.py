@@ -107,8 +107,10 @@ class SquareLayer(Layer):
         return linear(x * x, self.W)
 
 
-add_entry("Square", "Square", MADSEN_2020, SquareLayer, recurrent(SquareLayer))
+SquareCell = recurrent(SquareLayer)
 '''
+LINE = """
+    LayerEntry("Square", "Square", MADSEN_2020, "basic.SquareLayer", "basic.SquareCell"),"""
 TEST_OF_THE_LAYER = """
 from stable_nalu.layer.basic import SquareLayer
 from tests.layer_checks import IN, OUT, LayerChecks
@@ -125,8 +127,9 @@ class TestSquare(LayerChecks):
 """
 
 
-def test_a_layer_is_a_class_and_its_test(tree):
+def test_a_layer_is_a_class_a_line_and_its_test(tree):
     tree.add("stable_nalu/layer/basic.py", LAYER)
+    tree.add("stable_nalu/layer/registry.py", LINE, behind="_OF_PACKAGE = (")
     tree.add("tests/layer/test_basic.py", TEST_OF_THE_LAYER)
     plain = ("-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider")
     said = tree.run(*plain, "tests/layer/test_basic.py", "-k", "TestSquare")

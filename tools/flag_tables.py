@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stable_nalu.files import with_part
+from stable_nalu.layer import entries
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.options import Flag, ScriptSpec
 from stable_nalu.options.paper_names import MODELS, SPELLINGS, UNITS, registered
@@ -145,8 +146,6 @@ def _shorts(specs: list[ScriptSpec]) -> str:
 
 def render_layer_table() -> str:
     """Return a row for every name of a layer in papers, and a list of the keys of other layers."""
-    from stable_nalu.layer import entries
-
     rows: list[dict[str, str]] = []
     for name in dict.fromkeys((*UNITS, *MODELS)):
         if registered(name) is None:

@@ -89,7 +89,7 @@ class Weights:
             return np.tanh(u[1]) * (1 + np.tanh(u[0] / 2)) / 2
         import torch
 
-        from stable_nalu.layer import NALULayer
+        from stable_nalu.layer.nalu import NALULayer
 
         found: list[torch.Tensor] = []
         with torch.random.fork_rng(devices=[]), torch.no_grad():

@@ -1,95 +1,61 @@
-"""All layers, by family; each of them is registered in `registry`.
+"""All layers, by family; each has its line in the table of `registry`, which needs no torch.
 
 Classes have their names in papers, too: `from stable_nalu.layer import NMRU`. The package is a
 function of such a name, or a key: `stable_nalu.layer("Real NPU")`.
 """
 
 import sys
+from importlib import import_module
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .ablations import (
-    IndependentNACCell,
-    IndependentNACLayer,
-    LinearNACCell,
-    LinearNACLayer,
-    MultiWeightNAULayer,
-    RegualizedLinearMNACCell,
-    RegualizedLinearMNACLayer,
-    RegualizedLinearNACCell,
-    RegualizedLinearNACLayer,
-    ScaledSigmoidNAULayer,
-    SigmoidNAULayer,
-    SillyReRegualizedLinearMNACCell,
-    SillyReRegualizedLinearMNACLayer,
-)
-from .base import Layer
-from .basic import BasicCell, BasicLayer
-from .choosing import (
-    EnsembleGumbelNAULayer,
-    FeatureSelector,
-    GradientBanditNACCell,
-    GradientBanditNACLayer,
-    GumbelMNACCell,
-    GumbelMNACLayer,
-    GumbelNACCell,
-    GumbelNACLayer,
-    HardSoftmaxNACCell,
-    HardSoftmaxNACLayer,
-    SoftmaxNACCell,
-    SoftmaxNACLayer,
-)
-from .division import (
-    ConcatReciprocalNMUGatedSignRetrievalLayer,
-    ConcatReciprocalNMULayer,
-    ConcatReciprocalNMUSignRetrievalLayer,
-    ReciprocalNMULayer,
-)
-from .generalized import GeneralizedCell, GeneralizedLayer
-from .inalu import INALULayer
-from .mcfc import MCFullyConnected, MulMCFC, MulMCFCSignINALU, MulMCFCSignRealNPU
-from .nac import MNACCell, MNACLayer, NACCell, NACLayer, PosNACCell, PosNACLayer
-from .nalu import AbstractNALULayer, GatedNAUNMUCell, GatedNAUNMULayer, NALUCell, NALULayer
-from .nalu_variants import (
-    GradientBanditNALUCell,
-    GradientBanditNALULayer,
-    GumbelNALUCell,
-    GumbelNALULayer,
-    HardSoftmaxNALUCell,
-    HardSoftmaxNALULayer,
-    IndependentNALUCell,
-    IndependentNALULayer,
-    LinearNALUCell,
-    LinearNALULayer,
-    PosNALUCell,
-    PosNALULayer,
-    RegualizedLinearNALUCell,
-    RegualizedLinearNALULayer,
-    SoftmaxNALUCell,
-    SoftmaxNALULayer,
-)
-from .nau import NAUCell, NAULayer, PosNAUCell, PosNAULayer
-from .nmu import NMUCell, NMULayer
-from .npu import NPULayer, RealNPULayer
-from .registry import entries, has_own, named
-from .torch_cell import GRUCell, LSTMCell, RNNReLUCell, RNNTanhCell
+from .registry import entries, named, own_entries
 
-ReRegualizedLinearNACLayer, ReRegualizedLinearNACCell = NAULayer, NAUCell
-ReRegualizedLinearMNACLayer, ReRegualizedLinearMNACCell = NMULayer, NMUCell
-ReRegualizedLinearPosNACLayer, ReRegualizedLinearPosNACCell = PosNAULayer, PosNAUCell
-ReRegualizedLinearNALULayer, ReRegualizedLinearNALUCell = GatedNAUNMULayer, GatedNAUNMUCell
-EnsembleGumbelSoftmaxNAU, SigmoidNAU, ScaledSigmoidNAU = (
-    EnsembleGumbelNAULayer,
-    SigmoidNAULayer,
-    ScaledSigmoidNAULayer,
+if TYPE_CHECKING:
+    from .ablations import *
+    from .base import Layer
+    from .basic import *
+    from .choosing import *
+    from .division import *
+    from .generalized import GeneralizedCell, GeneralizedLayer
+    from .inalu import *
+    from .mcfc import *
+    from .nac import *
+    from .nalu import *
+    from .nalu_variants import *
+    from .nau import *
+    from .nmu import *
+    from .npu import *
+    from .torch_cell import *
+
+_FAMILIES = (
+    *("ablations", "base", "basic", "choosing", "division", "generalized", "inalu", "mcfc"),
+    *("nac", "nalu", "nalu_variants", "nau", "nmu", "npu", "torch_cell"),
 )
+
+
+def _import_classes() -> None:
+    for family in _FAMILIES:
+        for name, value in vars(import_module(f".{family}", __name__)).items():
+            if isinstance(value, type) and value.__module__.startswith(f"{__name__}."):
+                globals().setdefault(name, value)
 
 
 def __getattr__(name: str) -> Any:
+    """Import the layers when a class is asked for, by its name in papers or its own."""
     for entry in entries().values():
-        if entry.label == name and entry.layer is not None:
+        if entry.label == name and entry.of_layer:
             return entry.module
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name[0].isupper():
+        _import_classes()
+    if name not in globals():
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    _import_classes()
+    return sorted(globals())
 
 
 class _Layers(ModuleType):

@@ -9,13 +9,11 @@ import torch
 from stable_nalu.abstract import Observation, weight_observations
 from stable_nalu.functional import Regualizer, linear, mean_over, mnac
 from stable_nalu.functional.initialization import MNAC_BOUND, xavier_bound
-from stable_nalu.papers import MADSEN_2020, MISTRY_2022_DIVISION
 
 from .base import Layer, WeightLayer, recurrent
 from .nac import NACLayer
 from .nau import NAUBase, UnitWeightLayer, nau_init_
 from .nmu import normalized_mnac
-from .registry import add_entry, add_trial
 
 
 class LinearNACLayer(WeightLayer):
@@ -45,8 +43,6 @@ class LinearNACLayer(WeightLayer):
 
 
 LinearNACCell = recurrent(LinearNACLayer)
-
-add_trial("Linear NAC", LinearNACLayer)
 
 
 class RegualizedLinearNACLayer(LinearNACLayer):
@@ -78,13 +74,6 @@ class RegualizedLinearNACLayer(LinearNACLayer):
 
 
 RegualizedLinearNACCell = recurrent(RegualizedLinearNACLayer)
-
-add_trial(
-    "NAU, W = W_hat",
-    RegualizedLinearNACLayer,
-    RegualizedLinearNACCell,
-    latex=r"\mathrm{NAU},\ \mathbf{W} = \mathbf{\hat{W}}",
-)
 
 
 class RegualizedLinearMNACLayer(WeightLayer):
@@ -128,12 +117,6 @@ class RegualizedLinearMNACLayer(WeightLayer):
 
 
 RegualizedLinearMNACCell = recurrent(RegualizedLinearMNACLayer)
-
-add_trial(
-    "NMU, W = W_hat",
-    RegualizedLinearMNACLayer,
-    latex=r"\mathrm{NMU},\ \mathbf{W} = \mathbf{\hat{W}}",
-)
 
 
 _MODE = "no-idendity"
@@ -189,16 +172,6 @@ class SillyReRegualizedLinearMNACLayer(UnitWeightLayer):
 
 SillyReRegualizedLinearMNACCell = recurrent(SillyReRegualizedLinearMNACLayer)
 
-_SILLY = add_trial(
-    "NMU, z = W x",
-    SillyReRegualizedLinearMNACLayer,
-    latex=r"\mathrm{NMU},\ \mathbf{z} = \mathbf{W} \odot \mathbf{x}",
-)
-
-for _key in ("SillyReRegualizedLinearNAC", "SillyReRegualizedLinearNALU"):
-    _label = f"{_SILLY.label} (layer 2 only)"
-    add_entry(_key, _label, MADSEN_2020, None, tier="extra", latex=_SILLY.latex)
-
 
 class IndependentNACLayer(NACLayer):
     r"""Add and subtract as the NAC does, with an altered backward pass (Madsen & Johansen 2020,
@@ -227,8 +200,6 @@ class IndependentNACLayer(NACLayer):
 
 
 IndependentNACCell = recurrent(IndependentNACLayer)
-
-add_trial("Independent NAC", IndependentNACLayer, IndependentNACCell)
 
 
 class MultiWeightNAULayer(NAUBase):
@@ -290,9 +261,6 @@ class MultiWeightNAULayer(NAUBase):
     def observations(self) -> list[Observation]:
         # The raw weight is logged here, unlike the clamped one of the NAU.
         return weight_observations("W", lambda: self.W)
-
-
-add_trial("Multi-weight NAU", MultiWeightNAULayer, cites=MISTRY_2022_DIVISION)
 
 
 class RowNorm(torch.nn.Module):
@@ -385,9 +353,6 @@ class SigmoidNAULayer(SelectionBase):
         return torch.sigmoid(self.bn(self.hidden()))
 
 
-add_trial("Sigmoid NAU", SigmoidNAULayer, cites=MISTRY_2022_DIVISION)
-
-
 class ScaledSigmoidNAULayer(SelectionBase):
     r"""Add those inputs that a folded sigmoid mask selects (Mistry et al. 2022, published code).
 
@@ -414,4 +379,4 @@ class ScaledSigmoidNAULayer(SelectionBase):
         return 2 * torch.sigmoid(-0.5 * self.hidden().abs())
 
 
-add_trial("Scaled sigmoid NAU", ScaledSigmoidNAULayer, cites=MISTRY_2022_DIVISION)
+SigmoidNAU, ScaledSigmoidNAU = SigmoidNAULayer, ScaledSigmoidNAULayer

@@ -12,20 +12,8 @@ from torch.nn import functional
 
 from stable_nalu.functional import linear
 from stable_nalu.functional.initialization import kaiming_bound, xavier_bound
-from stable_nalu.papers import (
-    CLEVERT_2016,
-    GLOROT_2010,
-    KLAMBAUER_2017,
-    KRIZHEVSKY_2010,
-    MADSEN_2020,
-    NAIR_2010,
-    RUMELHART_1986,
-    TRASK_2018,
-    Paper,
-)
 
 from .base import WeightLayer, recurrent
-from .registry import add_entry
 
 
 @dataclass(frozen=True)
@@ -34,28 +22,26 @@ class Activation:
 
     function: Callable[[torch.Tensor], torch.Tensor]
     bound: Callable[[int, int], float]
-    cites: Paper
 
 
 ACTIVATIONS = {
     "Tanh": Activation(
         torch.tanh,
         lambda fan_in, fan_out: xavier_bound(fan_in, fan_out, gain=5.0 / 3.0),
-        RUMELHART_1986,
     ),
-    "Sigmoid": Activation(torch.sigmoid, xavier_bound, RUMELHART_1986),
-    "ReLU6": Activation(functional.relu6, kaiming_bound, KRIZHEVSKY_2010),
-    "Softsign": Activation(functional.softsign, xavier_bound, GLOROT_2010),
-    "SELU": Activation(torch.selu, lambda fan_in, _: math.sqrt(3.0 / fan_in), KLAMBAUER_2017),
-    "ELU": Activation(functional.elu, kaiming_bound, CLEVERT_2016),
-    "ReLU": Activation(torch.relu, kaiming_bound, NAIR_2010),
-    "linear": Activation(lambda x: x, xavier_bound, TRASK_2018),
+    "Sigmoid": Activation(torch.sigmoid, xavier_bound),
+    "ReLU6": Activation(functional.relu6, kaiming_bound),
+    "Softsign": Activation(functional.softsign, xavier_bound),
+    "SELU": Activation(torch.selu, lambda fan_in, _: math.sqrt(3.0 / fan_in)),
+    "ELU": Activation(functional.elu, kaiming_bound),
+    "ReLU": Activation(torch.relu, kaiming_bound),
+    "linear": Activation(lambda x: x, xavier_bound),
 }
 
 
 class BasicLayer(WeightLayer):
     r"""Map inputs linearly and apply an activation: a layer of the MLPs that Madsen & Johansen
-    (2020) and others compare with. `ACTIVATIONS` names the source of each activation.
+    (2020) and others compare with. `registry` names the source of each activation.
 
         y_o = activation(sum_i W_oi x_i + bias_o)
 
@@ -95,11 +81,3 @@ class BasicLayer(WeightLayer):
 
 
 BasicCell = recurrent(BasicLayer)
-
-for _key, _activation in ACTIVATIONS.items():
-    _fixed: dict[str, object] = {"activation": _key}
-    _label = "Linear" if _key == "linear" else _key
-    add_entry(_key, _label, _activation.cites, BasicLayer, fixed_options=_fixed)
-
-_fixed = {"activation": "linear"}
-add_entry("RNN-linear", "RNN-linear", MADSEN_2020, None, BasicCell, fixed_options=_fixed)

@@ -11,10 +11,8 @@ from stable_nalu.abstract import Observation, weight_observations
 from stable_nalu.functional import chosen_sign, expected_sign, mnac
 from stable_nalu.functional.initialization import xavier_bound
 from stable_nalu.functional.reductions import per_run
-from stable_nalu.papers import MISTRY_2022_DIVISION
 
 from .base import Layer, WeightLayer, recurrent
-from .registry import add_trial
 
 
 class SoftmaxNACLayer(WeightLayer):
@@ -54,8 +52,6 @@ class SoftmaxNACLayer(WeightLayer):
 
 SoftmaxNACCell = recurrent(SoftmaxNACLayer)
 
-add_trial("Softmax NAC", SoftmaxNACLayer, SoftmaxNACCell)
-
 
 class HardSoftmaxNACLayer(SoftmaxNACLayer):
     r"""Add and subtract inputs with weights that every forward pass samples (Madsen & Johansen
@@ -90,8 +86,6 @@ class HardSoftmaxNACLayer(SoftmaxNACLayer):
 
 
 HardSoftmaxNACCell = recurrent(HardSoftmaxNACLayer)
-
-add_trial("Hard softmax NAC", HardSoftmaxNACLayer, HardSoftmaxNACCell)
 
 
 _SMALLEST_UNIFORM = 1e-10
@@ -148,8 +142,6 @@ class GumbelNACLayer(WeightLayer):
 
 GumbelNACCell = recurrent(GumbelNACLayer)
 
-add_trial("Gumbel NAC", GumbelNACLayer, GumbelNACCell)
-
 
 _EPSILON = 1e-8
 
@@ -193,8 +185,6 @@ class GumbelMNACLayer(WeightLayer):
 
 
 GumbelMNACCell = recurrent(GumbelMNACLayer)
-
-add_trial("Gumbel MNAC", GumbelMNACLayer, GumbelMNACCell)
 
 
 CHOICES = 3
@@ -266,8 +256,6 @@ class GradientBanditNACLayer(WeightLayer):
 
 GradientBanditNACCell = recurrent(GradientBanditNACLayer)
 
-add_trial("Gradient bandit NAC", GradientBanditNACLayer, GradientBanditNACCell)
-
 
 _INPUTS_PER_MASK = 4
 _COOLING_RATE = 1e-5
@@ -322,9 +310,6 @@ class EnsembleGumbelNAULayer(Layer):
         return {"z": None}
 
 
-add_trial("Ensemble Gumbel NAU", EnsembleGumbelNAULayer, cites=MISTRY_2022_DIVISION)
-
-
 _INITIAL_SCALE = 0.01
 
 
@@ -367,3 +352,6 @@ class FeatureSelector(Layer):
 
 def _hard_sigmoid(v):
     return (v + 0.5).clamp(0.0, 1.0)
+
+
+EnsembleGumbelSoftmaxNAU = EnsembleGumbelNAULayer

@@ -10,12 +10,10 @@ from torch.overrides import has_torch_function_variadic
 
 from stable_nalu.abstract import Observation, weight_observations
 from stable_nalu.functional import Regualizer, mnac, sign_phase
-from stable_nalu.papers import MISTRY_2022_DIVISION
 
 from .base import EPSILON
 from .nau import RangedWeightLayer, nau_init_
 from .nmu import NMUBase
-from .registry import add_entry
 
 DIV_MODES = ("div", "div-sepSign")
 
@@ -75,9 +73,6 @@ class ReciprocalNMULayer(RangedWeightLayer):
         return y
 
 
-add_entry("NRU", "NRU", MISTRY_2022_DIVISION, ReciprocalNMULayer)
-
-
 _BYTES_AT_ONCE = 8
 
 
@@ -131,9 +126,6 @@ def _side_by_side(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return torch.cat((x.view(torch.float64), y.view(torch.float64)), dim=-1).view(x.dtype)
 
 
-add_entry("NMRU", "NMRU (no sign retrieval)", MISTRY_2022_DIVISION, ConcatReciprocalNMULayer)
-
-
 class SignNMRUBase(NMRUBase):
     """Magnitude and sign of the product of `z`, apart."""
 
@@ -183,9 +175,6 @@ class ConcatReciprocalNMUSignRetrievalLayer(SignNMRUBase):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.signed_product(self.with_reciprocal(x))
-
-
-add_entry("SignNMRU", "NMRU", MISTRY_2022_DIVISION, ConcatReciprocalNMUSignRetrievalLayer)
 
 
 _GATE_RANGE = (0.0, 1.0)
@@ -239,11 +228,3 @@ class ConcatReciprocalNMUGatedSignRetrievalLayer(SignNMRUBase):
 
     def observations(self) -> list[Observation]:
         return super().observations() + weight_observations("gate", self.gate, ndim=1)
-
-
-add_entry(
-    "GatedSignNMRU",
-    "NMRU (gated)",
-    MISTRY_2022_DIVISION,
-    ConcatReciprocalNMUGatedSignRetrievalLayer,
-)

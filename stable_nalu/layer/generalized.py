@@ -16,15 +16,17 @@ from .trial import obstacle
 def select_options(entry: LayerEntry, options: dict[str, object]) -> dict[str, object]:
     """Return those options that the layer of `entry` reads; refuse names that no layer reads.
 
-    `own_options` are those that no flag sets. A torch module that was not written for this package
-    reads no others: what its options mean cannot be known.
+    `own_options`, which scripts give, are those that no flag sets. A torch module that was not
+    written for this package reads no others: what its options mean cannot be known.
     """
     options = dict(options)
-    own: dict[str, object] = options.pop("own_options", {})  # pyright: ignore[reportAssignmentType]
-    known = frozenset().union(*(e.options for e in entries().values()))
-    unknown = set(options) - known
-    if unknown:
-        raise TypeError(f"no layer reads the option(s) {', '.join(sorted(unknown))}")
+    own: dict[str, object] | None = options.pop("own_options", None)  # pyright: ignore
+    if own is None and not options.keys() <= entry.options:  # what flags set is known
+        known = frozenset().union(*(e.options for e in entries().values()))
+        unknown = options.keys() - known
+        if unknown:
+            raise TypeError(f"no layer reads the option(s) {', '.join(sorted(unknown))}")
+    own = own or {}
     options = own if entry.is_plain else own | options
     return {k: v for k, v in options.items() if k in entry.options} | entry.fixed_options
 
@@ -47,7 +49,7 @@ class GeneralizedLayer(ExtendedTorchModule):
     @staticmethod
     def unit_names() -> list[str]:
         """Return all layer keys."""
-        return [key for key, entry in entries().items() if entry.layer is not None]
+        return [key for key, entry in entries().items() if entry.of_layer]
 
     def __init__(
         self,
@@ -75,7 +77,7 @@ class GeneralizedCell(ExtendedTorchModule):
     @staticmethod
     def unit_names() -> list[str]:
         """Return all cell keys."""
-        return [key for key, entry in entries().items() if entry.cell is not None]
+        return [key for key, entry in entries().items() if entry.of_cell]
 
     def __init__(
         self,

@@ -8,10 +8,8 @@ import torch
 
 from stable_nalu.abstract import Observation, weight_observations
 from stable_nalu.functional import Regualizer, mean_over, mnac, sparsity_error
-from stable_nalu.papers import SCHLOER_2020
 
 from .base import Layer
-from .registry import add_entry
 
 SMALLEST_INPUT = 1e-7
 LARGEST_EXPONENT = 20.0
@@ -107,6 +105,3 @@ class INALULayer(Layer):
         ]
         traced = (self.trace or {}).items()
         return observed + [Observation("histogram", name, lambda v=v: v) for name, v in traced]
-
-
-add_entry("iNALU", "iNALU", SCHLOER_2020, INALULayer)

@@ -9,10 +9,8 @@ import torch
 
 from stable_nalu.abstract import Observation, weight_observations
 from stable_nalu.functional import Regualizer, mean_over, mnac, sign_phase
-from stable_nalu.papers import HOEDT_2021
 
 from .base import Layer
-from .registry import add_entry
 
 text_and_sparsity = partial(weight_observations, histogram=False)
 
@@ -112,9 +110,6 @@ class MCFullyConnected(Layer):
         ) + text_and_sparsity("mcfc_out_gate", self.out_gate, ndim=1, text_always=text_always)
 
 
-add_entry("MCFC", "MCFC", HOEDT_2021, MCFullyConnected)
-
-
 class MulMCFC(Layer):
     r"""Multiply positive inputs (Mistry et al. 2022, arXiv:2101.09530); it is the base of the
     versions that treat signs.
@@ -155,9 +150,6 @@ class MulMCFC(Layer):
         )
 
 
-add_entry("MulMCFC", "MulMCFC", HOEDT_2021, MulMCFC)
-
-
 class MulMCFCSignINALU(MulMCFC):
     r"""Multiply signed inputs, with the sign by a product of mixed signs (Mistry et al. 2022,
     arXiv:2101.09530).
@@ -173,9 +165,6 @@ class MulMCFCSignINALU(MulMCFC):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         J = self.mcfc.junction()
         return self.magnitude(x.abs(), J) * mnac(torch.sign(x), J.mT)
-
-
-add_entry("MulMCFCSignINALU", "MulMCFC (sign: iNALU)", HOEDT_2021, MulMCFCSignINALU)
 
 
 class MulMCFCSignRealNPU(MulMCFC):
@@ -219,6 +208,3 @@ class MulMCFCSignRealNPU(MulMCFC):
         return super().observations() + text_and_sparsity(
             "mulmcfcsignrealnpu_g_hat", self.gate, ndim=1, text_always=self.robustness_logging
         )
-
-
-add_entry("MulMCFCSignRealNPU", "MulMCFC (sign: Real NPU)", HOEDT_2021, MulMCFCSignRealNPU)

@@ -10,10 +10,8 @@ import torch
 from stable_nalu.functional import RegualizerNAUZ, linear, mnac
 from stable_nalu.functional import nac_weight as nac_weight_function
 from stable_nalu.functional.initialization import MNAC_BOUND, nac_bound
-from stable_nalu.papers import MADSEN_2020, TRASK_2018
 
 from .base import WeightLayer, recurrent
-from .registry import add_entry
 
 
 class NACLayer(WeightLayer):
@@ -68,8 +66,6 @@ class NACLayer(WeightLayer):
 
 NACCell = recurrent(NACLayer)
 
-add_entry("NAC", "NAC", TRASK_2018, NACLayer, NACCell, latex=r"\mathrm{NAC}_{+}")
-
 
 class PosNACLayer(WeightLayer):
     r"""Add inputs with weights in (0, 1) (Madsen & Johansen 2020, arXiv:2001.05016).
@@ -100,10 +96,6 @@ class PosNACLayer(WeightLayer):
 
 PosNACCell = recurrent(PosNACLayer)
 
-add_entry(
-    "PosNAC", "PosNAC", MADSEN_2020, PosNACLayer, PosNACCell, latex=r"\mathrm{NAC}_{+,\sigma}"
-)
-
 
 class MNACLayer(WeightLayer):
     r"""Multiply inputs with weights in (0, 1) (Madsen & Johansen 2020, published code).
@@ -132,5 +124,3 @@ class MNACLayer(WeightLayer):
 
 
 MNACCell = recurrent(MNACLayer)
-
-add_entry("MNAC", "MNAC", MADSEN_2020, MNACLayer, MNACCell)

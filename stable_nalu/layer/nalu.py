@@ -30,13 +30,12 @@ import torch
 from stable_nalu.abstract import Observation
 from stable_nalu.functional import LOG_SPACE_MODES, golden_sigmoid, in_log_space, linear, mean_over
 from stable_nalu.functional.initialization import xavier_bound
-from stable_nalu.papers import MADSEN_2020, RANA_2020, TRASK_2018
 
 from .base import Layer, recurrent
 from .nac import MNACLayer, NACLayer
 from .nau import NAULayer
 from .nmu import NMULayer
-from .registry import LabelledOptions, add_entry, option_parameters
+from .registry import option_parameters
 
 NALU_GATES = (
     "normal", "regualized", "golden-ratio", "gumbel", "obs-gumbel", "linear", "independent",
@@ -226,13 +225,6 @@ def _check_gate(nalu_gate: str, nalu_gate_shape: str, nalu_bias: bool, nalu_init
         raise ValueError("nalu_bias: an independent gate is nothing but a bias")
 
 
-GOLDEN_RATIO_OPTIONS: dict[str, object] = {
-    "nalu_gate": "golden-ratio",
-    "nalu_mul": "golden-ratio",
-    "nac_weight": "golden-ratio",
-}
-
-
 class NALULayer(AbstractNALULayer):
     r"""Choose by a gate between a sum and a product of NACs: the NALU of Trask et al. (2018,
     arXiv:1808.00508), and the G-NALU of Rana et al. (2020, arXiv:2004.06674).
@@ -255,9 +247,6 @@ class NALULayer(AbstractNALULayer):
 
 NALUCell = recurrent(NALULayer)
 
-_G_NALU = LabelledOptions("G-NALU", GOLDEN_RATIO_OPTIONS, RANA_2020)
-add_entry("NALU", "NALU", TRASK_2018, NALULayer, NALUCell, variants=(_G_NALU,))
-
 
 class GatedNAUNMULayer(AbstractNALULayer):
     r"""Choose by a gate between the sum of an NAU and the product of an NMU (Madsen & Johansen
@@ -279,13 +268,4 @@ class GatedNAUNMULayer(AbstractNALULayer):
 
 
 GatedNAUNMUCell = recurrent(GatedNAUNMULayer)
-
-_BOTH = {"nalu_two_nac": True, "nalu_mul": "mnac"}
-add_entry(
-    "ReRegualizedLinearNALU",
-    "Gated NAU",
-    MADSEN_2020,
-    GatedNAUNMULayer,
-    GatedNAUNMUCell,
-    variants=(LabelledOptions("Gated NAU/NMU", _BOTH, MADSEN_2020),),
-)
+ReRegualizedLinearNALULayer, ReRegualizedLinearNALUCell = GatedNAUNMULayer, GatedNAUNMUCell

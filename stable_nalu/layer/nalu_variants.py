@@ -35,7 +35,6 @@ from .choosing import (
 )
 from .nac import PosNACLayer
 from .nalu import AbstractNALULayer
-from .registry import add_trial
 
 
 class SampledNALU(AbstractNALULayer):
@@ -72,17 +71,3 @@ LinearNALUCell = recurrent(LinearNALULayer)
 PosNALUCell = recurrent(PosNALULayer)
 RegualizedLinearNALUCell = recurrent(RegualizedLinearNALULayer)
 SoftmaxNALUCell = recurrent(SoftmaxNALULayer)
-
-add_trial("Gradient bandit NALU", GradientBanditNALULayer, GradientBanditNALUCell)
-add_trial("Gumbel NALU", GumbelNALULayer, GumbelNALUCell)
-add_trial("Hard softmax NALU", HardSoftmaxNALULayer, HardSoftmaxNALUCell)
-add_trial("Independent NALU", IndependentNALULayer, IndependentNALUCell)
-add_trial("Linear NALU", LinearNALULayer)
-add_trial("Pos NALU", PosNALULayer, PosNALUCell)
-add_trial(
-    "NALU over NAU, W = W_hat",
-    RegualizedLinearNALULayer,
-    RegualizedLinearNALUCell,
-    latex=r"\mathrm{NALU},\ \mathbf{W} = \mathbf{\hat{W}}",
-)
-add_trial("Softmax NALU", SoftmaxNALULayer, SoftmaxNALUCell)

@@ -9,10 +9,8 @@ import torch
 from stable_nalu.abstract import Observation, weight_observations
 from stable_nalu.functional import Regualizer, RegualizerNAUZ, RegualizerNMUZ, linear, var_over
 from stable_nalu.functional.initialization import NMU_BOUND, nau_bound
-from stable_nalu.papers import MADSEN_2020
 
 from .base import WeightLayer, recurrent
-from .registry import add_entry
 
 
 class RangedWeightLayer(WeightLayer):
@@ -164,8 +162,6 @@ def nau_init_(W: torch.Tensor, beta_nau: bool) -> None:
 
 NAUCell = recurrent(NAULayer)
 
-add_entry("ReRegualizedLinearNAC", "NAU", MADSEN_2020, NAULayer, NAUCell)
-
 
 class PosNAULayer(UnitWeightLayer):
     r"""Add those inputs whose weight is 1 (Madsen & Johansen 2020, arXiv:2001.05016).
@@ -187,12 +183,5 @@ class PosNAULayer(UnitWeightLayer):
 
 
 PosNAUCell = recurrent(PosNAULayer)
-
-add_entry(
-    "ReRegualizedLinearPosNAC",
-    "PosNAU",
-    MADSEN_2020,
-    PosNAULayer,
-    PosNAUCell,
-    latex=r"\mathrm{NAC}_{+,\mathrm{NMU}}",
-)
+ReRegualizedLinearNACLayer, ReRegualizedLinearNACCell = NAULayer, NAUCell
+ReRegualizedLinearPosNACLayer, ReRegualizedLinearPosNACCell = PosNAULayer, PosNAUCell

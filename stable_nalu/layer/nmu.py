@@ -11,11 +11,9 @@ from stable_nalu.abstract import Observation
 from stable_nalu.abstract.random_source import Bound
 from stable_nalu.functional import mnac, std_over
 from stable_nalu.functional.reductions import per_run
-from stable_nalu.papers import MADSEN_2020, MISTRY_2022_ROBUST
 
 from .base import recurrent
 from .nau import UnitWeightLayer
-from .registry import LabelledOptions, add_entry
 
 BATCH_NOISE = [1, 0]
 
@@ -115,16 +113,4 @@ def normalized_mnac(x: torch.Tensor, W: torch.Tensor, mode: str = "prod") -> tor
 
 
 NMUCell = recurrent(NMULayer)
-
-_BATCH = {"nmu_noise": True, "noise_range": BATCH_NOISE}
-add_entry(
-    "ReRegualizedLinearMNAC",
-    "NMU",
-    MADSEN_2020,
-    NMULayer,
-    NMUCell,
-    variants=(
-        LabelledOptions("sNMU", {"nmu_noise": True}, MISTRY_2022_ROBUST),
-        LabelledOptions("batch sNMU", _BATCH, MISTRY_2022_ROBUST),
-    ),
-)
+ReRegualizedLinearMNACLayer, ReRegualizedLinearMNACCell = NMULayer, NMUCell

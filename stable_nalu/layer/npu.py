@@ -12,10 +12,8 @@ from stable_nalu.abstract.extended_torch_module import Term
 from stable_nalu.functional import Regualizer, sign_phase
 from stable_nalu.functional.initialization import nau_bound, xavier_bound
 from stable_nalu.functional.reductions import trailing
-from stable_nalu.papers import HEIM_2020, MISTRY_2022_DIVISION
 
 from .base import EPSILON, Layer
-from .registry import LabelledOptions, add_entry
 
 INITIAL_BOUNDS: dict[str, Callable[[int, int], float]] = {
     "xavier-uniform": xavier_bound,
@@ -146,9 +144,6 @@ class NPULayer(NPUBase):
         return super().observations() + weight_observations("W_im", lambda: self.W_im)
 
 
-add_entry("NPU", "NPU", HEIM_2020, NPULayer)
-
-
 _WEIGHT_PENALTIES = {
     "W": Regualizer("npu", "W", "linear"),
     "bias": Regualizer("nac", "bias", "linear"),
@@ -193,13 +188,3 @@ class RealNPULayer(NPUBase):
 
     def weight_penalty(self) -> torch.Tensor:
         return _WEIGHT_PENALTIES[self.realnpu_reg_type](self.W_real)
-
-
-_MODIFIED = {
-    "npu_clip": "wg",
-    "npu_Wr_init": "xavier-uniform-constrained",
-    "regualizer_npu_w": 1,
-    "regualizer_gate": 1,
-}
-_MODIFIED_NPU = LabelledOptions("Real NPU (modified)", _MODIFIED, MISTRY_2022_DIVISION)
-add_entry("RealNPU", "Real NPU", HEIM_2020, RealNPULayer, variants=(_MODIFIED_NPU,))

@@ -68,16 +68,17 @@ def register(
         raise ValueError(problem)
     registry.drop(key)
     built = layer if issubclass(layer, Layer) else plain_layer(layer)
-    registry.add_entry(
-        key=key,
-        layer=built,
-        label=label or key,
-        latex=latex.strip("$") if latex else None,
-        cites=cites if isinstance(cites, Paper) else Paper(key, "", 0, cites),
-        cell=cell or recurrent(built),
+    entry = registry.LayerEntry(
+        key,
+        label or key,
+        cites if isinstance(cites, Paper) else Paper(key, "", 0, cites),
+        built,
+        cell or recurrent(built),
+        latex.strip("$") if latex else None,
         tier="own",
         origin=origin,
     )
+    registry.add_entry(entry)
     return layer
 
 
@@ -174,8 +175,8 @@ def failure_of_own_layer(error: BaseException) -> str | None:
     """Return where a layer that is not of this package has failed; None where none has."""
     if isinstance(error, OutputShapeError):
         return str(error)
-    for entry in registry.entries().values():
-        files = _files_of(entry) if entry.origin is not None else set()
+    for entry in registry.own_entries():
+        files = _files_of(entry)
         line = _line(error, files)
         if line is not None:
             where = f"{entry.key} fails in line {line} of {Path(min(files)).name}"
@@ -242,17 +243,16 @@ def _register_classes(module: ModuleType) -> list[str]:
         and value.__module__ == module.__name__
         and not name.startswith("_")
     ]
-    built = {entry.layer for entry in registry.entries().values()}
-    wrapped = {getattr(layer, "Module", layer) for layer in built}
+    registered = [entry.module for entry in registry.own_entries()]
     for value in own:
-        if value in wrapped or issubclass(value, Cell):
+        if value in registered or issubclass(value, Cell):
             continue
         try:
             options_of(value)
         except (TypeError, ValueError):
             continue  # A part of a layer.
         register(value)
-    return [e.key for e in registry.entries().values() if e.origin == _origin[-1]]
+    return [entry.key for entry in registry.own_entries() if entry.origin == _origin[-1]]
 
 
 @cache

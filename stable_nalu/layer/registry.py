@@ -1,6 +1,6 @@
 """The one table of layers: public key, label, citation, class and recurrent cell.
 
-Each module of layers adds its own; command-line choices, tables, legends and tests read this table.
+Command-line choices, tables, legends and tests read it; a class is imported when it is asked for.
 """
 
 from __future__ import annotations
@@ -9,11 +9,18 @@ import inspect
 import re
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu import papers
 from stable_nalu.errors import UsageError, did_you_mean
-from stable_nalu.papers import MADSEN_2020, Paper
+from stable_nalu.papers import MADSEN_2020, MISTRY_2022_DIVISION, TRASK_2018, Paper
+
+if TYPE_CHECKING:
+    from stable_nalu.abstract import ExtendedTorchModule
+
+    Class = type[ExtendedTorchModule] | str | None
+    """A class, or its module in this room and its name."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +45,23 @@ class LayerEntry:
     key: str
     label: str
     cites: Paper
-    layer: type[ExtendedTorchModule] | None
-    cell: type[ExtendedTorchModule] | None = None
+    of_layer: Class = None
+    of_cell: Class = None
     latex: str | None = None
     tier: str = "core"
     fixed_options: dict[str, object] = field(default_factory=dict)
     origin: str | None = None
     variants: tuple[LabelledOptions, ...] = ()
+
+    @cached_property
+    def layer(self) -> type[ExtendedTorchModule] | None:
+        """Return the class of the layer."""
+        return _imported(self.of_layer)
+
+    @cached_property
+    def cell(self) -> type[ExtendedTorchModule] | None:
+        """Return the class of the recurrent cell."""
+        return _imported(self.of_cell)
 
     @property
     def shown(self) -> str:
@@ -81,44 +98,169 @@ class LayerEntry:
         return hasattr(self.layer, "Module")
 
 
+def _imported(wanted: Class) -> type[ExtendedTorchModule] | None:
+    if not isinstance(wanted, str):
+        return wanted
+    module, name = wanted.split(".")
+    return getattr(import_module(f"{__package__}.{module}"), name)
+
+
 _FORMULA = re.compile(r"\n\n((?: {4}.*\n?)+)")
 
 OF_EVERY_LAYER = {"name", "dtype", "device"}
 TIERS = ("core", "extra", "own")
 """Layers of figures, those of published code alone, and those of users, in the order of lists."""
 
-_ENTRIES: dict[str, LayerEntry] = {}
+
+def _activation(key: str, cites: Paper, label: str | None = None) -> LayerEntry:
+    """Return the entry of a dense layer with an activation."""
+    fixed: dict[str, object] = {"activation": key}
+    return LayerEntry(key, label or key, cites, "basic.BasicLayer", fixed_options=fixed)
 
 
-def add_entry(*fields, **more) -> LayerEntry:
-    """Add an entry to the table; refuse a second one under the same key."""
-    entry = LayerEntry(*fields, **more)
-    if entry.key in _ENTRIES:
-        raise ValueError(f"layer key {entry.key!r} is registered twice")
-    _ENTRIES[entry.key] = entry
-    return entry
-
-
-def add_trial(
+def _trial(
     label: str,
-    layer: type[ExtendedTorchModule],
-    cell: type[ExtendedTorchModule] | None = None,
+    place: str,
+    *,
+    cell: bool = False,
     cites: Paper = MADSEN_2020,
     latex: str | None = None,
 ) -> LayerEntry:
-    """Add a layer of published code that no figure shows, under the name of its class."""
-    key = layer.__name__.removesuffix("Layer")
-    return add_entry(key, label, cites, layer, cell, latex=latex, tier="extra")
+    """Return the entry of a layer that no figure shows: its key is the name of its class."""
+    key = place.partition(".")[2]
+    of_cell = f"{place}Cell" if cell else None
+    return LayerEntry(key, label, cites, f"{place}Layer", of_cell, latex, "extra")
+
+
+def _second(key: str) -> LayerEntry:
+    """Return the entry of a key that only names a pair of layers."""
+    label = "NMU, z = W x (layer 2 only)"
+    return LayerEntry(key, label, MADSEN_2020, latex=_SILLY, tier="extra")
+
+
+_RAW = r"\ \mathbf{W} = \mathbf{\hat{W}}"
+_SILLY = r"\mathrm{NMU},\ \mathbf{z} = \mathbf{W} \odot \mathbf{x}"
+
+_SNMU: dict[str, object] = {"nmu_noise": True}
+_GOLDEN = ("nalu_gate", "nalu_mul", "nac_weight")
+_NMU_VARIANTS = (
+    LabelledOptions("sNMU", _SNMU, papers.MISTRY_2022_ROBUST),
+    LabelledOptions("batch sNMU", _SNMU | {"noise_range": [1, 0]}, papers.MISTRY_2022_ROBUST),
+)
+_NALU_VARIANTS = (
+    LabelledOptions("G-NALU", dict.fromkeys(_GOLDEN, "golden-ratio"), papers.RANA_2020),
+)
+_GATED_VARIANTS = (
+    LabelledOptions("Gated NAU/NMU", {"nalu_two_nac": True, "nalu_mul": "mnac"}, MADSEN_2020),
+)
+_MODIFIED: dict[str, object] = {
+    "npu_clip": "wg",
+    "npu_Wr_init": "xavier-uniform-constrained",
+    "regualizer_npu_w": 1,
+    "regualizer_gate": 1,
+}
+_REALNPU_VARIANTS = (LabelledOptions("Real NPU (modified)", _MODIFIED, MISTRY_2022_DIVISION),)
+
+_OF_PACKAGE = (
+    LayerEntry("NAC", "NAC", TRASK_2018, "nac.NACLayer", "nac.NACCell", r"\mathrm{NAC}_{+}"),
+    LayerEntry("PosNAC", "PosNAC", MADSEN_2020, "nac.PosNACLayer", "nac.PosNACCell",
+               r"\mathrm{NAC}_{+,\sigma}"),
+    LayerEntry("MNAC", "MNAC", MADSEN_2020, "nac.MNACLayer", "nac.MNACCell"),
+    LayerEntry("ReRegualizedLinearNAC", "NAU", MADSEN_2020, "nau.NAULayer", "nau.NAUCell"),
+    LayerEntry("ReRegualizedLinearPosNAC", "PosNAU", MADSEN_2020, "nau.PosNAULayer",
+               "nau.PosNAUCell", r"\mathrm{NAC}_{+,\mathrm{NMU}}"),
+    LayerEntry("ReRegualizedLinearMNAC", "NMU", MADSEN_2020, "nmu.NMULayer", "nmu.NMUCell",
+               variants=_NMU_VARIANTS),
+    _activation("Tanh", papers.RUMELHART_1986),
+    _activation("Sigmoid", papers.RUMELHART_1986),
+    _activation("ReLU6", papers.KRIZHEVSKY_2010),
+    _activation("Softsign", papers.GLOROT_2010),
+    _activation("SELU", papers.KLAMBAUER_2017),
+    _activation("ELU", papers.CLEVERT_2016),
+    _activation("ReLU", papers.NAIR_2010),
+    _activation("linear", TRASK_2018, "Linear"),
+    LayerEntry("RNN-linear", "RNN-linear", MADSEN_2020, None, "basic.BasicCell",
+               fixed_options={"activation": "linear"}),
+    LayerEntry("NRU", "NRU", MISTRY_2022_DIVISION, "division.ReciprocalNMULayer"),
+    LayerEntry("NMRU", "NMRU (no sign retrieval)", MISTRY_2022_DIVISION,
+               "division.ConcatReciprocalNMULayer"),
+    LayerEntry("SignNMRU", "NMRU", MISTRY_2022_DIVISION,
+               "division.ConcatReciprocalNMUSignRetrievalLayer"),
+    LayerEntry("GatedSignNMRU", "NMRU (gated)", MISTRY_2022_DIVISION,
+               "division.ConcatReciprocalNMUGatedSignRetrievalLayer"),
+    LayerEntry("iNALU", "iNALU", papers.SCHLOER_2020, "inalu.INALULayer"),
+    LayerEntry("MCFC", "MCFC", papers.HOEDT_2021, "mcfc.MCFullyConnected"),
+    LayerEntry("MulMCFC", "MulMCFC", papers.HOEDT_2021, "mcfc.MulMCFC"),
+    LayerEntry("MulMCFCSignINALU", "MulMCFC (sign: iNALU)", papers.HOEDT_2021,
+               "mcfc.MulMCFCSignINALU"),
+    LayerEntry("MulMCFCSignRealNPU", "MulMCFC (sign: Real NPU)", papers.HOEDT_2021,
+               "mcfc.MulMCFCSignRealNPU"),
+    LayerEntry("NALU", "NALU", TRASK_2018, "nalu.NALULayer", "nalu.NALUCell",
+               variants=_NALU_VARIANTS),
+    LayerEntry("ReRegualizedLinearNALU", "Gated NAU", MADSEN_2020, "nalu.GatedNAUNMULayer",
+               "nalu.GatedNAUNMUCell", variants=_GATED_VARIANTS),
+    LayerEntry("NPU", "NPU", papers.HEIM_2020, "npu.NPULayer"),
+    LayerEntry("RealNPU", "Real NPU", papers.HEIM_2020, "npu.RealNPULayer",
+               variants=_REALNPU_VARIANTS),
+    LayerEntry("GRU", "GRU", papers.CHO_2014, None, "torch_cell.GRUCell"),
+    LayerEntry("LSTM", "LSTM", papers.HOCHREITER_1997, None, "torch_cell.LSTMCell"),
+    LayerEntry("RNN-tanh", "RNN-tanh", papers.ELMAN_1990, None, "torch_cell.RNNTanhCell"),
+    LayerEntry("RNN-ReLU", "RNN-ReLU", papers.ELMAN_1990, None, "torch_cell.RNNReLUCell"),
+    _trial("Linear NAC", "ablations.LinearNAC"),
+    _trial("NAU, W = W_hat", "ablations.RegualizedLinearNAC", cell=True,
+           latex=rf"\mathrm{{NAU}},{_RAW}"),
+    _trial("NMU, W = W_hat", "ablations.RegualizedLinearMNAC", latex=rf"\mathrm{{NMU}},{_RAW}"),
+    _trial("NMU, z = W x", "ablations.SillyReRegualizedLinearMNAC", latex=_SILLY),
+    _second("SillyReRegualizedLinearNAC"),
+    _second("SillyReRegualizedLinearNALU"),
+    _trial("Independent NAC", "ablations.IndependentNAC", cell=True),
+    _trial("Multi-weight NAU", "ablations.MultiWeightNAU", cites=MISTRY_2022_DIVISION),
+    _trial("Sigmoid NAU", "ablations.SigmoidNAU", cites=MISTRY_2022_DIVISION),
+    _trial("Scaled sigmoid NAU", "ablations.ScaledSigmoidNAU", cites=MISTRY_2022_DIVISION),
+    _trial("Softmax NAC", "choosing.SoftmaxNAC", cell=True),
+    _trial("Hard softmax NAC", "choosing.HardSoftmaxNAC", cell=True),
+    _trial("Gumbel NAC", "choosing.GumbelNAC", cell=True),
+    _trial("Gumbel MNAC", "choosing.GumbelMNAC", cell=True),
+    _trial("Gradient bandit NAC", "choosing.GradientBanditNAC", cell=True),
+    _trial("Ensemble Gumbel NAU", "choosing.EnsembleGumbelNAU", cites=MISTRY_2022_DIVISION),
+    _trial("Gradient bandit NALU", "nalu_variants.GradientBanditNALU", cell=True),
+    _trial("Gumbel NALU", "nalu_variants.GumbelNALU", cell=True),
+    _trial("Hard softmax NALU", "nalu_variants.HardSoftmaxNALU", cell=True),
+    _trial("Independent NALU", "nalu_variants.IndependentNALU", cell=True),
+    _trial("Linear NALU", "nalu_variants.LinearNALU"),
+    _trial("Pos NALU", "nalu_variants.PosNALU", cell=True),
+    _trial("NALU over NAU, W = W_hat", "nalu_variants.RegualizedLinearNALU", cell=True,
+           latex=rf"\mathrm{{NALU}},{_RAW}"),
+    _trial("Softmax NALU", "nalu_variants.SoftmaxNALU", cell=True),
+)  # fmt: skip
+_entries = {entry.key: entry for entry in _OF_PACKAGE}
+
+
+def add_entry(entry: LayerEntry) -> None:
+    """Add an entry to the table; refuse a second one under the same key."""
+    if entry.key in _entries:
+        raise ValueError(f"layer key {entry.key!r} is registered twice")
+    _entries[entry.key] = entry
 
 
 def entries() -> dict[str, LayerEntry]:
     """Return all entries by key, by tier and then in order of registration."""
-    return dict(sorted(_ENTRIES.items(), key=lambda item: TIERS.index(item[1].tier)))
+    return dict(sorted(_entries.items(), key=lambda item: TIERS.index(item[1].tier)))
+
+
+def own_entries() -> list[LayerEntry]:
+    """Return the entries of layers that are not of this package."""
+    return [entry for entry in _entries.values() if entry.origin is not None]
+
+
+def activation_names() -> tuple[str, ...]:
+    """Return the names of the plain activations, `linear` among them."""
+    return tuple(key for key, e in _entries.items() if e.of_layer == "basic.BasicLayer")
 
 
 def named(name: str) -> LayerEntry:
     """Return the entry of a layer by its name in papers, else by its key."""
-    known = [e for e in entries().values() if e.layer is not None]
+    known = [e for e in entries().values() if e.of_layer]
     for word in (lambda text: text, _spelled):
         for names in ([e.label for e in known], [e.key for e in known]):
             found = [word(one) for one in names]
@@ -135,14 +277,9 @@ def _spelled(name: str) -> str:
 
 def drop(key: str | None = None, *, origin: str | None = None) -> None:
     """Remove the entry of a key, or all entries of an origin; those of this package stay."""
-    for entry in entries().values():
-        if entry.origin is not None and (entry.key == key or entry.origin == origin):
-            del _ENTRIES[entry.key]
-
-
-def has_own() -> bool:
-    """Return whether there are layers that are not of this package."""
-    return any(entry.origin is not None for entry in _ENTRIES.values())
+    for entry in own_entries():
+        if entry.key == key or entry.origin == origin:
+            del _entries[entry.key]
 
 
 def option_parameters(layer: type[ExtendedTorchModule]) -> dict[str, inspect.Parameter]:

@@ -17,10 +17,8 @@ from typing import ClassVar
 import torch
 
 from stable_nalu.functional import linear, lstm_step
-from stable_nalu.papers import CHO_2014, ELMAN_1990, HOCHREITER_1997
 
 from .base import Cell
-from .registry import add_entry
 
 
 class TorchCell(Cell):
@@ -108,9 +106,3 @@ class RNNReLUCell(TorchCell):
 
     def forward(self, x_t: torch.Tensor, h_tm1: torch.Tensor) -> torch.Tensor:
         return torch.relu(torch.add(*self._maps(x_t, h_tm1)))
-
-
-add_entry("GRU", "GRU", CHO_2014, None, GRUCell)
-add_entry("LSTM", "LSTM", HOCHREITER_1997, None, LSTMCell)
-add_entry("RNN-tanh", "RNN-tanh", ELMAN_1990, None, RNNTanhCell)
-add_entry("RNN-ReLU", "RNN-ReLU", ELMAN_1990, None, RNNReLUCell)

@@ -8,8 +8,8 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule, Observation
 from stable_nalu.functional import in_log_space, mean_over
-from stable_nalu.layer import GeneralizedLayer
 from stable_nalu.layer.basic import ACTIVATIONS
+from stable_nalu.layer.generalized import GeneralizedLayer
 
 
 class ArithmeticNetwork(ExtendedTorchModule):

@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.functional import linear
-from stable_nalu.layer import GeneralizedLayer
+from stable_nalu.layer.generalized import GeneralizedLayer
 
 from .dense import Convolution, Dense, pooled
 

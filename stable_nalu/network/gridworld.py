@@ -16,7 +16,7 @@ import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.functional import linear, lstm_step
-from stable_nalu.layer import GeneralizedCell, GeneralizedLayer
+from stable_nalu.layer.generalized import GeneralizedCell, GeneralizedLayer
 
 from .dense import Convolution, Dense
 

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.layer import GeneralizedCell, GeneralizedLayer
+from stable_nalu.layer.generalized import GeneralizedCell, GeneralizedLayer
 
 from .dense import Dense
 

@@ -11,8 +11,8 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.dataset.programs import TOKENS
 from stable_nalu.functional import linear, lstm_step, nac_weight
-from stable_nalu.layer import GeneralizedCell
 from stable_nalu.layer.base import Cell
+from stable_nalu.layer.generalized import GeneralizedCell
 from stable_nalu.layer.inalu import LARGEST_EXPONENT
 
 from .dense import Dense

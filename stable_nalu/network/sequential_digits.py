@@ -10,7 +10,7 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.functional import in_log_space
 from stable_nalu.functional.sparse_gradients import pooled_convolution, rectified_linear
-from stable_nalu.layer import GeneralizedCell
+from stable_nalu.layer.generalized import GeneralizedCell
 
 from .arithmetic import second_layer
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.layer import GeneralizedCell, GeneralizedLayer
+from stable_nalu.layer.generalized import GeneralizedCell, GeneralizedLayer
 
 _LINEAR_OUTPUT = ("GRU", "LSTM", "RNN-tanh", "RNN-ReLU", "RNN-linear")
 

@@ -18,8 +18,9 @@ from torch.nn import functional
 from stable_nalu.abstract import ExtendedTorchModule
 from stable_nalu.functional.sparse_gradients import pooled_convolution, rectified_linear
 from stable_nalu.functional.thin_plate_spline import control_points, pixel_places, warp_matrix
-from stable_nalu.layer import GeneralizedLayer, entries
+from stable_nalu.layer import entries
 from stable_nalu.layer.division import ConcatReciprocalNMUSignRetrievalLayer, ReciprocalNMULayer
+from stable_nalu.layer.generalized import GeneralizedLayer
 from stable_nalu.layer.nau import NAULayer, nmu_init_
 from stable_nalu.layer.nmu import NMULayer
 from stable_nalu.layer.npu import RealNPULayer

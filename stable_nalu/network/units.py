@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.layer import GeneralizedLayer
+from stable_nalu.layer.generalized import GeneralizedLayer
 
 from .dense import ACTIVATIONS, Dense
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from stable_nalu.errors import OptionError
+from stable_nalu.layer import entries
 
 from .flag import Config
 from .kinds import as_clause, cell_names
@@ -99,8 +100,6 @@ def check_nalu(c: Config, init: str = "default") -> None:
 
 
 def _require_nalu(flag: str, c: Config) -> None:
-    from stable_nalu.layer import entries
-
     units = units_of(c)
     # Tasks have networks of their own, which are in no registry.
     found = [entries()[unit] for unit in units if unit in entries()]

@@ -7,12 +7,11 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
+
+from stable_nalu.layer.registry import LayerEntry, entries
 
 from .flag import Choices, Flag, Kind
-
-if TYPE_CHECKING:
-    from stable_nalu.layer.registry import LayerEntry
 
 _LARGEST_SEED, _MOST_SEEDS = 2**32 - 1, 10**6
 _LARGEST, _LARGEST_OF_RANGE = 2**63 - 1, 10**12  # NumPy and torch count with 64 bits.
@@ -348,18 +347,16 @@ def _keys(allowed: Callable[[LayerEntry], bool]) -> Callable[[], tuple[str, ...]
     """Return a function that lists the keys of those units that are `allowed`."""
 
     def names() -> tuple[str, ...]:
-        from stable_nalu.layer import entries
-
         return tuple(key for key, entry in entries().items() if allowed(entry))
 
     return names
 
 
-layer_names = _keys(lambda entry: entry.layer is not None or entry.cell is None)
+layer_names = _keys(lambda entry: bool(entry.of_layer) or not entry.of_cell)
 """List every key of a layer, and the keys that only name a pair of layers."""
 
-buildable_layers = _keys(lambda entry: entry.layer is not None)
-cell_names = _keys(lambda entry: entry.cell is not None)
+buildable_layers = _keys(lambda entry: bool(entry.of_layer))
+cell_names = _keys(lambda entry: bool(entry.of_cell))
 
 
 def and_layers(own: Callable[[], Mapping[str, Any]]) -> Callable[[], tuple[str, ...]]:
@@ -369,10 +366,3 @@ def and_layers(own: Callable[[], Mapping[str, Any]]) -> Callable[[], tuple[str, 
         return tuple(dict.fromkeys((*own(), *buildable_layers())))
 
     return names
-
-
-def activation_names() -> tuple[str, ...]:
-    """Return the names of the plain activations, `linear` among them."""
-    from stable_nalu.layer.basic import ACTIVATIONS
-
-    return tuple(ACTIVATIONS)

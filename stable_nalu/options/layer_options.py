@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from stable_nalu.errors import OptionError, did_you_mean
+from stable_nalu.layer import entries
 from stable_nalu.machine import installed_layers
 
 from .flag import Config, Flag
@@ -60,10 +61,9 @@ def own_options(config: Config, by_flag: Mapping[str, str]) -> dict[str, Any]:
 
     by_flag: the flags of the script by the option that each sets.
     """
-    from stable_nalu.layer import entries
-
     known: dict[str, inspect.Parameter] = {}
-    for entry in [entries()[unit] for unit in units_of(config) if unit in entries()]:
+    units = units_of(config) if config.layer_option else ()
+    for entry in [entries()[unit] for unit in units if unit in entries()]:
         # Flags are read by layers that were written for them.
         taken = () if entry.is_plain else by_flag
         known |= {name: p for name, p in entry.parameters.items() if name not in taken}
@@ -212,8 +212,6 @@ def _refuse_pair(script: Script, flag: Flag, word: str) -> None:
 
 def _refuse_ambiguous(word: str, typed: Mapping[str, list[Any]]) -> None:
     """Refuse a key that papers have for another model, unless the second layer is named, too."""
-    from stable_nalu.layer import entries
-
     name = found_in(MODELS, word)
     entry = entries().get(word)
     if name is None or entry is None or entry.origin or {"nac_mul", "first_layer"} & set(typed):

@@ -11,6 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from stable_nalu.layer import entries
+
 MODELS = {
     "Linear": "--layer-type linear",
     "NAC+": "--layer-type NAC",
@@ -75,8 +77,6 @@ def is_paper_name(word: str) -> bool:
 
 def key_in_another_case(word: str) -> str | None:
     """Return the key that differs from a word in its case alone, if in anything."""
-    from stable_nalu.layer import entries
-
     return next((key for key in entries() if key.lower() == word.lower()), None)
 
 
@@ -90,8 +90,6 @@ def two_meanings(word: str, allowed: Sequence[Any]) -> str | None:
 
 def registered(word: str) -> tuple[str, Mapping[str, object]] | None:
     """Return the key and the options of a name in the table of layers."""
-    from stable_nalu.layer import entries
-
     wanted = _spelled(word)
     for key, entry in entries().items():
         if _spelled(entry.label) == wanted:

@@ -168,10 +168,8 @@ class ScriptSpec:
         """Return the options of layers by name, and those that --layer-option sets apart."""
         flags = {flag.layer_option: flag for flag in self.flags if flag.layer_option is not None}
         options = {name: getattr(config, flag.dest) for name, flag in flags.items()}
-        if config.layer_option:
-            by_flag = {name: flag.name for name, flag in flags.items()}
-            options["own_options"] = own_options(config, by_flag)
-        return options
+        by_flag = {name: flag.name for name, flag in flags.items()}
+        return options | {"own_options": own_options(config, by_flag)}
 
     def samples_of(self, config: Config) -> str | None:
         """Return what is equal for runs that train on the same inputs; None: nothing to share."""

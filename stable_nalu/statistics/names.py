@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from stable_nalu.errors import UsageError
+from stable_nalu.layer import entries
 from stable_nalu.options.name_fields import (
     AMPERSAND,
     UNION,
@@ -52,8 +53,6 @@ def model_label(code: str, *, robustness: bool = False) -> str:
 
 def unit_label(code: str) -> str:
     """Return what the table of layers calls a unit; one that is not known is shown as it stands."""
-    from stable_nalu.layer import entries
-
     return next((e.shown for key, e in entries().items() if key.lower() == code), code)
 
 

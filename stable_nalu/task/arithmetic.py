@@ -7,12 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from stable_nalu.errors import OptionError
+from stable_nalu.layer.registry import activation_names, entries
 from stable_nalu.options import Config, ScriptSpec, checks
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags_model import NALU, NETWORK, NPU, OWN_LAYERS, WEIGHTS
 from stable_nalu.options.flags_task import CRITERION, OPTIMIZER, RANDOM_MODELS, TASK
 from stable_nalu.options.flags_training import LOGGING, NPU_PENALTIES, PENALTIES, RUN_CONTROL
-from stable_nalu.options.kinds import BATCH_NOISE, activation_names, as_clause
+from stable_nalu.options.kinds import BATCH_NOISE, as_clause
 from stable_nalu.tags import METRIC_TEST, METRIC_VALID, RESULT_TEST, RESULT_VALID
 from stable_nalu.training.task import Batch, Observed, Task
 
@@ -115,10 +116,7 @@ def check_units(c: Config) -> None:
 
 def check_buildable(flag: str, unit: str) -> None:
     """Require a layer that can be built."""
-    from stable_nalu.layer import entries
-
-    entry = entries()[unit]
-    if entry.layer is None:
+    if entries()[unit].of_layer is None:
         raise OptionError(
             flag,
             f"{unit} only names a second layer and cannot be built itself",
@@ -373,7 +371,7 @@ class SingleLayerTask(OperationTask):
 
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        from stable_nalu.network import SingleLayerNetwork
+        from stable_nalu.network.arithmetic import SingleLayerNetwork
 
         return SingleLayerNetwork(
             config.layer_type,

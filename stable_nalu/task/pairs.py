@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from stable_nalu.errors import OptionError
+from stable_nalu.layer import entries
 from stable_nalu.options import Config, Flag, FlagGroup, checks, switch
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags_model import WEIGHTS
@@ -360,8 +361,6 @@ def _dividers() -> tuple[str, ...]:
 
 def own_units() -> tuple[str, ...]:
     """Return the keys of layers from the user's own files."""
-    from stable_nalu.layer import entries
-
     return tuple(key for key, entry in entries().items() if entry.origin is not None)
 
 

@@ -12,6 +12,7 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from stable_nalu.errors import OptionError
+from stable_nalu.layer import entries
 from stable_nalu.options import Config, Flag
 from stable_nalu.options import name_fields as nf
 from stable_nalu.options.flags_model import LAYER_TYPE
@@ -237,8 +238,6 @@ def _readers() -> tuple[str, ...]:
 
 def _check_reader(c: Config) -> None:
     """Reject flags of a controller that the layer does not have, or that is the layer itself."""
-    from stable_nalu.layer import entries
-
     if c.layer_type in MACHINES:
         for option in sorted(entries()[c.layer_type].options):
             if c.is_typed(option):

@@ -92,7 +92,7 @@ class SumsTask(RecurrentTask):
             )
 
     def network(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        from stable_nalu.network import SimpleFunctionRecurrentNetwork
+        from stable_nalu.network.simple_function_recurrent import SimpleFunctionRecurrentNetwork
 
         return SimpleFunctionRecurrentNetwork(
             config.layer_type, config.inputs, hidden_size=config.hidden_size, **layer_options

@@ -192,7 +192,7 @@ class SimpleFunctionStatic(arithmetic.OperationTask):
 
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        from stable_nalu.network import SimpleFunctionStaticNetwork
+        from stable_nalu.network.arithmetic import SimpleFunctionStaticNetwork
 
         return SimpleFunctionStaticNetwork(
             config.layer_type,

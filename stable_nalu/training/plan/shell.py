@@ -15,7 +15,7 @@ import torch
 
 from stable_nalu.engine import VERSION
 from stable_nalu.errors import UsageError
-from stable_nalu.layer import has_own
+from stable_nalu.layer import own_entries
 from stable_nalu.layer.own_layers import sources
 from stable_nalu.machine import keep_freed_memory, save_root, tensorboard_root
 from stable_nalu.options import Config, ScriptSpec
@@ -64,7 +64,7 @@ def train_plan(task: type[Task], spec: ScriptSpec, *plans: Sequence[Config]) -> 
     """
     planned = [[PlannedRun.of(spec, config) for config in plan] for plan in plans]
     runs = [run for plan in planned for run in plan]
-    in_turn = has_own() and not _stackable(task, runs)
+    in_turn = own_entries() and not _stackable(task, runs)
     planned = [[with_engine(task, run) for run in plan] for plan in planned]
     every = [run for plan in planned for run in plan]
     tell_of_torch(task, every)
@@ -161,7 +161,7 @@ def _record(spec: ScriptSpec, run: PlannedRun) -> RunRecord:
     absent = {f.dest for f in spec.flags if f.young and getattr(config, f.dest) == f.default}
     values = {name: v for name, v in plain(config.as_dict()).items() if name not in absent}
     record = replace(RunRecord.create(spec.name, values, command), engine=engine)
-    if not has_own():
+    if not own_entries():
         return record
     return replace(record, layer_files=[vars(file) for file in sources(units_of(config))])
 
