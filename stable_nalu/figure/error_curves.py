@@ -113,7 +113,7 @@ def lengths(context: Context, runs: Runs, reference: str, curves: Titled) -> Pro
     """
     logged = ("name", "epoch", SEQUENCE_VALIDATION)
     found = [read_series(one, runs, context.source, logged) for one in context.series]
-    read = [rows for rows in found if rows is not None]
+    read = [one[0].merge(one[1][["name", "model"]], on="name") for one in found if one]
     if not read:
         raise UsageError(f"nothing to draw: {'; '.join(context.source.warnings)}")
     rows = pd.concat(read, ignore_index=True)

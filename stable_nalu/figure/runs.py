@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,35 +12,29 @@ import numpy as np
 import pandas as pd
 
 from stable_nalu.errors import UsageError
-from stable_nalu.paper.drawing import Reference, Runs, Series, Threshold
+from stable_nalu.paper.drawing import Reference, Runs, Series
 from stable_nalu.statistics.estimators import Estimators
 from stable_nalu.statistics.judge import (
-    INCLUSIVE,
+    BEST_STEP,
     SPARSITY,
     TEST,
     VALIDATION,
+    Judgement,
     best_row,
-    reduce_run,
+    outcomes,
+    with_limits,
 )
 from stable_nalu.statistics.names import plain
-from stable_nalu.statistics.setups import (
-    SHIPPED,
-    Limit,
-    Thresholds,
-    limit_of,
-    read_setups,
-)
 from stable_nalu.statistics.summary import MEASURES, summarize
-from stable_nalu.statistics.table import groups, numeric, refuse_repeated
+from stable_nalu.statistics.table import groups, numeric, parsed_names
 from stable_nalu.statistics.thresholds import from_reference
 
-from .source import Source, read_csv, with_names
+from .source import GRAMMARS, Source, read_csv, with_names
 from .style import drawable, legend_order, range_order
 
 if TYPE_CHECKING:
     from .entry import Context
 
-BEST_STEP = "best.step"
 LOGGED = ("name", "step", VALIDATION, TEST, SPARSITY)
 SEQUENCE_VALIDATION = "metric.valid.mse"
 SEQUENCES_LOGGED = ("name", "step", SEQUENCE_VALIDATION, SPARSITY)
@@ -101,29 +93,42 @@ def points(summary: pd.DataFrame, measure: str) -> pd.DataFrame:
 
 
 def reduce_series(
-    series: Sequence[Series], spec: Runs, source: Source, setups: Sequence[Path] = ()
+    series: Sequence[Series],
+    spec: Runs,
+    source: Source,
+    setups: Sequence[Path] = (),
+    also: Sequence[str] = (),
 ) -> Reduced:
-    """Read, choose, name and judge the runs of a figure."""
+    """Read, choose, name and judge the runs of a figure.
+
+    also: columns whose values at the row that a run is judged at are wanted.
+    """
     tables, missed = [], []
-    flat = spec.threshold.flat
+    judgement = judgement_of(spec, source, setups)
     reference: Mapping[int, float] = {}
     for one in series:
-        judged = source.judged_runs(one)
-        if judged is not None:
-            tables.append(labelled(judged, one, spec, Path(one.files[0])))
+        kept = source.judged_runs(one)
+        if kept is not None:
+            runs = labelled(kept, one, spec, Path(one.files[0]))
+            tables.append(kept.merge(runs, on="name"))
             continue
-        rows = read_series(one, spec, source, SEQUENCES_LOGGED if spec.reference else LOGGED)
-        if rows is None:
+        read = read_series(one, spec, source, SEQUENCES_LOGGED if spec.reference else LOGGED)
+        if read is None:
             missed += one.missed
             continue
+        rows, runs = read
         if spec.reference is None:
-            parts = [with_thresholds(rows, spec.threshold, source, setups)]
+            needed = ("operation", "seed", spec.x, spec.extra)
+            if lacking := [column for column in needed if column and column not in runs]:
+                raise UsageError(f"run names of {one.files[0]} hold no {', '.join(lacking)}")
+            parts = [(rows, with_limits(runs, judgement, source.warn))]
         else:
-            if flat is None and not reference:
+            if judgement.threshold is None and not reference:
                 reference = reference_thresholds(spec.reference, spec.best_range, source)
-            known = reference if flat is None else dict.fromkeys(tested_lengths(rows), flat)
-            parts = judged_rows(rows, known, spec, source)
-        tables += [reduce_rows(part, one, spec) for part in parts if not part.empty]
+            parts = of_lengths(rows, runs, judgement.threshold or reference, spec, source)
+        tables += [
+            reduce_rows(rows, runs, one, spec, also) for rows, runs in parts if not runs.empty
+        ]
     tables = [table for table in tables if not table.empty]
     if not tables:
         raise UsageError(f"nothing to draw: {'; '.join(source.warnings) or 'no run is left'}")
@@ -136,6 +141,20 @@ def reduce_series(
             raise UsageError(f"{problem}; give each run once, or label the files apart")
         _warn_of_mixtures(runs, spec, source)
     return gathered(runs, [one.label for one in series], missed, spec, source)
+
+
+def judgement_of(spec: Runs, source: Source, setups: Sequence[Path]) -> Judgement:
+    """Return how the runs of a figure are judged.
+
+    setups: files to look up, also where one number would do; none: the usual ones.
+    """
+    limit = spec.threshold
+    beside = source.find((limit.file,)) if limit.file else None
+    paths = list(setups) or ([beside] if beside else [])
+    if paths and spec.reference is None:
+        source.note(f"thresholds: {', '.join(map(str, paths))}")
+    flat = limit.flat if spec.reference or not paths else None
+    return Judgement(paths, flat, limit.parameter, spec.best_range, limit.by_input_size)
 
 
 def _warn_of_mixtures(runs: pd.DataFrame, spec: Runs, source: Source) -> None:
@@ -156,8 +175,8 @@ def _warn_of_mixtures(runs: pd.DataFrame, spec: Runs, source: Source) -> None:
 
 def read_series(
     one: Series, spec: Runs, source: Source, columns: Sequence[str]
-) -> pd.DataFrame | None:
-    """Return the rows of one file with the columns of its names and the labels of its models."""
+) -> tuple[pd.DataFrame, pd.DataFrame] | None:
+    """Return the rows of one file, and its runs that a figure is about, with their options."""
     path = source.expect(one.files, one.missed)
     if path is None:
         return None
@@ -166,26 +185,24 @@ def read_series(
         source.warn(f"missing: {', '.join(map(plain, one.missed))} ({path} has no rows)")
         return None
     table = numeric(table, [column for column in columns if column != "name"], path)
-    rows = labelled(table, one, spec, path)
-    if rows.empty:
+    runs = labelled(table, one, spec, path)
+    if runs.empty:
         source.warn(f"missing: {', '.join(map(plain, one.missed))} ({path} has no such runs)")
         return None
-    return rows
+    return table, runs
 
 
 def labelled(table: pd.DataFrame, one: Series, spec: Runs, path: Path) -> pd.DataFrame:
-    """Add the columns of run names and the labels of models; keep what the figure is about."""
-    rows = with_names(table, spec.names, path)
-    rows["model"] = rows["model"].map(drawable) if one.label is None else one.label
+    """Return the runs of a table that the figure is about, with their options and models."""
+    _, runs = parsed_names(table, GRAMMARS[spec.names], path)
+    runs["model"] = runs["model"].map(drawable) if one.label is None else one.label
     try:
         made = [("model", spec.relabel)] if spec.relabel is not None else []
         for column, make in [*made, *spec.derive]:
-            runs = rows.drop_duplicates("name").to_dict("records")
-            found = {run["name"]: make(run) for run in runs}
-            rows[column] = [found[name] for name in rows["name"]]
+            runs[column] = list(map(make, runs.to_dict("records")))
     except KeyError as error:
         raise UsageError(f"{path}: run names hold no {error.args[0]}") from None
-    return keep(rows, spec)
+    return keep(runs, spec)
 
 
 def keep(rows: pd.DataFrame, spec: Runs) -> pd.DataFrame:
@@ -205,69 +222,19 @@ def _among(rows: pd.DataFrame, models: Sequence[str] | None) -> pd.Series:
     )
 
 
-def with_thresholds(
-    rows: pd.DataFrame, spec: Threshold, source: Source, setups: Sequence[Path]
+def reduce_rows(
+    rows: pd.DataFrame, runs: pd.DataFrame, one: Series, spec: Runs, also: Sequence[str] = ()
 ) -> pd.DataFrame:
-    """Keep the rows of runs that have a threshold, and add it.
-
-    setups: files to look up, also where one number would do; none: the usual ones.
-    """
-    beside = source.find((spec.file,)) if spec.file else None
-    paths = list(setups) or ([beside] if beside else [])
-    if paths:
-        source.note(f"thresholds: {', '.join(map(str, paths))}")
-    look_up = _look_up(paths, spec)
-    runs = rows.drop_duplicates("name").to_dict("records")
-    limits = {run["name"]: look_up(run) for run in runs}
-    gone = [run for run in runs if isnan(limits[run["name"]].threshold)]
-    lost = Counter((run["operation"], run["extrapolation.range"]) for run in gone)
-    for (operation, tested), count in lost.items():
-        source.warn(f"{count} runs left out, no threshold for {operation} on {plain(tested)}")
-    rows = rows.assign(
-        threshold=[limits[name].threshold for name in rows["name"]],
-        inclusive=[limits[name].inclusive for name in rows["name"]],
-    )
-    return rows.loc[rows["threshold"].notna()]
-
-
-def _look_up(paths: Sequence[Path], spec: Threshold) -> Callable[[dict], Limit]:
-    """Return what finds the limit of a run: in setup files, one number, or in the usual files."""
-    flat = spec.flat
-    if not paths and flat is not None:
-        return lambda run: Limit(flat)
-    if not paths and spec.parameter is None:
-        return limit_of
-    setups = read_setups(paths or SHIPPED)
-    if not spec.by_input_size:
-        return Thresholds(setups, spec.parameter).of
-    sizes = {row["input.size"] for row in setups}
-    tables = {
-        size: Thresholds([row for row in setups if row["input.size"] == size], spec.parameter)
-        for size in sizes
-    }
-    nothing = Thresholds([])
-    return lambda run: tables.get(run["input.size"], nothing).of(run)
-
-
-def reduce_rows(rows: pd.DataFrame, one: Series, spec: Runs) -> pd.DataFrame:
     """Return one row per run, in the column order of the published side files."""
-    extra = [column for column in (spec.x, spec.extra) if column is not None]
-    needed = [*LOGGED, "model", "operation", "seed", "threshold", *extra]
-    lacking = [column for column in needed if column not in rows]
-    if lacking:
-        raise UsageError(f"run names of {one.files[0]} hold no {', '.join(lacking)}")
-    refuse_repeated(rows, ["name", "step"])
-    table: list[dict[str, Any]] = []
-    ordered = rows.sort_values(["model", "name", "step"], kind="stable")
-    for (model, name), run in groups(ordered, ["model", "name"]):
-        last = run.iloc[-1]
-        limit = Limit(float(last["threshold"]), bool(last.get(INCLUSIVE, False)))
-        outcome = reduce_run(run, limit, spec.best_range)
-        found = {"name": name, spec.x: last[spec.x]} | outcome | {"model": model}
-        found |= {"operation": last["operation"], "seed": last["seed"], "size": len(run)}
-        found[BEST_STEP] = run["step"].iloc[outcome["best.model.step"] - 1]
-        table.append(found | {column: last[column] for column in extra})
-    return pd.DataFrame(table)
+    for column in also:
+        if column not in rows:
+            problem = f"{one.files[0]}.csv lacks the column {column}"
+            raise UsageError(f"{problem}: export with --export-gate")
+    found = outcomes(rows, runs, spec.best_range, also).sort_values(["model", "name"])
+    outcome = found.loc[:, "threshold":"solved"].columns
+    columns = ["name", spec.x, *outcome, "model", "operation", "seed", "size", BEST_STEP]
+    extra = [spec.extra] if spec.extra else []
+    return found.loc[:, list(dict.fromkeys([*columns, *extra, *also]))]
 
 
 def gathered(
@@ -332,11 +299,10 @@ def reference_thresholds(reference: Reference, last: int, source: Source) -> Map
     table = read_csv(path, SEQUENCES_LOGGED[:3])
     columns = tested_lengths(table)
     table = numeric(table, [SEQUENCE_VALIDATION, *columns.values()], path)
-    rows = with_names(table, "sequence", path).sort_values(["name", "step"], kind="stable")
-    rows = rows.loc[rows["seed"].isin(reference.seeds)]
+    rows = with_names(table, "sequence", path).sort_values("step", kind="stable")
     best = {
-        int(run["seed"].iloc[0]): run.iloc[best_row(run[SEQUENCE_VALIDATION].to_numpy(), last)]
-        for _, run in rows.groupby("name")
+        int(seed): run.iloc[best_row(run[SEQUENCE_VALIDATION].to_numpy(), last)]
+        for (_, seed), run in groups(rows, ["name", "seed"])
     }
     absent = [str(seed) for seed in reference.seeds if seed not in best]
     if absent:
@@ -351,21 +317,27 @@ def reference_thresholds(reference: Reference, last: int, source: Source) -> Map
     }
 
 
-def judged_rows(
-    rows: pd.DataFrame, thresholds: Mapping[int, float], spec: Runs, source: Source
-) -> list[pd.DataFrame]:
-    """Return the rows of every length, in the columns of the arithmetic tasks, with thresholds."""
-    tables = []
+def of_lengths(
+    rows: pd.DataFrame,
+    runs: pd.DataFrame,
+    thresholds: float | Mapping[int, float],
+    spec: Runs,
+    source: Source,
+) -> list[tuple[pd.DataFrame, pd.DataFrame]]:
+    """Return rows of every length, in the columns of the arithmetic tasks, and runs with limits."""
+    parts = []
     for length, column in tested_lengths(rows).items():
         if spec.length not in (None, length):
             continue
-        threshold = thresholds.get(length, np.nan)
+        threshold = thresholds
+        if isinstance(threshold, Mapping):
+            threshold = threshold.get(length, np.nan)
         if np.isnan(threshold):
             source.warn(f"length {length} left out, the reference has no threshold for it")
             continue
         one = rows.rename(columns={SEQUENCE_VALIDATION: VALIDATION, column: TEST})
         x = {spec.x: length} if spec.length is None else {}
-        tables.append(one.assign(threshold=threshold, **x))
-    if not tables and spec.length is not None:
+        parts.append((one, runs.assign(threshold=threshold, inclusive=False, **x)))
+    if not parts and spec.length is not None:
         source.warn(f"no run was tested at length {spec.length}")
-    return tables
+    return parts

@@ -141,12 +141,12 @@ def data_set_name(name: str, columns: Columns | None = None) -> Columns:
     columns: the options of the run, where its name need not be parsed.
     """
     columns = signed(columns or parse_leaf(name), UNION)
-    return {"model": model_label(columns["model_code"])} | columns
+    return {"name": name, "model": model_label(columns["model_code"])} | columns
 
 
 def single_name(name: str, columns: Columns | None = None) -> Columns:
     """Parse a run of a single module; `&` joins the parts of a two-part range."""
-    columns = signed(columns or parse_leaf(name), AMPERSAND)
+    columns = {"name": name} | signed(columns or parse_leaf(name), AMPERSAND)
     columns["model"] = model_label(columns["model_code"])
     family = columns.get("train.distribution")
     if family is not None and "interpolation.range" in columns:
@@ -166,7 +166,7 @@ def distribution(family: str, sampled: str) -> str:
 def sequence_name(name: str, _: Columns | None = None) -> Columns:
     """Parse a run of the sequence tasks."""
     found = _found(name, sequences.name_fields("mnist"), _OF_SEQUENCES, "a sequence task")
-    return {"model": model_label(name.split("_")[0]), **found}
+    return {"name": name, "model": model_label(name.split("_")[0]), **found}
 
 
 def two_digit_name(name: str, _: Columns | None = None) -> Columns:

@@ -16,7 +16,7 @@ from stable_nalu.statistics.table import numeric
 
 from .decoration import HATCHES, SMALL, footnote, legend, patch_legend, say_no_data
 from .entry import INCH, Context, Product, kind
-from .runs import LOGGED, Reduced, read_series, reduce_series
+from .runs import reduce_series
 from .source import read_csv
 from .style import Look, drawable, half_open, looks, new_figure
 
@@ -256,8 +256,8 @@ _OUTCOMES = {"solved": HATCHES[0], "not solved": HATCHES[1]}
 @kind("histogram", needs="outcomes")
 def histogram(context: Context, runs: Runs, column: str, size: Size = STANDARD) -> Product:
     """Draw how a gate is distributed over runs: a panel per operation and model, by success."""
-    reduced = reduce_series(context.series, runs, context.source, context.setups)
-    judged = _with_gates(context, reduced, runs, column)
+    reduced = reduce_series(context.series, runs, context.source, context.setups, (column,))
+    judged = reduced.runs
     operations = [name for name in ("mul", "add") if name in set(judged["operation"])]
     operations += sorted(set(judged["operation"]) - set(operations))
     figure = new_figure(size)
@@ -282,24 +282,6 @@ def histogram(context: Context, runs: Runs, column: str, size: Size = STANDARD) 
     patch_legend(figure, {name: (shown[name].color, h) for name, h in _OUTCOMES.items()})
     footnote(figure, "Gate at the row that a run is judged at.")
     return Product(context.stem, figure, side={f"{context.stem}_seeds_best": judged})
-
-
-def _with_gates(context: Context, reduced: Reduced, runs: Runs, column: str) -> pd.DataFrame:
-    """Add the gate at the row that each run is judged at."""
-    gates = []
-    for one in context.series:
-        rows = read_series(one, runs, context.source, LOGGED)
-        if rows is None:
-            continue
-        if column not in rows:
-            raise UsageError(
-                f"{one.files[0]}.csv lacks the column {column}: export with --export-gate"
-            )
-        rows = rows.sort_values(["model", "name", "step"], kind="stable")
-        place = rows.groupby(["model", "name"], sort=False).cumcount() + 1
-        gates.append(rows.assign(**{"best.model.step": place}))
-    keys = ["model", "name", "best.model.step"]
-    return reduced.runs.merge(pd.concat(gates)[[*keys, column]], on=keys, how="left")
 
 
 def _draw_gates(axes: Axes, group: pd.DataFrame, column: str, shown: dict[str, Look]) -> None:

@@ -31,6 +31,8 @@ TEST = "metric.test.extrapolation"
 SPARSITY = "sparse.error.max"
 INCLUSIVE = "inclusive"
 """Column: whether an error equal to the threshold is low enough."""
+BEST_STEP = "best.step"
+"""Column: the step that a run is judged at."""
 EXPORTED = ("name", "step", VALIDATION, TEST, SPARSITY)
 
 
@@ -40,13 +42,14 @@ class Judgement:
 
     setups: tables of thresholds in place of the usual ones; a run without a row is left out then.
     threshold: taken for every run instead of those of the tables.
-    parameter: the rows of the tables to use, see `Thresholds`.
+    parameter, by_input_size: the rows of the tables to use, see `Thresholds`.
     """
 
     setups: Sequence[Path] = ()
     threshold: float | None = None
     parameter: str | None = None
     best_range: int = BEST_RANGE
+    by_input_size: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what a program may give, and no flag accepts."""
@@ -56,6 +59,24 @@ class Judgement:
             raise UsageError(f"threshold: {self.threshold!r} is not a number above 0")
         if not (isinstance(self.best_range, int) and self.best_range > 0):
             raise UsageError(f"best_range: {self.best_range!r} is not a whole number above 0")
+
+    def limits(self, runs: pd.DataFrame) -> list[Limit]:
+        """Return when each run is solved, by its options."""
+        if self.threshold is not None:
+            return [Limit(self.threshold)] * len(runs)
+        thresholds = usual_thresholds()
+        if self.setups or self.parameter is not None:
+            setups = read_setups(self.setups or SHIPPED)
+            thresholds = Thresholds(setups, self.parameter, by_input_size=self.by_input_size)
+        return [thresholds.of(run) for run in runs.to_dict("records")]
+
+    def refuse_unknown(self) -> None:
+        """Refuse a parameter that no table has rows of."""
+        known = known_parameters(read_setups(self.setups or SHIPPED))
+        if self.threshold is None and self.parameter not in (None, *known):
+            problem = f"the tables of thresholds have no rows of {self.parameter!r}"
+            hint = did_you_mean(str(self.parameter), known, f"write one of {', '.join(known)}")
+            raise OptionError("--parameter", problem, hint)
 
 
 def judge_runs(
@@ -83,41 +104,71 @@ def judge_tables(
 
     parts: names of tables of logged rows, for messages, and the tables.
     """
-    rows, runs = _rows_and_runs(parts, models)
-    refuse_repeated(rows, ["model", "name", "step"])
-    limits = _limits(runs, judgement)
-    runs["threshold"] = [limit.threshold for limit in limits]
-    runs[INCLUSIVE] = [limit.inclusive for limit in limits]
+    logged, options = [], []
+    for i, (path, part) in enumerate(parts):
+        require(part, EXPORTED, path, "an export of metrics")
+        if part.empty:
+            continue
+        logged.append(numeric(part, EXPORTED[1:], path))
+        options.append(parsed_names(part, expand_name, path)[1])
+        if models is not None:
+            options[-1]["model"] = models[i]
+    if not options:
+        raise UsageError(f"there is no run in {', '.join(str(path) for path, _ in parts)}")
+    runs = pd.concat(options, keys=range(len(options)))
+    twice = runs["name"][runs.duplicated(["model", "name"])].tolist()
+    if twice:
+        raise UsageError(f"two files hold run {twice[0]}; tell them apart by --models")
+    judgement.refuse_unknown()
+    runs = with_limits(runs, judgement, warn)
+    if runs.empty:
+        raise UsageError("no run has a threshold; give --threshold, or other --exp-setups")
+    part_of = runs.index.get_level_values(0)
+    found = [
+        outcomes(rows, runs.loc[part_of == place], judgement.best_range)
+        for place, rows in enumerate(logged)
+    ]
+    table = pd.concat(found).drop(columns=BEST_STEP)
+    return pd.DataFrame(sorted(table.to_dict("records"), key=_place))
+
+
+def with_limits(
+    runs: pd.DataFrame, judgement: Judgement, warn: Callable[[str], object]
+) -> pd.DataFrame:
+    """Return the runs that have a threshold, with it, and say how many have none."""
+    limits = judgement.limits(runs)
+    thresholds, inclusive = ([limit[i] for limit in limits] for i in range(2))
+    runs = runs.assign(**{"threshold": thresholds, INCLUSIVE: inclusive})
     unknown = runs.loc[runs["threshold"].isna()]
     for (operation, tested_on), group in groups(unknown, ["operation", "extrapolation.range"]):
         warn(f"no threshold for {operation} on {tested_on}: {len(group)} runs left out")
-    runs = runs.loc[runs["threshold"].notna()]
-    if runs.empty:
-        raise UsageError("no run has a threshold; give --threshold, or other --exp-setups")
-    logged = dict(groups(rows.sort_values("step", kind="stable"), ["model", "name"]))
-    outcomes = []
+    return runs.loc[runs["threshold"].notna()]
+
+
+def outcomes(
+    rows: pd.DataFrame,
+    runs: pd.DataFrame,
+    best_range: int = BEST_RANGE,
+    also: Sequence[str] = (),
+) -> pd.DataFrame:
+    """Return runs, each with what came of it: outcome, number of rows, step that it is judged at.
+
+    rows: logged rows of these runs, in any order, and of others.
+    runs: one per row, with a name of its own, and when it is solved.
+    also: columns whose values at the row that a run is judged at are wanted.
+    """
+    rows = rows.astype({"name": str})
+    rows = rows.loc[rows["name"].isin(runs["name"])]
+    refuse_repeated(rows, ["name", "step"])
+    logged = dict(groups(rows.sort_values("step", kind="stable"), ["name"]))
+    found = []
     for run in runs.to_dict("records"):
-        steps = logged[run["model"], run["name"]]
-        limit = Limit(run["threshold"], run.pop(INCLUSIVE))
-        outcome = reduce_run(steps, limit, judgement.best_range)
-        outcomes.append(run | outcome | {"size": len(steps)})
-    return pd.DataFrame(sorted(outcomes, key=_place))
-
-
-def _limits(runs: pd.DataFrame, judgement: Judgement) -> list[Limit]:
-    """Return when each run is solved."""
-    if judgement.threshold is not None:
-        return [Limit(judgement.threshold)] * len(runs)
-    thresholds = usual_thresholds()
-    if judgement.setups or judgement.parameter is not None:
-        setups = read_setups(judgement.setups or SHIPPED)
-        known = known_parameters(setups)
-        if judgement.parameter not in (None, *known):
-            problem = f"the tables of thresholds have no rows of {judgement.parameter!r}"
-            hint = did_you_mean(str(judgement.parameter), known, f"write one of {', '.join(known)}")
-            raise OptionError("--parameter", problem, hint)
-        thresholds = Thresholds(setups, judgement.parameter)
-    return [thresholds.of(run) for run in runs.to_dict("records")]
+        steps = logged[run["name"],]
+        outcome = reduce_run(steps, Limit(run["threshold"], run.pop(INCLUSIVE)), best_range)
+        best = steps.iloc[outcome["best.model.step"] - 1]
+        told = {"size": len(steps), BEST_STEP: best["step"]}
+        found.append(run | outcome | told | {column: best[column] for column in also})
+    return pd.DataFrame(found)
 
 
 def _place(run: dict) -> tuple:
@@ -134,36 +185,6 @@ def _place(run: dict) -> tuple:
         model_order(run["model"]),
         run["name"],
     )
-
-
-def _rows_and_runs(
-    parts: Sequence[tuple[Path | str, pd.DataFrame]], models: Sequence[str] | None
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the logged rows of all tables, and a table of one row per run with its options.
-
-    Both have the columns `model` and `name`, which tell runs apart; two tables that hold the same
-    run under one label are refused.
-    """
-    rows, runs = [], []
-    for i, (path, part) in enumerate(parts):
-        require(part, EXPORTED, path, "an export of metrics")
-        if part.empty:
-            continue
-        part = numeric(part, EXPORTED[1:], path)
-        _, options = parsed_names(part, expand_name, path)
-        if models is not None:
-            options["model"] = models[i]
-        labels = options[["name", "model"]]
-        logged = part.loc[:, list(EXPORTED)].astype({"name": str})
-        rows.append(logged.merge(labels, on="name", validate="many_to_one"))
-        runs.append(options)
-    if not runs:
-        raise UsageError(f"there is no run in {', '.join(str(path) for path, _ in parts)}")
-    table = pd.concat(runs, ignore_index=True)
-    twice = table["name"][table.duplicated(["model", "name"])].tolist()
-    if twice:
-        raise UsageError(f"two files hold run {twice[0]}; tell them apart by --models")
-    return pd.concat(rows, ignore_index=True), table
 
 
 def best_row(validation: np.ndarray, best_range: int = BEST_RANGE) -> int:

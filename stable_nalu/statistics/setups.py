@@ -99,6 +99,7 @@ class Thresholds:
         for the row of the run's model, whose suffix may also be given. Without one, all rows count
         that are meant for the script and the model of the run.
     otherwise: the threshold of a run that has no row.
+    by_input_size: whether runs match only rows of their own input size.
     """
 
     def __init__(
@@ -106,19 +107,22 @@ class Thresholds:
         setups: Iterable[SetupCells],
         parameter: str | None = None,
         otherwise: float = math.nan,
+        *,
+        by_input_size: bool = False,
     ):
         self.parameter = parameter
         self.otherwise = otherwise
+        self.by_input_size = by_input_size
         self._found: dict[tuple, list[tuple[str, float]]] = {}
         for row in setups:
-            for task in _tasks(row["input.size"], row["subset.ratio"], row["overlap.ratio"]):
+            for task in self._tasks(row):
                 key = (row["operation"].removeprefix("op-"), row["extrapolation.range"], task)
                 self._found.setdefault(key, []).append((row["parameter"], row["threshold"]))
 
     def of(self, run: Mapping[str, Any]) -> Limit:
         """Return when a run is solved, given its options; NaN if the table does not say it."""
-        tasks = _tasks(run["input.size"], run["subset.ratio"], run["overlap.ratio"])
-        keys = [(run["operation"], canonical(run["extrapolation.range"]), task) for task in tasks]
+        place = run["operation"], canonical(run["extrapolation.range"])
+        keys = [(*place, task) for task in self._tasks(run)]
         if _is_of_benchmark(run) and self.parameter is None:
             # What its own rows do not name, such as a range of the user's, may be in others.
             for parameter, threshold in self._found.get(keys[0], []):
@@ -135,6 +139,19 @@ class Thresholds:
         if stem.startswith(SMALL_DIVISORS) and (self.parameter is None or stem.count(".") == 2):
             stem = ".".join(stem.split(".")[:3]) + _SUFFIXES.get(model_code, "")
         return parameter == stem and (self.parameter is not None or parameter != BENCHMARK)
+
+    def _tasks(self, one: Mapping[str, Any]) -> list[tuple[object, ...]]:
+        """Return what rows and runs must share besides operation and range, the closest first.
+
+        All single modules share their rows, whatever the number of idle inputs. The arithmetic data
+        set has subsets of one input, too, where it has four, and rows of its own for these.
+        """
+        size, subset = one["input.size"], one["subset.ratio"]
+        if subset is None or math.isnan(subset):
+            return [("simple", size)]
+        own = ("arithmetic", size, subset, one["overlap.ratio"])
+        single = ("single module", size if self.by_input_size else None)
+        return [own, single] if is_single_module(size, subset) else [own]
 
 
 @cache
@@ -174,18 +191,3 @@ def below(thresholds: Iterable[float]) -> str:
 def _is_of_benchmark(run: Mapping[str, Any]) -> bool:
     """Return whether a run is of the script that alone can begin again with new weights."""
     return run.get("reinit") in (True, False)
-
-
-def _tasks(
-    input_size: float, subset_ratio: float | None, overlap_ratio: float | None
-) -> list[tuple[object, ...]]:
-    """Return what rows and runs must share besides operation and range, the closest first.
-
-    All single modules share their rows, whatever the number of idle inputs. The arithmetic data
-    set has subsets of one input, too, where it has four, and rows of its own for these.
-    """
-    if subset_ratio is None or math.isnan(subset_ratio):
-        return [("simple", input_size)]
-    own = ("arithmetic", input_size, subset_ratio, overlap_ratio)
-    single = is_single_module(input_size, subset_ratio)
-    return [own, ("single module",)] if single else [own]

@@ -84,20 +84,26 @@ def test_a_missing_test_error_does_not_solve():
     assert found["extrapolation.step.solved"] == 1000
 
 
-def test_rows_are_put_in_step_order():
-    a = rows([1, 2], [0.1, 0.9], steps=[1000, 0]).assign(model="NAU", seed=0, name="one")
-    b = rows([1, 2], [0.1, 0.9], steps=[0, 1000]).assign(model="NMU", seed=0, name="other")
-    table = pd.concat([a, b]).assign(operation="mul", threshold=0.5, parameter=7)
-    found = reduce_rows(table, Series(("file",)), Runs("parameter", Threshold()))
+def test_rows_are_put_in_step_order_and_runs_in_the_columns_of_published_files():
+    a = rows([1, 2], [0.1, 0.9], steps=[1000, 0]).assign(name="one", gate=[0.1, 0.2])
+    b = rows([1, 2], [0.1, 0.9], steps=[0, 1000]).assign(name="other", gate=[0.3, 0.4])
+    runs = pd.DataFrame({"name": ["other", "one"], "model": ["NMU", "NAU"]}).assign(
+        seed=0, operation="mul", parameter=7, threshold=0.5, inclusive=False
+    )
+    spec = Runs("parameter", Threshold())
+    found = reduce_rows(pd.concat([a, b]), runs, Series(("file",)), spec, ["gate"])
     columns = """
         name parameter threshold best.model.step interpolation.last extrapolation.last
         interpolation.step.solved extrapolation.step.solved sparse.error.max solved model
-        operation seed size best.step
+        operation seed size best.step gate
     """
     assert list(found.columns) == columns.split()
+    assert found["name"].tolist() == ["one", "other"]
     assert found["best.model.step"].tolist() == [2, 1]
+    assert found["best.step"].tolist() == [1000, 0]
     assert found["extrapolation.step.solved"].tolist() == [1000, 0]
     assert found["size"].tolist() == [2, 2]
+    assert found["gate"].tolist() == [0.1, 0.3]
 
 
 def test_mean_summary():
