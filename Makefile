@@ -44,10 +44,6 @@ $(INSTALLED): setup.py constraints.txt
 demo: $(INSTALLED)
 	$(RUN) experiments/reproduce.py robust-benchmark_sltr_mul --model NMU --model RealNPU \
 	  --seeds 0-4 --max-iterations 25000 --format png --out '$(DEMO)'
-	@echo
-	@echo 'The figure:     $(DEMO)/iterations-25000/figures/robust-benchmark_sltr_mul_op-mul.png'
-	@echo 'Its numbers:    $(DEMO)/iterations-25000/summary'
-	@echo 'Logs and models: tensorboard and save in $(DEMO)/iterations-25000'
 
 test: $(INSTALLED)
 	$(PYTEST) -m ''

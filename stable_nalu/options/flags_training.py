@@ -115,7 +115,11 @@ LOGGING = FlagGroup(
         "--remove-existing-data",
         "Delete the run's log folder before writing; its saved model stays.",
     ),
-    _control("--verbose", "Also log weights, histograms, gradients and every single penalty."),
+    _control(
+        "--verbose",
+        "Also log weights, histograms, gradients and every single penalty; print all flags, the "
+        "model and a line for every log point.",
+    ),
     Flag("--log-interval", integer(1), 1000, "Iterations between two points of the log."),
     _control("--no-save", "Do not save the trained model."),
     _control("--load-checkpoint", "Resume the run from its saved state."),

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from stable_nalu.cluster.shard import Shard, how_to_run, pending, refuse_running, train_shards
+from stable_nalu.console import plural, shown
 from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.machine import cores
 from stable_nalu.paper.challenger import Challenger, challenger_of
@@ -25,7 +26,7 @@ from stable_nalu.paper.experiment import (
 from stable_nalu.paper.index import find
 from stable_nalu.script import say
 
-from .challenge_page import Chapter, Page, write
+from .challenge_page import Chapter, Page, ranks, write
 from .duel import Contest, same_runs
 from .judged import judged_runs, runs_of
 from .records import Stopwatch, add_sessions, read_sessions
@@ -74,10 +75,11 @@ def challenge(arguments: argparse.Namespace) -> int:
         for plan in plans
     ]
     folder = space.base / "challenge" / "_".join((challenger.folder, arguments.key))
-    say("comparing")
     page = Page(challenger, chapters, read_sessions(sessions), refused)
-    for path in write(page, folder, arguments.format):
-        say(f"written {path}")
+    _, path, *_ = write(page, folder, arguments.format)
+    for line in ranks(page):
+        say(line)
+    say(shown(path))
     return 0
 
 
@@ -128,7 +130,7 @@ def _commands(model: Model, arguments: argparse.Namespace) -> list[Command]:
 def _train(left: Sequence[Shard], arguments: argparse.Namespace, sessions: Path) -> int:
     """Train what is left, and return the exit code of the first command that fails, else 0."""
     for place, shard in enumerate(left, start=1):
-        say(f"[{place}/{len(left)}] {shard.runs} runs: {shard.name}")
+        say(f"[{place}/{len(left)}] {plural(shard.runs, 'run')}: {shard.name}")
         watch = Stopwatch(resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
         workers = arguments.jobs or cores()
         code = train_shards([shard], arguments.max_iterations, workers)
@@ -146,7 +148,6 @@ def _contest(plan: PlannedContest, space: Folders, arguments: argparse.Namespace
     import pandas as pd
 
     experiment, model = plan.experiment, plan.model
-    say(f"judging {experiment.key}")
     export([model], space)
     expected = runs_of(model, arguments.seeds, space.max_iterations)
     own = judged_runs(experiment, [model], space.csv, expected, say)

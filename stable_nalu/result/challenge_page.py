@@ -81,6 +81,12 @@ def write(page: Page, folder: Path, formats: Sequence[str]) -> list[Path]:
     return [folder / "README.md", folder / "index.html", *written]
 
 
+def ranks(page: Page) -> list[str]:
+    """Return per figure how the challenger ranks by its success rate, and that rate."""
+    told = [(chapter.key, _overview(chapter)) for chapter in page.chapters]
+    return [f"{key}: rank {o['rank']}, solved {o['success rate']}" for key, o in told]
+
+
 def figures(contest: Contest, drawn: str | None = None) -> dict[str, Figure]:
     """Draw all layers in one figure, or in one per operation, by the operation or no name.
 

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from stable_nalu.console import plural
 from stable_nalu.paper.experiment import Experiment, seeds_text
 from stable_nalu.paper.published import (
     Bounded,
@@ -173,17 +174,6 @@ class Comparison:
             return None
         return _verdict_of_means(theirs, self.summary, measure)
 
-    @property
-    def so_far(self) -> str:
-        """Return what shortened runs have solved so far, and at which steps."""
-        known, ours = self.published, self.summary["converged.at.median"]
-        step = "" if math.isnan(ours) else f", at median step {ours:,.0f}"
-        theirs = known.mean.value if known.median is None else known.median
-        name = "mean" if known.median is None else "median"
-        told = "" if theirs is None else f" (published {name} of whole runs: {theirs:,.0f})"
-        place = " ".join(filter(None, (known.model, known.operation, known.point)))
-        return f"{place}: {self.solved} of {self.runs} solved so far{step}{told}"
-
     def row(self) -> dict[str, Any]:
         """Return the cells of the comparison table by their columns."""
         known, ours, gap = self.published, self.summary, self.gap
@@ -209,12 +199,12 @@ class Comparison:
         }
 
 
-def told(
+def compared(
     experiment: Experiment, runs: pd.DataFrame
-) -> tuple[pd.DataFrame, list[dict[str, Any]], str, str]:
+) -> tuple[pd.DataFrame, list[dict[str, Any]], str]:
     """Sum up judged runs, and compare them with what was published.
 
-    Return the summary, the rows of the comparison, these as text, and how many have which verdict.
+    Return the summary, the rows of the comparison, and how many of them have which verdict.
     """
     from stable_nalu.statistics.estimators import PUBLISHED
     from stable_nalu.statistics.summary import summarize_runs
@@ -223,7 +213,7 @@ def told(
     points = [column for column in dict.fromkeys(wanted) if column in runs.columns]
     found = compare(experiment, runs)
     rows, summary = [one.row() for one in found], summarize_runs(runs, points, PUBLISHED)
-    return summary, rows, as_text(found), totals(found)
+    return summary, rows, verdict(found)
 
 
 def compare(experiment: Experiment, runs: pd.DataFrame) -> list[Comparison]:
@@ -396,25 +386,36 @@ def same_point(value: object, text: str) -> bool:
         return str(value).replace(" ", "") == text.replace(" ", "")
 
 
-def as_text(comparisons: Sequence[Comparison]) -> str:
-    """Return the comparison as lines of aligned columns, and what has been solved so far."""
-    lines = aligned([comparison.row() for comparison in comparisons])
-    return "\n".join([*lines, *(found.so_far for found in comparisons if found.kind == SHORT)])
-
-
 def aligned(rows: Sequence[Mapping[str, object]]) -> list[str]:
     """Return a line of names and one per row, in aligned columns; nothing without rows."""
     cells = [[_shown(c) for c in row.values()] for row in rows]
     return in_columns(list(rows[0]), cells) if cells else []
 
 
-def totals(comparisons: Sequence[Comparison]) -> str:
-    """Return how many success rates have which verdict, the best first."""
+def verdict(comparisons: Sequence[Comparison]) -> str:
+    """Return in one line how many points equal the published ones; `OK` where none differs."""
     kinds = Counter(found.kind for found in comparisons)
-    counted = [f"{kinds[kind]} {kind}" for kind in (*RATE_VERDICTS, CHOSEN) if kinds[kind]]
-    if kinds[SHORT]:
-        counted.append(f"{kinds[SHORT]} {SHORT} (shortened runs)")
-    return f"{len(comparisons)} success rates: {', '.join(counted)}"
+    compared = len(comparisons) - kinds[SHORT]
+    equal = kinds[EQUAL] + sum(
+        found.kind == CHOSEN and found.chosen is not None and found.chosen.same == found.runs
+        for found in comparisons
+    )
+    counted = [f"{kinds[kind]} {kind}" for kind in RATE_VERDICTS[1:] if kinds[kind]]
+    counted += [f"{n} end otherwise" for n in [kinds[EQUAL] + kinds[CHOSEN] - equal] if n]
+    counted += [f"{n} {SHORT} (shortened runs)" for n in [kinds[SHORT]] if n]
+    text = f"{equal} of {plural(compared, 'comparable point')} equal the published ones"
+    start = "OK: " if equal == compared > 0 else ""
+    return "; ".join([start + text, *counted])
+
+
+def rates(runs: pd.DataFrame) -> list[str]:
+    """Return the success rate of every model, with its interval."""
+    found = []
+    for model, own in runs.groupby("model", sort=False):
+        rate = wilson(solved_of(own), len(own))
+        interval = f"{100 * rate.lower:.0f}–{100 * rate.upper:.0f} %"
+        found.append(f"{model} {solved_of(own)} of {len(own)} [{interval}]")
+    return found
 
 
 def _shown(cell: object) -> str:

@@ -21,7 +21,7 @@ from stable_nalu.statistics.estimators import LEVEL
 from stable_nalu.statistics.intervals import Estimate, sign_test, wilson
 from stable_nalu.statistics.table import groups
 
-from .compare import CANNOT_TELL, DIFFERS, SHORT, aligned, same_point, shortened
+from .compare import CANNOT_TELL, DIFFERS, SHORT, same_point, shortened
 from .judged import (
     DIVERGED,
     is_plain,
@@ -272,10 +272,10 @@ def _beside(
     return replace(point, published=known, order=Order(agree, len(both) - agree - equal, equal))
 
 
-def told(
+def compared(
     experiment: Experiment, runs: pd.DataFrame
-) -> tuple[pd.DataFrame, list[dict[str, Any]], str, str]:
-    """Do the same as `compare.told` for runs that measured something."""
+) -> tuple[pd.DataFrame, list[dict[str, Any]], str]:
+    """Do the same as `compare.compared` for runs that measured something."""
     import pandas as pd
 
     points = points_of(experiment, runs)
@@ -284,13 +284,7 @@ def told(
     once = {(point.model, point.point, point.column): point for point in points}
     summary = pd.DataFrame([point.summary_row() for point in once.values()])
     rows = [point.row() for point in points]
-    return summary, rows, measures_text(rows), measures_counted(points)
-
-
-def measures_text(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return the comparison as lines of aligned columns, without those that say nothing."""
-    shown = [name for name in rows[0] if any(row[name] not in (None, "", 0) for row in rows)]
-    return "\n".join(aligned([{name: row[name] for name in shown} for row in rows]))
+    return summary, rows, measures_counted(points)
 
 
 def measures_counted(points: Sequence[MeasuredPoint]) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from stable_nalu.cluster.job_script import EXPERIMENT
 from stable_nalu.cluster.local import run_shards
 from stable_nalu.cluster.shard import Shard, pending, refuse_running, shards
+from stable_nalu.console import GREEN, bar, joined, paint, plural, shown, told
 from stable_nalu.errors import UsageError
 from stable_nalu.files import is_locked, shared_lock
 from stable_nalu.paper.experiment import (
@@ -114,7 +115,8 @@ def train(request: Request) -> int:
         refuse_running(request.every_shard, request.space.max_iterations)
         say("all runs are trained" if request.models else request.experiment.note)
         return 0
-    say(f"training {sum(shard.runs for shard in left.values())} runs in {len(left)} shards")
+    runs = sum(shard.runs for shard in left.values())
+    say(f"training {plural(runs, 'run')} in {plural(len(left), 'shard')}")
     logs = request.space.logs / request.experiment.stem
     before, watch = _unfinished(left.values(), request), Stopwatch()
     with shared_lock(request.training_lock):
@@ -154,10 +156,7 @@ def report(request: Request, data: Path | None = None) -> bool:
     """
     experiment, space = request.experiment, request.space
     refuse_running(request.every_shard, space.max_iterations)
-    if request.models:
-        say("exporting the runs")
-    for path in export(request.models, space, experiment.criterion):
-        say(f"table {path}")
+    export(request.models, space, experiment.criterion)
     for table in other_tables(experiment, request.models, space):
         if table.source is not None and not table.source.exists():
             say(f"no saved model {table.source}")
@@ -165,7 +164,7 @@ def report(request: Request, data: Path | None = None) -> bool:
         table.write()
         if data is not None and table.source is not None:
             say(f"kept model {table.keep(data)}")
-    complete = _draw(request)
+    complete, pictures = _draw(request)
     judged = experiment.criterion.startswith(JUDGED)
     if (judged or experiment.is_measured) and request.models:
         runs = _compare(request)
@@ -175,6 +174,17 @@ def report(request: Request, data: Path | None = None) -> bool:
             say(f"kept {len(kept)} runs in {path_of(experiment.key, data)}")
     elif data is not None:
         say(f"nothing to keep: no success criterion applies to runs of {experiment.key}")
+    for name, path in {
+        "figure": ", ".join(map(shown, pictures)),
+        "tables": shown(space.summaries),
+        "logs": shown(space.tensorboard),
+        "models": shown(space.save),
+    }.items():
+        if path and (name == "figure" or request.models):
+            say(told(name, path))
+    if space.max_iterations is not None and request.models:
+        words = "experiments/reproduce.py", experiment.key, "--out", shown(space.out)
+        say(told("next", f"{command_of(*words)} (at full length)"))
     return complete
 
 
@@ -182,41 +192,33 @@ def _compare(request: Request) -> pd.DataFrame:
     """Judge the runs, sum them up, and compare them with numbers that were given elsewhere."""
     experiment, space = request.experiment, request.space
     if experiment.is_measured:
-        from .compare_measured import told
-
-        say("summing up what the runs measured")
+        from .compare_measured import compared
     else:
-        from .compare import told
-
-        say("judging and summarising the runs")
+        from .compare import compared, rates
     runs = judged_runs(experiment, request.models, space.csv, expected_of(request), say)
-    summary, rows, text, counted = told(experiment, runs)
-    path = space.summaries / f"{experiment.stem}.csv"
-    write_plain_frame(path, summary)
-    say(f"summary {path}")
-    if not rows:
-        say("no published number to compare with")
-        return runs
-    path = space.summaries / f"{experiment.stem}_comparison.csv"
-    write_rows(path, rows)
-    say(text)
-    say(f"comparison {path}: {counted}")
+    summary, rows, verdict = compared(experiment, runs)
+    write_plain_frame(space.summaries / f"{experiment.stem}.csv", summary)
+    if not experiment.is_measured:
+        say(told("solved", joined(rates(runs))))
+    if rows:
+        write_rows(space.summaries / f"{experiment.stem}_comparison.csv", rows)
+    else:
+        verdict = "no published number to compare with"
+    say(paint(verdict, GREEN if verdict.startswith("OK") else ""))
     return runs
 
 
-def _draw(request: Request) -> bool:
-    """Draw the figures of the experiment; return whether there was data for each of them."""
+def _draw(request: Request) -> tuple[bool, list[Path]]:
+    """Draw the figures of the experiment; return whether there was data for each, and pictures."""
     from stable_nalu.figure.entries import all_entries, with_threshold
     from stable_nalu.figure.entry import Context
     from stable_nalu.figure.render import Output, render
     from stable_nalu.figure.source import Source
 
     space, entries = request.space, all_entries()
-    complete = True
-    for key in request.experiment.figure_keys:
-        if key not in entries:
-            continue
-        say(f"drawing figure {key}")
+    complete, pictures = True, list[Path]()
+    keys = [key for key in request.experiment.figure_keys if key in entries]
+    for key in bar(keys, unit="figures", what="drawing"):
         entry = entries[key]
         if (threshold := one_threshold(request.experiment)) is not None:
             entry = with_threshold(entry, threshold)
@@ -231,8 +233,7 @@ def _draw(request: Request) -> bool:
             say(f"figure {key} not drawn: {error}")
             complete = False
             continue
-        for path in paths:
-            say(f"figure {path}")
+        pictures += [path for path in paths if path.suffix == f".{request.formats[0]}"]
         for warning in source.warnings:
             say(f"  {warning}")
-    return complete
+    return complete, pictures

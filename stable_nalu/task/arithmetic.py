@@ -187,6 +187,7 @@ class OperationTask(Task):
     """
 
     by_engine = True
+    exporter = "simple_function_static.py"
     finite = ("loss_train",)
     logs_updates = True
     measures_ahead = True
@@ -351,13 +352,6 @@ class OperationTask(Task):
         return {"loss_train": loss} | found
 
     def report(self, model: ExtendedTorchModule, results: Mapping[str, float]) -> Iterator[str]:
-        from stable_nalu.statistics.setups import below
-
-        yield from super().report(model, results)
-        if "loss_valid_extra" in results:
-            limit = self.limits[0]
-            solved = limit.met(results["loss_valid_extra"])
-            yield f"  - solved: {solved} (extra {below([limit.threshold])})"
         if self.shows_weights():
             yield ""
         yield from self._shown_parameters(model)

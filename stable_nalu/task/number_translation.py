@@ -49,7 +49,7 @@ class TranslationTask(RecurrentTask):
     all three sets, and its first batch.
     """
 
-    unit = Unit("epoch", "--max-epochs", "epoch", counts=True)
+    unit = Unit("epoch", "--max-epochs", counts=True)
     cost = 60
     reported = ("seed", "layer_type", "cuda", "verbose", "max_epochs")
     valid, test = LOSS_VALID, None

@@ -56,6 +56,7 @@ class PairTask(Task):
 
     unit = EPOCHS
     look = "stable_nalu.inspection.pair_report"
+    exporter = "two_digit_mnist/two_digit_mnist_reader.py"
     finite = ("loss_train",)
     logs_updates = True
     tells_divergence = False

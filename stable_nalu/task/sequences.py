@@ -57,6 +57,7 @@ class SequentialTask(Task):
     unit = EPOCHS
     valid = f"{METRIC}/valid/mse"
     finite = ("loss_train", "metric_valid")
+    exporter = "sequential_mnist.py"
     logs_updates = True
     tells_divergence = False
 

@@ -1,20 +1,37 @@
-"""What a training script prints: configuration, progress lines, results."""
+"""What a training script shows: what is trained, one bar, and how it came out."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Sequence
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from statistics import median
+from typing import Any, NamedTuple
 
 import numpy as np
-from tqdm import tqdm
 
+from stable_nalu.console import GREEN, RED, bar, is_terminal, joined, paint, plural, told
+from stable_nalu.options import Config, ScriptSpec
+from stable_nalu.options.labels import label, range_label, units_label, varying
+from stable_nalu.paper.experiment import seeds_text
 from stable_nalu.script import say
 from stable_nalu.statistics.setups import Limit, below
 
 LINES_OF_A_PLAN = 10
+SECONDS_BETWEEN_MOVES = 0.3
+_TOLD = {
+    "layer_type",
+    "nalm_name",
+    "operation",
+    "interpolation_range",
+    "extrapolation_range",
+    "name_prefix",
+    "verbose",
+}
+"""Flags that other lines tell."""
 
 _is_quiet = ContextVar("_is_quiet", default=False)
 
@@ -54,114 +71,200 @@ class LogPoint:
         return sum(limit.met(e) for limit, e in zip(self.limits, self.values, strict=True))
 
 
-class ProgressConsole:
-    """Prints to standard output; a progress bar on standard error when that is a terminal."""
+class Console:
+    """The console of a plan: one bar over all runs; lines in files, and with --verbose.
 
-    def __init__(self, *, unit: str, total: int = 0, title: str = ""):
-        self.bar = tqdm(
-            desc=title or None,
-            total=total,
-            unit=unit,
-            disable=None,
-            dynamic_ncols=True,
-            mininterval=0.5,
-        )
+    left: units to train, over all runs. last: the last unit of a run. solved: runs that were
+    before.
+    """
 
-    def line(self, text: str = "") -> None:
-        """Print a line on standard output and leave the progress bar intact."""
-        with self.bar.external_write_mode(file=sys.stdout):
-            print_line(text)
-
-    def advance(self, steps: int) -> None:
-        """Move the progress bar."""
-        self.bar.update(steps)
-
-    def close(self) -> None:
-        """Finish the progress bar."""
-        self.bar.close()
-
-
-class Console(ProgressConsole):
-    """The console of a single run, which shows exact values."""
-
-    def begin(self, length: int, done: int) -> None:
-        """Start the progress bar, `done` of whose `length` steps are behind the run."""
-        self.bar.reset(length)
-        self.bar.initial = self.bar.n = done
-
-    def log_point(self, point: LogPoint) -> None:
-        """Print the line of a log point, if it has one."""
-        if point.text:
-            self.line(point.text)
-
-
-class PlanConsole(ProgressConsole):
-    """The console of many runs in several stacks: medians, solved counts, one bar over all."""
-
-    def __init__(self, *, runs: int, total: int, last: int):
-        super().__init__(unit="run-it", total=total)
-        self.runs = runs
+    def __init__(
+        self, *, runs: int, left: int, last: int, unit: str, verbose: bool, solved: int = 0
+    ):
+        self.runs, self._solved = runs, solved
+        self.shows_lines = verbose or not is_terminal()
         self._last = last
         self._lines_every = max(1, last // LINES_OF_A_PLAN)
         self._points: dict[int, LogPoint] = {}
+        self._bar = bar(total=left, unit=unit)
 
-    def log_point(self, stack: int, point: LogPoint) -> None:
-        """Take note of a stack's log point; print a line now and then."""
+    def line(self, text: str = "") -> None:
+        """Print a line on standard output and leave the bar intact."""
+        with self._bar.external_write_mode():
+            print_line(text)
+
+    def detail(self, text: str) -> None:
+        """Print a line that a terminal has no room for."""
+        if self.shows_lines:
+            self.line(text)
+
+    def begin(self) -> None:
+        """Count time from here on, unless work has begun."""
+        if not self._bar.n:
+            self._bar.unpause()
+
+    def advance(self, units: float) -> None:
+        """Move the bar."""
+        self._bar.update(units)
+
+    def log_point(self, stack: int, point: LogPoint, single: bool) -> None:
+        """Take note of a stack's log point; print a line now and then, unless it has its own."""
         self._points[stack] = point
         points = self._points.values()
         known = np.concatenate([one.values for one in points])
         state = f"median {'extra' if point.limits else 'train'} {np.median(known):.2g}"
+        seen = state.removeprefix("median ") if self.runs == 1 else state
         if point.limits:
-            solved = sum(one.solved for one in points)
+            seen = f"solved {self._solved + sum(one.solved for one in points)}/{self.runs}"
             limit = below(limit.threshold for one in points for limit in one.limits)
-            state = f"solved {solved}/{self.runs} {limit}, {state}"
-        self.bar.set_postfix_str(state, refresh=False)
-        if point.at % self._lines_every == 0 or point.at == self._last:
-            self.line(f"train {point.at}: {state}, stack {stack}")
+            state = f"{seen} {limit}, {state}"
+        self._bar.set_postfix_str(seen, refresh=False)
+        if not single and (point.at % self._lines_every == 0 or point.at == self._last):
+            self.detail(f"train {point.at}: {state}, stack {stack}")
+
+    def close(self) -> None:
+        """Take the bar away."""
+        self._bar.close()
 
 
 class StackView:
-    """The console of one stack of a plan, which passes all on to `send(method, *arguments)`."""
+    """The console of one stack of a plan, which passes all on to `send(method, *arguments)`.
 
-    def __init__(self, send: Callable[..., None], stack: int, runs: int):
+    single: whether its one run is shown by itself, with exact values. alone: whether it is the only
+    run of the plan.
+    """
+
+    def __init__(
+        self, send: Callable[..., None], stack: int, runs: int, *, single: bool, alone: bool
+    ):
         self._send = send
         self._stack = stack
         self._runs = runs
-        self._pending = 0
+        self.single, self.alone = single, alone
+        self._pending = 0.0
+        self._sent = time.monotonic()
 
-    def begin(self, length: int, done: int) -> None:
-        """Do nothing: the bar of the plan has started."""
+    def begin(self) -> None:
+        """Let the bar count time from here on."""
+        self._send("begin")
 
     def line(self, text: str = "") -> None:
         """Print a line on standard output."""
         self._send("line", text)
 
-    def advance(self, iterations: int) -> None:
-        """Count iterations; the bar moves at log points."""
-        self._pending += iterations * self._runs
+    def detail(self, text: str) -> None:
+        """Print a line that a terminal has no room for."""
+        self._send("detail", text)
+
+    def advance(self, units: float) -> None:
+        """Count units; the bar moves a few times a second."""
+        self._pending += units * self._runs
+        if time.monotonic() - self._sent > SECONDS_BETWEEN_MOVES:
+            self.close()
 
     def log_point(self, point: LogPoint) -> None:
-        """Show a log point of this stack."""
-        self._flush()
-        self._send("log_point", self._stack, point)
+        """Show a log point of this stack, with exact values if it is a single run."""
+        self.close()
+        if self.single and point.text:
+            self.detail(point.text)
+        self._send("log_point", self._stack, point, self.single)
 
     def close(self) -> None:
         """Show what has not been shown yet."""
-        self._flush()
-
-    def _flush(self) -> None:
         self._send("advance", self._pending)
-        self._pending = 0
+        self._pending, self._sent = 0.0, time.monotonic()
 
 
-View = Console | StackView
+def introduction(spec: ScriptSpec, configs: Sequence[Config], amount: str) -> list[str]:
+    """Return what is trained: the layers, the task, and what differs from the defaults."""
+
+    def values(dest: str) -> list[Any]:
+        return list(dict.fromkeys(str(getattr(c, dest)) for c in configs if dest in c.as_dict()))
+
+    task = " ".join([*values("operation"), *values("task"), *values("program")])
+    if sizes := values("input_size"):
+        task += f" of {', '.join(sizes)} inputs"
+    for how, dest in (("trained on", "interpolation_range"), ("tested on", "extrapolation_range")):
+        if ranges := values(dest):
+            task += f", {how} {' '.join(map(range_label, ranges))}"
+    differing = []
+    for flag in spec.flags:
+        found = [getattr(config, flag.dest) for config in configs]
+        several = list(dict.fromkeys(map(_text, found)))
+        if flag.dest in _TOLD or not flag.result or several == [_text(flag.default)]:
+            continue
+        text = seeds_text(set(found)) if flag.dest == "seed" else ", ".join(several)
+        differing.append(flag.dest if found[0] is True else f"{flag.dest} {text}")
+    layers = ", ".join(dict.fromkeys(map(units_label, configs)))
+    return [
+        told("layer", layers or "-"),
+        told("task", f"{spec.name}: {task}" if task else spec.name),
+        told("runs", ": ".join(filter(None, (amount, "; ".join(differing))))),
+    ]
 
 
-def print_configuration(console: ProgressConsole, configs: Sequence[dict[str, object]]) -> None:
-    """Print all flags; of one that differs between runs, how many values it has."""
-    console.line("running")
+def _text(value: object) -> str:
+    return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def flags_told(configs: Sequence[Mapping[str, object]]) -> Iterator[str]:
+    """Yield all flags; of one that differs between runs, how many values it has."""
+    yield "running"
     for name in configs[0]:
         values = [config[name] for config in configs]
         distinct = {repr(value) for value in values}
-        shown = values[0] if len(distinct) == 1 else f"{len(distinct)} values"
-        console.line(f"  - {name}: {shown}")
+        yield f"  - {name}: {values[0] if len(distinct) == 1 else f'{len(distinct)} values'}"
+
+
+class End(NamedTuple):
+    """How a run ended: its test error, NaN if it diverged or has none, and whether it is solved.
+
+    solved: None where the task does not say it.
+    """
+
+    error: float
+    solved: bool | None = None
+    diverged: bool = False
+
+
+def outcome(
+    spec: ScriptSpec, runs: Sequence[tuple[Config, End]], limits: Sequence[float]
+) -> list[str]:
+    """Return how runs ended: how many are solved, of all and of each group that varies."""
+    ends = [end for _, end in runs]
+    count, solved = len(ends), sum(bool(end.solved) for end in ends)
+    diverged = sum(end.diverged for end in ends)
+    also = f"; {plural(diverged, 'run')} diverged" if diverged else ""
+    known = [end.error for end in ends if not math.isnan(end.error)]
+    if ends[0].solved is None:
+        if count == 1:
+            return []
+        error = f"; test error {median(known):.3g} in the median" if known else ""
+        return [told("trained", f"{plural(count, 'run')}{error}{also}")]
+    limit = below(limits)
+    if count == 1:
+        word = paint("solved", GREEN) if solved else paint("not solved", RED)
+        return [told("result", f"{word}: test error {ends[0].error:.3g} ({limit} is solved){also}")]
+    text = f"{rate(solved, count)} runs are solved (test error {limit}){also}"
+    return [told("solved", paint(text, GREEN if solved == count else "")), *_groups(spec, runs)]
+
+
+def rate(solved: int, count: int) -> str:
+    """Return a rate with its 95 % interval."""
+    from stable_nalu.statistics.intervals import wilson
+
+    found = wilson(solved, count)
+    interval = f"{100 * found.lower:.0f}–{100 * found.upper:.0f} %"
+    return f"{solved} of {count} [{interval}]"
+
+
+def _groups(spec: ScriptSpec, runs: Sequence[tuple[Config, End]]) -> list[str]:
+    """Return the rates of all groups that differ in more than the seed, in a few lines."""
+    dests = [dest for dest in varying(spec, [config for config, _ in runs]) if dest != "seed"]
+    groups: dict[str, list[bool]] = {}
+    for config, end in runs:
+        groups.setdefault(label(config, dests), []).append(bool(end.solved))
+    if len(groups) == 1:
+        return []
+    rates = [f"{name} {rate(sum(own), len(own))}" for name, own in groups.items()]
+    return [" " * 8 + joined(rates)]

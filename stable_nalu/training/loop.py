@@ -32,7 +32,7 @@ from .checkpoint import (
     save_best,
     save_together,
 )
-from .console import Console, LogPoint, View
+from .console import End, LogPoint, StackView
 from .plan.runs import LANES, TORCH, Stack, device_of
 from .random_state import put_back, saved_state
 from .recorder import Recorder, StepResult, TaggedValue, numbers, scalar
@@ -59,7 +59,9 @@ class Training:
     """
 
     recorder: Recorder
-    view: View
+    view: StackView
+    ends: tuple[End, ...] = ()
+    """How all runs have ended."""
     engine: Any
     """What trains the runs in place of torch, or None."""
 
@@ -80,8 +82,9 @@ class Training:
         self.task.engine = self.engine
         self.mates = [self]
         self.last = task.unit.last(self.config)
-        self.length = (self.task.updates or 1) * (self.last + 1)
-        """Steps of the progress bar in all."""
+        batches = self.task.updates or (len(self.task.loader) if self.task.loader else 1)
+        self.share = 1 / batches
+        """Part of a unit that is one batch."""
         self.clock_name = "update" if self.task.updates else task.unit.name
         self.at = stack[0].start
         self.batch: int | None = None
@@ -97,25 +100,15 @@ class Training:
         self.best = [math.inf] * self.runs
 
     @property
-    def done(self) -> int:
-        """Return how many steps of the progress bar are done."""
-        return self.at if self.task.updates is None else self.updates
-
-    @property
     def all_diverged(self) -> bool:
         """Return whether no run is left to train."""
         return len(self.diverged_at) == self.runs
 
-    def open(self, recorder: Recorder, view: View) -> None:
+    def open(self, recorder: Recorder, view: StackView) -> None:
         """Take over the event files and the console of these runs."""
         self.recorder, self.view = recorder, view
         for run in self.diverged_at:
             recorder.live[run] = False
-
-    def introduce(self) -> None:
-        """Show on the console what a single run trains."""
-        for text in self.task.introduced(self.model, self.stack[0].name):
-            self.view.line(text)
 
     def share_samples(self, others: Sequence[Training]) -> None:
         """Draw once what other trainings draw too, which stand at the same unit and take turns."""
@@ -216,8 +209,8 @@ class Training:
             if logged and not task.logs_updates:
                 results.append(result)
             self.updates, self.batch = self.updates + 1, number + 1
-            if task.updates is not None:
-                self.view.advance(1)
+            if self.engine is None:
+                self.view.advance(self.share)
         if results:
             self._log_means(results)
         self._end_unit(1)
@@ -227,7 +220,7 @@ class Training:
         for run, text in self.task.end(self.last_total):
             self.view.line(self._named(run, text))
         self.at, self.batch = self.at + units, None
-        if self.task.updates is None:
+        if self.engine is not None:
             self.view.advance(units)
 
     def _log_measures(self) -> Iterator[None]:
@@ -382,6 +375,7 @@ class Training:
             if task.limits and RESULT_TEST in errors:
                 self.view.log_point(LogPoint(self.clock, errors[RESULT_TEST], "", task.limits))
         self._conclude(errors)
+        self.ends = tuple(self._end(run, errors) for run in range(self.runs))
         loss = math.nan if self.last_total is None else numbers(self.last_total)[0]
         of_first = {tag: float(values[0]) for tag, values in errors.items()}
         self.results = task.results(of_first, self.measured, float(loss))
@@ -407,19 +401,25 @@ class Training:
                 found[RESULT_SOLVED] = float(self.task.limits[run].met(found[RESULT_TEST]))
             writer.conclude(self.diverged_at.get(run, self.last), found)
 
+    def _end(self, run: int, errors: Mapping[str, np.ndarray]) -> End:
+        if run in self.diverged_at:
+            return End(math.nan, False if self.task.limits else None, diverged=True)
+        error = float(errors[RESULT_TEST][run]) if RESULT_TEST in errors else math.nan
+        return End(error, bool(self.task.limits[run].met(error)) if self.task.limits else None)
+
     def report(self) -> None:
         """Show on the console how training ended, once everything is saved."""
-        alone = isinstance(self.view, Console)
-        if alone:
-            self.view.line("finished:")
-            for text in self.task.report(self.model, self.results):
-                self.view.line(text)
+        if self.view.single:
+            show = self.view.line if self.view.alone else self.view.detail
+            show("finished:")
+            for name, value in self.results.items():
+                show(f"  - {name}: {value}")
+            if self.config.verbose:
+                for text in self.task.report(self.model, self.results):
+                    self.view.line(text)
         if self.task.by_engine:
             for run, clock in self.diverged_at.items():
                 self.view.line(f"diverged by {self.clock_name} {clock}: {self.stack[run].name}")
-            if alone and not self.config.no_save:
-                path = self.checkpoint_path(0)
-                self.view.line(f"Model saved after {self.clock_name} {self.last}: {path}")
 
     def _freeze_diverged(self) -> None:
         """Report runs with a weight or a loss that is not a number, and end their logs."""

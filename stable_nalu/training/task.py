@@ -32,12 +32,10 @@ class Unit:
     """What a script counts its training in.
 
     flag: the flag that says how much is trained: the last unit or, if it `counts`, their number.
-    bar: what the progress bar counts.
     """
 
     name: str
     flag: str
-    bar: str
     counts: bool = False
 
     def last(self, config: Config) -> int:
@@ -45,8 +43,8 @@ class Unit:
         return getattr(config, self.flag.removeprefix("--").replace("-", "_")) - self.counts
 
 
-ITERATIONS = Unit("iteration", "--max-iterations", "it")
-EPOCHS = Unit("epoch", "--max-epochs", "epoch")
+ITERATIONS = Unit("iteration", "--max-iterations")
+EPOCHS = Unit("epoch", "--max-epochs")
 
 
 @dataclass(frozen=True)
@@ -83,6 +81,8 @@ class Task:
     """Tags of the measures that TensorBoard's HParams plugin shows of a finished run."""
     finite: ClassVar[tuple[str, ...]] = ()
     """Results of a run that has diverged if they are not finite."""
+    exporter: ClassVar[str] = "runs.py"
+    """The script below `export/` that makes a table of its runs."""
     look: ClassVar[str | None] = None
     """The module whose `report` looks at a trained model instead of training."""
 
@@ -167,7 +167,7 @@ class Task:
         return ""
 
     def introduced(self, model: ExtendedTorchModule, name: str) -> Iterator[str]:
-        """Yield what the console shows of a single run before it trains."""
+        """Yield what --verbose shows of a single run before it trains."""
         if introduction := self.introduction():
             yield f"  - {introduction}"
         yield f"{model}\n\n{name}\n"
@@ -327,8 +327,8 @@ class Task:
         return f"{loss}"
 
     def report(self, model: ExtendedTorchModule, results: Mapping[str, float]) -> Iterator[str]:
-        """Yield what the console shows of a single run at its end."""
-        return (f"  - {name}: {value}" for name, value in results.items())
+        """Yield what --verbose shows of a single run at its end, besides its results."""
+        yield from ()
 
     def generators(self, run: int) -> Sequence[np.random.Generator | LegacyRandom]:
         """Return the random generators of a run's data, which go on when it is resumed."""

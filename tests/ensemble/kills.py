@@ -55,7 +55,7 @@ def disturb(
         forked = None if fresh else fork(*command, imports=imports)
         with forked or start(*command) as process:
             for line in process.stdout:
-                if "stack(s)" in line:
+                if " stack" in line:
                     break
             _wait_for(kill, root, process)
             if process.poll() is None:  # else it has failed, as its errors say

@@ -49,7 +49,7 @@ def test_dying_while_a_stack_is_saved(moment, undisturbed, tmp_path, capsys):
     assert train(tmp_path, "single_layer", *THREE, "--resume") == 0
     if moment < 15:
         # One stack again: the runs that were saved and those that were not go on together.
-        assert "3 runs in 1 stack(s)" in capsys.readouterr().out
+        assert "3 runs in 1 stack on" in capsys.readouterr().out
     assert_identical(trained(tmp_path), undisturbed)
     assert [path.name for path in (tmp_path / "save" / "t").glob(".*")] == []
 
@@ -70,7 +70,7 @@ def test_a_finished_plan_is_not_trained_again(undisturbed, tmp_path, capsys):
     before = [(path, path.read_bytes()) for path in files]
     capsys.readouterr()
     assert train(tmp_path, "single_layer", *THREE, "--resume") == 0
-    assert capsys.readouterr().out.count("already trained to iteration 50") == 3
+    assert "3 runs already trained to iteration 50; raise" in capsys.readouterr().out
     assert [(path, path.read_bytes()) for path in files] == before
 
 
@@ -80,7 +80,7 @@ def test_runs_of_two_plans_are_resumed_apart(tmp_path, capsys):
     assert train(tmp_path, "single_layer", *one) == 0
     longer = tuple("80" if word == "50" else word for word in THREE)
     assert train(tmp_path, "single_layer", *longer, "--resume") == 0
-    assert "3 runs in 2 stack(s)" in capsys.readouterr().out
+    assert "3 runs in 2 stacks" in capsys.readouterr().out
     assert {run.checkpoint["epoch"] for run in trained(tmp_path).values()} == {81}
 
 
@@ -95,6 +95,6 @@ def test_a_resumed_plan_is_cut_like_the_whole(tmp_path, capsys):
     capsys.readouterr()
     assert train(tmp_path / "cut", "single_layer", *four, "--resume") == 0
     out = capsys.readouterr().out
-    assert out.count("already trained") == 2
-    assert "2 runs in 1 stack(s)" in out
+    assert "2 runs already trained" in out
+    assert "2 runs in 1 stack on" in out
     assert_identical(trained(tmp_path / "cut"), trained(tmp_path / "whole"))

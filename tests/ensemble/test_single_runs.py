@@ -111,7 +111,7 @@ def test_two_processes_change_nothing(name, alone, tmp_path):
     with fork(tmp_path, script, *two, imports=DIGITS_LIBRARY) as process:
         told, errors = process.communicate()
     assert (process.returncode, errors) == (0, "")
-    assert "2 runs in 2 stack(s) on 2 process(es)" in told
+    assert "2 runs in 2 stacks on 2 processes" in told
     found = trained(tmp_path)
     assert len(found) == 2
     assert_identical(alone(name), one_of(found, alone(name)))

@@ -218,7 +218,7 @@ def test_a_layer_that_fails_while_it_trains_is_one_line(fails, says, more, tmp_p
 
 def test_workers_load_the_file_too(capfd):
     assert len(train(SPU, SHORT, "--seed 0-3 --workers 2")) == 4
-    assert "4 runs in 2 stack(s) on 2 process(es)" in capfd.readouterr().out
+    assert "4 runs in 2 stacks on 2 processes" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize(

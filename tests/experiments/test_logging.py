@@ -9,11 +9,10 @@ import pytest
 import torch
 
 from stable_nalu import machine
-from stable_nalu.machine import save_root, tensorboard_root
+from stable_nalu.machine import tensorboard_root
 from stable_nalu.result.exporters import arithmetic as export
 from stable_nalu.tags import METRIC_TEST, METRIC_VALID, RESULT_TEST, RESULT_VALID, RESULTS
 from stable_nalu.training import loss
-from stable_nalu.training.checkpoint import model_file
 from tests.experiments.scripts import load_script, read, run, run_names, saved
 
 NMU = "--operation mul --layer-type ReRegualizedLinearMNAC"
@@ -164,37 +163,58 @@ def test_robustness_script_logs_weights_as_text_and_prints_every_thousand(capsys
 
 
 def test_what_a_run_prints(capsys):
-    words = "--operation mul --max-iterations 1"
-    (name,) = run_names("single_layer", words)
+    words = "--operation mul --layer-type ReRegualizedLinearMNAC --max-iterations 1"
     assert run("single_layer", words) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "running"
-    assert "  - layer_type: NALU" in lines
-    assert "  - interpolation_range: [1, 2]" in lines
-    start = lines.index("  -")
-    assert lines[start + 1] == "  - dataset: sum(v[0:1]) * sum(v[1:2])"
-    assert name in lines
-    assert lines[-1] == f"Model saved after iteration 1: {model_file(save_root(), name)}"
+    assert lines[:3] == [
+        "layer   NMU (ReRegualizedLinearMNAC)",
+        "task    single_layer: mul of 2 inputs, trained on U[1,2), tested on U[2,6)",
+        "runs    1 run: max_iterations 1",
+    ]
     end = lines.index("finished:")
     keys = [line.split(":")[0] for line in lines[end + 1 : end + 4]]
     assert keys == ["  - loss_train", "  - loss_valid_inter", "  - loss_valid_extra"]
-    assert lines[end + 4 : end + 6] == ["  - solved: False (extra below 1e-05)", ""]
+    assert lines[end + 4].endswith("not solved: test error 181 (below 1e-05 is solved)")
+    assert [line.split()[0] for line in lines[end + 5 :]] == ["logs", "models", "next"]
+    assert "export/simple_function_static.py --tensorboard-dir " in lines[-1]
 
 
-def test_log_parsers_find_weights_and_success_at_the_end(capsys):
-    words = "--layer-type ReRegualizedLinearNAC --max-iterations 1 --no-save"
-    assert run("simple_function_static", words) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[-1] == "Success (last epoch): \tFalse"
-    assert re.fullmatch(r"tensor\(\[\[ *\S+, +\S+\]\]\)", lines[-3])
+def test_all_flags_and_weights_are_for_verbose_runs(capsys):
+    (name,) = run_names("simple_function_static", "--max-iterations 1")
+    words = "--max-iterations 1 --no-save --remove-existing-data"
+    for verbose in ("", "--verbose"):
+        assert run("simple_function_static", words, verbose) == 0
+        out = capsys.readouterr().out
+        lines = (
+            "running",
+            "  - interpolation_range: [1, 2]",
+            name,
+            "Success (last epoch): \tFalse",
+        )
+        found = [line in out.splitlines() for line in lines]
+        assert ("tensor(" in out) == all(found) == any(found) == bool(verbose)
 
 
 def test_many_inputs_keep_their_weights_to_themselves(capsys):
-    words = "--max-iterations 0 --no-save --input-size"
+    words = "--max-iterations 0 --no-save --verbose --input-size"
     assert run("single_layer", words, "10") == 0
     assert "tensor(" in capsys.readouterr().out
     assert run("single_layer", words, "11") == 0
     assert "tensor(" not in capsys.readouterr().out
+
+
+def test_groups_are_told_with_intervals_in_eight_lines(capsys):
+    ranges = " ".join(f"[{n},{n + 1}]" for n in range(1, 31))
+    tests = " ".join(f"[{n + 1},{n + 6}]" for n in range(1, 31))
+    words = "--operation add --layer-type linear --max-iterations 0 --seed 0-1 --no-save"
+    assert run("single_layer_benchmark", words, f"--interpolation-range {ranges}",
+               f"--extrapolation-range {tests}") == 0  # fmt: skip
+    out = capsys.readouterr().out
+    end = out[out.index("solved  0 of 60 [0–6 %]") :].splitlines()
+    assert len(end) <= 8
+    assert end[1].startswith("        U[1,2) 0 of 2 [0–66 %]; U[2,3) 0 of 2")
+    told, more = sum(line.count(" of ") for line in end[1:4]), end[3].rpartition(" and ")[2]
+    assert more == f"{30 - told} more"
 
 
 def best_files(name):

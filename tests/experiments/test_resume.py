@@ -138,7 +138,7 @@ def test_nothing_left_to_train(capsys):
     assert run("single_layer", words) == 0
     before = read(run_names("single_layer", words)[0])
     assert run("single_layer", words, "--load-checkpoint") == 0
-    assert "already trained to iteration 5" in capsys.readouterr().out
+    assert "1 run already trained to iteration 5;" in capsys.readouterr().out
     assert read(run_names("single_layer", words)[0]).values == before.values
 
 

@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from stable_nalu.task import SCRIPTS
+from stable_nalu.task.arithmetic import build_dataset
 from tests.experiments.scripts import run
 
 NMU = "--operation mul --layer-type ReRegualizedLinearMNAC"
@@ -137,7 +139,8 @@ def test_trace(name, script, words, stated, capsys):
     assert run(script, words, "--no-save") == 0
     out = capsys.readouterr().out
     assert_trace(out, stated)
-    assert f"  - dataset: {DATASETS.get(name, '')}" in out
+    dataset = build_dataset(SCRIPTS[script].parse(words.split()).configs[0])
+    assert dataset.print_operation().startswith(DATASETS.get(name, ""))
 
 
 def test_the_last_lines_of_a_nalu(capsys):

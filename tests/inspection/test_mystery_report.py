@@ -26,7 +26,7 @@ def trained(*words: str) -> Path:
 def test_a_nac_that_has_solved_its_problem(tmp_path, capsys):
     """Its weights are 1 and -1 at the inputs of each output, which is all that influences it."""
     words = ("--operations", "add,sub", "--layer-type", "NAC", "--pytorch-precision", "64")
-    path = trained(*words, "--seed", "3")
+    path = trained(*words, "--seed", "3", "--verbose")
     problem = MysteryProblem(8, 4, ("add", "sub"), 3)
     said = capsys.readouterr().out
     assert all(f"y{k} = {o.formula}\n" in said for k, o in enumerate(problem.outputs))

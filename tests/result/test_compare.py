@@ -95,13 +95,19 @@ def test_shortened_runs_have_no_verdict():
     seeds = list(range(25)) * 9
     one = found("nips-sltr-in10", "realnpu_modified", "div", seeds, 192, iterations=2000)
     assert one.verdict == "not comparable: 2,000 of 100,000 iterations"
-    assert one.so_far == "realnpu_modified div: 192 of 225 solved so far"
-    assert compare.totals([one]) == "1 success rates: 1 not comparable (shortened runs)"
-    assert compare.as_text([one]).splitlines()[-1] == one.so_far
+    told = "0 of 0 comparable points equal the published ones; 1 not comparable (shortened runs)"
+    assert compare.verdict([one]) == told
 
 
-def test_a_figure_without_published_numbers_has_no_lines():
-    assert compare.as_text([]) == ""
+def test_ok_is_for_points_that_all_equal_the_published_ones():
+    def point(seeds, solved):
+        return found("nips-sltr-in10", "realnpu_modified", "div", seeds, solved)
+
+    every = list(range(25)) * 9
+    known = next(p for p in published("nips-sltr-in10") if p.model == "realnpu_modified").solved
+    told = "of 1 comparable point equal the published ones"
+    assert compare.verdict([point(every, known)]) == f"OK: 1 {told}"
+    assert compare.verdict([point(every, known - 1)]) == f"0 {told}; 1 inconclusive"
 
 
 def test_a_short_run_that_failed_tells_nothing():

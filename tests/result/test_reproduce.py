@@ -85,8 +85,8 @@ def test_train_export_summarise_compare_and_resume(tmp_path, capsys):
     ]
     assert comparison[0]["verdict"] == "not comparable: 20 of 100,000 iterations"
     said = capsys.readouterr().out
-    assert "solved so far" in said
-    assert "1 success rates: 1 not comparable (shortened runs)" in said
+    assert "solved  sign-nmru 0 of 18 [0–18 %]" in said
+    assert "0 of 0 comparable points equal the published ones; 1 not comparable" in said
     capsys.readouterr()
     assert command.main(words) == 0
     assert "all runs are trained" in capsys.readouterr().out

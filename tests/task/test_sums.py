@@ -55,7 +55,8 @@ def test_one_update_by_hand(capsys):
     optimizer.step()
     after = errors()
 
-    argv = ["--layer-type", "GRU", "--operation", "sub", "--seed", "4", "--max-iterations", "0"]
+    argv = ["--layer-type", "GRU", "--operation", "sub", "--seed", "4", "--max-iterations", "0",
+            "--verbose"]  # fmt: skip
     assert run_whole(SCRIPT, argv) == 0
     log = logged(f"{SCRIPT}/gru_sub_4")
     assert [values(log, tag) for tag in VALID] == [[pytest.approx(e, rel=1e-5)] for e in before]
@@ -70,11 +71,13 @@ def test_one_update_by_hand(capsys):
     assert final == [pytest.approx(e, rel=1e-5) for e in after]
 
     printed = capsys.readouterr().out.splitlines()
-    assert printed[1:8] == [
+    begin = printed.index("running")
+    assert printed[begin + 1 : begin + 8] == [
         "  - seed: 4", "  - operation: sub", "  - layer_type: GRU", "  - simple: False",
-        f"  - cuda: {torch.cuda.is_available()}", "  - verbose: False", "  - max_iterations: 0",
+        f"  - cuda: {torch.cuda.is_available()}", "  - verbose: True", "  - max_iterations: 0",
     ]  # fmt: skip
-    assert printed[-5:] == [
+    end = printed.index("finished:")
+    assert printed[end - 1 : end + 4] == [
         f"train 0: {record['loss_train']}",
         "finished:",
         f"  - loss_train: {record['loss_train']}",

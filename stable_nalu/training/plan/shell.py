@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -13,11 +15,12 @@ from typing import Any
 
 import torch
 
+from stable_nalu.console import plural, shown, told
 from stable_nalu.engine import VERSION
 from stable_nalu.errors import UsageError
 from stable_nalu.layer import own_entries
 from stable_nalu.layer.own_layers import sources
-from stable_nalu.machine import keep_freed_memory, save_root, tensorboard_root
+from stable_nalu.machine import keep_freed_memory, results_root, save_root, tensorboard_root
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options.layer_options import units_of
 from stable_nalu.script import (
@@ -27,11 +30,15 @@ from stable_nalu.script import (
     Interruption,
     command_of,
 )
+from stable_nalu.statistics.setups import limit_of
+from stable_nalu.tags import RESULT_SOLVED, RESULT_TEST, RESULTS
 from stable_nalu.writer import ResumePoint, RunFolder, RunRecord, RunWriter
+from stable_nalu.writer.event_file import FILE_PREFIX
+from stable_nalu.writer.event_reader import EventFileReader
 from stable_nalu.writer.run_folder import WAYS_OUT
 
 from ..checkpoint import BEST_MODELS, BEST_PARAMETERS, model_file, plain, require_writable
-from ..console import Console, PlanConsole, StackView, View, print_configuration, print_line
+from ..console import Console, End, StackView, flags_told, introduction, outcome, print_line
 from ..loop import PROGRESS, Training
 from ..recorder import Recorder
 from ..surroundings import default_dtype, errors_in_one_line, precision
@@ -89,30 +96,29 @@ def train_plan(task: type[Task], spec: ScriptSpec, *plans: Sequence[Config]) -> 
             _require_folders(spec, left, states)
             if not task.by_engine:
                 _probe(task, [run for stack in left for run in stack])
-            if sum(map(len, left)) == 1 or not hasattr(left[0][0].config, "workers"):
-                results += _train_in_turn(task, spec, left, interruption)
-            else:
-                results += _train_together(task, spec, left, workers, interruption)
-    return _exit_code(results, interruption, task.unit)
+            results += _train_left(task, spec, left, workers, interruption)
+    code = _exit_code(results, interruption, task.unit)
+    if code in (0, EXIT_DIVERGED):
+        _tell_end(task, spec, every, left, results)
+    return code
 
 
 def _unfinished(
     stacks: Sequence[Stack], states: Mapping[str, States], unit: Unit
 ) -> tuple[list[Stack], bool]:
     """Return the stacks that have something left to train, and whether a finished run diverged."""
-    left, diverged = [], False
+    left, diverged, done = list[Stack](), False, Counter[int]()
     for stack in stacks:
         first = stack[0]
         if first.source is None or first.start <= unit.last(first.config):
             left.append(stack)
             continue
         settle(stack)
-        for run in stack:
-            diverged |= states[run.name][run.start].diverged
-            print_line(
-                f"already trained to {unit.name} {run.start - 1}: {run.name}; "
-                f"raise {unit.flag} to go on"
-            )
+        done[first.start - 1] += len(stack)
+        diverged |= any(states[run.name][run.start].diverged for run in stack)
+    for last, runs in sorted(done.items()):
+        text = f"{plural(runs, 'run')} already trained to {unit.name} {last}"
+        print_line(f"{text}; raise {unit.flag} to go on")
     return left, diverged
 
 
@@ -213,25 +219,29 @@ def _build(task: type[Task], runs: Stack) -> Training:
         raise UsageError(str(error)) from None
 
 
-def _train_in_turn(
-    task: type[Task], spec: ScriptSpec, stacks: Sequence[Stack], interruption: Interruption
-) -> list[StackResult]:
-    """Train single runs one after another, each with a console of its own."""
-    results = []
-    for number, stack in enumerate(stacks, start=1):
-        title = f"run {number}/{len(stacks)}" if len(stacks) > 1 else ""
-        console = Console(unit=task.unit.bar, title=title)
-        try:
-            print_configuration(console, [task.shown(stack[0].config)])
-            results += train_side_by_side(task, spec, [stack], [console], interruption)
-        finally:
-            console.close()
-        if results[-1].interrupted_at is not None:
-            break
-    return results
+def _console(
+    task: type[Task], spec: ScriptSpec, runs: Sequence[PlannedRun], left: Sequence[Stack], how: str
+) -> Console:
+    """Say what is trained, and return the console of all runs."""
+    configs = [run.config for run in runs]
+    unit, first = task.unit, configs[0]
+    units = sum(unit.last(run.config) + 1 - run.start for stack in left for run in stack)
+    console = Console(
+        runs=sum(map(len, left)),
+        left=units,
+        last=unit.last(first),
+        unit=f"{unit.name}s",
+        verbose=first.verbose,
+    )
+    for line in introduction(spec, configs, plural(len(runs), "run") + how):
+        console.line(line)
+    if first.verbose:
+        for line in flags_told([task.shown(config) for config in configs]):
+            console.line(line)
+    return console
 
 
-def _train_together(
+def _train_left(
     task: type[Task],
     spec: ScriptSpec,
     stacks: Sequence[Stack],
@@ -240,27 +250,21 @@ def _train_together(
 ) -> list[StackResult]:
     """Train stacks, here or in several processes, with one console for all."""
     runs = [run for stack in stacks for run in stack]
-    processes = min(workers, len(stacks))
-    left = sum(task.unit.last(run.config) + 1 - run.start for run in runs)
-    console = PlanConsole(runs=len(runs), total=left, last=task.unit.last(runs[0].config))
-    train = partial(_train_stacks, task, spec)
+    processes, how = min(workers, len(stacks)), ""
+    if len(runs) > 1 and hasattr(runs[0].config, "workers"):
+        how = f" in {plural(len(stacks), 'stack')} on {plural(processes, 'process')}"
+    console = _console(task, spec, runs, stacks, how)
+    train = partial(_train_stacks, task, spec, len(runs))
     try:
-        print_configuration(console, [task.shown(run.config) for run in runs])
-        console.line("  -")
-        console.line(f"{len(runs)} runs in {len(stacks)} stack(s) on {processes} process(es)")
         if processes > 1:
-            results = train_in_workers(train, stacks, processes, console, interruption)
-        else:
-            results = _train_here(train, stacks, console, interruption)
-        if not any(result.interrupted_at is not None for result in results):
-            console.line(f"finished: {len(runs)} runs")
-        return results
+            return train_in_workers(train, stacks, processes, console, interruption)
+        return _train_here(train, stacks, console, interruption)
     finally:
         console.close()
 
 
 def _train_here(
-    train: TrainStacks, stacks: Sequence[Stack], console: PlanConsole, interruption: Interruption
+    train: TrainStacks, stacks: Sequence[Stack], console: Console, interruption: Interruption
 ) -> list[StackResult]:
     def send(method: str, *arguments: object) -> None:
         getattr(console, method)(*arguments)
@@ -271,17 +275,23 @@ def _train_here(
 def _train_stacks(
     task: type[Task],
     spec: ScriptSpec,
+    count: int,
     stacks: Share,
     send: Callable[..., None],
     interruption: Interruption,
 ) -> dict[int, StackResult]:
     """Train stacks, those that draw the same samples in turns; return results by their numbers.
 
-    send: passes on what the console is to show. A signal leaves out what has not begun.
+    count: the runs of the plan. send: passes on what the console is to show. A signal leaves out
+    what has not begun.
     """
     results: dict[int, StackResult] = {}
     for group in groups_of(task, spec, stacks):
-        views = [StackView(send, number, len(stack)) for number, stack in group]
+        single = count == 1 or not hasattr(group[0][1][0].config, "workers")
+        views = [
+            StackView(send, number, len(stack), single=single, alone=count == 1)
+            for number, stack in group
+        ]
         found = train_side_by_side(task, spec, [stack for _, stack in group], views, interruption)
         for view in views:
             view.close()
@@ -310,7 +320,7 @@ def train_side_by_side(
     task: type[Task],
     spec: ScriptSpec,
     stacks: Sequence[Stack],
-    views: Sequence[View],
+    views: Sequence[StackView],
     interruption: Interruption,
 ) -> list[StackResult]:
     """Train a group of stacks, or of one stack, whose runs train together."""
@@ -344,7 +354,7 @@ def _train_in_turns(
         try:
             next(left[training])
         except StopIteration:
-            end(training, StackResult(training.diverged))
+            end(training, StackResult(training.diverged, ends=training.ends))
 
     for training in opened:
         advance(training)
@@ -369,7 +379,7 @@ def _train_in_turns(
 
 
 def _opened(
-    task: type[Task], spec: ScriptSpec, runs: Stack, view: View, files: ExitStack
+    task: type[Task], spec: ScriptSpec, runs: Stack, view: StackView, files: ExitStack
 ) -> Training:
     """Return the training of a stack, where its saved states were taken, with its logs open."""
     checkpoints = [
@@ -379,7 +389,7 @@ def _opened(
     # Before the logs are cut back to where the checkpoints were taken: these may not fit.
     if checkpoints:
         training.restore(checkpoints)
-    view.begin(training.length, training.done)
+    view.begin()
     points = list(map(resume_point, runs, checkpoints)) or [None] * len(runs)
     writers = [
         _open_writer(files, spec, run, point) for run, point in zip(runs, points, strict=True)
@@ -387,9 +397,12 @@ def _opened(
     settle(runs)
     training.open(Recorder(writers, stacked=training.stacked), view)
     if checkpoints:
-        view.line("Checkpoint loaded")
-    if isinstance(view, Console):
-        training.introduce()
+        view.detail("Checkpoint loaded")
+    if view.single and not view.alone:
+        view.detail(f"run {runs[0].name}")
+    if view.single and training.config.verbose:
+        for text in training.task.introduced(training.model, runs[0].name):
+            view.line(text)
     return training
 
 
@@ -402,6 +415,44 @@ def _open_writer(
     files.enter_context(folder)
     told = {name: v for name, v in record.config.items() if name not in rules["run_control"]}
     return RunWriter(folder, config={"script": spec.name, **told})
+
+
+def _tell_end(
+    task: type[Task],
+    spec: ScriptSpec,
+    runs: Sequence[PlannedRun],
+    left: Sequence[Stack],
+    results: Sequence[StackResult],
+) -> None:
+    """Say how all runs have ended, where their logs and models are, and what comes next."""
+    ends = [end for result in results for end in result.ends]
+    of = dict(zip((run.name for stack in left for run in stack), ends, strict=True))
+    of |= {run.name: _logged_end(task, run) for run in runs if run.name not in of}
+    first = runs[0].config
+    limits = [limit_of(run.config).threshold for run in runs if of[run.name].solved is not None]
+    lines = outcome(spec, [(run.config, of[run.name]) for run in runs], limits)
+    folders = dict.fromkeys(str(Path(run.name).parent) for run in runs)
+    logs = shown(tensorboard_root() / next(iter(folders)))
+    lines.append(told("logs", logs))
+    if not first.no_save:
+        lines.append(told("models", shown(save_root() / next(iter(folders)))))
+    table = shown(results_root() / f"{next(iter(folders))}.csv")
+    words = "--tensorboard-dir", logs, "--csv-out", table
+    lines.append(told("next", command_of(f"export/{task.exporter}", *words)))
+    for line in lines:
+        print_line(line)
+
+
+def _logged_end(task: type[Task], run: PlannedRun) -> End:
+    """Return how a run ended that was trained before, as its log says."""
+    found: dict[str, float] = {}
+    for file in (tensorboard_root() / run.name).glob(f"{FILE_PREFIX}*"):
+        for event in EventFileReader(file):
+            pairs = zip(event.tags, event.values, strict=True)
+            found |= {tag: float(v) for tag, v in pairs if tag in RESULTS}
+    error = found.get(RESULT_TEST, math.nan)
+    solved = bool(found[RESULT_SOLVED]) if RESULT_SOLVED in found else None
+    return End(error, solved)
 
 
 def _exit_code(results: Sequence[StackResult], interruption: Interruption, unit: Unit) -> int:

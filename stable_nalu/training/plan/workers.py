@@ -16,7 +16,7 @@ from stable_nalu.errors import UsageError
 from stable_nalu.layer.own_layers import LayerFile, load_layers, loaded_files
 from stable_nalu.script import STOP_SIGNALS, Interruption
 
-from ..console import PlanConsole
+from ..console import Console, End
 from .runs import Stack
 
 POLL_SECONDS = 0.5
@@ -29,11 +29,13 @@ class StackResult:
     """How the training of a stack ended.
 
     interrupted_at: the first unit that is left, after a signal. signal_number: that signal.
+    ends: how its runs ended, if they did.
     """
 
     diverged: bool = False
     interrupted_at: int | None = None
     signal_number: int | None = None
+    ends: tuple[End, ...] = ()
 
 
 TrainStacks = Callable[[Share, Callable[..., None], Interruption], dict[int, StackResult]]
@@ -56,7 +58,7 @@ def train_in_workers(
     train: TrainStacks,
     stacks: Sequence[Stack],
     workers: int,
-    console: PlanConsole,
+    console: Console,
     interruption: Interruption,
 ) -> list[StackResult]:
     """Train the stacks in `workers` processes; a signal makes all of them save and stop."""
@@ -88,7 +90,7 @@ def _start(train: TrainStacks, share: Share) -> Worker:
 
 
 def _collect(
-    count: int, crew: Sequence[Worker], console: PlanConsole, interruption: Interruption
+    count: int, crew: Sequence[Worker], console: Console, interruption: Interruption
 ) -> list[StackResult]:
     done: dict[int, StackResult] = {}
     working = {worker.connection: worker for worker in crew}

@@ -44,9 +44,9 @@ def test_same_stacks_same_results(tmp_path, capsys):
     """Two stacks of two runs, in this process and in two."""
     here = (*WORDS, *SHORT, "--ensemble-size", "2", "--workers", "1")
     assert train(tmp_path / "here", "single_layer", *here) == 0
-    assert "4 runs in 2 stack(s) on 1 process(es)" in capsys.readouterr().out
+    assert "4 runs in 2 stacks on 1 process:" in capsys.readouterr().out
     assert train(tmp_path / "workers", "single_layer", *WORDS, *SHORT, "--workers", "2") == 0
-    assert "4 runs in 2 stack(s) on 2 process(es)" in capsys.readouterr().out
+    assert "4 runs in 2 stacks on 2 processes:" in capsys.readouterr().out
     assert_identical(trained(tmp_path / "here"), trained(tmp_path / "workers"))
 
 

@@ -1,0 +1,87 @@
+"""What commands show to a person: one bar while work lasts, colours, plurals, short paths.
+
+A bar is seen in terminals and notebooks only, colours in terminals without `NO_COLOR`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+BOLD, GREEN, RED = "1", "32", "31"
+
+
+def bar(
+    work: Iterable[Any] | None = None, *, total: int | None = None, unit: str, what: str = ""
+) -> Any:
+    """Return tqdm's bar on standard error, of items or to be moved by `update`.
+
+    Its estimate of what is left is the mean pace so far: of work in bursts, the last one says less.
+    """
+    in_notebook = "ipykernel" in sys.modules
+    if in_notebook:
+        from tqdm.auto import tqdm
+    else:
+        from tqdm import tqdm
+
+    left = "[{elapsed}<{remaining}{postfix}]"
+    return tqdm(
+        work,
+        what or None,
+        total,
+        unit_scale=True,
+        smoothing=0,
+        mininterval=0.2,
+        leave=False,
+        dynamic_ncols=True,
+        disable=not (in_notebook or sys.stderr.isatty()),
+        bar_format="{l_bar}{bar}| {n_fmt}/{total_fmt} " + f"{unit} {left}",
+    )
+
+
+def is_terminal() -> bool:
+    """Return whether a person reads standard output."""
+    return sys.stdout.isatty()
+
+
+def paint(text: str, *codes: str) -> str:
+    """Return a text in colours where these are seen and wanted."""
+    if not any(codes) or not is_terminal() or os.environ.get("NO_COLOR"):
+        return text
+    return f"\x1b[{';'.join(codes)}m{text}\x1b[0m"
+
+
+def told(name: str, text: str) -> str:
+    """Return a line of a name and what is said under it."""
+    return f"{paint(f'{name:<7}', BOLD)} {text}"
+
+
+def joined(facts: Sequence[str], lines: int = 3) -> str:
+    """Return facts in a few lines below what `told` says, and how many there was no room for."""
+    indent, fixed = " " * 8, [fact.replace(" ", "\xa0") for fact in facts]
+    columns = shutil.get_terminal_size((80, 24)).columns - len(" and 99 more")
+    wrapped = textwrap.wrap(
+        "; ".join(fixed), columns - len(indent), break_long_words=False, break_on_hyphens=False
+    )
+    kept = wrapped[:lines]
+    rest = sum(line.count("; ") for line in wrapped[lines:]) + bool(wrapped[lines:])
+    rest += sum(line.endswith(";") for line in wrapped[lines:-1])
+    more = f" and {rest} more" if rest else ""
+    return f"\n{indent}".join(kept).replace("\xa0", " ") + more
+
+
+def plural(count: int, noun: str) -> str:
+    """Return `1 run`, `2 runs`, `2 processes`."""
+    ending = "" if count == 1 else "es" if noun.endswith(("s", "x")) else "s"
+    return f"{count:,} {noun}{ending}"
+
+
+def shown(path: Path) -> str:
+    """Return a path from here where it is below this folder, else as it is."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
