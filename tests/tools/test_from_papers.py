@@ -43,7 +43,7 @@ TRAINED = [key for key in PLOTS if key not in (*OTHER, "robust-sequential_mnist_
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory):
-    """The first two stages of the READMEs at 50 iterations: the folder of the tables."""
+    """The first two stages of the READMEs at 2 iterations: the folder of the tables."""
     root = tmp_path_factory.mktemp("data")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TENSORBOARD_DIR", str(root / "tensorboard"))
@@ -52,7 +52,7 @@ def tables(tmp_path_factory):
             script = find_job(name)
             count = len(shards(script.chosen([]), [0]))
             tasks = [word for task in range(count) for word in ("--task", str(task))]
-            assert batch.main([name, "0", "0", "--max-iterations", "50", *tasks]) == 0
+            assert batch.main([name, "0", "0", "--max-iterations", "2", *tasks]) == 0
             for model in script.models():
                 runs = root / "tensorboard" / model.prefix
                 experiment_name = model.prefix.removeprefix("FTS_NAU_NMU_ranges/")
