@@ -194,11 +194,15 @@ def judged_runs(
     import pandas as pd
 
     runs = {(run.model.csv, run.leaf): run for run in expected}
-    of_table = _measured if experiment.is_measured else _judged
+    of_table = _measures if experiment.is_measured else _verdicts
     parts: list[pd.DataFrame] = []
     for csv in dict.fromkeys(model.csv for model in models):
         own = {name: run for (table, name), run in runs.items() if table == csv}
-        parts.append(of_table(experiment, csv_folder / f"{csv}.csv", own, warn))
+        found = of_table(experiment, csv_folder / f"{csv}.csv", own, warn)
+        planned = [own[name] for name in found["name"]]
+        found["model"] = [run.model.key for run in planned]
+        found["iterations"] = list(map(iterations_of, planned))
+        parts.append(found)
     table = pd.concat(parts, ignore_index=True)
     if experiment.is_measured:
         # A run whose log ends before that of another one of the same length.
@@ -209,7 +213,7 @@ def judged_runs(
     return table
 
 
-def _judged(
+def _verdicts(
     experiment: Experiment,
     path: Path,
     runs: Mapping[str, ExpectedRun],
@@ -223,15 +227,13 @@ def _judged(
     judgement = Judgement(threshold=one_threshold(experiment), best_range=window)
     found = judge_runs([path], judgement, warn)
     found = found.loc[found["name"].isin(list(runs))].copy()
-    own = [runs[name] for name in found["name"]]
-    found["model"] = [run.model.key for run in own]
-    found["iterations"] = [iterations_of(run) for run in own]
-    logged = [iterations_of(run) // run.config.log_interval + 1 for run in own]
-    found[DIVERGED] = [int(size < whole) for size, whole in zip(found["size"], logged, strict=True)]
+    planned = [runs[name] for name in found["name"]]
+    whole = [iterations_of(run) // run.config.log_interval + 1 for run in planned]
+    found[DIVERGED] = (found["size"] < whole).astype(int)
     return found
 
 
-def _measured(
+def _measures(
     experiment: Experiment,
     path: Path,
     runs: Mapping[str, ExpectedRun],
@@ -239,6 +241,8 @@ def _measured(
 ) -> pd.DataFrame:
     """Return what the runs of one exported table measured, with the last step of each."""
     import pandas as pd
+
+    from stable_nalu.statistics.judge import best_row
 
     table = read_table(path)
     require(table, ("name", "step"), path, "an export of runs")
@@ -250,9 +254,10 @@ def _measured(
     table = numeric(table, ["step", *columns], path).sort_values("step", kind="stable")
     last = table.drop_duplicates("name", keep="last").set_index("name")
     chosen = last
-    if experiment.selected_by:
-        best = table.sort_values(experiment.selected_by, kind="stable", na_position="last")
-        chosen = best.drop_duplicates("name").set_index("name").loc[last.index]
+    if by := experiment.selected_by:
+        logged = table.groupby("name", sort=False)
+        best = [rows.index[best_row(rows[by].to_numpy(float), len(rows))] for _, rows in logged]
+        chosen = table.loc[best].set_index("name").loc[last.index]
     found: dict[str, Any] = {c: _rounded(chosen[c], experiment, c) for c in columns}
     clock = numeric(table, ["epoch"], path)["epoch"] if "epoch" in table else table["step"]
     for column in columns:
@@ -268,8 +273,7 @@ def _measured(
         run = runs[str(name)]
         options = options_of(experiment, run)
         known = {column: options.get(column) for column in point_columns(experiment.key)}
-        told = {"seed": run.seed, "iterations": iterations_of(run)}
-        rows.append({"name": name, "model": run.model.key} | known | told)
+        rows.append({"name": name} | known | {"seed": run.seed})
     numbers = pd.DataFrame({"step": last["step"], **found}).reset_index(drop=True)
     return pd.concat([pd.DataFrame(rows), numbers], axis=1)
 
