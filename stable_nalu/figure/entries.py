@@ -23,6 +23,7 @@ from stable_nalu.paper.drawing import (
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import EXPERIMENTS, OTHER_KEYS, known
 from stable_nalu.papers import STUDIES
+from stable_nalu.statistics.judge import TEST
 
 from .render import KINDS
 from .style import drawable
@@ -139,7 +140,6 @@ def _part(
     kind: str, stem: str, files: Sequence[Path], column: str | None, threshold: Threshold
 ) -> Sketch:
     """Return the part of a figure of a user's files."""
-    shown = column or _ACCURACY
     if kind in _AXES:
         x, label = _AXES[kind]
         options: dict[str, Any] = {"style": "line" if kind == "sweep" else "dodge"}
@@ -153,11 +153,21 @@ def _part(
     if kind == "histogram":
         runs = Runs("operation", threshold)
         return sketch("histogram", stem, runs=runs, column=column or _GATE)
+    shown = column or _ACCURACY
+    if kind == "curve" and not _over_epochs(files):
+        runs = Runs("interpolation.range", threshold, "single")
+        text = drawable(column) if column else "Test error"
+        return sketch("iterations", stem, column=column or TEST, y_label=text, runs=runs)
     if kind == "curve":
         return sketch("epoch_curves", stem, column=shown, y_label=drawable(shown))
     if kind == "metrics":
         return sketch("scatter", stem, metrics=(((shown,), shown),), y_label=drawable(shown))
     return _path(stem, files, column) if kind == "path" else sketch(kind, stem)
+
+
+def _over_epochs(files: Sequence[Path]) -> bool:
+    """Return whether files are of a task that counts epochs, not of arithmetic runs."""
+    return "epoch" in next(table_rows(files[0]), [])
 
 
 def entry_of_files(
@@ -186,7 +196,7 @@ def entry_of_files(
             raise UsageError(f"cannot read {path}: no such file")
     made = _part(kind, stem, files, column, Threshold(flat=threshold))
     names = list(map(drawable, labels)) or [None] * len(files)
-    if not labels and kind in ("curve", "metrics", "surface"):
+    if not labels and made.kind in ("epoch_curves", "scatter", "surface"):
         names = [drawable(path.stem) for path in files]
     series = tuple(
         Series((str(path.resolve()),), label) for path, label in zip(files, names, strict=True)

@@ -13,17 +13,22 @@ from stable_nalu.errors import UsageError
 from stable_nalu.paper.drawing import Runs
 from stable_nalu.paper.published import published_measures
 from stable_nalu.result.run_parser import CURVE_COLUMNS
-from stable_nalu.statistics.names import plain
+from stable_nalu.statistics.judge import TEST
+from stable_nalu.statistics.names import operation_label, plain
+from stable_nalu.statistics.table import groups, refuse_repeated
 
 from .decoration import SMALL, footnote, legend, mark, ribbon, say_no_data
 from .entry import Context, Product, kind
 from .panels import draw_series, offsets
-from .runs import SEQUENCE_VALIDATION, read_series, tested_lengths
+from .runs import SEQUENCE_VALIDATION, judgement_of, read_series, tested_lengths
 from .source import last_rows
-from .style import Look, looks, new_figure
+from .style import Look, half_open, legend_order, looks, new_figure, operation_order, range_order
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+_FLOOR = 1e-32
+"""What errors of 0 are drawn as."""
 
 _OURS, _THEIRS = Look("#0072B2", "", "-"), "#D55E00"
 """How our curves look, and the colour of published points, in drawings of one model."""
@@ -71,6 +76,79 @@ def _draw_epochs(
 
 def _with_counts(models: Mapping[str, pd.DataFrame]) -> dict[str, str]:
     return {model: f" (n = {table['name'].nunique()})" for model, table in models.items()}
+
+
+@kind("curve")
+def iterations(context: Context, column: str, y_label: str, runs: Runs) -> Product:
+    """Draw a column of arithmetic runs against the iteration, in a panel for each training range.
+
+    A run that diverged counts as an infinite error. The threshold is drawn where the test error is.
+
+    runs: how runs are named, and what their thresholds are.
+    """
+    columns = ["name", "step", column]
+    found = [read_series(one, runs, context.source, columns) for one in context.series]
+    tables = [logged[columns].merge(of, on="name") for logged, of in filter(None, found)]
+    if not tables:
+        raise UsageError(f"nothing to draw: {'; '.join(context.source.warnings)}")
+    rows = pd.concat(tables, ignore_index=True)
+    refuse_repeated(rows, ["model", "name", "step"])
+    parts: dict[Any, pd.DataFrame] = dict(groups(rows, ["operation", runs.x]))
+    places = [
+        (operation, trained)
+        for operation in operation_order(map(str, rows["operation"]))
+        for trained in range_order(map(str, rows[runs.x]))
+        if (operation, trained) in parts
+    ]
+    listed = list(dict.fromkeys(one.label for one in context.series if one.label))
+    shown = looks(listed or legend_order(map(str, rows["model"])), context.palette)
+    across = min(3, len(places))
+    down = -(-len(places) // across)
+    figure = new_figure((max(9.0, 6.5 * across), 6.0 * down + 2.0))
+    grid = figure.subplots(down, across, squeeze=False, sharey=True)
+    side = []
+    for axes in list(grid.flat)[len(places) :]:
+        axes.set_axis_off()
+    for axes, (operation, trained) in zip(grid.flat, places, strict=False):
+        table = parts[operation, trained]
+        axes.set_title(f"{operation_label(operation)} on {half_open(trained)}")
+        for (model,), own in groups(table, ["model"]):
+            curve = _draw_runs(axes, own, column, shown[model])
+            place = {"model": model, "operation": operation, runs.x: trained}
+            side.append(curve.reset_index().assign(**place))
+        if column == TEST:
+            judgement = judgement_of(runs, context.source, context.setups)
+            for limit in set(judgement.limits(table.drop_duplicates("name"))):
+                mark(axes, y=limit.threshold)
+        axes.set_xlabel("Iteration")
+    first = grid[0][0]
+    errors = rows[column].to_numpy(float)
+    if (errors[np.isfinite(errors)] >= 0).all():
+        first.set_yscale("log")
+    for beside in grid[:, 0]:
+        beside.set_ylabel(y_label)
+    each = {model: table for (model,), table in groups(rows, ["model"])}
+    legend(figure, shown, _with_counts(each), shown.keys() - each.keys())
+    footnote(
+        figure,
+        "Thin: every run. Thick: the median; band: quartiles; a run that diverged counts as the "
+        "largest error.",
+        "Dashed: the threshold below which a run is solved." if column == TEST else "",
+    )
+    return context.plotted(figure, pd.concat(side, ignore_index=True))
+
+
+def _draw_runs(axes: Axes, table: pd.DataFrame, column: str, look: Look) -> pd.DataFrame:
+    """Draw every run thin, and median and quartiles, which are returned, thick."""
+    values = pd.Series(pd.to_numeric(table[column], errors="coerce")).fillna(np.inf)
+    runs = table.assign(value=values).pivot(index="step", columns="name", values="value")
+    levels = runs.quantile((0.25, 0.5, 0.75), axis=1, interpolation="nearest").T
+    levels = levels.set_axis(["lower", "median", "upper"], axis=1)
+    drawn = runs.mask(runs == 0, _FLOOR).replace(np.inf, np.nan)
+    axes.plot(drawn.index, drawn, color=look.color, alpha=0.2, linewidth=0.5, gid="run")
+    seen = levels.mask(levels == 0, _FLOOR).replace(np.inf, np.nan).reset_index()
+    ribbon(axes, seen, "step", "median", look, markevery=max(1, len(seen) // 6))
+    return levels.assign(runs=runs.notna().sum(axis=1))
 
 
 @kind("error over epochs")

@@ -29,8 +29,10 @@ from tests.figure.drawing import (
     exported,
     legend_texts,
     means,
+    metrics,
     own,
     products,
+    run_name,
     texts,
     tick_texts,
     titles,
@@ -83,6 +85,31 @@ def test_curves_of_runs_that_end_apart_say_how_many_there_are(tmp_path):
     product, _ = own(tmp_path, ["a.csv"], ["x"], "curve")
     assert product.side["mine_plot_data"]["mean"].tolist() == [15, 30]
     assert legend_texts(product.figure) == ["x (n = 1 to 2)"]
+
+
+def test_curves_of_arithmetic_runs_show_every_seed_and_the_threshold(tmp_path):
+    """Quartiles count a diverged run as infinite; a run that ended early is not counted."""
+    errors = {0: (8.0, 0.0), 1: (2.0, 1e-9), 2: (6.0, "nan"), 3: (7.0,)}
+    runs = {
+        run_name(seed=seed, operation="mul", interpolation=trained): [
+            (1000 * at, 1.0, error, 0.1) for at, error in enumerate(tests)
+        ]
+        for seed, tests in errors.items()
+        for trained in ("1-2", "10-20")[: len(tests)]
+    }
+    metrics(tmp_path / "a.csv", runs)
+    product, _ = own(tmp_path, ["a.csv"], ["x"], "curve", threshold=1e-3)
+    table = product.side["mine_plot_data"].set_index(["interpolation.range", "step"])
+    columns = ["lower", "median", "upper", "runs"]
+    assert table.loc[("U[10,20]", 0), columns].tolist() == [2, 6, 8, 3]
+    assert table.loc[("U[1,2]", 1000), columns].tolist() == [0, 1e-9, np.inf, 3]
+    figure = product.figure
+    assert titles(figure) == ["× on U[1,2)", "× on U[10,20)"]
+    first, second = figure.axes
+    assert (len(by_gid(first, "run")), len(by_gid(second, "run"))) == (4, 3)
+    assert all(1e-3 in [line.get_ydata()[0] for line in axes.lines] for axes in figure.axes)
+    assert first.get_yscale() == "log"
+    assert legend_texts(figure) == ["x (n = 7)"]
 
 
 def test_violins_in_the_published_order(tmp_path):
