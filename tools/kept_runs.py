@@ -25,7 +25,7 @@ from stable_nalu.result.judged import (
     options_of,
     runs_of_rows,
 )
-from stable_nalu.result.stored import measured_keys, read, stored_keys
+from stable_nalu.result.stored import kept_keys, read
 from stable_nalu.statistics.names import plain
 from stable_nalu.statistics.table import write_plain_frame
 from stable_nalu.task import SCRIPTS
@@ -69,7 +69,7 @@ def _exported(data: Path, measured: bool) -> Mapping[str, Mapping[str, set[str]]
     measured: whether measures are kept of them, and not outcomes.
     """
     found: dict[str, dict[str, set[str]]] = {}
-    for key in measured_keys(data) if measured else stored_keys(data):
+    for key in kept_keys(data, measured):
         trained = set(read(key, data)["model"])
         for model in EXPERIMENTS[key].models:
             if model.key in trained:

@@ -25,7 +25,7 @@ from stable_nalu.result.compare import DIFFERS, cut_short
 from stable_nalu.result.document import UNKNOWN, filled, plain, render
 from stable_nalu.result.listing import UNSHOWN, seconds_here
 from stable_nalu.result.records import ALONE
-from stable_nalu.result.stored import DATA, measured_keys, stored_keys
+from stable_nalu.result.stored import DATA, kept_keys
 from stable_nalu.script import duration
 
 from . import headline, measures, rates, unpublished
@@ -57,7 +57,7 @@ def write_page(data: Path = DATA, out: Path | None = None) -> list[Path]:
     if out is None and not (own and is_checkout()):
         raise UsageError("--report-out: say where to write the page of results in another folder")
     folder = out or CHECKOUTS
-    kept, of_measures = stored_keys(data), measured_keys(data)
+    kept, of_measures = kept_keys(data, measured=False), kept_keys(data, measured=True)
     if not (kept or of_measures):
         raise UsageError(f"--data: {data} holds no kept results")
     keys = tqdm(kept, desc="figures", disable=None, leave=False)

@@ -32,18 +32,13 @@ def cost_of(key: str, data: Path = DATA) -> Path:
     return data / "cost" / f"{EXPERIMENTS[key].stem}.csv"
 
 
-def stored_keys(data: Path = DATA) -> list[str]:
-    """Return the keys of experiments with kept verdicts, in the order of the catalogue."""
-    return [key for key in _kept(data) if not EXPERIMENTS[key].is_measured]
+def kept_keys(data: Path = DATA, measured: bool | None = None) -> list[str]:
+    """Return the keys of experiments with kept runs, in the order of the catalogue.
 
-
-def measured_keys(data: Path = DATA) -> list[str]:
-    """Return the keys of experiments with kept measures, in the order of the catalogue."""
-    return [key for key in _kept(data) if EXPERIMENTS[key].is_measured]
-
-
-def _kept(data: Path) -> list[str]:
-    return [key for key in EXPERIMENTS if path_of(key, data).exists()]
+    measured: only those with measures, or only those with verdicts; None: both.
+    """
+    found = [one for one in EXPERIMENTS.values() if path_of(one.key, data).exists()]
+    return [one.key for one in found if measured in (None, one.is_measured)]
 
 
 def keep(

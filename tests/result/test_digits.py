@@ -56,7 +56,7 @@ def test_every_experiment_on_digits_keeps_measures():
 def test_the_page_names_epochs_beside_the_published_ones(key, tmp_path):
     experiment = EXPERIMENTS[key]
     stored.add(experiment, made_up(key, 21), [SESSION], tmp_path)
-    assert stored.measured_keys(tmp_path) == [key]
+    assert stored.kept_keys(tmp_path, measured=True) == [key]
     text = measures.sections([measures.result(experiment, tmp_path)], {})
     first, second = (model.label for model in experiment.models[:2])
     assert f"Cut short: {first} 21 of 1,001; {second} 21 of 1,001 epochs." in text

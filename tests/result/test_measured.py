@@ -171,8 +171,8 @@ def test_infinite_results_are_kept(tmp_path):
     assert again[VALID][0] == math.inf
     assert math.isnan(again[VALID][1])
     assert len(stored.add(TINY, runs.head(2), [SESSION], tmp_path)) == 12
-    assert stored.measured_keys(tmp_path) == [KEY]
-    assert stored.stored_keys(tmp_path) == []
+    assert stored.kept_keys(tmp_path, measured=True) == [KEY]
+    assert stored.kept_keys(tmp_path, measured=False) == []
 
 
 def judged_table(experiment, folder, warn):
@@ -316,7 +316,7 @@ def test_the_page_says_which_part_of_the_cost_is_known(tmp_path, drawn):
     assert "| 12 s for 75 % of the iterations |" in text
 
 
-@pytest.mark.parametrize("key", stored.measured_keys())
+@pytest.mark.parametrize("key", stored.kept_keys(measured=True))
 def test_the_page_in_the_checkout_follows_from_the_kept_runs(key):
     """Median, best and mean of every row, recomputed from the file."""
     experiment, page = EXPERIMENTS[key], stored.DATA.parent

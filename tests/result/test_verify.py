@@ -204,7 +204,7 @@ def test_a_dry_run_says_what_would_be_done(tmp_path, capsys):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("key", [*stored.stored_keys(), *stored.measured_keys()])
+@pytest.mark.parametrize("key", stored.kept_keys())
 def test_every_kept_row_has_a_run(key):
     rows = verify.kept_rows(EXPERIMENTS[key])
     assert len({row.identity for row in rows}) == len(rows)

@@ -11,7 +11,7 @@ from stable_nalu.network import SingleLayerNetwork
 from stable_nalu.paper.experiment import expected_runs
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.judged import compact, judged_runs, runs_of
-from stable_nalu.result.stored import DATA, add, measured_keys
+from stable_nalu.result.stored import DATA, add, kept_keys
 from stable_nalu.result.tables import Folders, other_tables
 from tests.figure.drawing import FAILED, FAST, means, metrics, solved_at
 from tests.result.made_up import write
@@ -99,7 +99,7 @@ def test_a_figure_with_a_file_that_is_not_kept_is_named_and_not_drawn(tmp_path):
 
 
 def test_some_measures_of_every_epoch_are_kept_and_others_are_not():
-    assert "static-mnist-mul-isolated" in measured_keys(DATA)
+    assert "static-mnist-mul-isolated" in kept_keys(DATA, measured=True)
     assert gallery.drawable(find("static-mnist-mul-isolated"))
     assert not gallery.drawable(find("weights_path-isolated"))
 
