@@ -2,37 +2,23 @@
 
 from __future__ import annotations
 
-MODELS = {
-    "linear": "Linear",
-    "relu": "ReLU",
-    "relu6": "ReLU6",
-    "lstm": "LSTM",
-    "nac": r"$\mathrm{NAC}_{+}$",
+from stable_nalu.layer import entries
+
+MODELS = {key.lower(): entry.shown for key, entry in entries().items()} | {
     "nac-nac-n": r"$\mathrm{NAC}_{\bullet}$",
     "mnac": r"$\mathrm{NAC}_{\bullet}$",
     "posnac-nac-n": r"$\mathrm{NAC}_{\bullet,\sigma}$",
     "reregualizedlinearposnac-nac-n": r"$\mathrm{NAC}_{\bullet,\mathrm{NMU}}$",
-    "nalu": "NALU",
     "nalu-gr": "G-NALU",
     "nalu-nalu-2n": "NALU (separate)",
-    "inalu": "iNALU",
-    "reregualizedlinearnac": "NAU",
     "reregualizedlinearnac-nac-m": "NMU",
-    "reregualizedlinearmnac": "NMU",
     "reregualizedlinearnalu-nalu-2nm": "Gated NAU/NMU",
     "regualizedlinearnac-nac-m": r"NMU, $\mathbf{W} = \mathbf{\hat{W}}$",
     "sillyreregualizedlinearnac-nac-m": r"NMU, $\mathbf{z} = \mathbf{W} \odot \mathbf{x}$",
     "reregualizedlinearnac-nac-npur": "Real NPU",
     "reregualizedlinearnac-nac-npu": "NPU",
-    "realnpu": "Real NPU",
-    "npu": "NPU",
-    "mcfc": "MCFC",
-    "mulmcfc": "MulMCFC",
-    "mulmcfcsigninalu": "MulMCFC (sign: iNALU)",
-    "mulmcfcsignrealnpu": "MulMCFC (sign: Real NPU)",
 }
-"""Field 1 of a run name -> label of published models; of one unit alone, that of
-`statistics.names.unit_label`, which is not asked here because layers take a second to import."""
+"""Field 1 of a run name -> label of published models, and of units of this package."""
 
 NAC_ADD = MODELS["nac"]
 NAC_MUL = MODELS["nac-nac-n"]
