@@ -122,13 +122,14 @@ class Training:
         """Train, and yield wherever training may stop: `at`, or None within a unit."""
         while self.at <= self.last and not self.all_diverged:
             yield self.at if self.batch is None else None
-            ahead = 0 if self.engine is None else self._quiet()
+            ahead = 0
             if self.engine is not None:
-                pace = min(self.engine.company.pace, *(one._quiet() for one in self.mates))
+                quiet = {one: one._quiet() for one in self.mates}
+                pace = min(self.engine.company.pace, *quiet.values())
                 if pace and len(self.mates) > 1:
                     self.engine.ask(self.at, pace)
                     yield None
-                ahead = min(ahead, max(1, pace))
+                ahead = min(quiet[self], max(1, pace))
             if ahead:
                 self._train_ahead(ahead)
             else:
