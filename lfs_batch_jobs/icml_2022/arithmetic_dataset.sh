@@ -9,6 +9,8 @@
 #   sbatch lfs_batch_jobs/icml_2022/arithmetic_dataset.sh
 #   bsub < lfs_batch_jobs/icml_2022/arithmetic_dataset.sh
 #
+# All 3 models of 2 figures; those of one: --figure 7
+#
 # Models, and runs of each:
 #   nau-nmu: NMU, 180 runs
 #   nau-Nnmu: sNMU, 180 runs

@@ -10,6 +10,8 @@
 #   sbatch lfs_batch_jobs/icml_2022/single_module.sh
 #   bsub < lfs_batch_jobs/icml_2022/single_module.sh
 #
+# All 11 models of 3 figures; those of one: --figure 2
+#
 # Models, and runs of each:
 #   MNAC: NAC•, 225 runs
 #   NALU: NALU, 225 runs

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from stable_nalu.console import plural
 from stable_nalu.errors import OptionError
 from stable_nalu.machine import CHECKOUT, cores, is_checkout, tensorboard_root
 from stable_nalu.options.flags_model import add_layer_flags
@@ -44,6 +45,7 @@ def _parser() -> ScriptParser:
     add("--list", action="store_true", help="name all batch scripts and their models")
     add = parser.add_argument_group("what to do").add_argument
     add("--model", metavar="NAME", action="append", default=[], help="a model; repeatable")
+    add("--figure", metavar="NUMBER", help="only the models of this figure, such as 3, or its key")
     add(
         "--seeds",
         type=seeds().several,
@@ -53,7 +55,11 @@ def _parser() -> ScriptParser:
     add("--scheduler", choices=SCHEDULERS, help="who runs the shards (local)")
     add("--resume", action="store_true", help="only shards with runs left to train")
     add("--status", action="store_true", help="count runs by state, train nothing")
-    add("--dry-run", action="store_true", help="print every command, train nothing")
+    add(
+        "--dry-run",
+        action="store_true",
+        help="print every command, or the job of --scheduler; train nothing",
+    )
     add(
         "--max-iterations",
         type=integer(0).one,
@@ -117,7 +123,7 @@ def _run(arguments: argparse.Namespace) -> int:
         problem = "no batch script or experiment is named"
         raise OptionError("NAME", problem, "write one; --list names them all")
     chosen_seeds = _seeds_of(arguments)
-    script = find_job(arguments.name)
+    script = find_job(arguments.name).of_figure(arguments.figure)
     models = _models(script, arguments)
     everything = shards(models, chosen_seeds, arguments.runs_per_task)
     if arguments.task:
@@ -130,7 +136,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if not chosen:
         say("nothing left to train")
         return 0
-    if arguments.dry_run:
+    if arguments.dry_run and arguments.scheduler in (None, "local"):
         for i in chosen:
             for command, _ in pending(everything[i], arguments.max_iterations):
                 say(command_of(*command.line))
@@ -173,7 +179,7 @@ def _train(everything: Sequence[Shard], arguments: argparse.Namespace) -> int:
     chosen = [task for task in arguments.task if task < len(everything)]
     for task in arguments.task:
         if task in chosen:
-            say(f"shard {task}: {everything[task].name}, {everything[task].runs} runs")
+            say(f"shard {task}: {everything[task].name}, {plural(everything[task].runs, 'run')}")
         else:
             say(f"there is no shard {task}, only {len(everything)}")
     scripts = {everything[task].model.script for task in chosen}
@@ -215,10 +221,14 @@ def _hand_over(
     scheduler = arguments.scheduler or site.scheduler
     words = _passed_on(arguments)
     logs = site.logs / script.name
+    prints = scheduler == "print" or arguments.dry_run
+    if script.scope and not (prints or arguments.model or arguments.layer_type):
+        say(script.scope)
     runs = sum(everything[i].runs for i in chosen)
     if scheduler == "local":
         at_once = arguments.jobs or max(1, cores() // script.resources().cores)
-        say(f"{runs} runs in {len(chosen)} shards, {at_once} at a time; output in {logs}")
+        amount = f"{plural(runs, 'run')} in {plural(len(chosen), 'shard')}"
+        say(f"{amount}, {at_once} at a time; output in {logs}")
         left = {i: everything[i] for i in chosen}
         return run_shards([script.name, *words], left, logs, processes=at_once, gpu=arguments.gpu)
     if not is_checkout():
@@ -226,14 +236,14 @@ def _hand_over(
         raise OptionError("--scheduler", f"{scheduler} needs lfs_batch_jobs/run.sh", remedy)
     resources = site.resources(script.resources())
     text = render_job(script.name, resources, site, str(CHECKOUT), words, chosen)
-    if scheduler == "print":
+    if prints:
         say(text)
         say(f"# before it is submitted: mkdir -p {shlex.quote(str(logs))}")
         for i in chosen:
             for command in everything[i].commands():
                 say(f"# shard {i}: {command_of(*command.line)}")
         return 0
-    say(f"{runs} runs in {len(chosen)} shard{'s' * (len(chosen) != 1)}; output in {logs}")
+    say(f"{plural(runs, 'run')} in {plural(len(chosen), 'shard')}; output in {logs}")
     say(submit(scheduler, text, logs / f"{scheduler}.sh"))
     return 0
 
@@ -258,6 +268,8 @@ def _passed_on(arguments: argparse.Namespace) -> list[str]:
     words += ["--seeds", seeds_text(arguments.seeds)] if arguments.seeds else []
     for model in arguments.model:
         words += ["--model", model]
+    if arguments.figure is not None:
+        words += ["--figure", arguments.figure]
     if arguments.layer_type is not None:
         words += ["--layer-type", arguments.layer_type]
     if arguments.layer_file is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from stable_nalu.console import plural
 from stable_nalu.errors import OptionError, UsageError, did_you_mean
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.paper.experiment import (
@@ -40,6 +41,32 @@ class JobScript:
     def shows(self) -> list[Experiment]:
         """Return the experiments whose models it trains."""
         return [EXPERIMENTS[key] for key in self.experiments]
+
+    def of_figure(self, figure: str | None) -> JobScript:
+        """Return the script with the models of one figure, by its number or its key."""
+        if figure is None:
+            return self
+        numbers = {
+            key: [shown.number.removeprefix("Figure ") for shown in EXPERIMENTS[key].shown]
+            for key in self.experiments
+        }
+        keys = tuple(key for key in numbers if figure in (key, *numbers[key]))
+        if not keys:
+            listed = ", ".join(f"{' or '.join(ns)} ({key})" for key, ns in numbers.items())
+            raise OptionError(
+                "--figure", f"{self.name} trains none {figure!r}", f"choose from {listed}"
+            )
+        return replace(self, experiments=keys)
+
+    @property
+    def scope(self) -> str:
+        """Return how much it trains and how to train less, where it is of several figures."""
+        if len(self.experiments) == 1:
+            return ""
+        models, figures = plural(len(self.models()), "model"), len(self.experiments)
+        number = self.shows()[0].shown[0].number.removeprefix("Figure ")
+        one = number if number.isalnum() else self.experiments[0]
+        return f"All {models} of {figures} figures; those of one: --figure {one}"
 
     def named_models(self) -> dict[str, Model]:
         """Return the models by name: the key, or `add/NALU` where the folder tells keys apart."""

@@ -36,6 +36,8 @@ class LayerFile:
     source: str
 
 
+_OF_FILES = "layer_file_"
+"""What the names of modules begin with that are made of layer files."""
 _loaded: dict[Path, LayerFile] = {}
 _origin: list[str] = []
 """Where the layers that are registered at the moment come from; the innermost one last."""
@@ -95,7 +97,29 @@ def _misfit(key: str, layer: object, origin: str) -> str | None:
     try:
         options_of(layer)
     except (TypeError, ValueError):
-        return f"the constructor of {key} does not take (in_features, out_features) and options"
+        return f"the constructor of {key} {_lack(layer)}"
+    return None
+
+
+def _lack(layer: type) -> str:
+    """Return what a constructor lacks that the constructor of a layer has."""
+    try:
+        names = list(inspect.signature(layer).parameters)
+    except (TypeError, ValueError):
+        names = []
+    lacking = [name for name in ("in_features", "out_features") if name not in names]
+    named = len(lacking) == 1 and len(names) == 1
+    return "does not take (in_features, out_features) and options; " + (
+        f"it lacks {lacking[0]}" if named else f"it takes ({', '.join(names)})"
+    )
+
+
+def why_no_layer(name: str) -> str | None:
+    """Return why a class of a layer file is no layer; None where there is no such class."""
+    for module in list(sys.modules.values()):
+        found = vars(module).get(name) if module.__name__.startswith(_OF_FILES) else None
+        if isinstance(found, type) and issubclass(found, torch.nn.Module):
+            return f"{name} is no layer: its constructor {_lack(found)}"
     return None
 
 
@@ -208,7 +232,7 @@ def _coming_from(origin: str) -> Iterator[None]:
 
 def _run(path: str, place: Path, digest: str) -> None:
     """Run a file as a module, and make its classes known."""
-    name = f"layer_file_{re.sub(r'[^0-9A-Za-z]', '_', place.stem)}_{digest[:12]}"
+    name = f"{_OF_FILES}{re.sub(r'[^0-9A-Za-z]', '_', place.stem)}_{digest[:12]}"
     spec = importlib.util.spec_from_file_location(name, place)
     if spec is None or not isinstance(spec.loader, SourceFileLoader):
         raise _refused(f"{path} is not a Python file", "its name must end in .py")

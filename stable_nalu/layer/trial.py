@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+from traceback import extract_tb
 
 import torch
 from torch.nn.parameter import is_lazy
 
 from stable_nalu.abstract import ExtendedTorchModule, PerRunRandomSource, stack_models
 from stable_nalu.errors import STOPS, in_words
+from stable_nalu.machine import CHECKOUT
 
 from .base import OutputShapeError
 
@@ -198,6 +201,18 @@ def _equal(one: torch.Tensor, other: object) -> bool:
     return isinstance(other, torch.Tensor) and torch.equal(one, other)
 
 
+def _stumble(error: BaseException) -> str:
+    """Return in words what failed, with the line of the user's code."""
+    said = (
+        "it reads one number of a tensor (.item(), float, if)"
+        if ".item()" in str(error)
+        else in_words(error)
+    )
+    ours = str(Path(torch.__file__).parent), str(CHECKOUT / "stable_nalu")
+    own = [f for f in extract_tb(error.__traceback__) if not f.filename.startswith(ours)]
+    return f"{said} in line {own[-1].lineno} of {Path(own[-1].filename).name}" if own else said
+
+
 def _close(one: torch.Tensor, other: torch.Tensor) -> bool:
     return torch.allclose(one, other, rtol=1e-4, atol=1e-5, equal_nan=True)
 
@@ -220,5 +235,5 @@ def _obstacle(layers, x: torch.Tensor, expected: torch.Tensor) -> str | None:
     except STOPS:
         raise
     except BaseException as error:  # what vmap, or code for one run only, cannot do
-        return in_words(error)
+        return _stumble(error)
     return None if same else "its outputs are others where runs are stacked"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -141,6 +142,9 @@ class Flag:
         if callable(self.choices):
             from stable_nalu.layer import entries
 
+            own = sys.modules.get("stable_nalu.layer.own_layers")
+            if own is not None and (reason := own.why_no_layer(str(value))):
+                return OptionError(self.name, reason, "fix the file")
             labels = [entry.label for key, entry in entries().items() if key in allowed]
             meant = did_you_mean(str(value), [*labels, *allowed], "")
             if meant:

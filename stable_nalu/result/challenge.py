@@ -129,11 +129,14 @@ def _commands(model: Model, arguments: argparse.Namespace) -> list[Command]:
 
 def _train(left: Sequence[Shard], arguments: argparse.Namespace, sessions: Path) -> int:
     """Train what is left, and return the exit code of the first command that fails, else 0."""
+    from stable_nalu.training.console import quiet
+
     for place, shard in enumerate(left, start=1):
         say(f"[{place}/{len(left)}] {plural(shard.runs, 'run')}: {shard.name}")
         watch = Stopwatch(resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
         workers = arguments.jobs or cores()
-        code = train_shards([shard], arguments.max_iterations, workers)
+        with quiet():
+            code = train_shards([shard], arguments.max_iterations, workers)
         if code:
             return code
         extra = shard.how_to_run(arguments.max_iterations)

@@ -68,7 +68,7 @@ def write(page: Page, folder: Path, formats: Sequence[str]) -> list[Path]:
         for name, table in tables(chapter.contest).items():
             written.append(folder / "tables" / f"{chapter.key}_{name}.csv")
             write_plain_frame(written[-1], table)
-        chapters.append(_told(chapter) | {"pictures": list(own)})
+        chapters.append(_told(chapter, page.challenger) | {"pictures": list(own)})
         pictures |= own
     text = _text(page, chapters)
     files = {"README.md": text, "index.html": render(text, pictures), **pictures}
@@ -214,16 +214,21 @@ def _setting(challenger: Challenger, sessions: Sequence[Session]) -> list[dict[s
     return [{"what": name, "value": plain(text) or UNKNOWN} for name, text in cells.items()]
 
 
-def _told(chapter: Chapter) -> dict[str, Any]:
+def _told(chapter: Chapter, challenger: Challenger) -> dict[str, Any]:
     contest = chapter.contest
     shown = "; ".join(f"{s.paper.title}, {s.number}" for s in contest.experiment.shown)
     seeds = seeds_text({int(seed) for seed in contest.runs["seed"]})
     limit = below(contest.runs["threshold"])
+
+    def beside(word: str) -> str:
+        """Return a word, and of the layer's file the name of its copy beside the page."""
+        return Path(word).name if challenger.file and word == str(challenger.file) else word
+
     return {
         "key": chapter.key,
         "contest": contest,
         "about": f"{shown}. Seeds {seeds}. Solved: test error {limit}.",
-        "commands": [command_of(*command.line) for command in chapter.commands],
+        "commands": [command_of(*map(beside, command.line)) for command in chapter.commands],
     }
 
 

@@ -21,6 +21,7 @@ from stable_nalu.script import say
 from stable_nalu.statistics.setups import Limit, below
 
 LINES_OF_A_PLAN = 10
+RANGES_BY_NAME = 3
 SECONDS_BETWEEN_MOVES = 0.3
 _TOLD = {
     "layer_type",
@@ -186,7 +187,9 @@ def introduction(spec: ScriptSpec, configs: Sequence[Config], amount: str) -> li
         task += f" of {', '.join(sizes)} inputs"
     for how, dest in (("trained on", "interpolation_range"), ("tested on", "extrapolation_range")):
         if ranges := values(dest):
-            task += f", {how} {' '.join(map(range_label, ranges))}"
+            several = len(ranges) > RANGES_BY_NAME
+            names = plural(len(ranges), "range") if several else " ".join(map(range_label, ranges))
+            task += f", {how} {names}"
     differing = []
     for flag in spec.flags:
         found = [getattr(config, flag.dest) for config in configs]

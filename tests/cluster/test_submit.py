@@ -100,6 +100,18 @@ def test_print_submits_nothing(record, tmp_path, capsys):
     assert not (tmp_path / "sbatch.json").exists()
 
 
+def test_a_dry_run_for_a_scheduler_prints_the_job_of_one_figure(record, tmp_path, capsys):
+    script = "single_layer_task/neurips_2021/sltr-in2"
+    assert command.main([script, "--figure", "3", "--dry-run", "--scheduler", "slurm"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith(
+        "#!/usr/bin/env bash\n#SBATCH --job-name=sltr-in2\n#SBATCH --array=0-3\n"
+    )
+    assert f"{script} --figure 3" in told
+    assert command.main([script, "--figure", "33", "--dry-run"]) == 2
+    assert "choose from 3 (nips-sltr-in2), 1a (nips-realnpu-L1)" in capsys.readouterr().err
+
+
 def test_a_missing_batch_system_is_said(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("PATH", str(tmp_path))
     assert submit(tmp_path, "0", "4", "--scheduler", "slurm", "--model", "nru") == 2

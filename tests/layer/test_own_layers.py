@@ -117,7 +117,14 @@ def test_a_file_is_run_once_and_again_when_it_has_changed(file, tmp_path):
             "class One(torch.nn.Module):\n"
             "    def __init__(self, size): pass\n"
             "stable_nalu.register(One)",
-            r"does not take \(in_features, out_features\)",
+            r"does not take \(in_features, out_features\) and options; it takes \(size\)",
+        ),
+        (
+            "import torch, stable_nalu\n"
+            "class One(torch.nn.Module):\n"
+            "    def __init__(self, in_features): pass\n"
+            "stable_nalu.register(One)",
+            "it lacks out_features",
         ),
     ],
 )

@@ -10,6 +10,10 @@
 #   sbatch {{ file }}
 #   bsub < {{ file }}
 #
+{% if script.scope %}
+# {{ script.scope }}
+#
+{% endif %}
 # Models, and runs of each:
 {% for name, model in script.named_models().items() %}
 #   {{ name }}: {{ model.label }}, {{ model.runs }} runs

@@ -9,6 +9,8 @@
 #   sbatch lfs_batch_jobs/single_layer_task/benchmarking/marc_single_layer.sh
 #   bsub < lfs_batch_jobs/single_layer_task/benchmarking/marc_single_layer.sh
 #
+# All 4 models of 2 figures; those of one: --figure multiplication
+#
 # Models, and runs of each:
 #   MulMCFC: MulMCFC, 225 runs
 #   MulMCFCSignINALU: MulMCFC (sign: iNALU), 225 runs

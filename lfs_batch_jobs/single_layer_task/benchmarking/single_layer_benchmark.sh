@@ -14,6 +14,8 @@
 #   sbatch lfs_batch_jobs/single_layer_task/benchmarking/single_layer_benchmark.sh
 #   bsub < lfs_batch_jobs/single_layer_task/benchmarking/single_layer_benchmark.sh
 #
+# All 28 models of 7 figures; those of one: --figure 16
+#
 # Models, and runs of each:
 #   mul/MNAC: NAC•, 225 runs
 #   mul/NALU: NALU, 225 runs

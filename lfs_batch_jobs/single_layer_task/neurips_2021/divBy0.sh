@@ -10,6 +10,8 @@
 #   sbatch lfs_batch_jobs/single_layer_task/neurips_2021/divBy0.sh
 #   bsub < lfs_batch_jobs/single_layer_task/neurips_2021/divBy0.sh
 #
+# All 9 models of 3 figures; those of one: --figure 11
+#
 # Models, and runs of each:
 #   easy-realnpu: Real NPU, 125 runs
 #   easy-nru: NRU, 125 runs

@@ -17,6 +17,8 @@
 #   sbatch lfs_batch_jobs/single_layer_task/neurips_2021/sltr-in10.sh
 #   bsub < lfs_batch_jobs/single_layer_task/neurips_2021/sltr-in10.sh
 #
+# All 21 models of 10 figures; those of one: --figure nips-sltr-in10
+#
 # Models, and runs of each:
 #   realnpu_baseline: Real NPU (baseline), 225 runs
 #   realnpu_modified: Real NPU (modified), 225 runs

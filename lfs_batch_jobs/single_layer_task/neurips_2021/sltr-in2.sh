@@ -15,6 +15,8 @@
 #   sbatch lfs_batch_jobs/single_layer_task/neurips_2021/sltr-in2.sh
 #   bsub < lfs_batch_jobs/single_layer_task/neurips_2021/sltr-in2.sh
 #
+# All 18 models of 8 figures; those of one: --figure 3
+#
 # Models, and runs of each:
 #   realnpu_baseline: Real NPU (baseline), 225 runs
 #   realnpu_modified: Real NPU (modified), 225 runs
