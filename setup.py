@@ -95,5 +95,6 @@ setup(
         "dev": DEV,
         "docs": ["mkdocs-material>=9.5", "mkdocstrings-python>=1.16"],
         "environment": ["gymnasium>=1.0"],
+        "onnx": ["onnx>=1.17", "onnxscript>=0.2"],
     },
 )

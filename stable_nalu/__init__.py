@@ -5,9 +5,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .inspection.saved_model import load
     from .layer.base import Layer
     from .layer.own_layers import register
-    from .runs import plot, read_runs, summarize
+    from .runs import compare, plot, read_runs, summarize
     from .training.program import train
     from .zoo import layers
 
@@ -21,11 +22,18 @@ if TYPE_CHECKING:
 os.environ.setdefault("MKL_CBWR", "COMPATIBLE")
 
 __version__ = "1.0.0"
-__all__ = ["Layer", "layer", "layers", "plot", "read_runs", "register", "summarize", "train"]
+# fmt: off
+__all__ = [
+    "Layer", "compare", "layer", "layers", "load", "plot", "read_runs", "register", "summarize",
+    "train",
+]
+# fmt: on
 
 _HOMES = {
     "Layer": "layer.base",
     "register": "layer.own_layers",
+    "load": "inspection.saved_model",
+    "compare": "runs",
     "plot": "runs",
     "read_runs": "runs",
     "summarize": "runs",

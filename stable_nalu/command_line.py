@@ -47,6 +47,7 @@ EXPORTS: Commands = {
         "inspection.prediction_sweep:main",
         "Write predictions of a trained model over a grid of two inputs.",
     ),
+    "model": ("inspection.saved_model:main", "Write a trained model as ONNX or safetensors."),
     "expand_weights": ("figure.robustness:expand_weights", "Cut the last step out of weights."),
 }
 TABLES: Commands = {

@@ -9,6 +9,7 @@ import os
 import shutil
 import sys
 import textwrap
+import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,8 @@ def bar(
     """
     in_notebook = "ipykernel" in sys.modules
     if in_notebook:
-        from tqdm.auto import tqdm
+        with warnings.catch_warnings(action="ignore"):  # of a notebook without widgets
+            from tqdm.auto import tqdm
     else:
         from tqdm import tqdm
 

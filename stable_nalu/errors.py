@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from .process import Terminated
 
@@ -26,6 +28,21 @@ class OptionError(UsageError):
         subject = f"argument {flag}: " if flag else ""
         super().__init__(" ".join(f"{subject}{problem}; {remedy}".split()))
 
+
+@contextmanager
+def named_as_in_python(**names: str) -> Iterator[None]:
+    """Let errors name arguments of functions in place of flags; `names` are called otherwise."""
+    try:
+        yield
+    except UsageError as error:
+        words = _FLAG.sub(lambda flag: flag[1].replace("-", "_"), str(error))
+        said = re.sub(r"^\w+(?=:)", lambda word: names.get(word[0], word[0]), words)
+        if said == str(error):
+            raise
+        raise UsageError(said) from error.__cause__
+
+
+_FLAG = re.compile(r"(?:argument )?(?<![\w'-])--([a-z][\w-]*)")
 
 STOPS = (KeyboardInterrupt, Terminated)
 """What code of users raises where somebody stops it; all else is a failure, SystemExit, too."""

@@ -1,4 +1,4 @@
-"""What is done with trained runs in Python: read their logs, summarise them, draw them.
+"""What is done with trained runs in Python: read their logs, summarise, compare and draw them.
 
 The same is done by `export/runs.py`, `export/summarize.py` and `export/plot.py`, with this code.
 Errors are raised as `UsageError`; what a script would warn of is a warning.
@@ -7,37 +7,194 @@ Errors are raised as `UsageError`; what a script would warn of is a warning.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
 from itertools import chain
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import pandas as pd
 
-from stable_nalu.errors import UsageError, is_text
+from stable_nalu.errors import UsageError, is_text, named_as_in_python
 from stable_nalu.result.export import RunTable, open_reader
 from stable_nalu.result.run_parser import STEP
 from stable_nalu.statistics.estimators import BEST_RANGE, PUBLISHED, Estimators
-from stable_nalu.statistics.judge import Judgement, judge_tables
-from stable_nalu.statistics.summary import summarize_runs
-from stable_nalu.statistics.table import write_plain_frame
+from stable_nalu.statistics.judge import TEST, Judgement, judge_tables
+from stable_nalu.statistics.names import expand_name, plain
+from stable_nalu.statistics.paired import PairedTest, paired_test
+from stable_nalu.statistics.summary import differing_options, summarize_runs
+from stable_nalu.statistics.table import groups, parsed_names, write_plain_frame
+from stable_nalu.statistics.typed_summary import Summary, technical_name, typed_name, typed_summary
+from stable_nalu.writer import RunRecord
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from stable_nalu.figure.style import Palette
 
+# fmt: off
+DrawingKind = Literal[
+    "range", "success", "distribution", "sweep", "table", "histogram", "curve", "metrics",
+    "surface", "path", "matrix",
+]
+# fmt: on
+_NAME = "the table of runs"
 
+
+@dataclass(frozen=True)
+class TrainedRun:
+    """A trained run: its name, the folder of its log, and its place among its `TrainedRuns`."""
+
+    name: str
+    folder: Path
+    place: int
+    runs: TrainedRuns
+
+    @cached_property
+    def record(self) -> RunRecord | None:
+        """Return how the run was made; None for a run of the published scripts."""
+        return RunRecord.read(self.folder)
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """Return the value of every flag."""
+        return dict(self.record.config) if self.record else {}
+
+    @property
+    def seed(self) -> int:
+        """Return the seed of data and start weights."""
+        return int(self.table["seed"].iloc[0])
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """Return a row per logged step."""
+        return self.runs.table.loc[self.runs.table["name"] == self.name]
+
+    @property
+    def outcome(self) -> pd.Series:
+        """Return how the run ended, as `TrainedRuns.outcomes` has it."""
+        return self.runs.outcomes.loc[self.place]
+
+    def __repr__(self) -> str:
+        return f"Run({self.place}: {self.folder})"
+
+
+class TrainedRuns:
+    """Trained runs: `runs[3]` is one of them, `runs["step"]` a column of `table`.
+
+    table: a row per run and logged step; what else is asked for, such as `loc`, is the table's.
+    """
+
+    def __init__(self, table: pd.DataFrame, folders: Mapping[str, Path]):
+        self.table = table
+        there = set(table["name"])
+        self._folders = {name: folder for name, folder in folders.items() if name in there}
+
+    @property
+    def names(self) -> list[str]:
+        """Return the names of the runs."""
+        return list(self._folders)
+
+    def __len__(self) -> int:
+        return len(self._folders)
+
+    def __iter__(self) -> Iterator[TrainedRun]:
+        return (self[place] for place in range(len(self)))
+
+    @overload
+    def __getitem__(self, key: int) -> TrainedRun: ...
+    @overload
+    def __getitem__(self, key: slice) -> TrainedRuns: ...
+    @overload
+    def __getitem__(self, key: Any) -> Any: ...
+    def __getitem__(self, key: Any) -> Any:
+        """Return a run by its place, some runs by a slice, or columns of the table."""
+        if isinstance(key, int):
+            place = range(len(self))[key]
+            name = self.names[place]
+            return TrainedRun(name, self._folders[name], place, self)
+        if isinstance(key, slice):
+            names = self.names[key]
+            chosen = self.table.loc[self.table["name"].isin(names)].reset_index(drop=True)
+            return TrainedRuns(chosen, {name: self._folders[name] for name in names})
+        typed = isinstance(key, str) and key not in self.table
+        return self.table[technical_name(key) if typed else key]
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_") or name == "table":
+                raise AttributeError(name)
+            return getattr(self.table, name)
+
+    @cached_property
+    def outcomes(self) -> pd.DataFrame:
+        """Return a row per run: what tells it apart, its threshold, and how it ended."""
+        with named_as_in_python():
+            judged = judge_tables([(_NAME, self.table)], Judgement(), _warn).set_index("name")
+        places = {name: place for place, name in enumerate(self.names)}
+        judged.index = pd.Index([places[str(name)] for name in judged.index], name="run")
+        judged = judged.sort_index()
+        shown = {"seed": judged["seed"]} | {typed_name(c): judged[c] for c in _varying(judged)}
+        return pd.DataFrame(
+            shown
+            | {
+                "solved": judged["solved"],
+                "solved_at": judged["extrapolation.step.solved"],
+                "test_error": judged["extrapolation.last"],
+                "threshold": judged["threshold"],
+                "sparsity": judged["sparse.error.max"],
+            }
+        )
+
+    @property
+    def solved(self) -> pd.Series:
+        """Return whether each run is solved; the mean is the success rate."""
+        return self.outcomes.loc[:, "solved"]
+
+    @property
+    def best(self) -> TrainedRun:
+        """Return the run of the lowest test error."""
+        errors: Any = self.outcomes["test_error"]
+        return self[int(errors.fillna(float("inf")).argmin())]
+
+    def curve(self, column: str = TEST) -> pd.DataFrame:
+        """Return what was logged, by default the test error: a row per step, a column per run."""
+        found = self.table.pivot_table(index="step", columns="name", values=column, dropna=False)
+        found = found.reindex(columns=self.names)
+        return found.set_axis(pd.RangeIndex(len(self), name="run"), axis=1)
+
+    def _told(self) -> tuple[str, pd.DataFrame]:
+        """Return a line about all runs, and a table of them."""
+        head = f"{len(self)} runs" if len(self) > 1 else "1 run"
+        try:
+            table = self.outcomes
+        except UsageError:  # of a task without thresholds
+            return head, pd.DataFrame({"name": self.names})
+        return f"{head}, {sum(table['solved'].tolist())} solved", table
+
+    def __repr__(self) -> str:
+        head, table = self._told()
+        return f"{head}\n{table.to_string(max_rows=12)}"
+
+    def _repr_html_(self) -> str:
+        head, table = self._told()
+        return f"<p>{escape(head)}</p>{table.to_html(max_rows=12)}"
+
+
+@named_as_in_python()
 def read_runs(
     folder: str | Path,
     *,
     names: Collection[str] | None = None,
     processes: int | None = 1,
     progress_bar: bool = True,
-) -> pd.DataFrame:
-    """Return one row per run and logged step: its name, what it logged, and its configuration.
+) -> TrainedRuns:
+    """Return the runs of a folder, with a table of one row per run and logged step.
 
     The columns of the configuration come last. They are made of the record of a run; a run of the
     published scripts, which has none, has those that its name holds. A run that cannot be read, or
@@ -73,7 +230,7 @@ def read_runs(
         columns[name] = list(chain.from_iterable(table.columns[name] for table in tables))
     for name in tables[0].options:
         columns[name] = _repeated(tables, [table.options[name] for table in tables])
-    return pd.DataFrame(columns)
+    return TrainedRuns(pd.DataFrame(columns), {table.name: path / table.name for table in tables})
 
 
 def _repeated(tables: Sequence[RunTable], cells: Iterable[Any]) -> list[Any]:
@@ -82,8 +239,9 @@ def _repeated(tables: Sequence[RunTable], cells: Iterable[Any]) -> list[Any]:
     return list(chain.from_iterable([cell] * len(table.columns[STEP]) for table, cell in pairs))
 
 
+@named_as_in_python()
 def summarize(
-    runs: pd.DataFrame,
+    runs: TrainedRuns | pd.DataFrame,
     *,
     by: Sequence[str] | str | None = None,
     threshold: float | None = None,
@@ -91,11 +249,12 @@ def summarize(
     exp_setups: Iterable[str | Path] = (),
     best_range: int = BEST_RANGE,
     estimators: Estimators = PUBLISHED,
-) -> pd.DataFrame:
+    technical: bool = False,
+) -> Summary:
     """Return one row per group: success rate, solved at and sparsity error, with 95 % intervals.
 
     Args:
-        runs: what `read_runs` returns, of arithmetic scripts.
+        runs: what `train` and `read_runs` return, of arithmetic scripts, or their table.
         by: options that tell groups apart; None: model, operation, ranges and what else differs.
         threshold: the test error below which a run is solved, in place of that of its task.
         parameter: rows of the tables to use; None: those of a run's script and model.
@@ -103,6 +262,7 @@ def summarize(
             out then.
         best_range: a run is judged at the lowest validation error of its last so many rows.
         estimators: how means and intervals are made.
+        technical: whether columns are those of `export/summarize.py`, as the papers have them.
     """
     by = [by] if isinstance(by, str) else by
     if by is not None and not isinstance(by, Sequence):
@@ -110,14 +270,75 @@ def summarize(
     setups = _paths("exp_setups", exp_setups)
     judgement = Judgement(setups, threshold, parameter, best_range)
     _require_estimators(estimators)
-    judged = judge_tables([("the table of runs", _table(runs))], judgement, _warn)
-    return summarize_runs(judged, by, estimators)
+    judged = judge_tables([(_NAME, _table(runs))], judgement, _warn)
+    by = None if by is None else [_known(judged, column) for column in by]
+    table = summarize_runs(judged, by, estimators)
+    return Summary(table) if technical else typed_summary(table)
 
 
-def plot(
-    runs: pd.DataFrame | Mapping[str, pd.DataFrame],
-    kind: str = "range",
+def _known(table: pd.DataFrame, column: str) -> str:
+    """Return a column that may be given as the argument of `train` is called."""
+    typed = isinstance(column, str) and column not in table
+    return technical_name(column) if typed and technical_name(column) in table else column
+
+
+@named_as_in_python()
+def compare(
+    runs_a: TrainedRuns | pd.DataFrame,
+    runs_b: TrainedRuns | pd.DataFrame,
     *,
+    threshold: float | None = None,
+    labels: tuple[str, str] | None = None,
+) -> PairedTest:
+    """Return whether one model solves more often than another, by pairs of runs of one seed.
+
+    Runs are paired that have the same seed, operation and ranges, and the same value of every
+    option that differs within one of both. The test is McNemar's, exact and two-sided; the interval
+    of the difference is Newcombe's for pairs, as on the page of a challenge.
+
+    Args:
+        runs_a: runs of one model.
+        runs_b: runs of the other.
+        threshold: the test error below which a run is solved, in place of that of its task.
+        labels: what to call both; None: the names of their models.
+    """
+    judged = []
+    for runs in (runs_a, runs_b):
+        table = _table(runs)
+        found = judge_tables([(_NAME, table)], Judgement(threshold=threshold), _warn)
+        steps: Any = table.groupby("name")["step"]
+        last = steps.max().to_dict()
+        judged.append(found.assign(iterations=[last[name] for name in found["name"]]))
+    ones, others = judged
+    varying = dict.fromkeys(chain.from_iterable(map(_varying, judged)))
+    by = [c for c in (*_TASK, *varying) if c in ones and c in others]
+    if labels is None:
+        names = [plain(", ".join(dict.fromkeys(table["model"]))) for table in judged]
+        labels = (names[0], names[1]) if names[0] != names[1] else ("the first", "the second")
+    test = paired_test(labels, ones, others, [*by, "seed"])
+    if not test.pairs:
+        raise UsageError("no run of the first has the task and the seed of one of the second")
+    return test
+
+
+_TASK = ("operation", "interpolation.range", "extrapolation.range")
+
+
+def _varying(options: pd.DataFrame) -> list[str]:
+    """Return the task's columns, and options, that differ between judged runs."""
+    columns = list(options.columns)
+    return [
+        *(c for c in ("model", *_TASK) if len(options[c].drop_duplicates()) > 1),
+        *differing_options(options[columns[: columns.index("threshold")]]),
+    ]
+
+
+@named_as_in_python()
+def plot(
+    runs: TrainedRuns | pd.DataFrame | Mapping[str, TrainedRuns] | Mapping[str, pd.DataFrame],
+    kind: DrawingKind = "range",
+    *,
+    by: Sequence[str] | str | None = None,
     column: str | None = None,
     threshold: float | None = None,
     exp_setups: Iterable[str | Path] = (),
@@ -127,8 +348,9 @@ def plot(
     """Return a drawing of runs.
 
     Args:
-        runs: what `read_runs` returns, or several such tables by the names of their models.
+        runs: what `train` and `read_runs` return, or several of them by the names of their models.
         kind: what to draw, as `--kind` of `export/plot.py`, except for its tables.
+        by: options that tell lines apart; None: model, and what else differs but x.
         column: the x of a sweep; what other kinds show.
         threshold: the test error below which a run is solved, in place of that of its task.
         exp_setups: tables of thresholds in place of the usual ones.
@@ -144,8 +366,11 @@ def plot(
     _require_estimators(estimators)
     setups = _paths("exp_setups", exp_setups)
     Judgement(setups, threshold)  # refuses a threshold that is none
+    column = column if column is None or "." in column else technical_name(column)
     tables = _tables(runs if isinstance(runs, Mapping) else {"": runs})
-    labels = list(tables) if isinstance(runs, Mapping) else []
+    beside = (column, *_X, *(["operation"] if kind == "histogram" else []))
+    tables = {k: v for name, t in tables.items() for k, v in _split(name, t, by, beside).items()}
+    labels = [] if list(tables) == [""] else list(tables)
     with TemporaryDirectory() as folder:
         paths = [Path(folder, f"{place}.csv") for place in range(len(tables))]
         for path, table in zip(paths, tables.values(), strict=True):
@@ -163,6 +388,45 @@ def plot(
     if figure is None:
         raise UsageError(f"kind {kind!r} is not a drawing; export/plot.py writes it")
     return figure
+
+
+_X = ("hidden.size", "train.distribution", "test.distribution", "distribution")
+"""Options that kinds have on their x axes."""
+_WORDS = ("model", "operation")
+"""Options that are told without their names."""
+
+
+def _split(
+    name: str, table: pd.DataFrame, by: Sequence[str] | str | None, x: Collection[str | None]
+) -> dict[str, pd.DataFrame]:
+    """Return the runs of a table by what tells them apart besides the model and x.
+
+    A table in which nothing does so is left whole.
+    """
+    by = [by] if isinstance(by, str) else by
+    try:
+        codes, options = parsed_names(table, expand_name, _NAME)
+    except (UsageError, KeyError):  # of a script without these options
+        return {name: table}
+    if by is None:
+        operation = ["operation"] if len(set(options["operation"])) > 1 else []
+        by = [c for c in (*operation, *differing_options(options)) if c not in x]
+    by = [_known(options, c) for c in by]
+    unknown = [c for c in by if c not in options]
+    if unknown:
+        raise UsageError(f"by: there is no option {', '.join(map(str, unknown))}")
+    if not name or len(set(options["model"])) > 1:
+        by = list(dict.fromkeys(["model", *by]))
+    if not by or (by == ["model"] and not name):
+        return {name: table}
+    found: dict[str, pd.DataFrame] = {}
+    for values, group in groups(options, by):
+        pairs = zip(by, values, strict=True)
+        told = [str(v) if c in _WORDS else f"{c.replace('.', ' ')} {v}" for c, v in pairs]
+        found[", ".join([name, *told] if name else told)] = table.loc[
+            pd.Series(codes, table.index).isin(group.index)
+        ]
+    return found
 
 
 def _renamed(text: str, names: Mapping[str, str]) -> str:
@@ -187,10 +451,11 @@ def _require_estimators(given: object) -> None:
 
 
 def _table(runs: object) -> pd.DataFrame:
-    if not isinstance(runs, pd.DataFrame):
+    table = runs.table if isinstance(runs, TrainedRuns) else runs
+    if not isinstance(table, pd.DataFrame):
         found = type(runs).__name__
-        raise UsageError(f"runs: {found} is not a table; give the DataFrame that read_runs returns")
-    return runs
+        raise UsageError(f"runs: {found} is not a table; give what train or read_runs returns")
+    return table
 
 
 def _tables(given: Mapping[Any, object]) -> dict[str, pd.DataFrame]:
@@ -215,4 +480,4 @@ def _paths(name: str, given: object) -> list[Path]:
 
 
 def _warn(text: str) -> None:
-    warnings.warn(text, stacklevel=3)
+    warnings.warn(text, stacklevel=4)

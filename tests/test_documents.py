@@ -182,3 +182,12 @@ def test_every_command_of_the_documents_runs(tmp_path):
         if code:
             failed.append(f"{document}: {shlex.join(words)}: exit code {code}\n{output[-600:]}")
     assert not failed, "\n\n".join(failed)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/api.md"])
+def test_the_python_of_a_page_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (code,) = re.findall(
+        r"^```python\n(import stable_nalu.*?)^```", (ROOT / page).read_text("utf-8"), re.M | re.S
+    )
+    exec(compile(code, page, "exec"), {})

@@ -51,8 +51,13 @@ def script(name):
 
 
 @pytest.fixture
-def runs(tmp_path):
+def found(tmp_path):
     return stable_nalu.read_runs(write_runs(tmp_path / "runs"))
+
+
+@pytest.fixture
+def runs(found):
+    return found.table
 
 
 def test_a_row_per_run_and_logged_step(runs, tmp_path):
@@ -70,7 +75,7 @@ def test_a_row_per_run_and_logged_step(runs, tmp_path):
 
 def test_runs_that_are_asked_for_by_name(runs, tmp_path):
     names = list(runs["name"].unique()[[5, 2]])
-    some = stable_nalu.read_runs(tmp_path / "runs", names=names)
+    some = stable_nalu.read_runs(tmp_path / "runs", names=names).table
     expected = runs.loc[runs["name"].isin(names)].reset_index(drop=True)
     pd.testing.assert_frame_equal(some, expected)
     with pytest.raises(UsageError, match="there is no run another in"):
@@ -78,7 +83,7 @@ def test_runs_that_are_asked_for_by_name(runs, tmp_path):
 
 
 def test_runs_without_a_record_have_what_their_names_hold(runs, tmp_path):
-    named = stable_nalu.read_runs(write_runs(tmp_path / "named", record=False))
+    named = stable_nalu.read_runs(write_runs(tmp_path / "named", record=False)).table
     assert "layer.type" not in named
     common = [name for name in named if name in runs and name not in ("wall.time", "learning.rate")]
     assert len(common) > 25
@@ -119,7 +124,7 @@ def test_runs_of_every_script_in_one_folder(tmp_path):
         writer.commit(1)
         writer.close()
         RunRecord.create(name, plain(config.as_dict()), "").write(folder / name)
-    runs = stable_nalu.read_runs(folder)
+    runs = stable_nalu.read_runs(folder).table
     assert "loss.train.total" not in runs
     for name, tags in logged.items():
         (row,) = runs.loc[runs["name"] == name].to_dict("records")
@@ -137,7 +142,8 @@ def test_a_summary_is_that_of_the_script(runs, flags, plain, tmp_path):
     assert script("simple_function_static")([*words, *flags]) == 0
     how = ["--threshold", "1e-5"] if plain else []
     assert script("summarize")(["--csv", str(exported), "--csv-out", str(out), *how]) == 0
-    table = stable_nalu.summarize(runs, threshold=1e-5 if plain else None)
+    limit = 1e-5 if plain else None
+    table = stable_nalu.summarize(runs, threshold=limit, technical=True)
     write_frame(tmp_path / "own.csv", table)
     assert (tmp_path / "own.csv").read_text() == out.read_text()
     assert list(table["success.rate.mean"]) == [0.5, 0.5]
@@ -149,15 +155,15 @@ def test_runs_are_told_apart_by_options_that_their_names_do_not_hold(tmp_path):
         command = f"--seed {seeds} --max-iterations {length}"
         folder = write_runs(tmp_path, "simple_function_static", command)
     table = stable_nalu.summarize(stable_nalu.read_runs(folder))
-    assert list(table["max.iterations"]) == [2000, 3000]
-    assert list(table["runs"]) == [2, 2]
+    assert list(table["max_iterations"]) == [2000, 3000]
+    assert list(table["n"]) == [2, 2]
 
 
 def test_runs_of_another_script_are_told_apart(runs, tmp_path):
     """Their names hold no operation, and their cells of the others' options are empty."""
     other = write_runs(tmp_path / "runs", "identity_autoencoder", "--seed 0")
     (name,) = {path.name for path in other.iterdir()} - set(runs["name"])
-    mixed = stable_nalu.read_runs(other)
+    mixed = stable_nalu.read_runs(other).table
     for act in (stable_nalu.summarize, stable_nalu.plot):
         with pytest.raises(UsageError, match=f"'{name}'.*; leave out runs of other scripts"):
             act(mixed)
@@ -166,7 +172,7 @@ def test_runs_of_another_script_are_told_apart(runs, tmp_path):
 
 def test_names_may_be_numbers(runs):
     numbered = runs.assign(name=pd.factorize(runs["name"])[0])
-    assert list(stable_nalu.summarize(numbered)["runs"]) == [4, 4]
+    assert list(stable_nalu.summarize(numbered)["n"]) == [4, 4]
     assert stable_nalu.plot(numbered).axes
 
 
@@ -236,6 +242,81 @@ def test_a_reader_that_has_enough_is_no_error(name, words, runs, tmp_path):
     assert (done.returncode, done.stderr) == (EXIT_BROKEN_PIPE, b"")
 
 
+def test_runs_one_by_one_and_how_they_ended(found, tmp_path):
+    assert (len(found), len(found[2:5]), len(list(found))) == (8, 3, 8)
+    run = found[-1]
+    assert run.folder == tmp_path / "runs" / run.name
+    assert (run.seed, run.config["seed"], len(run.table)) == (3, 3, 3)
+    assert run.record is not None
+    assert run.record.script == "single_layer_benchmark"
+    assert list(found.solved) == [bool(one.seed % 2) for one in found]
+    assert run.outcome["solved_at"] == 1000
+    assert found.best.outcome["test_error"] == found.outcomes["test_error"].min()
+    assert list(found.outcomes)[:2] == ["seed", "interpolation_range"]
+    assert list(found["learning_rate"]) == list(found["learning.rate"])
+    curve = found.curve()
+    assert (list(curve.index), list(curve)) == ([0, 1000, 2000], list(range(8)))
+    np.testing.assert_allclose(curve[7], [1, 2e-9, 2e-9])
+    assert repr(found).startswith("8 runs, 4 solved\n")
+    assert found._repr_html_().count("<tr") == 10
+    with pytest.raises(IndexError):
+        found[8]
+
+
+def test_columns_that_one_can_type(found):
+    table = stable_nalu.summarize(found)
+    measures = ["success_rate", "success_low", "success_high"]
+    measures += [f"{m}{end}" for m in ("solved_at", "sparsity") for end in ("", "_low", "_high")]
+    options = ["model", "operation", "interpolation_range", "extrapolation_range"]
+    assert list(table) == [*options, "n", "threshold", *measures]
+    assert list(table.success_rate) == [0.5, 0.5]
+    by = [stable_nalu.summarize(found, by=name) for name in ("learning_rate", "learning.rate")]
+    assert list(by[0]["learning_rate"]) == [1e-6]
+    assert by[0].equals(by[1])
+
+
+def test_a_table_for_a_paper(found):
+    lines = stable_nalu.summarize(found).to_latex().splitlines()
+    assert lines[0] == r"\begin{tabular}{lllrrrr}"
+    heads = "Model & Interpolation range & Extrapolation range & $n$ & Success rate"
+    assert lines[2] == rf"{heads} & Solved at & Sparsity error \\"
+    row = r"NMU & U[-2,2] & U[-6,-2] \& U[2,6] & 4 & 50\,\% [15\,\%, 85\,\%]"
+    assert any(line.startswith(row) for line in lines)
+    assert r"1\,000 [1\,000, 1\,000]" in lines[4]
+
+
+def test_two_models_are_compared_on_the_same_tasks_and_seeds(found, tmp_path):
+    command = f"--operation mul --layer-type NAC {RANGES.replace('0-3', '1-5')}"
+    other = stable_nalu.read_runs(write_runs(tmp_path / "other", command=command))
+    never = other.table.assign(**{TEST.replace("/", "."): 1.0})
+    test = stable_nalu.compare(found, never)
+    # Seeds 1, 2 and 3 on two pairs of ranges; odd ones are solved.
+    assert (test.pairs, test.both, test.won, test.lost) == (6, 0, 4, 0)
+    assert test.p == 0.125
+    assert test.verdict == "no significant difference"
+    assert repr(test).startswith("NMU against NAC_+: no significant difference\n")
+    same = stable_nalu.compare(found, other)
+    assert (same.both, same.won, same.lost, same.p) == (4, 0, 0, 1.0)
+    with pytest.raises(UsageError, match="no run of the first has the task and the seed"):
+        stable_nalu.compare(found, never.assign(seed=never["seed"] + 10))
+
+
+def test_what_differs_is_drawn_apart(tmp_path):
+    for rate in ("0.1", "0.01"):
+        command = f"{COMMAND.replace('1e-6', rate)} {RANGES}"
+        folder = write_runs(tmp_path, command=command)
+    runs = stable_nalu.read_runs(folder)
+
+    def labels(**how):
+        return [text.get_text() for text in stable_nalu.plot(runs, **how).legends[0].get_texts()]
+
+    assert labels() == ["NMU, learning rate 0.01", "NMU, learning rate 0.1"]
+    assert labels(by="learning_rate") == labels()
+    assert len(labels(by=["model", "learning_rate"])) == 2
+    with pytest.raises(UsageError, match="by: there is no option size"):
+        labels(by="size")
+
+
 @pytest.mark.parametrize(
     ("act", "message"),
     [
@@ -254,7 +335,7 @@ def test_a_reader_that_has_enough_is_no_error(name, words, runs, tmp_path):
         (lambda runs, folder: stable_nalu.plot(runs, kind=["range"]), "no kind"),
         (
             lambda runs, folder: stable_nalu.plot("runs.csv"),
-            "runs: str is not a table; give the Data",
+            "runs: str is not a table; give what train",
         ),
         (lambda runs, folder: stable_nalu.plot({"a": None}), "runs: NoneType is not a table"),
         (lambda runs, folder: stable_nalu.plot({3: runs}), "label of a model: 3 is not text"),
@@ -270,7 +351,7 @@ def test_a_reader_that_has_enough_is_no_error(name, words, runs, tmp_path):
         (lambda runs, folder: stable_nalu.plot(runs[["name"]]), "^the table of runs is not an"),
         (
             lambda runs, folder: stable_nalu.summarize("x"),
-            "runs: str is not a table; give the Data",
+            "runs: str is not a table; give what train",
         ),
         (lambda runs, folder: stable_nalu.summarize({"a": runs}), "runs: dict is not a table"),
         (lambda runs, folder: stable_nalu.summarize(runs["name"]), "runs: Series is not a table"),

@@ -1,20 +1,163 @@
-"""A saved model that `--evaluate` names: its configuration and its parameters."""
+"""A saved model with its configuration and its score, and the files that it is exported to."""
 
 from __future__ import annotations
 
+import argparse
+import json
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from stable_nalu.errors import UsageError
+import torch
+
+from stable_nalu.errors import OptionError, UsageError, named_as_in_python
+from stable_nalu.files import atomic_path, atomic_text_file
+from stable_nalu.layer import entries
+from stable_nalu.layer.own_layers import load_layer_file, read_layer_file
+from stable_nalu.machine import model_file, save_root
 from stable_nalu.options import Config, ScriptSpec
+from stable_nalu.options.layer_options import units_of
+from stable_nalu.script import ScriptParser, exit_code, say
+from stable_nalu.tags import RESULT_TEST
+from stable_nalu.task import SCRIPTS
+from stable_nalu.task.run import task_of
 from stable_nalu.training.checkpoint import load_torch, restore_parameters
 from stable_nalu.training.loop import Training
 from stable_nalu.training.plan.runs import PlannedRun
-from stable_nalu.training.surroundings import default_dtype, precision
+from stable_nalu.training.surroundings import as_at_the_start, default_dtype, precision
 from stable_nalu.training.task import Task
+from stable_nalu.writer import RunRecord
+
+if TYPE_CHECKING:
+    from stable_nalu.runs import TrainedRun
+
+
+@dataclass(frozen=True)
+class Score:
+    """How good a trained model is: its test error, and whether that is below the threshold.
+
+    threshold, solved: None for tasks without a threshold.
+    """
+
+    test_error: float
+    threshold: float | None
+    solved: bool | None
+
+
+class TrainedModel(torch.nn.Module):
+    """A trained network: `module`, which it calls, with its configuration and its score."""
+
+    def __init__(self, module: torch.nn.Module, config: Config, score: Score, record: RunRecord):
+        super().__init__()
+        self.module = module
+        self.config = config
+        self.score = score
+        self.record = record
+
+    def forward(self, x: Any) -> Any:
+        """Return what the network makes of inputs."""
+        return self.module(x)
+
+    @property
+    def card(self) -> dict[str, Any]:
+        """Return what a reader of an exported file must know: layer, task, score, versions."""
+        units = [entries()[unit] for unit in units_of(self.config) if unit in entries()][:1]
+        return {
+            "layer": [unit.label for unit in units][0] if units else None,
+            "key": [unit.key for unit in units][0] if units else None,
+            "formula": [unit.formula for unit in units][0] if units else None,
+            "task": self.config.script,
+            "test_error": self.score.test_error,
+            "threshold": self.score.threshold,
+            "solved": self.score.solved,
+            "config": dict(self.record.config),
+            "command": self.record.command,
+            "versions": dict(self.record.versions),
+        }
+
+    @named_as_in_python()
+    def export(self, path: str | Path) -> Path:
+        """Write the network as `.onnx` or `.safetensors`, with its card, as JSON, beside it."""
+        path = Path(path)
+        write = _FORMATS.get(path.suffix)
+        if write is None:
+            raise UsageError(f"{path} has no format; end its name in {' or '.join(_FORMATS)}")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write(self, path)
+            with atomic_text_file(path.with_suffix(".json")) as file:
+                json.dump(self.card, file, indent=1)
+                file.write("\n")
+        except OSError as error:
+            raise UsageError(f"cannot write {path}: {error.strerror}") from None
+        return path
+
+
+@named_as_in_python()
+def load(run: TrainedRun | str | Path) -> TrainedModel:
+    """Return the trained network of a run, with its configuration and its score.
+
+    Args:
+        run: a run of `train` or `read_runs`, or the folder of its log.
+    """
+    folder = (Path(run) if isinstance(run, str | Path) else run.folder).absolute()
+    record = RunRecord.read(folder)
+    if record is None:
+        raise UsageError(f"{folder} holds no record of a run; name the folder of its log")
+    spec = SCRIPTS[record.script]
+    config = _config(spec, record.config)
+    _know_layers(record, config)
+    name = spec.run_name(config)
+    root = folder.parents[name.count("/")]
+    beside = model_file(root.parent / "save", name)
+    file = beside if root.name == "tensorboard" and beside.exists() else None
+    file = file or model_file(save_root(), name)
+    if not file.exists():
+        raise UsageError(f"there is no saved model {file}; name its folder by SAVE_DIR")
+    checkpoint = load_torch(file)
+    with as_at_the_start():
+        training = _restored(task_of(spec.name), spec, config, checkpoint, file)
+        score = _score(training, checkpoint)
+    return TrainedModel(training.model.eval(), config, score, record)
+
+
+def _config(spec: ScriptSpec, values: Mapping[str, Any]) -> Config:
+    fixed = {name: value for name, value in spec.fixed.items() if name not in spec.defaults}
+    values = spec.defaults | {name: v for name, v in values.items() if name in spec.defaults}
+    return Config(spec.name, values | {"no_cuda": True}, frozenset(values), fixed)
+
+
+def _know_layers(record: RunRecord, config: Config) -> None:
+    """Make the layers of a run known, or say how to."""
+    for file in record.layer_files:
+        path = Path(file["path"])
+        if path.suffix == ".py" and path.is_file():
+            if read_layer_file(str(path)).sha256 != file["sha256"]:
+                raise UsageError(f"{path} was changed after this run; put back what it was")
+            load_layer_file(str(path))
+    for unit in units_of(config):
+        if record.layer_files and unit not in entries():
+            remedy = f"define the class and call stable_nalu.register({unit}) first"
+            raise UsageError(f"{unit} is a layer of the program that trained this run; {remedy}")
+
+
+def _score(training: Training, checkpoint: Mapping[str, Any]) -> Score:
+    """Return the test error of the model as it is, where that is quick, else the last logged."""
+    limits = training.task.limits
+    if not limits:
+        error = checkpoint["progress"]["errors"].get(RESULT_TEST, float("nan"))
+        return Score(float(error), None, None)
+    with default_dtype(precision(training.config)):
+        for _ in training._measure():
+            pass
+    error = float(training.errors[RESULT_TEST][0])
+    return Score(error, limits[0].threshold, bool(limits[0].met(error)))
 
 
 def trained_run(task: type[Task], spec: ScriptSpec, config: Config) -> Training:
-    """Return the run whose saved model is named, with the surroundings of this command."""
+    """Return the run whose saved model `--evaluate` names, with the surroundings of a command."""
     file = Path(config.evaluate)
     checkpoint = load_torch(file, "--evaluate")
     saved = checkpoint.get("config") if isinstance(checkpoint, dict) else None
@@ -23,16 +166,104 @@ def trained_run(task: type[Task], spec: ScriptSpec, config: Config) -> Training:
         raise _not_ours(spec, file)
     trained = config.replace(**{dest: saved[dest] for dest in wanted})
     try:
-        with default_dtype(precision(trained)):
-            run = Training(task, [PlannedRun.of(spec, trained)])
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    try:
-        restore_parameters(run.model.state_dict(), checkpoint["model_state_dict"], file)
+        return _restored(task, spec, trained, checkpoint, file)
     except (UsageError, LookupError, TypeError, AttributeError):
         raise _not_ours(spec, file) from None
+
+
+def _restored(
+    task: type[Task], spec: ScriptSpec, config: Config, checkpoint: Mapping[str, Any], file: Path
+) -> Training:
+    try:
+        with default_dtype(precision(config)):
+            run = Training(task, [PlannedRun.of(spec, config)])
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    restore_parameters(run.model.state_dict(), checkpoint["model_state_dict"], file)
     return run
 
 
 def _not_ours(spec: ScriptSpec, file: Path) -> UsageError:
     return UsageError(f"argument --evaluate: {file} is not a checkpoint of {spec.name}.py")
+
+
+_TYPES = {
+    torch.float64: "F64",
+    torch.float32: "F32",
+    torch.float16: "F16",
+    torch.bfloat16: "BF16",
+    torch.int64: "I64",
+    torch.int32: "I32",
+    torch.bool: "BOOL",
+}
+
+
+def _write_safetensors(model: TrainedModel, path: Path) -> None:
+    """Write a JSON header behind its length, then all values in its order."""
+    header: dict[str, Any] = {"__metadata__": {"format": "pt", "card": json.dumps(model.card)}}
+    parts: list[bytes] = []
+    end = 0
+    for name, tensor in model.module.state_dict().items():
+        values = tensor.detach().cpu().contiguous()
+        parts.append(
+            values.reshape(-1).view(torch.uint8).numpy().tobytes() if values.numel() else b""
+        )
+        places = [end, end + len(parts[-1])]
+        kind = _TYPES[values.dtype]
+        header[name] = {"dtype": kind, "shape": list(values.shape), "data_offsets": places}
+        end = places[1]
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(b"".join([len(text).to_bytes(8, "little"), text, *parts]))
+
+
+def _write_onnx(model: TrainedModel, path: Path) -> None:
+    if "input_size" not in model.config.as_dict():
+        raise UsageError(f"{model.config.script} has no vectors as inputs; write .safetensors")
+    try:
+        import onnx  # noqa: F401  # pyright: ignore[reportMissingImports]
+        import onnxscript  # noqa: F401  # pyright: ignore[reportMissingImports]
+    except ModuleNotFoundError as error:
+        remedy = "pip install 'stable-nalu[onnx]'"
+        raise UsageError(f"ONNX needs the package {error.name}: {remedy}") from None
+    first = next(model.module.parameters(), torch.empty(()))
+    x = torch.ones(2, model.config.inputs, dtype=first.dtype)
+    batch = torch.export.Dim("batch")
+    with warnings.catch_warnings(action="ignore"), atomic_path(path) as temporary:  # torch's own
+        torch.onnx.export(
+            model.module.eval(),
+            (x,),
+            str(temporary),
+            input_names=["x"],
+            output_names=["y"],
+            dynamic_shapes=({0: batch},),
+            dynamo=True,
+            external_data=False,
+            verbose=False,
+        )
+
+
+_FORMATS = {".onnx": _write_onnx, ".safetensors": _write_safetensors}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Export a trained model; the result is the exit code."""
+    parser = ScriptParser(
+        prog="model.py",
+        description="Write the trained model of a run as .onnx or .safetensors, with a card beside "
+        "it: layer, task, test error, threshold, versions.",
+    )
+    parser.add_argument("--run", metavar="PATH", required=True, help="folder of the run's log")
+    parser.add_argument("--out", metavar="FILE", required=True, help="file to write")
+    arguments: argparse.Namespace = parser.parse_args(argv)
+
+    def write() -> None:
+        path = Path(arguments.out)
+        if path.suffix not in _FORMATS:
+            formats = " or ".join(_FORMATS)
+            raise OptionError("--out", f"{path} has no format", f"end its name in {formats}")
+        model = load(arguments.run)
+        say(f"{model.export(path)}\n{path.with_suffix('.json')}")
+
+    return exit_code("model.py", write)

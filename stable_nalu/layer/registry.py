@@ -271,6 +271,13 @@ def named(name: str) -> LayerEntry:
     raise UsageError(f"there is no layer {name!r}; {remedy}")
 
 
+def labelled_as_another_key(name: str) -> str | None:
+    """Return the key of what papers call so, where the name is the key of another layer."""
+    return next(
+        (k for k, e in _entries.items() if e.label == name and name in _entries and k != name), None
+    )
+
+
 def _spelled(name: str) -> str:
     return re.sub(r"[\s_-]", "", name.casefold())
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from stable_nalu.paper.challenger import KEY
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.statistics.estimators import LEVEL
-from stable_nalu.statistics.intervals import Estimate, holm, paired_difference, sign_test
+from stable_nalu.statistics.intervals import Estimate, holm
 from stable_nalu.statistics.means import MARGIN
+from stable_nalu.statistics.paired import ALIKE, BETTER, WORSE, paired_test
 from stable_nalu.statistics.setups import shared_threshold
 
 from .compare import solved_of, summary_of
@@ -20,7 +21,6 @@ from .judged import point_columns
 if TYPE_CHECKING:
     import pandas as pd
 
-BETTER, WORSE, ALIKE = "better", "worse", "no significant difference"
 NOT_COMPARABLE = "not comparable: {:,} iterations, the challenger {:,}"
 ALL = "all together"
 
@@ -154,14 +154,9 @@ class Contest:
 
     def _duel(self, key: str) -> Duel:
         own, rival = (self.runs.loc[self.runs["model"] == model] for model in (KEY, key))
-        both = own.merge(rival, on=[*self.points, "seed"], suffixes=("", ".rival"))
-        outcomes = both[["solved", "solved.rival"]].astype(bool).to_numpy().tolist()
-        pairs = [(ours, theirs) for ours, theirs in outcomes]
-        won, lost = pairs.count((True, False)), pairs.count((False, True))
-        p = sign_test(won, lost)
-        lengths = (max(rival["iterations"].tolist()), max(own["iterations"].tolist()))
-        gap = paired_difference(pairs)
-        return Duel(self.labels[key], len(pairs), won, lost, gap, p, p, lengths)
+        test = paired_test((KEY, key), own, rival, [*self.points, "seed"])
+        gap, p, (ours, theirs) = test.difference, test.p, test.lengths
+        return Duel(self.labels[key], test.pairs, test.won, test.lost, gap, p, p, (theirs, ours))
 
 
 def _without_margin(summary: dict[str, float]) -> dict[str, float]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -119,13 +120,18 @@ def summarize_runs(
     if unknown:
         known = ", ".join(o for o in options if o not in ("name", "model_code"))
         raise UsageError(f"no option {', '.join(map(str, unknown))}; one of {known}")
-    differing = (o for o in options if o not in _NEVER and len(runs[o].drop_duplicates()) > 1)
-    by = list(by or (*_ALWAYS, *differing))
+    by = list(by or (*_ALWAYS, *differing_options(runs[options])))
     table = summarize(runs, by, estimators)
     of_groups = [group for _, group in groups(runs, by)]
     table.insert(len(by), "runs", [len(group) for group in of_groups])
     table.insert(len(by) + 1, "threshold", [shared_threshold(group) for group in of_groups])
     return table
+
+
+def differing_options(options: Any) -> list[str]:
+    """Return the options that differ between runs, besides model, operation, ranges and seed."""
+    columns = [column for column in options if column not in _NEVER]
+    return [str(c) for c in columns if len(options[c].drop_duplicates()) > 1]
 
 
 def summarize_solved(path: Path, estimators: Estimators) -> pd.DataFrame:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
 
-from stable_nalu.errors import UsageError, did_you_mean
+from stable_nalu.errors import UsageError, did_you_mean, is_text, named_as_in_python
 from stable_nalu.layer import entries
 from stable_nalu.layer.own_layers import is_of_program, register
+from stable_nalu.layer.registry import labelled_as_another_key
 from stable_nalu.machine import cores, tensorboard_root
 from stable_nalu.options import Config, Flag, ScriptSpec
 from stable_nalu.options.layer_options import units_of
@@ -23,27 +27,39 @@ from .console import quiet
 from .surroundings import as_at_the_start
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from stable_nalu.runs import TrainedRuns
+
+_Value = TypeVar("_Value")
+Several = _Value | Sequence[_Value]
+
+ROOTS = {"TENSORBOARD_DIR": "tensorboard", "SAVE_DIR": "save"}
 
 
 def train(
-    script: str, *, layer: type[torch.nn.Module] | str | None = None, **flags: Any
-) -> pd.DataFrame:
-    """Train the runs that a training script would train, and return what they logged.
+    script: str,
+    *,
+    layer: Several[type[torch.nn.Module] | str] | None = None,
+    out: str | Path | None = None,
+    **flags: Any,
+) -> TrainedRuns:
+    """Train the runs that a training script would train, and return them with what they logged.
 
-    The table is that of `read_runs`. A run that diverged is in it up to there. Ctrl-C saves all
-    runs before it is raised again; `resume=True` goes on.
+    A run that diverged is there up to that step. Called again with the same arguments, it returns
+    what is trained and goes on with what is not; Ctrl-C saves all runs before it is raised again.
 
     What the program has set for torch, such as `no_grad`, autocast or a default dtype, changes no
     run, and is put back with torch's generators. Calls from several threads wait for each other.
 
     Args:
         script: such as "single_layer_benchmark".
-        layer: a class, which need not be registered, or a key of --layer-type.
-        flags: the flags of the script without dashes. A switch is True; several values of a flag
-            are a list or a range. One range is a list, `[1, 2]`; several are a list of tuples,
-            `[(1, 2), (-2, -1)]`. layer_option: a dictionary. workers: 1 unless given, as more
-            processes import the main program anew.
+        layer: a class, which need not be registered, a name of the papers or a key; or several.
+        out: the folder of logs and models; None: `TENSORBOARD_DIR` and `SAVE_DIR`, or else the
+            current folder.
+        flags: the flags of the script without dashes. A switch is True; a list or a range of any of
+            them trains every combination, where interpolation and extrapolation ranges are paired.
+            One range is a list, `[1, 2]`; several are a list of tuples, `[(1, 2), (-2, -1)]`.
+            layer_option: a dictionary. resume: True unless remove_existing_data is. workers: 1
+            unless given, as more processes import the main program anew.
 
     Raises:
         UsageError: for a call that cannot be obeyed, in one line, before anything is trained.
@@ -55,27 +71,65 @@ def train(
             + did_you_mean(str(script), SCRIPTS, f"choose one of {', '.join(SCRIPTS)}")
         )
     spec = SCRIPTS[script]
-    with as_at_the_start():
+    name = "layer_type" if "layer_type" in spec.defaults else "nalm_name"
+    called = {} if layer is None else {name: "layer"}
+    with as_at_the_start(), named_as_in_python(**called), _written_below(out):
         if layer is not None:
-            name = "layer_type" if "layer_type" in spec.defaults else "nalm_name"
             if name in flags:
                 raise UsageError(f"layer: {name} names a layer, too; leave one of them out")
-            flags[name] = _key(layer)
-        if "workers" in {flag.dest for flag in spec.flags}:
-            flags = {"workers": 1} | flags
-        plan = spec.plan(_words(spec, flags))
-        if plan.dry_run:
-            raise UsageError("dry_run: a call trains what it is given; leave it out")
-        if getattr(plan.configs[0], "evaluate", None) is not None:
-            raise UsageError("evaluate: a call trains; look at a model by the command")
-        _require_known_layers(plan.configs[0])
-        _train(script, spec, plan.configs)
-        return _logged(spec, plan.configs)
+            flags[name] = [_key(one) for one in _several(layer)]
+        plans = [spec.plan(words).configs for words in _commands(spec, _with_defaults(spec, flags))]
+        for plan in plans:
+            _require_known_layers(plan[0])
+        names = [spec.run_name(config) for plan in plans for config in plan]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            remedy = "train them by calls of their own, each with a name_prefix"
+            raise UsageError(f"two of the runs have the name {twice}; {remedy}")
+        _train(script, spec, plans)
+        return _logged(names)
+
+
+@contextmanager
+def _written_below(out: str | Path | None) -> Iterator[None]:
+    """Let runs be logged and saved below a folder; None: where the user wants them, or here."""
+    if not (out is None or (isinstance(out, str | Path) and is_text(str(out), of_path=True))):
+        raise UsageError(f"out: {out!r} is not a path")
+    before = {variable: os.environ.get(variable) for variable in ROOTS}
+    for variable, name in ROOTS.items():
+        if out is not None or not before[variable]:
+            os.environ[variable] = str(Path(out or "").absolute() / name)
+    try:
+        yield
+    finally:
+        for variable, value in before.items():
+            if value is None:
+                del os.environ[variable]
+            else:
+                os.environ[variable] = value
+
+
+def _with_defaults(spec: ScriptSpec, flags: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the flags of a call, with those that have another default than in commands."""
+    if flags.get("dry_run"):
+        raise UsageError("dry_run: a call trains what it is given; leave it out")
+    if flags.get("evaluate") is not None:
+        raise UsageError("evaluate: a call trains; look at a model by stable_nalu.load")
+    known = {flag.dest for flag in spec.flags}
+    usual: dict[str, Any] = {"workers": 1}
+    if not (flags.get("remove_existing_data") or flags.get("load_checkpoint")):
+        usual["resume"] = True
+    return {name: value for name, value in usual.items() if name in known} | dict(flags)
 
 
 def _key(layer: type[torch.nn.Module] | str) -> str:
     """Return the key of a layer, and make a class known that is not yet."""
     if isinstance(layer, str):
+        if (key := labelled_as_another_key(layer)) is not None:
+            remedy = f'write layer="{key}" for what papers call {layer}'
+            raise UsageError(
+                f'layer: {layer} has two meanings; {remedy}, layer_type="{layer}" for the other one'
+            )
         return layer
     if not isinstance(layer, type):
         raise UsageError(
@@ -101,23 +155,30 @@ def _require_known_layers(config: Config) -> None:
         )
 
 
-def _words(spec: ScriptSpec, values: Mapping[str, Any]) -> list[str]:
-    """Return the command line that says the same."""
+def _commands(spec: ScriptSpec, values: Mapping[str, Any]) -> list[list[str]]:
+    """Return command lines that say the same: one, unless a flag has values that need several."""
     known = {flag.dest: flag for flag in spec.flags}
-    words: list[str] = []
-    for name, value in values.items():
+    for name in values:
         if name not in known:
             remedy = did_you_mean(name, known, f"see the flags of {spec.name}")
-            raise UsageError(f"{spec.name} has no flag {name!r}; {remedy}")
-        if value is None:
-            continue
-        if known[name].is_switch:
-            words += [known[name].name] if _is_true(name, value) else []
-        elif isinstance(value, Mapping):
-            words += _named(known[name], value)
-        else:
-            words += [known[name].name, *_values(name, _listed(known[name], value))]
-    return words
+            raise UsageError(f"{spec.name} has no argument {name!r}; {remedy}")
+    choices = [_words(known[name], value) for name, value in values.items() if value is not None]
+    return [list(chain.from_iterable(parts)) for parts in product(*choices)]
+
+
+def _words(flag: Flag, value: Any) -> list[list[str]]:
+    """Return the words of a flag, for every command line that its values need."""
+    if flag.is_switch:
+        values = _several(value) or [value]
+        return [[flag.name] if _is_true(flag.dest, one) else [] for one in values]
+    if isinstance(value, Mapping):
+        return [_named(flag, value)]
+    values = _listed(flag, value)
+    if flag.repeatable and values and all(isinstance(one, tuple | list) for one in values):
+        return [[w for one in values for w in (flag.name, *_values(flag.dest, list(one)))]]
+    words = _values(flag.dest, values)
+    together = flag.sweep or len(words) == 1 or flag.kind is None or "..." in flag.kind.metavar
+    return [[flag.name, *words]] if together else [[flag.name, word] for word in words]
 
 
 def _is_true(name: str, value: Any) -> bool:
@@ -171,20 +232,29 @@ def _several(value: Any) -> list[Any]:
     return list(value)
 
 
-def _train(script: str, spec: ScriptSpec, configs: Any) -> None:
+def _train(script: str, spec: ScriptSpec, plans: Sequence[Sequence[Config]]) -> None:
     from .plan.shell import train_plan
 
     task = task_of(script)
     set_threads(cores() if task.all_cores else 1)
     # What a command prints is in the table; the progress bar goes to standard error.
     with quiet():
-        code = train_plan(task, spec, configs)
+        code = train_plan(task, spec, *plans)
     if code in (EXIT_INTERRUPTED, EXIT_REQUEUE):
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt("everything is saved; the same call goes on")
 
 
-def _logged(spec: ScriptSpec, configs: Any) -> pd.DataFrame:
-    from stable_nalu.runs import read_runs
+def _logged(names: Sequence[str]) -> TrainedRuns:
+    """Return runs with what they logged, in the order in which they were asked for."""
+    import pandas as pd
 
-    folder = tensorboard_root() / configs[0].name_prefix
-    return read_runs(folder, names={spec.leaf(config) for config in configs})
+    from stable_nalu.runs import TrainedRuns, read_runs
+
+    paths = [tensorboard_root() / name for name in names]
+    folders = {folder: None for folder in (path.parent for path in paths)}
+    tables = [
+        read_runs(folder, names={path.name for path in paths if path.parent == folder}).table
+        for folder in folders
+    ]
+    table = tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
+    return TrainedRuns(table, {path.name: path for path in paths})

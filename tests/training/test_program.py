@@ -7,6 +7,7 @@ import os
 import signal
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -14,7 +15,7 @@ import stable_nalu as sn
 from stable_nalu.errors import UsageError
 from stable_nalu.task import SCRIPTS
 from stable_nalu.training.loop import Training
-from stable_nalu.training.program import _words
+from stable_nalu.training.program import _commands
 from tests.experiments.scripts import run, run_names, saved
 
 NMU = "ReRegualizedLinearMNAC"
@@ -75,16 +76,27 @@ class Gain(torch.nn.Module):
             "--interpolation-range [1.0,2.0]",
         ),
         (SCRIPT, {"interpolation_range": [(-2, -1.5)]}, "--interpolation-range [-2,-1.5]"),
+        (
+            SCRIPT,
+            {"operation": ["add", "mul"], "seed": [1, 2], "reinit": [True, False]},
+            "--operation add --seed 1 2 --reinit; --operation add --seed 1 2; "
+            "--operation mul --seed 1 2 --reinit; --operation mul --seed 1 2",
+        ),
+        (
+            "single_layer",
+            {"sample_distribution": [("exponential", 2), ("uniform",)]},
+            "--sample-distribution exponential 2 --sample-distribution uniform",
+        ),
     ],
 )
 def test_flags_are_those_of_the_command(script, flags, words):
-    assert " ".join(_words(SCRIPTS[script], flags)) == words
+    assert "; ".join(map(" ".join, _commands(SCRIPTS[script], flags))) == words
 
 
 def test_runs_are_those_of_the_command_to_the_bit():
     runs = sn.train(SCRIPT, layer=NMU, seed=range(2), **SHORT)
-    assert sorted(runs["seed"].unique()) == [0, 1]
-    assert len(runs) == 2 * 4
+    assert [run.seed for run in runs] == [0, 1]
+    assert len(runs.table) == 2 * 4
     words = ["--operation", "mul", "--layer-type", NMU, "--seed", "0-1"]
     words += ["--max-iterations", "60", "--log-interval", "20"]
     names = run_names(SCRIPT, *words)
@@ -105,7 +117,7 @@ def test_only_the_runs_of_the_call_are_read(tmp_path, caplog):
     other = tmp_path / "tensorboard" / "t" / "another"
     other.mkdir(parents=True)
     runs = sn.train(SCRIPT, layer=NMU, **SHORT)
-    assert (len(runs), runs["name"].nunique()) == (4, 1)
+    assert (len(runs.table), len(runs)) == (4, 1)
     assert not caplog.messages
 
 
@@ -133,13 +145,18 @@ def test_workers_know_the_layers_of_files_only(tmp_path):
     [
         ("single_layr", {}, "did you mean single_layer?"),
         (SCRIPT, {"max_iteration": 5}, "did you mean max_iterations?"),
-        (SCRIPT, {"max_iterations": -5}, "--max-iterations"),
+        (SCRIPT, {"max_iterations": -5}, "^max_iterations: -5 is too small"),
+        (SCRIPT, {"layer": "NMUU"}, "^layer: 'NMUU' is not a choice; did you mean NMU?"),
+        (SCRIPT, {"layer": "NMRU"}, 'two meanings; write layer="SignNMRU" for what papers call'),
+        (SCRIPT, {"layer": [NMU, NMU]}, "two of the runs have the name "),
+        (SCRIPT, {"out": 3}, "out: 3 is not a path"),
+        (SCRIPT, {"no_save": True, "checkpoint_interval": 5}, "nothing with no_save; give only"),
         (SCRIPT, {"layer": "NAC-sigma"}, "NAC-sigma is a model of two layers"),
         (SCRIPT, {"layer": torch.nn.Bilinear}, r"does not take \(in_features, out_features\)"),
         (SCRIPT, {"layer": Gain, "layer_option": {"gian": 2}}, "did you mean gain?"),
         (SCRIPT, {"layer": Gain(2, 1)}, "Gain is not a class"),
         (SCRIPT, {"dry_run": True}, "a call trains"),
-        ("two_digit_mnist", {"evaluate": "x.pth"}, "a call trains; look at a model by the com"),
+        ("two_digit_mnist", {"evaluate": "x.pth"}, "a call trains; look at a model by stab"),
         (SCRIPT, {"interpolation_range": 5}, "5 is not a list of numbers"),
         (SCRIPT, {"interpolation_range": "[1,2]"}, "is not a list of numbers"),
         (
@@ -158,7 +175,7 @@ def test_workers_know_the_layers_of_files_only(tmp_path):
         (SCRIPT, {"seed": "--help"}, "seed: '--help' is not a value"),
         (SCRIPT, {"seed": "-h"}, "seed: '-h' is not a value"),
         (SCRIPT, {"layer": Gain, "layer_type": NMU}, "layer: layer_type names a layer, too"),
-        (SCRIPT, {"layer": "--help"}, "layer_type: '--help' is not a value"),
+        (SCRIPT, {"layer": "--help"}, "layer: '--help' is not a value"),
         (SCRIPT, {"layer_option": {"--no-save": 1}}, "'--no-save=1' is not a value"),
         (None, {}, "there is no training script None"),
     ],
@@ -188,16 +205,48 @@ def test_where_a_layer_fails_is_in_the_error_and_its_traceback_behind_it():
     assert isinstance(raised.value.__cause__, LookupError)
 
 
-def test_a_run_that_exists_is_refused_and_nothing_is_printed(capsys):
-    sn.train(SCRIPT, layer=NMU, **SHORT)
+def test_a_call_again_returns_what_is_trained_or_goes_on_and_nothing_is_printed(capsys):
+    runs = sn.train(SCRIPT, layer=NMU, **SHORT)
+    again = sn.train(SCRIPT, layer=NMU, **SHORT)
+    pd.testing.assert_frame_equal(again.table, runs.table)
+    longer = sn.train(SCRIPT, layer=NMU, **SHORT | {"max_iterations": 100})
+    assert list(longer["step"]) == [0, 20, 40, 60, 80, 100]
+    assert list(longer["wall.time"][:4]) == list(runs["wall.time"])
+    anew = sn.train(SCRIPT, layer=NMU, remove_existing_data=True, **SHORT)
+    assert anew["wall.time"].min() > runs["wall.time"].max()
     assert capsys.readouterr().out == ""
-    with pytest.raises(UsageError, match="already holds data of a run"):
-        sn.train(SCRIPT, layer=NMU, **SHORT)
+    with pytest.raises(UsageError, match="already holds data of a run: use remove_existing_data "):
+        sn.train(SCRIPT, layer=NMU, resume=False, **SHORT)
+
+
+def test_every_combination_is_trained_in_the_order_of_the_call():
+    how = SHORT | {"operation": ["mul", "add"], "learning_rate": [0.1, 0.01], "seed": [3, 1]}
+    runs = sn.train(SCRIPT, layer=[Gain, "NAC"], **how)
+    assert len(runs) == 16
+    options = [[run.config[name] for name in ("operation", "layer_type", "seed")] for run in runs]
+    assert options[:2] == [["mul", "Gain", 3], ["mul", "Gain", 1]]
+    assert options[4:6] == [["mul", "NAC", 3], ["mul", "NAC", 1]]
+    assert options[8] == ["add", "Gain", 3]
+    assert len(sn.summarize(runs)) == 8
+
+
+def test_python_writes_below_the_current_folder_or_where_it_is_told(tmp_path, monkeypatch):
+    elsewhere = sn.train(SCRIPT, layer=NMU, out=tmp_path / "mine", **SHORT)
+    assert elsewhere[0].folder.is_relative_to(tmp_path / "mine" / "tensorboard" / "t")
+    assert os.environ["SAVE_DIR"] == str(tmp_path / "save")
+    for variable in ("TENSORBOARD_DIR", "SAVE_DIR"):
+        monkeypatch.delenv(variable)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    here = sn.train(SCRIPT, layer=NMU, **SHORT)
+    assert here[0].folder.is_relative_to(tmp_path / "here" / "tensorboard" / "t")
+    assert {path.name for path in (tmp_path / "here").iterdir()} == {"tensorboard", "save"}
+    assert "SAVE_DIR" not in os.environ
 
 
 def test_a_layer_may_have_its_name_in_the_papers():
     named = sn.train("simple_function_static", layer="NMU", **SHORT)
-    (name,) = named["name"].unique()
+    (name,) = named.names
     assert name.startswith("reregualizedlinearnac-nac-m_op-mul")
 
 
@@ -212,11 +261,11 @@ def test_ctrl_c_saves_and_is_raised_again(monkeypatch):
 
     before = signal.getsignal(signal.SIGINT)
     monkeypatch.setattr(Training, "_end_unit", interrupted)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt, match="everything is saved; the same call goes on"):
         sn.train(SCRIPT, layer=NMU, seed=range(2), **SHORT)
     monkeypatch.setattr(Training, "_end_unit", end_unit)
     assert signal.getsignal(signal.SIGINT) == before
-    resumed = sn.train(SCRIPT, layer=NMU, seed=range(2), resume=True, **SHORT)
+    resumed = sn.train(SCRIPT, layer=NMU, seed=range(2), **SHORT)
     whole = sn.train(SCRIPT, layer=NMU, seed=range(2), **{**SHORT, "name_prefix": "whole"})
     values = ["step", "metric.test.extrapolation", "metric.valid.interpolation"]
     assert resumed[values].equals(whole[values])
