@@ -51,6 +51,9 @@ _TITLES = {
 _SPREAD = 0.7
 """Share of a category's width that its series take together."""
 
+_WIDE, _MOST_TICKS = 30, 8
+"""Ratio of swept numbers from which the axis is logarithmic; most ticks, at swept numbers."""
+
 _CLOSEST = 0.13
 """Distance in cm of neighbouring series below which panels are stacked, each as wide as all."""
 
@@ -268,11 +271,14 @@ def draw_series(
     mean, lower, upper = (found[c].to_numpy(dtype=float) for c in ("mean", "lower", "upper"))
     here, bounded = ~np.isnan(mean), ~(np.isnan(lower) | np.isnan(upper))
     if line:
-        axes.plot(x[here], mean[here], color=look.color, linestyle=look.line, gid=f"{label} line")
+        axes.plot(
+            x[here], mean[here], color=look.color, linestyle=look.line, gid=f"{label} line",
+            **look.weight,
+        )  # fmt: skip
     for chosen, face in ((here & bounded, look.color), (here & ~bounded, "white")):
         axes.plot(
             x[chosen], mean[chosen], linestyle="none", marker=look.marker, color=look.color,
-            markerfacecolor=face, gid=f"{label} mean", label=label, zorder=3,
+            markerfacecolor=face, gid=f"{label} mean", label=label, zorder=3, **look.weight,
         )  # fmt: skip
     bars = here & bounded
     axes.vlines(
@@ -322,10 +328,12 @@ def _draw_x_axis(axes: Axes, below: Axes, plotted: _Plotted, *, slanted: bool) -
         x = plotted.positions()
         ends = [(end, 0.0) for end in (x.min(), x.max())] if len(x) else []
         axes.update_datalim(ends, updatey=False)
-        if part.log_x:
+        wide = not part.breaks and len(x) > 1 and x.min() > 0 and x.max() >= _WIDE * x.min()
+        if part.log_x or wide:
             axes.set_xscale("log")
-        if part.breaks:
-            axes.set_xticks(part.breaks)
+            axes.set_xticks([], minor=True)
+        ticks = part.breaks or values[:: max(1, -(-len(values) // _MOST_TICKS))]
+        axes.set_xticks(ticks, [tick_text(value) for value in ticks])
     else:
         texts = [
             tick_text(value) if not part.breaks or value in part.breaks else "" for value in values

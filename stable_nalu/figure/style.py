@@ -15,7 +15,20 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from stable_nalu.paper.labels import NAC_ADD, NAC_ADD_Z, NAC_MUL, NAC_MUL_NMU, NAC_MUL_SIGMA
+from stable_nalu.layer import registry
+from stable_nalu.layer.registry import (
+    AMBER,
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    OLIVE,
+    PURPLE,
+    SKY,
+    VERMILION,
+    WINE,
+)
+from stable_nalu.paper.labels import MODELS, NAC_ADD, NAC_ADD_Z, NAC_MUL, NAC_MUL_NMU, NAC_MUL_SIGMA
 from stable_nalu.paper.ranges import INTERPOLATION_ORDER
 from stable_nalu.statistics.names import OPERATIONS
 
@@ -40,18 +53,7 @@ MISSING = "0.55"
 DASHED: Line = (0, (4, 2))
 """Of lines that mark a place on an axis."""
 
-_SAFE_COLORS = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#AA3377",
-    "#E69F00",
-    "#56B4E9",
-    "#000000",
-    "#882255",
-    "#999933",
-    "#777777",
-)
+_COLORS = (BLUE, VERMILION, GREEN, PURPLE, AMBER, SKY, BLACK, WINE, OLIVE, GREY)
 _MARKERS = ("o", "^", "s", "D", "v", "P", "X", "<", "*", "h")
 _LINES: tuple[Line, ...] = (
     "-",
@@ -92,33 +94,72 @@ _SETTINGS = {
 
 @dataclass(frozen=True)
 class Look:
-    """How one series is drawn."""
+    """How one series is drawn; bold: layers of users."""
 
     color: str
     marker: str
     line: Line
+    bold: bool = False
+
+    @property
+    def weight(self) -> dict[str, Any]:
+        """Return what `Axes.plot` takes for a bold series."""
+        return {"linewidth": 2.2, "markersize": 7} if self.bold else {}
 
     @property
     def style(self) -> dict[str, Any]:
         """Return what `Axes.plot` takes for a line with markers."""
-        return {"color": self.color, "linestyle": self.line, "marker": self.marker}
+        look = {"color": self.color, "linestyle": self.line, "marker": self.marker}
+        return look | self.weight
 
 
 def looks(labels: Sequence[str], palette: Palette = "safe") -> dict[str, Look]:
-    """Return the look of every series, by its place in the legend."""
+    """Return the look of every series: that of its unit, where no series before it has that."""
     if palette == "published":
         return {
             label: Look(color, "^" if label in OUR_MODELS else "o", "-")
             for label, color in zip(labels, hue_wheel(len(labels)), strict=True)
         }
+    units = _looks_of_units()
+    own = {drawable(entry.shown) for entry in registry.own_entries()}
+    taken: dict[registry.ColorAndMarker, str] = {}
+    for label in labels:
+        look = units.get(_unit(label, units))
+        if look is not None:
+            taken.setdefault(look, label)
+    found = {label: look for look, label in taken.items()}
+    colors = [color for color, _ in taken]
+    free = [
+        (color, marker)
+        for color, marker in zip(_COLORS, _MARKERS, strict=True)
+        if color not in colors
+    ] or list(zip(_COLORS, _MARKERS, strict=True))
+    others = [label for label in labels if label not in found]
+    found |= {label: free[i % len(free)] for i, label in enumerate(others)}
     return {
-        label: Look(
-            _SAFE_COLORS[i % len(_SAFE_COLORS)],
-            _MARKERS[i % len(_MARKERS)],
-            _LINES[i % len(_LINES)],
-        )
+        label: Look(*found[label], _LINES[i % len(_LINES)], label in own)
         for i, label in enumerate(labels)
     }
+
+
+def _looks_of_units() -> dict[str, registry.ColorAndMarker | None]:
+    """Return colour and marker of every unit, by the labels that figures have for it."""
+    known = registry.entries().values()
+    by_key = {entry.key.lower(): entry.look for entry in known}
+    pairs = [(label, by_key.get(code.partition("-")[0])) for code, label in MODELS.items()]
+    pairs += [(label, by_key[code]) for code, label in MODELS.items() if code in by_key]
+    for entry in known:
+        look = (BLACK, "*") if entry.tier == "own" else entry.look
+        variants = [(one.label, one.look) for one in entry.variants if one.look]
+        pairs += [(entry.key, look), (entry.label, look), (entry.shown, look), *variants]
+    return {label.casefold(): look for label, look in pairs if look is not None}
+
+
+def _unit(label: str, known: Iterable[str]) -> str:
+    """Return the label of the unit that the label of a series begins with, if any."""
+    text = label.casefold()
+    begun = [one for one in known if re.match(rf"{re.escape(one)}(?![\w-])", text)]
+    return max(begun, key=len, default="")
 
 
 def hue_wheel(n: int) -> list[str]:

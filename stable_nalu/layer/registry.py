@@ -23,6 +23,13 @@ if TYPE_CHECKING:
     """A class, or its module in this room and its name."""
 
 
+ColorAndMarker = tuple[str, str]
+"""Colour and marker in every figure; colours that colour-blind readers tell apart."""
+
+BLUE, VERMILION, GREEN, PURPLE, AMBER = "#0072B2", "#D55E00", "#009E73", "#AA3377", "#E69F00"
+SKY, BLACK, WINE, OLIVE, GREY = "#56B4E9", "#000000", "#882255", "#999933", "#777777"
+
+
 @dataclass(frozen=True)
 class LabelledOptions:
     """A label that depends on options, such as sNMU = NMU with noise."""
@@ -30,6 +37,7 @@ class LabelledOptions:
     label: str
     options: dict[str, object]
     cites: Paper
+    look: ColorAndMarker | None = None
 
 
 @dataclass(frozen=True)
@@ -38,8 +46,8 @@ class LayerEntry:
 
     An entry without a layer is a recurrent cell only; one without either is the first half of a
     pair of names (`X` + `mnac` asks for the layer `X[:-3] + "MNAC"`) and cannot be built. `latex`
-    is a formula that figures show in place of the label. The `origin` of a layer that is not of
-    this package is its file or the package that brings it.
+    is a formula that figures show in place of the label, `look` its colour and marker. The `origin`
+    of a layer that is not of this package is its file or the package that brings it.
     """
 
     key: str
@@ -52,6 +60,7 @@ class LayerEntry:
     fixed_options: dict[str, object] = field(default_factory=dict)
     origin: str | None = None
     variants: tuple[LabelledOptions, ...] = ()
+    look: ColorAndMarker | None = None
 
     @cached_property
     def layer(self) -> type[ExtendedTorchModule] | None:
@@ -144,11 +153,13 @@ _SILLY = r"\mathrm{NMU},\ \mathbf{z} = \mathbf{W} \odot \mathbf{x}"
 _SNMU: dict[str, object] = {"nmu_noise": True}
 _GOLDEN = ("nalu_gate", "nalu_mul", "nac_weight")
 _NMU_VARIANTS = (
-    LabelledOptions("sNMU", _SNMU, papers.MISTRY_2022_ROBUST),
+    LabelledOptions("sNMU", _SNMU, papers.MISTRY_2022_ROBUST, (SKY, "P")),
     LabelledOptions("batch sNMU", _SNMU | {"noise_range": [1, 0]}, papers.MISTRY_2022_ROBUST),
 )
 _NALU_VARIANTS = (
-    LabelledOptions("G-NALU", dict.fromkeys(_GOLDEN, "golden-ratio"), papers.RANA_2020),
+    LabelledOptions(
+        "G-NALU", dict.fromkeys(_GOLDEN, "golden-ratio"), papers.RANA_2020, (GREY, "h")
+    ),
 )
 _GATED_VARIANTS = (
     LabelledOptions("Gated NAU/NMU", {"nalu_two_nac": True, "nalu_mul": "mnac"}, MADSEN_2020),
@@ -159,18 +170,22 @@ _MODIFIED: dict[str, object] = {
     "regualizer_npu_w": 1,
     "regualizer_gate": 1,
 }
-_REALNPU_VARIANTS = (LabelledOptions("Real NPU (modified)", _MODIFIED, MISTRY_2022_DIVISION),)
+_REALNPU_VARIANTS = (
+    LabelledOptions("Real NPU (modified)", _MODIFIED, MISTRY_2022_DIVISION, (WINE, "^")),
+)
 
 _OF_PACKAGE = (
-    LayerEntry("NAC", "NAC", TRASK_2018, "nac.NACLayer", "nac.NACCell", r"\mathrm{NAC}_{+}"),
+    LayerEntry("NAC", "NAC", TRASK_2018, "nac.NACLayer", "nac.NACCell", r"\mathrm{NAC}_{+}",
+               look=(WINE, "<")),
     LayerEntry("PosNAC", "PosNAC", MADSEN_2020, "nac.PosNACLayer", "nac.PosNACCell",
-               r"\mathrm{NAC}_{+,\sigma}"),
-    LayerEntry("MNAC", "MNAC", MADSEN_2020, "nac.MNACLayer", "nac.MNACCell"),
-    LayerEntry("ReRegualizedLinearNAC", "NAU", MADSEN_2020, "nau.NAULayer", "nau.NAUCell"),
+               r"\mathrm{NAC}_{+,\sigma}", look=(PURPLE, "X")),
+    LayerEntry("MNAC", "MNAC", MADSEN_2020, "nac.MNACLayer", "nac.MNACCell", look=(WINE, "<")),
+    LayerEntry("ReRegualizedLinearNAC", "NAU", MADSEN_2020, "nau.NAULayer", "nau.NAUCell",
+               look=(BLUE, "^")),
     LayerEntry("ReRegualizedLinearPosNAC", "PosNAU", MADSEN_2020, "nau.PosNAULayer",
-               "nau.PosNAUCell", r"\mathrm{NAC}_{+,\mathrm{NMU}}"),
+               "nau.PosNAUCell", r"\mathrm{NAC}_{+,\mathrm{NMU}}", look=(GREEN, "P")),
     LayerEntry("ReRegualizedLinearMNAC", "NMU", MADSEN_2020, "nmu.NMULayer", "nmu.NMUCell",
-               variants=_NMU_VARIANTS),
+               variants=_NMU_VARIANTS, look=(BLUE, "o")),
     _activation("Tanh", papers.RUMELHART_1986),
     _activation("Sigmoid", papers.RUMELHART_1986),
     _activation("ReLU6", papers.KRIZHEVSKY_2010),
@@ -181,31 +196,35 @@ _OF_PACKAGE = (
     _activation("linear", TRASK_2018, "Linear"),
     LayerEntry("RNN-linear", "RNN-linear", MADSEN_2020, None, "basic.BasicCell",
                fixed_options={"activation": "linear"}),
-    LayerEntry("NRU", "NRU", MISTRY_2022_DIVISION, "division.ReciprocalNMULayer"),
+    LayerEntry("NRU", "NRU", MISTRY_2022_DIVISION, "division.ReciprocalNMULayer",
+               look=(GREEN, "s")),
     LayerEntry("NMRU", "NMRU (no sign retrieval)", MISTRY_2022_DIVISION,
-               "division.ConcatReciprocalNMULayer"),
+               "division.ConcatReciprocalNMULayer", look=(PURPLE, "*")),
     LayerEntry("SignNMRU", "NMRU", MISTRY_2022_DIVISION,
-               "division.ConcatReciprocalNMUSignRetrievalLayer"),
+               "division.ConcatReciprocalNMUSignRetrievalLayer", look=(PURPLE, "D")),
     LayerEntry("GatedSignNMRU", "NMRU (gated)", MISTRY_2022_DIVISION,
-               "division.ConcatReciprocalNMUGatedSignRetrievalLayer"),
-    LayerEntry("iNALU", "iNALU", papers.SCHLOER_2020, "inalu.INALULayer"),
-    LayerEntry("MCFC", "MCFC", papers.HOEDT_2021, "mcfc.MCFullyConnected"),
-    LayerEntry("MulMCFC", "MulMCFC", papers.HOEDT_2021, "mcfc.MulMCFC"),
+               "division.ConcatReciprocalNMUGatedSignRetrievalLayer", look=(PURPLE, "P")),
+    LayerEntry("iNALU", "iNALU", papers.SCHLOER_2020, "inalu.INALULayer", look=(OLIVE, "X")),
+    LayerEntry("MCFC", "MCFC", papers.HOEDT_2021, "mcfc.MCFullyConnected", look=(GREEN, "h")),
+    LayerEntry("MulMCFC", "MulMCFC", papers.HOEDT_2021, "mcfc.MulMCFC", look=(GREEN, "h")),
     LayerEntry("MulMCFCSignINALU", "MulMCFC (sign: iNALU)", papers.HOEDT_2021,
-               "mcfc.MulMCFCSignINALU"),
+               "mcfc.MulMCFCSignINALU", look=(OLIVE, "h")),
     LayerEntry("MulMCFCSignRealNPU", "MulMCFC (sign: Real NPU)", papers.HOEDT_2021,
-               "mcfc.MulMCFCSignRealNPU"),
+               "mcfc.MulMCFCSignRealNPU", look=(VERMILION, "h")),
     LayerEntry("NALU", "NALU", TRASK_2018, "nalu.NALULayer", "nalu.NALUCell",
-               variants=_NALU_VARIANTS),
+               variants=_NALU_VARIANTS, look=(AMBER, "v")),
     LayerEntry("ReRegualizedLinearNALU", "Gated NAU", MADSEN_2020, "nalu.GatedNAUNMULayer",
-               "nalu.GatedNAUNMUCell", variants=_GATED_VARIANTS),
-    LayerEntry("NPU", "NPU", papers.HEIM_2020, "npu.NPULayer"),
+               "nalu.GatedNAUNMUCell", variants=_GATED_VARIANTS, look=(OLIVE, "D")),
+    LayerEntry("NPU", "NPU", papers.HEIM_2020, "npu.NPULayer", look=(SKY, "s")),
     LayerEntry("RealNPU", "Real NPU", papers.HEIM_2020, "npu.RealNPULayer",
-               variants=_REALNPU_VARIANTS),
-    LayerEntry("GRU", "GRU", papers.CHO_2014, None, "torch_cell.GRUCell"),
-    LayerEntry("LSTM", "LSTM", papers.HOCHREITER_1997, None, "torch_cell.LSTMCell"),
-    LayerEntry("RNN-tanh", "RNN-tanh", papers.ELMAN_1990, None, "torch_cell.RNNTanhCell"),
-    LayerEntry("RNN-ReLU", "RNN-ReLU", papers.ELMAN_1990, None, "torch_cell.RNNReLUCell"),
+               variants=_REALNPU_VARIANTS, look=(VERMILION, "^")),
+    LayerEntry("GRU", "GRU", papers.CHO_2014, None, "torch_cell.GRUCell", look=(OLIVE, "P")),
+    LayerEntry("LSTM", "LSTM", papers.HOCHREITER_1997, None, "torch_cell.LSTMCell",
+               look=(GREY, "o")),
+    LayerEntry("RNN-tanh", "RNN-tanh", papers.ELMAN_1990, None, "torch_cell.RNNTanhCell",
+               look=(GREEN, "X")),
+    LayerEntry("RNN-ReLU", "RNN-ReLU", papers.ELMAN_1990, None, "torch_cell.RNNReLUCell",
+               look=(VERMILION, "D")),
     _trial("Linear NAC", "ablations.LinearNAC"),
     _trial("NAU, W = W_hat", "ablations.RegualizedLinearNAC", cell=True,
            latex=rf"\mathrm{{NAU}},{_RAW}"),

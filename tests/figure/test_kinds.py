@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from stable_nalu.errors import UsageError
 from stable_nalu.figure.digits import accuracies, counted
@@ -23,6 +24,8 @@ from stable_nalu.figure.style import (
     save,
 )
 from stable_nalu.figure.surfaces import RAMP, TARGET, chain_error, chain_output, published_ramp
+from stable_nalu.layer.own_layers import register
+from stable_nalu.layer.registry import drop, entries
 from stable_nalu.statistics.names import plain
 from tests.figure.drawing import (
     by_gid,
@@ -286,6 +289,23 @@ def test_series_differ_in_three_ways():
     assert len({look.marker for look in some}) == 8
     assert all(a.line != b.line for a, b in zip(some, some[1:], strict=False))
     assert looks(["NMU", "x"], "published")["NMU"].marker == "^"
+
+
+def test_a_unit_has_one_colour_and_marker_and_own_layers_are_bold():
+    def drawn(*labels):
+        return {label: (look.color, look.marker) for label, look in looks(labels).items()}
+
+    units = [entry for entry in entries().values() if entry.look]
+    for entry in units:
+        assert drawn("mine", entry.shown)[entry.shown] == entry.look
+    first = drawn(NAC_MUL, "iNALU", "NALU", "NMU", "NPU", "Real NPU", "NRU", "NMRU", "NMU, other")
+    assert len(set(first.values())) == len(first)
+    assert first["NMU"] == drawn("sNMU [1,5]", "Real NPU (modified)", "nmu")["nmu"]
+    register(torch.nn.Linear, key="Mine", label="Mine")
+    try:
+        assert [look.bold for look in looks(["NMU", "Mine"]).values()] == [False, True]
+    finally:
+        drop("Mine")
 
 
 def test_files_are_repeatable_and_fonts_embedded(tmp_path):
