@@ -15,6 +15,7 @@ from functools import cache
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import torch
 
@@ -185,10 +186,17 @@ def _source_of(entry: registry.LayerEntry) -> LayerFile:
     layer = entry.module
     try:
         source = inspect.getsource(layer)
-    except (OSError, TypeError):  # typed into an interpreter that keeps no text
-        source = ""
+    except (OSError, TypeError):  # of a notebook, which keeps the text of methods alone
+        source = "\n".join(map(_text_of, filter(inspect.isfunction, vars(layer).values())))
     path = f"{layer.__module__}.{layer.__qualname__}"
     return LayerFile(path, hashlib.sha256(source.encode()).hexdigest(), source)
+
+
+def _text_of(function: Any) -> str:
+    try:
+        return inspect.getsource(function)
+    except (OSError, TypeError):  # typed into an interpreter that keeps no text
+        return ""
 
 
 def _refused(problem: str, remedy: str) -> OptionError:

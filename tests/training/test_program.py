@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import linecache
 import os
 import signal
 
@@ -126,6 +127,32 @@ def test_a_class_of_the_program_needs_no_registering():
     assert runs["name"].nunique() == 4
     again = sn.train(SCRIPT, layer=Gain, layer_option={"gain": 2.0}, seed=0, resume=True, **SHORT)
     assert again["name"].nunique() == 1
+
+
+CELL = """
+class Mine(torch.nn.Module):
+    def __init__(self, in_features, out_features):
+        super().__init__()
+        self.W = torch.nn.Parameter(torch.rand(out_features, in_features))
+
+    def forward(self, x):
+        return {} * (self.W * x.unsqueeze(1)).sum(-1)
+"""
+
+
+def test_a_class_that_is_written_anew_is_another_layer():
+    """As in a notebook, which keeps the text of its cells."""
+
+    def written(place, gain):
+        text, file, scope = CELL.format(gain), f"<cell {place}>", {"torch": torch, "__name__": "x"}
+        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+        exec(compile(text, file, "exec"), scope)
+        return scope["Mine"]
+
+    sn.train(SCRIPT, layer=written(0, 1), **SHORT)
+    sn.train(SCRIPT, layer=written(1, 1), **SHORT)
+    with pytest.raises(UsageError, match="holds a run of another configuration .*layer file"):
+        sn.train(SCRIPT, layer=written(2, 3), **SHORT)
 
 
 def test_workers_know_the_layers_of_files_only(tmp_path):

@@ -89,7 +89,7 @@ def train_plan(task: type[Task], spec: ScriptSpec, *plans: Sequence[Config]) -> 
     if min(workers, len(cut)) > 1:
         # What is left may train in this process, and began with the one thread of a worker.
         torch.set_num_threads(1)
-    left, before = _unfinished(stacks, states, task.unit)
+    left, before = _unfinished(spec, stacks, states, task.unit)
     results = [StackResult(diverged=before)]
     with Interruption() as interruption:
         if left:
@@ -104,7 +104,7 @@ def train_plan(task: type[Task], spec: ScriptSpec, *plans: Sequence[Config]) -> 
 
 
 def _unfinished(
-    stacks: Sequence[Stack], states: Mapping[str, States], unit: Unit
+    spec: ScriptSpec, stacks: Sequence[Stack], states: Mapping[str, States], unit: Unit
 ) -> tuple[list[Stack], bool]:
     """Return the stacks that have something left to train, and whether a finished run diverged."""
     left, diverged, done = list[Stack](), False, Counter[int]()
@@ -113,6 +113,10 @@ def _unfinished(
         if first.source is None or first.start <= unit.last(first.config):
             left.append(stack)
             continue
+        for run in stack if own_entries() else ():  # whose layer may be another one by now
+            point = states[run.name][run.start].resume_point
+            folder = tensorboard_root() / run.name
+            RunFolder.check(folder, _record(spec, run), resume=point, **_rules(spec, run.config))
         settle(stack)
         done[first.start - 1] += len(stack)
         diverged |= any(states[run.name][run.start].diverged for run in stack)
