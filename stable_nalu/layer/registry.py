@@ -171,7 +171,7 @@ _MODIFIED: dict[str, object] = {
     "regualizer_gate": 1,
 }
 _REALNPU_VARIANTS = (
-    LabelledOptions("Real NPU (modified)", _MODIFIED, MISTRY_2022_DIVISION, (WINE, "^")),
+    LabelledOptions("Real NPU (modified)", _MODIFIED, MISTRY_2022_DIVISION, (BLUE, "P")),
 )
 
 _OF_PACKAGE = (
