@@ -75,7 +75,7 @@ def executed(tmp_path, monkeypatch) -> nbformat.NotebookNode:
     return client.execute()
 
 
-def test_the_notebook_shows_its_picture_and_those_of_the_user(executed):
+def test_the_notebook_shows_its_picture_and_those_of_the_user(executed, tmp_path):
     *_, ours, theirs = [cell for cell in executed.cells if cell.cell_type == "code"]
     assert ours.source.endswith("\nfigure")
     for cell in (ours, theirs):
@@ -83,5 +83,7 @@ def test_the_notebook_shows_its_picture_and_those_of_the_user(executed):
     streams = [
         o for cell in executed.cells for o in cell.get("outputs", ()) if o.output_type == "stream"
     ]
-    told = [o.text for o in streams if not o.text.strip(" ").startswith("\r")]
+    told = [o.text for o in streams if o.name == "stderr" and not o.text.startswith("\r")]
     assert told == [], "besides the bar"
+    assert (tmp_path / "unit.json").is_file()
+    assert any(r"\bottomrule" in o.text for o in streams)
