@@ -51,13 +51,13 @@ def assert_reported(experiment, folder, said):
     if experiment.criterion.startswith(JUDGED):
         assert (folder / "summary" / f"{experiment.key}.csv").exists()
     if experiment.shown:
-        assert f"figure {folder / 'figures'}" in said
+        assert f"figure  {folder / 'figures'}" in said
 
 
 @pytest.mark.parametrize("key", WITHOUT_TRAINING)
 def test_without_training(key, tmp_path, capsys):
     assert command.main([key, "--out", str(tmp_path)]) == 0
-    assert f"figure {tmp_path / 'figures'}" in capsys.readouterr().out
+    assert f"figure  {tmp_path / 'figures'}" in capsys.readouterr().out
 
 
 def test_figures_that_lack_their_data(tmp_path, capsys):
