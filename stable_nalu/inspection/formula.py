@@ -1,0 +1,431 @@
+"""What a network has learned, as a formula of its inputs, and whether it is the one asked for.
+
+The network is recorded as the engine records it. A weight counts as what reaches the inputs: what
+is computed from parameters alone is one number, and that is rounded. So every layer has a formula,
+one of your own too, as long as the engine knows its operations.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import mpmath
+import numpy as np
+import sympy
+import torch
+
+from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.dataset.stream import FunctionTargets
+from stable_nalu.engine.graph import Graph, Node, ordered
+from stable_nalu.engine.record import Recording
+from stable_nalu.engine.values import NotLoweredError, Tensors
+from stable_nalu.errors import UsageError
+
+EXACT, ROUNDED, OTHER = "exact as trained", "exact after rounding", "right by another formula"
+INSIDE, WRONG = "right only where it was trained", "wrong"
+ALGEBRA, NUMBERS = "algebra", f"equal to 9 digits at {(POINTS := 200)} points of each range"
+VERDICTS = (EXACT, ROUNDED, OTHER, INSIDE, WRONG)
+
+FARTHEST = 0.1
+"""How far a weight may be from a whole number to be rounded to it."""
+
+GUARD = 2.0**-22
+"""Constants of layers below this only keep logarithms and quotients finite: formulas leave them out."""
+
+MOST_BOXES, CLOSE = 64, 1e-9
+
+Box = tuple[tuple[float, float], ...]
+"""Where each input lies; no input has both signs."""
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What a network has learned.
+
+    learned, rounded: its formula with the weights as trained, and with whole numbers for them; of
+    a network whose formula depends on the signs of inputs, where they are those of the first box.
+    change: by how much the farthest weight was rounded. proof: how equality with the target was
+    shown, if it was. ulps: by how many units in the last place the formula and the network differ,
+    both with the weights as trained.
+    """
+
+    verdict: str
+    learned: sympy.Expr
+    rounded: sympy.Expr
+    target: sympy.Expr
+    change: float
+    proof: str = ""
+    ulps: float = math.nan
+
+    def __str__(self) -> str:
+        """Return it in words."""
+        if self.verdict in (EXACT, ROUNDED):
+            how = f" (weights by at most {self.change:.2g})" if self.change else ""
+            return f"learned: {self.rounded}, {self.verdict}{how}"
+        shown = self.learned if self.verdict == OTHER else self.rounded
+        if not shown.free_symbols:
+            what = f"the answer is always {sympy.N(shown, 4)}"
+        elif sympy.count_ops(shown) > 30:
+            what = "the formula has no short form"
+        else:
+            what = f"it computes {sympy.N(shown, 4)}"
+        return f"{self.verdict}: {what}, not {self.target}"
+
+
+class Formula:
+    """The outputs of a network as nodes, which are read with weights as trained or rounded."""
+
+    def __init__(self, model: ExtendedTorchModule, inputs: int):
+        graph = Graph()
+        tensors = Tensors(graph, math.inf)
+        tensors.most = math.inf
+        state = dict(model.named_parameters()) | dict(model.named_buffers())
+        state = {name: value.detach().clone() for name, value in state.items()}
+        self._numbers = {name: value.double().numpy() for name, value in state.items()}
+        x = torch.full((2, inputs), 1.5)
+        values = [tensors.stored(name, value.shape) for name, value in state.items()]
+        values.append(tensors.stored("x", x.shape, 0))
+        was_training = model.training
+        model.eval()
+        try:
+            with torch.no_grad(), model.no_random():
+                (y,), _ = Recording(model).lowered(
+                    lambda own, rows: [model(rows[0])], tensors, values, state, [x]
+                )
+        except NotLoweredError as error:
+            raise UsageError(f"no formula: {error}") from None
+        finally:
+            model.train(was_training)
+        self.outputs: list[Node] = list(y.nodes.reshape(-1))
+        self.nodes = ordered(self.outputs)
+        self.inputs = inputs
+
+    def read(self, box: Box, *, rounded: bool) -> _Reading:
+        """Return the formulas for inputs that lie in a box."""
+        return _Reading(self, box, rounded=rounded)
+
+    def number(self, node: Node) -> float:
+        """Return the number that a load reads from parameters."""
+        return float(self._numbers[node.name][tuple(map(int, node.index))])
+
+
+@dataclass(frozen=True)
+class _Term:
+    """What a node stands for: a number, or an expression of inputs and the interval it lies in.
+
+    is_learned: a number that follows from parameters.
+    """
+
+    number: float | bool | None = None
+    expr: Any = None
+    within: Any = None
+    is_learned: bool = False
+
+
+@dataclass
+class _Reading:
+    """The formulas of a network in a box."""
+
+    formula: Formula
+    box: Box
+    rounded: bool
+    change: float = 0.0
+    exprs: list[sympy.Expr] = field(default_factory=list)
+
+    def __post_init__(self):
+        self.symbols = symbols_of(self.box)
+        terms: dict[Node, _Term] = {}
+        for node in self.formula.nodes:
+            terms[node] = self._term(node, [terms[arg] for arg in node.args])
+        self.exprs = [self._symbolic(terms[node])[0] for node in self.formula.outputs]
+
+    def _term(self, node: Node, args: list[_Term]) -> _Term:
+        if node.op == "const":
+            return _Term(node.value)
+        if node.op == "load" and node.name != "x":
+            return _Term(self.formula.number(node), is_learned=True)
+        if node.op == "load":
+            place = int(node.index[1])
+            return _Term(expr=self.symbols[place], within=mpmath.iv.mpf(self.box[place]))
+        if node.op == "where" and (chosen := self._chosen(args)) is not None:
+            return chosen
+        if all(arg.number is not None for arg in args):
+            numbers = [arg.number for arg in args]
+            with np.errstate(all="ignore"):
+                found = _NUMERIC[node.op](*numbers)
+            return _Term(found, is_learned=any(arg.is_learned for arg in args))
+        if node.op in _SYMBOLIC:
+            pairs = [self._symbolic(arg, node.op) for arg in args]
+            exprs, withins = zip(*pairs, strict=True)
+            within = _BOUNDS.get(node.op, _unbounded)(*withins)
+            known = _KNOWN.get(node.op, lambda *_: None)(*exprs, *withins)
+            if isinstance(known, bool):
+                return _Term(known)
+            return _Term(expr=_SYMBOLIC[node.op](*exprs) if known is None else known, within=within)
+        raise UsageError(f"no formula: operation {node.op} on inputs")
+
+    def _chosen(self, args: list[_Term]) -> _Term | None:
+        condition = args[0].number
+        return None if condition is None else args[1] if condition else args[2]
+
+    def _symbolic(self, term: _Term, op: str = "") -> tuple[sympy.Expr, Any]:
+        """Return an argument of an operation on inputs as expression and interval."""
+        if term.number is None:
+            return term.expr, term.within
+        if isinstance(term.number, bool | np.bool_):
+            return sympy.true if term.number else sympy.false, None
+        value = float(term.number)
+        if self.rounded and term.is_learned and math.isfinite(value):
+            self.change = max(self.change, abs(value - round(value)))
+            value = float(round(value))
+        elif self.rounded and op in ("add", "sub", "max") and 0 < abs(value) <= GUARD:
+            value = 0.0
+        return _exactly(value), mpmath.iv.mpf(value) if math.isfinite(value) else None
+
+
+def _exactly(value: float) -> sympy.Expr:
+    """Return a number: a whole one, a multiple of pi or its half, or a float."""
+    if not math.isfinite(value):
+        return sympy.nan
+    if value == round(value):
+        return sympy.Integer(round(value))
+    turns = value / math.pi * 2
+    if round(turns) and abs(turns - round(turns)) < 1e-6 * abs(turns):
+        return sympy.pi * sympy.Rational(round(turns), 2)
+    return sympy.Float(value)
+
+
+def symbols_of(box: Box) -> list[sympy.Symbol]:
+    """Return the inputs x1, x2, … with the signs that they have in a box."""
+    return [
+        sympy.Symbol(f"x{k}", **({"positive": True} if high > 0 else {"negative": True}))
+        for k, (_, high) in enumerate(box, start=1)
+    ]
+
+
+def _sigmoid(a: float) -> float:
+    return float(0.5 * (1 + np.tanh(0.5 * a)))
+
+
+_NUMERIC: dict[str, Callable[..., Any]] = {
+    **{"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.true_divide},
+    **{"neg": np.negative, "abs": np.abs, "sqrt": np.sqrt, "exp": np.exp, "expm1": np.expm1},
+    **{"log": np.log, "log1p": np.log1p, "tanh": np.tanh, "sigmoid": _sigmoid, "sin": np.sin},
+    **{"cos": np.cos, "sinh": np.sinh, "cosh": np.cosh, "erf": math.erf, "sign": np.sign},
+    **{"rint": np.rint, "pow": np.power, "max": np.maximum, "min": np.minimum},
+    **{"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal},
+    **{"gt": np.greater, "ge": np.greater_equal, "and": np.logical_and, "or": np.logical_or},
+    **{"not": np.logical_not, "xor": np.logical_xor, "where": lambda c, a, b: a if c else b},
+}
+_SYMBOLIC: dict[str, Callable[..., Any]] = {
+    **{"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b},
+    **{"div": lambda a, b: a / b, "neg": lambda a: -a, "abs": sympy.Abs, "sqrt": sympy.sqrt},
+    **{"exp": sympy.exp, "expm1": lambda a: sympy.exp(a) - 1, "log": sympy.log},
+    **{"log1p": lambda a: sympy.log(1 + a), "tanh": sympy.tanh, "sin": sympy.sin},
+    **{"sigmoid": lambda a: 1 / (1 + sympy.exp(-a)), "cos": sympy.cos, "sinh": sympy.sinh},
+    **{"cosh": sympy.cosh, "erf": sympy.erf, "sign": sympy.sign, "pow": lambda a, b: a**b},
+    **{"max": sympy.Max, "min": sympy.Min, "eq": sympy.Eq, "ne": sympy.Ne, "lt": sympy.Lt},
+    **{"le": sympy.Le, "gt": sympy.Gt, "ge": sympy.Ge, "and": sympy.And, "or": sympy.Or},
+    **{"not": sympy.Not, "where": lambda c, a, b: sympy.Piecewise((a, c), (b, True))},
+}
+
+
+def _unbounded(*_: Any) -> None:
+    return None
+
+
+def _guarded(bounds: Callable[..., Any]) -> Callable[..., Any]:
+    """Return bounds that are not known where those of an argument are not."""
+
+    def found(*withins: Any) -> Any:
+        if any(within is None for within in withins):
+            return None
+        try:
+            return bounds(*withins)
+        except (ArithmeticError, ValueError, NotImplementedError, mpmath.ComplexResult):
+            return None
+
+    return found
+
+
+def _hull(a: Any, b: Any) -> Any:
+    return mpmath.iv.mpf([min(a.a, b.a), max(a.b, b.b)])
+
+
+_BOUNDS = {
+    op: _guarded(bounds)
+    for op, bounds in {
+        **{"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b},
+        **{"div": lambda a, b: a / b, "neg": lambda a: -a, "abs": abs, "sqrt": mpmath.iv.sqrt},
+        **{"exp": mpmath.iv.exp, "log": mpmath.iv.log, "sin": mpmath.iv.sin},
+        **{"cos": mpmath.iv.cos, "pow": lambda a, b: a**b},
+        "expm1": lambda a: mpmath.iv.exp(a) - 1,
+        "log1p": lambda a: mpmath.iv.log(1 + a),
+        "max": lambda a, b: mpmath.iv.mpf([max(a.a, b.a), max(a.b, b.b)]),
+        "min": lambda a, b: mpmath.iv.mpf([min(a.a, b.a), min(a.b, b.b)]),
+        "sigmoid": lambda a: 1 / (1 + mpmath.iv.exp(-a)),
+        "tanh": lambda a: 1 - 2 / (mpmath.iv.exp(2 * a) + 1),
+    }.items()
+}
+
+
+def _larger(a: Any, b: Any, of_a: Any, of_b: Any) -> Any:
+    if of_a is None or of_b is None:
+        return None
+    return a if of_a.a >= of_b.b else b if of_b.a >= of_a.b else None
+
+
+def _smaller(a: Any, b: Any, of_a: Any, of_b: Any) -> Any:
+    if of_a is None or of_b is None:
+        return None
+    return a if of_a.b <= of_b.a else b if of_b.b <= of_a.a else None
+
+
+def _compared(op: str) -> Callable[..., bool | None]:
+    """Return what says whether a comparison is known over a whole box."""
+
+    def known(a: Any, b: Any, of_a: Any, of_b: Any) -> bool | None:
+        relation = _SYMBOLIC[op](a, b)
+        if relation in (sympy.true, sympy.false):
+            return bool(relation)
+        if of_a is None or of_b is None:
+            return None
+        above, below = of_a.a > of_b.b, of_a.b < of_b.a
+        if not above and not below:
+            return None
+        return {"gt": above, "ge": above, "lt": below, "le": below, "eq": False, "ne": True}[op]
+
+    return known
+
+
+def _sign_known(a: Any, within: Any) -> Any:
+    if within is None or a.is_positive or a.is_negative:
+        return None
+    return sympy.Integer(1) if within.a > 0 else sympy.Integer(-1) if within.b < 0 else None
+
+
+def _abs_known(a: Any, within: Any) -> Any:
+    sign = _sign_known(a, within)
+    return None if sign is None else sign * a
+
+
+_KNOWN = {
+    **{op: _compared(op) for op in ("gt", "ge", "lt", "le", "eq", "ne")},
+    **{"max": _larger, "min": _smaller, "sign": _sign_known, "abs": _abs_known},
+}
+
+
+def boxes(intervals: Sequence[Sequence[float]], inputs: int, used: Sequence[int]) -> Iterator[Box]:
+    """Return where inputs may lie: each used one in each interval, split where the sign changes."""
+    parts = []
+    for low, high in intervals:
+        cut = [low, 0.0, high] if low < 0 < high else [low, high]
+        parts += [(a, b) for a, b in itertools.pairwise(cut)]
+    for chosen in itertools.product(parts, repeat=len(used)):
+        found = [parts[0]] * inputs
+        for place, part in zip(used, chosen, strict=True):
+            found[place] = part
+        yield tuple(found)
+
+
+def target_of(targets: FunctionTargets, symbols: Sequence[sympy.Symbol]) -> sympy.Expr:
+    """Return what a task asks for."""
+    sums = [sum(symbols[start:end], sympy.Integer(0)) for start, end in targets.operands]
+    if targets.operation.name == "root":
+        return sympy.sqrt(sums[0])
+    return targets.operation.combine(*np.array([*sums, None], object)[:-1])
+
+
+def certificate(
+    model: ExtendedTorchModule,
+    targets: FunctionTargets,
+    inputs: int,
+    intervals: Sequence[Sequence[float]],
+    *,
+    solved: bool,
+    solved_inside: bool,
+) -> Certificate:
+    """Return what a network has learned, and whether it is the target wherever it is tested.
+
+    intervals: those that inputs of the test lie in. solved, solved_inside: whether its error there,
+    and in the training range, is below the threshold of its task.
+    """
+    formula = Formula(model, inputs)
+    (first,) = boxes(intervals, inputs, ())
+    learned, rounded = (formula.read(first, rounded=r) for r in (False, True))
+    target = target_of(targets, rounded.symbols)
+    read = rounded.exprs[0].free_symbols | target.free_symbols
+    used = [k for k, symbol in enumerate(rounded.symbols) if symbol in read]
+    every = list(itertools.islice(boxes(intervals, inputs, used), MOST_BOXES + 1))
+    proof = _proof(formula, targets, every)
+    change = max(rounded.change, 0.0)
+    if proof and change <= FARTHEST:
+        verdict = ROUNDED if change else EXACT
+    else:
+        verdict = OTHER if solved else INSIDE if solved_inside else WRONG
+    gap = _gap(model, formula, every[:1])
+    return Certificate(verdict, learned.exprs[0], rounded.exprs[0], target, change, proof, gap)
+
+
+def _proof(formula: Formula, targets: FunctionTargets, every: Sequence[Box]) -> str:
+    """Return how the rounded formula was shown to be the target in all boxes, if it was."""
+    if len(every) > MOST_BOXES:
+        return ""
+    kinds = set()
+    for box in every:
+        reading = formula.read(box, rounded=True)
+        difference = reading.exprs[0] - target_of(targets, reading.symbols)
+        if difference == 0 or sympy.expand(difference) == 0 or sympy.simplify(difference) == 0:
+            kinds.add(ALGEBRA)
+        elif _agrees(difference, reading, targets):
+            kinds.add(NUMBERS)
+        else:
+            return ""
+    return NUMBERS if NUMBERS in kinds else ALGEBRA
+
+
+def _drawn(box: Box, count: int) -> np.ndarray:
+    """Return the same points of a box whenever it is asked."""
+    low, high = np.array(box).T
+    return low + (high - low) * np.random.default_rng(0).uniform(0.01, 0.99, (count, len(box)))
+
+
+def _agrees(difference: sympy.Expr, reading: _Reading, targets: FunctionTargets) -> bool:
+    """Return whether a difference is nothing beside the target at many points, in 30 digits."""
+    if difference.has(sympy.nan, sympy.zoo, sympy.oo):
+        return False
+    target = target_of(targets, reading.symbols)
+    at = sympy.lambdify(reading.symbols, [difference, target], "mpmath")
+    with mpmath.workdps(30):
+        for point in _drawn(reading.box, POINTS):
+            try:
+                gap, whole = at(*map(mpmath.mpf, point))
+            except (ArithmeticError, ValueError, TypeError):
+                return False
+            if not abs(gap) <= CLOSE * abs(whole):
+                return False
+    return True
+
+
+def _gap(model: ExtendedTorchModule, formula: Formula, every: Sequence[Box]) -> float:
+    """Return by how many units in the last place of its precision network and formula differ.
+
+    Both have the weights as trained; the largest difference at points of a box.
+    """
+    (box,) = every
+    reading = formula.read(box, rounded=False)
+    at = sympy.lambdify(reading.symbols, reading.exprs[0], ["scipy", "numpy"])
+    points = torch.as_tensor(_drawn(box, POINTS), dtype=torch.get_default_dtype())
+    with torch.no_grad(), model.no_random():
+        was_training = model.training
+        model.eval()
+        own = model(points)[:, 0].double().numpy()
+        model.train(was_training)
+    with np.errstate(all="ignore"):
+        found = np.broadcast_to(at(*points.double().numpy().T), own.shape).astype(float)
+        unit = torch.finfo(points.dtype).eps * np.maximum(np.abs(own), np.finfo(np.float32).tiny)
+        return float(np.max(np.abs(found - own) / unit))

@@ -1,0 +1,122 @@
+"""Formulas of networks, and what they prove."""
+
+import pytest
+import sympy
+import torch
+
+from stable_nalu.dataset.stream import FunctionTargets, get_operation
+from stable_nalu.errors import UsageError
+from stable_nalu.inspection.formula import (
+    ALGEBRA,
+    EXACT,
+    INSIDE,
+    OTHER,
+    ROUNDED,
+    WRONG,
+    Formula,
+    certificate,
+)
+from stable_nalu.layer import entries
+
+X1, X2 = sympy.symbols("x1 x2", positive=True)
+POSITIVE, BOTH = [(2.0, 6.0)], [(-6.0, -2.0), (2.0, 6.0)]
+
+
+def built(key, inputs=2, outputs=1, **options):
+    return entries()[key].layer(inputs, outputs, **options)
+
+
+def with_weights(key, values, **options):
+    layer = built(key, len(values), **options)
+    layer.reset_parameters()
+    with torch.no_grad():
+        next(layer.parameters()).copy_(torch.tensor([values]))
+    return layer
+
+
+def torch_linear(number):
+    layer = built("linear")
+    layer.reset_parameters()
+    for parameter in layer.parameters():
+        parameter.data[:] = number
+    return layer
+
+
+def judged(layer, operation, intervals=POSITIVE, inputs=2, solved=False, inside=False):
+    targets = FunctionTargets(get_operation(operation), [(0, 1), (1, 2)])
+    return certificate(layer, targets, inputs, intervals, solved=solved, solved_inside=inside)
+
+
+@pytest.mark.parametrize(
+    ("weights", "verdict", "formula"),
+    [
+        ([1.0, 1.0], EXACT, X1 * X2),
+        ([0.998, 1.0], ROUNDED, X1 * X2),
+        ([0.0, 0.0], WRONG, sympy.Integer(1)),
+        ([0.7, 1.0], WRONG, X1 * X2),
+        ([1.0, 0.2], WRONG, X1),
+    ],
+)
+def test_products_are_read_from_weights(weights, verdict, formula):
+    found = judged(with_weights("ReRegualizedLinearMNAC", weights), "mul")
+    assert found.verdict == verdict
+    assert sympy.simplify(found.rounded - formula) == 0
+    assert found.change == pytest.approx(max(abs(w - round(w)) for w in weights), abs=1e-6)
+    assert found.ulps < 8
+
+
+def test_words_say_what_is_wrong():
+    assert "the answer is always 1" in str(
+        judged(with_weights("ReRegualizedLinearMNAC", [0, 0]), "mul")
+    )
+    right = str(judged(with_weights("ReRegualizedLinearMNAC", [0.998, 1]), "mul"))
+    assert right == "learned: x1*x2, exact after rounding (weights by at most 0.002)"
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
+def test_weights_that_are_no_numbers_prove_nothing(number):
+    layer = torch_linear(number)
+    assert judged(layer, "add").verdict == WRONG
+
+
+def test_a_wrong_formula_is_not_the_target_however_small_its_error():
+    layer = with_weights("ReRegualizedLinearNAC", [1.0, 1.0])
+    assert judged(layer, "add").proof == ALGEBRA
+    assert judged(layer, "sub", solved=True, inside=True).verdict == OTHER
+    assert judged(layer, "sub", inside=True).verdict == INSIDE
+
+
+def test_signs_are_told_apart_in_every_range():
+    """A sum of logarithms is |x1 x2|: right for positive inputs, wrong where signs differ."""
+
+    class Magnitudes(built("ReRegualizedLinearNAC").__class__):
+        def forward(self, x):
+            return torch.exp(super().forward(torch.log(torch.abs(x))))
+
+    layer = Magnitudes(2, 1)
+    layer.W.data[:] = 1.0
+    assert judged(layer, "mul").verdict == EXACT
+    assert judged(layer, "mul", BOTH).verdict == WRONG
+
+
+def test_division_holds_for_every_sign():
+    layer = built("NRU")
+    layer.reset_parameters()
+    layer.W.data[:] = torch.tensor([[1.0, -1.0]])
+    assert judged(layer, "div", BOTH).verdict == EXACT
+    assert judged(layer, "div", [(-2.0, 2.0)]).verdict == EXACT
+
+
+@pytest.mark.parametrize("key", [k for k, e in entries().items() if e.layer and k != "NNU"])
+def test_the_formula_of_every_layer_is_the_layer(key):
+    """At points of the range, in the precision of the layer."""
+    torch.manual_seed(1)
+    try:
+        layer = built(key)
+        layer.reset_parameters()
+        found = judged(layer, "mul")
+    except UsageError as error:
+        assert "no formula: " in str(error)
+        pytest.skip(str(error))
+    assert found.ulps < 1e4
+    assert Formula(layer, 2).inputs == 2
