@@ -89,6 +89,7 @@ setup(
         "scikit-learn>=1.4",
         "markdown-it-py>=3.0",
         "jinja2>=3.1",
+        "sympy>=1.13",
         "threadpoolctl>=3.1",
     ],
     extras_require={

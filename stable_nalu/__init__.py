@@ -5,6 +5,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .inspection.formula import formula
     from .inspection.saved_model import load
     from .layer.base import Layer
     from .layer.own_layers import register
@@ -24,14 +25,15 @@ os.environ.setdefault("MKL_CBWR", "COMPATIBLE")
 __version__ = "1.0.0"
 # fmt: off
 __all__ = [
-    "Layer", "compare", "layer", "layers", "load", "plot", "read_runs", "register", "summarize",
-    "train",
+    "Layer", "compare", "formula", "layer", "layers", "load", "plot", "read_runs", "register",
+    "summarize", "train",
 ]
 # fmt: on
 
 _HOMES = {
     "Layer": "layer.base",
     "register": "layer.own_layers",
+    "formula": "inspection.formula",
     "load": "inspection.saved_model",
     "compare": "runs",
     "plot": "runs",

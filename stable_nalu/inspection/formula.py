@@ -7,23 +7,41 @@ one of your own too, as long as the engine knows its operations.
 
 from __future__ import annotations
 
+import argparse
+import csv
 import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import mpmath
 import numpy as np
 import sympy
 import torch
+from tqdm import tqdm
 
 from stable_nalu.abstract import ExtendedTorchModule
+from stable_nalu.dataset.distribution import SampleRange
 from stable_nalu.dataset.stream import FunctionTargets
 from stable_nalu.engine.graph import Graph, Node, ordered
 from stable_nalu.engine.record import Recording
 from stable_nalu.engine.values import NotLoweredError, Tensors
-from stable_nalu.errors import UsageError
+from stable_nalu.errors import OptionError, UsageError, named_as_in_python
+from stable_nalu.files import atomic_text_file
+from stable_nalu.script import ScriptParser, exit_code, say
+from stable_nalu.statistics.setups import limit_of
+from stable_nalu.task import ARITHMETIC
+from stable_nalu.task.arithmetic import VALIDATION_SEED, build_dataset
+from stable_nalu.training.surroundings import default_dtype, precision
+from stable_nalu.writer import RunRecord
+
+from .saved_model import TrainedModel, load
+
+if TYPE_CHECKING:
+    from stable_nalu.runs import TrainedRun
 
 EXACT, ROUNDED, OTHER = "exact as trained", "exact after rounding", "right by another formula"
 INSIDE, WRONG = "right only where it was trained", "wrong"
@@ -34,9 +52,10 @@ FARTHEST = 0.1
 """How far a weight may be from a whole number to be rounded to it."""
 
 GUARD = 2.0**-22
-"""Constants of layers below this only keep logarithms and quotients finite: formulas leave them out."""
+"""Constants of layers below this only keep numbers finite; rounded formulas leave them out."""
 
 MOST_BOXES, CLOSE = 64, 1e-9
+IV: Any = mpmath.iv
 
 Box = tuple[tuple[float, float], ...]
 """Where each input lies; no input has both signs."""
@@ -150,7 +169,7 @@ class _Reading:
             return _Term(self.formula.number(node), is_learned=True)
         if node.op == "load":
             place = int(node.index[1])
-            return _Term(expr=self.symbols[place], within=mpmath.iv.mpf(self.box[place]))
+            return _Term(expr=self.symbols[place], within=IV.mpf(self.box[place]))
         if node.op == "where" and (chosen := self._chosen(args)) is not None:
             return chosen
         if all(arg.number is not None for arg in args):
@@ -172,7 +191,7 @@ class _Reading:
         condition = args[0].number
         return None if condition is None else args[1] if condition else args[2]
 
-    def _symbolic(self, term: _Term, op: str = "") -> tuple[sympy.Expr, Any]:
+    def _symbolic(self, term: _Term, op: str = "") -> tuple[Any, Any]:
         """Return an argument of an operation on inputs as expression and interval."""
         if term.number is None:
             return term.expr, term.within
@@ -184,7 +203,7 @@ class _Reading:
             value = float(round(value))
         elif self.rounded and op in ("add", "sub", "max") and 0 < abs(value) <= GUARD:
             value = 0.0
-        return _exactly(value), mpmath.iv.mpf(value) if math.isfinite(value) else None
+        return _exactly(value), IV.mpf(value) if math.isfinite(value) else None
 
 
 def _exactly(value: float) -> sympy.Expr:
@@ -246,29 +265,29 @@ def _guarded(bounds: Callable[..., Any]) -> Callable[..., Any]:
             return None
         try:
             return bounds(*withins)
-        except (ArithmeticError, ValueError, NotImplementedError, mpmath.ComplexResult):
+        except (ArithmeticError, ValueError, NotImplementedError):
             return None
 
     return found
 
 
 def _hull(a: Any, b: Any) -> Any:
-    return mpmath.iv.mpf([min(a.a, b.a), max(a.b, b.b)])
+    return IV.mpf([min(a.a, b.a), max(a.b, b.b)])
 
 
 _BOUNDS = {
     op: _guarded(bounds)
     for op, bounds in {
         **{"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b},
-        **{"div": lambda a, b: a / b, "neg": lambda a: -a, "abs": abs, "sqrt": mpmath.iv.sqrt},
-        **{"exp": mpmath.iv.exp, "log": mpmath.iv.log, "sin": mpmath.iv.sin},
-        **{"cos": mpmath.iv.cos, "pow": lambda a, b: a**b},
-        "expm1": lambda a: mpmath.iv.exp(a) - 1,
-        "log1p": lambda a: mpmath.iv.log(1 + a),
-        "max": lambda a, b: mpmath.iv.mpf([max(a.a, b.a), max(a.b, b.b)]),
-        "min": lambda a, b: mpmath.iv.mpf([min(a.a, b.a), min(a.b, b.b)]),
-        "sigmoid": lambda a: 1 / (1 + mpmath.iv.exp(-a)),
-        "tanh": lambda a: 1 - 2 / (mpmath.iv.exp(2 * a) + 1),
+        **{"div": lambda a, b: a / b, "neg": lambda a: -a, "abs": abs, "sqrt": IV.sqrt},
+        **{"exp": IV.exp, "log": IV.log, "sin": IV.sin},
+        **{"cos": IV.cos, "pow": lambda a, b: a**b},
+        "expm1": lambda a: IV.exp(a) - 1,
+        "log1p": lambda a: IV.log(1 + a),
+        "max": lambda a, b: IV.mpf([max(a.a, b.a), max(a.b, b.b)]),
+        "min": lambda a, b: IV.mpf([min(a.a, b.a), min(a.b, b.b)]),
+        "sigmoid": lambda a: 1 / (1 + IV.exp(-a)),
+        "tanh": lambda a: 1 - 2 / (IV.exp(2 * a) + 1),
     }.items()
 }
 
@@ -337,7 +356,8 @@ def target_of(targets: FunctionTargets, symbols: Sequence[sympy.Symbol]) -> symp
     sums = [sum(symbols[start:end], sympy.Integer(0)) for start, end in targets.operands]
     if targets.operation.name == "root":
         return sympy.sqrt(sums[0])
-    return targets.operation.combine(*np.array([*sums, None], object)[:-1])
+    combine: Callable[..., Any] = targets.operation.combine
+    return combine(*np.array([*sums, None], object)[:-1])  # so that NumPy keeps its hands off
 
 
 def certificate(
@@ -429,3 +449,73 @@ def _gap(model: ExtendedTorchModule, formula: Formula, every: Sequence[Box]) -> 
         found = np.broadcast_to(at(*points.double().numpy().T), own.shape).astype(float)
         unit = torch.finfo(points.dtype).eps * np.maximum(np.abs(own), np.finfo(np.float32).tiny)
         return float(np.max(np.abs(found - own) / unit))
+
+
+@named_as_in_python()
+def formula(run: TrainedRun | TrainedModel | str | Path) -> Certificate:
+    """Return what a trained network computes, and whether it is what its task asks for.
+
+    Args:
+        run: a run of an arithmetic script, the folder of its log, or what `load` returns.
+    """
+    model = run if isinstance(run, TrainedModel) else load(run)
+    config = model.config
+    if config.script not in ARITHMETIC:
+        raise UsageError(f"runs of {config.script} have no formula; give one of an arithmetic task")
+    limit = limit_of(config)
+    with default_dtype(precision(config)), torch.no_grad():
+        rows = build_dataset(config).fork(config.interpolation_range, seed=VALIDATION_SEED)
+        x, t = rows[0:10_000]
+        error = float(((model(x) - t) ** 2).mean())
+        network: Any = model.module
+        return certificate(
+            network,
+            rows.targets,
+            x.shape[1],
+            SampleRange.parse(config.extrapolation_range).intervals,
+            solved=bool(model.score.solved),
+            solved_inside=bool(limit.met(error)),
+        )
+
+
+def _folders(paths: Sequence[str]) -> list[Path]:
+    """Return the folders of runs that paths name or hold."""
+    found: list[Path] = []
+    for path in map(Path, paths):
+        own = [path] if RunRecord.read(path) else []
+        own = own or sorted(p for p in path.rglob("*") if p.is_dir() and RunRecord.read(p))
+        if not own:
+            raise OptionError("--run", f"{path} holds no run", "name a folder of logs")
+        found += own
+    return found
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Say what runs have learned; the result is the exit code."""
+    parser = ScriptParser(
+        prog="formula.py",
+        description="Say what trained networks compute, as a formula, and whether it is the one "
+        f"that was asked for: {'; '.join(VERDICTS)}.",
+    )
+    parser.add_argument(
+        "--run", metavar="PATH", nargs="+", required=True, help="folder of a run's log, or of many"
+    )
+    parser.add_argument("--csv-out", metavar="FILE", help="write a row per run, too")
+    arguments: argparse.Namespace = parser.parse_args(argv)
+
+    def tell() -> None:
+        folders, rows = _folders(arguments.run), []
+        for folder in tqdm(folders, unit="run", disable=None, leave=False):
+            found = formula(folder)
+            rows.append([folder.name, found.verdict, found.rounded, found.change, found.proof])
+            tqdm.write(f"{folder.name}: {found}" if len(folders) > 1 else str(found))
+        if len(folders) > 1:
+            counts = Counter(row[1] for row in rows)
+            say("; ".join(f"{verdict}: {counts[verdict]}" for verdict in VERDICTS))
+        if arguments.csv_out:
+            with atomic_text_file(Path(arguments.csv_out)) as file:
+                table = csv.writer(file, lineterminator="\n")
+                table.writerow(["name", "verdict", "formula", "largest.rounding", "proof"])
+                table.writerows(rows)
+
+    return exit_code("formula.py", tell)

@@ -72,10 +72,20 @@ class TrainedModel(torch.nn.Module):
             "test_error": self.score.test_error,
             "threshold": self.score.threshold,
             "solved": self.score.solved,
+            "learned": self._learned(),
             "config": dict(self.record.config),
             "command": self.record.command,
             "versions": dict(self.record.versions),
         }
+
+    def _learned(self) -> str | None:
+        """Return the formula in words, where there is one."""
+        from .formula import formula
+
+        try:
+            return str(formula(self))
+        except UsageError:
+            return None
 
     @named_as_in_python()
     def export(self, path: str | Path) -> Path:

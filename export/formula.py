@@ -1,0 +1,19 @@
+"""Say what trained networks compute, as formulas, and whether they are the ones asked for."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from stable_nalu.process import begin  # noqa: E402
+
+begin(__name__)
+
+from stable_nalu.script import packages  # noqa: E402
+
+with packages(__file__):
+    from stable_nalu.inspection.formula import main
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
