@@ -5,7 +5,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .inspection.formula import formula
+    from .inspection.learned import formula
     from .inspection.saved_model import load
     from .layer.base import Layer
     from .layer.own_layers import register
@@ -33,7 +33,7 @@ __all__ = [
 _HOMES = {
     "Layer": "layer.base",
     "register": "layer.own_layers",
-    "formula": "inspection.formula",
+    "formula": "inspection.learned",
     "load": "inspection.saved_model",
     "compare": "runs",
     "plot": "runs",

@@ -48,7 +48,7 @@ EXPORTS: Commands = {
         "Write predictions of a trained model over a grid of two inputs.",
     ),
     "model": ("inspection.saved_model:main", "Write a trained model as ONNX or safetensors."),
-    "formula": ("inspection.formula:main", "Say what trained networks compute, as formulas."),
+    "formula": ("inspection.learned:main", "Say what trained networks compute, as formulas."),
     "expand_weights": ("figure.robustness:expand_weights", "Cut the last step out of weights."),
 }
 TABLES: Commands = {

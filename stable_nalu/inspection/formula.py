@@ -7,41 +7,23 @@ one of your own too, as long as the engine knows its operations.
 
 from __future__ import annotations
 
-import argparse
-import csv
 import itertools
 import math
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mpmath
 import numpy as np
 import sympy
 import torch
-from tqdm import tqdm
 
 from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.dataset.distribution import SampleRange
 from stable_nalu.dataset.stream import FunctionTargets
 from stable_nalu.engine.graph import Graph, Node, ordered
 from stable_nalu.engine.record import Recording
 from stable_nalu.engine.values import NotLoweredError, Tensors
-from stable_nalu.errors import OptionError, UsageError, named_as_in_python
-from stable_nalu.files import atomic_text_file
-from stable_nalu.script import ScriptParser, exit_code, say
-from stable_nalu.statistics.setups import limit_of
-from stable_nalu.task import ARITHMETIC
-from stable_nalu.task.arithmetic import VALIDATION_SEED, build_dataset
-from stable_nalu.training.surroundings import default_dtype, precision
-from stable_nalu.writer import RunRecord
-
-from .saved_model import TrainedModel, load
-
-if TYPE_CHECKING:
-    from stable_nalu.runs import TrainedRun
+from stable_nalu.errors import UsageError
 
 EXACT, ROUNDED, OTHER = "exact as trained", "exact after rounding", "right by another formula"
 INSIDE, WRONG = "right only where it was trained", "wrong"
@@ -449,73 +431,3 @@ def _gap(model: ExtendedTorchModule, formula: Formula, every: Sequence[Box]) -> 
         found = np.broadcast_to(at(*points.double().numpy().T), own.shape).astype(float)
         unit = torch.finfo(points.dtype).eps * np.maximum(np.abs(own), np.finfo(np.float32).tiny)
         return float(np.max(np.abs(found - own) / unit))
-
-
-@named_as_in_python()
-def formula(run: TrainedRun | TrainedModel | str | Path) -> Certificate:
-    """Return what a trained network computes, and whether it is what its task asks for.
-
-    Args:
-        run: a run of an arithmetic script, the folder of its log, or what `load` returns.
-    """
-    model = run if isinstance(run, TrainedModel) else load(run)
-    config = model.config
-    if config.script not in ARITHMETIC:
-        raise UsageError(f"runs of {config.script} have no formula; give one of an arithmetic task")
-    limit = limit_of(config)
-    with default_dtype(precision(config)), torch.no_grad():
-        rows = build_dataset(config).fork(config.interpolation_range, seed=VALIDATION_SEED)
-        x, t = rows[0:10_000]
-        error = float(((model(x) - t) ** 2).mean())
-        network: Any = model.module
-        return certificate(
-            network,
-            rows.targets,
-            x.shape[1],
-            SampleRange.parse(config.extrapolation_range).intervals,
-            solved=bool(model.score.solved),
-            solved_inside=bool(limit.met(error)),
-        )
-
-
-def _folders(paths: Sequence[str]) -> list[Path]:
-    """Return the folders of runs that paths name or hold."""
-    found: list[Path] = []
-    for path in map(Path, paths):
-        own = [path] if RunRecord.read(path) else []
-        own = own or sorted(p for p in path.rglob("*") if p.is_dir() and RunRecord.read(p))
-        if not own:
-            raise OptionError("--run", f"{path} holds no run", "name a folder of logs")
-        found += own
-    return found
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Say what runs have learned; the result is the exit code."""
-    parser = ScriptParser(
-        prog="formula.py",
-        description="Say what trained networks compute, as a formula, and whether it is the one "
-        f"that was asked for: {'; '.join(VERDICTS)}.",
-    )
-    parser.add_argument(
-        "--run", metavar="PATH", nargs="+", required=True, help="folder of a run's log, or of many"
-    )
-    parser.add_argument("--csv-out", metavar="FILE", help="write a row per run, too")
-    arguments: argparse.Namespace = parser.parse_args(argv)
-
-    def tell() -> None:
-        folders, rows = _folders(arguments.run), []
-        for folder in tqdm(folders, unit="run", disable=None, leave=False):
-            found = formula(folder)
-            rows.append([folder.name, found.verdict, found.rounded, found.change, found.proof])
-            tqdm.write(f"{folder.name}: {found}" if len(folders) > 1 else str(found))
-        if len(folders) > 1:
-            counts = Counter(row[1] for row in rows)
-            say("; ".join(f"{verdict}: {counts[verdict]}" for verdict in VERDICTS))
-        if arguments.csv_out:
-            with atomic_text_file(Path(arguments.csv_out)) as file:
-                table = csv.writer(file, lineterminator="\n")
-                table.writerow(["name", "verdict", "formula", "largest.rounding", "proof"])
-                table.writerows(rows)
-
-    return exit_code("formula.py", tell)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from stable_nalu.dataset.distribution import SampleRange
 from stable_nalu.errors import OptionError, UsageError, named_as_in_python
 from stable_nalu.files import atomic_path, atomic_text_file
 from stable_nalu.layer import entries
@@ -20,8 +21,10 @@ from stable_nalu.machine import model_file, save_root
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options.layer_options import units_of
 from stable_nalu.script import ScriptParser, exit_code, say
+from stable_nalu.statistics.setups import limit_of
 from stable_nalu.tags import RESULT_TEST
-from stable_nalu.task import SCRIPTS
+from stable_nalu.task import ARITHMETIC, SCRIPTS
+from stable_nalu.task.arithmetic import VALIDATION_SEED, build_dataset
 from stable_nalu.task.run import task_of
 from stable_nalu.training.checkpoint import load_torch, restore_parameters
 from stable_nalu.training.loop import Training
@@ -29,6 +32,8 @@ from stable_nalu.training.plan.runs import PlannedRun
 from stable_nalu.training.surroundings import as_at_the_start, default_dtype, precision
 from stable_nalu.training.task import Task
 from stable_nalu.writer import RunRecord
+
+from .formula import Certificate, certificate
 
 if TYPE_CHECKING:
     from stable_nalu.runs import TrainedRun
@@ -78,12 +83,31 @@ class TrainedModel(torch.nn.Module):
             "versions": dict(self.record.versions),
         }
 
+    def formula(self) -> Certificate:
+        """Return what the network computes, and whether it is what its task asks for."""
+        config = self.config
+        if config.script not in ARITHMETIC:
+            raise UsageError(
+                f"runs of {config.script} have no formula; those of arithmetic tasks do"
+            )
+        network: Any = self.module
+        with default_dtype(precision(config)), torch.no_grad():
+            rows = build_dataset(config).fork(config.interpolation_range, seed=VALIDATION_SEED)
+            x, t = rows[0:10_000]
+            error = float(((network(x) - t) ** 2).mean())
+            return certificate(
+                network,
+                rows.targets,
+                x.shape[1],
+                SampleRange.parse(config.extrapolation_range).intervals,
+                solved=bool(self.score.solved),
+                solved_inside=limit_of(config).met(error),
+            )
+
     def _learned(self) -> str | None:
         """Return the formula in words, where there is one."""
-        from .formula import formula
-
         try:
-            return str(formula(self))
+            return str(self.formula())
         except UsageError:
             return None
 

@@ -18,9 +18,8 @@ from stable_nalu.inspection.formula import (
     ROUNDED,
     WRONG,
     certificate,
-    formula,
-    main,
 )
+from stable_nalu.inspection.learned import formula, main
 from stable_nalu.layer import entries
 
 X1, X2 = sympy.symbols("x1 x2", positive=True)

@@ -1,0 +1,76 @@
+"""What trained runs have learned, as formulas, in a program and by a command."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tqdm import tqdm
+
+from stable_nalu.errors import OptionError, named_as_in_python
+from stable_nalu.files import atomic_text_file
+from stable_nalu.script import ScriptParser, exit_code, say
+from stable_nalu.writer import RunRecord
+
+from .formula import VERDICTS, Certificate
+from .saved_model import TrainedModel, load
+
+if TYPE_CHECKING:
+    from stable_nalu.runs import TrainedRun
+
+
+@named_as_in_python()
+def formula(run: TrainedRun | TrainedModel | str | Path) -> Certificate:
+    """Return what a trained network computes, and whether it is what its task asks for.
+
+    Args:
+        run: a run of an arithmetic script, the folder of its log, or what `load` returns.
+    """
+    return (run if isinstance(run, TrainedModel) else load(run)).formula()
+
+
+def _folders(paths: Sequence[str]) -> list[Path]:
+    """Return the folders of runs that paths name or hold."""
+    found: list[Path] = []
+    for path in map(Path, paths):
+        own = [path] if RunRecord.read(path) else []
+        own = own or sorted(p for p in path.rglob("*") if p.is_dir() and RunRecord.read(p))
+        if not own:
+            raise OptionError("--run", f"{path} holds no run", "name a folder of logs")
+        found += own
+    return found
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Say what runs have learned; the result is the exit code."""
+    parser = ScriptParser(
+        prog="formula.py",
+        description="Say what trained networks compute, as a formula, and whether it is the one "
+        f"that was asked for: {'; '.join(VERDICTS)}.",
+    )
+    parser.add_argument(
+        "--run", metavar="PATH", nargs="+", required=True, help="folder of a run's log, or of many"
+    )
+    parser.add_argument("--csv-out", metavar="FILE", help="write a row per run, too")
+    arguments: argparse.Namespace = parser.parse_args(argv)
+
+    def tell() -> None:
+        folders, rows = _folders(arguments.run), []
+        for folder in tqdm(folders, unit="run", disable=None, leave=False):
+            found = formula(folder)
+            rows.append([folder.name, found.verdict, found.rounded, found.change, found.proof])
+            tqdm.write(f"{folder.name}: {found}" if len(folders) > 1 else str(found))
+        if len(folders) > 1:
+            counts = Counter(row[1] for row in rows)
+            say("; ".join(f"{verdict}: {counts[verdict]}" for verdict in VERDICTS))
+        if arguments.csv_out:
+            with atomic_text_file(Path(arguments.csv_out)) as file:
+                table = csv.writer(file, lineterminator="\n")
+                table.writerow(["name", "verdict", "formula", "largest.rounding", "proof"])
+                table.writerows(rows)
+
+    return exit_code("formula.py", tell)
