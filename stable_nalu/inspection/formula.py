@@ -77,7 +77,7 @@ class Certificate:
         return f"{self.verdict}: {what}, not {self.target}"
 
 
-class Formula:
+class NetworkFormula:
     """The outputs of a network as nodes, which are read with weights as trained or rounded."""
 
     def __init__(self, model: ExtendedTorchModule, inputs: int):
@@ -131,7 +131,7 @@ class _Term:
 class _Reading:
     """The formulas of a network in a box."""
 
-    formula: Formula
+    formula: NetworkFormula
     box: Box
     rounded: bool
     change: float = 0.0
@@ -356,7 +356,7 @@ def certificate(
     intervals: those that inputs of the test lie in. solved, solved_inside: whether its error there,
     and in the training range, is below the threshold of its task.
     """
-    formula = Formula(model, inputs)
+    formula = NetworkFormula(model, inputs)
     (first,) = boxes(intervals, inputs, ())
     learned, rounded = (formula.read(first, rounded=r) for r in (False, True))
     target = target_of(targets, rounded.symbols)
@@ -373,7 +373,7 @@ def certificate(
     return Certificate(verdict, learned.exprs[0], rounded.exprs[0], target, change, proof, gap)
 
 
-def _proof(formula: Formula, targets: FunctionTargets, every: Sequence[Box]) -> str:
+def _proof(formula: NetworkFormula, targets: FunctionTargets, every: Sequence[Box]) -> str:
     """Return how the rounded formula was shown to be the target in all boxes, if it was."""
     if len(every) > MOST_BOXES:
         return ""
@@ -413,7 +413,7 @@ def _agrees(difference: sympy.Expr, reading: _Reading, targets: FunctionTargets)
     return True
 
 
-def _gap(model: ExtendedTorchModule, formula: Formula, every: Sequence[Box]) -> float:
+def _gap(model: ExtendedTorchModule, formula: NetworkFormula, every: Sequence[Box]) -> float:
     """Return by how many units in the last place of its precision network and formula differ.
 
     Both have the weights as trained; the largest difference at points of a box.
