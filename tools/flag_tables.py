@@ -35,33 +35,58 @@ MARKS = {
 """Path of a document -> the lines before and behind its generated part."""
 _TYPE = "--layer-type "
 TEMPLATE = Path(__file__).parent / "templates" / "flags.md"
-_ARITHMETIC = ("S", "SN", "L", "R", "C", "B")
+_SETS = {
+    "A": ("S", "SN", "L", "R", "C", "B"),
+    "T": ("SR", "NT", "IA", "ED", "MC", "GW", "PE", "NA", "MA"),
+}
+"""Short name of scripts that share many flags -> their own short names."""
+OTHERS = "Others"
+"""Title of shared flags whose own title would have one flag alone."""
+_MARKS = "¹²³⁴⁵⁶⁷⁸⁹"
+"""Mark of a flag that no run name holds, by its reason."""
+
+Use = tuple[ScriptSpec, Flag]
 
 
 def render_flag_tables() -> str:
-    """Return tables of scripts, of flags by group, and of flags that scripts make less of."""
-    notes: dict[tuple[str, str], list[ScriptSpec]] = {}
-    for spec in SCRIPTS.values():
-        for flag in spec.flags:
+    """Return tables of scripts, of shared flags, of each script's own, and of refused ones."""
+    shared, own = _uses()
+    every = [uses for flags in (*shared.values(), *own.values()) for uses in flags]
+    reasons = list(dict.fromkeys(why for uses in every if (why := _unnamed(uses))))
+    marks = {why: _MARKS[place] for place, why in enumerate(reasons)}
+    notes: dict[tuple[str, str], list[str]] = {}
+    for uses in every:
+        noted: dict[str, list[ScriptSpec]] = {}
+        for spec, flag in uses:
             if flag.note:
-                notes.setdefault((flag.name, flag.note), []).append(spec)
-    refused = {name: why for spec in SCRIPTS.values() for name, why in spec.refused.items()}
+                noted.setdefault(flag.note, []).append(spec)
+        for note, specs in noted.items():
+            notes.setdefault((_shorts(specs), note), []).append(f"`{uses[0][1].name}`")
+    refused: dict[str, dict[str, None]] = {}
+    for spec in SCRIPTS.values():
+        for name, why in spec.refused.items():
+            refused.setdefault(why, {})[f"`{name}`"] = None
     return filled(
         TEMPLATE,
         scripts=[
             {"short": s.short, "script": f"`{s.name}`", "what it does": s.summary}
             for s in SCRIPTS.values()
         ],
-        arithmetic=_ARITHMETIC,
-        groups={
-            title: [_flag_row(name, uses) for name, uses in flags.items()]
-            for title, flags in _uses().items()
+        sets={name: ", ".join(shorts) for name, shorts in _SETS.items()},
+        reasons={mark: why for why, mark in marks.items()},
+        shared={t: [_row(uses, marks) for uses in flags] for t, flags in shared.items()},
+        own={
+            f"`{spec.name}` ({spec.short})": [
+                _row(uses, marks, scripts=False) for uses in own[spec.name]
+            ]
+            for spec in SCRIPTS.values()
+            if spec.name in own
         },
         notes=[
-            {"flag": f"`{name}`", "scripts": _shorts(specs), "what they do with it": note}
-            for (name, note), specs in notes.items()
+            {"flags": " ".join(names), "scripts": shorts, "what they do with it": note}
+            for (shorts, note), names in notes.items()
         ],
-        refused=[{"flag": f"`{name}`", "why": why} for name, why in refused.items()],
+        refused=[{"flags": " ".join(names), "why": why} for why, names in refused.items()],
     )
 
 
@@ -75,72 +100,107 @@ def refreshed_layers(document: str) -> str:
     return with_part(document, *MARKS[LAYERS], f"{render_layer_table()}\n\n")
 
 
-def _uses() -> dict[str, dict[str, list[tuple[ScriptSpec, Flag]]]]:
-    """Return the scripts that have each flag, by its first title and its name."""
-    uses: dict[str, dict[str, list[tuple[ScriptSpec, Flag]]]] = {
-        group.title: {} for spec in SCRIPTS.values() for group in spec.groups
-    }
-    home: dict[str, str] = {}
+def _uses() -> tuple[dict[str, list[list[Use]]], dict[str, list[list[Use]]]]:
+    """Return the uses of each flag: of shared ones by title, of others by their one script."""
+    titles: dict[str, str] = {}
+    uses: dict[str, list[Use]] = {}
     for spec in SCRIPTS.values():
         for group in spec.groups:
             for flag in group:
-                title = home.setdefault(flag.name, group.title)
-                uses[title].setdefault(flag.name, []).append((spec, flag))
-    return {title: flags for title, flags in uses.items() if flags}
+                titles.setdefault(flag.name, group.title)
+                uses.setdefault(flag.name, []).append((spec, flag))
+    shared: dict[str, list[list[Use]]] = {title: [] for title in titles.values()}
+    own: dict[str, list[list[Use]]] = {}
+    for name, found in uses.items():
+        if len(found) == 1:
+            own.setdefault(found[0][0].name, []).append(found)
+        else:
+            shared[titles[name]].append(found)
+    few = [uses for found in shared.values() if len(found) == 1 for uses in found]
+    return {**{title: found for title, found in shared.items() if len(found) > 1}, OTHERS: few}, own
 
 
-def _flag_row(name: str, uses: list[tuple[ScriptSpec, Flag]]) -> dict[str, str]:
+def _row(uses: list[Use], marks: Mapping[str, str], *, scripts: bool = True) -> dict[str, str]:
     flag = uses[0][1]
     metavar = "" if flag.kind is None else f" {flag.kind.metavar}"
-    choices = _by_script([(spec, _choices(f)) for spec, f in uses])
-    swept = "*Sweep*." if flag.sweep else ""
-    return {
-        "flag": f"`{name}{metavar}`",
+    printed: dict[str, list[ScriptSpec]] = {}
+    for spec, use in uses:
+        if reason := spec.partly_named.get(use.dest):
+            printed.setdefault(reason, []).append(spec)
+    name = "; ".join(
+        reason if len(specs) == len(uses) else f"{_shorts(specs)}: {reason}"
+        for reason, specs in printed.items()
+    )
+    swept = [spec for spec, use in uses if use.sweep]
+    meaning = [
+        _by_count([(spec, f.help) for spec, f in uses])[0][0],
+        _choices(uses),
+        "*Sweep*." if len(swept) == len(uses) else f"*Sweep*: {_shorts(swept)}." if swept else "",
+        name and f"*Name*: {name}.",
+    ]
+    row = {
+        "flag": f"`{flag.name}{metavar}`{marks.get(_unnamed(uses), '')}",
         "default": _by_script([(spec, f"`{f.default_text}`") for spec, f in uses]),
-        "scripts": _shorts([spec for spec, _ in uses]),
-        "in the run name of": _named(uses),
-        "meaning": " ".join(filter(None, [flag.help, choices and f"{choices}.", swept])),
+        "scripts": _scripts(uses),
+        "meaning": " ".join(filter(None, meaning)),
     }
+    return row if scripts else {key: cell for key, cell in row.items() if key != "scripts"}
 
 
-def _choices(flag: Flag) -> str:
-    if flag.choices is None:
-        return ""
-    if callable(flag.choices):
-        return "See [layers.md](layers.md)"
-    return "One of " + ", ".join(f"`{choice}`" for choice in flag.choices)
+def _choices(uses: list[Use]) -> str:
+    lists: list[tuple[ScriptSpec, str]] = []
+    for spec, flag in uses:
+        if flag.choices is None:
+            return ""
+        if callable(flag.choices):
+            return "See [layers.md](layers.md)."
+        lists.append((spec, ", ".join(f"`{choice}`" for choice in flag.choices)))
+    most = _by_count(lists)[0][0]
+    return f"One of {_by_script(lists).replace(f': {most}, ', ': also ')}."
 
 
 def _by_script(values: list[tuple[ScriptSpec, str]]) -> str:
-    """Return the one value of all scripts, or each value with the scripts that have it."""
-    by_value: dict[str, list[ScriptSpec]] = {}
+    """Return the value of most scripts, then each other value with the scripts that have it."""
+    (most, _), *others = _by_count(values)
+    return "; ".join([most, *(f"{_shorts(specs)}: {value}" for value, specs in others)])
+
+
+def _by_count(values: list[tuple[ScriptSpec, str]]) -> list[tuple[str, list[ScriptSpec]]]:
+    """Return each value with its scripts, that of most scripts first."""
+    found: dict[str, list[ScriptSpec]] = {}
     for spec, value in values:
-        by_value.setdefault(value, []).append(spec)
-    if len(by_value) == 1:
-        return next(iter(by_value))
-    return "; ".join(f"{value} ({_shorts(specs)})" for value, specs in by_value.items())
+        found.setdefault(value, []).append(spec)
+    return sorted(found.items(), key=lambda item: -len(item[1]))
 
 
-def _named(uses: list[tuple[ScriptSpec, Flag]]) -> str:
-    fully = [(spec, "") for spec, flag in uses if flag.dest in spec.fully_named]
-    partly = [(s, s.partly_named[f.dest]) for s, f in uses if f.dest in s.partly_named]
-    if not fully and not partly:
-        return f"none: {uses[0][1].unnamed}"
-    by_reason: dict[str, list[ScriptSpec]] = {}
-    for spec, reason in (*fully, *partly):
-        by_reason.setdefault(reason, []).append(spec)
-    return "; ".join(
-        f"{_shorts(specs)} ({reason})" if reason else _shorts(specs)
-        for reason, specs in by_reason.items()
-    )
+def _named(use: Use) -> bool:
+    spec, flag = use
+    return flag.dest in spec.fully_named or flag.dest in spec.partly_named
+
+
+def _unnamed(uses: list[Use]) -> str:
+    """Return why no run name holds a flag, if none does."""
+    return "" if any(map(_named, uses)) else uses[0][1].unnamed
+
+
+def _scripts(uses: list[Use]) -> str:
+    """Return the scripts of a flag; in brackets those whose run names alone do not hold it."""
+    named = [spec for spec, flag in uses if _named((spec, flag))]
+    others = [spec for spec, flag in uses if not _named((spec, flag))]
+    if named and others:
+        return f"{_shorts(named)} ({_shorts(others)})"
+    return _shorts(named or others)
 
 
 def _shorts(specs: list[ScriptSpec]) -> str:
-    if [spec.name for spec in specs] == list(SCRIPTS):
-        return "all"
     shorts = [spec.short for spec in specs]
-    if set(_ARITHMETIC) <= set(shorts):
-        shorts = ["arithmetic", *(short for short in shorts if short not in _ARITHMETIC)]
+    if len(shorts) == len(SCRIPTS):
+        return "all"
+    for name, members in _SETS.items():
+        if set(members) <= set(shorts):
+            place = shorts.index(members[0])
+            shorts = [short for short in shorts if short not in members]
+            shorts.insert(place, name)
     return " ".join(shorts)
 
 

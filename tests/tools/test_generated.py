@@ -1,14 +1,18 @@
 """Generated tables are what the code makes now."""
 
+import re
+
 import pytest
 
 from stable_nalu.layer import entries
+from stable_nalu.task import SCRIPTS
 from tools import generated
 from tools.flag_tables import (
     LAYERS,
     MARKS,
     option_words,
     refreshed_layers,
+    render_flag_tables,
     render_layer_table,
 )
 
@@ -62,3 +66,44 @@ def test_option_words():
     assert option_words(options) == words
     with pytest.raises(KeyError):
         option_words({"eps": 1e-7})
+
+
+def cell_of(script, cell, sets):
+    """The value that a cell has for a script: the first, unless another is said to be its own."""
+    most, *others = re.split(r"; (?=[^`]+: `)", cell)
+    own = [other.split(": ", 1) for other in others]
+    return next((value for names, value in own if script in spelled(names, sets)), most)
+
+
+def spelled(names, sets):
+    return [short for name in names.split() for short in sets.get(name, [name])]
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_flags_md_has_every_flag_with_its_default_and_whether_run_names_hold_it(script):
+    spec, text = SCRIPTS[script], render_flag_tables()
+    sets = {
+        name: members.split(", ") for name, members in re.findall(r"\*(\w)\* means ([^;.]+)", text)
+    }
+    sets["all"] = [other.short for other in SCRIPTS.values()]
+    shared, own = text.split("## Flags of one script")
+    own = next((s for s in own.split("\n### ") if s.startswith(f"`{script}` ")), "")
+    rows = [line.split(" | ") for line in (shared + own.split("\n## ")[0]).splitlines()]
+    rows = {
+        row[0].strip("| ").strip("`¹²³⁴⁵⁶⁷⁸⁹").split()[0]: row for row in rows if "`--" in row[0]
+    }
+    helps = {}
+    for flag in (flag for other in SCRIPTS.values() for flag in other.flags):
+        helps.setdefault(flag.name, set()).add(flag.help)
+    for flag in spec.flags:
+        head, default, *scripts, meaning = rows[flag.name]
+        assert any(help in meaning for help in helps[flag.name])
+        (swept,) = re.findall(r"\*Sweep\*(?:: ([^.]+))?\.", meaning) or [None]
+        assert flag.sweep == (swept == "" or spec.short in spelled(swept or "", sets))
+        assert cell_of(spec.short, default, sets) == f"`{flag.default_text}`"
+        named, _, unnamed = (scripts or [spec.short])[0].rstrip(")").partition(" (")
+        assert spec.short in spelled(f"{named} {unnamed}", sets)
+        holds = flag.dest in spec.fully_named | {*spec.partly_named}
+        assert holds == (spec.short in spelled(named, sets) and head.endswith("`"))
+    for name, why in spec.refused.items():
+        assert re.search(rf"`{name}`.* \| {why} \|", text)
