@@ -41,9 +41,9 @@ def every_experiment() -> str:
         found = ((places_in(paper, experiment), experiment) for experiment in EXPERIMENTS.values())
         places = [(place, experiment) for place, experiment in found if place]
         if places:
-            rows = [_row("in the paper", *place) for place in sorted(places, key=_place)]
+            rows = [{"in the paper": p, **_row(e)} for p, e in sorted(places, key=_place)]
             parts += [f"## {paper.title} ({linked(paper.reference)})", table(rows)]
-    rows = [_row("", "", e) for e in EXPERIMENTS.values() if not e.shown]
+    rows = [_row(experiment) for experiment in EXPERIMENTS.values() if not experiment.shown]
     return "\n\n".join([*parts, f"## {UNSHOWN}", table(rows)]) + "\n"
 
 
@@ -63,18 +63,17 @@ def _place(item: tuple[str, Experiment]) -> tuple[str, int, str]:
     return (number[1], int(number[2]), place) if number else ("~", 0, place)
 
 
-def _row(column: str, place: str, experiment: Experiment) -> dict[str, str]:
+def _row(experiment: Experiment) -> dict[str, str]:
+    """Return the cells of an experiment; its key leads to its batch script, more are named."""
+    key = f"`{experiment.key}`"
     paths: dict[str, str] = {}
     for script in JOB_SCRIPTS.values():
         if experiment.key in script.experiments:
             paths.setdefault(script.name.rsplit("/", 1)[-1], script.name)
-    links = (f"[{name}](../lfs_batch_jobs/{path}.sh)" for name, path in paths.items())
-    return {
-        column: place,
-        "what": experiment.title,
-        "key": f"`{experiment.key}`",
-        "batch script": ", ".join(links) or "–",
-    }
+    links: list[str] = []
+    for name, path in sorted(paths.items(), key=lambda item: item[0] not in experiment.key):
+        links.append(f"[{name if links else key}](../lfs_batch_jobs/{path}.sh)")
+    return {"what": experiment.title, "key": ", ".join(links) or key}
 
 
 def refreshed_commands(document: str) -> str:
