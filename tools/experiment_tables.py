@@ -83,17 +83,25 @@ def refreshed_commands(document: str) -> str:
 
 
 def published_commands() -> str:
-    """Return a table for each paper: the command that draws a figure from its README's folders."""
+    """Return a table for each paper: the commands that draw figures from its README's folders."""
     parts: list[str] = []
     for paper in (MISTRY_2022_DIVISION, MISTRY_2022_ROBUST):
-        rows: dict[str, dict[str, str]] = {}
-        for key in PLOTS:
-            experiment = find(key)
-            if numbers := places_in(paper, experiment):
-                command = f"`{command_of(*plot_words(key))}`"
-                rows[numbers] = {"figure": numbers, "stage 3, here": command}
-        in_order = sorted(rows, key=lambda number: (int(re.findall(r"\d+", number)[0]), number))
-        parts += [f"### {paper.title}", table([rows[number] for number in in_order])]
+        numbers = {key: places_in(paper, find(key)) for key in PLOTS}
+        shown = {number: key for key, number in numbers.items() if number}
+        drawn: dict[str, dict[str, str]] = {}
+        for number in sorted(shown, key=lambda n: (int(re.findall(r"\d+", n)[0]), n)):
+            script, _, *flags = plot_words(shown[number])
+            figures = drawn.setdefault(command_of(script, "KEY", *flags), {})
+            figures[re.sub("Figures? ", "", number)] = f"`{shown[number]}`"
+        rows: list[dict[str, str]] = []
+        for command, figures in drawn.items():
+            if len(figures) == 1:
+                ((number, key),) = figures.items()
+                rows.append({"figure": number, "here": f"`{command.replace('KEY', key[1:-1])}`"})
+            else:
+                cell = ", ".join(f"{number} {key}" for number, key in figures.items())
+                rows.append({"figure": cell, "here": f"`{command}`"})
+        parts += [f"### {paper.title}", table(rows)]
     return "\n\n".join(parts)
 
 

@@ -135,7 +135,10 @@ def commands() -> list[str]:
         cells = re.split(r"(?<!\\) \| ", line.strip("| "))
         if line.startswith("|") and len(cells) > 1:
             texts = re.findall(r"`((?:python3|bash|sbatch) [^`]+)`", cells[-1])
-            found |= dict.fromkeys(texts)
+            keys = re.findall(r"`(\S+)`", cells[0])
+            for text in texts:
+                each = [text.replace("KEY", key) for key in keys] if "KEY" in text else [text]
+                found |= dict.fromkeys(each)
             if cells[-1].startswith("the same") and not texts:
                 published = re.findall(r"`((?:python3|bash) [^`]+)`", cells[0])
                 found |= dict.fromkeys(t for t in published if "…" not in t)
