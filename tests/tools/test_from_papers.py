@@ -38,6 +38,21 @@ SCRIPTS_OF_READMES = (
 )
 DIGITS = ("static-mnist-mul-isolated", "static-mnist-mul-colour-concat")
 OTHER = ("divBy0_gold_test_errors", "surface-mul", "weights_path-isolated", *DIGITS)
+RUNS = "/data/nalms/tensorboard/"
+SAME = (
+    "bash lfs_batch_jobs/icml_2022/single_module.sh 0 24",
+    "bash lfs_batch_jobs/icml_2022/sequential_mnist_prod_reference.sh",
+    "python3 experiments/simple_function_static.py --help",
+    "python3 experiments/sequential_mnist.py --help",
+    "python3 experiments/simple_function_static.py --operation mul --seed 0"
+    " --layer-type ReRegualizedLinearNAC --nac-mul mnac --max-iterations 5000000"
+    " --verbose --name-prefix test --remove-existing-data",
+    f"python3 export/simple_function_static.py --tensorboard-dir {RUNS}a/ --csv-out {CSVS}a.csv",
+    "python3 export/two_digit_mnist/two_digit_mnist_reader.py"
+    f" --tensorboard-dir {RUNS}a --csv-out {CSVS}static-mnist/mul/a.csv",
+    f"python3 export/sequential_mnist.py --tensorboard-dir {RUNS}a/ --csv-out {CSVS}a.csv",
+)
+"""Commands of the READMEs that are typed as published, which the document therefore leaves out."""
 TRAINED = [key for key in PLOTS if key not in (*OTHER, "robust-sequential_mnist_prod_long")]
 
 
@@ -129,8 +144,8 @@ def test_the_names_of_the_readme_for_sequences_are_read():
 
 
 def commands() -> list[str]:
-    """Every command on the right side of a table of the document."""
-    found: dict[str, None] = {}
+    """Every command on the right side of a table of the document, and those left out of it."""
+    found = dict.fromkeys(SAME)
     for line in DOCUMENT.read_text(encoding="utf-8").splitlines():
         cells = re.split(r"(?<!\\) \| ", line.strip("| "))
         if line.startswith("|") and len(cells) > 1:
@@ -139,9 +154,6 @@ def commands() -> list[str]:
             for text in texts:
                 each = [text.replace("KEY", key) for key in keys] if "KEY" in text else [text]
                 found |= dict.fromkeys(each)
-            if cells[-1].startswith("the same") and not texts:
-                published = re.findall(r"`((?:python3|bash) [^`]+)`", cells[0])
-                found |= dict.fromkeys(t for t in published if "…" not in t)
     return list(found)
 
 
