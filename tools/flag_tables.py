@@ -131,12 +131,14 @@ def _row(uses: list[Use], marks: Mapping[str, str], *, scripts: bool = True) -> 
         reason if len(specs) == len(uses) else f"{_shorts(specs)}: {reason}"
         for reason, specs in printed.items()
     )
+    also = {f"`{a}`": None for _, use in uses for a in use.aliases if "--regularizer" not in a}
     swept = [spec for spec, use in uses if use.sweep]
     meaning = [
         _by_count([(spec, f.help) for spec, f in uses])[0][0],
         _choices(uses),
         "*Sweep*." if len(swept) == len(uses) else f"*Sweep*: {_shorts(swept)}." if swept else "",
         name and f"*Name*: {name}.",
+        also and f"Also {', '.join(also)}.",
     ]
     row = {
         "flag": f"`{flag.name}{metavar}`{marks.get(_unnamed(uses), '')}",

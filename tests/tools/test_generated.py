@@ -100,6 +100,9 @@ def test_flags_md_has_every_flag_with_its_default_and_whether_run_names_hold_it(
         assert any(help in meaning for help in helps[flag.name])
         (swept,) = re.findall(r"\*Sweep\*(?:: ([^.]+))?\.", meaning) or [None]
         assert flag.sweep == (swept == "" or spec.short in spelled(swept or "", sets))
+        assert all(f"`{a}`" in meaning for a in flag.aliases if "--regularizer" not in a)
+        choices = flag.choices if isinstance(flag.choices, tuple) else ()
+        assert all(f"`{choice}`" in meaning for choice in choices)
         assert cell_of(spec.short, default, sets) == f"`{flag.default_text}`"
         named, _, unnamed = (scripts or [spec.short])[0].rstrip(")").partition(" (")
         assert spec.short in spelled(f"{named} {unnamed}", sets)
