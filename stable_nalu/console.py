@@ -6,6 +6,7 @@ A bar is seen in terminals and notebooks only, colours in terminals without `NO_
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -87,3 +88,11 @@ def shown(path: Path) -> str:
     """Return a path from here where it is below this folder, else as it is."""
     here = Path.cwd()
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+def plain(label: str) -> str:
+    """Return a label without LaTeX, for terminals and documents."""
+    text = label.replace(r"\bullet", "•").replace(r"\sigma", "σ").replace(r"\odot", "⊙")
+    text = text.replace(r"\mathcal{R}_{sparse}", "R_sparse")
+    text = re.sub(r"\\(?:mathrm|mathbf|hat|bm)\b", "", text)
+    return re.sub(r"[${}\\]", "", text)

@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import pandas as pd
 
+from stable_nalu.console import plain
 from stable_nalu.errors import UsageError, is_text, named_as_in_python
 from stable_nalu.result.export import RunTable, open_reader
 from stable_nalu.result.run_parser import STEP
 from stable_nalu.statistics.estimators import BEST_RANGE, PUBLISHED, Estimators
 from stable_nalu.statistics.judge import TEST, Judgement, judge_tables
-from stable_nalu.statistics.names import expand_name, plain
+from stable_nalu.statistics.names import expand_name
 from stable_nalu.statistics.paired import PairedTest, paired_test
 from stable_nalu.statistics.summary import differing_options, summarize_runs
 from stable_nalu.statistics.table import groups, parsed_names, write_plain_frame

@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from stable_nalu.console import plain
 from stable_nalu.figure.render import needs
 from stable_nalu.figure.source import Source
 from stable_nalu.paper.experiment import ExpectedRun, Experiment
@@ -26,7 +27,6 @@ from stable_nalu.result.judged import (
     runs_of_rows,
 )
 from stable_nalu.result.stored import kept_keys, read
-from stable_nalu.statistics.names import plain
 from stable_nalu.statistics.table import write_plain_frame
 from stable_nalu.task import SCRIPTS
 

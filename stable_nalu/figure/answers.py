@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from stable_nalu.console import plain
 from stable_nalu.statistics.intervals import student
-from stable_nalu.statistics.names import plain
 
 from .decoration import (
     SMALL,

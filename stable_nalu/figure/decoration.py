@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from stable_nalu.statistics.names import plain
+from stable_nalu.console import plain
 
 from .style import CM, DASHED, MISSING, Look, new_figure
 

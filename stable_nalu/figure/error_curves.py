@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from stable_nalu.console import plain
 from stable_nalu.errors import UsageError
 from stable_nalu.paper.drawing import Runs
 from stable_nalu.paper.published import published_measures
 from stable_nalu.result.run_parser import CURVE_COLUMNS
 from stable_nalu.statistics.judge import TEST
-from stable_nalu.statistics.names import operation_label, plain
+from stable_nalu.statistics.names import operation_label
 from stable_nalu.statistics.table import groups, refuse_repeated
 
 from .decoration import SMALL, footnote, legend, mark, ribbon, say_no_data

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from stable_nalu.console import plain
 from stable_nalu.errors import UsageError
 from stable_nalu.paper.drawing import Reference, Runs, Series
 from stable_nalu.statistics.estimators import Estimators
@@ -24,7 +25,6 @@ from stable_nalu.statistics.judge import (
     outcomes,
     with_limits,
 )
-from stable_nalu.statistics.names import plain
 from stable_nalu.statistics.summary import MEASURES, summarize
 from stable_nalu.statistics.table import groups, numeric, parsed_names
 from stable_nalu.statistics.thresholds import from_reference

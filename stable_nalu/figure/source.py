@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from stable_nalu.console import plain
 from stable_nalu.errors import UsageError
 from stable_nalu.options.name_fields import (
     AMPERSAND,
@@ -21,7 +22,7 @@ from stable_nalu.options.name_fields import (
 )
 from stable_nalu.paper.drawing import Series
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.statistics.names import model_label, plain
+from stable_nalu.statistics.names import model_label
 from stable_nalu.statistics.table import MODEL_CODE, parsed_names, read_table, require
 from stable_nalu.task import pairs, sequences
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from stable_nalu.console import plain
 from stable_nalu.errors import UsageError
 from stable_nalu.paper.drawing import STANDARD, Runs, Series, Size
-from stable_nalu.statistics.names import operation_label, plain
+from stable_nalu.statistics.names import operation_label
 from stable_nalu.statistics.table import numeric
 
 from .decoration import HATCHES, SMALL, footnote, legend, patch_legend, say_no_data

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from stable_nalu.console import plain
 from stable_nalu.errors import UsageError
 from stable_nalu.paper.drawing import Runs
 from stable_nalu.paper.nalu import TABLE_1
-from stable_nalu.statistics.names import operation_label, plain
+from stable_nalu.statistics.names import operation_label
 
 from .decoration import SMALL, ascending, footnote
 from .entry import Context, Product, kind

@@ -22,11 +22,12 @@ class Kind:
     """How words of the command line become values.
 
     `read_all` turns the words behind one occurrence of a flag into a list of values; it raises
-    ValueError("what is wrong; what would be right").
+    ValueError("what is wrong; what would be right"). `bare`: whether the flag may have no words.
     """
 
     metavar: str
     read_all: Callable[[list[str]], list[Any]]
+    bare: bool = False
 
     def one(self, word: str) -> Any:
         """Read one word as one value: a `type` for argparse."""
@@ -170,7 +171,7 @@ class Flag:
                 problem = f"takes no value, got {words[0]!r}"
                 raise OptionError(self.name, problem, "leave it out to switch it off")
             return [True]
-        if not words and self.kind.metavar != "BOOL":
+        if not words and not self.kind.bare:
             raise OptionError(self.name, "has no value", f"write {self.name} {self.kind.metavar}")
         try:
             values = self.kind.read_all(words)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .flag import Flag, FlagGroup, Kind, switch
-from .kinds import choice, integer, name_prefix, number, truth
+from .kinds import choice, flags_shown, integer, name_prefix, number, truth
 
 REGUALIZER_SHAPE = choice(
     "--regualizer-shape",
@@ -111,6 +111,13 @@ LOGGING = FlagGroup(
         "simple_function_static",
         "Folder (or a/b/c) below the log root that holds the run.",
     ),
+    _control(
+        "--short-names",
+        "Name folders by the layer, what varies in the command and the seed, such as `NMU lr=0.01 "
+        "s3`, or by the flags that follow.",
+        flags_shown(),
+        None,
+    ).but(young=True),
     _control(
         "--remove-existing-data",
         "Delete the run's log folder before writing; its saved model stays.",

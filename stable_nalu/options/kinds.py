@@ -118,7 +118,7 @@ def truth() -> Kind:
             raise ValueError(f"{word!r} is neither true nor false; write true or false")
         return _TRUTH[word.lower()]
 
-    return Kind("BOOL", lambda words: [read(word) for word in words] or [True])
+    return Kind("BOOL", lambda words: [read(word) for word in words] or [True], bare=True)
 
 
 def seeds() -> Kind:
@@ -181,6 +181,16 @@ def name_prefix() -> Kind:
         return word
 
     return each_word("PATH", read)
+
+
+def flags_shown() -> Kind:
+    """Return the kind of names of flags, all of which make one value; none: those that vary."""
+
+    def read_all(words: list[str]) -> list[tuple[str, ...]]:
+        names = [word.lower().removeprefix("--").replace("-", "_") for word in words]
+        return [() if names == ["true"] else tuple(names)]
+
+    return Kind("FLAG ...", read_all, bare=True)
 
 
 def data_range() -> Kind:

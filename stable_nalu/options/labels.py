@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
+from .flag import Config, Flag
 from .layer_options import units_of
-from .script_spec import Config, ScriptSpec
 
-_SHORT = {"seed": "s{}", "learning_rate": "lr={}", "operation": "{}", "layer_type": "{}"}
+_SHORT = {"seed": "s{}", "learning_rate": "lr={}", "operation": "{}", "id": "#{}"}
 _HOW = {"verbose", "name_prefix", "id"}
 """Flags that say how runs are recorded."""
 
 
-def varying(spec: ScriptSpec, configs: Sequence[Config]) -> list[str]:
+def varying(flags: Sequence[Flag], configs: Sequence[Config]) -> list[str]:
     """Return the flags in which runs differ; of two that differ together, the first."""
     found: dict[str, list[str]] = {}
-    for flag in spec.flags:
+    for flag in flags:
         values = [repr(getattr(config, flag.dest)) for config in configs]
         if not flag.result or flag.dest in _HOW or len(set(values)) == 1:
             continue
@@ -37,13 +37,28 @@ def _label(config: Config, dest: str) -> str:
         return layer_label(value)
     if dest.endswith("_range"):
         return range_label(value)
+    if isinstance(value, tuple):
+        value = ",".join(map(str, cast("tuple[Any, ...]", value)))
     return _SHORT.get(dest, f"{dest}={{}}").format(value)
+
+
+def short_leaf(config: Config) -> str:
+    """Return the folder name of a run with --short-names: its layers, and the flags it shows."""
+    layers = "+".join(map(_short_layer, units_of(config))) or config.script
+    mul = getattr(config, "nac_mul", "none")
+    parts = [layers + ("" if mul == "none" else f"+{mul}"), label(config, config.short_names)]
+    return " ".join(filter(None, parts)).replace("/", "|")
+
+
+def _short_layer(key: str) -> str:
+    name = layer_label(key).replace(" ", "")
+    return name if name.replace("-", "").isalnum() else key
 
 
 def layer_label(key: str) -> str:
     """Return the name of a layer in its paper, or its key where no paper has one."""
+    from stable_nalu.console import plain
     from stable_nalu.layer import entries
-    from stable_nalu.statistics.names import plain
 
     entry = entries().get(key)
     return plain(entry.label) if entry is not None and entry.label else key

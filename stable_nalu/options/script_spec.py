@@ -12,10 +12,11 @@ from importlib import import_module
 from textwrap import wrap
 from typing import Any, cast
 
-from stable_nalu.errors import OptionError, UsageError
+from stable_nalu.errors import OptionError, UsageError, did_you_mean
 from stable_nalu.script import ScriptParser, command_of
 
 from .flag import Config, Flag, FlagGroup, ReadFlag
+from .labels import short_leaf
 from .layer_options import Script, load_own_layers, own_options, with_flags
 from .name_fields import NameField, format_leaf, template, trailing
 
@@ -135,7 +136,13 @@ class ScriptSpec:
         return epochs - (0 if self.counts_epochs else 1)
 
     def leaf(self, config: Config) -> str:
-        """Return the run's own folder name.
+        """Return the run's own folder name."""
+        if config.short_names is not None:
+            return short_leaf(config)
+        return self.published_leaf(config)
+
+    def published_leaf(self, config: Config) -> str:
+        """Return the run's own folder name without --short-names, by which tables know it.
 
         One that no file system holds leaves out those of its later fields that are at their
         defaults; what is left is a name of the first published code, which had no such fields.
@@ -221,6 +228,8 @@ class Plan:
         swept = [dest for dest in values if dest not in (*_RANGES, "seed")]
         self._order = [*swept, *(["seed"] if "seed" in values else [])]
         self._ranges = _pair_ranges(values)
+        if "short_names" in values:
+            values["short_names"] = [self._shown(*values["short_names"])]
         self._values = [values[dest] for dest in self._order]
 
     def __len__(self) -> int:
@@ -257,6 +266,21 @@ class Plan:
             parts.append(f"{len(self._ranges)} ranges")
         return f"{len(self)} runs = {' x '.join(parts)}"
 
+    def _shown(self, asked: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        """Return the flags that short names show: those asked for, or what varies and the seed."""
+        known = self._spec.defaults
+        for name in set(asked or ()) - set(known):
+            remedy = did_you_mean(name, known, "see --help")
+            raise OptionError("--short-names", f"{name} is no flag of this script", remedy)
+        if asked is None or asked:
+            return asked
+        inter = [repr(pair[_RANGES[0]]) for pair in self._ranges if pair]
+        told = _RANGES[1] if len(set(inter)) == len(inter) else ""  # by the other range
+        several = {dest for dest, values in self._typed.items() if len(values) > 1} - {told}
+        shown = [dest for dest in known if dest in several and dest != "seed"]
+        ends = [dest for dest in ("seed", "id") if dest in known and dest in {"seed", *self._typed}]
+        return (*shown, *ends)
+
     def _unchecked(self) -> Iterator[Config]:
         spec, typed = self._spec, frozenset(self._typed)
         fixed = {k: v for k, v in spec.fixed.items() if k not in spec.defaults}
@@ -277,9 +301,10 @@ class Plan:
                 self._spec.layer_options(config)
             name = self._spec.run_name(config)
             _check_length(name)
-            if places.setdefault(name, place) != place:
-                first = next(itertools.islice(self._unchecked(), places[name], None))
-                raise _same_name(self._spec, first, config)
+            for one in {name, f"{config.name_prefix}/{self._spec.published_leaf(config)}"}:
+                if places.setdefault(one, place) != place:
+                    first = next(itertools.islice(self._unchecked(), places[one], None))
+                    raise _same_name(self._spec, first, config)
             yield name, config
 
 

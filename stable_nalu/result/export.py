@@ -69,6 +69,7 @@ class RunReader:
     parser: makes the rows; None: what suits the script of each run, with the columns of all runs,
         which are read before the first is given.
     processes: most workers, all CPUs when None; small inputs are read in this process.
+    published_names: whether runs of --short-names have their long names, which hold the options.
     with_config: whether every row has the options of its run, too.
     names: the runs to read, all if None.
     score: what scores compare; see `with_scores`.
@@ -81,6 +82,7 @@ class RunReader:
         *,
         processes: int | None = None,
         progress_bar: bool = True,
+        published_names: bool = False,
         with_config: bool = False,
         names: Container[str] | None = None,
         score: str = SCORES[0],
@@ -89,6 +91,7 @@ class RunReader:
         self._parser = parser
         self._processes = processes or usable_cores()
         self._progress_bar = progress_bar
+        self._published_names = published_names
         self._with_config = with_config
         self._score = score
         self.problems: list[RunProblem] = []
@@ -135,7 +138,9 @@ class RunReader:
 
     def _parsed(self, runs: list[RunFiles]) -> Iterator[tuple[RunTable, str | None]]:
         """Yield the table and the problem of every run, read by workers where that is quicker."""
-        work = partial(_parse_run, self._parser, self._with_config, self._score)
+        work = partial(
+            _parse_run, self._parser, self._published_names, self._with_config, self._score
+        )
         workers = min(self._processes, len(runs), _total_bytes(runs) // _BYTES_PER_WORKER)
         if workers < 2 or not _can_travel(self._parser):
             yield from map(work, runs)
@@ -171,7 +176,11 @@ class RunReader:
 
 
 def _parse_run(
-    parser: RunParser | None, with_config: bool, score: str, run: RunFiles
+    parser: RunParser | None,
+    published_names: bool,
+    with_config: bool,
+    score: str,
+    run: RunFiles,
 ) -> tuple[RunTable, str | None]:
     """Return the table of one run, and what is wrong with its file."""
     if run.path is None:
@@ -190,7 +199,21 @@ def _parse_run(
         repeated = f"rows of repeated steps: {again}; the last values are kept"
         problem = "; ".join(filter(None, (repeated, problem)))
     options = _options(run.name, record) if with_config else {}
-    return RunTable(run.name, with_scores(columns, score), options), problem
+    name = _published_name(run.name, record) if published_names and record else run.name
+    return RunTable(name, with_scores(columns, score), options), problem
+
+
+def _published_name(name: str, record: RunRecord) -> str:
+    """Return the long name of a run that was trained with --short-names, of others their own."""
+    if record.config.get("short_names") is None:
+        return name
+    from stable_nalu.options import Config
+    from stable_nalu.task import SCRIPTS
+
+    spec = SCRIPTS[record.script]
+    return spec.published_leaf(
+        Config(spec.name, spec.defaults | {**record.config}, fixed=spec.fixed)
+    )
 
 
 def with_scores(columns: dict[str, list], base: str) -> dict[str, list]:
@@ -340,7 +363,7 @@ def export_csv(folder: str, csv_out: str, parser: RunParser | None, **options: A
 
     options: of the reader, which is returned.
     """
-    reader = open_reader(folder, parser, "--tensorboard-dir", **options)
+    reader = open_reader(folder, parser, "--tensorboard-dir", published_names=True, **options)
     try:
         with atomic_text_file(Path(csv_out)) as file:
             if not write_tables(reader.tables(), file):

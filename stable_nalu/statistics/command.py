@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from stable_nalu.console import plain
 from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.options.kinds import integer, number
 from stable_nalu.script import ScriptParser, exit_code
 
 from .estimators import BEST_RANGE, Estimators, add_estimate_flags, add_threshold_flags
-from .names import operation_label, plain
+from .names import operation_label
 from .setups import SHIPPED, limit_of
 from .table import groups, in_columns, numeric, read_table, require, write_frame
 

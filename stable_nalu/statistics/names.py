@@ -6,7 +6,6 @@ label count as one.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -54,14 +53,6 @@ def model_label(code: str, *, robustness: bool = False) -> str:
 def unit_label(code: str) -> str:
     """Return what the table of layers calls a unit; one that is not known is shown as it stands."""
     return next((e.shown for key, e in entries().items() if key.lower() == code), code)
-
-
-def plain(label: str) -> str:
-    """Return a label without LaTeX, for terminals and documents."""
-    text = label.replace(r"\bullet", "•").replace(r"\sigma", "σ").replace(r"\odot", "⊙")
-    text = text.replace(r"\mathcal{R}_{sparse}", "R_sparse")
-    text = re.sub(r"\\(?:mathrm|mathbf|hat|bm)\b", "", text)
-    return re.sub(r"[${}\\]", "", text)
 
 
 def operation_label(operation: str, *, latex: bool = False) -> str:

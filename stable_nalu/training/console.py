@@ -263,7 +263,7 @@ def rate(solved: int, count: int) -> str:
 
 def _groups(spec: ScriptSpec, runs: Sequence[tuple[Config, End]]) -> list[str]:
     """Return the rates of all groups that differ in more than the seed, in a few lines."""
-    dests = [dest for dest in varying(spec, [config for config, _ in runs]) if dest != "seed"]
+    dests = [dest for dest in varying(spec.flags, [config for config, _ in runs]) if dest != "seed"]
     groups: dict[str, list[bool]] = {}
     for config, end in runs:
         groups.setdefault(label(config, dests), []).append(bool(end.solved))

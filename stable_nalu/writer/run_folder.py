@@ -144,6 +144,7 @@ def _check(
         _refuse_other_configuration("continue", path, record, run_control, ways_out)
         _refuse_other_log(path, existing, resume)
     elif existing and not remove_existing_data:
+        _refuse_other_configuration("write into", path, record, run_control, ways_out)
         raise UsageError(
             f"{path} already holds data of a run: use {', '.join(ways_out[:-1])}, or {ways_out[-1]}"
         )

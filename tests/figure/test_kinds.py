@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 import torch
 
+from stable_nalu.console import plain
 from stable_nalu.errors import UsageError
 from stable_nalu.figure.digits import accuracies, counted
 from stable_nalu.figure.entries import find
@@ -26,7 +27,6 @@ from stable_nalu.figure.style import (
 from stable_nalu.figure.surfaces import RAMP, TARGET, chain_error, chain_output, published_ramp
 from stable_nalu.layer.own_layers import register
 from stable_nalu.layer.registry import drop, entries
-from stable_nalu.statistics.names import plain
 from tests.figure.drawing import (
     by_gid,
     exported,

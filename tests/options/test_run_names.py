@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from stable_nalu.errors import OptionError
 from stable_nalu.options.flag import Flag
 from stable_nalu.task import SCRIPTS
 
@@ -193,6 +194,46 @@ def test_fragments(script, command, fragment):
     assert fragment in leaf(script, command) + ("_" if fragment.endswith("_") else "")
 
 
+@pytest.mark.parametrize(
+    ("script", "command", "names"),
+    [
+        ("single_layer", "", ["NALU s0"]),
+        ("single_layer", "--layer-type RealNPU --learning-rate 0.01 --seed 3", ["RealNPU s3"]),
+        (
+            "single_layer",
+            "--learning-rate 0.1 0.01 --id 2",
+            ["NALU lr=0.1 s0 #2", "NALU lr=0.01 s0 #2"],
+        ),
+        (
+            "single_layer",
+            "--interpolation-range [1,2] [2,4] --extrapolation-range [2,6] [4,8]",
+            ["NALU U[1,2) s0", "NALU U[2,4) s0"],
+        ),
+        (
+            "single_layer",
+            "--interpolation-range [1,2] --extrapolation-range [2,6] [4,8]",
+            ["NALU U[2,6) s0", "NALU U[4,8) s0"],
+        ),
+        ("simple_function_static", "--layer-type NMU", ["NAU+mnac s0"]),
+        ("two_digit_mnist", "", ["two_digit_mnist s0"]),
+    ],
+)
+def test_short_names_say_what_varies_and_one_run_alone_keeps_its_own(script, command, names):
+    spec = SCRIPTS[script]
+    configs = spec.plan([*command.split(), "--short-names"]).configs
+    assert list(map(spec.leaf, configs)) == names
+    alone = [spec.plan(spec.argv_of(config)).configs[0] for config in configs]
+    assert list(map(spec.leaf, alone)) == names
+
+
+def test_short_names_that_do_not_tell_runs_apart_are_refused():
+    spec = SCRIPTS["single_layer"]
+    with pytest.raises(OptionError, match="two runs of the same name"):
+        spec.plan(["--seed", "0-1", "--short-names", "learning-rate"])
+    with pytest.raises(OptionError, match="sed is no flag of this script; did you mean seed"):
+        spec.plan(["--short-names", "sed"])
+
+
 def test_prefix_may_hold_folders():
     spec = SCRIPTS["single_layer"]
     (config,) = spec.plan(["--name-prefix", "a/b"]).configs
@@ -270,6 +311,8 @@ def test_a_name_holds_exactly_what_it_claims(script):
     spec = SCRIPTS[script]
     (config,) = spec.plan([]).configs
     for flag in spec.flags:
+        if flag.dest == "short_names":
+            continue
         changed = config.replace(**{flag.dest: other_value(flag)})
         if spec.run_name(changed) != spec.run_name(config):
             assert flag.dest in spec.fully_named | set(spec.partly_named), flag.name

@@ -14,6 +14,7 @@ import torch
 
 import stable_nalu as sn
 from stable_nalu.errors import UsageError
+from stable_nalu.result.export import export_csv
 from stable_nalu.task import SCRIPTS
 from stable_nalu.training.loop import Training
 from stable_nalu.training.program import _commands
@@ -244,6 +245,28 @@ def test_a_call_again_returns_what_is_trained_or_goes_on_and_nothing_is_printed(
     assert capsys.readouterr().out == ""
     with pytest.raises(UsageError, match="already holds data of a run: use remove_existing_data "):
         sn.train(SCRIPT, layer=NMU, resume=False, **SHORT)
+
+
+def test_short_names_are_those_of_folders_and_models_and_tables_have_the_long_ones(tmp_path):
+    how = SHORT | {"seed": [0, 1], "learning_rate": [0.1, 0.01]}
+    named = sn.train(SCRIPT, layer=NMU, short_names=True, out=tmp_path / "s", **how)
+    assert named.names == ["NMU lr=0.1 s0", "NMU lr=0.1 s1", "NMU lr=0.01 s0", "NMU lr=0.01 s1"]
+    assert sn.load(named[1]).config.seed == 1
+    sn.train(SCRIPT, layer=NMU, out=tmp_path / "l", **how)
+    for name in "sl":
+        folder = str(tmp_path / name / "tensorboard" / "t")
+        export_csv(folder, str(tmp_path / f"{name}.csv"), None, progress_bar=False)
+    tables = [pd.read_csv(tmp_path / f"{name}.csv").drop(columns="wall.time") for name in "sl"]
+    tables = [table.sort_values(["name", "step"], ignore_index=True) for table in tables]
+    pd.testing.assert_frame_equal(*tables)
+    how["max_iterations"] = 80
+    again = sn.train(SCRIPT, layer=NMU, short_names=True, out=tmp_path / "s", **how)
+    assert again.names == named.names
+    assert again["step"].max() == 80
+    how["operation"] = "add"
+    says = 'NMU lr=0.1 s0: it holds a run of another configuration .*operation: "mul" / "add"'
+    with pytest.raises(UsageError, match=says):
+        sn.train(SCRIPT, layer=NMU, short_names=True, resume=False, out=tmp_path / "s", **how)
 
 
 def test_every_combination_is_trained_in_the_order_of_the_call():
