@@ -71,6 +71,7 @@ setup(
         "stable_nalu.result": ["*.html", "*.md"],
         "stable_nalu.engine": ["*.h", "*.cpp"],
         "stable_nalu.functional": ["*.cpp"],
+        "stable_nalu.training": ["program.pyi"],
         "stable_nalu": ["py.typed"],
     },
     cmdclass={"build_py": BuildWithCopies},

@@ -18,7 +18,7 @@ from stable_nalu.machine import CHECKOUT
 from stable_nalu.result.document import table
 from stable_nalu.script import ScriptParser
 
-from . import datapackage, experiment_tables, flag_tables, headline
+from . import datapackage, experiment_tables, flag_tables, flag_types, headline
 from .batch_files import batch_files
 
 API = CHECKOUT / "docs" / "api.md"
@@ -52,6 +52,7 @@ def _arguments(found: Any) -> Iterator[str]:
 GENERATED: dict[Path, Callable[[str], str]] = {
     flag_tables.FLAGS: flag_tables.refreshed_flags,
     flag_tables.LAYERS: flag_tables.refreshed_layers,
+    flag_types.PATH: flag_types.refreshed,
     API: refreshed_api,
     headline.README: headline.refreshed,
     experiment_tables.EVERY: experiment_tables.refreshed_every,
