@@ -33,10 +33,11 @@ from stable_nalu.papers import STUDIES
 from stable_nalu.process import begin
 from stable_nalu.result.compare import cut_short
 from stable_nalu.result.document import filled
-from stable_nalu.result.stored import DATA, read
+from stable_nalu.result.stored import DATA, kept_keys, read
 from stable_nalu.result.tables import Folders, OtherTable, other_tables
 from stable_nalu.script import ScriptParser, exit_code
 
+from .finding import finding
 from .kept_runs import kept_files, kept_source
 
 if TYPE_CHECKING:
@@ -160,6 +161,7 @@ def page(entries: Mapping[str, Drawing], folder: Path, data: Path = DATA) -> str
         anchor=anchor,
         place=_place,
         origin=lambda entry: origin(entry, data),
+        shows=lambda entry: shows(entry, data),
         pictures=lambda entry: pictures(folder / entry.key),
         missing=missing,
     )
@@ -199,6 +201,18 @@ def origin(entry: Drawing, data: Path) -> str:
         text += f", with seeds beyond the first ones: {picked}" if picked else ""
         texts.append(text)
     return f"{'; '.join(texts)}."
+
+
+def shows(entry: Drawing, data: Path) -> str:
+    """Say what the pictures of an entry show; nothing is said of those that need no runs."""
+    files = kept_files(entry, data) or {}
+    showing = [key for key in kept_keys(data) if entry.key in EXPERIMENTS[key].figure_keys]
+    texts = []
+    for key in dict.fromkeys(files.values() if files else showing):
+        kept, models = read(key, data), EXPERIMENTS[key].models
+        own = [model.key for model in models if not files or model.csv in files]
+        texts.append(finding(EXPERIMENTS[key], kept.loc[kept["model"].isin(own)]))
+    return " ".join(texts)
 
 
 def chosen_seeds(models: Iterable[Model], shown: pd.DataFrame) -> str:

@@ -43,6 +43,8 @@ class KeptRuns(Source):
     tables: path of an exported file, without `.csv` -> its runs, one per row.
     """
 
+    names_missing = False
+
     tables: Mapping[str, Any] = field(default_factory=dict)
 
     def find(self, files: Iterable[str]) -> Path | None:
@@ -66,11 +68,14 @@ class KeptRuns(Source):
 def _exported(data: Path, measured: bool) -> Mapping[str, Mapping[str, set[str]]]:
     """Return exported file -> experiment that runs of it are kept under -> models that have some.
 
+    Single runs show nothing, and are in no picture.
+
     measured: whether measures are kept of them, and not outcomes.
     """
     found: dict[str, dict[str, set[str]]] = {}
     for key in kept_keys(data, measured):
-        trained = set(read(key, data)["model"])
+        runs = read(key, data)
+        trained = set(runs["model"]) if len(set(runs["seed"])) > 1 else ()
         for model in EXPERIMENTS[key].models:
             if model.key in trained:
                 found.setdefault(model.csv, {}).setdefault(key, set()).add(model.key)

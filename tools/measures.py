@@ -22,6 +22,7 @@ from stable_nalu.result.records import Session, Verified
 from stable_nalu.result.stored import read, sessions_of
 from stable_nalu.script import duration
 
+from .finding import finding
 from .kept_runs import files_of, kept_source
 from .notes import note, sentence, verified_of
 
@@ -96,7 +97,7 @@ def sections(results: Sequence[MeasuredResult], notes: Mapping[str, str]) -> str
     parts = [(*part, own) for part, own in zip(PARTS, (tasks, digits), strict=True) if own]
     functions = (overview, place_of, extent, sentence, cells, limits_of, sources_of, causes_of)
     named = {function.__name__: function for function in functions}
-    return filled(TEMPLATE, parts=parts, notes=notes, **named)
+    return filled(TEMPLATE, parts=parts, notes=notes, finding=finding, **named)
 
 
 def overview(results: Sequence[MeasuredResult]) -> list[dict[str, str]]:

@@ -29,6 +29,7 @@ from stable_nalu.result.stored import DATA, kept_keys
 from stable_nalu.script import duration
 
 from . import headline, measures, rates, unpublished
+from .finding import finding
 from .measures import MeasuredResult
 from .notes import note, place, read_notes, read_reasons, reason, replaced, sentence
 from .rates import MEASURES, PAPER, SOURCES, Result
@@ -149,6 +150,7 @@ def page(
         origin=_origin(every),
         place=_place,
         extent=_extent,
+        finding=finding,
         sentence=sentence,
     )
     return text, pictures

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
+from stable_nalu.figure.style import half_open
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.published import (
     Bounded,
@@ -104,7 +105,7 @@ class Row:
         known, ours, found = self.published, self.summary, self.comparison
         return {
             "model": plain(self.label),
-            "point": plain(self.point),
+            "point": plain(half_open(self.point)),
             "success, elsewhere": rate(known.solved, known.runs) if known else UNKNOWN,
             "source": SOURCES[known.source] if known else UNKNOWN,
             "success, here": rate_here(self.solved, self.runs, found),
@@ -187,7 +188,7 @@ class Result:
             return draw([("Success rate", [_mark(row, row.label) for row in shown])])
         return draw(
             [
-                (label, [_mark(row, row.point) for row in shown if row.model == model])
+                (label, [_mark(row, half_open(row.point)) for row in shown if row.model == model])
                 for model, label in models
             ]
         )
@@ -217,10 +218,8 @@ def rows_of(experiment: Experiment, runs: pd.DataFrame) -> list[Row]:
     known = [(point, runs_at(point, runs)) for point in published(experiment.key)]
     found: list[Row] = []
     for (model,), of_model in groups(runs, ["model"]):
-        varying = _varying(experiment, of_model)
         own = [(point, chosen) for point, chosen in known if point.model == model]
-        for key, group in groups(of_model, varying or ["model"]):
-            text = ", ".join(map(_text, key)) if varying else "–"
+        for _, text, group in point_groups(experiment, of_model):
             match = [point for point, chosen in own if chosen.index.equals(group.index)]
             own = [pair for pair in own if pair[0] not in match]
             found.append(_row(experiment, text, group, match))
@@ -230,6 +229,18 @@ def rows_of(experiment: Experiment, runs: pd.DataFrame) -> list[Row]:
             if not chosen.empty
         ]
     return found
+
+
+def point_groups(
+    experiment: Experiment, runs: pd.DataFrame
+) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """Yield the model, the text of the point and the runs of every point."""
+    from stable_nalu.statistics.table import groups
+
+    for (model,), of_model in groups(runs, ["model"]):
+        varying = _varying(experiment, of_model)
+        for key, group in groups(of_model, varying or ["model"]):
+            yield str(model), ", ".join(map(_text, key)) if varying else UNKNOWN, group
 
 
 def _row(experiment: Experiment, point: str, runs: pd.DataFrame, known: list[Published]) -> Row:

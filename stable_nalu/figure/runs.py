@@ -255,6 +255,8 @@ def gathered(
     listed = [label for label in labels if label is not None]
     everyone = [*present, *dict.fromkeys(absent)]
     models = list(dict.fromkeys(listed)) if listed else legend_order(everyone)
+    if not source.names_missing:
+        models, absent = [model for model in models if model in present], []
     for model in present:
         there = set(runs.loc[runs["model"] == model, spec.x])
         gaps = [str(value) for value in spec.expected if value not in there]

@@ -45,8 +45,10 @@ class Source:
     folders: are searched before the folder itself; names of other things are prefixes of files.
     warnings: say what is missing, each once.
     notes: say what else a reader should know.
+    names_missing: whether figures show models without runs, too.
     """
 
+    names_missing = True
     csv_dir: Path
     folders: tuple[str, ...] = ()
     warnings: list[str] = field(default_factory=list)

@@ -226,7 +226,9 @@ def as_svg(figure: Figure, *, clipped: bool = False) -> str:
     nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
     with rc_context({"svg.hashsalt": "stable-nalu", "svg.fonttype": "none"}):
         figure.savefig(buffer, format="svg", metadata=nothing)
-    return _named_by_contents(_rounded(_LEFT_OUT[clipped].sub("", buffer.getvalue())))
+    # Letters have a colour of their own, whatever a page around the picture says.
+    svg = buffer.getvalue().replace('<text style="', '<text style="fill: #000000; ')
+    return _named_by_contents(_rounded(_LEFT_OUT[clipped].sub("", svg)))
 
 
 def _rounded(svg: str) -> str:

@@ -1,5 +1,6 @@
 """The gallery shows real results: what it draws, from which runs, and that its page is fresh."""
 
+import pandas as pd
 import pytest
 import torch
 
@@ -11,11 +12,12 @@ from stable_nalu.network import SingleLayerNetwork
 from stable_nalu.paper.experiment import expected_runs
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.judged import compact, judged_runs, runs_of
-from stable_nalu.result.stored import DATA, add, kept_keys
+from stable_nalu.result.stored import DATA, add, kept_keys, read
 from stable_nalu.result.tables import Folders, other_tables
 from tests.figure.drawing import FAILED, FAST, means, metrics, solved_at
 from tests.result.made_up import write
 from tools import gallery
+from tools.finding import finding
 from tools.kept_runs import kept_source
 
 ENTRIES = all_entries()
@@ -98,10 +100,50 @@ def test_a_figure_with_a_file_that_is_not_kept_is_named_and_not_drawn(tmp_path):
     assert gallery.command(entry).startswith("python3 experiments/reproduce.py ")
 
 
-def test_some_measures_of_every_epoch_are_kept_and_others_are_not():
+def test_single_runs_are_in_no_picture():
     assert "static-mnist-mul-isolated" in kept_keys(DATA, measured=True)
-    assert gallery.drawable(find("static-mnist-mul-isolated"))
-    assert not gallery.drawable(find("weights_path-isolated"))
+    assert read("static-mnist-mul-isolated")["seed"].nunique() == 1
+    assert not gallery.drawable(find("static-mnist-mul-isolated"))
+
+
+@pytest.mark.parametrize(
+    ("counts", "told"),
+    [
+        (
+            {"realnpu_modified": (25, 10), "sign-nmru": (25, 24), "nru": (3, 0)},
+            "Success is highest with NMRU (49 of 50), the fewest on U[-2,2) (24 of 25); "
+            "lowest with NRU (3 of 50).",
+        ),
+        (
+            {"realnpu_modified": (24, 10), "sign-nmru": (25, 25), "nru": (25, 25)},
+            "Success is highest with NRU and NMRU (50 of 50); "
+            "Real NPU (modified) has the fewest on U[-2,2) (10 of 25).",
+        ),
+        ({"sign-nmru": (0, 7)}, "7 of 50 runs are solved, the fewest on U[1,2) (0 of 25)."),
+        ({"sign-nmru": (25, 25), "nru": (25, 25)}, "Every run is solved, with NRU and NMRU."),
+        ({"sign-nmru": (0, 0)}, "No run is solved, with NMRU."),
+    ],
+)
+def test_a_picture_is_told_in_a_sentence(counts, told):
+    experiment, places = EXPERIMENTS["nips-sltr-in10"], ("U[1,2]", "U[-2,2]")
+    columns = ["model", "operation", "interpolation.range", "seed", "solved"]
+    rows = [
+        (model.key, "div", place, seed, int(seed < solved))
+        for model in experiment.models
+        for place, solved in zip(places, counts.get(model.key, ()), strict=False)
+        for seed in range(25)
+    ]
+    assert finding(experiment, pd.DataFrame(rows, columns=columns)).replace("\\", "") == told
+
+
+def test_a_picture_of_measures_is_told_by_the_best_and_the_worst():
+    table = read("nalu/table3")
+    said = finding(EXPERIMENTS["nalu/table3"], table)
+    medians = table.groupby("model")["metric.test.mae"].median()
+    labels = {model.key: model.label for model in EXPERIMENTS["nalu/table3"].models}
+    best, worst = (labels[str(one)] for one in (medians.idxmin(), medians.idxmax()))
+    assert said.startswith(f"Mean absolute error, test ends lowest with {best} (")
+    assert f" and highest with {worst} (" in said
 
 
 def test_kept_models_are_enough_for_their_predictions(tmp_path):

@@ -68,7 +68,7 @@ def check_section(folder, key, tables):
             assert float(percent) == pytest.approx(100 * k / n, abs=0.051)
             assert [low, high] == pytest.approx(wilson_here(k, n), abs=0.501)
         check_verdict(row)
-        point = row.get("point", "–")
+        point = row.get("point", "–").replace(")", "]")
         cells = [] if point in ("–", ALL_POINTS) else re.split(r", (?![^[]*])", point)
         same = [r for r in runs if labels[r["model"]] == row["model"] and is_at(r, cells)]
         assert (sum(int(r["solved"]) for r in same), len(same)) == (k, n), row

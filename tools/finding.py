@@ -1,0 +1,95 @@
+"""What a picture shows, in one sentence that is written from the kept runs behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from stable_nalu.figure.style import half_open
+from stable_nalu.paper.experiment import Experiment
+from stable_nalu.result.compare import solved_of
+from stable_nalu.result.compare_measured import MeasuredPoint, points_of
+from stable_nalu.result.document import number, plain
+
+from .rates import point_groups
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Counts = Mapping[str, tuple[int, int]]
+"""Solved and all runs by point."""
+
+
+def finding(experiment: Experiment, runs: pd.DataFrame) -> str:
+    """Return which model is best and which one worst, and where the best one fails most."""
+    if experiment.is_measured:
+        return plain(_of_measures(points_of(experiment, runs)))
+    found: dict[str, dict[str, tuple[int, int]]] = {}
+    for model, point, group in point_groups(experiment, runs):
+        counts = found.setdefault(experiment.model(model).label, {})
+        counts[half_open(point)] = (solved_of(group), len(group))
+    return plain(_of_rates(found))
+
+
+def _of_rates(found: Mapping[str, Counts]) -> str:
+    if len({tuple(sorted(points)) for points in found.values()}) > 1:
+        # Sums over different points cannot be compared.
+        points = dict.fromkeys(point for counts in found.values() for point in counts)
+        at = {p: {name: c[p] for name, c in found.items() if p in c} for p in points}
+        parts = (f"on {p} with {_named(_those(max, own), own)}" for p, own in at.items())
+        return f"Success is highest {'; '.join(parts)}."
+    sums: Counts = {
+        m: (sum(k for k, _ in c.values()), sum(n for _, n in c.values())) for m, c in found.items()
+    }
+    best, worst = _those(max, sums), _those(min, sums)
+    rest = {name: counts for name, counts in sums.items() if counts[0] < counts[1]}
+    if not rest or not any(solved for solved, _ in sums.values()):
+        return f"{'No' if rest else 'Every'} run is solved, with {_named(best)}."
+    said = f"Success is {'equal' if best == worst else 'highest'} with {_named(best, sums)}"
+    if len(sums) == 1:
+        said = "{:,} of {:,} runs are solved".format(*sums[best[0]])
+    name = _those(max, rest)[0]
+    if len(points := found[name]) > 1:
+        least = _those(min, points)
+        where = least if len(least) == 1 else [f"{len(least)} of {len(points)} points"]
+        said += "," if best == [name] else f"; {name} has"
+        said += " the fewest on {} ({:,} of {:,})".format(*where, *points[least[0]])
+    if best != worst and (name not in worst or len(points) == 1):
+        said += f"; lowest with {_named(worst, sums)}"
+    return f"{said}."
+
+
+def _those(end: Callable[..., float], counts: Counts) -> list[str]:
+    """Return the names at one end of the shares of solved runs."""
+    shares = {name: solved / runs for name, (solved, runs) in counts.items()}
+    return [name for name, share in shares.items() if share == end(shares.values())]
+
+
+def _of_measures(points: Sequence[MeasuredPoint]) -> str:
+    first = points[0]
+    places: dict[str, list[MeasuredPoint]] = {}
+    for one in sorted(points, key=lambda one: one.ours, reverse=not first.measure.lower):
+        if one.column == first.column:
+            places.setdefault(one.point, []).append(one)
+    best, worst = ("lowest", "highest") if first.measure.lower else ("highest", "lowest")
+    name, (leader, *_, last) = f"{first.name[0].upper()}{first.name[1:]}", places[first.point] * 2
+    if len(places) > 1:
+        winners: dict[str, list[str]] = {}
+        for place in sorted(places, key=[one.point for one in points].index):
+            winners.setdefault(places[place][0].label, []).append(place)
+        told = [
+            f"{label} ({'everywhere' if len(winners) == 1 else ', '.join(map(half_open, where))})"
+            for label, where in winners.items()
+        ]
+        return f"{name} ends {best} with {_named(told)}."
+    said = f"{number(leader.ours)}, {first.measure.typical} of {leader.numbers.runs} runs"
+    if len(places[first.point]) == 1:
+        return f"{name} ends at {said}."
+    there = f"{last.label} ({number(last.ours)})"
+    return f"{name} ends {best} with {leader.label} ({said}) and {worst} with {there}."
+
+
+def _named(names: Sequence[str], counts: Counts | None = None) -> str:
+    """Return `A, B and C`, with the counts of the first one."""
+    said = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    return f"{said} ({'{:,} of {:,}'.format(*counts[names[0]])})" if counts else said
