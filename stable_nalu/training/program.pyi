@@ -34,9 +34,10 @@ _WithNumSubsets = TypedDict("_WithNumSubsets", {"num_subsets": Int, "interpolati
 _WithSubsetRatio = TypedDict("_WithSubsetRatio", {"subset_ratio": Float, "overlap_ratio": Float,
     "simple": Switch}, total=False)
 _WithSeed = TypedDict("_WithSeed", {"seed": Seeds, "layer_file": Paths, "layer_option": Options,
-    "nmu_noise": Switch, "noise_range": Range, "name_prefix": Paths, "remove_existing_data": Switch,
-    "verbose": Switch, "no_save": Switch, "load_checkpoint": Switch, "resume": Switch, "no_cuda":
-    Switch, "checkpoint_interval": Int, "layer": Layers, "out": Path}, total=False)
+    "nmu_noise": Switch, "noise_range": Range, "name_prefix": Paths, "short_names": Text,
+    "remove_existing_data": Switch, "verbose": Switch, "no_save": Switch, "load_checkpoint": Switch,
+    "resume": Switch, "no_cuda": Switch, "checkpoint_interval": Int, "layer": Layers, "out": Path},
+    total=False)
 _WithLayerType = TypedDict("_WithLayerType", {"layer_type": Text, "mnac_epsilon": Float,
     "nalu_bias": Switch, "nalu_two_nac": Switch, "nalu_two_gate": Switch, "nalu_gate_shape":
     Several[Literal["matrix", "vector"]], "nalu_init": Several[Literal["default", "truncated",
