@@ -71,7 +71,7 @@ def train_plan(task: type[Task], spec: ScriptSpec, *plans: Sequence[Config]) -> 
     """
     planned = [[PlannedRun.of(spec, config) for config in plan] for plan in plans]
     runs = [run for plan in planned for run in plan]
-    in_turn = own_entries() and not _stackable(task, runs)
+    in_turn = bool(own_entries()) and not _stackable(task, runs)
     planned = [[with_engine(task, run) for run in plan] for plan in planned]
     every = [run for plan in planned for run in plan]
     tell_of_torch(task, every)
