@@ -25,7 +25,8 @@ def bar(
 
     Its estimate of what is left is the mean pace so far: of work in bursts, the last one says less.
     """
-    in_notebook = "ipykernel" in sys.modules
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    in_notebook = hasattr(shell, "kernel")
     if in_notebook:
         with warnings.catch_warnings(action="ignore"):  # of a notebook without widgets
             from tqdm.auto import tqdm

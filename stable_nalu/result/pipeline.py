@@ -209,7 +209,7 @@ def _compare(request: Request) -> pd.DataFrame:
 
 
 def _draw(request: Request) -> tuple[bool, list[Path]]:
-    """Draw the figures of the experiment; return whether there was data for each, and pictures."""
+    """Draw the figures of the experiment; return whether there was data for each, and what to open."""
     from stable_nalu.figure.entries import all_entries, with_threshold
     from stable_nalu.figure.entry import Context
     from stable_nalu.figure.render import Output, render
@@ -233,7 +233,8 @@ def _draw(request: Request) -> tuple[bool, list[Path]]:
             say(f"figure {key} not drawn: {error}")
             complete = False
             continue
-        pictures += [path for path in paths if path.suffix == f".{request.formats[0]}"]
+        drawn = [path for path in paths if path.suffix == f".{request.formats[0]}"]
+        pictures += drawn or [path for path in paths if path.suffix == ".tex"]
         for warning in source.warnings:
             say(f"  {warning}")
     return complete, pictures

@@ -35,6 +35,8 @@ EXPORTS = {
     "generate_exp_setups": "export",
     "plot": "export",
     "export_sequences": "export",
+    "formula": "export",
+    "model": "export",
     "simple_function_static_export": "export",
     "runs": "export",
     "summarize": "export",

@@ -13,6 +13,8 @@ NEEDED = {
     "runs": "--tensorboard-dir {tmp}/tensorboard",
     "summarize": "--csv {tmp}/runs.csv --csv-out {tmp}/x.csv",
     "verdict": "--csv {tmp}/runs.csv",
+    "model": "--run {tmp} --out {tmp}/x.onnx",
+    "formula": "--run {tmp} --csv-out {tmp}/x.csv",
     "expand_weights": "--csv {tmp}/runs.csv",
 }
 """What a command line needs beside the words under attack."""
@@ -31,6 +33,8 @@ MISSPELT = {
     "generate_divBy0_extrap_thresholds": "--add-epsilon --add-eps",
     "pretrained_model_prediction_sweep": "--step-sizes --step-size",
     "expand_weights": "--csvout --csv-out",
+    "model": "--outt --out",
+    "formula": "--csvv-out --csv-out",
     "generate_dataset_solution_indexes": "--csv-ou --csv-out",
     "two_digit_mnist_reader": "--from-parent-folders --from-parent-folder",
 }
@@ -43,6 +47,7 @@ ONE_VALUE = dict.fromkeys(TOOLS, "--csv-out") | {
     "weight_distribution": "--draws",
     "plot": "--name",
     "verdict": "--csv",
+    "model": "--out",
     "pretrained_model_prediction_sweep": "--step-size",
 }
 

@@ -81,7 +81,7 @@ SURROUNDINGS = {
 
 def train(seed=3, **flags) -> pd.DataFrame:
     flags = FLAGS | {"seed": seed} | flags
-    runs = pd.concat([sn.train(SCRIPT, layer=layer, **flags) for layer in LAYERS])
+    runs = pd.concat([sn.train(SCRIPT, layer=layer, **flags).table for layer in LAYERS])
     return runs.drop(columns=["wall.time", "name.prefix"])
 
 
