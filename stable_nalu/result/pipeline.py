@@ -209,7 +209,7 @@ def _compare(request: Request) -> pd.DataFrame:
 
 
 def _draw(request: Request) -> tuple[bool, list[Path]]:
-    """Draw the figures of the experiment; return whether there was data for each, and what to open."""
+    """Draw the figures of the experiment; return whether each had data, and what to open."""
     from stable_nalu.figure.entries import all_entries, with_threshold
     from stable_nalu.figure.entry import Context
     from stable_nalu.figure.render import Output, render
