@@ -394,7 +394,7 @@ def plot(
 _X = ("hidden.size", "train.distribution", "test.distribution", "distribution")
 """Options that kinds have on their x axes."""
 _WORDS = ("model", "operation")
-"""Options that are told without their names."""
+"""Options whose values name a group on their own: `mul on U[1,2)`, with no `operation=`."""
 
 
 def _split(

@@ -27,7 +27,6 @@ from stable_nalu.errors import UsageError
 
 EXACT, ROUNDED, OTHER = "exact as trained", "exact after rounding", "right by another formula"
 INSIDE, WRONG = "right only where it was trained", "wrong"
-ALGEBRA, NUMBERS = "algebra", f"equal to 9 digits at {(POINTS := 200)} points of each range"
 VERDICTS = (EXACT, ROUNDED, OTHER, INSIDE, WRONG)
 
 FARTHEST = 0.1
@@ -36,7 +35,8 @@ FARTHEST = 0.1
 GUARD = 2.0**-22
 """Constants of layers below this only keep numbers finite; rounded formulas leave them out."""
 
-MOST_BOXES, CLOSE = 64, 1e-9
+MOST_BOXES, POINTS, CLOSE = 64, 200, 1e-9
+ALGEBRA, NUMBERS = "algebra", f"equal to 9 digits at {POINTS} points of each range"
 IV: Any = mpmath.iv
 
 Box = tuple[tuple[float, float], ...]
@@ -49,9 +49,9 @@ class Certificate:
 
     learned, rounded: its formula with the weights as trained, and with whole numbers for them; of
     a network whose formula depends on the signs of inputs, where they are those of the first box.
-    change: by how much the farthest weight was rounded. proof: how equality with the target was
-    shown, if it was. ulps: by how many units in the last place the formula and the network differ,
-    both with the weights as trained.
+    change: by how much the farthest weight was rounded, wherever inputs may lie. proof: how
+    equality with the target was shown, if it was. ulps: by how many units in the last place the
+    formula and the network differ, both with the weights as trained.
     """
 
     verdict: str
@@ -253,10 +253,6 @@ def _guarded(bounds: Callable[..., Any]) -> Callable[..., Any]:
     return found
 
 
-def _hull(a: Any, b: Any) -> Any:
-    return IV.mpf([min(a.a, b.a), max(a.b, b.b)])
-
-
 _BOUNDS = {
     op: _guarded(bounds)
     for op, bounds in {
@@ -362,32 +358,33 @@ def certificate(
     target = target_of(targets, rounded.symbols)
     read = rounded.exprs[0].free_symbols | target.free_symbols
     used = [k for k, symbol in enumerate(rounded.symbols) if symbol in read]
-    every = list(itertools.islice(boxes(intervals, inputs, used), MOST_BOXES + 1))
-    proof = _proof(formula, targets, every)
-    change = max(rounded.change, 0.0)
+    proof, change = _proof(formula, targets, boxes(intervals, inputs, used))
+    change = max(change, rounded.change)
     if proof and change <= FARTHEST:
         verdict = ROUNDED if change else EXACT
     else:
         verdict = OTHER if solved else INSIDE if solved_inside else WRONG
-    gap = _gap(model, formula, every[:1])
+    gap = _gap(model, learned)
     return Certificate(verdict, learned.exprs[0], rounded.exprs[0], target, change, proof, gap)
 
 
-def _proof(formula: NetworkFormula, targets: FunctionTargets, every: Sequence[Box]) -> str:
-    """Return how the rounded formula was shown to be the target in all boxes, if it was."""
-    if len(every) > MOST_BOXES:
-        return ""
-    kinds = set()
-    for box in every:
+def _proof(
+    formula: NetworkFormula, targets: FunctionTargets, every: Iterator[Box]
+) -> tuple[str, float]:
+    """Return how the rounded formula was shown to be the target in all boxes, if it was.
+
+    Beside it, by how much the farthest weight was rounded there.
+    """
+    found, change = ALGEBRA, 0.0
+    for count, box in enumerate(every, start=1):
         reading = formula.read(box, rounded=True)
+        change = max(change, reading.change)
         difference = reading.exprs[0] - target_of(targets, reading.symbols)
-        if difference == 0 or sympy.expand(difference) == 0 or sympy.simplify(difference) == 0:
-            kinds.add(ALGEBRA)
-        elif _agrees(difference, reading, targets):
-            kinds.add(NUMBERS)
-        else:
-            return ""
-    return NUMBERS if NUMBERS in kinds else ALGEBRA
+        proven = sympy.expand(difference) == 0 or sympy.simplify(difference) == 0
+        if count > MOST_BOXES or not (proven or _agrees(difference, reading, targets)):
+            return "", change
+        found = found if proven else NUMBERS
+    return found, change
 
 
 def _drawn(box: Box, count: int) -> np.ndarray:
@@ -413,15 +410,13 @@ def _agrees(difference: sympy.Expr, reading: _Reading, targets: FunctionTargets)
     return True
 
 
-def _gap(model: ExtendedTorchModule, formula: NetworkFormula, every: Sequence[Box]) -> float:
+def _gap(model: ExtendedTorchModule, learned: _Reading) -> float:
     """Return by how many units in the last place of its precision network and formula differ.
 
     Both have the weights as trained; the largest difference at points of a box.
     """
-    (box,) = every
-    reading = formula.read(box, rounded=False)
-    at = sympy.lambdify(reading.symbols, reading.exprs[0], ["scipy", "numpy"])
-    points = torch.as_tensor(_drawn(box, POINTS), dtype=torch.get_default_dtype())
+    at = sympy.lambdify(learned.symbols, learned.exprs[0], ["scipy", "numpy"])
+    points = torch.as_tensor(_drawn(learned.box, POINTS), dtype=torch.get_default_dtype())
     with torch.no_grad(), model.no_random():
         was_training = model.training
         model.eval()

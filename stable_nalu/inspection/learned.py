@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import csv
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tqdm import tqdm
+import pandas as pd
 
+from stable_nalu.console import bar
 from stable_nalu.errors import OptionError, named_as_in_python
-from stable_nalu.files import atomic_text_file
 from stable_nalu.script import ScriptParser, exit_code, say
+from stable_nalu.statistics.table import write_plain_frame
 from stable_nalu.writer import RunRecord
 
 from .formula import VERDICTS, Certificate
@@ -59,18 +59,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments: argparse.Namespace = parser.parse_args(argv)
 
     def tell() -> None:
-        folders, rows = _folders(arguments.run), []
-        for folder in tqdm(folders, unit="run", disable=None, leave=False):
-            found = formula(folder)
-            rows.append([folder.name, found.verdict, found.rounded, found.change, found.proof])
-            tqdm.write(f"{folder.name}: {found}" if len(folders) > 1 else str(found))
+        folders = _folders(arguments.run)
+        told = [formula(folder) for folder in bar(folders, unit="runs", what="formulas")]
+        for folder, found in zip(folders, told, strict=True):
+            say(f"{folder.name}: {found}" if len(folders) > 1 else str(found))
         if len(folders) > 1:
-            counts = Counter(row[1] for row in rows)
+            counts = Counter(found.verdict for found in told)
             say("; ".join(f"{verdict}: {counts[verdict]}" for verdict in VERDICTS))
         if arguments.csv_out:
-            with atomic_text_file(Path(arguments.csv_out)) as file:
-                table = csv.writer(file, lineterminator="\n")
-                table.writerow(["name", "verdict", "formula", "largest.rounding", "proof"])
-                table.writerows(rows)
+            columns = {
+                "name": [folder.name for folder in folders],
+                "verdict": [found.verdict for found in told],
+                "formula": [str(found.rounded) for found in told],
+                "largest.rounding": [found.change for found in told],
+                "proof": [found.proof for found in told],
+            }
+            write_plain_frame(Path(arguments.csv_out), pd.DataFrame(columns))
 
     return exit_code("formula.py", tell)

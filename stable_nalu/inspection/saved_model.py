@@ -7,6 +7,7 @@ import json
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +66,7 @@ class TrainedModel(torch.nn.Module):
         """Return what the network makes of inputs."""
         return self.module(x)
 
-    @property
+    @cached_property
     def card(self) -> dict[str, Any]:
         """Return what a reader of an exported file must know: layer, task, score, versions."""
         units = [entries()[unit] for unit in units_of(self.config) if unit in entries()][:1]

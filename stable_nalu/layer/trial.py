@@ -202,7 +202,7 @@ def _equal(one: torch.Tensor, other: object) -> bool:
 
 
 def _stumble(error: BaseException) -> str:
-    """Return in words what failed, with the line of the user's code."""
+    """Say what failed, and in which line of the layer's file."""
     said = (
         "it reads one number of a tensor (.item(), float, if)"
         if ".item()" in str(error)

@@ -47,9 +47,14 @@ def quiet() -> Iterator[None]:
         _is_quiet.reset(token)
 
 
+def is_quiet() -> bool:
+    """Return whether lines of this thread are not printed."""
+    return _is_quiet.get()
+
+
 def print_line(text: str) -> None:
     """Print a line on standard output, at once also where that is a file."""
-    if not _is_quiet.get():
+    if not is_quiet():
         say(text)
 
 

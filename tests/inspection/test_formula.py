@@ -105,6 +105,20 @@ def test_signs_are_told_apart_in_every_range():
     assert judged(layer, "mul", BOTH).verdict == WRONG
 
 
+def test_weights_are_rounded_wherever_inputs_may_lie():
+    """A weight that only positive inputs meet is 0.4 from a whole number."""
+
+    class TwoSlopes(built("ReRegualizedLinearNAC").__class__):
+        def forward(self, x):
+            return (x * torch.where(x > 0, self.W[..., 0, 0], self.W[..., 0, 1])).sum(-1, True)
+
+    layer = TwoSlopes(2, 1)
+    layer.W.data[:] = torch.tensor([[0.6, 1.0]])
+    found = judged(layer, "add", BOTH)
+    assert found.verdict == WRONG
+    assert found.change == pytest.approx(0.4, abs=1e-6)
+
+
 def test_division_holds_for_every_sign():
     layer = built("NRU")
     layer.reset_parameters()

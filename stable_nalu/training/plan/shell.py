@@ -38,7 +38,16 @@ from stable_nalu.writer.event_reader import EventFileReader
 from stable_nalu.writer.run_folder import WAYS_OUT
 
 from ..checkpoint import BEST_MODELS, BEST_PARAMETERS, model_file, plain, require_writable
-from ..console import Console, End, StackView, flags_told, introduction, outcome, print_line
+from ..console import (
+    Console,
+    End,
+    StackView,
+    flags_told,
+    introduction,
+    is_quiet,
+    outcome,
+    print_line,
+)
 from ..loop import PROGRESS, Training
 from ..recorder import Recorder
 from ..surroundings import default_dtype, errors_in_one_line, precision
@@ -98,7 +107,7 @@ def train_plan(task: type[Task], spec: ScriptSpec, *plans: Sequence[Config]) -> 
                 _probe(task, [run for stack in left for run in stack])
             results += _train_left(task, spec, left, workers, interruption)
     code = _exit_code(results, interruption, task.unit)
-    if code in (0, EXIT_DIVERGED):
+    if code in (0, EXIT_DIVERGED) and not is_quiet():
         _tell_end(task, spec, every, left, results)
     return code
 
