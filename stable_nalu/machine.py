@@ -6,10 +6,12 @@ import atexit
 import ctypes
 import hashlib
 import os
+import platform
 import shutil
 import sys
 import tempfile
 import warnings
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -163,6 +165,16 @@ def code_cache() -> Path:
 def _is_private(folder: Path) -> bool:
     status = folder.stat()
     return status.st_uid == os.geteuid() and not status.st_mode & WRITABLE_FOR_OTHERS
+
+
+def processor() -> str:
+    """Return the name of the processor, as the system gives it."""
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            name, _, value = line.partition(":")
+            if name.strip() == "model name":
+                return " ".join(value.split())
+    return platform.processor() or platform.machine()
 
 
 def usable_cores() -> int:

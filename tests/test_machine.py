@@ -164,3 +164,9 @@ def test_a_home_that_there_is_not(monkeypatch, tmp_path):
     assert machine.at_home(Path("~/logs")) == tmp_path / "logs"
     with pytest.raises(UsageError, match="there is no home folder for ~nosuchuser/logs"):
         machine.at_home(Path("~nosuchuser/logs"))
+
+
+def test_the_processor_has_a_name_of_one_line() -> None:
+    name = machine.processor()
+    assert name
+    assert name == " ".join(name.split())

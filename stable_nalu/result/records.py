@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from stable_nalu.errors import UsageError
 from stable_nalu.files import atomic_text_file, locked, table_rows
+from stable_nalu.machine import processor
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.writer.run_record import RunRecord
 
@@ -76,10 +77,11 @@ def cells_of(path: Path) -> list[dict[str, str]]:
 
 
 def origin() -> dict[str, str]:
-    """Return the versions of the packages and the revision of the code, as records name them."""
+    """Return what numbers were made with: packages, processor and revision, as in records."""
     found = RunRecord.create("reproduce", {}, "")
+    made_with = found.versions | {"processor": processor()}
     return {
-        "versions": ", ".join(f"{name} {number}" for name, number in found.versions.items()),
+        "versions": ", ".join(f"{name} {value}" for name, value in made_with.items()),
         "git_revision": found.git_revision or "",
     }
 
