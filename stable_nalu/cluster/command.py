@@ -10,7 +10,7 @@ from pathlib import Path
 
 from stable_nalu.console import plural
 from stable_nalu.errors import OptionError
-from stable_nalu.machine import CHECKOUT, cores, is_checkout, tensorboard_root
+from stable_nalu.machine import CHECKOUT, cores, is_checkout
 from stable_nalu.options.flags_model import add_layer_flags
 from stable_nalu.options.kinds import each_word, integer, seeds
 from stable_nalu.paper.challenger import challenger_of
@@ -20,7 +20,7 @@ from stable_nalu.script import ScriptParser, command_of, exit_code, say
 
 from .job_script import JOB_SCRIPTS, JobScript, find_job
 from .local import run_shards
-from .shard import Shard, State, count, pending, shards, train_shards
+from .shard import Shard, State, pending, shards, train_shards
 from .site import SCHEDULERS, Site, read_site, render_job, submit, time_limit
 
 
@@ -125,38 +125,41 @@ def _run(arguments: argparse.Namespace) -> int:
     chosen_seeds = _seeds_of(arguments)
     script = find_job(arguments.name).of_figure(arguments.figure)
     models = _models(script, arguments)
-    everything = shards(models, chosen_seeds, arguments.runs_per_task)
+    everything = dict(enumerate(shards(models, chosen_seeds, arguments.runs_per_task)))
     if arguments.task:
         return _train(everything, arguments)
     if arguments.status:
         return _status(script, models, chosen_seeds, arguments.max_iterations)
-    chosen = list(range(len(everything)))
+    length = arguments.max_iterations
     if arguments.resume:
-        chosen = [i for i in chosen if pending(everything[i], arguments.max_iterations)]
-    if not chosen:
+        everything = {i: shard for i, shard in everything.items() if pending(shard, length)}
+    if not everything:
         say("nothing left to train")
         return 0
     if arguments.dry_run and arguments.scheduler in (None, "local"):
-        for i in chosen:
-            for command, _ in pending(everything[i], arguments.max_iterations):
+        for shard in everything.values():
+            for command, _ in pending(shard, length):
                 say(command_of(*command.line))
         return 0
-    return _hand_over(script, everything, chosen, arguments)
+    return _hand_over(script, everything, arguments)
 
 
 def _models(script: JobScript, arguments: argparse.Namespace) -> Mapping[str, Model]:
     """Return the models to train: those of the script, or one layer on the same points."""
-    if arguments.layer_type is None:
-        for name in ("layer_file", "layer_option"):
-            if getattr(arguments, name) is not None:
-                flag = f"--{name.replace('_', '-')}"
-                raise OptionError(flag, "names no layer", "add --layer-type, the class to train")
-        return script.chosen(arguments.model)
-    if arguments.model:
-        raise OptionError("--model", "a layer of --layer-type takes its place", "give one of them")
-    experiment = script.shows()[0]
-    challenger = challenger_of(arguments, [experiment])
-    return {challenger.layer_type: challenger.model(experiment)}
+    if arguments.layer_type is not None:
+        if arguments.model:
+            problem = "a layer of --layer-type takes its place"
+            raise OptionError("--model", problem, "give one of them")
+        experiment = script.shows()[0]
+        challenger = challenger_of(arguments, [experiment])
+        return {challenger.layer_type: challenger.model(experiment)}
+    for flag, value in (
+        ("--layer-file", arguments.layer_file),
+        ("--layer-option", arguments.layer_option),
+    ):
+        if value is not None:
+            raise OptionError(flag, "names no layer", "add --layer-type, the class to train")
+    return script.chosen(arguments.model)
 
 
 def _seeds_of(arguments: argparse.Namespace) -> list[int] | None:
@@ -175,19 +178,18 @@ def _seeds_of(arguments: argparse.Namespace) -> list[int] | None:
     return None if first is None else list(range(first, last + 1))
 
 
-def _train(everything: Sequence[Shard], arguments: argparse.Namespace) -> int:
-    chosen = [task for task in arguments.task if task < len(everything)]
+def _train(everything: Mapping[int, Shard], arguments: argparse.Namespace) -> int:
+    chosen = [everything[task] for task in arguments.task if task in everything]
     for task in arguments.task:
-        if task in chosen:
+        if task in everything:
             say(f"shard {task}: {everything[task].name}, {plural(everything[task].runs, 'run')}")
         else:
             say(f"there is no shard {task}, only {len(everything)}")
-    scripts = {everything[task].model.script for task in chosen}
+    scripts = {shard.model.script for shard in chosen}
     if len(scripts) > 1:
         problem = f"shards of {' and '.join(sorted(scripts))} are not trained by one process"
         raise OptionError("--task", problem, "start a command for each")
-    shards_here = [everything[task] for task in chosen]
-    return train_shards(shards_here, arguments.max_iterations) if chosen else 0
+    return train_shards(chosen, arguments.max_iterations) if chosen else 0
 
 
 def _status(
@@ -198,9 +200,8 @@ def _status(
 ) -> int:
     total: Counter[State] = Counter()
     for name, model in models.items():
-        found: Counter[State] = Counter()
-        for shard in shards({name: model}, chosen_seeds, model.runs):
-            found += count(shard.expected(shard.how_to_run(max_iterations)), tensorboard_root())
+        parts = shards({name: model}, chosen_seeds, model.runs)
+        found = sum((shard.states(max_iterations) for shard in parts), Counter[State]())
         say(f"{name}: {_counts(found)}")
         total += found
     say(f"{script.name}: {_counts(total)}")
@@ -211,12 +212,7 @@ def _counts(found: Counter[State]) -> str:
     return ", ".join(f"{found[state]} {state.value}" for state in State)
 
 
-def _hand_over(
-    script: JobScript,
-    everything: Sequence[Shard],
-    chosen: Sequence[int],
-    arguments: argparse.Namespace,
-) -> int:
+def _hand_over(script: JobScript, left: Mapping[int, Shard], arguments: argparse.Namespace) -> int:
     site = _site_of(arguments)
     scheduler = arguments.scheduler or site.scheduler
     words = _passed_on(arguments)
@@ -224,26 +220,25 @@ def _hand_over(
     prints = scheduler == "print" or arguments.dry_run
     if script.scope and not (prints or arguments.model or arguments.layer_type):
         say(script.scope)
-    runs = sum(everything[i].runs for i in chosen)
+    runs = sum(shard.runs for shard in left.values())
+    amount = f"{plural(runs, 'run')} in {plural(len(left), 'shard')}"
     if scheduler == "local":
         at_once = arguments.jobs or max(1, cores() // script.resources().cores)
-        amount = f"{plural(runs, 'run')} in {plural(len(chosen), 'shard')}"
         say(f"{amount}, {at_once} at a time; output in {logs}")
-        left = {i: everything[i] for i in chosen}
         return run_shards([script.name, *words], left, logs, processes=at_once, gpu=arguments.gpu)
     if not is_checkout():
         remedy = "start it from a checkout, or take --scheduler local"
         raise OptionError("--scheduler", f"{scheduler} needs lfs_batch_jobs/run.sh", remedy)
     resources = site.resources(script.resources())
-    text = render_job(script.name, resources, site, str(CHECKOUT), words, chosen)
+    text = render_job(script.name, resources, site, str(CHECKOUT), words, list(left))
     if prints:
         say(text)
         say(f"# before it is submitted: mkdir -p {shlex.quote(str(logs))}")
-        for i in chosen:
-            for command in everything[i].commands():
+        for i, shard in left.items():
+            for command in shard.commands():
                 say(f"# shard {i}: {command_of(*command.line)}")
         return 0
-    say(f"{plural(runs, 'run')} in {plural(len(chosen), 'shard')}; output in {logs}")
+    say(f"{amount}; output in {logs}")
     say(submit(scheduler, text, logs / f"{scheduler}.sh"))
     return 0
 
@@ -264,24 +259,22 @@ def _site_of(arguments: argparse.Namespace) -> Site:
 
 def _passed_on(arguments: argparse.Namespace) -> list[str]:
     """Return the words that a job of this submission is told, to number its shards alike."""
-    words = [str(v) for v in (arguments.first, arguments.last) if v is not None]
-    words += ["--seeds", seeds_text(arguments.seeds)] if arguments.seeds else []
-    for model in arguments.model:
-        words += ["--model", model]
-    if arguments.figure is not None:
-        words += ["--figure", arguments.figure]
-    if arguments.layer_type is not None:
-        words += ["--layer-type", arguments.layer_type]
-    if arguments.layer_file is not None:
-        # A job starts in the checkout, wherever it was submitted.
-        words += ["--layer-file", str(arguments.layer_file.resolve())]
-    if arguments.layer_option:
-        words += ["--layer-option", *arguments.layer_option]
-    for flag, value in (
+    # A job starts in the checkout, wherever it was submitted.
+    file = arguments.layer_file and arguments.layer_file.resolve()
+    given = [
+        ("--seeds", arguments.seeds and seeds_text(arguments.seeds)),
+        *(("--model", model) for model in arguments.model),
+        ("--figure", arguments.figure),
+        ("--layer-type", arguments.layer_type),
+        ("--layer-file", file),
+        ("--layer-option", arguments.layer_option or None),
         ("--max-iterations", arguments.max_iterations),
         ("--runs-per-task", arguments.runs_per_task),
-    ):
-        words += [] if value is None else [flag, str(value)]
+    ]
+    words = [str(v) for v in (arguments.first, arguments.last) if v is not None]
+    for flag, value in given:
+        if value is not None:
+            words += [flag, *(value if isinstance(value, list) else [str(value)])]
     return words
 
 

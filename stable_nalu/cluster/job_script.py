@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from stable_nalu.console import plural
 from stable_nalu.errors import OptionError, UsageError, did_you_mean
 from stable_nalu.machine import CHECKOUT
-from stable_nalu.paper.experiment import (
-    MEASURED,
-    Experiment,
-    Model,
-    Resources,
-    named,
-    words,
-)
+from stable_nalu.paper.experiment import MEASURED, Experiment, Model, Resources, Shown, named, words
 from stable_nalu.paper.index import EXPERIMENTS, find, known
 
 FOLDER = CHECKOUT / "lfs_batch_jobs"
@@ -25,7 +20,8 @@ FOLDER = CHECKOUT / "lfs_batch_jobs"
 class JobScript:
     """A file below `lfs_batch_jobs/`, without `.sh`, and the experiments whose models it trains.
 
-    gpu_argument: it takes a GPU's number behind the seeds. only: keys of the models that count.
+    gpu_argument: it takes a GPU's number behind the seeds. only: keys of its models, or of the
+    others behind `-`.
     """
 
     name: str
@@ -46,16 +42,12 @@ class JobScript:
         """Return the script with the models of one figure, by its number or its key."""
         if figure is None:
             return self
-        numbers = {
-            key: [shown.number.removeprefix("Figure ") for shown in EXPERIMENTS[key].shown]
-            for key in self.experiments
-        }
+        numbers = {e.key: [_number(shown) for shown in e.shown] for e in self.shows()}
         keys = tuple(key for key in numbers if figure in (key, *numbers[key]))
         if not keys:
             listed = ", ".join(f"{' or '.join(ns)} ({key})" for key, ns in numbers.items())
-            raise OptionError(
-                "--figure", f"{self.name} trains none {figure!r}", f"choose from {listed}"
-            )
+            problem = f"{self.name} trains none {figure!r}"
+            raise OptionError("--figure", problem, f"choose from {listed}")
         return replace(self, experiments=keys)
 
     @property
@@ -64,7 +56,7 @@ class JobScript:
         if len(self.experiments) == 1:
             return ""
         models, figures = plural(len(self.models()), "model"), len(self.experiments)
-        number = self.shows()[0].shown[0].number.removeprefix("Figure ")
+        number = _number(self.shows()[0].shown[0])
         one = number if number.isalnum() else self.experiments[0]
         return f"All {models} of {figures} figures; those of one: --figure {one}"
 
@@ -82,7 +74,7 @@ class JobScript:
         found: dict[tuple[str, ...], Model] = {}
         for experiment in self.shows():
             for model in experiment.models:
-                if not self.only or model.key in self.only:
+                if not self.only or (model.key in self.only) != ("-" in self.only):
                     identity = (model.prefix, *words(model.flags))
                     found[identity] = _joined(found.get(identity), model)
         return list(found.values())
@@ -111,6 +103,10 @@ class JobScript:
         )
 
 
+def _number(shown: Shown) -> str:
+    return shown.number.removeprefix("Figure ")
+
+
 def _joined(known: Model | None, model: Model) -> Model:
     """Return a model with the variants and points of two figures, each of which shows a part."""
     if known is None:
@@ -121,110 +117,79 @@ def _joined(known: Model | None, model: Model) -> Model:
     return replace(known, variants=known.variants + added, points=points)
 
 
-_DIVISION = "single_layer_task/neurips_2021/"
-_ROBUST = "icml_2022/"
-_IN2 = (
-    *("nips-sltr-in2", "nips-realnpu-L1", "nips-realnpu-clipping"),
-    *("nips-realnpu-discretisation", "nips-realnpu-init", "nips-in2-nru-lr", "nips-realnpu-L2"),
-    *("nips-in2-realnpu-lr",),
-)
-_IN10 = (
-    *("nips-sltr-in10", "nips-sltr-in10-npu", "nips-in10-realnpu-W-reg"),
-    *("nips-in10-nmru-ablation", "nips-in10-nmru-lr", "nips-in10-nmru-optimiser"),
-    *("nips-in10-nru-separate-mag-sign", "nips-sltr-in10-losses-realnpu"),
-    *("nips-sltr-in10-losses-nru", "nips-sltr-in10-losses-nmru"),
-)
-_OWN_NAME = (
-    *("simple_mul", "function_task_static_learning", "function_task_static_mul_hidden_size"),
-    *("function_task_static_mul_hidden_size_ablation", "function_task_static_mul_input_size"),
-    *("function_task_static_mul_overlap", "function_task_static_mul_subset"),
-    *("function_task_static_mul_range", "function_task_static_mul_num_subsets"),
-    *("function_task_static_nalu", "function_task_static_regualization"),
-    *("sequential_mnist_prod_interpolation", "sequential_mnist_prod_outputs"),
-)
-_SEQUENCES = ("sequential_mnist_prod", "sequential_mnist_sum", "sequential_svhn_prod")
+_TABLE = """
+function_task_static: function_task_static_all
+simple_mul function_task_static_learning function_task_static_mul_hidden_size
+function_task_static_mul_hidden_size_ablation function_task_static_mul_input_size
+function_task_static_mul_overlap function_task_static_mul_subset function_task_static_mul_range
+function_task_static_mul_num_subsets function_task_static_nalu function_task_static_regualization
+sequential_mnist_prod_interpolation sequential_mnist_prod_outputs
+sequential_mnist_prod_reference: sequential_mnist_prod_long | reference
+sequential_mnist_prod_long: sequential_mnist_prod_long | - reference
+sequential_mnist_sum_reference: sequential_mnist_sum_long | reference
+sequential_mnist_sum_long: sequential_mnist_sum_long | - reference
+sequential_svhn_prod_reference: sequential_svhn_prod_long | reference
+sequential_svhn_prod_long: sequential_svhn_prod_long | - reference
+single_layer_task/neurips_2021/sltr-in2:
+    nips-sltr-in2 nips-realnpu-L1 nips-realnpu-clipping nips-realnpu-discretisation
+    nips-realnpu-init nips-in2-nru-lr nips-realnpu-L2 nips-in2-realnpu-lr
+single_layer_task/neurips_2021/in2-realnpu-beta-sweep: nips-realnpu-L1_sweep
+single_layer_task/neurips_2021/sltr-in10:
+    nips-sltr-in10 nips-sltr-in10-npu nips-in10-realnpu-W-reg nips-in10-nmru-ablation
+    nips-in10-nmru-lr nips-in10-nmru-optimiser nips-in10-nru-separate-mag-sign
+    nips-sltr-in10-losses-realnpu nips-sltr-in10-losses-nru nips-sltr-in10-losses-nmru
+single_layer_task/neurips_2021/in2-mixed-signs: in2-mixedSigns
+single_layer_task/neurips_2021/in10-mixed-signs: in10-mixedSigns
+single_layer_task/neurips_2021/in10-mixed-signs-iridis: in10-mixedSigns
+single_layer_task/neurips_2021/sltr-distributions-in2: nips-in2-distributions
+single_layer_task/neurips_2021/sltr-distributions-in10: nips-in10-distributions
+single_layer_task/neurips_2021/divBy0: nips-divBy0-easy nips-divBy0-medium nips-divBy0-hard
+two_digit_mnist/parallel_run GPU: div-1digit_conv-Adam-s3Init
+icml_2022/single_module: robust-benchmark_sltr_mul surface-mul robust-batch-snmu
+icml_2022/arithmetic_dataset: fts-2021-final fts-snmu-noise-ranges | nau-nmu nau-Nnmu batch_sNMU
+icml_2022/arithmetic_dataset_noise_ranges:
+    fts-snmu-noise-ranges | 0.01-0.05 0.1-0.5 1-2 5-10 10-20
+icml_2022/static_mnist_prod_isolated GPU: static-mnist-mul-isolated
+icml_2022/static_mnist_prod_colour_concat GPU: static-mnist-mul-colour-concat
+icml_2022/sequential_mnist_prod_reference GPU: robust-sequential_mnist_prod_long | reference
+icml_2022/sequential_mnist_prod_long GPU:
+    robust-sequential_mnist_prod_long | nmu snmu batch-snmu
+single_layer_benchmark:
+    benchmark_sltr_mul benchmark_sltr_div benchmark_sltr_add benchmark_sltr_sub
+    inalu-in10 nau-failure nau-in100
+marc_single_layer:
+    benchmark_sltr_mul_mcfc benchmark_sltr_add_mcfc |
+    MulMCFC MCFC MulMCFCSignINALU MulMCFCSignRealNPU
+"""
+"""`NAME [GPU]: experiments | models`, or names that are keys of experiments; behind `-`: all other
+models."""
 
 
-def _sequence_scripts() -> list[JobScript]:
-    found: list[JobScript] = []
-    for name in _SEQUENCES:
-        keys = tuple(m.key for m in EXPERIMENTS[f"{name}_long"].models if m.key != "reference")
-        found.append(JobScript(f"{name}_reference", (f"{name}_long",), only=("reference",)))
-        found.append(JobScript(f"{name}_long", (f"{name}_long",), only=keys))
-    return found
+def _read(table: str) -> Iterator[JobScript]:
+    for entry in re.split(r"\n(?! )", table.strip()):
+        head, colon, rest = entry.partition(":")
+        if not colon:
+            yield from (JobScript(key, (key,)) for key in head.split())
+            continue
+        name, *gpu = head.split()
+        keys, _, only = rest.partition("|")
+        yield JobScript(name, tuple(keys.split()), bool(gpu), tuple(only.split()))
 
 
-_ALL = (
-    JobScript("function_task_static", ("function_task_static_all",)),
-    *(JobScript(key, (key,)) for key in _OWN_NAME),
-    *_sequence_scripts(),
-    JobScript(f"{_DIVISION}sltr-in2", _IN2),
-    JobScript(f"{_DIVISION}in2-realnpu-beta-sweep", ("nips-realnpu-L1_sweep",)),
-    JobScript(f"{_DIVISION}sltr-in10", _IN10),
-    JobScript(f"{_DIVISION}in2-mixed-signs", ("in2-mixedSigns",)),
-    JobScript(f"{_DIVISION}in10-mixed-signs", ("in10-mixedSigns",)),
-    JobScript(f"{_DIVISION}in10-mixed-signs-iridis", ("in10-mixedSigns",)),
-    JobScript(f"{_DIVISION}sltr-distributions-in2", ("nips-in2-distributions",)),
-    JobScript(f"{_DIVISION}sltr-distributions-in10", ("nips-in10-distributions",)),
-    JobScript(f"{_DIVISION}divBy0", ("nips-divBy0-easy", "nips-divBy0-medium", "nips-divBy0-hard")),
-    JobScript("two_digit_mnist/parallel_run", ("div-1digit_conv-Adam-s3Init",), True),
-    JobScript(
-        f"{_ROBUST}single_module", ("robust-benchmark_sltr_mul", "surface-mul", "robust-batch-snmu")
-    ),
-    JobScript(
-        f"{_ROBUST}arithmetic_dataset",
-        ("fts-2021-final", "fts-snmu-noise-ranges"),
-        only=("nau-nmu", "nau-Nnmu", "batch_sNMU"),
-    ),
-    JobScript(
-        f"{_ROBUST}arithmetic_dataset_noise_ranges",
-        ("fts-snmu-noise-ranges",),
-        only=("0.01-0.05", "0.1-0.5", "1-2", "5-10", "10-20"),
-    ),
-    JobScript(f"{_ROBUST}static_mnist_prod_isolated", ("static-mnist-mul-isolated",), True),
-    JobScript(
-        f"{_ROBUST}static_mnist_prod_colour_concat", ("static-mnist-mul-colour-concat",), True
-    ),
-    JobScript(
-        f"{_ROBUST}sequential_mnist_prod_reference",
-        ("robust-sequential_mnist_prod_long",),
-        True,
-        ("reference",),
-    ),
-    JobScript(
-        f"{_ROBUST}sequential_mnist_prod_long",
-        ("robust-sequential_mnist_prod_long",),
-        True,
-        ("nmu", "snmu", "batch-snmu"),
-    ),
-    JobScript(
-        "single_layer_benchmark",
-        (
-            "benchmark_sltr_mul",
-            "benchmark_sltr_div",
-            "benchmark_sltr_add",
-            "benchmark_sltr_sub",
-            "inalu-in10",
-            "nau-failure",
-            "nau-in100",
-        ),
-    ),
-    JobScript(
-        "marc_single_layer",
-        ("benchmark_sltr_mul_mcfc", "benchmark_sltr_add_mcfc"),
-        only=("MulMCFC", "MCFC", "MulMCFCSignINALU", "MulMCFCSignRealNPU"),
-    ),
-    *(JobScript(e.stem, (key,)) for key, e in EXPERIMENTS.items() if e.criterion == MEASURED),
-)
-_OF_THE_BENCHMARK = "single_layer_task/benchmarking/"
-"""Where the benchmark's own repository has its scripts, which older ones have at the top."""
-_MOVED = ("single_layer_benchmark", "marc_single_layer")
-JOB_SCRIPTS = {script.name: script for script in _ALL} | {
-    f"{_OF_THE_BENCHMARK}{s.name}": replace(s, name=f"{_OF_THE_BENCHMARK}{s.name}")
-    for s in _ALL
-    if s.name in _MOVED
-}
+_BENCHMARK = ("single_layer_benchmark", "marc_single_layer")
+"""Scripts that the benchmark's own repository has in a folder, and older ones at the top."""
 
+
+def _all() -> Iterator[JobScript]:
+    yield from _read(_TABLE)
+    measured = (e for e in EXPERIMENTS.values() if e.criterion == MEASURED)
+    yield from (JobScript(experiment.stem, (experiment.key,)) for experiment in measured)
+    for script in _read(_TABLE):
+        if script.name in _BENCHMARK:
+            yield replace(script, name=f"single_layer_task/benchmarking/{script.name}")
+
+
+JOB_SCRIPTS = {script.name: script for script in _all()}
 
 EXPERIMENT = "experiment:"
 """Before a key: the experiment, also where a script has its name, for other runs."""
@@ -232,13 +197,11 @@ EXPERIMENT = "experiment:"
 
 def find_job(name: str) -> JobScript:
     """Return the script of a file's name, or one made of the experiment of that key."""
-    if name.startswith(EXPERIMENT):
-        experiment = find(name.removeprefix(EXPERIMENT))
-        return JobScript(experiment.stem, (experiment.key,))
     stem = name.removeprefix("lfs_batch_jobs/").removesuffix(".sh")
     if stem in JOB_SCRIPTS:
         return JOB_SCRIPTS[stem]
-    experiment = known(stem)
+    key = name.removeprefix(EXPERIMENT)
+    experiment = known(stem) if key == name else find(key)
     if experiment is not None:
         return JobScript(experiment.stem, (experiment.key,))
     hint = did_you_mean(stem, [*JOB_SCRIPTS, *EXPERIMENTS], "--list names them all", most=3)

@@ -41,6 +41,8 @@ _FEWEST_UPDATES_SAVED = {True: 10_000, False: 1_000}
 of arithmetic runs takes seconds for so many, and saving more often would cost more time."""
 _DATA = {"--sample-distribution", "--interpolation-range", "--extrapolation-range"}
 """Flags that runs of one stack differ in, though a command has one distribution only."""
+_RESUMED, _ANEW = "--resume", "--remove-existing-data"
+"""How the runs of a command begin; every command of a plan has one of these flags."""
 _LOG_INTERVAL = 1000
 _LOG_POINTS = 20
 
@@ -81,6 +83,11 @@ class Shard:
         points = [drawn(point) for point in model.points]
         found = repr((model.script, self.seeds, points, variants, lengths))
         return found if names and self.runs > 1 else None
+
+    def states(self, max_iterations: int | None) -> Counter[State]:
+        """Return how many of its runs are in each state."""
+        runs = self.expected(self.how_to_run(max_iterations))
+        return Counter(state_of(run, tensorboard_root()) for run in runs)
 
     def how_to_run(self, max_iterations: int | None = None, workers: int = 1) -> Flags:
         """Return flags that say how its runs are carried out."""
@@ -189,10 +196,7 @@ def pending(shard: Shard, max_iterations: int | None = None) -> list[tuple[Comma
 
 def refuse_running(every: Iterable[Shard], max_iterations: int | None = None) -> None:
     """Refuse to look at runs that a process still trains, such as one left by a killed command."""
-    root, running = tensorboard_root(), 0
-    for shard in every:
-        extra = shard.how_to_run(max_iterations)
-        running += count(shard.expected(extra), root)[State.RUNNING]
+    running = sum(shard.states(max_iterations)[State.RUNNING] for shard in every)
     if running:
         raise UsageError(
             f"another process trains {running} of these runs; repeat the command when it is done"
@@ -208,11 +212,8 @@ def train_shards(
     which signals then reach; those that go on with runs together, and those that begin runs anew.
     """
     plans = [_plan(shard, max_iterations, workers) for shard in every]
-    for anew in (False, True):
-        parts = [
-            [pair for pair in plan if ("--remove-existing-data" in pair[0].words) == anew]
-            for plan in plans
-        ]
+    for how in (_RESUMED, _ANEW):
+        parts = [[pair for pair in plan if how in pair[0].words] for plan in plans]
         found = [part for part in parts if part]
         if not found:
             continue
@@ -236,16 +237,11 @@ def state_of(run: ExpectedRun, root: Path) -> State:
     return State.DONE if _finished(folder, files, run) else State.FAILED
 
 
-def count(runs: Iterable[ExpectedRun], root: Path) -> Counter[State]:
-    """Return how many runs are in each state."""
-    return Counter(state_of(run, root) for run in runs)
-
-
 def mark_finished(runs: Sequence[ExpectedRun], root: Path) -> None:
     """Record that these runs have come to their end, even if they diverged."""
     for run in runs:
         folder = root / run.name
-        files = [entry.name for entry in visible_entries(folder)]
+        files = _event_files(folder)
         with atomic_text_file(folder / MARKER) as file:
             json.dump({"event_files": files, "iterations": _length(run)}, file)
 
@@ -264,18 +260,17 @@ def _plan(
     states = {run.name: state_of(run, root) for run in every}
     left = {name for name, state in states.items() if state in (State.MISSING, State.FAILED)}
     anew = left
-    if "--resume" in {flag.name for flag in SCRIPTS[shard.model.script].flags}:
+    if _RESUMED in {flag.name for flag in SCRIPTS[shard.model.script].flags}:
         unfinished = (run for run in every if run.name in left)
         anew = {run.name for run in unfinished if _owns_checkpoint(run, root) is False}
     resumed = left - anew
     if resumed:
         done = (run for run in every if states[run.name] is State.DONE)
         resumed |= {run.name for run in done if _owns_checkpoint(run, root)}
-    plans = (resumed, {"--resume": ()}), (anew, {"--remove-existing-data": ()})
     return [
         (command, [run for run in runs if run.name in left])
-        for chosen, how in plans
-        for command, runs in covering([r for r in every if r.name in chosen], merged(extra, how))
+        for chosen, how in ((resumed, _RESUMED), (anew, _ANEW))
+        for command, runs in covering([r for r in every if r.name in chosen], {**extra, how: ()})
     ]
 
 

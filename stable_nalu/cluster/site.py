@@ -5,6 +5,7 @@ The text of a job serves both batch systems: each reads its own header lines.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -105,64 +106,52 @@ def read_site(path: Path | None) -> Site:
 
 
 def _checked(content: dict[str, Any]) -> dict[str, Any]:
-    known = {field.name: field.default for field in fields(Site)}
-    values: dict[str, Any] = {}
+    known = [field.name for field in fields(Site)]
     for name, value in content.items():
         if name not in known:
             remedy = did_you_mean(name, known, f"known are {', '.join(known)}")
             raise ValueError(f"unknown entry {name!r}; {remedy}")
-        if name in _NUMBERS:
-            values[name] = _NUMBERS[name](value)
-        elif isinstance(known[name], tuple):
-            listed = [value] if isinstance(value, str) else value
-            if not isinstance(listed, list) or not all(isinstance(v, str) for v in listed):
-                raise ValueError(f'{name} is a list of texts; write {name} = ["…"]')
-            values[name] = tuple(listed)
-        elif not isinstance(value, str):
-            raise ValueError(f'{name} is a text; write {name} = "…"')
-        else:
-            values[name] = value
-        if name != "setup" and _breaks_a_line(values[name]):
+        if name in _LISTS and isinstance(value, str):
+            content[name] = value = [value]
+        what, example, fits = _FORMS.get(name, ("a text", "…", _is_text))
+        if not fits(value):
+            written = json.dumps(example, ensure_ascii=False)
+            raise ValueError(f"{name} is {what}; write {name} = {written}")
+        if name != "setup" and _breaks_a_line(value):
             raise ValueError(f"{name}: {value!r} holds a line break; write one line")
-    if values.get("scheduler", "local") not in SCHEDULERS:
-        raise ValueError(f"scheduler {unknown_choice(values['scheduler'], SCHEDULERS)}")
-    for option in values.get("options", ()):
+    scheduler = content.get("scheduler", "local")
+    if scheduler not in SCHEDULERS:
+        raise ValueError(f"scheduler {unknown_choice(scheduler, SCHEDULERS)}")
+    for option in content.get("options", ()):
         if not option.startswith("-"):
-            raise ValueError(
-                f"options: {option!r} is not an option of sbatch or bsub; "
-                'write such as ["--qos=long"]'
-            )
-    return values
+            problem = f"options: {option!r} is not an option of sbatch or bsub"
+            raise ValueError(f'{problem}; write such as ["--qos=long"]')
+    if "time" in content:
+        content["time"] = time_limit(content["time"])
+    return {name: tuple(v) if isinstance(v, list) else v for name, v in content.items()}
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
+_LISTS = ("modules", "setup", "options")
+_FORMS: dict[str, tuple[str, object, Callable[[Any], bool]]] = {
+    "time": ("a text", "12:00", _is_text),
+    "memory": ("a whole number of GB from 1 on", 8, lambda v: type(v) is int and v >= 1),
+    "gpus": ("0 or 1", 1, lambda v: type(v) is int and v in (0, 1)),
+    **{name: ("a list of texts", ["…"], _is_list) for name in _LISTS},
+}
+"""What an entry is, an example, and whether a value is one; of a text when it is not here."""
 
 
 def _breaks_a_line(value: object) -> bool:
-    texts = value if isinstance(value, tuple) else (value,)
+    texts = value if isinstance(value, (tuple, list)) else (value,)
     return any(isinstance(text, str) and "".join(text.splitlines()) != text for text in texts)
-
-
-def _time(value: object) -> int:
-    if not isinstance(value, str):
-        raise ValueError('time is a text; write time = "12:00"')
-    return time_limit(value)
-
-
-def _whole(remedy: str, allowed: Callable[[int], bool]) -> Callable[[object], int]:
-    def read(value: object) -> int:
-        if not isinstance(value, int) or isinstance(value, bool) or not allowed(value):
-            raise ValueError(remedy)
-        return value
-
-    return read
-
-
-_NUMBERS = {
-    "time": _time,
-    "memory": _whole(
-        "memory is a whole number of GB from 1 on; write memory = 8", lambda gb: gb >= 1
-    ),
-    "gpus": _whole("gpus is 0 or 1; write gpus = 1", lambda count: count in (0, 1)),
-}
-"""Readers of the entries that are no texts."""
 
 
 def render_job(
@@ -173,21 +162,15 @@ def render_job(
     words: Sequence[str],
     indices: Sequence[int],
 ) -> str:
-    """Return the job of a submission.
-
-    words: what follows the name, as for the batch script.
-    """
-    environment = [f"export STABLE_NALU_ROOT={shlex.quote(root)}"]
-    if site.log_dir:
-        environment.append(f"export STABLE_NALU_LOGS={shlex.quote(str(site.logs))}")
-    if site.python:
-        environment.append(f"export PYTHON={shlex.quote(site.python)}")
+    """Return the job of a submission; `words` follow the name, as for the batch script."""
+    logs = str(site.logs) if site.log_dir else ""
+    variables = {"STABLE_NALU_ROOT": root, "STABLE_NALU_LOGS": logs, "PYTHON": site.python}
     lines = [
         "#!/usr/bin/env bash",
         *headers(name, resources, site, indices, site.logs / name),
         "",
         "set -e",
-        *environment,
+        *(f"export {key}={shlex.quote(text)}" for key, text in variables.items() if text),
         *(["type module >/dev/null 2>&1 || source /etc/profile"] if site.modules else []),
         *(f"module load {shlex.quote(module)}" for module in site.modules),
         *site.setup,
@@ -198,30 +181,20 @@ def render_job(
 
 
 def headers(
-    name: str, resources: Resources, site: Site, indices: Sequence[int], logs: Path | None
+    name: str, resources: Resources, site: Site, indices: Sequence[int], logs: Path | None = None
 ) -> list[str]:
     """Return header lines for SLURM, which counts elements from 0, and for LSF, from 1.
 
     logs: folder of what a job says before the wrapper opens its own files, such as a module that
     is missing, and of the batch system's words; it has to be there. None: where it is submitted.
+    In a folder of logs SLURM's output is the file that the wrapper appends to as well; the
+    wrapper's number of an element of LSF is one less. `--ignore-pbs`: `sbatch` would read the lines
+    for LSF too, and stop at those it does not know.
     """
-    slurm = slurm_options(name, resources, site, indices, logs)
-    lsf = lsf_options(name, resources, site, indices, logs)
-    return [*(f"#SBATCH {option}" for option in slurm), *(f"#BSUB {option}" for option in lsf)]
-
-
-def slurm_options(
-    name: str, resources: Resources, site: Site, indices: Sequence[int], logs: Path | None = None
-) -> list[str]:
-    """Return the options of `sbatch`.
-
-    In a folder of logs the output is the file that the wrapper appends to as well.
-    `--ignore-pbs`: `sbatch` would read the lines for LSF too, and stop at those it does not know.
-    """
-    output = _header_path(logs, "%A_%a.out") if logs else "%x_%A_%a.out"
+    job, gpu = job_name(name), resources.gpu
     hours, minutes = divmod(resources.minutes, 60)
-    options = [
-        f"--job-name={job_name(name)}",
+    slurm = [
+        f"--job-name={job}",
         f"--array={seeds_text(indices)}",
         "--nodes=1",
         "--ntasks=1",
@@ -232,26 +205,13 @@ def slurm_options(
         "--requeue",
         f"--signal=B:TERM@{60 * _WARNING_MINUTES}",
         "--open-mode=append",
-        f"--output={output}",
+        f"--output={_header_path(logs, '%A_%a.out') if logs else '%x_%A_%a.out'}",
+        *(["--gres=gpu:1"] if gpu else []),
+        *_named("--partition=", "partition", site.partition),
+        *_named("--account=", "account", site.account),
     ]
-    options += ["--gres=gpu:1"] if resources.gpu else []
-    for entry, value in (("partition", site.partition), ("account", site.account)):
-        options += [f"--{entry}={_one_word(entry, value)}"] if value else []
-    return options + (list(site.options) if site.scheduler == "slurm" else [])
-
-
-def lsf_options(
-    name: str, resources: Resources, site: Site, indices: Sequence[int], logs: Path | None = None
-) -> list[str]:
-    """Return the options of `bsub`.
-
-    LSF counts elements from 1 and the wrapper from 0: the two write files of different names.
-    """
-    output = _header_path(logs, "%J_%I.lsf.out") if logs else f"{job_name(name)}_%J_%I.lsf.out"
-    hours, minutes = divmod(resources.minutes, 60)
-    elements = seeds_text([index + 1 for index in indices])
-    options = [
-        f'-J "{job_name(name)}[{elements}]"',
+    lsf = [
+        f'-J "{job}[{seeds_text([index + 1 for index in indices])}]"',
         f"-n {resources.cores}",
         '-R "span[hosts=1]"',
         f'-R "rusage[mem={resources.memory_gb}GB]"',
@@ -259,12 +219,14 @@ def lsf_options(
         "-r",
         f'-Q "{EXIT_REQUEUE}"',
         f'-wa "TERM" -wt "{_WARNING_MINUTES}"',
-        f"-o {output}",
+        f"-o {_header_path(logs, '%J_%I.lsf.out') if logs else f'{job}_%J_%I.lsf.out'}",
+        *(['-gpu "num=1:mode=exclusive_process"'] if gpu else []),
+        *_named("-q ", "queue", site.queue),
+        *_named("-P ", "account", site.account),
     ]
-    options += ['-gpu "num=1:mode=exclusive_process"'] if resources.gpu else []
-    for letter, entry, value in (("q", "queue", site.queue), ("P", "account", site.account)):
-        options += [f"-{letter} {_one_word(entry, value)}"] if value else []
-    return options + (list(site.options) if site.scheduler == "lsf" else [])
+    slurm += site.options if site.scheduler == "slurm" else ()
+    lsf += site.options if site.scheduler == "lsf" else ()
+    return [*(f"#SBATCH {option}" for option in slurm), *(f"#BSUB {option}" for option in lsf)]
 
 
 def job_name(name: str) -> str:
@@ -281,11 +243,11 @@ def _header_path(folder: Path, name: str) -> str:
     return f'"{escaped}/{name}"'
 
 
-def _one_word(entry: str, text: str) -> str:
-    """Return a value for a header line, where quotes would be part of it."""
-    if not re.fullmatch(r"[\w.,:/+@-]+", text):
+def _named(option: str, entry: str, text: str) -> list[str]:
+    """Return an option with a value of the site, if it has one; quotes would be part of it."""
+    if text and not re.fullmatch(r"[\w.,:/+@-]+", text):
         raise OptionError(f"--{entry}", f"{text!r} is not the name of one", "write one word")
-    return text
+    return [option + text] if text else []
 
 
 def submit(scheduler: str, text: str, path: Path) -> str:
@@ -295,20 +257,13 @@ def submit(scheduler: str, text: str, path: Path) -> str:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"cannot write the job file {path}: {error.strerror}") from None
-    if scheduler == "slurm":
-        return _call(["sbatch", str(path)], "")
     # LSF reads the header lines of a job only from its standard input.
-    return _call(["bsub"], text)
-
-
-def _call(command: Sequence[str], text: str) -> str:
+    command, given = (["sbatch", str(path)], "") if scheduler == "slurm" else (["bsub"], text)
     try:
-        done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, input=given, capture_output=True, text=True, check=False)
     except FileNotFoundError:
-        raise UsageError(
-            f"argument --scheduler: there is no {command[0]} here; "
-            "use --scheduler local, or print to see what would be submitted"
-        ) from None
+        remedy = "use --scheduler local, or print to see what would be submitted"
+        raise OptionError("--scheduler", f"there is no {command[0]} here", remedy) from None
     if done.returncode != 0:
         raise UsageError(f"{command[0]} failed: {done.stderr.strip() or done.stdout.strip()}")
     return done.stdout.strip()

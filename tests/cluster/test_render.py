@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stable_nalu.cluster.job_script import FOLDER, JOB_SCRIPTS, find_job
-from stable_nalu.cluster.site import Site, job_name, lsf_options, render_job, slurm_options
+from stable_nalu.cluster.site import Site, headers, job_name, render_job
 from stable_nalu.errors import UsageError
 from stable_nalu.paper.experiment import Resources
 from tools.batch_files import batch_files, left_over
@@ -74,46 +74,21 @@ def test_a_script_is_found_by_file_name_and_by_figure():
         find_job("icml_2022/single_modul")
 
 
-def test_slurm_options():
+SLURM = """job-name=sltr-in2 array=0-2,5 nodes=1 ntasks=1 cpus-per-task=2 mem=8G time=12:30:00
+ignore-pbs requeue signal=B:TERM@120 open-mode=append output=%x_%A_%a.out gres=gpu:1 partition=gpu
+account=nalu qos=long"""
+LSF = """J "sltr-in2[1-3,6]";n 2;R "span[hosts=1]";R "rusage[mem=8GB]";W 12:30;r;Q "75"
+wa "TERM" -wt "2";o sltr-in2_%J_%I.lsf.out;gpu "num=1:mode=exclusive_process";P nalu"""
+
+
+def test_headers_of_slurm_count_from_zero_and_of_lsf_from_one():
     asked = Resources(minutes=750, cores=2, memory_gb=8, gpu=True)
     site = Site("slurm", partition="gpu", account="nalu", options=("--qos=long",))
-    assert slurm_options("a/sltr-in2", asked, site, [0, 1, 2, 5]) == [
-        "--job-name=sltr-in2",
-        "--array=0-2,5",
-        "--nodes=1",
-        "--ntasks=1",
-        "--cpus-per-task=2",
-        "--mem=8G",
-        "--time=12:30:00",
-        "--ignore-pbs",
-        "--requeue",
-        "--signal=B:TERM@120",
-        "--open-mode=append",
-        "--output=%x_%A_%a.out",
-        "--gres=gpu:1",
-        "--partition=gpu",
-        "--account=nalu",
-        "--qos=long",
-    ]
-
-
-def test_lsf_options_count_from_one():
-    asked = Resources(minutes=45, gpu=True)
-    site = Site("lsf", queue="hpc", account="nalu")
-    assert lsf_options("simple_mul", asked, site, [0, 1, 4]) == [
-        '-J "simple_mul[1-2,5]"',
-        "-n 1",
-        '-R "span[hosts=1]"',
-        '-R "rusage[mem=2GB]"',
-        "-W 0:45",
-        "-r",
-        '-Q "75"',
-        '-wa "TERM" -wt "2"',
-        "-o simple_mul_%J_%I.lsf.out",
-        '-gpu "num=1:mode=exclusive_process"',
-        "-q hpc",
-        "-P nalu",
-    ]
+    wanted = [f"#SBATCH --{option}" for option in SLURM.split()]
+    wanted += [f"#BSUB -{option}" for option in re.split("[;\n]", LSF)]
+    assert headers("a/sltr-in2", asked, site, [0, 1, 2, 5]) == wanted
+    found = headers("a", asked, Site("lsf", queue="hpc", options=("-U x",)), [0])
+    assert found[-2:] == ["#BSUB -q hpc", "#BSUB -U x"]
 
 
 def test_a_job_quotes_what_it_is_given(tmp_path):
@@ -138,13 +113,14 @@ def test_a_job_quotes_what_it_is_given(tmp_path):
 )
 def test_output_before_the_wrapper_goes_to_the_logs(folder, slurm, lsf):
     """A job that fails in `module load` would leave nothing behind otherwise."""
-    assert slurm in slurm_options("x", Resources(1), Site(), [0], Path(folder))
-    assert lsf in lsf_options("x", Resources(1), Site(), [0], Path(folder))
+    found = headers("x", Resources(1), Site(), [0], Path(folder))
+    assert f"#SBATCH {slurm}" in found
+    assert f"#BSUB {lsf}" in found
     job = render_job("x", Resources(1), Site(log_dir="/logs"), "/p", [], [0])
     assert "#SBATCH --output=/logs/x/%A_%a.out" in job
 
 
 def test_header_values_are_single_words():
     with pytest.raises(UsageError, match="argument --partition: .* is not the name of one; write"):
-        slurm_options("x", Resources(1), Site(partition="a\n#SBATCH --x"), [0])
+        headers("x", Resources(1), Site(partition="a\n#SBATCH --x"), [0])
     assert job_name("a/b c[1]") == "b-c-1-"

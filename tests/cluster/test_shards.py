@@ -11,7 +11,6 @@ from stable_nalu.cluster.job_script import EXPERIMENT, JOB_SCRIPTS, find_job
 from stable_nalu.cluster.shard import (
     MARKER,
     State,
-    count,
     how_to_run,
     in_groups,
     mark_finished,
@@ -105,7 +104,7 @@ def test_states(trained):
     states = [state_of(run, root) for run in runs[:4]]
     assert states == [State.DONE, State.FAILED, State.RUNNING, State.MISSING]
     held.release()
-    assert count(runs, root)[State.MISSING] == 6
+    assert first_shard(0).states(None)[State.MISSING] == 6
 
 
 @pytest.mark.parametrize(
