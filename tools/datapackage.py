@@ -16,6 +16,7 @@ from stable_nalu.errors import UsageError
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.papers import Paper
+from stable_nalu.result.formulas import formulas_of
 from stable_nalu.result.judged import label_of, measure_of
 from stable_nalu.result.records import cells_of, file_of
 from stable_nalu.result.stored import DATA, cost_of, path_of
@@ -60,6 +61,11 @@ def package(data: Path = DATA) -> dict[str, Any]:
     kept = [e for e in EXPERIMENTS.values() if path_of(e.key, data).exists()]
     papers = dict.fromkeys(shown.paper for e in kept for shown in e.shown)
     resources = [_resource(e.stem, path_of(e.key, data), data, **_of_runs(e, data)) for e in kept]
+    resources += [
+        _resource(f"formula-{e.stem}", formulas_of(e.key, data), data, **_of_formulas(e, data))
+        for e in kept
+        if formulas_of(e.key, data).exists()
+    ]
     others: list[tuple[str, Path, str, str, tuple[str, ...]]] = [
         (f"cost-{e.stem}", cost_of(e.key, data), f"What it cost: {e.title}", "cost", ())
         for e in EXPERIMENTS.values()
@@ -98,6 +104,16 @@ def _of_runs(experiment: Experiment, data: Path) -> dict[str, Any]:
         "fields": [field_of(experiment, column) for column in header],
         # `iterations` is the first column that does not tell runs apart.
         "primary_key": header[: header.index("iterations")],
+    }
+
+
+def _of_formulas(experiment: Experiment, data: Path) -> dict[str, Any]:
+    """Return title, fields and key of what the kept runs of an experiment compute."""
+    header = list(cells_of(formulas_of(experiment.key, data))[0])
+    return {
+        "title": f"What its networks compute: {experiment.title}",
+        "fields": [field_of(experiment, column) for column in header],
+        "primary_key": header[: header.index("verdict")],
     }
 
 

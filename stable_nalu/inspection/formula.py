@@ -62,9 +62,14 @@ class Certificate:
     proof: str = ""
     ulps: float = math.nan
 
+    @property
+    def is_exact(self) -> bool:
+        """Return whether the target was learned, with weights as trained or rounded."""
+        return self.verdict in (EXACT, ROUNDED)
+
     def __str__(self) -> str:
         """Return it in words."""
-        if self.verdict in (EXACT, ROUNDED):
+        if self.is_exact:
             how = f" (weights by at most {self.change:.2g})" if self.change else ""
             return f"learned: {self.rounded}, {self.verdict}{how}"
         shown = self.learned if self.verdict == OTHER else self.rounded

@@ -10,10 +10,12 @@ import pandas as pd
 import pytest
 
 from stable_nalu.errors import OptionError, UsageError
+from stable_nalu.inspection.learned import formula
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import command, stored
-from stable_nalu.result.judged import TEST_ERROR, compact, runs_of
+from stable_nalu.result.formulas import formulas_of
+from stable_nalu.result.judged import TEST_ERROR, compact, identifying, runs_of
 from stable_nalu.result.listing import listing, seconds_here
 from stable_nalu.result.records import Stopwatch, add_sessions, cells_of, read_sessions
 from tests.result.made_up import SESSION, write
@@ -211,6 +213,13 @@ def test_trained_runs_are_kept(tmp_path):
     sessions = stored.sessions_of("nips-sltr-in10", data)
     assert [(s.runs, s.run_iterations) for s in sessions] == [(9, 180), (9, 180)]
     assert all(0 < s.cpu_seconds for s in sessions)
+
+    told = cells_of(formulas_of("nips-sltr-in10", data))
+    points = identifying("nips-sltr-in10")
+    assert [[row[c] for c in points] for row in told] == [[row[c] for c in points] for row in rows]
+    for run, row in zip(runs_of(model, [0, 1], 20), told, strict=True):
+        found = formula(space / "tensorboard" / run.name)
+        assert (row["verdict"], row["formula"]) == (found.verdict, str(found.rounded))
 
 
 def test_what_is_kept_can_be_committed():
