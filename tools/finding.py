@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 
 from stable_nalu.figure.style import half_open
 from stable_nalu.paper.experiment import Experiment
-from stable_nalu.result.compare import solved_of
-from stable_nalu.result.compare_measured import MeasuredPoint, points_of
+from stable_nalu.result.compare import MeasuredPoint, measured_points, places
 from stable_nalu.result.document import number, plain
-
-from .rates import point_groups
+from stable_nalu.statistics.summary import solved_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,9 +21,9 @@ Counts = Mapping[str, tuple[int, int]]
 def finding(experiment: Experiment, runs: pd.DataFrame) -> str:
     """Return which model is best and which one worst, and where the best one fails most."""
     if experiment.is_measured:
-        return plain(_of_measures(points_of(experiment, runs)))
+        return plain(_of_measures(measured_points(experiment, runs)))
     found: dict[str, dict[str, tuple[int, int]]] = {}
-    for model, point, group in point_groups(experiment, runs):
+    for model, point, _, group in places(experiment, runs):
         counts = found.setdefault(experiment.model(model).label, {})
         counts[half_open(point)] = (solved_of(group), len(group))
     return plain(_of_rates(found))

@@ -31,8 +31,8 @@ from stable_nalu.paper.experiment import Model, seeds_text
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.papers import STUDIES
 from stable_nalu.process import begin
-from stable_nalu.result.compare import cut_short
 from stable_nalu.result.document import filled
+from stable_nalu.result.judged import cut_short
 from stable_nalu.result.stored import DATA, kept_keys, read
 from stable_nalu.result.tables import Folders, OtherTable, other_tables
 from stable_nalu.script import ScriptParser, exit_code

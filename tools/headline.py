@@ -13,9 +13,9 @@ from stable_nalu.paper.index import find
 from stable_nalu.paper.published import Published, published
 from stable_nalu.result.compare import (
     WITHIN_POINTS,
-    Comparison,
-    comparison,
+    RatePoint,
     equivalence,
+    rate_point,
     runs_at,
 )
 from stable_nalu.result.document import UNKNOWN, points, rate, table
@@ -126,15 +126,15 @@ def _finding(claim: Claim, data: Path) -> Finding:
     text = rate(known.solved, known.runs)
     if found is None:
         return Finding(claim, theirs, None, text, source)
-    here = rate_here(found.solved, found.runs, found)
+    here = rate_here(found)
     gap = points(found.gap) if found.gap else UNKNOWN
     return Finding(claim, theirs, ours, text, source, here, gap, _verdict(found))
 
 
-def _verdict(found: Comparison) -> str:
+def _verdict(found: RatePoint) -> str:
     """Return the verdict; of chosen seeds also at which steps they are solved."""
     steps = found.chosen and found.steps and found.chosen.steps
-    return f"{found.verdict}; {steps}" if steps else found.verdict
+    return f"{found.verdict}; {steps.steps}" if steps else str(found.verdict)
 
 
 def _gain(claim: Claim, theirs: Estimate, ours: Estimate | None, data: Path) -> Finding:
@@ -158,11 +158,11 @@ def _known(claim: Claim, model: str) -> Published:
     )
 
 
-def _comparison(claim: Claim, model: str, data: Path) -> Comparison | None:
+def _comparison(claim: Claim, model: str, data: Path) -> RatePoint | None:
     """Compare all kept runs of a model with the claim; return None where there are none."""
     if not path_of(claim.experiment, data).exists():
         return None
     experiment, runs = find(claim.experiment), read(claim.experiment, data)
     known = _known(claim, model)
     own = runs_at(known, runs)
-    return None if own.empty else comparison(experiment, known, own)
+    return None if own.empty else rate_point(experiment, own, known=known)

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from stable_nalu.errors import UsageError
 from stable_nalu.paper.experiment import MEASURED, Experiment, Measure
 from stable_nalu.paper.published import PublishedMeasure
-from stable_nalu.result.compare import cut_short
-from stable_nalu.result.compare_measured import MeasuredPoint, points_of
+from stable_nalu.result.compare import MeasuredPoint, measured_points
 from stable_nalu.result.document import UNKNOWN, as_svg, filled, percent, plain
+from stable_nalu.result.judged import cut_short
 from stable_nalu.result.records import Session, Verified
 from stable_nalu.result.stored import read, sessions_of
 from stable_nalu.script import duration
@@ -84,7 +84,7 @@ def result(experiment: Experiment, data: Path) -> MeasuredResult:
     """Read the kept runs of an experiment, and work out everything that follows from them."""
     key = experiment.key
     runs = read(key, data)
-    points = points_of(experiment, runs)
+    points = measured_points(experiment, runs)
     return MeasuredResult(
         experiment, runs, sessions_of(key, data), points, verified_of(key, data), data
     )
@@ -160,7 +160,7 @@ def _cells(point: MeasuredPoint) -> dict[str, str]:
         "compared": measure.typical if known else UNKNOWN,
         "given elsewhere": given(known, measure) if known else UNKNOWN,
         "which is": known.standing if known else UNKNOWN,
-        "difference": str(point.order) if point.order else told,
+        "difference": point.pairs.claim if point.pairs else told,
         "runs as good": UNKNOWN if point.as_good is None else str(point.as_good),
         "verdict": point.verdict or UNKNOWN,
     }

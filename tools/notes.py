@@ -12,6 +12,7 @@ from typing import Protocol
 from stable_nalu.errors import UsageError
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import EXPERIMENTS
+from stable_nalu.result.document import UNKNOWN
 from stable_nalu.result.listing import seconds_here
 from stable_nalu.result.records import ALONE, Verified, cells_of, digest_of, file_of, read_records
 from stable_nalu.result.stored import path_of
@@ -34,7 +35,7 @@ class Place(Protocol):
 
 def place(key: str, row: Place) -> str:
     """Return the heading of a note about a point: `nips-sltr-in2 / nru / U[-2,2]`."""
-    return " / ".join((key, row.model, row.point))
+    return " / ".join((key, row.model, row.point or UNKNOWN))
 
 
 def read_notes(folder: Path) -> dict[str, str]:

@@ -21,8 +21,9 @@ from stable_nalu.machine import is_checkout
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.papers import MODULES, STUDIES
-from stable_nalu.result.compare import DIFFERS, cut_short
+from stable_nalu.result.compare import DIFFERS, MEASURES
 from stable_nalu.result.document import UNKNOWN, filled, plain, render
+from stable_nalu.result.judged import cut_short
 from stable_nalu.result.listing import UNSHOWN, seconds_here
 from stable_nalu.result.records import ALONE
 from stable_nalu.result.stored import DATA, kept_keys
@@ -32,7 +33,7 @@ from . import headline, measures, rates, unpublished
 from .finding import finding
 from .measures import MeasuredResult
 from .notes import note, place, read_notes, read_reasons, reason, replaced, sentence
-from .rates import MEASURES, PAPER, SOURCES, Result
+from .rates import PAPER, SOURCES, Result
 
 CHECKOUTS = DATA.parent
 """The folder of the page in the checkout."""
@@ -262,12 +263,14 @@ def _differences(results: Sequence[Result], notes: Mapping[str, str]) -> list[di
         {
             "figure / model / point": plain(place(found.experiment.key, row)),
             "measure": measure,
-            **{side: row.cells[f"{columns.get(measure, measure)}, {side}"] for side in sides},
+            **{
+                side: rates.cells(row)[f"{columns.get(measure, measure)}, {side}"] for side in sides
+            },
             "explanation": note(notes, found.experiment.key, row) or UNKNOWN,
         }
         for sides in [("elsewhere", "here")]
         for found in results
-        for row in found.rows
+        for row, cells in zip(found.rows, found.cells, strict=True)
         for measure, verdict in row.verdicts.items()
         if verdict == DIFFERS and row.published is not None and once[row.published] is row
     ]

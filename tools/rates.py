@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -15,22 +15,19 @@ from stable_nalu.paper.published import (
     Bounded,
     Published,
     PublishedSeeds,
-    published,
     published_seeds,
 )
 from stable_nalu.result.compare import (
+    ALL_POINTS,
     CANNOT_TELL,
-    CHOSEN,
     DIFFERS,
     EQUAL,
-    SHORT,
+    MEASURES,
     WITHIN_POINTS,
-    Comparison,
-    comparison,
+    RatePoint,
+    rate_points,
     runs_at,
-    solved_of,
     steps_of,
-    summary_of,
 )
 from stable_nalu.result.document import (
     UNKNOWN,
@@ -41,7 +38,7 @@ from stable_nalu.result.document import (
     points,
     rate,
 )
-from stable_nalu.result.judged import TEST_ERROR, point_columns, runs_of_rows
+from stable_nalu.result.judged import TEST_ERROR, runs_of_rows
 from stable_nalu.result.records import Session, Verified
 from stable_nalu.result.stored import read, sessions_of
 from stable_nalu.statistics.intervals import wilson
@@ -53,8 +50,6 @@ from .notes import verified_of
 if TYPE_CHECKING:
     import pandas as pd
 
-ALL_POINTS = "all together"
-MEASURES = ("success rate", "solved at", "sparsity error")
 PAPER = "paper, "
 SOURCES = {
     "table": f"{PAPER}table",
@@ -69,67 +64,36 @@ _WIDER = 100
 """By what the threshold grows where epsilon grows tenfold: it is a squared error."""
 
 
-@dataclass(frozen=True)
-class Row:
-    """A model at a point; `comparison` is None where nothing was published."""
-
-    model: str
-    label: str
-    point: str
-    solved: int
-    runs: int
-    summary: Mapping[str, float]
-    comparison: Comparison | None
-
-    @property
-    def published(self) -> Published | None:
-        """Return what was published of it."""
-        return self.comparison.published if self.comparison else None
-
-    @property
-    def verdicts(self) -> dict[str, str | None]:
-        """Return the kind of verdict per measure; None where one has no interval."""
-        if self.comparison is None:
-            return dict.fromkeys(MEASURES)
-        found = self.comparison
-        return dict(zip(MEASURES, (found.kind, found.steps, found.sparsity), strict=True))
-
-    @property
-    def is_rate(self) -> bool:
-        """Return whether a published rate is compared with a rate, not with chosen seeds."""
-        return self.comparison is not None and self.comparison.kind not in (CHOSEN, SHORT)
-
-    @property
-    def cells(self) -> dict[str, str]:
-        """Return the cells of its line of the table."""
-        known, ours, found = self.published, self.summary, self.comparison
-        return {
-            "model": plain(self.label),
-            "point": plain(half_open(self.point)),
-            "success, elsewhere": rate(known.solved, known.runs) if known else UNKNOWN,
-            "source": SOURCES[known.source] if known else UNKNOWN,
-            "success, here": rate_here(self.solved, self.runs, found),
-            "difference": points(found.gap) if found and found.gap else UNKNOWN,
-            "success: verdict": found.verdict if found else UNKNOWN,
-            "median solved at, elsewhere": number(known.median) if known else UNKNOWN,
-            "median solved at, here": number(ours["converged.at.median"]),
-            "mean solved at, elsewhere": _given(known.mean) if known else UNKNOWN,
-            "mean solved at, here": estimated(ours, "converged.at"),
-            "solved at: verdict": (found.steps_verdict if found else None) or UNKNOWN,
-            "sparsity error, elsewhere": _given(known.sparsity) if known else UNKNOWN,
-            "sparsity error, here": estimated(ours, "sparse.error"),
-            "sparsity: verdict": self.verdicts[MEASURES[2]] or UNKNOWN,
-        }
+def cells(found: RatePoint) -> dict[str, str]:
+    """Return the cells of the line of a point in the table."""
+    known, ours = found.published, found.summary
+    return {
+        "model": plain(found.label),
+        "point": plain(half_open(found.point)) or UNKNOWN,
+        "success, elsewhere": rate(known.solved, known.runs) if known else UNKNOWN,
+        "source": SOURCES[known.source] if known else UNKNOWN,
+        "success, here": rate_here(found),
+        "difference": points(found.gap) if found.gap else UNKNOWN,
+        "success: verdict": found.verdict or UNKNOWN,
+        "median solved at, elsewhere": number(known.median) if known else UNKNOWN,
+        "median solved at, here": number(ours["converged.at.median"]),
+        "mean solved at, elsewhere": _given(known.mean) if known else UNKNOWN,
+        "mean solved at, here": estimated(ours, "converged.at"),
+        "solved at: verdict": found.steps_verdict or UNKNOWN,
+        "sparsity error, elsewhere": _given(known.sparsity) if known else UNKNOWN,
+        "sparsity error, here": estimated(ours, "sparse.error"),
+        "sparsity: verdict": found.sparsity or UNKNOWN,
+    }
 
 
 def _given(found: Bounded) -> str:
     return interval(found.value, found.lower, found.upper)
 
 
-def rate_here(solved: int, runs: int, found: Comparison | None) -> str:
+def rate_here(found: RatePoint) -> str:
     """Return our rate; of chosen seeds only the counts, for they are no sample of all."""
-    chosen = found is not None and found.chosen is not None
-    return f"{solved}/{runs} of chosen seeds" if chosen else rate(solved, runs)
+    counts = f"{found.solved}/{found.runs} of chosen seeds"
+    return counts if found.chosen else rate(found.solved, found.runs)
 
 
 @dataclass(frozen=True)
@@ -139,7 +103,7 @@ class Result:
     experiment: Experiment
     runs: pd.DataFrame
     sessions: Sequence[Session]
-    rows: Sequence[Row]
+    rows: Sequence[RatePoint]
     verified: Sequence[Verified] = ()
 
     @property
@@ -155,12 +119,12 @@ class Result:
     @property
     def cells(self) -> list[dict[str, str]]:
         """Return the table of its points."""
-        return [row.cells for row in self.rows]
+        return [cells(row) for row in self.rows]
 
     @property
     def is_compared(self) -> bool:
         """Return whether there is a number to compare one of them with."""
-        return any(row.comparison for row in self.rows)
+        return any(row.published for row in self.rows)
 
     def counted(self, measure: str) -> str:
         """Return how often a measure has which verdict."""
@@ -188,18 +152,24 @@ class Result:
             return draw([("Success rate", [_mark(row, row.label) for row in shown])])
         return draw(
             [
-                (label, [_mark(row, half_open(row.point)) for row in shown if row.model == model])
+                (
+                    label,
+                    [
+                        _mark(row, half_open(row.point) or UNKNOWN)
+                        for row in shown
+                        if row.model == model
+                    ],
+                )
                 for model, label in models
             ]
         )
 
 
-def _mark(row: Row, label: str) -> Mark:
+def _mark(row: RatePoint, label: str) -> Mark:
     """Return the mark of a point; the outcome of chosen seeds is not drawn as a rate."""
     known = row.published
     theirs = wilson(known.solved, known.runs) if known else None
-    is_sample = row.comparison is None or row.comparison.chosen is None
-    return Mark(label, theirs, wilson(row.solved, row.runs) if is_sample else None)
+    return Mark(label, theirs, None if row.chosen else wilson(row.solved, row.runs))
 
 
 def result(experiment: Experiment, data: Path) -> Result:
@@ -207,58 +177,12 @@ def result(experiment: Experiment, data: Path) -> Result:
     key = experiment.key
     runs = read(key, data)
     return Result(
-        experiment, runs, sessions_of(key, data), rows_of(experiment, runs), verified_of(key, data)
+        experiment,
+        runs,
+        sessions_of(key, data),
+        rate_points(experiment, runs),
+        verified_of(key, data),
     )
-
-
-def rows_of(experiment: Experiment, runs: pd.DataFrame) -> list[Row]:
-    """Return every point that there are runs for, in order; whole models follow their points."""
-    from stable_nalu.statistics.table import groups
-
-    known = [(point, runs_at(point, runs)) for point in published(experiment.key)]
-    found: list[Row] = []
-    for (model,), of_model in groups(runs, ["model"]):
-        own = [(point, chosen) for point, chosen in known if point.model == model]
-        for _, text, group in point_groups(experiment, of_model):
-            match = [point for point, chosen in own if chosen.index.equals(group.index)]
-            own = [pair for pair in own if pair[0] not in match]
-            found.append(_row(experiment, text, group, match))
-        found += [
-            _row(experiment, ALL_POINTS, chosen, [point])
-            for point, chosen in own
-            if not chosen.empty
-        ]
-    return found
-
-
-def point_groups(
-    experiment: Experiment, runs: pd.DataFrame
-) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    """Yield the model, the text of the point and the runs of every point."""
-    from stable_nalu.statistics.table import groups
-
-    for (model,), of_model in groups(runs, ["model"]):
-        varying = _varying(experiment, of_model)
-        for key, group in groups(of_model, varying or ["model"]):
-            yield str(model), ", ".join(map(_text, key)) if varying else UNKNOWN, group
-
-
-def _row(experiment: Experiment, point: str, runs: pd.DataFrame, known: list[Published]) -> Row:
-    found = comparison(experiment, known[0], runs) if known else None
-    model = str(runs["model"].iloc[0])
-    label = experiment.model(model).label
-    return Row(model, label, point, solved_of(runs), len(runs), summary_of(runs), found)
-
-
-def _varying(experiment: Experiment, runs: pd.DataFrame) -> list[str]:
-    """Return the columns that tell points of a model apart, or else that of the figure's x axis."""
-    columns = point_columns(experiment.key)
-    varying = [column for column in columns if len(runs[column].drop_duplicates()) > 1]
-    return varying or [column for column in columns if column == experiment.parameter]
-
-
-def _text(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float | int) else str(value)
 
 
 def _seeds(known: PublishedSeeds, runs: pd.DataFrame) -> dict[str, object] | None:
@@ -279,13 +203,13 @@ def _seeds(known: PublishedSeeds, runs: pd.DataFrame) -> dict[str, object] | Non
         "seeds compared": len(ours),
         "same outcome": f"{len(ours) - len(other)} of {len(ours)}",
         "other outcome at seeds": " ".join(map(str, other)) or "none",
-        "solved on both sides": plain(steps or UNKNOWN),
+        "solved on both sides": plain(steps.steps if steps else UNKNOWN),
         "mean step there, here": plain(there),
         "of all published solved seeds, later than twice their median step": late,
     }
 
 
-def once(results: Sequence[Result]) -> dict[Published, Row]:
+def once(results: Sequence[Result]) -> dict[Published, RatePoint]:
     """Return every published point with its row; figures that show the same runs share points."""
     rows = [row for found in results for row in found.rows]
     return {row.published: row for row in reversed(rows) if row.published}
@@ -324,7 +248,7 @@ def counted(results: Sequence[Result]) -> dict[str, object]:
     }
 
 
-def _counts(name: str, rates: Mapping[Published, Row]) -> dict[str, object]:
+def _counts(name: str, rates: Mapping[Published, RatePoint]) -> dict[str, object]:
     telling = [row for point, row in rates.items() if is_informative(point)]
     return {
         "read in": name,
@@ -335,11 +259,11 @@ def _counts(name: str, rates: Mapping[Published, Row]) -> dict[str, object]:
     }
 
 
-def _equal(rows: Iterable[Row]) -> int:
+def _equal(rows: Iterable[RatePoint]) -> int:
     return sum(row.verdicts[MEASURES[0]] == EQUAL for row in rows)
 
 
-def _patterns(results: Sequence[Result], rates: Mapping[Published, Row]) -> int:
+def _patterns(results: Sequence[Result], rates: Mapping[Published, RatePoint]) -> int:
     """Return how many different lists of outcomes stand behind the rates."""
     runs_of = {id(row): found.runs for found in results for row in found.rows}
     found = set()

@@ -12,9 +12,11 @@ read: table, figure, abstract, report, talk (an earlier run of the authors), der
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 FOLDER = Path(__file__).with_name("published_results")
 SEEDS = Path(__file__).with_name("published_seeds.csv")
@@ -34,6 +36,17 @@ _ALSO = {
     "benchmark_sltr_add": "benchmark_sltr_add_mcfc",
 }
 """Experiments whose points were published as those of another one."""
+
+
+def same_point(value: object, text: str) -> bool:
+    """Return whether a cell is the published point: by number where both are numbers, else by text.
+
+    A published two-part range is named by its ends alone.
+    """
+    try:
+        return math.isclose(float(str(value)), float(text))
+    except ValueError:
+        return str(value).replace(" ", "") == text.replace(" ", "")
 
 
 @dataclass(frozen=True)
@@ -94,6 +107,12 @@ class PublishedMeasure:
     tolerance: float | None
     label: str
     source: str
+
+    def is_about(self, settings: Mapping[str, Any]) -> bool:
+        """Return whether it is about runs of these settings, as far as it names some."""
+        column, _, value = self.point.partition("=")
+        wanted = {"operation": self.operation, column: value}
+        return all(same_point(settings.get(name), text) for name, text in wanted.items() if text)
 
     @property
     def number(self) -> float | None:

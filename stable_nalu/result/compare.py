@@ -1,41 +1,61 @@
-"""Reproduced numbers beside the published ones, and what the comparison shows.
+"""Numbers of this project beside those that were given elsewhere, and what the comparison shows.
 
 Two rates are called equal only where their counts are identical. Otherwise the difference has
 Newcombe's interval, and a verdict of equivalence follows from it at a margin of five points. Seeds
 that are only some of the published ones are no sample of all: they are compared one by one, where
 the outcome of each is known. Runs that are shorter than the published ones have no verdict.
+
+A measure is compared where the tolerance of the number given elsewhere is known. A claim that one
+model is below another is tested on the runs of the same seed: few seeds decide nothing.
 """
 
 from __future__ import annotations
 
-import functools
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from stable_nalu.console import plural
-from stable_nalu.paper.experiment import Experiment, seeds_text
+from stable_nalu.errors import UsageError
+from stable_nalu.paper.experiment import Experiment, Measure, seeds_text
 from stable_nalu.paper.published import (
     Bounded,
     Published,
+    PublishedMeasure,
     PublishedSeeds,
     published,
+    published_measures,
     published_seeds,
+    same_point,
 )
-from stable_nalu.statistics.estimators import LEVEL
+from stable_nalu.statistics.estimators import LEVEL, PUBLISHED
 from stable_nalu.statistics.intervals import (
     Estimate,
     difference,
     paired_difference,
-    sign_test,
     wilson,
 )
-from stable_nalu.statistics.table import in_columns
+from stable_nalu.statistics.paired import Pairs
+from stable_nalu.statistics.summary import solved_of, summarize_runs, summary_of
+from stable_nalu.statistics.table import groups
 
-if TYPE_CHECKING:
-    import pandas as pd
+from .judged import (
+    DIVERGED,
+    is_plain,
+    label_of,
+    measure_columns,
+    measure_of,
+    options_of,
+    point_columns,
+    runs_of,
+    shortened,
+    text_of,
+)
 
 MARGIN = 0.05
 """The margin of equivalence: five points of a rate, or five percent of a mean."""
@@ -45,44 +65,10 @@ WITHIN_POINTS, WITHIN_PERCENT, WITHIN_LIMIT = "within 5 points", "within 5 %", "
 CHOSEN, SHORT = "chosen seeds", "not comparable"
 RATE_VERDICTS = (EQUAL, WITHIN_POINTS, CANNOT_TELL, DIFFERS)
 """Verdicts about rates that are compared as rates."""
-
-
-@dataclass(frozen=True)
-class SolvedSteps:
-    """Where seeds were solved that are solved here and in the papers, as pairs of steps."""
-
-    pairs: Sequence[tuple[float, float]]
-
-    @property
-    def same(self) -> int:
-        """Return how many are solved at the same logged step."""
-        return sum(ours == theirs for ours, theirs in self.pairs)
-
-    @property
-    def sooner(self) -> int:
-        """Return how many are solved sooner here."""
-        return sum(ours < theirs for ours, theirs in self.pairs)
-
-    @property
-    def later(self) -> int:
-        """Return how many are solved later here."""
-        return len(self.pairs) - self.same - self.sooner
-
-    @property
-    def means(self) -> tuple[float, float]:
-        """Return the arithmetic means, here and in the papers."""
-        ours, theirs = (sum(side) / len(self.pairs) for side in zip(*self.pairs, strict=True))
-        return ours, theirs
-
-    @property
-    def p(self) -> float:
-        """Return the p of the sign test: whether sooner and later are equally likely."""
-        return sign_test(self.sooner, self.later)
-
-    def __str__(self) -> str:
-        told = f"{self.same} of {len(self.pairs)} at the same step"
-        moved = f"{self.sooner} sooner, {self.later} later, p = {self.p:.2g}"
-        return f"{told}; {moved}" if self.sooner or self.later else told
+WITHIN_TOLERANCE, HOLDS, FAILS = "within tolerance", "holds", "does not hold"
+NOT_JUDGED = "not judged"
+ALL_POINTS = "all together"
+MEASURES = ("success rate", "solved at", "sparsity error")
 
 
 @dataclass(frozen=True)
@@ -95,7 +81,7 @@ class Chosen:
     seeds: tuple[int, ...]
     runs: int
     same: int
-    steps: SolvedSteps | None = None
+    steps: Pairs | None = None
 
     def __str__(self) -> str:
         what = "chosen seeds" if self.runs == len(self.seeds) else "runs of chosen seeds"
@@ -103,28 +89,47 @@ class Chosen:
         return f"{self.same} of {self.runs} {what} ({seeds}) end as published"
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """One published point and what the runs at hand give for it.
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """A model at a point, or at all of them together.
 
-    chosen: the fate of the seeds at hand, where they are some of those with a known outcome.
-    length: the iterations of our runs and of the published ones, where ours are shorter.
-    gap: our rate less the published one, with its interval; None where no rate is compared.
-    summary: the summary of these runs, by the columns of `statistics.summary`.
+    point: text of the options that tell points apart; empty where none do.
+    length: the iterations of our runs and of whole ones, where ours are shorter.
     """
 
-    published: Published
-    chosen: Chosen | None
-    solved: int
-    runs: int
-    length: tuple[int, int] | None
-    gap: Estimate | None
-    summary: Mapping[str, float]
+    model: str
+    label: str
+    point: str = ""
+    length: tuple[int, int] | None = None
 
     @property
-    def kind(self) -> str:
-        """Return the kind of verdict about the success rate."""
+    def extent(self) -> str:
+        """Return how long our runs are, where they are shorter."""
+        return "{:,} of {:,} iterations".format(*self.length) if self.length else ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RatePoint(Point):
+    """The success rate at a point, beside the published one, if there is any.
+
+    summary: the summary of these runs, by the columns of `statistics.summary`.
+    chosen: the fate of the seeds at hand, where they are some of those with a known outcome.
+    gap: our rate less the published one, with its interval; None where no rate is compared.
+    """
+
+    solved: int
+    runs: int
+    summary: Mapping[str, float]
+    published: Published | None = None
+    chosen: Chosen | None = None
+    gap: Estimate | None = None
+
+    @property
+    def kind(self) -> str | None:
+        """Return the kind of verdict about the success rate; None where nothing was published."""
         known = self.published
+        if known is None:
+            return None
         # A short run that failed tells nothing; one that is solved so far does.
         told = self.chosen is not None and self.chosen.same == self.solved == self.runs
         if self.chosen is not None and (told or not self.length):
@@ -136,12 +141,16 @@ class Comparison:
         return equivalence(self.gap, WITHIN_POINTS)
 
     @property
-    def verdict(self) -> str:
+    def verdict(self) -> str | None:
         """Return the verdict about the success rate in words."""
-        length = "{:,} of {:,} iterations".format(*self.length) if self.length else ""
         if self.kind == CHOSEN:
-            return f"{self.chosen}, after {length}" if length else str(self.chosen)
-        return f"{SHORT}: {length}" if self.kind == SHORT else self.kind
+            return f"{self.chosen}, after {self.extent}" if self.length else str(self.chosen)
+        return f"{SHORT}: {self.extent}" if self.kind == SHORT else self.kind
+
+    @property
+    def is_rate(self) -> bool:
+        """Return whether a published rate is compared with a rate, not with chosen seeds."""
+        return self.kind not in (None, CHOSEN, SHORT)
 
     @property
     def steps(self) -> str | None:
@@ -150,33 +159,40 @@ class Comparison:
         None where a mean has no interval, where runs were shorter and late ones are not solved yet,
         and where ours are only some of the published seeds, whose steps are not known.
         """
-        if self.chosen is not None:
-            steps = self.chosen.steps
-            if steps is None or self.length:
-                return None
-            return DIFFERS if steps.p < LEVEL else CHOSEN
-        return self._of_means(self.published.mean, "converged.at")
+        if self.chosen is None:
+            return self._of_means(self.published and self.published.mean, "converged.at")
+        steps = self.chosen.steps
+        if steps is None or self.length:
+            return None
+        return DIFFERS if steps.p < LEVEL else CHOSEN
 
     @property
     def steps_verdict(self) -> str | None:
         """Return the verdict about the steps in words."""
-        chosen = self.chosen
-        return str(chosen.steps) if self.steps and chosen and chosen.steps else self.steps
+        steps = self.chosen and self.chosen.steps
+        return steps.steps if self.steps and steps else self.steps
 
     @property
     def sparsity(self) -> str | None:
         """Return the verdict about the mean sparsity errors; a published limit is one here, too."""
-        return self._of_means(self.published.sparsity, "sparse.error")
+        return self._of_means(self.published and self.published.sparsity, "sparse.error")
 
-    def _of_means(self, theirs: Bounded, measure: str) -> str | None:
+    @property
+    def verdicts(self) -> dict[str, str | None]:
+        """Return the kind of verdict per measure; None where one has no interval."""
+        return dict(zip(MEASURES, (self.kind, self.steps, self.sparsity), strict=True))
+
+    def _of_means(self, theirs: Bounded | None, measure: str) -> str | None:
         # Some of the published seeds are no sample of all.
-        if self.length or self.runs < self.published.runs:
+        known = self.published
+        if theirs is None or known is None or self.length or self.runs < known.runs:
             return None
         return _verdict_of_means(theirs, self.summary, measure)
 
     def row(self) -> dict[str, Any]:
         """Return the cells of the comparison table by their columns."""
         known, ours, gap = self.published, self.summary, self.gap
+        assert known is not None
         return {
             "model": known.model,
             "operation": known.operation,
@@ -199,30 +215,175 @@ class Comparison:
         }
 
 
+@dataclass(frozen=True)
+class Numbers:
+    """What sums up the values of some runs; one that is not a number counts as the worst there is.
+
+    share: of the runs that are below the limit of the measure; None without one.
+    unending: how many values are not finite.
+    """
+
+    runs: int
+    median: float
+    mean: float
+    best: float
+    share: float | None
+    unending: int
+
+    @classmethod
+    def of(cls, values: np.ndarray, measure: Measure) -> Numbers:
+        """Sum up one value per run."""
+        if measure.optional:
+            values = values[~np.isnan(values)]
+        worst = math.inf if measure.lower else -math.inf
+        known = np.where(np.isnan(values), worst, values)
+        share = None if measure.below is None else float(np.mean(known < measure.below))
+        best = known.min() if measure.lower else known.max()
+        with np.errstate(invalid="ignore", over="ignore"):
+            median, mean = float(np.median(known)), float(known.mean())
+        unending = int((~np.isfinite(values)).sum())
+        return cls(len(values), median, mean, float(best), share, unending)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasuredPoint(Point):
+    """One measure at a point, beside the number that was given elsewhere for it, if any.
+
+    name: what tables call the measure.
+    as_good: how many runs are as good as the number given elsewhere, or better.
+    pairs: what runs with the same seed say of a claim that ours are below another model's.
+    """
+
+    column: str
+    name: str
+    measure: Measure
+    numbers: Numbers
+    published: PublishedMeasure | None = None
+    as_good: int | None = None
+    pairs: Pairs | None = None
+
+    @property
+    def ours(self) -> float:
+        """Return the one number that stands for all runs."""
+        return getattr(self.numbers, self.measure.typical)
+
+    @property
+    def difference(self) -> float | None:
+        """Return our number less the one given elsewhere."""
+        known = self.published and self.published.number
+        return None if known is None else self.ours - known
+
+    @property
+    def verdict(self) -> str | None:
+        """Return the verdict; None where nothing is compared."""
+        known = self.published
+        if known is None:
+            return None
+        if self.length:
+            return f"{SHORT}: {self.extent}"
+        if self.pairs is not None:
+            holds = HOLDS if self.pairs.less > self.pairs.more else FAILS
+            return holds if self.pairs.p < LEVEL else CANNOT_TELL
+        if known.tolerance is None or self.difference is None:
+            return NOT_JUDGED
+        return WITHIN_TOLERANCE if abs(self.difference) <= known.tolerance else DIFFERS
+
+    @property
+    def differs(self) -> bool:
+        """Return whether ours departs from what was given elsewhere."""
+        return self.verdict in (DIFFERS, FAILS)
+
+    def summary_row(self) -> dict[str, Any]:
+        """Return the cells of the summary by their columns."""
+        found = self.numbers
+        return {
+            "model": self.model,
+            "point": self.point,
+            "measure": self.column,
+            "runs": found.runs,
+            "median": found.median,
+            "best": found.best,
+            "mean": found.mean,
+            "limit": self.measure.below,
+            "share below": found.share,
+            "not finite": found.unending,
+        }
+
+    def row(self) -> dict[str, Any]:
+        """Return the cells of the comparison by their columns."""
+        known = self.published
+        return {
+            **self.summary_row(),
+            "compared": self.measure.typical if known else "",
+            "given": known.value if known else "",
+            "which is": known.standing if known else "",
+            "difference": self.difference,
+            "as good": self.as_good,
+            "agree": self.pairs.claim if self.pairs else "",
+            "source": known.source if known else "",
+            "verdict": self.verdict or "",
+        }
+
+
 def compared(
     experiment: Experiment, runs: pd.DataFrame
 ) -> tuple[pd.DataFrame, list[dict[str, Any]], str]:
-    """Sum up judged runs, and compare them with what was published.
+    """Sum up the runs of an experiment, and compare them with what was given elsewhere.
 
     Return the summary, the rows of the comparison, and how many of them have which verdict.
-    """
-    from stable_nalu.statistics.estimators import PUBLISHED
-    from stable_nalu.statistics.summary import summarize_runs
 
+    runs: one row per run, judged or measured.
+    """
+    if experiment.is_measured:
+        points = measured_points(experiment, runs)
+        if not points:
+            raise UsageError(f"the exported runs of {experiment.key} hold no measure")
+        once = {(point.model, point.point, point.column): point for point in points}
+        summary = pd.DataFrame([point.summary_row() for point in once.values()])
+        return summary, [point.row() for point in points], measures_counted(points)
     wanted = ("model", "operation", "interpolation.range", experiment.parameter)
-    points = [column for column in dict.fromkeys(wanted) if column in runs.columns]
+    by = [column for column in dict.fromkeys(wanted) if column in runs.columns]
     found = compare(experiment, runs)
-    rows, summary = [one.row() for one in found], summarize_runs(runs, points, PUBLISHED)
-    return summary, rows, verdict(found)
+    return summarize_runs(runs, by, PUBLISHED), [one.row() for one in found], verdict(found)
 
 
-def compare(experiment: Experiment, runs: pd.DataFrame) -> list[Comparison]:
-    """Compare every published point of an experiment that there are runs for.
+def places(
+    experiment: Experiment, runs: pd.DataFrame
+) -> Iterator[tuple[str, str, Mapping[str, Any], pd.DataFrame]]:
+    """Yield the model, the text, the options and the runs of every point.
 
-    runs: one row per judged run.
+    Options are those that tell points of the model apart. Where none do, judged runs are told by
+    what is on the x axis of their figure.
     """
-    found = [(point, runs_at(point, runs)) for point in published(experiment.key)]
-    return [comparison(experiment, *pair) for pair in found if not pair[1].empty]
+    columns = point_columns(experiment.key)
+    for (model,), own in groups(runs, ["model"]):
+        varying = [column for column in columns if len(own[column].drop_duplicates()) > 1]
+        if not (varying or experiment.is_measured):
+            varying = [column for column in columns if column == experiment.parameter]
+        for key, group in groups(own, varying or ["model"]):
+            options = dict(zip(varying, key, strict=True)) if varying else {}
+            yield str(model), ", ".join(map(text_of, options.values())), options, group
+
+
+def compare(experiment: Experiment, runs: pd.DataFrame) -> list[RatePoint]:
+    """Compare every published rate of an experiment that there are judged runs for."""
+    found = [(known, runs_at(known, runs)) for known in published(experiment.key)]
+    return [rate_point(experiment, own, known.point, known) for known, own in found if len(own)]
+
+
+def rate_points(experiment: Experiment, runs: pd.DataFrame) -> list[RatePoint]:
+    """Return every point that there are judged runs for; whole models follow their points."""
+    left = [(known, runs_at(known, runs)) for known in published(experiment.key)]
+    found: dict[str, list[RatePoint]] = {}
+    for model, point, _, group in places(experiment, runs):
+        match = [known for known, own in left if own.index.equals(group.index)]
+        left = [pair for pair in left if pair[0] not in match]
+        one = rate_point(experiment, group, point, *match[:1])
+        found.setdefault(model, []).append(one)
+    for known, own in left:
+        if len(own):
+            found[known.model].append(rate_point(experiment, own, ALL_POINTS, known))
+    return [one for of_model in found.values() for one in of_model]
 
 
 def runs_at(point: Published, runs: pd.DataFrame) -> pd.DataFrame:
@@ -234,42 +395,27 @@ def runs_at(point: Published, runs: pd.DataFrame) -> pd.DataFrame:
     return chosen
 
 
-def comparison(experiment: Experiment, point: Published, runs: pd.DataFrame) -> Comparison:
-    """Compare a published point with the runs for it."""
-    length, chosen = shortened(experiment, runs), chosen_of(point, runs)
-    gap = None if chosen or length else _gap(point, runs)
-    return Comparison(point, chosen, solved_of(runs), len(runs), length, gap, summary_of(runs))
-
-
-def shortened(experiment: Experiment, runs: pd.DataFrame) -> tuple[int, int] | None:
-    """Return the iterations of runs of one model and of the published ones, if those had more.
-
-    They are those of the shortest run. A run of the length of any variant counts as whole, and so
-    do runs without a column of iterations.
-    """
-    if "iterations" not in runs.columns or runs.empty:
-        return None
-    model = experiment.model(runs["model"].iloc[0])
-    lengths = {model.length(variant) for variant in model.variants}
-    short = [n for n in runs["iterations"].tolist() if n < max(lengths) and n not in lengths]
-    if not short:
-        return None
-    kept = int(min(short))
-    return kept, min(length for length in lengths if length > kept)
-
-
-def cut_short(experiment: Experiment, runs: pd.DataFrame) -> str:
-    """Return `NMU 2,000 of 50,000 iterations` for all models with shorter runs than published.
-
-    Where a script counts epochs, it is these.
-    """
-    told, unit = [], "iterations"
-    for model in experiment.models:
-        if length := shortened(experiment, runs.loc[runs["model"] == model.key]):
-            if model.steps_per_epoch:
-                length, unit = [count // model.steps_per_epoch for count in length], "epochs"
-            told.append("{} {:,} of {:,}".format(model.label, *length))
-    return f"{'; '.join(told)} {unit}" if told else ""
+def rate_point(
+    experiment: Experiment, runs: pd.DataFrame, point: str = "", known: Published | None = None
+) -> RatePoint:
+    """Return the point of judged runs of one model, compared with what was published of it."""
+    length, chosen, gap = shortened(experiment, runs), None, None
+    if known is not None:
+        chosen = chosen_of(known, runs)
+        gap = None if chosen or length else _gap(known, runs)
+    model = experiment.model(str(runs["model"].iloc[0]))
+    return RatePoint(
+        model=model.key,
+        label=model.label,
+        point=point,
+        length=length,
+        solved=solved_of(runs),
+        runs=len(runs),
+        summary=summary_of(runs),
+        published=known,
+        chosen=chosen,
+        gap=gap,
+    )
 
 
 def chosen_of(point: Published, runs: pd.DataFrame) -> Chosen | None:
@@ -306,12 +452,12 @@ def _known_of(point: Published) -> PublishedSeeds | None:
     return next((one for one in every if (one.model, one.operation) == wanted), None)
 
 
-def steps_of(known: PublishedSeeds, runs: pd.DataFrame) -> SolvedSteps | None:
+def steps_of(known: PublishedSeeds, runs: pd.DataFrame) -> Pairs | None:
     """Return the steps of seeds that are solved on both sides; None where there are none."""
     solved = runs.loc[runs["solved"].astype(bool)]
     ours = zip(solved["seed"].tolist(), solved["extrapolation.step.solved"].tolist(), strict=True)
     pairs = [(step, known.solved_at[seed]) for seed, step in ours if seed in known.solved_at]
-    return SolvedSteps(pairs) if pairs else None
+    return Pairs(pairs) if pairs else None
 
 
 def _gap(point: Published, runs: pd.DataFrame) -> Estimate:
@@ -320,31 +466,6 @@ def _gap(point: Published, runs: pd.DataFrame) -> Estimate:
     if fates is not None and len(fates) == point.runs:
         return paired_difference(fates)
     return difference(wilson(solved_of(runs), len(runs)), wilson(point.solved, point.runs))
-
-
-def solved_of(runs: pd.DataFrame) -> int:
-    """Return how many of these runs are solved."""
-    return int(runs["solved"].to_numpy(bool).sum())
-
-
-def summary_of(runs: pd.DataFrame) -> dict[str, float]:
-    """Return the estimates of some judged runs, made as the papers do."""
-    from stable_nalu.statistics.summary import SOLVED, SPARSITY, STEP
-
-    columns = (runs[SOLVED].astype(bool), runs[STEP].astype(float), runs[SPARSITY].astype(float))
-    return _summary(*(tuple(column) for column in columns))
-
-
-@functools.cache
-def _summary(
-    solved: tuple[bool, ...], steps: tuple[float, ...], sparsity: tuple[float, ...]
-) -> dict[str, float]:
-    """Return the summary; runs that several figures share are summarised once."""
-    import numpy as np
-
-    from stable_nalu.statistics.summary import summarize_group
-
-    return summarize_group(np.array(solved, bool), np.array(steps), np.array(sparsity))
 
 
 def _verdict_of_means(theirs: Bounded, ours: Mapping[str, float], measure: str) -> str | None:
@@ -375,24 +496,7 @@ def equivalence(gap: Estimate, within: str) -> str:
     return DIFFERS if gap.lower > 0 or gap.upper < 0 else CANNOT_TELL
 
 
-def same_point(value: object, text: str) -> bool:
-    """Return whether a cell is the published point: by number where both are numbers, else by text.
-
-    A published two-part range is named by its ends alone.
-    """
-    try:
-        return math.isclose(float(str(value)), float(text))
-    except ValueError:
-        return str(value).replace(" ", "") == text.replace(" ", "")
-
-
-def aligned(rows: Sequence[Mapping[str, object]]) -> list[str]:
-    """Return a line of names and one per row, in aligned columns; nothing without rows."""
-    cells = [[_shown(c) for c in row.values()] for row in rows]
-    return in_columns(list(rows[0]), cells) if cells else []
-
-
-def verdict(comparisons: Sequence[Comparison]) -> str:
+def verdict(comparisons: Sequence[RatePoint]) -> str:
     """Return in one line how many points equal the published ones; `OK` where none differs."""
     kinds = Counter(found.kind for found in comparisons)
     compared = len(comparisons) - kinds[SHORT]
@@ -418,7 +522,72 @@ def rates(runs: pd.DataFrame) -> list[str]:
     return found
 
 
-def _shown(cell: object) -> str:
-    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
-        return "-"
-    return f"{cell:.3g}" if isinstance(cell, float) else str(cell)
+def measured_points(experiment: Experiment, runs: pd.DataFrame) -> list[MeasuredPoint]:
+    """Return every measure of every point that there are runs for; families where one is given.
+
+    runs: one row per measured run.
+    """
+    given = published_measures(experiment.key)
+    found: list[MeasuredPoint] = []
+    for key, point, options, group in places(experiment, runs):
+        model = experiment.model(key)
+        settings = options_of(experiment, runs_of(model, [0], None)[0]) | dict(options)
+        known = [one for one in given if one.model == key and one.is_about(settings)]
+        length = shortened(experiment, runs.loc[runs["model"] == key])
+        place = Point(model=key, label=model.label, point=point, length=length)
+        found += _of_point(experiment, place, group, known, runs)
+    return found
+
+
+def _of_point(
+    experiment: Experiment,
+    place: Point,
+    group: pd.DataFrame,
+    known: Sequence[PublishedMeasure],
+    runs: pd.DataFrame,
+) -> list[MeasuredPoint]:
+    found: list[MeasuredPoint] = []
+    for column in measure_columns(experiment, group.columns):
+        measure = measure_of(experiment, column)
+        given = [one for one in known if one.measure == column]
+        if measure is None or not (given or is_plain(experiment, column)):
+            continue
+        values = group[column].to_numpy(float)
+        if np.isnan(values).all() and not group[DIVERGED].to_numpy().any():
+            continue
+        name, numbers = label_of(experiment, measure, column), Numbers.of(values, measure)
+        own = {"column": column, "name": name, "measure": measure, "numbers": numbers}
+        point = MeasuredPoint(**vars(place), **own)
+        found += [_beside(point, one, group, runs) for one in given] or [point]
+    return found
+
+
+def _beside(
+    point: MeasuredPoint, known: PublishedMeasure, group: pd.DataFrame, runs: pd.DataFrame
+) -> MeasuredPoint:
+    """Return the point with a number that was given elsewhere."""
+    if known.number is not None:
+        limit = known.number + (known.tolerance or 0) * (1 if point.measure.lower else -1)
+        values = group[point.column].to_numpy(float)
+        as_good = (values <= limit) if point.measure.lower else (values >= limit)
+        return replace(point, published=known, as_good=int(as_good.sum()))
+    points = list(point_columns(known.experiment))
+    others = runs.loc[runs["model"] == known.better_than]
+    both = group.merge(others, on=[*points, "seed"], suffixes=("", ".rival"))
+    if both.empty:
+        return point
+    worst = math.inf if point.measure.lower else -math.inf
+    ours, theirs = (
+        both[name].fillna(worst).to_numpy(float) for name in (point.column, f"{point.column}.rival")
+    )
+    return replace(point, published=known, pairs=Pairs([*zip(ours, theirs, strict=True)]))
+
+
+def measures_counted(points: Sequence[MeasuredPoint]) -> str:
+    """Return how many numbers that were given elsewhere have which verdict."""
+    given = [point for point in points if point.published is not None]
+    if not given:
+        return "no number given elsewhere to compare with"
+    kinds = Counter(SHORT if point.length else str(point.verdict) for point in given)
+    counted = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+    return f"{len(given)} numbers given elsewhere: {counted}"

@@ -14,8 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 from stable_nalu.statistics.intervals import Estimate, wilson
 
-from .compare import DIFFERS, EQUAL, WITHIN_LIMIT, WITHIN_PERCENT, WITHIN_POINTS
-from .compare_measured import FAILS, HOLDS, WITHIN_TOLERANCE
+from .compare import (
+    DIFFERS,
+    EQUAL,
+    FAILS,
+    HOLDS,
+    WITHIN_LIMIT,
+    WITHIN_PERCENT,
+    WITHIN_POINTS,
+    WITHIN_TOLERANCE,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,8 +14,8 @@ from stable_nalu.statistics.intervals import Estimate, holm
 from stable_nalu.statistics.means import MARGIN
 from stable_nalu.statistics.paired import ALIKE, BETTER, WORSE, paired_test
 from stable_nalu.statistics.setups import shared_threshold
+from stable_nalu.statistics.summary import solved_of, summary_of
 
-from .compare import solved_of, summary_of
 from .judged import point_columns
 
 if TYPE_CHECKING:

@@ -58,6 +58,37 @@ def iterations_of(run: ExpectedRun) -> int:
     return epochs * run.model.steps_per_epoch
 
 
+def shortened(experiment: Experiment, runs: pd.DataFrame) -> tuple[int, int] | None:
+    """Return the iterations of runs of one model and of the published ones, if those had more.
+
+    They are those of the shortest run. A run of the length of any variant counts as whole, and so
+    do runs without a column of iterations.
+    """
+    if "iterations" not in runs.columns or runs.empty:
+        return None
+    model = experiment.model(runs["model"].iloc[0])
+    lengths = {model.length(variant) for variant in model.variants}
+    short = [n for n in runs["iterations"].tolist() if n < max(lengths) and n not in lengths]
+    if not short:
+        return None
+    kept = int(min(short))
+    return kept, min(length for length in lengths if length > kept)
+
+
+def cut_short(experiment: Experiment, runs: pd.DataFrame) -> str:
+    """Return `NMU 2,000 of 50,000 iterations` for all models with shorter runs than published.
+
+    Where a script counts epochs, it is these.
+    """
+    told, unit = [], "iterations"
+    for model in experiment.models:
+        if length := shortened(experiment, runs.loc[runs["model"] == model.key]):
+            if model.steps_per_epoch:
+                length, unit = [count // model.steps_per_epoch for count in length], "epochs"
+            told.append("{} {:,} of {:,}".format(model.label, *length))
+    return f"{'; '.join(told)} {unit}" if told else ""
+
+
 def options_of(experiment: Experiment, run: ExpectedRun) -> dict[str, Any]:
     """Return the options of a planned run under the names of the columns of kept rows."""
     return config_columns(run.config) if experiment.is_measured else expand_name(run.leaf)

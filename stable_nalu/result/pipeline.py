@@ -194,10 +194,8 @@ def report(request: Request, data: Path | None = None) -> bool:
 def _compare(request: Request) -> pd.DataFrame:
     """Judge the runs, sum them up, and compare them with numbers that were given elsewhere."""
     experiment, space = request.experiment, request.space
-    if experiment.is_measured:
-        from .compare_measured import compared
-    else:
-        from .compare import compared, rates
+    from .compare import compared, rates
+
     runs = judged_runs(experiment, request.models, space.csv, expected_of(request), say)
     summary, rows, verdict = compared(experiment, runs)
     write_plain_frame(space.summaries / f"{experiment.stem}.csv", summary)

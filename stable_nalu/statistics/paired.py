@@ -1,4 +1,4 @@
-"""Two models on the same tasks and seeds: which one solves more of them."""
+"""Values of the same seeds, here and elsewhere, or of two models on the same tasks."""
 
 from __future__ import annotations
 
@@ -7,12 +7,61 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .estimators import LEVEL
-from .intervals import Estimate, paired_difference, sign_test
+from .intervals import Estimate, paired_difference, sign_test, wilson
 
 if TYPE_CHECKING:
     import pandas as pd
 
 BETTER, WORSE, ALIKE = "better", "worse", "no significant difference"
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of a value of ours and one of the same seed elsewhere, or of another model."""
+
+    values: Sequence[tuple[float, float]]
+
+    @property
+    def same(self) -> int:
+        """Return how many pairs are of equal values."""
+        return sum(ours == theirs for ours, theirs in self.values)
+
+    @property
+    def less(self) -> int:
+        """Return in how many pairs our value is the lower one."""
+        return sum(ours < theirs for ours, theirs in self.values)
+
+    @property
+    def more(self) -> int:
+        """Return in how many pairs our value is not the lower one, nor equal."""
+        return len(self.values) - self.same - self.less
+
+    @property
+    def means(self) -> tuple[float, float]:
+        """Return the arithmetic means, ours first."""
+        ours, theirs = (sum(side) / len(self.values) for side in zip(*self.values, strict=True))
+        return ours, theirs
+
+    @property
+    def p(self) -> float:
+        """Return the p of the sign test: whether less and more are equally likely."""
+        return sign_test(self.less, self.more)
+
+    @property
+    def steps(self) -> str:
+        """Return in words what pairs of steps show."""
+        told = f"{self.same} of {len(self.values)} at the same step"
+        moved = f"{self.less} sooner, {self.more} later, p = {self.p:.2g}"
+        return f"{told}; {moved}" if self.less or self.more else told
+
+    @property
+    def claim(self) -> str:
+        """Return in words how many agree with the claim that ours are lower, and the interval."""
+        share = wilson(self.less, len(self.values))
+        return (
+            f"{self.less} of {len(self.values)} runs of the same seed "
+            f"[{100 * share.lower:.0f}–{100 * share.upper:.0f} %], p = {self.p:.2g}"
+        )
 
 
 @dataclass(frozen=True, repr=False)

@@ -6,6 +6,7 @@ error are of solved runs only.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -73,6 +74,25 @@ def summarize_group(
         row["converged.at.ks.p"] = gamma_p_value(steps)
         row["sparse.error.ks.p"] = beta_p_value(sparsity)
     return row
+
+
+def solved_of(runs: pd.DataFrame) -> int:
+    """Return how many of these runs are solved."""
+    return int(runs[SOLVED].to_numpy(bool).sum())
+
+
+def summary_of(runs: pd.DataFrame) -> dict[str, float]:
+    """Return the estimates of some judged runs, made as the papers do."""
+    columns = (runs[SOLVED].astype(bool), runs[STEP].astype(float), runs[SPARSITY].astype(float))
+    return _summary(*(tuple(column) for column in columns))
+
+
+@functools.cache
+def _summary(
+    solved: tuple[bool, ...], steps: tuple[float, ...], sparsity: tuple[float, ...]
+) -> dict[str, float]:
+    """Return the summary; runs that several figures share are summarised once."""
+    return summarize_group(np.array(solved, bool), np.array(steps), np.array(sparsity))
 
 
 def _plain(measure: str, values: np.ndarray, estimators: Estimators) -> dict[str, float]:

@@ -6,6 +6,7 @@ import pytest
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.published import published, published_seeds
 from stable_nalu.result import compare
+from stable_nalu.result.judged import shortened
 from stable_nalu.statistics.intervals import difference, wilson
 
 
@@ -20,7 +21,7 @@ def found(key, model, operation, seeds, solved, **columns):
     runs["solved"] = solved if isinstance(solved, list) else [i < solved for i in range(len(runs))]
     runs[["extrapolation.step.solved", "sparse.error.max"]] = float("nan")
     runs = runs.assign(**columns)
-    return compare.comparison(EXPERIMENTS[key], point_of(key, model, operation), runs)
+    return compare.rate_point(EXPERIMENTS[key], runs, known=point_of(key, model, operation))
 
 
 @pytest.mark.parametrize(
@@ -70,7 +71,7 @@ def test_steps_of_chosen_seeds_are_compared_with_those_of_the_same_seeds():
     assert (one.steps, one.chosen.steps.means) == (compare.CHOSEN, (17_900, 18_000))
     later = [step + 1000 for step in ours]
     moved = found(*names, range(10), 10, **{"extrapolation.step.solved": later})
-    assert (moved.steps, moved.chosen.steps.later) == (compare.DIFFERS, 9)
+    assert (moved.steps, moved.chosen.steps.more) == (compare.DIFFERS, 9)
     assert moved.sparsity is None
 
 
@@ -134,9 +135,15 @@ def test_runs_of_the_length_of_their_variant_are_whole():
     assert len(lengths) > 1
     for length in lengths:
         runs = pd.DataFrame({"model": [model.key] * 3, "iterations": length})
-        assert compare.shortened(experiment, runs) is None
+        assert shortened(experiment, runs) is None
     runs["iterations"] = 7
-    assert compare.shortened(experiment, runs) == (7, lengths[0])
+    assert shortened(experiment, runs) == (7, lengths[0])
+
+
+def beside(known, summary, runs):
+    """A point with a made-up summary."""
+    of = {"model": known.model, "label": known.model, "published": known}
+    return compare.RatePoint(**of, solved=1, runs=runs, summary=summary)
 
 
 @pytest.mark.parametrize(
@@ -153,8 +160,7 @@ def test_means(ends, verdict):
     summary = {
         f"converged.at.{k}": v for k, v in zip(("mean", "lower", "upper"), ends, strict=True)
     }
-    one = compare.Comparison(known, None, 94, 100, None, None, summary)
-    assert one.steps == verdict
+    assert beside(known, summary, 100).steps == verdict
 
 
 @pytest.mark.parametrize(
@@ -164,6 +170,6 @@ def test_limits(upper, verdict):
     rows = published("function_task_static_mul_hidden_size")
     known = next(row for row in rows if row.model == "nmu" and row.point == "2")
     summary = {"sparse.error.mean": 3e-5, "sparse.error.lower": 2e-5, "sparse.error.upper": upper}
-    assert compare.Comparison(known, None, 1, known.runs, None, None, summary).sparsity == verdict
+    assert beside(known, summary, known.runs).sparsity == verdict
     # Some of the published seeds are no sample of all.
-    assert compare.Comparison(known, None, 1, 2, None, None, summary).sparsity is None
+    assert beside(known, summary, 2).sparsity is None

@@ -13,11 +13,12 @@ from stable_nalu.errors import UsageError
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.published import published
 from stable_nalu.result import command, stored
+from stable_nalu.result.compare import ALL_POINTS
 from stable_nalu.result.judged import TEST_ERROR
 from tests.result.made_up import write
 from tests.tools.page_reader import read_page
 from tools import generated, headline, notes, page, rates
-from tools.rates import ALL_POINTS, Result
+from tools.rates import Result
 
 PAGE = stored.DATA.parent
 RATE = re.compile(r"(.+) % \((\d+)/(\d+)\) \[(\d+)–(\d+)\]")
