@@ -9,7 +9,7 @@ from dataclasses import replace
 from stable_nalu.task import SCRIPTS
 from stable_nalu.task.run import task_of
 from stable_nalu.training.loop import Training
-from stable_nalu.training.plan.runs import LANES, PlannedRun
+from stable_nalu.training.runs import LANES, PlannedRun
 
 
 class Iterations:

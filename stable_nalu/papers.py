@@ -35,6 +35,9 @@ class Paper:
         return f"{words}, {self.reference}" if self.reference else words
 
 
+FLAT = 1e-5
+"""The threshold of single modules outside of the first benchmark, and of tasks without a row."""
+
 _MADSEN, _MISTRY = "Madsen & Johansen", "Mistry et al."
 
 MADSEN_2019 = Paper(

@@ -7,8 +7,8 @@ import pytest
 
 import stable_nalu
 from stable_nalu.machine import tensorboard_root
-from stable_nalu.paper.drawing import FLAT
 from stable_nalu.paper.index import EXPERIMENTS
+from stable_nalu.papers import FLAT
 from stable_nalu.result.judged import one_threshold
 from stable_nalu.statistics.command import verdict
 from stable_nalu.statistics.setups import limit_of

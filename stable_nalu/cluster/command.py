@@ -12,9 +12,9 @@ from stable_nalu.console import plural
 from stable_nalu.errors import OptionError
 from stable_nalu.machine import CHECKOUT, cores, is_checkout
 from stable_nalu.options.flags_model import add_layer_flags
-from stable_nalu.options.kinds import each_word, integer, seeds
+from stable_nalu.options.kinds import each_word, integer, seeds, seeds_text
 from stable_nalu.paper.challenger import challenger_of
-from stable_nalu.paper.experiment import Model, seeds_text
+from stable_nalu.paper.experiment import Model
 from stable_nalu.process import begin
 from stable_nalu.script import ScriptParser, command_of, exit_code, say
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from stable_nalu.errors import UsageError
 from stable_nalu.files import atomic_text_file, is_locked, json_of, visible_entries
 from stable_nalu.machine import model_file, save_root, tensorboard_root
+from stable_nalu.options.kinds import seeds_text
 from stable_nalu.paper.experiment import (
     EPOCH_FLAG,
     ITERATION_FLAG,
@@ -24,7 +25,6 @@ from stable_nalu.paper.experiment import (
     covering,
     expected_runs,
     merged,
-    seeds_text,
 )
 from stable_nalu.script import EXIT_DIVERGED
 from stable_nalu.task import SCRIPTS

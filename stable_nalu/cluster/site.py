@@ -18,7 +18,8 @@ from typing import Any
 
 from stable_nalu.errors import OptionError, UsageError, did_you_mean
 from stable_nalu.machine import at_home, working_root
-from stable_nalu.paper.experiment import Resources, seeds_text
+from stable_nalu.options.kinds import seeds_text
+from stable_nalu.paper.experiment import Resources
 from stable_nalu.script import EXIT_REQUEUE, unknown_choice
 
 from .job_script import FOLDER

@@ -29,7 +29,7 @@ from stable_nalu.task.arithmetic import VALIDATION_SEED, build_dataset
 from stable_nalu.task.run import task_of
 from stable_nalu.training.checkpoint import load_torch, restore_parameters
 from stable_nalu.training.loop import Training
-from stable_nalu.training.plan.runs import PlannedRun
+from stable_nalu.training.runs import PlannedRun
 from stable_nalu.training.surroundings import as_at_the_start, default_dtype, precision
 from stable_nalu.training.task import Task
 from stable_nalu.writer import RunRecord

@@ -10,7 +10,6 @@ import torch
 from stable_nalu.abstract import ExtendedTorchModule
 
 from .registry import LayerEntry, entries
-from .trial import obstacle
 
 
 def select_options(entry: LayerEntry, options: dict[str, object]) -> dict[str, object]:
@@ -64,6 +63,8 @@ class GeneralizedLayer(ExtendedTorchModule):
         entry, build = lookup(unit_name)
         selected = select_options(entry, options)
         if entry.origin is not None:
+            from .trial import obstacle
+
             self.obstacle = obstacle(build, in_features, out_features, selected)
         self.layer = build(in_features, out_features, **selected)
 
@@ -92,6 +93,8 @@ class GeneralizedCell(ExtendedTorchModule):
         entry, build = lookup(unit_name, cell=True)
         selected = select_options(entry, options)
         if entry.origin is not None and entry.layer is not None:
+            from .trial import obstacle
+
             width = input_size + hidden_size
             self.obstacle = obstacle(entry.layer, width, hidden_size, selected)
         self.cell = build(input_size, hidden_size, name=name, **selected)

@@ -152,6 +152,18 @@ def _read_seeds(word: str) -> list[int]:
     return read
 
 
+def seeds_text(seeds: Iterable[int]) -> str:
+    """Return seeds in the shortest form that the scripts read: `0-24`, `0,3,9`, `0-4,7`."""
+    ordered, start = sorted(seeds), 0
+    parts: list[str] = []
+    for index, seed in enumerate(ordered):
+        if index + 1 < len(ordered) and ordered[index + 1] == seed + 1:
+            continue
+        parts.append(str(seed) if ordered[start] == seed else f"{ordered[start]}-{seed}")
+        start = index + 1
+    return ",".join(parts)
+
+
 def digits() -> Kind:
     """Return the kind of different digits written together: `123456789` becomes a list."""
 

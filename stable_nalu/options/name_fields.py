@@ -447,9 +447,7 @@ def columns_of(fields: Sequence[NameField], dests: Iterable[str], config: Config
     if not _is_arithmetic(fields):
         return {dest.replace("_", "."): _plain(value) for dest, value in results.items()}
     forms: dict[str, Notation] = {}
-    others = import_module("stable_nalu.task").ARITHMETIC
-    shared = (known for script in others for known in _later_of(script))
-    for known in (*COMMON, *_behind_common(fields), *shared):
+    for known in (*COMMON, *_behind_common(fields), *_SHARED):
         forms |= _compiled(known.pattern)[1]
     columns: Columns = {"model_code": fields[0].text(config)}
     for dest, value in results.items():
@@ -464,6 +462,11 @@ def columns_of(fields: Sequence[NameField], dests: Iterable[str], config: Config
         if config.train_criterion != "pcc-mse":
             columns["pcc2mse.iteration"] = None
     return columns
+
+
+_SHARED = (NOISE_RANGE,)
+"""Fields that all arithmetic scripts have a column for, though only some print them; cells of other
+such flags are plain values."""
 
 
 def _plain(value: Any) -> Any:

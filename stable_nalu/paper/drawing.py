@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from stable_nalu.papers import Paper
+from stable_nalu.papers import FLAT, Paper
 
 Size = tuple[float, float]
 STANDARD = (13.968 * 1.4, 5.7 * 1.4)
@@ -40,8 +40,6 @@ class Threshold:
     by_input_size: bool = False
 
 
-FLAT = 1e-5
-"""The threshold of single modules outside of the first benchmark, and of tasks without a row."""
 BELOW_1E_5 = Threshold(flat=FLAT)
 
 

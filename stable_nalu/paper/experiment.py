@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Literal
 
 from stable_nalu.options import Config
+from stable_nalu.options.kinds import seeds_text
 from stable_nalu.papers import Paper
 from stable_nalu.task import SCRIPTS
 
@@ -58,18 +59,6 @@ def gathered(points: tuple[Flags, ...]) -> Flags:
     """
     names = list(points[0]) if points else []
     return {name: tuple(value for point in points for value in point[name]) for name in names}
-
-
-def seeds_text(seeds: Iterable[int]) -> str:
-    """Return seeds in the shortest form that the scripts read: `0-24`, `0,3,9`, `0-4,7`."""
-    ordered, start = sorted(seeds), 0
-    parts: list[str] = []
-    for index, seed in enumerate(ordered):
-        if index + 1 < len(ordered) and ordered[index + 1] == seed + 1:
-            continue
-        parts.append(str(seed) if ordered[start] == seed else f"{ordered[start]}-{seed}")
-        start = index + 1
-    return ",".join(parts)
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stable_nalu.cluster.shard import how_to_run
-from stable_nalu.paper.drawing import FLAT
 from stable_nalu.paper.experiment import ExpectedRun, Experiment, Measure, Model, expected_runs
 from stable_nalu.paper.index import EXPERIMENTS
+from stable_nalu.papers import FLAT
 from stable_nalu.statistics.names import config_columns, expand_name
 from stable_nalu.statistics.table import numeric, read_table, require
 from stable_nalu.task import SCRIPTS

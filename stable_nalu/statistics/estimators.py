@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from stable_nalu.options.kinds import number
-from stable_nalu.paper.drawing import FLAT
+from stable_nalu.papers import FLAT
 
 GammaFit = Literal["published", "frozen", "profile"]
 SparsityFit = Literal["compat", "scaled"]

@@ -19,7 +19,6 @@ from stable_nalu.options.name_fields import (
     parse_leaf,
     signed,
 )
-from stable_nalu.paper.labels import MODELS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,6 +45,8 @@ OPERATIONS = {
 
 def model_label(code: str, *, robustness: bool = False) -> str:
     """Return the label of a model, given field 1 of a run name, or else that of its unit."""
+    from stable_nalu.paper.labels import MODELS  # which runs that train do not need
+
     labels = MODELS | (ROBUSTNESS_MODELS if robustness else {})
     return labels.get(code) or unit_label(code)
 

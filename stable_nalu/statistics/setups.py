@@ -15,7 +15,7 @@ from stable_nalu.errors import UsageError
 from stable_nalu.files import table_rows
 from stable_nalu.machine import data_file
 from stable_nalu.options.name_fields import canonical, parse_leaf
-from stable_nalu.paper.drawing import FLAT
+from stable_nalu.papers import FLAT
 
 from .names import config_columns, is_single_module
 

@@ -16,7 +16,6 @@ import numpy as np
 from stable_nalu.errors import UsageError
 from stable_nalu.options.kinds import integer, number
 from stable_nalu.options.name_fields import UNION
-from stable_nalu.paper.drawing import FLAT
 from stable_nalu.paper.ranges import (
     DISTRIBUTION_RANGES,
     EXTRA_DIVISION_RANGES,
@@ -25,6 +24,7 @@ from stable_nalu.paper.ranges import (
     SMALL_DIVISOR_BOUNDS,
     ExtrapolationRange,
 )
+from stable_nalu.papers import FLAT
 from stable_nalu.script import ScriptParser, exit_code
 
 from .setups import BENCHMARK, SMALL_DIVISORS

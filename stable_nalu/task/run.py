@@ -44,7 +44,7 @@ def run_script(
         set_threads(cores() if task.all_cores else 1)
 
     def obey() -> int:
-        from stable_nalu.training.plan.shell import train_plan
+        from stable_nalu.training.shell import train_plan
 
         if plan.dry_run:
             sys.stdout.writelines(f"{name}\n" for name in plan.names())

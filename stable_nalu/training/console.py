@@ -15,8 +15,8 @@ import numpy as np
 
 from stable_nalu.console import GREEN, RED, bar, is_terminal, joined, paint, plural, told
 from stable_nalu.options import Config, ScriptSpec
+from stable_nalu.options.kinds import seeds_text
 from stable_nalu.options.labels import label, range_label, units_label, varying
-from stable_nalu.paper.experiment import seeds_text
 from stable_nalu.script import say
 from stable_nalu.statistics.setups import Limit, below
 

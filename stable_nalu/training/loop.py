@@ -33,10 +33,9 @@ from .checkpoint import (
     save_together,
 )
 from .console import End, LogPoint, StackView
-from .plan.runs import LANES, TORCH, Stack, device_of
-from .random_state import put_back, saved_state
 from .recorder import Recorder, StepResult, TaggedValue, numbers, scalar
-from .stack import ModelStack
+from .runs import LANES, TORCH, Stack, device_of
+from .stack import ModelStack, put_back, saved_state
 from .task import Batch, Observed, Task
 
 PROGRESS = {

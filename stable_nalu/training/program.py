@@ -233,7 +233,7 @@ def _several(value: Any) -> list[Any]:
 
 
 def _train(script: str, spec: ScriptSpec, plans: Sequence[Sequence[Config]]) -> None:
-    from .plan.shell import train_plan
+    from .shell import train_plan
 
     task = task_of(script)
     set_threads(cores() if task.all_cores else 1)

@@ -13,7 +13,6 @@ import torch
 from torch import backends
 
 from stable_nalu.errors import STOPS, UsageError, in_words
-from stable_nalu.layer.own_layers import failure_of_own_layer
 from stable_nalu.options import Config
 
 _LOCK = threading.RLock()
@@ -127,6 +126,8 @@ def errors_in_one_line() -> Iterator[None]:
     except STOPS:
         raise
     except BaseException as error:
+        from stable_nalu.layer.own_layers import failure_of_own_layer
+
         said = _shortage(error) or failure_of_own_layer(error)
         if said is None:
             raise

@@ -20,9 +20,9 @@ from stable_nalu.cluster.shard import (
 )
 from stable_nalu.errors import UsageError
 from stable_nalu.machine import save_root, tensorboard_root
+from stable_nalu.training import runs as planned_runs
+from stable_nalu.training import shell
 from stable_nalu.training.checkpoint import model_file
-from stable_nalu.training.plan import runs as planned_runs
-from stable_nalu.training.plan import shell
 from stable_nalu.writer.run_folder import RunFolder
 from stable_nalu.writer.run_record import RunRecord
 

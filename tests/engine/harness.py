@@ -18,7 +18,7 @@ from stable_nalu.task import SCRIPTS
 from stable_nalu.task.run import task_of
 from stable_nalu.training import evaluation
 from stable_nalu.training.loop import Training
-from stable_nalu.training.plan.runs import LANES, TORCH, PlannedRun
+from stable_nalu.training.runs import LANES, TORCH, PlannedRun
 from tests.training.configurations import configurations
 
 TYPES = {16: torch.float16, 32: torch.float32, 64: torch.float64}

@@ -173,7 +173,7 @@ def test_runs_of_equal_generators_draw_once():
 def test_units_that_are_trained_in_torch_say_why():
     from stable_nalu.task import SCRIPTS
     from stable_nalu.task.run import task_of
-    from stable_nalu.training.plan.runs import PlannedRun, with_engine
+    from stable_nalu.training.runs import PlannedRun, with_engine
 
     wanted = [("single_layer", key, why) for key, why in IN_TORCH.items()]
     wanted += [("simple_function_static", key, "more than 5,000 numbers") for key in LARGE]

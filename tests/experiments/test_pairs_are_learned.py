@@ -13,8 +13,8 @@ from stable_nalu.network.two_digits import TwoDigitNetwork, quotient_mlp
 from stable_nalu.task import SCRIPTS
 from stable_nalu.task.run import set_threads
 from stable_nalu.task.two_digit_mnist import TwoDigitTask
+from stable_nalu.training import shell
 from stable_nalu.training.loop import Training
-from stable_nalu.training.plan import shell
 from tests.task.test_pairs import returned
 
 COMMON = (

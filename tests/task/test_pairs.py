@@ -11,7 +11,7 @@ from stable_nalu.task import SCRIPTS
 from stable_nalu.task.ST_mnist_labels import ScatteredTask
 from stable_nalu.task.two_digit_mnist import TwoDigitTask
 from stable_nalu.training.loop import Training
-from stable_nalu.training.plan.runs import PlannedRun
+from stable_nalu.training.runs import PlannedRun
 
 CPU = torch.device("cpu")
 TINY = "--data-source digits --samples-per-permutation 1"

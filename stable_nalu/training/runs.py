@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,10 @@ import torch
 from stable_nalu.errors import UsageError
 from stable_nalu.machine import cores, save_root, tensorboard_root
 from stable_nalu.options import Config, ScriptSpec
+from stable_nalu.script import Interruption
 from stable_nalu.writer import ResumePoint, RunFolder
 
-from ..checkpoint import (
+from .checkpoint import (
     asked_by,
     is_there,
     load_torch,
@@ -26,8 +27,9 @@ from ..checkpoint import (
     plain,
     sweep,
 )
-from ..surroundings import default_dtype, errors_in_one_line, precision
-from ..task import Task
+from .console import End
+from .surroundings import default_dtype, errors_in_one_line, precision
+from .task import Task
 
 LENGTH_AND_LOGGING = frozenset(
     {
@@ -99,7 +101,26 @@ class SavedState:
 
 
 Stack = list[PlannedRun]
+Share = list[tuple[int, Stack]]
 States = Mapping[int, SavedState]
+
+
+@dataclass(frozen=True)
+class StackResult:
+    """How the training of a stack ended.
+
+    interrupted_at: the first unit that is left, after a signal. signal_number: that signal.
+    ends: how its runs ended, if they did.
+    """
+
+    diverged: bool = False
+    interrupted_at: int | None = None
+    signal_number: int | None = None
+    ends: tuple[End, ...] = ()
+
+
+TrainStacks = Callable[[Share, Callable[..., None], Interruption], dict[int, StackResult]]
+"""Trains stacks, tells a console by a function, and returns the results of those it began."""
 
 
 def device_of(config: Config) -> torch.device:

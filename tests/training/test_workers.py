@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from stable_nalu.task import run
+from stable_nalu.training import shell, workers
 from stable_nalu.training.checkpoint import model_file
-from stable_nalu.training.plan import shell
-from stable_nalu.training.plan.workers import StackResult
+from stable_nalu.training.runs import StackResult
 from tests.ensemble.plans import assert_identical, fork, roots, start, train, train_in_fork, trained
 from tests.experiments.scripts import run_names
 from tests.processes import until, work_of_session
@@ -145,7 +145,7 @@ def test_a_stack_that_is_left_alone_keeps_its_one_thread(tmp_path, monkeypatch):
     """Sums of several threads have other last bits than those of the worker that began it."""
     words = (*WORDS, "--workers", "2", "--log-interval", "20")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shell, "train_in_workers", end_after_the_first)
+        patch.setattr(workers, "train_in_workers", end_after_the_first)
         assert train(tmp_path, "single_layer", *words, "--max-iterations", "40") != 0
     threads = []
     go_on = shell._train_here

@@ -19,7 +19,6 @@ from stable_nalu.console import plural, shown, told
 from stable_nalu.engine import VERSION
 from stable_nalu.errors import UsageError
 from stable_nalu.layer import own_entries
-from stable_nalu.layer.own_layers import sources
 from stable_nalu.machine import keep_freed_memory, results_root, save_root, tensorboard_root
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options.layer_options import units_of
@@ -33,12 +32,10 @@ from stable_nalu.script import (
 from stable_nalu.statistics.setups import limit_of
 from stable_nalu.tags import RESULT_SOLVED, RESULT_TEST, RESULTS
 from stable_nalu.writer import ResumePoint, RunFolder, RunRecord, RunWriter
-from stable_nalu.writer.event_file import FILE_PREFIX
-from stable_nalu.writer.event_reader import EventFileReader
 from stable_nalu.writer.run_folder import WAYS_OUT
 
-from ..checkpoint import BEST_MODELS, BEST_PARAMETERS, model_file, plain, require_writable
-from ..console import (
+from .checkpoint import BEST_MODELS, BEST_PARAMETERS, model_file, plain, require_writable
+from .console import (
     Console,
     End,
     StackView,
@@ -48,16 +45,17 @@ from ..console import (
     outcome,
     print_line,
 )
-from ..loop import PROGRESS, Training
-from ..recorder import Recorder
-from ..surroundings import default_dtype, errors_in_one_line, precision
-from ..task import Task, Unit
+from .loop import PROGRESS, Training
+from .recorder import Recorder
 from .runs import (
     LANES,
     TORCH,
     PlannedRun,
+    Share,
     Stack,
+    StackResult,
     States,
+    TrainStacks,
     continued,
     read_checkpoint,
     resume_point,
@@ -70,7 +68,8 @@ from .runs import (
     with_engine,
     worker_count,
 )
-from .workers import Share, StackResult, TrainStacks, train_in_workers
+from .surroundings import default_dtype, errors_in_one_line, precision
+from .task import Task, Unit
 
 
 def train_plan(task: type[Task], spec: ScriptSpec, *plans: Sequence[Config]) -> int:
@@ -182,6 +181,8 @@ def _record(spec: ScriptSpec, run: PlannedRun) -> RunRecord:
     record = replace(RunRecord.create(spec.name, values, command), engine=engine)
     if not own_entries():
         return record
+    from stable_nalu.layer.own_layers import sources
+
     return replace(record, layer_files=[vars(file) for file in sources(units_of(config))])
 
 
@@ -270,6 +271,8 @@ def _train_left(
     train = partial(_train_stacks, task, spec, len(runs))
     try:
         if processes > 1:
+            from .workers import train_in_workers
+
             return train_in_workers(train, stacks, processes, console, interruption)
         return _train_here(train, stacks, console, interruption)
     finally:
@@ -458,6 +461,9 @@ def _tell_end(
 
 def _logged_end(task: type[Task], run: PlannedRun) -> End:
     """Return how a run ended that was trained before, as its log says."""
+    from stable_nalu.writer.event_file import FILE_PREFIX
+    from stable_nalu.writer.event_reader import EventFileReader
+
     found: dict[str, float] = {}
     for file in (tensorboard_root() / run.name).glob(f"{FILE_PREFIX}*"):
         for event in EventFileReader(file):

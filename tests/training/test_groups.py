@@ -6,8 +6,8 @@ import pytest
 
 from stable_nalu.task import SCRIPTS
 from stable_nalu.task.run import run_script, task_of
-from stable_nalu.training.plan.runs import LANES, TORCH, PlannedRun, stacks_of
-from stable_nalu.training.plan.shell import groups_of
+from stable_nalu.training.runs import LANES, TORCH, PlannedRun, stacks_of
+from stable_nalu.training.shell import groups_of
 from tests.ensemble.plans import COMMON, assert_identical, roots, train, trained
 
 SCRIPT = "single_layer"

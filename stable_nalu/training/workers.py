@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
@@ -16,30 +16,10 @@ from stable_nalu.errors import UsageError
 from stable_nalu.layer.own_layers import LayerFile, load_layers, loaded_files
 from stable_nalu.script import STOP_SIGNALS, Interruption
 
-from ..console import Console, End
-from .runs import Stack
+from .console import Console
+from .runs import Share, Stack, StackResult, TrainStacks
 
 POLL_SECONDS = 0.5
-
-Share = list[tuple[int, Stack]]
-
-
-@dataclass(frozen=True)
-class StackResult:
-    """How the training of a stack ended.
-
-    interrupted_at: the first unit that is left, after a signal. signal_number: that signal.
-    ends: how its runs ended, if they did.
-    """
-
-    diverged: bool = False
-    interrupted_at: int | None = None
-    signal_number: int | None = None
-    ends: tuple[End, ...] = ()
-
-
-TrainStacks = Callable[[Share, Callable[..., None], Interruption], dict[int, StackResult]]
-"""Trains stacks, tells a console by a function, and returns the results of those it began."""
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from stable_nalu.task import SCRIPTS
-from stable_nalu.training.plan.runs import LANES, PlannedRun, stacks_of
+from stable_nalu.training.runs import LANES, PlannedRun, stacks_of
 
 
 def cut(script, *words, workers=1):

@@ -1,1 +1,0 @@
-"""Plans of runs: stacks, the saved states they continue from, workers and interruption."""
