@@ -8,13 +8,21 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import stable_nalu
 from stable_nalu.layer import entries
 from stable_nalu.layer.registry import LayerEntry
 from stable_nalu.machine import CHECKOUT
+from stable_nalu.paper.index import EXPERIMENTS
+from stable_nalu.result.document import plain, rate, table
+from stable_nalu.result.stored import kept_keys, read
+from stable_nalu.task import SCRIPTS
+from tools.mathml import formula
+from tools.response import response
 
+_BLOCK = re.compile(r"(?:^ {4}.*\n?)+", re.MULTILINE)
 BESIDE = ("CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff", "LICENSE")
 LINKED = ("lfs_batch_jobs/**/*.sh", "examples/*.*")
 """Files outside of docs/ that pages link to."""
@@ -23,7 +31,9 @@ LINKED = ("lfs_batch_jobs/**/*.sh", "examples/*.*")
 def on_config(config: Any) -> Any:
     """List the layers in the navigation."""
     (layers,) = (part["Layers"] for part in config.nav or () if "Layers" in part)
-    layers += [_page_of(entry) for entry in sorted(_published(), key=lambda e: e.label.lower())]
+    ordered = sorted(_published(), key=lambda entry: entry.label.lower())
+    layers += [_page_of(entry) for entry in ordered if entry.tier == "core"]
+    layers.append({"In no figure": [_page_of(e) for e in ordered if e.tier == "extra"]})
     return config
 
 
@@ -34,7 +44,9 @@ def on_files(files: Any, config: Any) -> Any:
     linked = [str(p.relative_to(CHECKOUT)) for form in LINKED for p in CHECKOUT.glob(form)]
     for path in (*BESIDE, *linked):
         files.append(File.generated(config, path, abs_src_path=str(CHECKOUT / path)))
-    texts = {"index.md": (CHECKOUT / "README.md").read_text("utf-8"), **layer_pages()}
+    style = (CHECKOUT / "tools" / "templates" / "site.css").read_text("utf-8")
+    start = (CHECKOUT / "README.md").read_text("utf-8")
+    texts = {"index.md": start, "site.css": style, **layer_pages()}
     for path, text in texts.items():
         files.append(File.generated(config, path, content=text))
     return files
@@ -42,7 +54,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 def layer_pages() -> dict[str, str]:
     """Return the page of every layer by its path."""
-    return {_page_of(entry): "\n".join(_layer(entry)) for entry in _published()}
+    return {_page_of(entry): layer_page(entry) for entry in _published()}
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
@@ -76,22 +88,65 @@ def _link(entry: LayerEntry) -> str:
     return f"[{entry.label}]({_page_of(entry)})"
 
 
-def _layer(entry: LayerEntry) -> Iterator[str]:
-    """Yield the lines of a layer's page: what it is called, and its docstring with the formula."""
+def layer_page(entry: LayerEntry) -> str:
+    """Return a layer's page: what it says of itself, its response and its stored results."""
+    parts = list(described(entry))
+    if (drawn := response(entry)) is not None:
+        parts += ["## Output of two inputs", "", f"<div>{drawn.svg}</div>", "", drawn.sentence, ""]
+    if rows := kept_rates().get(entry.key):
+        parts += ["## Success rates of the stored runs", "", table(rows), ""]
+    return "\n".join([*parts, "[All layers](../layers.md) · [flags](../flags.md)"])
+
+
+def described(entry: LayerEntry) -> Iterator[str]:
+    """Yield the lines with the names of a layer, and its docstring with formulas."""
     built = entry.layer or entry.cell
     paper = re.sub(r"arXiv:(\S+)", r"[arXiv:\1](https://arxiv.org/abs/\1)", entry.cites.citation)
     yield from (f"# {entry.label}", "", f"| `--layer-type` | `{entry.key}` |", "|---|---|")
     for kind, found in (("class", entry.layer), ("cell", entry.cell)):
         if found is not None:
             yield f"| {kind} | `{found.__module__}.{found.__qualname__}` |"
+    if entry.layer is not None:
+        yield f'| in Python | `stable_nalu.layer("{entry.label}")(2, 1)` |'
     if entry.options:
         yield f"| options | {', '.join(f'`{option}`' for option in sorted(entry.options))} |"
     for variant in entry.variants:
         options = ", ".join(f"{name}={value!r}" for name, value in variant.options.items())
         yield f"| {variant.label} | `{options}` |"
-    text = (inspect.getdoc(built) or "").replace("(*runs", "(\\*runs")
-    yield from (f"| paper | {paper} |", "", text, "")
-    yield "[All layers](../layers.md) · [flags](../flags.md)"
+    yield from (f"| paper | {paper} |", "", _typeset(inspect.getdoc(built) or ""), "")
+
+
+def _typeset(text: str) -> str:
+    """Return a docstring as Markdown: its indented blocks are formulas."""
+    text = re.sub(r"docs/([-\w]+)\.md", r"[\1](../\1.md)", text.replace("(*runs", "(\\*runs"))
+    return _BLOCK.sub(lambda found: f"<div>{formula(found[0])}</div>\n", text)
+
+
+@cache
+def kept_rates() -> dict[str, list[dict[str, str]]]:
+    """Return by key of a layer how many of its stored runs are solved, a row per model of a figure.
+
+    Where `--nac-mul` decides how a model multiplies, its layer is the one that multiplies.
+    """
+    found: dict[str, list[dict[str, str]]] = {}
+    for key in kept_keys(measured=False):
+        experiment, runs = EXPERIMENTS[key], read(key)
+        for model in experiment.models:
+            of_model = runs[runs["model"] == model.key]
+            if of_model.empty or "solved" not in of_model:
+                continue
+            (config, *_) = SCRIPTS[model.script].plan(model.commands([0])[0].words).configs
+            layer, multiplies = config.layer_type, getattr(config, "nac_mul", "none")
+            layer = {"npu": "NPU", "real-npu": "RealNPU"}.get(multiplies, layer)
+            if multiplies == "mnac" and not layer.endswith("MNAC"):
+                layer = f"{layer[:-3]}MNAC"
+            row = {
+                "figure": f"[{experiment.title}](../reproduction/README.md#{key})",
+                "model": plain(model.label),
+                "solved": rate(int(of_model["solved"].sum()), len(of_model)),
+            }
+            found.setdefault(layer, []).append(row)
+    return found
 
 
 def _names() -> Iterator[str]:

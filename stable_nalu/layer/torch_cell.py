@@ -87,7 +87,9 @@ class LSTMCell(TorchCell):
 class RNNTanhCell(TorchCell):
     r"""Map (x_t, h) to h_t: the recurrent cell of Elman (1990), with the hyperbolic tangent.
 
-    h_t = tanh(weight_ih x_t + bias_ih + weight_hh h + bias_hh)
+        h_t = tanh(weight_ih x_t + bias_ih + weight_hh h + bias_hh)
+
+    The names of weights and biases are torch's.
     """
 
     gates = 1
@@ -99,7 +101,9 @@ class RNNTanhCell(TorchCell):
 class RNNReLUCell(TorchCell):
     r"""Map (x_t, h) to h_t: the recurrent cell of Elman (1990), with the rectifier.
 
-    h_t = relu(weight_ih x_t + bias_ih + weight_hh h + bias_hh)
+        h_t = relu(weight_ih x_t + bias_ih + weight_hh h + bias_hh)
+
+    The names of weights and biases are torch's.
     """
 
     gates = 1

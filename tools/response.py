@@ -1,0 +1,195 @@
+"""What a layer of two inputs computes with the best whole weights, and at its start: a small plot.
+
+The weights are found by trying -1, 0 and 1 for every element, then values that saturate squashed
+weights, all as runs of one layer.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import torch
+
+from stable_nalu.layer.registry import LayerEntry
+
+SECOND = 2.0
+"""The other input of the plot."""
+SEEDS = 3
+_SATURATED = 20.0
+_MOST = 20_000
+"""The number of combinations of weights above which none is tried."""
+OPERATIONS: dict[str, tuple[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]]] = {
+    "x + a": ("#0072B2", torch.add),
+    "x − a": ("#009E73", torch.sub),
+    "x · a": ("#D55E00", torch.mul),
+    "a / x": ("#CC79A7", lambda x, a: a / x),
+}
+"""Operation -> its colour, legible on white and on black, and its function."""
+_POSITIVE = torch.cartesian_prod(torch.linspace(0.5, 4, 8), torch.linspace(0.75, 3.5, 6))
+_SIGNED = torch.cat([_POSITIVE * torch.tensor(s) for s in ([1, 1], [1, -1], [-1, 1], [-1, -1])])
+_TOLERANCE = 1e-5
+_FAR = 1e3
+_TOP = 8
+_INK = "#010203"
+
+
+@dataclass(frozen=True)
+class Response:
+    """The plot of a layer, as SVG, and the sentence below it."""
+
+    svg: str
+    sentence: str
+
+
+def response(entry: LayerEntry) -> Response | None:
+    """Return the response of a layer of the package; None where it has none of two inputs."""
+    if entry.layer is None:
+        return None
+    found = _found(entry)
+    x = torch.linspace(-4, 4, 320)  # Without 0, where a quotient has a pole.
+    rows = torch.stack([x, torch.full_like(x, SECOND)], -1)
+    starts = []
+    for seed in range(SEEDS):
+        torch.manual_seed(seed)
+        starts.append(_evaluated(_built(entry), rows))
+    curves = {name: _evaluated(layer, rows) for name, (layer, _) in (found or {}).items()}
+    return Response(_drawn(x, starts, curves, entry.label), _sentence(found))
+
+
+def _built(entry: LayerEntry) -> Any:
+    layer = entry.module(2, 1)
+    reset = getattr(layer, "reset_parameters", None)
+    if reset is not None:
+        reset()
+    return layer.eval()
+
+
+def _evaluated(layer: Any, rows: torch.Tensor) -> torch.Tensor:
+    with torch.no_grad():
+        return layer(rows)[..., 0]
+
+
+Found = dict[str, tuple[Callable[..., Any], bool]]
+"""Operation -> the layer with weights that compute it, and whether for negative inputs, too."""
+
+
+def _found(entry: LayerEntry) -> Found | None:
+    """Return the operations that some weights compute; None where they cannot be tried."""
+    layer = _built(entry)
+    once, again = _evaluated(layer, _SIGNED), _evaluated(layer, _SIGNED)
+    if not torch.allclose(once, again, equal_nan=True):
+        return None  # It draws random numbers in evaluation, too.
+    names = [name for name, _ in layer.named_parameters()]
+    count = 3 ** sum(parameter.numel() for parameter in layer.parameters())
+    if not names or count > _MOST:
+        return None
+    found: Found = {}
+    alike = [dict.fromkeys(names, size) for size in (1.0, _SATURATED)]
+    mixed = itertools.product((1.0, _SATURATED), repeat=len(names)) if count < 1000 else ()
+    for sizes in (*alike, *(dict(zip(names, size, strict=True)) for size in mixed)):
+        stacked = _combinations(layer, sizes)
+        runs = len(next(iter(stacked.values())))
+        with torch.no_grad():
+            try:
+                outputs = _with(layer, stacked)(_SIGNED.expand(runs, *_SIGNED.shape))[..., 0]
+            except (RuntimeError, ValueError):  # It has no leading dimension of runs.
+                return None
+        for name, (_, function) in OPERATIONS.items():
+            target = function(_SIGNED[:, 0], _SIGNED[:, 1])
+            wrong = (outputs - target).abs() / (1 + target.abs())
+            wrong = wrong.nan_to_num(torch.inf).clamp(max=_FAR)
+            on_positive = wrong[:, : len(_POSITIVE)].amax(-1)
+            # Of weights that are right for positive inputs, the best for all.
+            best = int((wrong.mean(-1) + 2 * _FAR * (on_positive > _TOLERANCE)).argmin())
+            is_right = bool(wrong[best].max() <= _TOLERANCE)
+            if on_positive[best] <= _TOLERANCE and (name not in found or is_right):
+                values = {key: value[best] for key, value in stacked.items()}
+                found[name] = (_with(layer, values), is_right)
+        if len(found) == len(OPERATIONS) and all(is_right for _, is_right in found.values()):
+            break
+    return found
+
+
+def _with(layer: Any, values: dict[str, torch.Tensor]) -> Callable[..., Any]:
+    return lambda rows: torch.func.functional_call(layer, values, (rows,))
+
+
+def _combinations(layer: Any, sizes: dict[str, float]) -> dict[str, torch.Tensor]:
+    """Return all signs of weights of these sizes, and zeros, as those of many runs in bounds."""
+    parameters = dict(layer.named_parameters())
+    count = sum(parameter.numel() for parameter in parameters.values())
+    rows = torch.tensor(list(itertools.product((0.0, 1.0, -1.0), repeat=count)))
+    bounds = layer.parameter_bounds() if hasattr(layer, "parameter_bounds") else ()
+    limits = {id(parameter): (low, high) for parameter, low, high in bounds}
+    found: dict[str, torch.Tensor] = {}
+    for name, parameter in parameters.items():
+        part, rows = rows[:, : parameter.numel()], rows[:, parameter.numel() :]
+        part = sizes[name] * part.reshape(-1, *parameter.shape)
+        found[name] = part.clamp(*limits[id(parameter)]) if id(parameter) in limits else part
+    return found
+
+
+def _sentence(found: Found | None) -> str:
+    if found is None:
+        return "Grey: start weights."
+    always = [name for name, (_, is_right) in found.items() if is_right]
+    positive = [name for name, (_, is_right) in found.items() if not is_right]
+    parts = [f"{_list(always)} for all inputs"] if always else []
+    parts += [f"{_list(positive)} for positive inputs only"] if positive else []
+    if not parts:
+        return "No weights of −1, 0 and 1, or that saturate, make it one of +, −, ·, /."
+    exact = "; and ".join(parts)
+    return f"With ideal weights it is {exact}. Thick and pale: the exact operation."
+
+
+def _list(names: list[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _near(values: torch.Tensor) -> torch.Tensor:
+    """Return values without those far outside of the plot, which a line would join."""
+    return values.where(values.abs() < 3 * _TOP, torch.nan)
+
+
+def _drawn(
+    x: torch.Tensor, starts: list[torch.Tensor], curves: dict[str, torch.Tensor], label: str
+) -> str:
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    shared = {"color": _INK, "linewidth": 0.6}
+    with rc_context({"svg.hashsalt": label, "font.size": 9}):
+        figure = Figure(figsize=(4.8, 3.4), layout="constrained")
+        axes = figure.add_subplot()
+        for place, start in enumerate(starts):
+            name = "start weights (3 seeds)" if place == 0 else None
+            axes.plot(x, _near(start), label=name, alpha=0.6, **shared)
+        for name, curve in curves.items():
+            colour, function = OPERATIONS[name]
+            exact = function(x, torch.full_like(x, SECOND))
+            axes.plot(x, _near(exact), color=colour, linewidth=5, alpha=0.25)
+            axes.plot(x, _near(curve), color=colour, label=name)
+        axes.set(xlim=(-4, 4), ylim=(-_TOP, _TOP), xlabel="x", ylabel=f"output, a = {SECOND:g}")
+        for line in (axes.axhline(0), axes.axvline(0)):
+            line.set(**shared, alpha=0.4)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.tick_params(colors=_INK)
+        legend = figure.legend(loc="outside upper left", ncols=3, frameon=False)
+        for text in (axes.xaxis.label, axes.yaxis.label, *legend.get_texts()):
+            text.set_color(_INK)
+        for spine in axes.spines.values():
+            spine.set_color(_INK)
+        file = io.StringIO()
+        figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
+    svg = file.getvalue()[file.getvalue().index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg, flags=re.DOTALL)
+    svg = re.sub(r' (width|height)="[\d.]+pt"', "", svg, count=2).replace(_INK, "currentColor")
+    about = f'<svg class="response" role="img" aria-label="Output of {escape(label)} against x"'
+    return re.sub(r"\s*\n\s*", " ", svg.replace("<svg", about, 1))
