@@ -136,14 +136,14 @@ def kept_rates() -> dict[str, list[dict[str, str]]]:
             if of_model.empty or "solved" not in of_model:
                 continue
             (config, *_) = SCRIPTS[model.script].plan(model.commands([0])[0].words).configs
-            layer, multiplies = config.layer_type, getattr(config, "nac_mul", "none")
+            layer, multiplies = str(config.layer_type), getattr(config, "nac_mul", "none")
             layer = {"npu": "NPU", "real-npu": "RealNPU"}.get(multiplies, layer)
             if multiplies == "mnac" and not layer.endswith("MNAC"):
                 layer = f"{layer[:-3]}MNAC"
             row = {
                 "figure": f"[{experiment.title}](../reproduction/README.md#{key})",
                 "model": plain(model.label),
-                "solved": rate(int(of_model["solved"].sum()), len(of_model)),
+                "solved": rate(list(of_model["solved"]).count(1), len(of_model)),
             }
             found.setdefault(layer, []).append(row)
     return found
