@@ -23,10 +23,11 @@ from stable_nalu.console import plain
 from stable_nalu.errors import UsageError, is_text, named_as_in_python
 from stable_nalu.result.export import RunTable, open_reader
 from stable_nalu.result.run_parser import STEP
-from stable_nalu.statistics.estimators import BEST_RANGE, PUBLISHED, Estimators
-from stable_nalu.statistics.judge import TEST, Judgement, judge_tables
+from stable_nalu.statistics.estimators import PUBLISHED, Estimators
+from stable_nalu.statistics.judge import TEST, judge_tables
 from stable_nalu.statistics.names import expand_name
 from stable_nalu.statistics.paired import PairedTest, paired_test
+from stable_nalu.statistics.setups import BEST_RANGE, Judgement
 from stable_nalu.statistics.summary import differing_options, summarize_runs
 from stable_nalu.statistics.table import groups, parsed_names, write_plain_frame
 from stable_nalu.statistics.typed_summary import Summary, technical_name, typed_name, typed_summary
@@ -269,7 +270,7 @@ def summarize(
     if by is not None and not isinstance(by, Sequence):
         raise UsageError(f"by: {by!r} is not a list of columns")
     setups = _paths("exp_setups", exp_setups)
-    judgement = Judgement(setups, threshold, parameter, best_range)
+    judgement = Judgement(threshold, parameter, tuple(setups), best_range)
     _require_estimators(estimators)
     judged = judge_tables([(_NAME, _table(runs))], judgement, _warn)
     by = None if by is None else [_known(judged, column) for column in by]
@@ -366,7 +367,7 @@ def plot(
     _require_look(palette, column)
     _require_estimators(estimators)
     setups = _paths("exp_setups", exp_setups)
-    Judgement(setups, threshold)  # refuses a threshold that is none
+    Judgement(threshold)  # refuses a threshold that is none
     column = column if column is None or "." in column else technical_name(column)
     tables = _tables(runs if isinstance(runs, Mapping) else {"": runs})
     beside = (column, *_X, *(["operation"] if kind == "histogram" else []))
@@ -379,8 +380,10 @@ def plot(
         names = {str(p): f"the table of {n or 'runs'}" for p, n in zip(paths, tables, strict=True)}
         source = Source(Path(folder))
         try:
-            entry = entry_of_files(kind, paths, labels, "figure", column, threshold)
-            context = Context(entry.key, entry.series, source, setups, estimators, palette)
+            entry = entry_of_files(kind, paths, labels, "figure", column)
+            context = Context(
+                entry.key, entry.series, source, setups, threshold, estimators, palette
+            )
             figure = made(entry.parts[0], context).figure
         except UsageError as error:
             raise UsageError(_renamed(str(error), names)) from None

@@ -11,7 +11,7 @@ from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.papers import FLAT
 from stable_nalu.result.judged import one_threshold
 from stable_nalu.statistics.command import verdict
-from stable_nalu.statistics.setups import limit_of
+from stable_nalu.statistics.setups import SHIPPED, limit_of
 from tests.experiments.scripts import read, run, run_names
 
 TEST = "metric.test.extrapolation"
@@ -59,10 +59,15 @@ def test_figures_of_the_benchmark_are_judged_task_by_task():
 
 
 def test_a_drawing_counts_the_same_runs_as_solved(trained):
+    """Whatever is asked for: one threshold goes before tables, and these before the usual ones."""
     (solved, _), runs = trained
     by_rate = {f"{rate:g}": table for rate, table in runs.groupby("learning.rate")}
-    axes = stable_nalu.plot(by_rate, "success").axes[0]
-    rates = [
-        rate for line in axes.lines for rate in np.ravel(line.get_ydata()) if not np.isnan(rate)
-    ]
-    assert sum(3 * rate for rate in rates) == pytest.approx(int(solved))
+    tables = {"exp_setups": SHIPPED[:1]}
+    asked = [({}, int(solved)), (tables, int(solved)), (tables | {"threshold": 1e9}, 12)]
+    for options, count in asked:
+        axes = stable_nalu.plot(by_rate, "success", **options).axes[0]
+        rates = [r for line in axes.lines for r in np.ravel(line.get_ydata()) if not np.isnan(r)]
+        assert sum(3 * rate for rate in rates) == pytest.approx(count)
+        summary = stable_nalu.summarize(runs, technical=True, **options)
+        told = summary["success.rate.mean"].to_numpy() @ summary["runs"].to_numpy()
+        assert told == pytest.approx(count)

@@ -11,7 +11,8 @@ from stable_nalu.errors import OptionError
 from stable_nalu.machine import CSV_FOLDER
 from stable_nalu.options.kinds import file_name
 from stable_nalu.script import ScriptParser, exit_code
-from stable_nalu.statistics.estimators import Estimators, add_estimate_flags, add_threshold_flags
+from stable_nalu.statistics.estimators import Estimators, add_estimate_flags
+from stable_nalu.statistics.setups import add_threshold_flags
 
 EXAMPLES = """examples:
   plot.py --list
@@ -72,7 +73,7 @@ def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 def plot(args: argparse.Namespace) -> None:
     """Find the entries, render them, tell what is missing."""
-    from .entries import all_entries, entry_of_files, find, listing, with_threshold
+    from .entries import all_entries, entry_of_files, find, listing
     from .entry import Context
     from .render import Output, render
     from .source import Source
@@ -87,12 +88,11 @@ def plot(args: argparse.Namespace) -> None:
     if not entries:
         raise OptionError("KEY", "no figure is named", "name one, give --csv, or see --list")
     for entry in entries:
-        if args.threshold is not None:
-            entry = with_threshold(entry, args.threshold)
         source = Source(Path(args.csv_dir), entry.folders)
         setups = [Path(path) for path in args.exp_setups]
         estimators = Estimators(args.gamma_fit, args.sparsity_fit)
-        context = Context(entry.key, entry.series, source, setups, estimators, args.palette)
+        wanted = setups, args.threshold, estimators, args.palette
+        context = Context(entry.key, entry.series, source, *wanted)
         written = render(entry, context, Output(Path(args.out_dir), args.format))
         for text in source.warnings:
             sys.stderr.write(f"warning: {entry.key}: {text}\n")

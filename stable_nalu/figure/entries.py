@@ -17,7 +17,6 @@ from stable_nalu.paper.drawing import (
     Runs,
     Series,
     Sketch,
-    Threshold,
     sketch,
 )
 from stable_nalu.paper.experiment import Experiment
@@ -136,26 +135,24 @@ USER_KINDS = (*_AXES, "table", "histogram", "curve", "metrics", "surface", "path
 """Words of `--kind`."""
 
 
-def _part(
-    kind: str, stem: str, files: Sequence[Path], column: str | None, threshold: Threshold
-) -> Sketch:
+def _part(kind: str, stem: str, files: Sequence[Path], column: str | None) -> Sketch:
     """Return the part of a figure of a user's files."""
     if kind in _AXES:
         x, label = _AXES[kind]
         options: dict[str, Any] = {"style": "line" if kind == "sweep" else "dodge"}
         if kind == "success":
             options |= {"alone": True, "size": (STANDARD[0] * 0.5, STANDARD[1])}
-        runs = Runs(column or x, threshold, "single")
+        runs = Runs(column or x, "single")
         return sketch("panels", stem, runs=runs, x_label=drawable(column or label), **options)
     if kind == "table":
-        runs = Runs(column or "interpolation.range", threshold, "single")
+        runs = Runs(column or "interpolation.range", "single")
         return sketch("table", stem, runs=runs, label=stem, caption=stem, show_range=True)
     if kind == "histogram":
-        runs = Runs("operation", threshold)
+        runs = Runs("operation")
         return sketch("histogram", stem, runs=runs, column=column or _GATE)
     shown = column or _ACCURACY
     if kind == "curve" and not _over_epochs(files):
-        runs = Runs("interpolation.range", threshold, "single")
+        runs = Runs("interpolation.range", "single")
         text = drawable(column) if column else "Test error"
         return sketch("iterations", stem, column=column or TEST, y_label=text, runs=runs)
     if kind == "curve":
@@ -176,7 +173,6 @@ def entry_of_files(
     labels: Sequence[str],
     stem: str,
     column: str | None = None,
-    threshold: float | None = None,
 ) -> Drawing:
     """Return a figure of files that the user names; labels are the model names, or none."""
     if not isinstance(kind, str) or kind not in USER_KINDS:
@@ -194,7 +190,7 @@ def entry_of_files(
             raise UsageError(f"cannot read {path}: {error.strerror}") from None
         if not there:
             raise UsageError(f"cannot read {path}: no such file")
-    made = _part(kind, stem, files, column, Threshold(flat=threshold))
+    made = _part(kind, stem, files, column)
     names = list(map(drawable, labels)) or [None] * len(files)
     if not labels and made.kind in ("epoch_curves", "scatter", "surface"):
         names = [drawable(path.stem) for path in files]
@@ -202,21 +198,3 @@ def entry_of_files(
         Series((str(path.resolve()),), label) for path, label in zip(files, names, strict=True)
     )
     return Drawing((made,), series, key=stem, title=kind)
-
-
-def with_threshold(entry: Drawing, threshold: float) -> Drawing:
-    """Return the same figure with every run judged by one error."""
-    flat = Threshold(flat=threshold)
-
-    def judged(option: Any) -> Any:
-        if isinstance(option, Runs):
-            return replace(option, threshold=flat)
-        return tuple(map(judged, option)) if isinstance(option, tuple) else option
-
-    parts = []
-    for part in entry.parts:
-        if KINDS[part.kind].needs == "outcomes":
-            options = {name: judged(option) for name, option in part.options.items()}
-            part = replace(part, options=options)
-        parts.append(part)
-    return replace(entry, parts=tuple(parts))

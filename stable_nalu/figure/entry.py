@@ -40,7 +40,7 @@ class Product:
 class Context:
     """The files of a figure and how a user wants it drawn.
 
-    setups: files of thresholds; none: the usual ones.
+    setups, threshold: in place of those of the figure, see `Judgement.given`.
     shared: what parts of one figure make once and use together.
     stem: file name of the part that is drawn, without ending.
     """
@@ -49,6 +49,7 @@ class Context:
     series: Sequence[Series]
     source: Source
     setups: Sequence[Path] = ()
+    threshold: float | None = None
     estimators: Estimators = PUBLISHED
     palette: Palette = "safe"
     shared: dict[Any, Any] = field(default_factory=dict)

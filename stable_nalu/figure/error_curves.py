@@ -118,7 +118,7 @@ def iterations(context: Context, column: str, y_label: str, runs: Runs) -> Produ
             place = {"model": model, "operation": operation, runs.x: trained}
             side.append(curve.reset_index().assign(**place))
         if column == TEST:
-            judgement = judgement_of(runs, context.source, context.setups)
+            judgement = judgement_of(runs, context)
             for limit in set(judgement.limits(table.drop_duplicates("name"))):
                 mark(axes, y=limit.threshold)
         axes.set_xlabel("Iteration")

@@ -396,7 +396,7 @@ def _estimated(
     found, models = {}, []
     for title, file, runs in swept:
         if context.source.expect((file,), (title,)) is not None:
-            reduced = reduce_series((Series((file,)),), runs, context.source, context.setups)
+            reduced = reduce_series((Series((file,)),), runs, context)
             by = ["model", "operation", runs.x]
             found[title] = estimate(reduced.runs, by, context.estimators)
             models += reduced.models

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +20,11 @@ from stable_nalu.statistics.judge import (
     SPARSITY,
     TEST,
     VALIDATION,
-    Judgement,
     best_row,
     outcomes,
     with_limits,
 )
+from stable_nalu.statistics.setups import Judgement
 from stable_nalu.statistics.summary import MEASURES, summarize
 from stable_nalu.statistics.table import groups, numeric, parsed_names
 from stable_nalu.statistics.thresholds import from_reference
@@ -60,7 +60,7 @@ def reduced_and_estimated(
     """Return the runs of a figure and their summary, made once for parts that show the same."""
     key = (spec, tuple(by), tuple(context.series))
     if key not in context.shared:
-        reduced = reduce_series(context.series, spec, context.source, context.setups)
+        reduced = reduce_series(context.series, spec, context)
         context.shared[key] = (reduced, estimate(reduced.runs, by, context.estimators))
     return context.shared[key]
 
@@ -95,16 +95,15 @@ def points(summary: pd.DataFrame, measure: str) -> pd.DataFrame:
 def reduce_series(
     series: Sequence[Series],
     spec: Runs,
-    source: Source,
-    setups: Sequence[Path] = (),
+    context: Context,
     also: Sequence[str] = (),
 ) -> Reduced:
     """Read, choose, name and judge the runs of a figure.
 
     also: columns whose values at the row that a run is judged at are wanted.
     """
-    tables, missed = [], []
-    judgement = judgement_of(spec, source, setups)
+    tables, missed, source = [], [], context.source
+    judgement = judgement_of(spec, context)
     reference: Mapping[int, float] = {}
     for one in series:
         kept = source.judged_runs(one)
@@ -124,7 +123,7 @@ def reduce_series(
             parts = [(rows, with_limits(runs, judgement, source.warn))]
         else:
             if judgement.threshold is None and not reference:
-                reference = reference_thresholds(spec.reference, spec.best_range, source)
+                reference = reference_thresholds(spec.reference, judgement.best_range, source)
             parts = of_lengths(rows, runs, judgement.threshold or reference, spec, source)
         tables += [
             reduce_rows(rows, runs, one, spec, also) for rows, runs in parts if not runs.empty
@@ -143,18 +142,14 @@ def reduce_series(
     return gathered(runs, [one.label for one in series], missed, spec, source)
 
 
-def judgement_of(spec: Runs, source: Source, setups: Sequence[Path]) -> Judgement:
-    """Return how the runs of a figure are judged.
-
-    setups: files to look up, also where one number would do; none: the usual ones.
-    """
-    limit = spec.threshold
-    beside = source.find((limit.file,)) if limit.file else None
-    paths = list(setups) or ([beside] if beside else [])
-    if paths and spec.reference is None:
-        source.note(f"thresholds: {', '.join(map(str, paths))}")
-    flat = limit.flat if spec.reference or not paths else None
-    return Judgement(paths, flat, limit.parameter, spec.best_range, limit.by_input_size)
+def judgement_of(spec: Runs, context: Context) -> Judgement:
+    """Return how the runs of a figure are judged: as a user asks for, or as the figure has it."""
+    beside = context.source.find(map(str, spec.judgement.setups))
+    own = replace(spec.judgement, setups=() if beside is None else (beside,))
+    found = own.given(context.threshold, context.setups)
+    if found.setups and spec.reference is None:
+        context.source.note(f"thresholds: {', '.join(map(str, found.setups))}")
+    return found
 
 
 def _warn_of_mixtures(runs: pd.DataFrame, spec: Runs, source: Source) -> None:
@@ -230,7 +225,7 @@ def reduce_rows(
         if column not in rows:
             problem = f"{one.files[0]}.csv lacks the column {column}"
             raise UsageError(f"{problem}: export with --export-gate")
-    found = outcomes(rows, runs, spec.best_range, also).sort_values(["model", "name"])
+    found = outcomes(rows, runs, spec.judgement.best_range, also).sort_values(["model", "name"])
     outcome = found.loc[:, "threshold":"solved"].columns
     columns = ["name", spec.x, *outcome, "model", "operation", "seed", "size", BEST_STEP]
     extra = [spec.extra] if spec.extra else []

@@ -257,7 +257,7 @@ _OUTCOMES = {"solved": HATCHES[0], "not solved": HATCHES[1]}
 @kind("histogram", needs="outcomes")
 def histogram(context: Context, runs: Runs, column: str, size: Size = STANDARD) -> Product:
     """Draw how a gate is distributed over runs: a panel per operation and model, by success."""
-    reduced = reduce_series(context.series, runs, context.source, context.setups, (column,))
+    reduced = reduce_series(context.series, runs, context, (column,))
     judged = reduced.runs
     operations = [name for name in ("mul", "add") if name in set(judged["operation"])]
     operations += sorted(set(judged["operation"]) - set(operations))

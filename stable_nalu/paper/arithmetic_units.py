@@ -8,8 +8,9 @@ from typing import Any
 
 from stable_nalu.options.paper_names import MODELS
 from stable_nalu.papers import MADSEN_2020
+from stable_nalu.statistics.setups import BEST_RANGE, Judgement
 
-from .drawing import Only, Run, Runs, Sketch, Threshold, drawn, sketch, standard
+from .drawing import Only, Run, Runs, Sketch, drawn, sketch, standard
 from .experiment import Experiment, Model, Recipe, Resources, Shown, shown_in
 from .labels import (
     GATED,
@@ -71,12 +72,12 @@ def by_operation(models: tuple[Model, ...], wanted: dict[str, str]) -> tuple[Mod
 on_data_set = partial(Experiment, parameter="operation", criterion="arithmetic")
 
 
-def _swept(x: str, x_values: tuple[object, ...], best_range: int = 5000) -> Runs:
+def _swept(x: str, x_values: tuple[object, ...], best_range: int = BEST_RANGE) -> Runs:
     """Return how runs of multiplying units become points."""
     models = (NAC_MUL_NMU, NAC_MUL_SIGMA, NAC_MUL, GATED, "NALU", "NMU")
     only = (Only("operation", ("mul",)),)
-    runs = Runs(x, Threshold(), models=models, expected=x_values, only=only)
-    return replace(runs, best_range=best_range)
+    judgement = Judgement(best_range=best_range)
+    return Runs(x, models=models, expected=x_values, only=only, judgement=judgement)
 
 
 HIDDEN = _swept("hidden.size", tuple(range(2, 11)))
@@ -89,7 +90,6 @@ RANGE = _swept(
 )
 _OPERATIONS = Runs(
     x="operation",
-    threshold=Threshold(),
     models=(NAC_MUL_NMU, NAC_MUL_SIGMA, NAC_MUL, NAC_ADD, GATED)
     + ("Linear", "NALU", "NAU", "NMU", "ReLU", "ReLU6"),
 )
@@ -134,7 +134,7 @@ def _optimizer(run: Run) -> str:
 def _regualization(operation: str, model: str) -> Sketch:
     start = Only("regualizer.scaling.start", (5000.0,), ("NAU",))
     runs = Runs(
-        "regualizer", Threshold(), models=(model,), closed=True,
+        "regualizer", models=(model,), closed=True,
         expected=(0.0, 0.01, 0.1, 1.0, 10.0, 100.0),
         only=(Only("operation", (operation,)), start),
     )  # fmt: skip
@@ -144,7 +144,7 @@ def _regualization(operation: str, model: str) -> Sketch:
 
 def _learning(operation: str, nac: str) -> Sketch:
     runs = Runs(
-        "learning.rate", Threshold(), models=(nac, "NALU"), closed=True,
+        "learning.rate", models=(nac, "NALU"), closed=True,
         expected=(1e-5, 1e-4, 1e-3, 1e-2, 1e-1), only=(Only("operation", (operation,)),),
         extra="optimizer", derive=(("optimizer", _optimizer),),
     )  # fmt: skip
@@ -169,7 +169,7 @@ _ADDERS = ("Linear", "NAU", NAC_ADD, "NALU")
 _NO_CLAMP = "--oob-mode regualized --regualizer-oob 0"
 _ABLATION = replace(_PRODUCT, flags=f"{_PRODUCT.flags} {UNITS['nmu'][1]}", variants=_HIDDEN_SIZES)
 _GATES = Runs(
-    "operation", Threshold(), models=(GATED, NALU_SEPARATE, NALU_SHARED), relabel=_shared_nalu,
+    "operation", models=(GATED, NALU_SEPARATE, NALU_SHARED), relabel=_shared_nalu,
     only=(Only("operation", ("mul", "add")),),
 )  # fmt: skip
 _NALU = "--layer-type NALU --first-layer NAC"

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from stable_nalu.papers import FLAT, Paper
+from stable_nalu.statistics.setups import USUAL, Judgement
 
 Size = tuple[float, float]
 STANDARD = (13.968 * 1.4, 5.7 * 1.4)
@@ -24,23 +25,7 @@ def standard(height: float) -> Size:
     return (STANDARD[0], height * 1.4)
 
 
-@dataclass(frozen=True)
-class Threshold:
-    """Errors below which runs count as solved: one number, or rows of setup files.
-
-    flat: the threshold of every run, unless setup files are given or `file` is exported.
-    file: a table of thresholds that counts, in place of the usual ones, where it is exported.
-    parameter: the rows that count; None: those of a run's script and model.
-    by_input_size: whether runs match only rows of their own input size.
-    """
-
-    flat: float | None = None
-    file: str | None = None
-    parameter: str | None = None
-    by_input_size: bool = False
-
-
-BELOW_1E_5 = Threshold(flat=FLAT)
+BELOW_1E_5 = Judgement(FLAT)
 
 
 @dataclass(frozen=True)
@@ -75,14 +60,13 @@ class Runs:
     expected: values of x that every model should have.
     relabel: makes the label of a run from the columns that its name holds.
     extra: one more grouping column.
-    best_range: number of last rows among which a run is judged.
+    judgement: when a run is solved; what a user asks for goes before it.
     reference: what gives the thresholds of sequence tasks.
     length: the test length of sequence tasks that is shown; None: all, and x is the length.
     derive: further columns, made from those that run names hold.
     """
 
     x: str
-    threshold: Threshold
     names: Literal["single", "data-set", "sequence"] = "data-set"
     models: tuple[str, ...] = ()
     closed: bool = False
@@ -90,7 +74,7 @@ class Runs:
     only: tuple[Only, ...] = ()
     relabel: Callable[[Run], str] | None = None
     extra: str | None = None
-    best_range: int = 5000
+    judgement: Judgement = USUAL
     reference: Reference | None = None
     length: int | None = None
     derive: tuple[tuple[str, Callable[[Run], str]], ...] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from stable_nalu.papers import MADSEN_2019
+from stable_nalu.statistics.setups import USUAL
 
 from . import arithmetic_units as units
 from .arithmetic_units import on_data_set, pick
@@ -24,7 +25,11 @@ _STUDIES = (
     ("Subset Ratio", "subset", units.SUBSET, "subset", units.SUBSET_MODELS),
 )
 _PANELS = tuple(
-    (title, f"{_MUL}_{name}", replace(runs, models=_MULTIPLYING, closed=True, best_range=5000))
+    (
+        title,
+        f"{_MUL}_{name}",
+        replace(runs, models=_MULTIPLYING, closed=True, judgement=USUAL),
+    )
     for title, name, runs, _, _ in _STUDIES
 )
 _PARAMETERS = "simple_function_static_mul_parameter"

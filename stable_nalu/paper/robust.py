@@ -7,7 +7,7 @@ from pathlib import PurePath
 
 from stable_nalu.papers import MISTRY_2022_ROBUST
 
-from .drawing import BELOW_1E_5, Drawing, Runs, Series, Threshold, drawn, sketch
+from .drawing import BELOW_1E_5, Drawing, Runs, Series, drawn, sketch
 from .experiment import Experiment, Model, Recipe, Resources, Shown, shown_in
 from .measures import measures_of_pairs
 from .primer import (
@@ -73,7 +73,7 @@ def _on_data_set(key: str, title: str, number: int, note: str, *models: Model) -
     for model in models:
         files = (model.csv, model.prefix, model.prefix.removeprefix(f"{_FTS}/"))
         series.append(Series(tuple(dict.fromkeys(files)), model.label))
-    runs = Runs("interpolation.range", Threshold(), expected=INTERPOLATION_ORDER)
+    runs = Runs("interpolation.range", expected=INTERPOLATION_ORDER)
     drawings = drawn(
         sketch("panels", runs=runs, x_label="Interpolation range"),
         series=tuple(series),
@@ -261,7 +261,7 @@ EXPERIMENTS = (
         note="The runs of the primer's Figure 16; here every error below 1e-5 counts as solved.",
         drawings=(replace(
             *on_every_range("mul", MULTIPLYING_FILES, Series(("sNMU", "mul/sNMU"), _SNMU)),
-            parts=(panels("mul", replace(RUNS, threshold=BELOW_1E_5)),),
+            parts=(panels("mul", replace(RUNS, judgement=BELOW_1E_5)),),
         ),),
     ),
     _on_data_set(

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from stable_nalu.papers import MADSEN_2020
+from stable_nalu.statistics.setups import Judgement
 
 from .drawing import (
     Drawing,
@@ -15,7 +16,6 @@ from .drawing import (
     Runs,
     Series,
     Sketch,
-    Threshold,
     sketch,
     standard,
 )
@@ -98,7 +98,7 @@ def sequence_runs(operation: str, models: tuple[str, ...] = (), *only: Only) -> 
     sums = operation == "cumsum"
     file = f"sequential_mnist_{'sum' if sums else 'prod'}_reference"
     return Runs(
-        "extrapolation.length", Threshold(), "sequence", models, only=only, best_range=1000,
+        "extrapolation.length", "sequence", models, only=only, judgement=Judgement(best_range=1000),
         expected=(1, 10, *range(100, 1001, 100)) if sums else tuple(range(1, 21)),
         reference=Reference((file,), REFERENCE_SEEDS[operation]),
     )  # fmt: skip

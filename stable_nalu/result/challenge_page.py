@@ -95,7 +95,7 @@ def figures(contest: Contest, drawn: str | None = None) -> dict[str, Figure]:
     from stable_nalu.figure.panels import Panels, draw
     from stable_nalu.figure.runs import Reduced, estimate
     from stable_nalu.figure.style import drawable
-    from stable_nalu.paper.drawing import Runs, Threshold
+    from stable_nalu.paper.drawing import Runs
     from stable_nalu.statistics.estimators import PUBLISHED
 
     x = contest.experiment.parameter
@@ -112,7 +112,7 @@ def figures(contest: Contest, drawn: str | None = None) -> dict[str, Figure]:
     found = {}
     for operation in operations:
         own = runs if operation is None else runs.loc[runs["operation"] == operation]
-        part = Panels(Runs(x, Threshold()), x.replace(".", " ").capitalize())
+        part = Panels(Runs(x), x.replace(".", " ").capitalize())
         reduced = Reduced(own, tuple(labels.values()), ())
         summary = estimate(own, list(dict.fromkeys(part.grouping)), PUBLISHED)
         name = str(operation) if len(operations) > 1 else ""

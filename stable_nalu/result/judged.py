@@ -18,6 +18,7 @@ from stable_nalu.paper.experiment import ExpectedRun, Experiment, Measure, Model
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.papers import FLAT
 from stable_nalu.statistics.names import config_columns, expand_name
+from stable_nalu.statistics.setups import BEST_RANGE, Judgement
 from stable_nalu.statistics.table import numeric, read_table, require
 from stable_nalu.task import SCRIPTS
 
@@ -251,8 +252,7 @@ def _verdicts(
     warn: Callable[[str], object],
 ) -> pd.DataFrame:
     """Return the verdicts about the runs of one exported table, and all that they follow from."""
-    from stable_nalu.statistics.estimators import BEST_RANGE
-    from stable_nalu.statistics.judge import Judgement, judge_runs
+    from stable_nalu.statistics.judge import judge_runs
 
     window = _WINDOWS.get(experiment.key, BEST_RANGE)
     judgement = Judgement(threshold=one_threshold(experiment), best_range=window)

@@ -211,25 +211,24 @@ def _compare(request: Request) -> pd.DataFrame:
 
 def _draw(request: Request) -> tuple[bool, list[Path]]:
     """Draw the figures of the experiment; return whether each had data, and what to open."""
-    from stable_nalu.figure.entries import all_entries, with_threshold
+    from stable_nalu.figure.entries import all_entries
     from stable_nalu.figure.entry import Context
     from stable_nalu.figure.render import Output, render
     from stable_nalu.figure.source import Source
 
     space, entries = request.space, all_entries()
     complete, pictures = True, list[Path]()
+    threshold = one_threshold(request.experiment)
     keys = [key for key in request.experiment.figure_keys if key in entries]
     for key in bar(keys, unit="figures", what="drawing"):
         entry = entries[key]
-        if (threshold := one_threshold(request.experiment)) is not None:
-            entry = with_threshold(entry, threshold)
         source = Source(space.csv, entry.folders)
         output = Output(space.figures, request.formats)
         series = entry.series
         if len(request.models) < len(request.experiment.models):
             series = tuple(one for one in series if source.find(one.files)) or series
         try:
-            paths = render(entry, Context(key, series, source), output)
+            paths = render(entry, Context(key, series, source, threshold=threshold), output)
         except (UsageError, ImportError) as error:
             say(f"figure {key} not drawn: {error}")
             complete = False

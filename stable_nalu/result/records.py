@@ -79,7 +79,7 @@ def cells_of(path: Path) -> list[dict[str, str]]:
 def origin() -> dict[str, str]:
     """Return what numbers were made with: packages, processor and revision, as in records."""
     found = RunRecord.create("reproduce", {}, "")
-    made_with = found.versions | {"processor": processor()}
+    made_with = {**found.versions, "processor": processor()}
     return {
         "versions": ", ".join(f"{name} {value}" for name, value in made_with.items()),
         "git_revision": found.git_revision or "",

@@ -16,9 +16,9 @@ from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.options.kinds import integer, number
 from stable_nalu.script import ScriptParser, exit_code
 
-from .estimators import BEST_RANGE, Estimators, add_estimate_flags, add_threshold_flags
+from .estimators import Estimators, add_estimate_flags
 from .names import operation_label
-from .setups import SHIPPED, limit_of
+from .setups import BEST_RANGE, SHIPPED, Judgement, add_threshold_flags, limit_of
 from .table import groups, in_columns, numeric, read_table, require, write_frame
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def summarize(args: argparse.Namespace) -> None:
     """Read, judge and estimate, then write or show the summary."""
     from stable_nalu.files import refuse_inputs, refuse_one_file
 
-    from .judge import Judgement, judge_runs
+    from .judge import judge_runs
     from .summary import summarize_runs, summarize_solved
 
     setups = [Path(p) for p in args.exp_setups]
@@ -126,10 +126,10 @@ def summarize(args: argparse.Namespace) -> None:
                 raise OptionError(flag, "goes with --csv only", "leave it out")
         _give(summarize_solved(Path(args.solved_csv), estimators), args.csv_out)
         return
-    judgement = Judgement(setups, args.threshold, args.parameter, args.best_range)
+    judgement = Judgement(parameter=args.parameter, best_range=args.best_range)
     runs = judge_runs(
         [Path(p) for p in args.csv],
-        judgement,
+        judgement.given(args.threshold, setups),
         lambda text: sys.stderr.write(f"{text}\n"),
         args.models,
     )

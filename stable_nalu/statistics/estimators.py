@@ -1,4 +1,4 @@
-"""How means and intervals are made; flags that choose it, and when and where a run is judged.
+"""How means and intervals are made, and the flags that choose it.
 
 Imports nothing that is slow.
 """
@@ -9,18 +9,12 @@ import argparse
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from stable_nalu.options.kinds import number
-from stable_nalu.papers import FLAT
-
 GammaFit = Literal["published", "frozen", "profile"]
 SparsityFit = Literal["compat", "scaled"]
 RESAMPLES = 10_000
 
 LEVEL = 0.05
 """The p value below which a test decides."""
-
-BEST_RANGE = 5000
-"""A run is judged at the lowest validation error among so many last rows."""
 
 
 @dataclass(frozen=True)
@@ -44,24 +38,6 @@ class Estimators:
 
 
 PUBLISHED = Estimators()
-
-
-def add_threshold_flags(parser: argparse._ActionsContainer) -> None:
-    """Add the flags that say when a run is solved."""
-    parser.add_argument(
-        "--exp-setups",
-        metavar="PATH",
-        nargs="+",
-        default=[],
-        help="tables of thresholds; runs without a row are left out (default: the repository's "
-        f"exp_setups.csv and function_task_static_mse_expectation.csv, and {FLAT:g} without a row)",
-    )
-    parser.add_argument(
-        "--threshold",
-        metavar="MSE",
-        type=number(above=0).one,
-        help="one threshold for all runs instead",
-    )
 
 
 def add_estimate_flags(parser: argparse._ActionsContainer) -> None:

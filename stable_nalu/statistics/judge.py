@@ -4,26 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from numbers import Real
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from stable_nalu.errors import OptionError, UsageError, did_you_mean
+from stable_nalu.errors import UsageError
 from stable_nalu.paper.ranges import INTERPOLATION_ORDER
 
-from .estimators import BEST_RANGE
 from .names import OPERATIONS, expand_name, model_order
-from .setups import (
-    SHIPPED,
-    Limit,
-    Thresholds,
-    known_parameters,
-    read_setups,
-    usual_thresholds,
-)
+from .setups import BEST_RANGE, Judgement, Limit
 from .table import groups, numeric, parsed_names, read_table, refuse_repeated, require
 
 VALIDATION = "metric.valid.interpolation"
@@ -34,49 +24,6 @@ INCLUSIVE = "inclusive"
 BEST_STEP = "best.step"
 """Column: the step that a run is judged at."""
 EXPORTED = ("name", "step", VALIDATION, TEST, SPARSITY)
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """How the runs of exported files are judged.
-
-    setups: tables of thresholds in place of the usual ones; a run without a row is left out then.
-    threshold: taken for every run instead of those of the tables.
-    parameter, by_input_size: the rows of the tables to use, see `Thresholds`.
-    """
-
-    setups: Sequence[Path] = ()
-    threshold: float | None = None
-    parameter: str | None = None
-    best_range: int = BEST_RANGE
-    by_input_size: bool = False
-
-    def __post_init__(self) -> None:
-        """Refuse what a program may give, and no flag accepts."""
-        if self.threshold is not None and not (
-            isinstance(self.threshold, Real) and float(self.threshold) > 0
-        ):
-            raise UsageError(f"threshold: {self.threshold!r} is not a number above 0")
-        if not (isinstance(self.best_range, int) and self.best_range > 0):
-            raise UsageError(f"best_range: {self.best_range!r} is not a whole number above 0")
-
-    def limits(self, runs: pd.DataFrame) -> list[Limit]:
-        """Return when each run is solved, by its options."""
-        if self.threshold is not None:
-            return [Limit(self.threshold)] * len(runs)
-        thresholds = usual_thresholds()
-        if self.setups or self.parameter is not None:
-            setups = read_setups(self.setups or SHIPPED)
-            thresholds = Thresholds(setups, self.parameter, by_input_size=self.by_input_size)
-        return [thresholds.of(run) for run in runs.to_dict("records")]
-
-    def refuse_unknown(self) -> None:
-        """Refuse a parameter that no table has rows of."""
-        known = known_parameters(read_setups(self.setups or SHIPPED))
-        if self.threshold is None and self.parameter not in (None, *known):
-            problem = f"the tables of thresholds have no rows of {self.parameter!r}"
-            hint = did_you_mean(str(self.parameter), known, f"write one of {', '.join(known)}")
-            raise OptionError("--parameter", problem, hint)
 
 
 def judge_runs(

@@ -5,24 +5,33 @@ Training scripts use it, too, so nothing here is slow to import.
 
 from __future__ import annotations
 
+import argparse
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from stable_nalu.errors import UsageError
+from stable_nalu.errors import OptionError, UsageError, did_you_mean
 from stable_nalu.files import table_rows
 from stable_nalu.machine import data_file
+from stable_nalu.options.kinds import number
 from stable_nalu.options.name_fields import canonical, parse_leaf
 from stable_nalu.papers import FLAT
 
 from .names import config_columns, is_single_module
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from stable_nalu.options import Config
 
 SHIPPED = (data_file("exp_setups.csv"), data_file("function_task_static_mse_expectation.csv"))
+
+BEST_RANGE = 5000
+"""A run is judged at the lowest validation error among so many last rows."""
 
 BENCHMARK = "benchmark"
 """The parameter of rows for runs of the script `single_layer_benchmark` alone."""
@@ -69,7 +78,7 @@ def _read(path: Path) -> list[SetupCells]:
         problem = f"it has no column {', '.join(lacking)}"
         raise UsageError(f"{path} is not a table of thresholds: {problem}")
     rows = []
-    for number, cells in enumerate(lines, 1):
+    for place, cells in enumerate(lines, 1):
         row: SetupCells = dict(zip(header, cells, strict=True))
         row.setdefault("threshold", "")
         for column in (*_NUMBERS, "threshold"):
@@ -77,7 +86,7 @@ def _read(path: Path) -> list[SetupCells]:
                 row[column] = float(row[column].replace("NA", "") or "nan")
             except ValueError:
                 problem = f"column {column} holds {row[column]!r}, no number"
-                raise UsageError(f"{path}: row {number}: {problem}") from None
+                raise UsageError(f"{path}: row {place}: {problem}") from None
         if math.isnan(row["threshold"]):
             row["threshold"] = row["epsilon"]
         row["extrapolation.range"] = canonical(row["extrapolation.range"])
@@ -158,6 +167,80 @@ class Thresholds:
 def usual_thresholds() -> Thresholds:
     """Return the lookup that all programs use where no table and no threshold is given."""
     return Thresholds(read_setups(SHIPPED), otherwise=FLAT)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """How the runs of exported files are judged.
+
+    threshold: taken for every run instead of those of tables.
+    parameter: the rows of the tables that count; None: those of a run's script and model.
+    setups: tables of thresholds in place of the usual ones; a run without a row is left out then.
+        Of a published figure: the name of one that counts where it is exported.
+    best_range: number of last rows among which a run is judged.
+    by_input_size: whether runs match only rows of their own input size.
+    """
+
+    threshold: float | None = None
+    parameter: str | None = None
+    setups: tuple[Path, ...] = ()
+    best_range: int = BEST_RANGE
+    by_input_size: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what a program may give, and no flag accepts."""
+        if self.threshold is not None and not (
+            isinstance(self.threshold, Real) and float(self.threshold) > 0
+        ):
+            raise UsageError(f"threshold: {self.threshold!r} is not a number above 0")
+        if not (isinstance(self.best_range, int) and self.best_range > 0):
+            raise UsageError(f"best_range: {self.best_range!r} is not a whole number above 0")
+
+    def given(self, threshold: float | None, setups: Iterable[Path]) -> Judgement:
+        """Return it as a user asks for: one threshold goes before tables, and both before this."""
+        setups = tuple(setups)
+        if threshold is not None:
+            return Judgement(threshold, best_range=self.best_range)
+        return replace(self, threshold=None, setups=setups) if setups else self
+
+    def limits(self, runs: pd.DataFrame) -> list[Limit]:
+        """Return when each run is solved, by its options."""
+        if self.threshold is not None:
+            return [Limit(self.threshold)] * len(runs)
+        thresholds = usual_thresholds()
+        if self.setups or self.parameter is not None:
+            setups = read_setups(self.setups or SHIPPED)
+            thresholds = Thresholds(setups, self.parameter, by_input_size=self.by_input_size)
+        return [thresholds.of(run) for run in runs.to_dict("records")]
+
+    def refuse_unknown(self) -> None:
+        """Refuse a parameter that no table has rows of."""
+        known = known_parameters(read_setups(self.setups or SHIPPED))
+        if self.threshold is None and self.parameter not in (None, *known):
+            problem = f"the tables of thresholds have no rows of {self.parameter!r}"
+            hint = did_you_mean(str(self.parameter), known, f"write one of {', '.join(known)}")
+            raise OptionError("--parameter", problem, hint)
+
+
+USUAL = Judgement()
+
+
+def add_threshold_flags(parser: argparse._ActionsContainer) -> None:
+    """Add the flags that say when a run is solved."""
+    parser.add_argument(
+        "--exp-setups",
+        metavar="PATH",
+        nargs="+",
+        default=[],
+        help="tables of thresholds; runs without a row are left out (default: the repository's "
+        f"exp_setups.csv and function_task_static_mse_expectation.csv, and {FLAT:g} without a row)",
+    )
+    parser.add_argument(
+        "--threshold",
+        metavar="MSE",
+        type=number(above=0).one,
+        help="one threshold for all runs instead",
+    )
 
 
 def limit_of(run: Config | str | Mapping[str, Any], given: float | None = None) -> Limit:

@@ -26,9 +26,9 @@ def rough_fit(objective, start, lower, upper):
     return MeanFit(mean, max(0.9 * mean, lower), min(1.1 * mean, upper), nuisance)
 
 
-def made_of(entry, source):
+def made_of(entry, source, threshold=None):
     """All products of a figure."""
-    context = Context(entry.key, entry.series, source, estimators=FAST)
+    context = Context(entry.key, entry.series, source, threshold=threshold, estimators=FAST)
     return [made(part, context) for part in entry.parts]
 
 
@@ -61,9 +61,9 @@ def exported(key, folder, tables):
 def own(tmp_path, files, labels=(), kind="range", column=None, threshold=None):
     """The figure of a user's files, and the source with its warnings."""
     paths = [tmp_path / file for file in files]
-    entry = entry_of_files(kind, paths, labels, "mine", column, threshold)
+    entry = entry_of_files(kind, paths, labels, "mine", column)
     source = Source(tmp_path)
-    return made_of(entry, source)[0], source
+    return made_of(entry, source, threshold)[0], source
 
 
 def by_gid(axes, gid):

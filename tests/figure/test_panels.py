@@ -8,11 +8,9 @@ import pytest
 
 from stable_nalu.errors import UsageError
 from stable_nalu.figure.decoration import SMALL, spread
-from stable_nalu.figure.entries import all_entries, with_threshold
-from stable_nalu.figure.render import needs
 from stable_nalu.figure.style import new_figure
 from stable_nalu.figure.tables import Table, best_cells, cell, latex, percent, scientific
-from stable_nalu.paper.drawing import Drawing, Runs, Threshold
+from stable_nalu.paper.drawing import Runs
 from stable_nalu.statistics.intervals import wilson
 from tests.figure.drawing import (
     FAILED,
@@ -239,15 +237,6 @@ def test_many_series_get_panels_of_full_width(tmp_path):
     assert narrow.width < 0.3
 
 
-def test_one_threshold_reaches_every_part_that_judges():
-    for key, entry in all_entries().items():
-        for part in with_threshold(entry, 1e-9).parts:
-            if needs(Drawing((part,))) == {"outcomes"}:
-                swept = [runs for _, _, runs in part.options.get("swept", ())]
-                judged = [part.options["runs"]] if "runs" in part.options else swept
-                assert {runs.threshold.flat for runs in judged} == {1e-9}, key
-
-
 def summary(**changes):
     """A row of a table whose runs are solved, without intervals but that of the rate."""
     row = {"model": "NMU", "operation": "mul", "converged.at.median": 2_800_000.0}
@@ -270,7 +259,7 @@ def test_cells_of_tables():
 def test_best_values_are_bold_with_ties():
     worse = summary(model="NAU", **{"success.rate.mean": 0.1, "converged.at.mean": 5.0})
     rows = pd.DataFrame([summary(), summary(model="NALU"), worse])
-    part = Table(Runs("operation", Threshold()), "some-label", "Words.")
+    part = Table(Runs("operation"), "some-label", "Words.")
     best = best_cells(rows, part, (("success.rate.mean", "", ""), ("converged.at.mean", "", "")))
     assert best == {(0, "success.rate.mean"), (1, "success.rate.mean"), (2, "converged.at.mean")}
 
@@ -278,7 +267,7 @@ def test_best_values_are_bold_with_ties():
 @pytest.mark.parametrize(("long", "environment"), [(False, "table"), (True, "longtable")])
 def test_the_whole_table(long, environment):
     rows = pd.DataFrame([summary(), summary(model="NALU"), summary(operation="add")])
-    text = latex(rows, Table(Runs("operation", Threshold()), "some-label", "Words.", long=long))
+    text = latex(rows, Table(Runs("operation"), "some-label", "Words.", long=long))
     assert text.startswith(f"\\begin{{{environment}}}")
     assert text.count("\\multirow{2}{*}{$\\bm{\\times}$}") == 1
     assert text.count("\\\\*") == 1  # no page break inside an operation

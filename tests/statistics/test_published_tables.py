@@ -70,7 +70,7 @@ def exported(path, solved_at=1_001_000):
 def summary(tmp_path_factory):
     path = tmp_path_factory.mktemp("published") / "defaults.csv"
     exported(path)
-    runs = judge_runs([path], Judgement(list(SHIPPED), None, None, 5000), pytest.fail)
+    runs = judge_runs([path], Judgement(setups=SHIPPED), pytest.fail)
     return summarize_runs(runs, ["model", "operation"], Estimators()).set_index(
         ["operation", "model"]
     )

@@ -7,11 +7,10 @@ import pandas as pd
 import pytest
 
 from stable_nalu.figure.runs import reduce_rows
-from stable_nalu.paper.drawing import Runs, Series, Threshold
+from stable_nalu.paper.drawing import Runs, Series
 from stable_nalu.statistics import judge
-from stable_nalu.statistics.estimators import BEST_RANGE
 from stable_nalu.statistics.judge import best_row, reduce_run
-from stable_nalu.statistics.setups import Limit
+from stable_nalu.statistics.setups import BEST_RANGE, Limit
 from stable_nalu.statistics.summary import mean_summary
 
 NAN = math.nan
@@ -67,7 +66,7 @@ def test_the_published_window_is_the_last_5000_rows():
     validation[[999, 1000]] = 0.0, 0.5
     assert best_row(validation) == BEST_RANGE - 4000 == 1000
     assert best_row(validation[:-1]) == 999
-    assert judge.Judgement([]).best_range == 5000
+    assert judge.Judgement().best_range == 5000
 
 
 def test_an_error_at_the_threshold_solves_only_where_it_may():
@@ -90,7 +89,7 @@ def test_rows_are_put_in_step_order_and_runs_in_the_columns_of_published_files()
     runs = pd.DataFrame({"name": ["other", "one"], "model": ["NMU", "NAU"]}).assign(
         seed=0, operation="mul", parameter=7, threshold=0.5, inclusive=False
     )
-    spec = Runs("parameter", Threshold())
+    spec = Runs("parameter")
     found = reduce_rows(pd.concat([a, b]), runs, Series(("file",)), spec, ["gate"])
     columns = """
         name parameter threshold best.model.step interpolation.last extrapolation.last
