@@ -208,6 +208,11 @@ def read_runs(
         processes: most processes that read; None: one per CPU where there is enough to read. More
             than this one import the main program anew, which then needs a `__main__` guard.
         progress_bar: whether a person who watches a terminal sees how far it is.
+
+    Examples:
+        >>> runs = sn.read_runs("tensorboard/simple_function_static")
+        >>> runs.best.config["layer_type"]
+        'ReRegualizedLinearMNAC'
     """
     path = _path("folder", folder)
     if isinstance(names, str):
@@ -265,6 +270,11 @@ def summarize(
         best_range: a run is judged at the lowest validation error of its last so many rows.
         estimators: how means and intervals are made.
         technical: whether columns are those of `export/summarize.py`, as the papers have them.
+
+    Examples:
+        >>> sn.summarize(runs)[["model", "n", "success_rate"]]
+          model  n  success_rate
+        0   NMU  8           1.0
     """
     by = [by] if isinstance(by, str) else by
     if by is not None and not isinstance(by, Sequence):
@@ -303,6 +313,11 @@ def compare(
         runs_b: runs of the other.
         threshold: the test error below which a run is solved, in place of that of its task.
         labels: what to call both; None: the names of their models.
+
+    Examples:
+        >>> others = sn.train("single_layer", layer="NAC", seed=range(8), **how)
+        >>> sn.compare(runs, others).p
+        0.0078125
     """
     judged = []
     for runs in (runs_a, runs_b):
@@ -358,6 +373,9 @@ def plot(
         exp_setups: tables of thresholds in place of the usual ones.
         estimators: how means and intervals are made.
         palette: colours that read in print and for colour-blind readers, or the published hues.
+
+    Examples:
+        >>> sn.plot({"NMU": runs, "NAC": others}, kind="success").savefig("success.png")
     """
     from stable_nalu.figure.entries import entry_of_files
     from stable_nalu.figure.entry import Context

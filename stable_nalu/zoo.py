@@ -13,6 +13,10 @@ def layers() -> pd.DataFrame:
 
     name: in papers, as `stable_nalu.layer(name)` takes it. key: as `--layer-type` takes it. tasks:
     the training scripts that can train it.
+
+    Examples:
+        >>> sn.layers().set_index("name").loc["NMU", "formula"]
+        'y_o = prod_i (W_oi x_i + 1 - W_oi), W_oi in [0, 1]'
     """
     scripts: dict[str, list[str]] = {}
     for script, spec in SCRIPTS.items():

@@ -5,6 +5,8 @@ knows flags, not commands; what `sbatch` would submit runs in `bash`. What canno
 is in `LEFT_OUT`, each with its reason.
 """
 
+import doctest
+import inspect
 import multiprocessing
 import os
 import re
@@ -15,10 +17,14 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
+import stable_nalu as sn
 from stable_nalu.cluster import local
+from stable_nalu.layer.registry import drop
 from stable_nalu.task import SCRIPTS
 from tests.forks import Fork
+from tools.site_pages import NAMES
 
 ROOT = Path(__file__).resolve().parents[1]
 FIRST = ("your-layer", "challenge", "api", "layers", "training", "flags", "experiments", "nalu")
@@ -191,3 +197,20 @@ def test_the_python_of_a_page_runs(page, tmp_path, monkeypatch):
         r"^```python\n(import stable_nalu.*?)^```", (ROOT / page).read_text("utf-8"), re.M | re.S
     )
     exec(compile(code, page, "exec"), {})
+
+
+def test_the_examples_of_public_names_run(tmp_path, monkeypatch, request):
+    monkeypatch.chdir(tmp_path)
+    request.addfinalizer(lambda: drop("Twice"))
+    assert sorted(NAMES) == sorted(sn.__all__)
+    known = {"sn": sn, "torch": torch}
+    runner = doctest.DocTestRunner()
+    for name in NAMES:
+        documented = sn.layer.__call__ if name == "layer" else getattr(sn, name)
+        text = inspect.getdoc(documented)
+        example = doctest.DocTestParser().get_doctest(text, known, name, None, None)
+        assert example.examples, f"{name} has no example"
+        said = []
+        runner.run(example, clear_globs=False, out=said.append)
+        known = example.globs
+        assert not runner.failures, "".join(said)

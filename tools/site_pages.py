@@ -23,6 +23,11 @@ from tools.mathml import formula
 from tools.response import response
 
 _BLOCK = re.compile(r"(?:^ {4}.*\n?)+", re.MULTILINE)
+NAMES = (
+    *("train", "read_runs", "summarize", "compare", "plot", "load", "formula"),
+    *("layers", "layer", "register", "Layer"),
+)
+"""Public names as a reader needs them: examples go on with what earlier ones have made."""
 BESIDE = ("CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff", "LICENSE")
 LINKED = ("lfs_batch_jobs/**/*.sh", "examples/*.*")
 """Files outside of docs/ that pages link to."""
@@ -71,7 +76,9 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
             row = f"| {entry.label} | `{entry.key}` |"
             markdown = markdown.replace(row, row.replace(entry.label, _link(entry), 1))
     if path == "api.md":
-        markdown += "\n## Public names in full\n\n" + "\n\n".join(_names())
+        markdown += "\n## Public names in full\n\n" + "\n\n".join(_names()).replace(
+            "\n\n    options", "\n    options"
+        )
     return markdown
 
 
@@ -150,6 +157,11 @@ def kept_rates() -> dict[str, list[dict[str, str]]]:
 
 
 def _names() -> Iterator[str]:
-    for name in stable_nalu.__all__:
-        if name != "layer":  # The package of layers, which is a function, too.
+    yield "The examples follow each other, after `import torch` and `import stable_nalu as sn`."
+    for name in NAMES:
+        if name == "layer":  # The package of layers, which is a function, too.
+            options = {"heading": "layer", "toc_label": "layer", "show_signature": "false"}
+            yield "::: stable_nalu.layer._Layers.__call__"
+            yield "\n".join(["    options:", *(f"      {k}: {v}" for k, v in options.items())])
+        else:
             yield f"::: {getattr(stable_nalu, name).__module__}.{name}"

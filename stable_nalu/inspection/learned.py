@@ -29,6 +29,10 @@ def formula(run: TrainedRun | TrainedModel | str | Path) -> Certificate:
 
     Args:
         run: a run of an arithmetic script, the folder of its log, or what `load` returns.
+
+    Examples:
+        >>> print(sn.formula(runs.best))
+        learned: x1*x2, exact as trained
     """
     return (run if isinstance(run, TrainedModel) else load(run)).formula()
 

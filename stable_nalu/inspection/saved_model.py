@@ -136,6 +136,11 @@ def load(run: TrainedRun | str | Path) -> TrainedModel:
 
     Args:
         run: a run of `train` or `read_runs`, or the folder of its log.
+
+    Examples:
+        >>> unit = sn.load(runs.best)
+        >>> unit(torch.tensor([[3.0, 4.0]])).item()
+        12.0
     """
     folder = (Path(run) if isinstance(run, str | Path) else run.folder).absolute()
     record = RunRecord.read(folder)

@@ -62,7 +62,12 @@ class _Layers(ModuleType):
     """A module that is a function, too."""
 
     def __call__(self, name: str) -> Any:
-        """Return the class of a layer by its name in papers, else by its key."""
+        """Return the class of a layer by its name in papers, else by its key.
+
+        Examples:
+            >>> sn.layer("NMU")(2, 1)
+            NMULayer(in_features=2, out_features=1)
+        """
         return named(name).module
 
 

@@ -23,6 +23,18 @@ class Layer(ExtendedTorchModule):
 
     A vector is mapped as a batch of one row. A subclass keeps each option under its own name, and
     may take options of its base as `**options`.
+
+    Examples:
+        >>> class Scale(sn.Layer):
+        ...     def __init__(self, in_features, out_features, **options):
+        ...         super().__init__(in_features, out_features, **options)
+        ...         self.W = torch.nn.Parameter(torch.empty(out_features, in_features))
+        ...     def reset_parameters(self):
+        ...         torch.nn.init.ones_(self.W)
+        ...     def forward(self, x):
+        ...         return x @ self.W.mT
+        >>> Scale(2, 1)(torch.tensor([3.0, 4.0])).item()
+        7.0
     """
 
     default_name: ClassVar[str] = "nac"

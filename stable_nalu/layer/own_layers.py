@@ -58,6 +58,13 @@ def register(
     The class is a `Layer`, or any torch module whose constructor takes the two sizes, and then
     options. label, latex: what figures and tables call it. cites: its paper. cell: its recurrent
     cell; by default h_t = layer([x_t, h_{t-1}]).
+
+    Examples:
+        >>> class Twice(torch.nn.Linear):
+        ...     def forward(self, x):
+        ...         return 2 * super().forward(x)
+        >>> sn.register(Twice, label="Twice linear") is sn.layer("Twice")
+        True
     """
     if not isinstance(layer, type):
         raise ValueError(f"{layer!r} is not a class; give the class of a layer")

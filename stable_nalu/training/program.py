@@ -64,6 +64,12 @@ def train(
     Raises:
         UsageError: for a call that cannot be obeyed, in one line, before anything is trained.
         KeyboardInterrupt: after Ctrl-C or SIGTERM, once everything is saved.
+
+    Examples:
+        >>> how = {"operation": "mul", "learning_rate": 0.05, "max_iterations": 200}
+        >>> runs = sn.train("single_layer", layer="NMU", seed=range(8), **how)
+        >>> len(runs), int(runs.solved.sum())
+        (8, 8)
     """
     if not isinstance(script, str) or script not in SCRIPTS:
         raise UsageError(
