@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-from stable_nalu.figure.style import half_open
+from stable_nalu.options.labels import half_open
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.published import (
     Bounded,

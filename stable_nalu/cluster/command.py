@@ -13,11 +13,11 @@ from stable_nalu.errors import OptionError
 from stable_nalu.machine import CHECKOUT, cores, is_checkout
 from stable_nalu.options.flags_model import add_layer_flags
 from stable_nalu.options.kinds import each_word, integer, seeds, seeds_text
-from stable_nalu.paper.challenger import challenger_of
 from stable_nalu.paper.experiment import Model
 from stable_nalu.process import begin
 from stable_nalu.script import ScriptParser, command_of, exit_code, say
 
+from .challenger import challenger_of
 from .job_script import JOB_SCRIPTS, JobScript, find_job
 from .local import run_shards
 from .shard import Shard, State, pending, shards, train_shards

@@ -11,6 +11,7 @@ import pandas as pd
 
 from stable_nalu.console import plain
 from stable_nalu.errors import UsageError
+from stable_nalu.options.labels import half_open
 from stable_nalu.paper.drawing import Runs
 from stable_nalu.paper.published import published_measures
 from stable_nalu.result.run_parser import CURVE_COLUMNS
@@ -23,7 +24,7 @@ from .entry import Context, Product, kind
 from .panels import draw_series, offsets
 from .runs import SEQUENCE_VALIDATION, judgement_of, read_series, tested_lengths
 from .source import last_rows
-from .style import Look, half_open, legend_order, looks, new_figure, operation_order, range_order
+from .style import Look, legend_order, looks, new_figure, operation_order, range_order
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from stable_nalu.errors import UsageError
+from stable_nalu.options.labels import half_open
 from stable_nalu.paper.drawing import STANDARD, Runs, Series, Size, standard
 from stable_nalu.statistics.means import MARGIN
 from stable_nalu.statistics.summary import MEASURES, long_form, mean_summary
@@ -37,7 +38,7 @@ from .runs import (
     reduced_and_estimated,
     x_values,
 )
-from .style import MISSING, Look, Palette, half_open, legend_order, looks, new_figure
+from .style import MISSING, Look, Palette, legend_order, looks, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

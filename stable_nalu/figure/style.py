@@ -269,8 +269,3 @@ def drawable(label: str) -> str:
     except ValueError:
         return label.replace("$", r"\$")
     return label
-
-
-def half_open(label: str) -> str:
-    """Return a range as every axis and table prints it: `U[1,2)`, which has no upper end."""
-    return label.replace("]", ")")

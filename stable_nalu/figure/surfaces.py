@@ -11,6 +11,7 @@ import pandas as pd
 
 from stable_nalu.console import plain
 from stable_nalu.errors import UsageError
+from stable_nalu.options.labels import half_open
 from stable_nalu.paper.drawing import STANDARD, Runs, Series, Size
 from stable_nalu.statistics.names import operation_label
 from stable_nalu.statistics.table import numeric
@@ -19,7 +20,7 @@ from .decoration import HATCHES, SMALL, footnote, legend, patch_legend, say_no_d
 from .entry import INCH, Context, Product, kind
 from .runs import reduce_series
 from .source import read_csv
-from .style import Look, drawable, half_open, looks, new_figure
+from .style import Look, drawable, looks, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,6 +12,7 @@ import pandas as pd
 
 from stable_nalu.console import plain
 from stable_nalu.errors import UsageError
+from stable_nalu.options.labels import half_open
 from stable_nalu.paper.drawing import Runs
 from stable_nalu.paper.nalu import TABLE_1
 from stable_nalu.statistics.names import operation_label
@@ -20,7 +21,7 @@ from .decoration import SMALL, ascending, footnote
 from .entry import Context, Product, kind
 from .runs import in_order, reduced_and_estimated
 from .source import last_rows
-from .style import MISSING, half_open, legend_order, new_figure, operation_order
+from .style import MISSING, legend_order, new_figure, operation_order
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

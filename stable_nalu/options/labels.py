@@ -66,8 +66,13 @@ def layer_label(key: str) -> str:
 
 def range_label(value: Any) -> str:
     """Return `U[1,2)` for the text or the list of a range."""
-    text = str(value).replace(" ", "")
-    return f"U{text[:-1]})" if text.count("[") == 1 else f"U{text}"
+    label = f"U{value}".replace(" ", "")
+    return half_open(label) if label.count("[") == 1 else label
+
+
+def half_open(label: str) -> str:
+    """Return a range as every axis and table prints it: `U[1,2)`, which has no upper end."""
+    return label.replace("]", ")")
 
 
 def units_label(config: Config) -> str:

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from stable_nalu.cluster.challenger import Challenger, challenger_of
 from stable_nalu.cluster.shard import Shard, how_to_run, pending, refuse_running, train_shards
 from stable_nalu.console import plural, shown
 from stable_nalu.errors import OptionError, UsageError
 from stable_nalu.machine import cores
-from stable_nalu.paper.challenger import Challenger, challenger_of
 from stable_nalu.paper.experiment import (
     ITERATION_FLAG,
     Command,

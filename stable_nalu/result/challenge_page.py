@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from stable_nalu.cluster.challenger import KEY, Challenger
 from stable_nalu.files import atomic_text_file
-from stable_nalu.paper.challenger import KEY, Challenger
 from stable_nalu.paper.experiment import Command, seeds_text, words
 from stable_nalu.script import command_of, duration
 from stable_nalu.statistics.setups import below

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from stable_nalu.paper.challenger import KEY
+from stable_nalu.cluster.challenger import KEY
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.statistics.estimators import LEVEL
 from stable_nalu.statistics.intervals import Estimate, holm

@@ -16,7 +16,6 @@ from stable_nalu.figure.style import (
     NAC_MUL_NMU,
     NAC_MUL_SIGMA,
     drawing,
-    half_open,
     hue_wheel,
     legend_order,
     looks,
@@ -27,6 +26,7 @@ from stable_nalu.figure.style import (
 from stable_nalu.figure.surfaces import RAMP, TARGET, chain_error, chain_output, published_ramp
 from stable_nalu.layer.own_layers import register
 from stable_nalu.layer.registry import drop, entries
+from stable_nalu.options.labels import half_open
 from tests.figure.drawing import (
     by_gid,
     exported,

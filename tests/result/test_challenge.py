@@ -9,8 +9,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from stable_nalu.cluster.challenger import KEY, Challenger
 from stable_nalu.layer import nmu
-from stable_nalu.paper.challenger import KEY, Challenger
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import challenge_page, command
 from stable_nalu.result.challenge import FIGURES

@@ -16,10 +16,7 @@ from typing import TYPE_CHECKING
 from stable_nalu.errors import OptionError, did_you_mean
 from stable_nalu.options.flags_task import TASK
 from stable_nalu.options.layer_options import load_own_layers
-from stable_nalu.task import SCRIPTS
-from stable_nalu.task.simple_function_static import SCORE
-
-from .experiment import (
+from stable_nalu.paper.experiment import (
     ITERATION_FLAG,
     JUDGED,
     Experiment,
@@ -28,6 +25,8 @@ from .experiment import (
     merged,
     words,
 )
+from stable_nalu.task import SCRIPTS
+from stable_nalu.task.simple_function_static import SCORE
 
 if TYPE_CHECKING:
     from stable_nalu.layer.own_layers import LayerFile
