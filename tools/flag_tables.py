@@ -54,14 +54,6 @@ def render_flag_tables() -> str:
     every = [uses for flags in (*shared.values(), *own.values()) for uses in flags]
     reasons = list(dict.fromkeys(why for uses in every if (why := _unnamed(uses))))
     marks = {why: _MARKS[place] for place, why in enumerate(reasons)}
-    notes: dict[tuple[str, str], list[str]] = {}
-    for uses in every:
-        noted: dict[str, list[ScriptSpec]] = {}
-        for spec, flag in uses:
-            if flag.note:
-                noted.setdefault(flag.note, []).append(spec)
-        for note, specs in noted.items():
-            notes.setdefault((_shorts(specs), note), []).append(f"`{uses[0][1].name}`")
     refused: dict[str, dict[str, None]] = {}
     for spec in SCRIPTS.values():
         for name, why in spec.refused.items():
@@ -75,19 +67,35 @@ def render_flag_tables() -> str:
         sets={name: ", ".join(shorts) for name, shorts in _SETS.items()},
         reasons={mark: why for why, mark in marks.items()},
         shared={t: [_row(uses, marks) for uses in flags] for t, flags in shared.items()},
-        own={
-            f"`{spec.name}` ({spec.short})": [
-                _row(uses, marks, scripts=False) for uses in own[spec.name]
-            ]
+        own=[
+            {
+                "script": f"`{spec.name}`",
+                "flags and defaults": ", ".join(
+                    f"`{flag.name}`{marks.get(_unnamed([(spec, flag)]), '')} `{flag.default_text}`"
+                    for ((_, flag),) in own[spec.name]
+                ),
+            }
             for spec in SCRIPTS.values()
             if spec.name in own
-        },
-        notes=[
-            {"flags": " ".join(names), "scripts": shorts, "what they do with it": note}
-            for (shorts, note), names in notes.items()
         ],
         refused=[{"flags": " ".join(names), "why": why} for why, names in refused.items()],
     )
+
+
+def task_page(spec: ScriptSpec) -> str:
+    """Return the site's page of a script: an example, and what each of its flags means there."""
+    parts = [f"# {spec.name}", spec.summary]
+    parts += [f"    python3 {spec.folder}/{spec.name}.py {spec.example}"]
+    parts += ["[All scripts and flags](../flags.md) · [your own layer](../your-layer.md)"]
+    for group in spec.groups:
+        rows = [_row([(spec, flag)], {}, scripts=False) for flag in group]
+        for row, flag in zip(rows, group, strict=True):
+            if flag.note:
+                row["meaning"] += f" Here: {flag.note}."
+            if why := _unnamed([(spec, flag)]):
+                row["meaning"] += f" In no run name: {why}."
+        parts += [f"## {group.title}", table(rows)]
+    return "\n\n".join(parts).replace("](layers.md", "](../layers.md") + "\n"
 
 
 def refreshed_flags(document: str) -> str:

@@ -1,4 +1,4 @@
-"""Pages of the site that are not in docs/: the start, each layer, the API.
+"""Pages of the site that are not in docs/: the start, each layer, each script, the API.
 
 MkDocs calls the functions `on_…` when `make docs` builds the site; mkdocs.yml names this file.
 """
@@ -19,6 +19,7 @@ from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.document import plain, rate, table
 from stable_nalu.result.stored import kept_keys, read
 from stable_nalu.task import SCRIPTS
+from tools.flag_tables import task_page
 from tools.mathml import formula
 from tools.response import response
 
@@ -34,10 +35,12 @@ LINKED = ("lfs_batch_jobs/**/*.sh", "examples/*.*")
 
 
 def on_config(config: Any) -> Any:
-    """List the layers in the navigation."""
+    """List layers and training scripts in the navigation."""
     (layers,) = (part["Layers"] for part in config.nav or () if "Layers" in part)
     ordered = sorted(_published(), key=lambda entry: entry.label.lower())
     layers += [_page_of(entry) for entry in ordered if entry.tier == "core"]
+    (train,) = (part["Train"] for part in config.nav or () if "Train" in part)
+    train.append({"Scripts": [f"task/{name}.md" for name in SCRIPTS]})
     layers.append({"In no figure": [_page_of(e) for e in ordered if e.tier == "extra"]})
     return config
 
@@ -51,7 +54,7 @@ def on_files(files: Any, config: Any) -> Any:
         files.append(File.generated(config, path, abs_src_path=str(CHECKOUT / path)))
     style = (CHECKOUT / "tools" / "templates" / "site.css").read_text("utf-8")
     start = (CHECKOUT / "README.md").read_text("utf-8")
-    texts = {"index.md": start, "site.css": style, **layer_pages()}
+    texts = {"index.md": start, "site.css": style, **layer_pages(), **task_pages()}
     for path, text in texts.items():
         files.append(File.generated(config, path, content=text))
     return files
@@ -60,6 +63,11 @@ def on_files(files: Any, config: Any) -> Any:
 def layer_pages() -> dict[str, str]:
     """Return the page of every layer by its path."""
     return {_page_of(entry): layer_page(entry) for entry in _published()}
+
+
+def task_pages() -> dict[str, str]:
+    """Return the page of every training script by its path."""
+    return {f"task/{name}.md": task_page(spec) for name, spec in SCRIPTS.items()}
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
@@ -71,6 +79,9 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         markdown = markdown.replace("](../README.md", "](index.md").replace("](../", "](")
     # A folder is not a page.
     markdown = re.sub(r"\[([^]]+)\]\(((\.\./)?reproduction/)?data(/models)?\)", r"\1", markdown)
+    if path == "flags.md":
+        for name in SCRIPTS:
+            markdown = markdown.replace(f"| `{name}` |", f"| [`{name}`](task/{name}.md) |")
     if path == "layers.md":
         for entry in _published():
             row = f"| {entry.label} | `{entry.key}` |"

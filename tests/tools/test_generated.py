@@ -14,6 +14,7 @@ from tools.flag_tables import (
     refreshed_layers,
     render_flag_tables,
     render_layer_table,
+    task_page,
 )
 
 BEGIN, END = MARKS[LAYERS]
@@ -87,8 +88,9 @@ def test_flags_md_has_every_flag_with_its_default_and_whether_run_names_hold_it(
     }
     sets["all"] = [other.short for other in SCRIPTS.values()]
     shared, own = text.split("## Flags of one script")
-    own = next((s for s in own.split("\n### ") if s.startswith(f"`{script}` ")), "")
-    rows = [line.split(" | ") for line in (shared + own.split("\n## ")[0]).splitlines()]
+    own = next((line for line in own.splitlines() if line.startswith(f"| `{script}` |")), "")
+    alone = dict(re.findall(r"`(--[-\w]+)`([¹²³⁴⁵⁶⁷⁸⁹]?) `", own))
+    rows = [line.split(" | ") for line in shared.splitlines()]
     rows = {
         row[0].strip("| ").strip("`¹²³⁴⁵⁶⁷⁸⁹").split()[0]: row for row in rows if "`--" in row[0]
     }
@@ -96,7 +98,12 @@ def test_flags_md_has_every_flag_with_its_default_and_whether_run_names_hold_it(
     for flag in (flag for other in SCRIPTS.values() for flag in other.flags):
         helps.setdefault(flag.name, set()).add(flag.help)
     for flag in spec.flags:
-        head, default, *scripts, meaning = rows[flag.name]
+        holds = flag.dest in spec.fully_named | {*spec.partly_named}
+        if flag.name in alone:
+            assert f"`{flag.name}`{alone[flag.name]} `{flag.default_text}`" in own
+            assert holds == (alone[flag.name] == "")
+            continue
+        head, default, scripts, meaning = rows[flag.name]
         assert any(help in meaning for help in helps[flag.name])
         (swept,) = re.findall(r"\*Sweep\*(?:: ([^.]+))?\.", meaning) or [None]
         assert flag.sweep == (swept == "" or spec.short in spelled(swept or "", sets))
@@ -104,9 +111,23 @@ def test_flags_md_has_every_flag_with_its_default_and_whether_run_names_hold_it(
         choices = flag.choices if isinstance(flag.choices, tuple) else ()
         assert all(f"`{choice}`" in meaning for choice in choices)
         assert cell_of(spec.short, default, sets) == f"`{flag.default_text}`"
-        named, _, unnamed = (scripts or [spec.short])[0].rstrip(")").partition(" (")
+        named, _, unnamed = scripts.rstrip(")").partition(" (")
         assert spec.short in spelled(f"{named} {unnamed}", sets)
-        holds = flag.dest in spec.fully_named | {*spec.partly_named}
         assert holds == (spec.short in spelled(named, sets) and head.endswith("`"))
+    assert {*alone, *rows} >= {flag.name for flag in spec.flags}
     for name, why in spec.refused.items():
         assert re.search(rf"`{name}`.* \| {why} \|", text)
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_the_page_of_a_script_says_what_each_of_its_flags_means_there(script):
+    spec = SCRIPTS[script]
+    rows = dict(re.findall(r"^\| `(--[-\w]+).*?` \| (.*) \|$", task_page(spec), re.M))
+    assert [*rows] == [flag.name for flag in spec.flags]
+    for flag in spec.flags:
+        wanted = (
+            f"`{flag.default_text}` | ",
+            flag.help,
+            f"Here: {flag.note}." if flag.note else "",
+        )
+        assert all(part in rows[flag.name] for part in wanted)
