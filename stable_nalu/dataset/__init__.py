@@ -3,7 +3,3 @@
 A dataset owns its random generators; numpy's global one is never touched, and nothing is loaded or
 drawn at import.
 """
-
-from .loader import IndexLoader
-from .simple_function import SimpleFunctionRecurrentDataset, SimpleFunctionStaticDataset
-from .stream import SampleStream

@@ -7,9 +7,9 @@ from functools import cache
 
 import numpy as np
 
-from stable_nalu.dataset import SampleStream
 from stable_nalu.dataset.distribution import Uniform
 from stable_nalu.dataset.legacy_random import STATE_WORDS
+from stable_nalu.dataset.stream import SampleStream
 
 from .layout import Layout, Samples, aligned
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from stable_nalu.abstract import ExtendedTorchModule, PerRunRandomSource
-from stable_nalu.dataset import SampleStream
+from stable_nalu.dataset.stream import SampleStream
 from stable_nalu.options import Config
 from stable_nalu.training.loss import temperature
 from stable_nalu.training.optimizer import Adam

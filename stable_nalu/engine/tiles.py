@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from stable_nalu.dataset import SampleStream
+from stable_nalu.dataset.stream import SampleStream
 
 from .build import header, library, source
 from .layout import Generators, Layout, Member, Samples, Tile, Work, aligned, arranged

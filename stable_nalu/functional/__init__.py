@@ -4,7 +4,6 @@ Inputs are addressed from the right: `x (*runs, batch, in)`, `W (*runs, out, in)
 Losses and regularisers have shape `runs`. Nothing here holds state or draws numbers.
 """
 
-from .criterion import get_train_criterion, mape, mse, pcc
 from .linear import linear, lstm_step
 from .mnac import LOG_SPACE_MODES, in_log_space, mnac, sign_phase
 from .nac_weight import (
@@ -15,5 +14,15 @@ from .nac_weight import (
     golden_tanh,
     nac_weight,
 )
-from .reductions import lp_norm, mean_over, sparsity_error, std_over, var_over
+from .reductions import (
+    get_train_criterion,
+    lp_norm,
+    mape,
+    mean_over,
+    mse,
+    pcc,
+    sparsity_error,
+    std_over,
+    var_over,
+)
 from .regualizer import Regualizer, RegualizerNAUZ, RegualizerNMUZ

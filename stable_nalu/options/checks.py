@@ -35,7 +35,7 @@ def require_no_zero(sample_range: list[Any], summands: int, flag: str) -> None:
 
 def check_sequences(c: Config) -> None:
     """Require slices that fit into the vector, and divisors that keep away from zero in scores."""
-    from stable_nalu.dataset import SimpleFunctionRecurrentDataset
+    from stable_nalu.dataset.simple_function import SimpleFunctionRecurrentDataset
 
     if c.subset_ratio is None and c.is_typed("overlap_ratio"):
         raise OptionError("--overlap-ratio", "has no slice to be part of", "add --subset-ratio")

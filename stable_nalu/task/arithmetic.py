@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     import torch
 
     from stable_nalu.abstract import ExtendedTorchModule
-    from stable_nalu.dataset import SampleStream, SimpleFunctionStaticDataset
     from stable_nalu.dataset.exceeding import ExceedingStream
     from stable_nalu.dataset.legacy_random import LegacyRandom
+    from stable_nalu.dataset.simple_function import SimpleFunctionStaticDataset
+    from stable_nalu.dataset.stream import SampleStream
     from stable_nalu.engine.stack import CriterionPrograms, EngineStack, Shape
     from stable_nalu.training.console import LogPoint
     from stable_nalu.training.evaluation import EvaluationSet
@@ -165,7 +166,7 @@ SINGLE_LAYER_CHECKS = (*CHECKS, _check_single_layer, _check_distribution)
 
 def build_dataset(config: Config) -> SimpleFunctionStaticDataset:
     """Return the data set that a configuration describes."""
-    from stable_nalu.dataset import SimpleFunctionStaticDataset
+    from stable_nalu.dataset.simple_function import SimpleFunctionStaticDataset
 
     return SimpleFunctionStaticDataset(
         config.operation,

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import torch
 
     from stable_nalu.abstract import ExtendedTorchModule
-    from stable_nalu.dataset import IndexLoader
+    from stable_nalu.dataset.loader import IndexLoader
 
 LOG_EPOCHS = 50
 GRADIENT_EPOCHS = 10
@@ -78,7 +78,7 @@ class TranslationTask(RecurrentTask):
         return encode(numbers, self.config.number_range).to(self.device), self.own(values)
 
     def _loader(self, name: str) -> IndexLoader:
-        from stable_nalu.dataset import IndexLoader
+        from stable_nalu.dataset.loader import IndexLoader
 
         ids, values = self._sets[name]
         size = self.config.batch_size

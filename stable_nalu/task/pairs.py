@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import torch
 
     from stable_nalu.abstract import ExtendedTorchModule
-    from stable_nalu.dataset import IndexLoader
+    from stable_nalu.dataset.loader import IndexLoader
     from stable_nalu.training.optimizer import Gradients
     from stable_nalu.training.recorder import StepResult, TaggedValue
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import torch
 
     from stable_nalu.abstract import ExtendedTorchModule
-    from stable_nalu.dataset import SampleStream
+    from stable_nalu.dataset.stream import SampleStream
 
 EVALUATION_ROWS = 2048
 SCORED_ROWS = 2048, 512
@@ -61,7 +61,7 @@ class SumsTask(RecurrentTask):
     measures_ahead = True
 
     def __init__(self, config: Config, device: torch.device):
-        from stable_nalu.dataset import SimpleFunctionRecurrentDataset
+        from stable_nalu.dataset.simple_function import SimpleFunctionRecurrentDataset
 
         super().__init__(config, device)
         self._dataset = SimpleFunctionRecurrentDataset(

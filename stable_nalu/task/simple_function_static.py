@@ -24,8 +24,9 @@ from . import arithmetic
 
 if TYPE_CHECKING:
     from stable_nalu.abstract import ExtendedTorchModule
-    from stable_nalu.dataset import SampleStream, SimpleFunctionStaticDataset
     from stable_nalu.dataset.exceeding import ExceedingStream
+    from stable_nalu.dataset.simple_function import SimpleFunctionStaticDataset
+    from stable_nalu.dataset.stream import SampleStream
 
 SUCCESS_THRESHOLD = 1e-7
 
@@ -153,8 +154,8 @@ def _cannot_exceed(operation: str, ranges: str, sizes: tuple[Any, ...]) -> str |
     """Return what keeps the test rows from being drawn; it hardly depends on the seed."""
     from ast import literal_eval
 
-    from stable_nalu.dataset import SimpleFunctionStaticDataset
     from stable_nalu.dataset.exceeding import ExceedingStream
+    from stable_nalu.dataset.simple_function import SimpleFunctionStaticDataset
 
     names = "input_size", "subset_ratio", "overlap_ratio", "num_subsets", "simple"
     dataset = SimpleFunctionStaticDataset(operation, **dict(zip(names, sizes, strict=True)), seed=0)

@@ -13,7 +13,8 @@ from stable_nalu.options.flags_training import NPU_PENALTIES, PENALTIES, RUN_CON
 from . import arithmetic
 
 if TYPE_CHECKING:
-    from stable_nalu.dataset import SampleStream, SimpleFunctionStaticDataset
+    from stable_nalu.dataset.simple_function import SimpleFunctionStaticDataset
+    from stable_nalu.dataset.stream import SampleStream
 
 
 def _distribution(c: Config) -> str:

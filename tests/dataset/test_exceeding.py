@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.dataset import SimpleFunctionStaticDataset, exceeding
+from stable_nalu.dataset import exceeding
 from stable_nalu.dataset.exceeding import ExceedingStream
+from stable_nalu.dataset.simple_function import SimpleFunctionStaticDataset
 
 SIZES = {"input_size": 10, "subset_ratio": 0.3}
 COMBINED = {

@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from stable_nalu.dataset import (
-    SampleStream,
+from stable_nalu.dataset.distribution import SampleRange, Uniform
+from stable_nalu.dataset.simple_function import (
     SimpleFunctionRecurrentDataset,
     SimpleFunctionStaticDataset,
 )
-from stable_nalu.dataset.distribution import SampleRange, Uniform
-from stable_nalu.dataset.stream import FunctionTargets, Sampler, get_operation
+from stable_nalu.dataset.stream import FunctionTargets, Sampler, SampleStream, get_operation
 
 VALIDATION_SEED, TEST_SEED = 43953907, 8689336
 IN1 = {"input_size": 1, "subset_ratio": 1, "overlap_ratio": 0, "num_subsets": 1}

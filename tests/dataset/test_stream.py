@@ -5,9 +5,12 @@ import pytest
 import torch
 from scipy.stats import truncnorm
 
-from stable_nalu.dataset import SimpleFunctionRecurrentDataset, SimpleFunctionStaticDataset
 from stable_nalu.dataset.distribution import Benford
 from stable_nalu.dataset.legacy_random import LegacyRandom
+from stable_nalu.dataset.simple_function import (
+    SimpleFunctionRecurrentDataset,
+    SimpleFunctionStaticDataset,
+)
 from stable_nalu.dataset.stream import join
 
 SEED = 2357136044

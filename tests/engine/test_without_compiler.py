@@ -6,7 +6,7 @@ import stat
 import pytest
 
 from stable_nalu.engine import VERSION
-from tests.ensemble.plans import start, trained
+from tests.ensemble.plans import fork, trained
 
 SCRIPT = "single_layer"
 WORDS = (
@@ -17,11 +17,11 @@ WORDS = (
 
 @pytest.fixture
 def finished(tmp_path, monkeypatch):
-    """Train in a process of its own; its exit code and what it says."""
+    """Train in a fork; its exit code and what it says."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
     def run(*words, length="3"):
-        with start(tmp_path, SCRIPT, *WORDS, "--max-iterations", length, *words) as process:
+        with fork(tmp_path, SCRIPT, *WORDS, "--max-iterations", length, *words) as process:
             out, errors = process.communicate()
         return process.returncode, out, errors
 

@@ -34,54 +34,32 @@ class Kill:
     seconds: float = 0.0
 
 
-def disturb(
-    root: Path,
-    words: Sequence[str],
-    kills: Sequence[Kill],
-    least: int,
-    script: str = "single_layer",
-    endless: tuple[str, str] = ENDLESS,
-    imports: str = "",
-) -> tuple[str, str]:
-    """Start a plan of endless runs, kill it, and start it again with --resume for every kill.
+def assert_nothing_is_lost(
+    root: Path, script: str, words: Sequence[str], kills: Sequence[Kill], least: int, runs: int
+) -> None:
+    """Train with and without kills, and compare every event, checkpoint and table.
 
-    The first of several processes is a fresh interpreter, as are its workers; others are forks.
-    SIGKILL ends the whole process group, as the end of a job does; SIGTERM goes to the script.
-    Return the flag for a length that no run has reached, and that is `least` at the least.
+    Endless runs are killed, and started again with --resume, for every kill; the end is a length
+    that no run has reached, and `least` at the least. The first of several processes is a fresh
+    interpreter, as are its workers; others are forks. SIGKILL ends the whole process group, as the
+    end of a job does; SIGTERM goes to the script.
     """
+    found = root / "disturbed", root / "undisturbed"
     for number, kill in enumerate(kills):
-        command = (root, script, *words, *endless, "--resume")
-        fresh = len(kills) > 1 and number == 0
-        forked = None if fresh else fork(*command, imports=imports)
-        with forked or start(*command) as process:
+        begin = start if len(kills) > 1 and number == 0 else fork
+        with begin(found[0], script, *words, *ENDLESS, "--resume") as process:
             for line in process.stdout:
                 if " stack" in line:
                     break
-            _wait_for(kill, root, process)
+            _wait_for(kill, found[0], process)
             if process.poll() is None:  # else it has failed, as its errors say
                 send = os.killpg if kill.number == signal.SIGKILL else os.kill
                 send(process.pid, kill.number)
             _, errors = process.communicate()
             assert process.returncode in (75, -kill.number), errors
-    return endless[0], str(max(least, _furthest(root) + 7))
-
-
-def assert_nothing_is_lost(
-    root: Path,
-    script: str,
-    words: Sequence[str],
-    kills: Sequence[Kill],
-    least: int,
-    runs: int,
-    flag: str = "--max-iterations",
-    imports: str = "",
-) -> None:
-    """Train with and without kills, and compare every event, checkpoint and table."""
-    endless = (flag, ENDLESS[1])
-    found = root / "disturbed", root / "undisturbed"
-    length = disturb(found[0], words, kills, least, script, endless, imports=imports)
+    length = ENDLESS[0], str(max(least, _furthest(found[0]) + 7))
     for folder, more in zip(found, (("--resume",), ()), strict=True):
-        with fork(folder, script, *words, *length, *more, imports=imports) as process:
+        with fork(folder, script, *words, *length, *more) as process:
             _, errors = process.communicate()
             assert (process.returncode, errors) == (0, "")
     disturbed, undisturbed = map(trained, found)

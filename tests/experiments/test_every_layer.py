@@ -59,7 +59,7 @@ def test_two_layers(layer):
     assert any("network/" in tag for tag in record.tags) == (layer not in WITHOUT_LOGS)
 
 
-@pytest.mark.parametrize("layer", LAYERS)
+@pytest.mark.parametrize("layer", ["NAC", "NRU", "MCFC", "GumbelNALU", "Tanh"])
 def test_curriculum(layer):
     trained("single_layer_curriculum", f"--operation add --layer-type {layer}")
 

@@ -4,25 +4,8 @@ import pytest
 import torch
 
 from stable_nalu.functional import GOLDEN_RATIO, golden_sigmoid, golden_tanh, nac_weight
-from stable_nalu.functional.nac_weight import NAC_WEIGHT_MODES, chosen_sign, expected_sign
-from tests.runs import RUNS, indices, normal
-
-
-@pytest.mark.parametrize("runs", RUNS)
-@pytest.mark.parametrize("mode", NAC_WEIGHT_MODES)
-def test_value(mode, runs):
-    w_hat, m_hat = normal(*runs, 2, 3), normal(*runs, 2, 3, seed=1)
-    if mode == "golden-ratio":
-        expected = golden_tanh(w_hat) * golden_sigmoid(m_hat)
-    else:
-        expected = torch.tanh(w_hat) * torch.sigmoid(m_hat)
-    assert torch.equal(nac_weight(w_hat, m_hat, mode), expected)
-
-
-@pytest.mark.parametrize("mode", ["normal", "golden-ratio"])
-def test_true_gradients(mode):
-    inputs = [normal(2, 3, seed=s).requires_grad_() for s in (0, 1)]
-    assert torch.autograd.gradcheck(lambda w, m: nac_weight(w, m, mode), inputs)
+from stable_nalu.functional.nac_weight import chosen_sign, expected_sign
+from tests.runs import indices, normal
 
 
 def backward(mode, dtype=torch.float64):

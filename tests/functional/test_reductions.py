@@ -140,20 +140,6 @@ def test_mape_of_a_zero_target_is_infinite():
     assert mape(torch.ones(2, 1), torch.tensor([[1.0], [0.0]])).item() == math.inf
 
 
-@pytest.mark.parametrize(
-    ("name", "iteration", "function"),
-    [
-        ("mse", 0, mse),
-        ("mape", 0, mape),
-        ("pcc", 10**6, pcc),
-        ("pcc-mse", 24_999, pcc),
-        ("pcc-mse", 25_000, mse),
-    ],
-)
-def test_get_train_criterion(name, iteration, function):
-    assert get_train_criterion(name, iteration, 25_000) is function
-
-
 @pytest.mark.parametrize("runs", RUNS)
 def test_per_run_broadcasts_over_the_dimensions_of_a_run(runs):
     x, value = normal(*runs, 4, 2), normal(*runs)

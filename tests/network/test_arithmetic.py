@@ -6,8 +6,7 @@ import pytest
 import torch
 
 from stable_nalu.abstract import run_state, stack_models
-from stable_nalu.layer import GeneralizedLayer, NACLayer
-from stable_nalu.layer.basic import ACTIVATIONS
+from stable_nalu.layer import NACLayer
 from stable_nalu.network import SimpleFunctionStaticNetwork, SingleLayerNetwork
 from stable_nalu.network.arithmetic import second_layer
 from tests.layer_checks import PUBLISHED_DIGITS
@@ -231,27 +230,6 @@ def test_runs_are_those_of_single_networks():
         assert penalty[run].item() == pytest.approx(own.item(), rel=1e-6)
 
 
-@pytest.mark.parametrize("unit", sorted(set(GeneralizedLayer.unit_names()) - ACTIVATIONS.keys()))
-def test_a_unit_maps_input_to_output(unit):
-    network = one(unit, 3, 2, hidden_size=7)
-    assert network(torch.rand(5, 3) + 1).shape == (5, 2)
-    assert {name.split(".")[0] for name, _ in network.named_modules() if name} == {"layer_1"}
-
-
-@pytest.mark.parametrize("unit", ACTIVATIONS)
-@pytest.mark.parametrize("depth", [0, 2])
-def test_shapes_of_an_mlp(unit, depth):
-    network = one(unit, 3, 2, hidden_size=5, mlp_depth=depth)
-    shapes = {name: tuple(p.shape) for name, p in network.named_parameters()}
-    expected = {"layer_1": (5, 3), "layer_01": (5, 5), "layer_12": (5, 5), "layer_2": (2, 5)}
-    names = ["layer_1", *["layer_01", "layer_12"][:depth], "layer_2"]
-    assert {n: shapes[f"{n}.layer.W"] for n in names} == {n: expected[n] for n in names}
-    assert {n: shapes[f"{n}.layer.bias"] for n in names} == {n: expected[n][:1] for n in names}
-    units = [getattr(network, name).unit_name for name in names]
-    assert units == [unit] * (depth + 1) + ["linear"]
-    assert network(torch.rand(4, 3)).shape == (4, 2)
-
-
 def test_an_mlp_against_loops():
     network = one("ReLU", 4, 1, hidden_size=3, mlp_depth=1).double()
     with torch.no_grad():
@@ -285,8 +263,3 @@ def test_layers_are_drawn_from_input_to_output(network, layers):
     for name in layers:
         getattr(network, name).reset_parameters()
     assert all(torch.equal(p, e) for p, e in zip(network.parameters(), expected, strict=True))
-
-
-def test_networks_say_what_they_are():
-    assert "unit_name=NAC, input_size=2" in repr(one("NAC"))
-    assert "unit_name=NAC, input_size=4" in repr(two("NAC"))

@@ -215,6 +215,11 @@ PICTURES = (
     "--image-size 40 --max-digits 2 --min-distance 5 --batch-size 4 --valid-images 9 "
     "--test-images 17 --log-interval 2 --max-iterations 7"
 )
+DROPPED = (
+    "--cnn small --cnn-dropout 0.5 --batch-size 4 --interpolation-length 30 "
+    "--extrapolation-lengths [1,20] --test-repeats 1 --max-epochs 3"
+)
+GUMBEL = "--layer-type GumbelNAC --seed 0-1"
 IDENTITY = "--layer-type Tanh --train-sampling uniform --log-interval 4 --max-iterations 9"
 
 
@@ -236,6 +241,10 @@ IDENTITY = "--layer-type Tanh --train-sampling uniform --log-interval 4 --max-it
             "--interpolation-length 5 --max-epochs 4",
             2,
         ),
+        # Masks of dropout come from a generator, too.
+        ("mnist_counting", DROPPED, 2),
+        ("simple_function_recurrent", f"{GUMBEL} --extrapolation-length 15 --max-iterations 9", 4),
+        ("number_translation", f"{GUMBEL} --max-epochs 6", 4),
         ("even_digit_count", PICTURES, 5),
         ("even_digit_count", f"{PICTURES} --train-images 6", 5),
     ],

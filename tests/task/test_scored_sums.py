@@ -5,12 +5,12 @@ import math
 import pytest
 import torch
 
-from stable_nalu.dataset import SimpleFunctionRecurrentDataset
+from stable_nalu.dataset.simple_function import SimpleFunctionRecurrentDataset
 from stable_nalu.functional import mse
 from stable_nalu.network import SimpleFunctionRecurrentNetwork
 from stable_nalu.network.simple_function_recurrent import UntrainedLSTM
 from stable_nalu.task import simple_function_recurrent as sums
-from tests.ensemble.plans import assert_identical, furthest, train, trained
+from tests.ensemble.plans import furthest, train, trained
 from tests.experiments.scripts import read, run, run_names
 
 SCRIPT = "simple_function_recurrent"
@@ -110,16 +110,6 @@ def test_the_units_of_the_table_alone_and_together(unit, tmp_path):
         # The exponentials of a NALU make more of the last bits of its sigmoids.
         limit = 1e-2 if unit == "NALU" else 1e-4
         assert {tag for tag, value in worst.items() if value > limit} == set()
-
-
-@pytest.mark.parametrize("seeds", ["1", "0-2"])
-def test_a_run_goes_on_bit_for_bit(seeds, tmp_path):
-    words = (*WORDS, "--layer-type", "NAC", "--seed", seeds)
-    assert train(tmp_path / "parts", SCRIPT, *words, "--max-iterations", "3") == 0
-    again = ("--max-iterations", "7", "--load-checkpoint")
-    assert train(tmp_path / "parts", SCRIPT, *words, *again) == 0
-    assert train(tmp_path / "whole", SCRIPT, *words, "--max-iterations", "7") == 0
-    assert_identical(trained(tmp_path / "parts"), trained(tmp_path / "whole"))
 
 
 def test_an_overflow_is_logged_and_ends_nothing():

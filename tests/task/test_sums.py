@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from stable_nalu.dataset import SimpleFunctionRecurrentDataset
+from stable_nalu.dataset.simple_function import SimpleFunctionRecurrentDataset
 from stable_nalu.functional import mse
 from stable_nalu.layer import GeneralizedCell
 from stable_nalu.network import SimpleFunctionRecurrentNetwork

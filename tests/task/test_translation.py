@@ -7,7 +7,6 @@ from stable_nalu.network.number_translation import NumberReaderNetwork, NumberTr
 from stable_nalu.task import SCRIPTS
 from stable_nalu.task.number_translation import TranslationTask
 from stable_nalu.task.run import run_script
-from tests.ensemble.plans import assert_identical, train, trained
 from tests.sequence_runs import logged, results
 
 SCRIPT = "number_translation"
@@ -144,15 +143,6 @@ def check_traces(log, numbers, network):
     text = log[f"trace/{number}/text_summary"][0][1].decode().splitlines()
     assert [line.split(" | ")[0].strip("| ") for line in text[2:]] == words
     assert sum(tag.startswith("trace/") for tag in log) == 8
-
-
-@pytest.mark.usefixtures("often")
-def test_runs_of_the_paper_resumed(tmp_path):
-    words = ("--layer-type", "NALU", "--seed", "0-1", "--pytorch-precision", "64", *PAPER)
-    assert train(tmp_path / "whole", SCRIPT, *words, "4") == 0
-    assert train(tmp_path / "parts", SCRIPT, *words, "1") == 0
-    assert train(tmp_path / "parts", SCRIPT, *words, "4", "--load-checkpoint") == 0
-    assert_identical(trained(tmp_path / "parts"), trained(tmp_path / "whole"))
 
 
 def train_and_read(unit_name, *words):

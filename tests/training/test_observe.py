@@ -1,63 +1,20 @@
 """Values that a log point observes: prefixes, gradients, and what goes to each run's writer."""
 
-import math
-
-import pytest
 import torch
-from tensorboardX.proto.event_pb2 import Event
 
 from stable_nalu.abstract import ExtendedTorchModule, Observation
 from stable_nalu.layer import GeneralizedLayer, MCFullyConnected
 from stable_nalu.network import SimpleFunctionStaticNetwork
 from stable_nalu.training.recorder import (
-    Recorder,
-    TaggedValue,
     observe_gradients,
     observe_modules,
     observe_regualizers,
     prefixed_modules,
-    scalar,
     start_trace,
     stop_trace,
 )
 
 X = torch.tensor([[1.5, 1.25], [1.0, 1.75], [1.125, 2.0]])
-
-
-class ListWriter:
-    """Keeps what it is given."""
-
-    def __init__(self):
-        self.values, self.steps, self.flushed, self.closed = [], [], 0, False
-
-    def scalar(self, tag, value):
-        self.values.append(("scalar", tag, value))
-
-    def summary(self, tag, value):
-        self.values.append(("summary", tag, value.tolist()))
-
-    def tensor(self, tag, value):
-        self.values.append(("tensor", tag, value.tolist()))
-
-    def histogram(self, tag, value):
-        self.values.append(("histogram", tag, value.tolist()))
-
-    def text(self, tag, content, *, rooted=True):
-        self.values.append(("text", tag, content, rooted))
-
-    def commit(self, step):
-        self.steps.append(step)
-
-    def add(self, event):
-        event = Event.FromString(event)
-        self.values += [("scalar", v.tag, v.simple_value) for v in event.summary.value]
-        self.steps.append(event.step)
-
-    def flush(self):
-        self.flushed += 1
-
-    def close(self):
-        self.closed = True
 
 
 def test_prefixes_follow_the_module_tree():
@@ -176,71 +133,3 @@ def test_penalties_of_every_module():
     assert list(found) == tags
     assert found["network/layer_2/nac/regualizer/W"] > 0
     assert found["network/layer_2/nac/regualizer/W-OOB"] == 0
-
-
-def test_recorder_of_a_single_run():
-    writer = ListWriter()
-    recorder = Recorder([writer], stacked=False)
-    recorder.write([scalar("a", torch.tensor(0.5)), TaggedValue("tensor", "b", torch.ones(2))])
-    recorder.text(0, "c", "said", rooted=False)
-    recorder.commit(7)
-    assert writer.values == [
-        ("scalar", "a", 0.5),
-        ("tensor", "b", [1, 1]),
-        ("text", "c", "said", False),
-    ]
-    assert writer.steps == [7]
-    recorder.flush()
-    recorder.close()
-    assert (writer.flushed, writer.closed) == (1, True)
-
-
-def test_recorder_gives_every_run_its_part():
-    writers = [ListWriter() for _ in range(3)]
-    recorder = Recorder(writers, stacked=True)
-    recorder.write(
-        [
-            scalar("a", torch.tensor([1.0, 2.0, 3.0], requires_grad=True)),
-            TaggedValue("histogram", "b", torch.arange(6.0).reshape(3, 2)),
-        ]
-    )
-    assert [writer.values for writer in writers] == [
-        [("scalar", "a", float(run + 1)), ("histogram", "b", [2.0 * run, 2.0 * run + 1])]
-        for run in range(3)
-    ]
-
-
-def test_recorder_is_silent_about_runs_that_are_gone():
-    writers = [ListWriter() for _ in range(2)]
-    recorder = Recorder(writers, stacked=True)
-    recorder.live[1] = False
-    recorder.write([scalar("a", torch.tensor([1.0, math.nan]))])
-    recorder.commit(3)
-    assert [len(writer.values) for writer in writers] == [1, 0]
-    assert [writer.steps for writer in writers] == [[3], []]
-
-
-def test_recorder_refuses_values_without_a_part_for_every_run():
-    recorder = Recorder([ListWriter(), ListWriter()], stacked=True)
-    recorder.write([scalar("a", torch.zeros(3))])
-    with pytest.raises(ValueError, match="zip"):
-        recorder.commit(0)
-
-
-def test_recorder_keeps_numbers_as_they_were_and_steps_apart():
-    """Also where a text follows, which one run alone has."""
-    writers = [ListWriter() for _ in range(2)]
-    recorder = Recorder(writers, stacked=True)
-    value = torch.tensor([1.0, 2.0])
-    for step in range(2):
-        recorder.write([scalar("a", value)])
-        value += 4
-        if step == 0:
-            recorder.text(1, "b", "said")
-        recorder.write([scalar("c", value)])
-        recorder.commit(step)
-    one, other = [writer.values for writer in writers]
-    assert one == [("scalar", "a", 1), ("scalar", "c", 5), ("scalar", "a", 5), ("scalar", "c", 9)]
-    assert other[:2] == [("scalar", "a", 2), ("text", "b", "said", True)]
-    assert other[2:] == [("scalar", "c", 6), ("scalar", "a", 6), ("scalar", "c", 10)]
-    assert [writer.steps for writer in writers] == [[0, 1], [0, 1]]
