@@ -41,6 +41,12 @@ CONFIG = "config"
 RESULTS = RESULT_VALID, RESULT_TEST, RESULT_SOLVED = "hparam/valid", "hparam/test", "hparam/solved"
 """What TensorBoard's HParams plugin shows of a finished run: its errors, and 1 if it is solved."""
 
+
+def logged_result(tag: str, *, short: bool) -> str:
+    """Return the tag of a result in a log; with --short-names it is behind those of errors."""
+    return tag.replace("hparam/", "result/") if short else tag
+
+
 TEXT_SUFFIX = "/text_summary"
 GATE_MEAN_SUFFIX = "nalu/gate/mean"
 ERROR_CURVE = "error/curve"

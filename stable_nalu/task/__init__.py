@@ -31,9 +31,14 @@ _FIRST = (
 
 
 @cache
+def _modules() -> frozenset[str]:
+    return frozenset(module.name for module in iter_modules(__path__))
+
+
+@cache
 def _others() -> tuple[str, ...]:
-    found = (m.name for m in iter_modules(__path__) if hasattr(_module(m.name), "SCRIPT"))
-    return tuple(sorted(set(found) - set(_FIRST)))
+    found = {name for name in _modules() if hasattr(_module(name), "SCRIPT")}
+    return tuple(sorted(found - set(_FIRST)))
 
 
 def _module(name: str) -> ModuleType:
@@ -44,7 +49,7 @@ class _Scripts(Mapping[str, ScriptSpec]):
     """Script -> its description."""
 
     def __getitem__(self, name: str) -> ScriptSpec:
-        if name not in {module.name for module in iter_modules(__path__)}:
+        if name not in _modules():
             raise KeyError(name)
         try:
             return _module(name).SCRIPT

@@ -81,17 +81,26 @@ class Console:
     """The console of a plan: one bar over all runs; lines in files, and with --verbose.
 
     left: units to train, over all runs. last: the last unit of a run. solved: runs that were
-    before.
+    before. begun: what is to be done once something is logged.
     """
 
     def __init__(
-        self, *, runs: int, left: int, last: int, unit: str, verbose: bool, solved: int = 0
+        self,
+        *,
+        runs: int,
+        left: int,
+        last: int,
+        unit: str,
+        verbose: bool,
+        solved: int = 0,
+        begun: Callable[[], None] = lambda: None,
     ):
         self.runs, self._solved = runs, solved
         self.shows_lines = verbose or not is_terminal()
         self._last = last
         self._lines_every = max(1, last // LINES_OF_A_PLAN)
         self._points: dict[int, LogPoint] = {}
+        self._begun = begun
         self._bar = bar(total=left, unit=unit)
 
     def line(self, text: str = "") -> None:
@@ -115,6 +124,8 @@ class Console:
 
     def log_point(self, stack: int, point: LogPoint, single: bool) -> None:
         """Take note of a stack's log point; print a line now and then, unless it has its own."""
+        if not self._points:
+            self._begun()
         self._points[stack] = point
         points = self._points.values()
         known = np.concatenate([one.values for one in points])

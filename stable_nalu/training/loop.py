@@ -22,6 +22,7 @@ from stable_nalu.tags import (
     RESULT_SOLVED,
     RESULT_TEST,
     RESULT_VALID,
+    logged_result,
 )
 
 from .checkpoint import (
@@ -399,7 +400,9 @@ class Training:
             found = {tag: math.nan if diverged else float(e[run]) for tag, e in errors.items()}
             if RESULT_TEST in found and self.task.limits:
                 found[RESULT_SOLVED] = float(self.task.limits[run].met(found[RESULT_TEST]))
-            writer.conclude(self.diverged_at.get(run, self.last), found)
+            short = self.config.short_names is not None
+            told = {logged_result(tag, short=short): value for tag, value in found.items()}
+            writer.conclude(self.diverged_at.get(run, self.last), told)
 
     def _end(self, run: int, errors: Mapping[str, np.ndarray]) -> End:
         if run in self.diverged_at:

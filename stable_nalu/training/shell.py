@@ -7,7 +7,7 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -34,6 +34,7 @@ from stable_nalu.tags import RESULT_SOLVED, RESULT_TEST, RESULTS
 from stable_nalu.writer import ResumePoint, RunFolder, RunRecord, RunWriter
 from stable_nalu.writer.run_folder import WAYS_OUT
 
+from .board import write_board
 from .checkpoint import BEST_MODELS, BEST_PARAMETERS, model_file, plain, require_writable
 from .console import (
     Console,
@@ -246,6 +247,7 @@ def _console(
         last=unit.last(first),
         unit=f"{unit.name}s",
         verbose=first.verbose,
+        begun=partial(_show_in_tensorboard, task, spec, runs),
     )
     for line in introduction(spec, configs, plural(len(runs), "run") + how):
         console.line(line)
@@ -253,6 +255,17 @@ def _console(
         for line in flags_told([task.shown(config) for config in configs]):
             console.line(line)
     return console
+
+
+def _show_in_tensorboard(task: type[Task], spec: ScriptSpec, runs: Sequence[PlannedRun]) -> None:
+    """Tell TensorBoard what the runs of a folder have in common, if it can be written."""
+    folders: dict[Path, dict[str, RunRecord]] = {}
+    for run in runs:
+        path = tensorboard_root() / run.name
+        folders.setdefault(path.parent, {})[path.name] = _record(spec, run)
+    with suppress(OSError, UsageError):
+        for folder, records in folders.items():
+            write_board(task, spec, folder, records)
 
 
 def _train_left(

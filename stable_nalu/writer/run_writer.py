@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from stable_nalu.tags import CONFIG, RESULTS
+from stable_nalu.tags import CONFIG
 
 from .event_file import EventFile, event_message
 from .run_folder import RunFolder
@@ -104,11 +104,10 @@ class RunWriter:
         from tensorboardX.summary import hparams, text
 
         rows = (f"| {name} | {value} |" for name, value in config.items())
-        values = {name: _plain(value) for name, value in config.items()}
-        experiment, session, _ = hparams(values, dict.fromkeys(RESULTS))
+        values = {name: hparam(value) for name, value in config.items()}
+        _, session, _ = hparams(values, {})
         event = event_message()(wall_time=time.time())
         event.summary.MergeFrom(text(CONFIG, "\n".join(("| flag | value |", "|---|---|", *rows))))
-        event.summary.MergeFrom(experiment)
         event.summary.MergeFrom(session)
         self.events.add(event.SerializeToString())
 
@@ -164,7 +163,7 @@ def _float32(values: np.ndarray) -> np.ndarray:
         return np.ascontiguousarray(values, "<f4")
 
 
-def _plain(value: object) -> object:
+def hparam(value: object) -> object:
     """Return a value of a kind that the HParams plugin knows; ranges and other lists as text."""
     return value if value is None or isinstance(value, (bool, int, float, str)) else f"{value}"
 

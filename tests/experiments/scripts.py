@@ -99,9 +99,9 @@ def read(name: str) -> Record:
     return Record(values, folder)
 
 
-def messages(folder: Path) -> Iterator[Event]:
+def messages(folder: Path, pattern: str = "events.*") -> Iterator[Event]:
     """All events of a run, as messages."""
-    (path,) = folder.glob("events.*")
+    (path,) = folder.glob(pattern)
     data, position = path.read_bytes(), 0
     while position < len(data):
         length = int.from_bytes(data[position : position + 8], "little")

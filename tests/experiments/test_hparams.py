@@ -1,14 +1,19 @@
 """What TensorBoard's HParams plugin shows of runs: configuration and results, once."""
 
 import os
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
+from tensorboardX.proto.layout_pb2 import Layout
 from tensorboardX.proto.plugin_hparams_pb2 import HParamsPluginData
 
 from stable_nalu.result.exporters import arithmetic as export
+from stable_nalu.statistics.setups import limit_of
 from stable_nalu.tags import METRIC_TEST, METRIC_VALID, RESULTS
 from stable_nalu.writer.event_file import EventFile
+from stable_nalu.writer.event_reader import TensorboardReader
 from tests.experiments.scripts import (
     OF_HPARAMS,
     assert_same_run,
@@ -69,10 +74,19 @@ def events(name):
     return messages(Path(os.environ["TENSORBOARD_DIR"]) / name)
 
 
+def board(folder):
+    """Return the events that TensorBoard shows of a folder as a whole."""
+    return messages(Path(os.environ["TENSORBOARD_DIR"]) / folder, ".events.*")
+
+
 def plugin(name):
-    """Tag -> what a run says to the plugin; a tag that comes twice is an error."""
+    return plugin_of(events(name))
+
+
+def plugin_of(found_events):
+    """Tag -> what a log says to the plugin; a tag that comes twice is an error."""
     found = {}
-    for event in events(name):
+    for event in found_events:
         for value in event.summary.value:
             if value.metadata.plugin_data.plugin_name == "hparams":
                 content = value.metadata.plugin_data.content
@@ -92,8 +106,7 @@ def test_tensorboard_gets_configuration_and_results():
         assert flags["interpolation_range"].string_value == "[1, 2]"
         assert flags["simple"].bool_value is False
         assert not {"max_iterations", "name_prefix", "verbose", "workers"} & set(flags)
-        experiment = told["_hparams_/experiment"].experiment
-        assert [metric.name.tag for metric in experiment.metric_infos] == list(RESULTS)
+        assert "_hparams_/experiment" not in told  # the first of a folder would count
         assert told["_hparams_/session_end_info"].session_end_info.status
         record = read(name)
         (text,) = record.values[0, "config/text_summary"]
@@ -102,6 +115,65 @@ def test_tensorboard_gets_configuration_and_results():
         assert valid < record.series(METRIC_VALID)[0]
         assert test < record.series(METRIC_TEST)[0]
         assert solved == 0
+
+
+def columns(folder):
+    """Return the flags and the results that the HParams page shows of the runs of a folder."""
+    experiment = plugin_of(board(folder))["_hparams_/experiment"].experiment
+    metrics = [metric.name.tag for metric in experiment.metric_infos]
+    return [flag.name for flag in experiment.hparam_infos], metrics
+
+
+def test_the_hparams_page_has_the_flags_that_vary_in_a_folder_and_the_results():
+    words = f"{SINGLE} 4 --max-iterations 5 --name-prefix varying"
+    assert run("single_layer", words) == 0
+    assert columns("varying") == (["seed"], list(reversed(RESULTS)))
+    assert run("single_layer", words, "--learning-rate 0.5 --resume") == 0
+    assert columns("varying")[0] == ["seed", "learning_rate"]
+
+
+def test_custom_scalars_has_the_error_with_its_thresholds_sparsity_and_gates():
+    words = "--operation mul --layer-type RealNPU --seed 0-1 --max-iterations 10 --log-interval 5"
+    ranges = "--interpolation-range [1,2] [-2,-1] --extrapolation-range [2,6] [-6,-2]"
+    assert run("single_layer_benchmark", words, ranges, "--name-prefix charts") == 0
+    names = run_names("single_layer_benchmark", f"{words} {ranges} --name-prefix charts")
+    values = [value for event in board("charts") for value in event.summary.value]
+    layout, *thresholds = [value for value in values if "_hparams_" not in value.tag]
+    found = Layout.FromString(layout.tensor.string_val[0])
+    charts = {one.title: list(one.multiline.tag) for one in found.category[0].chart}
+    shown = {
+        title: {tag for tag in tags_of(names[0]) if any(re.match(p, tag) for p in patterns)}
+        for title, patterns in charts.items()
+    }
+    stem = "network/layer_1/real_npu"
+    assert shown == {
+        "test error": {METRIC_TEST},
+        "sparsity error": {f"{stem}/W_real/sparsity_error", f"{stem}/gate/sparsity_error"},
+        "gate": {f"{stem}/gate/sparsity_error"},
+    }
+    limits = {limit_of(name).threshold for name in names}
+    assert {v.simple_value for v in thresholds} == {np.float32(limit) for limit in limits}
+    assert all(re.match(charts["test error"][1], v.tag) for v in thresholds)
+    assert {e.step for e in board("charts")} == {0, 10}
+
+
+def tags_of(name):
+    return {value.tag for event in events(name) for value in event.summary.value}
+
+
+def test_no_exporter_sees_what_tensorboard_shows_of_a_folder(tmp_path):
+    words = f"{SINGLE} 4 --max-iterations 5 --name-prefix seen"
+    assert run("single_layer", words) == 0
+    assert len(TensorboardReader(Path(os.environ["TENSORBOARD_DIR"]) / "seen")) == 2
+
+
+def test_short_names_have_their_results_behind_what_training_logs():
+    words = f"{SINGLE} --max-iterations 5 --name-prefix brief --short-names"
+    assert run("single_layer", words) == 0
+    tags = [tag for tag in sorted(tags_of("brief/NMU s3")) if not tag.startswith("_")]
+    results = ["result/solved", "result/test", "result/valid"]
+    assert tags[-3:] == results
+    assert columns("brief")[1] == results
 
 
 def test_a_solved_run_says_so():
@@ -133,7 +205,7 @@ def test_results_of_the_other_scripts(script):
     assert run(script, KINDS[script]) == 0
     (name,) = run_names(script, KINDS[script])
     record, told = read(name), plugin(name)
-    assert len(told) == 3
+    assert len(told) == 2
     assert {tag for _, tag in record.values if tag.startswith(OF_HPARAMS)} == {
         "config/text_summary",
         *FOUND[script],
