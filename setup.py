@@ -66,6 +66,7 @@ setup(
             "published_results/*.csv",
             "published_measures/*.csv",
             "published_seeds.csv",
+            "published_thresholds.csv",
         ],
         "stable_nalu.figure": ["*.png"],
         "stable_nalu.result": ["*.html", "*.md"],

@@ -85,6 +85,14 @@ MCFC_2023 = Paper("mcfc", "NALM benchmark", 2023, "MC-FC findings", "report, 202
 TRASK_2018 = Paper(
     "nalu", "Trask et al.", 2018, "Neural Arithmetic Logic Units", "arXiv:1808.00508"
 )
+CURRY_2025 = Paper(
+    "dmu",
+    "Curry",
+    2025,
+    "The Domain Mixed Unit: A New Neural Arithmetic Layer",
+    "arXiv:2509.08180",
+    "The Domain Mixed Unit",
+)
 NALU_ARTICLE = Paper(
     "nalu-article",
     "NALU article",
@@ -105,6 +113,7 @@ STUDIES = (
     MISTRY_2022_MECHANISMS,
     MISTRY_2022_ROBUST,
     MCFC_2023,
+    CURRY_2025,
     TRASK_2018,
     NALU_ARTICLE,
     NALU_NOTES,
@@ -137,7 +146,8 @@ HOEDT_2021 = Paper(
     "arXiv:2101.05186",
     "MC-LSTM",
 )
-MODULES = (*STUDIES[:4], STUDIES[5], TRASK_2018, HEIM_2020, RANA_2020, SCHLOER_2020, HOEDT_2021)
+_WITH_STUDIES = (*STUDIES[:4], STUDIES[5], TRASK_2018, CURRY_2025)
+MODULES = (*_WITH_STUDIES, HEIM_2020, RANA_2020, SCHLOER_2020, HOEDT_2021)
 """Papers of arithmetic modules, which CITATION.cff lists."""
 
 RUMELHART_1986 = Paper(
@@ -145,6 +155,15 @@ RUMELHART_1986 = Paper(
     "Rumelhart et al.",
     1986,
     "Learning representations by back-propagating errors",
+)
+DURBIN_1989 = Paper(
+    "product-units",
+    "Durbin & Rumelhart",
+    1989,
+    "Product Units: A Computationally Powerful and Biologically Plausible Extension to "
+    "Backpropagation Networks",
+    "Neural Computation 1(1)",
+    "Product Units",
 )
 ELMAN_1990 = Paper(
     "recurrent", "Elman", 1990, "Finding Structure in Time", "Cognitive Science 14(2)"

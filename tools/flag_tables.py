@@ -10,6 +10,7 @@ from stable_nalu.files import with_part
 from stable_nalu.layer import entries
 from stable_nalu.machine import CHECKOUT
 from stable_nalu.options import Flag, ScriptSpec
+from stable_nalu.options.layer_options import option_words
 from stable_nalu.options.paper_names import MODELS, SPELLINGS, UNITS, registered
 from stable_nalu.result.document import UNKNOWN, filled, table
 from stable_nalu.task import SCRIPTS
@@ -33,6 +34,7 @@ MARKS = {
     ),
 }
 """Path of a document -> the lines before and behind its generated part."""
+_FLAGS = [flag for spec in SCRIPTS.values() for flag in spec.flags]
 _TYPE = "--layer-type "
 TEMPLATE = Path(__file__).parent / "templates" / "flags.md"
 _SETS = {
@@ -227,7 +229,7 @@ def render_layer_table() -> str:
             continue
         rows.append(_layer_row(entry.label, entry, f"{_TYPE}{entry.key}"))
         for variant in entry.variants:
-            words = " ".join([entry.key, *option_words(variant.options)])
+            words = " ".join([entry.key, *option_words(_FLAGS, variant.options)])
             rows.append(_layer_row(variant.label, entry, f"{_TYPE}{words}", variant.cites))
     others = [e for e in ordered if e.tier == "extra"]
     cells = [_key_and_label(e) for e in others if e.cell]
@@ -260,15 +262,6 @@ def _layer_row(
         "cell": cell,
         "paper": linked if number != paper.reference else f"{brief}, {paper.short_title}",
     }
-
-
-def option_words(options: Mapping[str, object]) -> list[str]:
-    """Return the command-line words that set layer options; an option needs a flag."""
-    names = {f.layer_option: f.name for s in SCRIPTS.values() for f in s.flags if f.layer_option}
-    words: list[str] = []
-    for option, value in options.items():
-        words += [names[option]] if value is True else [names[option], f"{value}".replace(" ", "")]
-    return words
 
 
 def linked(text: str) -> str:

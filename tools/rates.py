@@ -58,8 +58,11 @@ SOURCES = {
     "report": "report of 2023 in a code repository, not reviewed",
     "talk": "slide deck of January 2021, measured by pixel",
     "derived": f"{PAPER}derived",
+    "repository": "repository of the unit, of an earlier state of it",
 }
 """Where a number was read, in words; published are those of papers."""
+OF_ANOTHER = "repository"
+"""The source of numbers that are of another unit than ours: shown beside ours, not counted."""
 _WIDER = 100
 """By what the threshold grows where epsilon grows tenfold: it is a squared error."""
 
@@ -222,7 +225,8 @@ def is_informative(point: Published) -> bool:
 
 def counted(results: Sequence[Result]) -> dict[str, object]:
     """Return what the comparisons of rates amount to: a table by source, and their sums."""
-    rates = {point: row for point, row in once(results).items() if row.is_rate}
+    found = {point: row for point, row in once(results).items() if row.is_rate}
+    rates = {point: row for point, row in found.items() if point.source != OF_ANOTHER}
     sources = dict(Counter(SOURCES[point.source] for point in rates).most_common())
     papers = {name: count for name, count in sources.items() if name.startswith(PAPER)}
     kinds = [(name, {name}) for name in sources if name not in papers]

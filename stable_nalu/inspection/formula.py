@@ -171,7 +171,7 @@ class _Reading:
             known = _KNOWN.get(node.op, lambda *_: None)(*exprs, *withins)
             if isinstance(known, bool):
                 return _Term(known)
-            return _Term(expr=_SYMBOLIC[node.op](*exprs) if known is None else known, within=within)
+            return _Term(expr=_applied(node.op, exprs) if known is None else known, within=within)
         raise UsageError(f"no formula: operation {node.op} on inputs")
 
     def _chosen(self, args: list[_Term]) -> _Term | None:
@@ -191,6 +191,14 @@ class _Reading:
         elif self.rounded and op in ("add", "sub", "max") and 0 < abs(value) <= GUARD:
             value = 0.0
         return _exactly(value), IV.mpf(value) if math.isfinite(value) else None
+
+
+def _applied(op: str, exprs: Sequence[Any]) -> Any:
+    """Return an operation on expressions; one that sympy refuses is no number, such as max(nan)."""
+    try:
+        return _SYMBOLIC[op](*exprs)
+    except ValueError:
+        return sympy.nan
 
 
 def _exactly(value: float) -> sympy.Expr:

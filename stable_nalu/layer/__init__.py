@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .basic import *
     from .choosing import *
     from .division import *
+    from .dmu import *
     from .generalized import GeneralizedCell, GeneralizedLayer
     from .inalu import *
     from .mcfc import *
@@ -26,11 +27,12 @@ if TYPE_CHECKING:
     from .nau import *
     from .nmu import *
     from .npu import *
+    from .product_unit import *
     from .torch_cell import *
 
 _FAMILIES = (
-    *("ablations", "base", "basic", "choosing", "division", "generalized", "inalu", "mcfc"),
-    *("nac", "nalu", "nalu_variants", "nau", "nmu", "npu", "torch_cell"),
+    *("ablations", "base", "basic", "choosing", "division", "dmu", "generalized", "inalu"),
+    *("mcfc", "nac", "nalu", "nalu_variants", "nau", "nmu", "npu", "product_unit", "torch_cell"),
 )
 
 

@@ -17,7 +17,8 @@ Shapes: x (*runs, batch, in), G (*runs, out, in), b (*runs, out), y (*runs, batc
                    bounds; `independent`: g = sigmoid(G), G (*runs, out), the same for all inputs
 `nalu_gate_shape`  `matrix`; `vector`: G (*runs, 1, in), one gate per row for all outputs
 `nalu_init`        `default`: start values of the NACs and Xavier-uniform gates; `xavier-normal` and
-                   `truncated` (normal, deviation 0.02, cut at 0.04): all matrices are drawn so
+                   `truncated` (normal, deviation 0.02, cut at 0.04), `uniform` (within 0.01 of 0):
+                   all matrices are drawn so
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ NALU_GATE_SHAPES = ("matrix", "vector")
 NALU_STARTS = {
     "truncated": partial(torch.nn.init.trunc_normal_, std=0.02, a=-0.04, b=0.04),
     "xavier-normal": torch.nn.init.xavier_normal_,
+    "uniform": partial(torch.nn.init.uniform_, a=-0.01, b=0.01),
 }
 INDEPENDENT_GATE_BOUND = 0.01
 """Independent gates start from U(-0.01, 0.01), as in the implementation that has them."""

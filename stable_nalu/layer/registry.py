@@ -156,10 +156,19 @@ _NMU_VARIANTS = (
     LabelledOptions("sNMU", _SNMU, papers.MISTRY_2022_ROBUST, (SKY, "P")),
     LabelledOptions("batch sNMU", _SNMU | {"noise_range": [1, 0]}, papers.MISTRY_2022_ROBUST),
 )
+_NALU2IMG: dict[str, object] = {"nalu_init": "uniform", "eps": 1e-10}
+_FREE_GATE: dict[str, object] = {"nalu_gate": "independent"}
 _NALU_VARIANTS = (
     LabelledOptions(
         "G-NALU", dict.fromkeys(_GOLDEN, "golden-ratio"), papers.RANA_2020, (GREY, "h")
     ),
+    LabelledOptions("NALU2M", _NALU2IMG | {"nalu_two_nac": True}, TRASK_2018),
+    LabelledOptions("NALUIG", _NALU2IMG | _FREE_GATE, TRASK_2018),
+    LabelledOptions("NALU2MIG", _NALU2IMG | {"nalu_two_nac": True} | _FREE_GATE, TRASK_2018),
+)
+_DMU_VARIANTS = (
+    LabelledOptions("DMU add", {"operands": "add"}, papers.CURRY_2025, (WINE, "p")),
+    LabelledOptions("DMU sub", {"operands": "sub"}, papers.CURRY_2025, (WINE, "h")),
 )
 _GATED_VARIANTS = (
     LabelledOptions("Gated NAU/NMU", {"nalu_two_nac": True, "nalu_mul": "mnac"}, MADSEN_2020),
@@ -218,6 +227,10 @@ _OF_PACKAGE = (
     LayerEntry("NPU", "NPU", papers.HEIM_2020, "npu.NPULayer", look=(SKY, "s")),
     LayerEntry("RealNPU", "Real NPU", papers.HEIM_2020, "npu.RealNPULayer",
                variants=_REALNPU_VARIANTS, look=(VERMILION, "^")),
+    LayerEntry("DMU", "DMU", papers.CURRY_2025, "dmu.DMULayer", variants=_DMU_VARIANTS,
+               look=(WINE, "D")),
+    LayerEntry("ProductUnit", "Product unit", papers.DURBIN_1989, "product_unit.ProductUnitLayer",
+               look=(GREY, "p")),
     LayerEntry("GRU", "GRU", papers.CHO_2014, None, "torch_cell.GRUCell", look=(OLIVE, "P")),
     LayerEntry("LSTM", "LSTM", papers.HOCHREITER_1997, None, "torch_cell.LSTMCell",
                look=(GREY, "o")),

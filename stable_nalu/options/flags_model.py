@@ -13,7 +13,7 @@ NAC_MUL = ("none", "normal", "safe", "max-safe", "mnac", "npu", "real-npu")
 NALU_MUL = ("normal", "safe", "trig", "max-safe", "mnac")
 NALU_GATE = ("normal", "regualized", "obs-gumbel", "gumbel", "linear", "independent")
 NALU_GATE_SHAPE = ("matrix", "vector")
-NALU_INIT = ("default", "truncated", "xavier-normal")
+NALU_INIT = ("default", "truncated", "xavier-normal", "uniform")
 
 LAYER_TYPE = choice(
     "--layer-type",
@@ -174,7 +174,8 @@ NALU = _of_layers(
         "--nalu-init",
         "default",
         "Start values of all weight matrices: those of the paths' units and Xavier-uniform gates "
-        "(default), a normal of deviation 0.02 cut at 0.04 (truncated), or Xavier-normal.",
+        "(default), a normal of deviation 0.02 cut at 0.04 (truncated), Xavier-normal, or from "
+        "-0.01 to 0.01 (uniform).",
         NALU_INIT,
         young=True,
         in_name="ni-{nalu_init}",

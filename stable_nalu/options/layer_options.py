@@ -17,6 +17,7 @@ from stable_nalu.machine import installed_layers
 from .flag import Config, Flag
 from .paper_names import MODELS, UNITS, found_in, registered
 
+_OTHERS = "--layer-option"
 _TRUTH = {"true": True, "false": False}
 _SEQUENCES = (list, tuple)
 _KINDS = {float: (float, int), list: _SEQUENCES, tuple: _SEQUENCES}
@@ -129,14 +130,18 @@ def flags_of(script: Script, word: str) -> list[str] | None:
     unit = ["--layer-type", key]
     if script.nac_mul_acts and key.endswith("MNAC"):
         unit = ["--layer-type", f"{key.removesuffix('MNAC')}NAC", "--nac-mul", "mnac"]
-    return unit + [word for item in options.items() for word in _option(script, *item)]
+    return unit + option_words(script.flags, options)
 
 
-def _option(script: Script, option: str, value: object) -> list[str]:
-    """Return the words that set an option of a layer."""
-    names = (flag.name for flag in script.flags if option in (flag.layer_option, flag.dest))
-    flag = next(names, f"--{option.replace('_', '-')}")
-    return [flag] if value is True else [flag, str(value).replace(" ", "")]
+def option_words(flags: Sequence[Flag], options: Mapping[str, object]) -> list[str]:
+    """Return the words that set layer options; of those without a flag, by --layer-option."""
+    names = {flag.layer_option or flag.dest: flag.name for flag in flags}
+    words: dict[str, list[str]] = {}
+    for option, value in options.items():
+        text = [] if value is True else [f"{value}".replace(" ", "")]
+        named = (names[option], text) if option in names else (_OTHERS, [f"{option}={value}"])
+        words.setdefault(named[0], []).extend(named[1])
+    return [word for flag, given in words.items() for word in (flag, *given)]
 
 
 def with_flags(script: Script, typed: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
@@ -179,7 +184,10 @@ def _read_name(
                 raise flag.no_choice(name)
             raise OptionError("--layer-type", stands, f"{script.name} has no {text}")
         read[flag.dest] = flag.read(values)
-        if flag.dest != "layer_type" and typed.get(flag.dest, read[flag.dest]) != read[flag.dest]:
+        if flag.name == _OTHERS:
+            own = typed.get(flag.dest, [()])
+            read[flag.dest] = [(*more, *one) for more in own for one in read[flag.dest]]
+        elif flag.dest != "layer_type" and typed.get(flag.dest, read[flag.dest]) != read[flag.dest]:
             raise OptionError(flag.name, f"another value than {stands}", "leave one of them out")
     return read
 

@@ -18,7 +18,7 @@ from .drawing import Drawing
 Flags = Mapping[str, tuple[str, ...]]
 """Flag -> its values, none for a switch: `{"--seed": ("0-24",), "--no-cuda": ()}`."""
 
-JUDGED = ("flat", "distributions", "arithmetic", "ranges", "benchmark", "zero.range")
+JUDGED = ("flat", "distributions", "arithmetic", "ranges", "benchmark", "zero.range", "dmu")
 """Kinds of criterion that can be applied to runs of the arithmetic scripts."""
 
 MEASURED = "measured"
@@ -267,7 +267,8 @@ class Experiment:
     parameter: column of a run's name that the figure has on its x axis.
     criterion: which errors count as solved: below 1e-5 (flat, distributions), below the threshold
         of the arithmetic data set, of its ranges, of the benchmark, of small divisors
-        (`zero.range...`), or of a reference model; accuracy, measured: none of these.
+        (`zero.range...`), of the DMU's repository (dmu), or of a reference model; accuracy,
+        measured: none of these.
     note: what a reader has to know; departures from the published scripts among them.
     measures: the numbers of measured runs, those that matter most first.
     rate: iterations per CPU second, of all runs, until a cost is kept; None: as of other tasks.

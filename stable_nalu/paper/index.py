@@ -8,6 +8,7 @@ from . import (
     arithmetic_units,
     articles,
     division,
+    dmu,
     mcfc,
     measuring,
     nalu,
@@ -17,7 +18,10 @@ from . import (
 )
 from .experiment import Experiment
 
-_PAPERS = (arithmetic_units, measuring, sequences, division, primer, mcfc, robust, nalu, articles)
+_PAPERS = (
+    *(arithmetic_units, measuring, sequences, division, primer, mcfc, robust, dmu, nalu),
+    articles,
+)
 EXPERIMENTS: dict[str, Experiment] = {e.key: e for paper in _PAPERS for e in paper.EXPERIMENTS}
 
 _ROUNDED = "MSE_Adam-lr0.001_TPS-no-concat-conv_ROUNDED"

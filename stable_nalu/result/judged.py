@@ -18,7 +18,7 @@ from stable_nalu.paper.experiment import ExpectedRun, Experiment, Measure, Model
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.papers import FLAT
 from stable_nalu.statistics.names import config_columns, expand_name
-from stable_nalu.statistics.setups import BEST_RANGE, Judgement
+from stable_nalu.statistics.setups import BEST_RANGE, DMU, Judgement
 from stable_nalu.statistics.table import numeric, read_table, require
 from stable_nalu.task import SCRIPTS
 
@@ -255,7 +255,8 @@ def _verdicts(
     from stable_nalu.statistics.judge import judge_runs
 
     window = _WINDOWS.get(experiment.key, BEST_RANGE)
-    judgement = Judgement(threshold=one_threshold(experiment), best_range=window)
+    parameter = DMU if experiment.criterion == DMU else None
+    judgement = Judgement(one_threshold(experiment), parameter, best_range=window)
     found = judge_runs([path], judgement, warn)
     found = found.loc[found["name"].isin(list(runs))].copy()
     planned = [runs[name] for name in found["name"]]

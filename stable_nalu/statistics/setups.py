@@ -28,13 +28,19 @@ if TYPE_CHECKING:
 
     from stable_nalu.options import Config
 
-SHIPPED = (data_file("exp_setups.csv"), data_file("function_task_static_mse_expectation.csv"))
+SHIPPED = (
+    *map(data_file, ("exp_setups.csv", "function_task_static_mse_expectation.csv")),
+    Path(__file__).parents[1] / "paper/published_thresholds.csv",
+)
 
 BEST_RANGE = 5000
 """A run is judged at the lowest validation error among so many last rows."""
 
 BENCHMARK = "benchmark"
 """The parameter of rows for runs of the script `single_layer_benchmark` alone."""
+
+DMU = "dmu"
+"""The parameter of rows that count only where they are asked for: those of the DMU's repository."""
 
 SMALL_DIVISORS = "zero.range"
 """What the parameters of rows for division by small numbers begin with."""
@@ -147,7 +153,9 @@ class Thresholds:
         stem = parameter if self.parameter is None else self.parameter
         if stem.startswith(SMALL_DIVISORS) and (self.parameter is None or stem.count(".") == 2):
             stem = ".".join(stem.split(".")[:3]) + _SUFFIXES.get(model_code, "")
-        return parameter == stem and (self.parameter is not None or parameter != BENCHMARK)
+        return parameter == stem and (
+            self.parameter is not None or parameter not in (BENCHMARK, DMU)
+        )
 
     def _tasks(self, one: Mapping[str, Any]) -> list[tuple[object, ...]]:
         """Return what rows and runs must share besides operation and range, the closest first.

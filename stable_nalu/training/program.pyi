@@ -41,7 +41,7 @@ _WithSeed = TypedDict("_WithSeed", {"seed": Seeds, "layer_file": Paths, "layer_o
 _WithLayerType = TypedDict("_WithLayerType", {"layer_type": Text, "mnac_epsilon": Float,
     "nalu_bias": Switch, "nalu_two_nac": Switch, "nalu_two_gate": Switch, "nalu_gate_shape":
     Several[Literal["matrix", "vector"]], "nalu_init": Several[Literal["default", "truncated",
-    "xavier-normal"]]}, total=False)
+    "xavier-normal", "uniform"]]}, total=False)
 _WithOobMode = TypedDict("_WithOobMode", {"oob_mode": Several[Literal["regualized", "clip"]],
     "regualizer_shape": Several[Literal["squared", "linear", "none"]], "pytorch_precision":
     Several[Literal[32, 64]], "ensemble_size": Int, "workers": Int}, total=False)

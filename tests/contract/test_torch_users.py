@@ -26,6 +26,7 @@ NOT_THE_DEFAULT = {
     "beta_nau": True,
     "bias": False,
     "eps": 1e-5,
+    "gate_smoothing": 0.1,
     "mnac_epsilon": 0.1,
     "mnac_normalized": True,
     "nac_oob": "clip",
@@ -44,10 +45,14 @@ NOT_THE_DEFAULT = {
     "npu_clip": "wg",
     "nru_div_mode": "div-sepSign",
     "realnpu_reg_type": "bias",
+    "operands": "sub",
     "regualizer_gate": 1,
     "regualizer_npu_w": 1,
     "regualizer_shape": "linear",
     "regualizer_z": 1,
+    "single_gate": True,
+    "start": 0.25,
+    "temperature": 0.5,
     "trash_cell": True,
 }
 

@@ -85,6 +85,25 @@ def test_weights_that_are_no_numbers_prove_nothing(number):
     assert judged(layer, "add").verdict == WRONG
 
 
+@pytest.mark.parametrize(
+    ("operands", "gate", "operation"),
+    [("add", 1, "add"), ("add", -1, "mul"), ("sub", 1, "sub"), ("sub", -1, "div")],
+)
+@pytest.mark.parametrize("intervals", [POSITIVE, BOTH], ids=["positive", "both"])
+def test_a_decided_gate_of_a_dmu_is_one_operation(operands, gate, operation, intervals):
+    layer = built("DMU", operands=operands)
+    layer.G.data = torch.tensor([[0.5 * gate, -0.5 * gate]])
+    found = judged(layer, operation, intervals)
+    assert found.verdict == ROUNDED
+    assert 0 < found.change < 1e-4
+
+
+def test_powers_of_a_product_unit_are_a_formula():
+    layer = with_weights("ProductUnit", [1.0, -1.0])
+    assert judged(layer, "div").verdict == EXACT
+    assert judged(layer, "mul").verdict == WRONG
+
+
 def test_a_wrong_formula_is_not_the_target_however_small_its_error():
     layer = with_weights("ReRegualizedLinearNAC", [1.0, 1.0])
     assert judged(layer, "add").proof == ALGEBRA

@@ -70,6 +70,13 @@ def test_the_names_in_the_figures_train_what_the_catalogue_trains():
         ("single_layer", "NAC*", "MNAC", TWO),
         ("single_layer", "Real NPU", "RealNPU", TWO),
         ("single_layer_benchmark", "NAU", "ReRegualizedLinearNAC", TWO),
+        ("single_layer", "DMU_sub", "DMU --layer-option operands=sub", TWO),
+        (
+            "simple_function_static",
+            "NALUIG",
+            "NALU --nalu-gate independent --nalu-init uniform --layer-option eps=1e-10",
+            TWO,
+        ),
         ("simple_function_recurrent", "NMU", "ReRegualizedLinearMNAC", "--operation add"),
         ("number_translation", "NAU", "ReRegualizedLinearNAC", ""),
         ("mystery_arithmetic", "NMU", "ReRegualizedLinearMNAC", ""),
@@ -79,6 +86,13 @@ def test_the_names_in_the_figures_train_what_the_catalogue_trains():
 )
 def test_a_name_means_what_the_script_trains(script, name, flags, more):
     assert planned(script, name, more) == longhand(script, flags, more)
+
+
+def test_a_name_with_options_takes_more_of_them():
+    typed = "--operation add --layer-option temperature=1 temperature=0.5"
+    configs = SCRIPTS["single_layer"].plan(shlex.split(f"{typed} --layer-type DMU-add")).configs
+    options = [config.layer_option for config in configs]
+    assert options == [(f"temperature={t}", "operands=add") for t in ("1", "0.5")]
 
 
 def test_the_command_that_repeats_a_run_is_the_long_form():

@@ -25,6 +25,7 @@ from tools.rates import SOURCES
 CHECKSUMS = {
     "arithmetic_units.csv": "2330d620a5a856feadefae84d4186c7cc871b89125aa4a82cf652cc5da17ba2d",
     "division.csv": "a8160acb06786d9efa1027831e0542fbfc11cbddc7406baafb3d26ae559147b8",
+    "dmu.csv": "2c9764fa1f20b702f50a3f5e791f2f13e0fc14143635dd9a2729d107fbc3e1a8",
     "mcfc.csv": "a420144b3b13183a007938a20c30dbbed32f831b9a7eb5f83b4764001893dfda",
     "robust.csv": "e75915861f80b227230ce6b4abcc6b687e15122a9ee05f017c6d52226e8205c3",
     "published_seeds.csv": "878444635c8e1bae2ca46fb8b56c6959992522d2989143142b57148d42e1ffb5",

@@ -5,12 +5,12 @@ import re
 import pytest
 
 from stable_nalu.layer import entries
+from stable_nalu.options.layer_options import option_words
 from stable_nalu.task import SCRIPTS
 from tools import generated
 from tools.flag_tables import (
     LAYERS,
     MARKS,
-    option_words,
     refreshed_layers,
     render_flag_tables,
     render_layer_table,
@@ -18,6 +18,7 @@ from tools.flag_tables import (
 )
 
 BEGIN, END = MARKS[LAYERS]
+FLAGS = [flag for spec in SCRIPTS.values() for flag in spec.flags]
 
 
 def test_nothing_is_stale():
@@ -56,7 +57,7 @@ def test_every_key_and_variant_of_the_package_is_listed():
     for entry in entries().values():
         assert f"`{entry.key}`" in (rows if entry.tier == "core" else text)
         for variant in entry.variants:
-            words = " ".join([entry.key, *option_words(variant.options)])
+            words = " ".join([entry.key, *option_words(FLAGS, variant.options)])
             assert rows[f"`{words}`"].startswith(f"| {variant.label} |")
     assert {row.count(" | ") for row in rows.values()} == {4}
 
@@ -64,9 +65,8 @@ def test_every_key_and_variant_of_the_package_is_listed():
 def test_option_words():
     options = {"nmu_noise": True, "noise_range": [1, 0], "nalu_mul": "mnac"}
     words = ["--nmu-noise", "--noise-range", "[1,0]", "--nalu-mul", "mnac"]
-    assert option_words(options) == words
-    with pytest.raises(KeyError):
-        option_words({"eps": 1e-7})
+    others = ["--layer-option", "eps=1e-07", "operands=add"]
+    assert option_words(FLAGS, options | {"eps": 1e-7, "operands": "add"}) == words + others
 
 
 def cell_of(script, cell, sets):
