@@ -42,10 +42,13 @@ _SETS = {
     "T": ("SR", "NT", "IA", "ED", "MC", "GW", "PE", "NA", "MA"),
 }
 """Short name of scripts that share many flags -> their own short names."""
+SHARED_BY = 3
+"""The number of scripts from which the page explains a flag; of others it gives the defaults."""
+EMPTY = "''"
 OTHERS = "Others"
 """Title of shared flags whose own title would have one flag alone."""
-_MARKS = "¹²³⁴⁵⁶⁷⁸⁹"
-"""Mark of a flag that no run name holds, by its reason."""
+MARK = "°"
+"""Mark of a flag that no run name holds."""
 
 Use = tuple[ScriptSpec, Flag]
 
@@ -53,13 +56,6 @@ Use = tuple[ScriptSpec, Flag]
 def render_flag_tables() -> str:
     """Return tables of scripts, of shared flags, of each script's own, and of refused ones."""
     shared, own = _uses()
-    every = [uses for flags in (*shared.values(), *own.values()) for uses in flags]
-    reasons = list(dict.fromkeys(why for uses in every if (why := _unnamed(uses))))
-    marks = {why: _MARKS[place] for place, why in enumerate(reasons)}
-    refused: dict[str, dict[str, None]] = {}
-    for spec in SCRIPTS.values():
-        for name, why in spec.refused.items():
-            refused.setdefault(why, {})[f"`{name}`"] = None
     return filled(
         TEMPLATE,
         scripts=[
@@ -67,20 +63,16 @@ def render_flag_tables() -> str:
             for s in SCRIPTS.values()
         ],
         sets={name: ", ".join(shorts) for name, shorts in _SETS.items()},
-        reasons={mark: why for why, mark in marks.items()},
-        shared={t: [_row(uses, marks) for uses in flags] for t, flags in shared.items()},
+        shared={t: [_row(uses) for uses in flags] for t, flags in shared.items()},
         own=[
             {
-                "script": f"`{spec.name}`",
+                "script": scripts,
                 "flags and defaults": ", ".join(
-                    f"`{flag.name}`{marks.get(_unnamed([(spec, flag)]), '')} `{flag.default_text}`"
-                    for ((_, flag),) in own[spec.name]
+                    f"`{uses[0][1].name}`{_mark(uses)} {_default(uses)}" for uses in flags
                 ),
             }
-            for spec in SCRIPTS.values()
-            if spec.name in own
+            for scripts, flags in own.items()
         ],
-        refused=[{"flags": " ".join(names), "why": why} for why, names in refused.items()],
     )
 
 
@@ -90,14 +82,27 @@ def task_page(spec: ScriptSpec) -> str:
     parts += [f"    python3 {spec.folder}/{spec.name}.py {spec.example}"]
     parts += ["[All scripts and flags](../flags.md) · [your own layer](../your-layer.md)"]
     for group in spec.groups:
-        rows = [_row([(spec, flag)], {}, scripts=False) for flag in group]
-        for row, flag in zip(rows, group, strict=True):
-            if flag.note:
-                row["meaning"] += f" Here: {flag.note}."
-            if why := _unnamed([(spec, flag)]):
-                row["meaning"] += f" In no run name: {why}."
-        parts += [f"## {group.title}", table(rows)]
+        parts += [f"## {group.title}", table([_explained(spec, flag) for flag in group])]
+    if spec.refused:
+        rows = [{"flag": f"`{name}`", "why": why} for name, why in spec.refused.items()]
+        parts += ["## Refused flags of the published script", table(rows)]
     return "\n\n".join(parts).replace("](layers.md", "](../layers.md") + "\n"
+
+
+def _explained(spec: ScriptSpec, flag: Flag) -> dict[str, str]:
+    """Return the row of a flag on the page of one script."""
+    row = _row([(spec, flag)])
+    reason = spec.partly_named.get(flag.dest)
+    more = [
+        f"Here: {flag.note}." if flag.note else "",
+        f"Run names: {reason}." if reason else "",
+        "" if _named((spec, flag)) else f"In no run name: {flag.unnamed}.",
+    ]
+    return {
+        "flag": row["flag"].removesuffix(MARK),
+        "default": row["default"],
+        "meaning": " ".join(filter(None, [row["meaning"], *more])),
+    }
 
 
 def refreshed_flags(document: str) -> str:
@@ -111,7 +116,7 @@ def refreshed_layers(document: str) -> str:
 
 
 def _uses() -> tuple[dict[str, list[list[Use]]], dict[str, list[list[Use]]]]:
-    """Return the uses of each flag: of shared ones by title, of others by their one script."""
+    """Return the uses of each flag: of shared ones by title, of others by their scripts."""
     titles: dict[str, str] = {}
     uses: dict[str, list[Use]] = {}
     for spec in SCRIPTS.values():
@@ -122,41 +127,39 @@ def _uses() -> tuple[dict[str, list[list[Use]]], dict[str, list[list[Use]]]]:
     shared: dict[str, list[list[Use]]] = {title: [] for title in titles.values()}
     own: dict[str, list[list[Use]]] = {}
     for name, found in uses.items():
-        if len(found) == 1:
-            own.setdefault(found[0][0].name, []).append(found)
+        if len(found) < SHARED_BY:
+            own.setdefault(_shorts([spec for spec, _ in found]), []).append(found)
         else:
             shared[titles[name]].append(found)
     few = [uses for found in shared.values() if len(found) == 1 for uses in found]
     return {**{title: found for title, found in shared.items() if len(found) > 1}, OTHERS: few}, own
 
 
-def _row(uses: list[Use], marks: Mapping[str, str], *, scripts: bool = True) -> dict[str, str]:
+def _row(uses: list[Use]) -> dict[str, str]:
     flag = uses[0][1]
     metavar = "" if flag.kind is None else f" {flag.kind.metavar}"
-    printed: dict[str, list[ScriptSpec]] = {}
-    for spec, use in uses:
-        if reason := spec.partly_named.get(use.dest):
-            printed.setdefault(reason, []).append(spec)
-    name = "; ".join(
-        reason if len(specs) == len(uses) else f"{_shorts(specs)}: {reason}"
-        for reason, specs in printed.items()
-    )
     also = {f"`{a}`": None for _, use in uses for a in use.aliases if "--regularizer" not in a}
     swept = [spec for spec, use in uses if use.sweep]
     meaning = [
         _by_count([(spec, f.help) for spec, f in uses])[0][0],
         _choices(uses),
         "*Sweep*." if len(swept) == len(uses) else f"*Sweep*: {_shorts(swept)}." if swept else "",
-        name and f"*Name*: {name}.",
         also and f"Also {', '.join(also)}.",
     ]
-    row = {
-        "flag": f"`{flag.name}{metavar}`{marks.get(_unnamed(uses), '')}",
-        "default": _by_script([(spec, f"`{f.default_text}`") for spec, f in uses]),
+    return {
+        "flag": f"`{flag.name}{metavar}`{_mark(uses)}",
+        "default": _default(uses),
         "scripts": _scripts(uses),
         "meaning": " ".join(filter(None, meaning)),
     }
-    return row if scripts else {key: cell for key, cell in row.items() if key != "scripts"}
+
+
+def _mark(uses: list[Use]) -> str:
+    return "" if any(map(_named, uses)) else MARK
+
+
+def _default(uses: list[Use]) -> str:
+    return _by_script([(spec, f"`{flag.default_text or EMPTY}`") for spec, flag in uses])
 
 
 def _choices(uses: list[Use]) -> str:
@@ -188,11 +191,6 @@ def _by_count(values: list[tuple[ScriptSpec, str]]) -> list[tuple[str, list[Scri
 def _named(use: Use) -> bool:
     spec, flag = use
     return flag.dest in spec.fully_named or flag.dest in spec.partly_named
-
-
-def _unnamed(uses: list[Use]) -> str:
-    """Return why no run name holds a flag, if none does."""
-    return "" if any(map(_named, uses)) else uses[0][1].unnamed
 
 
 def _scripts(uses: list[Use]) -> str:
