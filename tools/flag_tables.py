@@ -16,8 +16,6 @@ from stable_nalu.result.document import UNKNOWN, filled, table
 from stable_nalu.task import SCRIPTS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from stable_nalu.layer.registry import LayerEntry
     from stable_nalu.papers import Paper
 
