@@ -399,9 +399,7 @@ def plot(
         source = Source(Path(folder))
         try:
             entry = entry_of_files(kind, paths, labels, "figure", column)
-            context = Context(
-                entry.key, entry.series, source, setups, threshold, estimators, palette
-            )
+            context = Context(entry, source, setups, threshold, estimators, palette)
             figure = made(entry.parts[0], context).figure
         except UsageError as error:
             raise UsageError(_renamed(str(error), names)) from None

@@ -9,7 +9,6 @@ import stable_nalu
 from stable_nalu.machine import tensorboard_root
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.papers import FLAT
-from stable_nalu.result.judged import one_threshold
 from stable_nalu.statistics.command import verdict
 from stable_nalu.statistics.setups import SHIPPED, limit_of
 from tests.experiments.scripts import read, run, run_names
@@ -54,8 +53,8 @@ def test_all_programs_count_the_same_runs_as_solved(trained, tmp_path, capsys):
 
 def test_figures_of_the_benchmark_are_judged_task_by_task():
     """Which is how a challenger and its rivals are, too."""
-    assert one_threshold(EXPERIMENTS["benchmark_sltr_add"]) is None
-    assert one_threshold(EXPERIMENTS["nips-sltr-in2"]) == FLAT
+    assert EXPERIMENTS["benchmark_sltr_add"].judgement.threshold is None
+    assert EXPERIMENTS["nips-sltr-in2"].judgement.threshold == FLAT
 
 
 def test_a_drawing_counts_the_same_runs_as_solved(trained):

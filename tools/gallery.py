@@ -80,7 +80,7 @@ def draw(entry: Drawing, folder: Path, data: Path = DATA) -> list[str]:
     """Draw one entry into its folder and return what is missing from it."""
     output = Output(folder, ("png",), dpi=DPI, side=False)
     with drawn_from(entry, folder, data) as source:
-        render(entry, Context(entry.key, entry.series, source), output)
+        render(Context(entry, source), output)
     for path in folder.glob("*.png"):
         reduce_colors(path)
     return source.warnings

@@ -60,7 +60,7 @@ class MeasuredResult:
             if entry is None or not files_of(entry, self.data):
                 continue
             with kept_source(entry, self.data) as source:
-                context = Context(entry.key, entry.series, source)
+                context = Context(entry, source)
                 for part in entry.parts:
                     try:
                         product = made(part, context)

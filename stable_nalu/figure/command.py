@@ -92,8 +92,8 @@ def plot(args: argparse.Namespace) -> None:
         setups = [Path(path) for path in args.exp_setups]
         estimators = Estimators(args.gamma_fit, args.sparsity_fit)
         wanted = setups, args.threshold, estimators, args.palette
-        context = Context(entry.key, entry.series, source, *wanted)
-        written = render(entry, context, Output(Path(args.out_dir), args.format))
+        context = Context(entry, source, *wanted)
+        written = render(context, Output(Path(args.out_dir), args.format))
         for text in source.warnings:
             sys.stderr.write(f"warning: {entry.key}: {text}\n")
         for text in (*source.notes, *map(str, written)):

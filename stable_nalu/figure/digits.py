@@ -17,7 +17,7 @@ from stable_nalu.statistics.table import numeric
 from .decoration import NO_DATA, footnote, grouped_bars, legend, patch_legend
 from .entry import INCH, Context, Product, kind
 from .panels import draw_series, offsets
-from .source import read_csv, with_names
+from .source import read_csv, two_digit_name, with_names
 from .style import MISSING, looks, new_figure
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def _read_runs(
     """
 
     def rows(path: Path, one: Series) -> pd.DataFrame:
-        table = with_names(read_csv(path, ("name", "epoch")), "two-digit", path)
+        table = with_names(read_csv(path, ("name", "epoch")), two_digit_name, path)
         return table.assign(model=one.name)
 
     found = context.tables(rows)

@@ -53,6 +53,7 @@ def _completed(experiment: Experiment, drawing: Drawing) -> Drawing:
         paper=drawing.paper or experiment.shown[0].paper,
         number=drawing.number if drawing.key else numbers,
         title=drawing.title or experiment.title,
+        judgement=experiment.judgement,
         series=drawing.series
         or tuple(Series((csv,), own[0] if len(own) == 1 else None) for csv, own in labels.items()),
     )
@@ -142,17 +143,17 @@ def _part(kind: str, stem: str, files: Sequence[Path], column: str | None) -> Sk
         options: dict[str, Any] = {"style": "line" if kind == "sweep" else "dodge"}
         if kind == "success":
             options |= {"alone": True, "size": (STANDARD[0] * 0.5, STANDARD[1])}
-        runs = Runs(column or x, "single")
+        runs = Runs(column or x)
         return sketch("panels", stem, runs=runs, x_label=drawable(column or label), **options)
     if kind == "table":
-        runs = Runs(column or "interpolation.range", "single")
+        runs = Runs(column or "interpolation.range")
         return sketch("table", stem, runs=runs, label=stem, caption=stem, show_range=True)
     if kind == "histogram":
         runs = Runs("operation")
         return sketch("histogram", stem, runs=runs, column=column or _GATE)
     shown = column or _ACCURACY
     if kind == "curve" and not _over_epochs(files):
-        runs = Runs("interpolation.range", "single")
+        runs = Runs("interpolation.range")
         text = drawable(column) if column else "Test error"
         return sketch("iterations", stem, column=column or TEST, y_label=text, runs=runs)
     if kind == "curve":

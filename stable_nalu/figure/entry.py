@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from stable_nalu.errors import UsageError
-from stable_nalu.paper.drawing import Series
+from stable_nalu.paper.drawing import Drawing, Series
 from stable_nalu.statistics.estimators import PUBLISHED, Estimators
 
 from .source import Source, read_csv
@@ -45,8 +45,7 @@ class Context:
     stem: file name of the part that is drawn, without ending.
     """
 
-    key: str
-    series: Sequence[Series]
+    figure: Drawing
     source: Source
     setups: Sequence[Path] = ()
     threshold: float | None = None
@@ -54,6 +53,16 @@ class Context:
     palette: Palette = "safe"
     shared: dict[Any, Any] = field(default_factory=dict)
     stem: str = ""
+
+    @property
+    def key(self) -> str:
+        """Return the key of the figure."""
+        return self.figure.key
+
+    @property
+    def series(self) -> Sequence[Series]:
+        """Return the files of the figure."""
+        return self.figure.series
 
     def exported(self, columns: Iterable[str]) -> dict[str, pd.DataFrame | None]:
         """Return the table of each series, by its name; None where there is none."""

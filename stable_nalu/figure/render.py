@@ -46,14 +46,14 @@ def needs(figure: Drawing) -> set[str]:
     return {KINDS[part.kind].needs for part in figure.parts}
 
 
-def render(figure: Drawing, context: Context, output: Output) -> list[Path]:
+def render(context: Context, output: Output) -> list[Path]:
     """Write all parts of a figure and return the paths.
 
     A part without any data is a warning, unless no part has some.
     """
     written: list[Path] = []
     failures: list[UsageError] = []
-    for part in figure.parts:
+    for part in context.figure.parts:
         try:
             product = made(part, context)
         except UsageError as error:

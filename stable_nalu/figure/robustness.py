@@ -89,6 +89,7 @@ def relevant(seed: int) -> tuple[int, int]:
 
 def expanded(path: Path) -> pd.DataFrame:
     """Return rows of the step that runs are compared at, with the options of their names."""
+    from stable_nalu.statistics.names import expand_name
     from stable_nalu.statistics.table import numeric
 
     from .source import read_csv, with_names
@@ -99,7 +100,7 @@ def expanded(path: Path) -> pd.DataFrame:
     table = table.loc[table["step"] == LAST_STEP].reset_index(drop=True)
     if table.empty:
         return table
-    rows = with_names(table, "single", path)
+    rows = with_names(table, expand_name, path)
     rows["model"] = [_label(run) for run in rows.to_dict("records")]
     return rows
 

@@ -24,12 +24,13 @@ from stable_nalu.statistics.judge import (
     outcomes,
     with_limits,
 )
+from stable_nalu.statistics.names import expand_name
 from stable_nalu.statistics.setups import Judgement
 from stable_nalu.statistics.summary import MEASURES, summarize
 from stable_nalu.statistics.table import groups, numeric, parsed_names
 from stable_nalu.statistics.thresholds import from_reference
 
-from .source import GRAMMARS, Source, read_csv, with_names
+from .source import Source, distribution, read_csv, sequence_name, with_names
 from .style import drawable, legend_order, range_order
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def reduced_and_estimated(
     spec: Runs, by: list[str], context: Context
 ) -> tuple[Reduced, pd.DataFrame]:
     """Return the runs of a figure and their summary, made once for parts that show the same."""
-    key = (spec, tuple(by), tuple(context.series))
+    key = (spec, tuple(by))
     if key not in context.shared:
         reduced = reduce_series(context.series, spec, context)
         context.shared[key] = (reduced, estimate(reduced.runs, by, context.estimators))
@@ -125,8 +126,9 @@ def reduce_series(
             if judgement.threshold is None and not reference:
                 reference = reference_thresholds(spec.reference, judgement.best_range, source)
             parts = of_lengths(rows, runs, judgement.threshold or reference, spec, source)
+        window = judgement.best_range
         tables += [
-            reduce_rows(rows, runs, one, spec, also) for rows, runs in parts if not runs.empty
+            reduce_rows(*part, one, spec, window, also) for part in parts if not part[1].empty
         ]
     tables = [table for table in tables if not table.empty]
     if not tables:
@@ -144,8 +146,8 @@ def reduce_series(
 
 def judgement_of(spec: Runs, context: Context) -> Judgement:
     """Return how the runs of a figure are judged: as a user asks for, or as the figure has it."""
-    beside = context.source.find(map(str, spec.judgement.setups))
-    own = replace(spec.judgement, setups=() if beside is None else (beside,))
+    beside = context.source.find(map(str, context.figure.judgement.setups))
+    own = replace(context.figure.judgement, setups=() if beside is None else (beside,))
     found = own.given(context.threshold, context.setups)
     if found.setups and spec.reference is None:
         context.source.note(f"thresholds: {', '.join(map(str, found.setups))}")
@@ -189,10 +191,12 @@ def read_series(
 
 def labelled(table: pd.DataFrame, one: Series, spec: Runs, path: Path) -> pd.DataFrame:
     """Return the runs of a table that the figure is about, with their options and models."""
-    _, runs = parsed_names(table, GRAMMARS[spec.names], path)
+    parse = expand_name if spec.reference is None else sequence_name
+    _, runs = parsed_names(table, parse, path)
     runs["model"] = runs["model"].map(drawable) if one.label is None else one.label
     try:
         made = [("model", spec.relabel)] if spec.relabel is not None else []
+        made += [("distribution", distribution)] if spec.x == "distribution" else []
         for column, make in [*made, *spec.derive]:
             runs[column] = list(map(make, runs.to_dict("records")))
     except KeyError as error:
@@ -218,14 +222,19 @@ def _among(rows: pd.DataFrame, models: Sequence[str] | None) -> pd.Series:
 
 
 def reduce_rows(
-    rows: pd.DataFrame, runs: pd.DataFrame, one: Series, spec: Runs, also: Sequence[str] = ()
+    rows: pd.DataFrame,
+    runs: pd.DataFrame,
+    one: Series,
+    spec: Runs,
+    best_range: int,
+    also: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Return one row per run, in the column order of the published side files."""
     for column in also:
         if column not in rows:
             problem = f"{one.files[0]}.csv lacks the column {column}"
             raise UsageError(f"{problem}: export with --export-gate")
-    found = outcomes(rows, runs, spec.judgement.best_range, also).sort_values(["model", "name"])
+    found = outcomes(rows, runs, best_range, also).sort_values(["model", "name"])
     outcome = found.loc[:, "threshold":"solved"].columns
     columns = ["name", spec.x, *outcome, "model", "operation", "seed", "size", BEST_STEP]
     extra = [spec.extra] if spec.extra else []
@@ -296,7 +305,7 @@ def reference_thresholds(reference: Reference, last: int, source: Source) -> Map
     table = read_csv(path, SEQUENCES_LOGGED[:3])
     columns = tested_lengths(table)
     table = numeric(table, [SEQUENCE_VALIDATION, *columns.values()], path)
-    rows = with_names(table, "sequence", path).sort_values("step", kind="stable")
+    rows = with_names(table, sequence_name, path).sort_values("step", kind="stable")
     best = {
         int(seed): run.iloc[best_row(run[SEQUENCE_VALIDATION].to_numpy(), last)]
         for (_, seed), run in groups(rows, ["name", "seed"])

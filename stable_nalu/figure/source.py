@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,15 +12,11 @@ import pandas as pd
 from stable_nalu.console import plain
 from stable_nalu.errors import UsageError
 from stable_nalu.options.name_fields import (
-    AMPERSAND,
-    UNION,
     Columns,
     NameField,
-    parse_leaf,
     read_fields,
-    signed,
 )
-from stable_nalu.paper.drawing import Series
+from stable_nalu.paper.drawing import Run, Series
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.statistics.names import model_label
 from stable_nalu.statistics.table import MODEL_CODE, parsed_names, read_table, require
@@ -128,9 +124,11 @@ def last_rows(table: pd.DataFrame, time: str = "step") -> pd.DataFrame:
     return table.sort_values(time, kind="stable").drop_duplicates("name", keep="last")
 
 
-def with_names(table: pd.DataFrame, grammar: str, path: Path) -> pd.DataFrame:
+def with_names(
+    table: pd.DataFrame, parse: Callable[[str, Columns | None], Columns], path: Path
+) -> pd.DataFrame:
     """Add the columns that run names hold; each name is parsed once."""
-    codes, parsed = parsed_names(table, GRAMMARS[grammar], path)
+    codes, parsed = parsed_names(table, parse, path)
     if MODEL_CODE in table:
         table = table.loc[:, :MODEL_CODE].drop(columns=MODEL_CODE)
     parsed = parsed.drop(columns=[column for column in parsed if column in table])
@@ -138,28 +136,9 @@ def with_names(table: pd.DataFrame, grammar: str, path: Path) -> pd.DataFrame:
     return pd.concat([table, expanded], axis=1)
 
 
-def data_set_name(name: str, columns: Columns | None = None) -> Columns:
-    """Parse a run of the two-layer task; `∪` joins the parts of a two-part range.
-
-    columns: the options of the run, where its name need not be parsed.
-    """
-    columns = signed(columns or parse_leaf(name), UNION)
-    return {"name": name, "model": model_label(columns["model_code"])} | columns
-
-
-def single_name(name: str, columns: Columns | None = None) -> Columns:
-    """Parse a run of a single module; `&` joins the parts of a two-part range."""
-    columns = {"name": name} | signed(columns or parse_leaf(name), AMPERSAND)
-    columns["model"] = model_label(columns["model_code"])
-    family = columns.get("train.distribution")
-    if family is not None and "interpolation.range" in columns:
-        columns["distribution"] = distribution(family, columns["interpolation.range"])
-    return columns
-
-
-def distribution(family: str, sampled: str) -> str:
-    """Return a distribution with its range: `U:[-50,50]`, `TN(-1,3):[-5,10]`."""
-    bounds = sampled.replace("U[", "[")
+def distribution(run: Run) -> str:
+    """Return what a run is trained on, with the range: `U:[-50,50]`, `TN(-1,3):[-5,10]`."""
+    family, bounds = str(run["train.distribution"]), run["interpolation.range"].replace("U[", "[")
     if normal := _NORMAL.fullmatch(family):
         return f"TN({normal[1]},{normal[2]}):{bounds}"
     letter = family.split("-")[0]
@@ -183,12 +162,3 @@ def _found(name: str, fields: Sequence[NameField], columns: Iterable[str], task:
     if any(column not in found for column in columns):
         raise ValueError(f"run name {name!r} is not of {task}")
     return {column: found[column] for column in columns}
-
-
-GRAMMARS = {
-    "data-set": data_set_name,
-    "single": single_name,
-    "sequence": sequence_name,
-    "two-digit": two_digit_name,
-}
-"""Task -> what its run names hold."""

@@ -27,7 +27,7 @@ from stable_nalu.figure.source import Source
 from stable_nalu.files import atomic_text_file
 from stable_nalu.machine import save_root, tensorboard_root
 from stable_nalu.options import Config, ScriptSpec
-from stable_nalu.paper.drawing import Series, Sketch, sketch
+from stable_nalu.paper.drawing import Drawing, Series, Sketch, sketch
 from stable_nalu.result.export import RunTable, write_tables
 from stable_nalu.result.run_parser import PairParser
 from stable_nalu.task.pairs import PairTask, class_counts
@@ -126,7 +126,7 @@ def _logged(run: str) -> dict[str, list] | None:
 
 
 def _drawn(part: Sketch, folder: Path, *series: Series) -> list[Path]:
-    product = made(part, Context(part.stem, series, Source(folder)))
+    product = made(part, Context(Drawing((part,), series, key=part.stem), Source(folder)))
     return write(product, Output(folder, FORMATS, DPI, side=False))
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from stable_nalu.options.paper_names import MODELS
 from stable_nalu.papers import MADSEN_2020
-from stable_nalu.statistics.setups import BEST_RANGE, Judgement
 
 from .drawing import Only, Run, Runs, Sketch, drawn, sketch, standard
 from .experiment import Experiment, Model, Recipe, Resources, Shown, shown_in
@@ -72,16 +71,15 @@ def by_operation(models: tuple[Model, ...], wanted: dict[str, str]) -> tuple[Mod
 on_data_set = partial(Experiment, parameter="operation", criterion="arithmetic")
 
 
-def _swept(x: str, x_values: tuple[object, ...], best_range: int = BEST_RANGE) -> Runs:
+def _swept(x: str, x_values: tuple[object, ...]) -> Runs:
     """Return how runs of multiplying units become points."""
     models = (NAC_MUL_NMU, NAC_MUL_SIGMA, NAC_MUL, GATED, "NALU", "NMU")
     only = (Only("operation", ("mul",)),)
-    judgement = Judgement(best_range=best_range)
-    return Runs(x, models=models, expected=x_values, only=only, judgement=judgement)
+    return Runs(x, models=models, expected=x_values, only=only)
 
 
 HIDDEN = _swept("hidden.size", tuple(range(2, 11)))
-INPUT = _swept("input.size", (4.0, 10.0, *map(float, range(25, 301, 25))), best_range=15000)
+INPUT = _swept("input.size", (4.0, 10.0, *map(float, range(25, 301, 25))))
 OVERLAP = _swept("overlap.ratio", (0.0, 0.1, 0.25, 0.5, 0.75, 1.0))
 SUBSET = _swept("subset.ratio", (0.05, 0.1, 0.25, 0.5))
 RANGE = _swept(
@@ -257,7 +255,7 @@ EXPERIMENTS = (
         _units("Figure 8 (input size)"), INPUT_MODELS,
         drawn(panels("mul_input_size", INPUT, "Size of the input vector",
                      breaks=(0, 100, 200, 300))),
-        parameter="input.size",
+        parameter="input.size", best_range=15000,
     ),
     on_data_set(
         f"{_MUL}_overlap", "Multiplication against the overlap of subsets",

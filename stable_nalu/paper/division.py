@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from stable_nalu.papers import MISTRY_2022_DIVISION, MISTRY_2022_MECHANISMS
-from stable_nalu.statistics.setups import Judgement
 
-from .drawing import BELOW_1E_5, Drawing, Runs, Series, Sketch, drawn, sketch
+from .drawing import Drawing, Runs, Series, Sketch, drawn, sketch
 from .experiment import Experiment, Model, Recipe, Resources, Shown, shown_in
 from .measures import measures_of_pairs
 from .ranges import INTERPOLATION_ORDER
@@ -95,9 +94,8 @@ def _panels(
     expected: Iterable[str],
     x: str = "interpolation.range",
     operation: str = "div",
-    judgement: Judgement = BELOW_1E_5,
 ) -> Sketch:
-    runs = Runs(x, "single", expected=tuple(expected), judgement=judgement)
+    runs = Runs(x, expected=tuple(expected))
     return sketch("panels", "{key}_op-" + operation, runs=runs, x_label="Interpolation range")
 
 
@@ -198,7 +196,6 @@ def _near_zero(task: str, text: str, number: str, flags: str, real_npu: str, nru
     part = _panels(
         ("U[0,0.0001]", "U[0,0.001]", "U[0,0.01]", "U[0,0.1]", "U[0,1]"),
         operation=operation,
-        judgement=Judgement(parameter=f"zero.range.{task}"),
     )
     return Experiment(
         f"nips-divBy0-{task}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from stable_nalu.papers import CURRY_2025
-from stable_nalu.statistics.setups import DMU, Judgement
+from stable_nalu.statistics.setups import DMU
 
 from .drawing import Drawing, Only, Runs, Series, drawn, sketch
 from .experiment import Experiment, Model, shown_in
@@ -63,7 +63,7 @@ EXPERIMENTS = (
         "The DMU by the thresholds of its repository",
         shown_in(CURRY_2025, "nine ranges, four operations"),
         _MODELS,
-        _of_operations(replace(RUNS, judgement=Judgement(parameter=DMU))),
+        _of_operations(RUNS),
         criterion=DMU,
         note="The runs of the key dmu. A threshold is the error of exact operands whose gate is "
         "1e-4 from 0 or 1; there it has to be met once, here at the step that runs are judged at. "

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from stable_nalu.papers import FLAT, Paper
+from stable_nalu.papers import Paper
 from stable_nalu.statistics.setups import USUAL, Judgement
 
 Size = tuple[float, float]
@@ -23,9 +23,6 @@ Run = Mapping[str, Any]
 def standard(height: float) -> Size:
     """Return the usual width with a height that is given before the usual scale of 1.4."""
     return (STANDARD[0], height * 1.4)
-
-
-BELOW_1E_5 = Judgement(FLAT)
 
 
 @dataclass(frozen=True)
@@ -55,26 +52,22 @@ class Runs:
     """How the rows of exported files become one row per run.
 
     x: the column that groups runs besides the model.
-    names: the grammar of the run names.
     models: models that the figure should have; with `closed`, it has no others.
     expected: values of x that every model should have.
     relabel: makes the label of a run from the columns that its name holds.
     extra: one more grouping column.
-    judgement: when a run is solved; what a user asks for goes before it.
     reference: what gives the thresholds of sequence tasks.
     length: the test length of sequence tasks that is shown; None: all, and x is the length.
     derive: further columns, made from those that run names hold.
     """
 
     x: str
-    names: Literal["single", "data-set", "sequence"] = "data-set"
     models: tuple[str, ...] = ()
     closed: bool = False
     expected: tuple[object, ...] = ()
     only: tuple[Only, ...] = ()
     relabel: Callable[[Run], str] | None = None
     extra: str | None = None
-    judgement: Judgement = USUAL
     reference: Reference | None = None
     length: int | None = None
     derive: tuple[tuple[str, Callable[[Run], str]], ...] = ()
@@ -130,6 +123,7 @@ class Drawing:
     folders: where they may lie below the CSV folder, besides the CSV folder itself.
     key, title, number: its own, where the experiment has several figures; the key finds it.
     paper: whose figure it is, where no paper shows the experiment; None for a user's files.
+    judgement: when runs are solved: that of the experiment, or for a user's files the usual one.
     """
 
     parts: tuple[Sketch, ...]
@@ -139,6 +133,7 @@ class Drawing:
     title: str = ""
     number: str = ""
     paper: Paper | None = None
+    judgement: Judgement = USUAL
 
 
 def drawn(

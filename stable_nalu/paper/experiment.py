@@ -6,11 +6,13 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from pathlib import Path
 from typing import Literal
 
 from stable_nalu.options import Config
 from stable_nalu.options.kinds import seeds_text
-from stable_nalu.papers import Paper
+from stable_nalu.papers import FLAT, Paper
+from stable_nalu.statistics.setups import BEST_RANGE, DMU, SMALL_DIVISORS, Judgement
 from stable_nalu.task import SCRIPTS
 
 from .drawing import Drawing
@@ -273,6 +275,7 @@ class Experiment:
     measures: the numbers of measured runs, those that matter most first.
     rate: iterations per CPU second, of all runs, until a cost is kept; None: as of other tasks.
     selected_by: column whose lowest value picks the row that is kept of a run; empty: the last one.
+    best_range: number of last rows among which a run is judged.
     """
 
     key: str
@@ -286,6 +289,19 @@ class Experiment:
     measures: tuple[Measure, ...] = ()
     rate: float | None = None
     selected_by: str = ""
+    best_range: int = BEST_RANGE
+
+    @property
+    def judgement(self) -> Judgement:
+        """Return how its runs are judged, wherever a user does not ask for something else."""
+        if self.criterion in ("flat", "distributions"):
+            return Judgement(FLAT, best_range=self.best_range)
+        if self.criterion.startswith((SMALL_DIVISORS, DMU)):
+            return Judgement(parameter=self.criterion)
+        if self.criterion == "benchmark":
+            # The usual thresholds are those of these runs; others may be beside exported files.
+            return Judgement(setups=(Path("eps_thrs_sltr"),), by_input_size=True)
+        return Judgement(best_range=self.best_range)
 
     @property
     def is_measured(self) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from stable_nalu.papers import MADSEN_2019
-from stable_nalu.statistics.setups import USUAL
 
 from . import arithmetic_units as units
 from .arithmetic_units import on_data_set, pick
@@ -28,7 +27,7 @@ _PANELS = tuple(
     (
         title,
         f"{_MUL}_{name}",
-        replace(runs, models=_MULTIPLYING, closed=True, judgement=USUAL),
+        replace(runs, models=_MULTIPLYING, closed=True),
     )
     for title, name, runs, _, _ in _STUDIES
 )

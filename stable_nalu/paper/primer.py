@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from stable_nalu.papers import MISTRY_2022_PRIMER
-from stable_nalu.statistics.setups import Judgement
 
 from .drawing import Drawing, Runs, Series, Sketch, drawn, sketch
 from .experiment import Experiment, Model, Recipe, Resources, Shown, shown_in
@@ -71,11 +69,8 @@ MULTIPLYING = _models(
 MULTIPLYING_FILES = "MNAC NMU NPU RealNPU NALU iNALU G-NALU"
 ADDING = _models("add", {**_ADDING, **_NALUS}, "NAC NALU NAU iNALU G-NALU")
 
-# The primer's thresholds are the usual ones of these runs; others may be beside the exported files.
 RUNS = Runs(
     x="interpolation.range",
-    judgement=Judgement(setups=(Path("eps_thrs_sltr"),), by_input_size=True),
-    names="single",
     expected=INTERPOLATION_ORDER,
 )
 _WORDS = {"add": "addition", "sub": "subtraction", "mul": "multiplication", "div": "division"}

@@ -6,7 +6,6 @@ from dataclasses import replace
 from functools import partial
 
 from stable_nalu.papers import MADSEN_2020
-from stable_nalu.statistics.setups import Judgement
 
 from .drawing import (
     Drawing,
@@ -98,7 +97,7 @@ def sequence_runs(operation: str, models: tuple[str, ...] = (), *only: Only) -> 
     sums = operation == "cumsum"
     file = f"sequential_mnist_{'sum' if sums else 'prod'}_reference"
     return Runs(
-        "extrapolation.length", "sequence", models, only=only, judgement=Judgement(best_range=1000),
+        "extrapolation.length", models, only=only,
         expected=(1, 10, *range(100, 1001, 100)) if sums else tuple(range(1, 21)),
         reference=Reference((file,), REFERENCE_SEEDS[operation]),
     )  # fmt: skip
@@ -162,7 +161,9 @@ def _exploring(part: Sketch, key: str = "", title: str = "") -> Drawing:
     return Drawing((part,), key=key, title=title, paper=MADSEN_2020)
 
 
-judged_by_reference = partial(Experiment, parameter="extrapolation.length", criterion="reference")
+judged_by_reference = partial(
+    Experiment, parameter="extrapolation.length", criterion="reference", best_range=1000
+)
 _PROD, _PROD_TITLE = "sequential_mnist_prod_long", "Products of digit sequences"
 _ADD, _ADD_TITLE = "sequential_mnist_sum_long", "Sums of digit sequences"
 _INTERPOLATION, _OUTPUTS = "sequential_mnist_prod_interpolation", "sequential_mnist_prod_outputs"

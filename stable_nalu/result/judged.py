@@ -10,15 +10,14 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stable_nalu.cluster.shard import how_to_run
 from stable_nalu.paper.experiment import ExpectedRun, Experiment, Measure, Model, expected_runs
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.papers import FLAT
 from stable_nalu.statistics.names import config_columns, expand_name
-from stable_nalu.statistics.setups import BEST_RANGE, DMU, Judgement
 from stable_nalu.statistics.table import numeric, read_table, require
 from stable_nalu.task import SCRIPTS
 
@@ -36,8 +35,6 @@ OUTCOME = (
 )
 """Columns behind those that tell judged runs apart, with the names that `statistics` uses."""
 
-_WINDOWS = {"function_task_static_mul_input_size": 15000}
-"""Experiment -> how many last rows its runs are judged in, where that is not 5000."""
 _DIGITS, _DIGITS_OF_FIGURES = 7, 4
 _NO_POINT = {"name", "seed", "max.iterations", "max.epochs", "log.interval"}
 
@@ -204,11 +201,6 @@ def outcome_columns(experiment: Experiment, table: pd.DataFrame) -> tuple[str, .
     return OUTCOME
 
 
-def one_threshold(experiment: Experiment) -> float | None:
-    """Return the threshold of all runs of an experiment; None where each task has its usual one."""
-    return FLAT if experiment.criterion in ("flat", "distributions") else None
-
-
 def judged_runs(
     experiment: Experiment,
     models: Sequence[Model],
@@ -254,10 +246,7 @@ def _verdicts(
     """Return the verdicts about the runs of one exported table, and all that they follow from."""
     from stable_nalu.statistics.judge import judge_runs
 
-    window = _WINDOWS.get(experiment.key, BEST_RANGE)
-    parameter = DMU if experiment.criterion == DMU else None
-    judgement = Judgement(one_threshold(experiment), parameter, best_range=window)
-    found = judge_runs([path], judgement, warn)
+    found = judge_runs([path], replace(experiment.judgement, setups=()), warn)
     found = found.loc[found["name"].isin(list(runs))].copy()
     planned = [runs[name] for name in found["name"]]
     whole = [iterations_of(run) // run.config.log_interval + 1 for run in planned]

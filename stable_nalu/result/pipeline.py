@@ -6,7 +6,7 @@ import fcntl
 import os
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,7 @@ from stable_nalu.statistics.table import write_plain_frame
 from stable_nalu.writer.run_folder import LOCK_NAME
 
 from .formulas import keep_formulas
-from .judged import iterations_of, judged_runs, one_threshold, runs_of
+from .judged import iterations_of, judged_runs, runs_of
 from .records import Stopwatch, add_sessions, read_sessions
 from .stored import keep, path_of
 from .tables import (
@@ -218,7 +218,6 @@ def _draw(request: Request) -> tuple[bool, list[Path]]:
 
     space, entries = request.space, all_entries()
     complete, pictures = True, list[Path]()
-    threshold = one_threshold(request.experiment)
     keys = [key for key in request.experiment.figure_keys if key in entries]
     for key in bar(keys, unit="figures", what="drawing"):
         entry = entries[key]
@@ -228,7 +227,7 @@ def _draw(request: Request) -> tuple[bool, list[Path]]:
         if len(request.models) < len(request.experiment.models):
             series = tuple(one for one in series if source.find(one.files)) or series
         try:
-            paths = render(entry, Context(key, series, source, threshold=threshold), output)
+            paths = render(Context(replace(entry, series=series), source), output)
         except (UsageError, ImportError) as error:
             say(f"figure {key} not drawn: {error}")
             complete = False

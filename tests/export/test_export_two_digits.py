@@ -130,8 +130,8 @@ def test_figures_are_drawn_from_exports_of_both_kinds(tmp_path, key, stem, state
     out = tmp_path / "csv" / f"{stem}.csv"
     assert main(["--tensorboard-dir", str(tmp_path / "tb"), "--csv-out", str(out)]) == 0
     entry = find(key)
-    context = Context(key, entry.series, Source(tmp_path / "csv", entry.folders))
-    written = render(entry, context, Output(tmp_path / "plots"))
+    context = Context(entry, Source(tmp_path / "csv", entry.folders))
+    written = render(context, Output(tmp_path / "plots"))
     endings = {path.name.removeprefix(key) for path in written if path.suffix == ".pdf"}
     curves = {f"_ep-{m}{lab}.pdf" for m in ("acc", "rounded_acc") for lab in ("", "-lab1", "-lab2")}
     assert endings == {"_loss.pdf", "_acc.pdf", "_rounded_acc.pdf"} | curves

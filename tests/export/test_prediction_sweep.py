@@ -78,7 +78,7 @@ def test_what_is_written_can_be_drawn(sweep, tmp_path):
     sweep(*argv, "--csv-save-filename", "mul-nmu-s0", "--step-size", "1")
     entry = find("surface-mul")
     source = Source(tmp_path / "csv")
-    product = made(entry.parts[0], Context(entry.key, entry.series, source))
+    product = made(entry.parts[0], Context(entry, source))
     *facets, _ = product.figure.axes
     assert [axes.get_title() for axes in facets] == [s.label for s in entry.series]
     assert len(source.warnings) == 2

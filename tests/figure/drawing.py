@@ -28,7 +28,7 @@ def rough_fit(objective, start, lower, upper):
 
 def made_of(entry, source, threshold=None):
     """All products of a figure."""
-    context = Context(entry.key, entry.series, source, threshold=threshold, estimators=FAST)
+    context = Context(entry, source, threshold=threshold, estimators=FAST)
     return [made(part, context) for part in entry.parts]
 
 

@@ -90,7 +90,7 @@ def test_rows_are_put_in_step_order_and_runs_in_the_columns_of_published_files()
         seed=0, operation="mul", parameter=7, threshold=0.5, inclusive=False
     )
     spec = Runs("parameter")
-    found = reduce_rows(pd.concat([a, b]), runs, Series(("file",)), spec, ["gate"])
+    found = reduce_rows(pd.concat([a, b]), runs, Series(("file",)), spec, 5000, ["gate"])
     columns = """
         name parameter threshold best.model.step interpolation.last extrapolation.last
         interpolation.step.solved extrapolation.step.solved sparse.error.max solved model

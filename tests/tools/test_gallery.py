@@ -70,9 +70,7 @@ def test_kept_runs_draw_the_figure_of_their_exports(key, tmp_path):
     with kept_source(entry, data) as kept_runs:
         sources = (Source(space.csv, entry.folders), kept_runs)
     (part,) = entry.parts
-    exported, kept = (
-        made(part, Context(key, entry.series, source, estimators=FAST)) for source in sources
-    )
+    exported, kept = (made(part, Context(entry, source, estimators=FAST)) for source in sources)
     assert [axes.get_title() for axes in exported.figure.axes[::2]][0] == "Success rate"
     for label in [one.label for one in entry.series]:
         for one, other in zip(exported.figure.axes, kept.figure.axes, strict=True):
