@@ -118,7 +118,7 @@ def reduce_series(
             continue
         rows, runs = read
         if spec.reference is None:
-            needed = ("operation", "seed", spec.x, spec.extra)
+            needed = (spec.x, spec.extra)
             if lacking := [column for column in needed if column and column not in runs]:
                 raise UsageError(f"run names of {one.files[0]} hold no {', '.join(lacking)}")
             parts = [(rows, with_limits(runs, judgement, source.warn))]

@@ -12,10 +12,12 @@ from stable_nalu.cluster.challenger import KEY, Challenger
 from stable_nalu.files import atomic_text_file
 from stable_nalu.paper.experiment import Command, seeds_text, words
 from stable_nalu.script import command_of, duration
+from stable_nalu.statistics.paired import ALIKE, BETTER, WORSE
 from stable_nalu.statistics.setups import below
 
+from .compare import ALL_POINTS
 from .document import UNKNOWN, as_svg, estimated, filled, number, plain, points, rate, render
-from .duel import ALIKE, ALL, BETTER, MEASURES, WORSE, Contest, Standing
+from .duel import MEASURES, Contest, Standing
 from .records import Session
 
 if TYPE_CHECKING:
@@ -139,14 +141,14 @@ def tables(contest: Contest) -> dict[str, pd.DataFrame]:
     tests = [
         {
             "rival": d.label,
-            "pairs": d.pairs,
-            "only.challenger": d.won,
-            "only.rival": d.lost,
-            "difference": d.gap.mean,
-            "difference.lower": d.gap.lower,
-            "difference.upper": d.gap.upper,
-            "p": d.p,
-            "p.holm": d.adjusted,
+            "pairs": d.test.pairs,
+            "only.challenger": d.test.won,
+            "only.rival": d.test.lost,
+            "difference": d.test.difference.mean,
+            "difference.lower": d.test.difference.lower,
+            "difference.upper": d.test.difference.upper,
+            "p": d.test.p,
+            "p.holm": d.p,
             "verdict": d.verdict,
         }
         for d in contest.duels
@@ -156,12 +158,12 @@ def tables(contest: Contest) -> dict[str, pd.DataFrame]:
 
 def _text(page: Page, chapters: Sequence[Mapping[str, Any]]) -> str:
     duels = [(chapter.key, duel) for chapter in page.chapters for duel in chapter.contest.duels]
-    unfair = dict.fromkeys((key, *duel.lengths) for key, duel in duels if not duel.fair)
+    unfair = dict.fromkeys((key, *duel.test.lengths) for key, duel in duels if not duel.fair)
     return filled(
         TEMPLATE,
         challenger=page.challenger,
-        unfair=[f"{key}: rivals {theirs:,} iterations, here {n:,}" for key, theirs, n in unfair],
-        longer="rivals" if any(theirs > ours for _, theirs, ours in unfair) else "it",
+        unfair=[f"{key}: rivals {theirs:,} iterations, here {n:,}" for key, n, theirs in unfair],
+        longer="rivals" if any(theirs > ours for _, ours, theirs in unfair) else "it",
         overview=[_overview(chapter) for chapter in page.chapters],
         refused=page.refused,
         setting=_setting(page.challenger, page.sessions),
@@ -175,7 +177,7 @@ def _text(page: Page, chapters: Sequence[Mapping[str, Any]]) -> str:
 
 def _overview(chapter: Chapter) -> dict[str, str]:
     contest = chapter.contest
-    (own, *others) = [s for s in contest.standings if s.point == ALL]
+    (own, *others) = [s for s in contest.standings if s.point == ALL_POINTS]
     by = {v: [d.label for d in contest.duels if d.verdict == v] for v in (BETTER, WORSE, ALIKE)}
     better, worse, alike = (plain(", ".join(names)) or UNKNOWN for names in by.values())
     fair = all(duel.fair for duel in contest.duels)
@@ -235,7 +237,7 @@ def _told(chapter: Chapter, challenger: Challenger) -> dict[str, Any]:
 def _standings(contest: Contest) -> list[dict[str, str]]:
     """Return how all layers stand at all points together, the best success rate first."""
     rows = []
-    of_all = [s for s in contest.standings if s.point == ALL]
+    of_all = [s for s in contest.standings if s.point == ALL_POINTS]
     for one in sorted(of_all, key=lambda s: s.ranks["success rate"] or 0):
         means = (estimated(one.summary, name) for name in ("converged.at", "sparse.error"))
         cells = zip((rate(one.solved, one.runs), *means), one.ranks.items(), strict=True)
@@ -253,12 +255,12 @@ def _duels(contest: Contest) -> list[dict[str, str]]:
     return [
         {
             "rival": plain(duel.label),
-            "pairs": str(duel.pairs),
-            "only the challenger solved": str(duel.won),
-            "only the rival solved": str(duel.lost),
-            "difference": points(duel.gap),
-            "p": number(duel.p),
-            "p by Holm": number(duel.adjusted),
+            "pairs": str(duel.test.pairs),
+            "only the challenger solved": str(duel.test.won),
+            "only the rival solved": str(duel.test.lost),
+            "difference": points(duel.test.difference),
+            "p": number(duel.test.p),
+            "p by Holm": number(duel.p),
             "the challenger is": duel.verdict,
         }
         for duel in contest.duels
@@ -268,7 +270,7 @@ def _duels(contest: Contest) -> list[dict[str, str]]:
 def _matrices(contest: Contest) -> list[tuple[str, list[dict[str, str]]]]:
     """Return a table of every measure, of layers by points, with the ranks at each point."""
     at = {(s.label, s.point): s for s in contest.standings}
-    points = list(dict.fromkeys(s.point for s in contest.standings if s.point != ALL))
+    points = list(dict.fromkeys(s.point for s in contest.standings if s.point != ALL_POINTS))
     return [
         (
             measure.capitalize(),

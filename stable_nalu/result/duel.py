@@ -9,21 +9,19 @@ from typing import TYPE_CHECKING
 
 from stable_nalu.cluster.challenger import KEY
 from stable_nalu.paper.experiment import Experiment
-from stable_nalu.statistics.estimators import LEVEL
-from stable_nalu.statistics.intervals import Estimate, holm
+from stable_nalu.statistics.intervals import holm
 from stable_nalu.statistics.means import MARGIN
-from stable_nalu.statistics.paired import ALIKE, BETTER, WORSE, paired_test
+from stable_nalu.statistics.paired import PairedTest, paired_test
 from stable_nalu.statistics.setups import shared_threshold
 from stable_nalu.statistics.summary import solved_of, summary_of
 
+from .compare import ALL_POINTS
 from .judged import point_columns
 
 if TYPE_CHECKING:
     import pandas as pd
 
 NOT_COMPARABLE = "not comparable: {:,} iterations, the challenger {:,}"
-ALL = "all together"
-
 MEASURES = {
     "success rate": ("success.rate.mean", -1),
     "solved at": ("converged.at.mean", 1),
@@ -54,34 +52,24 @@ class Standing:
 class Duel:
     """A challenger against one rival, run by run on the same points and seeds.
 
-    won, lost: pairs that the challenger alone, and the rival alone, has solved.
-    gap: its success rate less the rival's, with the interval of paired rates.
-    p: of McNemar's exact test; adjusted: by Holm's method for the number of rivals.
-    lengths: iterations of the rival and of the challenger.
+    test: the challenger first. p: of the test, adjusted by Holm's method for the number of rivals.
     """
 
     label: str
-    pairs: int
-    won: int
-    lost: int
-    gap: Estimate
+    test: PairedTest
     p: float
-    adjusted: float
-    lengths: tuple[int, int]
 
     @property
     def fair(self) -> bool:
         """Return whether both were trained for the same number of iterations."""
-        return self.lengths[0] == self.lengths[1]
+        return self.test.lengths[0] == self.test.lengths[1]
 
     @property
     def verdict(self) -> str:
         """Return what the test tells; nothing, where one was trained longer."""
         if not self.fair:
-            return NOT_COMPARABLE.format(*self.lengths)
-        if self.adjusted >= LEVEL:
-            return ALIKE
-        return BETTER if self.won > self.lost else WORSE
+            return NOT_COMPARABLE.format(*reversed(self.test.lengths))
+        return replace(self.test, p=self.p).verdict
 
 
 @dataclass(frozen=True)
@@ -120,7 +108,7 @@ class Contest:
         """Return the standings of all points together, and then of each."""
         from stable_nalu.statistics.table import groups
 
-        found = self._ranked(self.runs, ALL)
+        found = self._ranked(self.runs, ALL_POINTS)
         for key, runs in groups(self.runs, self.points) if self.points else ():
             found += self._ranked(runs, ", ".join(map(str, key)))
         return found
@@ -148,15 +136,16 @@ class Contest:
     @cached_property
     def duels(self) -> list[Duel]:
         """Return the challenger against every rival."""
-        found = [self._duel(key) for key in self.labels if key != KEY]
-        adjusted = holm([one.p for one in found])
-        return [replace(one, adjusted=p) for one, p in zip(found, adjusted, strict=True)]
-
-    def _duel(self, key: str) -> Duel:
-        own, rival = (self.runs.loc[self.runs["model"] == model] for model in (KEY, key))
-        test = paired_test((KEY, key), own, rival, [*self.points, "seed"])
-        gap, p, (ours, theirs) = test.difference, test.p, test.lengths
-        return Duel(self.labels[key], test.pairs, test.won, test.lost, gap, p, p, (theirs, ours))
+        runs = {key: self.runs.loc[self.runs["model"] == key] for key in self.labels}
+        by = [*self.points, "seed"]
+        tests = {
+            key: paired_test((KEY, key), runs[KEY], rival, by)
+            for key, rival in runs.items()
+            if key != KEY
+        }
+        adjusted = holm([test.p for test in tests.values()])
+        pairs = zip(tests.items(), adjusted, strict=True)
+        return [Duel(self.labels[key], test, p) for (key, test), p in pairs]
 
 
 def _without_margin(summary: dict[str, float]) -> dict[str, float]:
