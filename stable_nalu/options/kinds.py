@@ -7,6 +7,7 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, cast
 
 from stable_nalu.layer.registry import LayerEntry, entries
@@ -205,50 +206,14 @@ def flags_shown() -> Kind:
     return Kind("FLAG ...", read_all, bare=True)
 
 
-def data_range() -> Kind:
-    """Return the kind of sample ranges.
-
-    A pair, two pairs (each element from either), or two pairs and `[]` (half the columns).
-    """
-    return _literals("RANGE", _check_data_range)
-
-
-def interval() -> Kind:
-    """Return the kind of plain ranges `[low,high]`, with the low end first."""
-    return _literals("[LOW,HIGH]", _check_interval)
-
-
-def span() -> Kind:
-    """Return the kind of ranges `[low,high]` of whole numbers from 1 on, with both ends."""
-    return _literals("[LOW,HIGH]", _check_span)
-
-
-def whole_range() -> Kind:
-    """Return the kind of ranges `[low,high]` of whole numbers from 0 on, without the high end."""
-    return _literals("[LOW,HIGH]", _check_whole_range)
-
-
-def whole_ranges() -> Kind:
-    """Return the kind of lists of different such ranges, `[[100,1000],[1000,10000]]`."""
-    return _literals("[[LOW,HIGH],...]", _check_whole_ranges, "a list of ranges")
-
-
-def noise_range() -> Kind:
-    """Return the kind of noise bounds; `[1,0]` means from 1 to 1 + 1 / deviation of the batch."""
-    return _literals("[LOW,HIGH]", _check_noise_range)
-
-
 def distribution() -> Kind:
     """Return the kind of distributions; all words behind a flag make one value."""
     return Kind("NAME [NUMBER ...]", lambda words: [_read_distribution(words)])
 
 
-def lengths() -> Kind:
-    """Return the kind of lists of different lengths, such as `[100,1000]`."""
-    return _literals("[L,...]", _check_lengths, "a list of lengths")
-
-
 def _literals(metavar: str, check: Any, what: str = "a range") -> Kind:
+    """Return a kind whose words are lists in brackets, each checked."""
+
     def read_all(words: list[str]) -> list[Any]:
         whole = all(w.count("[") == w.count("]") and not w.endswith(",") for w in words)
         if len(words) > 1 and not whole:
@@ -343,6 +308,23 @@ def _check_lengths(word: str, value: list[Any]) -> list[Any]:
             f"{word} is not a list of different lengths above 0; write one such as [100,1000]"
         )
     return value
+
+
+data_range = partial(_literals, "RANGE", _check_data_range)
+"""Of samples: a pair, two pairs (each element from either), or two pairs and `[]` (half the columns
+from each)."""
+interval = partial(_literals, "[LOW,HIGH]", _check_interval)
+"""Plain ranges, with the low end first."""
+span = partial(_literals, "[LOW,HIGH]", _check_span)
+"""Ranges of whole numbers from 1 on, with both ends."""
+whole_range = partial(_literals, "[LOW,HIGH]", _check_whole_range)
+"""Ranges of whole numbers from 0 on, without the high end."""
+whole_ranges = partial(_literals, "[[LOW,HIGH],...]", _check_whole_ranges, "a list of ranges")
+"""Lists of different such ranges, `[[100,1000],[1000,10000]]`."""
+noise_range = partial(_literals, "[LOW,HIGH]", _check_noise_range)
+"""Bounds of noise; `[1,0]` means from 1 to 1 + 1 / deviation of the batch."""
+lengths = partial(_literals, "[L,...]", _check_lengths, "a list of lengths")
+"""Lists of different lengths, such as `[100,1000]`."""
 
 
 def _read_distribution(words: list[str]) -> tuple[Any, ...]:

@@ -191,8 +191,6 @@ class OperationTask(Task):
     exporter = "simple_function_static.py"
     finite = ("loss_train",)
     logs_updates = True
-    measures_ahead = True
-    measures_trained = True
     tells_infinity = True
     eval_mode: ClassVar[bool | None] = True
     """Whether models are measured in evaluation mode; None: they are not."""

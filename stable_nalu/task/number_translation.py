@@ -63,7 +63,6 @@ class TranslationTask(RecurrentTask):
         self._training, self._validation = self._loader("train"), self._loader("valid")
         self.loader = self._training
         self._on_paper = self.measures_apart = config.number_range == PAPER
-        self.measures_ahead = not self._on_paper
         if self._on_paper:
             self.valid, self.test = (f"{METRIC}/{name}/mse" for name in SPLITS[1:])
             self._numbers = splits["test"][:TRACED]

@@ -59,7 +59,6 @@ class PairTask(Task):
     exporter = "two_digit_mnist/two_digit_mnist_reader.py"
     finite = ("loss_train",)
     logs_updates = True
-    tells_divergence = False
 
     def __init__(self, config: Config, device: torch.device):
         from stable_nalu.dataset.digit_pairs import (

@@ -76,7 +76,6 @@ class RecurrentTask(Task):
     reported: ClassVar[Sequence[str]]
     finite = ("loss_train",)
     logs_updates = True
-    measures_trained = True
 
     def __init__(self, config: Config, device: torch.device):
         super().__init__(config, device)

@@ -59,7 +59,6 @@ class SequentialTask(Task):
     finite = ("loss_train", "metric_valid")
     exporter = "sequential_mnist.py"
     logs_updates = True
-    tells_divergence = False
 
     def __init__(self, config: Config, device: torch.device):
         from stable_nalu.dataset.images import DigitSubset, load_subset

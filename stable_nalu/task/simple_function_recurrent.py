@@ -58,7 +58,6 @@ class SumsTask(RecurrentTask):
     cost = 30
     reported = ("seed", "operation", "layer_type", "simple", "cuda", "verbose", "max_iterations")
     valid, test = LOSS_VALID_INTERPOLATION, LOSS_VALID_EXTRAPOLATION
-    measures_ahead = True
 
     def __init__(self, config: Config, device: torch.device):
         from stable_nalu.dataset.simple_function import SimpleFunctionRecurrentDataset

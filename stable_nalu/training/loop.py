@@ -104,6 +104,10 @@ class Training:
         """Return whether no run is left to train."""
         return len(self.diverged_at) == self.runs
 
+    @property
+    def _logs_short_units(self) -> bool:
+        return self.task.logs_updates and self.task.updates is None
+
     def open(self, recorder: Recorder, view: StackView) -> None:
         """Take over the event files and the console of these runs."""
         self.recorder, self.view = recorder, view
@@ -229,7 +233,8 @@ class Training:
             self.recorder.begin_end()
         at = self.task.schedule(self.clock)
         # What is measured depends on the update before, which a resumed run has not prepared.
-        self.step.set_clock(at if self.task.measures_ahead else max(at - 1, 0))
+        ahead = self._logs_short_units and not self.task.measures_apart
+        self.step.set_clock(at if ahead else max(at - 1, 0))
         yield from self._measure()
         self._write(self.measured.items())
         if self.task.measures_apart:
@@ -356,7 +361,7 @@ class Training:
         undo = self._snapshot()
         task.ended = True
         due = task.logs_updates and task.row_is_due(self.last)
-        if task.measures_trained or (due and not self.all_diverged):
+        if self._logs_short_units or (due and not self.all_diverged):
             for _ in self._measure():
                 pass
         errors = {tag: values.copy() for tag, values in self.errors.items()}
@@ -364,7 +369,7 @@ class Training:
         # A longer run that resumes from here has drawn nothing for this.
         undo()
         self.clock = task.end_clock(self.clock)
-        if task.tells_divergence:
+        if task.updates is None:
             self._freeze_diverged()
         if task.tells_infinity and self.last_total is not None:
             self._freeze(~np.isfinite(numbers(self.last_total)), "the loss is infinite")

@@ -90,11 +90,6 @@ class Recorder:
         for writer in self.writers:
             writer.flush()
 
-    def close(self) -> None:
-        """Flush and release all files."""
-        for writer in self.writers:
-            writer.close()
-
 
 def scalar(tag: str, value: torch.Tensor) -> TaggedValue:
     """Return a scalar of shape `runs` under its tag."""

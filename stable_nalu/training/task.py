@@ -88,15 +88,11 @@ class Task:
 
     logs_updates: ClassVar[bool] = False
     """Whether a logged update is an event of its own, as published scripts log it, and the last
-    unit no log point; else losses are means over the unit."""
-    measures_ahead: bool = False
-    """Whether what depends on the iteration is measured as of the update that follows."""
+    unit no log point; else losses are means over the unit. Unless units are long
+    (`updates`), the trained model is then measured even behind a log point, and what depends on the
+    iteration is measured as of the update that follows, if it is part of its event."""
     measures_apart: bool = False
-    """Whether measures are an event of their own."""
-    measures_trained: ClassVar[bool] = False
-    """Whether the trained model is measured even behind a log point."""
-    tells_divergence: ClassVar[bool] = True
-    """Whether it is logged if a run has diverged behind its last log point."""
+    """Whether measures are an event of their own, beside that of a logged update."""
     tells_infinity: ClassVar[bool] = False
     """Whether a run has diverged, too, if its last loss is infinite."""
 
@@ -112,7 +108,8 @@ class Task:
     rate: float | None = None
     """The learning rate, where it is not what a flag says."""
     updates: int | None = None
-    """Updates of a unit, where training may stop between two of them."""
+    """Updates of a unit so long that training may stop between two of them. Nothing is logged of a
+    run that has diverged behind its last log point, as published."""
 
     limits: Sequence[Limit] = ()
     """When each run counts as solved, where the task says it."""

@@ -145,7 +145,7 @@ test_what_is_there_is_kept = attacks(
 )
 
 
-@pytest.mark.parametrize("words", [REMOVED, CONTINUED, AGAIN])
+@pytest.mark.parametrize("words", [REMOVED, CONTINUED, RESUMED, AGAIN])
 def test_a_run_in_use_is_left_alone(words, place):
     place.bring(RUNS, MODELS)
     with (folder(place, 1) / ".lock").open("r+") as lock:

@@ -112,12 +112,6 @@ def test_a_dry_run_for_a_scheduler_prints_the_job_of_one_figure(record, tmp_path
     assert "choose from 3 (nips-sltr-in2), 1a (nips-realnpu-L1)" in capsys.readouterr().err
 
 
-def test_a_missing_batch_system_is_said(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert submit(tmp_path, "0", "4", "--scheduler", "slurm", "--model", "nru") == 2
-    assert "there is no sbatch here" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
@@ -169,10 +163,7 @@ def test_a_printed_job_says_which_folder_it_needs(tmp_path, capsys):
     assert made in capsys.readouterr().out.splitlines()
 
 
-def test_a_site_file_named_by_the_environment_that_is_not_there(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("STABLE_NALU_SITE", str(tmp_path / "none.toml"))
-    assert submit(tmp_path, "--scheduler", "print") == 2
-    assert "error: STABLE_NALU_SITE: cannot read " in capsys.readouterr().err
+def test_an_empty_name_of_a_site_file_is_none(tmp_path, monkeypatch):
     monkeypatch.setenv("STABLE_NALU_SITE", "")
     assert submit(tmp_path, "0", "4", "--scheduler", "print") == 0
 
@@ -189,28 +180,17 @@ def test_print_shows_the_options_of_the_scheduler_in_the_site_file(tmp_path, cap
     [
         ([], "argument NAME: no batch script or experiment is named; write one; --list names"),
         ([SCRIPT, "24", "0"], "argument FIRST_SEED: 24 0 runs backwards; write 0 24"),
-        ([SCRIPT, "24"], "argument FIRST_SEED: 24 needs a last seed behind it; write 24 24"),
         ([SCRIPT, "a", "b"], "argument FIRST_SEED: 'a' is not a whole number; write one such"),
-        ([SCRIPT, "0", "4", "1", "2"], "unexpected word '2'; see --help"),
-        ([SCRIPT, "--seeds", "0-3,2"], "argument --seeds: 2 is given twice; give every seed once"),
         ([SCRIPT, "--seeds", "4-0"], "argument --seeds: '4-0' runs backwards; write 0-4"),
-        ([SCRIPT, "--scheduler", "slrum"], "--scheduler: 'slrum' is not a choice; did you mean s"),
         ([SCRIPT, "--scheduler"], "argument --scheduler: has no value; write --scheduler "),
-        ([SCRIPT, "--runs-per-task", "0"], "--runs-per-task: 0 is too small; the smallest value"),
         ([SCRIPT, "--time", "12"], "argument --time: '12' is not a time; write hours and"),
         ([SCRIPT, "--gpus", "2"], "argument --gpus: 2 is not a choice; choose one of 0, 1"),
         (
             [SCRIPT, "--log-dir", "a\nb", "--scheduler", "print"],
             "argument --log-dir: 'a\\nb' holds a line break; write one line",
         ),
-        ([SCRIPT, "--jobs", "0"], "argument --jobs: 0 is too small; the smallest value is 1"),
-        ([SCRIPT, "--max-iterations", "-5"], "-5 is too small; the smallest value is 0"),
-        ([SCRIPT, "--task", "-1"], "argument --task: -1 is too small; the smallest value is 0"),
-        ([SCRIPT, "--modle", "nru"], "argument --modle: there is no such flag; did you mean --mod"),
         ([SCRIPT, "--stat"], "argument --stat: there is no such flag; did you mean --status?"),
         ([SCRIPT, "--jobs", "1", "--jobs", "2"], "argument --jobs: given twice; give it once"),
-        ([SCRIPT, "--model", "nrv"], "did you mean nru? choose from realnpu_baseline, "),
-        (["sltr-in2s"], "there is no batch script and no experiment 'sltr-in2s'; did you mean "),
     ],
 )
 def test_a_wrong_command_line_is_one_line(words, message, capsys):

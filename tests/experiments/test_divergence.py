@@ -4,14 +4,14 @@ import re
 
 import pytest
 
-from tests.experiments.scripts import read, run, run_names, saved
+from tests.experiments.scripts import read, run, run_names
 
 SGD = "--operation add --layer-type linear --optimizer sgd"
 EXPLODES = f"{SGD} --learning-rate 1e30"
 BANDIT = "--operation add --layer-type GradientBanditNAC"
 
 
-@pytest.mark.parametrize("log_interval", ["1", "4", "1000"])
+@pytest.mark.parametrize("log_interval", ["4", "1000"])
 def test_a_run_that_diverges(log_interval, capsys):
     words = f"{EXPLODES} --max-iterations 10 --log-interval {log_interval}"
     assert run("single_layer", words) == 3
@@ -52,22 +52,6 @@ def test_layers_without_gradients(capsys):
     huge = "--interpolation-range [1e20,2e20] --extrapolation-range [2e20,6e20]"
     assert run("simple_function_static", BANDIT, huge, "--max-iterations 3") == 3
     assert "diverged" in capsys.readouterr().out
-
-
-def test_other_runs_of_the_command_go_on(capsys):
-    words = f"{SGD} --max-iterations 10 --log-interval 2"
-    rates = "--learning-rate 0.001 1e30 0.002"
-    assert run("single_layer", words, rates) == 3
-    out = capsys.readouterr().out
-    names = run_names("single_layer", words, rates)
-    assert out.count("diverged by iteration") == 1
-    assert f": {names[1]}" in out
-    for name, diverges in zip(names, (False, True, False), strict=True):
-        record = read(name)
-        assert ("/diverged/text_summary" in record.tags) == diverges
-        if not diverges:
-            assert list(record.series("loss/train/total")) == [0, 2, 4, 6, 8, 10]
-            assert saved(name)["model_state_dict"]["layer_1.layer.W"].isfinite().all()
 
 
 def test_a_run_that_has_diverged_stays_so_when_it_is_resumed(capsys):

@@ -206,7 +206,7 @@ EXIT = ("sys.exit()", "Late fails in line 18 of late.py: SystemExit; fix the lay
             )
             for more in ("", "--seed 0-1")
         ),
-        (*EXIT, "--seed 0-1 --workers 2"),
+        (*EXIT, "--seed 0-1 --workers 2"),  # which load the file, too
     ],
 )
 def test_a_layer_that_fails_while_it_trains_is_one_line(fails, says, more, tmp_path, capfd):
@@ -218,11 +218,6 @@ def test_a_layer_that_fails_while_it_trains_is_one_line(fails, says, more, tmp_p
     assert says in err
     *notices, last = err.splitlines()
     assert [line[:12] for line in notices] in ([], ["trained one "])
-
-
-def test_workers_load_the_file_too(capfd):
-    assert len(train(SPU, SHORT, "--seed 0-3 --workers 2")) == 4
-    assert "4 runs in 2 stacks on 2 processes" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize(

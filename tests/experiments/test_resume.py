@@ -9,7 +9,6 @@ import pytest
 import torch
 
 from stable_nalu.script import EXIT_DIVERGED
-from stable_nalu.writer import RunFolder, RunRecord
 from tests.experiments.scripts import (
     assert_an_interruption_changes_nothing,
     assert_same_run,
@@ -134,30 +133,11 @@ def test_checkpoints_while_training():
     assert_same_run(name_as("single_layer", "a", words), name_as("single_layer", "b", words))
 
 
-def test_nothing_left_to_train(capsys):
-    words = f"{NMU} --max-iterations 5"
-    assert run("single_layer", words) == 0
-    before = read(run_names("single_layer", words)[0])
-    assert run("single_layer", words, "--load-checkpoint") == 0
-    assert "1 run already trained to iteration 5;" in capsys.readouterr().out
-    assert read(run_names("single_layer", words)[0]).values == before.values
-
-
 def test_resuming_with_another_log_interval():
     assert run("single_layer", NMU, "--max-iterations 4 --log-interval 2") == 0
     assert run("single_layer", NMU, "--max-iterations 8 --log-interval 4 --load-checkpoint") == 0
     record = read(run_names("single_layer", NMU)[0])
     assert list(record.series("metric/valid/interpolation")) == [0, 2, 4, 8]
-
-
-def test_a_run_that_a_process_trains_is_in_use(capsys):
-    words = f"{NMU} --max-iterations 2"
-    (name,) = run_names("single_layer", words)
-    record = RunRecord.create("single_layer", {}, "")
-    with RunFolder.claim(Path(os.environ["TENSORBOARD_DIR"]) / name, record):
-        for flag in ("--load-checkpoint", "--resume"):
-            assert run("single_layer", words, flag) == 2
-            assert f"in use by process {os.getpid()}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", ["--seed 0", "--seed 0-1", "--verbose"])

@@ -1,8 +1,6 @@
 """The scripts of digit sequences from their command lines, on few images."""
 
-import os
 import signal
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -305,22 +303,6 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(monkeypatch):
     assert_goes_on("NMU", words)
 
 
-def test_ctrl_c_saves_too(monkeypatch):
-    at_update(monkeypatch, 2, lambda: signal.raise_signal(signal.SIGINT))
-    assert mnist("--max-epochs 3") == 130
-    assert saved(name())["progress"]["updates"] == 2
-
-
-def test_several_seeds_in_turn(capsys):
-    assert mnist("--max-epochs 0 --seed 0-1") == 0
-    alone = read(name("--seed 1")).values
-    assert mnist("--max-epochs 0", "--seed 1", prefix="alone") == 0
-    assert alone == read(name("--seed 1", prefix="alone")).values
-    assert mnist("--max-epochs 0", "--seed 0-2 --resume") == 0
-    out = capsys.readouterr().out
-    assert "2 runs already trained to epoch 0; " in out
-
-
 def test_house_numbers(monkeypatch):
     monkeypatch.setattr(
         sources,
@@ -425,24 +407,6 @@ def test_too_few_sequences_are_refused(data, flag, value, message, capsys):
     assert run(f"sequential_{data}", *words) == 2
     error = f"sequential_{data}.py: error: argument {flag}: {message}\n"
     assert capsys.readouterr().err == error
-
-
-def test_a_run_that_exists_or_differs_is_refused(capsys):
-    assert mnist("--max-epochs 0") == 0
-    assert mnist("--max-epochs 0") == 2
-    assert "--remove-existing-data to start anew" in capsys.readouterr().err
-    assert mnist("--max-epochs 1 --nau-noise --load-checkpoint") == 2
-    assert "--nau-noise False there, True here" in capsys.readouterr().err
-    assert mnist("--max-epochs 0 --remove-existing-data") == 0
-
-
-def test_a_damaged_checkpoint_is_refused(capsys):
-    assert mnist("--max-epochs 0") == 0
-    content = saved(name())
-    content["progress"]["random"] = [{}]
-    torch.save(content, Path(os.environ["SAVE_DIR"]) / f"{name()}.pth")
-    assert mnist("--max-epochs 1 --load-checkpoint") == 2
-    assert "is damaged or of another version" in capsys.readouterr().err
 
 
 @pytest.mark.gpu

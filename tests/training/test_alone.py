@@ -1,8 +1,8 @@
-"""A run leaves the same behind, alone and in any plan, on any number of workers, or resumed."""
+"""A run leaves the same behind, alone and in any plan, or resumed."""
 
 import pytest
 
-from tests.ensemble.plans import assert_identical, train, train_in_fork, trained
+from tests.ensemble.plans import assert_identical, train, trained
 
 NMU = ("--operation", "mul", "--layer-type", "ReRegualizedLinearNAC", "--nac-mul", "mnac")
 NOISY = ("--operation", "mul", "--layer-type", "ReRegualizedLinearMNAC", "--nmu-noise")
@@ -29,13 +29,6 @@ def test_every_file_is_that_of_the_run_alone(script, words, tmp_path):
     alone, plan = trained(tmp_path / "alone"), trained(tmp_path / "plan")
     (name,) = alone
     assert_identical(alone, {name: plan[name]})
-
-
-def test_workers_change_nothing(tmp_path):
-    words = (*NOISY, *LENGTH, "--seed", "0-3")
-    assert train_in_fork(tmp_path / "two", "single_layer", *words, "--workers", "2") == 0
-    assert train(tmp_path / "one", "single_layer", *words, "--ensemble-size", "1") == 0
-    assert_identical(trained(tmp_path / "two"), trained(tmp_path / "one"))
 
 
 @pytest.mark.parametrize("words", [(*NOISY, *RAMP), (*NMU, *RAMP)], ids=["sNMU", "NMU"])

@@ -179,26 +179,6 @@ def test_a_missing_folder_is_tried_once(tmp_path, monkeypatch):
     assert made == [tmp_path, tmp_path]
 
 
-def test_pickled_code_is_refused(tmp_path):
-    torch.save({"epoch": 1, "code": pytest.raises}, tmp_path / "evil.pth")
-    with pytest.raises(UsageError, match="--load-checkpoint: cannot read the checkpoint") as info:
-        load_torch(tmp_path / "evil.pth")
-    assert "\n" not in str(info.value)
-
-
-@pytest.mark.parametrize("content", [b"", b"not a checkpoint", b"PK\x03\x04broken"])
-def test_broken_files_are_said_in_one_line(tmp_path, content):
-    (tmp_path / "run.pth").write_bytes(content)
-    with pytest.raises(UsageError, match="--load-checkpoint: cannot read the checkpoint") as info:
-        load_torch(tmp_path / "run.pth")
-    assert "\n" not in str(info.value)
-
-
-def test_a_missing_file(tmp_path):
-    with pytest.raises(UsageError, match="--load-checkpoint: there is no checkpoint"):
-        load_torch(tmp_path / "run.pth")
-
-
 GENERATORS = {
     "torch": (torch.Generator().manual_seed(3), lambda g: torch.randn(3, generator=g).tolist()),
     "NumPy": (np.random, lambda g: [*g.normal(size=3), *g.rand(3)]),

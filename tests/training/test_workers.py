@@ -124,10 +124,10 @@ def alone(tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cut", [(), ("--ensemble-size", "3"), ("--ensemble-size", "1")])
-@pytest.mark.parametrize("workers", ["1", "2", "3"])
-def test_any_cut_gives_the_same_runs(cut, workers, alone, tmp_path):
-    assert train_in_fork(tmp_path, "single_layer", *EIGHT, *cut, "--workers", workers) == 0
+@pytest.mark.parametrize(("largest", "workers"), [("8", "1"), ("3", "1"), ("3", "2"), ("1", "3")])
+def test_any_cut_gives_the_same_runs(largest, workers, alone, tmp_path):
+    cut = ("--ensemble-size", largest, "--workers", workers)
+    assert train_in_fork(tmp_path, "single_layer", *EIGHT, *cut) == 0
     assert_identical(alone, trained(tmp_path))
 
 
